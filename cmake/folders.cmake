@@ -43,15 +43,17 @@ function(ruleengine_test name sources)
   set_property(GLOBAL APPEND PROPERTY RULEENGINE_TESTS ${name})
 endfunction()
 
-# ruleengine_folder(<folder> [OPTIONAL] [COLD] [DEPS folder...]
-#                   [LIBS target...] [PROGRAM name])
+# ruleengine_folder(<folder> [OPTIONAL] [COLD] [TESTS folder...]
+#                   [DEPS folder...] [LIBS target...] [PROGRAM name])
 # OPTIONAL: nothing where the folder is absent. COLD: nothing in it runs long, so
-# it is optimized less, which compiles in three quarters of the time. PROGRAM:
-# main.cc of the folder becomes that program, at the top of the build folder.
+# it is optimized less, which compiles in three quarters of the time. TESTS: what
+# only its tests use. PROGRAM: main.cc of the folder becomes that program, at the
+# top of the build folder.
 function(ruleengine_folder folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL;COLD" "PROGRAM"
-                        "DEPS;LIBS")
+                        "TESTS;DEPS;LIBS")
   ruleengine_targets(target ${folder})
+  ruleengine_targets(tests_use ${arg_TESTS})
   ruleengine_targets(deps ${arg_DEPS})
   if(arg_OPTIONAL AND NOT IS_DIRECTORY ${CMAKE_SOURCE_DIR}/${folder})
     return()
@@ -75,7 +77,8 @@ function(ruleengine_folder folder)
   endif()
   if(tests)
     # Tests speak ONNX text, whatever the folder itself may know.
-    ruleengine_test(${target}_test "${tests}" ${target} core_text ${arg_LIBS})
+    ruleengine_test(${target}_test "${tests}" ${target} core_text ${tests_use}
+                    ${arg_LIBS})
   endif()
   if(arg_PROGRAM AND EXISTS ${CMAKE_SOURCE_DIR}/${folder}/main.cc)
     add_executable(${arg_PROGRAM} ${folder}/main.cc)

@@ -272,21 +272,9 @@ class Run {
 }  // namespace
 
 std::string_view verdict_name(Verdict verdict) {
-  switch (verdict) {
-    case Verdict::kOk:
-      return "ok";
-    case Verdict::kMissing:
-      return "missing";
-    case Verdict::kNoisy:
-      return "noisy";
-    case Verdict::kWrong:
-      return "wrong";
-    case Verdict::kUnsound:
-      return "unsound";
-    case Verdict::kError:
-      return "error";
-  }
-  return "ok";
+  static constexpr std::string_view kNames[] = {"ok",    "missing", "noisy",
+                                                "wrong", "unsound", "error"};
+  return kNames[static_cast<std::size_t>(verdict)];
 }
 
 ExampleRuns run_examples(RuleSet& set, engine::Judge* judge) {

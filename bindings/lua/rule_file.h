@@ -36,8 +36,8 @@
 #include <variant>
 #include <vector>
 
-#include "bindings/lua/callbacks/replacement.h"
 #include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/words/replacement.h"
 #include "core/base/result.h"
 #include "core/engine/rule_set.h"
 #include "core/pattern/pattern.h"
@@ -46,9 +46,6 @@
 namespace ruleengine::lua {
 
 using OptionValue = std::variant<bool, double, std::string>;
-
-// A reference in the Lua registry; 0: the file does not have the key.
-using FunctionRef = int;
 
 struct Example {
   std::string title;

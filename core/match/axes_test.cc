@@ -1,13 +1,11 @@
 // Axes in patterns: the same counted from the front or from the back.
 #include <doctest/doctest.h>
 
-#include "core/match/testing_words.h"
+#include "tests/support/match_words.h"
 
 namespace ruleengine::match {
 namespace {
 
-using pattern::TermId;
-using testing::Draft;
 using testing::matches;
 
 TEST_CASE("axes as inputs are counted from the front or from the back") {

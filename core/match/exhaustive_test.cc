@@ -11,15 +11,13 @@
 #include "core/match/compile/demands.h"
 #include "core/match/naive/naive.h"
 #include "core/match/overlap.h"
-#include "core/match/testing_patterns.h"
-#include "core/match/testing_world.h"
+#include "tests/support/match_patterns.h"
+#include "tests/support/match_world.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::match {
 namespace {
 
-using pattern::Pattern;
-using testing::DeclaredFacts;
 using testing::NodeChoice;
 using testing::Patterns;
 using testing::World;
@@ -210,7 +208,7 @@ void random_world(World& world, std::mt19937& random) {
           f.inputs.push_back(random() % 5 ? value() : -1);
         }
         if (random() % 2) f.k = 1 + static_cast<int>(random() % 2);
-        world.add_f(f);
+        world.add(f);
         break;
       }
       default:

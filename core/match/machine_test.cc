@@ -8,17 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/match/testing.h"
 #include "core/text/parse.h"
+#include "tests/support/match_draft.h"
 
 // Many rules at once, masks, limits and large graphs.
 namespace ruleengine::match {
 namespace {
-
-using pattern::Pattern;
-using pattern::TermId;
-using testing::DeclaredFacts;
-using testing::Draft;
 
 TEST_CASE("many rules at once, masks, and limits") {
   std::vector<Pattern> patterns;

@@ -12,16 +12,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::AttributePattern;
-using pattern::Fact;
-using pattern::NodePattern;
-using pattern::NodePatternId;
-using pattern::Pattern;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 // Compares two patterns term by term. It records which term each variable of
 // the general one corresponds to: a variable used twice covers only a term that
 // also occurs twice.
@@ -35,9 +25,8 @@ class Cover {
       return false;
     }
     return term(general_.results()[0], special_.results()[0]) &&
-           std::ranges::all_of(
-               general_.global_facts(),
-               [&](pattern::FactId f) { return fact(general_[f]); }) &&
+           std::ranges::all_of(general_.global_facts(),
+                               [&](FactId f) { return fact(general_[f]); }) &&
            closed();
   }
 
@@ -168,11 +157,10 @@ class Cover {
   bool fact(const Fact& wanted) {
     const auto subject = terms_.find(wanted.subject);
     if (subject == terms_.end()) return false;
-    return std::ranges::any_of(
-        special_.global_facts(), [&](pattern::FactId id) {
-          const Fact& f = special_[id];
-          return f.subject == subject->second && same(wanted, f);
-        });
+    return std::ranges::any_of(special_.global_facts(), [&](FactId id) {
+      const Fact& f = special_[id];
+      return f.subject == subject->second && same(wanted, f);
+    });
   }
 
   bool same(const Fact& g, const Fact& s) {

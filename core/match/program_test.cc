@@ -8,14 +8,11 @@
 #include <vector>
 
 #include "core/match/overlap.h"
-#include "core/match/testing.h"
+#include "tests/support/match_draft.h"
 
 namespace ruleengine::match {
 namespace {
 
-using pattern::Pattern;
-using pattern::TermId;
-using testing::Draft;
 using Build = std::function<TermId(Draft&)>;
 
 std::vector<Pattern> made(const std::vector<Build>& builds) {

@@ -4,19 +4,12 @@
 #include <optional>
 #include <vector>
 
-#include "core/match/testing_words.h"
+#include "tests/support/match_words.h"
 
 // Patterns of one node: inputs, constants, attributes, facts.
 namespace ruleengine::match {
 namespace {
 
-using pattern::AttributePattern;
-using pattern::Fact;
-using pattern::NodePattern;
-using pattern::Pattern;
-using pattern::TermId;
-using testing::DeclaredFacts;
-using testing::Draft;
 using testing::matches;
 using Kind = AttributePattern::Kind;
 

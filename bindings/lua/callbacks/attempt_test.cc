@@ -1,5 +1,5 @@
 // Parts of a pass, each a transaction of its own.
-#include "bindings/lua/callbacks/attempt.h"
+#include "bindings/lua/callbacks/callback_words.h"
 
 #include <doctest/doctest.h>
 

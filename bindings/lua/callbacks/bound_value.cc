@@ -16,8 +16,8 @@ using pattern::Pattern;
 using pattern::VariableId;
 
 // Whether the rule's own pattern binds the name once for the match.
-bool bound_once(const Runtime& rt, std::string_view name) {
-  const auto& pattern = rt.session.frame->rule->pattern;
+bool bound_once(const Host& host, std::string_view name) {
+  const auto& pattern = host.session.frame->rule->pattern;
   return pattern &&
          std::ranges::any_of(pattern->variables(), [&](const auto& v) {
            return v.name == name && !v.repeated;
@@ -27,37 +27,36 @@ bool bound_once(const Runtime& rt, std::string_view name) {
 // __index of a record: nil for a name that this step does not bind, an error
 // for a name that no step binds. Upvalues behind the first: the name of the
 // chain, and a table whose keys are the names that steps bind.
-int no_field(Runtime& rt, lua_State* state) {
+int no_field(Host& host, lua_State* state) {
   const auto name = string_at(state, 2);
   const std::string step =
       "a step of m." + std::string(*string_at(state, lua_upvalueindex(2)));
   if (!name) {
-    return fail(rt, step + " has names only", "a name", kind_of(state, 2));
+    return fail(host, step + " has names only", "a name", kind_of(state, 2));
   }
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(3));
   if (!lua_isnil(state, -1)) return lua_pushnil(state), 1;
   const std::string what =
       step + " has no field '" + printable(*name, 60) + "'";
-  if (bound_once(rt, *name)) {
-    return fail(rt, what, {}, {},
+  if (bound_once(host, *name)) {
+    return fail(host, what, {}, {},
                 "it is bound outside of the steps: m." + std::string(*name));
   }
-  return fail(rt, what, {}, {},
+  return fail(host, what, {}, {},
               suggestion(*name, string_keys(state, lua_upvalueindex(3))));
 }
 
-int refuse_field(Runtime& rt, lua_State*) {
-  return fail(rt, "a step of the match cannot be assigned to", {}, {},
+int refuse_field(Host& host, lua_State*) {
+  return fail(host, "a step of the match cannot be assigned to", {}, {},
               "m.name = x keeps a value for `rewrite`");
 }
 
 // The metatable of the records of a chain.
-void push_record_metatable(Runtime& rt, lua_State* state,
-                           const Pattern& pattern, VariableId chain) {
+void push_record_metatable(Host& host, lua_State* state, const Pattern& pattern,
+                           VariableId chain) {
   lua_createtable(state, 0, 3);
-  push_function(state, rt, entry<refuse_field>);
-  lua_setfield(state, -2, "__newindex");
+  set_function(state, host, "__newindex", entry<refuse_field>);
   push(state, pattern[chain].name);
   lua_createtable(state, 0, static_cast<int>(pattern[chain].fields.size()));
   for (const VariableId field : pattern[chain].fields) {
@@ -65,44 +64,42 @@ void push_record_metatable(Runtime& rt, lua_State* state,
     lua_pushboolean(state, 1);
     lua_rawset(state, -3);
   }
-  push_function(state, rt, entry<no_field>, 2);
-  lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<no_field>, 2);
+  hide_metatable(state);
 }
 
-void push_record(Runtime& rt, lua_State* state, const Pattern& pattern,
+void push_record(Host& host, lua_State* state, const Pattern& pattern,
                  VariableId chain, const Bound& bound) {
   const std::vector<VariableId>& fields = pattern[chain].fields;
   lua_createtable(state, 0, static_cast<int>(fields.size()));
   for (std::size_t i = 0; i < fields.size(); ++i) {
     const std::string& name = pattern[fields[i]].name;
     if (bound.list[i].kind == Bound::Kind::kNothing) {
-      rt.session.not_taken.push_back(name);
+      host.session.not_taken.push_back(name);
       continue;
     }
     push(state, name);
-    push_bound(rt, state, pattern, fields[i], bound.list[i]);
+    push_bound(host, state, pattern, fields[i], bound.list[i]);
     lua_rawset(state, -3);
   }
 }
 
 // Recursive, as deep as `many` is nested in the pattern.
-void push_bound_list(Runtime& rt, lua_State* state, const Pattern& pattern,
+void push_bound_list(Host& host, lua_State* state, const Pattern& pattern,
                      VariableId variable, const Bound& bound) {
   luaL_checkstack(state, 16, "lists in lists");
-  push_list(rt, state, static_cast<int>(bound.list.size()));
+  push_list(host, state, static_cast<int>(bound.list.size()));
   const int list = lua_gettop(state);
   const bool records =
       !bound.list.empty() && bound.list.front().kind == Bound::Kind::kRecord;
-  if (records) push_record_metatable(rt, state, pattern, variable);
+  if (records) push_record_metatable(host, state, pattern, variable);
   for (std::size_t i = 0; i < bound.list.size(); ++i) {
     if (records) {
-      push_record(rt, state, pattern, variable, bound.list[i]);
+      push_record(host, state, pattern, variable, bound.list[i]);
       lua_pushvalue(state, list + 1);
       lua_setmetatable(state, -2);
     } else {
-      push_bound(rt, state, pattern, variable, bound.list[i]);
+      push_bound(host, state, pattern, variable, bound.list[i]);
     }
     lua_rawseti(state, list, static_cast<int>(i) + 1);
   }
@@ -111,22 +108,22 @@ void push_bound_list(Runtime& rt, lua_State* state, const Pattern& pattern,
 
 }  // namespace
 
-void push_bound(Runtime& rt, lua_State* state, const Pattern& pattern,
+void push_bound(Host& host, lua_State* state, const Pattern& pattern,
                 VariableId variable, const Bound& bound) {
   switch (bound.kind) {
     case Bound::Kind::kNothing:
     case Bound::Kind::kRecord:  // only in lists
       return lua_pushnil(state);
     case Bound::Kind::kValue:
-      return push_value(rt, state, bound.value, bound.transposed);
+      return push_value(host, state, bound.value, bound.transposed);
     case Bound::Kind::kNode:
-      return push_node(rt, state, bound.node);
+      return push_node(host, state, bound.node);
     case Bound::Kind::kDim:
-      return push_dim(rt, state, bound.dim);
+      return push_dim(host, state, bound.dim);
     case Bound::Kind::kAttribute:
-      return push_attribute(rt, state, *bound.attribute);
+      return push_attribute(host, state, *bound.attribute);
     case Bound::Kind::kList:
-      return push_bound_list(rt, state, pattern, variable, bound);
+      return push_bound_list(host, state, pattern, variable, bound);
   }
 }
 

@@ -4,13 +4,13 @@
 #ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
 // Pushes what `variable` of `pattern` stands for; nil if its branch was not
 // taken.
-void push_bound(Runtime& rt, lua_State* state, const pattern::Pattern& pattern,
+void push_bound(Host& host, lua_State* state, const pattern::Pattern& pattern,
                 pattern::VariableId variable, const match::Bound& bound);
 
 }  // namespace ruleengine::lua

@@ -6,43 +6,6 @@
 
 namespace ruleengine::lua {
 
-SessionScope::SessionScope(Runtime& rt, const SessionStart& start)
-    : rt_(rt), epoch_(++rt.last_epoch) {
-  Session& session = rt.session;
-  session.stage = start.stage;
-  session.frame = start.frame;
-  session.graph = start.graph;
-  session.facts = start.facts;
-  session.edit = start.edit;
-  session.transactions = start.transactions;
-  session.warnings = start.warnings;
-  session.assumed = start.assumed;
-  session.said = start.said;
-  session.epochs.push_back(epoch_);
-}
-
-// The vectors keep their memory for the next session.
-SessionScope::~SessionScope() {
-  Session& session = rt_.session;
-  session.stage = Stage::kNone;
-  session.edit = nullptr;
-  session.transactions = nullptr;
-  session.said = nullptr;
-  session.members.clear();
-  session.epochs.clear();
-  session.rejection.reset();
-  session.refusal.reset();
-  session.error.reset();
-  session.failure.reset();
-  session.upgrades.reset();
-  session.not_taken.clear();
-  session.attempting = false;
-  session.changed = false;
-  session.has_cache = false;
-  session.symbol.reset();
-  session.several_symbols = false;
-}
-
 Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule, const char* key,
                       FunctionRef function) {
   Callback out;
@@ -60,7 +23,7 @@ Callback Callback::of(Sandbox& sandbox, const LoadedRule& rule, const char* key,
 namespace {
 
 // Hints for errors that Lua itself raises.
-std::string hint_for(const Runtime& rt, const std::string& what) {
+std::string hint_for(const Host& host, const std::string& what) {
   if (what.starts_with("attempt to index") &&
       what.ends_with("(a function value)")) {
     return "a domain with a dot is written op[\"com.example\"].Swish";
@@ -68,23 +31,23 @@ std::string hint_for(const Runtime& rt, const std::string& what) {
   const bool compared = what.starts_with("attempt to compare") &&
                         what.find("userdata") != std::string::npos &&
                         what.find("number") != std::string::npos;
-  if (!compared || !rt.session.symbol) return {};
+  if (!compared || !host.session.symbol) return {};
   const std::string dimension =
-      rt.session.several_symbols
+      host.session.several_symbols
           ? "a dimension without a known number"
           : "dimension " +
-                rt.session.graph->model().dims.text(*rt.session.symbol);
+                host.session.graph->model().dims.text(*host.session.symbol);
   return dimension + " is not a number: `type(d) == \"number\" and d > 1`";
 }
 
 }  // namespace
 
-Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
+Diagnostic Callback::located(const Host& host, Diagnostic error) const {
   if (error.where.empty()) error.where = place_;
-  if (error.hint.empty()) error.hint = hint_for(rt, error.what);
-  if (!rt.session.members.empty()) {
-    error.where +=
-        ", at " + rt.session.graph->describe(rt.session.members[0].match->root);
+  if (error.hint.empty()) error.hint = hint_for(host, error.what);
+  if (!host.session.members.empty()) {
+    error.where += ", at " + host.session.graph->describe(
+                                 host.session.members[0].match->root);
   }
   return error;
 }
@@ -94,17 +57,17 @@ Diagnostic Callback::located(const Runtime& rt, Diagnostic error) const {
 // failed anyway, so the callback runs once more with its lines tracked.
 Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
   lua_State* state = sandbox.state();
-  Runtime& rt = Runtime::of(state);
-  sandbox.set_beside(rt.session.graph->model().growth());
+  Host& host = Host::of(state);
+  sandbox.set_beside(host.session.graph->model().growth());
   const auto once = [&](Sandbox::Budget budget) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, function_);
     for (int i = 0; i < arguments; ++i) {
-      lua_rawgeti(state, LUA_REGISTRYINDEX, rt.arguments[i]);
+      lua_rawgeti(state, LUA_REGISTRYINDEX, host.arguments[i]);
     }
     return sandbox.call(arguments, results, budget, what_);
   };
   Status status = once(Sandbox::Budget::kCallback);
-  rewrite::Transactions* const transactions = rt.session.transactions;
+  rewrite::Transactions* const transactions = host.session.transactions;
   if (status.ok() || sandbox.stopped() ||
       status.error().kind != ErrorKind::kRule ||
       (status.error().where != place_ && transactions == nullptr)) {
@@ -112,7 +75,7 @@ Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
   }
   if (transactions != nullptr) {
     if (Status s = transactions->end({}, rewrite::Rejection{}); !s) return s;
-    rt.session.edit = &transactions->edit();
+    host.session.edit = &transactions->edit();
   }
   const int base = lua_gettop(state);
   Status again = once(Sandbox::Budget::kFollowed);
@@ -125,13 +88,13 @@ Status Callback::invoke(Sandbox& sandbox, int arguments, int results) const {
 Status Callback::take_results(Sandbox& sandbox, int base,
                               const Body& take) const {
   lua_State* state = sandbox.state();
-  Runtime& rt = Runtime::of(state);
+  Host& host = Host::of(state);
   const int count = lua_gettop(state) - base;
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.runner);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.runner);
   lua_insert(state, base + 1);
-  rt.task = &take;
+  host.task = &take;
   const int status = lua_pcall(state, count, 0, 0);
-  rt.task = nullptr;
+  host.task = nullptr;
   if (status == 0) return {};
   lua_settop(state, base);
   return Diagnostic{.kind = ErrorKind::kLimit,
@@ -144,7 +107,7 @@ Status Callback::take_results(Sandbox& sandbox, int base,
 Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
                              const Body& take) const {
   lua_State* state = sandbox.state();
-  Runtime& rt = Runtime::of(state);
+  Host& host = Host::of(state);
   const int base = lua_gettop(state);
   // The arguments are made under protection, which clears the stack afterwards,
   // so they wait in the registry.
@@ -153,29 +116,29 @@ Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,
     push(inner);
     count = lua_gettop(inner);
     for (int i = count; i > 0; --i) {
-      lua_rawseti(inner, LUA_REGISTRYINDEX, rt.arguments[i - 1]);
+      lua_rawseti(inner, LUA_REGISTRYINDEX, host.arguments[i - 1]);
     }
   });
-  if (!pushed) return located(rt, std::move(pushed.error()));
+  if (!pushed) return located(host, std::move(pushed.error()));
   Status status = invoke(sandbox, count, take ? LUA_MULTRET : 0);
   if (auto name = upvalues_.changed(state)) {
     lua_settop(state, base);
     return located(
-        rt, {.kind = ErrorKind::kRule,
-             .what = what_ + " changes '" + *name +
-                     "', a local variable outside of it",
-             .where = place_,
-             .hint = "only the graph is carried from one match to the next; "
-                     "put what `rewrite` needs onto m"});
+        host, {.kind = ErrorKind::kRule,
+               .what = what_ + " changes '" + *name +
+                       "', a local variable outside of it",
+               .where = place_,
+               .hint = "only the graph is carried from one match to the next; "
+                       "put what `rewrite` needs onto m"});
   }
-  if (rt.session.rejection && (status.ok() || sandbox.stopped())) {
+  if (host.session.rejection && (status.ok() || sandbox.stopped())) {
     lua_settop(state, base);
-    return Ended(std::exchange(rt.session.rejection, {}));
+    return Ended(std::exchange(host.session.rejection, {}));
   }
-  if (!status) return located(rt, std::move(status.error()));
+  if (!status) return located(host, std::move(status.error()));
   if (take) {
     status = take_results(sandbox, base, take);
-    if (!status) return located(rt, std::move(status.error()));
+    if (!status) return located(host, std::move(status.error()));
   }
   return Ended();
 }

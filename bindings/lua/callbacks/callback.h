@@ -8,43 +8,13 @@
 #include <optional>
 #include <string>
 
-#include "bindings/lua/callbacks/runtime.h"
 #include "bindings/lua/sandbox/upvalues.h"
+#include "bindings/lua/session/host.h"
 
 namespace ruleengine::lua {
 
 // The rejection that ended a callback; none when it ended normally.
 using Ended = std::optional<rewrite::Rejection>;
-
-// The fields that a session starts with; the others of Session change while it
-// runs.
-struct SessionStart {
-  Stage stage = Stage::kNone;
-  const RuleFrame* frame = nullptr;
-  ir::Graph* graph = nullptr;
-  ir::Facts* facts = nullptr;
-  rewrite::Edit* edit = nullptr;
-  rewrite::Transactions* transactions = nullptr;
-  std::vector<rewrite::Warning>* warnings = nullptr;
-  std::vector<rewrite::Assumption>* assumed = nullptr;
-  rewrite::Said* said = nullptr;
-};
-
-// Begins a session with a new epoch and ends it when it goes out of scope. From
-// then on handles of the session are invalid.
-class SessionScope {
- public:
-  SessionScope(Runtime& rt, const SessionStart& start);
-  ~SessionScope();
-  SessionScope(const SessionScope&) = delete;
-  SessionScope& operator=(const SessionScope&) = delete;
-
-  std::uint64_t epoch() const { return epoch_; }
-
- private:
-  Runtime& rt_;
-  std::uint64_t epoch_;
-};
 
 class Callback {
  public:
@@ -66,7 +36,7 @@ class Callback {
                      const Body& take = nullptr) const;
 
   // Adds the place of the callback and the root of the match to its error.
-  Diagnostic located(const Runtime& rt, Diagnostic error) const;
+  Diagnostic located(const Host& host, Diagnostic error) const;
 
  private:
   Status invoke(Sandbox& sandbox, int arguments, int results) const;

@@ -5,6 +5,7 @@
 #define RULEENGINE_BINDINGS_LUA_CALLBACKS_CANDIDATE_H_
 
 #include <cstdint>
+#include <lua.hpp>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,8 +18,13 @@ namespace ruleengine::lua {
 
 class LuaCandidate final : public rewrite::Candidate {
  public:
-  LuaCandidate(Sandbox& sandbox, const match::Match& found);
-  ~LuaCandidate() override;
+  LuaCandidate(Sandbox& sandbox, const match::Match& found)
+      : match(found), sandbox_(sandbox) {}
+  ~LuaCandidate() override {
+    if (computed != 0) {
+      luaL_unref(sandbox_.state(), LUA_REGISTRYINDEX, computed);
+    }
+  }
   LuaCandidate(const LuaCandidate&) = delete;
   LuaCandidate& operator=(const LuaCandidate&) = delete;
 

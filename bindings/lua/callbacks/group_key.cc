@@ -11,20 +11,17 @@ constexpr int kMaxDepth = 8;
 constexpr std::size_t kMaxSize = 1 << 20;
 
 Status no_key(lua_State* state, int index, const char* why) {
-  return Diagnostic{
-      .kind = ErrorKind::kRule,
-      .what = std::string("`together` returns a value that cannot be a key: ") +
-              why,
-      .expected =
-          "values, nodes, dimensions, shapes, numbers, strings, "
-          "booleans, nil, lists of these",
-      .found = kind_of(state, index)};
+  return wrong(
+      std::string("`together` returns a value that cannot be a key: ") + why,
+      "values, nodes, dimensions, shapes, numbers, strings, booleans, nil, "
+      "lists of these",
+      kind_of(state, index));
 }
 
 class Writer {
  public:
-  Writer(Runtime& rt, lua_State* state, std::string& out)
-      : rt_(rt), state_(state), out_(out) {}
+  Writer(Host& host, lua_State* state, std::string& out)
+      : host_(host), state_(state), out_(out) {}
 
   Status write(int index, int depth) {
     luaL_checkstack(state_, 4, "lists in lists");
@@ -76,7 +73,7 @@ class Writer {
   }
 
   Status handle(int index) {
-    const Handle* h = to_handle(rt_, state_, index);
+    const Handle* h = to_handle(host_, state_, index);
     if (h == nullptr) return no_key(state_, index, "unknown object");
     switch (h->kind) {
       case HandleKind::kValue:
@@ -100,18 +97,18 @@ class Writer {
     }
   }
 
-  Runtime& rt_;
+  Host& host_;
   lua_State* state_;
   std::string& out_;
 };
 
 }  // namespace
 
-Status write_key(Runtime& rt, lua_State* state, std::string& out) {
+Status write_key(Host& host, lua_State* state, std::string& out) {
   out = "(";
   const int top = lua_gettop(state);
   for (int i = 1; i <= top; ++i) {
-    if (Status status = Writer(rt, state, out).write(i, 0); !status) {
+    if (Status status = Writer(host, state, out).write(i, 0); !status) {
       return status;
     }
   }

@@ -5,12 +5,12 @@
 
 #include <string>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
 // Writes all values on the stack. A Diagnostic if one of them cannot be a key.
-Status write_key(Runtime& rt, lua_State* state, std::string& out);
+Status write_key(Host& host, lua_State* state, std::string& out);
 
 }  // namespace ruleengine::lua
 

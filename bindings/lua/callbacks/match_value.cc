@@ -20,59 +20,41 @@ bool is_nothing(lua_State* state, int index) {
   return lua_islightuserdata(state, index);
 }
 
-const pattern::Pattern* pattern_of(const Runtime& rt) {
-  const auto& pattern = rt.session.frame->rule->pattern;
-  return pattern ? &*pattern : nullptr;
-}
-
-// The VariableId of the name at `index`; none when it is not declared.
-std::optional<std::uint32_t> find_variable(Runtime& rt, lua_State* state,
-                                           int index) {
-  lua_pushvalue(state, index);
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.session.frame->names);
-  lua_insert(state, -2);
-  lua_rawget(state, -2);
-  const auto found = static_cast<std::uint32_t>(lua_tointeger(state, -1));
-  lua_pop(state, 2);
-  if (found == 0) return std::nullopt;
-  return found - 1;
-}
-
-void push_variable(Runtime& rt, lua_State* state, const Member& member,
+void push_variable(Host& host, lua_State* state, const Member& member,
                    std::uint32_t id) {
-  const pattern::Variable& variable = pattern_of(rt)->variables()[id];
+  const pattern::Variable& variable = pattern_of(host)->variables()[id];
   const match::Bound& bound = member.match->bound[id];
   const bool nothing = bound.kind == match::Bound::Kind::kNothing;
   const bool always_list = variable.repeated ||
                            variable.kind == pattern::VariableKind::kList ||
                            variable.kind == pattern::VariableKind::kSteps;
-  if (nothing && always_list) return push_list(rt, state, 0);
-  if (nothing) rt.session.not_taken.push_back(variable.name);
-  push_bound(rt, state, *pattern_of(rt), pattern::VariableId(id), bound);
+  if (nothing && always_list) return push_list(host, state, 0);
+  if (nothing) host.session.not_taken.push_back(variable.name);
+  push_bound(host, state, *pattern_of(host), pattern::VariableId(id), bound);
 }
 
 // --- m
-// ------------------------------------------------------------------------
 
-const Member* member_of(Runtime& rt, lua_State* state) {
+const Member* member_of(Host& host, lua_State* state) {
   const Handle* handle =
-      check_handle(rt, state, 1, HandleKind::kMatch, "the match");
-  return handle == nullptr ? nullptr : &rt.session.members[handle->id];
+      check_handle(host, state, 1, HandleKind::kMatch, "the match");
+  return handle == nullptr ? nullptr : &host.session.members[handle->id];
 }
 
-int no_such_name(Runtime& rt, lua_State* state) {
+int no_such_name(Host& host, lua_State* state) {
   const auto name = string_at(state, 2);
   if (!name) {
-    return fail(rt, "m is indexed by names only", "a name", kind_of(state, 2));
+    return fail(host, "m is indexed by names only", "a name",
+                kind_of(state, 2));
   }
-  std::vector<std::string> known = rt.session.frame->rule->computed;
+  std::vector<std::string> known = host.session.frame->rule->computed;
   known.insert(known.end(), {"options", "graph"});
-  if (pattern_of(rt) != nullptr) {
-    for (const pattern::Variable& v : pattern_of(rt)->variables()) {
+  if (pattern_of(host) != nullptr) {
+    for (const pattern::Variable& v : pattern_of(host)->variables()) {
       known.push_back(v.name);
     }
   }
-  return fail(rt,
+  return fail(host,
               "m." + printable(*name, 60) +
                   " is neither a variable of `match` nor set by `where`",
               {}, {}, suggestion(*name, known));
@@ -80,7 +62,7 @@ int no_such_name(Runtime& rt, lua_State* state) {
 
 // What `where` computed (nil if this run did not set it), m.options or m.graph;
 // else an error.
-int push_other(Runtime& rt, lua_State* state, const Member& member) {
+int push_other(Host& host, lua_State* state, const Member& member) {
   if (*member.computed != 0) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, *member.computed);
     lua_pushvalue(state, 2);
@@ -90,39 +72,39 @@ int push_other(Runtime& rt, lua_State* state, const Member& member) {
   }
   const auto name = string_at(state, 2);
   if (name == "options") {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, rt.session.frame->options);
+    lua_rawgeti(state, LUA_REGISTRYINDEX, host.session.frame->options);
     return 1;
   }
   if (name == "graph") {
-    push_handle(rt, state, {.kind = HandleKind::kGraph});
+    push_handle(host, state, {.kind = HandleKind::kGraph});
     return 1;
   }
-  const std::vector<std::string>& computed = rt.session.frame->rule->computed;
+  const std::vector<std::string>& computed = host.session.frame->rule->computed;
   if (name && std::ranges::binary_search(computed, *name)) {
     return lua_pushnil(state), 1;
   }
-  return no_such_name(rt, state);
+  return no_such_name(host, state);
 }
 
-int match_index(Runtime& rt, lua_State* state) {
-  const Member* member = member_of(rt, state);
+int match_index(Host& host, lua_State* state) {
+  const Member* member = member_of(host, state);
   if (member == nullptr) return kFailed;
-  const auto id = find_variable(rt, state, 2);
-  if (!id) return push_other(rt, state, *member);
-  push_variable(rt, state, *member, *id);
+  const auto id = find_variable(host, state, 2);
+  if (!id) return push_other(host, state, *member);
+  push_variable(host, state, *member, *id);
   return 1;
 }
 
-int match_assign(Runtime& rt, lua_State* state) {
-  const Member* member = member_of(rt, state);
+int match_assign(Host& host, lua_State* state) {
+  const Member* member = member_of(host, state);
   if (member == nullptr) return kFailed;
   const auto name = string_at(state, 2);
   if (!name) {
-    return fail(rt, "m is assigned by names only", "m.name = ...",
+    return fail(host, "m is assigned by names only", "m.name = ...",
                 kind_of(state, 2));
   }
-  if (find_variable(rt, state, 2) || *name == "options" || *name == "graph") {
-    return fail(rt,
+  if (find_variable(host, state, 2) || *name == "options" || *name == "graph") {
+    return fail(host,
                 "m." + printable(*name, 60) + " is what the match found; " +
                     "it cannot be assigned",
                 {}, {}, "choose another name");
@@ -142,40 +124,36 @@ int match_assign(Runtime& rt, lua_State* state) {
   return 0;
 }
 
-int match_tostring(Runtime& rt, lua_State* state) {
-  const Member* member = member_of(rt, state);
+int match_tostring(Host& host, lua_State* state) {
+  const Member* member = member_of(host, state);
   if (member == nullptr) return kFailed;
-  rt.scratch.text =
-      "the match at " + rt.session.graph->describe(member->match->root);
-  push(state, rt.scratch.text);
+  host.scratch.text =
+      "the match at " + host.session.graph->describe(member->match->root);
+  push(state, host.scratch.text);
   return 1;
 }
 
 // --- ms
-// -----------------------------------------------------------------------
 
 // ms:all "w": m.w of every match, in order.
-int all(Runtime& rt, lua_State* state) {
-  if (check_self(rt, state, HandleKind::kGroup) == nullptr) {
-    return kFailed;
-  }
+int all(Host& host, lua_State* state, const Handle&) {
   if (!string_at(state, 2)) {
-    return fail(rt, ":all wants the name of a variable", "ms:all \"w\"",
+    return fail(host, ":all wants the name of a variable", "ms:all \"w\"",
                 kind_of(state, 2));
   }
   lua_settop(state, 2);
-  const std::size_t count = rt.session.members.size();
-  const auto id = find_variable(rt, state, 2);
-  push_list(rt, state, static_cast<int>(count));
+  const std::size_t count = host.session.members.size();
+  const auto id = find_variable(host, state, 2);
+  push_list(host, state, static_cast<int>(count));
   for (std::size_t i = 0; i < count; ++i) {
-    const Member& member = rt.session.members[i];
+    const Member& member = host.session.members[i];
     if (id) {
-      push_variable(rt, state, member, *id);
-    } else if (push_other(rt, state, member) < 0) {
+      push_variable(host, state, member, *id);
+    } else if (push_other(host, state, member) < 0) {
       return kFailed;
     }
     if (lua_isnil(state, -1)) {
-      return fail(rt,
+      return fail(host,
                   "ms:all \"" + printable(*string_at(state, 2), 60) +
                       "\": some of the matches do not have it",
                   {}, {}, "let `together` return whether the match has it");
@@ -186,62 +164,63 @@ int all(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-int group_index(Runtime& rt, lua_State* state) {
-  if (check_handle(rt, state, 1, HandleKind::kGroup, "ms") == nullptr) {
+int group_index(Host& host, lua_State* state) {
+  if (check_handle(host, state, 1, HandleKind::kGroup, "ms") == nullptr) {
     return kFailed;
   }
   if (lua_type(state, 2) == LUA_TNUMBER) {
     const double i = lua_tonumber(state, 2);
-    const auto count = static_cast<double>(rt.session.members.size());
+    const auto count = static_cast<double>(host.session.members.size());
     if (i < 1 || i > count ||
         i != static_cast<double>(static_cast<std::size_t>(i))) {
       return lua_pushnil(state), 1;
     }
-    push_match(rt, state, static_cast<std::size_t>(i) - 1);
+    push_match(host, state, static_cast<std::size_t>(i) - 1);
     return 1;
   }
-  const std::optional<int> field = find_field(rt, state, HandleKind::kGroup);
+  const std::optional<int> field = find_field(host, state, HandleKind::kGroup);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
   if (*field == 0) {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, rt.session.frame->options);
+    lua_rawgeti(state, LUA_REGISTRYINDEX, host.session.frame->options);
   } else {
-    push_handle(rt, state, {.kind = HandleKind::kGraph});
+    push_handle(host, state, {.kind = HandleKind::kGraph});
   }
   return 1;
 }
 
-int group_length(Runtime& rt, lua_State* state) {
-  if (check_handle(rt, state, 1, HandleKind::kGroup, "ms") == nullptr) {
+int group_length(Host& host, lua_State* state) {
+  if (check_handle(host, state, 1, HandleKind::kGroup, "ms") == nullptr) {
     return kFailed;
   }
-  lua_pushnumber(state, static_cast<double>(rt.session.members.size()));
+  lua_pushnumber(state, static_cast<double>(host.session.members.size()));
   return 1;
 }
 
 constexpr Field kGroupFields[] = {
-    {"options", 0}, {"graph", 1}, {"all", kMethod, entry<all>}};
+    {"options", 0},
+    {"graph", 1},
+    {"all", kMethod, method<HandleKind::kGroup, all>}};
 
 // --- options
-// ------------------------------------------------------------------
 
-int options_index(Runtime& rt, lua_State* state) {
+int options_index(Host& host, lua_State* state) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));
   if (lua_islightuserdata(state, -1)) lua_pushnil(state);  // not set
   if (lua_gettop(state) > 3 || !lua_isnil(state, -1)) return 1;
   const auto name = string_at(state, 2);
   if (!name) {
-    return fail(rt, "options are indexed by names", {}, kind_of(state, 2));
+    return fail(host, "options are indexed by names", {}, kind_of(state, 2));
   }
   const std::vector<std::string> known =
       string_keys(state, lua_upvalueindex(2));
-  return fail(rt, "the rule has no option '" + printable(*name, 60) + "'", {},
+  return fail(host, "the rule has no option '" + printable(*name, 60) + "'", {},
               {}, suggestion(*name, known));
 }
 
-int options_assign(Runtime& rt, lua_State*) {
-  return fail(rt, "options cannot be assigned", {}, {},
+int options_assign(Host& host, lua_State*) {
+  return fail(host, "options cannot be assigned", {}, {},
               "the caller of the rule sets them");
 }
 
@@ -257,49 +236,33 @@ void push_option(lua_State* state, const OptionValue& value) {
 
 }  // namespace
 
-void make_match_metatables(Runtime& rt, lua_State* state) {
-  make_metatable(rt, state, HandleKind::kMatch, entry<match_index>, nullptr, 0);
-  set_metamethod(rt, state, HandleKind::kMatch, "__newindex",
+void make_match_metatables(Host& host, lua_State* state) {
+  make_metatable(host, state, HandleKind::kMatch, entry<match_index>, nullptr,
+                 0);
+  set_metamethod(host, state, HandleKind::kMatch, "__newindex",
                  entry<match_assign>);
-  set_metamethod(rt, state, HandleKind::kMatch, "__tostring",
+  set_metamethod(host, state, HandleKind::kMatch, "__tostring",
                  entry<match_tostring>);
-  make_metatable(rt, state, HandleKind::kGroup, entry<group_index>,
+  make_metatable(host, state, HandleKind::kGroup, entry<group_index>,
                  kGroupFields, std::size(kGroupFields));
-  set_metamethod(rt, state, HandleKind::kGroup, "__len", entry<group_length>);
+  set_metamethod(host, state, HandleKind::kGroup, "__len", entry<group_length>);
 }
 
-void push_match(Runtime& rt, lua_State* state, std::size_t index) {
+void push_match(Host& host, lua_State* state, std::size_t index) {
   push_handle(
-      rt, state,
+      host, state,
       {.kind = HandleKind::kMatch, .id = static_cast<std::uint32_t>(index)});
 }
 
-void push_group(Runtime& rt, lua_State* state) {
-  push_handle(rt, state, {.kind = HandleKind::kGroup});
+void push_group(Host& host, lua_State* state) {
+  push_handle(host, state, {.kind = HandleKind::kGroup});
 }
 
-std::optional<ir::Dim> bound_dim(Runtime& rt, lua_State* state,
-                                 std::string_view letter) {
-  if (rt.session.members.size() != 1 || pattern_of(rt) == nullptr) {
-    return std::nullopt;
-  }
-  push(state, letter);
-  const auto id = find_variable(rt, state, lua_gettop(state));
-  lua_pop(state, 1);
-  if (!id) return std::nullopt;
-  const match::Bound& bound = rt.session.members[0].match->bound[*id];
-  if (bound.kind == match::Bound::Kind::kDim) return bound.dim;
-  if (bound.kind == match::Bound::Kind::kAttribute &&
-      bound.attribute->kind == ir::AttributeKind::kInt) {
-    return ir::Dim(bound.attribute->i);
-  }
-  return std::nullopt;
-}
-
-std::string_view tag_of(const Runtime& rt, ir::NodeId node) {
-  if (rt.session.members.size() != 1 || pattern_of(rt) == nullptr) return {};
-  const std::vector<pattern::Variable>& all = pattern_of(rt)->variables();
-  const match::Match& match = *rt.session.members[0].match;
+std::string_view tag_of(const Host& host, ir::NodeId node) {
+  if (host.session.members.size() != 1 || pattern_of(host) == nullptr)
+    return {};
+  const std::vector<pattern::Variable>& all = pattern_of(host)->variables();
+  const match::Match& match = *host.session.members[0].match;
   for (std::size_t i = 0; i < all.size(); ++i) {
     const match::Bound& bound = match.bound[i];
     if (bound.kind == match::Bound::Kind::kNode && bound.node == node) {
@@ -309,13 +272,13 @@ std::string_view tag_of(const Runtime& rt, ir::NodeId node) {
   return {};
 }
 
-std::string match_name_hint(const Runtime& rt, std::string_view word) {
-  const Session& session = rt.session;
+std::string match_name_hint(const Host& host, std::string_view word) {
+  const Session& session = host.session;
   if (session.stage == Stage::kNone || session.members.empty()) return {};
   const std::vector<std::string>& computed = session.frame->rule->computed;
   bool known = word == "options" || word == "graph" ||
                std::ranges::binary_search(computed, word);
-  if (const pattern::Pattern* pattern = pattern_of(rt)) {
+  if (const pattern::Pattern* pattern = pattern_of(host)) {
     known = known || std::ranges::any_of(
                          pattern->variables(),
                          [&](const auto& each) { return each.name == word; });
@@ -338,8 +301,7 @@ FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern) {
   return luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
-FunctionRef make_options(Runtime& rt, lua_State* state,
-                         const LoadedRule& rule) {
+FunctionRef make_options(Host& host, lua_State* state, const LoadedRule& rule) {
   lua_newuserdata(state, 0);
   lua_createtable(state, 0, 3);
   lua_createtable(state, 0, static_cast<int>(rule.options.size()));
@@ -351,12 +313,9 @@ FunctionRef make_options(Runtime& rt, lua_State* state,
     push_option(state, value);
     lua_setfield(state, -2, name.c_str());
   }
-  push_function(state, rt, entry<options_index>, 1);
-  lua_setfield(state, -2, "__index");
-  push_function(state, rt, entry<options_assign>);
-  lua_setfield(state, -2, "__newindex");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<options_index>, 1);
+  set_function(state, host, "__newindex", entry<options_assign>);
+  hide_metatable(state);
   lua_setmetatable(state, -2);
   return luaL_ref(state, LUA_REGISTRYINDEX);
 }

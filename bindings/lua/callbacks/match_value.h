@@ -8,32 +8,27 @@
 #include <string>
 #include <string_view>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
-void make_match_metatables(Runtime& rt, lua_State* state);
+void make_match_metatables(Host& host, lua_State* state);
 
 // Pushes m of the session's member `index`; ms of all members.
-void push_match(Runtime& rt, lua_State* state, std::size_t index);
-void push_group(Runtime& rt, lua_State* state);
-
-// The dimension that a letter stands for in the session's only match; none when
-// there is no such match or the letter is not bound.
-std::optional<ir::Dim> bound_dim(Runtime& rt, lua_State* state,
-                                 std::string_view letter);
+void push_match(Host& host, lua_State* state, std::size_t index);
+void push_group(Host& host, lua_State* state);
 
 // The tag that names `node` in the session's only match; "" when none does.
-std::string_view tag_of(const Runtime& rt, ir::NodeId node);
+std::string_view tag_of(const Host& host, ir::NodeId node);
 
 // "did you mean 'm.x'?" for a name of the current match, 'op.X' for the name of
 // an op; else "".
-std::string match_name_hint(const Runtime& rt, std::string_view word);
+std::string match_name_hint(const Host& host, std::string_view word);
 
 // For make_rules: the table of a pattern's variables, and the read-only object
 // of a rule's options; both as registry references.
 FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern);
-FunctionRef make_options(Runtime& rt, lua_State* state, const LoadedRule& rule);
+FunctionRef make_options(Host& host, lua_State* state, const LoadedRule& rule);
 
 }  // namespace ruleengine::lua
 

@@ -39,9 +39,9 @@ bool Replacer::push_results() {
 }
 
 bool Replacer::fail_at(int line) {
-  if (rt_.session.error && rt_.session.error->where.empty()) {
-    rt_.session.error->where =
-        rt_.session.frame->rule->file + ":" + std::to_string(line);
+  if (host_.session.error && host_.session.error->where.empty()) {
+    host_.session.error->where =
+        host_.session.frame->rule->file + ":" + std::to_string(line);
   }
   return false;
 }
@@ -50,9 +50,9 @@ void Replacer::push_variable(pattern::VariableId id) {
   if (id.index() < made_.shared_variables) {
     const match::Bound& bound = match_.bound[id.index()];
     if (bound.kind == match::Bound::Kind::kNothing) {
-      rt_.session.not_taken.push_back(made_.draft[id].name);
+      host_.session.not_taken.push_back(made_.draft[id].name);
     }
-    return push_bound(rt_, state_, made_.draft, id, bound);
+    return push_bound(host_, state_, made_.draft, id, bound);
   }
   if (computed_ == 0) return lua_pushnil(state_);
   lua_rawgeti(state_, LUA_REGISTRYINDEX, computed_);
@@ -81,13 +81,13 @@ bool Replacer::push(TermId id) {
       return true;
     case TermKind::kTranspose: {
       const auto& bound = match_.bound[made_.draft[term.base].variable.index()];
-      push_value(rt_, state_, bound.value, !bound.transposed);
+      push_value(host_, state_, bound.value, !bound.transposed);
       return true;
     }
     case TermKind::kOutput: {
       const Values* values = values_of(term.node);
       if (values == nullptr) return false;
-      push_value(rt_, state_, values->at(term.output));
+      push_value(host_, state_, values->at(term.output));
       return true;
     }
     case TermKind::kContext:
@@ -138,7 +138,7 @@ bool Replacer::any_taken(const Term& term) {
 const Replacer::Values* Replacer::values_of(pattern::NodePatternId id) {
   const auto [at, is_new] = built_.try_emplace(id.index());
   if (!is_new) return &at->second;
-  const ir::Graph& graph = *rt_.session.graph;
+  const ir::Graph& graph = *host_.session.graph;
   const NodePattern& node = made_.draft[id];
   const ir::NodeId matched =
       id.index() < made_.shared_nodes ? match_.nodes[id.index()] : ir::NodeId();
@@ -165,16 +165,16 @@ bool Replacer::push_inputs(const NodePattern& node, ir::NodeId kept, int table,
                            bool& changed) {
   Values old;
   if (kept) {
-    const auto inputs = read_node(rt_, kept).inputs;
+    const auto inputs = read_node(host_, kept).inputs;
     old.assign(inputs.begin(), inputs.end());
   }
   for (std::size_t i = 0; i < node.inputs.size(); ++i) {
     const ir::ValueId was = i < old.size() ? old[i] : ir::ValueId();
     if (kept && made_.draft[node.inputs[i]].kind == TermKind::kAny) {
-      push_value(rt_, state_, was);
+      push_value(host_, state_, was);
     } else {
       if (!push(node.inputs[i])) return false;
-      const Handle* handle = to_handle(rt_, state_, -1);
+      const Handle* handle = to_handle(host_, state_, -1);
       const bool same = handle == nullptr
                             ? lua_isnil(state_, -1) && !was
                             : was && handle->kind == HandleKind::kValue &&
@@ -198,7 +198,7 @@ void Replacer::push_captured(const NodePattern& node, pattern::VariableId id) {
   if (bound.kind == match::Bound::Kind::kAttribute &&
       bound.attribute->kind == ir::AttributeKind::kFloat) {
     lua_pop(state_, 1);
-    push_float(rt_, state_, bound.attribute->f);
+    push_float(host_, state_, bound.attribute->f);
   }
 }
 
@@ -210,7 +210,7 @@ bool Replacer::push_attribute_of(const NodePattern& node,
       lua_pushnumber(state_, static_cast<double>(attribute.i));
       return true;
     case Kind::kFloat:
-      push_float(rt_, state_, attribute.f);
+      push_float(host_, state_, attribute.f);
       return true;
     case Kind::kString:
       lua::push(state_, attribute.s);
@@ -220,7 +220,7 @@ bool Replacer::push_attribute_of(const NodePattern& node,
       set_numbers(state_, {attribute.ints.begin(), attribute.ints.end()});
       return true;
     case Kind::kFloats:
-      push_list(rt_, state_, static_cast<int>(attribute.floats.size()),
+      push_list(host_, state_, static_cast<int>(attribute.floats.size()),
                 ListKind::kFloats);
       set_numbers(state_, attribute.floats);
       return true;
@@ -252,7 +252,7 @@ bool Replacer::build(const NodePattern& node, ir::NodeId kept, Values& out) {
     changed = true;
   }
   if (kept && !changed) {
-    const auto outputs = rt_.session.graph->outputs(kept);
+    const auto outputs = host_.session.graph->outputs(kept);
     out.assign(outputs.begin(), outputs.end());
     lua_settop(state_, table - 1);
     return true;
@@ -261,11 +261,12 @@ bool Replacer::build(const NodePattern& node, ir::NodeId kept, Values& out) {
     lua_pushnumber(state_, node.output_count);
     lua_setfield(state_, table, "outputs");
   }
-  const int count = kept ? build_like(rt_, state_, kept, table)
-                         : build_op(rt_, state_, node.domain, node.type, table);
+  const int count =
+      kept ? build_like(host_, state_, kept, table)
+           : build_op(host_, state_, node.domain, node.type, table);
   if (count < 0) return false;
   for (int i = 0; i < count; ++i) {
-    const Handle* handle = to_handle(rt_, state_, i - count);
+    const Handle* handle = to_handle(host_, state_, i - count);
     out.push_back(handle == nullptr ? ir::ValueId() : handle->value());
   }
   lua_settop(state_, table - 1);

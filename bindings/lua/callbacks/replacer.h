@@ -6,17 +6,17 @@
 #include <map>
 #include <vector>
 
-#include "bindings/lua/callbacks/replacement.h"
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
+#include "bindings/lua/words/replacement.h"
 
 namespace ruleengine::lua {
 
 class Replacer {
  public:
   // `computed` is the table of what `where` put onto m; 0: none.
-  Replacer(Runtime& rt, lua_State* state, const Replacement& replacement,
+  Replacer(Host& host, lua_State* state, const Replacement& replacement,
            const match::Match& match, FunctionRef computed)
-      : rt_(rt),
+      : host_(host),
         state_(state),
         made_(replacement),
         match_(match),
@@ -42,7 +42,7 @@ class Replacer {
                    bool& changed);
   bool fail_at(int line);
 
-  Runtime& rt_;
+  Host& host_;
   lua_State* state_;
   const Replacement& made_;
   const match::Match& match_;

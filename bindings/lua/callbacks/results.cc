@@ -13,11 +13,9 @@ namespace {
 using rewrite::Rejection;
 
 Diagnostic wrong_count(std::string expected, std::string found) {
-  return {.kind = ErrorKind::kRule,
-          .what = "`rewrite` returns the wrong number of results",
-          .expected = std::move(expected),
-          .found = std::move(found),
-          .hint = "op.Split{..., outputs = 2} returns two values"};
+  return wrong("`rewrite` returns the wrong number of results",
+               std::move(expected), std::move(found),
+               "op.Split{..., outputs = 2} returns two values");
 }
 
 std::string counted(std::size_t count, const char* what) {
@@ -26,7 +24,7 @@ std::string counted(std::size_t count, const char* what) {
 
 class Results {
  public:
-  Results(Runtime& rt, lua_State* state) : rt_(rt), state_(state) {}
+  Results(Host& host, lua_State* state) : host_(host), state_(state) {}
 
   // The results of the only member.
   Status read_stack(const match::Match& match) {
@@ -62,16 +60,16 @@ class Results {
 
   std::optional<Rejection> apply() {
     if (rejection_) return std::move(rejection_);
-    const rewrite::Edit& edit = *rt_.session.edit;
+    const rewrite::Edit& edit = *host_.session.edit;
     const bool nothing_new =
         std::ranges::all_of(replacements_, [&](const auto& each) {
           return edit.repeats(each.first, each.second);
         });
-    if (nothing_new && !rt_.session.changed) {
+    if (nothing_new && !host_.session.changed) {
       return Rejection{"the rewrite changes nothing", ""};
     }
     for (const auto& [from, to] : replacements_) {
-      rt_.session.edit->replace(from, to);
+      host_.session.edit->replace(from, to);
     }
     return std::nullopt;
   }
@@ -84,22 +82,23 @@ class Results {
       if (read_outside(match, old_value) && !rejection_) {
         rejection_ =
             Rejection{"nothing replaces a result that is still read",
-                      rewrite::describe(*rt_.session.graph, *rt_.session.facts,
-                                        old_value)};
+                      rewrite::describe(*host_.session.graph,
+                                        *host_.session.facts, old_value)};
       }
       return {};
     }
     ir::ValueId value;
-    const Handle* handle = to_handle(rt_, state_, index);
+    const Handle* handle = to_handle(host_, state_, index);
     if (handle == nullptr || handle->kind != HandleKind::kValue) {
       Result<ir::ValueId> made = constant(old_value, place, index);
       if (!made) return made.error();
       value = *made;
-    } else if (!check_alive(rt_, *handle)) {
-      return *std::exchange(rt_.session.error, {});
+    } else if (!check_alive(host_, *handle)) {
+      return *std::exchange(host_.session.error, {});
     } else {
-      value = handle->transposed ? rt_.session.edit->transposed(handle->value())
-                                 : handle->value();
+      value = handle->transposed
+                  ? host_.session.edit->transposed(handle->value())
+                  : handle->value();
     }
     if (value && value != old_value) {
       replacements_.emplace_back(old_value, value);
@@ -108,7 +107,7 @@ class Results {
   }
 
   std::string hint_of(int index) const {
-    const Handle* handle = to_handle(rt_, state_, index);
+    const Handle* handle = to_handle(host_, state_, index);
     return handle != nullptr && handle->kind == HandleKind::kNode
                ? "n.outputs[1] is the first value of node n"
                : "";
@@ -120,36 +119,31 @@ class Results {
                                int index) {
     const bool numbers =
         lua_type(state_, index) == LUA_TNUMBER || lua_istable(state_, index);
-    const ir::Type* type = rt_.session.facts->type(old_value);
+    const ir::Type* type = host_.session.facts->type(old_value);
     const std::string name = "result " + std::to_string(place + 1);
     if (!numbers || type == nullptr || !type->is_tensor()) {
-      return Diagnostic{
-          .kind = ErrorKind::kRule,
-          .what = name + " of `rewrite` is not a value",
-          .expected = "a value, or nil for a result that is not read",
-          .found = kind_of(state_, index),
-          .hint = hint_of(index)};
+      return wrong(name + " of `rewrite` is not a value",
+                   "a value, or nil for a result that is not read",
+                   kind_of(state_, index), hint_of(index));
     }
-    BuildInputs inputs(rt_, state_, nullptr, name);
+    BuildInputs inputs(host_, state_, nullptr, name);
     inputs.expect(type->elem);
     std::vector<ir::ValueId> made;
     if (inputs.add(index) && inputs.finish(made) && made.size() == 1) {
       return made[0];
     }
-    if (rt_.session.rejection) {
-      rejection_ = std::exchange(rt_.session.rejection, {});
+    if (host_.session.rejection) {
+      rejection_ = std::exchange(host_.session.rejection, {});
       return ir::ValueId();
     }
-    if (rt_.session.error) return *std::exchange(rt_.session.error, {});
-    return Diagnostic{.kind = ErrorKind::kRule,
-                      .what = name + " of `rewrite` is a list of values",
-                      .expected = "one value"};
+    if (host_.session.error) return *std::exchange(host_.session.error, {});
+    return wrong(name + " of `rewrite` is a list of values", "one value");
   }
 
   // Whether nodes that are not removed with the match read the value.
   bool read_outside(const match::Match& match, ir::ValueId value) const {
     if (!value) return false;
-    const ir::Graph& graph = *rt_.session.graph;
+    const ir::Graph& graph = *host_.session.graph;
     if (graph.value(value).block_output_count > 0) return true;
     for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
       const ir::NodeId user = graph.operand(u).user;
@@ -158,16 +152,16 @@ class Results {
     return false;
   }
 
-  Runtime& rt_;
+  Host& host_;
   lua_State* state_;
   std::vector<std::pair<ir::ValueId, ir::ValueId>> replacements_;
   std::optional<Rejection> rejection_;
 };
 
 // Group members' results are the values themselves, or one list of them.
-Status read_group(Results& results, Runtime& rt, lua_State* state,
+Status read_group(Results& results, Host& host, lua_State* state,
                   std::size_t count) {
-  const std::vector<Member>& members = rt.session.members;
+  const std::vector<Member>& members = host.session.members;
   const bool listed = count == 1 && members.size() > 1 && lua_istable(state, 1);
   const std::size_t given = listed ? lua_objlen(state, 1) : count;
   if (given != members.size()) {
@@ -190,16 +184,16 @@ Status read_group(Results& results, Runtime& rt, lua_State* state,
 
 }  // namespace
 
-Result<std::optional<Rejection>> replace_results(Runtime& rt, lua_State* state,
+Result<std::optional<Rejection>> replace_results(Host& host, lua_State* state,
                                                  bool group) {
   const auto count = static_cast<std::size_t>(lua_gettop(state));
-  Results results(rt, state);
+  Results results(host, state);
   Status status;
   luaL_checkstack(state, 8, "results");
   if (group) {
-    status = read_group(results, rt, state, count);
+    status = read_group(results, host, state, count);
   } else {
-    const match::Match& match = *rt.session.members[0].match;
+    const match::Match& match = *host.session.members[0].match;
     if (count != match.results.size()) {
       return wrong_count(
           "as many as `match`: " + std::to_string(match.results.size()),

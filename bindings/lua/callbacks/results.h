@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
@@ -14,7 +14,7 @@ namespace ruleengine::lua {
 // value or, where the pattern has several results, a table of them. A
 // Diagnostic when there are too few or too many; a rejection when something
 // still reads a result that became nil, or when nothing would change.
-Result<std::optional<rewrite::Rejection>> replace_results(Runtime& rt,
+Result<std::optional<rewrite::Rejection>> replace_results(Host& host,
                                                           lua_State* state,
                                                           bool group);
 

@@ -65,7 +65,6 @@ class LuaRule final : public rewrite::Rule {
 
  private:
   void prepare(lua_State* state);
-  Runtime& runtime() const { return Runtime::of(sandbox_.state()); }
   Result<Ended> run_where();
   Result<Ended> run_together(LuaCandidate& candidate);
   Diagnostic at_root(Diagnostic error, const match::Match& match) const;
@@ -79,9 +78,9 @@ class LuaRule final : public rewrite::Rule {
 };
 
 void LuaRule::prepare(lua_State* state) {
-  Runtime& rt = Runtime::of(state);
+  Host& host = Host::of(state);
   if (rule_.pattern) frame_.names = make_names(state, *rule_.pattern);
-  frame_.options = make_options(rt, state, rule_);
+  frame_.options = make_options(host, state, rule_);
   where_ = Callback::of(sandbox_, rule_, "where", rule_.where);
   rewrite_ = Callback::of(sandbox_, rule_, "rewrite", rule_.rewrite);
   together_ = Callback::of(sandbox_, rule_, "together", rule_.together);
@@ -90,21 +89,20 @@ void LuaRule::prepare(lua_State* state) {
 }
 
 // --- when
-// ---------------------------------------------------------------------
 
 Result<bool> LuaRule::enabled(ir::Graph& graph, ir::Facts& facts) {
   if (!prepared_) return prepared_.error();
   if (!when_) return true;
-  Runtime& rt = runtime();
-  const SessionScope scope(rt, {.stage = Stage::kWhen,
-                                .frame = &frame_,
-                                .graph = &graph,
-                                .facts = &facts});
+  Host& host = Host::of(sandbox_.state());
+  const SessionScope scope(host, {.stage = Stage::kWhen,
+                                  .frame = &frame_,
+                                  .graph = &graph,
+                                  .facts = &facts});
   bool enabled = false;
   auto ended = when_.call(
       sandbox_,
       [&](lua_State* state) {
-        push_handle(rt, state, {.kind = HandleKind::kGraph});
+        push_handle(host, state, {.kind = HandleKind::kGraph});
         lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
       },
       [&](lua_State* state) { enabled = lua_toboolean(state, 1) != 0; });
@@ -114,39 +112,35 @@ Result<bool> LuaRule::enabled(ir::Graph& graph, ir::Facts& facts) {
 }
 
 // --- where and together
-// -------------------------------------------------------
 
 Result<Ended> LuaRule::run_where() {
   if (!where_) return Ended();
-  Runtime& rt = runtime();
-  rt.session.stage = Stage::kWhere;
+  Host& host = Host::of(sandbox_.state());
+  host.session.stage = Stage::kWhere;
   std::string returned;
   auto ended = where_.call(
-      sandbox_, [&rt](lua_State* state) { push_match(rt, state, 0); },
+      sandbox_, [&host](lua_State* state) { push_match(host, state, 0); },
       [&returned](lua_State* state) {
         if (!lua_isnoneornil(state, 1)) returned = kind_of(state, 1);
       });
   if (!ended || *ended) return ended;
   if (!returned.empty()) {
     return where_.located(
-        rt, {.kind = ErrorKind::kRule,
-             .what = "`where` returns a value",
-             .expected = "nothing",
-             .found = std::move(returned),
-             .hint = "need(condition, \"the reason\") ends the match"});
+        host, wrong("`where` returns a value", "nothing", std::move(returned),
+                    "need(condition, \"the reason\") ends the match"));
   }
-  return Ended(std::exchange(rt.session.refusal, {}));
+  return Ended(std::exchange(host.session.refusal, {}));
 }
 
 Result<Ended> LuaRule::run_together(LuaCandidate& candidate) {
   if (!together_) return Ended();
-  Runtime& rt = runtime();
-  rt.session.stage = Stage::kTogether;
+  Host& host = Host::of(sandbox_.state());
+  host.session.stage = Stage::kTogether;
   Status written;
   auto ended = together_.call(
-      sandbox_, [&rt](lua_State* state) { push_match(rt, state, 0); },
+      sandbox_, [&host](lua_State* state) { push_match(host, state, 0); },
       [&](lua_State* state) {
-        written = write_key(rt, state, candidate.mutable_key());
+        written = write_key(host, state, candidate.mutable_key());
       });
   if (ended && !written) {
     return at_root(std::move(written.error()), candidate.match);
@@ -158,7 +152,7 @@ Diagnostic LuaRule::at_root(Diagnostic error, const match::Match& match) const {
   if (error.where.empty()) {
     error.where = rule_.file + ":" + std::to_string(rule_.line);
   }
-  const ir::Graph& graph = *runtime().session.graph;
+  const ir::Graph& graph = *Host::of(sandbox_.state()).session.graph;
   error.where += ", at " + graph.describe(match.root);
   return error;
 }
@@ -168,16 +162,16 @@ Result<rewrite::Rule::Filtered> LuaRule::filter(
     std::vector<rewrite::Warning>& warnings) {
   if (!prepared_) return prepared_.error();
   auto candidate = std::make_unique<LuaCandidate>(sandbox_, match);
-  Runtime& rt = runtime();
-  const SessionScope scope(rt, {.stage = Stage::kWhere,
-                                .frame = &frame_,
-                                .graph = &graph,
-                                .facts = &facts,
-                                .warnings = &warnings,
-                                .assumed = &candidate->assumed,
-                                .said = &candidate->said});
+  Host& host = Host::of(sandbox_.state());
+  const SessionScope scope(host, {.stage = Stage::kWhere,
+                                  .frame = &frame_,
+                                  .graph = &graph,
+                                  .facts = &facts,
+                                  .warnings = &warnings,
+                                  .assumed = &candidate->assumed,
+                                  .said = &candidate->said});
   candidate->epoch = scope.epoch();
-  rt.session.members.push_back({&candidate->match, &candidate->computed});
+  host.session.members.push_back({&candidate->match, &candidate->computed});
   Result<Ended> ended = run_where();
   if (ended && !*ended) ended = run_together(*candidate);
   if (!ended) return ended.error();
@@ -186,43 +180,41 @@ Result<rewrite::Rule::Filtered> LuaRule::filter(
 }
 
 // --- rewrite
-// ------------------------------------------------------------------
 
 Result<std::optional<Rejection>> LuaRule::apply(
     std::span<rewrite::Candidate* const> candidates, rewrite::Edit& edit) {
-  Runtime& rt = runtime();
-  const SessionScope scope(rt, {.stage = Stage::kRewrite,
-                                .frame = &frame_,
-                                .graph = &edit.graph(),
-                                .facts = &edit.facts(),
-                                .edit = &edit});
+  Host& host = Host::of(sandbox_.state());
+  const SessionScope scope(host, {.stage = Stage::kRewrite,
+                                  .frame = &frame_,
+                                  .graph = &edit.graph(),
+                                  .facts = &edit.facts(),
+                                  .edit = &edit});
   for (rewrite::Candidate* each : candidates) {
     auto& candidate = static_cast<LuaCandidate&>(*each);
-    rt.session.members.push_back({&candidate.match, &candidate.computed});
-    rt.session.epochs.push_back(candidate.epoch);
+    host.session.members.push_back({&candidate.match, &candidate.computed});
+    host.session.epochs.push_back(candidate.epoch);
     edit.said().add(candidate.said);
   }
-  std::ranges::sort(rt.session.epochs);  // the session's own stays last
-  const match::Match& first = *rt.session.members[0].match;
+  std::ranges::sort(host.session.epochs);  // the session's own stays last
+  const match::Match& first = *host.session.members[0].match;
   edit.set_block(edit.graph().node(first.root).block);
   if (rule_.replacement) return replace();
   if (!rewrite_) {
-    return at_root(
-        {.kind = ErrorKind::kRule, .what = "the rule has no `rewrite`"}, first);
+    return at_root(wrong("the rule has no `rewrite`"), first);
   }
   Result<std::optional<Rejection>> replaced = std::optional<Rejection>();
   auto ended = rewrite_.call(
       sandbox_,
       [&](lua_State* state) {
-        lua_rawgeti(state, LUA_REGISTRYINDEX, rt.builders);
+        lua_rawgeti(state, LUA_REGISTRYINDEX, host.builders);
         if (groups()) {
-          push_group(rt, state);
+          push_group(host, state);
         } else {
-          push_match(rt, state, 0);
+          push_match(host, state, 0);
         }
       },
       [&](lua_State* state) {
-        replaced = replace_results(rt, state, groups());
+        replaced = replace_results(host, state, groups());
       });
   if (!ended || *ended) return ended;
   if (!replaced) return at_root(std::move(replaced.error()), first);
@@ -231,20 +223,20 @@ Result<std::optional<Rejection>> LuaRule::apply(
 
 // What `replace` described, for the session's only match.
 Result<std::optional<Rejection>> LuaRule::replace() {
-  Runtime& rt = runtime();
-  const Member& member = rt.session.members[0];
+  Host& host = Host::of(sandbox_.state());
+  const Member& member = host.session.members[0];
   Result<std::optional<Rejection>> replaced = std::optional<Rejection>();
   Status ran = sandbox_.protect([&](lua_State* state) {
-    Replacer replacer(rt, state, *rule_.replacement, *member.match,
+    Replacer replacer(host, state, *rule_.replacement, *member.match,
                       *member.computed);
-    if (replacer.push_results()) replaced = replace_results(rt, state, false);
+    if (replacer.push_results()) replaced = replace_results(host, state, false);
   });
-  if (rt.session.rejection) {
-    return std::exchange(rt.session.rejection, {});
+  if (host.session.rejection) {
+    return std::exchange(host.session.rejection, {});
   }
   if (!ran) return at_root(std::move(ran.error()), *member.match);
-  if (rt.session.error) {
-    return at_root(*std::exchange(rt.session.error, {}), *member.match);
+  if (host.session.error) {
+    return at_root(*std::exchange(host.session.error, {}), *member.match);
   }
   if (!replaced) {
     return at_root(std::move(replaced.error()), *member.match);
@@ -253,27 +245,26 @@ Result<std::optional<Rejection>> LuaRule::replace() {
 }
 
 // --- pass
-// ---------------------------------------------------------------------
 
 Status LuaRule::pass(rewrite::Transactions& transactions) {
   if (!prepared_) return prepared_.error();
   if (!pass_) return {};
   rewrite::Edit& edit = transactions.edit();
-  Runtime& rt = runtime();
-  const SessionScope scope(rt, {.stage = Stage::kPass,
-                                .frame = &frame_,
-                                .graph = &edit.graph(),
-                                .facts = &edit.facts(),
-                                .edit = &edit,
-                                .transactions = &transactions});
+  Host& host = Host::of(sandbox_.state());
+  const SessionScope scope(host, {.stage = Stage::kPass,
+                                  .frame = &frame_,
+                                  .graph = &edit.graph(),
+                                  .facts = &edit.facts(),
+                                  .edit = &edit,
+                                  .transactions = &transactions});
   auto ended = pass_.call(sandbox_, [&](lua_State* state) {
-    push_handle(rt, state, {.kind = HandleKind::kGraph});
-    lua_rawgeti(state, LUA_REGISTRYINDEX, rt.builders);
+    push_handle(host, state, {.kind = HandleKind::kGraph});
+    lua_rawgeti(state, LUA_REGISTRYINDEX, host.builders);
     lua_rawgeti(state, LUA_REGISTRYINDEX, frame_.options);
   });
-  if (rt.session.failure) return *std::exchange(rt.session.failure, {});
+  if (host.session.failure) return *std::exchange(host.session.failure, {});
   if (!ended) return ended.error();
-  if (!*ended && !rt.session.changed) return {};
+  if (!*ended && !host.session.changed) return {};
   return transactions.end({}, std::move(*ended));
 }
 

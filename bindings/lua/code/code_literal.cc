@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
-#include <limits>
 #include <vector>
 
+#include "bindings/lua/words/element_types.h"
 #include "core/base/whole.h"
 #include "core/ir/data_type.h"
-#include "core/ir/narrow_float.h"
 #include "core/text/numbers.h"
 
 namespace ruleengine::lua {
@@ -55,56 +53,10 @@ std::optional<std::string> string_text(std::string_view text) {
   return code_text(text);
 }
 
-template <typename T>
-bool put(double number, std::byte* at) {
-  if constexpr (std::numeric_limits<T>::is_integer) {
-    if (!is_whole(number) ||
-        number < static_cast<double>(std::numeric_limits<T>::min()) ||
-        number > static_cast<double>(std::numeric_limits<T>::max())) {
-      return false;
-    }
-  }
-  const T value = static_cast<T>(number);
-  std::memcpy(at, &value, sizeof value);
-  return true;
-}
-
-template <ir::DataType type>
-bool put_narrow(double number, std::byte* at) {
-  const auto bits = static_cast<std::uint16_t>(ir::narrow(type, number));
-  std::memcpy(at, &bits, sizeof bits);
-  return true;
-}
-
-using Put = bool (*)(double, std::byte*);
-Put put_of(ir::DataType type) {
-  switch (type) {
-    case ir::DataType::kFloat:
-      return put<float>;
-    case ir::DataType::kDouble:
-      return put<double>;
-    case ir::DataType::kFloat16:
-      return put_narrow<ir::DataType::kFloat16>;
-    case ir::DataType::kBfloat16:
-      return put_narrow<ir::DataType::kBfloat16>;
-    case ir::DataType::kInt8:
-      return put<std::int8_t>;
-    case ir::DataType::kInt16:
-      return put<std::int16_t>;
-    case ir::DataType::kInt32:
-      return put<std::int32_t>;
-    case ir::DataType::kInt64:
-      return put<std::int64_t>;
-    case ir::DataType::kUint8:
-    case ir::DataType::kBool:
-      return put<std::uint8_t>;
-    case ir::DataType::kUint16:
-      return put<std::uint16_t>;
-    case ir::DataType::kUint32:
-      return put<std::uint32_t>;
-    default:
-      return nullptr;
-  }
+// Lua's numbers cannot hold every uint64.
+bool is_written(ir::DataType type) {
+  std::byte element[8];
+  return type != ir::DataType::kUint64 && store_element(element, type, 0);
 }
 
 }  // namespace
@@ -166,8 +118,7 @@ std::optional<std::string> code_attribute(const ir::Attribute& attribute,
 
 std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
                                             ir::ExternalData* external) {
-  if (put_of(tensor.dtype) == nullptr ||
-      tensor.element_count() > kMostElements) {
+  if (!is_written(tensor.dtype) || tensor.element_count() > kMostElements) {
     return std::nullopt;
   }
   // Lua numbers cannot hold every int64.
@@ -192,16 +143,14 @@ std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
 const ir::Tensor* code_tensor(Arena& arena, ir::DataType type,
                               std::span<const std::int64_t> dims,
                               std::span<const double> numbers) {
-  const Put put = put_of(type);
-  if (put == nullptr) return nullptr;
+  if (!is_written(type)) return nullptr;
+  const bool real = ir::is_float(type);
   const auto width = static_cast<std::size_t>(ir::bit_width(type)) / 8;
   const std::span<std::byte> bytes =
       arena.array<std::byte>(width * numbers.size());
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    if (type == ir::DataType::kBool && numbers[i] != 0 && numbers[i] != 1) {
-      return nullptr;
-    }
-    if (!put(numbers[i], bytes.data() + i * width)) return nullptr;
+    const bool fits = store_element(bytes.data() + i * width, type, numbers[i]);
+    if (!real && !(fits && is_whole(numbers[i]))) return nullptr;
   }
   return arena.make<ir::Tensor>(ir::Tensor{.dtype = type,
                                            .storage = ir::Storage::kRaw,

@@ -7,15 +7,14 @@
 
 namespace ruleengine::lua {
 
-using code::fail;
 using code::found_at;
 using code::line_of;
 
 namespace {
 
 int bad_name(lua_State* state, const std::string& key) {
-  return fail(state, "the name of '" + printable(key, 60) + "'",
-              "\"node\" or {\"node\", \"output\", ...}");
+  return Sandbox::fail(state, "the name of '" + printable(key, 60) + "'",
+                       "\"node\" or {\"node\", \"output\", ...}");
 }
 
 }  // namespace
@@ -23,8 +22,8 @@ int bad_name(lua_State* state, const std::string& key) {
 // names { add = "/Add", y = {"node", "a", "b"} }
 void CodeNames::read(lua_State* state, code::Budget& budget) {
   if (!lua_istable(state, 1)) {
-    fail(state, "`names` expects a table", "names { add = \"/Add\" }",
-         found_at(state, 1));
+    Sandbox::fail(state, "`names` expects a table", "names { add = \"/Add\" }",
+                  found_at(state, 1));
   }
   for (const std::string& key : string_keys(state, 1)) {
     lua_getfield(state, 1, key.c_str());

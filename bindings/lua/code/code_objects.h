@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <lua.hpp>
-#include <new>
 #include <string>
 #include <string_view>
 
 #include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/userdata.h"
 
 namespace ruleengine::lua::code {
 
@@ -24,34 +24,6 @@ inline std::string found_at(lua_State* state, int index) {
 
 inline int line_of(lua_State* state) {
   return std::max(0, Sandbox::line_of(Sandbox::here(state)));
-}
-
-// A userdata of T with that metatable; nullptr if it is something else.
-template <typename T>
-T* to(lua_State* state, int index, const char* metatable) {
-  void* data = lua_touserdata(state, index);
-  if (data == nullptr || lua_getmetatable(state, index) == 0) return nullptr;
-  luaL_getmetatable(state, metatable);
-  const bool same = lua_rawequal(state, -1, -2) != 0;
-  lua_pop(state, 2);
-  return same ? static_cast<T*>(data) : nullptr;
-}
-
-template <typename T>
-void push_object(lua_State* state, const T& object, const char* metatable) {
-  new (lua_newuserdata(state, sizeof(T))) T(object);
-  luaL_getmetatable(state, metatable);
-  lua_setmetatable(state, -2);
-}
-
-// Raises at the current line of the code.
-inline int fail(lua_State* state, std::string what, std::string expected = {},
-                std::string found = {}, std::string hint = {}) {
-  return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                               .what = std::move(what),
-                               .expected = std::move(expected),
-                               .found = std::move(found),
-                               .hint = std::move(hint)});
 }
 
 // The limit on what a file of code stores outside of Lua's memory: a loop could

@@ -21,12 +21,9 @@
 
 namespace ruleengine::lua {
 
-using code::fail;
 using code::found_at;
 using code::kTensorMetatable;
 using code::line_of;
-using code::push_object;
-using code::to;
 
 namespace {
 
@@ -99,8 +96,7 @@ class CodeRecorder {
     luaL_newmetatable(state, name);
     if (index != nullptr) set(state, "__index", index);
     if (called != nullptr) set(state, "__call", called);
-    lua_pushboolean(state, 0);
-    lua_setfield(state, -2, "__metatable");
+    hide_metatable(state);
     lua_pop(state, 1);
   }
 
@@ -128,8 +124,7 @@ class CodeRecorder {
     lua_newtable(state);
     set(state, "__index", &call<&CodeRecorder::read>);
     set(state, "__newindex", &call<&CodeRecorder::assign>);
-    lua_pushboolean(state, 0);
-    lua_setfield(state, -2, "__metatable");
+    hide_metatable(state);
     lua_setmetatable(state, -2);
     environment_ = luaL_ref(state, LUA_REGISTRYINDEX);
   }
@@ -151,8 +146,8 @@ class CodeRecorder {
     const std::string name(lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2)
                                                              : "");
     if (released_.contains(name)) {
-      return fail(state, quoted_name(name, 60) + " was released", {}, {},
-                  "it is set to nil at its last use");
+      return Sandbox::fail(state, quoted_name(name, 60) + " was released", {},
+                           {}, "it is set to nil at its last use");
     }
     lua_rawgeti(state, LUA_REGISTRYINDEX, inner_);
     lua_pushvalue(state, 2);
@@ -163,11 +158,12 @@ class CodeRecorder {
   int assign(lua_State* state) {
     lua_settop(state, 3);
     if (lua_type(state, 2) != LUA_TSTRING) {
-      return fail(state, "a variable must have a name");
+      return Sandbox::fail(state, "a variable must have a name");
     }
     budget_.take(state, 64);
     const std::string name(text_at(state, 2));
-    if (const std::size_t* value = to<std::size_t>(state, 3, kValueMetatable)) {
+    if (const std::size_t* value =
+            to_object<std::size_t>(state, 3, kValueMetatable)) {
       name_value(state, *value, name);
       if (name == "_") return 0;
     }
@@ -182,8 +178,8 @@ class CodeRecorder {
       released_.insert(name);
     }
     if (!release && (there || released_.contains(name))) {
-      return fail(state, quoted_name(name, 60) + " is assigned twice",
-                  "one value for each variable");
+      return Sandbox::fail(state, quoted_name(name, 60) + " is assigned twice",
+                           "one value for each variable");
     }
     lua_pushvalue(state, 2);
     lua_pushvalue(state, 3);
@@ -197,7 +193,7 @@ class CodeRecorder {
     if (name == "_") {
       value.absent = value.name.empty();
     } else if (value.absent) {
-      fail(state, "an absent output cannot have a name");
+      Sandbox::fail(state, "an absent output cannot have a name");
     } else if (value.name.empty()) {
       value.name = name;
     }
@@ -218,9 +214,9 @@ class CodeRecorder {
 
   int outside(lua_State* state, const char* word, CodeValue::Kind kind) {
     if (lua_type(state, 1) != LUA_TSTRING) {
-      return fail(state,
-                  std::string("`") + word + "` expects a name of the model",
-                  std::string(word) + " \"x\"", found_at(state, 1));
+      return Sandbox::fail(
+          state, std::string("`") + word + "` expects a name of the model",
+          std::string(word) + " \"x\"", found_at(state, 1));
     }
     push_value(state, add_value(state, kind, std::string(text_at(state, 1))));
     return 1;
@@ -230,11 +226,11 @@ class CodeRecorder {
   }
   int weight(lua_State* state) {
     lua_settop(state, 2);
-    const auto* made = to<const ir::Tensor*>(state, 2, kTensorMetatable);
+    const auto* made = to_object<const ir::Tensor*>(state, 2, kTensorMetatable);
     if (made == nullptr && !lua_isnil(state, 2)) {
-      return fail(state, "a new weight needs a tensor",
-                  "weight(\"x\", tensor(\"float\", {2}, {1, 2}))",
-                  found_at(state, 2));
+      return Sandbox::fail(state, "a new weight needs a tensor",
+                           "weight(\"x\", tensor(\"float\", {2}, {1, 2}))",
+                           found_at(state, 2));
     }
     outside(state, "weight", CodeValue::Kind::kWeight);
     if (made != nullptr) record_.values.back().tensor = *made;
@@ -243,13 +239,13 @@ class CodeRecorder {
 
   int output(lua_State* state) {
     CodeBlock& block = record_.blocks[open_.back()];
-    if (block.ended) return fail(state, "a graph has two `output`s");
+    if (block.ended) return Sandbox::fail(state, "a graph has two `output`s");
     block.ended = true;
     for (int i = 1; i <= lua_gettop(state); ++i) {
-      const auto* value = to<std::size_t>(state, i, kValueMetatable);
+      const auto* value = to_object<std::size_t>(state, i, kValueMetatable);
       if (value == nullptr) {
-        return fail(state, "an output is not a value", "output(y)",
-                    found_at(state, i));
+        return Sandbox::fail(state, "an output is not a value", "output(y)",
+                             found_at(state, i));
       }
       block.outputs.push_back(*value);
     }
@@ -258,8 +254,8 @@ class CodeRecorder {
 
   int part(lua_State* state) {
     if (!lua_isfunction(state, 1)) {
-      return fail(state, "`part` expects a function",
-                  "part(function() ... end)", found_at(state, 1));
+      return Sandbox::fail(state, "`part` expects a function",
+                           "part(function() ... end)", found_at(state, 1));
     }
     Nested nested(state);
     lua_settop(state, 1);
@@ -280,11 +276,11 @@ class CodeRecorder {
   // --- op ---
 
   int op_index(lua_State* state) {
-    const auto* op = to<OpObject>(state, 1, kRecordedOpMetatable);
+    const auto* op = to_object<OpObject>(state, 1, kRecordedOpMetatable);
     const std::string_view name =
         lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2) : "";
     if (op == nullptr || name.empty()) {
-      return fail(state, "an op is written as op.Add");
+      return Sandbox::fail(state, "an op is written as op.Add");
     }
     std::string domain = op->domain;
     if (op->type[0] != '\0') {
@@ -293,7 +289,7 @@ class CodeRecorder {
     OpObject next;
     if (domain.size() >= sizeof next.domain ||
         name.size() >= sizeof next.type || name.find('\0') != name.npos) {
-      return fail(state, "the name of an op is too long");
+      return Sandbox::fail(state, "the name of an op is too long");
     }
     std::memcpy(next.domain, domain.data(), domain.size());
     std::memcpy(next.type, name.data(), name.size());
@@ -302,9 +298,9 @@ class CodeRecorder {
   }
 
   int op_call(lua_State* state) {
-    const auto* op = to<OpObject>(state, 1, kRecordedOpMetatable);
+    const auto* op = to_object<OpObject>(state, 1, kRecordedOpMetatable);
     if (op == nullptr || op->type[0] == '\0') {
-      return fail(state, "a call of an op is written as op.Add(a, b)");
+      return Sandbox::fail(state, "a call of an op is written as op.Add(a, b)");
     }
     CodeNode node{.domain = op->domain, .line = line_of(state)};
     std::string_view type = op->type;
@@ -341,16 +337,16 @@ class CodeRecorder {
         model_.ops.find(node.domain, node.type, node.overload)) {
       return;
     }
-    fail(state, "no op '" + printable(node.type, 60) + "'", {}, {},
-         did_you_mean(ir::similar_ops(node.domain, node.type)));
+    Sandbox::fail(state, "no op '" + printable(node.type, 60) + "'", {}, {},
+                  did_you_mean(ir::similar_ops(node.domain, node.type)));
   }
 
   std::size_t check_input(lua_State* state, int index) const {
     if (lua_touserdata(state, index) == none_) return kNoValue;
-    const auto* value = to<std::size_t>(state, index, kValueMetatable);
+    const auto* value = to_object<std::size_t>(state, index, kValueMetatable);
     if (value == nullptr) {
-      fail(state, "an input is not a value", "a value, or `none`",
-           found_at(state, index));
+      Sandbox::fail(state, "an input is not a value", "a value, or `none`",
+                    found_at(state, index));
     }
     return *value;
   }
@@ -359,7 +355,8 @@ class CodeRecorder {
   int read_node(lua_State* state, CodeNode& node) {
     const std::size_t inputs = lua_objlen(state, 2);
     budget_.take(state, inputs * 16);
-    if (inputs > kMostRecordedInputs) fail(state, "a node has too many inputs");
+    if (inputs > kMostRecordedInputs)
+      Sandbox::fail(state, "a node has too many inputs");
     for (std::size_t i = 1; i <= inputs; ++i) {
       lua_rawgeti(state, 2, static_cast<int>(i));
       node.inputs.push_back(check_input(state, lua_gettop(state)));
@@ -372,7 +369,7 @@ class CodeRecorder {
         const double count = lua_tonumber(state, -1);
         if (lua_type(state, -1) != LUA_TNUMBER || !(count >= 0) ||
             count > rewrite::kMaxOutputs || !is_whole(count)) {
-          fail(state, "`outputs` must be a number", "outputs = 2");
+          Sandbox::fail(state, "`outputs` must be a number", "outputs = 2");
         }
         outputs = static_cast<int>(count);
       } else if (key == "attrs" && lua_istable(state, -1)) {
@@ -412,11 +409,12 @@ class CodeRecorder {
                               : ir::find_op(node.domain, node.type, opset);
       const auto* formal = facts == nullptr ? nullptr : facts->attribute(name);
       if (!read_plain(state, model_.arena, index, formal, out.value)) {
-        fail(state,
-             "attribute '" + printable(name, 60) + "' cannot have this value",
-             formal == nullptr ? "a number, a text, a list, a tensor, `stored`"
-                               : "a value of the type that the op requires",
-             found_at(state, index));
+        Sandbox::fail(
+            state,
+            "attribute '" + printable(name, 60) + "' cannot have this value",
+            formal == nullptr ? "a number, a text, a list, a tensor, `stored`"
+                              : "a value of the type that the op requires",
+            found_at(state, index));
       }
     }
     node.attributes.push_back(out);
@@ -424,7 +422,7 @@ class CodeRecorder {
 
   std::size_t run_body(lua_State* state, int index) {
     if (record_.blocks.size() >= kMostBlocks || open_.size() > kMostNesting) {
-      fail(state, "graphs are nested too deeply");
+      Sandbox::fail(state, "graphs are nested too deeply");
     }
     const std::size_t block = record_.blocks.size();
     record_.blocks.emplace_back();
@@ -441,8 +439,8 @@ class CodeRecorder {
       lua_call(state, 0, 0);
     }
     if (!record_.blocks[block].ended) {
-      fail(state, "the graph of an attribute has no `output`",
-           "output(y) after its last statement");
+      Sandbox::fail(state, "the graph of an attribute has no `output`",
+                    "output(y) after its last statement");
     }
     return block;
   }

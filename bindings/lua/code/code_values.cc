@@ -12,11 +12,11 @@
 
 namespace ruleengine::lua {
 
-using code::fail;
 using code::kTensorMetatable;
-using code::to;
 
 namespace {
+
+using Kind = ir::AttributeKind;
 
 bool read_numbers(lua_State* state, int table, std::vector<double>& out) {
   const auto size = static_cast<int>(lua_objlen(state, table));
@@ -32,7 +32,6 @@ bool read_numbers(lua_State* state, int table, std::vector<double>& out) {
 
 bool read_list(lua_State* state, Arena& arena, int index,
                const ir::FormalAttribute* formal, ir::Attribute& out) {
-  using Kind = ir::AttributeKind;
   const std::size_t size = lua_objlen(state, index);
   Sandbox::charge(state, size * 32);
   std::vector<double> numbers;
@@ -79,25 +78,25 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
   std::vector<double> dims, numbers;
   if (!lua_istable(state, 2) || !lua_istable(state, 3) ||
       !read_numbers(state, 2, dims) || !read_numbers(state, 3, numbers)) {
-    fail(state, "`tensor` expects a type, sizes and elements",
-         "tensor(\"float\", {2}, {1, 2})");
+    Sandbox::fail(state, "`tensor` expects a type, sizes and elements",
+                  "tensor(\"float\", {2}, {1, 2})");
   }
   std::vector<std::int64_t> sizes;
   double count = 1;
   for (const double each : dims) {
     const bool size = each >= 0 && each <= 1e9 && is_whole(each);
-    if (!size) fail(state, "a size of a `tensor` is not valid");
+    if (!size) Sandbox::fail(state, "a size of a `tensor` is not valid");
     sizes.push_back(static_cast<std::int64_t>(each));
     count *= each;
   }
   if (count != static_cast<double>(numbers.size())) {
-    fail(state, "a `tensor` has another number of elements",
-         std::to_string(static_cast<std::int64_t>(count)),
-         std::to_string(numbers.size()));
+    Sandbox::fail(state, "a `tensor` has another number of elements",
+                  std::to_string(static_cast<std::int64_t>(count)),
+                  std::to_string(numbers.size()));
   }
   const ir::Tensor* made = code_tensor(arena, type, sizes, numbers);
   if (made == nullptr) {
-    fail(state, "a `tensor` cannot have this type and these elements");
+    Sandbox::fail(state, "a `tensor` cannot have this type and these elements");
   }
   return made;
 }
@@ -105,7 +104,6 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
 // As the schema requires, or by the type of the Lua value.
 bool read_plain(lua_State* state, Arena& arena, int index,
                 const ir::FormalAttribute* formal, ir::Attribute& out) {
-  using Kind = ir::AttributeKind;
   const int type = lua_type(state, index);
   if (type == LUA_TNUMBER) {
     const double number = lua_tonumber(state, index);
@@ -126,7 +124,7 @@ bool read_plain(lua_State* state, Arena& arena, int index,
     return formal == nullptr || formal->kind == Kind::kString;
   }
   if (const auto* made =
-          to<const ir::Tensor*>(state, index, kTensorMetatable)) {
+          to_object<const ir::Tensor*>(state, index, kTensorMetatable)) {
     out.kind = Kind::kTensor;
     out.tensors = arena.copy(std::span<const ir::Tensor* const>(made, 1));
     return formal == nullptr || formal->kind == Kind::kTensor;

@@ -44,10 +44,8 @@ class Keys {
     return fail_at(state_, table_, line(key), std::move(error));
   }
   int fail_type(const char* key, const char* expected) const {
-    Diagnostic error = wrong(fmt::format("`{}` of a {}", key, word_));
-    error.expected = expected;
-    error.found = fmt::format("a {}", luaL_typename(state_, -1));
-    return fail(key, std::move(error));
+    return fail(key, wrong(fmt::format("`{}` of a {}", key, word_), expected,
+                           fmt::format("a {}", luaL_typename(state_, -1))));
   }
 
   // Pushes the value; false (and nothing pushed) if there is none.
@@ -81,15 +79,14 @@ class Keys {
     const TableKeys keys = table_keys(state_, index_);
     for (const std::string& key : keys.names) {
       if (std::find(names.begin(), names.end(), key) != names.end()) continue;
-      Diagnostic error =
-          wrong(fmt::format("a {} has no key '{}'", word_, printable(key, 60)));
-      error.hint = suggestion(key, names);
-      fail(key.c_str(), std::move(error));
+      fail(key.c_str(),
+           wrong(fmt::format("a {} has no key '{}'", word_, printable(key, 60)),
+                 {}, {}, suggestion(key, names)));
     }
     if (list || (keys.numbers.empty() && keys.other.empty())) return;
-    Diagnostic error = wrong(fmt::format("a {} has a list element", word_));
-    error.hint = "write `key = value`";
-    fail_at(state_, table_, table_.line, std::move(error));
+    fail_at(state_, table_, table_.line,
+            wrong(fmt::format("a {} has a list element", word_), {}, {},
+                  "write `key = value`"));
   }
 
  private:
@@ -146,9 +143,8 @@ rewrite::Phase read_phase(const Keys& keys, const RuleTable& table) {
   for (const rewrite::Phase phase : kPhases) {
     known.emplace_back(rewrite::phase_name(phase));
   }
-  Diagnostic error = wrong(fmt::format("no phase '{}'", printable(*name, 60)));
-  error.hint = suggestion(*name, known);
-  keys.fail("phase", std::move(error));
+  keys.fail("phase", wrong(fmt::format("no phase '{}'", printable(*name, 60)),
+                           {}, {}, suggestion(*name, known)));
   return {};
 }
 
@@ -219,10 +215,9 @@ void check_lint(const Keys& keys, const LoadedRule& rule, bool replace) {
       {"changes_meaning", rule.changes_meaning}};
   for (const auto& [key, there] : kBuild) {
     if (!there) continue;
-    Diagnostic error = wrong(fmt::format("a lint has `{}`", key));
-    error.hint =
-        "a rule with `lint = true` only reports its matches and builds nothing";
-    keys.fail(key, std::move(error));
+    keys.fail(key, wrong(fmt::format("a lint has `{}`", key), {}, {},
+                         "a rule with `lint = true` only reports its matches "
+                         "and builds nothing"));
   }
 }
 
@@ -248,9 +243,9 @@ void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match,
     refuse("together", "`together` needs `rewrite`, not `replace`");
   }
   if (!replace && rule.rewrite == 0 && !rule.lint) {
-    Diagnostic error = wrong("the rule has no `rewrite`");
-    error.hint = "add `lint = true` if the rule only reports its matches";
-    keys.fail("rewrite", std::move(error));
+    keys.fail("rewrite",
+              wrong("the rule has no `rewrite`", {}, {},
+                    "add `lint = true` if the rule only reports its matches"));
   }
 }
 
@@ -344,12 +339,11 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
     const std::filesystem::path parts(path);
     if (path.empty() || parts.is_absolute() || path.ends_with(".lua") ||
         path.find('\0') != path.npos) {
-      Diagnostic error = wrong("an element of a pack is not a path");
-      error.expected =
-          "the path of a rule from the pack's folder, as "
-          "\"attention/my_rule\"";
-      error.found = path.empty() ? "" : quoted_name(path, 100);
-      fail_at(state, table, line, std::move(error));
+      fail_at(state, table, line,
+              wrong("an element of a pack is not a path",
+                    "the path of a rule from the pack's folder, as "
+                    "\"attention/my_rule\"",
+                    path.empty() ? "" : quoted_name(path, 100)));
     }
     pack.entries.push_back({path, line});
   }

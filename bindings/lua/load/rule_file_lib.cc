@@ -73,23 +73,18 @@ FoundLib find_lib(lua_State* state, const std::string& name,
     if (error) continue;
     // A lib must not be a link: a rule by others could read any file with it.
     if (real.parent_path() != folder && !is_shipped(folder)) {
-      Sandbox::fail(state,
-                    {.kind = ErrorKind::kRule,
-                     .what = "lib '" + name + "' is behind a symbolic link",
-                     .expected = "a file in " + folder.string(),
-                     .found = real.string(),
-                     .hint = "put the file itself there"});
+      Sandbox::fail(state, "lib '" + name + "' is behind a symbolic link",
+                    "a file in " + folder.string(), real.string(),
+                    "put the file itself there");
     }
     Result<std::optional<std::string>> text =
         Loader::read_file(real, kMaxSource);
     if (!text) Sandbox::fail(state, text.error());
     if (*text) return {real, std::move(**text)};
   }
-  Sandbox::fail(state,
-                {.kind = ErrorKind::kRule,
-                 .what = "no lib '" + name + "'",
-                 .expected = (folders.front() / (name + ".lua")).string(),
-                 .hint = suggestion(name, lib_names(folders))});
+  Sandbox::fail(state, "no lib '" + name + "'",
+                (folders.front() / (name + ".lua")).string(), {},
+                suggestion(name, lib_names(folders)));
   return {};
 }
 

@@ -10,10 +10,9 @@
 #include <system_error>
 #include <utility>
 
-#include "bindings/lua/callbacks/replace_pattern.h"
+#include "bindings/lua/callbacks/callback_words.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "bindings/lua/words/runtime_words.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -216,8 +215,7 @@ Status Loader::prepare() {
   return sandbox_.protect([this](lua_State* state) {
     lua_newtable(state);
     words_.install(state);
-    install_runtime_words(state);
-    install_replace_pattern(state, words_);
+    install_callback_words(state, words_);
     constexpr luaL_Reg kFunctions[] = {{"rule", &LoaderFunctions::rule},
                                        {"pack", &LoaderFunctions::pack},
                                        {"lib", &LoaderFunctions::lib},
@@ -340,10 +338,9 @@ void take_bytes(lua_State* state, const RuleTable& table, std::size_t bytes,
 
 std::string take_text(lua_State* state, const RuleTable& table, int index,
                       int line) {
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  take_bytes(state, table, size + 64, line);
-  return std::string(text, size);
+  const std::string_view text = text_at(state, index);
+  take_bytes(state, table, text.size() + 64, line);
+  return std::string(text);
 }
 
 int fail_at(lua_State* state, const RuleTable& table, int line,

@@ -81,12 +81,11 @@ DeclaredOptions read_options(lua_State* state, const RuleTable& table,
     const auto type =
         option.value ? option.value->index() : option_type_at(state, -1, table);
     if (!type || !is_lua_name(name)) {
-      Diagnostic error = wrong(fmt::format("option '{}'", printable(name, 60)));
-      error.expected =
-          "name = true, 0.5, \"text\", or without a default "
-          "{\"boolean\"}, {\"number\"}, {\"string\"}";
-      error.found = fmt::format("a {}", luaL_typename(state, -1));
-      fail_at(state, table, option.line, std::move(error));
+      fail_at(state, table, option.line,
+              wrong(fmt::format("option '{}'", printable(name, 60)),
+                    "name = true, 0.5, \"text\", or without a default "
+                    "{\"boolean\"}, {\"number\"}, {\"string\"}",
+                    fmt::format("a {}", luaL_typename(state, -1))));
     }
     option.type = *type;
     lua_pop(state, 1);

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 #include "core/base/suggest.h"
 #include "core/ir/data_type_hint.h"
 
@@ -166,7 +166,7 @@ class ReadsCheck {
                                    one.name, literal(one)),
                .hint = ir::data_type_hint(one.literal)});
     }
-    if (is_method(Runtime::of(state_), state_, kind, one.field)) {
+    if (is_method(Host::of(state_), state_, kind, one.field)) {
       fail_at(
           state_, table_, one.line,
           {.what = fmt::format("m.{}.{} is compared with {}, but {} is a "

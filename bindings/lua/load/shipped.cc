@@ -26,9 +26,8 @@ Result<fs::path> shipped_rules() {
       return place.lexically_normal();
     }
   }
-  return Diagnostic{.kind = ErrorKind::kRule,
-                    .what = "the rules that ship with the program are missing",
-                    .expected = "the folder rules/ beside the program's"};
+  return wrong("the rules that ship with the program are missing",
+               "the folder rules/ beside the program's");
 }
 
 }  // namespace ruleengine::lua

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <string>
 
-#include "bindings/lua/nodes/value_api.h"
 #include "bindings/lua/words/element_types.h"
 #include "bindings/lua/words/float_word.h"
 #include "core/ir/data_type_hint.h"
@@ -16,22 +15,12 @@ namespace {
 
 using Kind = ir::AttributeKind;
 
-Arena& arena(const Runtime& rt) { return rt.session.graph->model().arena; }
+Arena& arena(const Host& host) { return host.session.graph->model().arena; }
 
-template <typename T, typename Push>
-void push_all(Runtime& rt, lua_State* state, std::span<const T> items,
-              Push push_one, ListKind kind = ListKind::kPlain) {
-  push_list(rt, state, static_cast<int>(items.size()), kind);
-  for (std::size_t i = 0; i < items.size(); ++i) {
-    push_one(rt, state, items[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
-}
-
-void push_number(Runtime&, lua_State* state, float f) {
+void push_number(Host&, lua_State* state, float f) {
   lua_pushnumber(state, static_cast<double>(f));
 }
-void push_string(Runtime&, lua_State* state, std::string_view s) {
+void push_string(Host&, lua_State* state, std::string_view s) {
   push(state, s);
 }
 
@@ -59,13 +48,13 @@ std::string_view kind_name(Kind kind) {
 // Reads one Lua value as one attribute.
 class Reader {
  public:
-  Reader(Runtime& rt, lua_State* state, int index, std::string_view name)
-      : rt_(rt), state_(state), index_(index), name_(name) {}
+  Reader(Host& host, lua_State* state, int index, std::string_view name)
+      : host_(host), state_(state), index_(index), name_(name) {}
 
   bool read(Kind kind, ir::Attribute& out) {
     out.name = name_;
     out.kind = kind;
-    const Handle* handle = to_handle(rt_, state_, index_);
+    const Handle* handle = to_handle(host_, state_, index_);
     if (handle != nullptr && handle->kind == HandleKind::kAttribute) {
       return opaque(*handle, kind, out);
     }
@@ -91,7 +80,7 @@ class Reader {
 
   // The kind that the Lua value itself suggests.
   Kind guess() {
-    const Handle* handle = to_handle(rt_, state_, index_);
+    const Handle* handle = to_handle(host_, state_, index_);
     if (handle != nullptr && handle->kind == HandleKind::kValue) {
       return Kind::kTensor;
     }
@@ -99,7 +88,7 @@ class Reader {
       return handle->attribute->kind;
     }
     if (!lua_istable(state_, index_)) return guess_one(index_);
-    Kind kind = is_floats(rt_, state_, index_) ? Kind::kFloats : Kind::kInts;
+    Kind kind = is_floats(host_, state_, index_) ? Kind::kFloats : Kind::kInts;
     const int size = static_cast<int>(lua_objlen(state_, index_));
     for (int i = 1; i <= size; ++i) {
       lua_rawgeti(state_, index_, i);
@@ -118,20 +107,19 @@ class Reader {
         !to_integer(lua_tonumber(state_, index))) {
       return Kind::kFloat;
     }
-    if (float_at(rt_, state_, index)) return Kind::kFloat;
+    if (float_at(host_, state_, index)) return Kind::kFloat;
     return Kind::kInt;
   }
 
   std::string place() const { return "attribute '" + std::string(name_) + "'"; }
 
   bool wrong(Kind kind, int index) {
-    fail(rt_, place() + " must be " + std::string(kind_name(kind)),
-         std::string(kind_name(kind)), kind_of(state_, index));
-    return false;
+    return fail(host_, place() + " must be " + std::string(kind_name(kind)),
+                std::string(kind_name(kind)), kind_of(state_, index));
   }
 
   bool opaque(const Handle& handle, Kind kind, ir::Attribute& out) {
-    if (!check_alive(rt_, handle)) return false;
+    if (!check_alive(host_, handle)) return false;
     if (handle.attribute->kind != kind) return wrong(kind, index_);
     const bool renamed = handle.attribute->name != name_;
     out = *handle.attribute;
@@ -147,10 +135,9 @@ class Reader {
     }
     const auto written = string_at(state_, index);
     if (written && ir::names_element_type(name_)) return element(*written, out);
-    const Handle* handle = to_handle(rt_, state_, index);
+    const Handle* handle = to_handle(host_, state_, index);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      reject_dim(rt_, name_, handle->dim);
-      return false;
+      return reject_dim(host_, name_, handle->dim);
     }
     if (lua_type(state_, index) != LUA_TNUMBER) {
       return wrong(Kind::kInt, index);
@@ -166,32 +153,29 @@ class Reader {
     const ir::DataType type = element_type(text);
     out = static_cast<std::int64_t>(type);
     if (type != ir::DataType::kUndefined) return true;
-    fail(rt_, "there is no element type '" + printable(text, 60) + "'", {}, {},
-         ir::data_type_hint(text));
-    return false;
+    return fail(host_, "there is no element type '" + printable(text, 60) + "'",
+                {}, {}, ir::data_type_hint(text));
   }
 
   bool real(int index, float& out) {
-    const Handle* handle = to_handle(rt_, state_, index);
+    const Handle* handle = to_handle(host_, state_, index);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      reject_dim(rt_, name_, handle->dim);
-      return false;
+      return reject_dim(host_, name_, handle->dim);
     }
-    const auto meant = float_at(rt_, state_, index);
+    const auto meant = float_at(host_, state_, index);
     if (!meant && lua_type(state_, index) != LUA_TNUMBER) {
       return wrong(Kind::kFloat, index);
     }
     const double number = meant.value_or(lua_tonumber(state_, index));
     out = static_cast<float>(number);
     if (fits_float(number)) return true;
-    reject_number(rt_, number, ir::DataType::kFloat, place());
-    return false;
+    return reject_number(host_, number, ir::DataType::kFloat, place());
   }
 
   bool text(int index, std::string_view& out) {
     const auto read = string_at(state_, index);
     if (!read) return wrong(Kind::kString, index);
-    out = arena(rt_).copy(*read);
+    out = arena(host_).copy(*read);
     return true;
   }
 
@@ -199,7 +183,7 @@ class Reader {
   bool list(Kind kind, std::span<const T>& out, bool (Reader::*one)(int, T&)) {
     if (!lua_istable(state_, index_)) return wrong(kind, index_);
     const std::size_t size = lua_objlen(state_, index_);
-    const std::span<T> items = arena(rt_).template array<T>(size);
+    const std::span<T> items = arena(host_).template array<T>(size);
     for (std::size_t i = 0; i < size; ++i) {
       lua_rawgeti(state_, index_, static_cast<int>(i) + 1);
       const bool good = (this->*one)(lua_gettop(state_), items[i]);
@@ -212,26 +196,27 @@ class Reader {
 
   bool tensor(ir::Attribute& out) {
     const ir::Tensor* made = nullptr;
-    const Handle* handle = to_handle(rt_, state_, index_);
+    const Handle* handle = to_handle(host_, state_, index_);
     if (handle != nullptr && handle->kind == HandleKind::kValue) {
-      if (!check_alive(rt_, *handle)) return false;
-      made = rt_.session.facts->constant(handle->value());
+      if (!check_alive(host_, *handle)) return false;
+      made = host_.session.facts->constant(handle->value());
       if (made == nullptr || handle->transposed) {
         return wrong(Kind::kTensor, index_);
       }
     } else if (lua_type(state_, index_) == LUA_TNUMBER) {
       const double number = lua_tonumber(state_, index_);
-      made =
-          make_tensor(rt_, ir::DataType::kFloat, {&number, 1}, false, place());
+      made = make_tensor(host_, ir::DataType::kFloat, {&number, 1}, false,
+                         place());
     } else {
       return wrong(Kind::kTensor, index_);
     }
     if (made == nullptr) return false;
-    out.tensors = arena(rt_).copy(std::span<const ir::Tensor* const>(&made, 1));
+    out.tensors =
+        arena(host_).copy(std::span<const ir::Tensor* const>(&made, 1));
     return true;
   }
 
-  Runtime& rt_;
+  Host& host_;
   lua_State* state_;
   int index_;
   std::string_view name_;
@@ -239,58 +224,52 @@ class Reader {
 
 }  // namespace
 
-void push_attribute(Runtime& rt, lua_State* state,
+void push_attribute(Host& host, lua_State* state,
                     const ir::Attribute& attribute) {
   if (!attribute.ref.empty()) {  // set by the function call: unknown here
     return push_handle(
-        rt, state, {.kind = HandleKind::kAttribute, .attribute = &attribute});
+        host, state, {.kind = HandleKind::kAttribute, .attribute = &attribute});
   }
   switch (attribute.kind) {
     case Kind::kInt:
-      return push_integer(rt, state, attribute.i);
+      return push_integer(host, state, attribute.i);
     case Kind::kFloat:
-      return push_number(rt, state, attribute.f);
+      return push_number(host, state, attribute.f);
     case Kind::kString:
       return push(state, attribute.s);
     case Kind::kInts:
-      return push_all(rt, state, attribute.ints, push_integer);
+      return push_all(host, state, attribute.ints, push_integer);
     case Kind::kFloats:
-      return push_all(rt, state, attribute.floats, push_number,
+      return push_all(host, state, attribute.floats, push_number,
                       ListKind::kFloats);
     case Kind::kStrings:
-      return push_all(rt, state, attribute.strings, push_string);
+      return push_all(host, state, attribute.strings, push_string);
     default:
       return push_handle(
-          rt, state, {.kind = HandleKind::kAttribute, .attribute = &attribute});
+          host, state,
+          {.kind = HandleKind::kAttribute, .attribute = &attribute});
   }
 }
 
-void push_default(Runtime& rt, lua_State* state,
+void push_default(Host& host, lua_State* state,
                   const ir::FormalAttribute& formal) {
-  if (!formal.has_default) return lua_pushnil(state);
-  switch (formal.kind) {
-    case Kind::kInt:
-      return push_integer(rt, state, formal.default_int);
-    case Kind::kFloat:
-      return push_number(rt, state, formal.default_float);
-    case Kind::kString:
-      return push(state, formal.default_string);
-    case Kind::kInts:
-      return push_all(rt, state, formal.default_ints, push_integer);
-    case Kind::kFloats:
-      return push_all(rt, state, formal.default_floats, push_number,
-                      ListKind::kFloats);
-    case Kind::kStrings:
-      return push_all(rt, state, formal.default_strings, push_string);
-    default:
-      return lua_pushnil(state);
+  if (!formal.has_default || formal.kind == Kind::kTensor) {
+    return lua_pushnil(state);
   }
+  push_attribute(host, state,
+                 {.kind = formal.kind,
+                  .f = formal.default_float,
+                  .i = formal.default_int,
+                  .s = formal.default_string,
+                  .floats = formal.default_floats,
+                  .ints = formal.default_ints,
+                  .strings = formal.default_strings});
 }
 
-bool read_attribute(Runtime& rt, lua_State* state, int index,
+bool read_attribute(Host& host, lua_State* state, int index,
                     std::string_view name, const ir::FormalAttribute* formal,
                     const ir::Attribute* before, ir::Attribute& out) {
-  Reader reader(rt, state, index, name);
+  Reader reader(host, state, index, name);
   if (formal != nullptr) return reader.read(formal->kind, out);
   const Kind kind = reader.guess();
   const auto stays = [&](Kind whole, Kind real) {
@@ -302,34 +281,15 @@ bool read_attribute(Runtime& rt, lua_State* state, int index,
   return reader.read(kind, out);
 }
 
-void push_integer(Runtime& rt, lua_State* state, std::int64_t integer) {
-  const auto number = static_cast<double>(integer);
-  if (to_integer(number) != integer) {
-    reject(rt, "a number of the model is too large for rule code",
-           std::to_string(integer));
-  }
-  lua_pushnumber(state, number);
-}
-
-std::optional<std::int64_t> to_integer(double number) {
-  constexpr double kLimit = 9223372036854775808.0;  // 2^63
-  if (std::trunc(number) != number || number < -kLimit || number > kLimit) {
-    return std::nullopt;
-  }
-  // INT64_MAX itself became 2^63 as a Lua number.
-  if (number == kLimit) return INT64_MAX;
-  return static_cast<std::int64_t>(number);
-}
-
-std::optional<double> read_number(Runtime& rt, lua_State* state, int index,
+std::optional<double> read_number(Host& host, lua_State* state, int index,
                                   std::string_view what) {
   if (lua_type(state, index) == LUA_TNUMBER) return lua_tonumber(state, index);
   if (lua_isboolean(state, index)) return lua_toboolean(state, index);
-  const Handle* handle = to_handle(rt, state, index);
+  const Handle* handle = to_handle(host, state, index);
   if (handle != nullptr && handle->kind == HandleKind::kDim) {
-    reject_dim(rt, what, handle->dim);
+    reject_dim(host, what, handle->dim);
   } else {
-    fail(rt, std::string(what) + " is not a number", "a number",
+    fail(host, std::string(what) + " is not a number", "a number",
          kind_of(state, index));
   }
   return std::nullopt;

@@ -10,14 +10,14 @@
 #include <span>
 #include <string_view>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
-void push_attribute(Runtime& rt, lua_State* state,
+void push_attribute(Host& host, lua_State* state,
                     const ir::Attribute& attribute);
 // The schema's default; nil where it has none.
-void push_default(Runtime& rt, lua_State* state,
+void push_default(Host& host, lua_State* state,
                   const ir::FormalAttribute& formal);
 
 // The Lua value at `index` as an attribute of that name, which must outlive the
@@ -25,31 +25,23 @@ void push_default(Runtime& rt, lua_State* state,
 // whole number that replaces a FLOAT stays a FLOAT: `before` is the attribute
 // that is replaced, or nullptr. False after a fail() or, for a symbolic
 // dimension, a reject().
-bool read_attribute(Runtime& rt, lua_State* state, int index,
+bool read_attribute(Host& host, lua_State* state, int index,
                     std::string_view name, const ir::FormalAttribute* formal,
                     const ir::Attribute* before, ir::Attribute& out);
 
-// `number` as an exact integer; none when it is not an integer.
-std::optional<std::int64_t> to_integer(double number);
-
-// An integer of the model as a number of Lua. Rejects the match for an integer
-// beyond 2^53 that would come back changed.
-void push_integer(Runtime& rt, lua_State* state, std::int64_t integer);
-
 // A number at `index`; a symbolic dimension ends the match, anything else is
 // the rule's mistake. None after either.
-std::optional<double> read_number(Runtime& rt, lua_State* state, int index,
+std::optional<double> read_number(Host& host, lua_State* state, int index,
                                   std::string_view what);
 
 // A constant of these elements: 0-D (`scalar`) or 1-D. Numbers are rounded to
 // the type; a number out of range (300 as int8, 1e6 as float16) rejects the
 // match: nullptr. `place` names the input in the message.
-const ir::Tensor* make_tensor(Runtime& rt, ir::DataType type,
+const ir::Tensor* make_tensor(Host& host, ir::DataType type,
                               std::span<const double> numbers, bool scalar,
                               std::string_view place);
-bool fits_float(double number);
-void reject_number(Runtime& rt, double number, ir::DataType type,
-                   std::string_view place);
+Failed reject_number(Host& host, double number, ir::DataType type,
+                     std::string_view place);
 
 }  // namespace ruleengine::lua
 

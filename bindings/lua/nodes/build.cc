@@ -27,32 +27,32 @@ constexpr int kMaxUnknownOps = 1000;
 // Pushes the outputs of what was built. `like` is the node of the model whose
 // inputs and attributes were kept (invalid: none); an error in them is not the
 // rule's fault and rejects the match.
-int push_built(Runtime& rt, lua_State* state,
-               Result<rewrite::Edit::Built> built, ir::NodeId like) {
+int push_built(Host& host, lua_State* state, Result<rewrite::Edit::Built> built,
+               ir::NodeId like) {
   if (!built.ok()) {
-    if (!like) return fail(rt, std::move(built.error()));
-    return reject(rt, std::move(built.error().what),
-                  rt.session.graph->describe(like));
+    if (!like) return fail(host, std::move(built.error()));
+    return reject(host, std::move(built.error().what),
+                  host.session.graph->describe(like));
   }
   if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
-    return reject(rt, std::move(*rejection));
+    return reject(host, std::move(*rejection));
   }
   const auto& values = std::get<std::vector<ir::ValueId>>(*built);
   luaL_checkstack(state, static_cast<int>(values.size()) + 4, "outputs");
-  for (ir::ValueId value : values) push_value(rt, state, value);
+  for (ir::ValueId value : values) push_value(host, state, value);
   return static_cast<int>(values.size());
 }
 
 // Builds one node.
 class Build {
  public:
-  Build(Runtime& rt, lua_State* state, std::string_view domain,
+  Build(Host& host, lua_State* state, std::string_view domain,
         std::string_view type)
-      : rt_(rt),
+      : host_(host),
         state_(state),
         facts_(ir::newest_op(domain, type)),
         op_(ir::Op{domain, type, {}}.text()),
-        inputs_(rt, state, facts_, op_) {
+        inputs_(host, state, facts_, op_) {
     spec_.domain = domain;
     spec_.type = type;
   }
@@ -61,8 +61,8 @@ class Build {
   bool read_arguments(int first) {
     const int top = lua_gettop(state_);
     const bool is_node = top == first && lua_istable(state_, first) &&
-                         !is_list(rt_, state_, first) &&
-                         !is_shape(rt_, state_, first);
+                         !is_list(host_, state_, first) &&
+                         !is_shape(host_, state_, first);
     if (is_node) return read_table(first);
     for (int i = first; i <= top; ++i) {
       if (!inputs_.add(i)) return false;
@@ -72,27 +72,25 @@ class Build {
 
   // Takes the inputs and attributes of `node`; the arguments then change some.
   bool start_from(ir::NodeId node) {
-    const ir::Graph& graph = *rt_.session.graph;
+    const ir::Graph& graph = *host_.session.graph;
     spec_.like = node;
     spec_.output_count = static_cast<std::uint32_t>(graph.outputs(node).size());
-    const Reading reading = read_node(rt_, node);
+    const Reading reading = read_node(host_, node);
     if (!reading.readable) {
-      reject(
-          rt_,
+      return reject(
+          host_,
           "this older form of " + op_ + " does not exist in the newest opset",
           graph.describe(node));
-      return false;
     }
     for (const ir::Attribute& a : reading.attributes) {
       if (facts_ != nullptr && !has_attribute(a.name)) {
-        reject(rt_, op_ + " has an unknown attribute: " + std::string(a.name),
-               graph.describe(node));
-        return false;
+        return reject(host_,
+                      op_ + " has an unknown attribute: " + std::string(a.name),
+                      graph.describe(node));
       }
       if (a.blocks.empty()) continue;
-      reject(rt_, "a node with subgraphs cannot be built again",
-             graph.describe(node));
-      return false;
+      return reject(host_, "a node with subgraphs cannot be built again",
+                    graph.describe(node));
     }
     spec_.attributes.assign(reading.attributes.begin(),
                             reading.attributes.end());
@@ -112,16 +110,16 @@ class Build {
       spec_.attributes.push_back(
           {.name = "allowzero", .kind = ir::AttributeKind::kInt, .i = 1});
     }
-    return push_built(rt_, state_, rt_.session.edit->build(spec_), spec_.like);
+    return push_built(host_, state_, host_.session.edit->build(spec_),
+                      spec_.like);
   }
 
  private:
   bool read_table(int table) {
     const TableKeys keys = table_keys(state_, table);
     if (!keys.other.empty()) {
-      fail(rt_, op_ + " gets a key that is not a name", "an attribute",
-           keys.other);
-      return false;
+      return fail(host_, op_ + " gets a key that is not a name", "an attribute",
+                  keys.other);
     }
     return inputs_.add_array(table, keys.numbers) &&
            read_attributes(table, keys);
@@ -153,15 +151,14 @@ class Build {
   bool read_outputs(int index) {
     const double count = lua_tonumber(state_, index);
     if (count < 1 || !is_whole(count)) {
-      fail(rt_, "outputs is the number of outputs of " + op_, "1 or more",
-           kind_of(state_, index));
-      return false;
+      return fail(host_, "outputs is the number of outputs of " + op_,
+                  "1 or more", kind_of(state_, index));
     }
     if (count > rewrite::kMaxOutputs) {  // the model may give the number
-      reject(rt_,
-             fmt::format("a node has {} outputs at most", rewrite::kMaxOutputs),
-             fmt::format("{} of {}", count, op_));
-      return false;
+      return reject(
+          host_,
+          fmt::format("a node has {} outputs at most", rewrite::kMaxOutputs),
+          fmt::format("{} of {}", count, op_));
     }
     spec_.output_count = static_cast<std::uint32_t>(count);
     return true;
@@ -175,13 +172,13 @@ class Build {
       if (formal == nullptr) return no_such_attribute(key);
       name = formal->name;
     } else {
-      name = rt_.session.graph->model().arena.copy(key);
+      name = host_.session.graph->model().arena.copy(key);
     }
     const auto old =
         std::ranges::find(spec_.attributes, name, &ir::Attribute::name);
     const bool changes = old != spec_.attributes.end();
     ir::Attribute read;
-    if (!read_attribute(rt_, state_, index, name, formal,
+    if (!read_attribute(host_, state_, index, name, formal,
                         changes ? &*old : nullptr, read)) {
       return false;
     }
@@ -190,18 +187,17 @@ class Build {
     } else {
       spec_.attributes.push_back(read);
     }
-    if (spec_.like) rt_.session.hear(spec_.like, name);
+    if (spec_.like) host_.session.hear(spec_.like, name);
     return true;
   }
 
   bool no_such_attribute(std::string_view key) {
     static constexpr std::string_view kMore[] = {"outputs"};
-    fail(rt_, op_ + " has no attribute '" + printable(key, 60) + "'", {}, {},
-         ir::attribute_hint(*facts_, key, kMore));
-    return false;
+    return fail(host_, op_ + " has no attribute '" + printable(key, 60) + "'",
+                {}, {}, ir::attribute_hint(*facts_, key, kMore));
   }
 
-  Runtime& rt_;
+  Host& host_;
   lua_State* state_;
   const ir::OpFacts* facts_;
   std::string op_;
@@ -210,29 +206,28 @@ class Build {
   std::vector<ir::ValueId> kept_;  // inputs of the node that :with changes
 };
 
-bool check_can_build(Runtime& rt) {
-  if (rt.session.edit != nullptr) return true;
-  fail(rt, "nodes are built only in `rewrite` and `pass`", {}, {},
-       "compute numbers in `where` and put them onto m");
-  return false;
+bool check_can_build(Host& host) {
+  if (host.session.edit != nullptr) return true;
+  return fail(host, "nodes are built only in `rewrite` and `pass`", {}, {},
+              "compute numbers in `where` and put them onto m");
 }
 
 // Upvalues: the domain, the type.
-int build_call(Runtime& rt, lua_State* state) {
-  if (!check_can_build(rt)) return kFailed;
-  return build_op(rt, state, *string_at(state, lua_upvalueindex(2)),
+int build_call(Host& host, lua_State* state) {
+  if (!check_can_build(host)) return kFailed;
+  return build_op(host, state, *string_at(state, lua_upvalueindex(2)),
                   *string_at(state, lua_upvalueindex(3)), 1);
 }
 
 // --- op.X, op.domain.X ---
 
-int domain_assign(Runtime& rt, lua_State*) {
-  return fail(rt, "`op` cannot be assigned to");
+int domain_assign(Host& host, lua_State*) {
+  return fail(host, "`op` cannot be assigned to");
 }
 
-int no_such_op(Runtime& rt, std::string_view domain, std::string_view type) {
+int no_such_op(Host& host, std::string_view domain, std::string_view type) {
   const std::string_view hint = ir::class_hint(domain, type);
-  return fail(rt,
+  return fail(host,
               "no op '" + ir::Op{domain, printable(type, 60), {}}.text() + "'",
               {}, {},
               hint.empty() ? did_you_mean(ir::similar_ops(domain, type))
@@ -240,64 +235,60 @@ int no_such_op(Runtime& rt, std::string_view domain, std::string_view type) {
 }
 
 // Calling a domain: an op was meant. Upvalue: its name.
-int domain_call(Runtime& rt, lua_State* state) {
-  return no_such_op(rt, "", *string_at(state, lua_upvalueindex(2)));
+int domain_call(Host& host, lua_State* state) {
+  return no_such_op(host, "", *string_at(state, lua_upvalueindex(2)));
 }
 
-int domain_index(Runtime& rt, lua_State* state);
+int domain_index(Host& host, lua_State* state);
 
 // Pushes the object of a domain. Its __index is a table of the builders used so
 // far, so that the interpreter finds them by itself; the table's own __index
 // makes the others.
-void push_domain(Runtime& rt, lua_State* state, std::string_view name) {
+void push_domain(Host& host, lua_State* state, std::string_view name) {
   lua_newuserdata(state, 0);
   lua_createtable(state, 0, 4);  // its metatable
   lua_createtable(state, 0, 8);  // the builders
   lua_createtable(state, 0, 1);  // their metatable
   push(state, name);
-  push_function(state, rt, entry<domain_index>, 1);
-  lua_setfield(state, -2, "__index");
+  set_function(state, host, "__index", entry<domain_index>, 1);
   lua_setmetatable(state, -2);
   lua_setfield(state, -2, "__index");
-  push_function(state, rt, entry<domain_assign>);
-  lua_setfield(state, -2, "__newindex");
+  set_function(state, host, "__newindex", entry<domain_assign>);
   if (!name.empty()) {
     push(state, name);
-    push_function(state, rt, entry<domain_call>, 1);
-    lua_setfield(state, -2, "__call");
+    set_function(state, host, "__call", entry<domain_call>, 1);
   }
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  hide_metatable(state);
   lua_setmetatable(state, -2);
 }
 
-void push_builder(Runtime& rt, lua_State* state, std::string_view domain,
+void push_builder(Host& host, lua_State* state, std::string_view domain,
                   std::string_view type) {
   push(state, domain);
   push(state, type);
-  push_function(state, rt, entry<build_call>, 2);
+  push_function(state, host, entry<build_call>, 2);
 }
 
 // Argument 1: the table of builders. Upvalue: the domain.
-int domain_index(Runtime& rt, lua_State* state) {
+int domain_index(Host& host, lua_State* state) {
   const std::string_view domain = *string_at(state, lua_upvalueindex(2));
   const auto key = string_at(state, 2);
   if (!key || key->empty()) {
-    return fail(rt, "`op` is indexed by names only", "op.Add",
+    return fail(host, "`op` is indexed by names only", "op.Add",
                 kind_of(state, 2));
   }
   const bool known = ir::newest_op(domain, *key) != nullptr;
   if (!known && !domain.empty() && ir::known_domain(domain)) {
-    return no_such_op(rt, domain, *key);
+    return no_such_op(host, domain, *key);
   }
   if (known || !domain.empty()) {
-    push_builder(rt, state, domain, *key);
+    push_builder(host, state, domain, *key);
   } else if (*key == "ai.onnx") {
-    push_domain(rt, state, "");
+    push_domain(host, state, "");
   } else {
-    push_domain(rt, state, *key);
+    push_domain(host, state, *key);
   }
-  if (known || ++rt.unknown_ops <= kMaxUnknownOps) {
+  if (known || ++host.unknown_ops <= kMaxUnknownOps) {
     lua_pushvalue(state, 2);
     lua_pushvalue(state, -2);
     lua_rawset(state, 1);
@@ -307,41 +298,39 @@ int domain_index(Runtime& rt, lua_State* state) {
 
 }  // namespace
 
-void make_builders(Runtime& rt, lua_State* state) {
-  push_domain(rt, state, "");
-  rt.builders = luaL_ref(state, LUA_REGISTRYINDEX);
+void make_builders(Host& host, lua_State* state) {
+  push_domain(host, state, "");
+  host.builders = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
-int build_op(Runtime& rt, lua_State* state, std::string_view domain,
+int build_op(Host& host, lua_State* state, std::string_view domain,
              std::string_view type, int first) {
-  Build build(rt, state, domain, type);
+  Build build(host, state, domain, type);
   if (!build.read_arguments(first)) return kFailed;
   return build.finish();
 }
 
-int build_like(Runtime& rt, lua_State* state, ir::NodeId node, int first) {
-  const ir::Op& op = rt.session.graph->op(node);
-  Build build(rt, state, op.domain, op.type);
+int build_like(Host& host, lua_State* state, ir::NodeId node, int first) {
+  const ir::Op& op = host.session.graph->op(node);
+  Build build(host, state, op.domain, op.type);
   if (!build.start_from(node)) return kFailed;
   if (!build.read_arguments(first)) return kFailed;
   build.keep_inputs();
   return build.finish();
 }
 
-int build_with(Runtime& rt, lua_State* state) {
-  const Handle* node = check_self(rt, state, HandleKind::kNode);
-  if (node == nullptr || !check_can_build(rt)) return kFailed;
-  return build_like(rt, state, node->node(), 2);
+int build_with(Host& host, lua_State* state, const Handle& node) {
+  if (!check_can_build(host)) return kFailed;
+  return build_like(host, state, node.node(), 2);
 }
 
-int build_inline(Runtime& rt, lua_State* state) {
-  const Handle* node = check_self(rt, state, HandleKind::kNode);
-  if (node == nullptr || !check_can_build(rt)) return kFailed;
-  const ir::NodeId call = node->node();
-  for (const ir::Attribute& a : rt.session.graph->node(call).attributes) {
-    rt.session.hear(call, a.name);
+int build_inline(Host& host, lua_State* state, const Handle& node) {
+  if (!check_can_build(host)) return kFailed;
+  const ir::NodeId call = node.node();
+  for (const ir::Attribute& a : host.session.graph->node(call).attributes) {
+    host.session.hear(call, a.name);
   }
-  return push_built(rt, state, rewrite::inline_call(*rt.session.edit, call),
+  return push_built(host, state, rewrite::inline_call(*host.session.edit, call),
                     call);
 }
 

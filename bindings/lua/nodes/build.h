@@ -7,25 +7,25 @@
 
 #include <string_view>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
-// Makes rt.builders, the reference of `op`.
-void make_builders(Runtime& rt, lua_State* state);
+// Makes host.builders, the reference of `op`.
+void make_builders(Host& host, lua_State* state);
 
 // Builds from the arguments first..top: inputs, or one table that is the node.
 // Pushes the values and returns how many; kFailed after a fail() or reject().
-int build_op(Runtime& rt, lua_State* state, std::string_view domain,
+int build_op(Host& host, lua_State* state, std::string_view domain,
              std::string_view type, int first);
 // The same for a node like `node`, with what the arguments change.
-int build_like(Runtime& rt, lua_State* state, ir::NodeId node, int first);
+int build_like(Host& host, lua_State* state, ir::NodeId node, int first);
 
 // n:with(s, w), n:with{s, axis = -1}
-int build_with(Runtime& rt, lua_State* state);
+int build_with(Host& host, lua_State* state, const Handle& node);
 
 // n:inline(): the values that the node computes, by its function body.
-int build_inline(Runtime& rt, lua_State* state);
+int build_inline(Host& host, lua_State* state, const Handle& node);
 
 }  // namespace ruleengine::lua
 

@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bindings/lua/nodes/attribute_value.h"
-#include "bindings/lua/nodes/value_api.h"
 #include "core/ir/model.h"
 #include "core/rewrite/sizes.h"
 
@@ -42,32 +41,31 @@ bool BuildInputs::add(int index) {
 
 bool BuildInputs::add_one(int index) {
   if (inputs_.size() >= kMaxInputs) {
-    fail(rt_, op_ + " gets too many inputs");
-    return false;
+    return fail(host_, op_ + " gets too many inputs");
   }
   if (lua_isnoneornil(state_, index)) {
     inputs_.emplace_back();
     return true;
   }
-  const Handle* handle = to_handle(rt_, state_, index);
+  const Handle* handle = to_handle(host_, state_, index);
   if (handle != nullptr && handle->kind == HandleKind::kValue) {
-    if (!check_alive(rt_, *handle)) return false;
-    add_value(handle->transposed ? rt_.session.edit->transposed(handle->value())
-                                 : handle->value());
+    if (!check_alive(host_, *handle)) return false;
+    add_value(handle->transposed
+                  ? host_.session.edit->transposed(handle->value())
+                  : handle->value());
     return true;
   }
   if (handle != nullptr && handle->kind == HandleKind::kNode) {
-    fail(rt_, op_ + " gets a node as an input", "a value", "a node",
-         "n.outputs[1] is its first value");
-    return false;
+    return fail(host_, op_ + " gets a node as an input", "a value", "a node",
+                "n.outputs[1] is its first value");
   }
   const bool number = lua_type(state_, index) == LUA_TNUMBER ||
                       lua_isboolean(state_, index) ||
                       (handle != nullptr && handle->kind == HandleKind::kDim);
   if (!number) {
-    fail(rt_, op_ + " gets something that cannot be an input",
-         "values, numbers, lists of values, nil", kind_of(state_, index));
-    return false;
+    return fail(host_, op_ + " gets something that cannot be an input",
+                "values, numbers, lists of values, nil",
+                kind_of(state_, index));
   }
   Input input{
       .is_number = true, .scalar = true, .first = numbers_.size(), .count = 1};
@@ -77,14 +75,14 @@ bool BuildInputs::add_one(int index) {
 }
 
 bool BuildInputs::add_number(int index, Input& input) {
-  const Handle* handle = to_handle(rt_, state_, index);
+  const Handle* handle = to_handle(host_, state_, index);
   if (handle != nullptr && handle->kind == HandleKind::kDim) {
-    if (!check_alive(rt_, *handle)) return false;
+    if (!check_alive(host_, *handle)) return false;
     input.symbolic = true;
     numbers_.push_back({.dim = handle->dim});
     return true;
   }
-  const auto read = read_number(rt_, state_, index, "a constant of " + op_);
+  const auto read = read_number(host_, state_, index, "a constant of " + op_);
   if (!read) return false;
   numbers_.push_back({.number = *read});
   return true;
@@ -94,13 +92,13 @@ bool BuildInputs::add_number(int index, Input& input) {
 bool BuildInputs::add_list(int index) {
   const std::size_t count = lua_objlen(state_, index);
   lua_rawgeti(state_, index, 1);
-  const Handle* first = to_handle(rt_, state_, -1);
+  const Handle* first = to_handle(host_, state_, -1);
   const bool numbers = lua_type(state_, -1) == LUA_TNUMBER ||
                        (first != nullptr && first->kind == HandleKind::kDim) ||
-                       is_shape(rt_, state_, index);
+                       is_shape(host_, state_, index);
   lua_pop(state_, 1);
   if (numbers) return add_numbers(index, count);
-  if (count == 0 && !is_list(rt_, state_, index)) {
+  if (count == 0 && !is_list(host_, state_, index)) {
     // A list that rule code wrote itself: an empty list of numbers where the op
     // takes one, else no values.
     const ir::FormalValue* at = formal(inputs_.size());
@@ -136,9 +134,8 @@ bool BuildInputs::add_array(int index, std::span<const double> places) {
   for (const double place : places) {
     last = static_cast<std::size_t>(std::clamp(place, 0.0, double{kMaxInputs}));
     if (place >= 1 && static_cast<double>(last) == place) continue;
-    fail(rt_, op_ + " has no such input", "whole numbers from 1",
-         fmt::format("{}", place));
-    return false;
+    return fail(host_, op_ + " has no such input", "whole numbers from 1",
+                fmt::format("{}", place));
   }
   for (std::size_t i = 1; i <= last; ++i) {
     lua_rawgeti(state_, index, static_cast<int>(i));
@@ -155,7 +152,7 @@ const ir::FormalValue* BuildInputs::formal(std::size_t place) const {
 
 ir::DataType BuildInputs::type_of(const Input& input) const {
   if (!input.value) return ir::DataType::kUndefined;
-  const ir::Type* type = rt_.session.facts->type(input.value);
+  const ir::Type* type = host_.session.facts->type(input.value);
   return type != nullptr && type->is_tensor() ? type->elem
                                               : ir::DataType::kUndefined;
 }
@@ -199,9 +196,8 @@ bool BuildInputs::make_constant(std::size_t place) {
   Input& input = inputs_[place];
   const ir::DataType type = wanted_type(place);
   if (type == ir::DataType::kUndefined) {
-    reject(rt_,
-           "the type is unknown for the number that is " + place_name(place));
-    return false;
+    return reject(host_, "the type is unknown for the number that is " +
+                             place_name(place));
   }
   const ir::FormalValue* at = formal(place);
   const bool scalar =
@@ -212,10 +208,10 @@ bool BuildInputs::make_constant(std::size_t place) {
     numbers.push_back(numbers_[input.first + i].number);
   }
   const ir::Tensor* tensor =
-      make_tensor(rt_, type, numbers, scalar, place_name(place));
+      make_tensor(host_, type, numbers, scalar, place_name(place));
   if (tensor == nullptr) return false;
   const std::string_view hint = at != nullptr ? at->name : "constant";
-  input.value = rt_.session.edit->constant(tensor, hint);
+  input.value = host_.session.edit->constant(tensor, hint);
   return true;
 }
 
@@ -226,7 +222,7 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
       std::span(numbers_).subspan(input.first, input.count);
   if (scalar || wanted_type(place) != ir::DataType::kInt64) {
     for (const Number& n : numbers) {
-      if (!n.dim.known()) reject_dim(rt_, place_name(place), n.dim);
+      if (!n.dim.known()) reject_dim(host_, place_name(place), n.dim);
     }
     return false;
   }
@@ -238,20 +234,18 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
     }
     const auto size = to_integer(n.number);
     if (!size) {
-      reject_number(rt_, n.number, ir::DataType::kInt64, place_name(place));
-      return false;
+      return reject_number(host_, n.number, ir::DataType::kInt64,
+                           place_name(place));
     }
     dims.emplace_back(*size);
   }
   if (reshapes_ && place == 1) tell_reshape(dims);
-  auto built = rewrite::build_sizes(*rt_.session.edit, dims);
+  auto built = rewrite::build_sizes(*host_.session.edit, dims);
   if (!built) {
-    fail(rt_, std::move(built.error()));
-    return false;
+    return fail(host_, std::move(built.error()));
   }
   if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
-    reject(rt_, std::move(*rejection));
-    return false;
+    return reject(host_, std::move(*rejection));
   }
   input.value = std::get<std::vector<ir::ValueId>>(*built)[0];
   return true;
@@ -259,8 +253,8 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
 
 void BuildInputs::tell_reshape(std::vector<ir::Dim>& dims) {
   const ir::ValueId x = inputs_[0].value;
-  const ir::Type* type = x ? rt_.session.facts->type(x) : nullptr;
-  ir::DimTable& table = rt_.session.graph->model().dims;
+  const ir::Type* type = x ? host_.session.facts->type(x) : nullptr;
+  ir::DimTable& table = host_.session.graph->model().dims;
   auto told = rewrite::reshape_sizes(table, type, dims);
   dims = std::move(told.dims);
   allows_zero_ = told.allow_zero;
@@ -285,16 +279,15 @@ bool BuildInputs::check_required() {
     if (there || at->arity == ir::Arity::kOptional) continue;
     if (i >= least && i >= inputs_.size()) break;
     std::string names;
-    for (std::string_view name : rt_.session.not_taken) {
+    for (std::string_view name : host_.session.not_taken) {
       if (!names.empty()) names += ", ";
       names += "m." + std::string(name);
     }
-    fail(rt_, place_name(i) + " is required", "a value", "nil",
-         names.empty() ? std::string()
-                       : "nil in this match, since their branch was not "
-                         "taken: " +
-                             names);
-    return false;
+    return fail(host_, place_name(i) + " is required", "a value", "nil",
+                names.empty() ? std::string()
+                              : "nil in this match, since their branch was not "
+                                "taken: " +
+                                    names);
   }
   return true;
 }

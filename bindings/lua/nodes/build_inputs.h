@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 #include "core/ops/op_facts.h"
 
 namespace ruleengine::lua {
@@ -19,9 +19,9 @@ namespace ruleengine::lua {
 class BuildInputs {
  public:
   // `facts` is nullptr for an op that is not known; `op` names it in errors.
-  BuildInputs(Runtime& rt, lua_State* state, const ir::OpFacts* facts,
+  BuildInputs(Host& host, lua_State* state, const ir::OpFacts* facts,
               std::string op)
-      : rt_(rt), state_(state), facts_(facts), op_(std::move(op)) {}
+      : host_(host), state_(state), facts_(facts), op_(std::move(op)) {}
 
   // Appends the argument at stack index `index`. False after fail()/reject().
   bool add(int index);
@@ -67,7 +67,7 @@ class BuildInputs {
   bool check_required();
   std::string place_name(std::size_t place) const;
 
-  Runtime& rt_;
+  Host& host_;
   lua_State* state_;
   const ir::OpFacts* facts_;
   std::string op_;

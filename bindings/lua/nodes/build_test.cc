@@ -366,19 +366,6 @@ TEST_CASE("a result for an output that the model leaves out") {
   }
 }
 
-TEST_CASE("a result for an output that the model leaves out") {
-  for (const char* second : {"op.Not(op.Cast{m.x, to = 'bool'})", "{1, 0}"}) {
-    RuleRunner out(
-        std::string(
-            "match = function(op, x) return op.Dropout{x, outputs = 2} end,\n"
-            "rewrite = function(op, m) return m.x, ") +
-            second + " end",
-        "(float[2] x) => (float[2] y) { d = Dropout(x) y = Relu(d) }");
-    CHECK(out.attempt().fired);
-    CHECK(out.ops() == "Relu");
-  }
-}
-
 TEST_CASE("nil where nobody reads the old one") {
   const char* const kRule =
       "match = function(op, x) return op.Dropout{x, outputs = 2} end,\n"

@@ -6,108 +6,101 @@
 #include <string>
 
 #include "bindings/lua/nodes/value_api.h"
-#include "bindings/lua/nodes/value_internal.h"
 #include "bindings/lua/words/shape_words.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
 namespace {
 
-std::string dim_text(const Runtime& rt, ir::Dim dim) {
-  return rt.session.graph->model().dims.text(dim);
+std::string dim_text(const Host& host, ir::Dim dim) {
+  return host.session.graph->model().dims.text(dim);
 }
 
 // The operand of an operator that is a dimension; none after fail().
-const Handle* dim_operand(Runtime& rt, lua_State* state) {
+const Handle* dim_operand(Host& host, lua_State* state) {
   for (int i = 1; i <= 2; ++i) {
-    const Handle* handle = to_handle(rt, state, i);
+    const Handle* handle = to_handle(host, state, i);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      return check_alive(rt, *handle) ? handle : nullptr;
+      return check_alive(host, *handle) ? handle : nullptr;
     }
   }
-  fail(rt, "not a dimension");
-  return nullptr;
+  return fail(host, "not a dimension");
 }
 
-int arithmetic(Runtime& rt, lua_State* state) {
-  const Handle* handle = dim_operand(rt, state);
+int arithmetic(Host& host, lua_State* state) {
+  const Handle* handle = dim_operand(host, state);
   if (handle == nullptr) return kFailed;
-  return reject_dim(rt, "arithmetic", handle->dim);
+  return reject_dim(host, "arithmetic", handle->dim);
 }
 
-int compare(Runtime& rt, lua_State* state) {
-  const Handle* handle = dim_operand(rt, state);
+int compare(Host& host, lua_State* state) {
+  const Handle* handle = dim_operand(host, state);
   if (handle == nullptr) return kFailed;
-  return reject_dim(rt, "a comparison", handle->dim);
+  return reject_dim(host, "a comparison", handle->dim);
 }
 
 // Lua calls it only for two userdata with the same __eq.
-int dim_equal(Runtime& rt, lua_State* state) {
-  const Handle* a = to_handle(rt, state, 1);
-  const Handle* b = to_handle(rt, state, 2);
-  lua_pushboolean(state, static_cast<int>(a != nullptr && b != nullptr &&
-                                          a->dim == b->dim));
-  return 1;
+int dim_equal(Host& host, lua_State* state) {
+  const Handle* a = to_handle(host, state, 1);
+  const Handle* b = to_handle(host, state, 2);
+  return push_bool(state, a != nullptr && b != nullptr && a->dim == b->dim);
 }
 
-int dim_tostring(Runtime& rt, lua_State* state) {
-  const Handle* handle = dim_operand(rt, state);
+int dim_tostring(Host& host, lua_State* state) {
+  const Handle* handle = dim_operand(host, state);
   if (handle == nullptr) return kFailed;
-  rt.scratch.text = dim_text(rt, handle->dim);
-  push(state, rt.scratch.text);
+  host.scratch.text = dim_text(host, handle->dim);
+  push(state, host.scratch.text);
   return 1;
 }
 
-int dim_concat(Runtime& rt, lua_State* state) {
-  rt.scratch.text.clear();
+int dim_concat(Host& host, lua_State* state) {
+  host.scratch.text.clear();
   for (int i = 1; i <= 2; ++i) {
-    const Handle* handle = to_handle(rt, state, i);
+    const Handle* handle = to_handle(host, state, i);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      if (!check_alive(rt, *handle)) return kFailed;
-      rt.scratch.text += dim_text(rt, handle->dim);
+      if (!check_alive(host, *handle)) return kFailed;
+      host.scratch.text += dim_text(host, handle->dim);
     } else if (lua_isstring(state, i) != 0) {
-      std::size_t size = 0;
-      const char* text = lua_tolstring(state, i, &size);
-      rt.scratch.text.append(text, size);
+      host.scratch.text += text_at(state, i);
     } else {
-      return fail(rt, "cannot join a dimension and " + kind_of(state, i));
+      return fail(host, "cannot join a dimension and " + kind_of(state, i));
     }
   }
-  push(state, rt.scratch.text);
+  push(state, host.scratch.text);
   return 1;
 }
 
 // The dimension in slot `i` of a shape table: a number or a handle.
-bool same_dim(Runtime& rt, lua_State* state, int a, int b) {
+bool same_dim(Host& host, lua_State* state, int a, int b) {
   if (lua_rawequal(state, a, b) != 0) return true;
-  const Handle* x = to_handle(rt, state, a);
-  const Handle* y = to_handle(rt, state, b);
+  const Handle* x = to_handle(host, state, a);
+  const Handle* y = to_handle(host, state, b);
   return x != nullptr && y != nullptr && x->kind == HandleKind::kDim &&
          y->kind == HandleKind::kDim && x->dim == y->dim;
 }
 
-int shape_equal(Runtime& rt, lua_State* state) {
+int shape_equal(Host& host, lua_State* state) {
   bool equal = lua_objlen(state, 1) == lua_objlen(state, 2);
   for (int i = 1; equal && i <= static_cast<int>(lua_objlen(state, 1)); ++i) {
     lua_rawgeti(state, 1, i);
     lua_rawgeti(state, 2, i);
-    equal = same_dim(rt, state, lua_gettop(state) - 1, lua_gettop(state));
+    equal = same_dim(host, state, lua_gettop(state) - 1, lua_gettop(state));
     lua_pop(state, 2);
   }
-  lua_pushboolean(state, static_cast<int>(equal));
-  return 1;
+  return push_bool(state, equal);
 }
 
-int shape_tostring(Runtime& rt, lua_State* state) {
-  std::string& out = rt.scratch.text;
+int shape_tostring(Host& host, lua_State* state) {
+  std::string& out = host.scratch.text;
   out = "[";
   for (int i = 1; i <= static_cast<int>(lua_objlen(state, 1)); ++i) {
     lua_rawgeti(state, 1, i);
-    const Handle* handle = to_handle(rt, state, -1);
+    const Handle* handle = to_handle(host, state, -1);
     if (i > 1) out += ", ";
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      if (!check_alive(rt, *handle)) return kFailed;
-      out += dim_text(rt, handle->dim);
+      if (!check_alive(host, *handle)) return kFailed;
+      out += dim_text(host, handle->dim);
     } else {
       out += std::to_string(lua_tointeger(state, -1));
     }
@@ -119,62 +112,53 @@ int shape_tostring(Runtime& rt, lua_State* state) {
 }
 
 // v:shape "B H S D": v.shape called with v and the text.
-int shape_call(Runtime& rt, lua_State* state) {
+int shape_call(Host& host, lua_State* state) {
   const Handle* value =
-      check_handle(rt, state, 2, HandleKind::kValue, "the object of :shape");
+      check_handle(host, state, 2, HandleKind::kValue, "the object of :shape");
   if (value == nullptr) return kFailed;
-  return answer_shape(rt, state, *value, 3, ShapeTest::kShape);
+  return answer_shape(host, state, *value, 3, ShapeTest::kShape);
 }
 
-int unknown_index(Runtime&, lua_State* state) {
+int unknown_index(Host&, lua_State* state) {
   lua_pushnil(state);
   return 1;
 }
 
 // Not a number, so that no test of the rank holds.
-int unknown_length(Runtime&, lua_State* state) {
+int unknown_length(Host&, lua_State* state) {
   lua_pushnumber(state, std::numeric_limits<double>::quiet_NaN());
   return 1;
 }
 
-int unknown_tostring(Runtime&, lua_State* state) {
+int unknown_tostring(Host&, lua_State* state) {
   push(state, "an unknown shape");
   return 1;
 }
 
 // An unknown shape equals no shape, not even another unknown one.
-int unknown_equal(Runtime&, lua_State* state) {
-  lua_pushboolean(state, 0);
-  return 1;
-}
+int unknown_equal(Host&, lua_State* state) { return push_bool(state, false); }
 
-void make_shape_metatable(Runtime& rt, lua_State* state) {
+void make_shape_metatable(Host& host, lua_State* state) {
   lua_createtable(state, 0, 5);
-  push_function(state, rt, entry<no_element>);
-  lua_setfield(state, -2, "__index");
-  push_function(state, rt, entry<shape_equal>);
-  lua_setfield(state, -2, "__eq");
-  push_function(state, rt, entry<shape_tostring>);
-  lua_setfield(state, -2, "__tostring");
-  push_function(state, rt, entry<shape_call>);
-  lua_setfield(state, -2, "__call");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
-  rt.shape_id = lua_topointer(state, -1);
-  rt.shape_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+  set_function(state, host, "__index", entry<no_element>);
+  set_function(state, host, "__eq", entry<shape_equal>);
+  set_function(state, host, "__tostring", entry<shape_tostring>);
+  set_function(state, host, "__call", entry<shape_call>);
+  hide_metatable(state);
+  host.shape_id = lua_topointer(state, -1);
+  host.shape_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
-void make_unknown_shape_metatable(Runtime& rt, lua_State* state) {
+void make_unknown_shape_metatable(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kUnknownShape;
-  make_metatable(rt, state, kKind, entry<unknown_index>, nullptr, 0);
-  set_metamethod(rt, state, kKind, "__len", entry<unknown_length>);
-  set_metamethod(rt, state, kKind, "__eq", entry<unknown_equal>);
-  set_metamethod(rt, state, kKind, "__tostring", entry<unknown_tostring>);
-  set_metamethod(rt, state, kKind, "__call", entry<shape_call>);
+  make_metatable(host, state, kKind, entry<unknown_index>, nullptr, 0);
+  set_metamethod(host, state, kKind, "__len", entry<unknown_length>);
+  set_metamethod(host, state, kKind, "__eq", entry<unknown_equal>);
+  set_metamethod(host, state, kKind, "__tostring", entry<unknown_tostring>);
+  set_metamethod(host, state, kKind, "__call", entry<shape_call>);
 }
 
 // --- Fields
-// ------------------------------------------------------------------
 
 enum DimField { kName, kComputed, kUnknown, kRounded };
 
@@ -183,13 +167,13 @@ constexpr Field kDimFields[] = {{"name", kName},
                                 {"unknown", kUnknown},
                                 {"rounded", kRounded}};
 
-int dim_index(Runtime& rt, lua_State* state) {
+int dim_index(Host& host, lua_State* state) {
   const Handle* handle =
-      check_handle(rt, state, 1, HandleKind::kDim, "the dimension");
+      check_handle(host, state, 1, HandleKind::kDim, "the dimension");
   if (handle == nullptr) return kFailed;
-  const std::optional<int> field = find_field(rt, state, HandleKind::kDim);
+  const std::optional<int> field = find_field(host, state, HandleKind::kDim);
   if (!field) return kFailed;
-  const ir::DimTable& dims = rt.session.graph->model().dims;
+  const ir::DimTable& dims = host.session.graph->model().dims;
   const ir::Dim dim = handle->dim;
   switch (*field) {
     case kName:
@@ -200,67 +184,56 @@ int dim_index(Runtime& rt, lua_State* state) {
       }
       return 1;
     case kComputed:
-      lua_pushboolean(state, static_cast<int>(!dims.is_single(dim)));
-      return 1;
+      return push_bool(state, !dims.is_single(dim));
     case kUnknown:
-      lua_pushboolean(state, static_cast<int>(dims.is_fresh(dim)));
-      return 1;
+      return push_bool(state, dims.is_fresh(dim));
     default:
-      lua_pushboolean(state, static_cast<int>(dims.is_rounded(dim)));
-      return 1;
+      return push_bool(state, dims.is_rounded(dim));
   }
 }
 
 }  // namespace
 
-int reject_dim(Runtime& rt, std::string_view what, ir::Dim dim) {
-  return reject(rt,
-                std::string(what) + " needs dimension " + dim_text(rt, dim) +
-                    ", which is not a known number",
-                dim_text(rt, dim));
-}
-
-void push_shape(Runtime& rt, lua_State* state, const Handle& value) {
-  const std::optional<Dims> dims = dims_of(rt, value);
+void push_shape(Host& host, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(host, value);
   if (!dims) {
-    return push_handle(rt, state, {.kind = HandleKind::kUnknownShape});
+    return push_handle(host, state, {.kind = HandleKind::kUnknownShape});
   }
   lua_createtable(state, static_cast<int>(dims->size()), 0);
   for (std::size_t i = 0; i < dims->size(); ++i) {
-    push_dim(rt, state, (*dims)[i]);
+    push_dim(host, state, (*dims)[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.shape_metatable);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.shape_metatable);
   lua_setmetatable(state, -2);
 }
 
-int answer_shape(Runtime& rt, lua_State* state, const Handle& value, int text,
+int answer_shape(Host& host, lua_State* state, const Handle& value, int text,
                  ShapeTest test) {
   const auto words = string_at(state, text);
   if (!words) {
-    return fail(rt, "a shape text is missing", "\"B H S D\"",
+    return fail(host, "a shape text is missing", "\"B H S D\"",
                 kind_of(state, text));
   }
-  const std::optional<Dims> dims = dims_of(rt, value);
+  const std::optional<Dims> dims = dims_of(host, value);
   const std::optional<bool> answer =
-      holds(rt, state, dims.value_or(Dims{}), *words, test);
+      holds(host, state, dims.value_or(Dims{}), *words, test);
   if (!answer) return kFailed;
-  lua_pushboolean(state, static_cast<int>(dims.has_value() && *answer));
-  return 1;
+  return push_bool(state, dims.has_value() && *answer);
 }
 
-void make_dim_metatables(Runtime& rt, lua_State* state) {
+void make_dim_metatables(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kDim;
-  make_metatable(rt, state, kKind, entry<dim_index>, kDimFields,
+  make_metatable(host, state, kKind, entry<dim_index>, kDimFields,
                  std::size(kDimFields));
-  set_arithmetic(rt, state, kKind, entry<arithmetic>);
-  set_metamethod(rt, state, kKind, "__lt", entry<compare>);
-  set_metamethod(rt, state, kKind, "__le", entry<compare>);
-  set_metamethod(rt, state, kKind, "__eq", entry<dim_equal>);
-  set_metamethod(rt, state, kKind, "__tostring", entry<dim_tostring>);
-  set_metamethod(rt, state, kKind, "__concat", entry<dim_concat>);
-  make_shape_metatable(rt, state);
-  make_unknown_shape_metatable(rt, state);
+  set_arithmetic(host, state, kKind, entry<arithmetic>);
+  set_metamethod(host, state, kKind, "__lt", entry<compare>);
+  set_metamethod(host, state, kKind, "__le", entry<compare>);
+  set_metamethod(host, state, kKind, "__eq", entry<dim_equal>);
+  set_metamethod(host, state, kKind, "__tostring", entry<dim_tostring>);
+  set_metamethod(host, state, kKind, "__concat", entry<dim_concat>);
+  make_shape_metatable(host, state);
+  make_unknown_shape_metatable(host, state);
 }
 
 }  // namespace ruleengine::lua

@@ -16,22 +16,16 @@
 namespace ruleengine::lua {
 namespace {
 
-const Handle* self_node(Runtime& rt, lua_State* state) {
-  return check_self(rt, state, HandleKind::kNode);
-}
-
-const ir::OpFacts* newest(const Runtime& rt, ir::NodeId node) {
-  const ir::Op& op = rt.session.graph->op(node);
+const ir::OpFacts* newest(const Host& host, ir::NodeId node) {
+  const ir::Op& op = host.session.graph->op(node);
   return ir::newest_op(op.domain, op.type);
 }
 
-void push_values(Runtime& rt, lua_State* state,
+void push_values(Host& host, lua_State* state,
                  std::span<const ir::ValueId> values) {
-  push_list(rt, state, static_cast<int>(values.size()));
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    push_value(rt, state, values[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, values, [](Host& h, lua_State* s, ir::ValueId value) {
+    push_value(h, s, value);
+  });
 }
 
 // n.meta: a new table of strings.
@@ -45,46 +39,45 @@ void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
 }
 
 // --- n.inputs
-// -------------------------------------------------------------------
 
 // Pushes a table of the inputs. A second table with weak keys maps it to its
 // node, for access by input name.
-void push_inputs(Runtime& rt, lua_State* state, ir::NodeId node) {
-  const std::span<const ir::ValueId> inputs = read_node(rt, node).inputs;
+void push_inputs(Host& host, lua_State* state, ir::NodeId node) {
+  const std::span<const ir::ValueId> inputs = read_node(host, node).inputs;
   lua_createtable(state, static_cast<int>(inputs.size()), 0);
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.nodes_of_inputs);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.nodes_of_inputs);
   lua_pushvalue(state, -2);
-  push_node(rt, state, node);
+  push_node(host, state, node);
   lua_rawset(state, -3);
   lua_pop(state, 1);  // the weak table
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    push_value(rt, state, inputs[i]);
+    push_value(host, state, inputs[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.inputs_metatable);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.inputs_metatable);
   lua_setmetatable(state, -2);
 }
 
-int no_such_input(Runtime& rt, const ir::OpFacts& facts,
-                  std::string_view name) {
+int no_such_input(Host& host, const ir::OpFacts& facts, std::string_view name) {
   return fail(
-      rt,
+      host,
       std::string(facts.type) + " has no input '" + printable(name, 60) + "'",
       {}, {}, ir::input_hint(facts, name));
 }
 
 // n.inputs.w_scale: indices are answered by the table itself.
-int inputs_index(Runtime& rt, lua_State* state) {
+int inputs_index(Host& host, lua_State* state) {
   const auto name = string_at(state, 2);
-  if (!name) return no_element(rt, state);
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.nodes_of_inputs);
+  if (!name) return no_element(host, state);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.nodes_of_inputs);
   lua_pushvalue(state, 1);
   lua_rawget(state, -2);
-  const Handle* node = check_handle(rt, state, -1, HandleKind::kNode, "inputs");
+  const Handle* node =
+      check_handle(host, state, -1, HandleKind::kNode, "inputs");
   if (node == nullptr) return kFailed;
-  const ir::OpFacts* facts = newest(rt, node->node());
+  const ir::OpFacts* facts = newest(host, node->node());
   if (facts == nullptr) {
-    return fail(rt, "the inputs of an unknown op have no names", "an index",
+    return fail(host, "the inputs of an unknown op have no names", "an index",
                 quoted_name(*name, 60));
   }
   for (std::size_t i = 0; i < facts->inputs.size(); ++i) {
@@ -92,112 +85,102 @@ int inputs_index(Runtime& rt, lua_State* state) {
     lua_rawgeti(state, 1, static_cast<int>(i) + 1);
     return 1;
   }
-  return no_such_input(rt, *facts, *name);
+  return no_such_input(host, *facts, *name);
 }
 
 // --- n.attrs
-// --------------------------------------------------------------------
 
 // An opaque attribute's handle points to it, so it must outlive the reading.
-void push_kept_attribute(Runtime& rt, lua_State* state,
+void push_kept_attribute(Host& host, lua_State* state,
                          const ir::Attribute& attribute) {
-  push_attribute(rt, state, attribute);
-  const Handle* handle = to_handle(rt, state, -1);
+  push_attribute(host, state, attribute);
+  const Handle* handle = to_handle(host, state, -1);
   if (handle == nullptr) return;
   lua_pop(state, 1);
-  Arena& arena = rt.session.graph->model().arena;
-  push_attribute(rt, state, *arena.make<ir::Attribute>(attribute));
+  Arena& arena = host.session.graph->model().arena;
+  push_attribute(host, state, *arena.make<ir::Attribute>(attribute));
 }
 
-bool push_rank_default(Runtime& rt, lua_State* state, ir::NodeId node,
+bool push_rank_default(Host& host, lua_State* state, ir::NodeId node,
                        const ir::OpFacts& facts, std::string_view name) {
-  const ir::ValueId input = rt.session.graph->input(node, 0);
+  const ir::ValueId input = host.session.graph->input(node, 0);
   const auto numbers = ir::rank_default(
-      facts, name, input ? rt.session.facts->type(input) : nullptr);
+      facts, name, input ? host.session.facts->type(input) : nullptr);
   if (!numbers) return false;
-  push_list(rt, state, static_cast<int>(numbers->size()));
-  int place = 0;
-  for (const std::int64_t number : *numbers) {
-    lua_pushinteger(state, number);
-    lua_rawseti(state, -2, ++place);
-  }
+  push_all(host, state, *numbers, [](Host&, lua_State* s, std::int64_t number) {
+    lua_pushinteger(s, number);
+  });
   return true;
 }
 
 // n.attribute_names: the attributes of the node, in order.
-void push_attribute_names(Runtime& rt, lua_State* state, ir::NodeId node) {
+void push_attribute_names(Host& host, lua_State* state, ir::NodeId node) {
   std::vector<std::string_view> names;
-  for (const ir::Attribute& a : read_node(rt, node).attributes) {
+  for (const ir::Attribute& a : read_node(host, node).attributes) {
     names.push_back(a.name);
   }
   std::ranges::sort(names);
-  push_list(rt, state, static_cast<int>(names.size()));
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    push(state, names[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, names,
+           [](Host&, lua_State* s, std::string_view name) { push(s, name); });
 }
 
-int attributes_index(Runtime& rt, lua_State* state) {
+int attributes_index(Host& host, lua_State* state) {
   const Handle* handle =
-      check_handle(rt, state, 1, HandleKind::kAttributes, "attrs");
+      check_handle(host, state, 1, HandleKind::kAttributes, "attrs");
   if (handle == nullptr) return kFailed;
   const auto name = string_at(state, 2);
   if (!name) {
-    return fail(rt, "attributes are indexed by names", "attrs.axis",
+    return fail(host, "attributes are indexed by names", "attrs.axis",
                 kind_of(state, 2));
   }
-  rt.session.hear(handle->node(), *name);
-  if (const auto* found = read_node(rt, handle->node()).attribute(*name)) {
-    push_kept_attribute(rt, state, *found);
+  host.session.hear(handle->node(), *name);
+  if (const auto* found = read_node(host, handle->node()).attribute(*name)) {
+    push_kept_attribute(host, state, *found);
     return 1;
   }
-  const ir::OpFacts* facts = newest(rt, handle->node());
+  const ir::OpFacts* facts = newest(host, handle->node());
   if (facts == nullptr) return lua_pushnil(state), 1;
-  if (push_rank_default(rt, state, handle->node(), *facts, *name)) return 1;
+  if (push_rank_default(host, state, handle->node(), *facts, *name)) return 1;
   const ir::FormalAttribute* formal = facts->attribute(*name);
   if (formal != nullptr) {
-    push_default(rt, state, *formal);
+    push_default(host, state, *formal);
     return 1;
   }
-  return fail(rt,
+  return fail(host,
               std::string(facts->type) + " has no attribute '" +
                   printable(*name, 60) + "'",
               {}, {}, ir::attribute_hint(*facts, *name));
 }
 
 // --- Nodes
-// ----------------------------------------------------------------------
 
 // n:replace_input(old, new): replaces every input that is `old`.
-int replace_input(Runtime& rt, lua_State* state) {
-  const Handle* node = self_node(rt, state);
-  if (node == nullptr) return kFailed;
+int replace_input(Host& host, lua_State* state, const Handle& node) {
   const Handle* from =
-      check_handle(rt, state, 2, HandleKind::kValue, "the old input");
+      check_handle(host, state, 2, HandleKind::kValue, "the old input");
   if (from == nullptr) return kFailed;
   const Handle* to =
-      check_handle(rt, state, 3, HandleKind::kValue, "the new input");
+      check_handle(host, state, 3, HandleKind::kValue, "the new input");
   if (to == nullptr) return kFailed;
-  rewrite::Edit* edit = rt.session.edit;
+  rewrite::Edit* edit = host.session.edit;
   if (edit == nullptr) {
-    return fail(rt, ":replace_input works only in `rewrite` and `pass`");
+    return fail(host, ":replace_input works only in `rewrite` and `pass`");
   }
   const ir::ValueId value =
       to->transposed ? edit->transposed(to->value()) : to->value();
   bool found = false;
-  const ir::Graph& graph = *rt.session.graph;
-  for (std::size_t i = 0; i < graph.inputs(node->node()).size(); ++i) {
-    if (graph.input(node->node(), i) != from->value()) continue;
-    edit->replace_input(node->node(), static_cast<std::uint32_t>(i), value);
+  const ir::Graph& graph = *host.session.graph;
+  for (std::size_t i = 0; i < graph.inputs(node.node()).size(); ++i) {
+    if (graph.input(node.node(), i) != from->value()) continue;
+    edit->replace_input(node.node(), static_cast<std::uint32_t>(i), value);
     found = true;
   }
   if (!found) {
-    return fail(rt, "the node does not read the old input",
-                graph.describe(node->node()) + " as a reader",
-                rewrite::describe(graph, *rt.session.facts, from->value()));
+    return fail(host, "the node does not read the old input",
+                graph.describe(node.node()) + " as a reader",
+                rewrite::describe(graph, *host.session.facts, from->value()));
   }
-  rt.session.changed = rt.session.changed || value != from->value();
+  host.session.changed = host.session.changed || value != from->value();
   return 0;
 }
 
@@ -212,13 +195,13 @@ enum NodeField {
   kNodeMeta
 };
 
-int node_index(Runtime& rt, lua_State* state) {
-  const std::optional<int> field = find_field(rt, state, HandleKind::kNode);
+int node_index(Host& host, lua_State* state) {
+  const std::optional<int> field = find_field(host, state, HandleKind::kNode);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  const Handle* node = self_node(rt, state);
+  const Handle* node = check_self(host, state, HandleKind::kNode);
   if (node == nullptr) return kFailed;
-  const ir::Graph& graph = *rt.session.graph;
+  const ir::Graph& graph = *host.session.graph;
   switch (*field) {
     case kNodeOp:
       push(state, graph.op(node->node()).type);
@@ -230,38 +213,35 @@ int node_index(Runtime& rt, lua_State* state) {
       push(state, graph.node(node->node()).name);
       break;
     case kNodeInputs:
-      push_inputs(rt, state, node->node());
+      push_inputs(host, state, node->node());
       break;
     case kNodeOutputs:
-      push_values(rt, state, graph.outputs(node->node()));
+      push_values(host, state, graph.outputs(node->node()));
       break;
     case kNodeMeta:
       push_metadata(state, graph.node(node->node()).metadata);
       break;
     case kNodeAttributeNames:
-      push_attribute_names(rt, state, node->node());
+      push_attribute_names(host, state, node->node());
       break;
     case kNodeAttrs:
-      push_handle(rt, state, {.kind = HandleKind::kAttributes, .id = node->id});
+      push_handle(host, state,
+                  {.kind = HandleKind::kAttributes, .id = node->id});
       break;
   }
   return 1;
 }
 
-int node_equal(Runtime& rt, lua_State* state) {
-  const Handle* a = to_handle(rt, state, 1);
-  const Handle* b = to_handle(rt, state, 2);
-  lua_pushboolean(state,
-                  static_cast<int>(a != nullptr && b != nullptr &&
-                                   a->kind == b->kind && a->id == b->id));
-  return 1;
+int node_equal(Host& host, lua_State* state) {
+  const Handle* a = to_handle(host, state, 1);
+  const Handle* b = to_handle(host, state, 2);
+  return push_bool(state, a != nullptr && b != nullptr && a->kind == b->kind &&
+                              a->id == b->id);
 }
 
-int node_tostring(Runtime& rt, lua_State* state) {
-  const Handle* node = self_node(rt, state);
-  if (node == nullptr) return kFailed;
-  rt.scratch.text = rt.session.graph->describe(node->node());
-  push(state, rt.scratch.text);
+int node_tostring(Host& host, lua_State* state, const Handle& node) {
+  host.scratch.text = host.session.graph->describe(node.node());
+  push(state, host.scratch.text);
   return 1;
 }
 
@@ -274,36 +254,33 @@ constexpr Field kNodeFields[] = {
     {"attrs", kNodeAttrs},
     {"attribute_names", kNodeAttributeNames},
     {"meta", kNodeMeta},
-    {"with", kMethod, entry<build_with>},
-    {"inline", kMethod, entry<build_inline>},
-    {"replace_input", kMethod, entry<replace_input>},
-    {"along", kMethod, entry<along>},
+    {"with", kMethod, method<HandleKind::kNode, build_with>},
+    {"inline", kMethod, method<HandleKind::kNode, build_inline>},
+    {"replace_input", kMethod, method<HandleKind::kNode, replace_input>},
+    {"along", kMethod, method<HandleKind::kNode, along>},
 };
 
 // --- The graph
-// ------------------------------------------------------------------
 
 struct Wanted {
   std::optional<std::string_view> op, domain;
 };
 
 // graph:nodes(), graph:nodes "Softmax", graph:nodes{op = ..., domain = ...}
-bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
+bool read_wanted(Host& host, lua_State* state, Wanted& out) {
   if (lua_isnoneornil(state, 2)) return true;
   if (const auto type = string_at(state, 2)) {
     out.op = *type;
     return true;
   }
   if (!lua_istable(state, 2)) {
-    fail(rt, ":nodes takes the name of an op, or a table", "{op = \"Softmax\"}",
-         kind_of(state, 2));
-    return false;
+    return fail(host, ":nodes takes the name of an op, or a table",
+                "{op = \"Softmax\"}", kind_of(state, 2));
   }
   const TableKeys keys = table_keys(state, 2);
   const auto refuse = [&](std::string found) {
-    fail(rt, ":nodes takes `op` and `domain`, both strings",
-         "{op = \"Softmax\", domain = \"\"}", std::move(found));
-    return false;
+    return fail(host, ":nodes takes `op` and `domain`, both strings",
+                "{op = \"Softmax\", domain = \"\"}", std::move(found));
   };
   if (!keys.numbers.empty()) return refuse("a value without a key");
   if (!keys.other.empty()) return refuse(keys.other);
@@ -320,16 +297,13 @@ bool read_wanted(Runtime& rt, lua_State* state, Wanted& out) {
 }
 
 // All nodes of that op and domain, subgraphs included, in graph order.
-int nodes(Runtime& rt, lua_State* state) {
-  if (check_self(rt, state, HandleKind::kGraph) == nullptr) {
-    return kFailed;
-  }
+int nodes(Host& host, lua_State* state, const Handle&) {
   Wanted wanted;
-  if (!read_wanted(rt, state, wanted)) return kFailed;
+  if (!read_wanted(host, state, wanted)) return kFailed;
   if (wanted.domain == "ai.onnx") wanted.domain = "";
-  const ir::Graph& graph = *rt.session.graph;
+  const ir::Graph& graph = *host.session.graph;
   Sandbox::charge(state, graph.node_count());
-  push_list(rt, state, 0);
+  push_list(host, state, 0);
   int count = 0;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const ir::NodeId id(i);
@@ -337,7 +311,7 @@ int nodes(Runtime& rt, lua_State* state) {
     const ir::Op& op = graph.op(id);
     if (wanted.op && op.type != *wanted.op) continue;
     if (wanted.domain && op.domain != *wanted.domain) continue;
-    push_node(rt, state, id);
+    push_node(host, state, id);
     lua_rawseti(state, -2, ++count);
   }
   return 1;
@@ -345,24 +319,23 @@ int nodes(Runtime& rt, lua_State* state) {
 
 // graph:twins(): pairs {first = node, second = node}, in the computation order
 // of `second`. Both nodes compute the same values.
-int twins(Runtime& rt, lua_State* state) {
-  if (check_self(rt, state, HandleKind::kGraph) == nullptr) return kFailed;
-  if (rt.session.stage != Stage::kPass || rt.session.attempting) {
-    return fail(rt, "graph:twins works only in `pass`", {}, {},
+int twins(Host& host, lua_State* state, const Handle&) {
+  if (host.session.stage != Stage::kPass || host.session.attempting) {
+    return fail(host, "graph:twins works only in `pass`", {}, {},
                 "call it before any `attempt`, which may merge a pair");
   }
-  Sandbox::charge(state, rt.session.graph->node_count());
-  auto found = rt.session.edit->twins();
+  Sandbox::charge(state, host.session.graph->node_count());
+  auto found = host.session.edit->twins();
   if (!found) {
-    rt.session.failure = std::move(found.error());
+    host.session.failure = std::move(found.error());
     return Sandbox::stop(state);
   }
-  push_list(rt, state, static_cast<int>(found->size()));
+  push_list(host, state, static_cast<int>(found->size()));
   for (std::size_t i = 0; i < found->size(); ++i) {
     lua_createtable(state, 0, 2);
-    push_node(rt, state, (*found)[i].first);
+    push_node(host, state, (*found)[i].first);
     lua_setfield(state, -2, "first");
-    push_node(rt, state, (*found)[i].second);
+    push_node(host, state, (*found)[i].second);
     lua_setfield(state, -2, "second");
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
@@ -371,56 +344,56 @@ int twins(Runtime& rt, lua_State* state) {
 
 enum GraphField { kGraphInputs, kGraphOutputs };
 
-int graph_index(Runtime& rt, lua_State* state) {
-  const std::optional<int> field = find_field(rt, state, HandleKind::kGraph);
+int graph_index(Host& host, lua_State* state) {
+  const std::optional<int> field = find_field(host, state, HandleKind::kGraph);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  if (check_handle(rt, state, 1, HandleKind::kGraph, "the graph") == nullptr) {
+  if (check_handle(host, state, 1, HandleKind::kGraph, "the graph") ==
+      nullptr) {
     return kFailed;
   }
-  const ir::Block& main = rt.session.graph->block(ir::Graph::main_block());
-  push_values(rt, state, *field == kGraphInputs ? main.inputs : main.outputs);
+  const ir::Block& main = host.session.graph->block(ir::Graph::main_block());
+  push_values(host, state, *field == kGraphInputs ? main.inputs : main.outputs);
   return 1;
 }
 
 constexpr Field kGraphFields[] = {
     {"inputs", kGraphInputs},
     {"outputs", kGraphOutputs},
-    {"nodes", kMethod, entry<nodes>},
-    {"residual_chains", kMethod, entry<residual_chains>},
-    {"twins", kMethod, entry<twins>}};
+    {"nodes", kMethod, method<HandleKind::kGraph, nodes>},
+    {"residual_chains", kMethod, method<HandleKind::kGraph, residual_chains>},
+    {"twins", kMethod, method<HandleKind::kGraph, twins>}};
 
-int opaque_index(Runtime& rt, lua_State* state) {
-  return fail(rt, "the attribute is opaque: rule code cannot read it", {},
+int opaque_index(Host& host, lua_State* state) {
+  return fail(host, "the attribute is opaque: rule code cannot read it", {},
               kind_of(state, 2));
 }
 
 }  // namespace
 
-void make_node_metatables(Runtime& rt, lua_State* state) {
+void make_node_metatables(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kNode;
-  make_metatable(rt, state, kKind, entry<node_index>, kNodeFields,
+  make_metatable(host, state, kKind, entry<node_index>, kNodeFields,
                  std::size(kNodeFields));
-  set_metamethod(rt, state, kKind, "__eq", entry<node_equal>);
-  set_metamethod(rt, state, kKind, "__tostring", entry<node_tostring>);
-  make_metatable(rt, state, HandleKind::kAttributes, entry<attributes_index>,
+  set_metamethod(host, state, kKind, "__eq", entry<node_equal>);
+  set_metamethod(host, state, kKind, "__tostring",
+                 method<HandleKind::kNode, node_tostring>);
+  make_metatable(host, state, HandleKind::kAttributes, entry<attributes_index>,
                  nullptr, 0);
-  make_metatable(rt, state, HandleKind::kAttribute, entry<opaque_index>,
+  make_metatable(host, state, HandleKind::kAttribute, entry<opaque_index>,
                  nullptr, 0);
-  make_metatable(rt, state, HandleKind::kGraph, entry<graph_index>,
+  make_metatable(host, state, HandleKind::kGraph, entry<graph_index>,
                  kGraphFields, std::size(kGraphFields));
   lua_createtable(state, 0, 2);
-  push_function(state, rt, entry<inputs_index>);
-  lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
-  rt.inputs_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+  set_function(state, host, "__index", entry<inputs_index>);
+  hide_metatable(state);
+  host.inputs_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
   lua_createtable(state, 0, 0);
   lua_createtable(state, 0, 1);
   lua_pushliteral(state, "k");
   lua_setfield(state, -2, "__mode");
   lua_setmetatable(state, -2);
-  rt.nodes_of_inputs = luaL_ref(state, LUA_REGISTRYINDEX);
+  host.nodes_of_inputs = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
 }  // namespace ruleengine::lua

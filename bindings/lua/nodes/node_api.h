@@ -3,12 +3,12 @@
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_NODE_API_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_NODE_API_H_
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
 // Metatables of nodes, their inputs and attributes, and graphs.
-void make_node_metatables(Runtime& rt, lua_State* state);
+void make_node_metatables(Host& host, lua_State* state);
 
 }  // namespace ruleengine::lua
 

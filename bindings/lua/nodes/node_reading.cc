@@ -11,8 +11,8 @@ const ir::Attribute* Reading::attribute(std::string_view name) const {
   return nullptr;
 }
 
-Reading read_node(Runtime& rt, ir::NodeId node) {
-  Session& session = rt.session;
+Reading read_node(Host& host, ir::NodeId node) {
+  Session& session = host.session;
   ir::Graph& graph = *session.graph;
   if (!session.upgrades) {
     session.upgrades.emplace(graph, graph.opset(""));

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "bindings/lua/callbacks/runtime.h"
+#include "bindings/lua/session/host.h"
 
 namespace ruleengine::lua {
 
@@ -19,7 +19,7 @@ struct Reading {
 
   const ir::Attribute* attribute(std::string_view name) const;
 };
-Reading read_node(Runtime& rt, ir::NodeId node);
+Reading read_node(Host& host, ir::NodeId node);
 
 }  // namespace ruleengine::lua
 

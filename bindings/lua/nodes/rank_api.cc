@@ -16,13 +16,11 @@
 namespace ruleengine::lua {
 namespace {
 
-void push_group(Runtime& rt, lua_State* state,
+void push_group(Host& host, lua_State* state,
                 std::span<const std::int64_t> group) {
-  push_list(rt, state, static_cast<int>(group.size()));
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    lua_pushnumber(state, static_cast<double>(group[i]));
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, group, [](Host&, lua_State* s, std::int64_t rank) {
+    lua_pushnumber(s, static_cast<double>(rank));
+  });
 }
 
 std::string_view placement_name(ranks::Placement placement) {
@@ -38,31 +36,30 @@ std::string_view placement_name(ranks::Placement placement) {
 }
 
 // The table of options at stack index 2.
-bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
+bool read_options(Host& host, lua_State* state, ranks::ChainOptions& options) {
   if (lua_isnoneornil(state, 2)) return true;
   if (!lua_istable(state, 2)) {
-    fail(rt, ":residual_chains wants options", "{slices = true}",
-         kind_of(state, 2));
-    return false;
+    return fail(host, ":residual_chains wants options", "{slices = true}",
+                kind_of(state, 2));
   }
   const TableKeys keys = table_keys(state, 2);
   if (!keys.numbers.empty() || !keys.other.empty()) {
-    fail(rt, ":residual_chains gets a value that is not an option",
-         "{slices = true}", keys.other.empty() ? "a number" : keys.other);
-    return false;
+    return fail(host, ":residual_chains gets a value that is not an option",
+                "{slices = true}",
+                keys.other.empty() ? "a number" : keys.other);
   }
   static constexpr std::string_view kNames[] = {"slices"};
   for (const std::string& name : keys.names) {
     if (name != kNames[0]) {
-      fail(rt, ":residual_chains has no option '" + printable(name, 60) + "'",
-           {}, {}, suggestion(name, kNames));
-      return false;
+      return fail(
+          host, ":residual_chains has no option '" + printable(name, 60) + "'",
+          {}, {}, suggestion(name, kNames));
     }
     push_field(state, 2, name);
     if (!lua_isboolean(state, -1)) {
-      fail(rt, "option '" + name + "' of :residual_chains is true or false", {},
-           kind_of(state, -1));
-      return false;
+      return fail(host,
+                  "option '" + name + "' of :residual_chains is true or false",
+                  {}, kind_of(state, -1));
     }
     options.slices = lua_toboolean(state, -1) != 0;
     lua_pop(state, 1);
@@ -71,7 +68,7 @@ bool read_options(Runtime& rt, lua_State* state, ranks::ChainOptions& options) {
 }
 
 // The ranks of a group at stack index 2.
-std::optional<std::vector<std::int64_t>> read_group(Runtime& rt,
+std::optional<std::vector<std::int64_t>> read_group(Host& host,
                                                     lua_State* state) {
   std::vector<std::int64_t> out;
   const bool is_list = lua_istable(state, 2);
@@ -84,53 +81,43 @@ std::optional<std::vector<std::int64_t>> read_group(Runtime& rt,
     lua_pop(state, 1);
   }
   if (is_list && out.size() == count) return out;
-  fail(rt, ":replicated wants the ranks of a group", "{0, 1}",
+  fail(host, ":replicated wants the ranks of a group", "{0, 1}",
        kind_of(state, is_list ? -1 : 2));
   return std::nullopt;
 }
 
-void push_nodes(Runtime& rt, lua_State* state,
-                std::span<const ir::NodeId> nodes) {
-  push_list(rt, state, static_cast<int>(nodes.size()));
-  for (std::size_t i = 0; i < nodes.size(); ++i) {
-    push_node(rt, state, nodes[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
-}
-
 // Sets entries of the table of axes on top of the stack.
-void set_axes(Runtime& rt, lua_State* state,
+void set_axes(Host& host, lua_State* state,
               std::span<const ranks::Share> shares) {
   for (const ranks::Share& share : shares) {
-    push_value(rt, state, share.value);
+    push_value(host, state, share.value);
     lua_pushinteger(state, share.axis);
     lua_rawset(state, -3);
   }
 }
 
-void push_chain(Runtime& rt, lua_State* state,
+void push_chain(Host& host, lua_State* state,
                 const ranks::ResidualChain& chain) {
   lua_createtable(state, 0, 8);
-  push_group(rt, state, chain.group);
+  push_group(host, state, chain.group);
   lua_setfield(state, -2, "ranks");
-  push_node(rt, state, chain.sum);
+  push_node(host, state, chain.sum);
   lua_setfield(state, -2, "sum");
-  push_nodes(rt, state, chain.nodes);
+  push_all(host, state, chain.nodes, push_node);
   lua_setfield(state, -2, "nodes");
   lua_createtable(state, 0, static_cast<int>(chain.shares.size()));
-  set_axes(rt, state, chain.shares);
-  set_axes(rt, state, chain.entries);
+  set_axes(host, state, chain.shares);
+  set_axes(host, state, chain.entries);
   lua_setfield(state, -2, "axes");
-  push_list(rt, state, static_cast<int>(chain.entries.size()));
-  for (std::size_t i = 0; i < chain.entries.size(); ++i) {
-    push_value(rt, state, chain.entries[i].value);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, chain.entries,
+           [](Host& h, lua_State* s, const auto& entry) {
+             push_value(h, s, entry.value);
+           });
   lua_setfield(state, -2, "entries");
   if (chain.broken.empty()) return;
   push(state, chain.broken);
   lua_setfield(state, -2, "broken");
-  push_value(rt, state, chain.culprit);
+  push_value(host, state, chain.culprit);
   lua_setfield(state, -2, "culprit");
   lua_pushboolean(state, static_cast<int>(chain.sliceable));
   lua_setfield(state, -2, "sliceable");
@@ -138,60 +125,55 @@ void push_chain(Runtime& rt, lua_State* state,
 
 // The flow along an axis of the first input; a negative axis counts from the
 // end.
-std::optional<ranks::AxisFlow> flow_along(Runtime& rt, ir::NodeId node,
+std::optional<ranks::AxisFlow> flow_along(Host& host, ir::NodeId node,
                                           double axis) {
-  const ir::Graph& graph = *rt.session.graph;
+  const ir::Graph& graph = *host.session.graph;
   const ir::ValueId first = graph.input(node, 0);
-  const ir::Type* type = first ? rt.session.facts->type(first) : nullptr;
+  const ir::Type* type = first ? host.session.facts->type(first) : nullptr;
   if (type == nullptr || !type->is_tensor() || !type->has_shape) return {};
   const auto place =
       ir::place_of_axis(static_cast<std::int64_t>(axis), type->rank());
   if (!place) return {};
-  return ranks::axis_flow(graph, *rt.session.facts, node, {false, 0},
+  return ranks::axis_flow(graph, *host.session.facts, node, {false, 0},
                           static_cast<int>(*place));
 }
 
 }  // namespace
 
-void push_layout(Runtime& rt, lua_State* state, ir::ValueId value) {
-  const ranks::Layout* layout = rt.session.facts->layout(value);
+void push_layout(Host& host, lua_State* state, ir::ValueId value) {
+  const ranks::Layout* layout = host.session.facts->layout(value);
   if (layout == nullptr || layout->assumed) return lua_pushnil(state);
   lua_createtable(state, 0, 3);
   push(state, placement_name(layout->placement));
   lua_setfield(state, -2, "placement");
-  push_group(rt, state, layout->group);
+  push_group(host, state, layout->group);
   lua_setfield(state, -2, "ranks");
   if (layout->placement != ranks::Placement::kSharded) return;
   lua_pushinteger(state, layout->axis);
   lua_setfield(state, -2, "axis");
 }
 
-int replicated(Runtime& rt, lua_State* state) {
-  const Handle* value = check_self(rt, state, HandleKind::kValue);
-  if (value == nullptr) return kFailed;
-  const auto group = read_group(rt, state);
+int replicated(Host& host, lua_State* state, const Handle& value) {
+  const auto group = read_group(host, state);
   if (!group) return kFailed;
-  lua_pushboolean(state,
-                  static_cast<int>(ranks::is_replicated(
-                      rt.session.facts->layout(value->value()), *group)));
-  return 1;
+  return push_bool(
+      state,
+      ranks::is_replicated(host.session.facts->layout(value.value()), *group));
 }
 
-int along(Runtime& rt, lua_State* state) {
-  const Handle* node = check_self(rt, state, HandleKind::kNode);
-  if (node == nullptr) return kFailed;
+int along(Host& host, lua_State* state, const Handle& node) {
   const double number = lua_tonumber(state, 2);
   if (lua_type(state, 2) != LUA_TNUMBER || !is_whole(number)) {
-    return fail(rt, ":along wants the number of an axis", "a whole number",
+    return fail(host, ":along wants the number of an axis", "a whole number",
                 kind_of(state, 2));
   }
-  const auto flow = flow_along(rt, node->node(), number);
+  const auto flow = flow_along(host, node.node(), number);
   const auto varies = [](int place) { return place != ranks::AxisFlow::kSame; };
   if (!flow ||
       std::any_of(flow->inputs.begin() + 1, flow->inputs.end(), varies)) {
     return lua_pushnil(state), 1;
   }
-  push_list(rt, state, static_cast<int>(flow->outputs.size()));
+  push_list(host, state, static_cast<int>(flow->outputs.size()));
   for (std::size_t i = 0; i < flow->outputs.size(); ++i) {
     if (!varies(flow->outputs[i])) continue;
     lua_pushinteger(state, flow->outputs[i]);
@@ -200,21 +182,17 @@ int along(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-int residual_chains(Runtime& rt, lua_State* state) {
-  if (check_self(rt, state, HandleKind::kGraph) == nullptr) return kFailed;
+int residual_chains(Host& host, lua_State* state, const Handle&) {
   ranks::ChainOptions options;
-  if (!read_options(rt, state, options)) return kFailed;
-  const ir::Graph& graph = *rt.session.graph;
+  if (!read_options(host, state, options)) return kFailed;
+  const ir::Graph& graph = *host.session.graph;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     Sandbox::charge(state, 1 + graph.inputs(ir::NodeId(i)).size());
   }
-  const auto chains = ranks::residual_chains(graph, *rt.session.facts, options);
+  const auto chains =
+      ranks::residual_chains(graph, *host.session.facts, options);
   luaL_checkstack(state, 8, "chains");
-  push_list(rt, state, static_cast<int>(chains.size()));
-  for (std::size_t i = 0; i < chains.size(); ++i) {
-    push_chain(rt, state, chains[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, chains, push_chain);
   return 1;
 }
 

@@ -4,22 +4,22 @@
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
 // v.layout: {placement = "sharded", axis = 1, ranks = {0, 1}}; nil when nothing
 // is proven.
-void push_layout(Runtime& rt, lua_State* state, ir::ValueId value);
+void push_layout(Host& host, lua_State* state, ir::ValueId value);
 
 // v:replicated(ranks): whether the value is the same on all of these ranks,
 // proven or assumed.
-int replicated(Runtime& rt, lua_State* state);
+int replicated(Host& host, lua_State* state, const Handle& value);
 
 // n:along(axis): the axes of the outputs that correspond to that axis of the
 // first input (-1: the last one), as a list. nil unless the node works on each
 // position of the axis independently and its other inputs do not vary along it.
-int along(Runtime& rt, lua_State* state);
+int along(Host& host, lua_State* state, const Handle& node);
 
 // graph:residual_chains{slices = false}: a list of
 //   sum             the node that starts it, the first sum over the ranks
@@ -29,7 +29,7 @@ int along(Runtime& rt, lua_State* state);
 //   entries         values of which each rank takes its share
 //   broken, culprit why the chain cannot be sharded, and at which value; or nil
 //   sliceable       whether the option `slices` would permit the culprit
-int residual_chains(Runtime& rt, lua_State* state);
+int residual_chains(Host& host, lua_State* state, const Handle& graph);
 
 }  // namespace ruleengine::lua
 

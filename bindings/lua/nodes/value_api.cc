@@ -8,7 +8,6 @@
 
 #include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/nodes/rank_api.h"
-#include "bindings/lua/nodes/value_internal.h"
 #include "bindings/lua/words/element_types.h"
 #include "core/ir/data_type_hint.h"
 #include "core/ir/model.h"
@@ -22,52 +21,38 @@ constexpr std::int64_t kMaxElements = 4096;
 // The most elements that :among looks at: a causal mask of length 2,048.
 constexpr std::int64_t kMaxLookedAt = 1 << 22;
 
-const Handle* self_value(Runtime& rt, lua_State* state) {
-  return check_self(rt, state, HandleKind::kValue);
+ir::ExternalData* external(const Host& host) {
+  return host.session.graph->model().external.get();
 }
 
-ir::ExternalData* external(const Runtime& rt) {
-  return rt.session.graph->model().external.get();
-}
-
-const ir::Tensor* constant_of(Runtime& rt, const Handle& value) {
-  return rt.session.facts->constant(value.value());
+const ir::Tensor* constant_of(Host& host, const Handle& value) {
+  return host.session.facts->constant(value.value());
 }
 
 // --- Questions --------------------------------------------------------------
 
 // v:rank(), v:rank(4)
-int rank(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
-  const std::optional<Dims> dims = dims_of(rt, *value);
+int rank(Host& host, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(host, value);
   if (!lua_isnoneornil(state, 2)) {
     if (lua_type(state, 2) != LUA_TNUMBER) {
-      return fail(rt, ":rank wants a number", "4", kind_of(state, 2));
+      return fail(host, ":rank wants a number", "4", kind_of(state, 2));
     }
     const auto wanted = lua_tonumber(state, 2);
-    lua_pushboolean(
-        state,
-        static_cast<int>(dims && static_cast<double>(dims->size()) == wanted));
-    return 1;
+    return push_bool(state,
+                     dims && static_cast<double>(dims->size()) == wanted);
   }
-  if (dims) {
-    lua_pushnumber(state, static_cast<double>(dims->size()));
-  } else {
-    lua_pushnil(state);
-  }
-  return 1;
+  if (!dims) return lua_pushnil(state), 1;
+  return lua_pushnumber(state, static_cast<double>(dims->size())), 1;
 }
 
 // v:dim(-1): a number, a dimension, or nil; v:dim(-1, "D"): whether it is D.
-int dim(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
+int dim(Host& host, lua_State* state, const Handle& value) {
   if (lua_type(state, 2) != LUA_TNUMBER) {
-    return fail(rt, ":dim wants the number of an axis", "-1",
+    return fail(host, ":dim wants the number of an axis", "-1",
                 kind_of(state, 2));
   }
-  const std::optional<Dims> dims = dims_of(rt, *value);
+  const std::optional<Dims> dims = dims_of(host, value);
   const double rank = dims ? static_cast<double>(dims->size()) : 0;
   double axis = lua_tonumber(state, 2);
   if (axis < 0) axis += rank;
@@ -78,21 +63,18 @@ int dim(Runtime& rt, lua_State* state) {
     lua_settop(state, 3);
     if (lua_type(state, 3) == LUA_TNUMBER) lua_tostring(state, 3);
     const auto text = string_at(state, 3);
-    if (!text) return fail(rt, ":dim wants a letter", "\"D\"");
+    if (!text) return fail(host, ":dim wants a letter", "\"D\"");
     const Dims one{.dims = {&found, 1}};
-    const auto answer = holds(rt, state, one, *text, ShapeTest::kShape);
+    const auto answer = holds(host, state, one, *text, ShapeTest::kShape);
     if (!answer) return kFailed;
-    lua_pushboolean(state, static_cast<int>(there && *answer));
-  } else if (there) {
-    push_dim(rt, state, found);
-  } else {
-    lua_pushnil(state);
+    return push_bool(state, there && *answer);
   }
-  return 1;
+  if (!there) return lua_pushnil(state), 1;
+  return push_dim(host, state, found), 1;
 }
 
-void push_dtype(Runtime& rt, lua_State* state, const Handle& value) {
-  const ir::Type* type = rt.session.facts->type(value.value());
+void push_dtype(Host& host, lua_State* state, const Handle& value) {
+  const ir::Type* type = host.session.facts->type(value.value());
   if (type == nullptr || !type->is_tensor() || !ir::is_known(type->elem)) {
     return lua_pushnil(state);
   }
@@ -100,85 +82,72 @@ void push_dtype(Runtime& rt, lua_State* state, const Handle& value) {
 }
 
 // v:type "float16", v:type("float16", "bfloat16"), v:type()
-int type(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
+int type(Host& host, lua_State* state, const Handle& value) {
   const int top = lua_gettop(state);
-  if (top == 1) return push_dtype(rt, state, *value), 1;
-  const ir::Type* found = rt.session.facts->type(value->value());
+  if (top == 1) return push_dtype(host, state, value), 1;
+  const ir::Type* found = host.session.facts->type(value.value());
   bool holds_type = false;
   for (int i = 2; i <= top; ++i) {
     const auto name = string_at(state, i);
     const ir::DataType wanted =
         name ? element_type(*name) : ir::DataType::kUndefined;
     if (wanted == ir::DataType::kUndefined) {
-      return fail(rt, ":type wants the name of an element type",
+      return fail(host, ":type wants the name of an element type",
                   "\"float\", \"float16\", \"int64\", ...", kind_of(state, i),
                   name ? ir::data_type_hint(*name) : "");
     }
     holds_type = holds_type || (found != nullptr && found->is_tensor() &&
                                 found->elem == wanted);
   }
-  lua_pushboolean(state, static_cast<int>(holds_type));
-  return 1;
+  return push_bool(state, holds_type);
 }
 
 // v:const(), v:const "K N"
-int is_constant(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
-  if (!rt.session.facts->is_constant(value->value())) {
-    lua_pushboolean(state, 0);
-    return 1;
-  }
-  if (!lua_isnoneornil(state, 2)) {
-    return answer_shape(rt, state, *value, 2, ShapeTest::kShape);
-  }
-  lua_pushboolean(state, 1);
-  return 1;
+int is_constant(Host& host, lua_State* state, const Handle& value) {
+  const bool known = host.session.facts->is_constant(value.value());
+  if (!known || lua_isnoneornil(state, 2)) return push_bool(state, known);
+  return answer_shape(host, state, value, 2, ShapeTest::kShape);
 }
 
 // mask:fits "B H S T"
-int fits(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
-  return answer_shape(rt, state, *value, 2, ShapeTest::kFits);
+int fits(Host& host, lua_State* state, const Handle& value) {
+  return answer_shape(host, state, value, 2, ShapeTest::kFits);
 }
 
 // --- Constants --------------------------------------------------------------
 
 // Rejects the match for a 64-bit integer that a Lua number cannot represent.
-void check_exact(Runtime& rt, const ir::Tensor& tensor, const Handle& value) {
+void check_exact(Host& host, const ir::Tensor& tensor, const Handle& value) {
   if (tensor.dtype != ir::DataType::kInt64 &&
       tensor.dtype != ir::DataType::kUint64) {
     return;
   }
-  const std::vector<double>& numbers = rt.scratch.numbers;
+  const std::vector<double>& numbers = host.scratch.numbers;
   const auto large = [](double d) { return std::fabs(d) >= 0x1p53; };
   if (std::ranges::none_of(numbers, large)) return;
-  const auto exact = ir::to_ints(tensor, external(rt), kMaxElements);
+  const auto exact = ir::to_ints(tensor, external(host), kMaxElements);
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     // 2^63 represents INT64_MAX; in a uint64 tensor it is itself.
     const bool is_other =
         tensor.dtype == ir::DataType::kUint64 && numbers[i] == 0x1p63;
     if (exact && !is_other && to_integer(numbers[i]) == (*exact)[i]) continue;
-    reject(
-        rt, "a number of the model is too large for rule code",
-        rewrite::describe(*rt.session.graph, *rt.session.facts, value.value()));
+    reject(host, "a number of the model is too large for rule code",
+           rewrite::describe(*host.session.graph, *host.session.facts,
+                             value.value()));
     return;
   }
 }
 
 // Reads the elements in row-major order; false when the value is not a constant
 // of numbers, or is too large.
-bool read_elements(Runtime& rt, const Handle& value, std::int64_t limit) {
-  std::vector<double>& out = rt.scratch.numbers;
-  const ir::Tensor* tensor = constant_of(rt, value);
+bool read_elements(Host& host, const Handle& value, std::int64_t limit) {
+  std::vector<double>& out = host.scratch.numbers;
+  const ir::Tensor* tensor = constant_of(host, value);
   if (tensor == nullptr || tensor->element_count() > limit) return false;
-  auto read = ir::to_doubles(*tensor, external(rt), limit);
+  auto read = ir::to_doubles(*tensor, external(host), limit);
   if (!read) return false;
   out = std::move(*read);
-  check_exact(rt, *tensor, value);
+  check_exact(host, *tensor, value);
   if (!value.transposed || tensor->dims.size() != 2) return true;
   const auto rows = static_cast<std::size_t>(tensor->dims[0]);
   const auto columns = static_cast<std::size_t>(tensor->dims[1]);
@@ -190,11 +159,9 @@ bool read_elements(Runtime& rt, const Handle& value, std::int64_t limit) {
 }
 
 // v:scalar(): the number of a one-element constant, else nil.
-int scalar(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
-  if (read_elements(rt, *value, 1) && rt.scratch.numbers.size() == 1) {
-    lua_pushnumber(state, rt.scratch.numbers[0]);
+int scalar(Host& host, lua_State* state, const Handle& value) {
+  if (read_elements(host, value, 1) && host.scratch.numbers.size() == 1) {
+    lua_pushnumber(state, host.scratch.numbers[0]);
   } else {
     lua_pushnil(state);
   }
@@ -202,80 +169,65 @@ int scalar(Runtime& rt, lua_State* state) {
 }
 
 // v:constant(): a number (rank 0), a list of all elements, or nil.
-int constant(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
-  if (!read_elements(rt, *value, kMaxElements)) return lua_pushnil(state), 1;
-  const std::vector<double>& numbers = rt.scratch.numbers;
-  if (constant_of(rt, *value)->dims.empty() && numbers.size() == 1) {
+int constant(Host& host, lua_State* state, const Handle& value) {
+  if (!read_elements(host, value, kMaxElements)) return lua_pushnil(state), 1;
+  const std::vector<double>& numbers = host.scratch.numbers;
+  if (constant_of(host, value)->dims.empty() && numbers.size() == 1) {
     lua_pushnumber(state, numbers[0]);
     return 1;
   }
-  push_list(rt, state, static_cast<int>(numbers.size()));
-  for (std::size_t i = 0; i < numbers.size(); ++i) {
-    lua_pushnumber(state, numbers[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, numbers, [](Host&, lua_State* s, double number) {
+    lua_pushnumber(s, number);
+  });
   return 1;
 }
 
 // v:among(0, 1): whether it is a constant of only these numbers.
-int among(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
+int among(Host& host, lua_State* state, const Handle& value) {
   std::vector<double> wanted;
   for (int i = 2; i <= lua_gettop(state); ++i) {
     if (lua_type(state, i) != LUA_TNUMBER) {
-      return fail(rt, ":among wants numbers", "0, 1", kind_of(state, i));
+      return fail(host, ":among wants numbers", "0, 1", kind_of(state, i));
     }
     wanted.push_back(lua_tonumber(state, i));
   }
   const bool holds =
-      read_elements(rt, *value, kMaxLookedAt) &&
-      std::ranges::all_of(rt.scratch.numbers, [&](double number) {
+      read_elements(host, value, kMaxLookedAt) &&
+      std::ranges::all_of(host.scratch.numbers, [&](double number) {
         return std::ranges::find(wanted, number) != wanted.end();
       });
-  rt.scratch.numbers = {};
-  lua_pushboolean(state, static_cast<int>(holds));
-  return 1;
+  host.scratch.numbers = {};
+  return push_bool(state, holds);
 }
 
 // v:dims(): the elements of a small integer value that the engine knows, also
 // where they are computed at run time (from Shape): numbers and dimensions; nil
 // where one of them is not known.
-int dims(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
-  const auto known = rt.session.facts->dims_of(value->value());
-  if (!known || value->transposed) return lua_pushnil(state), 1;
-  push_list(rt, state, static_cast<int>(known->size()));
-  for (std::size_t i = 0; i < known->size(); ++i) {
-    push_dim(rt, state, (*known)[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+int dims(Host& host, lua_State* state, const Handle& value) {
+  const auto known = host.session.facts->dims_of(value.value());
+  if (!known || value.transposed) return lua_pushnil(state), 1;
+  push_all(host, state, *known, push_dim);
   return 1;
 }
 
 // --- Edits ------------------------------------------------------------------
 
-int replace_with(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
+int replace_with(Host& host, lua_State* state, const Handle& value) {
   const Handle* other =
-      check_handle(rt, state, 2, HandleKind::kValue, "the new value");
+      check_handle(host, state, 2, HandleKind::kValue, "the new value");
   if (other == nullptr) return kFailed;
-  rewrite::Edit* edit = rt.session.edit;
+  rewrite::Edit* edit = host.session.edit;
   if (edit == nullptr) {
-    return fail(rt, ":replace_with works only in `rewrite` and `pass`");
+    return fail(host, ":replace_with works only in `rewrite` and `pass`");
   }
-  if (value->transposed) {
-    return fail(rt, "a transposed constant has no readers to replace");
+  if (value.transposed) {
+    return fail(host, "a transposed constant has no readers to replace");
   }
   const ir::ValueId to =
       other->transposed ? edit->transposed(other->value()) : other->value();
-  if (to == value->value()) return 0;
-  edit->replace(value->value(), to);
-  rt.session.changed = true;
+  if (to == value.value()) return 0;
+  edit->replace(value.value(), to);
+  host.session.changed = true;
   return 0;
 }
 
@@ -294,16 +246,15 @@ enum ValueField {
 };
 
 // v.token_axis: nil for fewer than two axes.
-void push_token_axis(Runtime& rt, lua_State* state, const Handle& value) {
-  const std::optional<Dims> dims = dims_of(rt, value);
+void push_token_axis(Host& host, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(host, value);
   if (!dims || dims->size() < 2) return lua_pushnil(state);
   lua_pushinteger(state, ranks::token_axis(dims->size()));
 }
 
 // The nodes that read the value, each once, in graph order.
-void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
-  const ir::Graph& graph = *rt.session.graph;
-  push_list(rt, state, 0);
+void push_users(Host& host, lua_State* state, ir::ValueId value) {
+  const ir::Graph& graph = *host.session.graph;
   std::vector<ir::NodeId> seen;
   for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
     seen.push_back(graph.operand(u).user);
@@ -311,102 +262,90 @@ void push_users(Runtime& rt, lua_State* state, ir::ValueId value) {
   std::ranges::sort(seen);
   const auto rest = std::ranges::unique(seen);
   seen.erase(rest.begin(), rest.end());
-  for (std::size_t i = 0; i < seen.size(); ++i) {
-    push_node(rt, state, seen[i]);
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_all(host, state, seen, push_node);
 }
 
 // w.T: the same constant, transposed.
-int push_transposed(Runtime& rt, lua_State* state, const Handle& value) {
-  const std::optional<Dims> dims = dims_of(rt, value);
-  if (!rt.session.facts->is_constant(value.value()) || !dims ||
+int push_transposed(Host& host, lua_State* state, const Handle& value) {
+  const std::optional<Dims> dims = dims_of(host, value);
+  if (!host.session.facts->is_constant(value.value()) || !dims ||
       dims->size() != 2) {
-    return reject(
-        rt, ".T needs a constant of two dimensions",
-        rewrite::describe(*rt.session.graph, *rt.session.facts, value.value()));
+    return reject(host, ".T needs a constant of two dimensions",
+                  rewrite::describe(*host.session.graph, *host.session.facts,
+                                    value.value()));
   }
-  push_value(rt, state, value.value(), !value.transposed);
+  push_value(host, state, value.value(), !value.transposed);
   return 1;
 }
 
-int value_index(Runtime& rt, lua_State* state) {
-  const std::optional<int> field = find_field(rt, state, HandleKind::kValue);
+int value_index(Host& host, lua_State* state) {
+  const std::optional<int> field = find_field(host, state, HandleKind::kValue);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  const Handle* value = self_value(rt, state);
+  const Handle* value = check_self(host, state, HandleKind::kValue);
   if (value == nullptr) return kFailed;
-  const ir::Graph& graph = *rt.session.graph;
+  const ir::Graph& graph = *host.session.graph;
   switch (*field) {
     case kValueShape:
-      push_shape(rt, state, *value);
+      push_shape(host, state, *value);
       break;
     case kValueDtype:
-      push_dtype(rt, state, *value);
+      push_dtype(host, state, *value);
       break;
     case kValueProducer:
-      push_node(rt, state, graph.producer(value->value()));
+      push_node(host, state, graph.producer(value->value()));
       break;
     case kValueUsers:
-      push_users(rt, state, value->value());
+      push_users(host, state, value->value());
       break;
     case kValueName:
       push(state, graph.name(value->value()));
       break;
     case kValueIsOutput:
-      lua_pushboolean(
-          state,
-          static_cast<int>(graph.value(value->value()).block_output_count > 0));
-      break;
+      return push_bool(state,
+                       graph.value(value->value()).block_output_count > 0);
     case kValueLayout:
-      push_layout(rt, state, value->value());
+      push_layout(host, state, value->value());
       break;
     case kValueTokenAxis:
-      push_token_axis(rt, state, *value);
+      push_token_axis(host, state, *value);
       break;
     case kValueT:
-      return push_transposed(rt, state, *value);
+      return push_transposed(host, state, *value);
   }
   return 1;
 }
 
-int value_equal(Runtime& rt, lua_State* state) {
-  const Handle* a = to_handle(rt, state, 1);
-  const Handle* b = to_handle(rt, state, 2);
-  lua_pushboolean(
-      state,
-      static_cast<int>(a != nullptr && b != nullptr && a->kind == b->kind &&
-                       a->id == b->id && a->transposed == b->transposed));
+int value_equal(Host& host, lua_State* state) {
+  const Handle* a = to_handle(host, state, 1);
+  const Handle* b = to_handle(host, state, 2);
+  return push_bool(state, a != nullptr && b != nullptr && a->kind == b->kind &&
+                              a->id == b->id && a->transposed == b->transposed);
+}
+
+int value_tostring(Host& host, lua_State* state, const Handle& value) {
+  host.scratch.text = rewrite::describe(*host.session.graph,
+                                        *host.session.facts, value.value());
+  push(state, host.scratch.text);
   return 1;
 }
 
-int value_tostring(Runtime& rt, lua_State* state) {
-  const Handle* value = self_value(rt, state);
-  if (value == nullptr) return kFailed;
-  rt.scratch.text =
-      rewrite::describe(*rt.session.graph, *rt.session.facts, value->value());
-  push(state, rt.scratch.text);
-  return 1;
-}
-
-int no_arithmetic(Runtime& rt, lua_State*) {
-  return fail(rt, "arithmetic on a value", "numbers", "a value",
+int no_arithmetic(Host& host, lua_State*) {
+  return fail(host, "arithmetic on a value", "numbers", "a value",
               "op.Add(a, b) builds a sum; v:scalar() is the number of a "
               "constant");
 }
 
-int no_concat(Runtime& rt, lua_State*) {
-  return fail(rt, "a value is not a string", "a string or a number", "a value",
-              "tostring(v) describes it");
+int no_concat(Host& host, lua_State*) {
+  return fail(host, "a value is not a string", "a string or a number",
+              "a value", "tostring(v) describes it");
 }
 
-void make_list_metatable(Runtime& rt, lua_State* state, int& reference,
+void make_list_metatable(Host& host, lua_State* state, int& reference,
                          const void*& id) {
   lua_createtable(state, 0, 2);
-  push_function(state, rt, entry<no_element>);
-  lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  set_function(state, host, "__index", entry<no_element>);
+  hide_metatable(state);
   id = lua_topointer(state, -1);
   reference = luaL_ref(state, LUA_REGISTRYINDEX);
 }
@@ -421,32 +360,33 @@ constexpr Field kFields[] = {
     {"layout", kValueLayout},
     {"token_axis", kValueTokenAxis},
     {"T", kValueT},
-    {"rank", kMethod, entry<rank>},
-    {"dim", kMethod, entry<dim>},
-    {"type", kMethod, entry<type>},
-    {"const", kMethod, entry<is_constant>},
-    {"fits", kMethod, entry<fits>},
-    {"scalar", kMethod, entry<scalar>},
-    {"constant", kMethod, entry<constant>},
-    {"among", kMethod, entry<among>},
-    {"dims", kMethod, entry<dims>},
-    {"replicated", kMethod, entry<replicated>},
-    {"replace_with", kMethod, entry<replace_with>},
+    {"rank", kMethod, method<HandleKind::kValue, rank>},
+    {"dim", kMethod, method<HandleKind::kValue, dim>},
+    {"type", kMethod, method<HandleKind::kValue, type>},
+    {"const", kMethod, method<HandleKind::kValue, is_constant>},
+    {"fits", kMethod, method<HandleKind::kValue, fits>},
+    {"scalar", kMethod, method<HandleKind::kValue, scalar>},
+    {"constant", kMethod, method<HandleKind::kValue, constant>},
+    {"among", kMethod, method<HandleKind::kValue, among>},
+    {"dims", kMethod, method<HandleKind::kValue, dims>},
+    {"replicated", kMethod, method<HandleKind::kValue, replicated>},
+    {"replace_with", kMethod, method<HandleKind::kValue, replace_with>},
 };
 
 }  // namespace
 
-void make_value_metatables(Runtime& rt, lua_State* state) {
+void make_value_metatables(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kValue;
-  make_metatable(rt, state, kKind, entry<value_index>, kFields,
+  make_metatable(host, state, kKind, entry<value_index>, kFields,
                  std::size(kFields));
-  set_metamethod(rt, state, kKind, "__eq", entry<value_equal>);
-  set_metamethod(rt, state, kKind, "__tostring", entry<value_tostring>);
-  set_arithmetic(rt, state, kKind, entry<no_arithmetic>);
-  set_metamethod(rt, state, kKind, "__concat", entry<no_concat>);
-  make_dim_metatables(rt, state);
-  make_list_metatable(rt, state, rt.list_metatable, rt.list_id);
-  make_list_metatable(rt, state, rt.floats_metatable, rt.floats_id);
+  set_metamethod(host, state, kKind, "__eq", entry<value_equal>);
+  set_metamethod(host, state, kKind, "__tostring",
+                 method<HandleKind::kValue, value_tostring>);
+  set_arithmetic(host, state, kKind, entry<no_arithmetic>);
+  set_metamethod(host, state, kKind, "__concat", entry<no_concat>);
+  make_dim_metatables(host, state);
+  make_list_metatable(host, state, host.list_metatable, host.list_id);
+  make_list_metatable(host, state, host.floats_metatable, host.floats_id);
 }
 
 }  // namespace ruleengine::lua

@@ -3,18 +3,24 @@
 #ifndef RULEENGINE_BINDINGS_LUA_NODES_VALUE_API_H_
 #define RULEENGINE_BINDINGS_LUA_NODES_VALUE_API_H_
 
-#include <string_view>
-
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
+#include "bindings/lua/words/shape_words.h"
 
 namespace ruleengine::lua {
 
 // Metatables of values, dimensions, shapes and lists.
-void make_value_metatables(Runtime& rt, lua_State* state);
+void make_value_metatables(Host& host, lua_State* state);
 
-// Ends the match: `what` ("arithmetic", "num_heads") needs a number and the
-// dimension is only known by name.
-int reject_dim(Runtime& rt, std::string_view what, ir::Dim dim);
+// --- What dim_api.cc and value_api.cc share
+
+void make_dim_metatables(Host& host, lua_State* state);
+
+// v.shape: a table of numbers and dimensions, or the unknown shape.
+void push_shape(Host& host, lua_State* state, const Handle& value);
+
+// Pushes whether the shape text at stack index `text` holds for `value`.
+int answer_shape(Host& host, lua_State* state, const Handle& value, int text,
+                 ShapeTest test);
 
 }  // namespace ruleengine::lua
 

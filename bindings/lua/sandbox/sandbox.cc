@@ -106,9 +106,24 @@ int Sandbox::fail(lua_State* state, Diagnostic error) {
   return lua_error(state);
 }
 
-int Sandbox::fail(lua_State* state, std::string what) {
-  return fail(state,
-              Diagnostic{.kind = ErrorKind::kRule, .what = std::move(what)});
+Diagnostic wrong(std::string what, std::string expected, std::string found,
+                 std::string hint) {
+  return {.kind = ErrorKind::kRule,
+          .what = std::move(what),
+          .expected = std::move(expected),
+          .found = std::move(found),
+          .hint = std::move(hint)};
+}
+
+void hide_metatable(lua_State* state) {
+  lua_pushboolean(state, 0);
+  lua_setfield(state, -2, "__metatable");
+}
+
+int Sandbox::fail(lua_State* state, std::string what, std::string expected,
+                  std::string found, std::string hint) {
+  return fail(state, wrong(std::move(what), std::move(expected),
+                           std::move(found), std::move(hint)));
 }
 
 int Sandbox::stop(lua_State* state) {

@@ -26,6 +26,9 @@ struct lua_State;
 
 namespace ruleengine::lua {
 
+// A reference in the Lua registry; 0: none.
+using FunctionRef = int;
+
 struct SandboxLimits {
   double load_seconds = 2;      // one rule file
   double callback_seconds = 5;  // one callback
@@ -33,6 +36,13 @@ struct SandboxLimits {
   std::size_t total_bytes = std::size_t{1024} << 20;
   Deadline deadline;  // of the whole run
 };
+
+// A mistake in a rule file.
+Diagnostic wrong(std::string what, std::string expected = {},
+                 std::string found = {}, std::string hint = {});
+
+// Hides the metatable on top from rule code.
+void hide_metatable(lua_State* state);
 
 // The characters of the string at `index`; valid while it is on the stack.
 std::string_view text_at(lua_State* state, int index);
@@ -89,8 +99,9 @@ class Sandbox {
   // catches it, call() returns it with `where` filled in, unless it is set.
   // Never returns; declared int so that C functions can return it.
   static int fail(lua_State* state, Diagnostic error);
-  // The same, with only `what`.
-  static int fail(lua_State* state, std::string what);
+  // The same with the error wrong(...).
+  static int fail(lua_State* state, std::string what, std::string expected = {},
+                  std::string found = {}, std::string hint = {});
 
   // Ends the whole call without an error, even inside a pcall of rule code;
   // call() then fails, and stopped() is true until the next call. Never

@@ -27,27 +27,23 @@ bool is_protected(lua_State* state, int index) {
 }
 
 int frozen_write(lua_State* state) {
-  return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                               .what = "a library table cannot be changed",
-                               .hint = "use a local"});
+  return Sandbox::fail(state, "a library table cannot be changed", {}, {},
+                       "use a local");
 }
 
 std::string printable_word(lua_State* state, int index) {
   if (lua_type(state, index) != LUA_TSTRING) {
     return luaL_typename(state, index);
   }
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return printable({text, size}, 60);
+  return printable(text_at(state, index), 60);
 }
 
 int global_write(lua_State* state) {
   return Sandbox::fail(
-      state,
-      {.kind = ErrorKind::kRule,
-       .what = "'" + printable_word(state, 2) + "' is assigned as a global",
-       .hint = "write `local` before it; no state is shared between "
-               "rules or between matches"});
+      state, "'" + printable_word(state, 2) + "' is assigned as a global", {},
+      {},
+      "write `local` before it; no state is shared between "
+      "rules or between matches");
 }
 
 // Words of other Lua versions, and their replacements here.
@@ -85,18 +81,15 @@ int global_read(lua_State* state) {
   const std::string word = printable_word(state, 2);
   std::string hint(hint_of_lua(word));
   if (!hint.empty()) {
-    return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                                 .what = "unknown word '" + word + "'",
-                                 .hint = std::move(hint)});
+    return Sandbox::fail(state, "unknown word '" + word + "'", {}, {},
+                         std::move(hint));
   }
   const std::vector<std::string_view> views(known.begin(), known.end());
   const std::string_view near = nearest(word, views);
   return Sandbox::fail(
-      state,
-      {.kind = ErrorKind::kRule,
-       .what = "unknown word '" + word + "'",
-       .hint = Sandbox::of(state).word_hint(
-           word, near.empty() ? std::string() : did_you_mean({&near, 1}))});
+      state, "unknown word '" + word + "'", {}, {},
+      Sandbox::of(state).word_hint(
+          word, near.empty() ? std::string() : did_you_mean({&near, 1})));
 }
 
 int rawget(lua_State* state) {
@@ -249,8 +242,7 @@ void freeze(lua_State* state) {
   lua_setfield(state, -2, "__index");
   lua_pushcfunction(state, &frozen_write);
   lua_setfield(state, -2, "__newindex");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  hide_metatable(state);
   lua_setmetatable(state, -2);
   lua_remove(state, -2);
 }
@@ -270,8 +262,7 @@ void push_environment(lua_State* state, int words, int base) {
   lua_setfield(state, -2, "__index");
   lua_pushcfunction(state, &global_write);
   lua_setfield(state, -2, "__newindex");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  hide_metatable(state);
   lua_setmetatable(state, -2);
 }
 

@@ -47,9 +47,7 @@ Key key_at(lua_State* state, int index) {
   if (key.rank == kNumberKey) {
     key.number = lua_tonumber(state, index);
   } else if (key.rank == kStringKey) {
-    std::size_t size = 0;
-    const char* text = lua_tolstring(state, index, &size);
-    key.text = {text, size};
+    key.text = text_at(state, index);
   } else if (key.rank == kBooleanKey) {
     key.number = lua_toboolean(state, index);
   }
@@ -69,11 +67,9 @@ void push_key(lua_State* state, const Key& key) {
 // `type`: the smallest type among the bad keys, so that it does not depend on
 // their order.
 int refuse_key(lua_State* state, int type) {
-  return Sandbox::fail(
-      state, {.kind = ErrorKind::kRule,
-              .what = "the table has a key without an order",
-              .expected = "numbers, strings or booleans as keys",
-              .found = std::string("a ") + lua_typename(state, type)});
+  return Sandbox::fail(state, "the table has a key without an order",
+                       "numbers, strings or booleans as keys",
+                       std::string("a ") + lua_typename(state, type));
 }
 
 std::vector<Key> sorted_keys(lua_State* state, int index) {

@@ -66,8 +66,7 @@ void install_strings(lua_State* state) {
   lua_newtable(state);
   lua_pushvalue(state, -3);
   lua_setfield(state, -2, "__index");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  hide_metatable(state);
   lua_setmetatable(state, -2);
   lua_pop(state, 1);
   freeze(state);

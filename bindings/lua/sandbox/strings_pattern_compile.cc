@@ -10,7 +10,7 @@ namespace {
 using Set = std::bitset<256>;
 
 Diagnostic malformed(std::string what) {
-  return {.kind = ErrorKind::kRule, .what = "malformed pattern: " + what};
+  return wrong("malformed pattern: " + what);
 }
 
 // ASCII only, independent of the locale.

@@ -15,10 +15,8 @@ int absolute(lua_State* state, int index) {
 }
 
 std::string charged_text_at(lua_State* state, int index) {
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  Sandbox::charge(state, 64 + size);
-  return {text, size};
+  Sandbox::charge(state, 64 + lua_objlen(state, index));
+  return std::string(text_at(state, index));
 }
 
 }  // namespace

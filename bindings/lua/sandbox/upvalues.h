@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/lua/rule_file.h"
+#include "bindings/lua/sandbox/sandbox.h"
 
 namespace ruleengine::lua {
 

@@ -4,17 +4,16 @@
 
 #include <string>
 
-#include "bindings/lua/nodes/value_api.h"
 #include "bindings/lua/words/words_session.h"
 
 namespace ruleengine::lua {
 namespace {
 
-int no_number(Runtime& rt, lua_State* state, int index, const char* where) {
-  const Handle* handle = to_handle(rt, state, index);
+int no_number(Host& host, lua_State* state, int index, const char* where) {
+  const Handle* handle = to_handle(host, state, index);
   const bool value = handle != nullptr && handle->kind == HandleKind::kValue;
   const bool described = to_term(state, index) != nullptr;
-  return fail(rt, std::string("`float` takes only numbers") + where,
+  return fail(host, std::string("`float` takes only numbers") + where,
               "a number, or a list of numbers",
               described ? kind_at(state, index) : kind_of(state, index),
               value       ? "v:scalar() is the number of a constant"
@@ -23,26 +22,26 @@ int no_number(Runtime& rt, lua_State* state, int index, const char* where) {
                           : "");
 }
 
-std::optional<double> number_at(Runtime& rt, lua_State* state, int index,
+std::optional<double> number_at(Host& host, lua_State* state, int index,
                                 const char* where) {
-  if (const auto number = float_at(rt, state, index)) return number;
+  if (const auto number = float_at(host, state, index)) return number;
   if (lua_type(state, index) == LUA_TNUMBER) return lua_tonumber(state, index);
-  const Handle* handle = to_handle(rt, state, index);
+  const Handle* handle = to_handle(host, state, index);
   if (handle != nullptr && handle->kind == HandleKind::kDim) {
-    reject_dim(rt, "float()", handle->dim);
+    reject_dim(host, "float()", handle->dim);
   } else {
-    no_number(rt, state, index, where);
+    no_number(host, state, index, where);
   }
   return std::nullopt;
 }
 
-int float_list(Runtime& rt, lua_State* state) {
+int float_list(Host& host, lua_State* state) {
   const std::size_t size = lua_objlen(state, 1);
   Sandbox::charge(state, size);
-  push_list(rt, state, static_cast<int>(size), ListKind::kFloats);
+  push_list(host, state, static_cast<int>(size), ListKind::kFloats);
   for (std::size_t i = 1; i <= size; ++i) {
     lua_rawgeti(state, 1, static_cast<int>(i));
-    const auto number = number_at(rt, state, lua_gettop(state), " in a list");
+    const auto number = number_at(host, state, lua_gettop(state), " in a list");
     if (!number) return kFailed;
     lua_pop(state, 1);
     lua_pushnumber(state, *number);
@@ -51,58 +50,56 @@ int float_list(Runtime& rt, lua_State* state) {
   return 1;
 }
 
-int float_word(Runtime& rt, lua_State* state) {
+int float_word(Host& host, lua_State* state) {
   lua_settop(state, 1);
-  if (lua_istable(state, 1)) return float_list(rt, state);
-  const auto number = number_at(rt, state, 1, "");
+  if (lua_istable(state, 1)) return float_list(host, state);
+  const auto number = number_at(host, state, 1, "");
   if (!number) return kFailed;
-  push_float(rt, state, *number);
+  push_float(host, state, *number);
   return 1;
 }
 
-int no_float_arithmetic(Runtime& rt, lua_State*) {
-  return fail(rt, "arithmetic on a result of `float`", "numbers", "a float",
+int no_float_arithmetic(Host& host, lua_State*) {
+  return fail(host, "arithmetic on a result of `float`", "numbers", "a float",
               "`float` comes last: float(2 * n)");
 }
 
-int no_float_field(Runtime& rt, lua_State*) {
-  return fail(rt, "a float has no fields", {}, {},
+int no_float_field(Host& host, lua_State*) {
+  return fail(host, "a float has no fields", {}, {},
               "`float` is for attributes; keep the number in another variable");
 }
 
-int to_text(Runtime& rt, lua_State* state) {
-  const auto number = float_at(rt, state, 1);
+int to_text(Host& host, lua_State* state) {
+  const auto number = float_at(host, state, 1);
   push(state, fmt::format("float({})", number.value_or(0)));
   return 1;
 }
 
-int equal(Runtime& rt, lua_State* state) {
-  const auto a = float_at(rt, state, 1), b = float_at(rt, state, 2);
-  lua_pushboolean(state, static_cast<int>(a && b && *a == *b));
-  return 1;
+int equal(Host& host, lua_State* state) {
+  const auto a = float_at(host, state, 1), b = float_at(host, state, 2);
+  return push_bool(state, a && b && *a == *b);
 }
 
 }  // namespace
 
-void make_float_metatable(Runtime& rt, lua_State* state) {
+void make_float_metatable(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kFloat;
-  make_metatable(rt, state, kKind, entry<no_float_field>, nullptr, 0);
-  set_arithmetic(rt, state, kKind, entry<no_float_arithmetic>);
-  set_metamethod(rt, state, kKind, "__eq", entry<equal>);
-  set_metamethod(rt, state, kKind, "__tostring", entry<to_text>);
+  make_metatable(host, state, kKind, entry<no_float_field>, nullptr, 0);
+  set_arithmetic(host, state, kKind, entry<no_float_arithmetic>);
+  set_metamethod(host, state, kKind, "__eq", entry<equal>);
+  set_metamethod(host, state, kKind, "__tostring", entry<to_text>);
 }
 
 void install_float_word(lua_State* state) {
-  push_function(state, Runtime::of(state), entry<float_word>);
-  lua_setfield(state, -2, "float");
+  set_function(state, Host::of(state), "float", entry<float_word>);
 }
 
-void push_float(Runtime& rt, lua_State* state, double number) {
-  push_handle(rt, state, {.kind = HandleKind::kFloat, .number = number});
+void push_float(Host& host, lua_State* state, double number) {
+  push_handle(host, state, {.kind = HandleKind::kFloat, .number = number});
 }
 
-std::optional<double> float_at(const Runtime& rt, lua_State* state, int index) {
-  const Handle* handle = to_handle(rt, state, index);
+std::optional<double> float_at(const Host& host, lua_State* state, int index) {
+  const Handle* handle = to_handle(host, state, index);
   if (handle == nullptr || handle->kind != HandleKind::kFloat) {
     return std::nullopt;
   }

@@ -7,17 +7,17 @@
 #ifndef RULEENGINE_BINDINGS_LUA_WORDS_FLOAT_WORD_H_
 #define RULEENGINE_BINDINGS_LUA_WORDS_FLOAT_WORD_H_
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
-void make_float_metatable(Runtime& rt, lua_State* state);
+void make_float_metatable(Host& host, lua_State* state);
 // Adds `float` to the table on top of the stack. May raise a Lua error.
 void install_float_word(lua_State* state);
 
-void push_float(Runtime& rt, lua_State* state, double number);
+void push_float(Host& host, lua_State* state, double number);
 // The number of the `float` result at `index`; none for anything else.
-std::optional<double> float_at(const Runtime& rt, lua_State* state, int index);
+std::optional<double> float_at(const Host& host, lua_State* state, int index);
 
 }  // namespace ruleengine::lua
 

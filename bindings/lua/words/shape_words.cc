@@ -6,8 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/lua/callbacks/match_value.h"
-
 namespace ruleengine::lua {
 namespace {
 
@@ -44,7 +42,7 @@ std::optional<Word> read_word(std::string_view word) {
   return Word{.kind = Word::Kind::kLetter, .letter = word};
 }
 
-std::optional<Text> parse(Runtime& rt, std::string_view text) {
+std::optional<Text> parse(Host& host, std::string_view text) {
   Text out;
   std::string_view rest = text;
   while (true) {
@@ -60,7 +58,7 @@ std::optional<Text> parse(Runtime& rt, std::string_view text) {
     }
     const std::optional<Word> read = read_word(word);
     if (!read) {
-      fail(rt, quoted_name(word, 60) + " is not a dimension of a shape",
+      fail(host, quoted_name(word, 60) + " is not a dimension of a shape",
            "letters, numbers, '_', and '...' in front", quoted_name(text, 100));
       return std::nullopt;
     }
@@ -70,8 +68,8 @@ std::optional<Text> parse(Runtime& rt, std::string_view text) {
 
 class Test {
  public:
-  Test(Runtime& rt, lua_State* state, ShapeTest test)
-      : rt_(rt), state_(state), test_(test) {}
+  Test(Host& host, lua_State* state, ShapeTest test)
+      : host_(host), state_(state), test_(test) {}
 
   bool run(const Dims& dims, const Text& text) {
     const std::size_t rank = dims.size();
@@ -90,7 +88,8 @@ class Test {
     if (test_ == ShapeTest::kFits && dim == ir::Dim(1)) return true;
     if (word.kind == Word::Kind::kAny) return true;
     if (word.kind == Word::Kind::kNumber) return dim == ir::Dim(word.number);
-    if (auto bound = bound_dim(rt_, state_, word.letter)) return dim == *bound;
+    if (auto bound = bound_dim(host_, state_, word.letter))
+      return dim == *bound;
     for (const auto& [letter, seen] : letters_) {
       if (letter == word.letter) return dim == seen;
     }
@@ -98,7 +97,7 @@ class Test {
     return true;
   }
 
-  Runtime& rt_;
+  Host& host_;
   lua_State* state_;
   ShapeTest test_;
   std::vector<std::pair<std::string_view, ir::Dim>> letters_;
@@ -106,19 +105,19 @@ class Test {
 
 }  // namespace
 
-std::optional<Dims> dims_of(Runtime& rt, const Handle& value) {
-  const ir::Type* type = rt.session.facts->type(value.value());
+std::optional<Dims> dims_of(Host& host, const Handle& value) {
+  const ir::Type* type = host.session.facts->type(value.value());
   if (type == nullptr || !type->is_tensor() || !type->has_shape) {
     return std::nullopt;
   }
   return Dims{.dims = type->dims, .reversed = value.transposed};
 }
 
-std::optional<bool> holds(Runtime& rt, lua_State* state, const Dims& dims,
+std::optional<bool> holds(Host& host, lua_State* state, const Dims& dims,
                           std::string_view text, ShapeTest test) {
-  const std::optional<Text> parsed = parse(rt, text);
+  const std::optional<Text> parsed = parse(host, text);
   if (!parsed) return std::nullopt;
-  return Test(rt, state, test).run(dims, *parsed);
+  return Test(host, state, test).run(dims, *parsed);
 }
 
 }  // namespace ruleengine::lua

@@ -10,7 +10,7 @@
 #include <span>
 #include <string_view>
 
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 namespace ruleengine::lua {
 
@@ -26,13 +26,13 @@ struct Dims {
 };
 
 // None when the rank is not known.
-std::optional<Dims> dims_of(Runtime& rt, const Handle& value);
+std::optional<Dims> dims_of(Host& host, const Handle& value);
 
 enum class ShapeTest { kShape, kFits };
 
 // Whether the text holds. None after fail(): the text is not a valid shape
 // text.
-std::optional<bool> holds(Runtime& rt, lua_State* state, const Dims& dims,
+std::optional<bool> holds(Host& host, lua_State* state, const Dims& dims,
                           std::string_view text, ShapeTest test);
 
 }  // namespace ruleengine::lua

@@ -82,9 +82,9 @@ class Called {
     line_ = own ? activation.linedefined : session.line;
     parameters_ = parameters_of(state, function);
     if (parameters_.empty()) {
-      Diagnostic error = wrong("`" + std::string(word) + "` has no parameter");
-      error.expected = std::string(word) + " = function(op, x, ...)";
-      fail(std::move(error), line_);
+      fail(wrong("`" + std::string(word) + "` has no parameter",
+                 std::string(word) + " = function(op, x, ...)"),
+           line_);
     }
     parameters_.erase(parameters_.begin());
   }
@@ -100,9 +100,9 @@ class Called {
   void take_results(const Take& take) {
     const int top = lua_gettop(state_);
     if (top == top_) {
-      Diagnostic error = wrong("`" + std::string(word_) + "` returns nothing");
-      error.expected = "the pattern whose value is replaced";
-      fail(std::move(error), rule_line(state_, session_));
+      fail(wrong("`" + std::string(word_) + "` returns nothing",
+                 "the pattern whose value is replaced"),
+           rule_line(state_, session_));
     }
     const std::string what = "a result of `" + std::string(word_) + "`";
     for (int i = top_ + 1; i <= top; ++i) {
@@ -149,9 +149,9 @@ Replacement build_replacement(lua_State* state, WordsSession& session,
       stated.facts,
       [&](pattern::FactId id) { return id.index() >= pattern.facts().size(); });
   if (states || !stated.conditions.empty()) {
-    Diagnostic error = wrong("`replace` states a condition");
-    error.hint = "conditions belong in `match`";
-    called.fail(std::move(error), 0);
+    called.fail(wrong("`replace` states a condition", {}, {},
+                      "conditions belong in `match`"),
+                0);
   }
   if (Status sound = session.builder.sound(); !sound) {
     called.fail(sound.error(), session.builder.error_line());
@@ -168,10 +168,6 @@ Replacement build_replacement(lua_State* state, WordsSession& session,
 }
 
 }  // namespace
-
-Diagnostic wrong(std::string what) {
-  return {.kind = ErrorKind::kRule, .what = std::move(what)};
-}
 
 bool is_lua_keyword(std::string_view text) {
   return std::ranges::binary_search(kKeywords, text);

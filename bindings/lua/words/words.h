@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/lua/callbacks/replacement.h"
+#include "bindings/lua/words/replacement.h"
 #include "core/base/diagnostic.h"
 #include "core/pattern/pattern.h"
 
@@ -58,9 +58,6 @@ bool is_reserved_name(std::string_view text);
 
 // "did you mean 'op.Neg'?" for the name of an op alone; else "".
 std::string hint_of_op(std::string_view word);
-
-// A mistake in the rule file; the caller fills in the other fields.
-Diagnostic wrong(std::string what);
 
 }  // namespace ruleengine::lua
 

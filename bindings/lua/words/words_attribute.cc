@@ -68,14 +68,14 @@ void set_list(lua_State* state, WordsSession& session,
   const std::size_t size = lua_objlen(state, index);
   if (size > kMostListElements) bad_attribute(state, attribute.name, index);
   spend(state, session, size * 32);
-  const Runtime& rt = Runtime::of(state);
-  bool whole = !is_floats(rt, state, index);
+  const Host& host = Host::of(state);
+  bool whole = !is_floats(host, state, index);
   for (std::size_t i = 1; i <= size; ++i) {
     lua_rawgeti(state, index, static_cast<int>(i));
     if (lua_type(state, -1) == LUA_TNUMBER) {
       attribute.floats.push_back(lua_tonumber(state, -1));
       whole = whole && is_whole(attribute.floats.back());
-    } else if (const auto number = float_at(rt, state, lua_gettop(state))) {
+    } else if (const auto number = float_at(host, state, lua_gettop(state))) {
       attribute.floats.push_back(*number);
       whole = false;
     } else if (lua_type(state, -1) == LUA_TSTRING) {
@@ -104,10 +104,9 @@ void set_list(lua_State* state, WordsSession& session,
 ir::DataType check_element_type(lua_State* state, std::string_view name) {
   const ir::DataType type = element_type(name);
   if (type == ir::DataType::kUndefined) {
-    Diagnostic error =
-        wrong("there is no element type '" + printable(name, 60) + "'");
-    error.hint = ir::data_type_hint(name);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state,
+                  "there is no element type '" + printable(name, 60) + "'", {},
+                  {}, ir::data_type_hint(name));
   }
   return type;
 }
@@ -127,7 +126,7 @@ AttributePattern check_attribute(lua_State* state, WordsSession& session,
     attribute.variable = handle->variable;
     return attribute;
   }
-  if (const auto number = float_at(Runtime::of(state), state, index)) {
+  if (const auto number = float_at(Host::of(state), state, index)) {
     attribute.kind = AttributePattern::Kind::kFloat;
     attribute.f = *number;
     return attribute;

@@ -21,10 +21,9 @@ void call_builder(lua_State* state, int arguments, const char* what) {
   lua_call(state, arguments, LUA_MULTRET);
   const int results = lua_gettop(state) - base + 1;
   if (results != 1 || lua_isnil(state, -1)) {
-    Diagnostic error =
-        wrong(std::string(what) + " does not return exactly one pattern");
-    error.found = std::to_string(results) + " values";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state,
+                  std::string(what) + " does not return exactly one pattern",
+                  {}, std::to_string(results) + " values");
   }
 }
 
@@ -34,9 +33,8 @@ Alternative check_alternative(lua_State* state, WordsSession& session,
                               int index) {
   if (!lua_isfunction(state, index)) {
     if (lua_isnil(state, index)) {
-      Diagnostic error = wrong("an alternative is nil");
-      error.hint = "maybe(x) is x or absent";
-      Sandbox::fail(state, std::move(error));
+      Sandbox::fail(state, "an alternative is nil", {}, {},
+                    "maybe(x) is x or absent");
     }
     return {.term = check_input(state, session, index, "an alternative")};
   }
@@ -91,9 +89,8 @@ int maybe(lua_State* state) {
 int many(lua_State* state) {
   WordsSession& session = session_of(state);
   if (lua_gettop(state) != 2 || !lua_isfunction(state, 1)) {
-    Diagnostic error = wrong("`many` has wrong arguments");
-    error.expected = "many(function(below) return ... end, x)";
-    return Sandbox::fail(state, std::move(error));
+    return Sandbox::fail(state, "`many` has wrong arguments",
+                         "many(function(below) return ... end, x)");
   }
   const TermId base = check_input(state, session, 2, "argument 2 of `many`");
   ScopeGuard scope(session);
@@ -159,11 +156,11 @@ int rest_call(lua_State* state) {
 
 // Upvalues: Words, the word.
 int bare_index(lua_State* state) {
-  Diagnostic error =
-      wrong(std::string("`") + lua_tostring(state, lua_upvalueindex(2)) +
-            "` has no fields");
-  error.hint = "any \"x\" is a variable, and facts can be stated about it";
-  return Sandbox::fail(state, std::move(error));
+  return Sandbox::fail(
+      state,
+      std::string("`") + lua_tostring(state, lua_upvalueindex(2)) +
+          "` has no fields",
+      {}, {}, "any \"x\" is a variable, and facts can be stated about it");
 }
 
 constexpr luaL_Reg kChoices[] = {{"either", either}, {"maybe", maybe},

@@ -21,11 +21,9 @@ constexpr std::size_t kMostDims = 64;
 // instead of the colon.
 TermHandle& check_subject(lua_State* state, WordsSession& session) {
   if (to_term(state, 1) == nullptr) {
-    Diagnostic error =
-        wrong("a method of a pattern is called without the pattern");
-    error.found = kind_at(state, 1);
-    error.hint = "write a colon instead of the dot: x:shape \"B S D\"";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, "a method of a pattern is called without the pattern",
+                  {}, kind_at(state, 1),
+                  "write a colon instead of the dot: x:shape \"B S D\"");
   }
   return check_handle_of(state, session, 1, "the subject of a fact");
 }
@@ -33,15 +31,11 @@ TermHandle& check_subject(lua_State* state, WordsSession& session) {
 std::string_view check_string(lua_State* state, int index, const char* word,
                               const char* expected) {
   if (lua_type(state, index) != LUA_TSTRING) {
-    Diagnostic error =
-        wrong(std::string("wrong argument of `:") + word + "` in a pattern");
-    error.expected = expected;
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state,
+                  std::string("wrong argument of `:") + word + "` in a pattern",
+                  expected, kind_at(state, index));
   }
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return {text, size};
+  return text_at(state, index);
 }
 
 // One word of a shape: _, 8, or a letter.
@@ -55,11 +49,10 @@ Fact::DimPattern check_dim(lua_State* state, WordsSession& session,
     return dim;
   }
   if (!is_lua_name(word)) {
-    Diagnostic error = wrong(quoted_name(word, 60) + " is not a dimension");
-    error.expected =
+    Sandbox::fail(
+        state, quoted_name(word, 60) + " is not a dimension",
         "a letter, a number, _ for any dimension, ... in front for any "
-        "leading dimensions";
-    Sandbox::fail(state, std::move(error));
+        "leading dimensions");
   }
   dim.kind = Fact::DimPattern::Kind::kLetter;
   dim.letter = named(state, session, word);
@@ -94,11 +87,9 @@ std::int64_t check_integer(lua_State* state, int index, const char* word,
   const double number = lua_tonumber(state, index);
   if (lua_type(state, index) != LUA_TNUMBER || !is_whole(number) ||
       std::fabs(number) > 1e15) {
-    Diagnostic error =
-        wrong(std::string("wrong argument of `:") + word + "` in a pattern");
-    error.expected = expected;
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state,
+                  std::string("wrong argument of `:") + word + "` in a pattern",
+                  expected, kind_at(state, index));
   }
   return static_cast<std::int64_t>(number);
 }
@@ -235,10 +226,9 @@ int as(lua_State* state) {
     nodes = nodes_of(session.builder.draft(), handle.term);
   }
   if (nodes.empty()) {
-    Diagnostic error =
-        wrong("`:as` names a node or the steps of `many`, and this is neither");
-    error.hint = "give the name to the op inside";
-    return Sandbox::fail(state, std::move(error));
+    return Sandbox::fail(
+        state, "`:as` names a node or the steps of `many`, and this is neither",
+        {}, {}, "give the name to the op inside");
   }
   for (const pattern::NodePatternId node : nodes) {
     check_tagged(state,
@@ -259,7 +249,7 @@ int index(lua_State* state) {
   lua_rawget(state, lua_upvalueindex(2));
   if (!lua_isnil(state, -1)) return 1;
   const std::string_view name = lua_type(state, 2) == LUA_TSTRING
-                                    ? check_string(state, 2, "", "")
+                                    ? text_at(state, 2)
                                     : std::string_view();
   if (name == "T") {
     WordsSession& session = session_of(state);

@@ -26,11 +26,11 @@ constexpr int kMostOutputs = 250;
 
 void check_open(lua_State* state, const char* word, int index, bool& open) {
   if (!is_any(state, index)) {
-    Diagnostic error = wrong(std::string("wrong `") + word + "` of a node");
-    error.expected = std::string(word) + " = any" +
-                     (std::strcmp(word, "outputs") == 0 ? ", or a number" : "");
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(
+        state, std::string("wrong `") + word + "` of a node",
+        std::string(word) + " = any" +
+            (std::strcmp(word, "outputs") == 0 ? ", or a number" : ""),
+        kind_at(state, index));
   }
   open = true;
 }
@@ -42,18 +42,16 @@ void set_outputs(lua_State* state, NodePattern& node, int index) {
   }
   const double count = lua_tonumber(state, index);
   if (!(count >= 1 && count <= kMostOutputs) || !is_whole(count)) {
-    Diagnostic error = wrong("wrong number of outputs of a node");
-    error.expected = "outputs = 1 to " + std::to_string(kMostOutputs);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, "wrong number of outputs of a node",
+                  "outputs = 1 to " + std::to_string(kMostOutputs));
   }
   node.output_count = static_cast<std::uint32_t>(count);
 }
 
 int bad_permutations(lua_State* state) {
-  Diagnostic error = wrong("wrong `perms` of a node");
-  error.expected =
-      "a list of permutations of all inputs, such as {{1, 2}, {2, 1}}";
-  return Sandbox::fail(state, std::move(error));
+  return Sandbox::fail(
+      state, "wrong `perms` of a node",
+      "a list of permutations of all inputs, such as {{1, 2}, {2, 1}}");
 }
 
 // One order at the top of the stack, counted from 1 in Lua.
@@ -94,10 +92,8 @@ void set_permutations(lua_State* state, WordsSession& session,
 // The highest index of the array part; holes are absent inputs.
 int highest_index(lua_State* state, const TableKeys& keys) {
   const auto refuse = [&](std::string found) {
-    Diagnostic error = wrong("a node has an input at an invalid index");
-    error.expected = "whole numbers from 1";
-    error.found = std::move(found);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, "a node has an input at an invalid index",
+                  "whole numbers from 1", std::move(found));
   };
   if (!keys.other.empty()) refuse(keys.other);
   for (const double at : keys.numbers) {

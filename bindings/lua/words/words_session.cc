@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <lua.hpp>
-#include <new>
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
+#include "bindings/lua/sandbox/userdata.h"
 
 namespace ruleengine::lua {
 
@@ -19,11 +19,10 @@ Words& words_of(lua_State* state) {
 WordsSession& session_of(lua_State* state) {
   WordsSession* session = words_of(state).session();
   if (session == nullptr) {
-    Diagnostic error = wrong("a word for patterns is used outside of `match`");
-    error.hint =
-        "put code that builds patterns into functions that `match` "
-        "calls";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, "a word for patterns is used outside of `match`", {},
+                  {},
+                  "put code that builds patterns into functions that `match` "
+                  "calls");
   }
   return *session;
 }
@@ -32,9 +31,8 @@ void spend(lua_State* state, WordsSession& session, std::size_t bytes) {
   session.bytes += bytes;
   Sandbox::charge(state, bytes);
   if (session.bytes > kMaxPatternBytes) {
-    Diagnostic error = wrong("the pattern is too large");
-    error.hint = "`many` describes a chain of any length";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, "the pattern is too large", {}, {},
+                  "`many` describes a chain of any length");
   }
 }
 
@@ -77,42 +75,24 @@ pattern::Alternative ScopeGuard::take(pattern::TermId term) {
   return stated;
 }
 
-namespace {
-
-void* to_userdata(lua_State* state, int index, const char* metatable) {
-  void* data = lua_touserdata(state, index);
-  if (data == nullptr || lua_getmetatable(state, index) == 0) return nullptr;
-  luaL_getmetatable(state, metatable);
-  const bool same = lua_rawequal(state, -1, -2) != 0;
-  lua_pop(state, 2);
-  return same ? data : nullptr;
-}
-
-}  // namespace
-
 TermHandle* to_term(lua_State* state, int index) {
-  return static_cast<TermHandle*>(to_userdata(state, index, kTermMetatable));
+  return to_object<TermHandle>(state, index, kTermMetatable);
 }
 const OpHandle* to_op(lua_State* state, int index) {
-  return static_cast<OpHandle*>(to_userdata(state, index, kOpMetatable));
+  return to_object<OpHandle>(state, index, kOpMetatable);
 }
 bool is_any(lua_State* state, int index) {
-  return to_userdata(state, index, kAnyMetatable) != nullptr;
+  return to_object<char>(state, index, kAnyMetatable) != nullptr;
 }
 bool is_rest(lua_State* state, int index) {
-  return to_userdata(state, index, kRestMetatable) != nullptr;
+  return to_object<char>(state, index, kRestMetatable) != nullptr;
 }
 
 void push_term(lua_State* state, const TermHandle& handle) {
-  new (lua_newuserdata(state, sizeof handle)) TermHandle(handle);
-  luaL_getmetatable(state, kTermMetatable);
-  lua_setmetatable(state, -2);
+  push_object(state, handle, kTermMetatable);
 }
-
 void push_op(lua_State* state, const OpHandle& handle) {
-  new (lua_newuserdata(state, sizeof handle)) OpHandle(handle);
-  luaL_getmetatable(state, kOpMetatable);
-  lua_setmetatable(state, -2);
+  push_object(state, handle, kOpMetatable);
 }
 
 std::string kind_at(lua_State* state, int index) {
@@ -124,11 +104,8 @@ std::string kind_at(lua_State* state, int index) {
     case LUA_TNONE:
     case LUA_TNIL:
       return "nil";
-    case LUA_TSTRING: {
-      std::size_t size = 0;
-      const char* text = lua_tolstring(state, index, &size);
-      return "the string '" + printable({text, size}, 60) + "'";
-    }
+    case LUA_TSTRING:
+      return "the string '" + printable(text_at(state, index), 60) + "'";
     default:
       return std::string("a ") + luaL_typename(state, index);
   }
@@ -138,15 +115,12 @@ TermHandle& check_handle_of(lua_State* state, WordsSession& session, int index,
                             const char* what) {
   TermHandle* handle = to_term(state, index);
   if (handle == nullptr) {
-    Diagnostic error = wrong(std::string(what) + " is not a pattern");
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " is not a pattern", {},
+                  kind_at(state, index));
   }
   if (handle->run != session.run) {
-    Diagnostic error =
-        wrong(std::string(what) + " is a pattern of another `match`");
-    error.hint = "nothing is carried from one rule to another";
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " is a pattern of another `match`",
+                  {}, {}, "nothing is carried from one rule to another");
   }
   return *handle;
 }
@@ -177,10 +151,10 @@ pattern::TermId check_numbers(lua_State* state, WordsSession& session,
   for (int i = 1; i <= size; ++i) {
     lua_rawgeti(state, index, i);
     if (lua_type(state, -1) != LUA_TNUMBER) {
-      Diagnostic error = wrong(std::string(what) + " is a list with " +
-                               kind_at(state, -1) + " in it");
-      error.expected = "a list of numbers, which is a constant";
-      Sandbox::fail(state, std::move(error));
+      Sandbox::fail(state,
+                    std::string(what) + " is a list with " +
+                        kind_at(state, -1) + " in it",
+                    "a list of numbers, which is a constant");
     }
     numbers.push_back(lua_tonumber(state, -1));
     lua_pop(state, 1);
@@ -205,10 +179,9 @@ pattern::TermId check_input(lua_State* state, WordsSession& session, int index,
     return session.builder.rest({}, rule_line(state, session));
   }
   if (to_term(state, index) == nullptr) {
-    Diagnostic error = wrong(std::string(what) + " is not a pattern");
-    error.expected = "a pattern, a number, a list of numbers or nil";
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " is not a pattern",
+                  "a pattern, a number, a list of numbers or nil",
+                  kind_at(state, index));
   }
   return term_of(state, session, check_handle_of(state, session, index, what));
 }
@@ -229,25 +202,22 @@ pattern::VariableId named(lua_State* state, WordsSession& session,
 pattern::VariableId check_name(lua_State* state, WordsSession& session,
                                int index, const char* what) {
   if (lua_type(state, index) != LUA_TSTRING) {
-    Diagnostic error = wrong(std::string(what) + " takes a name");
-    error.found = kind_at(state, index);
-    Sandbox::fail(state, std::move(error));
+    Sandbox::fail(state, std::string(what) + " takes a name", {},
+                  kind_at(state, index));
   }
-  std::size_t size = 0;
-  const char* text = lua_tolstring(state, index, &size);
-  return named(state, session, {text, size});
+  return named(state, session, text_at(state, index));
 }
 
 namespace {
 
 // Upvalues: Words, what the handle is.
 int refuse_operator(lua_State* state) {
-  Diagnostic error = wrong(std::string("arithmetic, comparison or length of ") +
-                           lua_tostring(state, lua_upvalueindex(2)));
-  error.expected =
-      "`match` only describes patterns; values are known in `where`";
-  error.hint = "op.Add(a, b) is the addition of the graph";
-  return Sandbox::fail(state, std::move(error));
+  return Sandbox::fail(
+      state,
+      std::string("arithmetic, comparison or length of ") +
+          lua_tostring(state, lua_upvalueindex(2)),
+      "`match` only describes patterns; values are known in `where`", {},
+      "op.Add(a, b) is the addition of the graph");
 }
 
 }  // namespace
@@ -261,8 +231,7 @@ void refuse_operators(lua_State* state, Words& words, const char* what) {
     lua_pushcclosure(state, &refuse_operator, 2);
     lua_setfield(state, -2, name);
   }
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
+  hide_metatable(state);
 }
 
 }  // namespace ruleengine::lua

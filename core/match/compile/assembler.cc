@@ -8,9 +8,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::AttributePattern;
-using pattern::Fact;
-
 std::string bits_of(const std::vector<double>& numbers) {
   std::string out;
   for (double n : numbers) {
@@ -76,7 +73,7 @@ std::uint32_t Assembler::op(std::string_view domain, std::string_view type) {
   return keep(ops_, code_.ops, {std::string(domain), std::string(type)});
 }
 
-std::vector<std::uint32_t> Assembler::ops(const pattern::NodePattern& node) {
+std::vector<std::uint32_t> Assembler::ops(const NodePattern& node) {
   std::vector<std::uint32_t> out;
   for (const ir::OpName& each : node.ops()) {
     out.push_back(op(each.domain, each.type));
@@ -84,7 +81,7 @@ std::vector<std::uint32_t> Assembler::ops(const pattern::NodePattern& node) {
   return out;
 }
 
-std::uint32_t Assembler::op(const pattern::NodePattern& node) {
+std::uint32_t Assembler::op(const NodePattern& node) {
   return node.op_class == nullptr ? op(node.domain, node.type)
                                   : kOpSet | op_set({.ops = ops(node)});
 }
@@ -109,7 +106,7 @@ std::uint32_t Assembler::numbers(bool scalar, std::vector<double> numbers) {
 }
 
 std::uint32_t Assembler::fact(Fact fact) {
-  fact.subject = pattern::TermId();
+  fact.subject = TermId();
   fact.line = 0;
   const auto [at, is_new] = facts_.try_emplace(
       key_of(fact), static_cast<std::uint32_t>(code_.facts.size()));

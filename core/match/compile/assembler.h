@@ -21,13 +21,13 @@ class Assembler {
 
   std::uint32_t op(std::string_view domain, std::string_view type);
   // The operand of kNode: an op, or a set of them.
-  std::uint32_t op(const pattern::NodePattern& node);
-  std::vector<std::uint32_t> ops(const pattern::NodePattern& node);
+  std::uint32_t op(const NodePattern& node);
+  std::vector<std::uint32_t> ops(const NodePattern& node);
   std::uint32_t name(const std::string& name);
   std::uint32_t name_list(std::vector<std::string> names);
-  std::uint32_t literal(const pattern::AttributePattern& literal);
+  std::uint32_t literal(const AttributePattern& literal);
   std::uint32_t numbers(bool scalar, std::vector<double> numbers);
-  std::uint32_t fact(pattern::Fact fact);
+  std::uint32_t fact(Fact fact);
   std::uint32_t op_set(OpSet set);
   std::uint32_t inputs(Inputs inputs);
   std::uint32_t branches(Branches branches);

@@ -127,6 +127,11 @@ struct Chain {
   auto operator<=>(const Chain&) const = default;
 };
 
+// Input slots as bits; the last one: any slot from 63 on.
+inline std::uint64_t slot_bit(std::uint32_t slot) {
+  return std::uint64_t{1} << (slot < 63 ? slot : 63);
+}
+
 // How to climb from bound values to the candidates for a later result: rows use
 // the results of earlier rows.
 struct Climb {
@@ -250,9 +255,9 @@ struct Code {
   std::vector<std::pair<std::string, std::string>> ops;  // domain, type
   std::vector<std::string> names;
   std::vector<std::vector<std::string>> name_lists;  // sorted
-  std::vector<pattern::AttributePattern> literals;
+  std::vector<AttributePattern> literals;
   std::vector<std::pair<bool, std::vector<double>>> numbers;  // scalar?
-  std::vector<pattern::Fact> facts;  // letters are scalar registers
+  std::vector<Fact> facts;  // letters are scalar registers
   std::vector<OpSet> op_sets;
   std::vector<Inputs> inputs;
   std::vector<Branches> branches;
@@ -277,7 +282,7 @@ struct Code {
 
 // A key that differs for different literals of one attribute; empty where
 // comparing keys would not be exact.
-std::string literal_key(const pattern::AttributePattern& literal);
+std::string literal_key(const AttributePattern& literal);
 std::string literal_key(const ir::Attribute& found);
 
 }  // namespace ruleengine::match

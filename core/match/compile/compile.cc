@@ -8,17 +8,16 @@ namespace ruleengine::match {
 namespace {
 
 // The number of nodes on the longest path down from a result; 0 when unbounded.
-std::uint32_t reach_of(const pattern::Pattern& pattern) {
+std::uint32_t reach_of(const Pattern& pattern) {
   std::vector<std::uint32_t> height(pattern.terms().size(), 0);
   std::uint32_t reach = 0;
   for (std::size_t i = 0; i < height.size(); ++i) {
-    const pattern::Term& t = pattern.terms()[i];
-    if (t.kind == pattern::TermKind::kMany) return 0;
-    pattern::for_each_part(
-        pattern, pattern::TermId(i), [&](pattern::TermId part) {
-          height[i] = std::max(height[i], height[part.index()]);
-        });
-    if (t.kind == pattern::TermKind::kOutput) ++height[i];
+    const Term& t = pattern.terms()[i];
+    if (t.kind == TermKind::kMany) return 0;
+    pattern::for_each_part(pattern, TermId(i), [&](TermId part) {
+      height[i] = std::max(height[i], height[part.index()]);
+    });
+    if (t.kind == TermKind::kOutput) ++height[i];
     reach = std::max(reach, height[i]);
   }
   return reach;
@@ -31,17 +30,17 @@ Program::Program(Program&&) noexcept = default;
 Program& Program::operator=(Program&&) noexcept = default;
 Program::~Program() = default;
 
-const pattern::Pattern& Program::pattern(std::uint32_t rule) const {
+const Pattern& Program::pattern(std::uint32_t rule) const {
   return *code_->rules[rule].pattern;
 }
 
 std::uint32_t Program::reach() const { return code_->reach; }
 
-Program compile(std::span<const pattern::Pattern* const> patterns) {
+Program compile(std::span<const Pattern* const> patterns) {
   auto code = std::make_unique<Code>();
   Assembler assembler(*code);
   bool bounded = true;
-  for (const pattern::Pattern* pattern : patterns) {
+  for (const Pattern* pattern : patterns) {
     code->rules.push_back(prepare(*pattern));
     const std::uint32_t reach = reach_of(*pattern);
     bounded = bounded && reach > 0;

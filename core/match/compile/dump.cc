@@ -116,8 +116,8 @@ class Dump {
   }
 
   std::string literal(std::uint32_t i) const {
-    const pattern::AttributePattern& a = code_.literals[i];
-    using Kind = pattern::AttributePattern::Kind;
+    const AttributePattern& a = code_.literals[i];
+    using Kind = AttributePattern::Kind;
     switch (a.kind) {
       case Kind::kInt:
         return fmt::format("{} = {}", a.name, a.i);
@@ -137,15 +137,15 @@ class Dump {
   std::string fact(std::uint32_t i) const {
     static constexpr std::string_view kNames[] = {"shape", "fits", "rank",
                                                   "dim",   "type", "const"};
-    const pattern::Fact& f = code_.facts[i];
+    const Fact& f = code_.facts[i];
     std::string out(kNames[static_cast<std::size_t>(f.kind)]);
-    using Kind = pattern::Fact::Kind;
+    using Kind = Fact::Kind;
     if (f.kind == Kind::kRank || f.kind == Kind::kDim) {
       out += fmt::format(" {}", f.number);
     }
     if (f.ellipsis) out += " ...";
     for (const auto& dim : f.dims) {
-      using Dim = pattern::Fact::DimPattern::Kind;
+      using Dim = Fact::DimPattern::Kind;
       if (dim.kind == Dim::kAny) out += " _";
       if (dim.kind == Dim::kNumber) out += fmt::format(" {}", dim.number);
       if (dim.kind == Dim::kLetter) {

@@ -6,17 +6,6 @@
 // Terms, nodes and facts.
 namespace ruleengine::match {
 
-using pattern::Alternative;
-using pattern::AttributePattern;
-using pattern::Fact;
-using pattern::FactId;
-using pattern::NodePattern;
-using pattern::NodePatternId;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 Emitter::Emitter(Assembler& out, const Prepared& prepared)
     : out_(out), prepared_(prepared), sequences_(1) {
   const std::size_t nodes = pattern().nodes().size();
@@ -80,7 +69,7 @@ Reg Emitter::term_reg(TermId term) {
 Reg Emitter::variable_reg(VariableId variable) {
   Reg& reg = variable_regs_[variable.index()];
   if (reg == kNone) {
-    const bool list = pattern()[variable].kind == pattern::VariableKind::kList;
+    const bool list = pattern()[variable].kind == VariableKind::kList;
     reg = new_reg(prepared_.analysis.variables[variable.index()], list ? 3 : 1);
   }
   return reg;

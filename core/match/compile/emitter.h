@@ -32,13 +32,13 @@ class Emitter {
   };
   // Where numbers may be axes: an input of a node.
   struct Axes {
-    pattern::NodePatternId node;
+    NodePatternId node;
     std::size_t input = 0;
   };
   // True when the precheck of a value register was complete.
   using Done = bool;
 
-  const pattern::Pattern& pattern() const { return *prepared_.pattern; }
+  const Pattern& pattern() const { return *prepared_.pattern; }
   void add(Instr instr) { sequences_.back().push_back(instr); }
   std::uint32_t block(auto&& body) {
     sequences_.emplace_back();
@@ -53,71 +53,68 @@ class Emitter {
   bool main() const { return inside_ == 0; }
 
   Reg new_reg(std::uint32_t depth, std::uint32_t count = 1);
-  Reg node_reg(pattern::NodePatternId node);
-  Reg term_reg(pattern::TermId term);
-  Reg variable_reg(pattern::VariableId variable);
-  Reg scalar_reg(pattern::VariableId variable);
+  Reg node_reg(NodePatternId node);
+  Reg term_reg(TermId term);
+  Reg variable_reg(VariableId variable);
+  Reg scalar_reg(VariableId variable);
   Reg hole_reg(std::uint32_t hole, std::uint32_t depth);
-  std::uint32_t depth(pattern::TermId term) const;
-  std::uint32_t depth(pattern::NodePatternId node) const;
+  std::uint32_t depth(TermId term) const;
+  std::uint32_t depth(NodePatternId node) const;
 
   void find_late_subjects();
   void find_op_sets();
   void find_dominators();
-  bool dominated(pattern::NodePatternId node, pattern::TermId by) const;
-  std::uint32_t future(pattern::TermId output);
+  bool dominated(NodePatternId node, TermId by) const;
+  std::uint32_t future(TermId output);
 
   // Emits the tests of the term at `value` that only prune.
-  Done precheck(pattern::TermId term, Reg value);
-  Done precheck_output(pattern::TermId term, Reg value);
+  Done precheck(TermId term, Reg value);
+  Done precheck_output(TermId term, Reg value);
   // axes: not null where a number may be axes.
-  void term(pattern::TermId term, Reg value, const Axes* axes = nullptr);
-  void numbers(pattern::TermId term, Reg value, const Axes* axes);
-  void output(pattern::TermId term, Reg value);
-  void head(pattern::TermId term, Reg value);
-  void head_tests(pattern::TermId term);
-  void differ(pattern::NodePatternId node, std::uint32_t from);
-  void tail(pattern::TermId term);
-  void inputs(pattern::NodePatternId node);
-  void inputs_by_size(pattern::NodePatternId node, Reg first, Reg which,
+  void term(TermId term, Reg value, const Axes* axes = nullptr);
+  void numbers(TermId term, Reg value, const Axes* axes);
+  void output(TermId term, Reg value);
+  void head(TermId term, Reg value);
+  void head_tests(TermId term);
+  void differ(NodePatternId node, std::uint32_t from);
+  void tail(TermId term);
+  void inputs(NodePatternId node);
+  void inputs_by_size(NodePatternId node, Reg first, Reg which,
                       std::uint32_t operand);
-  void input_terms(pattern::NodePatternId node, Reg first, std::size_t count);
-  void rest(pattern::NodePatternId node, std::uint32_t operand, Reg which);
-  void variable(pattern::VariableId id, pattern::TermId subject, Reg value,
-                bool transposed);
-  void compound(pattern::TermId term, Reg value, const Axes* axes);
-  void either(pattern::TermId term, Reg value, const Axes* axes);
-  void alternative(pattern::TermId term, std::uint32_t index, Reg value,
+  void input_terms(NodePatternId node, Reg first, std::size_t count);
+  void rest(NodePatternId node, std::uint32_t operand, Reg which);
+  void variable(VariableId id, TermId subject, Reg value, bool transposed);
+  void compound(TermId term, Reg value, const Axes* axes);
+  void either(TermId term, Reg value, const Axes* axes);
+  void alternative(TermId term, std::uint32_t index, Reg value,
                    const Axes* axes);
-  void many(pattern::TermId term, Reg value);
-  void never(pattern::TermId term, Reg value);
-  void facts(pattern::TermId term, Value value);
-  void late_fact(pattern::FactId fact);
-  std::uint32_t fact(pattern::FactId fact);
+  void many(TermId term, Reg value);
+  void never(TermId term, Reg value);
+  void facts(TermId term, Value value);
+  void late_fact(FactId fact);
+  std::uint32_t fact(FactId fact);
 
   void results();
   void differ_values(std::uint32_t result, std::uint32_t from);
   std::vector<std::uint32_t> backjumps() const;
-  void reached_from(pattern::TermId root, std::vector<bool>& terms,
+  void reached_from(TermId root, std::vector<bool>& terms,
                     std::vector<bool>& variables) const;
   void conditions();
   void deferred();
-  std::uint32_t search(const Place& place, pattern::TermId term,
-                       bool unmatched);
-  std::uint32_t climb(const Anchor& anchor, pattern::TermId term);
-  std::uint32_t climb_row(const Anchor& anchor, pattern::TermId term,
-                          Climb& climb,
-                          std::map<pattern::TermId, std::uint32_t>& known);
-  Climb::Row bound_row(pattern::TermId id);
-  Climb::Row unbound_row(const Anchor& anchor, pattern::TermId id, Climb& climb,
-                         std::map<pattern::TermId, std::uint32_t>& known);
-  Climb::Row node_row(const Anchor& anchor, pattern::TermId id, Climb& climb,
-                      std::map<pattern::TermId, std::uint32_t>& known);
+  std::uint32_t search(const Place& place, TermId term, bool unmatched);
+  std::uint32_t climb(const Anchor& anchor, TermId term);
+  std::uint32_t climb_row(const Anchor& anchor, TermId term, Climb& climb,
+                          std::map<TermId, std::uint32_t>& known);
+  Climb::Row bound_row(TermId id);
+  Climb::Row unbound_row(const Anchor& anchor, TermId id, Climb& climb,
+                         std::map<TermId, std::uint32_t>& known);
+  Climb::Row node_row(const Anchor& anchor, TermId id, Climb& climb,
+                      std::map<TermId, std::uint32_t>& known);
   static Climb::Row union_row(const std::vector<std::uint32_t>& parts,
                               Climb& climb);
   void report(Report& report);
-  Report::Variable report_variable(pattern::VariableId id);
-  Report::Variable report_steps(pattern::VariableId id);
+  Report::Variable report_variable(VariableId id);
+  Report::Variable report_steps(VariableId id);
 
   Assembler& out_;
   const Prepared& prepared_;
@@ -136,14 +133,14 @@ class Emitter {
   std::vector<std::vector<std::uint32_t>> chains_;  // by term, of kMany
   std::vector<bool> late_variables_, late_terms_;
 
-  std::vector<std::optional<OpSet>> op_sets_;          // by term
-  std::vector<std::uint32_t> dominator_, level_;       // by term
-  std::vector<std::vector<pattern::TermId>> outputs_;  // by node
+  std::vector<std::optional<OpSet>> op_sets_;     // by term
+  std::vector<std::uint32_t> dominator_, level_;  // by term
+  std::vector<std::vector<TermId>> outputs_;      // by node
 
   // What is judged at the end, in the order in which it was deferred.
   struct Later {
     Deferred::Kind kind;
-    pattern::TermId term;
+    TermId term;
     Place place;
     bool at_once = false;
   };

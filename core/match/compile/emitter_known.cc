@@ -5,15 +5,6 @@
 // What is computed before emitting, and which nodes may still read a value.
 namespace ruleengine::match {
 
-using pattern::Alternative;
-using pattern::FactId;
-using pattern::NodePattern;
-using pattern::NodePatternId;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 void Emitter::find_late_subjects() {
   late_variables_.resize(pattern().variables().size());
   late_terms_.resize(pattern().terms().size());

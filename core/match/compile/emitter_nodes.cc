@@ -6,14 +6,6 @@
 // Nodes: tests of the node itself, and its inputs.
 namespace ruleengine::match {
 
-using pattern::AttributePattern;
-using pattern::NodePattern;
-using pattern::NodePatternId;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 void Emitter::output(TermId id, Reg value) {
   const Term& t = pattern()[id];
   const std::size_t n = t.node.index();

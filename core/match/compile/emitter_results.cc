@@ -5,14 +5,6 @@
 // A rule from its first result to its last condition.
 namespace ruleengine::match {
 
-using pattern::Alternative;
-using pattern::FactId;
-using pattern::NodePattern;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 void Emitter::emit(std::uint32_t rule, Report& report) {
   const TermId first = pattern().results()[0];
   results_.push_back(new_reg(0));

@@ -1,18 +1,9 @@
 #include <algorithm>
 
 #include "core/match/compile/emitter.h"
-#include "core/match/run/readers.h"
 
 // How later results and conditions are searched, and how a match is read.
 namespace ruleengine::match {
-
-using pattern::Alternative;
-using pattern::NodePattern;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-using pattern::VariableKind;
 
 // --- Searches ---------------------------------------------------------------
 
@@ -119,7 +110,7 @@ Climb::Row Emitter::node_row(const Anchor& anchor, TermId id, Climb& climb,
                  .c = t.output};
   row.holes = climb.rows[row.a].holes;
   for (std::uint32_t s : slots_of(prepared_, t.node, input)) {
-    row.slots |= Readers::slot_bit(s);
+    row.slots |= slot_bit(s);
   }
   std::vector<std::uint32_t> parts;
   for (const std::uint32_t op : out_.ops(p)) {

@@ -9,11 +9,6 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::NodePattern;
-using pattern::Pattern;
-using pattern::TermId;
-using pattern::TermKind;
-
 bool is_commutative(const ir::OpName& op) {
   return ir::is_commutative(op.domain, op.type);
 }
@@ -44,7 +39,7 @@ bool has_rest(const Pattern& pattern, const NodePattern& node) {
          pattern[node.inputs.back()].kind == TermKind::kRest;
 }
 
-bool takes_axes(const Prepared& prepared, pattern::NodePatternId node,
+bool takes_axes(const Prepared& prepared, NodePatternId node,
                 std::size_t input) {
   const NodePattern& p = (*prepared.pattern)[node];
   const auto& orders = prepared.permutations[node.index()];
@@ -80,7 +75,7 @@ std::vector<Top> tops(const Pattern& pattern, TermId term) {
     todo.pop_back();
     if (seen[id.index()]) continue;
     seen[id.index()] = true;
-    const pattern::Term& t = pattern[id];
+    const Term& t = pattern[id];
     switch (t.kind) {
       case TermKind::kOutput:
         out.push_back({t.node, t.output});
@@ -113,7 +108,7 @@ std::vector<std::uint32_t> top_outputs(const Pattern& pattern, TermId term) {
 }
 
 std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
-                          pattern::NodePatternId node) {
+                          NodePatternId node) {
   const auto& inputs = (*prepared.pattern)[node].inputs;
   std::size_t best = 0;
   for (std::size_t i = 1; i < inputs.size(); ++i) {
@@ -126,8 +121,7 @@ std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
 }
 
 std::vector<std::uint32_t> slots_of(const Prepared& prepared,
-                                    pattern::NodePatternId node,
-                                    std::size_t input) {
+                                    NodePatternId node, std::size_t input) {
   std::vector<std::uint32_t> slots;
   for (const auto& order : prepared.permutations[node.index()]) {
     if (input < order.size()) slots.push_back(order[input]);
@@ -179,7 +173,7 @@ Prepared prepare(const Pattern& pattern) {
   out.pattern = &pattern;
   out.analysis = pattern::analyze(pattern);
   out.facts.resize(pattern.terms().size());
-  for (pattern::FactId fact : pattern.global_facts()) {
+  for (FactId fact : pattern.global_facts()) {
     out.facts[pattern[fact].subject.index()].push_back(fact);
   }
   out.permutations.reserve(pattern.nodes().size());

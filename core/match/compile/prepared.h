@@ -14,6 +14,20 @@
 
 namespace ruleengine::match {
 
+// What patterns are made of, for all of this folder.
+using pattern::Alternative;
+using pattern::AttributePattern;
+using pattern::Fact;
+using pattern::FactId;
+using pattern::NodePattern;
+using pattern::NodePatternId;
+using pattern::Pattern;
+using pattern::Term;
+using pattern::TermId;
+using pattern::TermKind;
+using pattern::VariableId;
+using pattern::VariableKind;
+
 // Where the search for a later result, or for a condition on a line of its own,
 // starts: what is bound by then, and for each term the number of nodes up from
 // there.
@@ -24,7 +38,7 @@ struct Anchor {
 
 // Where such a term is stated.
 struct Place {
-  pattern::TermId either;  // none: at top level
+  TermId either;  // none: at top level
   std::uint32_t alternative = 0;
   std::uint32_t index = 0;  // among the results, or among the conditions
   bool condition = false;
@@ -32,9 +46,9 @@ struct Place {
 };
 
 struct Prepared {
-  const pattern::Pattern* pattern = nullptr;
+  const Pattern* pattern = nullptr;
   pattern::Analysis analysis;
-  std::vector<std::vector<pattern::FactId>> facts;  // global, by subject term
+  std::vector<std::vector<FactId>> facts;  // global, by subject term
   // By node pattern: the assignments of written inputs to slots, in order.
   std::vector<std::vector<std::vector<std::uint32_t>>> permutations;
   // By node pattern: whether it can produce a result. Two such patterns never
@@ -45,41 +59,37 @@ struct Prepared {
   std::map<Place, Anchor> anchors;
 };
 
-Prepared prepare(const pattern::Pattern& pattern);
+Prepared prepare(const Pattern& pattern);
 
 // The node patterns that can produce the value of `term`, and the output of
 // each.
 struct Top {
-  pattern::NodePatternId node;
+  NodePatternId node;
   std::uint32_t output;
 };
-std::vector<Top> tops(const pattern::Pattern& pattern, pattern::TermId term);
+std::vector<Top> tops(const Pattern& pattern, TermId term);
 // The input through which `node` is reached from below, and its possible slots.
 std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
-                          pattern::NodePatternId node);
+                          NodePatternId node);
 std::vector<std::uint32_t> slots_of(const Prepared& prepared,
-                                    pattern::NodePatternId node,
-                                    std::size_t input);
+                                    NodePatternId node, std::size_t input);
 
 // Whether a number at this written input may be axes, counted either way:
 // always at the same slot of ops that take axes there.
-bool takes_axes(const Prepared& prepared, pattern::NodePatternId node,
+bool takes_axes(const Prepared& prepared, NodePatternId node,
                 std::size_t input);
 // Whether that holds inside of an `either` there as well: not where the same
 // term stands at another place, whose value may have another rank.
-bool keeps_axes(const Prepared& prepared, pattern::TermId either);
+bool keeps_axes(const Prepared& prepared, TermId either);
 
 // Whether orders behind the first one are for the ops that commute.
-bool swaps_by_op(const pattern::NodePattern& node);
+bool swaps_by_op(const NodePattern& node);
 
-std::vector<std::uint32_t> top_outputs(const pattern::Pattern& pattern,
-                                       pattern::TermId term);
+std::vector<std::uint32_t> top_outputs(const Pattern& pattern, TermId term);
 
 // The inputs of `node` without a `rest` at the end.
-std::size_t written_inputs(const pattern::Pattern& pattern,
-                           const pattern::NodePattern& node);
-bool has_rest(const pattern::Pattern& pattern,
-              const pattern::NodePattern& node);
+std::size_t written_inputs(const Pattern& pattern, const NodePattern& node);
+bool has_rest(const Pattern& pattern, const NodePattern& node);
 
 }  // namespace ruleengine::match
 

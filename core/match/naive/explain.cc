@@ -14,10 +14,6 @@
 // How the oracle describes the tests that failed, in terms of rule and model.
 namespace ruleengine::match {
 
-using pattern::Fact;
-using pattern::TermId;
-using pattern::TermKind;
-
 namespace {
 
 // Longer lists of permutations are not sorted by likeness.
@@ -117,7 +113,7 @@ int Naive::likeness(TermId term, ir::ValueId value, Frame* frame) {
     const TermId id = todo.back();
     todo.pop_back();
     if (!id || !seen.insert(id).second) continue;
-    const pattern::Term& t = pattern()[id];
+    const Term& t = pattern()[id];
     switch (t.kind) {
       case TermKind::kEither:
         for (const auto& a : t.alternatives) todo.push_back(a.term);
@@ -135,8 +131,7 @@ int Naive::likeness(TermId term, ir::ValueId value, Frame* frame) {
   return best;
 }
 
-int Naive::likeness_of_leaf(const pattern::Term& t, ir::ValueId value,
-                            Frame* frame) {
+int Naive::likeness_of_leaf(const Term& t, ir::ValueId value, Frame* frame) {
   const ir::Graph& graph = view_.graph();
   if (!value) return t.kind == TermKind::kAbsent ? 2 : 0;
   switch (t.kind) {
@@ -149,7 +144,7 @@ int Naive::likeness_of_leaf(const pattern::Term& t, ir::ValueId value,
     case TermKind::kOutput: {
       const ir::NodeId node = graph.producer(value);
       if (!node || judge_.number(value)) return 0;
-      const pattern::NodePattern& p = pattern()[t.node];
+      const NodePattern& p = pattern()[t.node];
       return p.fits(graph.op(node).domain, graph.op(node).type) ? 2 : 1;
     }
     case TermKind::kNumbers:
@@ -172,7 +167,7 @@ const std::vector<std::uint32_t>& Naive::slots_at(const Goal& goal,
       all.size() > kMostSorted) {
     return all[option];
   }
-  const pattern::NodePattern& p = pattern().nodes()[goal.index];
+  const NodePattern& p = pattern().nodes()[goal.index];
   std::vector<std::pair<int, std::size_t>> order;  // likeliest first
   for (std::size_t i = 0; i < all.size(); ++i) {
     int sum = 0;
@@ -272,7 +267,7 @@ std::string Naive::fact_text(const Fact& fact) {
   return out;
 }
 
-std::string Naive::letter_text(pattern::VariableId letter, Frame* frame) {
+std::string Naive::letter_text(VariableId letter, Frame* frame) {
   std::string out = pattern()[letter].name;
   const Bound* bound =
       get(variable_frame(letter, frame), kVariableSlot, letter.index());
@@ -283,8 +278,8 @@ std::string Naive::letter_text(pattern::VariableId letter, Frame* frame) {
               : attribute_text(bound->attribute));
 }
 
-std::string Naive::literal_text(const pattern::AttributePattern& wanted) {
-  return wanted.kind == pattern::AttributePattern::Kind::kInt
+std::string Naive::literal_text(const AttributePattern& wanted) {
+  return wanted.kind == AttributePattern::Kind::kInt
              ? integer_text(wanted.name, wanted.i)
              : pattern::literal_text(wanted);
 }
@@ -319,8 +314,8 @@ std::string Naive::attribute_text(const ir::Attribute* attribute) {
   }
 }
 
-Attempt explain(const pattern::Pattern& pattern, ir::Graph& graph,
-                ir::Facts& facts, ir::NodeId root) {
+Attempt explain(const Pattern& pattern, ir::Graph& graph, ir::Facts& facts,
+                ir::NodeId root) {
   const Prepared prepared = prepare(pattern);
   ops::NewestNodes view(graph, facts);
   Recorder recorder;

@@ -3,16 +3,11 @@
 #include <functional>
 #include <string>
 
-#include "core/match/testing.h"
 #include "core/text/parse.h"
+#include "tests/support/match_draft.h"
 
 namespace ruleengine::match {
 namespace {
-
-using pattern::Pattern;
-using pattern::TermId;
-using testing::DeclaredFacts;
-using testing::Draft;
 
 // The deepest miss at the producer of `root`: depth, test, expected, found.
 std::string miss(const std::function<TermId(Draft&)>& build,
@@ -115,7 +110,6 @@ TEST_CASE("numbers, attributes, facts, readers") {
 }
 
 TEST_CASE("the attribute that is wanted") {
-  using pattern::AttributePattern;
   using Kind = AttributePattern::Kind;
   const char* graph = R"((float[2,3,4] a) => (float[4,3,2] y, float[2,3,4] z) {
     [t] y = Transpose(a)

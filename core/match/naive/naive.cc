@@ -9,14 +9,6 @@
 // The search, and the meaning of each kind of term.
 namespace ruleengine::match {
 
-using pattern::Alternative;
-using pattern::NodePattern;
-using pattern::NodePatternId;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 namespace {
 
 // The limit on goals in one search; beyond it the oracle gives up.
@@ -24,7 +16,8 @@ constexpr std::size_t kMostSteps = 20'000'000;
 
 }  // namespace
 
-Naive::Naive(const Prepared& prepared, ops::NewestNodes& view, Recorder* recorder)
+Naive::Naive(const Prepared& prepared, ops::NewestNodes& view,
+             Recorder* recorder)
     : prepared_(prepared),
       view_(view),
       judge_(view.graph(), view.facts()),

@@ -46,7 +46,7 @@ class Naive {
   struct Frame {
     Frame* parent = nullptr;
     std::uint32_t depth = 0;
-    pattern::TermId chain;   // whose step this is
+    TermId chain;            // whose step this is
     std::uint32_t hole = 0;  // the number of that chain's hole
     std::map<std::pair<int, std::uint32_t>, Bound> slots;
   };
@@ -74,7 +74,7 @@ class Naive {
   };
   struct Goal {
     Aim aim = Aim::kAccept;
-    pattern::TermId term;
+    TermId term;
     ir::ValueId value;
     ir::NodeId node;          // kTerm: who reads `value`; kInputs: the node
     std::uint32_t index = 0;  // kTerm: as which input
@@ -89,8 +89,8 @@ class Naive {
   struct Pending {
     enum class Kind : std::uint8_t { kFact, kContext, kNever, kNeverAt };
     Kind kind = Kind::kFact;
-    pattern::FactId fact;
-    pattern::TermId term;
+    FactId fact;
+    TermId term;
     ir::ValueId value;
     Frame* frame = nullptr;
     Place place;  // of a condition that stands alone
@@ -101,8 +101,8 @@ class Naive {
     std::size_t trail, frames, matched, pending, goals;
   };
 
-  const pattern::Pattern& pattern() const { return *prepared_.pattern; }
-  const pattern::Reach& reach(pattern::TermId t) const {
+  const Pattern& pattern() const { return *prepared_.pattern; }
+  const pattern::Reach& reach(TermId t) const {
     return prepared_.analysis.terms[t.index()];
   }
 
@@ -119,15 +119,15 @@ class Naive {
   static Frame* at(Frame* frame, std::uint32_t depth);
   const Bound* get(Frame* frame, SlotKind kind, std::uint32_t id) const;
   void set(Frame* frame, SlotKind kind, std::uint32_t id, Bound bound);
-  Frame* term_frame(pattern::TermId term, Frame* frame);
-  Frame* node_frame(pattern::NodePatternId node, Frame* frame);
-  Frame* variable_frame(pattern::VariableId variable, Frame* frame);
+  Frame* term_frame(TermId term, Frame* frame);
+  Frame* node_frame(NodePatternId node, Frame* frame);
+  Frame* variable_frame(VariableId variable, Frame* frame);
 
   bool term(const Goal& goal, std::size_t option, const Goal*& next);
   bool output(const Goal& goal, const Goal*& next);
   bool fresh_node(const Goal& goal, ir::NodeId node, const Goal*& next);
-  bool attributes(const pattern::NodePattern& p, ir::NodeId node, Frame* frame);
-  bool outputs_unread(const pattern::NodePattern& p, ir::NodeId node);
+  bool attributes(const NodePattern& p, ir::NodeId node, Frame* frame);
+  bool outputs_unread(const NodePattern& p, ir::NodeId node);
   bool inputs(const Goal& goal, std::size_t option, const Goal*& next);
   // How many assignments of inputs to slots are tried.
   std::size_t orders_at(const Goal& goal);
@@ -137,28 +137,27 @@ class Naive {
   const std::vector<std::uint32_t>& slots_at(const Goal& goal,
                                              std::size_t option);
   // 2: the value alone could match the term; 1: it is of the right kind.
-  int likeness(pattern::TermId term, ir::ValueId value, Frame* frame);
-  int likeness_of_leaf(const pattern::Term& t, ir::ValueId value, Frame* frame);
+  int likeness(TermId term, ir::ValueId value, Frame* frame);
+  int likeness_of_leaf(const Term& t, ir::ValueId value, Frame* frame);
   bool bind_rest(const Goal& goal, const std::vector<std::uint32_t>& slots);
   bool transpose(const Goal& goal);
   bool either(const Goal& goal, std::size_t option, const Goal*& next);
   bool alternative(const Goal& goal);
   bool many(const Goal& goal, const Goal*& next);
   bool chain(const Goal& goal, std::size_t option, const Goal*& next);
-  bool variable(pattern::VariableId id, const Goal& goal, bool transposed);
+  bool variable(VariableId id, const Goal& goal, bool transposed);
   bool hole(const Goal& goal);
-  bool scalar(pattern::VariableId id, const Scalar& found, Frame* frame);
+  bool scalar(VariableId id, const Scalar& found, Frame* frame);
   // The value of a compound term if it is already bound.
-  std::optional<ir::ValueId> known(pattern::TermId term, Frame* frame);
-  bool facts_of(pattern::TermId term, ir::ValueId value, Frame* frame);
-  bool fact(pattern::FactId id, Frame* frame, bool& subject_bound);
-  bool holds(pattern::FactId id, ir::ValueId value, Frame* frame);
+  std::optional<ir::ValueId> known(TermId term, Frame* frame);
+  bool facts_of(TermId term, ir::ValueId value, Frame* frame);
+  bool fact(FactId id, Frame* frame, bool& subject_bound);
+  bool holds(FactId id, ir::ValueId value, Frame* frame);
 
-  std::optional<ir::ValueId> known_thing(pattern::TermId term, Frame* frame);
-  std::size_t candidates(pattern::TermId term, Frame* frame);
+  std::optional<ir::ValueId> known_thing(TermId term, Frame* frame);
+  std::size_t candidates(TermId term, Frame* frame);
   // Whether `term` at `value` is connected to what is bound, as `place` asks.
-  bool hangs(const Place& place, pattern::TermId term, ir::ValueId value,
-             Frame* frame);
+  bool hangs(const Place& place, TermId term, ir::ValueId value, Frame* frame);
   bool result(const Goal& goal, std::size_t option, const Goal*& next);
   bool find(const Goal& goal, std::size_t option, const Goal*& next);
   bool pending(const Goal& goal, const Goal*& next);
@@ -170,8 +169,8 @@ class Naive {
   bool closed(ir::NodeId node, std::uint32_t index,
               const std::vector<ir::NodeId>& consumed);
   Match take_match(ir::NodeId root);
-  Bound collect(pattern::VariableId id, Frame* frame);
-  Bound records(pattern::VariableId id, Frame* frame);
+  Bound collect(VariableId id, Frame* frame);
+  Bound records(VariableId id, Frame* frame);
   Bound finished(Bound bound);
 
   // Records the failing test; always returns false.
@@ -190,11 +189,11 @@ class Naive {
   std::string place(const Goal& goal);
   static std::string numbers_text(const std::vector<double>& numbers);
   std::string value_text(ir::ValueId value);
-  std::string fact_text(const pattern::Fact& fact);
-  std::string literal_text(const pattern::AttributePattern& wanted);
+  std::string fact_text(const Fact& fact);
+  std::string literal_text(const AttributePattern& wanted);
   std::string attribute_text(const ir::Attribute* attribute);
   // "H", or "H=4" if it is bound.
-  std::string letter_text(pattern::VariableId letter, Frame* frame);
+  std::string letter_text(VariableId letter, Frame* frame);
 
   const Prepared& prepared_;
   ops::NewestNodes& view_;

@@ -9,15 +9,6 @@
 // Facts, later results, conditions, closedness, and the Match.
 namespace ruleengine::match {
 
-using pattern::Fact;
-using pattern::FactId;
-using pattern::NodePattern;
-using pattern::NodePatternId;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-using pattern::VariableKind;
-
 // --- Closedness -------------------------------------------------------------
 
 bool Naive::closed(ir::NodeId node, std::uint32_t index,
@@ -133,7 +124,7 @@ Match Naive::take_match(ir::NodeId root) {
       if (slot.first != kNodeSlot) continue;
       match.nodes[slot.second] = bound.node;
       collect_unnamed(view_, pattern(), NodePatternId(slot.second), bound.node,
-                            match.unnamed);
+                      match.unnamed);
     }
   }
   sort_unnamed(match.unnamed);
@@ -145,9 +136,8 @@ Match Naive::take_match(ir::NodeId root) {
   return match;
 }
 
-std::optional<Match> naive_match(const pattern::Pattern& pattern,
-                                 ir::Graph& graph, ir::Facts& facts,
-                                 ir::NodeId root) {
+std::optional<Match> naive_match(const Pattern& pattern, ir::Graph& graph,
+                                 ir::Facts& facts, ir::NodeId root) {
   const Prepared prepared = prepare(pattern);
   ops::NewestNodes view(graph, facts);
   return Naive(prepared, view, nullptr).run(root);

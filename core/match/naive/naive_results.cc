@@ -8,13 +8,6 @@
 // Facts, later results, and conditions.
 namespace ruleengine::match {
 
-using pattern::Fact;
-using pattern::FactId;
-using pattern::NodePattern;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 // --- Facts ------------------------------------------------------------------
 
 bool Naive::facts_of(TermId term, ir::ValueId value, Frame* frame) {
@@ -88,7 +81,7 @@ bool Naive::hangs(const Place& place, TermId term, ir::ValueId value,
       next.value = v;
       todo.push_back(next);
     };
-    const pattern::Term& t = pattern()[state.term];
+    const Term& t = pattern()[state.term];
     if (anchor.bound.bound(state.term) ||
         (t.variable && anchor.bound.bound(t.variable))) {
       if (known(state.term, frame) == state.value) return true;

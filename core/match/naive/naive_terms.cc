@@ -7,15 +7,6 @@
 // The meaning of each kind of term.
 namespace ruleengine::match {
 
-using pattern::Alternative;
-using pattern::AttributePattern;
-using pattern::NodePattern;
-using pattern::NodePatternId;
-using pattern::Term;
-using pattern::TermId;
-using pattern::TermKind;
-using pattern::VariableId;
-
 namespace {
 
 Bound value_bound(ir::ValueId value, bool transposed = false) {
@@ -342,7 +333,7 @@ bool Naive::either(const Goal& goal, std::size_t option, const Goal*& next) {
 
 bool Naive::alternative(const Goal& goal) {
   const Alternative& chosen = pattern()[goal.term].alternatives[goal.index];
-  for (pattern::FactId id : chosen.facts) {
+  for (FactId id : chosen.facts) {
     bool bound = false;
     if (!fact(id, goal.frame, bound)) return false;
     if (bound) continue;

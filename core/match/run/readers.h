@@ -13,13 +13,14 @@
 #include <vector>
 
 #include "core/ir/graph.h"
+#include "core/match/compile/code.h"
 
 namespace ruleengine::match {
 
 struct Reader {
   std::uint32_t op = 0;  // the program's number
   ir::NodeId node;
-  std::uint64_t slots = 0;  // bits; the last one: any slot from 63 on
+  std::uint64_t slots = 0;  // of slot_bit
 };
 
 class Readers {
@@ -38,9 +39,6 @@ class Readers {
   }
   std::optional<Reader> at(ir::ValueId value, std::uint32_t op,
                            std::uint32_t place);
-  static std::uint64_t slot_bit(std::uint32_t slot) {
-    return std::uint64_t{1} << (slot < 63 ? slot : 63);
-  }
 
  private:
   static constexpr std::uint32_t kFew = 16;

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "core/ir/model.h"
-#include "core/match/compile/climber.h"
+#include "core/match/run/climber.h"
 #include "core/match/run/runner.h"
 
 // Searches for later results, what is judged at the end, and the match.
@@ -270,7 +270,7 @@ bool Runner::closed_exactly(const Report& report, const Prepared& rule) {
       }
       const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
       if (held == kNone) continue;
-      const pattern::NodePattern& p = rule.pattern->nodes()[n];
+      const NodePattern& p = rule.pattern->nodes()[n];
       const auto outputs = graph_.outputs(ir::NodeId(held));
       for (std::size_t i = 0; i < outputs.size(); ++i) {
         if (!outputs[i] || (p.open_outputs && i >= p.output_count)) continue;
@@ -307,9 +307,8 @@ Match Runner::make_match(std::uint32_t rule) {
       const std::uint32_t held = registers_[frame.registers + reg_index(reg)];
       if (held == kNone) continue;
       match.nodes[n] = ir::NodeId(held);
-      collect_unnamed(view_, *code_.rules[rule].pattern,
-                            pattern::NodePatternId(n), match.nodes[n],
-                            match.unnamed);
+      collect_unnamed(view_, *code_.rules[rule].pattern, NodePatternId(n),
+                      match.nodes[n], match.unnamed);
     }
   }
   sort_unnamed(match.unnamed);

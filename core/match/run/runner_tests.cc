@@ -67,7 +67,7 @@ bool Runner::test_node(const Instr& i) {
       if (i.c != 0) ++blocked_;
       return false;
     case Do::kLiteral: {
-      const pattern::AttributePattern& wanted = code_.literals[i.b];
+      const AttributePattern& wanted = code_.literals[i.b];
       const ir::Attribute* found = view_.attribute(node(i.a), wanted.name);
       return is_literal(view_, node(i.a), wanted, found);
     }
@@ -272,7 +272,7 @@ bool Runner::scalar(Reg reg, const Scalar& found) {
 bool Runner::fact(std::uint32_t fact, ir::ValueId value, bool transposed) {
   if (!value) return true;  // facts hold for an absent value
   return judge_.fact(code_.facts[fact], value, transposed,
-                     [&](pattern::VariableId letter, ir::Dim dim) {
+                     [&](VariableId letter, ir::Dim dim) {
                        return scalar(letter.index(), Scalar::of(dim));
                      });
 }

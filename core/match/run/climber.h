@@ -1,8 +1,8 @@
 // Climber: goes from bound values up through their readers, to the values that
 // may match a later result or a condition. Takes time linear in the readers on
 // the way. Lives for one search.
-#ifndef RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_
-#define RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_
+#ifndef RULEENGINE_CORE_MATCH_RUN_CLIMBER_H_
+#define RULEENGINE_CORE_MATCH_RUN_CLIMBER_H_
 
 #include <array>
 #include <functional>
@@ -47,4 +47,4 @@ class Climber {
 
 }  // namespace ruleengine::match
 
-#endif  // RULEENGINE_CORE_MATCH_COMPILE_CLIMBER_H_
+#endif  // RULEENGINE_CORE_MATCH_RUN_CLIMBER_H_

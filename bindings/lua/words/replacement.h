@@ -1,8 +1,8 @@
 // Replacement: what the function `replace` builds, traced once, as terms after
 // those of the pattern. An expression that also occurs in the pattern is the
 // same term and stands for what was matched. A plain value; any thread.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_
+#ifndef RULEENGINE_BINDINGS_LUA_WORDS_REPLACEMENT_H_
+#define RULEENGINE_BINDINGS_LUA_WORDS_REPLACEMENT_H_
 
 #include <cstddef>
 #include <optional>
@@ -37,4 +37,4 @@ std::optional<ReplacementProblem> check_replacement(
 
 }  // namespace ruleengine::lua
 
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACEMENT_H_
+#endif  // RULEENGINE_BINDINGS_LUA_WORDS_REPLACEMENT_H_

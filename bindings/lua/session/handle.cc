@@ -1,9 +1,10 @@
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/session/handle.h"
 
 #include <algorithm>
+#include <cmath>
+#include <iterator>
 #include <new>
 
-#include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/base/suggest.h"
 #include "core/ir/model.h"
@@ -20,36 +21,36 @@ const void* metatable_id(lua_State* state, int index) {
   return id;
 }
 
-int refuse_assignment(Runtime& rt, lua_State* state) {
-  const Handle* handle = to_handle(rt, state, 1);
+int refuse_assignment(Host& host, lua_State* state) {
+  const Handle* handle = to_handle(host, state, 1);
   const std::string what(handle != nullptr ? handle_name(handle->kind)
                                            : "this object");
-  return fail(rt, what + " cannot be assigned to", {}, {},
+  return fail(host, what + " cannot be assigned to", {}, {},
               "m.name = x keeps something for rewrite; v:replace_with(w) and "
               "n:with{...} change the graph");
 }
 
 // Pushes the session's table of handles, an empty one at the first use.
-void push_cache(Runtime& rt, lua_State* state) {
-  if (!rt.session.has_cache) {
+void push_cache(Host& host, lua_State* state) {
+  if (!host.session.has_cache) {
     lua_createtable(state, 0, 8);
     lua_pushvalue(state, -1);
-    lua_rawseti(state, LUA_REGISTRYINDEX, rt.cache);
-    rt.session.has_cache = true;
+    lua_rawseti(state, LUA_REGISTRYINDEX, host.cache);
+    host.session.has_cache = true;
     return;
   }
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.cache);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.cache);
 }
 
 // Within one callback the same value or node gives the same handle, so that
 // rule code can use handles as table keys.
-void push_cached(Runtime& rt, lua_State* state, const Handle& handle, int key) {
-  push_cache(rt, state);
+void push_cached(Host& host, lua_State* state, const Handle& handle, int key) {
+  push_cache(host, state);
   lua_rawgeti(state, -1, key);
   const auto* kept = static_cast<const Handle*>(lua_touserdata(state, -1));
-  if (kept == nullptr || !rt.alive(kept->epoch)) {
+  if (kept == nullptr || !host.alive(kept->epoch)) {
     lua_pop(state, 1);
-    push_handle(rt, state, handle);
+    push_handle(host, state, handle);
     lua_pushvalue(state, -1);
     lua_rawseti(state, -3, key);
   }
@@ -59,34 +60,17 @@ void push_cached(Runtime& rt, lua_State* state, const Handle& handle, int key) {
 }  // namespace
 
 std::string_view handle_name(HandleKind kind) {
-  switch (kind) {
-    case HandleKind::kValue:
-      return "a value";
-    case HandleKind::kNode:
-      return "a node";
-    case HandleKind::kGraph:
-      return "a graph";
-    case HandleKind::kDim:
-      return "a symbolic dimension";
-    case HandleKind::kAttribute:
-      return "an attribute";
-    case HandleKind::kAttributes:
-      return "a node's attributes";
-    case HandleKind::kUnknownShape:
-      return "an unknown shape";
-    case HandleKind::kMatch:
-      return "a match";
-    case HandleKind::kGroup:
-      return "a list of matches";
-    case HandleKind::kFloat:
-      return "a float";
-    case HandleKind::kCount:
-      break;
-  }
-  return "an object";
+  static constexpr std::string_view kNames[] = {
+      "a value",           "a node",
+      "a graph",           "a symbolic dimension",
+      "an attribute",      "a node's attributes",
+      "an unknown shape",  "a match",
+      "a list of matches", "a float"};
+  static_assert(std::size(kNames) == static_cast<int>(HandleKind::kCount));
+  return kNames[slot(kind)];
 }
 
-const Handle* to_handle(const Runtime& rt, lua_State* state, int index) {
+const Handle* to_handle(const Host& host, lua_State* state, int index) {
   if (lua_type(state, index) != LUA_TUSERDATA ||
       lua_objlen(state, index) != sizeof(Handle)) {
     return nullptr;
@@ -96,24 +80,24 @@ const Handle* to_handle(const Runtime& rt, lua_State* state, int index) {
   // set metatables of userdata.
   if (slot(handle->kind) >= slot(HandleKind::kCount)) return nullptr;
   const void* id = metatable_id(state, index);
-  return id == rt.metatable_ids[slot(handle->kind)] ? handle : nullptr;
+  return id == host.metatable_ids[slot(handle->kind)] ? handle : nullptr;
 }
 
-bool check_alive(Runtime& rt, const Handle& handle) {
+bool check_alive(Host& host, const Handle& handle) {
   if (handle.kind == HandleKind::kFloat) return true;
   const std::string name(handle_name(handle.kind));
   // m and ms number the matches of their own callback.
   const bool own =
       handle.kind == HandleKind::kMatch || handle.kind == HandleKind::kGroup;
-  if (!rt.alive(handle.epoch) ||
-      (own && handle.epoch != rt.session.epochs.back())) {
-    fail(rt, name + " was kept from an earlier callback", {}, {},
-         "what `where` puts onto m reaches this match's `rewrite`; nothing "
-         "else outlives a callback");
-    return false;
+  if (!host.alive(handle.epoch) ||
+      (own && handle.epoch != host.session.epochs.back())) {
+    return fail(
+        host, name + " was kept from an earlier callback", {}, {},
+        "what `where` puts onto m reaches this match's `rewrite`; nothing "
+        "else outlives a callback");
   }
   // Ids of what an edit built may be gone after a rollback.
-  const ir::Graph& graph = *rt.session.graph;
+  const ir::Graph& graph = *host.session.graph;
   bool removed = false;
   if (handle.kind == HandleKind::kValue) {
     removed =
@@ -125,122 +109,139 @@ bool check_alive(Runtime& rt, const Handle& handle) {
   }
   if (!removed) return true;
   // An earlier part of this pass removed it, which is not the rule's mistake.
-  if (rt.session.attempting) {
-    reject(rt, name + " is no longer in the graph");
+  if (host.session.attempting) {
+    reject(host, name + " is no longer in the graph");
   } else {
-    fail(rt, name + " is no longer in the graph");
+    fail(host, name + " is no longer in the graph");
   }
   return false;
 }
 
-const Handle* check_handle(Runtime& rt, lua_State* state, int index,
+const Handle* check_handle(Host& host, lua_State* state, int index,
                            HandleKind kind, const char* what) {
-  const Handle* handle = to_handle(rt, state, index);
+  const Handle* handle = to_handle(host, state, index);
   if (handle == nullptr || handle->kind != kind) {
-    fail(rt, std::string(what) + " is not " + std::string(handle_name(kind)),
-         std::string(handle_name(kind)), kind_of(state, index));
-    return nullptr;
+    return fail(host,
+                std::string(what) + " is not " + std::string(handle_name(kind)),
+                std::string(handle_name(kind)), kind_of(state, index));
   }
-  return check_alive(rt, *handle) ? handle : nullptr;
+  return check_alive(host, *handle) ? handle : nullptr;
 }
 
-const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind) {
-  const Handle* handle = to_handle(rt, state, 1);
+const Handle* check_self(Host& host, lua_State* state, HandleKind kind) {
+  const Handle* handle = to_handle(host, state, 1);
   if (handle != nullptr && handle->kind == kind) {
-    return check_alive(rt, *handle) ? handle : nullptr;
+    return check_alive(host, *handle) ? handle : nullptr;
   }
   const std::string name(handle_name(kind));
-  fail(rt, "a method of " + name + " is called without the object", name,
-       kind_of(state, 1), "write a colon instead of the dot: a:method()");
-  return nullptr;
+  return fail(host, "a method of " + name + " is called without the object",
+              name, kind_of(state, 1),
+              "write a colon instead of the dot: a:method()");
 }
 
-void push_handle(Runtime& rt, lua_State* state, const Handle& handle) {
+void push_handle(Host& host, lua_State* state, const Handle& handle) {
   auto* made = new (lua_newuserdata(state, sizeof(Handle))) Handle(handle);
   // `float` also works outside of callbacks.
-  made->epoch = rt.session.epochs.empty() ? 0 : rt.session.epochs.back();
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(handle.kind)]);
+  made->epoch = host.session.epochs.empty() ? 0 : host.session.epochs.back();
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(handle.kind)]);
   lua_setmetatable(state, -2);
 }
 
-void push_value(Runtime& rt, lua_State* state, ir::ValueId value,
+void push_value(Host& host, lua_State* state, ir::ValueId value,
                 bool transposed) {
   if (!value) return lua_pushnil(state);
   Handle handle{.kind = HandleKind::kValue, .id = value.index()};
   if (transposed) {
     handle.transposed = true;
-    return push_handle(rt, state, handle);
+    return push_handle(host, state, handle);
   }
-  push_cached(rt, state, handle, static_cast<int>(value.index()) + 1);
+  push_cached(host, state, handle, static_cast<int>(value.index()) + 1);
 }
 
-void push_node(Runtime& rt, lua_State* state, ir::NodeId node) {
+void push_node(Host& host, lua_State* state, ir::NodeId node) {
   if (!node) return lua_pushnil(state);
-  rt.session.see(node);
-  push_cached(rt, state, {.kind = HandleKind::kNode, .id = node.index()},
+  host.session.see(node);
+  push_cached(host, state, {.kind = HandleKind::kNode, .id = node.index()},
               -static_cast<int>(node.index()) - 1);
 }
 
-void push_dim(Runtime& rt, lua_State* state, ir::Dim dim) {
-  if (dim.known()) {
-    return push_integer(rt, state, dim.size());
+std::optional<std::int64_t> to_integer(double number) {
+  constexpr double kLimit = 9223372036854775808.0;  // 2^63
+  if (std::trunc(number) != number || number < -kLimit || number > kLimit) {
+    return std::nullopt;
   }
-  Session& session = rt.session;
-  session.several_symbols |= session.symbol && *session.symbol != dim;
-  session.symbol = dim;
-  push_handle(rt, state, {.kind = HandleKind::kDim, .dim = dim});
+  // INT64_MAX itself became 2^63 as a Lua number.
+  if (number == kLimit) return INT64_MAX;
+  return static_cast<std::int64_t>(number);
 }
 
-void push_list(Runtime& rt, lua_State* state, int size, ListKind kind) {
+void push_integer(Host& host, lua_State* state, std::int64_t integer) {
+  const auto number = static_cast<double>(integer);
+  if (to_integer(number) != integer) {
+    reject(host, "a number of the model is too large for rule code",
+           std::to_string(integer));
+  }
+  lua_pushnumber(state, number);
+}
+
+void push_dim(Host& host, lua_State* state, ir::Dim dim) {
+  if (dim.known()) {
+    return push_integer(host, state, dim.size());
+  }
+  Session& session = host.session;
+  session.several_symbols |= session.symbol && *session.symbol != dim;
+  session.symbol = dim;
+  push_handle(host, state, {.kind = HandleKind::kDim, .dim = dim});
+}
+
+void push_list(Host& host, lua_State* state, int size, ListKind kind) {
   lua_createtable(state, size, 0);
   lua_rawgeti(
       state, LUA_REGISTRYINDEX,
-      kind == ListKind::kFloats ? rt.floats_metatable : rt.list_metatable);
+      kind == ListKind::kFloats ? host.floats_metatable : host.list_metatable);
   lua_setmetatable(state, -2);
 }
 
-bool is_list(const Runtime& rt, lua_State* state, int index) {
+bool is_list(const Host& host, lua_State* state, int index) {
   if (!lua_istable(state, index)) return false;
   const void* id = metatable_id(state, index);
-  return id == rt.list_id || id == rt.floats_id;
+  return id == host.list_id || id == host.floats_id;
 }
 
-bool is_floats(const Runtime& rt, lua_State* state, int index) {
+bool is_floats(const Host& host, lua_State* state, int index) {
   return lua_istable(state, index) &&
-         metatable_id(state, index) == rt.floats_id;
+         metatable_id(state, index) == host.floats_id;
 }
 
-bool is_shape(const Runtime& rt, lua_State* state, int index) {
-  return lua_istable(state, index) && metatable_id(state, index) == rt.shape_id;
+bool is_shape(const Host& host, lua_State* state, int index) {
+  return lua_istable(state, index) &&
+         metatable_id(state, index) == host.shape_id;
 }
 
-void make_metatable(Runtime& rt, lua_State* state, HandleKind kind,
+void make_metatable(Host& host, lua_State* state, HandleKind kind,
                     lua_CFunction index, const Field* fields,
                     std::size_t count) {
   lua_createtable(state, 0, 8);
   lua_createtable(state, 0, static_cast<int>(count));
   for (std::size_t i = 0; i < count; ++i) {
     if (fields[i].function != nullptr) {
-      push_function(state, rt, fields[i].function);
+      push_function(state, host, fields[i].function);
     } else {
       lua_pushinteger(state, fields[i].id);
     }
     lua_setfield(state, -2, fields[i].name);
   }
-  push_function(state, rt, index, 1);
-  lua_setfield(state, -2, "__index");
-  push_function(state, rt, entry<refuse_assignment>);
-  lua_setfield(state, -2, "__newindex");
-  lua_pushboolean(state, 0);
-  lua_setfield(state, -2, "__metatable");
-  rt.metatable_ids[slot(kind)] = lua_topointer(state, -1);
-  rt.metatables[slot(kind)] = luaL_ref(state, LUA_REGISTRYINDEX);
+  set_function(state, host, "__index", index, 1);
+  set_function(state, host, "__newindex", entry<refuse_assignment>);
+  hide_metatable(state);
+  host.metatable_ids[slot(kind)] = lua_topointer(state, -1);
+  host.metatables[slot(kind)] = luaL_ref(state, LUA_REGISTRYINDEX);
 }
 
-bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
+bool is_method(const Host& host, lua_State* state, HandleKind kind,
                std::string_view name) {
   const int top = lua_gettop(state);
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(kind)]);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(kind)]);
   lua_getfield(state, -1, "__index");
   lua_getupvalue(state, -1, 2);
   push(state, name);
@@ -250,34 +251,33 @@ bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
   return found;
 }
 
-int no_element(Runtime& rt, lua_State* state) {
+int no_element(Host& host, lua_State* state) {
   const bool place = lua_type(state, 2) == LUA_TNUMBER;
   if (place && lua_tonumber(state, 2) >= 1) return lua_pushnil(state), 1;
   if (place) lua_tostring(state, 2);
   const auto text = string_at(state, 2);
-  return fail(rt, "the indices of a list start at 1",
+  return fail(host, "the indices of a list start at 1",
               "list[1], #list, ipairs(list)",
               text ? (place ? "index " : "the name ") + printable(*text, 60)
                    : kind_of(state, 2));
 }
 
-void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
+void set_metamethod(Host& host, lua_State* state, HandleKind kind,
                     const char* name, lua_CFunction function) {
-  lua_rawgeti(state, LUA_REGISTRYINDEX, rt.metatables[slot(kind)]);
-  push_function(state, rt, function);
-  lua_setfield(state, -2, name);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(kind)]);
+  set_function(state, host, name, function);
   lua_pop(state, 1);
 }
 
-void set_arithmetic(Runtime& rt, lua_State* state, HandleKind kind,
+void set_arithmetic(Host& host, lua_State* state, HandleKind kind,
                     lua_CFunction function) {
   for (const char* name :
        {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
-    set_metamethod(rt, state, kind, name, function);
+    set_metamethod(host, state, kind, name, function);
   }
 }
 
-std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind) {
+std::optional<int> find_field(Host& host, lua_State* state, HandleKind kind) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));
   if (lua_isfunction(state, -1)) return kMethod;
@@ -290,7 +290,7 @@ std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind) {
   const auto name = string_at(state, 2);
   const std::vector<std::string> names =
       string_keys(state, lua_upvalueindex(2));
-  fail(rt,
+  fail(host,
        std::string(handle_name(kind)) + " has no field " +
            (name ? quoted_name(*name, 60) : kind_of(state, 2)),
        {}, {}, name ? suggestion(*name, names) : std::string());

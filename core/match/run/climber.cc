@@ -1,4 +1,4 @@
-#include "core/match/compile/climber.h"
+#include "core/match/run/climber.h"
 
 #include <unordered_set>
 #include <utility>

@@ -1,7 +1,7 @@
 // For the tests of patterns and matchers: short patterns, models from text, and
-// facts that know only what is declared. Not part of the library.
-#ifndef RULEENGINE_CORE_MATCH_TESTING_H_
-#define RULEENGINE_CORE_MATCH_TESTING_H_
+// facts that know only what is declared.
+#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
+#define RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
 
 #include <initializer_list>
 #include <memory>
@@ -18,6 +18,8 @@
 #include "core/pattern/pattern.h"
 
 namespace ruleengine::match::testing {
+
+using pattern::TermId;
 
 class DeclaredFacts : public ir::Facts {
  public:
@@ -45,7 +47,6 @@ class DeclaredFacts : public ir::Facts {
 // A Builder with short names.
 class Draft : public pattern::Builder {
  public:
-  using TermId = pattern::TermId;
   using Attributes = std::vector<pattern::AttributePattern>;
 
   TermId v(std::string_view name) { return value(variable(name, 1), 1); }
@@ -130,4 +131,16 @@ class Draft : public pattern::Builder {
 
 }  // namespace ruleengine::match::testing
 
-#endif  // RULEENGINE_CORE_MATCH_TESTING_H_
+namespace ruleengine::match {
+
+using pattern::AttributePattern;
+using pattern::Fact;
+using pattern::NodePattern;
+using pattern::Pattern;
+using pattern::TermId;
+using testing::DeclaredFacts;
+using testing::Draft;
+
+}  // namespace ruleengine::match
+
+#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_

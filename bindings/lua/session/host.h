@@ -1,11 +1,12 @@
-// Runtime: the state of the callback that is running: its graph, match and
-// transaction, and how it ends. One per state, owned by the state (collected
-// with it); every C function of the runtime words gets it as its first upvalue.
-// A body that fails says why in the Session and returns kFailed; entry() raises
-// for it. A rejection (`need`) ends the whole callback, past every pcall of
-// rule code. Internal to bindings/lua; one state, one thread.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_
+// Host: what C++ keeps beside a Lua state: the session of the callback that is
+// running (its graph, match and transaction, and how it ends) and the
+// metatables of handles. One per state, owned by the state (collected with it);
+// every C function of callbacks gets it as its first upvalue. A body that fails
+// says why in the Session and returns kFailed; entry() raises for it. A
+// rejection (`need`) ends the whole callback, past every pcall of rule code.
+// Internal to bindings/lua; one state, one thread.
+#ifndef RULEENGINE_BINDINGS_LUA_SESSION_HOST_H_
+#define RULEENGINE_BINDINGS_LUA_SESSION_HOST_H_
 
 #include <cstdint>
 #include <functional>
@@ -48,7 +49,8 @@ enum class Stage : std::uint8_t {
   kPass,
 };
 
-struct Session {
+// The fields that a session starts with; the others change while it runs.
+struct SessionStart {
   Stage stage = Stage::kNone;
   const RuleFrame* frame = nullptr;
   ir::Graph* graph = nullptr;
@@ -58,11 +60,10 @@ struct Session {
   std::vector<rewrite::Warning>* warnings = nullptr;
   std::vector<rewrite::Assumption>* assumed = nullptr;  // without an edit
   rewrite::Said* said = nullptr;  // where there is no edit
-  std::vector<Member> members;
-  // Handles carry the epoch they were made in; these are alive. Ascending, the
-  // last one is the session's own.
-  std::vector<std::uint64_t> epochs;
+};
 
+// What ends with a session.
+struct SessionCourse {
   // How it ends.
   std::optional<rewrite::Rejection> rejection;  // `need`
   std::optional<rewrite::Rejection> refusal;    // `refuse`: when `where` ends
@@ -75,6 +76,13 @@ struct Session {
   std::optional<ir::Dim> symbol;
   bool several_symbols = false;
   std::optional<ir::Upgrades> upgrades;  // made by the first read_node()
+};
+
+struct Session : SessionStart, SessionCourse {
+  std::vector<Member> members;
+  // Handles carry the epoch they were made in; these are alive. Ascending, the
+  // last one is the session's own.
+  std::vector<std::uint64_t> epochs;
   ir::NewestForm form;
   // Names of variables read and found not taken, to name in errors.
   std::vector<std::string_view> not_taken;
@@ -99,11 +107,12 @@ struct Scratch {
   std::vector<double> numbers;
 };
 
-class Runtime {
+class Host {
  public:
-  // The state's Runtime, made (with its metatables) at the first call. May
-  // raise a Lua memory error: call it under protection.
-  static Runtime& of(lua_State* state);
+  // The state's Host, which make() made. make() may raise a Lua memory error:
+  // call it under protection.
+  static Host& of(lua_State* state);
+  static Host& make(lua_State* state);
 
   Session session;
   Scratch scratch;
@@ -127,47 +136,94 @@ class Runtime {
   bool alive(std::uint64_t epoch) const;
 };
 
+// Begins a session with a new epoch and ends it when it goes out of scope. From
+// then on handles of the session are invalid.
+class SessionScope {
+ public:
+  SessionScope(Host& host, const SessionStart& start);
+  ~SessionScope();
+  SessionScope(const SessionScope&) = delete;
+  SessionScope& operator=(const SessionScope&) = delete;
+
+  std::uint64_t epoch() const { return epoch_; }
+
+ private:
+  Host& host_;
+  std::uint64_t epoch_;
+};
+
 // --- How a C function ends ---------------------------------------------------
 
 constexpr int kFailed = -1;
+// The same as the result of what returns bool or a pointer.
+struct Failed {
+  operator int() const { return kFailed; }
+  operator bool() const { return false; }
+  template <typename T>
+  operator T*() const {
+    return nullptr;
+  }
+};
 
 // A rule's mistake; Sandbox::fail adds the place.
-int fail(Runtime& rt, std::string what, std::string expected = {},
-         std::string found = {}, std::string hint = {});
-int fail(Runtime& rt, Diagnostic error);
+Failed fail(Host& host, std::string what, std::string expected = {},
+            std::string found = {}, std::string hint = {});
+Failed fail(Host& host, Diagnostic error);
 // The match is rejected, which is not an error. The first rejection counts.
-int reject(Runtime& rt, rewrite::Rejection why);
-int reject(Runtime& rt, std::string reason, std::string value = {});
+Failed reject(Host& host, rewrite::Rejection why);
+Failed reject(Host& host, std::string reason, std::string value = {});
+
+// The same where `what` ("arithmetic", "num_heads") needs a number and the
+// dimension is only known by name.
+Failed reject_dim(Host& host, std::string_view what, ir::Dim dim);
 
 // Raises the rejection or error of the session; never returns.
-int raise(lua_State* state, Runtime& rt);
+int raise(lua_State* state, Host& host);
 
-using Body = int (*)(Runtime&, lua_State*);
+using Body = int (*)(Host&, lua_State*);
 
 // Runs the body; ends the whole call if it exceeded the memory limit.
-int bounded(Body body, Runtime& rt, lua_State* state);
+int bounded(Body body, Host& host, lua_State* state);
 
 template <Body body>
 int entry(lua_State* state) {
-  auto& rt = *static_cast<Runtime*>(lua_touserdata(state, lua_upvalueindex(1)));
-  const int results = rt.session.rejection ? kFailed : bounded(body, rt, state);
-  return results >= 0 && !rt.session.rejection ? results : raise(state, rt);
+  auto& host = *static_cast<Host*>(lua_touserdata(state, lua_upvalueindex(1)));
+  const int results =
+      host.session.rejection ? kFailed : bounded(body, host, state);
+  return results >= 0 && !host.session.rejection ? results : raise(state, host);
 }
 
 // Pushes a closure of entry<body>; `upvalues` values on top of the stack become
 // upvalues 2 and up.
-void push_function(lua_State* state, Runtime& rt, lua_CFunction function,
+void push_function(lua_State* state, Host& host, lua_CFunction function,
                    int upvalues = 0);
+// Puts it into the table below the upvalues, as `name`.
+void set_function(lua_State* state, Host& host, const char* name,
+                  lua_CFunction function, int upvalues = 0);
+
+// --- The names of the match
+
+// The pattern of the rule; nullptr: none.
+const pattern::Pattern* pattern_of(const Host& host);
+// The VariableId of the name at `index`; none when it is not declared.
+std::optional<std::uint32_t> find_variable(Host& host, lua_State* state,
+                                           int index);
+// The dimension that a letter stands for in the session's only match; none when
+// there is no such match or the letter is not bound.
+std::optional<ir::Dim> bound_dim(Host& host, lua_State* state,
+                                 std::string_view letter);
 
 // --- Small things ------------------------------------------------------------
 
 // The string at `index` without conversion; none when it is not a string.
 std::optional<std::string_view> string_at(lua_State* state, int index);
 void push(lua_State* state, std::string_view text);
+// Pushes whether it is so, as the only result.
+int push_bool(lua_State* state, bool is_so);
 
 // "a number", "a table", "a value": for `found` in errors.
 std::string kind_of(lua_State* state, int index);
 
 }  // namespace ruleengine::lua
 
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_RUNTIME_H_
+#endif  // RULEENGINE_BINDINGS_LUA_SESSION_HOST_H_

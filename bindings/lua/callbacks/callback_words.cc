@@ -1,4 +1,4 @@
-#include "bindings/lua/words/runtime_words.h"
+#include "bindings/lua/callbacks/callback_words.h"
 
 #include <fmt/format.h>
 
@@ -6,9 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "bindings/lua/callbacks/attempt.h"
 #include "bindings/lua/callbacks/match_value.h"
-#include "bindings/lua/nodes/handle.h"
+#include "bindings/lua/nodes/build.h"
+#include "bindings/lua/nodes/node_api.h"
+#include "bindings/lua/nodes/value_api.h"
 #include "bindings/lua/words/float_word.h"
 #include "core/ir/model.h"
 #include "core/rewrite/driver.h"
@@ -17,46 +18,46 @@ namespace ruleengine::lua {
 namespace {
 
 // The root of the current match; invalid when there is none.
-ir::NodeId current_root(const Runtime& rt) {
-  if (rt.session.members.empty()) return {};
-  return rt.session.members[0].match->root;
+ir::NodeId current_root(const Host& host) {
+  if (host.session.members.empty()) return {};
+  return host.session.members[0].match->root;
 }
 
-bool check_stage(Runtime& rt, const char* word, bool where_only) {
-  const Stage stage = rt.session.stage;
+bool check_stage(Host& host, const char* word, bool where_only) {
+  const Stage stage = host.session.stage;
   const bool good =
       stage == Stage::kWhere ||
       (!where_only && (stage == Stage::kTogether || stage == Stage::kRewrite ||
                        stage == Stage::kPass));
   if (good) return true;
-  fail(rt,
-       std::string("`") + word + "` works only in " +
-           (where_only ? "`where`" : "`where` and `rewrite`"),
-       {}, {},
-       stage == Stage::kNone ? "`match` only describes: state it as a fact "
-                               "or a pattern, or test it in `where`"
-                             : "");
-  return false;
+  return fail(host,
+              std::string("`") + word + "` works only in " +
+                  (where_only ? "`where`" : "`where` and `rewrite`"),
+              {}, {},
+              stage == Stage::kNone
+                  ? "`match` only describes: state it as a fact "
+                    "or a pattern, or test it in `where`"
+                  : "");
 }
 
 // A value, node, dimension, number or text as the culprit of a rejection.
-bool describe_culprit(Runtime& rt, lua_State* state, int index,
+bool describe_culprit(Host& host, lua_State* state, int index,
                       std::string& out) {
   if (lua_isnoneornil(state, index)) return true;
   if (lua_isstring(state, index) != 0) {
     out = printable(lua_tostring(state, index));
     return true;
   }
-  const Handle* handle = to_handle(rt, state, index);
+  const Handle* handle = to_handle(host, state, index);
   if (handle == nullptr) {
     out = kind_of(state, index);
     return true;
   }
-  if (!check_alive(rt, *handle)) return false;
-  const ir::Graph& graph = *rt.session.graph;
+  if (!check_alive(host, *handle)) return false;
+  const ir::Graph& graph = *host.session.graph;
   switch (handle->kind) {
     case HandleKind::kValue:
-      out = rewrite::describe(graph, *rt.session.facts, handle->value());
+      out = rewrite::describe(graph, *host.session.facts, handle->value());
       break;
     case HandleKind::kNode:
       out = graph.describe(handle->node());
@@ -71,13 +72,12 @@ bool describe_culprit(Runtime& rt, lua_State* state, int index,
 }
 
 // Reads the reason at `index`; false after a fail().
-bool read_reason(Runtime& rt, lua_State* state, int index, const char* word,
+bool read_reason(Host& host, lua_State* state, int index, const char* word,
                  std::string& out) {
   const auto text = string_at(state, index);
   if (!text) {
-    fail(rt, std::string("`") + word + "` wants a reason", "a string",
-         kind_of(state, index));
-    return false;
+    return fail(host, std::string("`") + word + "` wants a reason", "a string",
+                kind_of(state, index));
   }
   out = printable(*text, 500);
   return true;
@@ -85,10 +85,10 @@ bool read_reason(Runtime& rt, lua_State* state, int index, const char* word,
 
 // need(v, reason, culprit): returns v, or ends the match when v is nil or
 // false.
-int need(Runtime& rt, lua_State* state) {
-  if (!check_stage(rt, "need", false)) return kFailed;
+int need(Host& host, lua_State* state) {
+  if (!check_stage(host, "need", false)) return kFailed;
   if (lua_isfunction(state, 1)) {
-    return fail(rt, "`need` wants a condition", "a value", "a function",
+    return fail(host, "`need` wants a condition", "a value", "a function",
                 "a method is called with `:` and brackets: m.x:scalar()");
   }
   if (lua_toboolean(state, 1) != 0) {
@@ -96,11 +96,11 @@ int need(Runtime& rt, lua_State* state) {
     return 1;
   }
   std::string reason, culprit;
-  if (!read_reason(rt, state, 2, "need", reason) ||
-      !describe_culprit(rt, state, 3, culprit)) {
+  if (!read_reason(host, state, 2, "need", reason) ||
+      !describe_culprit(host, state, 3, culprit)) {
     return kFailed;
   }
-  return reject(rt, std::move(reason), std::move(culprit));
+  return reject(host, std::move(reason), std::move(culprit));
 }
 
 bool is_matched(const match::Match& match, ir::NodeId node) {
@@ -111,57 +111,56 @@ bool is_matched(const match::Match& match, ir::NodeId node) {
 // The node that a warning names: the node that is given, or the producer of the
 // value that is given if the match contains it, else the root. `culprit`
 // describes what is given, for the rejection.
-bool warned_node(Runtime& rt, lua_State* state, int index, ir::NodeId& node,
+bool warned_node(Host& host, lua_State* state, int index, ir::NodeId& node,
                  std::string& culprit) {
-  const ir::Graph& graph = *rt.session.graph;
-  node = current_root(rt);
+  const ir::Graph& graph = *host.session.graph;
+  node = current_root(host);
   culprit = graph.describe(node);
-  const Handle* handle = to_handle(rt, state, index);
+  const Handle* handle = to_handle(host, state, index);
   if (lua_isnoneornil(state, index)) return true;
   if (handle == nullptr || (handle->kind != HandleKind::kNode &&
                             handle->kind != HandleKind::kValue)) {
-    fail(rt, "`refuse` names a node", "m.TAG", kind_of(state, index));
-    return false;
+    return fail(host, "`refuse` names a node", "m.TAG", kind_of(state, index));
   }
-  if (!check_alive(rt, *handle)) return false;
+  if (!check_alive(host, *handle)) return false;
   if (handle->kind == HandleKind::kNode) {
     node = handle->node();
     culprit = graph.describe(node);
     return true;
   }
-  culprit = rewrite::describe(graph, *rt.session.facts, handle->value());
+  culprit = rewrite::describe(graph, *host.session.facts, handle->value());
   const ir::NodeId maker = graph.producer(handle->value());
-  if (maker && is_matched(*rt.session.members[0].match, maker)) node = maker;
+  if (maker && is_matched(*host.session.members[0].match, maker)) node = maker;
   return true;
 }
 
 // refuse(cond, reason, m.TAG, allowed): adds a warning when `cond` is true and
 // continues. The match is dropped when `where` ends, unless `allowed` is true.
-int refuse(Runtime& rt, lua_State* state) {
-  if (!check_stage(rt, "refuse", true)) return kFailed;
+int refuse(Host& host, lua_State* state) {
+  if (!check_stage(host, "refuse", true)) return kFailed;
   if (lua_toboolean(state, 1) == 0) return 0;
   std::string reason, culprit;
   ir::NodeId node;
-  if (!read_reason(rt, state, 2, "refuse", reason) ||
-      !warned_node(rt, state, 3, node, culprit)) {
+  if (!read_reason(host, state, 2, "refuse", reason) ||
+      !warned_node(host, state, 3, node, culprit)) {
     return kFailed;
   }
   if (const auto name = string_at(state, 4)) {
-    return fail(rt, "argument 4 of `refuse` is not true or false",
+    return fail(host, "argument 4 of `refuse` is not true or false",
                 "m.options." + printable(*name), quoted_name(*name));
   }
-  const std::string label = rewrite::node_label(*rt.session.graph, node);
-  const std::string_view tag = tag_of(rt, node);
+  const std::string label = rewrite::node_label(*host.session.graph, node);
+  const std::string_view tag = tag_of(host, node);
   const bool allowed = lua_toboolean(state, 4) != 0;
   std::string message = allowed ? "Not skipping " : "Skipping ";
   if (!tag.empty()) message += std::string(tag) + " at ";
   message += label + ": " + reason;
-  rt.session.warnings->push_back({.rule = rt.session.frame->rule->name,
-                                  .node = label,
-                                  .message = std::move(message),
-                                  .allowed = allowed});
-  if (!allowed && !rt.session.refusal) {
-    rt.session.refusal = {std::move(reason), std::move(culprit)};
+  host.session.warnings->push_back({.rule = host.session.frame->rule->name,
+                                    .node = label,
+                                    .message = std::move(message),
+                                    .allowed = allowed});
+  if (!allowed && !host.session.refusal) {
+    host.session.refusal = {std::move(reason), std::move(culprit)};
   }
   return 0;
 }
@@ -177,42 +176,55 @@ std::size_t count_assumed(const Session& session) {
 }
 
 // assume(text, culprit): the rewrite is correct only where the text is true.
-int assume(Runtime& rt, lua_State* state) {
-  if (!check_stage(rt, "assume", false)) return kFailed;
+int assume(Host& host, lua_State* state) {
+  if (!check_stage(host, "assume", false)) return kFailed;
   const auto text = string_at(state, 1);
   if (!text || text->empty() || text->size() > kLongestAssumption) {
-    return fail(rt, "`assume` wants a short sentence",
+    return fail(host, "`assume` wants a short sentence",
                 "a string such as \"scores above -9,900\"",
                 text && !text->empty() ? fmt::format("{} bytes", text->size())
                                        : kind_of(state, 1));
   }
   rewrite::Assumption one{printable(*text), {}};
-  if (!describe_culprit(rt, state, 2, one.value)) return kFailed;
-  Session& session = rt.session;
+  if (!describe_culprit(host, state, 2, one.value)) return kFailed;
+  Session& session = host.session;
   if (session.edit != nullptr) {
     session.edit->assume(std::move(one));
   } else {
     rewrite::add_assumption(*session.assumed, std::move(one));
   }
   if (count_assumed(session) <= kMostAssumed) return 0;
-  return fail(rt, "`assume` gets too many different sentences",
+  return fail(host, "`assume` gets too many different sentences",
               fmt::format("at most {} assumptions for one match", kMostAssumed),
               {}, "put what varies into the culprit, not into the sentence");
 }
 
 }  // namespace
 
-void install_runtime_words(lua_State* state) {
-  Runtime& rt = Runtime::of(state);
-  push_function(state, rt, entry<need>);
-  lua_setfield(state, -2, "need");
-  push_function(state, rt, entry<refuse>);
-  lua_setfield(state, -2, "refuse");
-  push_function(state, rt, entry<assume>);
-  lua_setfield(state, -2, "assume");
+Host& make_host(lua_State* state) {
+  Host& host = Host::make(state);
+  make_value_metatables(host, state);
+  make_node_metatables(host, state);
+  make_match_metatables(host, state);
+  make_float_metatable(host, state);
+  make_builders(host, state);
+  Sandbox::of(state).set_word_hint(
+      [&host](std::string_view word, std::string near) {
+        std::string hint = match_name_hint(host, word);
+        return hint.empty() ? near : hint;
+      });
+  return host;
+}
+
+void install_callback_words(lua_State* state, Words& words) {
+  Host& host = make_host(state);
+  set_function(state, host, "need", entry<need>);
+  set_function(state, host, "refuse", entry<refuse>);
+  set_function(state, host, "assume", entry<assume>);
   install_float_word(state);
-  push_function(state, rt, entry<attempt>);
-  lua_setfield(state, -2, "attempt");
+  set_function(state, host, "attempt", entry<attempt>);
+  lua_pushlightuserdata(state, &words);
+  set_function(state, host, "replace_pattern", entry<replace_pattern>, 1);
 }
 
 }  // namespace ruleengine::lua

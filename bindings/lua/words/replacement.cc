@@ -1,8 +1,9 @@
-#include "bindings/lua/callbacks/replacement.h"
+#include "bindings/lua/words/replacement.h"
 
 #include <algorithm>
 #include <utility>
 
+#include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/words/words.h"
 
 namespace ruleengine::lua {
@@ -26,12 +27,11 @@ class Check {
       return std::move(problem_);
     }
     if (made_.results.size() != pattern_.results().size()) {
-      Diagnostic error = wrong(
-          "the replacement and its pattern return different "
-          "numbers of results");
-      error.expected = std::to_string(pattern_.results().size());
-      error.found = std::to_string(made_.results.size());
-      report(made_.line, std::move(error));
+      report(made_.line,
+             wrong("the replacement and its pattern return different "
+                   "numbers of results",
+                   std::to_string(pattern_.results().size()),
+                   std::to_string(made_.results.size())));
     }
     for (const TermId result : made_.results) {
       look(result, made_.line, "a result of a replacement");
@@ -84,10 +84,9 @@ class Check {
       default:
         break;
     }
-    Diagnostic error = wrong(std::string(what) + " is " + name(term.kind));
-    error.expected = "what can be built: parameters, ops, numbers";
-    error.hint = hint(term.kind);
-    report(line, std::move(error));
+    report(line, wrong(std::string(what) + " is " + name(term.kind),
+                       "what can be built: parameters, ops, numbers", {},
+                       hint(term.kind)));
   }
 
   static const char* name(TermKind kind) {
@@ -150,15 +149,13 @@ class Check {
       return each.kind == pattern::AttributePattern::Kind::kAny;
     });
     if (node.op_class != nullptr) {
-      Diagnostic error = wrong("a new node cannot be " + node.op_text());
-      error.hint = ir::class_hint(node.domain, node.type);
-      return report(node.line, std::move(error));
+      return report(node.line,
+                    wrong("a new node cannot be " + node.op_text(), {}, {},
+                          std::string(ir::class_hint(node.domain, node.type))));
     }
     if (!any && !node.open_attributes && !node.open_inputs) return;
-    Diagnostic error =
-        wrong("a new " + node.op_text() + " cannot contain `any`");
-    error.hint = hint(TermKind::kAny);
-    report(node.line, std::move(error));
+    report(node.line, wrong("a new " + node.op_text() + " cannot contain `any`",
+                            {}, {}, hint(TermKind::kAny)));
   }
 
   const Replacement& made_;

@@ -1,7 +1,7 @@
 // Small patterns for the tests that compare Machine and oracle: systematic and
-// random ones. Not part of the library.
-#ifndef RULEENGINE_CORE_MATCH_TESTING_PATTERNS_H_
-#define RULEENGINE_CORE_MATCH_TESTING_PATTERNS_H_
+// random ones.
+#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_PATTERNS_H_
+#define RULEENGINE_TESTS_SUPPORT_MATCH_PATTERNS_H_
 
 #include <algorithm>
 #include <functional>
@@ -13,12 +13,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/match/testing.h"
+#include "tests/support/match_draft.h"
 
 namespace ruleengine::match::testing {
-
-using pattern::Pattern;
-using pattern::TermId;
 
 // Each recipe builds one term, in any Draft.
 using Recipe = std::function<TermId(Draft&)>;
@@ -377,4 +374,4 @@ inline void add_random(Patterns& out, unsigned seed, int count) {
 
 }  // namespace ruleengine::match::testing
 
-#endif  // RULEENGINE_CORE_MATCH_TESTING_PATTERNS_H_
+#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_PATTERNS_H_

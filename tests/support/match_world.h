@@ -1,15 +1,14 @@
 // Small graphs for the tests that compare Machine and oracle: inputs, constants
-// with equal and with different bits, nodes of a few ops. Not part of the
-// library.
-#ifndef RULEENGINE_CORE_MATCH_TESTING_WORLD_H_
-#define RULEENGINE_CORE_MATCH_TESTING_WORLD_H_
+// with equal and with different bits, nodes of a few ops.
+#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_WORLD_H_
+#define RULEENGINE_TESTS_SUPPORT_MATCH_WORLD_H_
 
 #include <optional>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "core/match/testing.h"
+#include "tests/support/match_draft.h"
 
 namespace ruleengine::match::testing {
 
@@ -57,13 +56,17 @@ class World {
     text += " ] ";
   }
 
-  // An op of an unknown domain, with two outputs and an attribute.
-  void add_f(const NodeChoice& choice) {
+  // F is an op of an unknown domain, with two outputs and an attribute.
+  void add(const NodeChoice& choice) {
+    const bool is_f = choice.op == std::string_view("F");
+    text += std::string(choice.op) + "(";
     std::vector<ir::ValueId> inputs, outputs;
     for (int i : choice.inputs) {
       inputs.push_back(i < 0 ? ir::ValueId() : values_[i]);
+      text += " " + std::to_string(i);
     }
-    for (int o = 0; o < 2; ++o) {
+    text += " ) ";
+    for (int o = 0; o < (is_f ? 2 : 1); ++o) {
       outputs.push_back(model.graph.add_value(
           model.names.intern("v" + std::to_string(values_.size())),
           ir::Graph::main_block(), ir::ValueKind::kUndefined));
@@ -75,29 +78,11 @@ class World {
       attributes[0].name = "k";
       attributes[0].kind = ir::AttributeKind::kInt;
       attributes[0].i = *choice.k;
+      text += "k=" + std::to_string(*choice.k) + " ";
     }
-    model.graph.add_node(model.ops.intern("t", "F"), ir::Graph::main_block(),
-                         "", inputs, outputs, attributes);
-    text += "F(";
-    for (int i : choice.inputs) text += " " + std::to_string(i);
-    text += " ) ";
-    if (choice.k) text += "k=" + std::to_string(*choice.k) + " ";
-  }
-
-  void add(const NodeChoice& choice) {
-    std::vector<ir::ValueId> inputs;
-    for (int i : choice.inputs) {
-      inputs.push_back(i < 0 ? ir::ValueId() : values_[i]);
-    }
-    const ir::ValueId out = model.graph.add_value(
-        model.names.intern("v" + std::to_string(values_.size())),
-        ir::Graph::main_block(), ir::ValueKind::kUndefined);
-    model.graph.add_node(model.ops.intern("", choice.op),
-                         ir::Graph::main_block(), "", inputs, {&out, 1}, {});
-    values_.push_back(out);
-    text += std::string(choice.op) + "(";
-    for (int i : choice.inputs) text += " " + std::to_string(i);
-    text += " ) ";
+    model.graph.add_node(model.ops.intern(is_f ? "t" : "", choice.op),
+                         ir::Graph::main_block(), "", inputs, outputs,
+                         attributes);
   }
 
   void output(std::size_t value) {
@@ -116,4 +101,4 @@ class World {
 
 }  // namespace ruleengine::match::testing
 
-#endif  // RULEENGINE_CORE_MATCH_TESTING_WORLD_H_
+#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_WORLD_H_

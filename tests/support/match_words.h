@@ -1,15 +1,15 @@
 // For tests of single words: every match of a pattern in a graph as text, found
-// both by the Machine and by the oracle. Not part of the library.
-#ifndef RULEENGINE_CORE_MATCH_TESTING_WORDS_H_
-#define RULEENGINE_CORE_MATCH_TESTING_WORDS_H_
+// both by the Machine and by the oracle.
+#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_WORDS_H_
+#define RULEENGINE_TESTS_SUPPORT_MATCH_WORDS_H_
 
 #include <doctest/doctest.h>
 
 #include <functional>
 #include <string>
 
-#include "core/match/testing.h"
 #include "core/text/parse.h"
+#include "tests/support/match_draft.h"
 
 namespace ruleengine::match::testing {
 
@@ -94,4 +94,4 @@ inline std::string matches(const std::function<void(Draft&)>& build,
 
 }  // namespace ruleengine::match::testing
 
-#endif  // RULEENGINE_CORE_MATCH_TESTING_WORDS_H_
+#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_WORDS_H_

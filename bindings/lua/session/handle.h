@@ -3,10 +3,10 @@
 // epoch of the callback it was made in, so a handle that outlived its match is
 // detected. Lists and shapes are plain tables with a metatable of ours.
 // Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_
+#ifndef RULEENGINE_BINDINGS_LUA_SESSION_HANDLE_H_
+#define RULEENGINE_BINDINGS_LUA_SESSION_HANDLE_H_
 
-#include "bindings/lua/callbacks/runtime.h"
+#include "bindings/lua/session/host.h"
 
 namespace ruleengine::lua {
 
@@ -41,30 +41,56 @@ struct Handle {
 std::string_view handle_name(HandleKind kind);  // "a value", "a node"
 
 // The handle at `index`, also an expired one; nullptr when it is not a handle.
-const Handle* to_handle(const Runtime& rt, lua_State* state, int index);
+const Handle* to_handle(const Host& host, lua_State* state, int index);
 // A valid handle of that kind; nullptr after a fail() that says what is wrong
 // (`what` names the argument: "the value").
-const Handle* check_handle(Runtime& rt, lua_State* state, int index,
+const Handle* check_handle(Host& host, lua_State* state, int index,
                            HandleKind kind, const char* what);
 // The same for argument 1 of a method, which is missing when the rule writes a
 // dot instead of the colon.
-const Handle* check_self(Runtime& rt, lua_State* state, HandleKind kind);
-// The same for a given handle of any kind.
-bool check_alive(Runtime& rt, const Handle& handle);
+const Handle* check_self(Host& host, lua_State* state, HandleKind kind);
+// A method of `kind`: `body` gets argument 1.
+using MethodBody = int (*)(Host&, lua_State*, const Handle&);
+template <HandleKind kind, MethodBody body>
+int method_body(Host& host, lua_State* state) {
+  const Handle* self = check_self(host, state, kind);
+  return self == nullptr ? kFailed : body(host, state, *self);
+}
+template <HandleKind kind, MethodBody body>
+constexpr lua_CFunction method = entry<method_body<kind, body>>;
+// Whether a given handle of any kind is valid.
+bool check_alive(Host& host, const Handle& handle);
 
-void push_handle(Runtime& rt, lua_State* state, const Handle& handle);
-void push_value(Runtime& rt, lua_State* state, ir::ValueId value,
+void push_handle(Host& host, lua_State* state, const Handle& handle);
+void push_value(Host& host, lua_State* state, ir::ValueId value,
                 bool transposed = false);  // nil when invalid
-void push_node(Runtime& rt, lua_State* state, ir::NodeId node);  // likewise
-void push_dim(Runtime& rt, lua_State* state, ir::Dim dim);  // number or handle
+void push_node(Host& host, lua_State* state, ir::NodeId node);  // likewise
+void push_dim(Host& host, lua_State* state, ir::Dim dim);  // number or handle
+
+// `number` as an exact integer; none when it is not an integer.
+std::optional<std::int64_t> to_integer(double number);
+// An integer of the model as a number of Lua. Rejects the match for an integer
+// beyond 2^53 that would come back changed.
+void push_integer(Host& host, lua_State* state, std::int64_t integer);
 
 // Pushes an empty list: a table with our metatable, indexed from 1.
 enum class ListKind : std::uint8_t { kPlain, kFloats };
-void push_list(Runtime& rt, lua_State* state, int size,
+void push_list(Host& host, lua_State* state, int size,
                ListKind kind = ListKind::kPlain);
-bool is_list(const Runtime& rt, lua_State* state, int index);
-bool is_floats(const Runtime& rt, lua_State* state, int index);
-bool is_shape(const Runtime& rt, lua_State* state, int index);
+// A list of what `push_one` pushes for each item.
+template <typename Items, typename Push>
+void push_all(Host& host, lua_State* state, const Items& items, Push push_one,
+              ListKind kind = ListKind::kPlain) {
+  push_list(host, state, static_cast<int>(items.size()), kind);
+  int place = 0;
+  for (const auto& item : items) {
+    push_one(host, state, item);
+    lua_rawseti(state, -2, ++place);
+  }
+}
+bool is_list(const Host& host, lua_State* state, int index);
+bool is_floats(const Host& host, lua_State* state, int index);
+bool is_shape(const Host& host, lua_State* state, int index);
 
 // One name of `fields` for entry in a metatable's field table.
 struct Field {
@@ -74,27 +100,27 @@ struct Field {
 };
 // Makes the metatable of `kind`: __index calls `index`, whose second upvalue is
 // the table name -> id or method made from `fields`.
-void make_metatable(Runtime& rt, lua_State* state, HandleKind kind,
+void make_metatable(Host& host, lua_State* state, HandleKind kind,
                     lua_CFunction index, const Field* fields,
                     std::size_t count);
 // In an __index body: the id of the field that is asked for, kMethod after
 // pushing a method, none after failing with "did you mean".
 constexpr int kMethod = -1;
-std::optional<int> find_field(Runtime& rt, lua_State* state, HandleKind kind);
+std::optional<int> find_field(Host& host, lua_State* state, HandleKind kind);
 // Whether that name is a method of the kind.
-bool is_method(const Runtime& rt, lua_State* state, HandleKind kind,
+bool is_method(const Host& host, lua_State* state, HandleKind kind,
                std::string_view name);
 // An __index body of lists: nil for an index after the last one, an error for
 // an index before the first and for a name.
-int no_element(Runtime& rt, lua_State* state);
+int no_element(Host& host, lua_State* state);
 
 // Metamethods of a kind beyond __index.
-void set_metamethod(Runtime& rt, lua_State* state, HandleKind kind,
+void set_metamethod(Host& host, lua_State* state, HandleKind kind,
                     const char* name, lua_CFunction function);
 // The same function for + - * / % ^ and the sign.
-void set_arithmetic(Runtime& rt, lua_State* state, HandleKind kind,
+void set_arithmetic(Host& host, lua_State* state, HandleKind kind,
                     lua_CFunction function);
 
 }  // namespace ruleengine::lua
 
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_HANDLE_H_
+#endif  // RULEENGINE_BINDINGS_LUA_SESSION_HANDLE_H_

@@ -1,0 +1,30 @@
+// Objects of C++ that rule code holds, recognized by their metatables.
+#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_USERDATA_H_
+#define RULEENGINE_BINDINGS_LUA_SANDBOX_USERDATA_H_
+
+#include <lua.hpp>
+#include <new>
+
+namespace ruleengine::lua {
+
+// A userdata of T with that metatable; nullptr if it is something else.
+template <typename T>
+T* to_object(lua_State* state, int index, const char* metatable) {
+  void* data = lua_touserdata(state, index);
+  if (data == nullptr || lua_getmetatable(state, index) == 0) return nullptr;
+  luaL_getmetatable(state, metatable);
+  const bool same = lua_rawequal(state, -1, -2) != 0;
+  lua_pop(state, 2);
+  return same ? static_cast<T*>(data) : nullptr;
+}
+
+template <typename T>
+void push_object(lua_State* state, const T& object, const char* metatable) {
+  new (lua_newuserdata(state, sizeof(T))) T(object);
+  luaL_getmetatable(state, metatable);
+  lua_setmetatable(state, -2);
+}
+
+}  // namespace ruleengine::lua
+
+#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_USERDATA_H_
