@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/analysis/solver/solver.h"
-#include "core/analysis/types/onnx_inference.h"
+#include "core/analysis/solver/onnx_inference.h"
 #include "core/ir/shapes.h"
 
 namespace ruleengine::analysis {

@@ -18,7 +18,7 @@
 #include "core/analysis/inference.h"
 #include "core/analysis/small_evaluator.h"
 #include "core/analysis/solver/memo.h"
-#include "core/analysis/types/type_pool.h"
+#include "core/analysis/solver/type_pool.h"
 #include "core/ir/by_op.h"
 #include "core/ops/op_row.h"
 

@@ -4,7 +4,7 @@
 
 #include "core/analysis/solver/functions.h"
 #include "core/analysis/solver/solver.h"
-#include "core/analysis/types/onnx_inference.h"
+#include "core/analysis/solver/onnx_inference.h"
 
 namespace ruleengine::analysis {
 

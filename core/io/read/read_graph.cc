@@ -5,7 +5,7 @@
 #include "core/io/read/check_opaque.h"
 #include "core/io/read/read_tensor.h"
 #include "core/io/read/read_type.h"
-#include "core/io/write/order.h"
+#include "core/io/read/order.h"
 #include "core/ir/order.h"
 
 namespace ruleengine::io {

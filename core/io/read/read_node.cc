@@ -2,7 +2,7 @@
 
 #include "core/io/read/check_opaque.h"
 #include "core/io/read/read_graph.h"
-#include "core/io/write/order.h"
+#include "core/io/read/order.h"
 #include "core/ops/onnx_runtime.h"
 
 // The part of GraphReader that reads nodes.

@@ -1,7 +1,7 @@
 #include "core/io/read/read_tensor.h"
 
 #include "core/io/read/check_opaque.h"
-#include "core/io/write/tensor_data.h"
+#include "core/io/read/tensor_data.h"
 
 namespace ruleengine::io {
 namespace {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "core/io/write/tensor_data.h"
+#include "core/io/read/tensor_data.h"
 
 namespace ruleengine::io {
 namespace {

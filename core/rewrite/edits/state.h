@@ -18,7 +18,7 @@
 #include "core/rewrite/edit.h"
 #include "core/rewrite/edits/unsaid.h"
 #include "core/rewrite/edits/workspace.h"
-#include "core/rewrite/history/log.h"
+#include "core/rewrite/edits/log.h"
 
 namespace ruleengine::rewrite {
 

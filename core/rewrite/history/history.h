@@ -22,7 +22,7 @@
 #include "core/ir/graph.h"
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/edits/workspace.h"
-#include "core/rewrite/history/log.h"
+#include "core/rewrite/edits/log.h"
 
 namespace ruleengine::rewrite {
 

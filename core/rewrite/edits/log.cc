@@ -1,4 +1,4 @@
-#include "core/rewrite/history/log.h"
+#include "core/rewrite/edits/log.h"
 
 namespace ruleengine::rewrite {
 namespace {

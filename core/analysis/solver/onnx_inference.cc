@@ -1,4 +1,4 @@
-#include "core/analysis/types/onnx_inference.h"
+#include "core/analysis/solver/onnx_inference.h"
 
 #include <algorithm>
 #include <exception>

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "core/analysis/solver/solver.h"
-#include "core/analysis/types/onnx_inference.h"
+#include "core/analysis/solver/onnx_inference.h"
 #include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {

@@ -1,4 +1,4 @@
-#include "core/io/write/tensor_data.h"
+#include "core/io/read/tensor_data.h"
 
 #include <charconv>
 #include <cstring>

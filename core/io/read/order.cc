@@ -1,4 +1,4 @@
-#include "core/io/write/order.h"
+#include "core/io/read/order.h"
 
 #include <algorithm>
 

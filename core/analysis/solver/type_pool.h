@@ -1,7 +1,7 @@
 // TypePool: equal types as one object, in the arena of a Model, so that many
 // values of one type cost one Type. Not thread-safe.
-#ifndef RULEENGINE_CORE_ANALYSIS_TYPES_TYPE_POOL_H_
-#define RULEENGINE_CORE_ANALYSIS_TYPES_TYPE_POOL_H_
+#ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_TYPE_POOL_H_
+#define RULEENGINE_CORE_ANALYSIS_SOLVER_TYPE_POOL_H_
 
 #include <unordered_set>
 
@@ -50,4 +50,4 @@ class TypePool {
 
 }  // namespace ruleengine::analysis
 
-#endif  // RULEENGINE_CORE_ANALYSIS_TYPES_TYPE_POOL_H_
+#endif  // RULEENGINE_CORE_ANALYSIS_SOLVER_TYPE_POOL_H_

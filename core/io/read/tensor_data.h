@@ -1,7 +1,7 @@
 // Finds and checks the data of a TensorProto: in a typed field (packed or not),
 // or in an external file. Part of read_tensor; see there.
-#ifndef RULEENGINE_CORE_IO_WRITE_TENSOR_DATA_H_
-#define RULEENGINE_CORE_IO_WRITE_TENSOR_DATA_H_
+#ifndef RULEENGINE_CORE_IO_READ_TENSOR_DATA_H_
+#define RULEENGINE_CORE_IO_READ_TENSOR_DATA_H_
 
 #include <array>
 #include <cstdint>
@@ -46,4 +46,4 @@ bool read_external(Context& context, Bytes proto, const Place& place,
 
 }  // namespace ruleengine::io
 
-#endif  // RULEENGINE_CORE_IO_WRITE_TENSOR_DATA_H_
+#endif  // RULEENGINE_CORE_IO_READ_TENSOR_DATA_H_
