@@ -77,7 +77,7 @@ DataType type_of(const Value& value) {
 }
 
 // "seq(T)" has the parameter T.
-std::string_view parameter(const ir::FormalValue* formal) {
+std::string_view parameter(const ops::FormalValue* formal) {
   return formal == nullptr ? std::string_view() : formal->type;
 }
 
@@ -170,8 +170,8 @@ void run_adapted(const Kernel& kernel, KernelContext& context) {
                      return is_adapted(adapt, value);
                    });
   if (!any) return kernel.run(context);
-  const ir::OpFacts* facts = ir::find_op(kernel.domain, kernel.type,
-                                         static_cast<int>(context.opset()));
+  const ops::OpFacts* facts = ops::find_op(kernel.domain, kernel.type,
+                                           static_cast<int>(context.opset()));
   std::vector<Value> own(given.size());
   std::vector<Value*> inputs(given.begin(), given.end());
   std::vector<std::pair<std::string_view, DataType>> types;

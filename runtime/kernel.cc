@@ -15,21 +15,22 @@ std::shared_ptr<std::byte> heap_block(std::size_t bytes) {
 }
 
 std::string place(std::size_t i, const KernelContext& context) {
-  const ir::OpFacts* facts = ir::find_op(context.op().domain, context.op().type,
-                                         static_cast<int>(context.opset()));
-  const ir::FormalValue* formal = facts == nullptr ? nullptr : facts->input(i);
+  const ops::OpFacts* facts =
+      ops::find_op(context.op().domain, context.op().type,
+                   static_cast<int>(context.opset()));
+  const ops::FormalValue* formal = facts == nullptr ? nullptr : facts->input(i);
   if (formal == nullptr) return "input " + std::to_string(i);
   const std::string name = "input '" + std::string(formal->name) + "'";
-  return formal->arity == ir::Arity::kVariadic
+  return formal->arity == ops::Arity::kVariadic
              ? name + " (index " + std::to_string(i) + ")"
              : name;
 }
 
 std::string text_of(const ops::NodeView& node, std::string_view attribute) {
   const ir::Attribute* a = node.attribute(attribute);
-  const ir::FormalAttribute* formal =
-      ir::find_attribute(node.op().domain, node.op().type,
-                         static_cast<int>(node.opset()), attribute);
+  const ops::FormalAttribute* formal =
+      ops::find_attribute(node.op().domain, node.op().type,
+                          static_cast<int>(node.opset()), attribute);
   if (a == nullptr && (formal == nullptr || !formal->has_default)) {
     return "nothing";
   }

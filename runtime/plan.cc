@@ -128,7 +128,7 @@ Status Plans::add_step(Plan& plan, NodeId node) {
   step.kernel = find_kernel_(op.domain, op.type);
   const ir::Function* function = model_.find_function(op);
   if (function != nullptr &&
-      (step.kernel == nullptr || !ir::is_own_domain(op.domain))) {
+      (step.kernel == nullptr || !ops::is_own_domain(op.domain))) {
     const auto body = this->plan(function->body);
     if (!body) return body.error();
     step.function = *body;

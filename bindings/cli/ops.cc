@@ -65,9 +65,9 @@ std::string entries(std::string_view name) {
   return text;
 }
 
-std::string members(const ir::OpClass& of) {
+std::string members(const ops::OpClass& of) {
   std::vector<std::string> names;
-  for (const ir::OpName& op : of.ops) {
+  for (const ops::OpName& op : of.ops) {
     names.push_back(full_name(op.domain, op.type));
   }
   return fmt::format("{}\n{}", of.name,
@@ -76,7 +76,7 @@ std::string members(const ir::OpClass& of) {
 
 Diagnostic unknown(const std::string& name) {
   std::vector<std::string> known;
-  for (const ir::OpClass& each : ir::op_classes())
+  for (const ops::OpClass& each : ops::op_classes())
     known.emplace_back(each.name);
   for (const ops::OpRow* row : ops::all_rows()) {
     if (ops::has_text(*row)) known.emplace_back(row->type);
@@ -88,11 +88,12 @@ Diagnostic unknown(const std::string& name) {
 int ops_verb(const Options& options) {
   if (options.paths.empty()) {
     put(entries(""));
-    for (const ir::OpClass& each : ir::op_classes()) put("\n" + members(each));
+    for (const ops::OpClass& each : ops::op_classes())
+      put("\n" + members(each));
     return 0;
   }
   for (const std::string& name : options.paths) {
-    const ir::OpClass* found = ir::find_op_class(name);
+    const ops::OpClass* found = ops::find_op_class(name);
     const std::string text = found == nullptr ? entries(name) : members(*found);
     if (text.empty()) return fail(unknown(name));
     put(text);

@@ -22,7 +22,7 @@ using ir::ValueId;
 // back.
 constexpr int kFar = 24;
 
-using ir::dialect::kMicrosoft;
+using ops::dialect::kMicrosoft;
 
 // Whether the op keeps of each element what a weighted sum needs: it scales,
 // adds, selects, moves or quantizes.
@@ -36,7 +36,7 @@ bool may_be_after(const ir::Op& op) {
 // scales, masks, caps, quantization, and ops that move axes.
 bool may_be_before(const ir::Op& op) {
   return may_be_after(op) ||
-         ir::op_family(op.domain, op.type) == ir::OpFamily::kElementwise;
+         ops::op_family(op.domain, op.type) == ops::OpFamily::kElementwise;
 }
 
 // Whether the op reads probabilities and does not count as another reader:

@@ -18,13 +18,13 @@ struct AxisFlowFixture : Builder {
 
   // "1,1 -> 0": the axis of each input and output, - where it is the same all
   // along; "none".
-  std::string flow(ir::NodeId node, Port port, int axis) {
+  std::string flow(ir::NodeId node, ops::Port port, int axis) {
     std::vector<const ir::Type*> in, out;
     for (const ir::Operand& o : g.inputs(node)) {
       in.push_back(o.value ? facts.type(o.value) : nullptr);
     }
     for (ValueId v : g.outputs(node)) out.push_back(facts.type(v));
-    const auto found = axis_flow(g, node, {in, out}, port, axis);
+    const auto found = ops::axis_flow(g, node, {in, out}, port, axis);
     if (!found) return "none";
     return places(found->inputs) + " -> " + places(found->outputs);
   }
@@ -40,7 +40,7 @@ struct AxisFlowFixture : Builder {
     std::string out;
     for (int a : axes) {
       out += (out.empty() ? "" : ",");
-      out += a == AxisFlow::kSame ? "-" : std::to_string(a);
+      out += a == ops::AxisFlow::kSame ? "-" : std::to_string(a);
     }
     return out;
   }

@@ -12,7 +12,7 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-using ir::dialect::kMicrosoft;
+using ops::dialect::kMicrosoft;
 
 // The most views or readers that are followed, which bounds the work.
 constexpr int kFarQuantizer = 64;

@@ -23,7 +23,7 @@ Status check(const Options& options) {
                       .expected = "another target, or no opset",
                       .found = "target " + options.target};
   }
-  const int newest = ir::newest_opset("");
+  const int newest = ops::newest_opset("");
   if (options.opset < 1 || options.opset > newest) {
     return Diagnostic{.kind = ErrorKind::kUsage,
                       .what = "unknown opset",

@@ -98,11 +98,12 @@ TEST_CASE("the header is checked") {
   CHECK(says(after([](auto& m) { m.mutable_opset_import(0)->set_version(0); }),
              {"no valid version"}));
   CHECK(says(after([](auto& m) {
-               m.mutable_opset_import(0)->set_version(ir::newest_opset("") + 1);
+               m.mutable_opset_import(0)->set_version(ops::newest_opset("") +
+                                                      1);
              }),
              {"newer than this program knows"}));
   CHECK(after([](auto& m) {
-          m.mutable_opset_import(0)->set_version(ir::newest_opset(""));
+          m.mutable_opset_import(0)->set_version(ops::newest_opset(""));
         }) == "");
   // Of two imports the last one is used.
   CHECK(says(after([](auto& m) { import(m, "ai.onnx", 0); }),

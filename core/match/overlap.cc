@@ -87,7 +87,7 @@ class Cover {
   }
 
   static bool ops(const NodePattern& g, const NodePattern& s) {
-    return std::ranges::all_of(s.ops(), [&](const ir::OpName& op) {
+    return std::ranges::all_of(s.ops(), [&](const ops::OpName& op) {
       return g.fits(op.domain, op.type);
     });
   }

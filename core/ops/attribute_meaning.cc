@@ -4,7 +4,7 @@
 
 #include "core/ops/op_row.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 bool names_element_type(std::string_view attribute) {
   static constexpr std::string_view kNames[] = {
@@ -19,7 +19,7 @@ bool names_axes(std::string_view name) {
 }
 
 bool counts_axes_of_result(std::string_view domain, std::string_view type) {
-  return ops::roles_of(domain, type).counts_axes_of_result;
+  return roles_of(domain, type).counts_axes_of_result;
 }
 
 bool takes_axes_in_any_order(std::string_view domain, std::string_view type) {
@@ -27,4 +27,4 @@ bool takes_axes_in_any_order(std::string_view domain, std::string_view type) {
   return family == OpFamily::kReduction || family == OpFamily::kView;
 }
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 // Whether an INT attribute of this name is an element type's number (DataType),
 // as `to` of Cast is. So it is in all ops of ONNX and of the dialect.
@@ -19,6 +19,6 @@ bool counts_axes_of_result(std::string_view domain, std::string_view type);
 // Whether the axes in a list mean the same in any order.
 bool takes_axes_in_any_order(std::string_view domain, std::string_view type);
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_ATTRIBUTE_MEANING_H_

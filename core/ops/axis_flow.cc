@@ -4,18 +4,18 @@
 
 #include "core/ops/rules/flow.h"
 
-namespace ruleengine::ranks {
+namespace ruleengine::ops {
 
 std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::NodeId node,
                                   const PortTypes& types, Port port, int axis) {
   const ir::Op& op = graph.op(node);
-  const ops::OpRow* row = ops::find_row(op);
+  const OpRow* row = find_row(op);
   if (row == nullptr || row->axes == nullptr || types.inputs.empty() ||
       types.outputs.empty()) {
     return std::nullopt;
   }
-  const ops::NodeView view(graph, node, graph.opset(op.domain));
-  ops::Flow flow(view, types);
+  const NodeView view(graph, node, graph.opset(op.domain));
+  Flow flow(view, types);
   const ir::Type* type = flow.type(port);
   if (view.blocked() || !is_ranked(type) || axis < 0 ||
       axis >= flow.rank(type) || !row->axes(flow, port, axis)) {
@@ -42,21 +42,21 @@ bool is_ranked(const ir::Type* type) {
 }
 
 bool has_axis_flow(const ir::Op& op) {
-  const ops::OpRow* row = ops::find_row(op);
+  const OpRow* row = find_row(op);
   return row != nullptr && row->axes != nullptr;
 }
 
 bool reads_type_only(const ir::Op& op, std::size_t input) {
-  const ops::OpRow* row = ops::find_row(op);
+  const OpRow* row = find_row(op);
   return row != nullptr && input < 32 && (row->types_only >> input & 1) != 0;
 }
 
-bool is_linear(const ir::Op& op) { return ops::roles_of(op).linear; }
+bool is_linear(const ir::Op& op) { return roles_of(op).linear; }
 
-bool is_sum(const ir::Op& op) { return ops::roles_of(op).sum; }
+bool is_sum(const ir::Op& op) { return roles_of(op).sum; }
 
-bool has_settings(const ir::Op& op) { return ops::roles_of(op).settings; }
+bool has_settings(const ir::Op& op) { return roles_of(op).settings; }
 
-bool is_normalizing(const ir::Op& op) { return ops::roles_of(op).normalizing; }
+bool is_normalizing(const ir::Op& op) { return roles_of(op).normalizing; }
 
-}  // namespace ruleengine::ranks
+}  // namespace ruleengine::ops

@@ -13,7 +13,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 
-namespace ruleengine::ranks {
+namespace ruleengine::ops {
 
 // An input or output of a node.
 struct Port {
@@ -63,6 +63,6 @@ bool has_settings(const ir::Op& op);
 // Norms over the last axes, and reductions, of which norms are made.
 bool is_normalizing(const ir::Op& op);
 
-}  // namespace ruleengine::ranks
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_AXIS_FLOW_H_

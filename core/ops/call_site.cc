@@ -10,7 +10,7 @@
 namespace ruleengine::ops {
 
 std::size_t CallSite::place_of(std::string_view input) const {
-  const auto at = std::ranges::find(op_.inputs, input, &ir::FormalValue::name);
+  const auto at = std::ranges::find(op_.inputs, input, &FormalValue::name);
   assert(at != op_.inputs.end());
   return static_cast<std::size_t>(at - op_.inputs.begin());
 }
@@ -19,7 +19,7 @@ ir::ValueId CallSite::operator[](std::string_view input) const {
   const std::size_t place = place_of(input);
   const ir::ValueId value =
       place < inputs_.size() ? inputs_[place] : ir::ValueId();
-  const bool is_optional = op_.inputs[place].arity == ir::Arity::kOptional;
+  const bool is_optional = op_.inputs[place].arity == Arity::kOptional;
   if (value && is_optional) body_.note(std::string(input));
   return value;
 }
@@ -42,7 +42,7 @@ const ir::Attribute* CallSite::written(std::string_view attribute) const {
   const auto at =
       std::ranges::find(attributes_, attribute, &ir::Attribute::name);
   if (at == attributes_.end()) return nullptr;
-  const ir::FormalAttribute* formal = op_.attribute(attribute);
+  const FormalAttribute* formal = op_.attribute(attribute);
   if (formal != nullptr && at->kind != formal->kind && at->ref.empty()) {
     body_.refuse("attribute '" + std::string(attribute) +
                  "' is of another kind");
@@ -59,7 +59,7 @@ bool CallSite::is_written(std::string_view attribute) const {
 }
 
 std::int64_t CallSite::quiet_int(std::string_view attribute) const {
-  return ir::int_of(written(attribute), op_.attribute(attribute));
+  return ops::int_of(written(attribute), op_.attribute(attribute));
 }
 
 std::int64_t CallSite::int_of(std::string_view attribute) const {
@@ -72,7 +72,7 @@ std::int64_t CallSite::int_of(std::string_view attribute) const {
 
 float CallSite::float_of(std::string_view attribute) const {
   const ir::Attribute* a = written(attribute);
-  const ir::FormalAttribute& formal = *op_.attribute(attribute);
+  const FormalAttribute& formal = *op_.attribute(attribute);
   const float value = a != nullptr ? a->f : formal.default_float;
   // fmt writes the shortest text that reads back as the same float.
   if (!formal.has_default || value != formal.default_float) {
@@ -152,7 +152,7 @@ std::int64_t CallSite::size(std::string_view input, std::size_t place) const {
 Body::Values write_meaning(Body& body, std::string_view domain,
                            std::string_view type, Body::Values inputs,
                            std::span<const ir::Attribute> attributes) {
-  const ir::OpFacts* op = ir::newest_op(domain, type);
+  const OpFacts* op = newest_op(domain, type);
   inputs.resize(std::max(inputs.size(), op->inputs.size()));
   return meaning_of(domain,
                     type)(CallSite(body, *op, std::move(inputs), attributes));

@@ -20,7 +20,7 @@ namespace ruleengine::ops {
 
 class CallSite {
  public:
-  CallSite(Body& body, const ir::OpFacts& op, Body::Values inputs,
+  CallSite(Body& body, const OpFacts& op, Body::Values inputs,
            std::span<const ir::Attribute> attributes)
       : body_(body),
         op_(op),
@@ -70,7 +70,7 @@ class CallSite {
   std::optional<ir::Dim> dim(std::string_view input, std::size_t place) const;
 
   Body& body_;
-  const ir::OpFacts& op_;
+  const OpFacts& op_;
   Body::Values inputs_;
   std::span<const ir::Attribute> attributes_;
 };

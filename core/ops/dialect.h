@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-namespace ruleengine::ir::dialect {
+namespace ruleengine::ops::dialect {
 
 inline constexpr std::string_view kAten = "aten";
 // Open: it has many more ops than the target ort writes.
@@ -16,6 +16,6 @@ inline constexpr std::string_view kCast = "tensor_cast";
 // Those in which there are no other ops. All versions are 1.
 inline constexpr std::string_view kClosed[] = {kAten, kOwn, kCast};
 
-}  // namespace ruleengine::ir::dialect
+}  // namespace ruleengine::ops::dialect
 
 #endif  // RULEENGINE_CORE_OPS_DIALECT_H_

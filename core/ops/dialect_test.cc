@@ -27,8 +27,8 @@ TEST_CASE("a collective has no meaning, every other op that rules make has") {
   const std::set<std::string_view> sources = {"MultiheadAttention",
                                               "ShiftedWindowAttention"};
   for (const OpRow* row : all_rows()) {
-    const bool closed = std::ranges::find(ir::dialect::kClosed, row->domain) !=
-                        std::end(ir::dialect::kClosed);
+    const bool closed = std::ranges::find(dialect::kClosed, row->domain) !=
+                        std::end(dialect::kClosed);
     if (!closed) continue;
     CAPTURE(row->type);
     CHECK((row->meaning != nullptr) ==

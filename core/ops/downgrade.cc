@@ -11,10 +11,10 @@
 #include "core/ops/upgrade.h"
 #include "core/ops/upgrade_table.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 namespace {
 
-constexpr std::int64_t kMaxElements = 4096;
+constexpr std::int64_t kMostFolded = 4096;
 
 Diagnostic cannot(std::string_view type, std::int64_t opset,
                   std::string expected, std::string found) {
@@ -28,15 +28,15 @@ Diagnostic cannot(std::string_view type, std::int64_t opset,
 }
 
 struct Writer {
-  const Graph& graph;
+  const ir::Graph& graph;
   std::string_view type;
   std::int64_t opset;
-  Facts& facts;
+  ir::Facts& facts;
   OlderForm form;
 
   Arena& arena() const { return graph.model().arena; }
   Status move_input(const Moved& row);
-  const Type* input_type(std::size_t slot) const;
+  const ir::Type* input_type(std::size_t slot) const;
   std::optional<std::int64_t> rank_for_axes() const;
   Status drop_usual_input(std::size_t slot, double usual, int since);
   Status fix_softmax();
@@ -50,29 +50,30 @@ struct Writer {
   Status standard();
 };
 
-Attribute* find(std::vector<Attribute>& attributes, std::string_view name) {
-  const auto at = std::ranges::find(attributes, name, &Attribute::name);
+ir::Attribute* find(std::vector<ir::Attribute>& attributes,
+                    std::string_view name) {
+  const auto at = std::ranges::find(attributes, name, &ir::Attribute::name);
   return at == attributes.end() ? nullptr : &*at;
 }
 
-const Type* Writer::input_type(std::size_t slot) const {
+const ir::Type* Writer::input_type(std::size_t slot) const {
   const bool there = slot < form.inputs.size() && form.inputs[slot];
-  const Type* known = there ? facts.type(form.inputs[slot]) : nullptr;
+  const ir::Type* known = there ? facts.type(form.inputs[slot]) : nullptr;
   return known != nullptr && known->has_shape ? known : nullptr;
 }
 
-std::optional<Attribute> moved_attribute(Arena& arena, const Moved& row,
-                                         const Tensor& tensor,
-                                         ExternalData* external) {
-  Attribute a;
+std::optional<ir::Attribute> moved_attribute(Arena& arena, const Moved& row,
+                                             const ir::Tensor& tensor,
+                                             ir::ExternalData* external) {
+  ir::Attribute a;
   a.name = row.attribute;
   if (row.as == MovedAs::kInts || row.as == MovedAs::kInt) {
-    const auto values = to_ints(tensor, external, kMaxElements);
+    const auto values = to_ints(tensor, external, kMostFolded);
     if (!values || (row.as == MovedAs::kInt && values->size() != 1)) {
       return std::nullopt;
     }
-    a.kind =
-        row.as == MovedAs::kInt ? AttributeKind::kInt : AttributeKind::kInts;
+    a.kind = row.as == MovedAs::kInt ? ir::AttributeKind::kInt
+                                     : ir::AttributeKind::kInts;
     if (row.as == MovedAs::kInt) a.i = values->front();
     if (row.as == MovedAs::kInts) {
       a.ints = arena.copy(std::span<const std::int64_t>(*values));
@@ -81,7 +82,7 @@ std::optional<Attribute> moved_attribute(Arena& arena, const Moved& row,
   }
   const auto values = to_doubles(tensor, external, 1);
   if (!values || values->size() != 1) return std::nullopt;
-  a.kind = AttributeKind::kFloat;
+  a.kind = ir::AttributeKind::kFloat;
   a.f = static_cast<float>(values->front());
   return a;
 }
@@ -89,8 +90,8 @@ std::optional<Attribute> moved_attribute(Arena& arena, const Moved& row,
 Status Writer::move_input(const Moved& row) {
   const auto slot = static_cast<std::size_t>(row.input);
   if (slot >= form.inputs.size() || !form.inputs[slot]) return {};
-  const Tensor* tensor = facts.constant(form.inputs[slot]);
-  std::optional<Attribute> a;
+  const ir::Tensor* tensor = facts.constant(form.inputs[slot]);
+  std::optional<ir::Attribute> a;
   if (tensor != nullptr) {
     a = moved_attribute(arena(), row, *tensor, graph.model().external.get());
   }
@@ -101,7 +102,7 @@ Status Writer::move_input(const Moved& row) {
                       std::to_string(row.since),
                   "value '" + std::string(graph.name(form.inputs[slot])) + "'");
   }
-  form.inputs[slot] = ValueId();
+  form.inputs[slot] = ir::ValueId();
   form.attributes.push_back(*a);
   return {};
 }
@@ -112,30 +113,30 @@ Status Writer::drop_usual_input(std::size_t slot, double usual, int since) {
   if (opset >= since || slot >= form.inputs.size() || !form.inputs[slot]) {
     return {};
   }
-  const Tensor* tensor = facts.constant(form.inputs[slot]);
+  const ir::Tensor* tensor = facts.constant(form.inputs[slot]);
   std::optional<std::vector<double>> values;
   if (tensor != nullptr) {
-    values = to_doubles(*tensor, graph.model().external.get(), kMaxElements);
+    values = to_doubles(*tensor, graph.model().external.get(), kMostFolded);
   }
   if (!values ||
       std::ranges::any_of(*values, [&](double v) { return v != usual; })) {
     return cannot(type, opset, "no input " + std::to_string(slot),
                   "value '" + std::string(graph.name(form.inputs[slot])) + "'");
   }
-  form.inputs[slot] = ValueId();
+  form.inputs[slot] = ir::ValueId();
   return {};
 }
 
 Status Writer::fix_softmax() {
-  const Type* input = input_type(0);
+  const ir::Type* input = input_type(0);
   if (input == nullptr) {
     return cannot(type, opset, "an input of known rank", "an unknown rank");
   }
   const auto rank = static_cast<std::int64_t>(input->rank());
-  Attribute* axis = find(form.attributes, "axis");
+  ir::Attribute* axis = find(form.attributes, "axis");
   if (axis == nullptr) {
     form.attributes.push_back(
-        {.name = "axis", .kind = AttributeKind::kInt, .i = -1});
+        {.name = "axis", .kind = ir::AttributeKind::kInt, .i = -1});
     axis = &form.attributes.back();
   }
   if (axis->i != -1 && axis->i != rank - 1) {
@@ -149,11 +150,11 @@ Status Writer::fix_softmax() {
 
 // The axes of Unsqueeze refer to its output.
 std::optional<std::int64_t> Writer::rank_for_axes() const {
-  const Type* input = input_type(0);
+  const ir::Type* input = input_type(0);
   if (input == nullptr) return std::nullopt;
   auto rank = static_cast<std::int64_t>(input->rank());
   if (type == "Unsqueeze") {
-    for (const Attribute& a : form.attributes) {
+    for (const ir::Attribute& a : form.attributes) {
       if (a.name == "axes") rank += static_cast<std::int64_t>(a.ints.size());
     }
   }
@@ -173,12 +174,12 @@ Status Writer::fix_axis(std::int64_t& axis) const {
 }
 
 Status Writer::fix_axes() {
-  if (Attribute* axis = find(form.attributes, "axis")) {
+  if (ir::Attribute* axis = find(form.attributes, "axis")) {
     const std::int64_t before = axis->i;
     if (auto status = fix_axis(axis->i); !status) return status;
     if (axis->i != before) axis->proto = {};
   }
-  Attribute* axes = find(form.attributes, "axes");
+  ir::Attribute* axes = find(form.attributes, "axes");
   if (axes == nullptr) return {};
   const auto fixed = arena().copy(axes->ints);
   for (std::int64_t& axis : fixed) {
@@ -191,10 +192,10 @@ Status Writer::fix_axes() {
 
 // An older Split without sizes makes parts of equal size only.
 Status Writer::fix_split() {
-  const Attribute* count = find(form.attributes, "num_outputs");
+  const ir::Attribute* count = find(form.attributes, "num_outputs");
   if (count == nullptr) return {};
   const std::int64_t parts = count->i;
-  const Type* input = input_type(0);
+  const ir::Type* input = input_type(0);
   std::int64_t at =
       int_of(find(form.attributes, "axis"),
              find_attribute({}, type, static_cast<int>(opset), "axis"));
@@ -202,15 +203,16 @@ Status Writer::fix_split() {
     at += static_cast<std::int64_t>(input->rank());
   const bool known = input != nullptr && at >= 0 &&
                      at < static_cast<std::int64_t>(input->rank());
-  const Dim size = known ? input->dims[static_cast<std::size_t>(at)] : Dim();
-  if (!known || !graph.model().dims.exact_div(size, Dim(parts))) {
+  const ir::Dim size =
+      known ? input->dims[static_cast<std::size_t>(at)] : ir::Dim();
+  if (!known || !graph.model().dims.exact_div(size, ir::Dim(parts))) {
     return cannot(
         type, opset,
         "an axis whose size is a known multiple of " + std::to_string(parts),
         known ? graph.model().dims.text(size) : "an unknown shape");
   }
   std::erase_if(form.attributes,
-                [](const Attribute& a) { return a.name == "num_outputs"; });
+                [](const ir::Attribute& a) { return a.name == "num_outputs"; });
   return {};
 }
 
@@ -219,8 +221,8 @@ Status Writer::fix_split() {
 Status Writer::fix_broadcast() {
   const std::size_t last = type == "Gemm" ? 2 : 1;
   if (form.inputs.size() <= last || !form.inputs[last]) return {};
-  const Type* a = input_type(0);
-  const Type* b = input_type(last);
+  const ir::Type* a = input_type(0);
+  const ir::Type* b = input_type(last);
   if (type == "Gemm") a = nullptr;  // the shape of the product is not at hand
   const bool known = a != nullptr && b != nullptr && a->rank() >= b->rank() &&
                      std::ranges::equal(a->dims.last(b->rank()), b->dims);
@@ -232,7 +234,7 @@ Status Writer::fix_broadcast() {
   }
   if (known && a->rank() == b->rank()) return {};
   form.attributes.push_back(
-      {.name = "broadcast", .kind = AttributeKind::kInt, .i = 1});
+      {.name = "broadcast", .kind = ir::AttributeKind::kInt, .i = 1});
   return {};
 }
 
@@ -247,12 +249,13 @@ Status Writer::fix_changes() {
   for (const Gone& row : kGone) {
     if (row.type != type || opset >= row.since) continue;
     if (row.usual == row.value) continue;
-    form.attributes.push_back(
-        {.name = row.attribute, .kind = AttributeKind::kInt, .i = row.value});
+    form.attributes.push_back({.name = row.attribute,
+                               .kind = ir::AttributeKind::kInt,
+                               .i = row.value});
   }
   for (const OnceDefault& row : kOnceDefault) {
     if (row.type != type || opset >= row.since || row.text.empty()) continue;
-    const Attribute* a = find(form.attributes, row.attribute);
+    const ir::Attribute* a = find(form.attributes, row.attribute);
     if (a == nullptr || a->s != row.text) {
       return cannot(type, opset,
                     std::string(row.attribute) + " = " + std::string(row.text),
@@ -260,41 +263,41 @@ Status Writer::fix_changes() {
                         ? "no such attribute, which now has another default"
                         : std::string(a->s));
     }
-    std::erase_if(form.attributes, [&](const Attribute& old) {
+    std::erase_if(form.attributes, [&](const ir::Attribute& old) {
       return old.name == row.attribute;
     });
   }
   for (const Renamed& row : kRenamed) {
     if (row.type != type || opset >= row.since) continue;
-    Attribute* a = find(form.attributes, row.attribute);
+    ir::Attribute* a = find(form.attributes, row.attribute);
     if (a == nullptr || a->s != row.now) continue;
     a->s = row.before;
     a->proto = {};
   }
-  Attribute* to = find(form.attributes, "to");
+  ir::Attribute* to = find(form.attributes, "to");
   if (opset >= kCastByNumber || type != "Cast" || to == nullptr) return {};
-  std::string name(data_type_name(static_cast<DataType>(to->i)));
+  std::string name(data_type_name(static_cast<ir::DataType>(to->i)));
   for (char& c : name) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
   *to = {.name = "to",
-         .kind = AttributeKind::kString,
+         .kind = ir::AttributeKind::kString,
          .s = arena().copy(std::string_view(name))};
   return {};
 }
 
-bool is_default(const Attribute& a, const FormalAttribute& formal) {
+bool is_default(const ir::Attribute& a, const FormalAttribute& formal) {
   if (!formal.has_default || a.kind != formal.kind) return false;
-  if (a.kind == AttributeKind::kInt) return a.i == formal.default_int;
-  if (a.kind == AttributeKind::kFloat) return a.f == formal.default_float;
-  if (a.kind == AttributeKind::kString) return a.s == formal.default_string;
+  if (a.kind == ir::AttributeKind::kInt) return a.i == formal.default_int;
+  if (a.kind == ir::AttributeKind::kFloat) return a.f == formal.default_float;
+  if (a.kind == ir::AttributeKind::kString) return a.s == formal.default_string;
   return false;
 }
 
 // Leaves out attributes that the older op does not have, if at their default.
 Status Writer::fix_attributes(const OpFacts& then, const OpFacts* now) {
-  std::vector<Attribute> kept;
-  for (const Attribute& a : form.attributes) {
+  std::vector<ir::Attribute> kept;
+  for (const ir::Attribute& a : form.attributes) {
     if (then.attribute(a.name) != nullptr) {
       kept.push_back(a);
       continue;
@@ -333,7 +336,7 @@ Status Writer::check_complete(const OpFacts& then) const {
   }
   for (const FormalAttribute& formal : then.attributes) {
     const bool given =
-        std::ranges::find(form.attributes, formal.name, &Attribute::name) !=
+        std::ranges::find(form.attributes, formal.name, &ir::Attribute::name) !=
         form.attributes.end();
     if (!formal.required || given) continue;
     return cannot(type, opset, "attribute '" + std::string(formal.name) + "'",
@@ -373,10 +376,11 @@ Status Writer::standard() {
 
 }  // namespace
 
-Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
-                           std::string_view type, std::vector<ValueId> inputs,
-                           std::vector<Attribute> attributes,
-                           std::int64_t opset, Facts& facts) {
+Result<OlderForm> to_opset(const ir::Graph& graph, std::string_view domain,
+                           std::string_view type,
+                           std::vector<ir::ValueId> inputs,
+                           std::vector<ir::Attribute> attributes,
+                           std::int64_t opset, ir::Facts& facts) {
   Writer w{
       graph, type, opset, facts, {std::move(inputs), std::move(attributes)}};
   if (!known_domain(domain)) return std::move(w.form);
@@ -398,4 +402,4 @@ Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
   return std::move(w.form);
 }
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

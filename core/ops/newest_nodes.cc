@@ -17,7 +17,7 @@ NewestNodes::NewestNodes(ir::Graph& graph, ir::Facts& facts)
       upgrades_(graph, graph.opset("")),
       in_function_(graph.function() != nullptr) {}
 
-const ir::NewestForm* NewestNodes::form(ir::NodeId node) {
+const NewestForm* NewestNodes::form(ir::NodeId node) {
   if (!upgrades_.needed(graph_.node(node).op)) return nullptr;
   const auto [at, is_new] = forms_.try_emplace(node);
   if (is_new) upgrades_.view(node, facts_, at->second);
@@ -30,23 +30,23 @@ bool NewestNodes::readable(ir::NodeId node) {
       std::ranges::any_of(graph_.node(node).attributes, given)) {
     return false;
   }
-  const ir::NewestForm* newest = form(node);
+  const NewestForm* newest = form(node);
   return newest == nullptr || newest->readable;
 }
 
 std::size_t NewestNodes::input_count(ir::NodeId node) {
-  const ir::NewestForm* newest = form(node);
+  const NewestForm* newest = form(node);
   return newest ? newest->inputs.size() : graph_.node(node).operand_count;
 }
 
 ir::ValueId NewestNodes::input(ir::NodeId node, std::size_t i) {
-  const ir::NewestForm* newest = form(node);
+  const NewestForm* newest = form(node);
   if (newest == nullptr) return graph_.input(node, i);
   return i < newest->inputs.size() ? newest->inputs[i] : ir::ValueId();
 }
 
 std::span<const ir::Attribute> NewestNodes::written(ir::NodeId node) {
-  const ir::NewestForm* newest = form(node);
+  const NewestForm* newest = form(node);
   if (newest != nullptr) return newest->attributes;
   return graph_.node(node).attributes;
 }
@@ -73,7 +73,7 @@ bool NewestNodes::is_default(ir::NodeId node, const ir::Attribute& attribute) {
 }
 
 bool NewestNodes::permits(ir::NodeId node, const ir::Attribute& attribute) {
-  const ir::OpFacts* facts = op_facts(graph_.node(node).op);
+  const OpFacts* facts = op_facts(graph_.node(node).op);
   return facts != nullptr && facts->permits(attribute.name);
 }
 
@@ -90,26 +90,26 @@ const ir::Attribute* NewestNodes::keep(const ir::Attribute* attribute) {
   return attribute;
 }
 
-const ir::OpFacts* NewestNodes::op_facts(ir::OpId op) {
+const OpFacts* NewestNodes::op_facts(ir::OpId op) {
   KnownOp& known = ops_[op];
   if (!known.looked) {
     known.looked = true;
     const ir::Op& name = graph_.model().ops[op];
-    known.facts = ir::newest_op(name.domain, name.type);
+    known.facts = newest_op(name.domain, name.type);
   }
   return known.facts;
 }
 
 const ir::Attribute* NewestNodes::default_of(ir::NodeId node,
                                              std::string_view name) {
-  const ir::OpFacts* facts = op_facts(graph_.node(node).op);
+  const OpFacts* facts = op_facts(graph_.node(node).op);
   if (facts == nullptr) return nullptr;
-  const ir::FormalAttribute* formal = facts->attribute(name);
+  const FormalAttribute* formal = facts->attribute(name);
   if (formal == nullptr) return nullptr;
   std::optional<std::vector<std::int64_t>> ints;
   if (!formal->has_default) {
     const ir::ValueId data = input(node, 0);
-    ints = ir::rank_default(*facts, name, data ? facts_.type(data) : nullptr);
+    ints = rank_default(*facts, name, data ? facts_.type(data) : nullptr);
     if (!ints) return nullptr;
   }
   Arena& arena = graph_.model().arena;
@@ -133,7 +133,7 @@ const ir::Attribute* NewestNodes::default_of(ir::NodeId node,
 std::optional<std::vector<std::int64_t>> NewestNodes::from_front(
     ir::NodeId node, std::vector<std::int64_t> axes) {
   const ir::Op& op = graph_.op(node);
-  const ir::ValueId counted = ir::counts_axes_of_result(op.domain, op.type)
+  const ir::ValueId counted = counts_axes_of_result(op.domain, op.type)
                                   ? graph_.output(node)
                                   : input(node, 0);
   const ir::Type* type = counted ? facts_.type(counted) : nullptr;
@@ -143,14 +143,14 @@ std::optional<std::vector<std::int64_t>> NewestNodes::from_front(
     if (axis < -rank || axis >= rank) return std::nullopt;
     if (axis < 0) axis += rank;
   }
-  if (ir::takes_axes_in_any_order(op.domain, op.type)) std::ranges::sort(axes);
+  if (takes_axes_in_any_order(op.domain, op.type)) std::ranges::sort(axes);
   return axes;
 }
 
 bool NewestNodes::same_axis(ir::NodeId node, const ir::Attribute& wanted,
                             const ir::Attribute* found) {
   using Kind = ir::AttributeKind;
-  if (!ir::names_axes(wanted.name) || found == nullptr || !found->ref.empty() ||
+  if (!names_axes(wanted.name) || found == nullptr || !found->ref.empty() ||
       wanted.kind != found->kind) {
     return false;
   }
@@ -169,10 +169,9 @@ bool NewestNodes::same_axis(ir::NodeId node, const ir::Attribute& wanted,
 bool NewestNodes::same_axes(ir::NodeId node, std::size_t slot,
                             ir::ValueId value, std::span<const double> wanted,
                             bool scalar) {
-  const ir::OpFacts* facts = op_facts(graph_.node(node).op);
-  const ir::FormalValue* formal =
-      facts == nullptr ? nullptr : facts->input(slot);
-  if (formal == nullptr || !ir::names_axes(formal->name) || !value) {
+  const OpFacts* facts = op_facts(graph_.node(node).op);
+  const FormalValue* formal = facts == nullptr ? nullptr : facts->input(slot);
+  if (formal == nullptr || !names_axes(formal->name) || !value) {
     return false;
   }
   const ir::Tensor* tensor = facts_.constant(value);

@@ -1,5 +1,5 @@
 // NewestNodes: the nodes of a graph as the newest opset has them, which is how
-// patterns see them: older nodes are read through ir::Upgrades, and absent
+// patterns see them: older nodes are read through Upgrades, and absent
 // attributes are at the schema's default. It keeps upgraded forms until
 // forget(), which must be called after every edit of the graph; not
 // thread-safe.
@@ -62,8 +62,8 @@ class NewestNodes {
   const ir::Attribute* keep(const ir::Attribute* attribute);
 
  private:
-  const ir::NewestForm* form(ir::NodeId node);
-  const ir::OpFacts* op_facts(ir::OpId op);
+  const NewestForm* form(ir::NodeId node);
+  const OpFacts* op_facts(ir::OpId op);
   // From the front, sorted where the order says nothing. None: no such axis.
   std::optional<std::vector<std::int64_t>> from_front(
       ir::NodeId node, std::vector<std::int64_t> axes);
@@ -71,17 +71,16 @@ class NewestNodes {
 
   ir::Graph& graph_;
   ir::Facts& facts_;
-  ir::Upgrades upgrades_;
+  Upgrades upgrades_;
   bool in_function_;
-  std::unordered_map<ir::NodeId, ir::NewestForm> forms_;
+  std::unordered_map<ir::NodeId, NewestForm> forms_;
   struct KnownOp {
     bool looked = false;
-    const ir::OpFacts* facts = nullptr;
+    const OpFacts* facts = nullptr;
   };
   ir::ByOp<KnownOp> ops_;
   // By the formal and, where it matters, the rank of the first input.
-  std::map<std::pair<const ir::FormalAttribute*, std::size_t>,
-           const ir::Attribute*>
+  std::map<std::pair<const FormalAttribute*, std::size_t>, const ir::Attribute*>
       defaults_;
 };
 

@@ -29,8 +29,7 @@ bool NodeView::blocked() const {
 }
 
 bool NodeView::has_input(std::string_view name) const {
-  const ir::OpFacts* op =
-      ir::find_op(op_.domain, op_.type, static_cast<int>(opset_));
+  const OpFacts* op = find_op(op_.domain, op_.type, static_cast<int>(opset_));
   for (std::size_t i = 0; op != nullptr && i < op->inputs.size(); ++i) {
     if (op->inputs[i].name == name) return has_input(i);
   }
@@ -89,21 +88,21 @@ const Attribute* NodeView::attribute(std::string_view name) const {
   return nullptr;
 }
 
-const ir::FormalAttribute* NodeView::formal(std::string_view attribute) const {
-  return ir::find_attribute(op_.domain, op_.type, static_cast<int>(opset_),
-                            attribute);
+const FormalAttribute* NodeView::formal(std::string_view attribute) const {
+  return find_attribute(op_.domain, op_.type, static_cast<int>(opset_),
+                        attribute);
 }
 
 std::int64_t NodeView::attribute_int(std::string_view name) const {
   const Attribute* a = attribute(name);
   const bool said = a != nullptr && a->kind == AttributeKind::kInt;
-  return said ? a->i : ir::int_of(nullptr, formal(name));
+  return said ? a->i : int_of(nullptr, formal(name));
 }
 
 float NodeView::attribute_float(std::string_view name) const {
   const Attribute* a = attribute(name);
   if (a != nullptr && a->kind == AttributeKind::kFloat) return a->f;
-  const ir::FormalAttribute* usual = formal(name);
+  const FormalAttribute* usual = formal(name);
   return usual == nullptr ? 0 : usual->default_float;
 }
 
@@ -111,14 +110,14 @@ std::vector<float> NodeView::attribute_floats(std::string_view name) const {
   std::span<const float> floats;
   if (const Attribute* a = attribute(name)) {
     floats = a->floats;
-  } else if (const ir::FormalAttribute* usual = formal(name)) {
+  } else if (const FormalAttribute* usual = formal(name)) {
     floats = usual->default_floats;
   }
   return {floats.begin(), floats.end()};
 }
 
 std::string_view NodeView::attribute_string(std::string_view name) const {
-  return ir::string_of(attribute(name), formal(name));
+  return string_of(attribute(name), formal(name));
 }
 
 NodeView::MaybeInts NodeView::attribute_ints(std::string_view name) const {
@@ -127,7 +126,7 @@ NodeView::MaybeInts NodeView::attribute_ints(std::string_view name) const {
     if (a->kind != AttributeKind::kInts) return std::nullopt;
     ints = a->ints;
   } else {
-    const ir::FormalAttribute* usual = formal(name);
+    const FormalAttribute* usual = formal(name);
     if (usual == nullptr || usual->default_ints.empty()) return std::nullopt;
     ints = usual->default_ints;
   }

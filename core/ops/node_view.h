@@ -143,7 +143,7 @@ class NodeView {
   bool is_doubted() const { return doubted_; }
 
  private:
-  const ir::FormalAttribute* formal(std::string_view attribute) const;
+  const FormalAttribute* formal(std::string_view attribute) const;
 
   const ir::Graph& graph_;
   ir::NodeId node_;

@@ -9,7 +9,7 @@
 #include <array>
 #include <string_view>
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 inline constexpr std::string_view kRuntimeName = "ONNX Runtime 1.31";
 
@@ -50,6 +50,6 @@ inline constexpr std::array kLastKernels = {
 // type fails to load.
 inline constexpr int kMovesUint8Alone = 21;
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_ONNX_RUNTIME_H_

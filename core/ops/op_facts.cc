@@ -11,7 +11,7 @@
 #include "core/ops/op_row.h"
 #include "core/ops/rules/name_hash.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 namespace {
 
 struct DomainFacts {
@@ -32,7 +32,7 @@ static_assert(std::is_sorted(std::begin(kStandardOps), std::end(kStandardOps),
 // A hash table computed at compile time: slot -> row of the op's first version.
 // At most half full, so that a search ends after a probe or two.
 
-constexpr std::size_t kSlots = 1024;
+constexpr std::size_t kFactSlots = 1024;
 constexpr std::uint16_t kNone = 0xffff;
 
 constexpr bool same_op(const OpFacts& op, std::string_view domain,
@@ -40,21 +40,21 @@ constexpr bool same_op(const OpFacts& op, std::string_view domain,
   return op.type == type && op.domain == domain;
 }
 
-constexpr std::array<std::uint16_t, kSlots> make_slots() {
-  std::array<std::uint16_t, kSlots> slots;
+constexpr std::array<std::uint16_t, kFactSlots> make_slots() {
+  std::array<std::uint16_t, kFactSlots> slots;
   slots.fill(kNone);
   std::size_t used = 0;
   for (std::size_t i = 0; i < std::size(kStandardOps); ++i) {
     const OpFacts& op = kStandardOps[i];
     if (i > 0 && same_op(kStandardOps[i - 1], op.domain, op.type)) continue;
-    std::size_t slot = name_hash(op.domain, op.type) % kSlots;
-    while (slots[slot] != kNone) slot = (slot + 1) % kSlots;
+    std::size_t slot = name_hash(op.domain, op.type) % kFactSlots;
+    while (slots[slot] != kNone) slot = (slot + 1) % kFactSlots;
     slots[slot] = static_cast<std::uint16_t>(i);
-    if (++used > kSlots / 2) throw "kSlots is too small";
+    if (++used > kFactSlots / 2) throw "kFactSlots is too small";
   }
   return slots;
 }
-constexpr auto kTable = make_slots();
+constexpr auto kFactTable = make_slots();
 
 // Whose ops come from the library's schemas.
 bool is_standard(std::string_view domain) {
@@ -65,15 +65,15 @@ bool is_standard(std::string_view domain) {
 // All versions of the op, oldest first.
 std::span<const OpFacts> versions(std::string_view domain,
                                   std::string_view type) {
-  domain = normalized(domain);
+  domain = ir::normalized(domain);
   if (!is_standard(domain)) {
-    const ops::OpRow* row = ops::find_row(domain, type);
+    const OpRow* row = find_row(domain, type);
     if (row == nullptr || row->facts.type.empty()) return {};
     return {&row->facts, 1};
   }
-  std::size_t slot = name_hash(domain, type) % kSlots;
-  for (; kTable[slot] != kNone; slot = (slot + 1) % kSlots) {
-    std::size_t first = kTable[slot];
+  std::size_t slot = name_hash(domain, type) % kFactSlots;
+  for (; kFactTable[slot] != kNone; slot = (slot + 1) % kFactSlots) {
+    std::size_t first = kFactTable[slot];
     if (!same_op(kStandardOps[first], domain, type)) continue;
     std::size_t end = first + 1;
     while (end < std::size(kStandardOps) &&
@@ -153,33 +153,34 @@ const FormalAttribute* find_attribute(std::string_view domain,
   return nullptr;
 }
 
-std::int64_t int_of(const Attribute* written, const FormalAttribute* formal) {
-  if (written != nullptr && written->kind == AttributeKind::kInt) {
+std::int64_t int_of(const ir::Attribute* written,
+                    const FormalAttribute* formal) {
+  if (written != nullptr && written->kind == ir::AttributeKind::kInt) {
     return written->i;
   }
   return formal == nullptr ? 0 : formal->default_int;
 }
 
-std::string_view string_of(const Attribute* written,
+std::string_view string_of(const ir::Attribute* written,
                            const FormalAttribute* formal) {
-  if (written != nullptr && written->kind == AttributeKind::kString) {
+  if (written != nullptr && written->kind == ir::AttributeKind::kString) {
     return written->s;
   }
   return formal == nullptr ? std::string_view() : formal->default_string;
 }
 
 std::span<const OpFacts* const> all_ops() {
-  static const std::vector<const OpFacts*> kAll = [] {
+  static const std::vector<const OpFacts*> kEvery = [] {
     std::vector<const OpFacts*> all;
     for (const OpFacts& op : kStandardOps) all.push_back(&op);
-    for (const ops::OpRow* row : ops::all_rows()) {
+    for (const OpRow* row : all_rows()) {
       if (!row->facts.type.empty()) all.push_back(&row->facts);
     }
     std::ranges::sort(
         all, [](const OpFacts* a, const OpFacts* b) { return before(*a, *b); });
     return all;
   }();
-  return kAll;
+  return kEvery;
 }
 
 bool is_own_domain(std::string_view domain) {
@@ -190,7 +191,7 @@ bool is_own_domain(std::string_view domain) {
 bool known_domain(std::string_view domain) { return newest_opset(domain) > 0; }
 
 int newest_opset(std::string_view domain) {
-  domain = normalized(domain);
+  domain = ir::normalized(domain);
   for (const DomainFacts& facts : kStandardDomains) {
     if (facts.name == domain) return facts.newest;
   }
@@ -199,7 +200,7 @@ int newest_opset(std::string_view domain) {
 
 std::vector<std::string_view> similar_ops(std::string_view domain,
                                           std::string_view type) {
-  domain = normalized(domain);
+  domain = ir::normalized(domain);
   // A name further away is no useful suggestion; long names are not compared.
   const std::size_t most = std::max<std::size_t>(1, type.size() / 3);
   std::vector<std::pair<std::size_t, std::string_view>> found;
@@ -245,7 +246,7 @@ std::string input_hint(const OpFacts& op, std::string_view name) {
 }
 
 bool is_commutative(std::string_view domain, std::string_view type) {
-  return ops::roles_of(domain, type).commutative;
+  return roles_of(domain, type).commutative;
 }
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

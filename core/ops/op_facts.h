@@ -15,7 +15,7 @@
 
 #include "core/ir/attribute.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 enum class Arity : std::uint8_t { kSingle, kOptional, kVariadic };
 
@@ -33,7 +33,7 @@ struct FormalValue {
 // has_default is set. Default values of type tensor are not stored.
 struct FormalAttribute {
   std::string_view name;
-  AttributeKind kind = AttributeKind::kUndefined;
+  ir::AttributeKind kind = ir::AttributeKind::kUndefined;
   bool required = false;
   bool has_default = false;
   // Another value than the default only permits more results. So nobody need
@@ -83,8 +83,9 @@ const FormalAttribute* find_attribute(std::string_view domain,
 // What an attribute says: as it is written, or by the default of its schema;
 // 0 or "" where there is neither, or it is of another kind. Both may be
 // nullptr.
-std::int64_t int_of(const Attribute* written, const FormalAttribute* formal);
-std::string_view string_of(const Attribute* written,
+std::int64_t int_of(const ir::Attribute* written,
+                    const FormalAttribute* formal);
+std::string_view string_of(const ir::Attribute* written,
                            const FormalAttribute* formal);
 
 // Sorted by domain, type, since_version.
@@ -109,6 +110,6 @@ std::string input_hint(const OpFacts& op, std::string_view name);
 // Whether the inputs may be given in any order.
 bool is_commutative(std::string_view domain, std::string_view type);
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_OP_FACTS_H_

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 namespace {
 
 TEST_CASE("the version in force is the newest that is not too new") {
@@ -41,7 +41,7 @@ TEST_CASE("counts of inputs and outputs") {
 TEST_CASE("attributes and their defaults") {
   const OpFacts& gemm = *find_op("", "Gemm", 13);
   REQUIRE(gemm.attribute("alpha") != nullptr);
-  CHECK(gemm.attribute("alpha")->kind == AttributeKind::kFloat);
+  CHECK(gemm.attribute("alpha")->kind == ir::AttributeKind::kFloat);
   CHECK(gemm.attribute("alpha")->default_float == 1.0f);
   CHECK(gemm.attribute("transB")->default_int == 0);
   CHECK(gemm.attribute("transB")->has_default);
@@ -83,7 +83,7 @@ TEST_CASE("every row is sound and found again") {
     std::set<std::string_view> names;
     for (const FormalAttribute& attribute : op.attributes) {
       CHECK(op.attribute(attribute.name) == &attribute);
-      CHECK(attribute.kind != AttributeKind::kUndefined);
+      CHECK(attribute.kind != ir::AttributeKind::kUndefined);
       CHECK_FALSE((attribute.required && attribute.has_default));
       CHECK(names.insert(attribute.name).second);
     }
@@ -146,4 +146,4 @@ TEST_CASE("commutative ops") {
 }
 
 }  // namespace
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

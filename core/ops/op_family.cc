@@ -8,7 +8,7 @@
 #include "core/ops/op_facts.h"
 #include "core/ops/op_row.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 namespace {
 
 // Elementwise ops of so many inputs; of a number that is left open, two too.
@@ -21,7 +21,7 @@ bool takes(const OpName& op, int inputs) {
 
 std::vector<OpName> ops_of(OpFamily family, int inputs) {
   std::vector<OpName> out;
-  for (const ops::OpRow* row : ops::all_rows()) {
+  for (const OpRow* row : all_rows()) {
     const OpName op{row->domain, row->type};
     if (row->family != family || (inputs > 0 && !takes(op, inputs))) continue;
     out.push_back(op);
@@ -32,7 +32,7 @@ std::vector<OpName> ops_of(OpFamily family, int inputs) {
 }  // namespace
 
 OpFamily op_family(std::string_view domain, std::string_view type) {
-  const ops::OpRow* row = ops::find_row(domain, type);
+  const OpRow* row = find_row(domain, type);
   return row != nullptr ? row->family : OpFamily::kOther;
 }
 
@@ -43,7 +43,7 @@ bool OpClass::has(std::string_view domain, std::string_view type) const {
 std::span<const OpClass> op_classes() {
   static const auto kOurs = [] {
     std::vector<OpName> out;
-    for (const ops::OpRow* row : ops::all_rows()) {
+    for (const OpRow* row : all_rows()) {
       if (row->meaning != nullptr) out.push_back({row->domain, row->type});
     }
     return out;
@@ -74,4 +74,4 @@ std::string_view class_hint(std::string_view domain, std::string_view type) {
          ":as \"f\", and m.f:with(...) builds the same op again";
 }
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

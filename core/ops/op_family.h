@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 enum class OpFamily : std::uint8_t {
   kOther,
@@ -39,6 +39,6 @@ const OpClass* find_op_class(std::string_view name);  // nullptr: none
 // "".
 std::string_view class_hint(std::string_view domain, std::string_view type);
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_OP_FAMILY_H_

@@ -8,7 +8,7 @@
 
 #include "core/ops/op_facts.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 namespace {
 
 TEST_CASE("families") {
@@ -48,4 +48,4 @@ TEST_CASE("classes hold ops that there are, of the right number of inputs") {
 }
 
 }  // namespace
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

@@ -32,7 +32,7 @@ class Table {
  private:
   // Where the op is, or an empty slot.
   std::size_t slot(std::string_view domain, std::string_view type) const {
-    std::size_t at = ir::name_hash(domain, type) % kSlots;
+    std::size_t at = name_hash(domain, type) % kSlots;
     while (slots_[at] != nullptr &&
            (slots_[at]->type != type || slots_[at]->domain != domain)) {
       at = (at + 1) % kSlots;

@@ -18,7 +18,7 @@
 #include "core/ops/op_facts.h"
 #include "core/ops/op_family.h"
 
-namespace ruleengine::ranks {
+namespace ruleengine::ops {
 struct Port;  // core/ops/axis_flow.h
 }
 
@@ -96,7 +96,7 @@ using Kernel = Folded (*)(const Call&);
 // How the node treats one axis of an operand: see core/ops/axis_flow.h. False
 // when it mixes positions, or may mix them.
 class Flow;  // core/ops/rules/flow.h
-using AxisRule = bool (*)(Flow&, ranks::Port, int axis);
+using AxisRule = bool (*)(Flow&, Port, int axis);
 
 // --- the row ----------------------------------------------------------------
 
@@ -140,8 +140,8 @@ struct OpRow {
   std::string_view type;
   // Inputs, outputs and attributes of an op of ours; those of the standard's
   // come from its schemas, and of some ops no more than roles are known.
-  ir::OpFacts facts;
-  ir::OpFamily family = ir::OpFamily::kOther;
+  OpFacts facts;
+  OpFamily family = OpFamily::kOther;
   Roles roles;
   Factors factors;
   Inputs types_only = 0;  // inputs of which the node needs the type alone

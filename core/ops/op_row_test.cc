@@ -28,14 +28,14 @@ TEST_CASE("rows of the standard are of its ops") {
       continue;
     }
     CAPTURE(std::string(row->type));
-    CHECK(ir::newest_op(row->domain, row->type) != nullptr);
+    CHECK(newest_op(row->domain, row->type) != nullptr);
     CHECK(row->facts.type.empty());
   }
 }
 
 TEST_CASE("of an op of ours all is known but what it need not have") {
   for (const OpRow* row : all_rows()) {
-    if (!ir::is_own_domain(row->domain)) continue;
+    if (!is_own_domain(row->domain)) continue;
     CAPTURE(std::string(row->type));
     CHECK(row->facts.min_outputs > 0);
     CHECK((row->types.infer != nullptr));

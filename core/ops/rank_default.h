@@ -11,14 +11,14 @@
 #include "core/ir/type.h"
 #include "core/ops/op_facts.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 // The default of the attribute `name`; none when it has no such default, or
 // when the rank of `input` is unknown (nullptr: nothing is known).
 std::optional<std::vector<std::int64_t>> rank_default(const OpFacts& op,
                                                       std::string_view name,
-                                                      const Type* input);
+                                                      const ir::Type* input);
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_RANK_DEFAULT_H_

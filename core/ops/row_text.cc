@@ -9,18 +9,18 @@ namespace ruleengine::ops {
 namespace {
 
 // "Q, K, V, attn_mask?"
-std::string list_of(std::span<const ir::FormalValue> formals) {
+std::string list_of(std::span<const FormalValue> formals) {
   std::string out;
-  for (const ir::FormalValue& formal : formals) {
+  for (const FormalValue& formal : formals) {
     out += out.empty() ? "" : ", ";
     out += formal.name;
-    if (formal.arity == ir::Arity::kOptional) out += "?";
-    if (formal.arity == ir::Arity::kVariadic) out += "...";
+    if (formal.arity == Arity::kOptional) out += "?";
+    if (formal.arity == Arity::kVariadic) out += "...";
   }
   return out;
 }
 
-std::string default_of(const ir::FormalAttribute& formal) {
+std::string default_of(const FormalAttribute& formal) {
   switch (formal.kind) {
     case ir::AttributeKind::kInt:
       return fmt::format("{}", formal.default_int);
@@ -34,9 +34,9 @@ std::string default_of(const ir::FormalAttribute& formal) {
 }
 
 // "num_heads, is_causal = 0, scale?"
-std::string list_of(std::span<const ir::FormalAttribute> formals) {
+std::string list_of(std::span<const FormalAttribute> formals) {
   std::string out;
-  for (const ir::FormalAttribute& formal : formals) {
+  for (const FormalAttribute& formal : formals) {
     out += (out.empty() ? "" : ", ") + std::string(formal.name);
     if (formal.has_default) out += " = " + default_of(formal);
     if (!formal.has_default && !formal.required) out += "?";

@@ -10,7 +10,7 @@
 #include "core/ops/op_facts.h"
 #include "core/ops/upgrade_table.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 namespace {
 
 bool is_softmax_like(std::string_view type) {
@@ -21,9 +21,9 @@ bool once_explicit(std::string_view type) {
   return std::ranges::find(kOnceExplicit, type) != kOnceExplicit.end();
 }
 
-const Attribute* find(std::span<const Attribute> attributes,
-                      std::string_view name) {
-  for (const Attribute& a : attributes) {
+const ir::Attribute* find(std::span<const ir::Attribute> attributes,
+                          std::string_view name) {
+  for (const ir::Attribute& a : attributes) {
     if (a.name == name) return &a;
   }
   return nullptr;
@@ -35,17 +35,18 @@ std::span<const std::byte> store(Arena& arena, std::span<const T> values) {
 }
 
 // A scalar of a float type; none for other types.
-std::optional<Tensor> scalar(Arena& arena, float value, DataType dtype) {
-  Tensor t;
+std::optional<ir::Tensor> scalar(Arena& arena, float value,
+                                 ir::DataType dtype) {
+  ir::Tensor t;
   t.dtype = dtype;
-  if (dtype == DataType::kFloat) {
+  if (dtype == ir::DataType::kFloat) {
     t.bytes = store<float>(arena, {&value, 1});
-  } else if (dtype == DataType::kDouble) {
+  } else if (dtype == ir::DataType::kDouble) {
     const double wide = value;
     t.bytes = store<double>(arena, {&wide, 1});
-  } else if (dtype == DataType::kFloat16) {
+  } else if (dtype == ir::DataType::kFloat16) {
     const auto half =
-        static_cast<std::uint16_t>(narrow(DataType::kFloat16, value));
+        static_cast<std::uint16_t>(narrow(ir::DataType::kFloat16, value));
     t.bytes = store<std::uint16_t>(arena, {&half, 1});
   } else {
     return std::nullopt;
@@ -53,30 +54,30 @@ std::optional<Tensor> scalar(Arena& arena, float value, DataType dtype) {
   return t;
 }
 
-DataType element_type(Facts& facts, ValueId value) {
-  const Type* type = value ? facts.type(value) : nullptr;
+ir::DataType element_type(ir::Facts& facts, ir::ValueId value) {
+  const ir::Type* type = value ? facts.type(value) : nullptr;
   return type != nullptr && type->is_tensor() ? type->elem
-                                              : DataType::kUndefined;
+                                              : ir::DataType::kUndefined;
 }
 
-std::optional<std::int64_t> rank_of(Facts& facts, ValueId value) {
-  const Type* type = value ? facts.type(value) : nullptr;
+std::optional<std::int64_t> rank_of(ir::Facts& facts, ir::ValueId value) {
+  const ir::Type* type = value ? facts.type(value) : nullptr;
   if (type == nullptr || !type->has_shape) return std::nullopt;
   return static_cast<std::int64_t>(type->rank());
 }
 
-Attribute int_attribute(std::string_view name, std::int64_t value) {
-  return {.name = name, .kind = AttributeKind::kInt, .i = value};
+ir::Attribute int_attribute(std::string_view name, std::int64_t value) {
+  return {.name = name, .kind = ir::AttributeKind::kInt, .i = value};
 }
 
 void drop(NewestForm& form, std::string_view name) {
   std::erase_if(form.attributes,
-                [&](const Attribute& a) { return a.name == name; });
+                [&](const ir::Attribute& a) { return a.name == name; });
 }
 
 // Before opset 13 Softmax flattened; on the last axis it equals the newest one.
-void upgrade_softmax(const FormalAttribute* formal, ValueId input, Facts& facts,
-                     NewestForm& form) {
+void upgrade_softmax(const FormalAttribute* formal, ir::ValueId input,
+                     ir::Facts& facts, NewestForm& form) {
   const std::int64_t at = int_of(find(form.attributes, "axis"), formal);
   const auto rank = rank_of(facts, input);
   if (at != -1 && (!rank || at != *rank - 1)) form.readable = false;
@@ -86,23 +87,23 @@ void upgrade_softmax(const FormalAttribute* formal, ValueId input, Facts& facts,
 
 // Reads a type given as text, such as "FLOAT16".
 void upgrade_cast(NewestForm& form) {
-  for (Attribute& a : form.attributes) {
-    if (a.name != "to" || a.kind != AttributeKind::kString) continue;
+  for (ir::Attribute& a : form.attributes) {
+    if (a.name != "to" || a.kind != ir::AttributeKind::kString) continue;
     std::string low(a.s);
     for (char& c : low) {
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
-    const DataType type = data_type_from_name(low);
-    if (type == DataType::kUndefined) form.readable = false;
+    const ir::DataType type = ir::data_type_from_name(low);
+    if (type == ir::DataType::kUndefined) form.readable = false;
     a = int_attribute("to", static_cast<std::int64_t>(type));
   }
 }
 
 // Explicit broadcasting equals that of the newest ops when it has no axis, or
 // the axis that numpy's rules lead to.
-void upgrade_broadcast(std::span<const Operand> inputs, Facts& facts,
+void upgrade_broadcast(std::span<const ir::Operand> inputs, ir::Facts& facts,
                        NewestForm& form) {
-  if (const Attribute* axis = find(form.attributes, "axis")) {
+  if (const ir::Attribute* axis = find(form.attributes, "axis")) {
     const auto a =
         inputs.size() == 2 ? rank_of(facts, inputs[0].value) : std::nullopt;
     const auto b = a ? rank_of(facts, inputs[1].value) : std::nullopt;
@@ -112,15 +113,16 @@ void upgrade_broadcast(std::span<const Operand> inputs, Facts& facts,
   drop(form, "broadcast");
 }
 
-std::optional<Tensor> moved_tensor(Arena& arena, const Moved& row,
-                                   const Attribute& a, DataType dtype) {
+std::optional<ir::Tensor> moved_tensor(Arena& arena, const Moved& row,
+                                       const ir::Attribute& a,
+                                       ir::DataType dtype) {
   switch (row.as) {
     case MovedAs::kInts:
       return ir::int64_vector(arena, a.ints);
     case MovedAs::kInt:
       return ir::int64_vector(arena, {&a.i, 1});
     case MovedAs::kFloat:
-      return scalar(arena, a.f, DataType::kFloat);
+      return scalar(arena, a.f, ir::DataType::kFloat);
     case MovedAs::kScalar:
       return scalar(arena, a.f, dtype);
   }
@@ -133,7 +135,7 @@ bool is_adopted(std::string_view type) {
   return std::ranges::find(kAdopted, type) != kAdopted.end();
 }
 
-Upgrades::Upgrades(Graph& graph, std::int64_t opset, std::int64_t to)
+Upgrades::Upgrades(ir::Graph& graph, std::int64_t opset, std::int64_t to)
     : graph_(&graph), opset_(opset), to_(to) {}
 
 // Whether the op changed in anything but attributes that became inputs.
@@ -156,23 +158,23 @@ bool Upgrades::has_other_form(std::string_view type) const {
 void Upgrades::upgrade_gone(std::string_view type, NewestForm& form) const {
   for (const Gone& row : kGone) {
     if (row.type != type || !crosses(row.since)) continue;
-    const Attribute* a = find(form.attributes, row.attribute);
+    const ir::Attribute* a = find(form.attributes, row.attribute);
     if ((a == nullptr ? row.usual : a->i) != row.value) form.readable = false;
     drop(form, row.attribute);
   }
   for (const OnceDefault& row : kOnceDefault) {
     if (row.type != type || !crosses(row.since)) continue;
     if (find(form.attributes, row.attribute) != nullptr) continue;
-    Attribute a = int_attribute(row.attribute, row.number);
+    ir::Attribute a = int_attribute(row.attribute, row.number);
     if (!row.text.empty()) {
-      a.kind = AttributeKind::kString;
+      a.kind = ir::AttributeKind::kString;
       a.s = row.text;
     }
     form.attributes.push_back(a);
   }
   for (const Renamed& row : kRenamed) {
     if (row.type != type || !crosses(row.since)) continue;
-    for (Attribute& a : form.attributes) {
+    for (ir::Attribute& a : form.attributes) {
       if (a.name != row.attribute || a.s != row.before) continue;
       a.s = row.now;
       a.proto = {};
@@ -181,10 +183,10 @@ void Upgrades::upgrade_gone(std::string_view type, NewestForm& form) const {
   if (crosses(kNoHints)) drop(form, "consumed_inputs");
 }
 
-bool Upgrades::needed(OpId id) const {
+bool Upgrades::needed(ir::OpId id) const {
   std::uint8_t& known = needed_[id];
   if (known == 0) {
-    const Op& op = graph_->model().ops[id];
+    const ir::Op& op = graph_->model().ops[id];
     const bool moved = std::ranges::any_of(kMoved, [&](const Moved& row) {
       return row.type == op.type && crosses(row.since);
     });
@@ -193,35 +195,35 @@ bool Upgrades::needed(OpId id) const {
   return known == 2;
 }
 
-ValueId Upgrades::hidden(NodeId node, int input, const Tensor& tensor,
-                         const void* data) {
+ir::ValueId Upgrades::hidden(ir::NodeId node, int input,
+                             const ir::Tensor& tensor, const void* data) {
   auto& [value, from] = hidden_[{node, input}];
   if (value && from == data) return value;
-  value =
-      graph_->add_value(Name(), Graph::main_block(), ValueKind::kInitializer);
+  value = graph_->add_value(Name(), ir::Graph::main_block(),
+                            ir::ValueKind::kInitializer);
   graph_->mutable_value(value).tensor =
-      graph_->model().arena.make<Tensor>(tensor);
+      graph_->model().arena.make<ir::Tensor>(tensor);
   from = data;
   return value;
 }
 
-void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
+void Upgrades::view(ir::NodeId node, ir::Facts& facts, NewestForm& form) {
   form = {};
-  for (const Operand& use : graph_->inputs(node)) {
+  for (const ir::Operand& use : graph_->inputs(node)) {
     form.inputs.push_back(use.value);
   }
   const auto attributes = graph_->node(node).attributes;
   form.attributes.assign(attributes.begin(), attributes.end());
   const std::string_view type = graph_->op(node).type;
-  const ValueId first = graph_->input(node, 0);
+  const ir::ValueId first = graph_->input(node, 0);
   if (std::ranges::any_of(kChanged, [&](const Changed& row) {
         return row.type == type && crosses(row.since);
       })) {
     form.readable = false;
   }
   // The attribute's value comes from the caller of the function: unknown here.
-  if (std::ranges::any_of(attributes,
-                          [](const Attribute& a) { return !a.ref.empty(); })) {
+  if (std::ranges::any_of(
+          attributes, [](const ir::Attribute& a) { return !a.ref.empty(); })) {
     form.readable = false;
     return;
   }
@@ -239,7 +241,7 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
   }
   if (crosses(kCastByNumber) && type == "Cast") upgrade_cast(form);
   if (crosses(kTrainingSaid) && type == "BatchNormalization") {
-    for (ValueId more : graph_->outputs(node).subspan(
+    for (ir::ValueId more : graph_->outputs(node).subspan(
              std::min<std::size_t>(1, graph_->outputs(node).size()))) {
       if (more) form.readable = false;
     }
@@ -252,21 +254,21 @@ void Upgrades::view(NodeId node, Facts& facts, NewestForm& form) {
 }
 
 // Whether a Dropout has a mask of another type, or with possibly other values.
-bool Upgrades::has_old_mask(NodeId node) const {
+bool Upgrades::has_old_mask(ir::NodeId node) const {
   if (graph_->outputs(node).size() < 2) return false;
-  const ValueId mask = graph_->output(node, 1);
+  const ir::ValueId mask = graph_->output(node, 1);
   return mask && (crosses(kMaskIsBool) ||
                   (crosses(kMaskIsTrue) && graph_->reader_count(mask) > 0));
 }
 
 // Shows attributes that became inputs as inputs.
-void Upgrades::view_moved(NodeId node, Facts& facts, NewestForm& form) {
+void Upgrades::view_moved(ir::NodeId node, ir::Facts& facts, NewestForm& form) {
   const auto attributes = graph_->node(node).attributes;
   const std::string_view type = graph_->op(node).type;
-  const ValueId first = graph_->input(node, 0);
+  const ir::ValueId first = graph_->input(node, 0);
   for (const Moved& row : kMoved) {
     if (row.type != type || !crosses(row.since)) continue;
-    const Attribute* a = find(attributes, row.attribute);
+    const ir::Attribute* a = find(attributes, row.attribute);
     if (a == nullptr) continue;
     auto tensor = moved_tensor(graph_->model().arena, row, *a,
                                element_type(facts, first));
@@ -281,4 +283,4 @@ void Upgrades::view_moved(NodeId node, Facts& facts, NewestForm& form) {
   }
 }
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

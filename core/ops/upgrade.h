@@ -20,13 +20,13 @@
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 // A node as a newer opset would have it. `readable` is false when that opset
 // cannot express it.
 struct NewestForm {
-  std::vector<ValueId> inputs;
-  std::vector<Attribute> attributes;
+  std::vector<ir::ValueId> inputs;
+  std::vector<ir::Attribute> attributes;
   bool readable = true;
 };
 
@@ -37,18 +37,18 @@ class Upgrades {
  public:
   // `opset`: the version of the standard domain that the graph's body imports.
   // `to`: the opset at which nodes are read.
-  Upgrades(Graph& graph, std::int64_t opset, std::int64_t to = kNewest);
+  Upgrades(ir::Graph& graph, std::int64_t opset, std::int64_t to = kNewest);
 
   // False when nodes of this op read as they stand. Cheap.
-  bool needed(OpId op) const;
+  bool needed(ir::OpId op) const;
   // `form` is overwritten. Facts give ranks and element types where needed.
-  void view(NodeId node, Facts& facts, NewestForm& form);
+  void view(ir::NodeId node, ir::Facts& facts, NewestForm& form);
 
  private:
-  void view_moved(NodeId node, Facts& facts, NewestForm& form);
-  bool has_old_mask(NodeId node) const;
-  ValueId hidden(NodeId node, int input, const Tensor& tensor,
-                 const void* data);
+  void view_moved(ir::NodeId node, ir::Facts& facts, NewestForm& form);
+  bool has_old_mask(ir::NodeId node) const;
+  ir::ValueId hidden(ir::NodeId node, int input, const ir::Tensor& tensor,
+                     const void* data);
 
   // Does the change made at opset `since` lie between the two opsets?
   bool crosses(std::int64_t since) const {
@@ -57,13 +57,14 @@ class Upgrades {
   bool has_other_form(std::string_view type) const;
   void upgrade_gone(std::string_view type, NewestForm& form) const;
 
-  Graph* graph_;
+  ir::Graph* graph_;
   std::int64_t opset_;
   std::int64_t to_;
   // The hidden constant for a node's input slot, and the attribute data it was
   // made from (to notice that an edit replaced the attribute).
-  std::map<std::pair<NodeId, int>, std::pair<ValueId, const void*>> hidden_;
-  mutable ByOp<std::uint8_t> needed_;  // 0: unknown yet, 1: no, 2: yes
+  std::map<std::pair<ir::NodeId, int>, std::pair<ir::ValueId, const void*>>
+      hidden_;
+  mutable ir::ByOp<std::uint8_t> needed_;  // 0: unknown yet, 1: no, 2: yes
 };
 
 // Was the op in ONNX Runtime's version of the standard domain before it was in
@@ -74,14 +75,15 @@ bool is_adopted(std::string_view type);
 // kRule, no position) when that opset cannot express it, or when an input that
 // becomes an attribute is not constant.
 struct OlderForm {
-  std::vector<ValueId> inputs;
-  std::vector<Attribute> attributes;
+  std::vector<ir::ValueId> inputs;
+  std::vector<ir::Attribute> attributes;
 };
-Result<OlderForm> to_opset(const Graph& graph, std::string_view domain,
-                           std::string_view type, std::vector<ValueId> inputs,
-                           std::vector<Attribute> attributes,
-                           std::int64_t opset, Facts& facts);
+Result<OlderForm> to_opset(const ir::Graph& graph, std::string_view domain,
+                           std::string_view type,
+                           std::vector<ir::ValueId> inputs,
+                           std::vector<ir::Attribute> attributes,
+                           std::int64_t opset, ir::Facts& facts);
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_UPGRADE_H_

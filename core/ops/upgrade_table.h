@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 // How to make a tensor from the attribute's value.
 enum class MovedAs : std::uint8_t {
@@ -146,6 +146,6 @@ inline constexpr int kSplitCounts = 18;
 // Before this opset several outputs of a BatchNormalization meant training.
 inline constexpr int kTrainingSaid = 14;
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_UPGRADE_TABLE_H_

@@ -9,24 +9,28 @@
 #include "core/text/parse.h"
 #include "core/text/print.h"
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 namespace {
 
 // Facts that the graph itself states.
-class PlainFacts : public Facts {
+class PlainFacts : public ir::Facts {
  public:
-  explicit PlainFacts(const Graph& graph) : graph_(graph) {}
-  const Type* type(ValueId v) override { return graph_.value(v).declared; }
-  bool is_constant(ValueId v) override { return constant(v) != nullptr; }
-  const Tensor* constant(ValueId v) override {
+  explicit PlainFacts(const ir::Graph& graph) : graph_(graph) {}
+  const ir::Type* type(ir::ValueId v) override {
+    return graph_.value(v).declared;
+  }
+  bool is_constant(ir::ValueId v) override { return constant(v) != nullptr; }
+  const ir::Tensor* constant(ir::ValueId v) override {
     return graph_.direct_constant(v);
   }
-  std::optional<std::span<const Dim>> dims_of(ValueId) override { return {}; }
-  void invalidate(NodeId) override {}
+  std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId) override {
+    return {};
+  }
+  void invalidate(ir::NodeId) override {}
   std::vector<std::string> take_warnings() override { return {}; }
 
  private:
-  const Graph& graph_;
+  const ir::Graph& graph_;
 };
 
 struct World {
@@ -43,25 +47,25 @@ struct World {
     facts = std::make_unique<PlainFacts>(model->graph);
   }
 
-  std::string value(ValueId v) const {
-    const Graph& g = model->graph;
+  std::string value(ir::ValueId v) const {
+    const ir::Graph& g = model->graph;
     if (!v) return "-";
-    const Tensor* t = g.value(v).tensor;
+    const ir::Tensor* t = g.value(v).tensor;
     if (!g.name(v).empty() || t == nullptr) return std::string(g.name(v));
     return text::tensor_text(*t, nullptr, {});
   }
-  std::string form(const std::vector<ValueId>& inputs,
-                   const std::vector<Attribute>& attributes) const {
+  std::string form(const std::vector<ir::ValueId>& inputs,
+                   const std::vector<ir::Attribute>& attributes) const {
     std::string out = "(";
-    for (ValueId v : inputs) out += (out.size() > 1 ? ", " : "") + value(v);
+    for (ir::ValueId v : inputs) out += (out.size() > 1 ? ", " : "") + value(v);
     out += ")";
-    for (const Attribute& a : attributes) {
+    for (const ir::Attribute& a : attributes) {
       out += " " + text::attribute_text(model->graph, a);
     }
     return out;
   }
 
-  std::unique_ptr<Model> model;
+  std::unique_ptr<ir::Model> model;
   std::unique_ptr<PlainFacts> facts;
 };
 
@@ -69,19 +73,20 @@ struct World {
 std::string newest(int opset, std::string_view node) {
   World w(opset, node);
   Upgrades upgrades(w.model->graph, opset);
-  if (!upgrades.needed(w.model->graph.node(NodeId(0u)).op)) return "as it is";
+  if (!upgrades.needed(w.model->graph.node(ir::NodeId(0u)).op))
+    return "as it is";
   NewestForm form;
-  upgrades.view(NodeId(0u), *w.facts, form);
+  upgrades.view(ir::NodeId(0u), *w.facts, form);
   return form.readable ? w.form(form.inputs, form.attributes) : "unreadable";
 }
 
 // A node of the newest form (opset 21), written at the older opset.
 std::string older(int opset, std::string_view node) {
   World w(21, node);
-  const Graph& g = w.model->graph;
-  const NodeId id(0u);
-  std::vector<ValueId> inputs;
-  for (const Operand& use : g.inputs(id)) inputs.push_back(use.value);
+  const ir::Graph& g = w.model->graph;
+  const ir::NodeId id(0u);
+  std::vector<ir::ValueId> inputs;
+  for (const ir::Operand& use : g.inputs(id)) inputs.push_back(use.value);
   const auto list = g.node(id).attributes;
   const auto form = to_opset(g, g.op(id).domain, g.op(id).type, inputs,
                              {list.begin(), list.end()}, opset, *w.facts);
@@ -110,19 +115,19 @@ TEST_CASE("attributes that became inputs read as constants") {
 
 TEST_CASE("a hidden constant is made once, and again for another attribute") {
   World w(12, "y = Squeeze <axes = [0]> (x)");
-  Graph& g = w.model->graph;
+  ir::Graph& g = w.model->graph;
   Upgrades upgrades(g, 12);
   NewestForm form, again;
-  upgrades.view(NodeId(0u), *w.facts, form);
+  upgrades.view(ir::NodeId(0u), *w.facts, form);
   const std::size_t count = g.value_count();
-  upgrades.view(NodeId(0u), *w.facts, again);
+  upgrades.view(ir::NodeId(0u), *w.facts, again);
   CHECK(form.inputs == again.inputs);
   CHECK(g.value_count() == count);
   const std::vector<std::int64_t> axes = {2};
-  const std::vector<Attribute> list = {
-      {.name = "axes", .kind = AttributeKind::kInts, .ints = axes}};
-  g.mutable_node(NodeId(0u)).attributes = list;
-  upgrades.view(NodeId(0u), *w.facts, again);
+  const std::vector<ir::Attribute> list = {
+      {.name = "axes", .kind = ir::AttributeKind::kInts, .ints = axes}};
+  g.mutable_node(ir::NodeId(0u)).attributes = list;
+  upgrades.view(ir::NodeId(0u), *w.facts, again);
   CHECK(w.value(again.inputs[1]) == "int64[1] {2}");
   // The graph does not show it until it is used.
   CHECK(text::print(*w.model).find("{2}") == std::string::npos);
@@ -224,11 +229,11 @@ TEST_CASE("the way back: axes from the end, parts, and what is not there yet") {
 
 TEST_CASE("the encoding of an attribute goes where its value changed") {
   World w(21, "y = Concat <axis = -1> (x, x)");
-  const Graph& g = w.model->graph;
+  const ir::Graph& g = w.model->graph;
   const std::byte encoded[] = {std::byte{1}};
-  Attribute axis = g.node(NodeId(0u)).attributes[0];
+  ir::Attribute axis = g.node(ir::NodeId(0u)).attributes[0];
   axis.proto = encoded;
-  const std::vector<ValueId> inputs = {g.input(NodeId(0u), 0)};
+  const std::vector<ir::ValueId> inputs = {g.input(ir::NodeId(0u), 0)};
   for (int opset : {10, 11}) {
     const auto form =
         to_opset(g, "", "Concat", inputs, {axis}, opset, *w.facts);
@@ -246,20 +251,22 @@ TEST_CASE("there and back") {
         {17, "y = ReduceMax <keepdims = 0> (x, last)"},
         {13, "a, y = Split <axis = 2, num_outputs = 2> (x)"}}) {
     World w(21, node);
-    Graph& g = w.model->graph;
-    const NodeId id(0u);
-    std::vector<ValueId> inputs;
-    for (const Operand& use : g.inputs(id)) inputs.push_back(use.value);
+    ir::Graph& g = w.model->graph;
+    const ir::NodeId id(0u);
+    std::vector<ir::ValueId> inputs;
+    for (const ir::Operand& use : g.inputs(id)) inputs.push_back(use.value);
     const auto list = g.node(id).attributes;
     const auto old = to_opset(g, "", g.op(id).type, inputs,
                               {list.begin(), list.end()}, opset, *w.facts);
     REQUIRE(old.ok());
-    const ValueId out = g.add_value(w.model->names.intern("z"),
-                                    Graph::main_block(), ValueKind::kUndefined);
-    std::vector<ValueId> outputs(g.node(id).output_count);
+    const ir::ValueId out =
+        g.add_value(w.model->names.intern("z"), ir::Graph::main_block(),
+                    ir::ValueKind::kUndefined);
+    std::vector<ir::ValueId> outputs(g.node(id).output_count);
     outputs[0] = out;
-    const NodeId made = g.add_node(g.node(id).op, Graph::main_block(), {},
-                                   old->inputs, outputs, old->attributes);
+    const ir::NodeId made =
+        g.add_node(g.node(id).op, ir::Graph::main_block(), {}, old->inputs,
+                   outputs, old->attributes);
     Upgrades upgrades(g, opset);
     NewestForm form;
     upgrades.view(made, *w.facts, form);
@@ -274,4 +281,4 @@ TEST_CASE("there and back") {
 }
 
 }  // namespace
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops

@@ -10,13 +10,13 @@ bool NodePattern::fits(std::string_view op_domain,
                              : type == op_type && domain == op_domain;
 }
 
-std::vector<ir::OpName> NodePattern::ops() const {
+std::vector<ops::OpName> NodePattern::ops() const {
   if (op_class == nullptr) return {{domain, type}};
   return {op_class->ops.begin(), op_class->ops.end()};
 }
 
 bool NodePattern::shares_op(const NodePattern& other) const {
-  return std::ranges::any_of(ops(), [&](const ir::OpName& op) {
+  return std::ranges::any_of(ops(), [&](const ops::OpName& op) {
     return other.fits(op.domain, op.type);
   });
 }

@@ -12,16 +12,16 @@ namespace ruleengine::pattern {
 namespace {
 
 using ir::AttributeKind;
-using ir::FormalAttribute;
-using ir::OpFacts;
+using ops::FormalAttribute;
+using ops::OpFacts;
 using Kind = AttributePattern::Kind;
 
 Status unknown_op(const NodePattern& node) {
   Diagnostic problem = rule_error("no op '" + node.op_text() + "'");
-  std::vector<std::string_view> like = ir::similar_ops(node.domain, node.type);
+  std::vector<std::string_view> like = ops::similar_ops(node.domain, node.type);
   if (node.domain.empty() && like.empty()) {
     std::vector<std::string_view> classes;
-    for (const ir::OpClass& each : ir::op_classes()) {
+    for (const ops::OpClass& each : ops::op_classes()) {
       classes.push_back(each.name);
     }
     const std::string_view near = nearest(node.type, classes);
@@ -130,7 +130,7 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
   if (formal == nullptr) {
     Diagnostic problem = rule_error(node.op_text() + " has no attribute '" +
                                     attribute.name + "'");
-    problem.hint = ir::attribute_hint(facts, attribute.name);
+    problem.hint = ops::attribute_hint(facts, attribute.name);
     return problem;
   }
   adapt(attribute, formal->kind);
@@ -226,14 +226,14 @@ Status check_places(const Pattern& pattern, const NodePattern& node) {
 Status check_class(const Pattern& pattern, NodePattern& node) {
   node.open_attributes = true;
   Status counts;
-  for (const ir::OpName& op : node.op_class->ops) {
-    counts = check_counts(pattern, node, *ir::newest_op(op.domain, op.type));
+  for (const ops::OpName& op : node.op_class->ops) {
+    counts = check_counts(pattern, node, *ops::newest_op(op.domain, op.type));
     if (counts) break;
   }
   if (!counts) return counts;
   for (AttributePattern& attribute : node.attributes) {
-    for (const ir::OpName& op : node.op_class->ops) {
-      const OpFacts& facts = *ir::newest_op(op.domain, op.type);
+    for (const ops::OpName& op : node.op_class->ops) {
+      const OpFacts& facts = *ops::newest_op(op.domain, op.type);
       if (facts.attribute(attribute.name) == nullptr) {
         Diagnostic problem =
             rule_error("not every op of " + node.type + " has an attribute '" +
@@ -260,11 +260,11 @@ Diagnostic rule_error(std::string what) {
 Status check_node(const Pattern& pattern, NodePattern& node) {
   if (node.type.empty()) return rule_error("an op without a name");
   if (Status status = check_places(pattern, node); !status) return status;
-  if (node.domain.empty()) node.op_class = ir::find_op_class(node.type);
+  if (node.domain.empty()) node.op_class = ops::find_op_class(node.type);
   if (node.op_class != nullptr) return check_class(pattern, node);
-  const OpFacts* facts = ir::newest_op(node.domain, node.type);
+  const OpFacts* facts = ops::newest_op(node.domain, node.type);
   if (facts == nullptr) {
-    if (ir::known_domain(node.domain)) return unknown_op(node);
+    if (ops::known_domain(node.domain)) return unknown_op(node);
     return {};
   }
   if (Status status = check_counts(pattern, node, *facts); !status) {

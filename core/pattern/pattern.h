@@ -127,7 +127,7 @@ struct NodePattern {
   std::string op_text() const { return ir::Op{domain, type, {}}.text(); }
   // Set by Builder where `type` is the name of a class of ops: any of them.
   // Their attributes are open, and those of them that commute match both ways.
-  const ir::OpClass* op_class = nullptr;
+  const ops::OpClass* op_class = nullptr;
   std::vector<TermId> inputs;                // trailing absent ones left out
   bool open_inputs = false;                  // further inputs may follow
   std::vector<AttributePattern> attributes;  // sorted by name
@@ -142,7 +142,7 @@ struct NodePattern {
 
   bool fits(std::string_view op_domain, std::string_view op_type) const;
   // Each op that fits.
-  std::vector<ir::OpName> ops() const;
+  std::vector<ops::OpName> ops() const;
   bool shares_op(const NodePattern& other) const;
 };
 

@@ -53,7 +53,9 @@ class Ends {
     std::erase_if(chain_.nodes, [&](NodeId n) { return !inside_.contains(n); });
     list_shares();
     check_exits();
-    const auto norms = [&](NodeId n) { return is_normalizing(graph_.op(n)); };
+    const auto norms = [&](NodeId n) {
+      return ops::is_normalizing(graph_.op(n));
+    };
     if (std::ranges::none_of(chain_.nodes, norms)) {
       breaks(graph_.output(chain_.sum), "there is no norm in it");
     }
@@ -75,7 +77,8 @@ class Ends {
     const auto inputs = graph_.inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       State* state = share(inputs[i].value);
-      if (state == nullptr || reads_type_only(graph_.op(node), i)) continue;
+      if (state == nullptr || ops::reads_type_only(graph_.op(node), i))
+        continue;
       act(i, inputs[i].value, *state);
     }
   }
@@ -102,12 +105,12 @@ class Ends {
   // A node may read one value at two inputs, along different axes.
   void check_operands() {
     for (NodeId node : chain_.nodes) {
-      if (!has_axis_flow(graph_.op(node))) continue;
-      std::optional<AxisFlow> flow;
+      if (!ops::has_axis_flow(graph_.op(node))) continue;
+      std::optional<ops::AxisFlow> flow;
       bool asked = false;
       each_operand(node, [&](std::size_t i, ValueId value, const State& s) {
         if (!std::exchange(asked, true)) {
-          flow = axis_flow(graph_, facts_, node, {false, i}, s.axis);
+          flow = ops::axis_flow(graph_, facts_, node, {false, i}, s.axis);
         }
         if (!flow || flow->inputs[i] != s.axis) breaks(value, kTwoTokenAxes);
       });
@@ -126,7 +129,8 @@ class Ends {
         all = all && s.normed;
         residual = residual || s.residual;
       });
-      const bool normed = is_normalizing(op) || (is_sum(op) ? all && any : any);
+      const bool normed =
+          ops::is_normalizing(op) || (ops::is_sum(op) ? all && any : any);
       const int sum = sum_output(op);
       each_result(node, [&](ValueId v, State& s) {
         const bool is_sum_of_norm =
@@ -155,7 +159,7 @@ class Ends {
       for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
         const NodeId user = graph_.operand(u).user;
         if (!inside_.contains(user) ||
-            reads_type_only(graph_.op(user), graph_.operand_index(u))) {
+            ops::reads_type_only(graph_.op(user), graph_.operand_index(u))) {
           continue;
         }
         leave(user);
@@ -177,14 +181,14 @@ class Ends {
     for (NodeId node : std::views::reverse(chain_.nodes)) {
       if (!inside_.contains(node)) continue;
       const ir::Op& op = graph_.op(node);
-      bool on_the_way = is_normalizing(op);
+      bool on_the_way = ops::is_normalizing(op);
       each_result(node, [&](ValueId, const State& s) {
         on_the_way = on_the_way || s.normed || s.leads;
       });
       if (on_the_way) {
         each_operand(node,
                      [](std::size_t, ValueId, State& s) { s.leads = true; });
-      } else if (!is_linear(op) && !is_collective(op)) {
+      } else if (!ops::is_linear(op) && !is_collective(op)) {
         leave(node);
         for (ValueId v : graph_.outputs(node)) {
           if (v) give_up({v, other_reader(node)});
@@ -199,7 +203,8 @@ class Ends {
   void trim_ends() {
     for (NodeId node : std::views::reverse(chain_.nodes)) {
       const ir::Op& op = graph_.op(node);
-      if (!inside_.contains(node) || is_normalizing(op) || is_collective(op)) {
+      if (!inside_.contains(node) || ops::is_normalizing(op) ||
+          is_collective(op)) {
         continue;
       }
       double before = 0, after = 0;
@@ -280,7 +285,7 @@ ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace) {
 
 const ir::Type* ranked_type(ir::Facts& facts, ValueId value) {
   const ir::Type* type = facts.type(value);
-  return is_ranked(type) ? type : nullptr;
+  return ops::is_ranked(type) ? type : nullptr;
 }
 
 }  // namespace ruleengine::ranks

@@ -25,7 +25,7 @@ bool is_understood(const ir::Graph& graph, NodeId node) {
 std::optional<Layout> share(const ir::Graph& graph, NodeId collective,
                             const Type* type) {
   const ir::Attribute* dim = graph.attribute(collective, "dim");
-  if (dim == nullptr || !is_ranked(type)) return std::nullopt;
+  if (dim == nullptr || !ops::is_ranked(type)) return std::nullopt;
   const auto axis = ir::place_of_axis(dim->i, type->rank());
   if (!axis) return std::nullopt;
   return Layout{.placement = Placement::kSharded,
@@ -70,7 +70,7 @@ struct Transfer {
     }
     if (const auto i = first(Placement::kSharded)) return of_shares(*i);
     if (const auto i = first(Placement::kPartial)) return of_terms(*i);
-    std::optional<Layout> out = Layout{.assumed = !has_axis_flow(op)};
+    std::optional<Layout> out = Layout{.assumed = !ops::has_axis_flow(op)};
     for (std::size_t i = 0; i < inputs.size() && out; ++i) {
       if (!counts(i)) continue;
       const Layout* layout = inputs[i].layout;
@@ -83,8 +83,8 @@ struct Transfer {
   // Whether the result varies with this operand. Settings are the same on all
   // ranks, as attributes are, unless they are computed.
   bool counts(std::size_t i) const {
-    const bool is_setting = i > 0 && has_settings(op) && inputs[i].fixed;
-    return graph.input(node, i) && !is_setting && !reads_type_only(op, i);
+    const bool is_setting = i > 0 && ops::has_settings(op) && inputs[i].fixed;
+    return graph.input(node, i) && !is_setting && !ops::reads_type_only(op, i);
   }
 
   std::optional<std::size_t> first(Placement placement) const {
@@ -115,36 +115,37 @@ struct Transfer {
     std::vector<const Type*> types;
     for (const OperandFacts& each : inputs) types.push_back(each.type);
     const auto flow =
-        axis_flow(graph, node, {types, outputs}, {false, from}, out.axis);
+        ops::axis_flow(graph, node, {types, outputs}, {false, from}, out.axis);
     if (!flow) return std::nullopt;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       const int axis = flow->inputs[i];
-      const bool same = axis == AxisFlow::kSame;
+      const bool same = axis == ops::AxisFlow::kSame;
       if (!counts(i) || (same && inputs[i].fixed)) continue;
       const Layout wanted = same ? Layout{.group = out.group}
                                  : Layout{Placement::kSharded, axis, out.group};
       if (!fits(i, wanted, out)) return std::nullopt;
     }
     out.axis = flow->outputs[output];
-    return out.axis == AxisFlow::kSame ? std::nullopt : std::optional(out);
+    return out.axis == ops::AxisFlow::kSame ? std::nullopt : std::optional(out);
   }
 
   // Seen by its size, which the axis keeps as 1.
   bool sums_along(std::size_t axis) const {
     const Type *in = inputs[0].type, *out = outputs[0];
-    return op.standard("ReduceSum") && is_ranked(in) && is_ranked(out) &&
-           axis < in->rank() && in->rank() == out->rank() &&
-           in->dims[axis] != ir::Dim(1) && out->dims[axis] == ir::Dim(1);
+    return op.standard("ReduceSum") && ops::is_ranked(in) &&
+           ops::is_ranked(out) && axis < in->rank() &&
+           in->rank() == out->rank() && in->dims[axis] != ir::Dim(1) &&
+           out->dims[axis] == ir::Dim(1);
   }
 
   // Sums of terms, and scalings of one, are terms of the result. What rounds to
   // integers is not linear.
   std::optional<Layout> of_terms(std::size_t from) const {
     const Type* type = outputs[output];
-    if (!is_linear(op) || type == nullptr || !ir::is_float(type->elem)) {
+    if (!ops::is_linear(op) || type == nullptr || !ir::is_float(type->elem)) {
       return std::nullopt;
     }
-    const bool adds = is_sum(op) || op.standard("Concat");
+    const bool adds = ops::is_sum(op) || op.standard("Concat");
     if (op.standard("Div") && from > 0) return std::nullopt;
     Layout out = *inputs[from].layout;
     const Layout wanted = adds ? out : Layout{.group = out.group};

@@ -30,7 +30,7 @@ using Reason = std::optional<std::string>;  // why not
 constexpr auto kNobody = std::numeric_limits<std::uint32_t>::max();
 
 bool is_op(const ir::Graph& graph, NodeId node, std::string_view type) {
-  return node && graph.op(node).is(ir::dialect::kCast, type);
+  return node && graph.op(node).is(ops::dialect::kCast, type);
 }
 
 // The rank whose program this is, as a collective states it.
@@ -80,12 +80,12 @@ struct Seen {
   }
 
   // Whether all inputs of the node other than shares are the same on the ranks.
-  bool has_replicated_settings(NodeId node, const AxisFlow& flow,
+  bool has_replicated_settings(NodeId node, const ops::AxisFlow& flow,
                                Group group) const {
     const auto inputs = graph.inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (flow.inputs[i] != AxisFlow::kSame || !inputs[i].value) continue;
-      if (reads_type_only(graph.op(node), i)) continue;
+      if (flow.inputs[i] != ops::AxisFlow::kSame || !inputs[i].value) continue;
+      if (ops::reads_type_only(graph.op(node), i)) continue;
       if (!is_replicated(facts.layout(inputs[i].value), group)) return false;
     }
     return true;
@@ -93,7 +93,7 @@ struct Seen {
 
   // The flow of the node along this axis of its operand. Failures are cached:
   // operands with equal sizes get the same answer, and there may be many.
-  std::optional<AxisFlow> flow(NodeId node, Port port, int axis) {
+  std::optional<ops::AxisFlow> flow(NodeId node, ops::Port port, int axis) {
     const ValueId value = port.output ? graph.output(node, port.index)
                                       : graph.input(node, port.index);
     const ir::Type* type = ranked_type(facts, value);
@@ -105,7 +105,7 @@ struct Seen {
                                << 16) |
                               std::min(type->rank() - at, std::size_t{0xffff});
     if (refused.contains(key)) return {};
-    auto found = axis_flow(graph, facts, node, port, axis);
+    auto found = ops::axis_flow(graph, facts, node, port, axis);
     if (found && graph.op(node).standard("Reshape") &&
         !can_say_sizes(facts.type(graph.output(node))->dims)) {
       found.reset();
@@ -197,7 +197,7 @@ class Tracer {
       seen_.owner[node.index()] = number_;
       return true;
     }
-    const Port port{true, graph_.value(each.value).output_index};
+    const ops::Port port{true, graph_.value(each.value).output_index};
     if (node && take(node, port, each.axis)) return true;
     if (!can_be_sliced(each.value)) {
       return ends(each, "it is whole on every rank, as far as one can tell");
@@ -226,7 +226,7 @@ class Tracer {
 
   // Adds a node that treats each token by itself, with all its operands; else
   // changes nothing.
-  bool take(NodeId node, Port port, int axis) {
+  bool take(NodeId node, ops::Port port, int axis) {
     const std::uint32_t owner = seen_.owner[node.index()];
     if (owner != 0) return owner == number_;
     const auto flow = seen_.flow(node, port, axis);
@@ -237,11 +237,11 @@ class Tracer {
     }
     enter(node);
     for (std::size_t i = 0; i < flow->inputs.size(); ++i) {
-      if (flow->inputs[i] == AxisFlow::kSame) continue;
+      if (flow->inputs[i] == ops::AxisFlow::kSame) continue;
       admit(graph_.input(node, i), flow->inputs[i]);
     }
     for (std::size_t i = 0; i < flow->outputs.size(); ++i) {
-      if (flow->outputs[i] == AxisFlow::kSame) continue;
+      if (flow->outputs[i] == ops::AxisFlow::kSame) continue;
       admit(graph_.output(node, i), flow->outputs[i]);
     }
     return true;

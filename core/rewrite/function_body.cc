@@ -18,7 +18,7 @@ namespace {
 
 using ir::ValueId;
 
-ir::Attribute default_of(const ir::FormalAttribute& formal) {
+ir::Attribute default_of(const ops::FormalAttribute& formal) {
   return {.name = formal.name,
           .kind = formal.kind,
           .f = formal.default_float,
@@ -44,10 +44,10 @@ FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
     : host_(host),
       facts_(facts),
       call_(call),
-      op_(*ir::newest_op(host.op(call).domain, host.op(call).type)),
+      op_(*ops::newest_op(host.op(call).domain, host.op(call).type)),
       opset_(opset) {
   Values inputs;
-  for (const ir::FormalValue& formal : op_.inputs) {
+  for (const ops::FormalValue& formal : op_.inputs) {
     const ValueId own = value(formal.name);
     const bool is_given = host_.input(call_, inputs.size()).valid();
     inputs.push_back(is_given ? own : ValueId());
@@ -194,8 +194,8 @@ class FunctionBody::Writer {
     Known known(body_);
     for (Node& node : nodes_) {
       auto older =
-          ir::to_opset(body_.host_, "", node.type, std::move(node.inputs),
-                       std::move(node.attributes), body_.opset_, known);
+          ops::to_opset(body_.host_, "", node.type, std::move(node.inputs),
+                        std::move(node.attributes), body_.opset_, known);
       if (!older) {
         Diagnostic error = older.error();
         error.kind = ErrorKind::kModel;
@@ -267,7 +267,7 @@ class FunctionBody::Writer {
   // All that calls may carry, though the body refers to none.
   void declare_attributes() {
     Attributes defaults;
-    for (const ir::FormalAttribute& formal : body_.op_.attributes) {
+    for (const ops::FormalAttribute& formal : body_.op_.attributes) {
       if (formal.has_default) {
         defaults.push_back(default_of(formal));
       } else {

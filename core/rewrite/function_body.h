@@ -73,7 +73,7 @@ class FunctionBody final : public ops::Body {
   const ir::Graph& host_;
   ir::Facts& facts_;
   ir::NodeId call_;
-  const ir::OpFacts& op_;
+  const ops::OpFacts& op_;
   std::int64_t opset_;
   Arena arena_;
   std::vector<std::string> names_;  // by value

@@ -12,8 +12,8 @@ namespace ruleengine::rewrite {
 namespace {
 
 bool is_own_op(const ir::Function& function) {
-  return ir::is_own_domain(function.domain) &&
-         ir::newest_op(function.domain, function.name) != nullptr;
+  return ops::is_own_domain(function.domain) &&
+         ops::newest_op(function.domain, function.name) != nullptr;
 }
 
 // Graph is ir::Graph, const or not.

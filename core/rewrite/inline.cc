@@ -46,7 +46,7 @@ class InlineBody final : public ops::Body {
 
   Values call(std::string_view domain, std::string_view type, Values inputs,
               Attributes attributes) override {
-    const ir::OpFacts& op = *ir::newest_op(domain, type);
+    const ops::OpFacts& op = *ops::newest_op(domain, type);
     return build({.domain = domain,
                   .type = type,
                   .inputs = std::move(inputs),
@@ -132,7 +132,7 @@ Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
     return Edit::Built(
         Rejection{"the op has no function body", graph.describe(call)});
   }
-  const ir::OpFacts& facts = *ir::newest_op(op.domain, op.type);
+  const ops::OpFacts& facts = *ops::newest_op(op.domain, op.type);
   ops::Body::Values inputs;
   for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
     inputs.push_back(graph.input(call, i));

@@ -36,9 +36,9 @@ class Raiser {
     from_ = workspace_.opset("");
     if (from_ == 0 || from_ >= to_) return {};
     if (from_ < kOldest) return too_old();
-    if (to_ > ir::kRuntimeOpset) return too_new();
+    if (to_ > ops::kRuntimeOpset) return too_new();
     analysis::Inference facts(graph_);
-    ir::Upgrades upgrades(graph_, from_, to_);
+    ops::Upgrades upgrades(graph_, from_, to_);
     for (std::size_t i = 0; i < graph_.node_count(); ++i) {
       const NodeId node(i);
       if (graph_.node(node).removed || !graph_.op(node).domain.empty()) {
@@ -67,10 +67,10 @@ class Raiser {
  private:
   // Plans one node. A node with the same definition at both opsets needs no
   // check.
-  Status plan(NodeId node, ir::Facts& facts, ir::Upgrades& upgrades) {
+  Status plan(NodeId node, ir::Facts& facts, ops::Upgrades& upgrades) {
     const std::string_view type = graph_.op(node).type;
-    const ir::OpFacts* then = version(type, from_);
-    const ir::OpFacts* now = version(type, to_);
+    const ops::OpFacts* then = version(type, from_);
+    const ops::OpFacts* now = version(type, to_);
     if (then == now) return {};
     if (now == nullptr || now->deprecated) {
       return cannot(node, "the op does not exist there");
@@ -82,7 +82,7 @@ class Raiser {
     if (then != nullptr) {
       if (Status s = check_types(node, *then, *now, facts); !s) return s;
     }
-    ir::NewestForm form;
+    ops::NewestForm form;
     if (!upgrades.needed(graph_.node(node).op)) {
       return check_attributes(node, graph_.node(node).attributes, *now);
     }
@@ -93,14 +93,15 @@ class Raiser {
     return {};
   }
 
-  static const ir::OpFacts* version(std::string_view type, std::int64_t opset) {
-    return ir::find_op("", type, static_cast<int>(opset));
+  static const ops::OpFacts* version(std::string_view type,
+                                     std::int64_t opset) {
+    return ops::find_op("", type, static_cast<int>(opset));
   }
 
   // For an op of ONNX Runtime that the standard took over later: whether this
   // node fits the standard's definition, in which all inputs have one type.
   bool is_standard(NodeId node, ir::Facts& facts) const {
-    if (!ir::is_adopted(graph_.op(node).type)) return false;
+    if (!ops::is_adopted(graph_.op(node).type)) return false;
     const ir::DataType elem = element(graph_.input(node, 0), facts);
     return elem != ir::DataType::kUndefined &&
            std::ranges::all_of(graph_.inputs(node), [&](const auto& use) {
@@ -118,13 +119,13 @@ class Raiser {
   Status check_runtime(NodeId node, ir::Facts& facts) const {
     const std::string_view type = graph_.op(node).type;
     const auto last =
-        std::ranges::find(ir::kLastKernels, type, &ir::LastKernel::type);
-    if (last != ir::kLastKernels.end() && from_ <= last->opset &&
+        std::ranges::find(ops::kLastKernels, type, &ops::LastKernel::type);
+    if (last != ops::kLastKernels.end() && from_ <= last->opset &&
         to_ > last->opset) {
       return cannot(node, fmt::format("{} runs it up to opset {}",
-                                      ir::kRuntimeName, last->opset));
+                                      ops::kRuntimeName, last->opset));
     }
-    const int moves = ir::kMovesUint8Alone;
+    const int moves = ops::kMovesUint8Alone;
     if (type != "DequantizeLinear" || from_ >= moves || to_ < moves) return {};
     const ValueId data = graph_.input(node, 0);
     const ir::DataType elem = element(data, facts);
@@ -132,15 +133,15 @@ class Raiser {
     return cannot(
         node, fmt::format("the optimizer of {} may fail on one of {} from "
                           "opset {} on",
-                          ir::kRuntimeName, ir::data_type_name(elem), moves));
+                          ops::kRuntimeName, ir::data_type_name(elem), moves));
   }
 
   // Checks that the newer op still accepts the types of the inputs.
-  Status check_types(NodeId node, const ir::OpFacts& then,
-                     const ir::OpFacts& now, ir::Facts& facts) const {
+  Status check_types(NodeId node, const ops::OpFacts& then,
+                     const ops::OpFacts& now, ir::Facts& facts) const {
     for (std::size_t i = 0; i < graph_.inputs(node).size(); ++i) {
-      const ir::FormalValue* before = then.input(i);
-      const ir::FormalValue* after = now.input(i);
+      const ops::FormalValue* before = then.input(i);
+      const ops::FormalValue* after = now.input(i);
       if (before == nullptr || after == nullptr || after->elems == 0) continue;
       const std::uint32_t lost = before->elems & ~after->elems;
       if (lost == 0) continue;
@@ -154,7 +155,7 @@ class Raiser {
   }
 
   Status check_attributes(NodeId node, std::span<const ir::Attribute> all,
-                          const ir::OpFacts& now) const {
+                          const ops::OpFacts& now) const {
     for (const ir::Attribute& each : all) {
       if (now.attribute(each.name) != nullptr) continue;
       return cannot(node, fmt::format("it has no attribute '{}' there",
@@ -176,7 +177,7 @@ class Raiser {
             .what = fmt::format("the opset cannot be raised to {}", to_),
             .where = model_.path,
             .expected = fmt::format("up to {}, the newest that {} loads",
-                                    ir::kRuntimeOpset, ir::kRuntimeName)};
+                                    ops::kRuntimeOpset, ops::kRuntimeName)};
   }
 
   Diagnostic cannot(NodeId node, std::string_view why) const {
@@ -184,13 +185,13 @@ class Raiser {
             .what = fmt::format("the opset cannot be raised to {}", to_),
             .where = model_.path,
             .expected = "nodes that the newer opset can express, and that " +
-                        std::string(ir::kRuntimeName) + " runs there",
+                        std::string(ops::kRuntimeName) + " runs there",
             .found = fmt::format("{}: {}", graph_.describe(node), why)};
   }
 
   // Writes the node in the form of the newer opset. The operands of a node
   // cannot change in number, so a new node replaces it.
-  void write(NodeId node, const ir::NewestForm& form) {
+  void write(NodeId node, const ops::NewestForm& form) {
     const ir::Node old = graph_.node(node);
     std::vector<ValueId> inputs = form.inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -221,8 +222,8 @@ class Raiser {
   }
 
   std::string op_input(NodeId node, std::size_t i) const {
-    const ir::OpFacts* facts = ir::newest_op("", graph_.op(node).type);
-    const ir::FormalValue* formal =
+    const ops::OpFacts* facts = ops::newest_op("", graph_.op(node).type);
+    const ops::FormalValue* formal =
         facts == nullptr ? nullptr : facts->input(i);
     return formal == nullptr ? "constant" : std::string(formal->name);
   }
@@ -275,7 +276,7 @@ class Raiser {
   std::int64_t to_;
   std::int64_t from_ = 0;
   bool needed_ = false;
-  std::vector<std::pair<NodeId, ir::NewestForm>> planned_;
+  std::vector<std::pair<NodeId, ops::NewestForm>> planned_;
   // By block, since a block does not see the nodes of others, and by content.
   std::map<std::pair<ir::BlockId, std::string>, ValueId> constants_;
 };

@@ -162,7 +162,7 @@ Difference Comparison::explain_inputs(NodeId expected, NodeId found) {
                   std::to_string(y.size()));
   }
   const ir::Op& op = a_.graph->op(expected);
-  const bool any_order = ir::is_commutative(op.domain, op.type);
+  const bool any_order = ops::is_commutative(op.domain, op.type);
   for (std::size_t i = 0; i < x.size(); ++i) {
     const ValueId p = a_.graph->input(expected, i);
     const ValueId q = b_.graph->input(found, i);

@@ -191,7 +191,7 @@ void Replacer::push_captured(const NodePattern& node, pattern::VariableId id) {
   push_variable(id);
   if (lua_type(state_, -1) != LUA_TNUMBER ||
       id.index() >= made_.shared_variables ||
-      ir::newest_op(node.domain, node.type) != nullptr) {
+      ops::newest_op(node.domain, node.type) != nullptr) {
     return;
   }
   const match::Bound& bound = match_.bound[id.index()];

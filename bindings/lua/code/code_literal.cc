@@ -92,7 +92,7 @@ ir::AttributeKind guessed_kind(const ir::Attribute& attribute) {
 }
 
 std::optional<std::string> code_attribute(const ir::Attribute& attribute,
-                                          const ir::FormalAttribute* formal,
+                                          const ops::FormalAttribute* formal,
                                           ir::ExternalData* external) {
   const Kind read = formal != nullptr ? formal->kind : guessed_kind(attribute);
   if (!attribute.ref.empty() || read != attribute.kind) return std::nullopt;

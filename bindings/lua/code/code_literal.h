@@ -23,7 +23,7 @@ ir::AttributeKind guessed_kind(const ir::Attribute& attribute);
 // An attribute as Lua that reads back as the same; none if it must be `stored`.
 // Not for graphs.
 std::optional<std::string> code_attribute(const ir::Attribute& attribute,
-                                          const ir::FormalAttribute* formal,
+                                          const ops::FormalAttribute* formal,
                                           ir::ExternalData* external);
 
 // tensor("float", {2}, {1, 2}); none if it is too large or of a type that Lua

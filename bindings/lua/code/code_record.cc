@@ -330,15 +330,15 @@ class CodeRecorder {
 
   // Checks an op of a known domain that is not a function of the model.
   void check_op(lua_State* state, const CodeNode& node) const {
-    if (!ir::known_domain(node.domain) ||
-        ir::newest_op(node.domain, node.type) != nullptr ||
+    if (!ops::known_domain(node.domain) ||
+        ops::newest_op(node.domain, node.type) != nullptr ||
         model_.find_function({node.domain, node.type, node.overload}) !=
             nullptr ||
         model_.ops.find(node.domain, node.type, node.overload)) {
       return;
     }
     Sandbox::fail(state, "no op '" + printable(node.type, 60) + "'", {}, {},
-                  did_you_mean(ir::similar_ops(node.domain, node.type)));
+                  did_you_mean(ops::similar_ops(node.domain, node.type)));
   }
 
   std::size_t check_input(lua_State* state, int index) const {
@@ -405,8 +405,8 @@ class CodeRecorder {
       // A domain that the model does not import yet will be imported.
       const auto opset = static_cast<int>(model_.opset(node.domain));
       const auto* facts = opset == 0
-                              ? ir::newest_op(node.domain, node.type)
-                              : ir::find_op(node.domain, node.type, opset);
+                              ? ops::newest_op(node.domain, node.type)
+                              : ops::find_op(node.domain, node.type, opset);
       const auto* formal = facts == nullptr ? nullptr : facts->attribute(name);
       if (!read_plain(state, model_.arena, index, formal, out.value)) {
         Sandbox::fail(

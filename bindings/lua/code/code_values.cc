@@ -31,7 +31,7 @@ bool read_numbers(lua_State* state, int table, std::vector<double>& out) {
 }
 
 bool read_list(lua_State* state, Arena& arena, int index,
-               const ir::FormalAttribute* formal, ir::Attribute& out) {
+               const ops::FormalAttribute* formal, ir::Attribute& out) {
   const std::size_t size = lua_objlen(state, index);
   Sandbox::charge(state, size * 32);
   std::vector<double> numbers;
@@ -103,7 +103,7 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
 
 // As the schema requires, or by the type of the Lua value.
 bool read_plain(lua_State* state, Arena& arena, int index,
-                const ir::FormalAttribute* formal, ir::Attribute& out) {
+                const ops::FormalAttribute* formal, ir::Attribute& out) {
   const int type = lua_type(state, index);
   if (type == LUA_TNUMBER) {
     const double number = lua_tonumber(state, index);

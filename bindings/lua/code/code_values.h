@@ -17,7 +17,7 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
 // Reads a number, text, list or tensor at `index`: as the schema requires
 // (`formal`), or by its Lua type. False if it does not fit.
 bool read_plain(lua_State* state, Arena& arena, int index,
-                const ir::FormalAttribute* formal, ir::Attribute& out);
+                const ops::FormalAttribute* formal, ir::Attribute& out);
 
 }  // namespace ruleengine::lua
 

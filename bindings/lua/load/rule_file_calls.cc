@@ -77,18 +77,18 @@ void check_calls(lua_State* state, const RuleTable& table,
   for (const SourceScan::Call& call :
        table.scan.calls("rewrite", activation.linedefined)) {
     const std::string domain = call.domain == "ai.onnx" ? "" : call.domain;
-    const ir::OpFacts* facts = ir::newest_op(domain, call.type);
+    const ops::OpFacts* facts = ops::newest_op(domain, call.type);
     const std::string name =
         printable((domain.empty() ? "" : domain + "::") + call.type, 60);
-    if (facts == nullptr && !domain.empty() && !ir::known_domain(domain)) {
+    if (facts == nullptr && !domain.empty() && !ops::known_domain(domain)) {
       continue;
     }
     if (facts == nullptr) {
-      const std::string_view hint = ir::class_hint(domain, call.type);
+      const std::string_view hint = ops::class_hint(domain, call.type);
       fail_at(state, table, call.line,
               {.what = "no op '" + name + "'",
                .hint = hint.empty()
-                           ? did_you_mean(ir::similar_ops(domain, call.type))
+                           ? did_you_mean(ops::similar_ops(domain, call.type))
                            : std::string(hint)});
     }
     for (const SourceScan::Use& attribute : call.attributes) {
@@ -99,7 +99,7 @@ void check_calls(lua_State* state, const RuleTable& table,
       fail_at(state, table, attribute.line,
               {.what = fmt::format("{} has no attribute '{}'", name,
                                    printable(attribute.name, 60)),
-               .hint = ir::attribute_hint(*facts, attribute.name, kMore)});
+               .hint = ops::attribute_hint(*facts, attribute.name, kMore)});
     }
   }
 }

@@ -134,7 +134,8 @@ class Reader {
       return true;
     }
     const auto written = string_at(state_, index);
-    if (written && ir::names_element_type(name_)) return element(*written, out);
+    if (written && ops::names_element_type(name_))
+      return element(*written, out);
     const Handle* handle = to_handle(host_, state_, index);
     if (handle != nullptr && handle->kind == HandleKind::kDim) {
       return reject_dim(host_, name_, handle->dim);
@@ -252,7 +253,7 @@ void push_attribute(Host& host, lua_State* state,
 }
 
 void push_default(Host& host, lua_State* state,
-                  const ir::FormalAttribute& formal) {
+                  const ops::FormalAttribute& formal) {
   if (!formal.has_default || formal.kind == Kind::kTensor) {
     return lua_pushnil(state);
   }
@@ -267,7 +268,7 @@ void push_default(Host& host, lua_State* state,
 }
 
 bool read_attribute(Host& host, lua_State* state, int index,
-                    std::string_view name, const ir::FormalAttribute* formal,
+                    std::string_view name, const ops::FormalAttribute* formal,
                     const ir::Attribute* before, ir::Attribute& out) {
   Reader reader(host, state, index, name);
   if (formal != nullptr) return reader.read(formal->kind, out);

@@ -18,7 +18,7 @@ void push_attribute(Host& host, lua_State* state,
                     const ir::Attribute& attribute);
 // The schema's default; nil where it has none.
 void push_default(Host& host, lua_State* state,
-                  const ir::FormalAttribute& formal);
+                  const ops::FormalAttribute& formal);
 
 // The Lua value at `index` as an attribute of that name, which must outlive the
 // model. `formal` gives the kind. Without `formal` the Lua value does, but a
@@ -26,7 +26,7 @@ void push_default(Host& host, lua_State* state,
 // that is replaced, or nullptr. False after a fail() or, for a symbolic
 // dimension, a reject().
 bool read_attribute(Host& host, lua_State* state, int index,
-                    std::string_view name, const ir::FormalAttribute* formal,
+                    std::string_view name, const ops::FormalAttribute* formal,
                     const ir::Attribute* before, ir::Attribute& out);
 
 // A number at `index`; a symbolic dimension ends the match, anything else is

@@ -50,7 +50,7 @@ class Build {
         std::string_view type)
       : host_(host),
         state_(state),
-        facts_(ir::newest_op(domain, type)),
+        facts_(ops::newest_op(domain, type)),
         op_(ir::Op{domain, type, {}}.text()),
         inputs_(host, state, facts_, op_) {
     spec_.domain = domain;
@@ -165,7 +165,7 @@ class Build {
   }
 
   bool read_one(std::string_view key, int index) {
-    const ir::FormalAttribute* formal = nullptr;
+    const ops::FormalAttribute* formal = nullptr;
     std::string_view name = key;
     if (facts_ != nullptr) {
       formal = facts_->attribute(key);
@@ -194,12 +194,12 @@ class Build {
   bool no_such_attribute(std::string_view key) {
     static constexpr std::string_view kMore[] = {"outputs"};
     return fail(host_, op_ + " has no attribute '" + printable(key, 60) + "'",
-                {}, {}, ir::attribute_hint(*facts_, key, kMore));
+                {}, {}, ops::attribute_hint(*facts_, key, kMore));
   }
 
   Host& host_;
   lua_State* state_;
-  const ir::OpFacts* facts_;
+  const ops::OpFacts* facts_;
   std::string op_;
   BuildInputs inputs_;
   rewrite::NodeSpec spec_;
@@ -226,11 +226,11 @@ int domain_assign(Host& host, lua_State*) {
 }
 
 int no_such_op(Host& host, std::string_view domain, std::string_view type) {
-  const std::string_view hint = ir::class_hint(domain, type);
+  const std::string_view hint = ops::class_hint(domain, type);
   return fail(host,
               "no op '" + ir::Op{domain, printable(type, 60), {}}.text() + "'",
               {}, {},
-              hint.empty() ? did_you_mean(ir::similar_ops(domain, type))
+              hint.empty() ? did_you_mean(ops::similar_ops(domain, type))
                            : std::string(hint));
 }
 
@@ -277,8 +277,8 @@ int domain_index(Host& host, lua_State* state) {
     return fail(host, "`op` is indexed by names only", "op.Add",
                 kind_of(state, 2));
   }
-  const bool known = ir::newest_op(domain, *key) != nullptr;
-  if (!known && !domain.empty() && ir::known_domain(domain)) {
+  const bool known = ops::newest_op(domain, *key) != nullptr;
+  if (!known && !domain.empty() && ops::known_domain(domain)) {
     return no_such_op(host, domain, *key);
   }
   if (known || !domain.empty()) {

@@ -101,7 +101,7 @@ bool BuildInputs::add_list(int index) {
   if (count == 0 && !is_list(host_, state_, index)) {
     // A list that rule code wrote itself: an empty list of numbers where the op
     // takes one, else no values.
-    const ir::FormalValue* at = formal(inputs_.size());
+    const ops::FormalValue* at = formal(inputs_.size());
     if (at != nullptr && is_index_list(at->name)) {
       return add_numbers(index, 0);
     }
@@ -146,7 +146,7 @@ bool BuildInputs::add_array(int index, std::span<const double> places) {
   return true;
 }
 
-const ir::FormalValue* BuildInputs::formal(std::size_t place) const {
+const ops::FormalValue* BuildInputs::formal(std::size_t place) const {
   return facts_ == nullptr ? nullptr : facts_->input(place);
 }
 
@@ -161,7 +161,7 @@ ir::DataType BuildInputs::type_of(const Input& input) const {
 // else that of any input.
 ir::DataType BuildInputs::wanted_type(std::size_t place) const {
   if (expected_ != ir::DataType::kUndefined) return expected_;
-  const ir::FormalValue* at = formal(place);
+  const ops::FormalValue* at = formal(place);
   if (at != nullptr) {
     const ir::DataType fixed = fixed_type(at->type);
     if (fixed != ir::DataType::kUndefined) return fixed;
@@ -199,7 +199,7 @@ bool BuildInputs::make_constant(std::size_t place) {
     return reject(host_, "the type is unknown for the number that is " +
                              place_name(place));
   }
-  const ir::FormalValue* at = formal(place);
+  const ops::FormalValue* at = formal(place);
   const bool scalar =
       input.scalar && !(at != nullptr && is_index_list(at->name));
   if (input.symbolic) return make_sizes(place, scalar);
@@ -261,7 +261,7 @@ void BuildInputs::tell_reshape(std::vector<ir::Dim>& dims) {
 }
 
 std::string BuildInputs::place_name(std::size_t place) const {
-  const ir::FormalValue* at = formal(place);
+  const ops::FormalValue* at = formal(place);
   if (at == nullptr) {
     return "input " + std::to_string(place + 1) + " of " + op_;
   }
@@ -273,10 +273,10 @@ bool BuildInputs::check_required() {
   if (facts_ == nullptr) return true;
   const auto least = static_cast<std::size_t>(facts_->min_inputs);
   for (std::size_t i = 0; i < std::max(least, inputs_.size()); ++i) {
-    const ir::FormalValue* at = formal(i);
+    const ops::FormalValue* at = formal(i);
     if (at == nullptr) break;  // too many: the Edit's own message
     const bool there = i < inputs_.size() && inputs_[i].value;
-    if (there || at->arity == ir::Arity::kOptional) continue;
+    if (there || at->arity == ops::Arity::kOptional) continue;
     if (i >= least && i >= inputs_.size()) break;
     std::string names;
     for (std::string_view name : host_.session.not_taken) {

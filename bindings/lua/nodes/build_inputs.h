@@ -19,7 +19,7 @@ namespace ruleengine::lua {
 class BuildInputs {
  public:
   // `facts` is nullptr for an op that is not known; `op` names it in errors.
-  BuildInputs(Host& host, lua_State* state, const ir::OpFacts* facts,
+  BuildInputs(Host& host, lua_State* state, const ops::OpFacts* facts,
               std::string op)
       : host_(host), state_(state), facts_(facts), op_(std::move(op)) {}
 
@@ -57,7 +57,7 @@ class BuildInputs {
   bool add_list(int index);
   bool add_numbers(int index, std::size_t count);
   bool add_number(int index, Input& input);
-  const ir::FormalValue* formal(std::size_t place) const;
+  const ops::FormalValue* formal(std::size_t place) const;
   ir::DataType wanted_type(std::size_t place) const;
   bool whole_lists() const;
   ir::DataType type_of(const Input& input) const;
@@ -69,7 +69,7 @@ class BuildInputs {
 
   Host& host_;
   lua_State* state_;
-  const ir::OpFacts* facts_;
+  const ops::OpFacts* facts_;
   std::string op_;
   ir::DataType expected_ = ir::DataType::kUndefined;
   bool reshapes_ = false, allows_zero_ = false;

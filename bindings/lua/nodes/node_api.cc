@@ -16,9 +16,9 @@
 namespace ruleengine::lua {
 namespace {
 
-const ir::OpFacts* newest(const Host& host, ir::NodeId node) {
+const ops::OpFacts* newest(const Host& host, ir::NodeId node) {
   const ir::Op& op = host.session.graph->op(node);
-  return ir::newest_op(op.domain, op.type);
+  return ops::newest_op(op.domain, op.type);
 }
 
 void push_values(Host& host, lua_State* state,
@@ -58,11 +58,12 @@ void push_inputs(Host& host, lua_State* state, ir::NodeId node) {
   lua_setmetatable(state, -2);
 }
 
-int no_such_input(Host& host, const ir::OpFacts& facts, std::string_view name) {
+int no_such_input(Host& host, const ops::OpFacts& facts,
+                  std::string_view name) {
   return fail(
       host,
       std::string(facts.type) + " has no input '" + printable(name, 60) + "'",
-      {}, {}, ir::input_hint(facts, name));
+      {}, {}, ops::input_hint(facts, name));
 }
 
 // n.inputs.w_scale: indices are answered by the table itself.
@@ -75,7 +76,7 @@ int inputs_index(Host& host, lua_State* state) {
   const Handle* node =
       check_handle(host, state, -1, HandleKind::kNode, "inputs");
   if (node == nullptr) return kFailed;
-  const ir::OpFacts* facts = newest(host, node->node());
+  const ops::OpFacts* facts = newest(host, node->node());
   if (facts == nullptr) {
     return fail(host, "the inputs of an unknown op have no names", "an index",
                 quoted_name(*name, 60));
@@ -102,9 +103,9 @@ void push_kept_attribute(Host& host, lua_State* state,
 }
 
 bool push_rank_default(Host& host, lua_State* state, ir::NodeId node,
-                       const ir::OpFacts& facts, std::string_view name) {
+                       const ops::OpFacts& facts, std::string_view name) {
   const ir::ValueId input = host.session.graph->input(node, 0);
-  const auto numbers = ir::rank_default(
+  const auto numbers = ops::rank_default(
       facts, name, input ? host.session.facts->type(input) : nullptr);
   if (!numbers) return false;
   push_all(host, state, *numbers, [](Host&, lua_State* s, std::int64_t number) {
@@ -138,10 +139,10 @@ int attributes_index(Host& host, lua_State* state) {
     push_kept_attribute(host, state, *found);
     return 1;
   }
-  const ir::OpFacts* facts = newest(host, handle->node());
+  const ops::OpFacts* facts = newest(host, handle->node());
   if (facts == nullptr) return lua_pushnil(state), 1;
   if (push_rank_default(host, state, handle->node(), *facts, *name)) return 1;
-  const ir::FormalAttribute* formal = facts->attribute(*name);
+  const ops::FormalAttribute* formal = facts->attribute(*name);
   if (formal != nullptr) {
     push_default(host, state, *formal);
     return 1;
@@ -149,7 +150,7 @@ int attributes_index(Host& host, lua_State* state) {
   return fail(host,
               std::string(facts->type) + " has no attribute '" +
                   printable(*name, 60) + "'",
-              {}, {}, ir::attribute_hint(*facts, *name));
+              {}, {}, ops::attribute_hint(*facts, *name));
 }
 
 // --- Nodes

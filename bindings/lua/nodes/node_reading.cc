@@ -17,7 +17,7 @@ Reading read_node(Host& host, ir::NodeId node) {
   if (!session.upgrades) {
     session.upgrades.emplace(graph, graph.opset(""));
   }
-  ir::NewestForm& form = session.form;
+  ops::NewestForm& form = session.form;
   const bool older = session.upgrades->needed(graph.node(node).op);
   if (older) session.upgrades->view(node, *session.facts, form);
   if (!older || !form.readable) {

@@ -125,8 +125,8 @@ void push_chain(Host& host, lua_State* state,
 
 // The flow along an axis of the first input; a negative axis counts from the
 // end.
-std::optional<ranks::AxisFlow> flow_along(Host& host, ir::NodeId node,
-                                          double axis) {
+std::optional<ops::AxisFlow> flow_along(Host& host, ir::NodeId node,
+                                        double axis) {
   const ir::Graph& graph = *host.session.graph;
   const ir::ValueId first = graph.input(node, 0);
   const ir::Type* type = first ? host.session.facts->type(first) : nullptr;
@@ -134,8 +134,8 @@ std::optional<ranks::AxisFlow> flow_along(Host& host, ir::NodeId node,
   const auto place =
       ir::place_of_axis(static_cast<std::int64_t>(axis), type->rank());
   if (!place) return {};
-  return ranks::axis_flow(graph, *host.session.facts, node, {false, 0},
-                          static_cast<int>(*place));
+  return ops::axis_flow(graph, *host.session.facts, node, {false, 0},
+                        static_cast<int>(*place));
 }
 
 }  // namespace
@@ -168,7 +168,7 @@ int along(Host& host, lua_State* state, const Handle& node) {
                 kind_of(state, 2));
   }
   const auto flow = flow_along(host, node.node(), number);
-  const auto varies = [](int place) { return place != ranks::AxisFlow::kSame; };
+  const auto varies = [](int place) { return place != ops::AxisFlow::kSame; };
   if (!flow ||
       std::any_of(flow->inputs.begin() + 1, flow->inputs.end(), varies)) {
     return lua_pushnil(state), 1;

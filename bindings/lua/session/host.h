@@ -75,7 +75,7 @@ struct SessionCourse {
   // The last symbolic dimension pushed, and whether there were different ones.
   std::optional<ir::Dim> symbol;
   bool several_symbols = false;
-  std::optional<ir::Upgrades> upgrades;  // made by the first read_node()
+  std::optional<ops::Upgrades> upgrades;  // made by the first read_node()
 };
 
 struct Session : SessionStart, SessionCourse {
@@ -83,7 +83,7 @@ struct Session : SessionStart, SessionCourse {
   // Handles carry the epoch they were made in; these are alive. Ascending, the
   // last one is the session's own.
   std::vector<std::uint64_t> epochs;
-  ir::NewestForm form;
+  ops::NewestForm form;
   // Names of variables read and found not taken, to name in errors.
   std::vector<std::string_view> not_taken;
 

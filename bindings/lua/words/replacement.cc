@@ -149,9 +149,10 @@ class Check {
       return each.kind == pattern::AttributePattern::Kind::kAny;
     });
     if (node.op_class != nullptr) {
-      return report(node.line,
-                    wrong("a new node cannot be " + node.op_text(), {}, {},
-                          std::string(ir::class_hint(node.domain, node.type))));
+      return report(
+          node.line,
+          wrong("a new node cannot be " + node.op_text(), {}, {},
+                std::string(ops::class_hint(node.domain, node.type))));
     }
     if (!any && !node.open_attributes && !node.open_inputs) return;
     report(node.line, wrong("a new " + node.op_text() + " cannot contain `any`",

@@ -188,7 +188,7 @@ bool is_reserved_name(std::string_view text) {
 }
 
 std::string hint_of_op(std::string_view word) {
-  if (ir::newest_op("", word) == nullptr) return {};
+  if (ops::newest_op("", word) == nullptr) return {};
   const std::string name = "op." + std::string(word);
   const std::string_view view = name;
   return did_you_mean({&view, 1});

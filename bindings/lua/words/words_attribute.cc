@@ -44,8 +44,8 @@ void set_number(AttributePattern& attribute, double number) {
 
 // Cast{x, to = "float"}: an element type by its name.
 bool is_element_type(const NodePattern& node, std::string_view name) {
-  if (!ir::names_element_type(name)) return false;
-  const ir::OpFacts* facts = ir::newest_op(node.domain, node.type);
+  if (!ops::names_element_type(name)) return false;
+  const ops::OpFacts* facts = ops::newest_op(node.domain, node.type);
   const auto* formal = facts == nullptr ? nullptr : facts->attribute(name);
   return formal != nullptr && formal->kind == ir::AttributeKind::kInt;
 }

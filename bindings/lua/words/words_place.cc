@@ -91,7 +91,7 @@ int known_ops(lua_State* state) {
   lua_newtable(state);
   std::string last;
   int count = 0;
-  for (const ir::OpFacts* op : ir::all_ops()) {
+  for (const ops::OpFacts* op : ops::all_ops()) {
     std::string name(op->domain);
     if (!name.empty()) name += '.';
     name += op->type;

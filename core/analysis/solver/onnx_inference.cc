@@ -320,8 +320,8 @@ bool infer_by_schema(const NodeView& view, Outputs outputs,
   if (!view.op().domain.empty() && !view.op().domain.starts_with("ai.onnx")) {
     return false;
   }
-  if (ir::find_op(view.op().domain, view.op().type,
-                  static_cast<int>(view.opset())) == nullptr) {
+  if (ops::find_op(view.op().domain, view.op().type,
+                   static_cast<int>(view.opset())) == nullptr) {
     return false;
   }
   try {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <map>
 
-#include "core/analysis/solver/solver.h"
 #include "core/analysis/solver/onnx_inference.h"
+#include "core/analysis/solver/solver.h"
 #include "core/ops/op_facts.h"
 
 namespace ruleengine::analysis {
@@ -14,18 +14,18 @@ namespace {
 using ir::DataType;
 
 // Letters of inputs that may differ among themselves (bodies' own, extras).
-bool is_free(const ir::FormalValue& formal) {
-  return formal.arity == ir::Arity::kVariadic &&
+bool is_free(const ops::FormalValue& formal) {
+  return formal.arity == ops::Arity::kVariadic &&
          (formal.type == "V" || formal.type == "E");
 }
 
 std::string refused_elements(const NodeView& v) {
-  const ir::OpFacts* op =
-      ir::find_op(v.op().domain, v.op().type, static_cast<int>(v.opset()));
+  const ops::OpFacts* op =
+      ops::find_op(v.op().domain, v.op().type, static_cast<int>(v.opset()));
   if (op == nullptr) return {};
   std::map<std::string_view, DataType> by_letter;
   for (std::size_t i = 0; i < v.input_count(); ++i) {
-    const ir::FormalValue* formal = op->input(i);
+    const ops::FormalValue* formal = op->input(i);
     const DataType elem = v.elem(i);
     if (formal == nullptr || elem == DataType::kUndefined) continue;
     const auto bit = static_cast<unsigned>(elem);

@@ -35,7 +35,7 @@ void Solver::prepare_layout(ValueId value) {
     return;
   }
   const std::size_t before = stack_.size();
-  const bool flows = ranks::has_axis_flow(graph_.op(node));
+  const bool flows = ops::has_axis_flow(graph_.op(node));
   bool varies = false;
   for (const ir::Operand& o : graph_.inputs(node)) {
     need(o.value, Ask::kLayout);

@@ -72,7 +72,7 @@ bool read_opset(Context& context, Bytes proto, const Place& place,
     context.warn(here, "an opset has no valid version", "1 or more",
                  std::to_string(import.version));
   }
-  const int newest = ir::newest_opset("");
+  const int newest = ops::newest_opset("");
   if (import.domain.empty() && import.version > newest) {
     return context.fail(
         here, "the opset of the model is newer than this program knows",

@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "core/io/read/check_opaque.h"
-#include "core/io/read/read_graph.h"
 #include "core/io/read/order.h"
+#include "core/io/read/read_graph.h"
 #include "core/ops/onnx_runtime.h"
 
 // The part of GraphReader that reads nodes.
@@ -183,13 +183,13 @@ bool GraphReader::check_node(const NodeParts& parts, const Place& place,
 // If a model imports some domain, ONNX Runtime treats the other domains that it
 // knows as imported.
 bool GraphReader::imply(std::string_view domain, const Place& place) {
-  const auto implied =
-      std::ranges::find(ir::kImpliedOpsets, domain, &ir::ImpliedOpset::domain);
-  if (implied == ir::kImpliedOpsets.end()) return false;
+  const auto implied = std::ranges::find(ops::kImpliedOpsets, domain,
+                                         &ops::ImpliedOpset::domain);
+  if (implied == ops::kImpliedOpsets.end()) return false;
   context_.warn(place, "the domain of a node is not imported",
                 "an opset_import for " + (domain.empty() ? "the standard domain"
                                                          : quoted_name(domain)),
-                "none; " + std::string(ir::kRuntimeName) + " takes it to be " +
+                "none; " + std::string(ops::kRuntimeName) + " takes it to be " +
                     std::to_string(implied->version));
   imports_.push_back({std::string(domain), implied->version, /*as_read=*/true});
   return true;

@@ -75,7 +75,7 @@ std::uint32_t Assembler::op(std::string_view domain, std::string_view type) {
 
 std::vector<std::uint32_t> Assembler::ops(const NodePattern& node) {
   std::vector<std::uint32_t> out;
-  for (const ir::OpName& each : node.ops()) {
+  for (const ops::OpName& each : node.ops()) {
     out.push_back(op(each.domain, each.type));
   }
   return out;

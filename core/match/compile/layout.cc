@@ -138,7 +138,7 @@ void Assembler::add_child(Branch& branch, std::uint32_t grown) {
     group.kind = Group::Kind::kNumbers;
     child.number = code_.numbers[instr.b].second[0];
   } else if (instr.op == Do::kLiteral &&
-             !ir::names_axes(code_.literals[instr.b].name) &&  // spellings
+             !ops::names_axes(code_.literals[instr.b].name) &&  // spellings
              !literal_key(code_.literals[instr.b]).empty()) {
     group.kind = Group::Kind::kLiterals;
     group.name = code_.literals[instr.b].name;

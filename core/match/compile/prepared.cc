@@ -9,8 +9,8 @@
 namespace ruleengine::match {
 namespace {
 
-bool is_commutative(const ir::OpName& op) {
-  return ir::is_commutative(op.domain, op.type);
+bool is_commutative(const ops::OpName& op) {
+  return ops::is_commutative(op.domain, op.type);
 }
 
 std::vector<std::vector<std::uint32_t>> permutations_of(
@@ -46,11 +46,11 @@ bool takes_axes(const Prepared& prepared, NodePatternId node,
   if (orders.size() != 1 || input >= orders[0].size()) return false;
   const TermKind kind = (*prepared.pattern)[p.inputs[input]].kind;
   if (kind != TermKind::kNumbers && kind != TermKind::kEither) return false;
-  return std::ranges::any_of(p.ops(), [&](const ir::OpName& op) {
-    const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
+  return std::ranges::any_of(p.ops(), [&](const ops::OpName& op) {
+    const ops::OpFacts* facts = ops::newest_op(op.domain, op.type);
     const auto* formal =
         facts == nullptr ? nullptr : facts->input(orders[0][input]);
-    return formal != nullptr && ir::names_axes(formal->name);
+    return formal != nullptr && ops::names_axes(formal->name);
   });
 }
 

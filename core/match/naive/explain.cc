@@ -30,7 +30,7 @@ std::string number_text(double number) {
 std::string integer_text(std::string_view attribute, std::int64_t number) {
   const bool in_range = number > 0 && number < 1000;
   const auto type = static_cast<ir::DataType>(in_range ? number : 0);
-  return ir::names_element_type(attribute) && ir::is_known(type)
+  return ops::names_element_type(attribute) && ir::is_known(type)
              ? std::string(ir::data_type_name(type))
              : std::to_string(number);
 }

@@ -145,7 +145,7 @@ void Naive::undo_to(const Choice& mark) {
 std::size_t Naive::orders_at(const Goal& goal) {
   const NodePattern& p = pattern().nodes()[goal.index];
   const ir::Op& op = view_.graph().op(goal.node);
-  if (swaps_by_op(p) && !ir::is_commutative(op.domain, op.type)) return 1;
+  if (swaps_by_op(p) && !ops::is_commutative(op.domain, op.type)) return 1;
   return prepared_.permutations[goal.index].size();
 }
 

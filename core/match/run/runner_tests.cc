@@ -327,7 +327,7 @@ bool Runner::order_fits(ir::NodeId node, const Inputs& inputs,
 }
 
 std::size_t Runner::orders_for(const ir::Op& op, const Inputs& inputs) {
-  const bool all = !inputs.by_op || ir::is_commutative(op.domain, op.type);
+  const bool all = !inputs.by_op || ops::is_commutative(op.domain, op.type);
   return all ? inputs.orders.size() : 1;
 }
 

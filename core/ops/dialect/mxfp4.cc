@@ -159,7 +159,7 @@ Body::Values dynamic_quantize_mxfp4(const CallSite& call) {
 }
 
 constexpr OpRow kDialectMxfp4[] = {
-    ours(ir::dialect::kCast, "dynamic_quantize_mxfp4", kX, kMxfp4Out, kGroup,
+    ours(dialect::kCast, "dynamic_quantize_mxfp4", kX, kMxfp4Out, kGroup,
          {.types = {dynamic_quantize_mxfp4},
           .axes = quantizes_groups,
           .formula = "the E2M1 code nearest to x / scale, scale = "

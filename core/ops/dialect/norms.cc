@@ -77,19 +77,19 @@ Body::Values add_rms_norm(const CallSite& call) {
 }
 
 constexpr OpRow kDialectNorms[] = {
-    ours(ir::dialect::kCast, "add_rms_norm", kAddNormIn, kY, kNorm,
+    ours(dialect::kCast, "add_rms_norm", kAddNormIn, kY, kNorm,
          {.roles = {.normalizing = true},
           .types = {norm_of_sum},
           .axes = flow_norm,
           .formula = "rms_norm(x + residual, weight)",
           .meaning = add_rms_norm}),
-    ours(ir::dialect::kCast, "add_rms_norm2", kAddNormIn, kAddNorm2Out, kNorm,
+    ours(dialect::kCast, "add_rms_norm2", kAddNormIn, kAddNorm2Out, kNorm,
          {.roles = {.normalizing = true},
           .types = {norm_and_sum},
           .axes = flow_norm,
           .formula = "rms_norm(x + residual, weight), x + residual",
           .meaning = add_rms_norm}),
-    ours(ir::dialect::kCast, "rms_norm", kNormIn, kY, kNorm,
+    ours(dialect::kCast, "rms_norm", kNormIn, kY, kNorm,
          {.roles = {.normalizing = true},
           .types = {norm},
           .axes = flow_norm,

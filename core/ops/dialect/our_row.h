@@ -11,10 +11,7 @@
 
 namespace ruleengine::ops {
 
-using ir::Arity;
 using ir::AttributeKind;
-using ir::FormalAttribute;
-using ir::FormalValue;
 
 constexpr FormalValue in(std::string_view name, std::string_view type = "T") {
   return {name, Arity::kSingle, type};

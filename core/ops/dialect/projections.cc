@@ -125,12 +125,12 @@ Body::Values in_projection(const CallSite& call) {
 }
 
 constexpr OpRow kDialectProjections[] = {
-    ours(ir::dialect::kOwn, "Linear", kLinearIn, kY, {},
+    ours(dialect::kOwn, "Linear", kLinearIn, kY, {},
          {.types = {linear},
           .products = linear,
           .formula = "x weight^T + bias",
           .meaning = linear}),
-    ours(ir::dialect::kOwn, "MHAInProjection", kProjectionIn, kQkv, kProjection,
+    ours(dialect::kOwn, "MHAInProjection", kProjectionIn, kQkv, kProjection,
          {.types = {in_projection},
           .products = in_projection,
           .formula = "heads of x W_i^T + b_i, W_i the i-th third of the rows",

@@ -219,7 +219,7 @@ Body::Values dynamic_quantize_asymmetric(const CallSite& call) {
 }
 
 constexpr OpRow kDialectQuantizers[] = {
-    ours(ir::dialect::kCast, "dynamic_quantize_asymmetric", kX, kAsymmetricOut,
+    ours(dialect::kCast, "dynamic_quantize_asymmetric", kX, kAsymmetricOut,
          kDynamic,
          {.types = {dynamic_quantize},
           .axes = quantizes_rows,
@@ -229,14 +229,14 @@ constexpr OpRow kDialectQuantizers[] = {
               "low and high are the extremes along dims, 0 among "
               "them",
           .meaning = dynamic_quantize_asymmetric}),
-    ours(ir::dialect::kCast, "dynamic_quantize_symmetric", kX, kSymmetricOut,
+    ours(dialect::kCast, "dynamic_quantize_symmetric", kX, kSymmetricOut,
          kDynamic,
          {.types = {dynamic_quantize},
           .axes = quantizes_rows,
           .formula = "clip(round(x / scale)), scale = max(abs(x)) / most "
                      "along dims",
           .meaning = dynamic_quantize_symmetric}),
-    ours(ir::dialect::kCast, "quantize", kQuantizeIn, kQuantizeOut, kToInt8,
+    ours(dialect::kCast, "quantize", kQuantizeIn, kQuantizeOut, kToInt8,
          {.types = {quantize},
           .axes = flow_elementwise,
           .formula = "clip(round(x / scale + offset))",

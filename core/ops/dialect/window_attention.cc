@@ -145,14 +145,14 @@ Body::Values swin_attention(const CallSite& call) {
 }
 
 constexpr OpRow kDialectWindowAttention[] = {
-    ours(ir::dialect::kOwn, "ShiftedWindowAttention", kShiftedIn, kY, kShifted,
+    ours(dialect::kOwn, "ShiftedWindowAttention", kShiftedIn, kY, kShifted,
          {.roles = {.attention = true},
           .types = {all_like_first},
           .products = shifted_window_attention,
           .formula = "torchvision's: "
                      "SwinWindowReverse(SwinAttention(SwinWindowPartition(x))) "
                      "between two projections"}),
-    ours(ir::dialect::kOwn, "SwinAttention", kSwinIn, kY, kSwin,
+    ours(dialect::kOwn, "SwinAttention", kSwinIn, kY, kSwin,
          {.roles = {.attention = true},
           .types = {swin_attention},
           .products = swin_attention,

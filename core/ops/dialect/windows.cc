@@ -200,19 +200,19 @@ Body::Values window_reverse(const CallSite& call) {
 }
 
 constexpr OpRow kDialectWindows[] = {
-    ours(ir::dialect::kOwn, "RelativePositionBias", kBiasIn, kOutput, kWindow,
+    ours(dialect::kOwn, "RelativePositionBias", kBiasIn, kOutput, kWindow,
          {.types = {relative_position_bias},
           .formula =
               "the rows of the table that the index selects, as [1,H,N,N]",
           .meaning = relative_position_bias}),
-    ours(ir::dialect::kOwn, "SwinWindowPartition", kPartitionIn, kPartitionOut,
+    ours(dialect::kOwn, "SwinWindowPartition", kPartitionIn, kPartitionOut,
          kPartition,
          {.types = {window_partition},
           .elements = {window_partition, 0, 1},
           .formula = "x padded, rolled by -shift_size and cut into "
                      "windows; its sizes",
           .meaning = window_partition}),
-    ours(ir::dialect::kOwn, "SwinWindowReverse", kReverseIn, kY, kWindow,
+    ours(dialect::kOwn, "SwinWindowReverse", kReverseIn, kY, kWindow,
          {.types = {window_reverse, 2},
           .formula = "the reverse of SwinWindowPartition",
           .meaning = window_reverse}),

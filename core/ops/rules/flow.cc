@@ -5,7 +5,7 @@ namespace ruleengine::ops {
 using ir::Dim;
 using ir::Type;
 
-Flow::Flow(const NodeView& of, const ranks::PortTypes& around)
+Flow::Flow(const NodeView& of, const PortTypes& around)
     : node(of), types(around) {
   axes.inputs.resize(types.inputs.size(), AxisFlow::kSame);
   axes.outputs.resize(types.outputs.size(), AxisFlow::kSame);

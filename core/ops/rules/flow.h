@@ -12,23 +12,21 @@
 
 namespace ruleengine::ops {
 
-using ranks::AxisFlow;
-using ranks::Port;
 
 class Flow {
  public:
   // There is a first input and a first output.
-  Flow(const NodeView& of, const ranks::PortTypes& around);
+  Flow(const NodeView& of, const PortTypes& around);
 
   const NodeView& node;
-  const ranks::PortTypes& types;
+  const PortTypes& types;
   AxisFlow axes;
 
   const ir::Type* type(Port port) const {
     return port.output ? types.outputs[port.index] : types.inputs[port.index];
   }
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
-  static bool ranked(const ir::Type* type) { return ranks::is_ranked(type); }
+  static bool ranked(const ir::Type* type) { return is_ranked(type); }
   static int rank(const ir::Type* type) {
     return static_cast<int>(type->rank());
   }
@@ -54,7 +52,7 @@ class Flow {
 // Broadcasts; vectors of norms may be among the operands.
 bool flow_elementwise(Flow& flow, Port port, int axis);
 constexpr OpRow broadcasting(OpRow row) {
-  row.family = ir::OpFamily::kElementwise;
+  row.family = OpFamily::kElementwise;
   row.roles.broadcasts = true;
   row.axes = flow_elementwise;
   return row;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace ruleengine::ir {
+namespace ruleengine::ops {
 
 constexpr std::uint32_t name_hash(std::string_view domain,
                                   std::string_view type) {
@@ -16,6 +16,6 @@ constexpr std::uint32_t name_hash(std::string_view domain,
   return h ^ (h >> 15);
 }
 
-}  // namespace ruleengine::ir
+}  // namespace ruleengine::ops
 
 #endif  // RULEENGINE_CORE_OPS_RULES_NAME_HASH_H_

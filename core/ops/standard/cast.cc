@@ -92,7 +92,7 @@ Folded cast_like(const Call& call) {
 
 constexpr OpRow kStandardCast[] = {
     {.type = "Cast",
-     .family = ir::OpFamily::kElementwise,
+     .family = OpFamily::kElementwise,
      .roles = {.linear = true},
      .types = {cast},
      .elements = {cast, 1},

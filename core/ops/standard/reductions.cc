@@ -137,7 +137,7 @@ bool reduce(Flow& flow, Port port, int axis) {
 }
 
 constexpr OpRow reduction(OpRow row) {
-  row.family = ir::OpFamily::kReduction;
+  row.family = OpFamily::kReduction;
   row.roles.settings = row.roles.normalizing = true;
   row.types = {reduce, 2};
   row.axes = reduce;

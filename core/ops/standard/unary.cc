@@ -88,7 +88,7 @@ Folded logical_not(const Call& call) {
 
 // Like the first input, unless the row says otherwise.
 constexpr OpRow unary_op(OpRow row) {
-  row.family = ir::OpFamily::kElementwise;
+  row.family = OpFamily::kElementwise;
   if (row.types.infer == nullptr) row.types = {like_first};
   row.axes = flow_elementwise;
   return row;

@@ -355,7 +355,7 @@ bool view(Flow& flow, Port port, int axis) {
 }
 
 constexpr OpRow a_view(OpRow row) {
-  row.family = ir::OpFamily::kView;
+  row.family = OpFamily::kView;
   row.roles.folds_whole = row.roles.linear = row.roles.settings = true;
   row.roles.free = row.roles.moves = true;
   row.roles.integers = row.roles.passes_quantizers = true;

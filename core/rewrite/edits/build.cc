@@ -85,7 +85,7 @@ class EqualNodeFinder {
   ir::Graph& graph_;
   const NodeSpec& spec_;
   ir::OpId op_;
-  const ir::OpFacts* facts_;
+  const ops::OpFacts* facts_;
 };
 
 // Calls of the model's own functions keep their overload; the engine's ops get
@@ -94,8 +94,8 @@ std::string_view overload_of(const ir::Graph& graph, const NodeSpec& spec) {
   if (!spec.like) return {};
   const ir::Op& op = graph.op(spec.like);
   if (!op.is(spec.domain, spec.type)) return {};
-  return ir::newest_op(op.domain, op.type) == nullptr ? op.overload
-                                                      : std::string_view();
+  return ops::newest_op(op.domain, op.type) == nullptr ? op.overload
+                                                       : std::string_view();
 }
 
 std::vector<ValueId> first_outputs(const ir::Graph& graph, NodeId node,

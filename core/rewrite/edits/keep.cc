@@ -101,7 +101,7 @@ class Keeper {
       const ir::Op& op = graph_.op(node);
       std::string_view& name = graph_.mutable_node(node).name;
       if (name.empty()) name = model_.unique_name(op.type);
-      const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
+      const ops::OpFacts* facts = ops::newest_op(op.domain, op.type);
       for (std::size_t i = 0; i < graph_.outputs(node).size(); ++i) {
         const ValueId v = graph_.output(node, i);
         if (graph_.value(v).name) continue;
@@ -111,12 +111,12 @@ class Keeper {
     }
   }
 
-  static std::string formal_name(const ir::OpFacts* facts, std::size_t i) {
-    const ir::FormalValue* formal =
+  static std::string formal_name(const ops::OpFacts* facts, std::size_t i) {
+    const ops::FormalValue* formal =
         facts == nullptr ? nullptr : facts->output(i);
     if (formal == nullptr) return "output" + std::to_string(i);
     std::string name(formal->name);
-    if (formal->arity == ir::Arity::kVariadic) name += std::to_string(i);
+    if (formal->arity == ops::Arity::kVariadic) name += std::to_string(i);
     return name;
   }
 
@@ -196,7 +196,7 @@ class Keeper {
     for (NodeId n : state_.added) {
       const std::string_view domain = graph_.op(n).domain;
       if (state_.workspace->opset(domain) != 0) continue;
-      const int newest = ir::newest_opset(domain);
+      const int newest = ops::newest_opset(domain);
       state_.workspace->import_opset(domain, newest > 0 ? newest : 1);
     }
   }

@@ -11,17 +11,17 @@ namespace ruleengine::rewrite {
 namespace {
 
 // Drops attributes at their default that the older op does not have.
-void drop_news(const ir::OpFacts& newest, const ir::OpFacts& own,
+void drop_news(const ops::OpFacts& newest, const ops::OpFacts& own,
                std::vector<ir::Attribute>& all) {
   std::erase_if(all, [&](const ir::Attribute& a) {
-    const ir::FormalAttribute* formal = newest.attribute(a.name);
+    const ops::FormalAttribute* formal = newest.attribute(a.name);
     return own.attribute(a.name) == nullptr && formal != nullptr &&
            !formal->required && is_default(*formal, a);
   });
 }
 
 // What the node uses of the newest op that the older one does not have.
-std::optional<Rejection> check_older(const ir::OpFacts& own,
+std::optional<Rejection> check_older(const ops::OpFacts& own,
                                      const NodeSpec& spec, std::int64_t opset) {
   std::string news;
   if (static_cast<int>(spec.inputs.size()) > own.max_inputs) {
@@ -48,8 +48,8 @@ std::string way_to(std::int64_t opset) {
 int oldest_opset(EditState& state, const NodeSpec& spec, int from, int newest) {
   while (++from < newest) {
     const auto form =
-        ir::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
-                     spec.attributes, from, state.facts);
+        ops::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
+                      spec.attributes, from, state.facts);
     if (form) break;
   }
   return from;
@@ -65,13 +65,13 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
         std::string(spec.type) + " cannot be expressed at the model's opset",
         no_bodies};
   }
-  const ir::OpFacts* newest = ir::newest_op(spec.domain, spec.type);
+  const ops::OpFacts* newest = ops::newest_op(spec.domain, spec.type);
   const std::int64_t opset = state.workspace->opset(spec.domain);
   if (newest == nullptr || opset == 0) return std::nullopt;
   const auto version = static_cast<int>(opset);
-  const ir::OpFacts* own = ir::find_op(spec.domain, spec.type, version);
+  const ops::OpFacts* own = ops::find_op(spec.domain, spec.type, version);
   if (own == nullptr) {
-    const int since = ir::oldest_op(spec.domain, spec.type)->since_version;
+    const int since = ops::oldest_op(spec.domain, spec.type)->since_version;
     std::string value =
         fmt::format("opset {}; it was added in {}", opset, since);
     if (spec.domain.empty()) value += "; " + way_to(since);
@@ -80,8 +80,8 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   }
   if (own != newest) {
     drop_news(*newest, *own, spec.attributes);
-    auto older = ir::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
-                              spec.attributes, opset, state.facts);
+    auto older = ops::to_opset(state.graph, spec.domain, spec.type, spec.inputs,
+                               spec.attributes, opset, state.facts);
     if (!older) {
       Rejection why{older.error().what, older.error().found};
       if (spec.domain.empty()) {

@@ -34,7 +34,7 @@ bool draws_nothing(EditState& state, std::string_view type,
 }
 
 // Whether every attribute of `a` is in `b`, or at its default.
-bool says_all(const EditState& state, const ir::OpFacts* op,
+bool says_all(const EditState& state, const ops::OpFacts* op,
               std::span<const Attribute> a, std::span<const Attribute> b) {
   for (const Attribute& x : a) {
     if (!x.blocks.empty()) return false;
@@ -43,7 +43,7 @@ bool says_all(const EditState& state, const ir::OpFacts* op,
       if (ir::same_value(x, *y, state.graph.model().external.get())) continue;
       return false;
     }
-    const ir::FormalAttribute* formal =
+    const ops::FormalAttribute* formal =
         op == nullptr ? nullptr : op->attribute(x.name);
     if (formal == nullptr || !is_default(*formal, x)) return false;
   }
@@ -62,7 +62,7 @@ bool is_random(std::string_view type) {
 bool is_shareable(EditState& state, std::string_view domain,
                   std::string_view type, std::span<const ValueId> inputs) {
   const ir::Op op{domain, type, {}};
-  if (ir::newest_op(op.domain, op.type) == nullptr ||
+  if (ops::newest_op(op.domain, op.type) == nullptr ||
       state.graph.model().find_function(op) != nullptr ||
       op.type.starts_with("_internal_")) {
     return false;
@@ -92,13 +92,13 @@ bool same_input(const EditState& state, ValueId a, ValueId b) {
          ir::equal_bits(*x, *y, state.graph.model().external.get());
 }
 
-const ir::OpFacts* facts_of(const EditState& state, std::string_view domain,
-                            std::string_view type) {
-  return ir::find_op(domain, type,
-                     static_cast<int>(state.workspace->opset(domain)));
+const ops::OpFacts* facts_of(const EditState& state, std::string_view domain,
+                             std::string_view type) {
+  return ops::find_op(domain, type,
+                      static_cast<int>(state.workspace->opset(domain)));
 }
 
-bool same_attributes(const EditState& state, const ir::OpFacts* op,
+bool same_attributes(const EditState& state, const ops::OpFacts* op,
                      std::span<const Attribute> a,
                      std::span<const Attribute> b) {
   return says_all(state, op, a, b) && says_all(state, op, b, a);

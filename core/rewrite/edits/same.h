@@ -31,10 +31,10 @@ bool is_compared(const ir::Tensor* constant);
 bool same_input(const EditState& state, ir::ValueId a, ir::ValueId b);
 
 // The facts of an op at the opset of the model; nullptr for an unknown op.
-const ir::OpFacts* facts_of(const EditState& state, std::string_view domain,
-                            std::string_view type);
+const ops::OpFacts* facts_of(const EditState& state, std::string_view domain,
+                             std::string_view type);
 // Ignores the order and attributes at their default; false with subgraphs.
-bool same_attributes(const EditState& state, const ir::OpFacts* op,
+bool same_attributes(const EditState& state, const ops::OpFacts* op,
                      std::span<const ir::Attribute> a,
                      std::span<const ir::Attribute> b);
 

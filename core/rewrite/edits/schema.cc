@@ -13,9 +13,9 @@ namespace {
 
 using ir::Attribute;
 using ir::AttributeKind;
-using ir::FormalAttribute;
-using ir::FormalValue;
-using ir::OpFacts;
+using ops::FormalAttribute;
+using ops::FormalValue;
+using ops::OpFacts;
 
 Diagnostic wrong(const NodeSpec& spec, std::string what) {
   return {.kind = ErrorKind::kRule,
@@ -27,14 +27,14 @@ Diagnostic unknown_op(const NodeSpec& spec) {
   Diagnostic d{
       .kind = ErrorKind::kRule,
       .what = "no op '" + ir::Op{spec.domain, spec.type, {}}.text() + "'"};
-  d.hint = did_you_mean(ir::similar_ops(spec.domain, spec.type));
+  d.hint = did_you_mean(ops::similar_ops(spec.domain, spec.type));
   return d;
 }
 
 Diagnostic unknown_attribute(const NodeSpec& spec, const OpFacts& op,
                              std::string_view name) {
   Diagnostic d = wrong(spec, "has no attribute '" + printable(name, 80) + "'");
-  d.hint = ir::attribute_hint(op, name);
+  d.hint = ops::attribute_hint(op, name);
   return d;
 }
 
@@ -123,10 +123,10 @@ Status check_inputs(const NodeSpec& spec, const OpFacts& op) {
     const FormalValue* formal = op.input(static_cast<std::size_t>(i));
     const bool present = i < count && spec.inputs[static_cast<std::size_t>(i)];
     const bool may_lack = formal != nullptr &&
-                          formal->arity != ir::Arity::kSingle &&
+                          formal->arity != ops::Arity::kSingle &&
                           i >= op.min_inputs;
     const bool optional =
-        formal != nullptr && formal->arity == ir::Arity::kOptional;
+        formal != nullptr && formal->arity == ops::Arity::kOptional;
     if (present || may_lack || optional) continue;
     const std::string name(formal == nullptr ? "" : formal->name);
     return wrong(spec, "lacks its input " + std::to_string(i + 1) +
@@ -196,8 +196,8 @@ Result<NodeSpec> checked(ir::Model& model, const NodeSpec& given) {
     if (auto s = check_call(spec, *f); !s) return s.error();
     return spec;
   }
-  if (!ir::known_domain(spec.domain)) return spec;
-  const OpFacts* op = ir::newest_op(spec.domain, spec.type);
+  if (!ops::known_domain(spec.domain)) return spec;
+  const OpFacts* op = ops::newest_op(spec.domain, spec.type);
   if (op == nullptr) return unknown_op(spec);
   if (auto s = check_inputs(spec, *op); !s) return s.error();
   if (auto s = check_outputs(spec, *op); !s) return s.error();

@@ -16,10 +16,10 @@ namespace ruleengine::rewrite {
 Result<NodeSpec> checked(ir::Model& model, const NodeSpec& spec);
 
 // Drops the attributes that are at their default.
-void drop_defaults(const ir::OpFacts& op, std::vector<ir::Attribute>& all);
+void drop_defaults(const ops::OpFacts& op, std::vector<ir::Attribute>& all);
 
 // Whether the attribute has its default value.
-bool is_default(const ir::FormalAttribute& formal, const ir::Attribute& a);
+bool is_default(const ops::FormalAttribute& formal, const ir::Attribute& a);
 
 }  // namespace ruleengine::rewrite
 

@@ -61,7 +61,7 @@ class Terms {
     const ir::NodeId node = graph_.producer(value);
     if (!node || !graph_.op(node).domain.empty()) return std::nullopt;
     const ir::Op& op = graph_.op(node);
-    if (ir::op_family(op.domain, op.type) == ir::OpFamily::kElementwise) {
+    if (ops::op_family(op.domain, op.type) == ops::OpFamily::kElementwise) {
       return broadcast(node, depth);
     }
     if (op.type == "MatMul") return product(node, depth);

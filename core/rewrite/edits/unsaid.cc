@@ -110,7 +110,7 @@ class Speech {
 
   bool permits(NodeId node, std::string_view attribute) const {
     const ir::Op& op = graph_.op(node);
-    const ir::OpFacts* facts = ir::newest_op(op.domain, op.type);
+    const ops::OpFacts* facts = ops::newest_op(op.domain, op.type);
     return facts != nullptr && facts->permits(attribute);
   }
 

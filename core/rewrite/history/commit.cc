@@ -225,7 +225,7 @@ class Checker {
   bool is_foreign(ir::NodeId node) const {
     if (!node) return false;
     const ir::Op& op = graph_.op(node);
-    return ir::newest_op(op.domain, op.type) == nullptr &&
+    return ops::newest_op(op.domain, op.type) == nullptr &&
            graph_.model().find_function(op) == nullptr;
   }
 

@@ -32,7 +32,7 @@ std::int64_t Builder::version(std::string_view domain) const {
 bool Builder::attributes(const NodeAst& ast, BlockId id,
                          std::vector<Child>& children,
                          std::span<const ir::Attribute>& out) {
-  const ir::OpFacts* op = ir::find_op(
+  const ops::OpFacts* op = ops::find_op(
       ast.domain, ast.type,
       static_cast<int>(std::min<std::int64_t>(version(ast.domain), 1 << 20)));
   if (options_.warnings != nullptr) {
@@ -60,9 +60,9 @@ bool Builder::attributes(const NodeAst& ast, BlockId id,
 
 // Numbers without a point may be floats, and an empty list may have any type:
 // the op determines what is meant.
-bool Builder::fit(const AttributeAst& ast, const ir::OpFacts* op,
+bool Builder::fit(const AttributeAst& ast, const ops::OpFacts* op,
                   ir::Attribute& out) {
-  const ir::FormalAttribute* formal =
+  const ops::FormalAttribute* formal =
       op == nullptr ? nullptr : op->attribute(out.name);
   if (ast.empty_list) {
     if (formal != nullptr && is_list(formal->kind)) out.kind = formal->kind;
@@ -88,27 +88,27 @@ bool Builder::fit(const AttributeAst& ast, const ir::OpFacts* op,
   return true;
 }
 
-void Builder::warn_of_op(const NodeAst& ast, const ir::OpFacts* op) {
+void Builder::warn_of_op(const NodeAst& ast, const ops::OpFacts* op) {
   const auto id = model_.ops.intern(ast.domain, ast.type, ast.overload).index();
   if (warned_.contains(id) || check_op(ast, op)) return;
   warned_.insert(id);
   options_.warnings->push_back(std::exchange(error_, {}));
 }
 
-bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
+bool Builder::check_op(const NodeAst& ast, const ops::OpFacts* op) {
   const std::string text = ir::Op{ast.domain, ast.type, ast.overload}.text();
   if (op == nullptr) {
     const ir::OpId id = model_.ops.find(ast.domain, ast.type, ast.overload);
     const bool call = id && functions_.contains(id.index());
-    if (call || !ir::known_domain(ast.domain)) return true;
-    const ir::OpFacts* later = ir::oldest_op(ast.domain, ast.type);
+    if (call || !ops::known_domain(ast.domain)) return true;
+    const ops::OpFacts* later = ops::oldest_op(ast.domain, ast.type);
     return fail(
         ast.at,
         "there is no such op at opset " + std::to_string(version(ast.domain)),
         later == nullptr ? "an op of the domain" : "a newer opset",
         quoted_name(text),
         later == nullptr
-            ? did_you_mean(ir::similar_ops(ast.domain, ast.type))
+            ? did_you_mean(ops::similar_ops(ast.domain, ast.type))
             : text + " exists from opset " +
                   std::to_string(later->since_version) +
                   " on; an op of your own has a domain: com.example." +
@@ -118,7 +118,7 @@ bool Builder::check_op(const NodeAst& ast, const ir::OpFacts* op) {
     if (op->attribute(a.value.name) != nullptr) continue;
     return fail(a.at, text + " has no such attribute", "",
                 quoted_name(a.value.name),
-                ir::attribute_hint(*op, a.value.name));
+                ops::attribute_hint(*op, a.value.name));
   }
   auto inputs = ast.inputs.size();
   while (inputs > 0 && ast.inputs[inputs - 1].text.empty()) --inputs;

@@ -91,11 +91,11 @@ std::int64_t Builder::needed_opset(const GraphAst& graph) const {
   std::int64_t needed = 0;
   for_each_node(graph, [&](const NodeAst& node) {
     if (!node.domain.empty()) return;
-    const int newest = ir::newest_opset({});
-    if (ir::find_op({}, node.type, static_cast<int>(kDefaultOpset))) return;
+    const int newest = ops::newest_opset({});
+    if (ops::find_op({}, node.type, static_cast<int>(kDefaultOpset))) return;
     for (int opset = static_cast<int>(kDefaultOpset); opset <= newest;
          ++opset) {
-      if (!ir::find_op({}, node.type, opset)) continue;
+      if (!ops::find_op({}, node.type, opset)) continue;
       needed = std::max<std::int64_t>(needed, opset);
       return;
     }
@@ -133,7 +133,7 @@ bool Builder::header(const ModelAst& ast) {
   model_.ir_version = ast.header.ir_version != 0
                           ? ast.header.ir_version
                           : ir_version_of(model_.opset(""));
-  const int newest = ir::newest_opset({});
+  const int newest = ops::newest_opset({});
   if (model_.opset("") <= newest) return true;
   return fail(0, "the opset of the model is newer than this program knows",
               "ai.onnx " + std::to_string(newest) + " or older",

@@ -81,9 +81,9 @@ class Builder {
   bool attributes(const NodeAst& ast, ir::BlockId id,
                   std::vector<Child>& children,
                   std::span<const ir::Attribute>& out);
-  bool fit(const AttributeAst& ast, const ir::OpFacts* op, ir::Attribute& out);
-  bool check_op(const NodeAst& ast, const ir::OpFacts* op);
-  void warn_of_op(const NodeAst& ast, const ir::OpFacts* op);
+  bool fit(const AttributeAst& ast, const ops::OpFacts* op, ir::Attribute& out);
+  bool check_op(const NodeAst& ast, const ops::OpFacts* op);
+  void warn_of_op(const NodeAst& ast, const ops::OpFacts* op);
   std::int64_t version(std::string_view domain) const;
 
   ir::Model& model_;

@@ -33,7 +33,7 @@ bool is_default_list(std::span<const T> given, std::span<const T> formal) {
   return std::ranges::equal(given, formal);
 }
 
-bool at_default(const ir::Attribute& a, const ir::FormalAttribute& f) {
+bool at_default(const ir::Attribute& a, const ops::FormalAttribute& f) {
   if (!f.has_default || !a.ref.empty() || a.kind != f.kind) return false;
   switch (a.kind) {
     case AttributeKind::kFloat:
@@ -104,12 +104,12 @@ const ir::Tensor* constant_of(const ir::Attribute& a, ir::Tensor& made,
 
 }  // namespace
 
-const ir::OpFacts* Side::facts(NodeId node) const {
+const ops::OpFacts* Side::facts(NodeId node) const {
   const ir::Op& op = graph->op(node);
   const std::size_t at = imports->find(op.domain);
   if (at == imports->size()) return nullptr;
   const std::int64_t version = (*imports)[at].version;
-  return ir::find_op(
+  return ops::find_op(
       op.domain, op.type,
       static_cast<int>(std::min<std::int64_t>(version, 1 << 20)));
 }
@@ -216,21 +216,21 @@ std::vector<Number> Numbering::inputs(Side& side, NodeId node) {
   }
   while (!out.empty() && out.back() == 0) out.pop_back();
   const ir::Op& op = side.graph->op(node);
-  if (ir::is_commutative(op.domain, op.type)) std::ranges::sort(out);
+  if (ops::is_commutative(op.domain, op.type)) std::ranges::sort(out);
   return out;
 }
 
 std::size_t Numbering::output_count(const Side& side, NodeId node) {
   const auto outputs = side.graph->outputs(node);
-  const ir::OpFacts* facts = side.facts(node);
+  const ops::OpFacts* facts = side.facts(node);
   std::size_t count = outputs.size();
   for (; count > 0; --count) {
     const ValueId last = outputs[count - 1];
     if (!last) continue;
-    const ir::FormalValue* formal =
+    const ops::FormalValue* formal =
         facts == nullptr ? nullptr : facts->output(count - 1);
     const bool optional =
-        formal != nullptr && formal->arity == ir::Arity::kOptional;
+        formal != nullptr && formal->arity == ops::Arity::kOptional;
     if (!optional || side.graph->reader_count(last) != 0) break;
   }
   return count;
@@ -238,9 +238,9 @@ std::size_t Numbering::output_count(const Side& side, NodeId node) {
 
 std::vector<AttributeText> Numbering::attributes(Side& side, NodeId node) {
   std::vector<AttributeText> out;
-  const ir::OpFacts* facts = side.facts(node);
+  const ops::OpFacts* facts = side.facts(node);
   for (const ir::Attribute& a : side.graph->node(node).attributes) {
-    const ir::FormalAttribute* formal =
+    const ops::FormalAttribute* formal =
         facts == nullptr ? nullptr : facts->attribute(a.name);
     if (formal != nullptr && at_default(a, *formal)) continue;
     out.push_back({a.name, attribute_key(side, a)});

@@ -29,7 +29,7 @@ struct Side {
   std::vector<Number> node_numbers;   // of `nodes`
   std::vector<Number> value_numbers;  // by ValueId; 0: not numbered
 
-  const ir::OpFacts* facts(ir::NodeId node) const;
+  const ops::OpFacts* facts(ir::NodeId node) const;
 };
 
 // An attribute that is not at its default, with its value as text.
