@@ -37,7 +37,7 @@ TEST_CASE_FIXTURE(Fixture, "names that are expressions") {
   CHECK(t.symbol("-S + B") == t.sub(B, S));
 }
 
-TEST_CASE_FIXTURE(Fixture, "names that are none") {
+TEST_CASE_FIXTURE(Fixture, "names that are not expressions") {
   for (const char* name :
        {"batch size", "batch-size", "Concatonnx::MatMul_270_dim_0", "a+", "(",
         "", "1x", "S//0", "))", "x**-1", "Concatkey.3_dim_0", "`", "max("}) {

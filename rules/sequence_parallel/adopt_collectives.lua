@@ -21,7 +21,7 @@ return rule {
           local x = node.inputs[1]
           if x and #node.inputs == 1 and #node.outputs == 1 then
             foreign.need_known_attributes(node, kind, options)
-            need(foreign.adds_up(node, options), "the reduction is none that the option `sum` names", node)
+            need(foreign.adds_up(node, options), "the option `sum` does not name this reduction", node)
             local attributes = { x, rank = options.rank, rank_group = foreign.group(node, options) }
             if kind ~= "all_reduce" then attributes.dim = foreign.axis(node, options) end
             node.outputs[1]:replace_with(op.tensor_cast[kind](attributes))
@@ -73,7 +73,7 @@ return rule {
       options = { all_reduce = "com.microsoft.AllReduce" } },
     { "the largest of all", [[
         (float[4,8] x) => (float[4,8] y) { y = acme.AllReduce <op = "max", group = [0,1]> (x) }]],
-      rejected = "the reduction is none that the option `sum` names",
+      rejected = "the option `sum` does not name this reduction",
       options = { all_reduce = "acme::AllReduce" } },
     { "a reduction by its number, of another runtime's sums", [[
         (float[4,8] x) => (float[4,8] y, float[4,8] z) {

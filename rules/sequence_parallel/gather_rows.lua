@@ -33,8 +33,8 @@ return rule {
       past, at = first + 1, m.axis
     else
       local from, to = m.starts:constant(), m.ends:constant()
-      need(from and to and #from == 1, "what is read is no one piece that is known", m.starts)
-      need(not m.steps or m.steps:scalar() == 1, "it goes in steps", m.steps)
+      need(from and to and #from == 1, "the slice is not one constant range", m.starts)
+      need(not m.steps or m.steps:scalar() == 1, "the step is not 1", m.steps)
       first, past = from[1], math.min(to[1], total)
       if first < 0 then first = math.max(first + total, 0) end
       if past < 0 then past = past + total end
@@ -42,7 +42,7 @@ return rule {
     end
     need(axes.from_front(at, ndim) == axis, "another axis is gathered", m.gather)
     need(0 <= first and first < past and past <= total, "there are no such tokens", m.x)
-    need(past - first < n, "as much would be gathered", m.x)
+    need(past - first < n, "the result is as large as a share", m.x)
     m.count, m.owner, m.at = past - first, math.floor(first / n), axis
     m.offset = first - m.owner * n
     need(m.offset + m.count <= n, "the tokens lie on two ranks", m.x)

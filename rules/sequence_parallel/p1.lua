@@ -42,7 +42,7 @@ return rule {
       need(shard.is_share(m.r, m.share), "the residual is not known to be a share", m.r)
     end
     local value = m.shared and m.shared.outputs[1]
-    need(not value or #value.users == 2 and not value.is_output, "others would see the share behind the marker", value)
+    need(not value or #value.users == 2 and not value.is_output, "other nodes read the share behind the marker", value)
   end,
 
   rewrite = function(op, m)
@@ -91,7 +91,7 @@ return rule {
           y, t = tensor_cast.add_rms_norm2(b, s2, w)
           z = Relu(b)
         }]],
-      rejected = "others would see the share behind the marker" },
+      rejected = "other nodes read the share behind the marker" },
     { "other readers of the sum", [[
         (float[1,4,8] x, float[8] w) => (float[1,4,8] z, float[1,4,8] n) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)

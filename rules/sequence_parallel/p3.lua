@@ -28,7 +28,7 @@ return rule {
     shard.share(m.x, m.reduce.outputs[1], m.group)
     shard.need_vectors(m.group, m.w, m.b)
     shard.need_tokens(m, m.t)
-    need(shard.is_share(m.t, m.share), "the residual is no share of this sum", m.t)
+    need(shard.is_share(m.t, m.share), "the residual is not a share of this sum", m.t)
     need(shard.is_last(m.axis, m.norm.inputs[1]), "the norm looks at more than the last axis", m.norm)
     need(shard.is_layer_residual(m.t), "the residual does not come out of a layer on shares", m.t)
   end,

@@ -342,7 +342,7 @@ TEST_CASE("an existing value, numbers and lists as results") {
   CHECK(sizes.ops() == "Expand");
 }
 
-TEST_CASE("the wrong number of results, and results that are none") {
+TEST_CASE("the wrong number of results, and results that are no values") {
   const Attempted none = attempt_build("", kFloat);
   CHECK(none.what() == "`rewrite` returns the wrong number of results");
   CHECK(none.error->found == "0");

@@ -67,7 +67,7 @@ ValueId power_of_two(Body& body, ValueId x, int shift) {
        real(static_cast<float>(kMostPower - kLeastPower), "end")},
       "place_in_range");
   ValueId at = body.cast(place, DataType::kInt64, "guess");
-  // A number that is none has no place.
+  // NaN gets the first place.
   const ValueId none = body.integers({0}, "none", true);
   at = body.node("Where", {body.node("Less", {at, none}, "is_nan"), none, at},
                  "first_guess");
