@@ -126,7 +126,7 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
   const auto files = rule_files(options);
   if (!files) return files.error();
   const auto make = [&](std::uint64_t rewrites) -> Result<engine::Prefix> {
-    engine::Options how = engine_options(options);
+    engine::RunOptions how = engine_options(options);
     if (report.tuned) {
       how.target = report.tuned->best.target;
       how.permits = engine::permits_of(report.tuned->best);
@@ -147,8 +147,8 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
 }
 
 // With the cost, if somebody will read it.
-engine::Options run_options(const Options& options) {
-  engine::Options how = engine_options(options);
+engine::RunOptions run_options(const Options& options) {
+  engine::RunOptions how = engine_options(options);
   const auto inputs = input_options(options);
   if (inputs && (!options.quiet || !options.report.empty())) {
     how.cost_at = inputs->dims;
@@ -236,9 +236,9 @@ constexpr std::size_t kMostWaiting = 256;
 // it is done. With a report all results wait for it, so that nothing is written
 // if the report cannot be. With more than kMostWaiting models the results do
 // not wait; the report may then still fail if the disk is full.
-class Run {
+class Batch {
  public:
-  Run(const Paths& paths, const Options& options)
+  Batch(const Paths& paths, const Options& options)
       : paths_(paths),
         options_(options),
         results_(paths.models, options),
@@ -407,7 +407,7 @@ int run_with(const Options& options) {
     return fail(status.error());
   }
   remove_leftovers(*paths, options);
-  return Run(*paths, options).run();
+  return Batch(*paths, options).run();
 }
 
 // --dims changes the model.

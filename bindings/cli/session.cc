@@ -202,8 +202,8 @@ lua::SandboxLimits sandbox_limits(const Options& options) {
   return limits;
 }
 
-engine::Options engine_options(const Options& options) {
-  engine::Options out;
+engine::RunOptions engine_options(const Options& options) {
+  engine::RunOptions out;
   out.target = options.target;
   out.opset = options.opset;
   out.exact = options.exact;

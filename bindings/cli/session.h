@@ -50,7 +50,7 @@ Result<std::unique_ptr<ir::Model>> load_model(
 Status check_end(const ir::Model& model, const Options& options);
 
 lua::SandboxLimits sandbox_limits(const Options& options);
-engine::Options engine_options(const Options& options);
+engine::RunOptions engine_options(const Options& options);
 
 // The --sets of the command line.
 Result<std::vector<lua::SetOption>> parse_sets(const Options& options);

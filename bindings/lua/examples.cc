@@ -16,8 +16,8 @@
 namespace ruleengine::lua {
 namespace {
 
-rewrite::Options engine_options(const Deadline& run) {
-  rewrite::Options options;
+rewrite::DriverOptions engine_options(const Deadline& run) {
+  rewrite::DriverOptions options;
   // Examples are small; a rule that needs more rewrites feeds itself.
   options.limits.rewrites = 10'000;
   options.limits.deadline = Deadline(60).or_before(run);
@@ -76,9 +76,9 @@ bool assumed_with(const rewrite::DriverReport& report,
 }
 
 // Runs one example of one rule.
-class Run {
+class ExampleRun {
  public:
-  Run(Sandbox& sandbox, const LoadedRule& rule, const Example& example)
+  ExampleRun(Sandbox& sandbox, const LoadedRule& rule, const Example& example)
       : sandbox_(sandbox), rule_(rule), example_(example) {}
 
   Result<ExampleResult> run(engine::Judge* judge) {
@@ -146,7 +146,7 @@ class Run {
     return error;
   }
 
-  rewrite::Options engine() const {
+  rewrite::DriverOptions engine() const {
     return engine_options(sandbox_.limits().deadline);
   }
 
@@ -289,7 +289,7 @@ ExampleRuns run_examples(RuleSet& set, engine::Judge* judge) {
                             rule->name + "'"));
         return out;
       }
-      auto result = Run(set.sandbox(), *rule, example).run(judge);
+      auto result = ExampleRun(set.sandbox(), *rule, example).run(judge);
       if (result) {
         out.results.push_back(std::move(*result));
         continue;

@@ -7,13 +7,13 @@
 namespace ruleengine::analysis {
 namespace {
 
-ops::Kernel find_kernel(const ir::Op& op) {
+ops::Fold fold_of(const ir::Op& op) {
   if (!op.domain.empty() || !op.overload.empty()) return nullptr;
   const ops::OpRow* row = ops::find_row(op);
-  return row == nullptr ? nullptr : row->kernel;
+  return row == nullptr ? nullptr : row->fold;
 }
 
-// Broadcasting before opset 7 and string axes are beyond the kernels.
+// Broadcasting before opset 7 and string axes are beyond them.
 constexpr std::int64_t kOldestOpset = 7;
 
 }  // namespace
@@ -25,19 +25,19 @@ bool SmallEvaluator::can_evaluate(const ir::Graph& graph,
     if (!a.ref.empty()) return false;
   }
   if (graph.op(node).standard("Constant")) return true;
-  if (find_kernel(graph.op(node)) == nullptr) return false;
+  if (fold_of(graph.op(node)) == nullptr) return false;
   return (opset_ != 0 ? opset_ : graph.model().opset("")) >= kOldestOpset;
 }
 
 Result<std::vector<const ir::Tensor*>> SmallEvaluator::evaluate(
     ir::Graph& graph, ir::NodeId node,
     std::span<const ir::Tensor* const> inputs) {
-  const ops::Kernel kernel = find_kernel(graph.op(node));
+  const ops::Fold fold = fold_of(graph.op(node));
   const std::int64_t opset = opset_ != 0 ? opset_ : graph.model().opset("");
-  if (kernel != nullptr) {
+  if (fold != nullptr) {
     const ops::NodeView view(graph, node, opset);
     const std::int64_t most = limit_of(graph.op(node));
-    if (ops::Folded out = kernel({view, inputs, most})) {
+    if (ops::Folded out = fold({view, inputs, most})) {
       return *std::move(out);
     }
   }

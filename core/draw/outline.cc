@@ -250,7 +250,7 @@ class Builder {
     }
     std::vector<Item> folded;
     std::size_t next = 0;
-    for (const Run& run : repeats(signs, weights)) {
+    for (const Repeat& run : repeats(signs, weights)) {
       while (next < run.start) folded.push_back(children[next++]);
       fold_run(id, {children.data() + run.start, run.period * run.count}, run,
                folded);
@@ -281,7 +281,7 @@ class Builder {
     return {.group = made};
   }
 
-  void fold_run(GroupId parent, std::span<const Item> items, const Run& run,
+  void fold_run(GroupId parent, std::span<const Item> items, const Repeat& run,
                 std::vector<Item>& out) {
     const bool scopes = run.period == 1;
     const std::string last =

@@ -55,20 +55,20 @@ class Search {
     periods_.erase(twice.begin(), twice.end());
   }
 
-  std::vector<Run> all() {
+  std::vector<Repeat> all() {
     std::vector<std::pair<std::size_t, std::size_t>> open = {
         {0, items_.size()}};
-    std::vector<Run> runs;
+    std::vector<Repeat> runs;
     while (!open.empty() && runs.size() < kMostRuns) {
       const auto [begin, end] = open.back();
       open.pop_back();
-      const Run best = best_in(begin, end);
+      const Repeat best = best_in(begin, end);
       if (best.count == 0) continue;
       runs.push_back(best);
       open.push_back({begin, best.start});
       open.push_back({best.start + best.period * best.count, end});
     }
-    std::ranges::sort(runs, {}, &Run::start);
+    std::ranges::sort(runs, {}, &Repeat::start);
     return runs;
   }
 
@@ -78,20 +78,20 @@ class Search {
   }
 
   // The number of nodes saved by folding the run; 0 when it is not worth it.
-  std::size_t saved(const Run& run) const {
+  std::size_t saved(const Repeat& run) const {
     const std::size_t one = weight(run.start, run.start + run.period);
     if (run.count < 2 || one < 6 || (run.count < 3 && one < 12)) return 0;
     return weight(run.start, run.start + run.period * run.count) - one;
   }
 
-  Run best_in(std::size_t begin, std::size_t end) const {
-    Run best;
+  Repeat best_in(std::size_t begin, std::size_t end) const {
+    Repeat best;
     std::size_t most = 0;
     for (const std::size_t period : periods_) {
       std::size_t start = begin;
       for (std::size_t i = begin; i + period <= end; ++i) {
         if (i + period < end && items_[i] == items_[i + period]) continue;
-        const Run run{start, period, (i - start) / period + 1};
+        const Repeat run{start, period, (i - start) / period + 1};
         if (const std::size_t value = saved(run); value > most) {
           most = value;
           best = run;
@@ -108,8 +108,8 @@ class Search {
 
 }  // namespace
 
-std::vector<Run> repeats(std::span<const std::uint64_t> items,
-                         std::span<const std::size_t> weights) {
+std::vector<Repeat> repeats(std::span<const std::uint64_t> items,
+                            std::span<const std::size_t> weights) {
   return Search(items, weights).all();
 }
 

@@ -11,15 +11,15 @@
 namespace ruleengine::draw {
 
 // items[start, start + period) occurs `count` times in a row.
-struct Run {
+struct Repeat {
   std::size_t start = 0, period = 0, count = 0;
 };
 
 // The runs that are worth folding, without overlaps, ascending. `weights` are
 // the numbers of nodes of the items; repetitions of fewer than six nodes are
 // ignored.
-std::vector<Run> repeats(std::span<const std::uint64_t> items,
-                         std::span<const std::size_t> weights);
+std::vector<Repeat> repeats(std::span<const std::uint64_t> items,
+                            std::span<const std::size_t> weights);
 
 }  // namespace ruleengine::draw
 

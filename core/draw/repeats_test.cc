@@ -12,7 +12,7 @@ std::string runs(const std::vector<std::uint64_t>& items,
                  std::size_t weight = 1) {
   const std::vector<std::size_t> weights(items.size(), weight);
   std::string text;
-  for (const Run& run : repeats(items, weights)) {
+  for (const Repeat& run : repeats(items, weights)) {
     text += std::to_string(run.start) + "+" + std::to_string(run.period) + "*" +
             std::to_string(run.count) + " ";
   }

@@ -41,8 +41,8 @@ std::vector<std::string> serving_packs() {
 }
 
 Result<Collectives> collectives(ir::Model& model, const RuleSet& rules,
-                                const Options& options) {
-  rewrite::Options how = rewrite_options(options);
+                                const RunOptions& options) {
+  rewrite::DriverOptions how = rewrite_options(options);
   how.keep_all =
       true;  // so that rejections refer to the graph that the rules saw
   const auto read = rewrite::run(model, canonical(rules), how);

@@ -29,7 +29,7 @@ struct Collectives {
 
 // Runs the rules over the model and leaves it rewritten.
 Result<Collectives> collectives(ir::Model& model, const RuleSet& rules,
-                                const Options& options);
+                                const RunOptions& options);
 
 }  // namespace ruleengine::engine
 

@@ -97,8 +97,8 @@ double Coverage::percent() const {
 }
 
 Result<Coverage> coverage(ir::Model& model, const RuleSet& rules,
-                          const Options& options) {
-  rewrite::Options how = rewrite_options(options);
+                          const RunOptions& options) {
+  rewrite::DriverOptions how = rewrite_options(options);
   how.keep_all = true;  // so that reasons refer to the graph that the rules saw
   const auto report = rewrite::run(model, rules.rules(), how);
   if (!report) return report.error();

@@ -32,7 +32,7 @@ struct Coverage {
 
 // Runs the rules over the model and leaves it rewritten.
 Result<Coverage> coverage(ir::Model& model, const RuleSet& rules,
-                          const Options& options);
+                          const RunOptions& options);
 
 }  // namespace ruleengine::engine
 

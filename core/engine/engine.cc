@@ -101,7 +101,7 @@ class Engine::Run {
   }
 
  private:
-  const Options& options() const { return engine_.options_; }
+  const RunOptions& options() const { return engine_.options_; }
 
   // The requested opset is set first, since rules may need it.
   Status raise_to_requested() {
@@ -135,7 +135,7 @@ class Engine::Run {
 
   Status drive(const Target& target, const Plan& plan,
                const Progress& progress) {
-    rewrite::Options how = rewrite_options(options());
+    rewrite::DriverOptions how = rewrite_options(options());
     if (options().permits) {
       how.permits =
           [this](const rewrite::Rule& rule,
@@ -343,13 +343,13 @@ class Engine::Run {
   std::vector<rewrite::Warning> warnings_;
 };
 
-Engine::Engine(const RuleSource& source, Options options)
+Engine::Engine(const RuleSource& source, RunOptions options)
     : source_(source), options_(std::move(options)) {}
 Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::load(
     const RuleSource& source, const std::vector<std::string>& paths,
-    const Options& options) {
+    const RunOptions& options) {
   if (Status s = check(options); !s) return s.error();
   std::unique_ptr<Engine> engine(new Engine(source, options));
   auto given = source.load(paths);
@@ -427,7 +427,7 @@ Result<RunReport> Engine::run(ir::Model& model, const Progress& progress) {
 }
 
 Result<rewrite::DriverReport> run_rules(ir::Model& model, const RuleSet& rules,
-                                        const Options& options) {
+                                        const RunOptions& options) {
   return rewrite::run(model, rules.rules(), rewrite_options(options));
 }
 

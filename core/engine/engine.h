@@ -32,7 +32,7 @@ class Engine {
   // the run.
   static Result<std::unique_ptr<Engine>> load(
       const RuleSource& source, const std::vector<std::string>& paths,
-      const Options& options);
+      const RunOptions& options);
   ~Engine();
 
   const std::vector<std::string>& warnings() const;
@@ -52,12 +52,12 @@ class Engine {
     rewrite::Stages stages;  // of the target's own act
   };
 
-  Engine(const RuleSource& source, Options options);
+  Engine(const RuleSource& source, RunOptions options);
   Result<const Plan*> plan(const Target& target);
   Status check_settings();
 
   const RuleSource& source_;
-  Options options_;
+  RunOptions options_;
   std::unique_ptr<RuleSet> given_;
   rewrite::Stages stages_;                  // of the given rules
   std::map<std::string_view, Plan> plans_;  // by target, made when needed
@@ -66,7 +66,7 @@ class Engine {
 // Runs only these rules: no target and no function bodies. For verbs that show
 // the graph after some rules.
 Result<rewrite::DriverReport> run_rules(ir::Model& model, const RuleSet& rules,
-                                        const Options& options);
+                                        const RunOptions& options);
 
 }  // namespace ruleengine::engine
 

@@ -73,7 +73,7 @@ std::vector<ir::NodeId> roots_for(const rewrite::Rule& rule,
 }  // namespace
 
 Result<Matches> match(ir::Model& model, const RuleSet& rules,
-                      const Options& options) {
+                      const RunOptions& options) {
   auto found =
       rewrite::find_matches(model, rules.rules(), rewrite_options(options));
   if (!found) return found.error();
@@ -89,7 +89,7 @@ Result<Matches> match(ir::Model& model, const RuleSet& rules,
 
 Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const std::string& node,
-                                         const Options& options) {
+                                         const RunOptions& options) {
   ir::Graph& graph = model.graph;
   std::optional<ir::NodeId> only;
   if (!node.empty()) {

@@ -21,7 +21,7 @@ struct Matches {
   std::vector<Absent> absent;  // of the main graph
 };
 Result<Matches> match(ir::Model& model, const RuleSet& rules,
-                      const Options& options);
+                      const RunOptions& options);
 
 // What one rule does in a model.
 struct Explanation {
@@ -38,7 +38,7 @@ struct Explanation {
 // kUsage.
 Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const std::string& node,
-                                         const Options& options);
+                                         const RunOptions& options);
 
 }  // namespace ruleengine::engine
 

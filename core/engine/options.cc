@@ -6,7 +6,7 @@
 
 namespace ruleengine::engine {
 
-Status check(const Options& options) {
+Status check(const RunOptions& options) {
   const Target* target = find_target(options.target);
   if (target == nullptr && options.target != "auto") {
     return Diagnostic{.kind = ErrorKind::kUsage,
@@ -37,8 +37,8 @@ std::unique_ptr<ir::Facts> facts_of(ir::Graph& graph) {
   return std::make_unique<analysis::Inference>(graph);
 }
 
-rewrite::Options rewrite_options(const Options& options) {
-  rewrite::Options out;
+rewrite::DriverOptions rewrite_options(const RunOptions& options) {
+  rewrite::DriverOptions out;
   out.limits = options.limits;
   out.exact = options.exact;
   out.keep_all = options.keep_all;

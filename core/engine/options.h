@@ -16,7 +16,7 @@
 
 namespace ruleengine::engine {
 
-struct Options {
+struct RunOptions {
   // "auto", or the name of a target of core/engine/target.h.
   std::string target = "auto";
   // The minimum opset of the standard domain in the result; 0: the model's own.
@@ -29,21 +29,21 @@ struct Options {
   // Keeps canonical forms even if no other rule needed them.
   bool keep_all = false;
   // Asked before each rewrite that a user may do without, as in
-  // rewrite::Options: not of lowering rules, nor of canonical rules that serve
-  // others. If set, the report lists the sites of those that took place.
-  decltype(rewrite::Options::permits) permits;
+  // rewrite::DriverOptions: not of lowering rules, nor of canonical rules that
+  // serve others. If set, the report lists the sites of those that took place.
+  decltype(rewrite::DriverOptions::permits) permits;
   // Counts what model and result cost, with named dimensions of these sizes.
   std::optional<ops::Sizes::Named> cost_at;
 };
 
 // kUsage for an unknown target or opset, and for an opset that the target does
 // not allow.
-Status check(const Options& options);
+Status check(const RunOptions& options);
 
 // Types, shapes and constants of a graph, inferred on demand.
 std::unique_ptr<ir::Facts> facts_of(ir::Graph& graph);
 
-rewrite::Options rewrite_options(const Options& options);
+rewrite::DriverOptions rewrite_options(const RunOptions& options);
 
 }  // namespace ruleengine::engine
 

@@ -48,7 +48,7 @@ draw::Marks marks_of(const ir::Graph& graph, const RuleSet& rules,
 }  // namespace
 
 Result<Picture> picture(ir::Model& model, const RuleSet* rules,
-                        std::size_t boxes, const Options& options) {
+                        std::size_t boxes, const RunOptions& options) {
   Picture out;
   if (rules != nullptr) {
     auto found =

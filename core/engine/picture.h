@@ -23,7 +23,7 @@ struct Picture {
 
 // Of the main graph. `rules` may be nullptr. `boxes`: the limit for one view.
 Result<Picture> picture(ir::Model& model, const RuleSet* rules,
-                        std::size_t boxes, const Options& options);
+                        std::size_t boxes, const RunOptions& options);
 
 }  // namespace ruleengine::engine
 

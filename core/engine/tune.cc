@@ -38,7 +38,7 @@ bool leaves_out(const Variant& variant, const Site& site) {
   return left_out;
 }
 
-decltype(Options::permits) permits_of(const Variant& variant) {
+decltype(RunOptions::permits) permits_of(const Variant& variant) {
   return [&variant](const rewrite::Rule&,
                     const Site& site) -> std::optional<std::string> {
     if (!leaves_out(variant, site)) return std::nullopt;
@@ -47,7 +47,7 @@ decltype(Options::permits) permits_of(const Variant& variant) {
 }
 
 Variants::Variants(const RuleSource& source, std::vector<std::string> rules,
-                   Options options, Load load)
+                   RunOptions options, Load load)
     : source_(source),
       rules_(std::move(rules)),
       options_(std::move(options)),
@@ -60,7 +60,7 @@ Variants::Variants(const RuleSource& source, std::vector<std::string> rules,
 Result<Engine*> Variants::engine(const std::string& target) {
   auto& engine = engines_[target];
   if (!engine) {
-    Options options = options_;
+    RunOptions options = options_;
     options.target = target;
     auto loaded = Engine::load(source_, rules_, options);
     if (!loaded) return loaded.error();

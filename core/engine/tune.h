@@ -24,9 +24,9 @@ namespace ruleengine::engine {
 // smallest part that the site belongs to decides; ties go to the latest one.
 bool leaves_out(const Variant& variant, const rewrite::Site& site);
 
-// Leaves out what the variant leaves out; for Options::permits. The variant
+// Leaves out what the variant leaves out; for RunOptions::permits. The variant
 // must outlive it.
-decltype(Options::permits) permits_of(const Variant& variant);
+decltype(RunOptions::permits) permits_of(const Variant& variant);
 
 // Makes variants of one model. Not thread-safe.
 class Variants {
@@ -39,7 +39,7 @@ class Variants {
 
   // `source` must outlive it; `load` loads the model anew.
   Variants(const RuleSource& source, std::vector<std::string> rules,
-           Options options, Load load);
+           RunOptions options, Load load);
   Variants(const Variants&) = delete;
   Variants& operator=(const Variants&) = delete;
 
@@ -50,7 +50,7 @@ class Variants {
 
   const RuleSource& source_;
   std::vector<std::string> rules_;
-  Options options_;
+  RunOptions options_;
   Load load_;
   std::map<std::string, std::unique_ptr<Engine>> engines_;
   const Variant* current_ = nullptr;

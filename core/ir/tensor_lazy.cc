@@ -86,12 +86,12 @@ std::size_t runs(const Tensor& tensor, bool transposed) {
 
 // A run of a part in bytes: how far apart runs begin in the part's tensor, and
 // which of these bytes belong to the part.
-struct Run {
+struct Stretch {
   std::size_t stride, begin, length;
 };
 
-Run run_of(const Tensor& tensor, const LazyPart& part, std::size_t size,
-           std::size_t outer) {
+Stretch stretch_of(const Tensor& tensor, const LazyPart& part, std::size_t size,
+                   std::size_t outer) {
   const std::size_t stride = product(part.tensor->dims) * size / outer;
   if (!part.is_cut() || stride == 0) return {stride, 0, stride};
   const auto axis = static_cast<std::size_t>(tensor.lazy->axis);
@@ -248,7 +248,7 @@ void LazyReader::read(const Tensor& tensor, bool transposed, std::size_t offset,
   std::size_t within = offset % stride;
   for (std::size_t done = 0; done < to.size(); ++index, within = 0) {
     for (const LazyPart& part : tensor.lazy->parts) {
-      const Run run = run_of(tensor, part, size, outer);
+      const Stretch run = stretch_of(tensor, part, size, outer);
       const std::size_t n = within >= run.length ? 0
                                                  : std::min(run.length - within,
                                                             to.size() - done);

@@ -87,9 +87,9 @@ struct Call {
   NodeView::MaybeInts ints(std::size_t i) const;
 };
 
-// One tensor an output; none where the kernel refuses.
+// One tensor an output; none where it cannot be folded.
 using Folded = std::optional<std::vector<const ir::Tensor*>>;
-using Kernel = Folded (*)(const Call&);
+using Fold = Folded (*)(const Call&);
 
 // --- axes -------------------------------------------------------------------
 
@@ -147,7 +147,7 @@ struct OpRow {
   Inputs types_only = 0;  // inputs of which the node needs the type alone
   TypeRule types;
   ElementRule elements;
-  Kernel kernel = nullptr;
+  Fold fold = nullptr;
   AxisRule axes = nullptr;
   // The default of an attribute where it depends on the rank of the first
   // input, which a schema cannot express.

@@ -65,9 +65,9 @@ bool is_canonical(const Rule& rule) {
 
 }  // namespace
 
-class Driver::Run {
+class Driver::State {
  public:
-  Run(ir::Model& model, std::span<Rule* const> rules, Options options)
+  State(ir::Model& model, std::span<Rule* const> rules, DriverOptions options)
       : state_(model, rules, std::move(options)),
         called_(called_functions(model)),
         acts_of_(rules.size(), false) {}
@@ -414,24 +414,25 @@ class Driver::Run {
   std::uint64_t settled_ = 0;  // the version at the last settle()
 };
 
-Driver::Driver(ir::Model& model, std::span<Rule* const> rules, Options options)
-    : run_(std::make_unique<Run>(model, rules, std::move(options))) {}
+Driver::Driver(ir::Model& model, std::span<Rule* const> rules,
+               DriverOptions options)
+    : state_(std::make_unique<State>(model, rules, std::move(options))) {}
 Driver::~Driver() = default;
 
-Status Driver::act(const Stages& stages) { return run_->act(stages); }
+Status Driver::act(const Stages& stages) { return state_->act(stages); }
 
 std::vector<Rejected> Driver::rejected(std::uint32_t rule) const {
-  return run_->rejected(rule);
+  return state_->rejected(rule);
 }
 
-bool Driver::has_rewritten() const { return run_->has_rewritten(); }
+bool Driver::has_rewritten() const { return state_->has_rewritten(); }
 
-Status Driver::settle() { return run_->settle(); }
+Status Driver::settle() { return state_->settle(); }
 
-DriverReport Driver::report() { return run_->report(); }
+DriverReport Driver::report() { return state_->report(); }
 
 Result<DriverReport> run(ir::Model& model, std::span<Rule* const> rules,
-                         const Options& options) {
+                         const DriverOptions& options) {
   const auto stages = make_stages(rules);
   if (!stages) return stages.error();
   Driver driver(model, rules, options);

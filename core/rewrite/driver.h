@@ -83,7 +83,7 @@ struct DriverReport {
   std::vector<Assumed> assumptions;  // in the order of the rewrites
   // Warnings that an option silenced, for matches that were rewritten.
   std::vector<Warning> allowed;
-  std::vector<Site> sites;  // of kept edits, if Options::permits is set
+  std::vector<Site> sites;  // of kept edits, if DriverOptions::permits is set
   double match_seconds = 0, rewrite_seconds = 0;
   // All edits, those that were undone as well; and the last of them.
   std::uint64_t edits = 0;
@@ -91,7 +91,7 @@ struct DriverReport {
   std::string last_node;        // as in Rejected
 };
 
-struct Options {
+struct DriverOptions {
   Limits limits;
   // Rewrites that rest on an assumption are rejected.
   bool exact = false;
@@ -126,7 +126,7 @@ std::string node_label(const ir::Graph& graph, ir::NodeId node);
 // called. The rules and stages must outlive the driver.
 class Driver {
  public:
-  Driver(ir::Model& model, std::span<Rule* const> rules, Options options);
+  Driver(ir::Model& model, std::span<Rule* const> rules, DriverOptions options);
   ~Driver();
 
   // Runs one act. Rejections that an earlier act reported for its rules are
@@ -143,13 +143,13 @@ class Driver {
   DriverReport report();
 
  private:
-  class Run;
-  std::unique_ptr<Run> run_;
+  class State;
+  std::unique_ptr<State> state_;
 };
 
 // One act with all rules, settled.
 Result<DriverReport> run(ir::Model& model, std::span<Rule* const> rules,
-                         const Options& options);
+                         const DriverOptions& options);
 
 // Where each rule would fire, without changing the model: every match is
 // rewritten, checked and undone. A match without another of its group is listed
@@ -168,7 +168,7 @@ struct Found {
 };
 Result<std::vector<Found>> find_matches(ir::Model& model,
                                         std::span<Rule* const> rules,
-                                        const Options& options);
+                                        const DriverOptions& options);
 
 }  // namespace ruleengine::rewrite
 

@@ -81,7 +81,7 @@ struct Runner {
 
   std::vector<std::unique_ptr<TestRule>> rules;
   std::vector<Rule*> pointers;
-  Options options;
+  DriverOptions options;
 };
 
 inline ir::ValueId chain(World& w, std::string_view op, int length) {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "core/match/naive/judge.h"
+#include "core/match/naive/checker.h"
 
 namespace ruleengine::match {
 
@@ -11,7 +11,7 @@ bool is_literal(ops::NewestNodes& nodes, ir::NodeId node,
                 const pattern::AttributePattern& wanted,
                 const ir::Attribute* found) {
   using Kind = pattern::AttributePattern::Kind;
-  if (Judge::literal(wanted, found)) return true;
+  if (Checker::literal(wanted, found)) return true;
   if (wanted.kind != Kind::kInt && wanted.kind != Kind::kInts) return false;
   const ir::AttributeKind kind = wanted.kind == Kind::kInt
                                      ? ir::AttributeKind::kInt

@@ -139,19 +139,20 @@ int Naive::likeness_of_leaf(const Term& t, ir::ValueId value, Frame* frame) {
       const Bound* bound = get(variable_frame(t.variable, frame), kVariableSlot,
                                t.variable.index());
       if (bound == nullptr) return 2;
-      return judge_.same(bound->value, bound->transposed, value, false) ? 2 : 0;
+      return checker_.same(bound->value, bound->transposed, value, false) ? 2
+                                                                          : 0;
     }
     case TermKind::kOutput: {
       const ir::NodeId node = graph.producer(value);
-      if (!node || judge_.number(value)) return 0;
+      if (!node || checker_.number(value)) return 0;
       const NodePattern& p = pattern()[t.node];
       return p.fits(graph.op(node).domain, graph.op(node).type) ? 2 : 1;
     }
     case TermKind::kNumbers:
-      if (judge_.numbers(value, t.numbers, t.scalar)) return 2;
-      return judge_.number(value) ? 1 : 0;
+      if (checker_.numbers(value, t.numbers, t.scalar)) return 2;
+      return checker_.number(value) ? 1 : 0;
     case TermKind::kTranspose:
-      return judge_.is_matrix_constant(value) ? 2 : 0;
+      return checker_.is_matrix_constant(value) ? 2 : 0;
     case TermKind::kAny:
     case TermKind::kNever:
       return 2;
@@ -211,7 +212,7 @@ std::string Naive::value_text(ir::ValueId value) {
   } else {
     out = "initializer " + name;
   }
-  if (const auto number = judge_.number(value)) {
+  if (const auto number = checker_.number(value)) {
     return out + " = " + number_text(number->value);
   }
   const ir::Type* type = view_.facts().type(value);

@@ -20,7 +20,7 @@ Naive::Naive(const Prepared& prepared, ops::NewestNodes& view,
              Recorder* recorder)
     : prepared_(prepared),
       view_(view),
-      judge_(view.graph(), view.facts()),
+      checker_(view.graph(), view.facts()),
       recorder_(recorder) {}
 
 std::optional<Match> Naive::run(ir::NodeId root) {
@@ -265,7 +265,7 @@ bool Naive::scalar(VariableId id, const Scalar& found, Frame* frame) {
                                            : Scalar::of(bound->attribute);
   }
   const auto before = now.kind;
-  if (!judge_.unify(now, found)) return false;
+  if (!checker_.unify(now, found)) return false;
   if (before == now.kind) return true;
   Bound bound;
   const bool dim = now.kind == Scalar::Kind::kDim;

@@ -18,7 +18,7 @@
 #include "core/match/compile/prepared.h"
 #include "core/match/match.h"
 #include "core/match/naive/attributes.h"
-#include "core/match/naive/judge.h"
+#include "core/match/naive/checker.h"
 
 namespace ruleengine::match {
 
@@ -197,7 +197,7 @@ class Naive {
 
   const Prepared& prepared_;
   ops::NewestNodes& view_;
-  Judge judge_;
+  Checker checker_;
   Recorder* recorder_;
   ir::NodeId root_;
   const Goal* at_ = nullptr;  // the goal that is tried

@@ -36,7 +36,7 @@ bool Naive::holds(FactId id, ir::ValueId value, Frame* frame) {
   const Unify unify = [&](VariableId variable, ir::Dim dim) {
     return scalar(variable, Scalar::of(dim), frame);
   };
-  if (judge_.fact(f, value, transposed, unify)) return true;
+  if (checker_.fact(f, value, transposed, unify)) return true;
   return fail([&] {
     return Failure{
         view_.graph().producer(value),     value,        f.line,

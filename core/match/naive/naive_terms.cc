@@ -41,7 +41,7 @@ bool Naive::term(const Goal& goal, std::size_t option, const Goal*& next) {
     case TermKind::kOutput:
       return output(goal, next);
     case TermKind::kNumbers:
-      return judge_.numbers(goal.value, t.numbers, t.scalar) ||
+      return checker_.numbers(goal.value, t.numbers, t.scalar) ||
              (goal.axes && view_.same_axes(goal.node, goal.index, goal.value,
                                            t.numbers, t.scalar)) ||
              fail_at(goal, numbers_text(t.numbers));
@@ -73,7 +73,7 @@ bool Naive::term(const Goal& goal, std::size_t option, const Goal*& next) {
 }
 
 bool Naive::transpose(const Goal& goal) {
-  if (!judge_.is_matrix_constant(goal.value)) {
+  if (!checker_.is_matrix_constant(goal.value)) {
     return fail_at(goal, "a constant matrix");
   }
   if (!known(goal.term, goal.frame)) {
@@ -103,7 +103,7 @@ bool Naive::variable(VariableId id, const Goal& goal, bool transposed) {
     set(home, kVariableSlot, id.index(), value_bound(goal.value, transposed));
     return facts_of(subject, goal.value, goal.frame);
   }
-  if (judge_.same(bound->value, bound->transposed, goal.value, transposed)) {
+  if (checker_.same(bound->value, bound->transposed, goal.value, transposed)) {
     return true;
   }
   const ir::ValueId first = bound->value;

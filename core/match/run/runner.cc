@@ -13,7 +13,7 @@ Runner::Runner(const Program& program, ir::Graph& graph, ir::Facts& facts,
     : code_(program.code()),
       graph_(graph),
       view_(graph, facts),
-      judge_(graph, facts),
+      checker_(graph, facts),
       known_(known ? std::move(known) : std::make_shared<KnownOps>(program)),
       ops_(known_->ops()),
       readers_(graph, ops_) {
@@ -276,7 +276,7 @@ Runner::Range Runner::matching(const Group& group) {
       return range(found.begin(), found.end());
     }
     case Group::Kind::kNumbers: {
-      const auto number = judge_.number(value(group.reg));
+      const auto number = checker_.number(value(group.reg));
       if (!number) return {};
       // A little wider than the test itself, since numbers have a tolerance.
       const double reach =

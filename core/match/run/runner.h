@@ -20,7 +20,7 @@
 #include "core/match/known_ops.h"
 #include "core/match/machine.h"
 #include "core/match/naive/attributes.h"
-#include "core/match/naive/judge.h"
+#include "core/match/naive/checker.h"
 #include "core/match/run/readers.h"
 
 namespace ruleengine::match {
@@ -202,7 +202,7 @@ class Runner {
   const Code& code_;
   ir::Graph& graph_;
   ops::NewestNodes view_;
-  Judge judge_;
+  Checker checker_;
   std::shared_ptr<KnownOps> known_;
   const std::vector<std::uint32_t>& ops_;  // of the program, by OpId
 

@@ -95,21 +95,21 @@ bool Runner::test_value(const Instr& i) {
       return get(i.a) == kNoValue;
     case Do::kNumber: {
       const auto& [scalar, numbers] = code_.numbers[i.b];
-      return judge_.numbers(value(i.a), numbers, scalar);
+      return checker_.numbers(value(i.a), numbers, scalar);
     }
     case Do::kAxes: {
       const auto& [scalar, numbers] = code_.numbers[i.b];
       const ir::ValueId found = value(i.a);
-      return judge_.numbers(found, numbers, scalar) ||
+      return checker_.numbers(found, numbers, scalar) ||
              view_.same_axes(node(i.c), i.d, found, numbers, scalar);
     }
     case Do::kOps:
       return in_set(value(i.a), i.b);
     case Do::kMatrix:
-      return judge_.is_matrix_constant(value(i.a));
+      return checker_.is_matrix_constant(value(i.a));
     case Do::kSame:
       return get(i.a) < kNoValue &&
-             judge_.same(value(i.b), i.d != 0, value(i.a), i.c != 0);
+             checker_.same(value(i.b), i.d != 0, value(i.a), i.c != 0);
     case Do::kBind:
       return bind(i.a, value(i.b), i.c != 0);
     case Do::kFact:
@@ -254,15 +254,15 @@ bool Runner::bind(Reg variable, ir::ValueId value, bool transposed) {
     set(variable, value.index() | (transposed ? kTransposed : 0));
     return true;
   }
-  return judge_.same(value_of(known), (known & kTransposed) != 0, value,
-                     transposed);
+  return checker_.same(value_of(known), (known & kTransposed) != 0, value,
+                       transposed);
 }
 
 bool Runner::scalar(Reg reg, const Scalar& found) {
   const std::uint32_t at =
       frames_[now_[reg_depth(reg)]].scalars + reg_index(reg);
   const Scalar before = scalars_[at];
-  if (!judge_.unify(scalars_[at], found)) return false;
+  if (!checker_.unify(scalars_[at], found)) return false;
   if (before.kind != scalars_[at].kind) {
     scalar_trail_.push_back({at, before});
   }
@@ -271,10 +271,10 @@ bool Runner::scalar(Reg reg, const Scalar& found) {
 
 bool Runner::fact(std::uint32_t fact, ir::ValueId value, bool transposed) {
   if (!value) return true;  // facts hold for an absent value
-  return judge_.fact(code_.facts[fact], value, transposed,
-                     [&](VariableId letter, ir::Dim dim) {
-                       return scalar(letter.index(), Scalar::of(dim));
-                     });
+  return checker_.fact(code_.facts[fact], value, transposed,
+                       [&](VariableId letter, ir::Dim dim) {
+                         return scalar(letter.index(), Scalar::of(dim));
+                       });
 }
 
 std::vector<ir::ValueId> Runner::rest_values(std::uint32_t node,

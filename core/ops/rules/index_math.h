@@ -1,4 +1,4 @@
-// Row-major index arithmetic on known shapes, shared by the kernels and by the
+// Row-major index arithmetic on known shapes, shared by the folds and by the
 // rules for elements. Shapes come from models: whoever multiplies sizes checks
 // them with count_of first. Internal to core/ops.
 #ifndef RULEENGINE_CORE_OPS_RULES_INDEX_MATH_H_

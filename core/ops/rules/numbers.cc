@@ -2,7 +2,7 @@
 #include <cstring>
 
 #include "core/ir/narrow_float.h"
-#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/fold_helpers.h"
 
 namespace ruleengine::ops {
 namespace {

@@ -1,4 +1,4 @@
-// Kernels that pick elements, whatever their type: each is a list of places in
+// Folds that pick elements, whatever their type: each is a list of places in
 // the input, one for each element of the output. Internal to core/ops.
 #ifndef RULEENGINE_CORE_OPS_RULES_PICKING_H_
 #define RULEENGINE_CORE_OPS_RULES_PICKING_H_
@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/fold_helpers.h"
 
 namespace ruleengine::ops {
 

@@ -4,7 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/kernel_math.h"
+#include "core/ops/rules/fold_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -140,7 +140,7 @@ Whole power(std::int64_t base, std::int64_t exponent) {
   return static_cast<std::int64_t>(out);
 }
 
-Folded pow_kernel(const Call& call) {
+Folded pow_fold(const Call& call) {
   auto a = read_numbers(call, call.input(0));
   auto b = read_numbers(call, call.input(1));
   if (a && b && a->real && !b->real) {
@@ -191,10 +191,10 @@ constexpr OpRow kStandardArithmetic[] = {
                              .sum = true,
                              .integers = true},
                    .elements = {add, 3},
-                   .kernel = add}),
+                   .fold = add}),
     arithmetic_op({.type = "And",
                    .roles = {.commutative = true},
-                   .kernel = logical<whole::minimum>}),
+                   .fold = logical<whole::minimum>}),
     arithmetic_op({.type = "BitShift"}),
     arithmetic_op({.type = "BitwiseAnd", .roles = {.commutative = true}}),
     arithmetic_op({.type = "BitwiseOr", .roles = {.commutative = true}}),
@@ -202,36 +202,36 @@ constexpr OpRow kStandardArithmetic[] = {
     arithmetic_op({.type = "Div",
                    .roles = {.linear = true},
                    .elements = {div, 3},
-                   .kernel = div}),
+                   .fold = div}),
     arithmetic_op({.type = "Max",
                    .roles = {.commutative = true, .bounds = true},
                    .elements = {maximum, kAll},
-                   .kernel = fold_inputs<whole::maximum, real::maximum>}),
+                   .fold = fold_inputs<whole::maximum, real::maximum>}),
     arithmetic_op({.type = "Mean", .roles = {.commutative = true}}),
     arithmetic_op({.type = "Min",
                    .roles = {.commutative = true, .bounds = true},
                    .elements = {minimum, kAll},
-                   .kernel = fold_inputs<whole::minimum, real::minimum>}),
-    arithmetic_op({.type = "Mod", .elements = {mod, 3}, .kernel = mod}),
+                   .fold = fold_inputs<whole::minimum, real::minimum>}),
+    arithmetic_op({.type = "Mod", .elements = {mod, 3}, .fold = mod}),
     arithmetic_op(
         {.type = "Mul",
          .roles = {.commutative = true, .linear = true, .integers = true},
          .elements = {mul, 3},
-         .kernel = mul}),
+         .fold = mul}),
     arithmetic_op({.type = "Or",
                    .roles = {.commutative = true},
-                   .kernel = logical<whole::maximum>}),
-    arithmetic_op({.type = "Pow", .kernel = pow_kernel}),
+                   .fold = logical<whole::maximum>}),
+    arithmetic_op({.type = "Pow", .fold = pow_fold}),
     arithmetic_op({.type = "Sub",
                    .roles = {.linear = true, .sum = true},
                    .elements = {sub, 3},
-                   .kernel = sub}),
+                   .fold = sub}),
     arithmetic_op(
         {.type = "Sum",
          .roles = {.commutative = true, .linear = true, .sum = true}}),
     arithmetic_op({.type = "Xor",
                    .roles = {.commutative = true},
-                   .kernel = logical<logical_xor>}),
+                   .fold = logical<logical_xor>}),
 };
 
 }  // namespace

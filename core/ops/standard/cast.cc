@@ -5,7 +5,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/kernel_math.h"
+#include "core/ops/rules/fold_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -96,13 +96,13 @@ constexpr OpRow kStandardCast[] = {
      .roles = {.linear = true},
      .types = {cast},
      .elements = {cast, 1},
-     .kernel = cast,
+     .fold = cast,
      .axes = flow_elementwise},
     {.type = "CastLike",
      .roles = {.linear = true, .settings = true},
      .types_only = 2,
      .types = {cast_like},
-     .kernel = cast_like,
+     .fold = cast_like,
      .axes = flow_like_first},
 };
 

@@ -4,7 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/kernel_math.h"
+#include "core/ops/rules/fold_math.h"
 #include "core/ops/rules/picking.h"
 #include "core/ops/rules/type_helpers.h"
 
@@ -151,28 +151,28 @@ constexpr OpRow kStandardComparison[] = {
                   .roles = {.commutative = true},
                   .types = {comparison},
                   .elements = {equal, 3},
-                  .kernel = equal}),
+                  .fold = equal}),
     broadcasting({.type = "Greater",
                   .types = {comparison},
                   .elements = {ordered<true, false>, 3},
-                  .kernel = greater}),
+                  .fold = greater}),
     broadcasting({.type = "GreaterOrEqual",
                   .types = {comparison},
                   .elements = {ordered<true, true>, 3},
-                  .kernel = greater_or_equal}),
+                  .fold = greater_or_equal}),
     broadcasting({.type = "Less",
                   .types = {comparison},
                   .elements = {ordered<false, false>, 3},
-                  .kernel = less}),
+                  .fold = less}),
     broadcasting({.type = "LessOrEqual",
                   .types = {comparison},
                   .elements = {ordered<false, true>, 3},
-                  .kernel = less_or_equal}),
+                  .fold = less_or_equal}),
     broadcasting({.type = "Where",
                   .roles = {.joins = true, .integers = true},
                   .types = {where},
                   .elements = {where, 7},
-                  .kernel = where}),
+                  .fold = where}),
 };
 
 }  // namespace

@@ -183,7 +183,7 @@ constexpr OpRow kStandardExpand[] = {
      .roles = {.makes = true, .picks = true, .moves = true, .integers = true},
      .types = {expand, 2},
      .elements = {expand, 1},
-     .kernel = expand},
+     .fold = expand},
     {.type = "Pad",
      .roles = {.joins = true, .integers = true},
      .types = {pad, 2 | 8}},
@@ -192,7 +192,7 @@ constexpr OpRow kStandardExpand[] = {
      .roles = {.makes = true, .picks = true, .moves = true, .integers = true},
      .types = {tile, 2},
      .elements = {tile, 1},
-     .kernel = tile},
+     .fold = tile},
 };
 
 }  // namespace

@@ -105,7 +105,7 @@ constexpr OpRow kStandardGather[] = {
      .roles = {.picks = true, .moves = true, .indexes = true, .integers = true},
      .types = {gather},
      .elements = {gather, 3},
-     .kernel = gather},
+     .fold = gather},
     {.type = "GatherElements",
      .roles = {.picks = true, .moves = true, .indexes = true, .integers = true},
      .types = {gather_elements}},

@@ -4,7 +4,7 @@
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
-#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/fold_helpers.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -369,28 +369,28 @@ constexpr OpRow kStandardGenerators[] = {
     {.type = "Constant",
      .roles = {.folds_whole = true, .free = true},
      .types = {constant},
-     .kernel = constant},
+     .fold = constant},
     {.type = "ConstantOfShape",
      .roles = {.makes = true},
      .types = {constant_of_shape, 1},
      .elements = {constant_of_shape},
-     .kernel = constant_of_shape},
+     .fold = constant_of_shape},
     {.type = "Range",
      .roles = {.makes = true},
      .types = {range, 1 | 2 | 4},
      .elements = {range, 7},
-     .kernel = range},
+     .fold = range},
     {.type = "Shape",
      .roles = {.free = true},
      .types = {shape},
      .elements = {shape, 0, 1},
-     .kernel = shape},
+     .fold = shape},
     {.type = "Size",
      .roles = {.free = true},
      .types = {size},
      .elements = {size, 0, 1},
-     .kernel = size},
-    {.type = "Trilu", .types = {like_first}, .kernel = trilu},
+     .fold = size},
+    {.type = "Trilu", .types = {like_first}, .fold = trilu},
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/fold_helpers.h"
 #include "core/ops/rules/lazy_tensors.h"
 #include "core/ops/rules/type_helpers.h"
 
@@ -272,7 +272,7 @@ constexpr OpRow kStandardLayout[] = {
          {.folds_whole = true, .linear = true, .joins = true, .integers = true},
      .types = {concat},
      .elements = {concat, kAll, kAll},
-     .kernel = concat,
+     .fold = concat,
      .axes = concat},
     {.type = "Transpose",
      .roles = {.linear = true,
@@ -281,7 +281,7 @@ constexpr OpRow kStandardLayout[] = {
                .integers = true},
      .types = {transpose},
      .elements = {transpose, 1},
-     .kernel = transpose,
+     .fold = transpose,
      .axes = transpose,
      .rank_default = turned_round},
 };

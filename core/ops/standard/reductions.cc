@@ -4,7 +4,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/kernel_math.h"
+#include "core/ops/rules/fold_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -154,17 +154,17 @@ constexpr OpRow kStandardReductions[] = {
     reduction({.type = "ReduceLogSumExp"}),
     reduction({.type = "ReduceMax",
                .roles = {.integers = true},
-               .kernel = reduce<whole::maximum, real::maximum>}),
+               .fold = reduce<whole::maximum, real::maximum>}),
     reduction({.type = "ReduceMean"}),
     reduction({.type = "ReduceMin",
                .roles = {.integers = true},
-               .kernel = reduce<whole::minimum, real::minimum>}),
+               .fold = reduce<whole::minimum, real::minimum>}),
     reduction({.type = "ReduceProd",
                .elements = {reduce<true>, 3},
-               .kernel = reduce<whole::mul, real::mul>}),
+               .fold = reduce<whole::mul, real::mul>}),
     reduction({.type = "ReduceSum",
                .elements = {reduce<false>, 3},
-               .kernel = reduce<whole::add, real::add>}),
+               .fold = reduce<whole::add, real::add>}),
     reduction({.type = "ReduceSumSquare"}),
 };
 

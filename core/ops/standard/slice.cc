@@ -287,12 +287,12 @@ constexpr OpRow kStandardSlice[] = {
                .integers = true},
      .types = {slice, 2 | 4 | 8 | 16},
      .elements = {slice, 31},
-     .kernel = slice},
+     .fold = slice},
     {.type = "Split",
      .roles = {.folds_whole = true, .moves = true, .integers = true},
      .types = {split, 2},
      .elements = {split, 3},
-     .kernel = split},
+     .fold = split},
 };
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/fold_helpers.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -367,20 +367,20 @@ constexpr OpRow kStandardViews[] = {
     a_view({.type = "Flatten",
             .types = {flatten},
             .elements = {unmoved, 1},
-            .kernel = flatten}),
+            .fold = flatten}),
     a_view({.type = "Reshape",
             .types = {reshape, 2},
             .elements = {unmoved, 1},
-            .kernel = reshape}),
+            .fold = reshape}),
     a_view({.type = "Squeeze",
             .types = {squeeze, 2},
             .elements = {unmoved, 1},
-            .kernel = squeeze}),
+            .fold = squeeze}),
     a_view({.type = "Unsqueeze",
             .roles = {.counts_axes_of_result = true},
             .types = {unsqueeze, 2},
             .elements = {unmoved, 1},
-            .kernel = unsqueeze}),
+            .fold = unsqueeze}),
 };
 
 }  // namespace

@@ -17,7 +17,8 @@ namespace {
 
 class Finder {
  public:
-  Finder(ir::Model& model, std::span<Rule* const> rules, const Options& options)
+  Finder(ir::Model& model, std::span<Rule* const> rules,
+         const DriverOptions& options)
       : state_(model, rules, options) {}
 
   Result<std::vector<Found>> run() {
@@ -202,7 +203,7 @@ class Finder {
 
 Result<std::vector<Found>> find_matches(ir::Model& model,
                                         std::span<Rule* const> rules,
-                                        const Options& options) {
+                                        const DriverOptions& options) {
   return Finder(model, rules, options).run();
 }
 

@@ -35,7 +35,7 @@ void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
   of[rule].rejected.push_back(std::move(place));
 }
 
-RunState::RunState(ir::Model& m, std::span<Rule* const> r, Options o)
+RunState::RunState(ir::Model& m, std::span<Rule* const> r, DriverOptions o)
     : model(m),
       rules(r),
       options(std::move(o)),

@@ -85,11 +85,11 @@ struct Counts {
 
 class RunState {
  public:
-  RunState(ir::Model& m, std::span<Rule* const> r, Options o);
+  RunState(ir::Model& m, std::span<Rule* const> r, DriverOptions o);
 
   ir::Model& model;
   std::span<Rule* const> rules;
-  Options options;
+  DriverOptions options;
   std::vector<std::unique_ptr<GraphRun>> graphs;
 
   std::uint64_t version = 0;  // incremented by every change of a graph
@@ -120,7 +120,7 @@ class RunState {
                 std::span<const Assumption> all);
   // Notes the site of the latest rewrite.
   Status note_site(std::optional<Site> site);
-  // Why Options::permits forbids the rewrite at this site, if it does.
+  // Why DriverOptions::permits forbids the rewrite at this site, if it does.
   std::optional<Rejection> forbidden(std::uint32_t rule,
                                      const Site& site) const;
   // The reason for rejecting a rewrite with these assumptions, if any.

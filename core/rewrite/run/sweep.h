@@ -51,7 +51,7 @@ class Sweep {
   // True if the graph changed.
   Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
                      std::span<const match::Match* const> matches);
-  // None if Options::permits is not set, so that nobody asks.
+  // None if DriverOptions::permits is not set, so that nobody asks.
   std::optional<Site> site_of(std::uint32_t rule, const Rejected& place) const;
   // Notes an edit that was committed and changed something.
   Status note(std::uint32_t rule, const Edit& edit, ir::NodeId root,

@@ -1,15 +1,15 @@
-// Arithmetic of kernels. Floats are computed as doubles and rounded once, which
+// Arithmetic of folds. Floats are computed as doubles and rounded once, which
 // for + - * / and square roots is the correctly rounded result of every
 // narrower type. Integers wrap. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_KERNEL_MATH_H_
-#define RULEENGINE_CORE_OPS_RULES_KERNEL_MATH_H_
+#ifndef RULEENGINE_CORE_OPS_RULES_FOLD_MATH_H_
+#define RULEENGINE_CORE_OPS_RULES_FOLD_MATH_H_
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/fold_helpers.h"
 
 namespace ruleengine::ops {
 
@@ -52,4 +52,4 @@ double maximum(double a, double b);
 
 }  // namespace ruleengine::ops
 
-#endif  // RULEENGINE_CORE_OPS_RULES_KERNEL_MATH_H_
+#endif  // RULEENGINE_CORE_OPS_RULES_FOLD_MATH_H_

@@ -1,4 +1,4 @@
-#include "core/match/naive/judge.h"
+#include "core/match/naive/checker.h"
 
 #include <algorithm>
 #include <bit>
@@ -126,7 +126,8 @@ Scalar Scalar::of(const ir::Attribute* attribute) {
 
 // The constant, if it may have `count` elements: a large one is not computed
 // just to find out.
-const ir::Tensor* Judge::small_constant(ir::ValueId value, std::int64_t count) {
+const ir::Tensor* Checker::small_constant(ir::ValueId value,
+                                          std::int64_t count) {
   if (!value || !facts_.is_constant(value)) return nullptr;
   const ir::Type* type = facts_.type(value);
   if (type != nullptr && type->is_tensor() && type->has_shape) {
@@ -141,8 +142,8 @@ const ir::Tensor* Judge::small_constant(ir::ValueId value, std::int64_t count) {
   return facts_.constant(value);
 }
 
-bool Judge::numbers(ir::ValueId value, std::span<const double> wanted,
-                    bool scalar) {
+bool Checker::numbers(ir::ValueId value, std::span<const double> wanted,
+                      bool scalar) {
   const ir::Tensor* tensor =
       small_constant(value, static_cast<std::int64_t>(wanted.size()));
   if (tensor == nullptr) return false;
@@ -157,7 +158,7 @@ bool Judge::numbers(ir::ValueId value, std::span<const double> wanted,
       *found, wanted, [&](double a, double b) { return near(a, b, relative); });
 }
 
-std::optional<Judge::Number> Judge::number(ir::ValueId value) {
+std::optional<Checker::Number> Checker::number(ir::ValueId value) {
   const ir::Tensor* tensor = small_constant(value, 1);
   if (tensor == nullptr || tensor->element_count() != 1) return std::nullopt;
   const auto found = ir::to_doubles(*tensor, graph_.model().external.get(), 1);
@@ -165,8 +166,8 @@ std::optional<Judge::Number> Judge::number(ir::ValueId value) {
   return Number{(*found)[0], resolution(tensor->dtype)};
 }
 
-bool Judge::same(ir::ValueId a, bool a_transposed, ir::ValueId b,
-                 bool b_transposed) {
+bool Checker::same(ir::ValueId a, bool a_transposed, ir::ValueId b,
+                   bool b_transposed) {
   if (a == b && a_transposed == b_transposed) return true;
   if (!a || !b) return false;
   if (!facts_.is_constant(a) || !facts_.is_constant(b)) return false;
@@ -180,7 +181,7 @@ bool Judge::same(ir::ValueId a, bool a_transposed, ir::ValueId b,
          ir::equal_bits(*one, *two, graph_.model().external.get());
 }
 
-bool Judge::same_transposed(const ir::Tensor& a, const ir::Tensor& b) {
+bool Checker::same_transposed(const ir::Tensor& a, const ir::Tensor& b) {
   if (a.dims.size() != 2 || b.dims.size() != 2) return false;
   if (a.dims[0] != b.dims[1] || a.dims[1] != b.dims[0]) return false;
   const int bits = ir::bit_width(a.dtype);
@@ -203,14 +204,14 @@ bool Judge::same_transposed(const ir::Tensor& a, const ir::Tensor& b) {
   return true;
 }
 
-bool Judge::is_matrix_constant(ir::ValueId value) {
+bool Checker::is_matrix_constant(ir::ValueId value) {
   if (!value || !facts_.is_constant(value)) return false;
   const auto dims = shape(value, false);
   return dims && dims->size() == 2;
 }
 
-bool Judge::literal(const AttributePattern& wanted,
-                    const ir::Attribute* found) {
+bool Checker::literal(const AttributePattern& wanted,
+                      const ir::Attribute* found) {
   using Kind = AttributePattern::Kind;
   if (wanted.kind == Kind::kAny || wanted.kind == Kind::kVariable) return true;
   if (found == nullptr || !found->ref.empty()) return false;
@@ -236,7 +237,7 @@ bool Judge::literal(const AttributePattern& wanted,
   }
 }
 
-bool Judge::unify(Scalar& known, const Scalar& found) {
+bool Checker::unify(Scalar& known, const Scalar& found) {
   using Kind = Scalar::Kind;
   if (known.kind == Kind::kUnset) {
     known = found;
@@ -263,8 +264,8 @@ bool Judge::unify(Scalar& known, const Scalar& found) {
   return true;
 }
 
-std::optional<std::vector<ir::Dim>> Judge::shape(ir::ValueId value,
-                                                 bool transposed) {
+std::optional<std::vector<ir::Dim>> Checker::shape(ir::ValueId value,
+                                                   bool transposed) {
   std::vector<ir::Dim> dims;
   if (const ir::Type* type = facts_.type(value);
       type != nullptr && type->is_tensor() && type->has_shape) {
@@ -278,7 +279,7 @@ std::optional<std::vector<ir::Dim>> Judge::shape(ir::ValueId value,
   return dims;
 }
 
-std::optional<ir::DataType> Judge::element_type(ir::ValueId value) {
+std::optional<ir::DataType> Checker::element_type(ir::ValueId value) {
   if (const ir::Type* type = facts_.type(value);
       type != nullptr && type->is_tensor() &&
       type->elem != ir::DataType::kUndefined) {
@@ -290,8 +291,8 @@ std::optional<ir::DataType> Judge::element_type(ir::ValueId value) {
   return std::nullopt;
 }
 
-bool Judge::fact(const Fact& fact, ir::ValueId value, bool transposed,
-                 const Unify& unify) {
+bool Checker::fact(const Fact& fact, ir::ValueId value, bool transposed,
+                   const Unify& unify) {
   if (fact.kind == Fact::Kind::kType) {
     const auto type = element_type(value);
     return type && std::ranges::find(fact.types, *type) != fact.types.end();

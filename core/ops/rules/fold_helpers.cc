@@ -1,4 +1,4 @@
-#include "core/ops/rules/kernel_helpers.h"
+#include "core/ops/rules/fold_helpers.h"
 
 #include "core/ir/shapes.h"
 

@@ -1,6 +1,6 @@
-// What kernels share. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_KERNEL_HELPERS_H_
-#define RULEENGINE_CORE_OPS_RULES_KERNEL_HELPERS_H_
+// What folds share. Internal to core/ops.
+#ifndef RULEENGINE_CORE_OPS_RULES_FOLD_HELPERS_H_
+#define RULEENGINE_CORE_OPS_RULES_FOLD_HELPERS_H_
 
 #include <cstdint>
 #include <optional>
@@ -35,7 +35,7 @@ const ir::Tensor* make_tensor(ir::Model& model, ir::DataType dtype,
                               std::span<const std::int64_t> dims,
                               std::span<const std::byte> arena_bytes);
 
-// One tensor as the answer of a kernel; refused where there is none.
+// One tensor as the answer of a fold; refused where there is none.
 Folded one(const ir::Tensor* t);
 Folded one(const Call& call, const Numbers& n);
 
@@ -44,4 +44,4 @@ std::optional<std::vector<bool>> flags(const Ints& axes, std::size_t rank);
 
 }  // namespace ruleengine::ops
 
-#endif  // RULEENGINE_CORE_OPS_RULES_KERNEL_HELPERS_H_
+#endif  // RULEENGINE_CORE_OPS_RULES_FOLD_HELPERS_H_

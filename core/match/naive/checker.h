@@ -1,8 +1,8 @@
-// Judge: the single tests of a pattern on values and attributes: numbers with
+// Checker: the single tests of a pattern on values and attributes: numbers with
 // tolerance, equality of two values of one name, facts. Both matchers use it,
 // so that they can only differ in how they search. Not thread-safe.
-#ifndef RULEENGINE_CORE_MATCH_NAIVE_JUDGE_H_
-#define RULEENGINE_CORE_MATCH_NAIVE_JUDGE_H_
+#ifndef RULEENGINE_CORE_MATCH_NAIVE_CHECKER_H_
+#define RULEENGINE_CORE_MATCH_NAIVE_CHECKER_H_
 
 #include <functional>
 #include <optional>
@@ -30,9 +30,9 @@ struct Scalar {
 // Binds a letter of a fact, or compares it with the dimension it is bound to.
 using Unify = std::function<bool(pattern::VariableId, ir::Dim)>;
 
-class Judge {
+class Checker {
  public:
-  Judge(ir::Graph& graph, ir::Facts& facts) : graph_(graph), facts_(facts) {}
+  Checker(ir::Graph& graph, ir::Facts& facts) : graph_(graph), facts_(facts) {}
 
   // Floats of a constant are compared with a tolerance that depends on the
   // type: relative 1e-5 for float and double, 2^-10 for float16, 2^-7 for
@@ -73,4 +73,4 @@ class Judge {
 
 }  // namespace ruleengine::match
 
-#endif  // RULEENGINE_CORE_MATCH_NAIVE_JUDGE_H_
+#endif  // RULEENGINE_CORE_MATCH_NAIVE_CHECKER_H_

@@ -1,4 +1,4 @@
-#include "core/ops/rules/kernel_math.h"
+#include "core/ops/rules/fold_math.h"
 
 #include <algorithm>
 #include <cmath>
