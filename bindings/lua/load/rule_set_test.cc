@@ -80,9 +80,9 @@ TEST_CASE("errors in a pack") {
   const Refused kPacks[] = {
       {"return pack {}", 1, "has no rule"},
       {"return pack {\n3}", 2, "an element of a pack"},
-      {"return pack {\n'g/one',\n'../g/one'}", 3, "below the pack's folder"},
-      {"return pack {'/etc/passwd'}", 1, "below the pack's folder"},
-      {"return pack {'g/one.lua'}", 1, "below the pack's folder"},
+      {"return pack {\n'g/one',\n'../g/one'}", 3, "no rule '../g/one'"},
+      {"return pack {'/etc/passwd'}", 1, "from the pack's folder"},
+      {"return pack {'g/one.lua'}", 1, "from the pack's folder"},
       {"return pack {\n'g/non'}", 2, "no rule 'g/non'"},
       {"return pack {'inner'}", 1, "a pack names a pack"},
       {"return pack {'r'}", 1, "a pack names a pack"},
