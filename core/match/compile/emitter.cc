@@ -222,7 +222,7 @@ void Emitter::variable(VariableId id, TermId subject, Reg value,
   variable_touched_[id.index()] = true;
   if (first && main() && !late_variables_[id.index()]) {
     add({.op = Do::kPresent, .a = value});
-    certain = Value{value, transposed};
+    certain = Certain{value, transposed};
   } else {
     add({.op = Do::kBind, .a = variable_reg(id), .b = value, .c = transposed});
   }
@@ -317,7 +317,7 @@ std::uint32_t Emitter::fact(FactId id) {
   return out_.fact(std::move(fact));
 }
 
-void Emitter::facts(TermId term, Value value) {
+void Emitter::facts(TermId term, Certain value) {
   for (FactId id : prepared_.facts[term.index()]) {
     add({.op = Do::kFact,
          .a = value.reg,

@@ -26,7 +26,7 @@ class Emitter {
   void emit(std::uint32_t rule, Report& report);
 
  private:
-  struct Value {
+  struct Certain {
     Reg reg = kNone;
     bool transposed = false;
   };
@@ -90,7 +90,7 @@ class Emitter {
                    const Axes* axes);
   void many(TermId term, Reg value);
   void never(TermId term, Reg value);
-  void facts(TermId term, Value value);
+  void facts(TermId term, Certain value);
   void late_fact(FactId fact);
   std::uint32_t fact(FactId fact);
 
@@ -128,7 +128,7 @@ class Emitter {
   std::vector<bool> node_touched_;  // some instruction binds it
   std::vector<bool> head_done_;     // by node; its tail is not emitted yet
   std::vector<bool> variable_touched_;
-  std::vector<std::optional<Value>> variable_certain_;
+  std::vector<std::optional<Certain>> variable_certain_;
   std::vector<std::uint32_t> node_blocks_, term_blocks_;
   std::vector<std::vector<std::uint32_t>> chains_;  // by term, of kMany
   std::vector<bool> late_variables_, late_terms_;
