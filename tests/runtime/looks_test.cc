@@ -13,6 +13,7 @@
 #include "runtime/executor.h"
 #include "runtime/random_inputs.h"
 #include "tests/runtime/looks_cases.h"
+#include "tests/support/tier.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -93,10 +94,12 @@ TEST_CASE("each kernel looks whether the run has ended") {
                                 : domain + "." + std::string(kernel->type));
   }
   std::set<std::string> left = known;
+  std::size_t cases = 0;
   for (const Case& each : looks_cases()) {
     CAPTURE(each.op);
     CHECK(known.contains(each.op));
     left.erase(each.op);
+    if (!runs_all() && cases++ % 3 != 0) continue;
     const auto model = model_of(each);
     const int before = each.before.empty() ? 1 : 2;
     std::string error;
