@@ -169,7 +169,7 @@ void prelu(KernelContext& c) {
   if (c.opset() < 7 && x.rank() > 2 && slope.rank() == 1) {
     Dims dims(x.rank() - 1, 1);
     dims[0] = slope.count();
-    slope = slope.reshaped({dims.data(), dims.size()});
+    slope = slope.reshaped(dims);
   }
   const Dims dims = broadcast(x.dims(), slope.dims());
   if (!std::ranges::equal(dims, x.dims())) {

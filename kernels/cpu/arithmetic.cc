@@ -10,9 +10,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // Whole numbers wrap around; computing them unsigned keeps that defined.
 template <typename T>
 struct WrappingType {
@@ -136,11 +133,10 @@ void binary(KernelContext& c, F f) {
   const Tensor a = c.input(0);
   const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
   const Dims dims = broadcast(a.dims(), b.dims());
-  const Shape shape(dims.data(), dims.size());
   dispatch(List(), a.dtype(), [&]<typename T>() {
-    Tensor& out = std::ranges::equal(shape, a.dims())
-                      ? c.output_in_place(0, 0, a.dtype(), shape)
-                      : c.output_in_place(0, 1, a.dtype(), shape);
+    Tensor& out = std::ranges::equal(dims, a.dims())
+                      ? c.output_in_place(0, 0, a.dtype(), dims)
+                      : c.output_in_place(0, 1, a.dtype(), dims);
     map_binary<T, T, T>(c, a, b, out, f);
   });
 }
@@ -171,7 +167,7 @@ Tensor exponent_as(KernelContext& c, const Tensor& b) {
 template <typename B>
 void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
   const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, a.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, a.dtype(), dims);
   dispatch(Numbers(), a.dtype(),
            [&]<typename A>() { map_binary<A, B, A>(c, a, b, out, Power()); });
 }
@@ -194,7 +190,7 @@ void fold(KernelContext& c, F f) {
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     const Tensor& next = c.expect_type(i, sum.dtype());
     const Dims dims = broadcast(sum.dims(), next.dims());
-    Tensor out = c.allocate(sum.dtype(), {dims.data(), dims.size()});
+    Tensor out = c.allocate(sum.dtype(), dims);
     dispatch(Numbers(), sum.dtype(),
              [&]<typename T>() { map_binary<T, T, T>(c, sum, next, out, f); });
     sum = std::move(out);

@@ -3,14 +3,10 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/attention_kinds.h"
 #include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 enum Input { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths };
 enum Output { kY, kPresentKey, kPresentValue, kScores };

@@ -1,4 +1,4 @@
-#include "kernels/cpu/batch_norm.h"
+#include "kernels/cpu/families.h"
 
 #include <vector>
 
@@ -25,7 +25,7 @@ void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
   T* by = factors.mutable_data<T>();
   T* shift = by + s.size;
   for (std::int64_t i = 0; i < s.size; ++i) {
-    const Moments& m = moments[static_cast<std::size_t>(i)];
+    const Moments& m = moments[index_of(i)];
     const double factor =
         double(scale.data<T>()[i]) / std::sqrt(m.variance + epsilon);
     by[i] = static_cast<T>(factor);
@@ -60,7 +60,7 @@ void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
 template <typename T>
 std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
                                    const CutShape& s) {
-  std::vector<Moments> out(static_cast<std::size_t>(s.size));
+  std::vector<Moments> out(index_of(s.size));
   const auto count = static_cast<double>(s.outer) * double(s.inner);
   const auto over_batch = [&](std::int64_t channel, auto f) {
     double sum = 0;
@@ -73,7 +73,7 @@ std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
       s.size, row_grain(s.outer * s.inner),
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t k = begin; k < end; ++k) {
-          Moments& m = out[static_cast<std::size_t>(k)];
+          Moments& m = out[index_of(k)];
           m.mean = over_batch(k,
                               [&](const T* row) {
                                 return sum_of(s.inner, [row](std::int64_t i) {
@@ -119,7 +119,7 @@ void write_statistic(KernelContext& c, std::size_t i, std::size_t from,
 std::vector<Moments> given_moments(KernelContext& c, std::int64_t channels) {
   const Tensor mean = parameters(c, 3, channels, DataType::kDouble);
   const Tensor variance = parameters(c, 4, channels, DataType::kDouble);
-  std::vector<Moments> out(static_cast<std::size_t>(channels));
+  std::vector<Moments> out(index_of(channels));
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = {mean.data<double>()[i], variance.data<double>()[i]};
   }

@@ -39,7 +39,7 @@ Tensor never_computed(const KernelContext& c, const ir::Block& body,
   }
   Dims dims{size};
   for (const ir::Dim d : type->dims) dims.push_back(d.known() ? d.size() : 0);
-  Tensor out = c.allocate(type->elem, {dims.data(), dims.size()});
+  Tensor out = c.allocate(type->elem, dims);
   if (!out.is_string()) {
     std::fill_n(out.mutable_data<std::byte>(), out.byte_size(), std::byte{0});
   }

@@ -14,8 +14,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 template <typename From, typename To, typename F>
 Tensor mapped(const KernelContext& c, const Tensor& x, DataType to, F f) {
   Tensor out = c.allocate(to, x.dims());

@@ -8,9 +8,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // Rows of strings: where an element is one, places count strings.
 void compare_strings(KernelContext& c, const Tensor& a, const Tensor& b,
                      Tensor& out) {
@@ -20,7 +17,7 @@ void compare_strings(KernelContext& c, const Tensor& a, const Tensor& b,
   const String *x = a.strings().data(), *y = b.strings().data();
   bool* to = out.mutable_data<bool>();
   c.threads().for_each(
-      rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()),
+      rows.count(), kGrain / rows.length(),
       [&](std::int64_t begin, std::int64_t end) {
         rows.for_each(begin, end, [&](std::int64_t at, const auto& from) {
           for (std::int64_t i = 0; i < rows.length(); ++i) {
@@ -37,7 +34,7 @@ void compare(KernelContext& c, F f) {
   const Tensor a = c.input(0);
   const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
   const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, DataType::kBool, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kBool, dims);
   if constexpr (std::is_same_v<F, std::equal_to<>>) {
     if (a.is_string()) return compare_strings(c, a, b, out);
   }
@@ -92,12 +89,11 @@ void where(KernelContext& c) {
   const Tensor x = c.input(1), y = c.expect_type(2, x.dtype());
   const Shape shapes[] = {condition.dims(), x.dims(), y.dims()};
   const Dims dims = broadcast(shapes);
-  const Shape shape(dims.data(), dims.size());
-  Tensor& out = c.output(0, x.dtype(), shape);
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
-  const Rows<3> rows(shape, {broadcast_strides(condition.dims(), shape),
-                             broadcast_strides(x.dims(), shape),
-                             broadcast_strides(y.dims(), shape)});
+  const Rows<3> rows(dims, {broadcast_strides(condition.dims(), dims),
+                            broadcast_strides(x.dims(), dims),
+                            broadcast_strides(y.dims(), dims)});
   dispatch_width(x.dtype(), [&]<typename T>() { choose<T>(c, rows, out); });
 }
 

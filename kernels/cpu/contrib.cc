@@ -2,16 +2,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/cpu/contrib_kinds.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 struct GeluByErf {
   template <typename T>

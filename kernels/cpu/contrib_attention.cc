@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/contrib_kinds.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
 
 namespace ruleengine::kernels {
@@ -42,13 +42,13 @@ Tensor padding(KernelContext& c, const Attending& a, std::size_t input) {
   for (std::int64_t i = 0; i < out.count(); ++i) {
     bool is_seen;
     if (by_length) {
-      const auto b = static_cast<std::size_t>(i / a.keys);
-      const auto batch = static_cast<std::size_t>(a.batch);
+      const auto b = index_of(i / a.keys);
+      const auto batch = index_of(a.batch);
       const std::int64_t key = i % a.keys;
       is_seen =
           key < given[b] && (given.size() == batch || key >= given[b + batch]);
     } else {
-      is_seen = given[static_cast<std::size_t>(i)] > 0;
+      is_seen = given[index_of(i)] > 0;
     }
     to[i] = is_seen ? 0 : hidden;
   }
@@ -66,7 +66,7 @@ void set_mask(KernelContext& c, Attending& a, std::size_t pad,
   if (c.has_input(bias)) {
     const Tensor more = in_type(c, c.input(bias), DataType::kFloat);
     const Dims dims = broadcast(all.dims(), more.dims());
-    Tensor sum = c.allocate(DataType::kFloat, {dims.data(), dims.size()});
+    Tensor sum = c.allocate(DataType::kFloat, dims);
     map_binary<float, float, float>(c, all, more, sum,
                                     [](float x, float y) { return x + y; });
     all = std::move(sum);

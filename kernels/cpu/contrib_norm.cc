@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/contrib_kinds.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -61,8 +61,7 @@ float* statistic(KernelContext& c, std::size_t i, const Tensor& x,
   if (!c.wants(i)) return nullptr;
   Dims dims(x.dims());
   for (std::size_t k = axis; k < dims.size(); ++k) dims[k] = 1;
-  return c.output(i, DataType::kFloat, {dims.data(), dims.size()})
-      .mutable_data<float>();
+  return c.output(i, DataType::kFloat, dims).mutable_data<float>();
 }
 
 void skip_norm(KernelContext& c, SkipNorm norm, std::size_t bias_input) {

@@ -5,13 +5,10 @@
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/scan.h"
 #include "kernels/cpu/stack.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Kernel;
 
 void if_else(KernelContext& c) {
   const std::string_view branch =

@@ -10,9 +10,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // One channel of the output from one of the input.
 template <typename T>
 struct Direct {
@@ -72,8 +69,7 @@ void conv_depthwise(KernelContext& c, const Job& job, Tensor& y) {
   const Direct<T> direct{job.windows};
   const std::int64_t out = job.channels.groups * job.channels.out;
   c.threads().for_each(
-      job.x.dim(0) * out,
-      std::max<std::int64_t>(1, kGrain / (sizes.count() * sizes.taps() + 1)),
+      job.x.dim(0) * out, kGrain / (sizes.count() * sizes.taps() + 1),
       [&](std::int64_t begin, std::int64_t end) {
         Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end; ++i) {
@@ -134,7 +130,7 @@ void conv(KernelContext& c) {
                 windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()))};
   Dims dims{x.dim(0), out};
   for (const Window& w : job.windows) dims.push_back(w.out);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     if (channels.in == 1 && channels.groups > 1 && !job.windows.empty()) {

@@ -172,13 +172,13 @@ void deform_conv(KernelContext& c) {
   }
   std::int64_t taps = 1;
   for (const Window& w : windows) taps *= w.kernel;
-  const auto axes = static_cast<std::int64_t>(windows.size());
+  const auto axes = std::ssize(windows);
   need_shape(c, 2, x, groups * taps * axes, windows);
   const Tensor* mask = c.has_input(4) ? &c.input(4) : nullptr;
   if (mask != nullptr) need_shape(c, 4, x, groups * taps, windows);
   Dims dims{x.dim(0), out};
   for (const Window& w : windows) dims.push_back(w.out);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   const DeformJob job{x, offset, mask, windows, groups};
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -194,14 +194,13 @@ void causal_conv_with_state(KernelContext& c) {
   const Tensor* bias = bias_of(c, 2, x, channels);
   const std::int64_t taps = weights.dim(2), before = taps - 1;
   const Dims state{x.dim(0), channels, before};
-  const Shape state_shape(state.data(), state.size());
   const Tensor* past =
-      c.has_input(3) ? &c.expect_shape(3, state_shape, x.dtype()) : nullptr;
+      c.has_input(3) ? &c.expect_shape(3, state, x.dtype()) : nullptr;
   const std::string_view activation =
       c.choice("activation", {"none", "silu", "swish", ""});
   const bool is_silu = activation == "silu" || activation == "swish";
   Tensor& y = c.output(0, x.dtype(), x.dims());
-  Tensor next = c.allocate(x.dtype(), state_shape);
+  Tensor next = c.allocate(x.dtype(), state);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     const auto piece = [&](std::int64_t i, std::int64_t) {
       const Sequence<T> all{

@@ -10,10 +10,12 @@
 
 namespace ruleengine::kernels {
 
+using runtime::Adapt;
 using runtime::DataType;
 using runtime::Dims;
 using runtime::fail;
 using runtime::Ints;
+using runtime::Kernel;
 using runtime::KernelContext;
 using runtime::Shape;
 using runtime::String;
@@ -54,9 +56,6 @@ template <typename... T>
 struct Types {};
 
 using Floats = Types<float, double>;
-using SignedInts = Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
-using UnsignedInts =
-    Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 using Integers =
     Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
           std::uint16_t, std::uint32_t, std::uint64_t>;
@@ -66,6 +65,10 @@ using Numbers =
 using NumbersAndBool =
     Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
           std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
+using NumbersBoolAndComplex =
+    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
+          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool,
+          std::complex<float>, std::complex<double>>;
 
 // Calls f.operator()<T>() for the type of the list that `dtype` is; fails for
 // any other.

@@ -33,13 +33,12 @@ void for_each_piece(const KernelContext& c, const Rows<N>& rows, F f) {
     });
     return;
   }
-  c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         rows.for_each(begin, end,
-                                       [&](std::int64_t at, const auto& from) {
-                                         f(at, from, 0, n);
-                                       });
-                       });
+  c.threads().for_each(
+      rows.count(), kGrain / n, [&](std::int64_t begin, std::int64_t end) {
+        rows.for_each(begin, end, [&](std::int64_t at, const auto& from) {
+          f(at, from, 0, n);
+        });
+      });
 }
 
 // Sets `count` elements, on all threads.
@@ -104,7 +103,7 @@ template <typename T, typename To, typename F>
 void map_binary(KernelContext& c, F f) {
   const Tensor a = c.input(0), b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, kTypeOf<To>, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, kTypeOf<To>, dims);
   map_binary<T, T, To>(c, a, b, out, f);
 }
 

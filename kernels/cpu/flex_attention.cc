@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/attention_kinds.h"
+#include "kernels/cpu/families.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -82,7 +82,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
   T* out = y.mutable_data<T>();
   const std::int64_t rows = a.batch * a.heads * a.queries;
   c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> sums(static_cast<std::size_t>(a.v_size));
+    std::vector<double> sums(index_of(a.v_size));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t head = i / a.queries % a.heads;
       const std::int64_t b = i / a.queries / a.heads;
@@ -92,7 +92,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
       std::ranges::fill(sums, 0.0);
       for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_size) {
         for (std::int64_t e = 0; e < a.v_size; ++e) {
-          sums[static_cast<std::size_t>(e)] +=
+          sums[index_of(e)] +=
               static_cast<double>(w[j]) * static_cast<double>(v[e]);
         }
       }

@@ -44,7 +44,7 @@ class Scratch {
   T* get(std::int64_t count) {
     if (count > size_) {
       data_.reset();
-      const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+      const auto bytes = index_of(count) * sizeof(T);
       data_.reset(static_cast<T*>(::operator new(bytes, kAlign)));
       size_ = count;
     }
@@ -173,15 +173,15 @@ void blocked(const MatrixProduct<T>& p) {
     T* packed = scratch_b<T>(std::min(p.k, kTerms) * panels * width);
     for (std::int64_t p0 = 0; p0 < p.k; p0 += kTerms) {
       const std::int64_t depth = std::min(kTerms, p.k - p0);
-      p.threads.for_each(
-          panels, std::max<std::int64_t>(1, kPieceWork / (width * depth)),
-          [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i) {
-              const std::int64_t j = i * width;
-              pack(p.b.at(p0, j0 + j), along, across, depth,
-                   std::min(width, columns - j), width, packed + j * depth);
-            }
-          });
+      p.threads.for_each(panels, kPieceWork / (width * depth),
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             const std::int64_t j = i * width;
+                             pack(p.b.at(p0, j0 + j), along, across, depth,
+                                  std::min(width, columns - j), width,
+                                  packed + j * depth);
+                           }
+                         });
       // Columns are cut as well where there are few rows.
       const std::int64_t work =
           std::max<std::int64_t>(1, std::min(height, p.m) * depth * width);

@@ -13,9 +13,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // A constant that was decoded once.
 struct DecodedConstant : runtime::KernelCache {
   Tensor tensor;

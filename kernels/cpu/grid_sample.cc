@@ -175,9 +175,7 @@ void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
       }
     }
   };
-  c.threads().for_each(x.dim(0) * count,
-                       std::max<std::int64_t>(1, kGrain / 16 / channels),
-                       piece);
+  c.threads().for_each(x.dim(0) * count, kGrain / 16 / channels, piece);
 }
 
 }  // namespace
@@ -191,7 +189,7 @@ void grid_sample(KernelContext& c) {
   const GridRule rule = grid_rule(c);
   Dims dims{x.dim(0), x.dim(1)};
   dims.append(grid.dims().subspan(1, grid.rank() - 2));
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   dispatch(Floats(), grid.dtype(), [&]<typename G>() {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/contrib_kinds.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/rotation.h"
 
 namespace ruleengine::kernels {
@@ -134,7 +134,7 @@ void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
   const std::int64_t count = rows.count() == 0 ? 0 : g.batch * g.rows;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t b = i / g.rows;
-    const std::int64_t at = g.past[static_cast<std::size_t>(b)] + i % g.rows;
+    const std::int64_t at = g.past[index_of(b)] + i % g.rows;
     for (std::int64_t h = 0; h < g.kv_heads; ++h) {
       std::copy_n(rows.data<float>() + (i * g.kv_heads + h) * g.size, g.size,
                   cache.mutable_data<float>() +
@@ -166,8 +166,7 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
     }
   } else {
     for (std::int64_t i = 0; i < g.batch * g.rows; ++i) {
-      r.positions.push_back(g.past[static_cast<std::size_t>(i / g.rows)] +
-                            i % g.rows);
+      r.positions.push_back(g.past[index_of(i / g.rows)] + i % g.rows);
     }
   }
   check_rotation(r);
@@ -183,7 +182,7 @@ void set_sinks(KernelContext& c, Attending& a) {
     a.sinks.assign(sink.data<float>(), sink.data<float>() + a.heads);
   } else if (c.attribute_flag("smooth_softmax") &&
              c.attribute_int("smooth_softmax") > 0) {
-    a.sinks.assign(static_cast<std::size_t>(a.heads), 0.0f);
+    a.sinks.assign(index_of(a.heads), 0.0f);
   }
 }
 

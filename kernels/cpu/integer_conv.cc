@@ -17,7 +17,7 @@ struct IntegerConv {
     for (const Window& w : windows) dims.push_back(w.out);
   }
 
-  Shape shape() const { return {dims.data(), dims.size()}; }
+  Shape shape() const { return dims; }
 
   void compute(KernelContext& c, Tensor& sums) const {
     if (sums.count() == 0) return;

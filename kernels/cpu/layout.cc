@@ -9,9 +9,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 void transpose(KernelContext& c) {
   const Tensor& x = c.input(0);
   std::vector<std::size_t> perm;
@@ -125,12 +122,11 @@ void depth_to_space(KernelContext& c) {
   const Dims dims{x.dim(0), x.dim(1) / (block * block),
                   checked_product(x.dim(2), block),
                   checked_product(x.dim(3), block)};
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const Dims block_dims{dims[0], dims[1], x.dim(2), block, x.dim(3), block};
-  const Shape shape{block_dims.data(), block_dims.size()};
-  copy_block(c, shape, x, blocked(is_depth_last(c), x.dims(), block), out,
-             dense(shape));
+  copy_block(c, block_dims, x, blocked(is_depth_last(c), x.dims(), block), out,
+             dense(block_dims));
 }
 
 void space_to_depth(KernelContext& c) {
@@ -142,11 +138,10 @@ void space_to_depth(KernelContext& c) {
   }
   const Dims dims{x.dim(0), checked_product(x.dim(1), block * block),
                   x.dim(2) / block, x.dim(3) / block};
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const Dims block_dims{dims[0], x.dim(1), dims[2], block, dims[3], block};
-  const Shape shape{block_dims.data(), block_dims.size()};
-  copy_block(c, shape, x, dense(shape), out,
+  copy_block(c, block_dims, x, dense(block_dims), out,
              blocked(is_depth_last(c), out.dims(), block));
 }
 
@@ -154,14 +149,13 @@ void expand(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Ints wanted = c.ints(1);
   const Dims dims = broadcast(x.dims(), wanted);
-  const Shape shape{dims.data(), dims.size()};
-  if (runtime::count_of(shape) == x.count()) {
-    return c.set_output(0, x.reshaped(shape));
+  if (runtime::count_of(dims) == x.count()) {
+    return c.set_output(0, x.reshaped(dims));
   }
-  Tensor& out = c.output(0, x.dtype(), shape);
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
-  copy_block(c, shape, x, {0, broadcast_strides(x.dims(), shape)}, out,
-             dense(shape));
+  copy_block(c, dims, x, {0, broadcast_strides(x.dims(), dims)}, out,
+             dense(dims));
 }
 
 // How often each axis is repeated.
@@ -189,7 +183,7 @@ void tile(KernelContext& c) {
     block.push_back(repeats[i]);
     block.push_back(x.dim(i));
   }
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const Dims strides = strides_of(x.dims());
   Places from;
@@ -197,8 +191,7 @@ void tile(KernelContext& c) {
     from.strides.push_back(0);
     from.strides.push_back(stride);
   }
-  const Shape shape{block.data(), block.size()};
-  copy_block(c, shape, x, from, out, dense(shape));
+  copy_block(c, block, x, from, out, dense(block));
 }
 
 void trilu(KernelContext& c) {
@@ -211,8 +204,7 @@ void trilu(KernelContext& c) {
     Tensor& out = output_copy(c);
     if (out.count() == 0) return;
     T* to = mutable_elements<T>(out);
-    c.threads().for_each(out.count() / width,
-                         std::max<std::int64_t>(1, kGrain / width),
+    c.threads().for_each(out.count() / width, kGrain / width,
                          [&](std::int64_t begin, std::int64_t end) {
                            for (std::int64_t i = begin; i < end; ++i) {
                              const std::int64_t diagonal = i % height + k;
@@ -249,18 +241,18 @@ void reverse_sequence(KernelContext& c) {
     const T* from = elements<T>(x);
     T* to = mutable_elements<T>(out);
     const std::int64_t steps = x.dim(time);
-    c.threads().for_each(
-        x.dim(batch), std::max<std::int64_t>(1, kGrain / (steps * inner)),
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t b = begin; b < end; ++b) {
-            const std::int64_t n = lengths[static_cast<std::size_t>(b)];
-            for (std::int64_t t = 0; t < steps; ++t) {
-              const std::int64_t source = t < n ? n - 1 - t : t;
-              std::copy_n(from + b * apart + source * step, inner,
-                          to + b * apart + t * step);
-            }
-          }
-        });
+    c.threads().for_each(x.dim(batch), kGrain / (steps * inner),
+                         [&](std::int64_t begin, std::int64_t end) {
+                           for (std::int64_t b = begin; b < end; ++b) {
+                             const std::int64_t n = lengths[index_of(b)];
+                             for (std::int64_t t = 0; t < steps; ++t) {
+                               const std::int64_t source =
+                                   t < n ? n - 1 - t : t;
+                               std::copy_n(from + b * apart + source * step,
+                                           inner, to + b * apart + t * step);
+                             }
+                           }
+                         });
   });
 }
 

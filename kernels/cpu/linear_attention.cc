@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/attention_kinds.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {

@@ -16,7 +16,7 @@ inline Tensor lined_up(KernelContext& c, const Tensor& a, const Tensor& b) {
   const std::size_t axis = axis_of(c.attribute_int("axis"), a.rank());
   Dims dims(b.dims());
   while (dims.size() + axis < a.rank()) dims.push_back(1);
-  return b.reshaped({dims.data(), dims.size()});
+  return b.reshaped(dims);
 }
 
 }  // namespace ruleengine::kernels

@@ -10,9 +10,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // The sizes of the scores, after the labels were checked against them.
 CutShape check_shapes(const KernelContext& c) {
   const Tensor& x = c.expect_min_rank(0, 2);

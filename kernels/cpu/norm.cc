@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/cpu/batch_norm.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norm_rows.h"
 #include "kernels/cpu/reduce.h"
@@ -10,9 +9,6 @@
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // A scale or bias of rows: the same for all of them, or one for each.
 struct RowParameter {

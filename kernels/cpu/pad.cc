@@ -10,9 +10,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 enum class PadMode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
 
 // How many elements are added before and after an axis; a negative number
@@ -54,7 +51,7 @@ Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
   const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
   const std::int64_t count = high - low;
   const std::int64_t total = padded_size(size, pads);
-  Ints out(static_cast<std::size_t>(total));
+  Ints out(index_of(total));
   Ticker tick(c.threads());
   const auto wrapped = [](std::int64_t i, std::int64_t period) {
     return (i % period + period) % period;
@@ -79,7 +76,7 @@ Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
         from = low + (turn < count ? turn : 2 * (count - 1) - turn);
       }
     }
-    out[static_cast<std::size_t>(i)] = from;
+    out[index_of(i)] = from;
   }
   return out;
 }
@@ -125,7 +122,7 @@ Padding padding_of(const KernelContext& c, Shape dims, const Pads& pads,
     out.sources.push_back({0});
   }
   out.sizes = sizes;
-  out.steps = strides_of({sizes.data(), sizes.size()});
+  out.steps = strides_of(sizes);
   return out;
 }
 
@@ -135,7 +132,7 @@ void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
               const T& constant, Ticker& tick) {
   const auto count = sources.size();
   // Of one run, so that long ones end in time.
-  const auto most = static_cast<std::size_t>(kGrain / std::min(inner, kGrain));
+  const auto most = index_of(kGrain / std::min(inner, kGrain));
   for (std::size_t i = 0; i < count;) {
     std::size_t end = i + 1;
     const std::int64_t source = from == nullptr ? -1 : sources[i];
@@ -172,8 +169,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
   }
   const std::int64_t row = std::ssize(padding.sources[last]) * padding.inner;
   c.threads().for_each(
-      rows, std::max<std::int64_t>(1, kGrain / row),
-      [&](std::int64_t begin, std::int64_t end) {
+      rows, kGrain / row, [&](std::int64_t begin, std::int64_t end) {
         Walk walk(axes, begin);
         Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end; ++i, walk.next()) {
@@ -183,7 +179,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
             const Ints& sources = padding.sources[k];
             const std::int64_t at = walk.index(k);
             const std::int64_t source =
-                sources.empty() ? at : sources[static_cast<std::size_t>(at)];
+                sources.empty() ? at : sources[index_of(at)];
             inside = inside && source >= 0;
             place += source * padding.steps[k];
           }
@@ -203,7 +199,7 @@ void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
   for (std::size_t i = 0; i < x.rank(); ++i) {
     dims.push_back(padded_size(x.dim(i), pads[i]));
   }
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T value = constant == nullptr ? T() : *elements<T>(*constant);

@@ -1,16 +1,12 @@
 // Products of matrices: MatMul, Gemm, and the determinant.
 #include <cmath>
 
-#include "kernels/cpu/einsum.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/matrix.h"
 #include "kernels/cpu/number.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 Dims scaled(Dims strides, std::int64_t by) {
   for (std::int64_t& s : strides) s *= by;
@@ -54,8 +50,8 @@ void matmul(KernelContext& c) {
   for (std::size_t i = 0; i < batch; ++i) shown.push_back(dims[i]);
   if (!is_row) shown.push_back(dims[batch]);
   if (!is_column) shown.push_back(dims[batch + 1]);
-  Tensor& out = c.output(0, a.dtype(), {shown.data(), shown.size()});
-  matmul_of(c, a, b, {dims.data(), dims.size()}, out);
+  Tensor& out = c.output(0, a.dtype(), shown);
+  matmul_of(c, a, b, dims, out);
 }
 
 // `out` = c, broadcast.

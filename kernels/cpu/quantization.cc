@@ -13,8 +13,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 using Bytes = Types<std::int8_t, std::uint8_t>;
 using QuantizedTypes =
     Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>;
@@ -251,7 +249,7 @@ Tensor spread(const Tensor& t, std::size_t behind) {
   if (t.rank() != 1) return t;
   Dims dims(behind + 1, 1);
   dims[0] = t.count();
-  return t.reshaped({dims.data(), dims.size()});
+  return t.reshaped(dims);
 }
 
 Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
@@ -286,11 +284,11 @@ void check_spread(const Tensor& t, Shape result) {
 Tensor scale_factor(KernelContext& c, const Tensor& a, const Tensor& b,
                     const Tensor& y) {
   const Dims both = broadcast(a.dims(), b.dims());
-  Tensor scales = c.allocate(DataType::kFloat, {both.data(), both.size()});
+  Tensor scales = c.allocate(DataType::kFloat, both);
   map_binary<float, float, float>(c, a, b, scales,
                                   [](float v, float by) { return v * by; });
   const Dims all = broadcast(scales.dims(), y.dims());
-  Tensor out = c.allocate(DataType::kFloat, {all.data(), all.size()});
+  Tensor out = c.allocate(DataType::kFloat, all);
   map_binary<float, float, float>(c, scales, y, out,
                                   [](float v, float by) { return v / by; });
   return out;
@@ -322,7 +320,7 @@ void requantize(KernelContext& c, const Tensor& sums, const Tensor& factor,
               static_cast<To>(saturated<double>(v, 0, range.low, range.high));
         }
       };
-      c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
+      c.threads().for_each(rows.count(), kGrain / n,
                            [&](std::int64_t begin, std::int64_t end) {
                              rows.for_each(begin, end, row);
                            });

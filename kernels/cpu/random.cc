@@ -14,9 +14,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 class Philox {
  public:
   explicit Philox(std::uint64_t seed) : seed_(seed) {}
@@ -148,7 +145,7 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
   const Philox from(c.seed());
   const std::int64_t classes = x.dim(1), samples = out.dim(1);
   const Tensor room = c.allocate(DataType::kDouble, Dims{classes});
-  std::vector<double> sums(static_cast<std::size_t>(classes));
+  std::vector<double> sums(index_of(classes));
   Ticker tick(c.threads());
   for (std::int64_t b = 0; b < x.dim(0); ++b) {
     const T* row = x.data<T>() + b * classes;
@@ -158,7 +155,7 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
     for (std::int64_t k = 0; k < classes; ++k) {
       tick();
       sum += std::exp(static_cast<double>(row[k]) - most);
-      sums[static_cast<std::size_t>(k)] = sum;
+      sums[index_of(k)] = sum;
     }
     if (!(sum > 0) || !std::isfinite(sum)) {
       fail("the probabilities of a row are not numbers");

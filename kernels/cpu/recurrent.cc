@@ -11,9 +11,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // The outputs, allocated where something may read them.
 template <typename T>
 struct Results {
@@ -25,19 +22,18 @@ struct Results {
     const std::int64_t d = rule.direction_count();
     const std::int64_t n = rule.batch, h = rule.hidden;
     const Dims states = rule.batch_first ? Dims{n, d, h} : Dims{d, n, h};
-    const Shape shape(states.data(), states.size());
     const Dims full = rule.batch_first ? Dims{n, rule.steps, d, h}
                                        : Dims{rule.steps, d, n, h};
     if (c.wants(0)) {
-      Tensor& y = c.output(0, kTypeOf<T>, {full.data(), full.size()});
+      Tensor& y = c.output(0, kTypeOf<T>, full);
       all = y.template mutable_data<T>();
       fill(c, all, y.count(), T(0));  // after the end of a sequence
     }
     if (c.wants(1)) {
-      state = c.output(1, kTypeOf<T>, shape).template mutable_data<T>();
+      state = c.output(1, kTypeOf<T>, states).template mutable_data<T>();
     }
     if (has_cell && c.wants(2)) {
-      cell = c.output(2, kTypeOf<T>, shape).template mutable_data<T>();
+      cell = c.output(2, kTypeOf<T>, states).template mutable_data<T>();
     }
   }
 };
@@ -76,7 +72,7 @@ class Pass {
   const T* bias() const { return weights(3, 2 * width_); }
   const Activation& activation(std::size_t i) const {
     const std::size_t each = rule_.activations.size() / rule_.directions.size();
-    return rule_.activations[static_cast<std::size_t>(direction_) * each + i];
+    return rule_.activations[index_of(direction_) * each + i];
   }
 
   // A state of each sequence, from input `i` or zeros.
@@ -84,7 +80,7 @@ class Pass {
     const std::int64_t n = rule_.batch, h = rule_.hidden;
     const std::int64_t d = rule_.direction_count();
     const Dims dims = rule_.batch_first ? Dims{n, d, h} : Dims{d, n, h};
-    const Tensor* given = recurrent_input(c_, i, {dims.data(), dims.size()});
+    const Tensor* given = recurrent_input(c_, i, dims);
     Tensor out = c_.allocate(kTypeOf<T>, Dims{n, h});
     T* to = out.template mutable_data<T>();
     if (given == nullptr) {
@@ -151,10 +147,9 @@ class Pass {
  private:
   // The element of sequence `b` at step `s`; -1 after its end.
   std::int64_t step_of(std::int64_t s, std::int64_t b) const {
-    const std::int64_t length = rule_.lengths[static_cast<std::size_t>(b)];
+    const std::int64_t length = rule_.lengths[index_of(b)];
     if (s >= length) return -1;
-    return rule_.directions[static_cast<std::size_t>(direction_)] ==
-                   Direction::kForward
+    return rule_.directions[index_of(direction_)] == Direction::kForward
                ? s
                : length - 1 - s;
   }

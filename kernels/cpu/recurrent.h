@@ -62,9 +62,7 @@ struct RecurrentRule {
   std::int64_t row(std::int64_t t, std::int64_t b) const {
     return batch_first ? b * steps + t : t * batch + b;
   }
-  std::int64_t direction_count() const {
-    return static_cast<std::int64_t>(directions.size());
-  }
+  std::int64_t direction_count() const { return std::ssize(directions); }
   // The row of a state of direction `d` of sequence `b`.
   std::int64_t state_row(std::int64_t d, std::int64_t b) const {
     return batch_first ? b * direction_count() + d : d * batch + b;

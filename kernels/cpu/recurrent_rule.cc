@@ -180,7 +180,7 @@ RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
   // Fails where the sizes are too large, so that a loop over them is short.
   c.allocate(DataType::kBool, Dims{rule.steps, rule.batch});
   c.allocate(DataType::kBool, Dims{rule.batch});
-  rule.lengths.assign(static_cast<std::size_t>(rule.batch), rule.steps);
+  rule.lengths.assign(index_of(rule.batch), rule.steps);
   if (!c.has_input(4)) return rule;
   c.expect_count(4, rule.batch);
   rule.lengths = c.ints(4);

@@ -54,14 +54,14 @@ void for_columns(runtime::Threads& threads, const CutShape& s, F f) {
   const std::int64_t pieces = (s.inner + kColumns - 1) / kColumns;
   const std::int64_t work =
       std::max<std::int64_t>(1, s.size * std::min(s.inner, kColumns));
-  threads.for_each(
-      s.outer * pieces, std::max<std::int64_t>(1, (1 << 14) / work),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          const std::int64_t first = i % pieces * kColumns;
-          f(i / pieces, first, std::min(first + kColumns, s.inner));
-        }
-      });
+  threads.for_each(s.outer * pieces, (1 << 14) / work,
+                   [&](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) {
+                       const std::int64_t first = i % pieces * kColumns;
+                       f(i / pieces, first,
+                         std::min(first + kColumns, s.inner));
+                     }
+                   });
 }
 
 }  // namespace ruleengine::kernels

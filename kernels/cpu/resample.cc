@@ -118,8 +118,8 @@ ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
   out.taps = 2 * before + 2;
   if (out.taps > kMostTaps) fail("a scale is too small for its axis");
   const Dims dims{axis.out, out.taps};
-  out.places = c.allocate(DataType::kInt64, {dims.data(), dims.size()});
-  out.weights = c.allocate(DataType::kDouble, {dims.data(), dims.size()});
+  out.places = c.allocate(DataType::kInt64, dims);
+  out.weights = c.allocate(DataType::kDouble, dims);
   std::fill_n(out.weights.mutable_data<double>(), out.weights.count(), 0.0);
   for (std::int64_t i = 0; i < axis.out; ++i) {
     auto* places = out.places.mutable_data<std::int64_t>() + i * out.taps;

@@ -12,7 +12,7 @@ namespace {
 std::vector<double> doubles_of(KernelContext& c, std::size_t i,
                                std::size_t count) {
   const Tensor& t = c.expect_count(i, count);
-  std::vector<double> all(static_cast<std::size_t>(t.count()));
+  std::vector<double> all(index_of(t.count()));
   dispatch(Floats(), t.dtype(), [&]<typename T>() {
     std::ranges::copy(t.values<T>(), all.begin());
   });
@@ -126,7 +126,7 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
       std::int64_t rest = row, base = 0, stride = axes[last].in;
       bool is_inside = true;
       for (std::size_t i = last; i-- > 0;) {
-        const auto at = static_cast<std::size_t>(rest % axes[i].out);
+        const auto at = index_of(rest % axes[i].out);
         rest /= axes[i].out;
         is_inside = is_inside && places[i][at] >= 0;
         base += places[i][at] * stride;
@@ -140,8 +140,7 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
       }
     }
   };
-  c.threads().for_each(y.count() / length,
-                       std::max<std::int64_t>(1, kGrain / length), piece);
+  c.threads().for_each(y.count() / length, kGrain / length, piece);
 }
 
 // One axis of [outer, axis, inner]; the elements of the result are Mid.
@@ -155,7 +154,7 @@ void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
   const std::int64_t taps = table.taps;
   const std::int64_t work = taps * inner + 1;
   c.threads().for_each(
-      outer * axis.out, std::max<std::int64_t>(1, kGrain / work),
+      outer * axis.out, kGrain / work,
       [&](std::int64_t begin, std::int64_t end) {
         for (std::int64_t i = begin; i < end; ++i) {
           const std::int64_t* places =
@@ -189,11 +188,10 @@ void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   bool any = false;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].is_same()) continue;
-    const std::int64_t outer = product({dims.data(), dims.size()}, 0, i);
-    const std::int64_t inner =
-        product({dims.data(), dims.size()}, i + 1, dims.size());
+    const std::int64_t outer = product(dims, 0, i);
+    const std::int64_t inner = product(dims, i + 1, dims.size());
     dims[i] = axes[i].out;
-    Tensor next = c.allocate(kTypeOf<Mid>, {dims.data(), dims.size()});
+    Tensor next = c.allocate(kTypeOf<Mid>, dims);
     if (!any) {
       resample_axis(c, x.data<T>(), outer, axes[i], inner, rule,
                     next.template mutable_data<Mid>());
@@ -222,7 +220,7 @@ void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
          const ResizeAxes& axes) {
   Dims dims;
   for (const ResizeAxis& axis : axes) dims.push_back(axis.out);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   if (rule.mode != ResizeMode::kNearest) {

@@ -59,8 +59,7 @@ void rotate(KernelContext& c, const Rotation& r, const Tensor& x, Tensor& out) {
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
     c.threads().for_each(
-        rows, std::max<std::int64_t>(1, kGrain / row_size),
-        [&](std::int64_t begin, std::int64_t end) {
+        rows, kGrain / row_size, [&](std::int64_t begin, std::int64_t end) {
           for (std::int64_t i = begin; i < end; ++i) {
             const std::int64_t b = i / r.rows, row = i % r.rows;
             const std::int64_t angle =

@@ -17,7 +17,7 @@ struct Rotation {
 
   // The row for a place in the sequence of one of the batch.
   std::int64_t position(std::int64_t b, std::int64_t row) const {
-    return positions[static_cast<std::size_t>(b * rows + row)];
+    return positions[index_of(b * rows + row)];
   }
 };
 

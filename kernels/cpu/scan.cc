@@ -1,4 +1,4 @@
-#include "kernels/cpu/scan.h"
+#include "kernels/cpu/families.h"
 
 #include <algorithm>
 
@@ -31,7 +31,7 @@ ScanBody scan_body(const KernelContext& c, std::size_t given) {
   if (inputs < 1 || inputs > static_cast<std::int64_t>(given)) {
     c.wrong_attribute("num_scan_inputs", "1 to " + std::to_string(given));
   }
-  out.inputs = static_cast<std::size_t>(inputs);
+  out.inputs = index_of(inputs);
   out.states = given - out.inputs;
   if (out.block.inputs.size() != given ||
       out.block.outputs.size() < out.states) {
@@ -117,14 +117,13 @@ Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
     dims.push_back(x.dim(source));
     from.strides.push_back(strides[source]);
   }
-  const Shape shape{dims.data(), dims.size()};
-  Tensor out = c.allocate(bytes.dtype(), shape);
+  Tensor out = c.allocate(bytes.dtype(), dims);
   if (out.count() > 0) {
     if (reversed) {
       from.at = (x.dim(0) - 1) * strides[0];
       from.strides[axis] = -strides[0];
     }
-    copy_block(c, shape, bytes, from, out, dense(shape));
+    copy_block(c, dims, bytes, from, out, dense(dims));
   }
   return is_packed ? runtime::packed(out, dtype, c.run()) : out;
 }
@@ -171,7 +170,7 @@ Ints sequence_lengths(const KernelContext& c, std::int64_t batch,
                       std::int64_t length) {
   if (!c.has_input(0)) {
     c.allocate(DataType::kInt64, {&batch, 1});
-    return Ints(static_cast<std::size_t>(batch), length);
+    return Ints(index_of(batch), length);
   }
   c.expect_count(0, batch);
   Ints out = c.ints(0);
@@ -242,7 +241,7 @@ void scan_8(KernelContext& c) {
   Batch batch = batch_of(c, body);
   const Ints lengths = sequence_lengths(c, batch.size, batch.length);
   for (std::int64_t i = 0; i < batch.size; ++i) {
-    run_one(c, body, batch, i, lengths[static_cast<std::size_t>(i)]);
+    run_one(c, body, batch, i, lengths[index_of(i)]);
   }
   for (std::size_t i = 0; i < batch.outputs.size(); ++i) {
     if (c.wants(i)) c.set_output(i, batch.outputs[i].take(c));

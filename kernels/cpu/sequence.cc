@@ -11,8 +11,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 const Value::List& items_of(const KernelContext& c, std::size_t i) {
   const Value& value = c.value(i);
   if (!value.is_sequence()) c.wrong_type(i, "a sequence");
@@ -49,7 +47,7 @@ void sequence_insert(KernelContext& c) {
   Value::List items = items_of(c, 0);
   check_type(items, c.input(1));
   // An item may be inserted after the last one; -1 is the place before it.
-  const auto size = static_cast<std::int64_t>(items.size());
+  const auto size = std::ssize(items);
   std::int64_t at = c.has_input(2) ? c.scalar_int(2) : size;
   if (at < -size || at > size) {
     c.wrong_value(2, std::to_string(-size) + " to " + std::to_string(size),
@@ -99,7 +97,7 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
   if (each < 1) c.wrong_value(1, "1 or more", std::to_string(each));
   const std::int64_t parts = size / each + (size % each != 0 ? 1 : 0);
   c.allocate(DataType::kInt64, {&parts, 1});  // so many fit
-  Ints sizes(static_cast<std::size_t>(parts), each);
+  Ints sizes(index_of(parts), each);
   if (size % each != 0) sizes.back() = size % each;
   return sizes;
 }
@@ -120,8 +118,7 @@ void split_to_sequence(KernelContext& c) {
   std::int64_t at = 0;
   for (const std::int64_t size : part_sizes(c, x.dim(axis))) {
     const Tensor part = cut(c, x, axis, at, size);
-    items.emplace_back(stored(
-        c, keeps ? part : part.reshaped({dims.data(), dims.size()}), dtype));
+    items.emplace_back(stored(c, keeps ? part : part.reshaped(dims), dtype));
     at += size;
   }
   c.set_output(0, Value::sequence(std::move(items)));
@@ -146,7 +143,7 @@ void concat_from_sequence(KernelContext& c) {
       dims.push_back(1);
       dims.append(t.dims().subspan(axis));
     }
-    tensors.push_back(t.reshaped({dims.data(), dims.size()}));
+    tensors.push_back(t.reshaped(dims));
   }
   std::vector<const Tensor*> parts;
   for (const Tensor& t : tensors) parts.push_back(&t);

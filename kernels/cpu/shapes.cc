@@ -36,7 +36,7 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank) {
          std::to_string(-r) + " to " + std::to_string(r - 1),
          std::to_string(axis));
   }
-  return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+  return index_of(axis < 0 ? axis + r : axis);
 }
 
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {

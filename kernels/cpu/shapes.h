@@ -76,7 +76,7 @@ class Rows {
   }
 
  private:
-  Shape dims() const { return {dims_.data(), dims_.size()}; }
+  Shape dims() const { return dims_; }
 
   void add(std::int64_t size, const std::array<Dims, N>& strides,
            std::size_t axis) {

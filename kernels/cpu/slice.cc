@@ -80,15 +80,14 @@ void slice(KernelContext& c) {
     is_whole = is_whole && ranges[i].count == x.dim(i) && ranges[i].step == 1;
   }
   if (is_whole) return c.set_output(0, x);
-  const Shape shape{dims.data(), dims.size()};
-  Tensor& out = c.output(0, x.dtype(), shape);
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   Places from = dense(x.dims());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     from.at += ranges[i].begin * from.strides[i];
     from.strides[i] *= ranges[i].step;
   }
-  copy_block(c, shape, x, from, out, dense(shape));
+  copy_block(c, dims, x, from, out, dense(dims));
 }
 
 void check_parts(const Ints& sizes, std::int64_t size) {

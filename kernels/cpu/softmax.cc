@@ -6,9 +6,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // Before opset 13 all axes from `axis` on are one.
 CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
   const std::int64_t axis = c.attribute_int("axis");
@@ -25,7 +22,7 @@ CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
     c.wrong_attribute("axis",
                       std::to_string(-rank) + " to " + std::to_string(rank));
   }
-  const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  const auto cut = index_of(axis < 0 ? axis + rank : axis);
   return {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank()), 1};
 }
 

@@ -10,13 +10,9 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/grams.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 const Tensor& strings(KernelContext& c, std::size_t i) {
   return c.expect_type(i, DataType::kString);
@@ -25,7 +21,7 @@ const Tensor& strings(KernelContext& c, std::size_t i) {
 void string_concat(KernelContext& c) {
   const Tensor a = strings(c, 0), b = strings(c, 1);
   const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kString, dims);
   if (out.count() == 0) return;
   const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
                                   broadcast_strides(b.dims(), out.dims())});
@@ -94,7 +90,7 @@ void string_normalizer(KernelContext& c) {
   }
   Dims dims(x.dims());
   dims.back() = std::max<std::int64_t>(1, std::ssize(kept));
-  Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kString, dims);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     tick();
     out.mutable_strings()[i] = in_case(*kept[i], to, language);
@@ -154,7 +150,7 @@ void string_split(KernelContext& c) {
   }
   Dims dims(x.dims());
   dims.push_back(longest);
-  Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kString, dims);
   String* row = out.mutable_strings().data();
   for (const String& text : x.strings()) {
     String* to = row;

@@ -8,8 +8,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 struct Update {
   std::vector<Tensor> in;    // of one weight: one of each group
   std::vector<Tensor*> out;  // as many as `outputs`

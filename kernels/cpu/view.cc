@@ -8,10 +8,8 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 void give(KernelContext& c, const Dims& dims) {
-  c.set_output(0, c.input(0).reshaped({dims.data(), dims.size()}));
+  c.set_output(0, c.input(0).reshaped(dims));
 }
 
 void identity(KernelContext& c) { c.set_output(0, c.value(0)); }
@@ -50,12 +48,12 @@ void reshape(KernelContext& c) {
       fail("no size for -1 fits", "a multiple of " + std::to_string(known),
            x.text());
     }
-    dims[static_cast<std::size_t>(open)] = x.count() / known;
+    dims[index_of(open)] = x.count() / known;
     known = x.count();
   }
   if (known != x.count()) {
     fail("wrong number of elements in the new shape", x.text(),
-         runtime::text_of(x.dtype(), {dims.data(), dims.size()}));
+         runtime::text_of(x.dtype(), dims));
   }
   give(c, dims);
 }
@@ -68,7 +66,7 @@ void flatten(KernelContext& c) {
     c.wrong_attribute("axis",
                       std::to_string(-rank) + " to " + std::to_string(rank));
   }
-  const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  const auto cut = index_of(axis < 0 ? axis + rank : axis);
   give(c, {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank())});
 }
 
@@ -121,9 +119,9 @@ void shape(KernelContext& c) {
       c.has_attribute("end") ? clamped(c.attribute_int("end")) : rank;
   Ints sizes;
   for (std::int64_t i = begin; i < end; ++i) {
-    sizes.push_back(x.dim(static_cast<std::size_t>(i)));
+    sizes.push_back(x.dim(index_of(i)));
   }
-  const auto count = static_cast<std::int64_t>(sizes.size());
+  const auto count = std::ssize(sizes);
   c.set_output(0, int64_tensor(c, {&count, 1}, sizes));
 }
 
