@@ -71,18 +71,25 @@ class KernelContext {
   std::int64_t opset() const { return node_.opset(); }
 
   // Attributes: as written, or by the schema's default; 0, "" or empty where it
-  // has none.
+  // has none. `otherwise`: the value where it is not written.
   bool has_attribute(std::string_view name) const {
     return node_.attribute(name) != nullptr;
   }
   std::int64_t attribute_int(std::string_view name) const {
     return node_.attribute_int(name);
   }
+  std::int64_t attribute_int(std::string_view name,
+                             std::int64_t otherwise) const {
+    return has_attribute(name) ? attribute_int(name) : otherwise;
+  }
   bool attribute_flag(std::string_view name) const {
     return node_.attribute_int(name) != 0;
   }
   float attribute_float(std::string_view name) const {
     return node_.attribute_float(name);
+  }
+  float attribute_float(std::string_view name, float otherwise) const {
+    return has_attribute(name) ? attribute_float(name) : otherwise;
   }
   std::string_view attribute_string(std::string_view name) const {
     return node_.attribute_string(name);

@@ -3,6 +3,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/lined_up.h"
@@ -150,20 +151,6 @@ void mod(KernelContext& c) {
   binary<Numbers>(c, FloorMod());
 }
 
-// An exponent in the type of its kind that holds them all; most are one number.
-template <typename To>
-Tensor exponent_as(KernelContext& c, const Tensor& b) {
-  Tensor wide = c.allocate(kTypeOf<To>, b.dims());
-  To* to = wide.mutable_data<To>();
-  dispatch(Numbers(), b.dtype(), [&]<typename B>() {
-    const B* from = b.data<B>();
-    for_each_element(c, b.count(), [to, from](std::int64_t i) {
-      to[i] = static_cast<To>(from[i]);
-    });
-  });
-  return wide;
-}
-
 template <typename B>
 void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
   const Dims dims = broadcast(a.dims(), b.dims());
@@ -172,15 +159,16 @@ void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
            [&]<typename A>() { map_binary<A, B, A>(c, a, b, out, Power()); });
 }
 
-// The exponent may be of another type; the result has that of the base.
+// The exponent may be of another type; the result has that of the base. It is
+// computed as the type of its kind that holds them all; most are one number.
 void pow(KernelContext& c) {
   const Tensor a = c.input(0), b = lined_up(c, a, c.input(1));
   const ir::DataType type = b.dtype();
   if (type == DataType::kFloat || type == DataType::kDouble) {
-    return pow_of<double>(c, a, exponent_as<double>(c, b));
+    return pow_of<double>(c, a, in_type(c, b, DataType::kDouble));
   }
   if (type == DataType::kUint64) return pow_of<std::uint64_t>(c, a, b);
-  pow_of<std::int64_t>(c, a, exponent_as<std::int64_t>(c, b));
+  pow_of<std::int64_t>(c, a, in_type(c, b, DataType::kInt64));
 }
 
 // f over all inputs, from left to right.

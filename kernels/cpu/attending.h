@@ -7,9 +7,6 @@
 
 namespace ruleengine::kernels {
 
-// The numbers (truth values as 0 and 1) in type `to`, float or double.
-Tensor in_type(KernelContext& c, const Tensor& t, DataType to);
-
 // A mask that broadcasts to the scores of `a`; its last axis may be shorter
 // than the keys, the rest of which are hidden then. Integers are added like
 // floats. A message names input `i`.
@@ -24,6 +21,10 @@ Tensor with_past(KernelContext& c, std::size_t i, const Tensor& past,
 // Sets what follows from a query of [batch, heads, rows, size], or of
 // [batch, rows, heads * size] with the given number of heads.
 void set_queries(Attending& a, const Tensor& q, std::int64_t heads);
+
+// Sets what follows from all keys and values, of [batch, heads, rows, size];
+// fails where they do not fit the queries.
+void set_keys(Attending& a, const Tensor& k, const Tensor& v);
 
 // The size of one head; fails if `heads` does not divide `hidden`.
 std::int64_t head_size(std::int64_t hidden, std::int64_t heads);

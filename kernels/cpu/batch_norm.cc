@@ -34,26 +34,21 @@ void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
   const T* from = x.data<T>();
   T* to = out.mutable_data<T>();
   if (s.inner == 1) {
-    c.threads().for_each(s.outer, row_grain(s.size),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             const T* row = from + i * s.size;
-                             T* y = to + i * s.size;
-                             for (std::int64_t k = 0; k < s.size; ++k) {
-                               y[k] = row[k] * by[k] + shift[k];
-                             }
-                           }
-                         });
+    c.threads().for_each_index(s.outer, row_grain(s.size), [&](std::int64_t i) {
+      const T* row = from + i * s.size;
+      T* y = to + i * s.size;
+      for (std::int64_t k = 0; k < s.size; ++k) {
+        y[k] = row[k] * by[k] + shift[k];
+      }
+    });
     return;
   }
-  c.threads().for_each(s.outer * s.size, row_grain(s.inner),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           const std::int64_t k = i % s.size;
-                           affine_row(from + i * s.inner, s.inner, by[k],
-                                      shift[k], to + i * s.inner);
-                         }
-                       });
+  c.threads().for_each_index(s.outer * s.size, row_grain(s.inner),
+                             [&](std::int64_t i) {
+                               const std::int64_t k = i % s.size;
+                               affine_row(from + i * s.inner, s.inner, by[k],
+                                          shift[k], to + i * s.inner);
+                             });
 }
 
 // Over the batch and all elements of each channel.
@@ -69,24 +64,21 @@ std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
     }
     return sum;
   };
-  c.threads().for_each(
-      s.size, row_grain(s.outer * s.inner),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t k = begin; k < end; ++k) {
-          Moments& m = out[index_of(k)];
-          m.mean = over_batch(k,
-                              [&](const T* row) {
-                                return sum_of(s.inner, [row](std::int64_t i) {
-                                  return row[i];
-                                });
-                              }) /
-                   count;
-          m.variance = over_batch(k,
-                                  [&](const T* row) {
-                                    return squares_around(row, s.inner, m.mean);
-                                  }) /
-                       count;
-        }
+  c.threads().for_each_index(
+      s.size, row_grain(s.outer * s.inner), [&](std::int64_t k) {
+        Moments& m = out[index_of(k)];
+        m.mean = over_batch(k,
+                            [&](const T* row) {
+                              return sum_of(s.inner, [row](std::int64_t i) {
+                                return row[i];
+                              });
+                            }) /
+                 count;
+        m.variance = over_batch(k,
+                                [&](const T* row) {
+                                  return squares_around(row, s.inner, m.mean);
+                                }) /
+                     count;
       });
   return out;
 }
@@ -185,10 +177,7 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
                    static_cast<T>(shift), to + at);
       }
     };
-    c.threads().for_each(s.outer * groups, row_grain(row),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) one(i);
-                         });
+    c.threads().for_each_index(s.outer * groups, row_grain(row), one);
   });
 }
 

@@ -8,26 +8,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-// Rows of strings: where an element is one, places count strings.
-void compare_strings(KernelContext& c, const Tensor& a, const Tensor& b,
-                     Tensor& out) {
-  const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
-                                  broadcast_strides(b.dims(), out.dims())});
-  if (out.count() == 0) return;
-  const String *x = a.strings().data(), *y = b.strings().data();
-  bool* to = out.mutable_data<bool>();
-  c.threads().for_each(
-      rows.count(), kGrain / rows.length(),
-      [&](std::int64_t begin, std::int64_t end) {
-        rows.for_each(begin, end, [&](std::int64_t at, const auto& from) {
-          for (std::int64_t i = 0; i < rows.length(); ++i) {
-            to[at + i] = x[from[0] + i * rows.inner(0)] ==
-                         y[from[1] + i * rows.inner(1)];
-          }
-        });
-      });
-}
-
 // Output 0 = f(input 0, input 1), of booleans.
 template <typename List, typename F>
 void compare(KernelContext& c, F f) {
@@ -36,7 +16,7 @@ void compare(KernelContext& c, F f) {
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, DataType::kBool, dims);
   if constexpr (std::is_same_v<F, std::equal_to<>>) {
-    if (a.is_string()) return compare_strings(c, a, b, out);
+    if (a.is_string()) return map_binary<String, String, bool>(c, a, b, out, f);
   }
   dispatch(List(), a.dtype(),
            [&]<typename T>() { map_binary<T, T, bool>(c, a, b, out, f); });

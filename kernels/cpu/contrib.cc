@@ -43,8 +43,7 @@ void gelu(KernelContext& c) { activate(c, GeluByErf()); }
 void fast_gelu(KernelContext& c) { activate(c, GeluByTanh()); }
 
 void quick_gelu(KernelContext& c) {
-  const float alpha =
-      c.has_attribute("alpha") ? c.attribute_float("alpha") : 1.702f;
+  const float alpha = c.attribute_float("alpha", 1.702f);
   activate(c, [alpha](auto x) {
     using T = decltype(x);
     return x / (1 + std::exp(-static_cast<T>(alpha) * x));

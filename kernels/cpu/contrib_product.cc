@@ -43,7 +43,7 @@ void fused_matmul(KernelContext& c) {
     c.wrong_shape(1, "matrices of " + std::to_string(x.columns) +
                          (y.flips ? " columns" : " rows"));
   }
-  const float alpha = c.has_attribute("alpha") ? c.attribute_float("alpha") : 1;
+  const float alpha = c.attribute_float("alpha", 1);
   const Dims batch = broadcast(x.batch, y.batch);
   Dims dims(batch);
   dims.push_back(x.rows);
@@ -112,7 +112,7 @@ Quantized read_quantized(KernelContext& c) {
   Quantized q{.n = c.attribute_int("N"),
               .k = c.attribute_int("K"),
               .block = c.attribute_int("block_size"),
-              .bits = c.has_attribute("bits") ? c.attribute_int("bits") : 4};
+              .bits = c.attribute_int("bits", 4)};
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (q.bits != 2 && q.bits != 4 && q.bits != 8) {
     c.wrong_attribute("bits", "2, 4 or 8");

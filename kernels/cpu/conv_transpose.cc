@@ -118,8 +118,7 @@ void conv_transpose(KernelContext& c) {
   const Tensor* bias = bias_of(c, 2, x, out);
   const Windows windows =
       transposed_windows(c, x.dims(), kernel_of_weights(c, weights.dims()));
-  Dims dims{x.dim(0), out};
-  for (const Window& w : windows) dims.push_back(w.in);
+  const Dims dims = dims_of(x.dim(0), out, windows, &Window::in);
   Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -144,8 +143,7 @@ void col2im(KernelContext& c) {
                          std::to_string(count) + " columns");
   }
   const std::int64_t channels = x.dim(1) / taps;
-  Dims dims{x.dim(0), channels};
-  for (const Window& w : windows) dims.push_back(w.in);
+  const Dims dims = dims_of(x.dim(0), channels, windows, &Window::in);
   Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   const Columns columns(windows, c.threads());

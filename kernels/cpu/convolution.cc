@@ -128,8 +128,7 @@ void conv(KernelContext& c) {
   const std::int64_t out = channels.groups * channels.out;
   const Job job{x, weights, bias_of(c, 2, x, out), channels,
                 windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()))};
-  Dims dims{x.dim(0), out};
-  for (const Window& w : job.windows) dims.push_back(w.out);
+  const Dims dims = dims_of(x.dim(0), out, job.windows);
   Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   dispatch(Floats(), x.dtype(), [&]<typename T>() {

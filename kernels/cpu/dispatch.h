@@ -2,6 +2,7 @@
 #ifndef RULEENGINE_KERNELS_CPU_DISPATCH_H_
 #define RULEENGINE_KERNELS_CPU_DISPATCH_H_
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <string>
@@ -108,8 +109,23 @@ void dispatch_width(DataType dtype, F&& f) {
   }
 }
 
+// Input `i`, for kernels of which the type has to be float.
+inline const Tensor& need_float(const KernelContext& c, std::size_t i) {
+  const Tensor& x = c.input(i);
+  if (x.dtype() == DataType::kFloat) return x;
+  fail("the kernel does not compute " + x.text());
+}
+
 inline std::size_t index_of(std::int64_t i) {
   return static_cast<std::size_t>(i);
+}
+
+inline std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& each : out) {
+    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each + 'a' - 'A');
+  }
+  return out;
 }
 
 // The elements, strings as well.
@@ -136,6 +152,15 @@ template <typename T>
 Tensor scalar(const KernelContext& c, T value) {
   Tensor out = c.allocate(kTypeOf<T>, {});
   *out.mutable_data<T>() = value;
+  return out;
+}
+
+// A tensor of one axis.
+template <typename T, typename Values>
+Tensor list_of(const KernelContext& c, const Values& values) {
+  const std::int64_t count = std::ssize(values);
+  Tensor out = c.allocate(kTypeOf<T>, {&count, 1});
+  std::ranges::copy(values, out.mutable_data<T>());
   return out;
 }
 

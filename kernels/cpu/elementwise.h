@@ -14,10 +14,7 @@ inline constexpr std::int64_t kGrain = 1 << 14;
 // Calls f(i) for each i below `count`, on all threads.
 template <typename F>
 void for_each_element(const KernelContext& c, std::int64_t count, F f) {
-  c.threads().for_each(count, kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) f(i);
-                       });
+  c.threads().for_each_index(count, kGrain, f);
 }
 
 // Calls f(at, from, begin, end) for elements [begin, end) of each row, on all

@@ -80,13 +80,10 @@ void gather_nd(KernelContext& c) {
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T* from = elements<T>(x);
     T* to = mutable_elements<T>(out);
-    c.threads().for_each(places.count(), kGrain / inner,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             std::copy_n(from + places[i], inner,
-                                         to + i * inner);
-                           }
-                         });
+    c.threads().for_each_index(
+        places.count(), kGrain / inner, [&](std::int64_t i) {
+          std::copy_n(from + places[i], inner, to + i * inner);
+        });
   });
 }
 

@@ -28,14 +28,6 @@ const Tensor& tensor_constant(KernelContext& c) {
   return static_cast<DecodedConstant&>(*cache).tensor;
 }
 
-template <typename T, typename Values>
-Tensor number_list(const KernelContext& c, const Values& values) {
-  const auto count = std::ssize(values);
-  Tensor out = c.allocate(kTypeOf<T>, {&count, 1});
-  std::ranges::copy(values, out.mutable_data<T>());
-  return out;
-}
-
 Tensor string_list(const KernelContext& c, std::vector<std::string> values,
                    Shape dims) {
   Tensor out = c.allocate(DataType::kString, dims);
@@ -59,10 +51,10 @@ Tensor constant_value(KernelContext& c) {
     return scalar(c, c.attribute_float("value_float"));
   }
   if (c.has_attribute("value_ints")) {
-    return number_list<std::int64_t>(c, c.attribute_ints("value_ints"));
+    return list_of<std::int64_t>(c, c.attribute_ints("value_ints"));
   }
   if (c.has_attribute("value_floats")) {
-    return number_list<float>(c, c.attribute_floats("value_floats"));
+    return list_of<float>(c, c.attribute_floats("value_floats"));
   }
   if (c.has_attribute("value_string")) {
     return string_list(c, {std::string(c.attribute_string("value_string"))},
@@ -83,11 +75,7 @@ void constant(KernelContext& c) { c.set_output(0, constant_value(c)); }
 
 template <typename T>
 void fill_tensor(const KernelContext& c, Tensor& out, const T& value) {
-  T* to = mutable_elements<T>(out);
-  c.threads().for_each(out.count(), kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         std::fill(to + begin, to + end, value);
-                       });
+  fill(c, mutable_elements<T>(out), out.count(), value);
 }
 
 void constant_of_shape(KernelContext& c) {
@@ -98,8 +86,7 @@ void constant_of_shape(KernelContext& c) {
   }
   if (given->count() != 1) c.wrong_attribute("value", "1 element");
   const DataType dtype = given->dtype();
-  const Tensor value =
-      runtime::is_packed(dtype) ? runtime::unpacked(*given, c.run()) : *given;
+  const Tensor value = runtime::unpacked(*given, c.run());
   Tensor& out = c.output(0, value.dtype(), dims);
   dispatch_width(value.dtype(), [&]<typename T>() {
     fill_tensor<T>(c, out, *elements<T>(value));
@@ -142,21 +129,18 @@ void range(KernelContext& c) {
     const T start = one_value<T>(c, 0), delta = one_value<T>(c, 2);
     const std::int64_t count = range_count(start, one_value<T>(c, 1), delta);
     T* out = c.output(0, kTypeOf<T>, {&count, 1}).template mutable_data<T>();
-    c.threads().for_each(
-        count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            if constexpr (std::is_floating_point_v<T>) {
-              out[i] = static_cast<T>(static_cast<double>(start) +
-                                      static_cast<double>(i) *
-                                          static_cast<double>(delta));
-            } else {
-              // Unsigned, where wrapping around is defined.
-              out[i] = static_cast<T>(static_cast<std::uint64_t>(start) +
-                                      static_cast<std::uint64_t>(i) *
-                                          static_cast<std::uint64_t>(delta));
-            }
-          }
-        });
+    for_each_element(c, count, [&](std::int64_t i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        out[i] =
+            static_cast<T>(static_cast<double>(start) +
+                           static_cast<double>(i) * static_cast<double>(delta));
+      } else {
+        // Unsigned, where wrapping around is defined.
+        out[i] = static_cast<T>(static_cast<std::uint64_t>(start) +
+                                static_cast<std::uint64_t>(i) *
+                                    static_cast<std::uint64_t>(delta));
+      }
+    });
   });
 }
 

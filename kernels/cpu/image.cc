@@ -169,16 +169,10 @@ constexpr Kernel kImageKernels[] = {
 
 void roi_align(KernelContext& c) {
   const Tensor& x = c.expect_rank(0, 4);
-  const Ints batches = c.ints(2);
+  const Ints batches = ints_up_to(c, 2, x.dim(0) - 1);
   const RoiRule rule = roi_rule(c);
   const auto count = std::ssize(batches);
   const Tensor& rois = c.expect_shape(1, Dims{count, 4}, x.dtype());
-  for (const std::int64_t batch : batches) {
-    if (batch < 0 || batch >= x.dim(0)) {
-      c.wrong_value(2, "0 to " + std::to_string(x.dim(0) - 1),
-                    std::to_string(batch));
-    }
-  }
   Tensor& y =
       c.output(0, x.dtype(), Dims{count, x.dim(1), rule.height, rule.width});
   if (y.count() == 0) return;

@@ -36,8 +36,7 @@ void concat(KernelContext& c) {
   }
   if (parts.empty()) fail("there is nothing to join");
   if (c.opset() >= 4) c.need_attribute("axis");
-  const std::int64_t axis =
-      c.has_attribute("axis") ? c.attribute_int("axis") : 1;
+  const std::int64_t axis = c.attribute_int("axis", 1);
   c.set_output(0, joined(c, parts, axis_of(axis, parts[0]->rank())));
 }
 
@@ -50,8 +49,7 @@ Ints split_sizes(const KernelContext& c, std::int64_t size) {
   } else if (c.has_input(1)) {
     sizes = whole_numbers(c, c.input(1));
   } else {
-    const std::int64_t said =
-        c.has_attribute("num_outputs") ? c.attribute_int("num_outputs") : parts;
+    const std::int64_t said = c.attribute_int("num_outputs", parts);
     if (said != parts) {
       c.wrong_attribute("num_outputs", std::to_string(parts));
     }
@@ -204,17 +202,15 @@ void trilu(KernelContext& c) {
     Tensor& out = output_copy(c);
     if (out.count() == 0) return;
     T* to = mutable_elements<T>(out);
-    c.threads().for_each(out.count() / width, kGrain / width,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             const std::int64_t diagonal = i % height + k;
-                             const std::int64_t edge = std::clamp<std::int64_t>(
-                                 upper ? diagonal : diagonal + 1, 0, width);
-                             T* row = to + i * width;
-                             std::fill(upper ? row : row + edge,
-                                       upper ? row + edge : row + width, T());
-                           }
-                         });
+    c.threads().for_each_index(
+        out.count() / width, kGrain / width, [&](std::int64_t i) {
+          const std::int64_t diagonal = i % height + k;
+          const std::int64_t edge = std::clamp<std::int64_t>(
+              upper ? diagonal : diagonal + 1, 0, width);
+          T* row = to + i * width;
+          std::fill(upper ? row : row + edge, upper ? row + edge : row + width,
+                    T());
+        });
   });
 }
 
@@ -225,13 +221,7 @@ void reverse_sequence(KernelContext& c) {
   if (time == batch)
     c.wrong_attribute("time_axis", "an axis other than 'batch_axis'");
   c.expect_count(1, x.dim(batch));
-  const Ints lengths = c.ints(1);
-  for (const std::int64_t n : lengths) {
-    if (n < 0 || n > x.dim(time)) {
-      c.wrong_value(1, "0 to " + std::to_string(x.dim(time)),
-                    std::to_string(n));
-    }
-  }
+  const Ints lengths = ints_up_to(c, 1, x.dim(time));
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const std::int64_t inner = product(x.dims(), 2, x.rank());
@@ -241,18 +231,15 @@ void reverse_sequence(KernelContext& c) {
     const T* from = elements<T>(x);
     T* to = mutable_elements<T>(out);
     const std::int64_t steps = x.dim(time);
-    c.threads().for_each(x.dim(batch), kGrain / (steps * inner),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t b = begin; b < end; ++b) {
-                             const std::int64_t n = lengths[index_of(b)];
-                             for (std::int64_t t = 0; t < steps; ++t) {
-                               const std::int64_t source =
-                                   t < n ? n - 1 - t : t;
-                               std::copy_n(from + b * apart + source * step,
-                                           inner, to + b * apart + t * step);
-                             }
-                           }
-                         });
+    c.threads().for_each_index(
+        x.dim(batch), kGrain / (steps * inner), [&](std::int64_t b) {
+          const std::int64_t n = lengths[index_of(b)];
+          for (std::int64_t t = 0; t < steps; ++t) {
+            const std::int64_t source = t < n ? n - 1 - t : t;
+            std::copy_n(from + b * apart + source * step, inner,
+                        to + b * apart + t * step);
+          }
+        });
   });
 }
 

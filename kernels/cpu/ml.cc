@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "kernels/cpu/attending.h"
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
@@ -17,13 +19,8 @@ constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
 void array_feature_extractor(KernelContext& c) {
   const Tensor x = c.expect_min_rank(0, 1);
-  const Ints at = c.ints(1);
   const std::int64_t size = x.dim(x.rank() - 1);
-  for (const std::int64_t i : at) {
-    if (i < 0 || i >= size) {
-      c.wrong_value(1, "0 to " + std::to_string(size - 1), std::to_string(i));
-    }
-  }
+  const Ints at = ints_up_to(c, 1, size - 1);
   Dims dims(x.dims());
   if (x.rank() == 1) dims = Dims{1, 0};
   dims.back() = std::ssize(at);
@@ -95,13 +92,9 @@ T fallback(KernelContext& c, DataType type) {
                ? String(c.attribute_string("default_string"))
                : "_Unused";
   } else if constexpr (std::is_floating_point_v<T>) {
-    return c.has_attribute("default_float")
-               ? static_cast<T>(c.attribute_float("default_float"))
-               : T(-0.0);
+    return static_cast<T>(c.attribute_float("default_float", -0.0));
   } else {
-    return c.has_attribute("default_int64")
-               ? static_cast<T>(c.attribute_int("default_int64"))
-               : T(-1);
+    return static_cast<T>(c.attribute_int("default_int64", -1));
   }
 }
 
@@ -143,9 +136,8 @@ void label_encoder(KernelContext& c) {
     const Tensor classes = list(c, "values");
     const std::int64_t count = classes.count();
     Tensor places = c.allocate(DataType::kInt64, {&count, 1});
-    for (std::int64_t i = 0; i < count; ++i) {
-      places.mutable_data<std::int64_t>()[i] = i;
-    }
+    auto* place = places.mutable_data<std::int64_t>();
+    std::iota(place, place + count, 0);
     keys = x.is_string() ? classes : places;
     values = x.is_string() ? places : classes;
   } else {
@@ -417,8 +409,7 @@ void transform_rows(const KernelContext& c, PostTransform how, float* at,
 }
 
 void linear_regressor(KernelContext& c) {
-  const std::int64_t targets =
-      c.has_attribute("targets") ? c.attribute_int("targets") : 1;
+  const std::int64_t targets = c.attribute_int("targets", 1);
   Tensor y = linear_scores(c, targets);
   transform_rows(c, post_transform(c), y.mutable_data<float>(), y.dim(0),
                  targets);

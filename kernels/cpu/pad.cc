@@ -1,5 +1,6 @@
 // Ops that add elements around a tensor, or take them away.
 #include <algorithm>
+#include <numeric>
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise.h"
@@ -228,20 +229,19 @@ Tensor constant_of_attribute(const KernelContext& c) {
   return out;
 }
 
+Ints all_axes(std::size_t rank) {
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 // The pads of input 1 or an attribute, for the axes of input 3.
 Pads pads_of(const KernelContext& c) {
   const std::size_t rank = c.input(0).rank();
   const auto given =
       c.ints_of(c.has_attribute("paddings") ? "paddings" : "pads", 1);
   if (!given) fail("the pads are missing");
-  Ints axes;
-  if (c.has_input(3)) {
-    axes = c.ints(3);
-  } else {
-    for (std::size_t i = 0; i < rank; ++i) {
-      axes.push_back(static_cast<std::int64_t>(i));
-    }
-  }
+  const Ints axes = c.has_input(3) ? c.ints(3) : all_axes(rank);
   if (given->size() != 2 * axes.size()) {
     fail("wrong number of pads", std::to_string(2 * axes.size()),
          std::to_string(given->size()));
@@ -272,12 +272,8 @@ void pad(KernelContext& c) {
 void center_crop_pad(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Ints wanted = c.ints(1);
-  Ints axes = c.attribute_ints("axes");
-  if (!c.has_attribute("axes")) {
-    for (std::size_t i = 0; i < x.rank(); ++i) {
-      axes.push_back(static_cast<std::int64_t>(i));
-    }
-  }
+  const Ints axes =
+      c.has_attribute("axes") ? c.attribute_ints("axes") : all_axes(x.rank());
   c.expect_count(1, axes.size());
   Pads pads(x.rank());
   for (std::size_t i = 0; i < axes.size(); ++i) {

@@ -87,14 +87,6 @@ void for_row(const Window& w, std::int64_t base, Ticker& tick, F f) {
   }
 }
 
-Dims pooled_dims(const Tensor& x, const Windows& windows) {
-  Dims dims;
-  dims.push_back(x.dim(0));
-  dims.push_back(x.dim(1));
-  for (const Window& w : windows) dims.push_back(w.out);
-  return dims;
-}
-
 Windows pool_windows(KernelContext& c) {
   c.need_attribute("kernel_shape");
   return windows_of(c, c.input(0).dims(), c.attribute_ints("kernel_shape"));
@@ -195,7 +187,7 @@ void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
 void max_pool(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Windows windows = pool_windows(c);
-  const Dims dims = pooled_dims(x, windows);
+  const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
   Tensor& y = c.output(0, x.dtype(), dims);
   const Plane plane(windows);
   const std::int64_t planes = x.dim(0) * x.dim(1);
@@ -217,7 +209,7 @@ template <typename Step, typename Finish>
 void sum_pool(KernelContext& c, Step step, Finish finish) {
   const Tensor& x = c.input(0);
   const Windows windows = pool_windows(c);
-  const Dims dims = pooled_dims(x, windows);
+  const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
   Tensor& y = c.output(0, x.dtype(), dims);
   const Plane plane(windows);
   const Window& w = plane.last();
@@ -305,12 +297,10 @@ void global_pool(KernelContext& c, F f) {
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
-    c.threads().for_each(y.count(), kGrain / (size + 1),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             out[i] = static_cast<T>(f(in + i * size, size));
-                           }
-                         });
+    c.threads().for_each_index(
+        y.count(), kGrain / (size + 1), [&](std::int64_t i) {
+          out[i] = static_cast<T>(f(in + i * size, size));
+        });
   });
 }
 

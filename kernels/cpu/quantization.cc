@@ -192,11 +192,7 @@ void dequantize_linear(KernelContext& c) {
          std::string(ir::data_type_name(to)));
   }
   const Granularity parts(c, x, scale);
-  if (ir::is_narrow_float(x.dtype())) {
-    x = runtime::widened(x, c.run());
-  } else if (runtime::is_packed(x.dtype())) {
-    x = runtime::unpacked(x, c.run());
-  }
+  x = as_computed(c, x);
   const Quantization q{x, float_input(c, 1), zero_points(c, scale), parts};
   Tensor y = to == DataType::kFloat ? c.output(0, to, x.dims())
                                     : c.allocate(DataType::kFloat, x.dims());
@@ -217,10 +213,9 @@ void dynamic_quantize_linear(KernelContext& c) {
   const float scale = range / 255.0F;
   const auto zero =
       static_cast<float>(saturated<float>(0.0F - least / scale, 0, 0, 255));
-  *c.output(1, DataType::kFloat, {}).mutable_data<float>() = scale;
-  *c.output(2, DataType::kUint8, {}).mutable_data<std::uint8_t>() =
-      static_cast<std::uint8_t>(zero);
   const Tensor by = scalar(c, scale);
+  c.set_output(1, by);
+  c.set_output(2, scalar(c, static_cast<std::uint8_t>(zero)));
   const Quantization q{x, by, scalar(c, zero), Granularity(c, x, by)};
   quantize<float>(c, q, DataType::kUint8);
 }

@@ -62,20 +62,15 @@ class Philox {
 // Output 0 = f(i) for each element i, in a type of floats.
 template <typename F>
 void draw(KernelContext& c, DataType type, Shape dims, F f) {
-  const bool is_narrow = ir::is_narrow_float(type);
-  const DataType in = is_narrow ? DataType::kFloat : type;
+  const DataType in = ir::is_narrow_float(type) ? DataType::kFloat : type;
   Tensor out = c.allocate(in, dims);
   dispatch(Floats(), in, [&]<typename T>() {
     T* to = out.mutable_data<T>();
-    c.threads().for_each(out.count(), kGrain / 16,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             to[i] = static_cast<T>(f(i));
-                           }
-                         });
+    c.threads().for_each_index(out.count(), kGrain / 16, [&](std::int64_t i) {
+      to[i] = static_cast<T>(f(i));
+    });
   });
-  c.set_output(
-      0, is_narrow ? runtime::narrowed(out, type, c.run()) : std::move(out));
+  c.set_output(0, runtime::narrowed(out, type, c.run()));
 }
 
 DataType type_like(KernelContext& c) {

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/resample.h"
@@ -153,26 +154,23 @@ void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
   const std::vector<Mid> weights(exact.begin(), exact.end());
   const std::int64_t taps = table.taps;
   const std::int64_t work = taps * inner + 1;
-  c.threads().for_each(
-      outer * axis.out, kGrain / work,
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          const std::int64_t* places =
-              table.places.data<std::int64_t>() + i % axis.out * taps;
-          const Mid* w = weights.data() + i % axis.out * taps;
-          const From* from = in + i / axis.out * axis.in * inner;
-          Mid* to = out + i * inner;
-          if (places[0] < 0) {
-            std::fill_n(to, inner, static_cast<Mid>(rule.outside));
-            continue;
-          }
-          std::fill_n(to, inner, Mid(0));
-          for (std::int64_t k = 0; k < taps; ++k) {
-            if (w[k] == 0) continue;
-            const From* row = from + places[k] * inner;
-            for (std::int64_t e = 0; e < inner; ++e) {
-              to[e] += w[k] * static_cast<Mid>(row[e]);
-            }
+  c.threads().for_each_index(
+      outer * axis.out, kGrain / work, [&](std::int64_t i) {
+        const std::int64_t* places =
+            table.places.data<std::int64_t>() + i % axis.out * taps;
+        const Mid* w = weights.data() + i % axis.out * taps;
+        const From* from = in + i / axis.out * axis.in * inner;
+        Mid* to = out + i * inner;
+        if (places[0] < 0) {
+          std::fill_n(to, inner, static_cast<Mid>(rule.outside));
+          return;
+        }
+        std::fill_n(to, inner, Mid(0));
+        for (std::int64_t k = 0; k < taps; ++k) {
+          if (w[k] == 0) continue;
+          const From* row = from + places[k] * inner;
+          for (std::int64_t e = 0; e < inner; ++e) {
+            to[e] += w[k] * static_cast<Mid>(row[e]);
           }
         }
       });
@@ -208,12 +206,9 @@ void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
     return;
   }
   const Mid* from = now.template data<Mid>();
-  c.threads().for_each(y.count(), kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           out[i] = saturated<T>(static_cast<double>(from[i]));
-                         }
-                       });
+  for_each_element(c, y.count(), [&](std::int64_t i) {
+    out[i] = saturated<T>(static_cast<double>(from[i]));
+  });
 }
 
 void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,

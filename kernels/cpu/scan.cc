@@ -67,13 +67,9 @@ bool is_reversed(const KernelContext& c, std::string_view name, std::size_t i,
 Track track_of(const KernelContext& c, const Tensor& x, std::int64_t axis,
                bool reversed) {
   const std::size_t first = axis_of(axis, x.rank());
-  std::vector<std::size_t> perm{first};
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (i != first) perm.push_back(i);
-  }
-  const Tensor bytes =
-      runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;
-  return {transposed(c, bytes, perm), x.dtype(), reversed};
+  const Tensor bytes = runtime::unpacked(x, c.run());
+  return {transposed(c, bytes, axis_first(first, x.rank())), x.dtype(),
+          reversed};
 }
 
 // Runs the body `rounds` times; `states` become the last ones.
@@ -105,9 +101,7 @@ Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
   const bool reversed =
       is_reversed(c, "scan_output_directions", i, body.stacked);
   if (axis == 0 && (!reversed || x.count() == 0)) return x;
-  const DataType dtype = x.dtype();
-  const bool is_packed = runtime::is_packed(dtype);
-  const Tensor bytes = is_packed ? runtime::unpacked(x, c.run()) : x;
+  const Tensor bytes = runtime::unpacked(x, c.run());
   Dims dims;
   Places from;
   const Dims strides =
@@ -125,7 +119,7 @@ Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
     }
     copy_block(c, dims, bytes, from, out, dense(dims));
   }
-  return is_packed ? runtime::packed(out, dtype, c.run()) : out;
+  return runtime::packed(out, x.dtype(), c.run());
 }
 
 // The length of all tracks; fails where they differ.
@@ -173,13 +167,7 @@ Ints sequence_lengths(const KernelContext& c, std::int64_t batch,
     return Ints(index_of(batch), length);
   }
   c.expect_count(0, batch);
-  Ints out = c.ints(0);
-  for (const std::int64_t n : out) {
-    if (n < 0 || n > length) {
-      c.wrong_value(0, "0 to " + std::to_string(length), std::to_string(n));
-    }
-  }
-  return out;
+  return ints_up_to(c, 0, length);
 }
 
 // What Scan of opset 8 keeps for the whole batch.

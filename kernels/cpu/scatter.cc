@@ -60,7 +60,7 @@ void with_reduction(KernelContext& c, F move) {
   }
   const bool is_narrow = ir::is_narrow_float(x.dtype());
   const DataType dtype = x.dtype();
-  const Tensor wide = is_narrow ? runtime::widened(updates, c.run()) : updates;
+  const Tensor wide = runtime::widened(updates, c.run());
   Tensor result =
       is_narrow ? runtime::widened(x, c.run()) : Tensor(output_copy(c));
   dispatch(NumbersAndBool(), result.dtype(), [&]<typename T>() {

@@ -157,10 +157,7 @@ void one_hot(KernelContext& c) {
   dispatch_width(values.dtype(), [&]<typename T>() {
     T* to = mutable_elements<T>(out);
     const T off = elements<T>(values)[0], on = elements<T>(values)[1];
-    c.threads().for_each(out.count(), kGrain,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           std::fill(to + begin, to + end, off);
-                         });
+    fill(c, to, out.count(), off);
     for (std::int64_t i = 0; i < std::ssize(all); ++i) {
       std::int64_t at = all[index_of(i)];
       if (at < 0) at += depth;

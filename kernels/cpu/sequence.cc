@@ -3,6 +3,7 @@
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/slice.h"
 #include "kernels/cpu/strided.h"
@@ -73,17 +74,7 @@ void sequence_at(KernelContext& c) {
 }
 
 void sequence_length(KernelContext& c) {
-  const std::size_t size = items_of(c, 0).size();
-  Tensor& out = c.output(0, DataType::kInt64, {});
-  *out.mutable_data<std::int64_t>() = static_cast<std::int64_t>(size);
-}
-
-// Unpacks types below a byte, since loops that move elements need bytes.
-Tensor movable(const KernelContext& c, const Tensor& x) {
-  return runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;
-}
-Tensor stored(const KernelContext& c, const Tensor& x, DataType dtype) {
-  return runtime::is_packed(dtype) ? runtime::packed(x, dtype, c.run()) : x;
+  c.set_output(0, scalar<std::int64_t>(c, std::ssize(items_of(c, 0))));
 }
 
 // Sizes of the parts along an axis of `size`.
@@ -104,7 +95,7 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
 
 void split_to_sequence(KernelContext& c) {
   const DataType dtype = c.input(0).dtype();
-  const Tensor x = movable(c, c.input(0));
+  const Tensor x = runtime::unpacked(c.input(0), c.run());
   const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
   const bool keeps = c.has_input(1) || c.attribute_flag("keepdims");
   Dims dims(x.dims());
@@ -118,7 +109,8 @@ void split_to_sequence(KernelContext& c) {
   std::int64_t at = 0;
   for (const std::int64_t size : part_sizes(c, x.dim(axis))) {
     const Tensor part = cut(c, x, axis, at, size);
-    items.emplace_back(stored(c, keeps ? part : part.reshaped(dims), dtype));
+    items.emplace_back(
+        runtime::packed(keeps ? part : part.reshaped(dims), dtype, c.run()));
     at += size;
   }
   c.set_output(0, Value::sequence(std::move(items)));
@@ -135,7 +127,7 @@ void concat_from_sequence(KernelContext& c) {
     if (!item.is_tensor()) {
       fail("wrong type of an item of the sequence", "a tensor", item.text());
     }
-    Tensor t = movable(c, item.tensor());
+    Tensor t = runtime::unpacked(item.tensor(), c.run());
     const std::size_t rank = t.rank() + (adds ? 1 : 0);
     axis = axis_of(c.attribute_int("axis"), rank);
     Dims dims(t.dims().first(adds ? axis : t.rank()));
@@ -147,7 +139,8 @@ void concat_from_sequence(KernelContext& c) {
   }
   std::vector<const Tensor*> parts;
   for (const Tensor& t : tensors) parts.push_back(&t);
-  c.set_output(0, stored(c, joined(c, parts, axis), items[0].tensor().dtype()));
+  c.set_output(0, runtime::packed(joined(c, parts, axis),
+                                  items[0].tensor().dtype(), c.run()));
 }
 
 void sequence_map(KernelContext& c) {
@@ -191,7 +184,7 @@ void optional_get_element(KernelContext& c) {
 
 void optional_has_element(KernelContext& c) {
   const bool has = c.has_input(0) && !c.value(0).is_none();
-  *c.output(0, DataType::kBool, {}).mutable_data<bool>() = has;
+  c.set_output(0, scalar(c, has));
 }
 
 constexpr Kernel kSequenceKernels[] = {

@@ -47,6 +47,31 @@ std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
   return out;
 }
 
+std::size_t cut_of(const KernelContext& c, std::size_t rank) {
+  const std::int64_t axis = c.attribute_int("axis");
+  const auto r = static_cast<std::int64_t>(rank);
+  if (axis < -r || axis > r) {
+    c.wrong_attribute("axis", std::to_string(-r) + " to " + std::to_string(r));
+  }
+  return index_of(axis < 0 ? axis + r : axis);
+}
+
+Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most) {
+  Ints all = c.ints(i);
+  for (const std::int64_t each : all) {
+    if (each < 0 || each > most) {
+      c.wrong_value(i, "0 to " + std::to_string(most), std::to_string(each));
+    }
+  }
+  return all;
+}
+
+void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
+                      Shape target) {
+  if (std::ranges::equal(broadcast(t.dims(), target), target)) return;
+  c.wrong_shape(i, "one that broadcasts to " + runtime::shape_text(target));
+}
+
 Dims strides_of(Shape dims) {
   Dims out(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) out[i - 1] = out[i] * dims[i];

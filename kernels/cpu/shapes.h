@@ -19,6 +19,15 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank);
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 
+// Attribute `axis` of a cut before, between or behind the axes: in
+// [-rank, rank], counted from 0.
+std::size_t cut_of(const KernelContext& c, std::size_t rank);
+// The integers of input `i`, each in [0, most].
+Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most);
+// Fails unless `t`, which is input `i`, broadcasts to these sizes.
+void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
+                      Shape target);
+
 // Elements from one place to the next along each axis, row-major.
 Dims strides_of(Shape dims);
 // The same for a shape that is broadcast to `target`: 0 where it is stretched.

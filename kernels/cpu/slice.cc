@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "kernels/cpu/strided.h"
 
@@ -41,9 +42,7 @@ std::vector<SliceRange> ranges_of(const KernelContext& c) {
   const Ints starts = c.ints_of("starts", 1).value_or(Ints());
   const Ints ends = c.ints_of("ends", 2).value_or(Ints());
   Ints axes(starts.size()), steps(starts.size(), 1);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    axes[i] = static_cast<std::int64_t>(i);
-  }
+  std::iota(axes.begin(), axes.end(), 0);
   axes = c.ints_of("axes", 3).value_or(axes);
   if (c.has_input(4)) steps = c.ints(4);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||

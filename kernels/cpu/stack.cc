@@ -42,8 +42,7 @@ void Stack::push(const KernelContext& c, const Tensor& item) {
     fail("the outputs of two rounds have different types or shapes",
          runtime::text_of(dtype_, dims_), item.text());
   }
-  const Tensor bytes =
-      runtime::is_packed(dtype_) ? runtime::unpacked(item, c.run()) : item;
+  const Tensor bytes = runtime::unpacked(item, c.run());
   if (size_ == 0) store_ = bytes;  // for its type
   if (size_ == 0 || size_ == room_) grow(c);
   put(bytes, bytes.count(), store_, size_ * bytes.count());
@@ -69,8 +68,7 @@ Tensor Stack::take(const KernelContext& c) {
     out = std::move(exact);
   }
   size_ = 0;
-  return runtime::is_packed(dtype_) ? runtime::packed(out, dtype_, c.run())
-                                    : out;
+  return runtime::packed(out, dtype_, c.run());
 }
 
 }  // namespace ruleengine::kernels

@@ -202,6 +202,14 @@ Tensor transposed(const KernelContext& c, const Tensor& x,
   return out;
 }
 
+std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
+  std::vector<std::size_t> perm{axis};
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (i != axis) perm.push_back(i);
+  }
+  return perm;
+}
+
 Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
            std::int64_t begin, std::int64_t size) {
   if (begin == 0 && size == x.dim(axis)) return x;

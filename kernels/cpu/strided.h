@@ -32,6 +32,9 @@ void copy_block(const KernelContext& c, Shape dims, const Tensor& from,
 Tensor transposed(const KernelContext& c, const Tensor& x,
                   std::span<const std::size_t> perm);
 
+// The order of axes in which `axis` is first.
+std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank);
+
 // Along the axis elements [begin, begin + size).
 Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
            std::int64_t begin, std::int64_t size);

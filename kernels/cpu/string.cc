@@ -133,8 +133,7 @@ void split_at(std::string_view text, const std::string& delimiter,
 void string_split(KernelContext& c) {
   const Tensor x = strings(c, 0);
   const std::string delimiter(c.attribute_string("delimiter"));
-  const std::int64_t said =
-      c.has_attribute("maxsplit") ? c.attribute_int("maxsplit") : -1;
+  const std::int64_t said = c.attribute_int("maxsplit", -1);
   const std::size_t most = said < 0 ? std::string::npos : index_of(said);
   Ticker tick(c.threads());
   Ints counts;
@@ -177,12 +176,10 @@ void regex_full_match(KernelContext& c) {
   }
   Tensor& out = c.output(0, DataType::kBool, x.dims());
   bool* to = out.mutable_data<bool>();
-  c.threads().for_each(x.count(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const String& text = x.strings()[index_of(i)];
-      const re2::StringPiece piece(text.data(), text.size());
-      to[i] = RE2::FullMatch(piece, regex);
-    }
+  c.threads().for_each_index(x.count(), 1, [&](std::int64_t i) {
+    const String& text = x.strings()[index_of(i)];
+    const re2::StringPiece piece(text.data(), text.size());
+    to[i] = RE2::FullMatch(piece, regex);
   });
 }
 

@@ -95,12 +95,9 @@ void non_max_suppression(KernelContext& c) {
   const std::int64_t count = boxes.dim(1), classes = scores.dim(1);
   const std::int64_t all = scores.count() == 0 ? 0 : boxes.dim(0) * classes;
   std::vector<Ints> found(index_of(all));
-  c.threads().for_each(all, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      found[index_of(i)] =
-          kept(c, boxes.data<float>() + i / classes * count * 4,
-               scores.data<float>() + i * count, count, options);
-    }
+  c.threads().for_each_index(all, 1, [&](std::int64_t i) {
+    found[index_of(i)] = kept(c, boxes.data<float>() + i / classes * count * 4,
+                              scores.data<float>() + i * count, count, options);
   });
   std::int64_t total = 0;
   for (const Ints& each : found) total += std::ssize(each);

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/cpu/attending.h"
+#include "kernels/cpu/cast.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -74,11 +75,8 @@ struct Ensemble {
 std::vector<double> numbers(KernelContext& c, std::string_view name) {
   const auto t = c.attribute_tensor(name);
   if (!t) return {};
-  const bool is_narrow = t->dtype() != DataType::kFloat &&
-                         t->dtype() != DataType::kDouble &&
-                         t->dtype() != DataType::kUint8;
-  const Tensor wide = in_type(c, is_narrow ? runtime::widened(*t, c.run()) : *t,
-                              DataType::kDouble);
+  const Tensor wide =
+      in_type(c, runtime::widened(*t, c.run()), DataType::kDouble);
   return {wide.data<double>(), wide.data<double>() + wide.count()};
 }
 

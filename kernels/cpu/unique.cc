@@ -68,19 +68,10 @@ Groups groups_of(const KernelContext& c, const T* rows, std::int64_t count,
 
 void give(KernelContext& c, std::size_t i, const Ints& values) {
   if (!c.wants(i)) return;
-  const auto count = std::ssize(values);
-  Tensor& out = c.output(i, DataType::kInt64, {&count, 1});
-  std::ranges::copy(values, out.mutable_data<std::int64_t>());
+  c.set_output(i, list_of<std::int64_t>(c, values));
 }
 
-// The order of axes in which `axis` is first, and the way back.
-std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
-  std::vector<std::size_t> perm{axis};
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (i != axis) perm.push_back(i);
-  }
-  return perm;
-}
+// The way back from axis_first.
 std::vector<std::size_t> axis_back(std::size_t axis, std::size_t rank) {
   std::vector<std::size_t> perm;
   for (std::size_t i = 0; i < rank; ++i) {

@@ -60,13 +60,7 @@ void reshape(KernelContext& c) {
 
 void flatten(KernelContext& c) {
   const Tensor& x = c.input(0);
-  const auto rank = static_cast<std::int64_t>(x.rank());
-  const std::int64_t axis = c.attribute_int("axis");
-  if (axis < -rank || axis > rank) {
-    c.wrong_attribute("axis",
-                      std::to_string(-rank) + " to " + std::to_string(rank));
-  }
-  const auto cut = index_of(axis < 0 ? axis + rank : axis);
+  const std::size_t cut = cut_of(c, x.rank());
   give(c, {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank())});
 }
 
@@ -102,12 +96,6 @@ void unsqueeze(KernelContext& c) {
   give(c, dims);
 }
 
-Tensor int64_tensor(KernelContext& c, Shape dims, const Ints& values) {
-  Tensor out = c.allocate(DataType::kInt64, dims);
-  std::ranges::copy(values, out.mutable_data<std::int64_t>());
-  return out;
-}
-
 void shape(KernelContext& c) {
   const Tensor& x = c.input(0);
   const auto rank = static_cast<std::int64_t>(x.rank());
@@ -121,13 +109,10 @@ void shape(KernelContext& c) {
   for (std::int64_t i = begin; i < end; ++i) {
     sizes.push_back(x.dim(index_of(i)));
   }
-  const auto count = std::ssize(sizes);
-  c.set_output(0, int64_tensor(c, {&count, 1}, sizes));
+  c.set_output(0, list_of<std::int64_t>(c, sizes));
 }
 
-void size(KernelContext& c) {
-  c.set_output(0, int64_tensor(c, {}, {c.input(0).count()}));
-}
+void size(KernelContext& c) { c.set_output(0, scalar(c, c.input(0).count())); }
 
 constexpr Kernel kViewKernels[] = {
     {"", "Flatten", flatten},     {"", "Identity", identity},
