@@ -9,8 +9,8 @@
 
 namespace ruleengine::runtime {
 
-// Numbers of 16 bits and fewer as float, and back, rounded half to even. Other
-// types, and numbers that become another type, stay as they are.
+// Numbers of 16 bits and fewer as float, and back, rounded half to even; other
+// types stay as they are.
 Tensor widened(const Tensor& t, RunState& run);
 Tensor narrowed(const Tensor& t, DataType to, RunState& run);
 // Elements below a byte as a byte each (signed ones sign-extended; of floats

@@ -97,7 +97,9 @@ class KernelContext {
   Ints attribute_ints(std::string_view name) const {
     return node_.attribute_ints(name).value_or(Ints());
   }
-  std::vector<float> attribute_floats(std::string_view name) const;
+  std::vector<float> attribute_floats(std::string_view name) const {
+    return node_.attribute_floats(name);
+  }
   std::vector<std::string> attribute_strings(std::string_view name) const;
   // kUndefined when it is not written.
   DataType attribute_type(std::string_view name) const {

@@ -1,12 +1,10 @@
 // Arithmetic of two operands that broadcast to each other, and of many.
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
 #include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/lined_up.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -245,6 +243,6 @@ constexpr Kernel kArithmeticKernels[] = {
 
 }  // namespace
 
-KernelRows arithmetic_kernels() { return kArithmeticKernels; }
+const KernelRows kArithmeticRows = kArithmeticKernels;
 
 }  // namespace ruleengine::kernels

@@ -99,6 +99,6 @@ constexpr Kernel kAttentionKernels[] = {
 
 }  // namespace
 
-KernelRows attention_kernels() { return kAttentionKernels; }
+const KernelRows kAttentionRows = kAttentionKernels;
 
 }  // namespace ruleengine::kernels

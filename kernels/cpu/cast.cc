@@ -199,6 +199,6 @@ constexpr Kernel kCastKernels[] = {
 
 }  // namespace
 
-KernelRows cast_kernels() { return kCastKernels; }
+const KernelRows kCastRows = kCastKernels;
 
 }  // namespace ruleengine::kernels

@@ -106,6 +106,6 @@ constexpr Kernel kCollectiveKernels[] = {
 
 }  // namespace
 
-KernelRows collective_kernels() { return kCollectiveKernels; }
+const KernelRows kCollectiveRows = kCollectiveKernels;
 
 }  // namespace ruleengine::kernels

@@ -3,7 +3,6 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/lined_up.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -92,6 +91,6 @@ constexpr Kernel kComparisonKernels[] = {
 
 }  // namespace
 
-KernelRows comparison_kernels() { return kComparisonKernels; }
+const KernelRows kComparisonRows = kComparisonKernels;
 
 }  // namespace ruleengine::kernels

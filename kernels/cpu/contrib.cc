@@ -52,7 +52,7 @@ void quick_gelu(KernelContext& c) {
 
 // The kernel of the standard's op of that name.
 void standard(KernelContext& c, std::string_view type) {
-  for (const Kernel& row : quantization_kernels()) {
+  for (const Kernel& row : kQuantizationRows) {
     if (row.domain.empty() && row.type == type) {
       return runtime::run_adapted(row, c);
     }
@@ -93,6 +93,6 @@ constexpr Kernel kContribKernels[] = {
 
 }  // namespace
 
-KernelRows contrib_kernels() { return kContribKernels; }
+const KernelRows kContribRows = kContribKernels;
 
 }  // namespace ruleengine::kernels

@@ -5,7 +5,6 @@
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/stack.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -91,6 +90,6 @@ constexpr Kernel kControlKernels[] = {
 
 }  // namespace
 
-KernelRows control_kernels() { return kControlKernels; }
+const KernelRows kControlRows = kControlKernels;
 
 }  // namespace ruleengine::kernels

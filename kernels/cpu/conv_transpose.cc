@@ -1,6 +1,5 @@
 // Convolution from the output's side: ConvTranspose and Col2Im, which add
 // columns to an image.
-#include <complex>
 
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/convolution.h"

@@ -177,6 +177,6 @@ const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,
   return &c.expect_count(i, channels, x.dtype());
 }
 
-KernelRows convolution_kernels() { return kConvolutionKernels; }
+const KernelRows kConvolutionRows = kConvolutionKernels;
 
 }  // namespace ruleengine::kernels

@@ -6,6 +6,7 @@
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "runtime/kernel.h"
 
@@ -24,52 +25,42 @@ using runtime::Tensor;
 using runtime::Ticker;
 using runtime::Value;
 
+// kUndefined for a type that is not of elements.
 template <typename T>
-inline constexpr DataType kTypeOf = DataType::kUndefined;
-template <>
-inline constexpr DataType kTypeOf<float> = DataType::kFloat;
-template <>
-inline constexpr DataType kTypeOf<double> = DataType::kDouble;
-template <>
-inline constexpr DataType kTypeOf<bool> = DataType::kBool;
-template <>
-inline constexpr DataType kTypeOf<std::int8_t> = DataType::kInt8;
-template <>
-inline constexpr DataType kTypeOf<std::int16_t> = DataType::kInt16;
-template <>
-inline constexpr DataType kTypeOf<std::int32_t> = DataType::kInt32;
-template <>
-inline constexpr DataType kTypeOf<std::int64_t> = DataType::kInt64;
-template <>
-inline constexpr DataType kTypeOf<std::uint8_t> = DataType::kUint8;
-template <>
-inline constexpr DataType kTypeOf<std::uint16_t> = DataType::kUint16;
-template <>
-inline constexpr DataType kTypeOf<std::uint32_t> = DataType::kUint32;
-template <>
-inline constexpr DataType kTypeOf<std::uint64_t> = DataType::kUint64;
-template <>
-inline constexpr DataType kTypeOf<std::complex<float>> = DataType::kComplex64;
-template <>
-inline constexpr DataType kTypeOf<std::complex<double>> = DataType::kComplex128;
+consteval DataType type_of() {
+  if (std::is_same_v<T, float>) return DataType::kFloat;
+  if (std::is_same_v<T, double>) return DataType::kDouble;
+  if (std::is_same_v<T, bool>) return DataType::kBool;
+  if (std::is_same_v<T, std::int8_t>) return DataType::kInt8;
+  if (std::is_same_v<T, std::int16_t>) return DataType::kInt16;
+  if (std::is_same_v<T, std::int32_t>) return DataType::kInt32;
+  if (std::is_same_v<T, std::int64_t>) return DataType::kInt64;
+  if (std::is_same_v<T, std::uint8_t>) return DataType::kUint8;
+  if (std::is_same_v<T, std::uint16_t>) return DataType::kUint16;
+  if (std::is_same_v<T, std::uint32_t>) return DataType::kUint32;
+  if (std::is_same_v<T, std::uint64_t>) return DataType::kUint64;
+  if (std::is_same_v<T, std::complex<float>>) return DataType::kComplex64;
+  if (std::is_same_v<T, std::complex<double>>) return DataType::kComplex128;
+  return DataType::kUndefined;
+}
+template <typename T>
+inline constexpr DataType kTypeOf = type_of<T>();
 
 template <typename... T>
 struct Types {};
+template <typename... A, typename... B>
+Types<A..., B...> join(Types<A...>, Types<B...>);
+template <typename A, typename B>
+using Joined = decltype(join(A(), B()));
 
 using Floats = Types<float, double>;
 using Integers =
     Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
           std::uint16_t, std::uint32_t, std::uint64_t>;
-using Numbers =
-    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-using NumbersAndBool =
-    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
+using Numbers = Joined<Floats, Integers>;
+using NumbersAndBool = Joined<Numbers, Types<bool>>;
 using NumbersBoolAndComplex =
-    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool,
-          std::complex<float>, std::complex<double>>;
+    Joined<NumbersAndBool, Types<std::complex<float>, std::complex<double>>>;
 
 // Calls f.operator()<T>() for the type of the list that `dtype` is; fails for
 // any other.

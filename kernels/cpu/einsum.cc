@@ -13,15 +13,17 @@ namespace {
 
 using Labels = std::vector<Label>;
 
+bool is_in(const Labels& labels, Label label) {
+  return std::ranges::find(labels, label) != labels.end();
+}
+
 // An operand with each label once.
 struct Labelled {
   Tensor tensor;
   Labels labels;
   Dims dims, strides;  // of each label
 
-  bool has(Label label) const {
-    return std::ranges::find(labels, label) != labels.end();
-  }
+  bool has(Label label) const { return is_in(labels, label); }
   std::size_t at(Label label) const {
     return index_of(std::ranges::find(labels, label) - labels.begin());
   }
@@ -64,10 +66,6 @@ Axes axes_with(const Labelled& v, const Labels& labels) {
     out.strides.push_back(v.strides[v.at(label)]);
   }
   return out;
-}
-
-bool is_in(const Labels& labels, Label label) {
-  return std::ranges::find(labels, label) != labels.end();
 }
 
 // The labels of `v` for which `f` holds.

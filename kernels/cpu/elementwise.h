@@ -95,15 +95,6 @@ void map_binary(KernelContext& c, const Tensor& a, const Tensor& b, Tensor& out,
   for_each_line(c, a, b, out, {sizeof(A), sizeof(B), sizeof(To), run, &f});
 }
 
-// Output 0 = f(input 0, input 1) with broadcasting.
-template <typename T, typename To, typename F>
-void map_binary(KernelContext& c, F f) {
-  const Tensor a = c.input(0), b = c.expect_type(1, a.dtype());
-  const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, kTypeOf<To>, dims);
-  map_binary<T, T, To>(c, a, b, out, f);
-}
-
 }  // namespace ruleengine::kernels
 
 #endif  // RULEENGINE_KERNELS_CPU_ELEMENTWISE_H_

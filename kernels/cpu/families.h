@@ -11,53 +11,23 @@
 namespace ruleengine::kernels {
 
 using KernelRows = std::span<const Kernel>;
-using KernelFamily = KernelRows (*)();
+extern const KernelRows kArithmeticRows, kAttentionRows, kCastRows,
+    kCollectiveRows, kComparisonRows, kContribRows, kControlRows,
+    kConvolutionRows, kGatherRows, kGeneratorRows, kImageRows, kLayoutRows,
+    kLossRows, kMlRows, kNormRows, kPadRows, kPoolingRows, kProductRows,
+    kQuantizationRows, kRandomRows, kRecurrentRows, kReductionRows, kRotaryRows,
+    kScatterRows, kSelectionRows, kSequenceRows, kSignalRows, kSoftmaxRows,
+    kStringRows, kTrainingRows, kUnaryRows, kViewRows;
 
-KernelRows arithmetic_kernels();
-KernelRows attention_kernels();
-KernelRows cast_kernels();
-KernelRows collective_kernels();
-KernelRows comparison_kernels();
-KernelRows contrib_kernels();
-KernelRows control_kernels();
-KernelRows convolution_kernels();
-KernelRows gather_kernels();
-KernelRows generator_kernels();
-KernelRows image_kernels();
-KernelRows layout_kernels();
-KernelRows loss_kernels();
-KernelRows ml_kernels();
-KernelRows norm_kernels();
-KernelRows pad_kernels();
-KernelRows pooling_kernels();
-KernelRows product_kernels();
-KernelRows quantization_kernels();
-KernelRows random_kernels();
-KernelRows recurrent_kernels();
-KernelRows reduction_kernels();
-KernelRows rotary_kernels();
-KernelRows scatter_kernels();
-KernelRows selection_kernels();
-KernelRows sequence_kernels();
-KernelRows signal_kernels();
-KernelRows softmax_kernels();
-KernelRows string_kernels();
-KernelRows training_kernels();
-KernelRows unary_kernels();
-KernelRows view_kernels();
-
-inline constexpr KernelFamily kFamilies[] = {
-    arithmetic_kernels,   attention_kernels,   cast_kernels,
-    collective_kernels,   comparison_kernels,  contrib_kernels,
-    control_kernels,      convolution_kernels, gather_kernels,
-    generator_kernels,    image_kernels,       layout_kernels,
-    loss_kernels,         ml_kernels,          norm_kernels,
-    pad_kernels,          pooling_kernels,     product_kernels,
-    quantization_kernels, random_kernels,      recurrent_kernels,
-    reduction_kernels,    rotary_kernels,      scatter_kernels,
-    selection_kernels,    sequence_kernels,    signal_kernels,
-    softmax_kernels,      string_kernels,      training_kernels,
-    unary_kernels,        view_kernels};
+inline constexpr const KernelRows* kFamilies[] = {
+    &kArithmeticRows, &kAttentionRows, &kCastRows,         &kCollectiveRows,
+    &kComparisonRows, &kContribRows,   &kControlRows,      &kConvolutionRows,
+    &kGatherRows,     &kGeneratorRows, &kImageRows,        &kLayoutRows,
+    &kLossRows,       &kMlRows,        &kNormRows,         &kPadRows,
+    &kPoolingRows,    &kProductRows,   &kQuantizationRows, &kRandomRows,
+    &kRecurrentRows,  &kReductionRows, &kRotaryRows,       &kScatterRows,
+    &kSelectionRows,  &kSequenceRows,  &kSignalRows,       &kSoftmaxRows,
+    &kStringRows,     &kTrainingRows,  &kUnaryRows,        &kViewRows};
 
 // attention: scores and weights pass through subgraphs; a state per head
 // instead of softmax.
@@ -75,6 +45,8 @@ void matmul_nbits(KernelContext& c);
 void inverse(KernelContext& c);
 // control
 void scan(KernelContext& c);
+// layout
+void slice(KernelContext& c);
 // norm
 void batch_normalization(KernelContext& c);
 void instance_normalization(KernelContext& c);

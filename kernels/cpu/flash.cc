@@ -1,8 +1,7 @@
-#include "kernels/cpu/flash.h"
+#include "kernels/cpu/attending.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 

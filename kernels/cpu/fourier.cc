@@ -1,6 +1,5 @@
 #include "kernels/cpu/fourier.h"
 
-#include <cmath>
 #include <numbers>
 
 namespace ruleengine::kernels {

@@ -95,6 +95,6 @@ constexpr Kernel kGatherKernels[] = {
 
 }  // namespace
 
-KernelRows gather_kernels() { return kGatherKernels; }
+const KernelRows kGatherRows = kGatherKernels;
 
 }  // namespace ruleengine::kernels

@@ -73,23 +73,19 @@ Tensor constant_value(KernelContext& c) {
 
 void constant(KernelContext& c) { c.set_output(0, constant_value(c)); }
 
-template <typename T>
-void fill_tensor(const KernelContext& c, Tensor& out, const T& value) {
-  fill(c, mutable_elements<T>(out), out.count(), value);
-}
-
 void constant_of_shape(KernelContext& c) {
   const Ints dims = c.ints(0);
   const auto given = c.attribute_tensor("value");
   if (!given) {
-    return fill_tensor<float>(c, c.output(0, DataType::kFloat, dims), 0);
+    Tensor& out = c.output(0, DataType::kFloat, dims);
+    return fill(c, out.mutable_data<float>(), out.count(), 0.0f);
   }
   if (given->count() != 1) c.wrong_attribute("value", "1 element");
   const DataType dtype = given->dtype();
   const Tensor value = runtime::unpacked(*given, c.run());
   Tensor& out = c.output(0, value.dtype(), dims);
   dispatch_width(value.dtype(), [&]<typename T>() {
-    fill_tensor<T>(c, out, *elements<T>(value));
+    fill(c, mutable_elements<T>(out), out.count(), *elements<T>(value));
   });
   if (runtime::is_packed(dtype)) {
     c.set_output(0, runtime::packed(out, dtype, c.run()));
@@ -163,9 +159,9 @@ void eye_like(KernelContext& c) {
   Tensor& out = c.output(0, dtype, x.dims());
   dispatch_width(dtype, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
-      fill_tensor<T>(c, out, T(0));
-      if (k <= -height || k >= width) return;
       T* to = out.template mutable_data<T>();
+      fill(c, to, out.count(), T(0));
+      if (k <= -height || k >= width) return;
       for (std::int64_t i = std::max<std::int64_t>(0, -k);
            i < std::min(height, width - k); ++i) {
         to[i * width + i + k] = static_cast<T>(one);
@@ -183,6 +179,6 @@ constexpr Kernel kGeneratorKernels[] = {
 
 }  // namespace
 
-KernelRows generator_kernels() { return kGeneratorKernels; }
+const KernelRows kGeneratorRows = kGeneratorKernels;
 
 }  // namespace ruleengine::kernels

@@ -2,8 +2,6 @@
 // axes.
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/image.h"

@@ -2,7 +2,6 @@
 #include "kernels/cpu/image.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "kernels/cpu/elementwise.h"
@@ -220,6 +219,6 @@ void affine_grid(KernelContext& c) {
   });
 }
 
-KernelRows image_kernels() { return kImageKernels; }
+const KernelRows kImageRows = kImageKernels;
 
 }  // namespace ruleengine::kernels

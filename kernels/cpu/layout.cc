@@ -3,7 +3,6 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/slice.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
@@ -258,6 +257,6 @@ constexpr Kernel kLayoutKernels[] = {
 
 }  // namespace
 
-KernelRows layout_kernels() { return kLayoutKernels; }
+const KernelRows kLayoutRows = kLayoutKernels;
 
 }  // namespace ruleengine::kernels

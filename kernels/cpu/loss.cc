@@ -1,6 +1,5 @@
 // Losses of a classification: NegativeLogLikelihoodLoss and
 // SoftmaxCrossEntropyLoss. The classes are axis 1.
-#include <algorithm>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/fold.h"
@@ -98,6 +97,6 @@ constexpr Kernel kLossKernels[] = {
 
 }  // namespace
 
-KernelRows loss_kernels() { return kLossKernels; }
+const KernelRows kLossRows = kLossKernels;
 
 }  // namespace ruleengine::kernels

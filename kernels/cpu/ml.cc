@@ -1,6 +1,5 @@
 // Ops of domain ai.onnx.ml: what classical models are made of.
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
@@ -431,6 +430,6 @@ constexpr Kernel kMlKernels[] = {
 
 }  // namespace
 
-KernelRows ml_kernels() { return kMlKernels; }
+const KernelRows kMlRows = kMlKernels;
 
 }  // namespace ruleengine::kernels

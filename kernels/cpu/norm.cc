@@ -282,6 +282,6 @@ constexpr Kernel kNormKernels[] = {
 
 }  // namespace
 
-KernelRows norm_kernels() { return kNormKernels; }
+const KernelRows kNormRows = kNormKernels;
 
 }  // namespace ruleengine::kernels

@@ -295,6 +295,6 @@ constexpr Kernel kPadKernels[] = {
 
 }  // namespace
 
-KernelRows pad_kernels() { return kPadKernels; }
+const KernelRows kPadRows = kPadKernels;
 
 }  // namespace ruleengine::kernels

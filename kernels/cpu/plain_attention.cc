@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/flash.h"
+#include "kernels/cpu/attending.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -356,6 +356,6 @@ constexpr Kernel kPoolingKernels[] = {
 
 }  // namespace
 
-KernelRows pooling_kernels() { return kPoolingKernels; }
+const KernelRows kPoolingRows = kPoolingKernels;
 
 }  // namespace ruleengine::kernels

@@ -186,6 +186,6 @@ constexpr Kernel kProductKernels[] = {
 
 }  // namespace
 
-KernelRows product_kernels() { return kProductKernels; }
+const KernelRows kProductRows = kProductKernels;
 
 }  // namespace ruleengine::kernels

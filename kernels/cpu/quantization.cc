@@ -232,7 +232,7 @@ constexpr Kernel kQuantizationKernels[] = {
 
 }  // namespace
 
-KernelRows quantization_kernels() { return kQuantizationKernels; }
+const KernelRows kQuantizationRows = kQuantizationKernels;
 
 Tensor float_input(const KernelContext& c, std::size_t i) {
   if (!c.has_input(i)) return scalar(c, 0);

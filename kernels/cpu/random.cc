@@ -190,6 +190,6 @@ constexpr Kernel kRandomKernels[] = {
 
 }  // namespace
 
-KernelRows random_kernels() { return kRandomKernels; }
+const KernelRows kRandomRows = kRandomKernels;
 
 }  // namespace ruleengine::kernels

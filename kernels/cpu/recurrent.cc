@@ -292,6 +292,6 @@ constexpr Kernel kRecurrentKernels[] = {
 
 }  // namespace
 
-KernelRows recurrent_kernels() { return kRecurrentKernels; }
+const KernelRows kRecurrentRows = kRecurrentKernels;
 
 }  // namespace ruleengine::kernels

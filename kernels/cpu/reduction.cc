@@ -232,6 +232,6 @@ constexpr Kernel kReductionKernels[] = {
 
 }  // namespace
 
-KernelRows reduction_kernels() { return kReductionKernels; }
+const KernelRows kReductionRows = kReductionKernels;
 
 }  // namespace ruleengine::kernels

@@ -14,8 +14,8 @@ auto key(const Kernel* kernel) {
 const std::vector<const Kernel*>& table() {
   static const auto kTable = [] {
     std::vector<const Kernel*> out;
-    for (const KernelFamily family : kFamilies) {
-      for (const Kernel& each : family()) out.push_back(&each);
+    for (const KernelRows* family : kFamilies) {
+      for (const Kernel& each : *family) out.push_back(&each);
     }
     std::ranges::sort(out, {}, key);
     return out;

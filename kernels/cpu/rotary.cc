@@ -1,6 +1,5 @@
 // RotaryEmbedding of the standard, and of ONNX Runtime's domain, which has the
 // inputs in another order and one position for a whole sequence.
-#include <algorithm>
 
 #include "kernels/cpu/attending.h"
 #include "kernels/cpu/families.h"
@@ -106,6 +105,6 @@ constexpr Kernel kRotaryKernels[] = {
 
 }  // namespace
 
-KernelRows rotary_kernels() { return kRotaryKernels; }
+const KernelRows kRotaryRows = kRotaryKernels;
 
 }  // namespace ruleengine::kernels

@@ -3,7 +3,7 @@
 #ifndef RULEENGINE_KERNELS_CPU_ROTATION_H_
 #define RULEENGINE_KERNELS_CPU_ROTATION_H_
 
-#include "kernels/cpu/flash.h"
+#include "kernels/cpu/attending.h"
 
 namespace ruleengine::kernels {
 

@@ -4,7 +4,6 @@
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
-#include "kernels/cpu/stack.h"
 #include "kernels/cpu/strided.h"
 #include "runtime/adapt.h"
 

@@ -169,6 +169,6 @@ constexpr Kernel kScatterKernels[] = {
 
 }  // namespace
 
-KernelRows scatter_kernels() { return kScatterKernels; }
+const KernelRows kScatterRows = kScatterKernels;
 
 }  // namespace ruleengine::kernels

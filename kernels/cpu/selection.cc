@@ -222,6 +222,6 @@ constexpr Kernel kSelectionKernels[] = {
 
 }  // namespace
 
-KernelRows selection_kernels() { return kSelectionKernels; }
+const KernelRows kSelectionRows = kSelectionKernels;
 
 }  // namespace ruleengine::kernels

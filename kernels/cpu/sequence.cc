@@ -1,11 +1,9 @@
 // Sequences and optional values.
-#include <algorithm>
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
 #include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/slice.h"
 #include "kernels/cpu/strided.h"
 #include "runtime/adapt.h"
 
@@ -16,12 +14,6 @@ const Value::List& items_of(const KernelContext& c, std::size_t i) {
   const Value& value = c.value(i);
   if (!value.is_sequence()) c.wrong_type(i, "a sequence");
   return value.items();
-}
-
-// The position in input `i`, which must be in [-size, size).
-std::size_t position_of(const KernelContext& c, std::size_t i,
-                        std::size_t size) {
-  return axis_of(c.scalar_int(i), size);
 }
 
 void check_type(const Value::List& items, const Tensor& tensor) {
@@ -62,15 +54,15 @@ void sequence_insert(KernelContext& c) {
 void sequence_erase(KernelContext& c) {
   Value::List items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
-  const std::size_t at =
-      c.has_input(1) ? position_of(c, 1, items.size()) : items.size() - 1;
+  const std::size_t at = c.has_input(1) ? axis_of(c.scalar_int(1), items.size())
+                                        : items.size() - 1;
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
   c.set_output(0, Value::sequence(std::move(items)));
 }
 
 void sequence_at(KernelContext& c) {
   const Value::List& items = items_of(c, 0);
-  c.set_output(0, items[position_of(c, 1, items.size())]);
+  c.set_output(0, items[axis_of(c.scalar_int(1), items.size())]);
 }
 
 void sequence_length(KernelContext& c) {
@@ -204,6 +196,6 @@ constexpr Kernel kSequenceKernels[] = {
 
 }  // namespace
 
-KernelRows sequence_kernels() { return kSequenceKernels; }
+const KernelRows kSequenceRows = kSequenceKernels;
 
 }  // namespace ruleengine::kernels

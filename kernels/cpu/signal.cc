@@ -269,6 +269,6 @@ constexpr Kernel kSignalKernels[] = {
 
 }  // namespace
 
-KernelRows signal_kernels() { return kSignalKernels; }
+const KernelRows kSignalRows = kSignalKernels;
 
 }  // namespace ruleengine::kernels

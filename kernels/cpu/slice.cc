@@ -1,4 +1,4 @@
-#include "kernels/cpu/slice.h"
+#include "kernels/cpu/families.h"
 
 #include <algorithm>
 #include <limits>

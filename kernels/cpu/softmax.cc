@@ -64,6 +64,6 @@ constexpr Kernel kSoftmaxKernels[] = {
 
 }  // namespace
 
-KernelRows softmax_kernels() { return kSoftmaxKernels; }
+const KernelRows kSoftmaxRows = kSoftmaxKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,4 +1,4 @@
-#include "kernels/cpu/stack.h"
+#include "kernels/cpu/bodies.h"
 
 #include <algorithm>
 

@@ -39,6 +39,9 @@ std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank);
 Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
            std::int64_t begin, std::int64_t size);
 
+// Fails unless the sizes are those of parts that make up `size`.
+void check_parts(const Ints& sizes, std::int64_t size);
+
 // One after the other along the axis; they must agree elsewhere and there must
 // be at least one.
 Tensor joined(const KernelContext& c, std::span<const Tensor* const> parts,

@@ -193,6 +193,6 @@ constexpr Kernel kStringKernels[] = {
 
 }  // namespace
 
-KernelRows string_kernels() { return kStringKernels; }
+const KernelRows kStringRows = kStringKernels;
 
 }  // namespace ruleengine::kernels

@@ -125,6 +125,6 @@ constexpr Kernel kTrainingKernels[] = {
 
 }  // namespace
 
-KernelRows training_kernels() { return kTrainingKernels; }
+const KernelRows kTrainingRows = kTrainingKernels;
 
 }  // namespace ruleengine::kernels

@@ -131,6 +131,6 @@ constexpr Kernel kUnaryKernels[] = {
 
 }  // namespace
 
-KernelRows unary_kernels() { return kUnaryKernels; }
+const KernelRows kUnaryRows = kUnaryKernels;
 
 }  // namespace ruleengine::kernels

@@ -8,10 +8,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-void give(KernelContext& c, const Dims& dims) {
-  c.set_output(0, c.input(0).reshaped(dims));
-}
-
 void identity(KernelContext& c) { c.set_output(0, c.value(0)); }
 
 void reshape(KernelContext& c) {
@@ -55,13 +51,14 @@ void reshape(KernelContext& c) {
     fail("wrong number of elements in the new shape", x.text(),
          runtime::text_of(x.dtype(), dims));
   }
-  give(c, dims);
+  c.set_output(0, x.reshaped(dims));
 }
 
 void flatten(KernelContext& c) {
   const Tensor& x = c.input(0);
   const std::size_t cut = cut_of(c, x.rank());
-  give(c, {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank())});
+  const std::int64_t rows = product(x.dims(), 0, cut);
+  c.set_output(0, x.reshaped(Dims{rows, product(x.dims(), cut, x.rank())}));
 }
 
 void squeeze(KernelContext& c) {
@@ -77,7 +74,7 @@ void squeeze(KernelContext& c) {
     }
     if (!named && (axes || x.dim(i) != 1)) dims.push_back(x.dim(i));
   }
-  give(c, dims);
+  c.set_output(0, x.reshaped(dims));
 }
 
 void unsqueeze(KernelContext& c) {
@@ -93,7 +90,7 @@ void unsqueeze(KernelContext& c) {
     const bool is_new = std::ranges::binary_search(added, i);
     dims.push_back(is_new ? 1 : x.dim(from++));
   }
-  give(c, dims);
+  c.set_output(0, x.reshaped(dims));
 }
 
 void shape(KernelContext& c) {
@@ -123,6 +120,6 @@ constexpr Kernel kViewKernels[] = {
 
 }  // namespace
 
-KernelRows view_kernels() { return kViewKernels; }
+const KernelRows kViewRows = kViewKernels;
 
 }  // namespace ruleengine::kernels
