@@ -9,8 +9,6 @@
 namespace ruleengine::runtime {
 namespace {
 
-constexpr std::int64_t kGrain = 1 << 14;
-
 float float_of_half(std::uint16_t bits) {
   return static_cast<float>(std::bit_cast<_Float16>(bits));
 }
@@ -27,20 +25,6 @@ std::uint16_t bfloat_of_float(float value) {
   }
   const std::uint32_t half = 0x7fffu + (bits >> 16 & 1u);
   return static_cast<std::uint16_t>((bits + half) >> 16);
-}
-
-template <typename From, typename To, typename F>
-Tensor mapped(const Tensor& t, DataType to, RunState& run, F f) {
-  Tensor out = allocate(run, to, t.dims());
-  const From* in = t.data<From>();
-  To* result = out.mutable_data<To>();
-  run.threads->for_each(t.count(), kGrain,
-                        [&](std::int64_t begin, std::int64_t end) {
-                          for (std::int64_t i = begin; i < end; ++i) {
-                            result[i] = f(in[i]);
-                          }
-                        });
-  return out;
 }
 
 bool is_adapted(Adapt adapt, const Value* value) {
@@ -85,17 +69,15 @@ std::string_view parameter(const ops::FormalValue* formal) {
 
 Tensor widened(const Tensor& t, RunState& run) {
   if (!ir::is_narrow_float(t.dtype())) return t;
-  switch (t.dtype()) {
-    case DataType::kFloat16:
-      return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
-                                          float_of_half);
-    case DataType::kBfloat16:
-      return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
-                                          float_of_bfloat);
-    default:
-      break;
+  if (t.dtype() == DataType::kFloat16) {
+    return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
+                                        float_of_half);
   }
-  const Tensor bytes = is_packed(t.dtype()) ? unpacked(t, run) : t;
+  if (t.dtype() == DataType::kBfloat16) {
+    return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
+                                        float_of_bfloat);
+  }
+  const Tensor bytes = unpacked(t, run);
   float table[256];
   for (std::uint32_t i = 0; i < 256; ++i) {
     table[i] = static_cast<float>(ir::widen(t.dtype(), i));
@@ -105,31 +87,38 @@ Tensor widened(const Tensor& t, RunState& run) {
       [&](std::uint8_t bits) { return table[bits]; });
 }
 
-Tensor narrowed(const Tensor& t, DataType to, RunState& run) {
-  if (t.dtype() == DataType::kDouble) {
-    if (ir::bit_width(to) == 16) {
-      return mapped<double, std::uint16_t>(t, to, run, [&](double v) {
-        return static_cast<std::uint16_t>(ir::narrow(to, v));
-      });
-    }
-    Tensor bytes = mapped<double, std::uint8_t>(
-        t, DataType::kUint8, run,
-        [&](double v) { return static_cast<std::uint8_t>(ir::narrow(to, v)); });
-    return is_packed(to) ? packed(bytes, to, run) : bytes.as(to);
+namespace {
+
+// From float or double.
+template <typename From>
+Tensor narrow(const Tensor& t, DataType to, RunState& run) {
+  if (ir::bit_width(to) == 16) {
+    return mapped<From, std::uint16_t>(t, to, run, [&](From v) {
+      return static_cast<std::uint16_t>(ir::narrow(to, v));
+    });
   }
+  const Tensor bytes = mapped<From, std::uint8_t>(
+      t, DataType::kUint8, run,
+      [&](From v) { return static_cast<std::uint8_t>(ir::narrow(to, v)); });
+  return is_packed(to) ? packed(bytes, to, run) : bytes.as(to);
+}
+
+}  // namespace
+
+Tensor narrowed(const Tensor& t, DataType to, RunState& run) {
+  if (!ir::is_narrow_float(to)) return t;
+  if (t.dtype() == DataType::kDouble) return narrow<double>(t, to, run);
   if (to == DataType::kFloat16) {
     return mapped<float, std::uint16_t>(t, to, run, half_of_float);
   }
   if (to == DataType::kBfloat16) {
     return mapped<float, std::uint16_t>(t, to, run, bfloat_of_float);
   }
-  Tensor bytes = mapped<float, std::uint8_t>(
-      t, DataType::kUint8, run,
-      [&](float v) { return static_cast<std::uint8_t>(ir::narrow(to, v)); });
-  return is_packed(to) ? packed(bytes, to, run) : bytes.as(to);
+  return narrow<float>(t, to, run);
 }
 
 Tensor unpacked(const Tensor& t, RunState& run) {
+  if (!is_packed(t.dtype())) return t;
   const int bits = ir::bit_width(t.dtype());
   const bool is_signed =
       t.dtype() == DataType::kInt4 || t.dtype() == DataType::kInt2;
@@ -148,6 +137,7 @@ Tensor unpacked(const Tensor& t, RunState& run) {
 }
 
 Tensor packed(const Tensor& t, DataType to, RunState& run) {
+  if (!is_packed(to)) return t;
   const int bits = ir::bit_width(to);
   Tensor out = allocate(run, to, t.dims());
   const auto* in = t.data<std::uint8_t>();

@@ -9,16 +9,29 @@
 
 namespace ruleengine::runtime {
 
-// Numbers of 16 bits and fewer as float, and back, rounded half to even.
+// Numbers of 16 bits and fewer as float, and back, rounded half to even; other
+// types stay as they are.
 Tensor widened(const Tensor& t, RunState& run);
 Tensor narrowed(const Tensor& t, DataType to, RunState& run);
 // Elements below a byte as a byte each (signed ones sign-extended; of floats
-// the bits), and back.
+// the bits), and back; other types stay as they are.
 Tensor unpacked(const Tensor& t, RunState& run);
 Tensor packed(const Tensor& t, DataType to, RunState& run);
 
 // Calls the kernel with adapted inputs.
 void run_adapted(const Kernel& kernel, KernelContext& context);
+
+// f(element) for each element of a tensor of From, as elements To of type `to`.
+template <typename From, typename To, typename F>
+Tensor mapped(const Tensor& t, DataType to, RunState& run, F f) {
+  Tensor out = allocate(run, to, t.dims());
+  const From* in = t.data<From>();
+  To* result = out.mutable_data<To>();
+  constexpr std::int64_t kGrain = 1 << 14;
+  run.threads->for_each_index(t.count(), kGrain,
+                              [&](std::int64_t i) { result[i] = f(in[i]); });
+  return out;
+}
 
 // Whether elements of the type have less than a byte.
 inline bool is_packed(DataType type) {

@@ -1,6 +1,5 @@
 #include "runtime/inputs.h"
 
-#include <algorithm>
 #include <map>
 
 #include "core/base/suggest.h"

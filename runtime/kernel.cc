@@ -9,11 +9,6 @@
 namespace ruleengine::runtime {
 namespace {
 
-// Where no run owns the result.
-std::shared_ptr<std::byte> heap_block(std::size_t bytes) {
-  return Memory::create()->allocate(bytes);
-}
-
 std::string place(std::size_t i, const KernelContext& context) {
   const ops::OpFacts* facts =
       ops::find_op(context.op().domain, context.op().type,
@@ -68,11 +63,6 @@ Ints to_ints(const Tensor& t) {
 }
 
 }  // namespace
-
-std::vector<float> KernelContext::attribute_floats(
-    std::string_view name) const {
-  return node_.attribute_floats(name);
-}
 
 std::vector<std::string> KernelContext::attribute_strings(
     std::string_view name) const {
@@ -320,7 +310,7 @@ Tensor to_tensor(const ir::Tensor& tensor, const ir::Model& model) {
             std::shared_ptr<const std::byte>(std::shared_ptr<void>(),
                                              bytes->data())};
   }
-  auto block = heap_block(size);
+  auto block = Memory::create()->allocate(size);  // no run owns the result
   std::memcpy(block.get(), bytes->data(), size);
   return {tensor.dtype, tensor.dims, std::move(block)};
 }

@@ -71,12 +71,16 @@ class KernelContext {
   std::int64_t opset() const { return node_.opset(); }
 
   // Attributes: as written, or by the schema's default; 0, "" or empty where it
-  // has none.
+  // has none. `otherwise`: the value where it is not written.
   bool has_attribute(std::string_view name) const {
     return node_.attribute(name) != nullptr;
   }
   std::int64_t attribute_int(std::string_view name) const {
     return node_.attribute_int(name);
+  }
+  std::int64_t attribute_int(std::string_view name,
+                             std::int64_t otherwise) const {
+    return has_attribute(name) ? attribute_int(name) : otherwise;
   }
   bool attribute_flag(std::string_view name) const {
     return node_.attribute_int(name) != 0;
@@ -84,13 +88,18 @@ class KernelContext {
   float attribute_float(std::string_view name) const {
     return node_.attribute_float(name);
   }
+  float attribute_float(std::string_view name, float otherwise) const {
+    return has_attribute(name) ? attribute_float(name) : otherwise;
+  }
   std::string_view attribute_string(std::string_view name) const {
     return node_.attribute_string(name);
   }
   Ints attribute_ints(std::string_view name) const {
     return node_.attribute_ints(name).value_or(Ints());
   }
-  std::vector<float> attribute_floats(std::string_view name) const;
+  std::vector<float> attribute_floats(std::string_view name) const {
+    return node_.attribute_floats(name);
+  }
   std::vector<std::string> attribute_strings(std::string_view name) const;
   // kUndefined when it is not written.
   DataType attribute_type(std::string_view name) const {

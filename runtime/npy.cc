@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "core/base/diagnostic.h"
@@ -240,24 +239,23 @@ Tensor read_npy(std::string_view bytes, Memory& memory) {
   code = code.substr(1, code.find('\'', 1) - 1);
   const bool columns = field(header, "fortran_order").starts_with("True");
   const Dims dims = shape_of(header);
-  const Shape shape(dims.data(), dims.size());
   if (code.starts_with("<U") || code.starts_with("|S")) {
     if (columns && dims.size() > 1) no_array("strings lie column by column");
-    return strings_of(code, data, shape, memory);
+    return strings_of(code, data, dims, memory);
   }
   const auto known = std::ranges::find(kCodes, code, &Code::code);
   if (known == std::end(kCodes)) {
     no_array("element type " + printable(code, 20));
   }
-  const std::size_t wanted = bytes_of(known->type, count_of(shape));
+  const std::size_t wanted = bytes_of(known->type, count_of(dims));
   if (data.size() < wanted) no_array("it is cut short");
   auto block = memory.allocate(wanted);
   if (columns && dims.size() > 1) {
-    copy_columns(data.data(), block.get(), shape, bytes_of(known->type, 1));
+    copy_columns(data.data(), block.get(), dims, bytes_of(known->type, 1));
   } else {
     std::memcpy(block.get(), data.data(), wanted);
   }
-  return {known->type, shape, std::move(block)};
+  return {known->type, dims, std::move(block)};
 }
 
 std::string npy_of(const Tensor& t) {

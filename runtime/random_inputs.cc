@@ -229,18 +229,17 @@ class Drawing {
     }
     Dims dims;
     for (const ir::Dim d : type->dims) dims.push_back(size_of(d));
-    const Shape shape(dims.data(), dims.size());
-    if (type->elem == DataType::kString) return strings(shape);
+    if (type->elem == DataType::kString) return strings(dims);
     if (ir::is_narrow_float(type->elem)) {
-      return narrowed(floats<float>(v, DataType::kFloat, shape), type->elem,
+      return narrowed(floats<float>(v, DataType::kFloat, dims), type->elem,
                       run_);
     }
     if (is_packed(type->elem)) {
-      return packed(integers<std::uint8_t>(DataType::kUint8, shape,
+      return packed(integers<std::uint8_t>(DataType::kUint8, dims,
                                            {.table = 2, .is_mask = false}),
                     type->elem, run_);
     }
-    return numbers(v, type->elem, shape);
+    return numbers(v, type->elem, dims);
   }
 
   Value numbers(ValueId v, DataType type, Shape shape) {
@@ -272,13 +271,6 @@ class Drawing {
     }
   }
 
-  Tensor allocate(DataType type, Shape shape) {
-    Tensor out(type, shape,
-               run_.memory->allocate(bytes_of(type, count_of(shape))));
-    out.mark_own();
-    return out;
-  }
-
   double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
   // Of mean 0 and deviation 1 (Box and Muller).
   double normal() {
@@ -288,7 +280,7 @@ class Drawing {
 
   template <typename T>
   Tensor floats(ValueId v, DataType type, Shape shape) {
-    Tensor out = allocate(type, shape);
+    Tensor out = allocate(run_, type, shape);
     if (uses_.of(v).is_mask) {
       T* to = out.mutable_data<T>();
       return masked(std::move(out), to);
@@ -306,7 +298,7 @@ class Drawing {
   // All values of the type.
   template <typename T>
   Tensor bytes(DataType type, Shape shape) {
-    Tensor out = allocate(type, shape);
+    Tensor out = allocate(run_, type, shape);
     for (std::int64_t i = 0; i < out.count(); ++i) {
       tick_();
       out.mutable_data<T>()[i] = static_cast<T>(random_());
@@ -316,7 +308,7 @@ class Drawing {
 
   template <typename T>
   Tensor integers(DataType type, Shape shape, const Use& use) {
-    Tensor out = allocate(type, shape);
+    Tensor out = allocate(run_, type, shape);
     T* to = out.mutable_data<T>();
     if (use.is_mask && !use.table) return masked(std::move(out), to);
     std::int64_t low = 0, count = 4;

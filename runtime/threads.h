@@ -30,6 +30,14 @@ class Threads {
   // throws is thrown here, that of the first piece that did.
   using Piece = std::function<void(std::int64_t begin, std::int64_t end)>;
   void for_each(std::int64_t total, std::int64_t grain, const Piece& f);
+  // Calls f(i) for each i of the pieces.
+  template <typename F>
+  void for_each_index(std::int64_t total, std::int64_t grain, const F& f) {
+    for_each(total, grain, [&](std::int64_t begin, std::int64_t end) {
+      const F own = f;  // held in registers
+      for (std::int64_t i = begin; i < end; ++i) own(i);
+    });
+  }
 
   // Asked before each piece; what it throws ends the loop. Kernels with long
   // pieces ask within them too.

@@ -10,10 +10,6 @@ namespace {
 
 using namespace testing;
 
-bool has(const std::string& text, const char* part) {
-  return text.find(part) != std::string::npos;
-}
-
 onnx::FunctionProto* add_function(onnx::ModelProto& model,
                                   const std::string& name) {
   onnx::FunctionProto* f = model.add_functions();

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <map>
-#include <string_view>
 #include <system_error>
 #include <vector>
 

@@ -51,12 +51,9 @@ OutputFile::OutputFile(const std::string& path, const std::string& result)
 
 Status OutputFile::fail(int error) const {
   return Diagnostic{
-      ErrorKind::kWrite,
-      std::string("cannot write the result: ") + std::strerror(error),
-      printable(path_),
-      "",
-      "",
-      ""};
+      .kind = ErrorKind::kWrite,
+      .what = std::string("cannot write the result: ") + std::strerror(error),
+      .where = printable(path_)};
 }
 
 Result<std::unique_ptr<OutputFile>> OutputFile::create(
@@ -222,14 +219,10 @@ Status OutputFile::copy_by_reading(int from, std::uint64_t offset,
         ::pread(from, buffer.data(), step, static_cast<off_t>(offset));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      return Diagnostic{ErrorKind::kModel,
-                        n < 0 ? std::string("cannot read the original: ") +
-                                    std::strerror(errno)
-                              : "the original was cut short meanwhile",
-                        "",
-                        "",
-                        "",
-                        ""};
+      return Diagnostic{.what =
+                            n < 0 ? std::string("cannot read the original: ") +
+                                        std::strerror(errno)
+                                  : "the original was cut short meanwhile"};
     }
     const auto got = static_cast<std::size_t>(n);
     if (Status s = write_at(buffer.data(), got); !s) return s;

@@ -1,6 +1,5 @@
 #include "core/io/save.h"
 
-#include <algorithm>
 #include <climits>
 #include <cstring>
 #include <memory>

@@ -1,7 +1,6 @@
 #include "core/io/staged.h"
 
 #include <span>
-#include <string>
 #include <utility>
 
 #include "core/io/leftovers.h"

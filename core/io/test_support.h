@@ -96,6 +96,10 @@ std::string error_of(const onnx::ModelProto& model,
 // The first warning of loading; "" when there is none or the model is rejected.
 std::string warning_of(const onnx::ModelProto& model);
 
+inline bool has(const std::string& text, const char* part) {
+  return text.find(part) != std::string::npos;
+}
+
 // Whether two are equal as protobuf messages, apart from unknown fields.
 bool same(const std::string& a, const std::string& b,
           std::string* difference = nullptr);

@@ -1,4 +1,4 @@
-#include "core/text/kinds.h"
+#include "core/text/words.h"
 
 #include <array>
 #include <cstddef>

@@ -1,7 +1,6 @@
 #include "core/text/print.h"
 
 #include "core/ir/order.h"
-#include "core/text/kinds.h"
 #include "core/text/words.h"
 #include "core/text/write/printer.h"
 

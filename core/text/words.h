@@ -1,9 +1,13 @@
-// Words of ONNX text in the form that is printed. Pure functions.
+// Words of ONNX text: names and strings in the form that is printed, and the
+// kinds of attributes. Pure functions.
 #ifndef RULEENGINE_CORE_TEXT_WORDS_H_
 #define RULEENGINE_CORE_TEXT_WORDS_H_
 
+#include <span>
 #include <string>
 #include <string_view>
+
+#include "core/ir/attribute.h"
 
 namespace ruleengine::text {
 
@@ -17,6 +21,19 @@ std::string qualified_text(std::string_view name);
 // "com.microsoft.Gelu:overload".
 std::string op_text(std::string_view domain, std::string_view type,
                     std::string_view overload);
+
+std::string_view kind_name(ir::AttributeKind kind);
+// kUndefined when there is no such name.
+ir::AttributeKind kind_from_name(std::string_view name);
+std::span<const std::string_view> kind_names();
+
+bool is_list(ir::AttributeKind kind);
+// The kind of a list of such elements, and the reverse; kUndefined if there is
+// none.
+ir::AttributeKind list_of(ir::AttributeKind kind);
+ir::AttributeKind element_kind(ir::AttributeKind list);
+// Whether ONNX text can express the attribute: false for sparse tensors.
+bool has_words(const ir::Attribute& a);
 
 }  // namespace ruleengine::text
 

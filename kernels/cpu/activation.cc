@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/number.h"
+#include "kernels/cpu/shapes.h"
 #include "kernels/cpu/unary.h"
 
 namespace ruleengine::kernels {
@@ -169,12 +170,9 @@ void prelu(KernelContext& c) {
   if (c.opset() < 7 && x.rank() > 2 && slope.rank() == 1) {
     Dims dims(x.rank() - 1, 1);
     dims[0] = slope.count();
-    slope = slope.reshaped({dims.data(), dims.size()});
+    slope = slope.reshaped(dims);
   }
-  const Dims dims = broadcast(x.dims(), slope.dims());
-  if (!std::ranges::equal(dims, x.dims())) {
-    c.wrong_shape(1, "one that broadcasts to " + runtime::shape_text(x.dims()));
-  }
+  expect_broadcast(c, 1, slope, x.dims());
   Tensor& y = c.output_in_place(0, 0, x.dtype(), x.dims());
   using List = Types<float, double, std::int32_t, std::int64_t, std::uint32_t,
                      std::uint64_t>;

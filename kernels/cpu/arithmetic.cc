@@ -1,17 +1,13 @@
 // Arithmetic of two operands that broadcast to each other, and of many.
 #include <cmath>
-#include <limits>
 #include <type_traits>
 
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/lined_up.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // Whole numbers wrap around; computing them unsigned keeps that defined.
 template <typename T>
@@ -136,11 +132,10 @@ void binary(KernelContext& c, F f) {
   const Tensor a = c.input(0);
   const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
   const Dims dims = broadcast(a.dims(), b.dims());
-  const Shape shape(dims.data(), dims.size());
   dispatch(List(), a.dtype(), [&]<typename T>() {
-    Tensor& out = std::ranges::equal(shape, a.dims())
-                      ? c.output_in_place(0, 0, a.dtype(), shape)
-                      : c.output_in_place(0, 1, a.dtype(), shape);
+    Tensor& out = std::ranges::equal(dims, a.dims())
+                      ? c.output_in_place(0, 0, a.dtype(), dims)
+                      : c.output_in_place(0, 1, a.dtype(), dims);
     map_binary<T, T, T>(c, a, b, out, f);
   });
 }
@@ -154,37 +149,24 @@ void mod(KernelContext& c) {
   binary<Numbers>(c, FloorMod());
 }
 
-// An exponent in the type of its kind that holds them all; most are one number.
-template <typename To>
-Tensor exponent_as(KernelContext& c, const Tensor& b) {
-  Tensor wide = c.allocate(kTypeOf<To>, b.dims());
-  To* to = wide.mutable_data<To>();
-  dispatch(Numbers(), b.dtype(), [&]<typename B>() {
-    const B* from = b.data<B>();
-    for_each_element(c, b.count(), [to, from](std::int64_t i) {
-      to[i] = static_cast<To>(from[i]);
-    });
-  });
-  return wide;
-}
-
 template <typename B>
 void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
   const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, a.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, a.dtype(), dims);
   dispatch(Numbers(), a.dtype(),
            [&]<typename A>() { map_binary<A, B, A>(c, a, b, out, Power()); });
 }
 
-// The exponent may be of another type; the result has that of the base.
+// The exponent may be of another type; the result has that of the base. It is
+// computed as the type of its kind that holds them all; most are one number.
 void pow(KernelContext& c) {
   const Tensor a = c.input(0), b = lined_up(c, a, c.input(1));
   const ir::DataType type = b.dtype();
   if (type == DataType::kFloat || type == DataType::kDouble) {
-    return pow_of<double>(c, a, exponent_as<double>(c, b));
+    return pow_of<double>(c, a, in_type(c, b, DataType::kDouble));
   }
   if (type == DataType::kUint64) return pow_of<std::uint64_t>(c, a, b);
-  pow_of<std::int64_t>(c, a, exponent_as<std::int64_t>(c, b));
+  pow_of<std::int64_t>(c, a, in_type(c, b, DataType::kInt64));
 }
 
 // f over all inputs, from left to right.
@@ -194,7 +176,7 @@ void fold(KernelContext& c, F f) {
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     const Tensor& next = c.expect_type(i, sum.dtype());
     const Dims dims = broadcast(sum.dims(), next.dims());
-    Tensor out = c.allocate(sum.dtype(), {dims.data(), dims.size()});
+    Tensor out = c.allocate(sum.dtype(), dims);
     dispatch(Numbers(), sum.dtype(),
              [&]<typename T>() { map_binary<T, T, T>(c, sum, next, out, f); });
     sum = std::move(out);
@@ -261,6 +243,6 @@ constexpr Kernel kArithmeticKernels[] = {
 
 }  // namespace
 
-KernelRows arithmetic_kernels() { return kArithmeticKernels; }
+const KernelRows kArithmeticRows = kArithmeticKernels;
 
 }  // namespace ruleengine::kernels

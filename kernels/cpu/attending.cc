@@ -2,22 +2,10 @@
 
 #include <algorithm>
 
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 
 namespace ruleengine::kernels {
-
-Tensor in_type(KernelContext& c, const Tensor& t, DataType to) {
-  if (t.dtype() == to) return t;
-  Tensor out = c.allocate(to, t.dims());
-  dispatch(Floats(), to, [&]<typename T>() {
-    dispatch(NumbersAndBool(), t.dtype(), [&]<typename From>() {
-      std::transform(t.data<From>(), t.data<From>() + t.count(),
-                     out.mutable_data<T>(),
-                     [](From v) { return static_cast<T>(v); });
-    });
-  });
-  return out;
-}
 
 ScoreMask mask_of(KernelContext& c, const Attending& a, std::size_t i,
                   const Tensor& mask) {
@@ -95,6 +83,21 @@ void set_queries(Attending& a, const Tensor& q, std::int64_t heads) {
   a.k_size = merged ? head_size(q.dim(2), heads) : q.dim(3);
   a.q_at = merged ? merged_strides(a.heads, a.queries, a.k_size)
                   : split_strides(a.heads, a.queries, a.k_size);
+}
+
+void set_keys(Attending& a, const Tensor& k, const Tensor& v) {
+  const Dims fits{a.batch, v.dim(1), v.dim(2), a.k_size};
+  if (!std::ranges::equal(k.dims(), fits)) {
+    fail("wrong shape of all keys, which must fit queries and values",
+         runtime::shape_text(fits), k.text());
+  }
+  a.k = k;
+  a.v = v;
+  a.kv_heads = k.dim(1);
+  a.keys = k.dim(2);
+  a.v_size = v.dim(3);
+  a.k_at = split_strides(a.kv_heads, a.keys, a.k_size);
+  a.v_at = split_strides(a.kv_heads, a.keys, a.v_size);
 }
 
 void attend(KernelContext& c, const Attending& a, Tensor& out, Tensor* scores,

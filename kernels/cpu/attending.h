@@ -1,14 +1,71 @@
-// What the ops of attention share: masks, caches of keys and values, element
-// types. Internal to kernels/cpu.
+// What the ops of attention share: layouts, masks, caches of keys and values,
+// and attention without its matrix of scores: tiles of queries meet tiles of
+// keys, and the softmax is taken along the way (online softmax). Internal to
+// kernels/cpu.
 #ifndef RULEENGINE_KERNELS_CPU_ATTENDING_H_
 #define RULEENGINE_KERNELS_CPU_ATTENDING_H_
 
-#include "kernels/cpu/flash.h"
+#include <array>
+#include <vector>
+
+#include "kernels/cpu/dispatch.h"
 
 namespace ruleengine::kernels {
 
-// The numbers (truth values as 0 and 1) in type `to`, float or double.
-Tensor in_type(KernelContext& c, const Tensor& t, DataType to);
+// Places of [batch, head, row, element]; elements of a row are adjacent.
+struct HeadStrides {
+  std::int64_t batch = 0, head = 0, row = 0;
+};
+// Of [batch, heads, rows, size], and of [batch, rows, heads * size].
+HeadStrides split_strides(std::int64_t heads, std::int64_t rows,
+                          std::int64_t size);
+HeadStrides merged_strides(std::int64_t heads, std::int64_t rows,
+                           std::int64_t size);
+
+// What is added to scores: numbers, or truth values of which false hides.
+struct ScoreMask {
+  Tensor values;                        // bool or the type of the queries
+  std::array<std::int64_t, 4> strides;  // of [batch, head, query, key]
+  std::int64_t keys = 0;                // later ones are hidden
+  bool is_there() const { return values.dtype() != DataType::kUndefined; }
+};
+
+// Which keys are seen: of `keys` those in [begin, end).
+struct KeyRange {
+  std::int64_t begin = 0, end = 0;
+};
+
+struct Attending {
+  std::int64_t batch = 0, heads = 0, kv_heads = 0;
+  std::int64_t queries = 0, keys = 0;
+  std::int64_t k_size = 0, v_size = 0;
+  Tensor q, k, v;
+  HeadStrides q_at, k_at, v_at, out_at;
+  double scale = 1, softcap = 0;
+  ScoreMask mask;
+  bool is_causal = false;
+  bool last_sees_all = false;  // the last query, where others are causal
+  std::int64_t left = -1, right = -1;  // of a window; -1: no bound
+  Ints offsets = {
+      0};        // keys before the first query: one, or one for each batch
+  Ints lengths;  // keys that are there, for each batch; empty: all
+  std::vector<float> sinks;  // a score without a value per head; or empty
+
+  KeyRange seen(std::int64_t b, std::int64_t query) const;
+};
+
+// Checks that the types are equal and computable, and that the heads form
+// groups.
+void check_attending(const Attending& a);
+
+// Fills `out`. All tensors are float.
+void flash_attention(KernelContext& c, const Attending& a, Tensor& out);
+
+// The same with all scores, row by row in double: for double tensors, and for
+// scores that are asked for. `scores` may be nullptr; else it is
+// [batch, heads, queries, keys] and `mode` is that of `qk_matmul_output_mode`.
+void plain_attention(KernelContext& c, const Attending& a, Tensor& out,
+                     Tensor* scores, std::int64_t mode);
 
 // A mask that broadcasts to the scores of `a`; its last axis may be shorter
 // than the keys, the rest of which are hidden then. Integers are added like
@@ -24,6 +81,10 @@ Tensor with_past(KernelContext& c, std::size_t i, const Tensor& past,
 // Sets what follows from a query of [batch, heads, rows, size], or of
 // [batch, rows, heads * size] with the given number of heads.
 void set_queries(Attending& a, const Tensor& q, std::int64_t heads);
+
+// Sets what follows from all keys and values, of [batch, heads, rows, size];
+// fails where they do not fit the queries.
+void set_keys(Attending& a, const Tensor& k, const Tensor& v);
 
 // The size of one head; fails if `heads` does not divide `hidden`.
 std::int64_t head_size(std::int64_t hidden, std::int64_t heads);

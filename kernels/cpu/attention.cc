@@ -3,14 +3,11 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/attention_kinds.h"
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 enum Input { kQ, kK, kV, kMask, kPastKey, kPastValue, kLengths };
 enum Output { kY, kPresentKey, kPresentValue, kScores };
@@ -41,7 +38,7 @@ Cache cache_of(KernelContext& c, const Attending& a, std::size_t input,
 }
 
 std::int64_t window_of(KernelContext& c, std::string_view name) {
-  const std::int64_t size = c.has_attribute(name) ? c.attribute_int(name) : -1;
+  const std::int64_t size = c.attribute_int(name, -1);
   if (size < -1) c.wrong_attribute(name, "-1 or more");
   return size;
 }
@@ -71,18 +68,8 @@ void attention(KernelContext& c) {
   }
   const Cache keys = cache_of(c, a, kK, kPastKey);
   const Cache values = cache_of(c, a, kV, kPastValue);
-  const Dims fits{a.batch, values.heads, values.all.dim(2), a.k_size};
-  if (!std::ranges::equal(keys.all.dims(), fits)) {
-    fail("wrong shape of all keys, which must fit queries and values",
-         runtime::shape_text(fits), keys.all.text());
-  }
-  a.kv_heads = keys.heads;
-  a.keys = keys.all.dim(2);
-  a.v_size = values.size;
-  a.k = in_type(c, keys.all, q.dtype());
-  a.v = in_type(c, values.all, q.dtype());
-  a.k_at = split_strides(a.kv_heads, a.keys, a.k_size);
-  a.v_at = split_strides(a.kv_heads, a.keys, a.v_size);
+  set_keys(a, in_type(c, keys.all, q.dtype()),
+           in_type(c, values.all, q.dtype()));
   a.scale = c.has_attribute("scale")
                 ? static_cast<double>(c.attribute_float("scale"))
                 : 1 / std::sqrt(static_cast<double>(a.k_size));
@@ -112,6 +99,6 @@ constexpr Kernel kAttentionKernels[] = {
 
 }  // namespace
 
-KernelRows attention_kernels() { return kAttentionKernels; }
+const KernelRows kAttentionRows = kAttentionKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,4 +1,4 @@
-#include "kernels/cpu/batch_norm.h"
+#include "kernels/cpu/families.h"
 
 #include <vector>
 
@@ -25,7 +25,7 @@ void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
   T* by = factors.mutable_data<T>();
   T* shift = by + s.size;
   for (std::int64_t i = 0; i < s.size; ++i) {
-    const Moments& m = moments[static_cast<std::size_t>(i)];
+    const Moments& m = moments[index_of(i)];
     const double factor =
         double(scale.data<T>()[i]) / std::sqrt(m.variance + epsilon);
     by[i] = static_cast<T>(factor);
@@ -34,33 +34,28 @@ void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
   const T* from = x.data<T>();
   T* to = out.mutable_data<T>();
   if (s.inner == 1) {
-    c.threads().for_each(s.outer, row_grain(s.size),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             const T* row = from + i * s.size;
-                             T* y = to + i * s.size;
-                             for (std::int64_t k = 0; k < s.size; ++k) {
-                               y[k] = row[k] * by[k] + shift[k];
-                             }
-                           }
-                         });
+    c.threads().for_each_index(s.outer, row_grain(s.size), [&](std::int64_t i) {
+      const T* row = from + i * s.size;
+      T* y = to + i * s.size;
+      for (std::int64_t k = 0; k < s.size; ++k) {
+        y[k] = row[k] * by[k] + shift[k];
+      }
+    });
     return;
   }
-  c.threads().for_each(s.outer * s.size, row_grain(s.inner),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           const std::int64_t k = i % s.size;
-                           affine_row(from + i * s.inner, s.inner, by[k],
-                                      shift[k], to + i * s.inner);
-                         }
-                       });
+  c.threads().for_each_index(s.outer * s.size, row_grain(s.inner),
+                             [&](std::int64_t i) {
+                               const std::int64_t k = i % s.size;
+                               affine_row(from + i * s.inner, s.inner, by[k],
+                                          shift[k], to + i * s.inner);
+                             });
 }
 
 // Over the batch and all elements of each channel.
 template <typename T>
 std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
                                    const CutShape& s) {
-  std::vector<Moments> out(static_cast<std::size_t>(s.size));
+  std::vector<Moments> out(index_of(s.size));
   const auto count = static_cast<double>(s.outer) * double(s.inner);
   const auto over_batch = [&](std::int64_t channel, auto f) {
     double sum = 0;
@@ -69,24 +64,21 @@ std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
     }
     return sum;
   };
-  c.threads().for_each(
-      s.size, row_grain(s.outer * s.inner),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t k = begin; k < end; ++k) {
-          Moments& m = out[static_cast<std::size_t>(k)];
-          m.mean = over_batch(k,
-                              [&](const T* row) {
-                                return sum_of(s.inner, [row](std::int64_t i) {
-                                  return row[i];
-                                });
-                              }) /
-                   count;
-          m.variance = over_batch(k,
-                                  [&](const T* row) {
-                                    return squares_around(row, s.inner, m.mean);
-                                  }) /
-                       count;
-        }
+  c.threads().for_each_index(
+      s.size, row_grain(s.outer * s.inner), [&](std::int64_t k) {
+        Moments& m = out[index_of(k)];
+        m.mean = over_batch(k,
+                            [&](const T* row) {
+                              return sum_of(s.inner, [row](std::int64_t i) {
+                                return row[i];
+                              });
+                            }) /
+                 count;
+        m.variance = over_batch(k,
+                                [&](const T* row) {
+                                  return squares_around(row, s.inner, m.mean);
+                                }) /
+                     count;
       });
   return out;
 }
@@ -119,7 +111,7 @@ void write_statistic(KernelContext& c, std::size_t i, std::size_t from,
 std::vector<Moments> given_moments(KernelContext& c, std::int64_t channels) {
   const Tensor mean = parameters(c, 3, channels, DataType::kDouble);
   const Tensor variance = parameters(c, 4, channels, DataType::kDouble);
-  std::vector<Moments> out(static_cast<std::size_t>(channels));
+  std::vector<Moments> out(index_of(channels));
   for (std::size_t i = 0; i < out.size(); ++i) {
     out[i] = {mean.data<double>()[i], variance.data<double>()[i]};
   }
@@ -185,10 +177,7 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
                    static_cast<T>(shift), to + at);
       }
     };
-    c.threads().for_each(s.outer * groups, row_grain(row),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) one(i);
-                         });
+    c.threads().for_each_index(s.outer * groups, row_grain(row), one);
   });
 }
 

@@ -39,7 +39,7 @@ Tensor never_computed(const KernelContext& c, const ir::Block& body,
   }
   Dims dims{size};
   for (const ir::Dim d : type->dims) dims.push_back(d.known() ? d.size() : 0);
-  Tensor out = c.allocate(type->elem, {dims.data(), dims.size()});
+  Tensor out = c.allocate(type->elem, dims);
   if (!out.is_string()) {
     std::fill_n(out.mutable_data<std::byte>(), out.byte_size(), std::byte{0});
   }
@@ -49,7 +49,7 @@ Tensor never_computed(const KernelContext& c, const ir::Block& body,
 Tensor element_at(const KernelContext& c, const Tensor& x, std::int64_t at,
                   DataType dtype) {
   const Tensor out = cut(c, x, 0, at, 1).reshaped(x.dims().subspan(1));
-  return runtime::is_packed(dtype) ? runtime::packed(out, dtype, c.run()) : out;
+  return runtime::packed(out, dtype, c.run());
 }
 
 }  // namespace ruleengine::kernels

@@ -14,33 +14,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
-template <typename From, typename To, typename F>
-Tensor mapped(const KernelContext& c, const Tensor& x, DataType to, F f) {
-  Tensor out = c.allocate(to, x.dims());
-  const From* in = x.data<From>();
-  To* result = out.mutable_data<To>();
-  c.threads().for_each(x.count(), kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           result[i] = f(in[i]);
-                         }
-                       });
-  return out;
-}
-
-Tensor cast_native(const KernelContext& c, const Tensor& x, DataType to) {
-  if (x.dtype() == to) return x;
-  Tensor out;
-  dispatch(NumbersAndBool(), x.dtype(), [&]<typename From>() {
-    dispatch(NumbersAndBool(), to, [&]<typename To>() {
-      out = mapped<From, To>(c, x, to, to_number<To, From>);
-    });
-  });
-  return out;
-}
-
 // A float8e8m0 is the exponent of a float; the sign is left out, and what is
 // not finite is NaN.
 std::uint8_t scale_bits(float value, const CastMode& mode) {
@@ -100,7 +73,7 @@ Tensor narrow(const KernelContext& c, const Tensor& x, DataType to,
               const CastMode& mode) {
   switch (to) {
     case DataType::kFloat8E8M0:
-      return mapped<T, std::uint8_t>(c, x, to, [&](T v) {
+      return runtime::mapped<T, std::uint8_t>(x, to, c.run(), [&](T v) {
         return scale_bits(static_cast<float>(v), mode);
       });
     case DataType::kFloat8E4M3FN:
@@ -108,7 +81,7 @@ Tensor narrow(const KernelContext& c, const Tensor& x, DataType to,
     case DataType::kFloat8E5M2:
     case DataType::kFloat8E5M2FNUZ: {
       const Float8 range = float8_of(to);
-      return mapped<T, std::uint8_t>(c, x, to, [&](T v) {
+      return runtime::mapped<T, std::uint8_t>(x, to, c.run(), [&](T v) {
         return float8_bits(to, range, v, mode.saturate);
       });
     }
@@ -125,6 +98,23 @@ DataType byte_type(DataType packed) {
 
 }  // namespace
 
+Tensor in_type(const KernelContext& c, const Tensor& x, DataType to) {
+  if (x.dtype() == to) return x;
+  Tensor out;
+  dispatch(NumbersAndBool(), x.dtype(), [&]<typename From>() {
+    dispatch(NumbersAndBool(), to, [&]<typename To>() {
+      out = runtime::mapped<From, To>(x, to, c.run(),
+                                      [](From v) { return to_number<To>(v); });
+    });
+  });
+  return out;
+}
+
+Tensor as_computed(const KernelContext& c, const Tensor& x) {
+  return ir::is_narrow_float(x.dtype()) ? runtime::widened(x, c.run())
+                                        : runtime::unpacked(x, c.run());
+}
+
 Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
                    const CastMode& mode) {
   // Only float8e5m2 has an infinity, which saturates even where the type stays.
@@ -138,12 +128,7 @@ Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
   if (to == DataType::kString && ir::is_narrow_float(x.dtype())) {
     return print_numbers(c, x);
   }
-  Tensor from = x;
-  if (ir::is_narrow_float(x.dtype())) {
-    from = runtime::widened(x, c.run());
-  } else if (runtime::is_packed(x.dtype())) {
-    from = runtime::unpacked(x, c.run());
-  }
+  Tensor from = as_computed(c, x);
   if (to == DataType::kString) return print_numbers(c, from);
   const bool narrows = ir::is_narrow_float(to);
   const bool packs = !narrows && runtime::is_packed(to);
@@ -153,7 +138,7 @@ Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
                                                : DataType::kFloat;
   }
   from = from.is_string() ? parse_strings(c, from, native)
-                          : cast_native(c, from, native);
+                          : in_type(c, from, native);
   if (packs) return runtime::packed(from, to, c.run());
   if (!narrows) return from;
   return native == DataType::kDouble ? narrow<double>(c, from, to, mode)
@@ -176,11 +161,8 @@ CastMode cast_mode_of(const KernelContext& c) {
 DataType target_of(const KernelContext& c) {
   c.need_attribute("to");
   if (c.opset() >= 6) return c.attribute_type("to");
-  std::string name(c.attribute_string("to"));
-  for (char& each : name) {
-    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each - 'A' + 'a');
-  }
-  const DataType type = ir::data_type_from_name(name);
+  const DataType type =
+      ir::data_type_from_name(in_lower_case(c.attribute_string("to")));
   if (type != DataType::kUndefined) return type;
   c.wrong_attribute("to", "the name of a type of ONNX");
 }
@@ -204,7 +186,7 @@ void bit_cast(KernelContext& c) {
   }
   if (to == DataType::kBool && x.dtype() != to) {
     // A bool is 0 or 1.
-    return c.set_output(0, cast_native(c, x.as(DataType::kUint8), to));
+    return c.set_output(0, in_type(c, x.as(DataType::kUint8), to));
   }
   c.set_output(0, x.as(to));
 }
@@ -217,6 +199,6 @@ constexpr Kernel kCastKernels[] = {
 
 }  // namespace
 
-KernelRows cast_kernels() { return kCastKernels; }
+const KernelRows kCastRows = kCastKernels;
 
 }  // namespace ruleengine::kernels

@@ -15,6 +15,12 @@ struct CastMode {
   std::string_view round_mode = "up";
 };
 
+// Numbers and truth values as a type of C++, as Cast does.
+Tensor in_type(const KernelContext& c, const Tensor& x, DataType to);
+
+// Narrow floats as float, and elements below a byte as a byte each.
+Tensor as_computed(const KernelContext& c, const Tensor& x);
+
 // As ONNX's Cast. The bytes are shared where the elements stay.
 Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
                    const CastMode& mode);

@@ -160,8 +160,7 @@ Tensor print_numbers(const KernelContext& c, const Tensor& x) {
   Tensor out = c.allocate(DataType::kString, x.dims());
   runtime::Strings& texts = out.mutable_strings();
   if (ir::is_narrow_float(x.dtype())) {
-    const Tensor bytes =
-        runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;
+    const Tensor bytes = runtime::unpacked(x, c.run());
     const bool wide = ir::bit_width(x.dtype()) == 16;
     for (std::size_t i = 0; i < texts.size(); ++i) {
       texts[i] = print_narrow(x.dtype(), wide ? bytes.data<std::uint16_t>()[i]

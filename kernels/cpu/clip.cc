@@ -1,6 +1,5 @@
 // Clip.
 #include <limits>
-#include <type_traits>
 
 #include "kernels/cpu/unary.h"
 

@@ -11,22 +11,21 @@ namespace ruleengine::kernels {
 namespace {
 
 using runtime::Communicator;
-using runtime::Kernel;
 
 // A model may be the program of rank 0 and run on every rank: then neighbours
 // that begin at a multiple of their number stand for all such neighbours, and
 // [0, 1] is [2, 3] to rank 2.
 void move_to(std::int64_t rank, Ints& group) {
-  const auto size = static_cast<std::int64_t>(group.size());
+  const auto size = std::ssize(group);
   if (std::ranges::find(group, rank) != group.end()) return;
   for (std::int64_t i = 0; i < size; ++i) {
     const std::int64_t first = group[0];
-    if (first % size != 0 || group[static_cast<std::size_t>(i)] != first + i) {
+    if (first % size != 0 || group[index_of(i)] != first + i) {
       return;
     }
   }
   for (std::int64_t i = 0; i < size; ++i) {
-    group[static_cast<std::size_t>(i)] = rank / size * size + i;
+    group[index_of(i)] = rank / size * size + i;
   }
 }
 
@@ -41,7 +40,7 @@ Ints group_of(const KernelContext& c) {
          "a run of several ranks (exec --ranks)", "one");
   }
   if (group.empty()) {
-    group.resize(static_cast<std::size_t>(communicator->size()));
+    group.resize(index_of(communicator->size()));
     std::iota(group.begin(), group.end(), 0);
   }
   if (group.size() > 1) move_to(communicator->rank(), group);
@@ -107,6 +106,6 @@ constexpr Kernel kCollectiveKernels[] = {
 
 }  // namespace
 
-KernelRows collective_kernels() { return kCollectiveKernels; }
+const KernelRows kCollectiveRows = kCollectiveKernels;
 
 }  // namespace ruleengine::kernels

@@ -3,33 +3,9 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/lined_up.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
-
-// Rows of strings: where an element is one, places count strings.
-void compare_strings(KernelContext& c, const Tensor& a, const Tensor& b,
-                     Tensor& out) {
-  const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
-                                  broadcast_strides(b.dims(), out.dims())});
-  if (out.count() == 0) return;
-  const String *x = a.strings().data(), *y = b.strings().data();
-  bool* to = out.mutable_data<bool>();
-  c.threads().for_each(
-      rows.count(), std::max<std::int64_t>(1, kGrain / rows.length()),
-      [&](std::int64_t begin, std::int64_t end) {
-        rows.for_each(begin, end, [&](std::int64_t at, const auto& from) {
-          for (std::int64_t i = 0; i < rows.length(); ++i) {
-            to[at + i] = x[from[0] + i * rows.inner(0)] ==
-                         y[from[1] + i * rows.inner(1)];
-          }
-        });
-      });
-}
 
 // Output 0 = f(input 0, input 1), of booleans.
 template <typename List, typename F>
@@ -37,9 +13,9 @@ void compare(KernelContext& c, F f) {
   const Tensor a = c.input(0);
   const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
   const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, DataType::kBool, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kBool, dims);
   if constexpr (std::is_same_v<F, std::equal_to<>>) {
-    if (a.is_string()) return compare_strings(c, a, b, out);
+    if (a.is_string()) return map_binary<String, String, bool>(c, a, b, out, f);
   }
   dispatch(List(), a.dtype(),
            [&]<typename T>() { map_binary<T, T, bool>(c, a, b, out, f); });
@@ -92,12 +68,11 @@ void where(KernelContext& c) {
   const Tensor x = c.input(1), y = c.expect_type(2, x.dtype());
   const Shape shapes[] = {condition.dims(), x.dims(), y.dims()};
   const Dims dims = broadcast(shapes);
-  const Shape shape(dims.data(), dims.size());
-  Tensor& out = c.output(0, x.dtype(), shape);
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
-  const Rows<3> rows(shape, {broadcast_strides(condition.dims(), shape),
-                             broadcast_strides(x.dims(), shape),
-                             broadcast_strides(y.dims(), shape)});
+  const Rows<3> rows(dims, {broadcast_strides(condition.dims(), dims),
+                            broadcast_strides(x.dims(), dims),
+                            broadcast_strides(y.dims(), dims)});
   dispatch_width(x.dtype(), [&]<typename T>() { choose<T>(c, rows, out); });
 }
 
@@ -116,6 +91,6 @@ constexpr Kernel kComparisonKernels[] = {
 
 }  // namespace
 
-KernelRows comparison_kernels() { return kComparisonKernels; }
+const KernelRows kComparisonRows = kComparisonKernels;
 
 }  // namespace ruleengine::kernels

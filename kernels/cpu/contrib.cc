@@ -2,16 +2,12 @@
 #include <cmath>
 #include <numbers>
 
-#include "kernels/cpu/contrib_kinds.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 struct GeluByErf {
   template <typename T>
@@ -47,8 +43,7 @@ void gelu(KernelContext& c) { activate(c, GeluByErf()); }
 void fast_gelu(KernelContext& c) { activate(c, GeluByTanh()); }
 
 void quick_gelu(KernelContext& c) {
-  const float alpha =
-      c.has_attribute("alpha") ? c.attribute_float("alpha") : 1.702f;
+  const float alpha = c.attribute_float("alpha", 1.702f);
   activate(c, [alpha](auto x) {
     using T = decltype(x);
     return x / (1 + std::exp(-static_cast<T>(alpha) * x));
@@ -57,7 +52,7 @@ void quick_gelu(KernelContext& c) {
 
 // The kernel of the standard's op of that name.
 void standard(KernelContext& c, std::string_view type) {
-  for (const Kernel& row : quantization_kernels()) {
+  for (const Kernel& row : kQuantizationRows) {
     if (row.domain.empty() && row.type == type) {
       return runtime::run_adapted(row, c);
     }
@@ -98,6 +93,6 @@ constexpr Kernel kContribKernels[] = {
 
 }  // namespace
 
-KernelRows contrib_kernels() { return kContribKernels; }
+const KernelRows kContribRows = kContribKernels;
 
 }  // namespace ruleengine::kernels

@@ -3,18 +3,14 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/contrib_kinds.h"
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-float filter_value(KernelContext& c) {
-  return c.has_attribute("mask_filter_value")
-             ? c.attribute_float("mask_filter_value")
-             : -10000.0f;
-}
 
 // A mask of integers as numbers to add, [batch, 1, 1 or queries, keys]: lengths
 // of the batch, ends and begins, or 0 for each key that is hidden.
@@ -37,18 +33,18 @@ Tensor padding(KernelContext& c, const Attending& a, std::size_t input) {
                              " or " + runtime::shape_text(wanted));
   }
   Tensor out = c.allocate(DataType::kFloat, dims);
-  const float hidden = filter_value(c);
+  const float hidden = c.attribute_float("mask_filter_value", -10000.0f);
   float* to = out.mutable_data<float>();
   for (std::int64_t i = 0; i < out.count(); ++i) {
     bool is_seen;
     if (by_length) {
-      const auto b = static_cast<std::size_t>(i / a.keys);
-      const auto batch = static_cast<std::size_t>(a.batch);
+      const auto b = index_of(i / a.keys);
+      const auto batch = index_of(a.batch);
       const std::int64_t key = i % a.keys;
       is_seen =
           key < given[b] && (given.size() == batch || key >= given[b + batch]);
     } else {
-      is_seen = given[static_cast<std::size_t>(i)] > 0;
+      is_seen = given[index_of(i)] > 0;
     }
     to[i] = is_seen ? 0 : hidden;
   }
@@ -66,7 +62,7 @@ void set_mask(KernelContext& c, Attending& a, std::size_t pad,
   if (c.has_input(bias)) {
     const Tensor more = in_type(c, c.input(bias), DataType::kFloat);
     const Dims dims = broadcast(all.dims(), more.dims());
-    Tensor sum = c.allocate(DataType::kFloat, {dims.data(), dims.size()});
+    Tensor sum = c.allocate(DataType::kFloat, dims);
     map_binary<float, float, float>(c, all, more, sum,
                                     [](float x, float y) { return x + y; });
     all = std::move(sum);
@@ -93,23 +89,8 @@ Tensor columns(KernelContext& c, const Tensor& x, std::int64_t begin,
 
 // Part `part` of [batch, rows, heads, parts, size] as [batch, rows, hidden].
 Tensor part_of(KernelContext& c, const Tensor& x, std::int64_t part) {
-  const std::int64_t heads = x.dim(2), parts = x.dim(3), size = x.dim(4);
-  const std::int64_t dims[] = {x.dim(0), x.dim(1), heads * size};
-  Tensor out = c.allocate(DataType::kFloat, dims);
-  const std::int64_t count = out.count() == 0 ? 0 : out.count() / size;
-  for (std::int64_t i = 0; i < count; ++i) {
-    std::copy_n(x.data<float>() + (i * parts + part) * size, size,
-                out.mutable_data<float>() + i * size);
-  }
-  return out;
-}
-
-const Tensor& need_float(KernelContext& c, std::size_t i) {
-  const Tensor& x = c.input(i);
-  if (x.dtype() != DataType::kFloat) {
-    fail("the kernel does not compute " + x.text());
-  }
-  return x;
+  return cut(c, x, 3, part, 1)
+      .reshaped(Dims{x.dim(0), x.dim(1), x.dim(2) * x.dim(4)});
 }
 
 struct Projected {
@@ -167,24 +148,8 @@ Tensor cached(KernelContext& c, const Attending& a, const Tensor& x,
                    dims);
 }
 
-void set_cache(Attending& a, const Tensor& k, const Tensor& v) {
-  const Dims fits{k.dim(0), k.dim(1), v.dim(2), a.k_size};
-  if (!std::ranges::equal(k.dims(), fits)) {
-    fail("wrong shape of all keys, which must fit queries and values",
-         runtime::shape_text(fits), k.text());
-  }
-  a.kv_heads = a.heads;
-  a.k = k;
-  a.v = v;
-  a.keys = k.dim(2);
-  a.v_size = v.dim(3);
-  a.k_at = split_strides(a.heads, a.keys, a.k_size);
-  a.v_at = split_strides(a.heads, a.keys, a.v_size);
-  a.out_at = merged_strides(a.heads, a.queries, a.v_size);
-}
-
 void set_scale(KernelContext& c, Attending& a) {
-  const float scale = c.has_attribute("scale") ? c.attribute_float("scale") : 0;
+  const float scale = c.attribute_float("scale", 0);
   a.scale = scale != 0 ? static_cast<double>(scale)
                        : 1 / std::sqrt(static_cast<double>(a.k_size));
 }
@@ -220,7 +185,8 @@ void multi_head_attention(KernelContext& c) {
   const Tensor past_v = c.has_input(7) ? c.input(7) : Tensor();
   const Tensor k = cached(c, a, p.k, 6, past_k);
   const Tensor v = cached(c, a, p.v, 7, past_v);
-  set_cache(a, k, v);
+  set_keys(a, k, v);
+  a.out_at = merged_strides(a.heads, a.queries, a.v_size);
   set_mask(c, a, 4, 5);
   run(c, a, c.has_input(6) ? past_k.dim(2) : 0);
   if (c.wants(1)) c.set_output(1, k);
@@ -267,10 +233,7 @@ Projected project(KernelContext& c, std::int64_t heads) {
 
 // Half of [2, batch, heads, rows, size].
 Tensor half_of(KernelContext& c, const Tensor& x, std::int64_t half) {
-  Tensor out = c.allocate(x.dtype(), x.dims().subspan(1));
-  std::copy_n(x.data<float>() + half * out.count(), out.count(),
-              out.mutable_data<float>());
-  return out;
+  return cut(c, x, 0, half, 1).reshaped(x.dims().subspan(1));
 }
 
 }  // namespace
@@ -294,7 +257,8 @@ void contrib_attention(KernelContext& c) {
   }
   const Tensor k = cached(c, a, p.k, 4, past_k);
   const Tensor v = cached(c, a, p.v, 4, past_v);
-  set_cache(a, k, v);
+  set_keys(a, k, v);
+  a.out_at = merged_strides(a.heads, a.queries, a.v_size);
   set_mask(c, a, 3, 5);
   run(c, a, c.has_input(4) ? past_k.dim(2) : 0);
   if (!c.wants(1)) return;

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/contrib_kinds.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -48,10 +48,7 @@ double epsilon(KernelContext& c, double otherwise) {
 }
 
 const Tensor& float_rows(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  if (x.dtype() != DataType::kFloat) {
-    fail("the kernel does not compute " + x.text());
-  }
+  need_float(c, 0);
   return c.expect_min_rank(0, 1);
 }
 
@@ -61,8 +58,7 @@ float* statistic(KernelContext& c, std::size_t i, const Tensor& x,
   if (!c.wants(i)) return nullptr;
   Dims dims(x.dims());
   for (std::size_t k = axis; k < dims.size(); ++k) dims[k] = 1;
-  return c.output(i, DataType::kFloat, {dims.data(), dims.size()})
-      .mutable_data<float>();
+  return c.output(i, DataType::kFloat, dims).mutable_data<float>();
 }
 
 void skip_norm(KernelContext& c, SkipNorm norm, std::size_t bias_input) {
@@ -86,20 +82,17 @@ void skip_norm(KernelContext& c, SkipNorm norm, std::size_t bias_input) {
   float* deviations = statistic(c, 2, x, x.rank() - 1);
   const std::int64_t n = norm.size;
   const std::int64_t rows = n == 0 ? 0 : x.count() / n;
-  c.threads().for_each(
-      rows, std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(n, 1)),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r) {
-          const float* a = x.data<float>() + r * n;
-          const float* b = skip.data<float>() + r * n % skip.count();
-          float* s = sum.mutable_data<float>() + r * n;
-          for (std::int64_t i = 0; i < n; ++i) {
-            s[i] = a[i] + b[i] + (bias == nullptr ? 0 : bias[i]);
-          }
-          const auto [mean, by] = norm.row(s, y.mutable_data<float>() + r * n);
-          if (means != nullptr) means[r] = static_cast<float>(mean);
-          if (deviations != nullptr) deviations[r] = static_cast<float>(by);
+  c.threads().for_each_index(
+      rows, kGrain / std::max<std::int64_t>(n, 1), [&](std::int64_t r) {
+        const float* a = x.data<float>() + r * n;
+        const float* b = skip.data<float>() + r * n % skip.count();
+        float* s = sum.mutable_data<float>() + r * n;
+        for (std::int64_t i = 0; i < n; ++i) {
+          s[i] = a[i] + b[i] + (bias == nullptr ? 0 : bias[i]);
         }
+        const auto [mean, by] = norm.row(s, y.mutable_data<float>() + r * n);
+        if (means != nullptr) means[r] = static_cast<float>(mean);
+        if (deviations != nullptr) deviations[r] = static_cast<float>(by);
       });
   if (c.wants(3)) c.set_output(3, std::move(sum));
 }
@@ -111,24 +104,19 @@ void skip_rms_norm(KernelContext& c) { skip_norm(c, {.centered = false}, 3); }
 
 void simplified_layer_norm(KernelContext& c) {
   const Tensor x = float_rows(c);
-  const std::size_t axis =
-      axis_of(c.has_attribute("axis") ? c.attribute_int("axis") : -1, x.rank());
+  const std::size_t axis = axis_of(c.attribute_int("axis", -1), x.rank());
   SkipNorm norm{.size = product(x.dims(), axis, x.rank()),
                 .epsilon = epsilon(c, 1e-5)};
   norm.scale = row_input(c, 1, norm.size);
   Tensor& y = c.output(0, DataType::kFloat, x.dims());
   float* deviations = statistic(c, 1, x, axis);
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / norm.size;
-  c.threads().for_each(
-      rows,
-      std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(norm.size, 1)),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t r = begin; r < end; ++r) {
-          const auto [mean, by] =
-              norm.row(x.data<float>() + r * norm.size,
-                       y.mutable_data<float>() + r * norm.size);
-          if (deviations != nullptr) deviations[r] = static_cast<float>(by);
-        }
+  c.threads().for_each_index(
+      rows, kGrain / std::max<std::int64_t>(norm.size, 1), [&](std::int64_t r) {
+        const auto [mean, by] =
+            norm.row(x.data<float>() + r * norm.size,
+                     y.mutable_data<float>() + r * norm.size);
+        if (deviations != nullptr) deviations[r] = static_cast<float>(by);
       });
 }
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/contrib_kinds.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
 
 namespace ruleengine::kernels {
@@ -43,18 +43,15 @@ void fused_matmul(KernelContext& c) {
     c.wrong_shape(1, "matrices of " + std::to_string(x.columns) +
                          (y.flips ? " columns" : " rows"));
   }
-  const float alpha = c.has_attribute("alpha") ? c.attribute_float("alpha") : 1;
-  const Shape xs(x.batch.data(), x.batch.size());
-  const Shape ys(y.batch.data(), y.batch.size());
-  const Dims batch = broadcast(xs, ys);
-  const Shape all(batch.data(), batch.size());
+  const float alpha = c.attribute_float("alpha", 1);
+  const Dims batch = broadcast(x.batch, y.batch);
   Dims dims(batch);
   dims.push_back(x.rows);
   dims.push_back(y.columns);
-  Tensor& out = c.output(0, a.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, a.dtype(), dims);
   if (out.count() == 0) return;
-  const Rows<2> places(
-      all, {broadcast_strides(xs, all), broadcast_strides(ys, all)});
+  const Rows<2> places(batch, {broadcast_strides(x.batch, batch),
+                               broadcast_strides(y.batch, batch)});
   dispatch(Floats(), a.dtype(), [&]<typename T>() {
     const auto one = [&](std::int64_t at, std::int64_t from_a,
                          std::int64_t from_b) {
@@ -115,7 +112,7 @@ Quantized read_quantized(KernelContext& c) {
   Quantized q{.n = c.attribute_int("N"),
               .k = c.attribute_int("K"),
               .block = c.attribute_int("block_size"),
-              .bits = c.has_attribute("bits") ? c.attribute_int("bits") : 4};
+              .bits = c.attribute_int("bits", 4)};
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
   if (q.bits != 2 && q.bits != 4 && q.bits != 8) {
     c.wrong_attribute("bits", "2, 4 or 8");
@@ -165,7 +162,7 @@ void matmul_nbits(KernelContext& c) {
   }
   Dims dims(x.dims());
   dims.back() = q.n;
-  Tensor& y = c.output(0, DataType::kFloat, {dims.data(), dims.size()});
+  Tensor& y = c.output(0, DataType::kFloat, dims);
   if (y.count() == 0) return;
   const std::int64_t rows = y.count() / q.n;
   // Some rows of the weights at a time, so that they stay in the cache.

@@ -5,13 +5,9 @@
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/scan.h"
-#include "kernels/cpu/stack.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Kernel;
 
 void if_else(KernelContext& c) {
   const std::string_view branch =
@@ -94,6 +90,6 @@ constexpr Kernel kControlKernels[] = {
 
 }  // namespace
 
-KernelRows control_kernels() { return kControlKernels; }
+const KernelRows kControlRows = kControlKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,6 +1,5 @@
 // Convolution from the output's side: ConvTranspose and Col2Im, which add
 // columns to an image.
-#include <complex>
 
 #include "kernels/cpu/columns.h"
 #include "kernels/cpu/convolution.h"
@@ -118,9 +117,8 @@ void conv_transpose(KernelContext& c) {
   const Tensor* bias = bias_of(c, 2, x, out);
   const Windows windows =
       transposed_windows(c, x.dims(), kernel_of_weights(c, weights.dims()));
-  Dims dims{x.dim(0), out};
-  for (const Window& w : windows) dims.push_back(w.in);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  const Dims dims = dims_of(x.dim(0), out, windows, &Window::in);
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     transpose_columns<T>(c, x, weights, bias, channels, windows, y);
@@ -144,16 +142,11 @@ void col2im(KernelContext& c) {
                          std::to_string(count) + " columns");
   }
   const std::int64_t channels = x.dim(1) / taps;
-  Dims dims{x.dim(0), channels};
-  for (const Window& w : windows) dims.push_back(w.in);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  const Dims dims = dims_of(x.dim(0), channels, windows, &Window::in);
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   const Columns columns(windows, c.threads());
-  using All =
-      Types<float, double, bool, std::int8_t, std::int16_t, std::int32_t,
-            std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-            std::uint64_t, std::complex<float>, std::complex<double>>;
-  dispatch(All(), x.dtype(), [&]<typename T>() {
+  dispatch(NumbersBoolAndComplex(), x.dtype(), [&]<typename T>() {
     const std::int64_t size = columns.image();
     c.threads().for_each(x.dim(0) * channels, 1,
                          [&](std::int64_t i, std::int64_t) {

@@ -10,9 +10,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // One channel of the output from one of the input.
 template <typename T>
 struct Direct {
@@ -72,8 +69,7 @@ void conv_depthwise(KernelContext& c, const Job& job, Tensor& y) {
   const Direct<T> direct{job.windows};
   const std::int64_t out = job.channels.groups * job.channels.out;
   c.threads().for_each(
-      job.x.dim(0) * out,
-      std::max<std::int64_t>(1, kGrain / (sizes.count() * sizes.taps() + 1)),
+      job.x.dim(0) * out, kGrain / (sizes.count() * sizes.taps() + 1),
       [&](std::int64_t begin, std::int64_t end) {
         Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end; ++i) {
@@ -132,9 +128,8 @@ void conv(KernelContext& c) {
   const std::int64_t out = channels.groups * channels.out;
   const Job job{x, weights, bias_of(c, 2, x, out), channels,
                 windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()))};
-  Dims dims{x.dim(0), out};
-  for (const Window& w : job.windows) dims.push_back(w.out);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  const Dims dims = dims_of(x.dim(0), out, job.windows);
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     if (channels.in == 1 && channels.groups > 1 && !job.windows.empty()) {
@@ -182,6 +177,6 @@ const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,
   return &c.expect_count(i, channels, x.dtype());
 }
 
-KernelRows convolution_kernels() { return kConvolutionKernels; }
+const KernelRows kConvolutionRows = kConvolutionKernels;
 
 }  // namespace ruleengine::kernels

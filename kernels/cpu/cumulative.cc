@@ -1,4 +1,4 @@
-#include "kernels/cpu/cumulative.h"
+#include "kernels/cpu/families.h"
 
 #include <type_traits>
 

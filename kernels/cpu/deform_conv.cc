@@ -6,53 +6,25 @@
 #include "kernels/cpu/convolution.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/gemm.h"
+#include "kernels/cpu/image.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-// The elements around a place between elements, and how much each counts.
-struct Corners {
-  std::vector<std::int64_t> places;
-  std::vector<double> weights;
-
-  void start() {
-    places.assign(1, 0);
-    weights.assign(1, 1.0);
-  }
-  // The same along one more axis; what lies outside does not count.
-  void split(double at, std::int64_t size) {
-    const double low = std::floor(at);
-    const std::size_t count = places.size();
-    // Also for NaN.
-    if (!(low >= -1 && low < static_cast<double>(size))) {
-      places.clear();
-      weights.clear();
-      return;
-    }
-    const auto first = static_cast<std::int64_t>(low);
-    const double part = at - low;
-    std::vector<std::int64_t> next;
-    std::vector<double> next_weights;
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::int64_t k = 0; k < 2; ++k) {
-        const double weight = weights[i] * (k == 0 ? 1 - part : part);
-        if (first + k < 0 || first + k >= size || weight == 0) continue;
-        next.push_back(places[i] * size + first + k);
-        next_weights.push_back(weight);
-      }
-    }
-    places.swap(next);
-    weights.swap(next_weights);
-  }
-  template <typename T>
-  double of(const T* image) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      sum += weights[i] * static_cast<double>(image[places[i]]);
-    }
-    return sum;
-  }
-};
+// The elements around a place between elements. What lies outside, or has no
+// weight, does not count.
+AxisTaps corners(double at, std::int64_t size) {
+  const double low = std::floor(at), part = at - low;
+  // Also for NaN.
+  if (!(low >= -1 && low < static_cast<double>(size))) return {};
+  const auto place = [&](double i, double weight) {
+    const bool counts = i >= 0 && i < static_cast<double>(size) && weight != 0;
+    return counts ? static_cast<std::int64_t>(i) : -1;
+  };
+  return {.count = 2,
+          .places = {place(low, 1 - part), place(low + 1, part)},
+          .weights = {1 - part, part}};
+}
 
 struct DeformJob {
   const Tensor& x;
@@ -72,7 +44,7 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
   const std::size_t rank = job.windows.size();
   const auto axes = static_cast<std::int64_t>(rank);
   std::vector<double> at(rank);
-  Corners corners;
+  WeightedPlaces around;
   for (std::int64_t g = 0; g < job.offset_groups; ++g) {
     const std::int64_t block = (n * job.offset_groups + g) * taps;
     for (std::int64_t tap = 0; tap < taps; ++tap) {
@@ -87,9 +59,9 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
           rest /= w.out;
           rest_tap /= w.kernel;
         }
-        corners.start();
+        around.start();
         for (std::size_t k = 0; k < rank; ++k) {
-          corners.split(at[k], job.windows[k].in);
+          around.split(corners(at[k], job.windows[k].in), job.windows[k].in);
         }
         const double scale =
             job.mask == nullptr
@@ -100,7 +72,7 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
           const T* image =
               job.x.data<T>() + (n * job.x.dim(1) + ch) * sizes.image();
           columns[(ch * taps + tap) * (end - begin) + i - begin] =
-              static_cast<T>(scale * corners.of(image));
+              static_cast<T>(scale * around.of(image));
         }
       }
     }
@@ -110,8 +82,7 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
 // Input `i` must be [batch, rows, windows ...].
 void need_shape(KernelContext& c, std::size_t i, const Tensor& x,
                 std::int64_t rows, const Windows& windows) {
-  Dims dims{x.dim(0), rows};
-  for (const Window& w : windows) dims.push_back(w.out);
+  const Dims dims = dims_of(x.dim(0), rows, windows);
   c.expect_shape(i, dims, x.dtype());
 }
 
@@ -172,13 +143,12 @@ void deform_conv(KernelContext& c) {
   }
   std::int64_t taps = 1;
   for (const Window& w : windows) taps *= w.kernel;
-  const auto axes = static_cast<std::int64_t>(windows.size());
+  const auto axes = std::ssize(windows);
   need_shape(c, 2, x, groups * taps * axes, windows);
   const Tensor* mask = c.has_input(4) ? &c.input(4) : nullptr;
   if (mask != nullptr) need_shape(c, 4, x, groups * taps, windows);
-  Dims dims{x.dim(0), out};
-  for (const Window& w : windows) dims.push_back(w.out);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  const Dims dims = dims_of(x.dim(0), out, windows);
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   const DeformJob job{x, offset, mask, windows, groups};
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -194,14 +164,13 @@ void causal_conv_with_state(KernelContext& c) {
   const Tensor* bias = bias_of(c, 2, x, channels);
   const std::int64_t taps = weights.dim(2), before = taps - 1;
   const Dims state{x.dim(0), channels, before};
-  const Shape state_shape(state.data(), state.size());
   const Tensor* past =
-      c.has_input(3) ? &c.expect_shape(3, state_shape, x.dtype()) : nullptr;
+      c.has_input(3) ? &c.expect_shape(3, state, x.dtype()) : nullptr;
   const std::string_view activation =
       c.choice("activation", {"none", "silu", "swish", ""});
   const bool is_silu = activation == "silu" || activation == "swish";
   Tensor& y = c.output(0, x.dtype(), x.dims());
-  Tensor next = c.allocate(x.dtype(), state_shape);
+  Tensor next = c.allocate(x.dtype(), state);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     const auto piece = [&](std::int64_t i, std::int64_t) {
       const Sequence<T> all{

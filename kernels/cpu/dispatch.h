@@ -2,18 +2,22 @@
 #ifndef RULEENGINE_KERNELS_CPU_DISPATCH_H_
 #define RULEENGINE_KERNELS_CPU_DISPATCH_H_
 
+#include <algorithm>
 #include <complex>
 #include <cstdint>
 #include <string>
+#include <type_traits>
 
 #include "runtime/kernel.h"
 
 namespace ruleengine::kernels {
 
+using runtime::Adapt;
 using runtime::DataType;
 using runtime::Dims;
 using runtime::fail;
 using runtime::Ints;
+using runtime::Kernel;
 using runtime::KernelContext;
 using runtime::Shape;
 using runtime::String;
@@ -21,51 +25,42 @@ using runtime::Tensor;
 using runtime::Ticker;
 using runtime::Value;
 
+// kUndefined for a type that is not of elements.
 template <typename T>
-inline constexpr DataType kTypeOf = DataType::kUndefined;
-template <>
-inline constexpr DataType kTypeOf<float> = DataType::kFloat;
-template <>
-inline constexpr DataType kTypeOf<double> = DataType::kDouble;
-template <>
-inline constexpr DataType kTypeOf<bool> = DataType::kBool;
-template <>
-inline constexpr DataType kTypeOf<std::int8_t> = DataType::kInt8;
-template <>
-inline constexpr DataType kTypeOf<std::int16_t> = DataType::kInt16;
-template <>
-inline constexpr DataType kTypeOf<std::int32_t> = DataType::kInt32;
-template <>
-inline constexpr DataType kTypeOf<std::int64_t> = DataType::kInt64;
-template <>
-inline constexpr DataType kTypeOf<std::uint8_t> = DataType::kUint8;
-template <>
-inline constexpr DataType kTypeOf<std::uint16_t> = DataType::kUint16;
-template <>
-inline constexpr DataType kTypeOf<std::uint32_t> = DataType::kUint32;
-template <>
-inline constexpr DataType kTypeOf<std::uint64_t> = DataType::kUint64;
-template <>
-inline constexpr DataType kTypeOf<std::complex<float>> = DataType::kComplex64;
-template <>
-inline constexpr DataType kTypeOf<std::complex<double>> = DataType::kComplex128;
+consteval DataType type_of() {
+  if (std::is_same_v<T, float>) return DataType::kFloat;
+  if (std::is_same_v<T, double>) return DataType::kDouble;
+  if (std::is_same_v<T, bool>) return DataType::kBool;
+  if (std::is_same_v<T, std::int8_t>) return DataType::kInt8;
+  if (std::is_same_v<T, std::int16_t>) return DataType::kInt16;
+  if (std::is_same_v<T, std::int32_t>) return DataType::kInt32;
+  if (std::is_same_v<T, std::int64_t>) return DataType::kInt64;
+  if (std::is_same_v<T, std::uint8_t>) return DataType::kUint8;
+  if (std::is_same_v<T, std::uint16_t>) return DataType::kUint16;
+  if (std::is_same_v<T, std::uint32_t>) return DataType::kUint32;
+  if (std::is_same_v<T, std::uint64_t>) return DataType::kUint64;
+  if (std::is_same_v<T, std::complex<float>>) return DataType::kComplex64;
+  if (std::is_same_v<T, std::complex<double>>) return DataType::kComplex128;
+  return DataType::kUndefined;
+}
+template <typename T>
+inline constexpr DataType kTypeOf = type_of<T>();
 
 template <typename... T>
 struct Types {};
+template <typename... A, typename... B>
+Types<A..., B...> join(Types<A...>, Types<B...>);
+template <typename A, typename B>
+using Joined = decltype(join(A(), B()));
 
 using Floats = Types<float, double>;
-using SignedInts = Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t>;
-using UnsignedInts =
-    Types<std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
 using Integers =
     Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
           std::uint16_t, std::uint32_t, std::uint64_t>;
-using Numbers =
-    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t>;
-using NumbersAndBool =
-    Types<float, double, std::int8_t, std::int16_t, std::int32_t, std::int64_t,
-          std::uint8_t, std::uint16_t, std::uint32_t, std::uint64_t, bool>;
+using Numbers = Joined<Floats, Integers>;
+using NumbersAndBool = Joined<Numbers, Types<bool>>;
+using NumbersBoolAndComplex =
+    Joined<NumbersAndBool, Types<std::complex<float>, std::complex<double>>>;
 
 // Calls f.operator()<T>() for the type of the list that `dtype` is; fails for
 // any other.
@@ -105,8 +100,23 @@ void dispatch_width(DataType dtype, F&& f) {
   }
 }
 
+// Input `i`, for kernels of which the type has to be float.
+inline const Tensor& need_float(const KernelContext& c, std::size_t i) {
+  const Tensor& x = c.input(i);
+  if (x.dtype() == DataType::kFloat) return x;
+  fail("the kernel does not compute " + x.text());
+}
+
 inline std::size_t index_of(std::int64_t i) {
   return static_cast<std::size_t>(i);
+}
+
+inline std::string in_lower_case(std::string_view text) {
+  std::string out(text);
+  for (char& each : out) {
+    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each + 'a' - 'A');
+  }
+  return out;
 }
 
 // The elements, strings as well.
@@ -133,6 +143,15 @@ template <typename T>
 Tensor scalar(const KernelContext& c, T value) {
   Tensor out = c.allocate(kTypeOf<T>, {});
   *out.mutable_data<T>() = value;
+  return out;
+}
+
+// A tensor of one axis.
+template <typename T, typename Values>
+Tensor list_of(const KernelContext& c, const Values& values) {
+  const std::int64_t count = std::ssize(values);
+  Tensor out = c.allocate(kTypeOf<T>, {&count, 1});
+  std::ranges::copy(values, out.mutable_data<T>());
   return out;
 }
 

@@ -1,5 +1,4 @@
 // Dropout: a copy when inferring; when training, elements become 0 by chance.
-#include <algorithm>
 #include <random>
 
 #include "kernels/cpu/unary.h"

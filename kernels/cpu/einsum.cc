@@ -1,6 +1,6 @@
 // Einsum: operands are contracted pair by pair, each pair as a batch of matrix
 // products; the pair with the smallest result comes first.
-#include "kernels/cpu/einsum.h"
+#include "kernels/cpu/families.h"
 
 #include <algorithm>
 #include <set>
@@ -13,22 +13,21 @@ namespace {
 
 using Labels = std::vector<Label>;
 
+bool is_in(const Labels& labels, Label label) {
+  return std::ranges::find(labels, label) != labels.end();
+}
+
 // An operand with each label once.
 struct Labelled {
   Tensor tensor;
   Labels labels;
   Dims dims, strides;  // of each label
 
-  bool has(Label label) const {
-    return std::ranges::find(labels, label) != labels.end();
-  }
+  bool has(Label label) const { return is_in(labels, label); }
   std::size_t at(Label label) const {
-    return static_cast<std::size_t>(std::ranges::find(labels, label) -
-                                    labels.begin());
+    return index_of(std::ranges::find(labels, label) - labels.begin());
   }
 };
-
-Shape shape_of(const Dims& dims) { return {dims.data(), dims.size()}; }
 
 Labelled whole(Tensor tensor, Labels labels) {
   Labelled v{std::move(tensor), std::move(labels), {}, {}};
@@ -69,10 +68,6 @@ Axes axes_with(const Labelled& v, const Labels& labels) {
   return out;
 }
 
-bool is_in(const Labels& labels, Label label) {
-  return std::ranges::find(labels, label) != labels.end();
-}
-
 // The labels of `v` for which `f` holds.
 template <typename F>
 Labels pick(const Labelled& v, F f) {
@@ -86,14 +81,14 @@ template <typename T>
 Labelled arranged(KernelContext& c, const Labelled& v, const Labels& order) {
   const Axes kept = axes_with(v, order);
   const Labels gone = pick(v, [&](Label l) { return !is_in(order, l); });
-  const Shape dims = shape_of(kept.dims);
+  const Dims& dims = kept.dims;
   if (gone.empty() && std::ranges::equal(kept.strides, strides_of(dims))) {
     return whole(v.tensor.reshaped(dims), order);
   }
   Tensor out = c.allocate(v.tensor.dtype(), dims);
   const Axes summed = axes_with(v, gone);
   const Rows<1> to(dims, {kept.strides});
-  const Rows<1> sum(shape_of(summed.dims), {summed.strides});
+  const Rows<1> sum(summed.dims, {summed.strides});
   using Sum = std::conditional_t<
       std::is_floating_point_v<T>, double,
       std::conditional_t<std::is_same_v<T, bool>, bool, std::uint64_t>>;
@@ -135,12 +130,12 @@ template <typename T>
 Matrix<T> as_matrices(KernelContext& c, Labelled& v, const Labels& batch,
                       const Labels& rows, const Labels& columns) {
   const auto count = [&](const Labels& labels) {
-    return product(shape_of(axes_with(v, labels).dims));
+    return product(axes_with(v, labels).dims);
   };
   const std::int64_t height = count(rows), width = count(columns);
   const Labels transposed = joined_labels(joined_labels(batch, columns), rows);
   const Axes axes = axes_with(v, transposed);
-  if (std::ranges::equal(axes.strides, strides_of(shape_of(axes.dims)))) {
+  if (std::ranges::equal(axes.strides, strides_of(axes.dims))) {
     return {v.tensor.data<T>(), height, true};
   }
   v = arranged<T>(c, v, joined_labels(joined_labels(batch, rows), columns));
@@ -171,16 +166,16 @@ Labelled contracted(KernelContext& c, Labelled a, Labelled b,
 
   const Axes batch_axes = axes_with(a, batch), row_axes = axes_with(a, rows),
              column_axes = axes_with(b, columns), sum_axes = axes_with(a, sum);
-  const std::int64_t m = product(shape_of(row_axes.dims));
-  const std::int64_t n = product(shape_of(column_axes.dims));
-  const std::int64_t k = product(shape_of(sum_axes.dims));
+  const std::int64_t m = product(row_axes.dims);
+  const std::int64_t n = product(column_axes.dims);
+  const std::int64_t k = product(sum_axes.dims);
   Dims dims = batch_axes.dims;
   for (const std::int64_t d : row_axes.dims) dims.push_back(d);
   for (const std::int64_t d : column_axes.dims) dims.push_back(d);
-  Tensor out = c.allocate(a.tensor.dtype(), shape_of(dims));
+  Tensor out = c.allocate(a.tensor.dtype(), dims);
   const Matrix<T> left = as_matrices<T>(c, a, batch, rows, sum);
   const Matrix<T> right = as_matrices<T>(c, b, batch, sum, columns);
-  const std::int64_t count = product(shape_of(batch_axes.dims));
+  const std::int64_t count = product(batch_axes.dims);
   const BatchShape shape{m, n, k,
                          Rows<2>({&count, 1}, {Dims{m * k}, Dims{k * n}})};
   multiply_batch<T>(c.threads(), shape, left, right, out.mutable_data<T>());
@@ -261,7 +256,7 @@ void einsum(KernelContext& c) {
   for (const Label label : e.result) dims.push_back(e.sizes.at(label));
   for (const auto& [label, size] : e.sizes) is_empty = is_empty || size == 0;
   if (is_empty) {
-    Tensor& out = c.output(0, dtype, shape_of(dims));
+    Tensor& out = c.output(0, dtype, dims);
     std::fill_n(out.mutable_data<std::byte>(), out.byte_size(), std::byte{0});
     return;
   }

@@ -78,7 +78,7 @@ std::vector<Label> implied_result(const Equation& e) {
 void set_result(Equation& e, std::string_view text) {
   Label first = 0;  // of the longest ellipsis
   for (const auto& [label, size] : e.sizes) first = std::min(first, label);
-  e.result = labels_of(parse_term(text), static_cast<std::size_t>(-first));
+  e.result = labels_of(parse_term(text), index_of(-first));
   std::vector<Label> sorted = e.result;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {

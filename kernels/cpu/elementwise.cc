@@ -1,12 +1,19 @@
 #include "kernels/cpu/elementwise.h"
 
 namespace ruleengine::kernels {
+namespace {
+
+const std::byte* bytes_of_elements(const Tensor& t) {
+  return t.is_string() ? reinterpret_cast<const std::byte*>(t.strings().data())
+                       : t.data<std::byte>();
+}
+
+}  // namespace
 
 void for_each_line(KernelContext& c, const Tensor& a, const Tensor& b,
                    Tensor& out, const BinaryLine& line) {
   if (out.count() == 0) return;
-  const auto* x = a.data<std::byte>();
-  const auto* y = b.data<std::byte>();
+  const std::byte *x = bytes_of_elements(a), *y = bytes_of_elements(b);
   auto* to = out.mutable_data<std::byte>();
   const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
                                   broadcast_strides(b.dims(), out.dims())});

@@ -14,10 +14,7 @@ inline constexpr std::int64_t kGrain = 1 << 14;
 // Calls f(i) for each i below `count`, on all threads.
 template <typename F>
 void for_each_element(const KernelContext& c, std::int64_t count, F f) {
-  c.threads().for_each(count, kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) f(i);
-                       });
+  c.threads().for_each_index(count, kGrain, f);
 }
 
 // Calls f(at, from, begin, end) for elements [begin, end) of each row, on all
@@ -33,13 +30,12 @@ void for_each_piece(const KernelContext& c, const Rows<N>& rows, F f) {
     });
     return;
   }
-  c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         rows.for_each(begin, end,
-                                       [&](std::int64_t at, const auto& from) {
-                                         f(at, from, 0, n);
-                                       });
-                       });
+  c.threads().for_each(
+      rows.count(), kGrain / n, [&](std::int64_t begin, std::int64_t end) {
+        rows.for_each(begin, end, [&](std::int64_t at, const auto& from) {
+          f(at, from, 0, n);
+        });
+      });
 }
 
 // Sets `count` elements, on all threads.
@@ -97,15 +93,6 @@ void map_binary(KernelContext& c, const Tensor& a, const Tensor& b, Tensor& out,
     }
   };
   for_each_line(c, a, b, out, {sizeof(A), sizeof(B), sizeof(To), run, &f});
-}
-
-// Output 0 = f(input 0, input 1) with broadcasting.
-template <typename T, typename To, typename F>
-void map_binary(KernelContext& c, F f) {
-  const Tensor a = c.input(0), b = c.expect_type(1, a.dtype());
-  const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, kTypeOf<To>, {dims.data(), dims.size()});
-  map_binary<T, T, To>(c, a, b, out, f);
 }
 
 }  // namespace ruleengine::kernels

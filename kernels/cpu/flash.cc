@@ -1,8 +1,7 @@
-#include "kernels/cpu/flash.h"
+#include "kernels/cpu/attending.h"
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -207,8 +206,7 @@ void load_queries(const Tile& t) {
     float* to = t.q + r * a.k_size;
     for (std::int64_t e = 0; e < a.k_size; ++e) to[e] = from[e] * scale;
     const bool sinks = !a.sinks.empty();
-    t.largest[r] =
-        sinks ? a.sinks[static_cast<std::size_t>(t.head_of(r))] : kHidden;
+    t.largest[r] = sinks ? a.sinks[index_of(t.head_of(r))] : kHidden;
     t.total[r] = sinks ? 1.0f : 0.0f;
   }
   std::fill_n(t.sums, t.rows() * t.width, 0.0f);
@@ -241,7 +239,7 @@ HeadStrides merged_strides(std::int64_t heads, std::int64_t rows,
 }
 
 KeyRange Attending::seen(std::int64_t b, std::int64_t query) const {
-  const auto at = static_cast<std::size_t>(b);
+  const auto at = index_of(b);
   KeyRange range{0, lengths.empty() ? keys : std::min(keys, lengths[at])};
   const std::int64_t place =
       query + (offsets.size() == 1 ? offsets[0] : offsets[at]);

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ir/narrow_float.h"
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/attention_kinds.h"
+#include "kernels/cpu/cast.h"
+#include "kernels/cpu/families.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -14,8 +16,8 @@ namespace {
 Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
                 DataType type) {
   if (!c.has_attribute(name)) return t;
-  Tensor given = t.dtype() == type ? t : runtime::narrowed(t, type, c.run());
-  const auto out = c.run_block(name, {Value(std::move(given))});
+  const auto out =
+      c.run_block(name, {Value(runtime::narrowed(t, type, c.run()))});
   if (out.size() != 1 || !out[0].is_tensor()) {
     fail("wrong outputs of subgraph '" + std::string(name) + "'", "one tensor",
          std::to_string(out.size()) + " outputs");
@@ -26,7 +28,7 @@ Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
              "'",
          runtime::text_of(type, t.dims()), to.text());
   }
-  return t.dtype() == type ? to : runtime::widened(to, c.run());
+  return runtime::widened(to, c.run());
 }
 
 // q k^T for all heads, in double sums.
@@ -34,20 +36,18 @@ template <typename T>
 void score(KernelContext& c, const Attending& a, Tensor& scores) {
   T* to = scores.mutable_data<T>();
   const std::int64_t rows = a.batch * a.heads * a.queries;
-  c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t head = i / a.queries % a.heads;
-      const std::int64_t b = i / a.queries / a.heads;
-      const T* q = a.q.data<T>() + i * a.k_size;
-      const T* k = a.k.data<T>() + b * a.k_at.batch +
-                   head / (a.heads / a.kv_heads) * a.k_at.head;
-      for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_size) {
-        double sum = 0;
-        for (std::int64_t e = 0; e < a.k_size; ++e) {
-          sum += static_cast<double>(q[e]) * static_cast<double>(k[e]);
-        }
-        to[i * a.keys + j] = static_cast<T>(sum * a.scale);
+  c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
+    const std::int64_t head = i / a.queries % a.heads;
+    const std::int64_t b = i / a.queries / a.heads;
+    const T* q = a.q.data<T>() + i * a.k_size;
+    const T* k = a.k.data<T>() + b * a.k_at.batch +
+                 head / (a.heads / a.kv_heads) * a.k_at.head;
+    for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_size) {
+      double sum = 0;
+      for (std::int64_t e = 0; e < a.k_size; ++e) {
+        sum += static_cast<double>(q[e]) * static_cast<double>(k[e]);
       }
+      to[i * a.keys + j] = static_cast<T>(sum * a.scale);
     }
   });
 }
@@ -58,19 +58,17 @@ Tensor softmax(KernelContext& c, const Tensor& scores) {
   Tensor out = c.allocate(scores.dtype(), scores.dims());
   const std::int64_t n = scores.dim(3);
   const std::int64_t rows = n == 0 ? 0 : scores.count() / n;
-  c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const T* x = scores.data<T>() + i * n;
-      T* y = out.mutable_data<T>() + i * n;
-      const T most = *std::max_element(x, x + n);
-      double sum = 0;
-      for (std::int64_t j = 0; j < n; ++j) {
-        y[j] = std::exp(x[j] - most);
-        sum += static_cast<double>(y[j]);
-      }
-      for (std::int64_t j = 0; j < n; ++j) {
-        y[j] = static_cast<T>(static_cast<double>(y[j]) / sum);
-      }
+  c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
+    const T* x = scores.data<T>() + i * n;
+    T* y = out.mutable_data<T>() + i * n;
+    const T most = *std::max_element(x, x + n);
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      y[j] = std::exp(x[j] - most);
+      sum += static_cast<double>(y[j]);
+    }
+    for (std::int64_t j = 0; j < n; ++j) {
+      y[j] = static_cast<T>(static_cast<double>(y[j]) / sum);
     }
   });
   return out;
@@ -82,7 +80,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
   T* out = y.mutable_data<T>();
   const std::int64_t rows = a.batch * a.heads * a.queries;
   c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> sums(static_cast<std::size_t>(a.v_size));
+    std::vector<double> sums(index_of(a.v_size));
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t head = i / a.queries % a.heads;
       const std::int64_t b = i / a.queries / a.heads;
@@ -92,7 +90,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
       std::ranges::fill(sums, 0.0);
       for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_size) {
         for (std::int64_t e = 0; e < a.v_size; ++e) {
-          sums[static_cast<std::size_t>(e)] +=
+          sums[index_of(e)] +=
               static_cast<double>(w[j]) * static_cast<double>(v[e]);
         }
       }
@@ -108,13 +106,7 @@ Attending read_flex_inputs(KernelContext& c) {
   const Tensor& v = c.expect_shape(2, Dims{q.dim(0), k.dim(1), k.dim(2), -1});
   Attending a;
   set_queries(a, runtime::widened(q, c.run()), 0);
-  a.k = runtime::widened(k, c.run());
-  a.v = runtime::widened(v, c.run());
-  a.kv_heads = k.dim(1);
-  a.keys = k.dim(2);
-  a.v_size = v.dim(3);
-  a.k_at = split_strides(a.kv_heads, a.keys, a.k_size);
-  a.v_at = a.out_at = split_strides(a.kv_heads, a.keys, a.v_size);
+  set_keys(a, runtime::widened(k, c.run()), runtime::widened(v, c.run()));
   a.out_at = split_strides(a.heads, a.queries, a.v_size);
   a.scale = c.has_attribute("scale")
                 ? static_cast<double>(c.attribute_float("scale"))
@@ -158,14 +150,7 @@ void flex_attention(KernelContext& c) {
       gather<T>(c, a, scores, y);
     });
   }
-  if (given == DataType::kFloat || given == DataType::kDouble) {
-    if (given == in) return c.set_output(0, std::move(y));
-    Tensor& out = c.output(0, given, dims);
-    std::transform(y.data<double>(), y.data<double>() + y.count(),
-                   out.mutable_data<float>(),
-                   [](double v) { return static_cast<float>(v); });
-    return;
-  }
+  if (!ir::is_narrow_float(given)) y = in_type(c, y, given);
   c.set_output(0, runtime::narrowed(y, given, c.run()));
 }
 

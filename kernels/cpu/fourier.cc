@@ -1,6 +1,5 @@
 #include "kernels/cpu/fourier.h"
 
-#include <cmath>
 #include <numbers>
 
 namespace ruleengine::kernels {
@@ -23,7 +22,7 @@ Complex times(const Complex& a, const Complex& b) {
 Fourier::Fourier(std::int64_t length, const runtime::Threads& threads)
     : threads_(threads), length_(length) {
   runtime::Ticker tick(threads);
-  const auto count = static_cast<std::size_t>(length);
+  const auto count = index_of(length);
   std::int64_t rest = length;
   for (const std::int64_t factor : {4, 2, 3, 5}) {
     while (rest > 1 && rest % factor == 0) {
@@ -35,7 +34,7 @@ Fourier::Fourier(std::int64_t length, const runtime::Threads& threads)
     roots_.resize(count);
     for (std::int64_t j = 0; j < length; ++j) {
       tick();
-      roots_[static_cast<std::size_t>(j)] = root(j, length);
+      roots_[index_of(j)] = root(j, length);
     }
     return;
   }
@@ -43,7 +42,7 @@ Fourier::Fourier(std::int64_t length, const runtime::Threads& threads)
   while (size < 2 * length - 1) size *= 2;
   inner_ = std::make_unique<Fourier>(size, threads);
   chirp_.resize(count);
-  std::vector<Complex> inverse(static_cast<std::size_t>(size));
+  std::vector<Complex> inverse(index_of(size));
   std::int64_t square = 0;  // j * j modulo 2 * length
   for (std::size_t j = 0; j < count; ++j) {
     tick();
@@ -63,7 +62,7 @@ void Fourier::forward(const Complex* in, Complex* out) const {
 }
 
 void Fourier::inverse(const Complex* in, Complex* out) const {
-  const auto count = static_cast<std::size_t>(length_);
+  const auto count = index_of(length_);
   std::vector<Complex> turned(count);
   for (std::size_t j = 0; j < count; ++j) turned[j] = std::conj(in[j]);
   forward(turned.data(), out);

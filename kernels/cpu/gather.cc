@@ -9,9 +9,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 void gather(KernelContext& c) {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
@@ -21,30 +18,30 @@ void gather(KernelContext& c) {
   dims.append(x.dims().first(axis));
   dims.append(c.input(1).dims());
   dims.append(x.dims().subspan(axis + 1));
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
   const std::int64_t size = x.dim(axis), many = std::ssize(at);
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T* from = elements<T>(x);
     T* to = mutable_elements<T>(out);
-    c.threads().for_each(
-        out.count() / inner, std::max<std::int64_t>(1, kGrain / inner),
-        [&](std::int64_t begin, std::int64_t end) {
-          const T* base = from + begin / many * size * inner;
-          std::int64_t turn = begin % many;
-          for (std::int64_t i = begin; i < end; ++i) {
-            const T* source = base + at[static_cast<std::size_t>(turn)] * inner;
-            if (inner == 1) {
-              to[i] = *source;
-            } else {
-              std::copy_n(source, inner, to + i * inner);
-            }
-            if (++turn < many) continue;
-            turn = 0;
-            base += size * inner;
-          }
-        });
+    c.threads().for_each(out.count() / inner, kGrain / inner,
+                         [&](std::int64_t begin, std::int64_t end) {
+                           const T* base = from + begin / many * size * inner;
+                           std::int64_t turn = begin % many;
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             const T* source =
+                                 base + at[index_of(turn)] * inner;
+                             if (inner == 1) {
+                               to[i] = *source;
+                             } else {
+                               std::copy_n(source, inner, to + i * inner);
+                             }
+                             if (++turn < many) continue;
+                             turn = 0;
+                             base += size * inner;
+                           }
+                         });
   });
 }
 
@@ -73,22 +70,19 @@ void gather_nd(KernelContext& c) {
   if (batch_dims < 0 || batch_dims > most) {
     c.wrong_attribute("batch_dims", "0 to " + std::to_string(most));
   }
-  const SlicePlaces places(c, x, where, static_cast<std::size_t>(batch_dims));
+  const SlicePlaces places(c, x, where, index_of(batch_dims));
   Dims dims;
   dims.append(where.dims().first(where.rank() - 1));
   dims.append(x.dims().subspan(places.axes()));
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const std::int64_t inner = places.inner();
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T* from = elements<T>(x);
     T* to = mutable_elements<T>(out);
-    c.threads().for_each(
-        places.count(), std::max<std::int64_t>(1, kGrain / inner),
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            std::copy_n(from + places[i], inner, to + i * inner);
-          }
+    c.threads().for_each_index(
+        places.count(), kGrain / inner, [&](std::int64_t i) {
+          std::copy_n(from + places[i], inner, to + i * inner);
         });
   });
 }
@@ -101,6 +95,6 @@ constexpr Kernel kGatherKernels[] = {
 
 }  // namespace
 
-KernelRows gather_kernels() { return kGatherKernels; }
+const KernelRows kGatherRows = kGatherKernels;
 
 }  // namespace ruleengine::kernels

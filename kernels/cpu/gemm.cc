@@ -44,7 +44,7 @@ class Scratch {
   T* get(std::int64_t count) {
     if (count > size_) {
       data_.reset();
-      const auto bytes = static_cast<std::size_t>(count) * sizeof(T);
+      const auto bytes = index_of(count) * sizeof(T);
       data_.reset(static_cast<T*>(::operator new(bytes, kAlign)));
       size_ = count;
     }
@@ -173,14 +173,11 @@ void blocked(const MatrixProduct<T>& p) {
     T* packed = scratch_b<T>(std::min(p.k, kTerms) * panels * width);
     for (std::int64_t p0 = 0; p0 < p.k; p0 += kTerms) {
       const std::int64_t depth = std::min(kTerms, p.k - p0);
-      p.threads.for_each(
-          panels, std::max<std::int64_t>(1, kPieceWork / (width * depth)),
-          [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t i = begin; i < end; ++i) {
-              const std::int64_t j = i * width;
-              pack(p.b.at(p0, j0 + j), along, across, depth,
-                   std::min(width, columns - j), width, packed + j * depth);
-            }
+      p.threads.for_each_index(
+          panels, kPieceWork / (width * depth), [&](std::int64_t i) {
+            const std::int64_t j = i * width;
+            pack(p.b.at(p0, j0 + j), along, across, depth,
+                 std::min(width, columns - j), width, packed + j * depth);
           });
       // Columns are cut as well where there are few rows.
       const std::int64_t work =
@@ -188,16 +185,13 @@ void blocked(const MatrixProduct<T>& p) {
       const std::int64_t cut = std::max<std::int64_t>(
           (row_blocks >= 16 ? 32 : 4), (kPieceWork * 4) / work);
       const std::int64_t column_blocks = (panels + cut - 1) / cut;
-      p.threads.for_each(
-          row_blocks * column_blocks, 1,
-          [&](std::int64_t begin, std::int64_t end) {
-            for (std::int64_t at = begin; at < end; ++at) {
-              const std::int64_t i = at / column_blocks * height;
-              const std::int64_t j = at % column_blocks * cut * width;
-              multiply_block(p, packed + j * depth, i,
-                             std::min(height, p.m - i), j0 + j,
-                             std::min(cut * width, columns - j), p0, depth);
-            }
+      p.threads.for_each_index(
+          row_blocks * column_blocks, 1, [&](std::int64_t at) {
+            const std::int64_t i = at / column_blocks * height;
+            const std::int64_t j = at % column_blocks * cut * width;
+            multiply_block(p, packed + j * depth, i, std::min(height, p.m - i),
+                           j0 + j, std::min(cut * width, columns - j), p0,
+                           depth);
           });
     }
   }
@@ -284,38 +278,20 @@ void multiply_blocks(MatrixProduct<T> p) {
 
 }  // namespace
 
+template <typename T>
 void gemm(Threads& threads, bool transpose_a, bool transpose_b, std::int64_t m,
-          std::int64_t n, std::int64_t k, float alpha, const float* a,
-          std::int64_t lda, const float* b, std::int64_t ldb, float beta,
-          float* c, std::int64_t ldc) {
-  multiply_blocks<float>({threads,
-                          loops<float>(),
-                          {transpose_a, a, lda},
-                          {transpose_b, b, ldb},
-                          m,
-                          n,
-                          k,
-                          alpha,
-                          beta,
-                          c,
-                          ldc});
+          std::int64_t n, std::int64_t k, T alpha, const T* a, std::int64_t lda,
+          const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
+  const MatrixOperand<T> left{transpose_a, a, lda}, right{transpose_b, b, ldb};
+  multiply_blocks<T>(
+      {threads, loops<T>(), left, right, m, n, k, alpha, beta, c, ldc});
 }
 
-void gemm(Threads& threads, bool transpose_a, bool transpose_b, std::int64_t m,
-          std::int64_t n, std::int64_t k, double alpha, const double* a,
-          std::int64_t lda, const double* b, std::int64_t ldb, double beta,
-          double* c, std::int64_t ldc) {
-  multiply_blocks<double>({threads,
-                           loops<double>(),
-                           {transpose_a, a, lda},
-                           {transpose_b, b, ldb},
-                           m,
-                           n,
-                           k,
-                           alpha,
-                           beta,
-                           c,
-                           ldc});
-}
+template void gemm(Threads&, bool, bool, std::int64_t, std::int64_t,
+                   std::int64_t, float, const float*, std::int64_t,
+                   const float*, std::int64_t, float, float*, std::int64_t);
+template void gemm(Threads&, bool, bool, std::int64_t, std::int64_t,
+                   std::int64_t, double, const double*, std::int64_t,
+                   const double*, std::int64_t, double, double*, std::int64_t);
 
 }  // namespace ruleengine::kernels

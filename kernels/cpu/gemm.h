@@ -15,14 +15,11 @@ namespace ruleengine::kernels {
 // are the elements from one row to the next of a matrix as it is stored. c is
 // not read where beta is 0, and shares no memory with a and b. May be called
 // within a loop of `threads`.
+template <typename T>
 void gemm(runtime::Threads& threads, bool transpose_a, bool transpose_b,
-          std::int64_t m, std::int64_t n, std::int64_t k, float alpha,
-          const float* a, std::int64_t lda, const float* b, std::int64_t ldb,
-          float beta, float* c, std::int64_t ldc);
-void gemm(runtime::Threads& threads, bool transpose_a, bool transpose_b,
-          std::int64_t m, std::int64_t n, std::int64_t k, double alpha,
-          const double* a, std::int64_t lda, const double* b, std::int64_t ldb,
-          double beta, double* c, std::int64_t ldc);
+          std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
+          std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
+          std::int64_t ldc);
 
 }  // namespace ruleengine::kernels
 

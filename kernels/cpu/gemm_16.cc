@@ -7,13 +7,11 @@
 
 namespace ruleengine::kernels {
 
-template <>
-GemmLoops<float> gemm_loops_16<float>() {
-  return gemm_loops<float, 16, 4>();
+template <typename T>
+GemmLoops<T> gemm_loops_16() {
+  return gemm_loops<T, 16, 4>();
 }
-template <>
-GemmLoops<double> gemm_loops_16<double>() {
-  return gemm_loops<double, 16, 4>();
-}
+template GemmLoops<float> gemm_loops_16();
+template GemmLoops<double> gemm_loops_16();
 
 }  // namespace ruleengine::kernels

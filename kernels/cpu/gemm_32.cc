@@ -11,13 +11,11 @@
 
 namespace ruleengine::kernels {
 
-template <>
-GemmLoops<float> gemm_loops_32<float>() {
-  return gemm_loops<float, 32, 6>();
+template <typename T>
+GemmLoops<T> gemm_loops_32() {
+  return gemm_loops<T, 32, 6>();
 }
-template <>
-GemmLoops<double> gemm_loops_32<double>() {
-  return gemm_loops<double, 32, 6>();
-}
+template GemmLoops<float> gemm_loops_32();
+template GemmLoops<double> gemm_loops_32();
 
 }  // namespace ruleengine::kernels

@@ -11,13 +11,11 @@
 
 namespace ruleengine::kernels {
 
-template <>
-GemmLoops<float> gemm_loops_64<float>() {
-  return gemm_loops<float, 64, 12>();
+template <typename T>
+GemmLoops<T> gemm_loops_64() {
+  return gemm_loops<T, 64, 12>();
 }
-template <>
-GemmLoops<double> gemm_loops_64<double>() {
-  return gemm_loops<double, 64, 12>();
-}
+template GemmLoops<float> gemm_loops_64();
+template GemmLoops<double> gemm_loops_64();
 
 }  // namespace ruleengine::kernels

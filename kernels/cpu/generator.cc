@@ -13,9 +13,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // A constant that was decoded once.
 struct DecodedConstant : runtime::KernelCache {
   Tensor tensor;
@@ -29,14 +26,6 @@ const Tensor& tensor_constant(KernelContext& c) {
     cache = std::move(decoded);
   }
   return static_cast<DecodedConstant&>(*cache).tensor;
-}
-
-template <typename T, typename Values>
-Tensor number_list(const KernelContext& c, const Values& values) {
-  const auto count = std::ssize(values);
-  Tensor out = c.allocate(kTypeOf<T>, {&count, 1});
-  std::ranges::copy(values, out.mutable_data<T>());
-  return out;
 }
 
 Tensor string_list(const KernelContext& c, std::vector<std::string> values,
@@ -62,10 +51,10 @@ Tensor constant_value(KernelContext& c) {
     return scalar(c, c.attribute_float("value_float"));
   }
   if (c.has_attribute("value_ints")) {
-    return number_list<std::int64_t>(c, c.attribute_ints("value_ints"));
+    return list_of<std::int64_t>(c, c.attribute_ints("value_ints"));
   }
   if (c.has_attribute("value_floats")) {
-    return number_list<float>(c, c.attribute_floats("value_floats"));
+    return list_of<float>(c, c.attribute_floats("value_floats"));
   }
   if (c.has_attribute("value_string")) {
     return string_list(c, {std::string(c.attribute_string("value_string"))},
@@ -84,28 +73,19 @@ Tensor constant_value(KernelContext& c) {
 
 void constant(KernelContext& c) { c.set_output(0, constant_value(c)); }
 
-template <typename T>
-void fill_tensor(const KernelContext& c, Tensor& out, const T& value) {
-  T* to = mutable_elements<T>(out);
-  c.threads().for_each(out.count(), kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         std::fill(to + begin, to + end, value);
-                       });
-}
-
 void constant_of_shape(KernelContext& c) {
   const Ints dims = c.ints(0);
   const auto given = c.attribute_tensor("value");
   if (!given) {
-    return fill_tensor<float>(c, c.output(0, DataType::kFloat, dims), 0);
+    Tensor& out = c.output(0, DataType::kFloat, dims);
+    return fill(c, out.mutable_data<float>(), out.count(), 0.0f);
   }
   if (given->count() != 1) c.wrong_attribute("value", "1 element");
   const DataType dtype = given->dtype();
-  const Tensor value =
-      runtime::is_packed(dtype) ? runtime::unpacked(*given, c.run()) : *given;
+  const Tensor value = runtime::unpacked(*given, c.run());
   Tensor& out = c.output(0, value.dtype(), dims);
   dispatch_width(value.dtype(), [&]<typename T>() {
-    fill_tensor<T>(c, out, *elements<T>(value));
+    fill(c, mutable_elements<T>(out), out.count(), *elements<T>(value));
   });
   if (runtime::is_packed(dtype)) {
     c.set_output(0, runtime::packed(out, dtype, c.run()));
@@ -145,21 +125,18 @@ void range(KernelContext& c) {
     const T start = one_value<T>(c, 0), delta = one_value<T>(c, 2);
     const std::int64_t count = range_count(start, one_value<T>(c, 1), delta);
     T* out = c.output(0, kTypeOf<T>, {&count, 1}).template mutable_data<T>();
-    c.threads().for_each(
-        count, kGrain, [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            if constexpr (std::is_floating_point_v<T>) {
-              out[i] = static_cast<T>(static_cast<double>(start) +
-                                      static_cast<double>(i) *
-                                          static_cast<double>(delta));
-            } else {
-              // Unsigned, where wrapping around is defined.
-              out[i] = static_cast<T>(static_cast<std::uint64_t>(start) +
-                                      static_cast<std::uint64_t>(i) *
-                                          static_cast<std::uint64_t>(delta));
-            }
-          }
-        });
+    for_each_element(c, count, [&](std::int64_t i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        out[i] =
+            static_cast<T>(static_cast<double>(start) +
+                           static_cast<double>(i) * static_cast<double>(delta));
+      } else {
+        // Unsigned, where wrapping around is defined.
+        out[i] = static_cast<T>(static_cast<std::uint64_t>(start) +
+                                static_cast<std::uint64_t>(i) *
+                                    static_cast<std::uint64_t>(delta));
+      }
+    });
   });
 }
 
@@ -182,9 +159,9 @@ void eye_like(KernelContext& c) {
   Tensor& out = c.output(0, dtype, x.dims());
   dispatch_width(dtype, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
-      fill_tensor<T>(c, out, T(0));
-      if (k <= -height || k >= width) return;
       T* to = out.template mutable_data<T>();
+      fill(c, to, out.count(), T(0));
+      if (k <= -height || k >= width) return;
       for (std::int64_t i = std::max<std::int64_t>(0, -k);
            i < std::min(height, width - k); ++i) {
         to[i * width + i + k] = static_cast<T>(one);
@@ -202,6 +179,6 @@ constexpr Kernel kGeneratorKernels[] = {
 
 }  // namespace
 
-KernelRows generator_kernels() { return kGeneratorKernels; }
+const KernelRows kGeneratorRows = kGeneratorKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,5 +1,5 @@
 // TfIdfVectorizer: how often each n-gram of a pool stands in the input.
-#include "kernels/cpu/grams.h"
+#include "kernels/cpu/families.h"
 
 #include <algorithm>
 #include <map>
@@ -22,13 +22,13 @@ struct GramPool {
   void add(std::span<const std::int64_t> tokens, std::int64_t id) {
     std::int64_t at = 0;
     for (const std::int64_t token : tokens) {
-      const auto place = static_cast<std::int64_t>(gram.size());
+      const auto place = std::ssize(gram);
       const auto [it, is_new] = next.try_emplace({at, token}, place);
       if (is_new) gram.push_back(-1);
       at = it->second;
     }
     // Ties go to the first.
-    std::int64_t& known = gram[static_cast<std::size_t>(at)];
+    std::int64_t& known = gram[index_of(at)];
     if (known < 0) known = id;
   }
 };
@@ -37,7 +37,7 @@ Ints pool_tokens(KernelContext& c, GramPool& pool) {
   if (!c.has_attribute("pool_strings")) return c.attribute_ints("pool_int64s");
   Ints tokens;
   for (const std::string& word : c.attribute_strings("pool_strings")) {
-    const auto number = static_cast<std::int64_t>(pool.numbers.size());
+    const auto number = std::ssize(pool.numbers);
     tokens.push_back(pool.numbers.try_emplace(word, number).first->second);
   }
   return tokens;
@@ -50,7 +50,7 @@ GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
   pool.indexes = c.attribute_ints("ngram_indexes");
   pool.weights = c.attribute_floats("weights");
   std::int64_t id = 0;
-  const auto size = static_cast<std::int64_t>(tokens.size());
+  const auto size = std::ssize(tokens);
   for (std::size_t n = 0; n < starts.size(); ++n) {
     const std::int64_t begin = starts[n];
     const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : size;
@@ -61,10 +61,10 @@ GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
     }
     for (std::int64_t at = begin; at < end; at += length, ++id) {
       if (length < least || length > most) continue;
-      pool.add({tokens.data() + at, static_cast<std::size_t>(length)}, id);
+      pool.add({tokens.data() + at, index_of(length)}, id);
     }
   }
-  if (static_cast<std::int64_t>(pool.indexes.size()) < id) {
+  if (std::ssize(pool.indexes) < id) {
     c.wrong_attribute("ngram_indexes", std::to_string(id) + " numbers or more");
   }
   if (!pool.weights.empty() && pool.weights.size() != pool.indexes.size()) {
@@ -100,9 +100,9 @@ void count(const GramPool& pool, std::span<const std::int64_t> row,
       const auto it = pool.next.find({place, row[at]});
       if (it == pool.next.end()) break;
       place = it->second;
-      const std::int64_t id = pool.gram[static_cast<std::size_t>(place)];
+      const std::int64_t id = pool.gram[index_of(place)];
       if (id >= 0 && (at > begin || with_single)) {
-        ++counts[static_cast<std::size_t>(id)];
+        ++counts[index_of(id)];
       }
     }
   }
@@ -131,18 +131,15 @@ void tf_idf_vectorizer(KernelContext& c) {
                          is_matrix ? Shape(dims) : Shape(dims + 1, 1));
   float* to = out.mutable_data<float>();
   fill(c, to, out.count(), 0.0f);
-  const std::size_t length =
-      rows == 0 ? 0 : tokens.size() / static_cast<std::size_t>(rows);
+  const std::size_t length = rows == 0 ? 0 : tokens.size() / index_of(rows);
   const auto skips = std::clamp<std::int64_t>(
       c.attribute_int("max_skip_count"), 0, static_cast<std::int64_t>(length));
   Ticker tick(c.threads());
   for (std::int64_t r = 0; r < rows; ++r) {
     std::vector<float> counts(pool.indexes.size(), 0.0f);
-    const std::span row(tokens.data() + static_cast<std::size_t>(r) * length,
-                        length);
+    const std::span row(tokens.data() + index_of(r) * length, length);
     for (std::int64_t skip = 0; skip <= skips; ++skip) {
-      count(pool, row, static_cast<std::size_t>(skip) + 1, skip == 0, counts,
-            tick);
+      count(pool, row, index_of(skip) + 1, skip == 0, counts, tick);
     }
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] == 0) continue;

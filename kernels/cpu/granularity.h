@@ -25,12 +25,8 @@ class Granularity {
   template <typename F>
   void for_each(const KernelContext& c, F f) const {
     if (size_ == 0) return;
-    c.threads().for_each(count_, std::max<std::int64_t>(1, kGrain / size_),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             f(part(i));
-                           }
-                         });
+    c.threads().for_each_index(count_, kGrain / size_,
+                               [&](std::int64_t i) { f(part(i)); });
   }
 
  private:

@@ -2,8 +2,6 @@
 // axes.
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/image.h"
@@ -52,13 +50,6 @@ double reflected(double at, double low, double high) {
   return from_near == is_low ? low + rest : high - rest;
 }
 
-// The elements that a place along one axis is made of.
-struct GridTaps {
-  int count = 0;
-  std::int64_t places[4] = {};  // -1: zero
-  double weights[4] = {};
-};
-
 std::int64_t padded_place(const GridRule& rule, double at, std::int64_t size) {
   const auto last = static_cast<double>(size - 1);
   switch (rule.padding) {
@@ -75,7 +66,7 @@ std::int64_t padded_place(const GridRule& rule, double at, std::int64_t size) {
 }
 
 template <typename G>
-GridTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
+AxisTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
   const auto length = static_cast<G>(size);
   double at = rule.align_corners ? (normal + 1) / G(2) * (length - 1)
                                  : ((normal + 1) * length - 1) / G(2);
@@ -91,7 +82,7 @@ GridTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
       at = reflected(at, low, high);
     }
   }
-  GridTaps taps;
+  AxisTaps taps;
   if (rule.mode == GridMode::kNearest) {
     taps.count = 1;
     taps.places[0] = padded_place(rule, std::trunc(at), size);
@@ -102,7 +93,9 @@ GridTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
   const bool is_cubic = rule.mode == GridMode::kCubic;
   taps.count = is_cubic ? 4 : 2;
   if (is_cubic) {
-    cubic_weights(at - first, -0.75, taps.weights);
+    for (int i = 0; i < 4; ++i) {
+      taps.weights[i] = cubic_weight(at - first - (i - 1), -0.75);
+    }
   } else {
     taps.weights[0] = 1 - (at - first);
     taps.weights[1] = at - first;
@@ -113,38 +106,6 @@ GridTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
   return taps;
 }
 
-// The elements that a place of all axes is made of.
-struct GridPlaces {
-  std::vector<std::int64_t> places, next;
-  std::vector<double> weights, next_weights;
-
-  void start() {
-    places.assign(1, 0);
-    weights.assign(1, 1.0);
-  }
-  void split(const GridTaps& taps, std::int64_t size) {
-    next.clear();
-    next_weights.clear();
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      for (int k = 0; k < taps.count; ++k) {
-        if (taps.places[k] < 0) continue;
-        next.push_back(places[i] * size + taps.places[k]);
-        next_weights.push_back(weights[i] * taps.weights[k]);
-      }
-    }
-    places.swap(next);
-    weights.swap(next_weights);
-  }
-  template <typename T>
-  T of(const T* image) const {
-    double sum = 0;
-    for (std::size_t i = 0; i < places.size(); ++i) {
-      sum += weights[i] * static_cast<double>(image[places[i]]);
-    }
-    return saturated<T>(sum);
-  }
-};
-
 template <typename T, typename G>
 void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
             const Tensor& grid, Tensor& y) {
@@ -153,7 +114,7 @@ void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
                      image = product(x.dims(), 2, x.rank());
   const std::int64_t count = product(y.dims(), 2, y.rank());
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
-    GridPlaces places;
+    WeightedPlaces places;
     for (std::int64_t i = begin; i < end; ++i) {
       const G* at = grid.data<G>() + i * static_cast<std::int64_t>(rank);
       places.start();
@@ -170,14 +131,12 @@ void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
         if (rule.mode == GridMode::kNearest) {
           out = places.places.empty() ? T() : in[places.places[0]];
         } else {
-          out = places.of(in);
+          out = saturated<T>(places.of(in));
         }
       }
     }
   };
-  c.threads().for_each(x.dim(0) * count,
-                       std::max<std::int64_t>(1, kGrain / 16 / channels),
-                       piece);
+  c.threads().for_each(x.dim(0) * count, kGrain / 16 / channels, piece);
 }
 
 }  // namespace
@@ -191,7 +150,7 @@ void grid_sample(KernelContext& c) {
   const GridRule rule = grid_rule(c);
   Dims dims{x.dim(0), x.dim(1)};
   dims.append(grid.dims().subspan(1, grid.rank() - 2));
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   dispatch(Floats(), grid.dtype(), [&]<typename G>() {

@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/contrib_kinds.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/rotation.h"
+#include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -40,18 +41,6 @@ struct Grouped {
   Ints past;              // those before the new ones
 };
 
-Tensor columns(KernelContext& c, const Tensor& x, std::int64_t begin,
-               std::int64_t width) {
-  const std::int64_t dims[] = {x.dim(0), x.dim(1), width};
-  Tensor out = c.allocate(DataType::kFloat, dims);
-  const std::int64_t rows = out.count() == 0 ? 0 : x.dim(0) * x.dim(1);
-  for (std::int64_t r = 0; r < rows; ++r) {
-    std::copy_n(x.data<float>() + r * x.dim(2) + begin, width,
-                out.mutable_data<float>() + r * width);
-  }
-  return out;
-}
-
 Grouped read_grouped(KernelContext& c) {
   Grouped g{.heads = c.attribute_int("num_heads"),
             .kv_heads = c.attribute_int("kv_num_heads")};
@@ -67,9 +56,10 @@ Grouped read_grouped(KernelContext& c) {
   if (!c.has_input(GroupedSlot::kKey)) {
     const Tensor all = g.q;
     g.size = head_size(all.dim(2), g.heads + 2 * g.kv_heads);
-    g.q = columns(c, all, 0, g.heads * g.size);
-    g.k = columns(c, all, g.heads * g.size, g.kv_heads * g.size);
-    g.v = columns(c, all, (g.heads + g.kv_heads) * g.size, g.kv_heads * g.size);
+    const std::int64_t q = g.heads * g.size, k = g.kv_heads * g.size;
+    g.q = cut(c, all, 2, 0, q);
+    g.k = cut(c, all, 2, q, k);
+    g.v = cut(c, all, 2, q + k, k);
     return g;
   }
   g.size = head_size(g.q.dim(2), g.heads);
@@ -134,7 +124,7 @@ void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
   const std::int64_t count = rows.count() == 0 ? 0 : g.batch * g.rows;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t b = i / g.rows;
-    const std::int64_t at = g.past[static_cast<std::size_t>(b)] + i % g.rows;
+    const std::int64_t at = g.past[index_of(b)] + i % g.rows;
     for (std::int64_t h = 0; h < g.kv_heads; ++h) {
       std::copy_n(rows.data<float>() + (i * g.kv_heads + h) * g.size, g.size,
                   cache.mutable_data<float>() +
@@ -166,8 +156,7 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
     }
   } else {
     for (std::int64_t i = 0; i < g.batch * g.rows; ++i) {
-      r.positions.push_back(g.past[static_cast<std::size_t>(i / g.rows)] +
-                            i % g.rows);
+      r.positions.push_back(g.past[index_of(i / g.rows)] + i % g.rows);
     }
   }
   check_rotation(r);
@@ -183,7 +172,7 @@ void set_sinks(KernelContext& c, Attending& a) {
     a.sinks.assign(sink.data<float>(), sink.data<float>() + a.heads);
   } else if (c.attribute_flag("smooth_softmax") &&
              c.attribute_int("smooth_softmax") > 0) {
-    a.sinks.assign(static_cast<std::size_t>(a.heads), 0.0f);
+    a.sinks.assign(index_of(a.heads), 0.0f);
   }
 }
 
@@ -213,21 +202,14 @@ void group_query_attention(KernelContext& c) {
   add_rows(g, g.v, values);
   Attending a;
   set_queries(a, g.q, g.heads);
-  a.kv_heads = g.kv_heads;
-  a.keys = g.keys;
-  a.v_size = g.size;
-  a.k = keys;
-  a.v = values;
-  a.k_at = a.v_at = split_strides(g.kv_heads, g.keys, g.size);
+  set_keys(a, keys, values);
   a.out_at = a.q_at;
   a.lengths = g.lengths;
   a.offsets = g.past;
   a.is_causal = !c.has_attribute("causal") || c.attribute_flag("causal");
-  const std::int64_t window = c.has_attribute("local_window_size")
-                                  ? c.attribute_int("local_window_size")
-                                  : -1;
+  const std::int64_t window = c.attribute_int("local_window_size", -1);
   if (window > 0) a.left = window - 1;
-  const float scale = c.has_attribute("scale") ? c.attribute_float("scale") : 0;
+  const float scale = c.attribute_float("scale", 0);
   a.scale = scale != 0 ? static_cast<double>(scale)
                        : 1 / std::sqrt(static_cast<double>(g.size));
   a.softcap = static_cast<double>(c.attribute_float("softcap"));

@@ -2,7 +2,6 @@
 #include "kernels/cpu/image.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "kernels/cpu/elementwise.h"
@@ -10,9 +9,6 @@
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // One sample along an axis: between two elements.
 struct Sample {
@@ -135,13 +131,13 @@ void align_region(const RoiRule& rule, const Tensor& x, const T* roi,
 
 // The places of an axis of AffineGrid, from -1 to 1.
 std::vector<double> grid_places(std::int64_t size, bool align_corners) {
-  std::vector<double> places(static_cast<std::size_t>(size));
+  std::vector<double> places(index_of(size));
   const auto count = static_cast<double>(size);
   for (std::int64_t i = 0; i < size; ++i) {
     const auto at = static_cast<double>(i);
     double place = (2 * at + 1) / count - 1;
     if (align_corners) place = size == 1 ? 0 : 2 * at / (count - 1) - 1;
-    places[static_cast<std::size_t>(i)] = place;
+    places[index_of(i)] = place;
   }
   return places;
 }
@@ -172,32 +168,26 @@ constexpr Kernel kImageKernels[] = {
 
 void roi_align(KernelContext& c) {
   const Tensor& x = c.expect_rank(0, 4);
-  const Ints batches = c.ints(2);
+  const Ints batches = ints_up_to(c, 2, x.dim(0) - 1);
   const RoiRule rule = roi_rule(c);
-  const auto count = static_cast<std::int64_t>(batches.size());
+  const auto count = std::ssize(batches);
   const Tensor& rois = c.expect_shape(1, Dims{count, 4}, x.dtype());
-  for (const std::int64_t batch : batches) {
-    if (batch < 0 || batch >= x.dim(0)) {
-      c.wrong_value(2, "0 to " + std::to_string(x.dim(0) - 1),
-                    std::to_string(batch));
-    }
-  }
   Tensor& y =
       c.output(0, x.dtype(), Dims{count, x.dim(1), rule.height, rule.width});
   if (y.count() == 0) return;
   if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     c.threads().for_each(count, 1, [&](std::int64_t i, std::int64_t) {
-      align_region(
-          rule, x, rois.data<T>() + i * 4, batches[static_cast<std::size_t>(i)],
-          y.mutable_data<T>() + y.count() / count * i, Ticker(c.threads()));
+      align_region(rule, x, rois.data<T>() + i * 4, batches[index_of(i)],
+                   y.mutable_data<T>() + y.count() / count * i,
+                   Ticker(c.threads()));
     });
   });
 }
 
 void affine_grid(KernelContext& c) {
   const Ints size = c.ints(1);
-  const auto rank = static_cast<std::int64_t>(size.size()) - 2;
+  const auto rank = std::ssize(size) - 2;
   if (rank != 2 && rank != 3) c.wrong_shape(1, "4 or 5 elements");
   const Tensor& theta = c.expect_shape(0, Dims{size[0], rank, rank + 1});
   Dims dims{size[0]};
@@ -205,7 +195,7 @@ void affine_grid(KernelContext& c) {
   const std::int64_t count =
       runtime::count_of({dims.data() + 1, dims.size() - 1});
   dims.push_back(rank);
-  Tensor& y = c.output(0, theta.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, theta.dtype(), dims);
   if (y.count() == 0) return;
   std::vector<std::vector<double>> places;
   for (std::size_t i = 2; i < size.size(); ++i) {
@@ -218,7 +208,7 @@ void affine_grid(KernelContext& c) {
         std::int64_t rest = i;
         for (std::size_t k = places.size(); k-- > 0;) {
           const auto length = static_cast<std::int64_t>(places[k].size());
-          place[k] = places[k][static_cast<std::size_t>(rest % length)];
+          place[k] = places[k][index_of(rest % length)];
           rest /= length;
         }
         transform(theta.data<T>() + i / count * rank * (rank + 1), rank, place,
@@ -229,6 +219,6 @@ void affine_grid(KernelContext& c) {
   });
 }
 
-KernelRows image_kernels() { return kImageKernels; }
+const KernelRows kImageRows = kImageKernels;
 
 }  // namespace ruleengine::kernels

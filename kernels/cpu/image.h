@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <type_traits>
+#include <vector>
 
 #include "kernels/cpu/dispatch.h"
 
@@ -16,20 +17,52 @@ void resize(KernelContext& c);
 void roi_align(KernelContext& c);
 void upsample(KernelContext& c);
 
-// Weights of the four elements around a place that lies `part` after the
-// second: Keys' cubic convolution.
-inline void cubic_weights(double part, double a, double* weights) {
-  const auto near = [a](double x) {
-    return ((a + 2) * x - (a + 3)) * x * x + 1;
-  };
-  const auto far = [a](double x) {
-    return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-  };
-  weights[0] = far(part + 1);
-  weights[1] = near(part);
-  weights[2] = near(1 - part);
-  weights[3] = far(2 - part);
+// Keys' cubic convolution for a place that lies `x` away.
+inline double cubic_weight(double x, double a) {
+  x = std::abs(x);
+  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
+  return x < 2 ? ((a * x - 5 * a) * x + 8 * a) * x - 4 * a : 0;
 }
+
+// The elements that a place along one axis is made of.
+struct AxisTaps {
+  int count = 0;
+  std::int64_t places[4] = {};  // -1: none
+  double weights[4] = {};
+};
+
+// The elements that a place of all axes is made of.
+struct WeightedPlaces {
+  std::vector<std::int64_t> places, next;
+  std::vector<double> weights, next_weights;
+
+  void start() {
+    places.assign(1, 0);
+    weights.assign(1, 1.0);
+  }
+  // The same along one more axis of this size.
+  void split(const AxisTaps& taps, std::int64_t size) {
+    next.clear();
+    next_weights.clear();
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      for (int k = 0; k < taps.count; ++k) {
+        if (taps.places[k] < 0) continue;
+        next.push_back(places[i] * size + taps.places[k]);
+        next_weights.push_back(weights[i] * taps.weights[k]);
+      }
+    }
+    places.swap(next);
+    weights.swap(next_weights);
+  }
+  template <typename T>
+  double of(const T* image) const {
+    double sum = 0;
+    for (std::size_t i = 0; i < places.size(); ++i) {
+      sum += weights[i] * static_cast<double>(image[places[i]]);
+    }
+    return sum;
+  }
+};
 
 // A computed number as an element: whole numbers are rounded to even and kept
 // in their range.

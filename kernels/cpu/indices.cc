@@ -56,13 +56,13 @@ ElementPlaces::ElementPlaces(const KernelContext& c, const Tensor& data,
 SlicePlaces::SlicePlaces(const KernelContext& c, const Tensor& data,
                          const Tensor& indices, std::size_t batch_dims) {
   const std::int64_t count = slices_of(c, data, batch_dims);
-  const auto depth = static_cast<std::size_t>(indices.dim(indices.rank() - 1));
+  const auto depth = index_of(indices.dim(indices.rank() - 1));
   axes_ = batch_dims + depth;
   if (count == 0) return;
   const Ints all = c.ints(1);
   // Indices of depth 0 each name the whole tensor; they may be many.
   c.allocate(DataType::kInt64, {&count, 1});
-  places_.assign(static_cast<std::size_t>(count), 0);
+  places_.assign(index_of(count), 0);
   if (data.count() > 0) inner_ = product(data.dims(), axes_, data.rank());
   std::int64_t batches = 1, batch_step = 0;
   if (data.count() > 0) {
@@ -76,11 +76,10 @@ SlicePlaces::SlicePlaces(const KernelContext& c, const Tensor& data,
     std::int64_t place = i / per_batch * batch_step;
     for (std::size_t k = 0; k < depth; ++k) {
       const std::size_t axis = batch_dims + k;
-      place += checked_index(all[static_cast<std::size_t>(i) * depth + k],
-                             data.dim(axis)) *
+      place += checked_index(all[index_of(i) * depth + k], data.dim(axis)) *
                strides[axis];
     }
-    places_[static_cast<std::size_t>(i)] = place;
+    places_[index_of(i)] = place;
   });
 }
 

@@ -28,7 +28,7 @@ class ElementPlaces {
     if (begin == end) return;
     Walk walk(axes_, begin);
     for (std::int64_t i = begin; i < end; ++i, walk.next()) {
-      f(i, walk.from() + along_[static_cast<std::size_t>(i)] * step_);
+      f(i, walk.from() + along_[index_of(i)] * step_);
     }
   }
 
@@ -45,9 +45,7 @@ class SlicePlaces {
               std::size_t batch_dims);
 
   std::int64_t count() const { return std::ssize(places_); }
-  std::int64_t operator[](std::int64_t i) const {
-    return places_[static_cast<std::size_t>(i)];
-  }
+  std::int64_t operator[](std::int64_t i) const { return places_[index_of(i)]; }
   // Axes of the data before those of a slice.
   std::size_t axes() const { return axes_; }
   // Elements of a slice.

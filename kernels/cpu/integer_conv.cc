@@ -13,11 +13,7 @@ struct IntegerConv {
         weights(std::move(kernels)),
         channels(channels_of(c, x, weights, false)),
         windows(windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()))),
-        dims{x.dim(0), weights.dim(0)} {
-    for (const Window& w : windows) dims.push_back(w.out);
-  }
-
-  Shape shape() const { return {dims.data(), dims.size()}; }
+        dims(dims_of(x.dim(0), weights.dim(0), windows)) {}
 
   void compute(KernelContext& c, Tensor& sums) const {
     if (sums.count() == 0) return;
@@ -76,7 +72,7 @@ void conv_integer(KernelContext& c) {
   const std::size_t behind = behind_channel(c.input(1));
   const IntegerConv conv(c, shifted_input(c, 0, 2, 0),
                          shifted_input(c, 1, 3, behind));
-  conv.compute(c, c.output(0, DataType::kInt32, conv.shape()));
+  conv.compute(c, c.output(0, DataType::kInt32, conv.dims));
 }
 
 void qlinear_conv(KernelContext& c) {
@@ -92,7 +88,7 @@ void qlinear_conv(KernelContext& c) {
   }
   const Tensor factor = scale_factor(c, spread(float_input(c, 1), 0), scale,
                                      spread(float_input(c, 6), 0));
-  Tensor sums = c.allocate(DataType::kInt32, conv.shape());
+  Tensor sums = c.allocate(DataType::kInt32, conv.dims);
   conv.compute(c, sums);
   if (c.has_input(8)) add_bias(c, sums);
   requantize(c, sums, factor, spread(float_input(c, 7), 0), c.input(7).dtype());

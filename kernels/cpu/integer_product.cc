@@ -47,13 +47,13 @@ IntegerProduct product_of(const Tensor& a, const Tensor& b) {
 // Calls f(matrix of a, matrix of b, place in the result) for all of the batch.
 template <typename F>
 void for_each_product(const KernelContext& c, const IntegerProduct& p, F f) {
-  const Shape batch(p.batch.data(), p.batch.size());
   const auto strides = [&](const Tensor& t, std::int64_t size) {
-    Dims out = broadcast_strides(t.dims().first(t.rank() - 2), batch);
+    Dims out = broadcast_strides(t.dims().first(t.rank() - 2), p.batch);
     for (std::int64_t& each : out) each *= size;
     return out;
   };
-  const Rows<2> rows(batch, {strides(p.a, p.m * p.k), strides(p.b, p.k * p.n)});
+  const Rows<2> rows(p.batch,
+                     {strides(p.a, p.m * p.k), strides(p.b, p.k * p.n)});
   const float *a = p.a.data<float>(), *b = p.b.data<float>();
   const std::int64_t inner = rows.length();
   // One product uses all threads by itself.
@@ -81,8 +81,7 @@ void multiply_integers(const KernelContext& c, const IntegerProduct& p,
 // Of float8: sums are float.
 void multiply_float8(KernelContext& c, const IntegerProduct& p,
                      const Tensor& factor, const Tensor& zero, DataType to) {
-  const Shape dims(p.out.data(), p.out.size());
-  Tensor sums = c.allocate(DataType::kFloat, dims);
+  Tensor sums = c.allocate(DataType::kFloat, p.out);
   if (sums.count() > 0) {
     float* out = sums.mutable_data<float>();
     for_each_product(c, p,
@@ -92,7 +91,7 @@ void multiply_float8(KernelContext& c, const IntegerProduct& p,
                      });
   }
   if (ir::is_integer(to)) return requantize(c, sums, factor, zero, to);
-  Tensor scaled = c.allocate(DataType::kFloat, dims);
+  Tensor scaled = c.allocate(DataType::kFloat, p.out);
   map_binary<float, float, float>(c, sums, factor, scaled,
                                   [](float v, float by) { return v * by; });
   map_binary<float, float, float>(c, scaled, zero, sums,
@@ -134,7 +133,7 @@ void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
 void mat_mul_integer(KernelContext& c) {
   const IntegerProduct p =
       product_of(shifted_input(c, 0, 2, 1), shifted_input(c, 1, 3, 0));
-  Tensor& y = c.output(0, DataType::kInt32, {p.out.data(), p.out.size()});
+  Tensor& y = c.output(0, DataType::kInt32, p.out);
   multiply_integers(c, p, y);
 }
 
@@ -145,15 +144,14 @@ void qlinear_mat_mul(KernelContext& c) {
       scale_factor(c, spread(float_input(c, 1), 1),
                    spread(float_input(c, 4), 0), spread(float_input(c, 6), 1));
   const DataType to = c.input(7).dtype();
-  const Shape out(p.out.data(), p.out.size());
   const Tensor zero = spread(float_input(c, 7), 1);
-  check_spread(factor, out);
-  check_spread(zero, out);
+  check_spread(factor, p.out);
+  check_spread(zero, p.out);
   if (!ir::is_integer(c.input(0).dtype()) ||
       !ir::is_integer(c.input(3).dtype()) || !ir::is_integer(to)) {
     return multiply_float8(c, p, factor, zero, to);
   }
-  Tensor sums = c.allocate(DataType::kInt32, out);
+  Tensor sums = c.allocate(DataType::kInt32, p.out);
   multiply_integers(c, p, sums);
   requantize(c, sums, factor, zero, to);
 }

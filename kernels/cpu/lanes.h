@@ -21,28 +21,15 @@ struct SmallProduct {
   std::int64_t a_row, b_row, c_row;
 };
 
-template <int kLanes>
-struct Registers;
-template <>
-struct Registers<4> {
-  using Floats [[gnu::vector_size(16)]] = float;
-  using Words [[gnu::vector_size(16)]] = std::int32_t;
-};
-template <>
-struct Registers<8> {
-  using Floats [[gnu::vector_size(32)]] = float;
-  using Words [[gnu::vector_size(32)]] = std::int32_t;
-};
-template <>
-struct Registers<16> {
-  using Floats [[gnu::vector_size(64)]] = float;
-  using Words [[gnu::vector_size(64)]] = std::int32_t;
+template <typename T, int kLanes>
+struct Registers {
+  using type [[gnu::vector_size(kLanes * sizeof(T))]] = T;
 };
 
 template <int kLanes>
 struct Lanes {
-  using Floats = typename Registers<kLanes>::Floats;
-  using Words = typename Registers<kLanes>::Words;
+  using Floats = typename Registers<float, kLanes>::type;
+  using Words = typename Registers<std::int32_t, kLanes>::type;
   static constexpr std::int64_t kWidth = kLanes;
   static constexpr std::int64_t kBlock = kLanes * 2;
 

@@ -3,14 +3,10 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/slice.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 void transpose(KernelContext& c) {
   const Tensor& x = c.input(0);
@@ -39,8 +35,7 @@ void concat(KernelContext& c) {
   }
   if (parts.empty()) fail("there is nothing to join");
   if (c.opset() >= 4) c.need_attribute("axis");
-  const std::int64_t axis =
-      c.has_attribute("axis") ? c.attribute_int("axis") : 1;
+  const std::int64_t axis = c.attribute_int("axis", 1);
   c.set_output(0, joined(c, parts, axis_of(axis, parts[0]->rank())));
 }
 
@@ -53,8 +48,7 @@ Ints split_sizes(const KernelContext& c, std::int64_t size) {
   } else if (c.has_input(1)) {
     sizes = whole_numbers(c, c.input(1));
   } else {
-    const std::int64_t said =
-        c.has_attribute("num_outputs") ? c.attribute_int("num_outputs") : parts;
+    const std::int64_t said = c.attribute_int("num_outputs", parts);
     if (said != parts) {
       c.wrong_attribute("num_outputs", std::to_string(parts));
     }
@@ -125,12 +119,11 @@ void depth_to_space(KernelContext& c) {
   const Dims dims{x.dim(0), x.dim(1) / (block * block),
                   checked_product(x.dim(2), block),
                   checked_product(x.dim(3), block)};
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const Dims block_dims{dims[0], dims[1], x.dim(2), block, x.dim(3), block};
-  const Shape shape{block_dims.data(), block_dims.size()};
-  copy_block(c, shape, x, blocked(is_depth_last(c), x.dims(), block), out,
-             dense(shape));
+  copy_block(c, block_dims, x, blocked(is_depth_last(c), x.dims(), block), out,
+             dense(block_dims));
 }
 
 void space_to_depth(KernelContext& c) {
@@ -142,11 +135,10 @@ void space_to_depth(KernelContext& c) {
   }
   const Dims dims{x.dim(0), checked_product(x.dim(1), block * block),
                   x.dim(2) / block, x.dim(3) / block};
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const Dims block_dims{dims[0], x.dim(1), dims[2], block, dims[3], block};
-  const Shape shape{block_dims.data(), block_dims.size()};
-  copy_block(c, shape, x, dense(shape), out,
+  copy_block(c, block_dims, x, dense(block_dims), out,
              blocked(is_depth_last(c), out.dims(), block));
 }
 
@@ -154,14 +146,13 @@ void expand(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Ints wanted = c.ints(1);
   const Dims dims = broadcast(x.dims(), wanted);
-  const Shape shape{dims.data(), dims.size()};
-  if (runtime::count_of(shape) == x.count()) {
-    return c.set_output(0, x.reshaped(shape));
+  if (runtime::count_of(dims) == x.count()) {
+    return c.set_output(0, x.reshaped(dims));
   }
-  Tensor& out = c.output(0, x.dtype(), shape);
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
-  copy_block(c, shape, x, {0, broadcast_strides(x.dims(), shape)}, out,
-             dense(shape));
+  copy_block(c, dims, x, {0, broadcast_strides(x.dims(), dims)}, out,
+             dense(dims));
 }
 
 // How often each axis is repeated.
@@ -189,7 +180,7 @@ void tile(KernelContext& c) {
     block.push_back(repeats[i]);
     block.push_back(x.dim(i));
   }
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const Dims strides = strides_of(x.dims());
   Places from;
@@ -197,8 +188,7 @@ void tile(KernelContext& c) {
     from.strides.push_back(0);
     from.strides.push_back(stride);
   }
-  const Shape shape{block.data(), block.size()};
-  copy_block(c, shape, x, from, out, dense(shape));
+  copy_block(c, block, x, from, out, dense(block));
 }
 
 void trilu(KernelContext& c) {
@@ -211,18 +201,15 @@ void trilu(KernelContext& c) {
     Tensor& out = output_copy(c);
     if (out.count() == 0) return;
     T* to = mutable_elements<T>(out);
-    c.threads().for_each(out.count() / width,
-                         std::max<std::int64_t>(1, kGrain / width),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             const std::int64_t diagonal = i % height + k;
-                             const std::int64_t edge = std::clamp<std::int64_t>(
-                                 upper ? diagonal : diagonal + 1, 0, width);
-                             T* row = to + i * width;
-                             std::fill(upper ? row : row + edge,
-                                       upper ? row + edge : row + width, T());
-                           }
-                         });
+    c.threads().for_each_index(
+        out.count() / width, kGrain / width, [&](std::int64_t i) {
+          const std::int64_t diagonal = i % height + k;
+          const std::int64_t edge = std::clamp<std::int64_t>(
+              upper ? diagonal : diagonal + 1, 0, width);
+          T* row = to + i * width;
+          std::fill(upper ? row : row + edge, upper ? row + edge : row + width,
+                    T());
+        });
   });
 }
 
@@ -233,13 +220,7 @@ void reverse_sequence(KernelContext& c) {
   if (time == batch)
     c.wrong_attribute("time_axis", "an axis other than 'batch_axis'");
   c.expect_count(1, x.dim(batch));
-  const Ints lengths = c.ints(1);
-  for (const std::int64_t n : lengths) {
-    if (n < 0 || n > x.dim(time)) {
-      c.wrong_value(1, "0 to " + std::to_string(x.dim(time)),
-                    std::to_string(n));
-    }
-  }
+  const Ints lengths = ints_up_to(c, 1, x.dim(time));
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const std::int64_t inner = product(x.dims(), 2, x.rank());
@@ -249,16 +230,13 @@ void reverse_sequence(KernelContext& c) {
     const T* from = elements<T>(x);
     T* to = mutable_elements<T>(out);
     const std::int64_t steps = x.dim(time);
-    c.threads().for_each(
-        x.dim(batch), std::max<std::int64_t>(1, kGrain / (steps * inner)),
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t b = begin; b < end; ++b) {
-            const std::int64_t n = lengths[static_cast<std::size_t>(b)];
-            for (std::int64_t t = 0; t < steps; ++t) {
-              const std::int64_t source = t < n ? n - 1 - t : t;
-              std::copy_n(from + b * apart + source * step, inner,
-                          to + b * apart + t * step);
-            }
+    c.threads().for_each_index(
+        x.dim(batch), kGrain / (steps * inner), [&](std::int64_t b) {
+          const std::int64_t n = lengths[index_of(b)];
+          for (std::int64_t t = 0; t < steps; ++t) {
+            const std::int64_t source = t < n ? n - 1 - t : t;
+            std::copy_n(from + b * apart + source * step, inner,
+                        to + b * apart + t * step);
           }
         });
   });
@@ -279,6 +257,6 @@ constexpr Kernel kLayoutKernels[] = {
 
 }  // namespace
 
-KernelRows layout_kernels() { return kLayoutKernels; }
+const KernelRows kLayoutRows = kLayoutKernels;
 
 }  // namespace ruleengine::kernels

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "kernels/cpu/attending.h"
-#include "kernels/cpu/attention_kinds.h"
 #include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/families.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -128,11 +128,7 @@ void linear_attention(KernelContext& c) {
   const Dims fits{q.dim(0), q.dim(1), -1};
   const Tensor k = c.expect_shape(LinearSlot::kKey, fits);
   const Tensor v = c.expect_shape(LinearSlot::kValue, fits);
-  for (const Tensor* x : {&q, &k, &v}) {
-    if (x->dtype() != DataType::kFloat) {
-      fail("the kernel does not compute " + x->text());
-    }
-  }
+  for (const std::size_t i : {0, 1, 2}) need_float(c, i);
   Linear a{.batch = q.dim(0),
            .steps = q.dim(1),
            .heads = c.attribute_int("q_num_heads"),
@@ -168,7 +164,7 @@ void linear_attention(KernelContext& c) {
   if (!c.wants(1)) return;
   // Without a past state no input gives the state's type: it is that of q.
   const DataType given = c.given_type(LinearSlot::kQuery);
-  if (!c.has_input(LinearSlot::kPast) && given != DataType::kFloat) {
+  if (!c.has_input(LinearSlot::kPast)) {
     state = runtime::narrowed(state, given, c.run());
   }
   c.set_output(1, std::move(state));

@@ -1,6 +1,5 @@
 // Losses of a classification: NegativeLogLikelihoodLoss and
 // SoftmaxCrossEntropyLoss. The classes are axis 1.
-#include <algorithm>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/fold.h"
@@ -9,9 +8,6 @@
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // The sizes of the scores, after the labels were checked against them.
 CutShape check_shapes(const KernelContext& c) {
@@ -68,8 +64,7 @@ void reduce_losses(KernelContext& c, const CutShape& s,
   };
   double sum = total(each.data<T>());
   if (reduction == "mean") sum /= total(weights.data<double>());
-  Tensor& out = c.output(0, kTypeOf<T>, {});
-  *out.mutable_data<T>() = static_cast<T>(sum);
+  c.set_output(0, scalar(c, static_cast<T>(sum)));
 }
 
 void nll_loss(KernelContext& c) {
@@ -79,35 +74,17 @@ void nll_loss(KernelContext& c) {
            [&]<typename T>() { reduce_losses<T>(c, s, x); });
 }
 
-// The logarithms of the probabilities that the scores mean.
-template <typename T>
-void log_softmax(KernelContext& c, const Tensor& x, const CutShape& s,
-                 Tensor& out) {
-  T* to = out.mutable_data<T>();
-  c.threads().for_each(s.outer * s.inner, (1 << 12) / (s.size + 1) + 1,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         Tensor line = c.allocate(kTypeOf<T>, Dims{s.size});
-                         T* row = line.mutable_data<T>();
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           const std::int64_t at =
-                               i / s.inner * s.size * s.inner + i % s.inner;
-                           for (std::int64_t k = 0; k < s.size; ++k) {
-                             row[k] = x.data<T>()[at + k * s.inner];
-                           }
-                           log_softmax_row(row, s.size, row);
-                           for (std::int64_t k = 0; k < s.size; ++k) {
-                             to[at + k * s.inner] = row[k];
-                           }
-                         }
-                       });
-}
-
 void cross_entropy_loss(KernelContext& c) {
   const Tensor x = c.input(0);
   const CutShape s = check_shapes(c);
   Tensor log_prob = c.allocate(x.dtype(), x.dims());
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    if (x.count() != 0) log_softmax<T>(c, x, s, log_prob);
+    if (x.count() != 0) {
+      for_lines(c, s, x.data<T>(), log_prob.mutable_data<T>(),
+                [](const T* from, T* to, std::int64_t n) {
+                  log_softmax_row(from, n, to);
+                });
+    }
     reduce_losses<T>(c, s, log_prob);
   });
   if (c.wants(1)) c.set_output(1, std::move(log_prob));
@@ -120,6 +97,6 @@ constexpr Kernel kLossKernels[] = {
 
 }  // namespace
 
-KernelRows loss_kernels() { return kLossKernels; }
+const KernelRows kLossRows = kLossKernels;
 
 }  // namespace ruleengine::kernels

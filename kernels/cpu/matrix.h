@@ -48,9 +48,7 @@ void multiply(runtime::Threads& threads, std::int64_t m, std::int64_t n,
         (1 << 16) /
             std::max<std::int64_t>(1, std::min<std::int64_t>(n, 1 << 16)) +
         1;
-    threads.for_each(m, grain, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i) line(i);
-    });
+    threads.for_each_index(m, grain, line);
   }
 }
 

@@ -1,10 +1,11 @@
 // Ops of domain ai.onnx.ml: what classical models are made of.
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <numeric>
 #include <unordered_map>
 
 #include "kernels/cpu/attending.h"
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/gemm.h"
@@ -13,24 +14,16 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
 void array_feature_extractor(KernelContext& c) {
   const Tensor x = c.expect_min_rank(0, 1);
-  const Ints at = c.ints(1);
   const std::int64_t size = x.dim(x.rank() - 1);
-  for (const std::int64_t i : at) {
-    if (i < 0 || i >= size) {
-      c.wrong_value(1, "0 to " + std::to_string(size - 1), std::to_string(i));
-    }
-  }
+  const Ints at = ints_up_to(c, 1, size - 1);
   Dims dims(x.dims());
   if (x.rank() == 1) dims = Dims{1, 0};
-  dims.back() = static_cast<std::int64_t>(at.size());
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  dims.back() = std::ssize(at);
+  Tensor& y = c.output(0, x.dtype(), dims);
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / size;
   dispatch_width(x.dtype(), [&]<typename T>() {
     T* to = mutable_elements<T>(y);
@@ -59,7 +52,7 @@ Tensor list(KernelContext& c, std::string_view name) {
   const std::string prefix(name);
   if (const auto t = c.attribute_tensor(prefix + "_tensor")) return *t;
   const auto made = [&](DataType type, const auto& values) {
-    const auto count = static_cast<std::int64_t>(values.size());
+    const auto count = std::ssize(values);
     Tensor out = c.allocate(type, {&count, 1});
     using V = std::ranges::range_value_t<decltype(values)>;
     using T = std::conditional_t<std::is_arithmetic_v<V>, V, String>;
@@ -98,13 +91,9 @@ T fallback(KernelContext& c, DataType type) {
                ? String(c.attribute_string("default_string"))
                : "_Unused";
   } else if constexpr (std::is_floating_point_v<T>) {
-    return c.has_attribute("default_float")
-               ? static_cast<T>(c.attribute_float("default_float"))
-               : T(-0.0);
+    return static_cast<T>(c.attribute_float("default_float", -0.0));
   } else {
-    return c.has_attribute("default_int64")
-               ? static_cast<T>(c.attribute_int("default_int64"))
-               : T(-1);
+    return static_cast<T>(c.attribute_int("default_int64", -1));
   }
 }
 
@@ -146,9 +135,8 @@ void label_encoder(KernelContext& c) {
     const Tensor classes = list(c, "values");
     const std::int64_t count = classes.count();
     Tensor places = c.allocate(DataType::kInt64, {&count, 1});
-    for (std::int64_t i = 0; i < count; ++i) {
-      places.mutable_data<std::int64_t>()[i] = i;
-    }
+    auto* place = places.mutable_data<std::int64_t>();
+    std::iota(place, place + count, 0);
     keys = x.is_string() ? classes : places;
     values = x.is_string() ? places : classes;
   } else {
@@ -180,8 +168,7 @@ void label_encoder(KernelContext& c) {
 
 // Attributes with one number for each feature, or one for all.
 float of_feature(const std::vector<float>& values, std::int64_t feature) {
-  return values.size() == 1 ? values[0]
-                            : values[static_cast<std::size_t>(feature)];
+  return values.size() == 1 ? values[0] : values[index_of(feature)];
 }
 
 void need_features(const KernelContext& c, std::size_t count,
@@ -257,7 +244,7 @@ void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
       is_gap = is_gap || (std::isnan(v) && std::isnan(gap));
     }
     const std::int64_t f = values.size() == 1 ? 0 : i % features;
-    to[i] = is_gap ? values[static_cast<std::size_t>(f)] : v;
+    to[i] = is_gap ? values[index_of(f)] : v;
   });
 }
 
@@ -286,7 +273,7 @@ void one_hot_encoder(KernelContext& c) {
   std::unordered_map<std::string, std::int64_t> words;
   std::unordered_map<std::int64_t, std::int64_t> numbers;
   for (auto& word : c.attribute_strings("cats_strings")) {
-    words.try_emplace(word, static_cast<std::int64_t>(words.size()));
+    words.try_emplace(word, std::ssize(words));
   }
   const Ints given = c.attribute_ints("cats_int64s");
   for (std::size_t i = 0; i < given.size(); ++i) {
@@ -297,7 +284,7 @@ void one_hot_encoder(KernelContext& c) {
                     : given.size());
   Dims dims(x.dims());
   dims.push_back(width);
-  Tensor& y = c.output(0, DataType::kFloat, {dims.data(), dims.size()});
+  Tensor& y = c.output(0, DataType::kFloat, dims);
   float* to = y.mutable_data<float>();
   fill(c, to, y.count(), 0.0f);
   const bool may_miss = !c.has_attribute("zeros") || c.attribute_flag("zeros");
@@ -313,7 +300,7 @@ void one_hot_encoder(KernelContext& c) {
   };
   if (x.is_string()) {
     for (std::int64_t i = 0; i < x.count(); ++i) {
-      mark(i, words, std::string(x.strings()[static_cast<std::size_t>(i)]));
+      mark(i, words, std::string(x.strings()[index_of(i)]));
     }
     return;
   }
@@ -383,13 +370,13 @@ Tensor linear_scores(KernelContext& c, std::int64_t targets) {
   const std::int64_t features = last_axis(in);
   const auto weights = c.attribute_floats("coefficients");
   const auto shifts = c.attribute_floats("intercepts");
-  const auto known = static_cast<std::int64_t>(weights.size());
+  const auto known = std::ssize(weights);
   if (targets <= 0 || known % targets != 0 || known / targets != features) {
     c.wrong_attribute("coefficients", std::to_string(features) +
                                           " numbers for each of " +
                                           std::to_string(targets) + " targets");
   }
-  if (!shifts.empty() && static_cast<std::int64_t>(shifts.size()) != targets) {
+  if (!shifts.empty() && std::ssize(shifts) != targets) {
     c.wrong_attribute("intercepts", std::to_string(targets) + " numbers");
   }
   const std::int64_t dims[] = {rows, targets};
@@ -402,14 +389,14 @@ Tensor linear_scores(KernelContext& c, std::int64_t targets) {
          targets);
   }
   for (std::int64_t i = 0; !shifts.empty() && i < out.count(); ++i) {
-    to[i] += shifts[static_cast<std::size_t>(i % targets)];
+    to[i] += shifts[index_of(i % targets)];
   }
   return out;
 }
 
 void transform_rows(const KernelContext& c, PostTransform how, float* at,
                     std::int64_t rows, std::int64_t n) {
-  std::vector<double> row(static_cast<std::size_t>(n));
+  std::vector<double> row(index_of(n));
   Ticker tick(c.threads());
   for (std::int64_t r = 0; r < rows; ++r, at += n) {
     tick(n);
@@ -421,8 +408,7 @@ void transform_rows(const KernelContext& c, PostTransform how, float* at,
 }
 
 void linear_regressor(KernelContext& c) {
-  const std::int64_t targets =
-      c.has_attribute("targets") ? c.attribute_int("targets") : 1;
+  const std::int64_t targets = c.attribute_int("targets", 1);
   Tensor y = linear_scores(c, targets);
   transform_rows(c, post_transform(c), y.mutable_data<float>(), y.dim(0),
                  targets);
@@ -444,6 +430,6 @@ constexpr Kernel kMlKernels[] = {
 
 }  // namespace
 
-KernelRows ml_kernels() { return kMlKernels; }
+const KernelRows kMlRows = kMlKernels;
 
 }  // namespace ruleengine::kernels

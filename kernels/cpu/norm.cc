@@ -2,17 +2,14 @@
 #include <algorithm>
 #include <limits>
 
-#include "kernels/cpu/batch_norm.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norm_rows.h"
 #include "kernels/cpu/reduce.h"
+#include "kernels/cpu/strided.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // A scale or bias of rows: the same for all of them, or one for each.
 struct RowParameter {
@@ -25,10 +22,7 @@ template <typename T>
 RowParameter row_parameter(KernelContext& c, std::size_t i, const Tensor& x,
                            std::int64_t size) {
   const Tensor p = parameters(c, i, c.input(i).count(), kTypeOf<T>);
-  const Dims dims = broadcast(p.dims(), x.dims());
-  if (!std::ranges::equal(dims, x.dims())) {
-    c.wrong_shape(i, "one that broadcasts to " + runtime::shape_text(x.dims()));
-  }
+  expect_broadcast(c, i, p, x.dims());
   if (p.count() == size) {
     // One for each element of a row, if its leading axes are 1.
     Dims inner(p.dims());
@@ -43,13 +37,8 @@ RowParameter row_parameter(KernelContext& c, std::size_t i, const Tensor& x,
     if (fits && covered == size) return {p, 0};
   }
   Tensor out = c.allocate(kTypeOf<T>, x.dims());
-  const Rows<1> rows(x.dims(), {broadcast_strides(p.dims(), x.dims())});
-  rows.for_each(0, rows.count(), [&](std::int64_t at, const auto& place) {
-    const T* from = p.data<T>() + place[0];
-    for (std::int64_t k = 0; k < rows.length(); ++k) {
-      out.mutable_data<T>()[at + k] = from[k * rows.inner(0)];
-    }
-  });
+  copy_block(c, x.dims(), p, {0, broadcast_strides(p.dims(), x.dims())}, out,
+             dense(x.dims()));
   return {std::move(out), size};
 }
 
@@ -74,10 +63,7 @@ RowShape rows_of(const KernelContext& c, const Tensor& x) {
 void give_statistic(KernelContext& c, std::size_t i, const Tensor& values) {
   if (!c.wants(i)) return;
   const auto type = static_cast<DataType>(c.attribute_int("stash_type"));
-  if (type == DataType::kBfloat16 || type == DataType::kFloat16) {
-    return c.set_output(i, runtime::narrowed(values, type, c.run()));
-  }
-  c.set_output(i, values);
+  c.set_output(i, runtime::narrowed(values, type, c.run()));
 }
 
 template <typename T>
@@ -110,10 +96,7 @@ void layer_norm_rows(KernelContext& c, const Tensor& x, const RowShape& s,
       y[k] = (row[k] - mean) * by * w[k] + b[k];
     }
   };
-  c.threads().for_each(s.rows, row_grain(s.size),
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) one(i);
-                       });
+  c.threads().for_each_index(s.rows, row_grain(s.size), one);
   give_statistic(c, 1, means);
   give_statistic(c, 2, inverses);
 }
@@ -154,10 +137,7 @@ void rms_normalization(KernelContext& c) {
           to[i * s.size + k] = static_cast<To>(row[k] * by * w[k]);
         }
       };
-      c.threads().for_each(s.rows, row_grain(s.size),
-                           [&](std::int64_t begin, std::int64_t end) {
-                             for (std::int64_t i = begin; i < end; ++i) one(i);
-                           });
+      c.threads().for_each_index(s.rows, row_grain(s.size), one);
     });
   });
 }
@@ -232,11 +212,8 @@ void lrn(KernelContext& c) {
         to[i * s.inner + j] = static_cast<T>(double(row[j]) / power);
       }
     };
-    c.threads().for_each(s.outer * s.size,
-                         row_grain(s.inner * (before + after + 1)),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) one(i);
-                         });
+    c.threads().for_each_index(s.outer * s.size,
+                               row_grain(s.inner * (before + after + 1)), one);
   });
 }
 
@@ -305,6 +282,6 @@ constexpr Kernel kNormKernels[] = {
 
 }  // namespace
 
-KernelRows norm_kernels() { return kNormKernels; }
+const KernelRows kNormRows = kNormKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,5 +1,6 @@
 // Ops that add elements around a tensor, or take them away.
 #include <algorithm>
+#include <numeric>
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise.h"
@@ -9,9 +10,6 @@
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 enum class PadMode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
 
@@ -54,7 +52,7 @@ Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
   const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
   const std::int64_t count = high - low;
   const std::int64_t total = padded_size(size, pads);
-  Ints out(static_cast<std::size_t>(total));
+  Ints out(index_of(total));
   Ticker tick(c.threads());
   const auto wrapped = [](std::int64_t i, std::int64_t period) {
     return (i % period + period) % period;
@@ -79,7 +77,7 @@ Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
         from = low + (turn < count ? turn : 2 * (count - 1) - turn);
       }
     }
-    out[static_cast<std::size_t>(i)] = from;
+    out[index_of(i)] = from;
   }
   return out;
 }
@@ -125,7 +123,7 @@ Padding padding_of(const KernelContext& c, Shape dims, const Pads& pads,
     out.sources.push_back({0});
   }
   out.sizes = sizes;
-  out.steps = strides_of({sizes.data(), sizes.size()});
+  out.steps = strides_of(sizes);
   return out;
 }
 
@@ -135,7 +133,7 @@ void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
               const T& constant, Ticker& tick) {
   const auto count = sources.size();
   // Of one run, so that long ones end in time.
-  const auto most = static_cast<std::size_t>(kGrain / std::min(inner, kGrain));
+  const auto most = index_of(kGrain / std::min(inner, kGrain));
   for (std::size_t i = 0; i < count;) {
     std::size_t end = i + 1;
     const std::int64_t source = from == nullptr ? -1 : sources[i];
@@ -172,8 +170,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
   }
   const std::int64_t row = std::ssize(padding.sources[last]) * padding.inner;
   c.threads().for_each(
-      rows, std::max<std::int64_t>(1, kGrain / row),
-      [&](std::int64_t begin, std::int64_t end) {
+      rows, kGrain / row, [&](std::int64_t begin, std::int64_t end) {
         Walk walk(axes, begin);
         Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end; ++i, walk.next()) {
@@ -183,7 +180,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
             const Ints& sources = padding.sources[k];
             const std::int64_t at = walk.index(k);
             const std::int64_t source =
-                sources.empty() ? at : sources[static_cast<std::size_t>(at)];
+                sources.empty() ? at : sources[index_of(at)];
             inside = inside && source >= 0;
             place += source * padding.steps[k];
           }
@@ -203,7 +200,7 @@ void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
   for (std::size_t i = 0; i < x.rank(); ++i) {
     dims.push_back(padded_size(x.dim(i), pads[i]));
   }
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T value = constant == nullptr ? T() : *elements<T>(*constant);
@@ -232,20 +229,19 @@ Tensor constant_of_attribute(const KernelContext& c) {
   return out;
 }
 
+Ints all_axes(std::size_t rank) {
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
 // The pads of input 1 or an attribute, for the axes of input 3.
 Pads pads_of(const KernelContext& c) {
   const std::size_t rank = c.input(0).rank();
   const auto given =
       c.ints_of(c.has_attribute("paddings") ? "paddings" : "pads", 1);
   if (!given) fail("the pads are missing");
-  Ints axes;
-  if (c.has_input(3)) {
-    axes = c.ints(3);
-  } else {
-    for (std::size_t i = 0; i < rank; ++i) {
-      axes.push_back(static_cast<std::int64_t>(i));
-    }
-  }
+  const Ints axes = c.has_input(3) ? c.ints(3) : all_axes(rank);
   if (given->size() != 2 * axes.size()) {
     fail("wrong number of pads", std::to_string(2 * axes.size()),
          std::to_string(given->size()));
@@ -276,12 +272,8 @@ void pad(KernelContext& c) {
 void center_crop_pad(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Ints wanted = c.ints(1);
-  Ints axes = c.attribute_ints("axes");
-  if (!c.has_attribute("axes")) {
-    for (std::size_t i = 0; i < x.rank(); ++i) {
-      axes.push_back(static_cast<std::int64_t>(i));
-    }
-  }
+  const Ints axes =
+      c.has_attribute("axes") ? c.attribute_ints("axes") : all_axes(x.rank());
   c.expect_count(1, axes.size());
   Pads pads(x.rank());
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -303,6 +295,6 @@ constexpr Kernel kPadKernels[] = {
 
 }  // namespace
 
-KernelRows pad_kernels() { return kPadKernels; }
+const KernelRows kPadRows = kPadKernels;
 
 }  // namespace ruleengine::kernels

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/flash.h"
+#include "kernels/cpu/attending.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -67,8 +67,7 @@ struct Row {
   void softmax() const {
     const bool sinks = !a.sinks.empty();
     double most =
-        sinks ? static_cast<double>(a.sinks[static_cast<std::size_t>(head)])
-              : kHiddenScore;
+        sinks ? static_cast<double>(a.sinks[index_of(head)]) : kHiddenScore;
     const double sink = most;
     for (std::int64_t j = 0; j < a.keys; ++j) most = std::max(most, scores[j]);
     double sum = sinks ? std::exp(sink - most) : 0;

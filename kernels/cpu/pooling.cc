@@ -4,14 +4,10 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/pooling.h"
 #include "kernels/cpu/windows.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // The rows of the output: along the last axis one after the other.
 struct Plane {
@@ -89,14 +85,6 @@ void for_row(const Window& w, std::int64_t base, Ticker& tick, F f) {
       }
     }
   }
-}
-
-Dims pooled_dims(const Tensor& x, const Windows& windows) {
-  Dims dims;
-  dims.push_back(x.dim(0));
-  dims.push_back(x.dim(1));
-  for (const Window& w : windows) dims.push_back(w.out);
-  return dims;
 }
 
 Windows pool_windows(KernelContext& c) {
@@ -199,9 +187,8 @@ void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
 void max_pool(KernelContext& c) {
   const Tensor& x = c.input(0);
   const Windows windows = pool_windows(c);
-  const Dims dims = pooled_dims(x, windows);
-  const Shape shape(dims.data(), dims.size());
-  Tensor& y = c.output(0, x.dtype(), shape);
+  const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
+  Tensor& y = c.output(0, x.dtype(), dims);
   const Plane plane(windows);
   const std::int64_t planes = x.dim(0) * x.dim(1);
 
@@ -210,7 +197,7 @@ void max_pool(KernelContext& c) {
     if (!c.wants(1)) {
       return max_rows(c, plane, x.data<T>(), y.mutable_data<T>(), planes);
     }
-    Tensor& places = c.output(1, DataType::kInt64, shape);
+    Tensor& places = c.output(1, DataType::kInt64, dims);
     max_rows_with_places(c, plane, x.data<T>(), y.mutable_data<T>(),
                          places.mutable_data<std::int64_t>(), planes);
   });
@@ -222,8 +209,8 @@ template <typename Step, typename Finish>
 void sum_pool(KernelContext& c, Step step, Finish finish) {
   const Tensor& x = c.input(0);
   const Windows windows = pool_windows(c);
-  const Dims dims = pooled_dims(x, windows);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
+  Tensor& y = c.output(0, x.dtype(), dims);
   const Plane plane(windows);
   const Window& w = plane.last();
 
@@ -234,7 +221,7 @@ void sum_pool(KernelContext& c, Step step, Finish finish) {
              [&](std::int64_t p, std::int64_t row, const RowTaps& taps) {
                const T* from = in + p * plane.in;
                T* to = out + p * plane.out + row * w.out;
-               std::vector<double> sums(static_cast<std::size_t>(w.out));
+               std::vector<double> sums(index_of(w.out));
                double* sum = sums.data();
                Ticker tick(c.threads());
                for (const std::int64_t base : taps.places) {
@@ -242,7 +229,7 @@ void sum_pool(KernelContext& c, Step step, Finish finish) {
                    sum[o] += step(static_cast<double>(from[i]));
                  });
                }
-               const auto rows = static_cast<std::int64_t>(taps.places.size());
+               const auto rows = std::ssize(taps.places);
                for (std::int64_t o = 0; o < w.out; ++o) {
                  const std::int64_t padded = std::min(
                      w.kernel,
@@ -306,17 +293,14 @@ void global_pool(KernelContext& c, F f) {
     size *= x.dim(i);
     dims[i] = 1;
   }
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
-    c.threads().for_each(y.count(),
-                         std::max<std::int64_t>(1, kGrain / (size + 1)),
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             out[i] = static_cast<T>(f(in + i * size, size));
-                           }
-                         });
+    c.threads().for_each_index(
+        y.count(), kGrain / (size + 1), [&](std::int64_t i) {
+          out[i] = static_cast<T>(f(in + i * size, size));
+        });
   });
 }
 
@@ -372,6 +356,6 @@ constexpr Kernel kPoolingKernels[] = {
 
 }  // namespace
 
-KernelRows pooling_kernels() { return kPoolingKernels; }
+const KernelRows kPoolingRows = kPoolingKernels;
 
 }  // namespace ruleengine::kernels

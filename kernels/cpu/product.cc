@@ -1,16 +1,13 @@
 // Products of matrices: MatMul, Gemm, and the determinant.
 #include <cmath>
 
-#include "kernels/cpu/einsum.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/matrix.h"
 #include "kernels/cpu/number.h"
+#include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 Dims scaled(Dims strides, std::int64_t by) {
   for (std::int64_t& s : strides) s *= by;
@@ -54,27 +51,8 @@ void matmul(KernelContext& c) {
   for (std::size_t i = 0; i < batch; ++i) shown.push_back(dims[i]);
   if (!is_row) shown.push_back(dims[batch]);
   if (!is_column) shown.push_back(dims[batch + 1]);
-  Tensor& out = c.output(0, a.dtype(), {shown.data(), shown.size()});
-  matmul_of(c, a, b, {dims.data(), dims.size()}, out);
-}
-
-// `out` = c, broadcast.
-template <typename T>
-void fill_with(KernelContext& c, Tensor& out) {
-  const Tensor& from = c.input(2);
-  const Shape dims = out.dims();
-  const Dims fits = broadcast(from.dims(), dims);
-  if (!std::ranges::equal(fits, dims)) {
-    c.wrong_shape(2, "one that broadcasts to " + runtime::shape_text(dims));
-  }
-  if (out.count() == 0) return;
-  const Rows<1> rows(dims, {broadcast_strides(from.dims(), dims)});
-  const std::int64_t n = rows.length(), step = rows.inner(0);
-  rows.for_each(0, rows.count(), [&](std::int64_t at, const auto& place) {
-    const T* x = from.data<T>() + place[0];
-    T* y = out.mutable_data<T>() + at;
-    for (std::int64_t i = 0; i < n; ++i) y[i] = x[i * step];
-  });
+  Tensor& out = c.output(0, a.dtype(), shown);
+  matmul_of(c, a, b, dims, out);
 }
 
 // How the operands are multiplied.
@@ -129,9 +107,14 @@ void gemm_op(KernelContext& c) {
   const Tensor& b = c.input(1);
   const GemmShape s = gemm_shape(c, a, b);
   Tensor& out = c.output(0, a.dtype(), Dims{s.m, s.n});
-  if (s.beta != 0) c.expect_type(2, a.dtype());
+  if (s.beta != 0) {
+    // The output begins as input 2.
+    const Tensor& from = c.expect_type(2, a.dtype());
+    expect_broadcast(c, 2, from, out.dims());
+    const Dims strides = broadcast_strides(from.dims(), out.dims());
+    copy_block(c, out.dims(), from, {0, strides}, out, dense(out.dims()));
+  }
   dispatch(Numbers(), a.dtype(), [&]<typename T>() {
-    if (s.beta != 0) fill_with<T>(c, out);
     if (out.count() == 0) return;
     if constexpr (std::is_floating_point_v<T>) {
       gemm(c.threads(), s.transpose_a, s.transpose_b, s.m, s.n, s.k, T(s.alpha),
@@ -203,6 +186,6 @@ constexpr Kernel kProductKernels[] = {
 
 }  // namespace
 
-KernelRows product_kernels() { return kProductKernels; }
+const KernelRows kProductRows = kProductKernels;
 
 }  // namespace ruleengine::kernels

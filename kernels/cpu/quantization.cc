@@ -13,8 +13,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 using Bytes = Types<std::int8_t, std::uint8_t>;
 using QuantizedTypes =
     Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>;
@@ -194,11 +192,7 @@ void dequantize_linear(KernelContext& c) {
          std::string(ir::data_type_name(to)));
   }
   const Granularity parts(c, x, scale);
-  if (ir::is_narrow_float(x.dtype())) {
-    x = runtime::widened(x, c.run());
-  } else if (runtime::is_packed(x.dtype())) {
-    x = runtime::unpacked(x, c.run());
-  }
+  x = as_computed(c, x);
   const Quantization q{x, float_input(c, 1), zero_points(c, scale), parts};
   Tensor y = to == DataType::kFloat ? c.output(0, to, x.dims())
                                     : c.allocate(DataType::kFloat, x.dims());
@@ -219,10 +213,9 @@ void dynamic_quantize_linear(KernelContext& c) {
   const float scale = range / 255.0F;
   const auto zero =
       static_cast<float>(saturated<float>(0.0F - least / scale, 0, 0, 255));
-  *c.output(1, DataType::kFloat, {}).mutable_data<float>() = scale;
-  *c.output(2, DataType::kUint8, {}).mutable_data<std::uint8_t>() =
-      static_cast<std::uint8_t>(zero);
   const Tensor by = scalar(c, scale);
+  c.set_output(1, by);
+  c.set_output(2, scalar(c, static_cast<std::uint8_t>(zero)));
   const Quantization q{x, by, scalar(c, zero), Granularity(c, x, by)};
   quantize<float>(c, q, DataType::kUint8);
 }
@@ -239,7 +232,7 @@ constexpr Kernel kQuantizationKernels[] = {
 
 }  // namespace
 
-KernelRows quantization_kernels() { return kQuantizationKernels; }
+const KernelRows kQuantizationRows = kQuantizationKernels;
 
 Tensor float_input(const KernelContext& c, std::size_t i) {
   if (!c.has_input(i)) return scalar(c, 0);
@@ -251,7 +244,7 @@ Tensor spread(const Tensor& t, std::size_t behind) {
   if (t.rank() != 1) return t;
   Dims dims(behind + 1, 1);
   dims[0] = t.count();
-  return t.reshaped({dims.data(), dims.size()});
+  return t.reshaped(dims);
 }
 
 Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
@@ -286,11 +279,11 @@ void check_spread(const Tensor& t, Shape result) {
 Tensor scale_factor(KernelContext& c, const Tensor& a, const Tensor& b,
                     const Tensor& y) {
   const Dims both = broadcast(a.dims(), b.dims());
-  Tensor scales = c.allocate(DataType::kFloat, {both.data(), both.size()});
+  Tensor scales = c.allocate(DataType::kFloat, both);
   map_binary<float, float, float>(c, a, b, scales,
                                   [](float v, float by) { return v * by; });
   const Dims all = broadcast(scales.dims(), y.dims());
-  Tensor out = c.allocate(DataType::kFloat, {all.data(), all.size()});
+  Tensor out = c.allocate(DataType::kFloat, all);
   map_binary<float, float, float>(c, scales, y, out,
                                   [](float v, float by) { return v / by; });
   return out;
@@ -322,7 +315,7 @@ void requantize(KernelContext& c, const Tensor& sums, const Tensor& factor,
               static_cast<To>(saturated<double>(v, 0, range.low, range.high));
         }
       };
-      c.threads().for_each(rows.count(), std::max<std::int64_t>(1, kGrain / n),
+      c.threads().for_each(rows.count(), kGrain / n,
                            [&](std::int64_t begin, std::int64_t end) {
                              rows.for_each(begin, end, row);
                            });

@@ -14,9 +14,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 class Philox {
  public:
   explicit Philox(std::uint64_t seed) : seed_(seed) {}
@@ -65,20 +62,15 @@ class Philox {
 // Output 0 = f(i) for each element i, in a type of floats.
 template <typename F>
 void draw(KernelContext& c, DataType type, Shape dims, F f) {
-  const bool is_narrow = ir::is_narrow_float(type);
-  const DataType in = is_narrow ? DataType::kFloat : type;
+  const DataType in = ir::is_narrow_float(type) ? DataType::kFloat : type;
   Tensor out = c.allocate(in, dims);
   dispatch(Floats(), in, [&]<typename T>() {
     T* to = out.mutable_data<T>();
-    c.threads().for_each(out.count(), kGrain / 16,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             to[i] = static_cast<T>(f(i));
-                           }
-                         });
+    c.threads().for_each_index(out.count(), kGrain / 16, [&](std::int64_t i) {
+      to[i] = static_cast<T>(f(i));
+    });
   });
-  c.set_output(
-      0, is_narrow ? runtime::narrowed(out, type, c.run()) : std::move(out));
+  c.set_output(0, runtime::narrowed(out, type, c.run()));
 }
 
 DataType type_like(KernelContext& c) {
@@ -148,7 +140,7 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
   const Philox from(c.seed());
   const std::int64_t classes = x.dim(1), samples = out.dim(1);
   const Tensor room = c.allocate(DataType::kDouble, Dims{classes});
-  std::vector<double> sums(static_cast<std::size_t>(classes));
+  std::vector<double> sums(index_of(classes));
   Ticker tick(c.threads());
   for (std::int64_t b = 0; b < x.dim(0); ++b) {
     const T* row = x.data<T>() + b * classes;
@@ -158,7 +150,7 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
     for (std::int64_t k = 0; k < classes; ++k) {
       tick();
       sum += std::exp(static_cast<double>(row[k]) - most);
-      sums[static_cast<std::size_t>(k)] = sum;
+      sums[index_of(k)] = sum;
     }
     if (!(sum > 0) || !std::isfinite(sum)) {
       fail("the probabilities of a row are not numbers");
@@ -198,6 +190,6 @@ constexpr Kernel kRandomKernels[] = {
 
 }  // namespace
 
-KernelRows random_kernels() { return kRandomKernels; }
+const KernelRows kRandomRows = kRandomKernels;
 
 }  // namespace ruleengine::kernels

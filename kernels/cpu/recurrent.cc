@@ -11,8 +11,7 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
+enum StateInput : std::size_t { kState = 5, kCells = 6 };
 
 // The outputs, allocated where something may read them.
 template <typename T>
@@ -25,19 +24,18 @@ struct Results {
     const std::int64_t d = rule.direction_count();
     const std::int64_t n = rule.batch, h = rule.hidden;
     const Dims states = rule.batch_first ? Dims{n, d, h} : Dims{d, n, h};
-    const Shape shape(states.data(), states.size());
     const Dims full = rule.batch_first ? Dims{n, rule.steps, d, h}
                                        : Dims{rule.steps, d, n, h};
     if (c.wants(0)) {
-      Tensor& y = c.output(0, kTypeOf<T>, {full.data(), full.size()});
+      Tensor& y = c.output(0, kTypeOf<T>, full);
       all = y.template mutable_data<T>();
       fill(c, all, y.count(), T(0));  // after the end of a sequence
     }
     if (c.wants(1)) {
-      state = c.output(1, kTypeOf<T>, shape).template mutable_data<T>();
+      state = c.output(1, kTypeOf<T>, states).template mutable_data<T>();
     }
     if (has_cell && c.wants(2)) {
-      cell = c.output(2, kTypeOf<T>, shape).template mutable_data<T>();
+      cell = c.output(2, kTypeOf<T>, states).template mutable_data<T>();
     }
   }
 };
@@ -53,7 +51,7 @@ class Pass {
         width_(rule.gates * rule.hidden),
         input_(c.allocate(kTypeOf<T>, Dims{rule.steps * rule.batch, width_})),
         gates_(c.allocate(kTypeOf<T>, Dims{rule.batch, width_})),
-        state_(initial(5)) {
+        state_(initial(kState)) {
     const T* x = c.input(0).template data<T>();
     const T* w = weights(1, width_ * rule.in);
     gemm(c.threads(), false, true, rule.steps * rule.batch, width_, rule.in,
@@ -76,7 +74,7 @@ class Pass {
   const T* bias() const { return weights(3, 2 * width_); }
   const Activation& activation(std::size_t i) const {
     const std::size_t each = rule_.activations.size() / rule_.directions.size();
-    return rule_.activations[static_cast<std::size_t>(direction_) * each + i];
+    return rule_.activations[index_of(direction_) * each + i];
   }
 
   // A state of each sequence, from input `i` or zeros.
@@ -84,7 +82,7 @@ class Pass {
     const std::int64_t n = rule_.batch, h = rule_.hidden;
     const std::int64_t d = rule_.direction_count();
     const Dims dims = rule_.batch_first ? Dims{n, d, h} : Dims{d, n, h};
-    const Tensor* given = recurrent_input(c_, i, {dims.data(), dims.size()});
+    const Tensor* given = recurrent_input(c_, i, dims);
     Tensor out = c_.allocate(kTypeOf<T>, Dims{n, h});
     T* to = out.template mutable_data<T>();
     if (given == nullptr) {
@@ -116,15 +114,12 @@ class Pass {
     T* gates = gates_.template mutable_data<T>();
     T* states = state_.template mutable_data<T>();
     T* input = input_.template mutable_data<T>();
-    c_.threads().for_each(rule_.batch, grain,
-                          [&](std::int64_t begin, std::int64_t end) {
-                            for (std::int64_t b = begin; b < end; ++b) {
-                              const std::int64_t t = step_of(s, b);
-                              if (t < 0) continue;
-                              f(b, input + rule_.row(t, b) * width_,
-                                gates + b * width_, states + b * rule_.hidden);
-                            }
-                          });
+    c_.threads().for_each_index(rule_.batch, grain, [&](std::int64_t b) {
+      const std::int64_t t = step_of(s, b);
+      if (t < 0) return;
+      f(b, input + rule_.row(t, b) * width_, gates + b * width_,
+        states + b * rule_.hidden);
+    });
   }
 
   // After step `s`.
@@ -151,10 +146,9 @@ class Pass {
  private:
   // The element of sequence `b` at step `s`; -1 after its end.
   std::int64_t step_of(std::int64_t s, std::int64_t b) const {
-    const std::int64_t length = rule_.lengths[static_cast<std::size_t>(b)];
+    const std::int64_t length = rule_.lengths[index_of(b)];
     if (s >= length) return -1;
-    return rule_.directions[static_cast<std::size_t>(direction_)] ==
-                   Direction::kForward
+    return rule_.directions[index_of(direction_)] == Direction::kForward
                ? s
                : length - 1 - s;
   }
@@ -247,54 +241,46 @@ void lstm_step(Pass<T>& pass, std::int64_t s, bool input_forget, T* cells) {
   });
 }
 
-void rnn(KernelContext& c) {
-  const RecurrentRule rule = recurrent_rule(c, 1, {"Tanh"});
+// Runs all directions. step(pass, s, more) is one step; `more` holds a state of
+// each sequence that begins as that of input `i`, for LSTM its cells.
+template <typename F>
+void run_passes(KernelContext& c, const RecurrentRule& rule, std::size_t i,
+                F step) {
   dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
-    const Results<T> results(c, rule, false);
+    const Results<T> results(c, rule, i == kCells);
     for (std::int64_t d = 0; d < rule.direction_count(); ++d) {
       Pass<T> pass(c, rule, d);
+      Tensor states = pass.initial(i);
+      T* more = states.template mutable_data<T>();
       for (std::int64_t s = 0; s < pass.steps(); ++s) {
-        rnn_step(pass, s);
+        step(pass, s, more);
         pass.keep(s, results.all);
       }
       pass.keep_state(pass.state(), results.state);
+      pass.keep_state(more, results.cell);
     }
   });
 }
 
+void rnn(KernelContext& c) {
+  run_passes(c, recurrent_rule(c, 1, {"Tanh"}), kState,
+             [](auto& pass, std::int64_t s, auto*) { rnn_step(pass, s); });
+}
+
 void gru(KernelContext& c) {
-  const RecurrentRule rule = recurrent_rule(c, 3, {"Sigmoid", "Tanh"});
   const bool linear = c.attribute_flag("linear_before_reset");
-  dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
-    const Results<T> results(c, rule, false);
-    for (std::int64_t d = 0; d < rule.direction_count(); ++d) {
-      Pass<T> pass(c, rule, d);
-      Tensor reset = pass.initial(5);
-      for (std::int64_t s = 0; s < pass.steps(); ++s) {
-        gru_step(pass, s, linear, reset.template mutable_data<T>());
-        pass.keep(s, results.all);
-      }
-      pass.keep_state(pass.state(), results.state);
-    }
-  });
+  run_passes(c, recurrent_rule(c, 3, {"Sigmoid", "Tanh"}), kState,
+             [=](auto& pass, std::int64_t s, auto* reset) {
+               gru_step(pass, s, linear, reset);
+             });
 }
 
 void lstm(KernelContext& c) {
   const RecurrentRule rule = recurrent_rule(c, 4, {"Sigmoid", "Tanh", "Tanh"});
   recurrent_input(c, 7, Dims{rule.direction_count(), 3 * rule.hidden});
   const bool input_forget = c.attribute_flag("input_forget");
-  dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
-    const Results<T> results(c, rule, true);
-    for (std::int64_t d = 0; d < rule.direction_count(); ++d) {
-      Pass<T> pass(c, rule, d);
-      Tensor cells = pass.initial(6);
-      for (std::int64_t s = 0; s < pass.steps(); ++s) {
-        lstm_step(pass, s, input_forget, cells.template mutable_data<T>());
-        pass.keep(s, results.all);
-      }
-      pass.keep_state(pass.state(), results.state);
-      pass.keep_state(cells.template data<T>(), results.cell);
-    }
+  run_passes(c, rule, kCells, [=](auto& pass, std::int64_t s, auto* cells) {
+    lstm_step(pass, s, input_forget, cells);
   });
 }
 
@@ -306,6 +292,6 @@ constexpr Kernel kRecurrentKernels[] = {
 
 }  // namespace
 
-KernelRows recurrent_kernels() { return kRecurrentKernels; }
+const KernelRows kRecurrentRows = kRecurrentKernels;
 
 }  // namespace ruleengine::kernels

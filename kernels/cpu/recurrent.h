@@ -13,21 +13,7 @@
 namespace ruleengine::kernels {
 
 // An activation function, after the clipping of its input.
-class Activation {
- public:
-  // Fails for a name that the standard does not have.
-  explicit Activation(std::string_view name);
-
-  bool has_alpha() const;
-  bool has_beta() const;
-  void set_alpha(double alpha) { alpha_ = alpha; }
-  void set_beta(double beta) { beta_ = beta; }
-  void set_clip(double clip) { clip_ = clip; }
-
-  template <typename T>
-  void apply(T* x, std::int64_t count) const;
-
- private:
+struct Activation {
   enum class Kind : std::uint8_t {
     kRelu,
     kTanh,
@@ -41,11 +27,15 @@ class Activation {
     kSoftsign,
     kSoftplus
   };
-  struct Row;
-  static const Row& row_of(std::string_view name);
 
-  Kind kind_;
-  double alpha_, beta_, clip_ = -1;  // clip below 0: no clipping
+  template <typename T>
+  void apply(T* x, std::int64_t count) const;
+
+  std::string_view name;
+  Kind kind;
+  bool has_alpha = false, has_beta = false;
+  double alpha = 1, beta = 0;
+  double clip = -1;  // below 0: no clipping
 };
 
 enum class Direction : std::uint8_t { kForward, kReverse };
@@ -62,9 +52,7 @@ struct RecurrentRule {
   std::int64_t row(std::int64_t t, std::int64_t b) const {
     return batch_first ? b * steps + t : t * batch + b;
   }
-  std::int64_t direction_count() const {
-    return static_cast<std::int64_t>(directions.size());
-  }
+  std::int64_t direction_count() const { return std::ssize(directions); }
   // The row of a state of direction `d` of sequence `b`.
   std::int64_t state_row(std::int64_t d, std::int64_t b) const {
     return batch_first ? b * direction_count() + d : d * batch + b;

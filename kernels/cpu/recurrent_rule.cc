@@ -4,64 +4,17 @@
 
 namespace ruleengine::kernels {
 
-struct Activation::Row {
-  std::string_view name;
-  Kind kind;
-  bool has_alpha = false, has_beta = false;
-  double alpha = 1, beta = 0;
-};
-
-const Activation::Row& Activation::row_of(std::string_view name) {
-  static constexpr Row kNames[] = {
-      {"relu", Kind::kRelu},
-      {"tanh", Kind::kTanh},
-      {"sigmoid", Kind::kSigmoid},
-      {"affine", Kind::kAffine, true, true},
-      {"leakyrelu", Kind::kLeakyRelu, true, false, 0.01},
-      {"thresholdedrelu", Kind::kThresholdedRelu, true},
-      {"scaledtanh", Kind::kScaledTanh, true, true, 1, 1},
-      {"hardsigmoid", Kind::kHardSigmoid, true, true, 0.2, 0.5},
-      {"elu", Kind::kElu, true},
-      {"softsign", Kind::kSoftsign},
-      {"softplus", Kind::kSoftplus},
-  };
-  std::string lower(name);
-  for (char& each : lower) {
-    if (each >= 'A' && each <= 'Z') each = static_cast<char>(each + 'a' - 'A');
-  }
-  for (const Row& row : kNames) {
-    if (row.name == lower) return row;
-  }
-  fail("wrong value of attribute 'activations'", "names of activations of ONNX",
-       '"' + printable(name) + '"');
-}
-
-Activation::Activation(std::string_view name)
-    : kind_(row_of(name).kind),
-      alpha_(row_of(name).alpha),
-      beta_(row_of(name).beta) {}
-
-bool Activation::has_alpha() const {
-  return kind_ == Kind::kAffine || kind_ == Kind::kLeakyRelu ||
-         kind_ == Kind::kThresholdedRelu || kind_ == Kind::kScaledTanh ||
-         kind_ == Kind::kHardSigmoid || kind_ == Kind::kElu;
-}
-bool Activation::has_beta() const {
-  return kind_ == Kind::kAffine || kind_ == Kind::kScaledTanh ||
-         kind_ == Kind::kHardSigmoid;
-}
-
 template <typename T>
 void Activation::apply(T* x, std::int64_t count) const {
-  const T a = static_cast<T>(alpha_), b = static_cast<T>(beta_);
+  const T a = static_cast<T>(alpha), b = static_cast<T>(beta);
   const auto each = [&](auto f) {
     for (std::int64_t i = 0; i < count; ++i) x[i] = f(x[i]);
   };
-  if (clip_ >= 0) {
-    const T clip = static_cast<T>(clip_);
-    each([=](T v) { return std::clamp(v, -clip, clip); });
+  if (clip >= 0) {
+    const T most = static_cast<T>(clip);
+    each([=](T v) { return std::clamp(v, -most, most); });
   }
-  switch (kind_) {
+  switch (kind) {
     case Kind::kRelu:
       return each([](T v) { return v > 0 ? v : T(0); });
     case Kind::kTanh:
@@ -93,6 +46,30 @@ template void Activation::apply(double*, std::int64_t) const;
 
 namespace {
 
+// Fails for a name that the standard does not have.
+Activation activation_of(std::string_view name) {
+  using Kind = Activation::Kind;
+  static constexpr Activation kNames[] = {
+      {"relu", Kind::kRelu},
+      {"tanh", Kind::kTanh},
+      {"sigmoid", Kind::kSigmoid},
+      {"affine", Kind::kAffine, true, true},
+      {"leakyrelu", Kind::kLeakyRelu, true, false, 0.01},
+      {"thresholdedrelu", Kind::kThresholdedRelu, true},
+      {"scaledtanh", Kind::kScaledTanh, true, true, 1, 1},
+      {"hardsigmoid", Kind::kHardSigmoid, true, true, 0.2, 0.5},
+      {"elu", Kind::kElu, true},
+      {"softsign", Kind::kSoftsign},
+      {"softplus", Kind::kSoftplus},
+  };
+  const std::string lower = in_lower_case(name);
+  for (const Activation& each : kNames) {
+    if (each.name == lower) return each;
+  }
+  fail("wrong value of attribute 'activations'", "names of activations of ONNX",
+       '"' + printable(name) + '"');
+}
+
 std::vector<Direction> directions_of(KernelContext& c) {
   const std::string name(c.attribute_string("direction"));
   if (name == "reverse") return {Direction::kReverse};
@@ -108,15 +85,15 @@ std::vector<Direction> directions_of(KernelContext& c) {
 
 // Numbers for the activations in their order: one for each, or one for each
 // that has such a number.
-template <typename Has, typename Set>
 void set_numbers(const std::vector<float>& numbers,
-                 std::vector<Activation>& activations, Has has, Set set) {
+                 std::vector<Activation>& activations, bool Activation::*has,
+                 double Activation::*number) {
   const bool for_each = numbers.size() == activations.size();
   std::size_t next = 0;
   for (Activation& each : activations) {
-    if (!for_each && !(each.*has)()) continue;
+    if (!for_each && !(each.*has)) continue;
     if (next == numbers.size()) return;
-    (each.*set)(numbers[next++]);
+    each.*number = numbers[next++];
   }
 }
 
@@ -133,15 +110,16 @@ std::vector<Activation> activations_of(
     c.wrong_attribute("activations", std::to_string(count) + " strings");
   }
   std::vector<Activation> all;
-  for (std::size_t i = 0; i < count; ++i) all.emplace_back(names[i]);
+  for (std::size_t i = 0; i < count; ++i)
+    all.push_back(activation_of(names[i]));
   set_numbers(c.attribute_floats("activation_alpha"), all,
-              &Activation::has_alpha, &Activation::set_alpha);
+              &Activation::has_alpha, &Activation::alpha);
   set_numbers(c.attribute_floats("activation_beta"), all, &Activation::has_beta,
-              &Activation::set_beta);
+              &Activation::beta);
   if (c.has_attribute("clip")) {
     const double clip = c.attribute_float("clip");
     if (!(clip >= 0)) c.wrong_attribute("clip", "0 or more");
-    for (Activation& each : all) each.set_clip(clip);
+    for (Activation& each : all) each.clip = clip;
   }
   return all;
 }
@@ -180,16 +158,10 @@ RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
   // Fails where the sizes are too large, so that a loop over them is short.
   c.allocate(DataType::kBool, Dims{rule.steps, rule.batch});
   c.allocate(DataType::kBool, Dims{rule.batch});
-  rule.lengths.assign(static_cast<std::size_t>(rule.batch), rule.steps);
+  rule.lengths.assign(index_of(rule.batch), rule.steps);
   if (!c.has_input(4)) return rule;
   c.expect_count(4, rule.batch);
-  rule.lengths = c.ints(4);
-  for (const std::int64_t length : rule.lengths) {
-    if (length < 0 || length > rule.steps) {
-      c.wrong_value(4, "0 to " + std::to_string(rule.steps),
-                    std::to_string(length));
-    }
-  }
+  rule.lengths = ints_up_to(c, 4, rule.steps);
   return rule;
 }
 

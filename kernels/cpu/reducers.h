@@ -107,32 +107,28 @@ struct Product {
 };
 
 // NaN wins.
-template <typename T>
-struct Largest {
-  using Terms = Largest;
+template <typename T, bool kIsLargest>
+struct Extreme {
+  using Terms = Extreme;
   using Limits = std::numeric_limits<T>;
+  static constexpr T kMost =
+      Limits::has_infinity ? Limits::infinity() : Limits::max();
+  static constexpr T kLeast =
+      Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   struct Sum {
-    T value = Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+    T value = kIsLargest ? kLeast : kMost;
   };
   static void add(Sum& s, T x) {
-    s.value = s.value > x || s.value != s.value ? s.value : x;
+    const bool stays = kIsLargest ? s.value > x : s.value < x;
+    s.value = stays || s.value != s.value ? s.value : x;
   }
   static void merge(Sum& s, const Sum& other) { add(s, other.value); }
   static T finish(const Sum& s, std::int64_t) { return s.value; }
 };
 template <typename T>
-struct Smallest {
-  using Terms = Smallest;
-  using Limits = std::numeric_limits<T>;
-  struct Sum {
-    T value = Limits::has_infinity ? Limits::infinity() : Limits::max();
-  };
-  static void add(Sum& s, T x) {
-    s.value = s.value < x || s.value != s.value ? s.value : x;
-  }
-  static void merge(Sum& s, const Sum& other) { add(s, other.value); }
-  static T finish(const Sum& s, std::int64_t) { return s.value; }
-};
+using Largest = Extreme<T, true>;
+template <typename T>
+using Smallest = Extreme<T, false>;
 
 // The logarithm of the sum of exponentials: the sum is relative to the largest
 // term so far.

@@ -5,7 +5,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cpu/cumulative.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/fold.h"
 #include "kernels/cpu/reduce.h"
@@ -13,9 +12,6 @@
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // Elements of a piece of one long row.
 constexpr std::int64_t kPiece = 1 << 16;
@@ -104,11 +100,10 @@ constexpr Reducer reducer_of() {
 void reduce_whole(KernelContext& c, const Reducer& r, const Tensor& x,
                   std::byte* y) {
   const auto size = static_cast<std::int64_t>(r.size);
-  std::vector<AnySum> sums(
-      static_cast<std::size_t>((x.count() + kPiece - 1) / kPiece));
+  std::vector<AnySum> sums(index_of((x.count() + kPiece - 1) / kPiece));
   c.threads().for_each(
       x.count(), kPiece, [&](std::int64_t begin, std::int64_t end) {
-        AnySum* sum = &sums[static_cast<std::size_t>(begin / kPiece)];
+        AnySum* sum = &sums[index_of(begin / kPiece)];
         r.start(sum, 1);
         r.row(x.data<std::byte>() + begin * size, end - begin, 1, sum);
       });
@@ -237,6 +232,6 @@ constexpr Kernel kReductionKernels[] = {
 
 }  // namespace
 
-KernelRows reduction_kernels() { return kReductionKernels; }
+const KernelRows kReductionRows = kReductionKernels;
 
 }  // namespace ruleengine::kernels

@@ -7,15 +7,15 @@
 namespace ruleengine::kernels {
 namespace {
 
-auto key(const runtime::Kernel* kernel) {
+auto key(const Kernel* kernel) {
   return std::tie(kernel->domain, kernel->type);
 }
 
-const std::vector<const runtime::Kernel*>& table() {
+const std::vector<const Kernel*>& table() {
   static const auto kTable = [] {
-    std::vector<const runtime::Kernel*> out;
-    for (const KernelFamily family : kFamilies) {
-      for (const runtime::Kernel& each : family()) out.push_back(&each);
+    std::vector<const Kernel*> out;
+    for (const KernelRows* family : kFamilies) {
+      for (const Kernel& each : *family) out.push_back(&each);
     }
     std::ranges::sort(out, {}, key);
     return out;
@@ -25,8 +25,7 @@ const std::vector<const runtime::Kernel*>& table() {
 
 }  // namespace
 
-const runtime::Kernel* find_cpu_kernel(std::string_view domain,
-                                       std::string_view type) {
+const Kernel* find_cpu_kernel(std::string_view domain, std::string_view type) {
   if (domain == "ai.onnx") domain = "";
   const auto& all = table();
   const auto it =
@@ -36,6 +35,6 @@ const runtime::Kernel* find_cpu_kernel(std::string_view domain,
   return found ? *it : nullptr;
 }
 
-std::vector<const runtime::Kernel*> all_cpu_kernels() { return table(); }
+std::vector<const Kernel*> all_cpu_kernels() { return table(); }
 
 }  // namespace ruleengine::kernels

@@ -26,12 +26,8 @@ double crop_source(const ResizeAxis& axis, double at) {
 
 // The kernel of linear (radius 1) or cubic (radius 2) interpolation.
 double kernel_at(const ResizeRule& rule, double x) {
-  x = std::abs(x);
-  if (rule.mode == ResizeMode::kLinear) return std::max(0.0, 1 - x);
-  const double a = rule.cubic_a;
-  if (x <= 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
-  if (x < 2) return ((a * x - 5 * a) * x + 8 * a) * x - 4 * a;
-  return 0;
+  if (rule.mode == ResizeMode::kCubic) return cubic_weight(x, rule.cubic_a);
+  return std::max(0.0, 1 - std::abs(x));
 }
 
 void normalize(double* weights, std::int64_t count) {
@@ -118,8 +114,8 @@ ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
   out.taps = 2 * before + 2;
   if (out.taps > kMostTaps) fail("a scale is too small for its axis");
   const Dims dims{axis.out, out.taps};
-  out.places = c.allocate(DataType::kInt64, {dims.data(), dims.size()});
-  out.weights = c.allocate(DataType::kDouble, {dims.data(), dims.size()});
+  out.places = c.allocate(DataType::kInt64, dims);
+  out.weights = c.allocate(DataType::kDouble, dims);
   std::fill_n(out.weights.mutable_data<double>(), out.weights.count(), 0.0);
   for (std::int64_t i = 0; i < axis.out; ++i) {
     auto* places = out.places.mutable_data<std::int64_t>() + i * out.taps;

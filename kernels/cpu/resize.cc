@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/cast.h"
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/image.h"
 #include "kernels/cpu/resample.h"
@@ -12,7 +13,7 @@ namespace {
 std::vector<double> doubles_of(KernelContext& c, std::size_t i,
                                std::size_t count) {
   const Tensor& t = c.expect_count(i, count);
-  std::vector<double> all(static_cast<std::size_t>(t.count()));
+  std::vector<double> all(index_of(t.count()));
   dispatch(Floats(), t.dtype(), [&]<typename T>() {
     std::ranges::copy(t.values<T>(), all.begin());
   });
@@ -126,7 +127,7 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
       std::int64_t rest = row, base = 0, stride = axes[last].in;
       bool is_inside = true;
       for (std::size_t i = last; i-- > 0;) {
-        const auto at = static_cast<std::size_t>(rest % axes[i].out);
+        const auto at = index_of(rest % axes[i].out);
         rest /= axes[i].out;
         is_inside = is_inside && places[i][at] >= 0;
         base += places[i][at] * stride;
@@ -140,8 +141,7 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
       }
     }
   };
-  c.threads().for_each(y.count() / length,
-                       std::max<std::int64_t>(1, kGrain / length), piece);
+  c.threads().for_each(y.count() / length, kGrain / length, piece);
 }
 
 // One axis of [outer, axis, inner]; the elements of the result are Mid.
@@ -154,26 +154,23 @@ void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
   const std::vector<Mid> weights(exact.begin(), exact.end());
   const std::int64_t taps = table.taps;
   const std::int64_t work = taps * inner + 1;
-  c.threads().for_each(
-      outer * axis.out, std::max<std::int64_t>(1, kGrain / work),
-      [&](std::int64_t begin, std::int64_t end) {
-        for (std::int64_t i = begin; i < end; ++i) {
-          const std::int64_t* places =
-              table.places.data<std::int64_t>() + i % axis.out * taps;
-          const Mid* w = weights.data() + i % axis.out * taps;
-          const From* from = in + i / axis.out * axis.in * inner;
-          Mid* to = out + i * inner;
-          if (places[0] < 0) {
-            std::fill_n(to, inner, static_cast<Mid>(rule.outside));
-            continue;
-          }
-          std::fill_n(to, inner, Mid(0));
-          for (std::int64_t k = 0; k < taps; ++k) {
-            if (w[k] == 0) continue;
-            const From* row = from + places[k] * inner;
-            for (std::int64_t e = 0; e < inner; ++e) {
-              to[e] += w[k] * static_cast<Mid>(row[e]);
-            }
+  c.threads().for_each_index(
+      outer * axis.out, kGrain / work, [&](std::int64_t i) {
+        const std::int64_t* places =
+            table.places.data<std::int64_t>() + i % axis.out * taps;
+        const Mid* w = weights.data() + i % axis.out * taps;
+        const From* from = in + i / axis.out * axis.in * inner;
+        Mid* to = out + i * inner;
+        if (places[0] < 0) {
+          std::fill_n(to, inner, static_cast<Mid>(rule.outside));
+          return;
+        }
+        std::fill_n(to, inner, Mid(0));
+        for (std::int64_t k = 0; k < taps; ++k) {
+          if (w[k] == 0) continue;
+          const From* row = from + places[k] * inner;
+          for (std::int64_t e = 0; e < inner; ++e) {
+            to[e] += w[k] * static_cast<Mid>(row[e]);
           }
         }
       });
@@ -189,11 +186,10 @@ void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   bool any = false;
   for (std::size_t i = 0; i < axes.size(); ++i) {
     if (axes[i].is_same()) continue;
-    const std::int64_t outer = product({dims.data(), dims.size()}, 0, i);
-    const std::int64_t inner =
-        product({dims.data(), dims.size()}, i + 1, dims.size());
+    const std::int64_t outer = product(dims, 0, i);
+    const std::int64_t inner = product(dims, i + 1, dims.size());
     dims[i] = axes[i].out;
-    Tensor next = c.allocate(kTypeOf<Mid>, {dims.data(), dims.size()});
+    Tensor next = c.allocate(kTypeOf<Mid>, dims);
     if (!any) {
       resample_axis(c, x.data<T>(), outer, axes[i], inner, rule,
                     next.template mutable_data<Mid>());
@@ -210,19 +206,16 @@ void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
     return;
   }
   const Mid* from = now.template data<Mid>();
-  c.threads().for_each(y.count(), kGrain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           out[i] = saturated<T>(static_cast<double>(from[i]));
-                         }
-                       });
+  for_each_element(c, y.count(), [&](std::int64_t i) {
+    out[i] = saturated<T>(static_cast<double>(from[i]));
+  });
 }
 
 void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
          const ResizeAxes& axes) {
   Dims dims;
   for (const ResizeAxis& axis : axes) dims.push_back(axis.out);
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   if (x.count() == 0) c.wrong_shape(0, "1 element or more");
   if (rule.mode != ResizeMode::kNearest) {

@@ -1,6 +1,5 @@
 // RotaryEmbedding of the standard, and of ONNX Runtime's domain, which has the
 // inputs in another order and one position for a whole sequence.
-#include <algorithm>
 
 #include "kernels/cpu/attending.h"
 #include "kernels/cpu/families.h"
@@ -8,9 +7,6 @@
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // What follows from the input and the attributes.
 Rotation read_shape(KernelContext& c, std::int64_t heads) {
@@ -84,8 +80,7 @@ void contrib(KernelContext& c) {
   r.sines = c.input(3);
   const std::int64_t count = r.batch * r.rows;
   const Ints given = c.ints(1);
-  if (static_cast<std::int64_t>(given.size()) == count &&
-      positions.rank() == 2) {
+  if (std::ssize(given) == count && positions.rank() == 2) {
     r.positions = given;
   } else if (given.size() == 1 && given[0] < cosines.dim(0)) {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -110,6 +105,6 @@ constexpr Kernel kRotaryKernels[] = {
 
 }  // namespace
 
-KernelRows rotary_kernels() { return kRotaryKernels; }
+const KernelRows kRotaryRows = kRotaryKernels;
 
 }  // namespace ruleengine::kernels

@@ -58,22 +58,17 @@ void rotate(KernelContext& c, const Rotation& r, const Tensor& x, Tensor& out) {
   const std::int64_t row_size = std::max<std::int64_t>(1, r.heads * r.size);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
-    c.threads().for_each(
-        rows, std::max<std::int64_t>(1, kGrain / row_size),
-        [&](std::int64_t begin, std::int64_t end) {
-          for (std::int64_t i = begin; i < end; ++i) {
-            const std::int64_t b = i / r.rows, row = i % r.rows;
-            const std::int64_t angle =
-                r.turned == 0 ? 0 : r.position(b, row) * (r.turned / 2);
-            const std::int64_t from = b * r.at.batch + row * r.at.row;
-            const std::int64_t into = b * r.out_at.batch + row * r.out_at.row;
-            for (std::int64_t h = 0; h < r.heads; ++h) {
-              turn(r, x.data<T>() + from + h * r.at.head,
-                   r.cosines.data<T>() + angle, r.sines.data<T>() + angle,
-                   to + into + h * r.out_at.head);
-            }
-          }
-        });
+    c.threads().for_each_index(rows, kGrain / row_size, [&](std::int64_t i) {
+      const std::int64_t b = i / r.rows, row = i % r.rows;
+      const std::int64_t angle =
+          r.turned == 0 ? 0 : r.position(b, row) * (r.turned / 2);
+      const std::int64_t from = b * r.at.batch + row * r.at.row;
+      const std::int64_t into = b * r.out_at.batch + row * r.out_at.row;
+      for (std::int64_t h = 0; h < r.heads; ++h) {
+        turn(r, x.data<T>() + from + h * r.at.head, r.cosines.data<T>() + angle,
+             r.sines.data<T>() + angle, to + into + h * r.out_at.head);
+      }
+    });
   });
 }
 

@@ -3,7 +3,7 @@
 #ifndef RULEENGINE_KERNELS_CPU_ROTATION_H_
 #define RULEENGINE_KERNELS_CPU_ROTATION_H_
 
-#include "kernels/cpu/flash.h"
+#include "kernels/cpu/attending.h"
 
 namespace ruleengine::kernels {
 
@@ -17,7 +17,7 @@ struct Rotation {
 
   // The row for a place in the sequence of one of the batch.
   std::int64_t position(std::int64_t b, std::int64_t row) const {
-    return positions[static_cast<std::size_t>(b * rows + row)];
+    return positions[index_of(b * rows + row)];
   }
 };
 

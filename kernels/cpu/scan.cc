@@ -1,10 +1,9 @@
-#include "kernels/cpu/scan.h"
+#include "kernels/cpu/families.h"
 
 #include <algorithm>
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
-#include "kernels/cpu/stack.h"
 #include "kernels/cpu/strided.h"
 #include "runtime/adapt.h"
 
@@ -31,7 +30,7 @@ ScanBody scan_body(const KernelContext& c, std::size_t given) {
   if (inputs < 1 || inputs > static_cast<std::int64_t>(given)) {
     c.wrong_attribute("num_scan_inputs", "1 to " + std::to_string(given));
   }
-  out.inputs = static_cast<std::size_t>(inputs);
+  out.inputs = index_of(inputs);
   out.states = given - out.inputs;
   if (out.block.inputs.size() != given ||
       out.block.outputs.size() < out.states) {
@@ -67,13 +66,9 @@ bool is_reversed(const KernelContext& c, std::string_view name, std::size_t i,
 Track track_of(const KernelContext& c, const Tensor& x, std::int64_t axis,
                bool reversed) {
   const std::size_t first = axis_of(axis, x.rank());
-  std::vector<std::size_t> perm{first};
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    if (i != first) perm.push_back(i);
-  }
-  const Tensor bytes =
-      runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;
-  return {transposed(c, bytes, perm), x.dtype(), reversed};
+  const Tensor bytes = runtime::unpacked(x, c.run());
+  return {transposed(c, bytes, axis_first(first, x.rank())), x.dtype(),
+          reversed};
 }
 
 // Runs the body `rounds` times; `states` become the last ones.
@@ -105,9 +100,7 @@ Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
   const bool reversed =
       is_reversed(c, "scan_output_directions", i, body.stacked);
   if (axis == 0 && (!reversed || x.count() == 0)) return x;
-  const DataType dtype = x.dtype();
-  const bool is_packed = runtime::is_packed(dtype);
-  const Tensor bytes = is_packed ? runtime::unpacked(x, c.run()) : x;
+  const Tensor bytes = runtime::unpacked(x, c.run());
   Dims dims;
   Places from;
   const Dims strides =
@@ -117,16 +110,15 @@ Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
     dims.push_back(x.dim(source));
     from.strides.push_back(strides[source]);
   }
-  const Shape shape{dims.data(), dims.size()};
-  Tensor out = c.allocate(bytes.dtype(), shape);
+  Tensor out = c.allocate(bytes.dtype(), dims);
   if (out.count() > 0) {
     if (reversed) {
       from.at = (x.dim(0) - 1) * strides[0];
       from.strides[axis] = -strides[0];
     }
-    copy_block(c, shape, bytes, from, out, dense(shape));
+    copy_block(c, dims, bytes, from, out, dense(dims));
   }
-  return is_packed ? runtime::packed(out, dtype, c.run()) : out;
+  return runtime::packed(out, x.dtype(), c.run());
 }
 
 // The length of all tracks; fails where they differ.
@@ -171,16 +163,10 @@ Ints sequence_lengths(const KernelContext& c, std::int64_t batch,
                       std::int64_t length) {
   if (!c.has_input(0)) {
     c.allocate(DataType::kInt64, {&batch, 1});
-    return Ints(static_cast<std::size_t>(batch), length);
+    return Ints(index_of(batch), length);
   }
   c.expect_count(0, batch);
-  Ints out = c.ints(0);
-  for (const std::int64_t n : out) {
-    if (n < 0 || n > length) {
-      c.wrong_value(0, "0 to " + std::to_string(length), std::to_string(n));
-    }
-  }
-  return out;
+  return ints_up_to(c, 0, length);
 }
 
 // What Scan of opset 8 keeps for the whole batch.
@@ -242,7 +228,7 @@ void scan_8(KernelContext& c) {
   Batch batch = batch_of(c, body);
   const Ints lengths = sequence_lengths(c, batch.size, batch.length);
   for (std::int64_t i = 0; i < batch.size; ++i) {
-    run_one(c, body, batch, i, lengths[static_cast<std::size_t>(i)]);
+    run_one(c, body, batch, i, lengths[index_of(i)]);
   }
   for (std::size_t i = 0; i < batch.outputs.size(); ++i) {
     if (c.wants(i)) c.set_output(i, batch.outputs[i].take(c));

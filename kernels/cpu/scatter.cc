@@ -12,9 +12,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 enum class Reduction : std::uint8_t { kNone, kAdd, kMul, kMax, kMin };
 
 Reduction reduction_of(const KernelContext& c) {
@@ -63,7 +60,7 @@ void with_reduction(KernelContext& c, F move) {
   }
   const bool is_narrow = ir::is_narrow_float(x.dtype());
   const DataType dtype = x.dtype();
-  const Tensor wide = is_narrow ? runtime::widened(updates, c.run()) : updates;
+  const Tensor wide = runtime::widened(updates, c.run());
   Tensor result =
       is_narrow ? runtime::widened(x, c.run()) : Tensor(output_copy(c));
   dispatch(NumbersAndBool(), result.dtype(), [&]<typename T>() {
@@ -133,7 +130,7 @@ CacheSizes cache_sizes(const KernelContext& c) {
 void tensor_scatter(KernelContext& c) {
   const bool circular = c.choice("mode", {"linear", "circular"}) == "circular";
   const CacheSizes sizes = cache_sizes(c);
-  Ints begins(static_cast<std::size_t>(sizes.batch), 0);
+  Ints begins(index_of(sizes.batch), 0);
   if (c.has_input(2) && sizes.batch > 0) {
     c.expect_count(2, sizes.batch);
     begins = c.ints(2);
@@ -152,8 +149,7 @@ void tensor_scatter(KernelContext& c) {
     Ticker tick(c.threads());
     for (std::int64_t row = 0; row < sizes.batch * sizes.rows; ++row) {
       tick(sizes.update * sizes.inner);
-      const std::int64_t at =
-          begins[static_cast<std::size_t>(row / sizes.rows)];
+      const std::int64_t at = begins[index_of(row / sizes.rows)];
       const std::int64_t head = std::min(sizes.update, sizes.length - at);
       T* line = to + row * sizes.length * sizes.inner;
       std::copy_n(from, head * sizes.inner, line + at * sizes.inner);
@@ -173,6 +169,6 @@ constexpr Kernel kScatterKernels[] = {
 
 }  // namespace
 
-KernelRows scatter_kernels() { return kScatterKernels; }
+const KernelRows kScatterRows = kScatterKernels;
 
 }  // namespace ruleengine::kernels

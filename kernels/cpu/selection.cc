@@ -1,18 +1,14 @@
 // Ops that choose elements by what they are.
-#include "kernels/cpu/selection.h"
+#include "kernels/cpu/families.h"
 
 #include <algorithm>
 
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/families.h"
 #include "kernels/cpu/order.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 // --- TopK --------------------------------------------------------------------
 
@@ -48,7 +44,7 @@ template <typename T>
 void top_k_lines(const T* in, T* values, std::int64_t* indices,
                  const TopKSizes& s, bool largest, std::int64_t begin,
                  std::int64_t end, Ticker tick) {
-  std::vector<Ranked<T>> line(static_cast<std::size_t>(s.size));
+  std::vector<Ranked<T>> line(index_of(s.size));
   // Ties go to the lower index.
   const auto before = [&](const Ranked<T>& a, const Ranked<T>& b) {
     tick();
@@ -60,12 +56,12 @@ void top_k_lines(const T* in, T* values, std::int64_t* indices,
     const std::int64_t outer = i / s.inner, at = i % s.inner;
     const T* from = in + outer * s.size * s.inner + at;
     for (std::int64_t j = 0; j < s.size; ++j) {
-      line[static_cast<std::size_t>(j)] = {from[j * s.inner], j};
+      line[index_of(j)] = {from[j * s.inner], j};
     }
     select(line, s.k, before);
     const std::int64_t to = outer * s.k * s.inner + at;
     for (std::int64_t j = 0; j < s.k; ++j) {
-      const Ranked<T>& each = line[static_cast<std::size_t>(j)];
+      const Ranked<T>& each = line[index_of(j)];
       if (values != nullptr) values[to + j * s.inner] = each.value;
       if (indices != nullptr) indices[to + j * s.inner] = each.index;
     }
@@ -84,15 +80,13 @@ void top_k(KernelContext& c) {
   const bool largest = c.opset() < 11 || c.attribute_flag("largest");
   Dims dims(x.dims());
   dims[axis] = k;
-  const Shape shape{dims.data(), dims.size()};
-  Tensor* values = c.wants(0) ? &c.output(0, x.dtype(), shape) : nullptr;
-  Tensor* indices =
-      c.wants(1) ? &c.output(1, DataType::kInt64, shape) : nullptr;
+  Tensor* values = c.wants(0) ? &c.output(0, x.dtype(), dims) : nullptr;
+  Tensor* indices = c.wants(1) ? &c.output(1, DataType::kInt64, dims) : nullptr;
   if (x.count() == 0 || k == 0) return;
   const TopKSizes sizes{x.dim(axis), product(x.dims(), axis + 1, x.rank()), k};
   dispatch(Numbers(), x.dtype(), [&]<typename T>() {
     c.threads().for_each(
-        x.count() / sizes.size, std::max<std::int64_t>(1, kGrain / sizes.size),
+        x.count() / sizes.size, kGrain / sizes.size,
         [&](std::int64_t begin, std::int64_t end) {
           top_k_lines(x.data<T>(), values ? values->mutable_data<T>() : nullptr,
                       indices ? indices->mutable_data<std::int64_t>() : nullptr,
@@ -109,28 +103,28 @@ void non_zero_of(KernelContext& c, const Tensor& x) {
   const std::int64_t total = x.count();
   const std::int64_t pieces = (total + kGrain - 1) / kGrain;
   // Where each piece begins to write.
-  Ints begins(static_cast<std::size_t>(pieces) + 1, 0);
+  Ints begins(index_of(pieces) + 1, 0);
   c.threads().for_each(
       total, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        begins[static_cast<std::size_t>(begin / kGrain) + 1] = std::count_if(
+        begins[index_of(begin / kGrain) + 1] = std::count_if(
             in + begin, in + end, [](const T& v) { return !(v == T()); });
       });
   for (std::size_t i = 1; i < begins.size(); ++i) begins[i] += begins[i - 1];
   const auto rank = static_cast<std::int64_t>(x.rank());
   const Dims dims{rank, begins.back()};
-  Tensor& out = c.output(0, DataType::kInt64, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kInt64, dims);
   if (rank == 0) return;
   auto* to = out.mutable_data<std::int64_t>();
   std::vector<StridedAxis> axes;
   for (const std::int64_t size : x.dims()) axes.push_back({size, 0, 0});
   c.threads().for_each(
       total, kGrain, [&](std::int64_t begin, std::int64_t end) {
-        std::int64_t at = begins[static_cast<std::size_t>(begin / kGrain)];
+        std::int64_t at = begins[index_of(begin / kGrain)];
         Walk walk(axes, begin);
         for (std::int64_t i = begin; i < end; ++i, walk.next()) {
           if (in[i] == T()) continue;
           for (std::int64_t k = 0; k < rank; ++k) {
-            to[k * dims[1] + at] = walk.index(static_cast<std::size_t>(k));
+            to[k * dims[1] + at] = walk.index(index_of(k));
           }
           ++at;
         }
@@ -140,11 +134,8 @@ void non_zero_of(KernelContext& c, const Tensor& x) {
 void non_zero(KernelContext& c) {
   const Tensor& x = c.input(0);
   if (x.is_string()) return non_zero_of<String>(c, x);
-  dispatch(
-      Types<float, double, std::int8_t, std::int16_t, std::int32_t,
-            std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-            std::uint64_t, bool, std::complex<float>, std::complex<double>>(),
-      x.dtype(), [&]<typename T>() { non_zero_of<T>(c, x); });
+  dispatch(NumbersBoolAndComplex(), x.dtype(),
+           [&]<typename T>() { non_zero_of<T>(c, x); });
 }
 
 // --- OneHot ------------------------------------------------------------------
@@ -160,18 +151,15 @@ void one_hot(KernelContext& c) {
   Dims dims(old.first(axis));
   dims.push_back(depth);
   dims.append(old.subspan(axis));
-  Tensor& out = c.output(0, values.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, values.dtype(), dims);
   if (out.count() == 0) return;
   const std::int64_t inner = product(old, axis, old.size());
   dispatch_width(values.dtype(), [&]<typename T>() {
     T* to = mutable_elements<T>(out);
     const T off = elements<T>(values)[0], on = elements<T>(values)[1];
-    c.threads().for_each(out.count(), kGrain,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           std::fill(to + begin, to + end, off);
-                         });
+    fill(c, to, out.count(), off);
     for (std::int64_t i = 0; i < std::ssize(all); ++i) {
-      std::int64_t at = all[static_cast<std::size_t>(i)];
+      std::int64_t at = all[index_of(i)];
       if (at < 0) at += depth;
       if (at < 0 || at >= depth) continue;
       to[(i / inner * depth + at) * inner + i % inner] = on;
@@ -206,7 +194,7 @@ void compress(KernelContext& c) {
   const Ints chosen = chosen_of(c, x.dim(axis));
   Dims dims(x.dims());
   dims[axis] = std::ssize(chosen);
-  Tensor& out = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
   dispatch_width(x.dtype(), [&]<typename T>() {
@@ -234,6 +222,6 @@ constexpr Kernel kSelectionKernels[] = {
 
 }  // namespace
 
-KernelRows selection_kernels() { return kSelectionKernels; }
+const KernelRows kSelectionRows = kSelectionKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,28 +1,19 @@
 // Sequences and optional values.
-#include <algorithm>
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/bodies.h"
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/slice.h"
 #include "kernels/cpu/strided.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 const Value::List& items_of(const KernelContext& c, std::size_t i) {
   const Value& value = c.value(i);
   if (!value.is_sequence()) c.wrong_type(i, "a sequence");
   return value.items();
-}
-
-// The position in input `i`, which must be in [-size, size).
-std::size_t position_of(const KernelContext& c, std::size_t i,
-                        std::size_t size) {
-  return axis_of(c.scalar_int(i), size);
 }
 
 void check_type(const Value::List& items, const Tensor& tensor) {
@@ -49,7 +40,7 @@ void sequence_insert(KernelContext& c) {
   Value::List items = items_of(c, 0);
   check_type(items, c.input(1));
   // An item may be inserted after the last one; -1 is the place before it.
-  const auto size = static_cast<std::int64_t>(items.size());
+  const auto size = std::ssize(items);
   std::int64_t at = c.has_input(2) ? c.scalar_int(2) : size;
   if (at < -size || at > size) {
     c.wrong_value(2, std::to_string(-size) + " to " + std::to_string(size),
@@ -63,29 +54,19 @@ void sequence_insert(KernelContext& c) {
 void sequence_erase(KernelContext& c) {
   Value::List items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
-  const std::size_t at =
-      c.has_input(1) ? position_of(c, 1, items.size()) : items.size() - 1;
+  const std::size_t at = c.has_input(1) ? axis_of(c.scalar_int(1), items.size())
+                                        : items.size() - 1;
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
   c.set_output(0, Value::sequence(std::move(items)));
 }
 
 void sequence_at(KernelContext& c) {
   const Value::List& items = items_of(c, 0);
-  c.set_output(0, items[position_of(c, 1, items.size())]);
+  c.set_output(0, items[axis_of(c.scalar_int(1), items.size())]);
 }
 
 void sequence_length(KernelContext& c) {
-  const std::size_t size = items_of(c, 0).size();
-  Tensor& out = c.output(0, DataType::kInt64, {});
-  *out.mutable_data<std::int64_t>() = static_cast<std::int64_t>(size);
-}
-
-// Unpacks types below a byte, since loops that move elements need bytes.
-Tensor movable(const KernelContext& c, const Tensor& x) {
-  return runtime::is_packed(x.dtype()) ? runtime::unpacked(x, c.run()) : x;
-}
-Tensor stored(const KernelContext& c, const Tensor& x, DataType dtype) {
-  return runtime::is_packed(dtype) ? runtime::packed(x, dtype, c.run()) : x;
+  c.set_output(0, scalar<std::int64_t>(c, std::ssize(items_of(c, 0))));
 }
 
 // Sizes of the parts along an axis of `size`.
@@ -99,14 +80,14 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
   if (each < 1) c.wrong_value(1, "1 or more", std::to_string(each));
   const std::int64_t parts = size / each + (size % each != 0 ? 1 : 0);
   c.allocate(DataType::kInt64, {&parts, 1});  // so many fit
-  Ints sizes(static_cast<std::size_t>(parts), each);
+  Ints sizes(index_of(parts), each);
   if (size % each != 0) sizes.back() = size % each;
   return sizes;
 }
 
 void split_to_sequence(KernelContext& c) {
   const DataType dtype = c.input(0).dtype();
-  const Tensor x = movable(c, c.input(0));
+  const Tensor x = runtime::unpacked(c.input(0), c.run());
   const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
   const bool keeps = c.has_input(1) || c.attribute_flag("keepdims");
   Dims dims(x.dims());
@@ -120,8 +101,8 @@ void split_to_sequence(KernelContext& c) {
   std::int64_t at = 0;
   for (const std::int64_t size : part_sizes(c, x.dim(axis))) {
     const Tensor part = cut(c, x, axis, at, size);
-    items.emplace_back(stored(
-        c, keeps ? part : part.reshaped({dims.data(), dims.size()}), dtype));
+    items.emplace_back(
+        runtime::packed(keeps ? part : part.reshaped(dims), dtype, c.run()));
     at += size;
   }
   c.set_output(0, Value::sequence(std::move(items)));
@@ -138,7 +119,7 @@ void concat_from_sequence(KernelContext& c) {
     if (!item.is_tensor()) {
       fail("wrong type of an item of the sequence", "a tensor", item.text());
     }
-    Tensor t = movable(c, item.tensor());
+    Tensor t = runtime::unpacked(item.tensor(), c.run());
     const std::size_t rank = t.rank() + (adds ? 1 : 0);
     axis = axis_of(c.attribute_int("axis"), rank);
     Dims dims(t.dims().first(adds ? axis : t.rank()));
@@ -146,11 +127,12 @@ void concat_from_sequence(KernelContext& c) {
       dims.push_back(1);
       dims.append(t.dims().subspan(axis));
     }
-    tensors.push_back(t.reshaped({dims.data(), dims.size()}));
+    tensors.push_back(t.reshaped(dims));
   }
   std::vector<const Tensor*> parts;
   for (const Tensor& t : tensors) parts.push_back(&t);
-  c.set_output(0, stored(c, joined(c, parts, axis), items[0].tensor().dtype()));
+  c.set_output(0, runtime::packed(joined(c, parts, axis),
+                                  items[0].tensor().dtype(), c.run()));
 }
 
 void sequence_map(KernelContext& c) {
@@ -194,7 +176,7 @@ void optional_get_element(KernelContext& c) {
 
 void optional_has_element(KernelContext& c) {
   const bool has = c.has_input(0) && !c.value(0).is_none();
-  *c.output(0, DataType::kBool, {}).mutable_data<bool>() = has;
+  c.set_output(0, scalar(c, has));
 }
 
 constexpr Kernel kSequenceKernels[] = {
@@ -214,6 +196,6 @@ constexpr Kernel kSequenceKernels[] = {
 
 }  // namespace
 
-KernelRows sequence_kernels() { return kSequenceKernels; }
+const KernelRows kSequenceRows = kSequenceKernels;
 
 }  // namespace ruleengine::kernels

@@ -36,7 +36,7 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank) {
          std::to_string(-r) + " to " + std::to_string(r - 1),
          std::to_string(axis));
   }
-  return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
+  return index_of(axis < 0 ? axis + r : axis);
 }
 
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
@@ -45,6 +45,42 @@ std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
+}
+
+std::size_t cut_of(const KernelContext& c, std::size_t rank) {
+  const std::int64_t axis = c.attribute_int("axis");
+  const auto r = static_cast<std::int64_t>(rank);
+  if (axis < -r || axis > r) {
+    c.wrong_attribute("axis", std::to_string(-r) + " to " + std::to_string(r));
+  }
+  return index_of(axis < 0 ? axis + r : axis);
+}
+
+Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most) {
+  Ints all = c.ints(i);
+  for (const std::int64_t each : all) {
+    if (each < 0 || each > most) {
+      c.wrong_value(i, "0 to " + std::to_string(most), std::to_string(each));
+    }
+  }
+  return all;
+}
+
+void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
+                      Shape target) {
+  if (std::ranges::equal(broadcast(t.dims(), target), target)) return;
+  c.wrong_shape(i, "one that broadcasts to " + runtime::shape_text(target));
+}
+
+Tensor lined_up(KernelContext& c, const Tensor& a, const Tensor& b) {
+  if (c.opset() >= 7 || !c.attribute_flag("broadcast") ||
+      !c.has_attribute("axis")) {
+    return b;
+  }
+  const std::size_t axis = axis_of(c.attribute_int("axis"), a.rank());
+  Dims dims(b.dims());
+  while (dims.size() + axis < a.rank()) dims.push_back(1);
+  return b.reshaped(dims);
 }
 
 Dims strides_of(Shape dims) {

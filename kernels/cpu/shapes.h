@@ -19,6 +19,20 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank);
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 
+// Attribute `axis` of a cut before, between or behind the axes: in
+// [-rank, rank], counted from 0.
+std::size_t cut_of(const KernelContext& c, std::size_t rank);
+// The integers of input `i`, each in [0, most].
+Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most);
+// Fails unless `t`, which is input `i`, broadcasts to these sizes.
+void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
+                      Shape target);
+
+// Before opset 7: `b` with the axes of size 1 that make it broadcast to `a` as
+// the attribute
+// `axis` says, which names the axis of `a` that the first of `b` lines up with.
+Tensor lined_up(KernelContext& c, const Tensor& a, const Tensor& b);
+
 // Elements from one place to the next along each axis, row-major.
 Dims strides_of(Shape dims);
 // The same for a shape that is broadcast to `target`: 0 where it is stretched.
@@ -76,7 +90,7 @@ class Rows {
   }
 
  private:
-  Shape dims() const { return {dims_.data(), dims_.size()}; }
+  Shape dims() const { return dims_; }
 
   void add(std::int64_t size, const std::array<Dims, N>& strides,
            std::size_t axis) {

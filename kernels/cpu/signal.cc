@@ -11,9 +11,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // Room for one transform, so that a length that no memory holds fails here.
 void need_room(KernelContext& c, std::int64_t length) {
   if (length < 1) {
@@ -64,9 +61,7 @@ void transform(KernelContext& c, const DftJob& job, const T* in, T* out) {
       }
     }
   };
-  c.threads().for_each(job.outer * job.inner,
-                       std::max<std::int64_t>(1, kGrain / 16 / job.length),
-                       piece);
+  c.threads().for_each(job.outer * job.inner, kGrain / 16 / job.length, piece);
 }
 
 void need_parts(const KernelContext& c) {
@@ -101,7 +96,7 @@ void dft(KernelContext& c) {
   Dims dims(x.dims());
   dims[axis] = job.out;
   dims[last] = job.parts_out;
-  Tensor& y = c.output(0, x.dtype(), {dims.data(), dims.size()});
+  Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     transform(c, job, x.data<T>(), y.mutable_data<T>());
@@ -274,6 +269,6 @@ constexpr Kernel kSignalKernels[] = {
 
 }  // namespace
 
-KernelRows signal_kernels() { return kSignalKernels; }
+const KernelRows kSignalRows = kSignalKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,7 +1,8 @@
-#include "kernels/cpu/slice.h"
+#include "kernels/cpu/families.h"
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "kernels/cpu/strided.h"
 
@@ -41,9 +42,7 @@ std::vector<SliceRange> ranges_of(const KernelContext& c) {
   const Ints starts = c.ints_of("starts", 1).value_or(Ints());
   const Ints ends = c.ints_of("ends", 2).value_or(Ints());
   Ints axes(starts.size()), steps(starts.size(), 1);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    axes[i] = static_cast<std::int64_t>(i);
-  }
+  std::iota(axes.begin(), axes.end(), 0);
   axes = c.ints_of("axes", 3).value_or(axes);
   if (c.has_input(4)) steps = c.ints(4);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
@@ -80,15 +79,14 @@ void slice(KernelContext& c) {
     is_whole = is_whole && ranges[i].count == x.dim(i) && ranges[i].step == 1;
   }
   if (is_whole) return c.set_output(0, x);
-  const Shape shape{dims.data(), dims.size()};
-  Tensor& out = c.output(0, x.dtype(), shape);
+  Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   Places from = dense(x.dims());
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     from.at += ranges[i].begin * from.strides[i];
     from.strides[i] *= ranges[i].step;
   }
-  copy_block(c, shape, x, from, out, dense(shape));
+  copy_block(c, dims, x, from, out, dense(dims));
 }
 
 void check_parts(const Ints& sizes, std::int64_t size) {

@@ -6,9 +6,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // Before opset 13 all axes from `axis` on are one.
 CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
   const std::int64_t axis = c.attribute_int("axis");
@@ -20,17 +17,11 @@ CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
     }
     return cut_at(x.dims(), axis_of(axis, x.rank()));
   }
-  const auto rank = static_cast<std::int64_t>(x.rank());
-  if (axis < -rank || axis > rank) {
-    c.wrong_attribute("axis",
-                      std::to_string(-rank) + " to " + std::to_string(rank));
-  }
-  const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
+  const std::size_t cut = cut_of(c, x.rank());
   return {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank()), 1};
 }
 
-// Output 0: f(from, to, n) for each row along the axis, which is copied where
-// its elements are not side by side.
+// Output 0: f(from, to, n) for each row along the axis.
 template <typename F>
 void for_rows(KernelContext& c, F f) {
   const Tensor x = c.input(0);
@@ -38,31 +29,7 @@ void for_rows(KernelContext& c, F f) {
   if (out.count() == 0) return;
   const CutShape s = shape_to_normalize(c, x);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    const T* from = x.data<T>();
-    T* to = out.mutable_data<T>();
-    const std::int64_t grain = (1 << 13) / s.size + 1;
-    c.threads().for_each(s.outer * s.inner, grain,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           if (s.inner == 1) {
-                             for (std::int64_t i = begin; i < end; ++i) {
-                               f(from + i * s.size, to + i * s.size, s.size);
-                             }
-                             return;
-                           }
-                           Tensor row = c.allocate(x.dtype(), Dims{s.size});
-                           T* line = row.mutable_data<T>();
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             const std::int64_t at =
-                                 i / s.inner * s.inner * s.size + i % s.inner;
-                             for (std::int64_t k = 0; k < s.size; ++k) {
-                               line[k] = from[at + k * s.inner];
-                             }
-                             f(line, line, s.size);
-                             for (std::int64_t k = 0; k < s.size; ++k) {
-                               to[at + k * s.inner] = line[k];
-                             }
-                           }
-                         });
+    for_lines(c, s, x.data<T>(), out.mutable_data<T>(), f);
   });
 }
 
@@ -97,6 +64,6 @@ constexpr Kernel kSoftmaxKernels[] = {
 
 }  // namespace
 
-KernelRows softmax_kernels() { return kSoftmaxKernels; }
+const KernelRows kSoftmaxRows = kSoftmaxKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,4 +1,4 @@
-#include "kernels/cpu/stack.h"
+#include "kernels/cpu/bodies.h"
 
 #include <algorithm>
 
@@ -27,7 +27,7 @@ void Stack::grow(const KernelContext& c) {
   const std::int64_t room =
       std::max<std::int64_t>({size_ + 1, size_ == 0 ? room_ : size_ * 2, 1});
   const Dims dims = with_first(room, dims_);
-  Tensor larger = c.allocate(store_.dtype(), {dims.data(), dims.size()});
+  Tensor larger = c.allocate(store_.dtype(), dims);
   if (size_ > 0) put(store_, store_.count() / room_ * size_, larger, 0);
   store_ = std::move(larger);
   room_ = room;
@@ -40,10 +40,9 @@ void Stack::push(const KernelContext& c, const Tensor& item) {
   }
   if (item.dtype() != dtype_ || !std::ranges::equal(item.dims(), dims_)) {
     fail("the outputs of two rounds have different types or shapes",
-         runtime::text_of(dtype_, {dims_.data(), dims_.size()}), item.text());
+         runtime::text_of(dtype_, dims_), item.text());
   }
-  const Tensor bytes =
-      runtime::is_packed(dtype_) ? runtime::unpacked(item, c.run()) : item;
+  const Tensor bytes = runtime::unpacked(item, c.run());
   if (size_ == 0) store_ = bytes;  // for its type
   if (size_ == 0 || size_ == room_) grow(c);
   put(bytes, bytes.count(), store_, size_ * bytes.count());
@@ -62,16 +61,14 @@ void Stack::push_zeros(const KernelContext& c) {
 
 Tensor Stack::take(const KernelContext& c) {
   const Dims dims = with_first(size_, dims_);
-  const Shape shape{dims.data(), dims.size()};
   Tensor out = std::move(store_);
   if (size_ != room_) {
-    Tensor exact = c.allocate(out.dtype(), shape);
+    Tensor exact = c.allocate(out.dtype(), dims);
     put(out, exact.count(), exact, 0);
     out = std::move(exact);
   }
   size_ = 0;
-  return runtime::is_packed(dtype_) ? runtime::packed(out, dtype_, c.run())
-                                    : out;
+  return runtime::packed(out, dtype_, c.run());
 }
 
 }  // namespace ruleengine::kernels

@@ -192,15 +192,22 @@ Tensor transposed(const KernelContext& c, const Tensor& x,
     dims.push_back(x.dim(axis));
     if (x.dim(axis) != 1) moving.push_back(axis);
   }
-  const Shape shape{dims.data(), dims.size()};
-  if (std::ranges::is_sorted(moving)) return x.reshaped(shape);
-  Tensor out = c.allocate(x.dtype(), shape);
+  if (std::ranges::is_sorted(moving)) return x.reshaped(dims);
+  Tensor out = c.allocate(x.dtype(), dims);
   if (out.count() == 0) return out;
   const Dims strides = strides_of(x.dims());
   Places from;
   for (const std::size_t axis : perm) from.strides.push_back(strides[axis]);
-  copy_block(c, shape, x, from, out, dense(shape));
+  copy_block(c, dims, x, from, out, dense(dims));
   return out;
+}
+
+std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
+  std::vector<std::size_t> perm{axis};
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (i != axis) perm.push_back(i);
+  }
+  return perm;
 }
 
 Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
@@ -208,12 +215,11 @@ Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
   if (begin == 0 && size == x.dim(axis)) return x;
   Dims dims(x.dims());
   dims[axis] = size;
-  const Shape shape{dims.data(), dims.size()};
-  Tensor out = c.allocate(x.dtype(), shape);
+  Tensor out = c.allocate(x.dtype(), dims);
   if (out.count() == 0) return out;
   Places from = dense(x.dims());
   from.at = begin * from.strides[axis];
-  copy_block(c, shape, x, from, out, dense(shape));
+  copy_block(c, dims, x, from, out, dense(dims));
   return out;
 }
 
@@ -238,10 +244,9 @@ Tensor joined(const KernelContext& c, std::span<const Tensor* const> parts,
   }
   if (parts.size() == 1) return first;
   dims[axis] = size;
-  const Shape shape{dims.data(), dims.size()};
-  Tensor out = c.allocate(first.dtype(), shape);
+  Tensor out = c.allocate(first.dtype(), dims);
   if (out.count() == 0) return out;
-  Places to = dense(shape);
+  Places to = dense(dims);
   for (const Tensor* part : parts) {
     if (part->count() == 0) continue;
     copy_block(c, part->dims(), *part, dense(part->dims()), out, to);

@@ -32,9 +32,15 @@ void copy_block(const KernelContext& c, Shape dims, const Tensor& from,
 Tensor transposed(const KernelContext& c, const Tensor& x,
                   std::span<const std::size_t> perm);
 
+// The order of axes in which `axis` is first.
+std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank);
+
 // Along the axis elements [begin, begin + size).
 Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
            std::int64_t begin, std::int64_t size);
+
+// Fails unless the sizes are those of parts that make up `size`.
+void check_parts(const Ints& sizes, std::int64_t size);
 
 // One after the other along the axis; they must agree elsewhere and there must
 // be at least one.

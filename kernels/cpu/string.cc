@@ -10,13 +10,9 @@
 
 #include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/grams.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Adapt;
-using runtime::Kernel;
 
 const Tensor& strings(KernelContext& c, std::size_t i) {
   return c.expect_type(i, DataType::kString);
@@ -25,7 +21,7 @@ const Tensor& strings(KernelContext& c, std::size_t i) {
 void string_concat(KernelContext& c) {
   const Tensor a = strings(c, 0), b = strings(c, 1);
   const Dims dims = broadcast(a.dims(), b.dims());
-  Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kString, dims);
   if (out.count() == 0) return;
   const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
                                   broadcast_strides(b.dims(), out.dims())});
@@ -94,7 +90,7 @@ void string_normalizer(KernelContext& c) {
   }
   Dims dims(x.dims());
   dims.back() = std::max<std::int64_t>(1, std::ssize(kept));
-  Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kString, dims);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     tick();
     out.mutable_strings()[i] = in_case(*kept[i], to, language);
@@ -137,8 +133,7 @@ void split_at(std::string_view text, const std::string& delimiter,
 void string_split(KernelContext& c) {
   const Tensor x = strings(c, 0);
   const std::string delimiter(c.attribute_string("delimiter"));
-  const std::int64_t said =
-      c.has_attribute("maxsplit") ? c.attribute_int("maxsplit") : -1;
+  const std::int64_t said = c.attribute_int("maxsplit", -1);
   const std::size_t most = said < 0 ? std::string::npos : index_of(said);
   Ticker tick(c.threads());
   Ints counts;
@@ -154,7 +149,7 @@ void string_split(KernelContext& c) {
   }
   Dims dims(x.dims());
   dims.push_back(longest);
-  Tensor& out = c.output(0, DataType::kString, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kString, dims);
   String* row = out.mutable_strings().data();
   for (const String& text : x.strings()) {
     String* to = row;
@@ -181,12 +176,10 @@ void regex_full_match(KernelContext& c) {
   }
   Tensor& out = c.output(0, DataType::kBool, x.dims());
   bool* to = out.mutable_data<bool>();
-  c.threads().for_each(x.count(), 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const String& text = x.strings()[index_of(i)];
-      const re2::StringPiece piece(text.data(), text.size());
-      to[i] = RE2::FullMatch(piece, regex);
-    }
+  c.threads().for_each_index(x.count(), 1, [&](std::int64_t i) {
+    const String& text = x.strings()[index_of(i)];
+    const re2::StringPiece piece(text.data(), text.size());
+    to[i] = RE2::FullMatch(piece, regex);
   });
 }
 
@@ -200,6 +193,6 @@ constexpr Kernel kStringKernels[] = {
 
 }  // namespace
 
-KernelRows string_kernels() { return kStringKernels; }
+const KernelRows kStringRows = kStringKernels;
 
 }  // namespace ruleengine::kernels

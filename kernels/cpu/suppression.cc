@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/cpu/selection.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
@@ -94,21 +94,18 @@ void non_max_suppression(KernelContext& c) {
   const Options options = options_of(c);
   const std::int64_t count = boxes.dim(1), classes = scores.dim(1);
   const std::int64_t all = scores.count() == 0 ? 0 : boxes.dim(0) * classes;
-  std::vector<Ints> found(static_cast<std::size_t>(all));
-  c.threads().for_each(all, 1, [&](std::int64_t begin, std::int64_t end) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      found[static_cast<std::size_t>(i)] =
-          kept(c, boxes.data<float>() + i / classes * count * 4,
-               scores.data<float>() + i * count, count, options);
-    }
+  std::vector<Ints> found(index_of(all));
+  c.threads().for_each_index(all, 1, [&](std::int64_t i) {
+    found[index_of(i)] = kept(c, boxes.data<float>() + i / classes * count * 4,
+                              scores.data<float>() + i * count, count, options);
   });
   std::int64_t total = 0;
   for (const Ints& each : found) total += std::ssize(each);
   const Dims dims{total, 3};
-  Tensor& out = c.output(0, DataType::kInt64, {dims.data(), dims.size()});
+  Tensor& out = c.output(0, DataType::kInt64, dims);
   auto* to = out.mutable_data<std::int64_t>();
   for (std::int64_t i = 0; i < all; ++i) {
-    for (const std::int64_t box : found[static_cast<std::size_t>(i)]) {
+    for (const std::int64_t box : found[index_of(i)]) {
       *to++ = i / classes;
       *to++ = i % classes;
       *to++ = box;

@@ -8,8 +8,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
 struct Update {
   std::vector<Tensor> in;    // of one weight: one of each group
   std::vector<Tensor*> out;  // as many as `outputs`
@@ -127,6 +125,6 @@ constexpr Kernel kTrainingKernels[] = {
 
 }  // namespace
 
-KernelRows training_kernels() { return kTrainingKernels; }
+const KernelRows kTrainingRows = kTrainingKernels;
 
 }  // namespace ruleengine::kernels

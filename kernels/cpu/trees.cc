@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "kernels/cpu/attending.h"
+#include "kernels/cpu/cast.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -63,10 +64,10 @@ struct Ensemble {
   std::size_t leaf(Branch at, const T* row) const {
     for (std::size_t steps = 0; !at.is_leaf; ++steps) {
       if (steps > nodes.size()) fail("the nodes of a tree form a cycle");
-      const Node& n = nodes[static_cast<std::size_t>(at.to)];
+      const Node& n = nodes[index_of(at.to)];
       at = holds(n, static_cast<double>(row[n.feature])) ? n.yes : n.no;
     }
-    return static_cast<std::size_t>(at.to);
+    return index_of(at.to);
   }
 };
 
@@ -74,11 +75,8 @@ struct Ensemble {
 std::vector<double> numbers(KernelContext& c, std::string_view name) {
   const auto t = c.attribute_tensor(name);
   if (!t) return {};
-  const bool is_narrow = t->dtype() != DataType::kFloat &&
-                         t->dtype() != DataType::kDouble &&
-                         t->dtype() != DataType::kUint8;
-  const Tensor wide = in_type(c, is_narrow ? runtime::widened(*t, c.run()) : *t,
-                              DataType::kDouble);
+  const Tensor wide =
+      in_type(c, runtime::widened(*t, c.run()), DataType::kDouble);
   return {wide.data<double>(), wide.data<double>() + wide.count()};
 }
 
@@ -86,7 +84,7 @@ Branch branch(const Ints& to, const Ints& leaves, std::size_t i,
               std::size_t nodes, std::size_t leaf_count) {
   const bool is_leaf = leaves[i] != 0;
   const std::size_t most = is_leaf ? leaf_count : nodes;
-  if (to[i] < 0 || static_cast<std::size_t>(to[i]) >= most) {
+  if (to[i] < 0 || index_of(to[i]) >= most) {
     fail("a branch of a tree leads nowhere", "below " + std::to_string(most),
          std::to_string(to[i]));
   }
@@ -155,7 +153,7 @@ Ensemble read(KernelContext& c, std::int64_t features) {
                        .no = branch(no, no_leaf, i, n, e.weights.size())});
   }
   for (const std::int64_t root : c.attribute_ints("tree_roots")) {
-    if (root < 0 || static_cast<std::size_t>(root) >= n) {
+    if (root < 0 || index_of(root) >= n) {
       fail("a root is out of range", "below " + std::to_string(n),
            std::to_string(root));
     }
@@ -173,7 +171,7 @@ void predict(const Ensemble& e, const T* row, std::int64_t how,
   std::ranges::fill(scores, how == kMin ? most : how == kMax ? least : 0.0);
   for (const Branch& root : e.roots) {
     const std::size_t leaf = e.leaf(root, row);
-    double& score = scores[static_cast<std::size_t>(e.targets[leaf])];
+    double& score = scores[index_of(e.targets[leaf])];
     const double weight = e.weights[leaf];
     if (how == kMin) {
       score = std::min(score, weight);
@@ -265,7 +263,7 @@ void tree_ensemble(KernelContext& c) {
     T* to = y.mutable_data<T>();
     c.threads().for_each(
         x.dim(0), 64, [&](std::int64_t begin, std::int64_t end) {
-          std::vector<double> scores(static_cast<std::size_t>(e.target_count));
+          std::vector<double> scores(index_of(e.target_count));
           for (std::int64_t r = begin; r < end; ++r) {
             predict(e, x.data<T>() + r * features, how, scores);
             transform_row(static_cast<PostTransform>(after), scores.data(),

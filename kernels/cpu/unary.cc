@@ -10,9 +10,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Adapt;
-using runtime::Kernel;
-
 // The least number wraps around to itself.
 struct Neg {
   template <typename T>
@@ -46,28 +43,6 @@ void sign(KernelContext& c) {
   });
 }
 
-void ceil(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::ceil(v); });
-}
-void floor(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::floor(v); });
-}
-// Halves to even.
-void round(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::nearbyint(v); });
-}
-void sqrt(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::sqrt(v); });
-}
-void reciprocal(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return 1 / v; });
-}
-void exp(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::exp(v); });
-}
-void log(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::log(v); });
-}
 // Opset 9 has it for integers as well.
 void erf(KernelContext& c) {
   unary<Numbers>(c, [](auto v) {
@@ -78,42 +53,6 @@ void erf(KernelContext& c) {
       return to_number<T>(std::erf(static_cast<double>(v)));
     }
   });
-}
-void sin(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::sin(v); });
-}
-void cos(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::cos(v); });
-}
-void tan(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::tan(v); });
-}
-void asin(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::asin(v); });
-}
-void acos(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::acos(v); });
-}
-void atan(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::atan(v); });
-}
-void sinh(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::sinh(v); });
-}
-void cosh(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::cosh(v); });
-}
-void tanh(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::tanh(v); });
-}
-void asinh(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::asinh(v); });
-}
-void acosh(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::acosh(v); });
-}
-void atanh(KernelContext& c) {
-  unary<Floats>(c, [](auto v) { return std::atanh(v); });
 }
 
 void bitwise_not(KernelContext& c) {
@@ -135,56 +74,63 @@ void is_inf(KernelContext& c) {
   });
 }
 
+// The kernel of a function of floats.
+template <auto kFunction>
+void floats(KernelContext& c) {
+  unary<Floats>(c, kFunction);
+}
+
 constexpr Kernel kUnaryKernels[] = {
     {"", "Abs", abs, Adapt::kWiden},
-    {"", "Acos", acos, Adapt::kWiden},
-    {"", "Acosh", acosh, Adapt::kWiden},
-    {"", "Asin", asin, Adapt::kWiden},
-    {"", "Asinh", asinh, Adapt::kWiden},
-    {"", "Atan", atan, Adapt::kWiden},
-    {"", "Atanh", atanh, Adapt::kWiden},
+    {"", "Acos", floats<[](auto v) { return std::acos(v); }>, Adapt::kWiden},
+    {"", "Acosh", floats<[](auto v) { return std::acosh(v); }>, Adapt::kWiden},
+    {"", "Asin", floats<[](auto v) { return std::asin(v); }>, Adapt::kWiden},
+    {"", "Asinh", floats<[](auto v) { return std::asinh(v); }>, Adapt::kWiden},
+    {"", "Atan", floats<[](auto v) { return std::atan(v); }>, Adapt::kWiden},
+    {"", "Atanh", floats<[](auto v) { return std::atanh(v); }>, Adapt::kWiden},
     {"", "BitwiseNot", bitwise_not},
-    {"", "Ceil", ceil, Adapt::kWiden},
+    {"", "Ceil", floats<[](auto v) { return std::ceil(v); }>, Adapt::kWiden},
     {"", "Celu", celu, Adapt::kWiden},
     {"", "Clip", clip, Adapt::kWiden},
-    {"", "Cos", cos, Adapt::kWiden},
-    {"", "Cosh", cosh, Adapt::kWiden},
+    {"", "Cos", floats<[](auto v) { return std::cos(v); }>, Adapt::kWiden},
+    {"", "Cosh", floats<[](auto v) { return std::cosh(v); }>, Adapt::kWiden},
     {"", "Dropout", dropout, Adapt::kWiden},
     {"", "Elu", elu, Adapt::kWiden},
     {"", "Erf", erf, Adapt::kWiden},
-    {"", "Exp", exp, Adapt::kWiden},
-    {"", "Floor", floor, Adapt::kWiden},
+    {"", "Exp", floats<[](auto v) { return std::exp(v); }>, Adapt::kWiden},
+    {"", "Floor", floats<[](auto v) { return std::floor(v); }>, Adapt::kWiden},
     {"", "Gelu", gelu, Adapt::kWiden},
     {"", "HardSigmoid", hard_sigmoid, Adapt::kWiden},
     {"", "HardSwish", hard_swish, Adapt::kWiden},
     {"", "IsInf", is_inf, Adapt::kWiden},
     {"", "IsNaN", is_nan, Adapt::kWiden},
     {"", "LeakyRelu", leaky_relu, Adapt::kWiden},
-    {"", "Log", log, Adapt::kWiden},
+    {"", "Log", floats<[](auto v) { return std::log(v); }>, Adapt::kWiden},
     {"", "Mish", mish, Adapt::kWiden},
     {"", "Neg", neg, Adapt::kWiden},
     {"", "PRelu", prelu, Adapt::kWiden},
-    {"", "Reciprocal", reciprocal, Adapt::kWiden},
+    {"", "Reciprocal", floats<[](auto v) { return 1 / v; }>, Adapt::kWiden},
     {"", "Relu", relu, Adapt::kWiden},
-    {"", "Round", round, Adapt::kWiden},
+    {"", "Round", floats<[](auto v) { return std::nearbyint(v); }>,
+     Adapt::kWiden},  // halves to even
     {"", "Selu", selu, Adapt::kWiden},
     {"", "Shrink", shrink, Adapt::kWiden},
     {"", "Sigmoid", sigmoid, Adapt::kWiden},
     {"", "Sign", sign, Adapt::kWiden},
-    {"", "Sin", sin, Adapt::kWiden},
-    {"", "Sinh", sinh, Adapt::kWiden},
+    {"", "Sin", floats<[](auto v) { return std::sin(v); }>, Adapt::kWiden},
+    {"", "Sinh", floats<[](auto v) { return std::sinh(v); }>, Adapt::kWiden},
     {"", "Softplus", softplus, Adapt::kWiden},
     {"", "Softsign", softsign, Adapt::kWiden},
-    {"", "Sqrt", sqrt, Adapt::kWiden},
+    {"", "Sqrt", floats<[](auto v) { return std::sqrt(v); }>, Adapt::kWiden},
     {"", "SwiGLU", swiglu, Adapt::kWiden},
     {"", "Swish", swish, Adapt::kWiden},
-    {"", "Tan", tan, Adapt::kWiden},
-    {"", "Tanh", tanh, Adapt::kWiden},
+    {"", "Tan", floats<[](auto v) { return std::tan(v); }>, Adapt::kWiden},
+    {"", "Tanh", floats<[](auto v) { return std::tanh(v); }>, Adapt::kWiden},
     {"", "ThresholdedRelu", thresholded_relu, Adapt::kWiden},
 };
 
 }  // namespace
 
-KernelRows unary_kernels() { return kUnaryKernels; }
+const KernelRows kUnaryRows = kUnaryKernels;
 
 }  // namespace ruleengine::kernels

@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/order.h"
-#include "kernels/cpu/selection.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
@@ -30,7 +30,7 @@ Groups groups_of(const KernelContext& c, const T* rows, std::int64_t count,
     }
     return 0;
   };
-  Ints order(static_cast<std::size_t>(count));
+  Ints order(index_of(count));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::sort(order, [&](std::int64_t a, std::int64_t b) {
     const int sign = compare(a, b);
@@ -44,19 +44,19 @@ Groups groups_of(const KernelContext& c, const T* rows, std::int64_t count,
       out.counts.push_back(0);
     }
     ++out.counts.back();
-    out.inverse[static_cast<std::size_t>(order[i])] = std::ssize(out.first) - 1;
+    out.inverse[index_of(order[i])] = std::ssize(out.first) - 1;
   }
   if (sorted) return out;
   // Groups are numbered anew, by their first rows.
   Ints turn(out.first.size()), place(out.first.size());
   std::iota(turn.begin(), turn.end(), 0);
   const auto at = [](const Ints& list, std::int64_t i) {
-    return list[static_cast<std::size_t>(i)];
+    return list[index_of(i)];
   };
   std::ranges::sort(turn, {}, [&](std::int64_t g) { return at(out.first, g); });
   Groups renamed;
   for (std::size_t i = 0; i < turn.size(); ++i) {
-    place[static_cast<std::size_t>(turn[i])] = static_cast<std::int64_t>(i);
+    place[index_of(turn[i])] = static_cast<std::int64_t>(i);
     renamed.first.push_back(at(out.first, turn[i]));
     renamed.counts.push_back(at(out.counts, turn[i]));
   }
@@ -68,19 +68,10 @@ Groups groups_of(const KernelContext& c, const T* rows, std::int64_t count,
 
 void give(KernelContext& c, std::size_t i, const Ints& values) {
   if (!c.wants(i)) return;
-  const auto count = std::ssize(values);
-  Tensor& out = c.output(i, DataType::kInt64, {&count, 1});
-  std::ranges::copy(values, out.mutable_data<std::int64_t>());
+  c.set_output(i, list_of<std::int64_t>(c, values));
 }
 
-// The order of axes in which `axis` is first, and the way back.
-std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
-  std::vector<std::size_t> perm{axis};
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (i != axis) perm.push_back(i);
-  }
-  return perm;
-}
+// The way back from axis_first.
 std::vector<std::size_t> axis_back(std::size_t axis, std::size_t rank) {
   std::vector<std::size_t> perm;
   for (std::size_t i = 0; i < rank; ++i) {
@@ -99,7 +90,7 @@ void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis) {
       groups_of(c, elements<T>(rows), count, width, c.attribute_flag("sorted"));
   Dims dims(rows.dims());
   dims[0] = std::ssize(groups.first);
-  Tensor out = c.allocate(rows.dtype(), {dims.data(), dims.size()});
+  Tensor out = c.allocate(rows.dtype(), dims);
   T* to = mutable_elements<T>(out);
   for (const std::int64_t row : groups.first) {
     std::copy_n(elements<T>(rows) + row * width, width, to);
@@ -122,11 +113,8 @@ void unique(KernelContext& c) {
   const Tensor rows = flat ? x.reshaped({&count, 1})
                            : transposed(c, x, axis_first(axis, x.rank()));
   if (x.is_string()) return unique_of<String>(c, rows, axis);
-  dispatch(
-      Types<float, double, std::int8_t, std::int16_t, std::int32_t,
-            std::int64_t, std::uint8_t, std::uint16_t, std::uint32_t,
-            std::uint64_t, bool, std::complex<float>, std::complex<double>>(),
-      rows.dtype(), [&]<typename T>() { unique_of<T>(c, rows, axis); });
+  dispatch(NumbersBoolAndComplex(), rows.dtype(),
+           [&]<typename T>() { unique_of<T>(c, rows, axis); });
 }
 
 }  // namespace ruleengine::kernels

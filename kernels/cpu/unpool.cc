@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "kernels/cpu/elementwise.h"
-#include "kernels/cpu/pooling.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/windows.h"
 
 namespace ruleengine::kernels {
@@ -116,13 +116,12 @@ void max_unpool(KernelContext& c) {
     c.expect_count(2, x.rank());
     dims.assign(c.ints(2));
   }
-  const Shape to(dims.data(), dims.size());
-  Tensor& y = c.output(0, x.dtype(), to);
+  Tensor& y = c.output(0, x.dtype(), dims);
   // Indices are places in the tensor that was pooled. Those of MaxPool are in
   // the output's shape; the standard's examples have them in the shape inferred
   // from x, where pooling dropped no rest (decision 0024).
-  const bool is_given = pool.fits(x, places, to, Ticker(c.threads()));
-  const Shape from = is_given ? to : Shape(inferred.data(), inferred.size());
+  const bool is_given = pool.fits(x, places, dims, Ticker(c.threads()));
+  const Shape from = is_given ? dims : Shape(inferred.data(), inferred.size());
   const std::int64_t count = runtime::count_of(from);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* out = y.mutable_data<T>();
@@ -131,10 +130,10 @@ void max_unpool(KernelContext& c) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       tick(8);
       if (places[i] < 0 || places[i] >= count) {
-        c.wrong_value(1, "0 to " + std::to_string(count - 1),
+        c.wrong_value(1, "0 dims " + std::to_string(count - 1),
                       std::to_string(places[i]));
       }
-      out[moved(places[i], from, to)] = x.data<T>()[i];
+      out[moved(places[i], from, dims)] = x.data<T>()[i];
     }
   });
 }

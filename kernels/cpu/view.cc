@@ -8,12 +8,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Kernel;
-
-void give(KernelContext& c, const Dims& dims) {
-  c.set_output(0, c.input(0).reshaped({dims.data(), dims.size()}));
-}
-
 void identity(KernelContext& c) { c.set_output(0, c.value(0)); }
 
 void reshape(KernelContext& c) {
@@ -50,26 +44,21 @@ void reshape(KernelContext& c) {
       fail("no size for -1 fits", "a multiple of " + std::to_string(known),
            x.text());
     }
-    dims[static_cast<std::size_t>(open)] = x.count() / known;
+    dims[index_of(open)] = x.count() / known;
     known = x.count();
   }
   if (known != x.count()) {
     fail("wrong number of elements in the new shape", x.text(),
-         runtime::text_of(x.dtype(), {dims.data(), dims.size()}));
+         runtime::text_of(x.dtype(), dims));
   }
-  give(c, dims);
+  c.set_output(0, x.reshaped(dims));
 }
 
 void flatten(KernelContext& c) {
   const Tensor& x = c.input(0);
-  const auto rank = static_cast<std::int64_t>(x.rank());
-  const std::int64_t axis = c.attribute_int("axis");
-  if (axis < -rank || axis > rank) {
-    c.wrong_attribute("axis",
-                      std::to_string(-rank) + " to " + std::to_string(rank));
-  }
-  const auto cut = static_cast<std::size_t>(axis < 0 ? axis + rank : axis);
-  give(c, {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank())});
+  const std::size_t cut = cut_of(c, x.rank());
+  const std::int64_t rows = product(x.dims(), 0, cut);
+  c.set_output(0, x.reshaped(Dims{rows, product(x.dims(), cut, x.rank())}));
 }
 
 void squeeze(KernelContext& c) {
@@ -85,7 +74,7 @@ void squeeze(KernelContext& c) {
     }
     if (!named && (axes || x.dim(i) != 1)) dims.push_back(x.dim(i));
   }
-  give(c, dims);
+  c.set_output(0, x.reshaped(dims));
 }
 
 void unsqueeze(KernelContext& c) {
@@ -101,13 +90,7 @@ void unsqueeze(KernelContext& c) {
     const bool is_new = std::ranges::binary_search(added, i);
     dims.push_back(is_new ? 1 : x.dim(from++));
   }
-  give(c, dims);
-}
-
-Tensor int64_tensor(KernelContext& c, Shape dims, const Ints& values) {
-  Tensor out = c.allocate(DataType::kInt64, dims);
-  std::ranges::copy(values, out.mutable_data<std::int64_t>());
-  return out;
+  c.set_output(0, x.reshaped(dims));
 }
 
 void shape(KernelContext& c) {
@@ -121,15 +104,12 @@ void shape(KernelContext& c) {
       c.has_attribute("end") ? clamped(c.attribute_int("end")) : rank;
   Ints sizes;
   for (std::int64_t i = begin; i < end; ++i) {
-    sizes.push_back(x.dim(static_cast<std::size_t>(i)));
+    sizes.push_back(x.dim(index_of(i)));
   }
-  const auto count = static_cast<std::int64_t>(sizes.size());
-  c.set_output(0, int64_tensor(c, {&count, 1}, sizes));
+  c.set_output(0, list_of<std::int64_t>(c, sizes));
 }
 
-void size(KernelContext& c) {
-  c.set_output(0, int64_tensor(c, {}, {c.input(0).count()}));
-}
+void size(KernelContext& c) { c.set_output(0, scalar(c, c.input(0).count())); }
 
 constexpr Kernel kViewKernels[] = {
     {"", "Flatten", flatten},     {"", "Identity", identity},
@@ -140,6 +120,6 @@ constexpr Kernel kViewKernels[] = {
 
 }  // namespace
 
-KernelRows view_kernels() { return kViewKernels; }
+const KernelRows kViewRows = kViewKernels;
 
 }  // namespace ruleengine::kernels

@@ -108,6 +108,13 @@ Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel) {
   return all;
 }
 
+Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
+             std::int64_t Window::*size) {
+  Dims dims{batch, channels};
+  for (const Window& w : windows) dims.push_back(w.*size);
+  return dims;
+}
+
 Ints kernel_of_weights(KernelContext& c, Shape weights) {
   if (weights.size() < 2) {
     fail("wrong rank of the weights", "2 or more",

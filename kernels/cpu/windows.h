@@ -72,6 +72,10 @@ void split_padding(Window& w, std::int64_t total, bool more_at_end);
 // The windows of the attributes over axes 2 and up of `dims`.
 Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel);
 
+// [batch, channels, sizes...]: the numbers of windows, or another size of them.
+Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
+             std::int64_t Window::*size = &Window::out);
+
 // The attribute kernel_shape, or where it is not written the sizes of the
 // weights from axis 2.
 Ints kernel_of_weights(KernelContext& c, Shape weights);

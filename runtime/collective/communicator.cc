@@ -210,8 +210,7 @@ Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
   for (const std::int64_t d : x.dims()) dims.push_back(d);
   dims[axis] /= n;
   const auto ends = even_ends(x.count(), group.size());
-  return sum_of_piece(group, call, cut, ends)
-      .reshaped({dims.data(), dims.size()});
+  return sum_of_piece(group, call, cut, ends).reshaped(dims);
 }
 
 Tensor Communicator::all_gather(Group group, const Tensor& x, std::size_t axis,

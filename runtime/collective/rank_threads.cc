@@ -11,7 +11,6 @@
 #include <new>
 #include <optional>
 #include <system_error>
-#include <thread>
 #include <vector>
 
 #include "runtime/failure.h"

@@ -23,11 +23,7 @@ struct Own {
   RunState state{.memory = Memory::create(), .threads = &threads};
 
   Tensor floats(std::vector<std::int64_t> dims, float first, float step) {
-    const Shape shape(dims.data(), dims.size());
-    Tensor out(ir::DataType::kFloat, shape,
-               state.memory->allocate(
-                   bytes_of(ir::DataType::kFloat, count_of(shape))));
-    out.mark_own();
+    Tensor out = allocate(state, ir::DataType::kFloat, dims);
     for (std::int64_t i = 0; i < out.count(); ++i) {
       out.mutable_data<float>()[i] = first + step * static_cast<float>(i);
     }

@@ -53,12 +53,10 @@ int open_by_steps(int folder, const std::string& path) {
 
 Diagnostic fault(std::string what, std::string_view location,
                  std::string hint = {}) {
-  return {ErrorKind::kModel,
-          std::move(what),
-          "",
-          "a regular file inside the model's folder",
-          quoted_name(location),
-          std::move(hint)};
+  return {.what = std::move(what),
+          .expected = "a regular file inside the model's folder",
+          .found = quoted_name(location),
+          .hint = std::move(hint)};
 }
 
 Diagnostic open_fault(int error, std::string_view location) {

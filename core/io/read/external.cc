@@ -15,12 +15,9 @@ namespace ruleengine::io {
 namespace {
 
 Diagnostic changed(std::string_view location) {
-  return {ErrorKind::kModel,
-          "external data changed while the model was open",
-          "",
-          "the file that was there at load",
-          quoted_name(location),
-          ""};
+  return {.what = "external data changed while the model was open",
+          .expected = "the file that was there at load",
+          .found = quoted_name(location)};
 }
 
 }  // namespace
@@ -31,13 +28,10 @@ Result<std::unique_ptr<ExternalFiles>> ExternalFiles::open(
   const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   struct stat info;
   if (fd < 0 || ::fstat(fd, &info) != 0) {
-    return Diagnostic{ErrorKind::kModel,
-                      std::string("cannot open the folder of the model: ") +
-                          std::strerror(errno),
-                      printable(path),
-                      "",
-                      "",
-                      ""};
+    return Diagnostic{
+        .what = std::string("cannot open the folder of the model: ") +
+                std::strerror(errno),
+        .where = printable(path)};
   }
   return std::unique_ptr<ExternalFiles>(
       new ExternalFiles(Descriptor(fd), {info.st_dev, info.st_ino}));
@@ -95,13 +89,11 @@ Result<std::span<const std::byte>> ExternalFiles::read(
   const auto offset = static_cast<std::uint64_t>(ref.offset);
   if (ref.offset < 0 || length < 0 || offset > size ||
       static_cast<std::uint64_t>(length) > size - offset) {
-    return Diagnostic{
-        ErrorKind::kModel,
-        "external data is too short",
-        quoted_name(ref.location),
-        std::to_string(length) + " bytes at " + std::to_string(ref.offset),
-        std::to_string(size) + " bytes",
-        ""};
+    return Diagnostic{.what = "external data is too short",
+                      .where = quoted_name(ref.location),
+                      .expected = std::to_string(length) + " bytes at " +
+                                  std::to_string(ref.offset),
+                      .found = std::to_string(size) + " bytes"};
   }
   if ((*file)->is_missing) return reopen(ref.location).error();
   if (!(*file)->mapping) {

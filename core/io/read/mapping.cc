@@ -92,13 +92,8 @@ Result<std::unique_ptr<Mapping>> Mapping::map(int fd, std::uint64_t size) {
   if (size == 0) return std::unique_ptr<Mapping>(new Mapping(nullptr, 0));
   void* at = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
   if (at == MAP_FAILED) {
-    return Diagnostic{
-        ErrorKind::kModel,
-        std::string("cannot map the file: ") + std::strerror(errno),
-        "",
-        "",
-        "",
-        ""};
+    return Diagnostic{.what = std::string("cannot map the file: ") +
+                              std::strerror(errno)};
   }
   return std::unique_ptr<Mapping>(
       new Mapping(static_cast<std::byte*>(at), size));

@@ -1,5 +1,4 @@
 #include <cstring>
-#include <optional>
 
 #include "core/io/read/read_tensor.h"
 

@@ -156,8 +156,6 @@ enum : std::uint32_t {
   kSequence = 4,
   kMap = 5,
   kDenotation = 6,
-  kOpaque = 7,
-  kSparse = 8,
   kOptional = 9,
 };
 }

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <functional>
 #include <protozero/varint.hpp>
-#include <string>
 
 namespace ruleengine::io {
 namespace {

@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "core/base/suggest.h"
-#include "core/text/kinds.h"
 #include "core/text/read/builder.h"
+#include "core/text/words.h"
 
 namespace ruleengine::text {
 

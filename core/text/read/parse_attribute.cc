@@ -3,10 +3,10 @@
 #include <utility>
 
 #include "core/base/suggest.h"
-#include "core/text/kinds.h"
 #include "core/text/numbers.h"
 #include "core/text/read/parser.h"
 #include "core/text/wire.h"
+#include "core/text/words.h"
 
 namespace ruleengine::text {
 

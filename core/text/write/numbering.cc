@@ -4,7 +4,6 @@
 #include <bit>
 #include <cstring>
 #include <functional>
-#include <optional>
 
 #include "core/ir/order.h"
 #include "core/text/write/printer.h"

@@ -1,7 +1,6 @@
 // The part of Printer that prints constants, nodes and attributes.
 #include <set>
 
-#include "core/text/kinds.h"
 #include "core/text/numbers.h"
 #include "core/text/read/parser.h"
 #include "core/text/words.h"

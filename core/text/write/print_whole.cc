@@ -1,8 +1,8 @@
 // Checks whether ONNX text can express everything that a model computes with.
 #include <algorithm>
 
-#include "core/text/kinds.h"
 #include "core/text/print.h"
+#include "core/text/words.h"
 #include "core/text/write/printer.h"
 
 namespace ruleengine::text {
