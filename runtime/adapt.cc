@@ -27,10 +27,10 @@ std::uint16_t bfloat_of_float(float value) {
   return static_cast<std::uint16_t>((bits + half) >> 16);
 }
 
-bool is_adapted(Adapt adapt, const Value* value) {
+bool is_adapted(Adapt adapt, const Datum* value) {
   if (value == nullptr) return false;
   if (value->is_sequence()) {
-    return std::ranges::any_of(value->items(), [&](const Value& each) {
+    return std::ranges::any_of(value->items(), [&](const Datum& each) {
       return is_adapted(adapt, &each);
     });
   }
@@ -39,20 +39,20 @@ bool is_adapted(Adapt adapt, const Value* value) {
   return adapt == Adapt::kWiden ? ir::is_narrow_float(type) : is_packed(type);
 }
 
-Value adapted(Adapt adapt, const Value& value, RunState& run) {
+Datum adapted(Adapt adapt, const Datum& value, RunState& run) {
   if (value.is_sequence()) {
-    Value::List items;
-    for (const Value& each : value.items()) {
+    Datum::List items;
+    for (const Datum& each : value.items()) {
       items.push_back(is_adapted(adapt, &each) ? adapted(adapt, each, run)
                                                : each);
     }
-    return Value::sequence(std::move(items));
+    return Datum::sequence(std::move(items));
   }
   const Tensor& t = value.tensor();
   return adapt == Adapt::kWiden ? widened(t, run) : unpacked(t, run);
 }
 
-DataType type_of(const Value& value) {
+DataType type_of(const Datum& value) {
   if (value.is_sequence()) {
     return value.items().empty() ? DataType::kUndefined
                                  : type_of(value.items()[0]);
@@ -156,14 +156,14 @@ void run_adapted(const Kernel& kernel, KernelContext& context) {
   const Adapt adapt = kernel.adapt;
   const auto given = context.values();
   const bool any = adapt != Adapt::kNone &&
-                   std::ranges::any_of(given, [&](const Value* value) {
+                   std::ranges::any_of(given, [&](const Datum* value) {
                      return is_adapted(adapt, value);
                    });
   if (!any) return kernel.run(context);
   const ops::OpFacts* facts = ops::find_op(kernel.domain, kernel.type,
                                            static_cast<int>(context.opset()));
-  std::vector<Value> own(given.size());
-  std::vector<Value*> inputs(given.begin(), given.end());
+  std::vector<Datum> own(given.size());
+  std::vector<Datum*> inputs(given.begin(), given.end());
   std::vector<std::pair<std::string_view, DataType>> types;
   for (std::size_t i = 0; i < given.size(); ++i) {
     if (!is_adapted(adapt, given[i])) continue;

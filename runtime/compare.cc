@@ -103,7 +103,7 @@ class Comparer {
   explicit Comparer(Comparison& out) : out_(out) {}
 
   // nullopt where they agree.
-  std::optional<std::string> values(const Value& a, const Value& b,
+  std::optional<std::string> values(const Datum& a, const Datum& b,
                                     double slack) {
     if (a.kind() != b.kind()) return a.text() + " became " + b.text();
     if (a.is_tensor()) return tensors(a.tensor(), b.tensor(), slack);
@@ -169,7 +169,7 @@ class Comparer {
   Comparison& out_;
 };
 
-double distance(const Value& a, const Value& b) {
+double distance(const Datum& a, const Datum& b) {
   if (!a.is_tensor() || !b.is_tensor() ||
       a.tensor().count() != b.tensor().count()) {
     return 0;

@@ -53,9 +53,9 @@ TEST_CASE("integers are equal, or within the slack") {
 
 TEST_CASE("sequences agree item by item") {
   const auto sequence = [](const std::vector<Executor::Named>& items) {
-    Value::List list;
+    Datum::List list;
     for (const auto& each : items) list.push_back(each[0].second);
-    return Executor::Named{{"y", Value::sequence(std::move(list))}};
+    return Executor::Named{{"y", Datum::sequence(std::move(list))}};
   };
   const auto a = floats({1, 2}), b = floats({1, 3});
   CHECK_FALSE(compare(sequence({a, b}), sequence({a, b})).mismatch);

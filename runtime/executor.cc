@@ -18,21 +18,21 @@ using ir::ValueId;
 // The values of one call of a graph.
 struct Frame {
   const Plan& plan;
-  std::vector<Value> values;  // by ValueId
+  std::vector<Datum> values;  // by ValueId
   const ops::CallAttributes* call = nullptr;
 
   explicit Frame(const Plan& p, const ops::CallAttributes* c = nullptr)
       : plan(p), values(p.graph->value_count()), call(c) {}
 
-  Value* slot(ValueId v) {
+  Datum* slot(ValueId v) {
     if (!v) return nullptr;
-    Value& own = values[v.index()];
+    Datum& own = values[v.index()];
     if (!own.is_absent()) return &own;
     const std::int32_t constant = plan.constant_of[v.index()];
     // A constant is only read.
     return constant < 0
                ? &own
-               : const_cast<Value*>(
+               : const_cast<Datum*>(
                      &plan.constants[static_cast<std::size_t>(constant)]);
   }
 };
@@ -74,14 +74,14 @@ struct Executor::Impl {
     }
   }
 
-  std::vector<Value> run_block(Frame& frame, ir::BlockId id,
-                               std::vector<Value> inputs);
+  std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
+                               std::vector<Datum> inputs);
   void run_step(Frame& frame, const Step& step);
   void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
-                  std::span<Value* const> inputs, std::span<const bool> dying,
-                  std::span<Value> outputs);
+                  std::span<Datum* const> inputs, std::span<const bool> dying,
+                  std::span<Datum> outputs);
   void run_function(const Step& step, const ops::NodeView& view,
-                    std::span<Value* const> inputs, std::span<Value> outputs);
+                    std::span<Datum* const> inputs, std::span<Datum> outputs);
 
   const ir::Model& model;
   ExecutorOptions options;
@@ -93,8 +93,8 @@ struct Executor::Impl {
   Clock::time_point began;
 };
 
-std::vector<Value> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
-                                             std::vector<Value> inputs) {
+std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
+                                             std::vector<Datum> inputs) {
   const ir::Graph& graph = *frame.plan.graph;
   const ir::Block& block = graph.block(id);
   for (std::size_t i = 0; i < block.inputs.size(); ++i) {
@@ -109,10 +109,10 @@ std::vector<Value> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
     run_step(frame, steps[i]);
     if (is_main && options.progress) options.progress(i + 1, steps.size());
   }
-  std::vector<Value> outputs;
+  std::vector<Datum> outputs;
   for (const ValueId v : block.outputs) outputs.push_back(*frame.slot(v));
   for (const ValueId v : block.outputs) {
-    if (graph.value(v).block == id) frame.values[v.index()] = Value();
+    if (graph.value(v).block == id) frame.values[v.index()] = Datum();
   }
   return outputs;
 }
@@ -125,17 +125,17 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
   try {
     check();
     const auto operands = graph.inputs(step.node);
-    SmallVector<Value*, 8> inputs;
+    SmallVector<Datum*, 8> inputs;
     SmallVector<bool, 8> dying;
     for (const ir::Operand& o : operands) {
-      Value* value = frame.slot(o.value);
+      Datum* value = frame.slot(o.value);
       // An output of an optional kind that its node did not compute.
       if (value != nullptr && value->is_absent()) value = nullptr;
       inputs.push_back(value);
       dying.push_back(std::ranges::find(step.dead, o.value) != step.dead.end());
     }
-    std::vector<Value> outputs(std::max<std::size_t>(view.output_count(), 1));
-    const std::span<Value* const> given(inputs.data(), inputs.size());
+    std::vector<Datum> outputs(std::max<std::size_t>(view.output_count(), 1));
+    const std::span<Datum* const> given(inputs.data(), inputs.size());
     if (step.kernel != nullptr) {
       run_kernel(frame, step, view, given, {dying.data(), dying.size()},
                  outputs);
@@ -146,7 +146,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
       const ValueId v = graph.outputs(step.node)[i];
       if (v) frame.values[v.index()] = std::move(outputs[i]);
     }
-    for (const ValueId v : step.dead) frame.values[v.index()] = Value();
+    for (const ValueId v : step.dead) frame.values[v.index()] = Datum();
   } catch (Failure& failure) {
     if (failure.error.where.empty()) {
       failure.error.where =
@@ -164,28 +164,28 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
 
 void Executor::Impl::run_kernel(Frame& frame, const Step& step,
                                 const ops::NodeView& view,
-                                std::span<Value* const> inputs,
+                                std::span<Datum* const> inputs,
                                 std::span<const bool> dying,
-                                std::span<Value> outputs) {
+                                std::span<Datum> outputs) {
   KernelContext context(view, inputs, outputs, state);
   context.set_dying(dying);
   context.set_cache(&caches[step.cache]);
-  context.set_run_block([&](ir::BlockId block, std::vector<Value> given) {
+  context.set_run_block([&](ir::BlockId block, std::vector<Datum> given) {
     return run_block(frame, block, std::move(given));
   });
   run_adapted(*step.kernel, context);
 }
 
 void Executor::Impl::run_function(const Step& step, const ops::NodeView& view,
-                                  std::span<Value* const> inputs,
-                                  std::span<Value> outputs) {
+                                  std::span<Datum* const> inputs,
+                                  std::span<Datum> outputs) {
   const ir::Function& function = *step.function->graph->function();
   const std::vector<ir::Attribute> attributes = resolved(view);
   const ops::CallAttributes call{attributes, function.attribute_defaults};
   Frame frame(*step.function, &call);
   const ir::BlockId main = ir::Graph::main_block();
-  std::vector<Value> given;
-  for (Value* each : inputs) given.push_back(each ? *each : Value());
+  std::vector<Datum> given;
+  for (Datum* each : inputs) given.push_back(each ? *each : Datum());
   auto results = run_block(frame, main, std::move(given));
   for (std::size_t i = 0; i < std::min(results.size(), outputs.size()); ++i) {
     outputs[i] = std::move(results[i]);
@@ -211,7 +211,7 @@ Result<Executor::Named> Executor::run(const Named& inputs) {
   impl.began = Clock::now();
   impl.memory->reset_peak();
   try {
-    std::vector<Value> given = bind_inputs(impl.model, inputs);
+    std::vector<Datum> given = bind_inputs(impl.model, inputs);
     Frame frame(impl.plans->main());
     auto results =
         impl.run_block(frame, ir::Graph::main_block(), std::move(given));

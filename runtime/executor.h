@@ -43,7 +43,7 @@ struct ExecutorOptions {
 class Executor {
  public:
   // By name. Initializers that are inputs too may be given or left out.
-  using Named = std::vector<std::pair<std::string, Value>>;
+  using Named = std::vector<std::pair<std::string, Datum>>;
 
   static Result<std::unique_ptr<Executor>> create(const ir::Model& model,
                                                   ExecutorOptions options);

@@ -15,11 +15,11 @@ class Binder {
       : model_(model),
         inputs_(model.graph.block(ir::Graph::main_block()).inputs) {}
 
-  std::vector<Value> bind(
-      const std::vector<std::pair<std::string, Value>>& given) {
-    std::vector<Value> out(inputs_.size());
+  std::vector<Datum> bind(
+      const std::vector<std::pair<std::string, Datum>>& given) {
+    std::vector<Datum> out(inputs_.size());
     for (const auto& [name, value] : given) {
-      Value& place = out[place_of(name)];
+      Datum& place = out[place_of(name)];
       if (!place.is_absent()) {
         fail("input '" + printable(name) + "' is given twice");
       }
@@ -61,7 +61,7 @@ class Binder {
                    .hint = meant.empty() ? "" : did_you_mean({&meant, 1})}};
   }
 
-  void check(std::size_t i, const ir::Type& declared, const Value& value) {
+  void check(std::size_t i, const ir::Type& declared, const Datum& value) {
     if (!declared.is_tensor()) return;
     const auto wrong = [&](std::string_view what, std::string more = {}) {
       fail("wrong " + std::string(what) + " of input '" +
@@ -96,9 +96,9 @@ class Binder {
 
 }  // namespace
 
-std::vector<Value> bind_inputs(
+std::vector<Datum> bind_inputs(
     const ir::Model& model,
-    const std::vector<std::pair<std::string, Value>>& given) {
+    const std::vector<std::pair<std::string, Datum>>& given) {
   return Binder(model).bind(given);
 }
 

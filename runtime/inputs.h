@@ -15,9 +15,9 @@ namespace ruleengine::runtime {
 // the model is to be used. Throws Failure: a name that no input has, an input
 // that is missing, another element type, rank or size than declared, or two
 // sizes for one named dimension.
-std::vector<Value> bind_inputs(
+std::vector<Datum> bind_inputs(
     const ir::Model& model,
-    const std::vector<std::pair<std::string, Value>>& given);
+    const std::vector<std::pair<std::string, Datum>>& given);
 
 }  // namespace ruleengine::runtime
 

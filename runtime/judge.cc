@@ -28,7 +28,7 @@ class Shaking {
   }
 
  private:
-  Value of(const Tensor& t) {
+  Datum of(const Tensor& t) {
     const DataType type = t.dtype();
     if (type == DataType::kFloat) return moved<float>(t, 0x1p-22);
     if (type == DataType::kDouble) return moved<double>(t, 0x1p-50);

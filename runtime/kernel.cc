@@ -103,13 +103,13 @@ void KernelContext::wrong_attribute(std::string_view name, std::string expected,
        std::move(expected), std::move(found));
 }
 
-const Value& KernelContext::value(std::size_t i) const {
+const Datum& KernelContext::value(std::size_t i) const {
   if (!has_input(i)) fail(place(i, *this) + " is missing");
   return *inputs_[i];
 }
 
 const Tensor& KernelContext::input(std::size_t i) const {
-  const Value& v = value(i);
+  const Datum& v = value(i);
   if (!v.is_tensor()) wrong_type(i, "a tensor");
   return v.tensor();
 }
@@ -220,13 +220,13 @@ std::optional<Ints> KernelContext::ints_of(std::string_view name,
 Tensor& KernelContext::output(std::size_t i, DataType dtype, Shape dims) {
   // More outputs than the node names: the caller gave a place for all.
   if (i >= outputs_.size()) fail("the op has no output " + std::to_string(i));
-  outputs_[i] = Value(allocate(dtype, dims));
+  outputs_[i] = Datum(allocate(dtype, dims));
   return outputs_[i].tensor();
 }
 
 Tensor& KernelContext::output_in_place(std::size_t i, std::size_t from,
                                        DataType dtype, Shape dims) {
-  Value* source = from < inputs_.size() ? inputs_[from] : nullptr;
+  Datum* source = from < inputs_.size() ? inputs_[from] : nullptr;
   if (source == nullptr || from >= dying_.size() || !dying_[from] ||
       !source->is_tensor() || !source->tensor().is_sole() ||
       source->tensor().dtype() != dtype || source->tensor().is_string() ||
@@ -238,7 +238,7 @@ Tensor& KernelContext::output_in_place(std::size_t i, std::size_t from,
   return outputs_[i].tensor();
 }
 
-void KernelContext::set_output(std::size_t i, Value value) {
+void KernelContext::set_output(std::size_t i, Datum value) {
   if (i < outputs_.size()) outputs_[i] = std::move(value);
 }
 
@@ -280,8 +280,8 @@ std::uint64_t KernelContext::seed() const {
   return run_.seed * 0x9E3779B97F4A7C15u + turn;
 }
 
-std::vector<Value> KernelContext::run_block(std::string_view attribute,
-                                            std::vector<Value> inputs) const {
+std::vector<Datum> KernelContext::run_block(std::string_view attribute,
+                                            std::vector<Datum> inputs) const {
   const ir::Attribute* a = node_.attribute(attribute);
   if (a == nullptr || a->blocks.empty()) {
     fail("the subgraph '" + std::string(attribute) + "' is missing");
@@ -289,7 +289,7 @@ std::vector<Value> KernelContext::run_block(std::string_view attribute,
   return run_block_(a->blocks[0], std::move(inputs));
 }
 
-Tensor to_tensor(const ir::Tensor& tensor, const ir::Model& model) {
+Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model) {
   if (tensor.dtype == DataType::kString) {
     auto strings =
         std::make_shared<Strings>(tensor.strings.begin(), tensor.strings.end());

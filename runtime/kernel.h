@@ -49,10 +49,10 @@ class KernelContext {
  public:
   // Runs the subgraph of an attribute on these inputs; gives its outputs.
   using RunBlock =
-      std::function<std::vector<Value>(ir::BlockId, std::vector<Value>)>;
+      std::function<std::vector<Datum>(ir::BlockId, std::vector<Datum>)>;
 
-  KernelContext(const ops::NodeView& node, std::span<Value* const> inputs,
-                std::span<Value> outputs, RunState& run)
+  KernelContext(const ops::NodeView& node, std::span<Datum* const> inputs,
+                std::span<Datum> outputs, RunState& run)
       : node_(node),
         given_(inputs),
         inputs_(inputs),
@@ -60,7 +60,7 @@ class KernelContext {
         run_(run) {}
 
   // The same call with inputs that were adapted.
-  KernelContext(const KernelContext& other, std::span<Value* const> adapted)
+  KernelContext(const KernelContext& other, std::span<Datum* const> adapted)
       : KernelContext(other) {
     inputs_ = adapted;
   }
@@ -122,7 +122,7 @@ class KernelContext {
     return i < inputs_.size() && inputs_[i] != nullptr;
   }
   // Fails where it is absent.
-  const Value& value(std::size_t i) const;
+  const Datum& value(std::size_t i) const;
   // Fails where it is absent or not a tensor.
   const Tensor& input(std::size_t i) const;
   // The input where it is of this type, rank or shape, or has so many elements.
@@ -174,7 +174,7 @@ class KernelContext {
   // its last reader; else allocated.
   Tensor& output_in_place(std::size_t i, std::size_t from, DataType dtype,
                           Shape dims);
-  void set_output(std::size_t i, Value value);
+  void set_output(std::size_t i, Datum value);
 
   // --- around it -------------------------------------------------------------
   // A tensor for intermediate results, not initialized.
@@ -184,8 +184,8 @@ class KernelContext {
   // A number for an op that draws random ones: from its attribute `seed`, or
   // from the seed of the run.
   std::uint64_t seed() const;
-  std::vector<Value> run_block(std::string_view attribute,
-                               std::vector<Value> inputs) const;
+  std::vector<Datum> run_block(std::string_view attribute,
+                               std::vector<Datum> inputs) const;
   std::unique_ptr<KernelCache>* cache() const { return cache_; }
 
   // For the Executor. `dying`: whether this node is the last reader of each
@@ -193,8 +193,8 @@ class KernelContext {
   void set_dying(std::span<const bool> dying) { dying_ = dying; }
   void set_run_block(RunBlock run) { run_block_ = std::move(run); }
   void set_cache(std::unique_ptr<KernelCache>* cache) { cache_ = cache; }
-  std::span<Value* const> values() const { return inputs_; }
-  std::span<Value> outputs() const { return outputs_; }
+  std::span<Datum* const> values() const { return inputs_; }
+  std::span<Datum> outputs() const { return outputs_; }
 
  private:
   const Tensor& expect_elements(std::size_t i, std::int64_t count,
@@ -202,8 +202,8 @@ class KernelContext {
   std::shared_ptr<Strings> empty_strings(std::size_t count) const;
 
   const ops::NodeView& node_;
-  std::span<Value*const> given_, inputs_;
-  std::span<Value> outputs_;
+  std::span<Datum*const> given_, inputs_;
+  std::span<Datum> outputs_;
   RunState& run_;
   RunBlock run_block_;
   std::unique_ptr<KernelCache>* cache_ = nullptr;
@@ -238,7 +238,7 @@ using FindKernel = const Kernel* (*)(std::string_view domain,
 // A tensor of the model as one of a run: a view where its bytes are stored raw,
 // else decoded. Throws Failure where they cannot be read. `model` must outlive
 // it.
-Tensor to_tensor(const ir::Tensor& tensor, const ir::Model& model);
+Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model);
 
 }  // namespace ruleengine::runtime
 

@@ -152,7 +152,7 @@ void add_member(zipFile zip, const std::string& name, const Tensor& t) {
   if (zipCloseFileInZip(zip) != ZIP_OK) fail("the archive cannot be made");
 }
 
-void add_value(zipFile zip, const std::string& name, const Value& value) {
+void add_value(zipFile zip, const std::string& name, const Datum& value) {
   if (value.is_tensor()) return add_member(zip, name, value.tensor());
   if (!value.is_sequence()) return;
   for (std::size_t i = 0; i < value.items().size(); ++i) {
@@ -162,7 +162,7 @@ void add_value(zipFile zip, const std::string& name, const Value& value) {
 
 }  // namespace
 
-Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
+Result<NamedData> read_npz(const std::string& path, std::size_t limit) {
   // Opening a pipe would wait for who writes to it.
   std::error_code error;
   if (!std::filesystem::is_regular_file(path, error)) {
@@ -170,11 +170,11 @@ Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
                          : "the archive is not a regular file",
                    path);
   }
-  if (has_no_members(path)) return NamedValues();
+  if (has_no_members(path)) return NamedData();
   const std::unique_ptr<void, int (*)(unzFile)> zip(unzOpen64(path.c_str()),
                                                     &unzClose);
   if (!zip) return of_file("the archive cannot be read", path);
-  NamedValues out;
+  NamedData out;
   const auto memory = Memory::create(limit);
   for (int at = unzGoToFirstFile(zip.get()); at == UNZ_OK;
        at = unzGoToNextFile(zip.get())) {
@@ -183,7 +183,7 @@ Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
     auto& [name, bytes] = *member;
     if (name.ends_with(".npy")) name.resize(name.size() - 4);
     try {
-      out.emplace_back(name, Value(read_npy(bytes, *memory)));
+      out.emplace_back(name, Datum(read_npy(bytes, *memory)));
     } catch (Failure& failure) {
       if (failure.error.kind != ErrorKind::kLimit) {
         failure.error.kind = ErrorKind::kUsage;
@@ -195,7 +195,7 @@ Result<NamedValues> read_npz(const std::string& path, std::size_t limit) {
   return out;
 }
 
-Result<std::string> npz_of(const NamedValues& values) {
+Result<std::string> npz_of(const NamedData& values) {
   MemoryFile file;
   zlib_filefunc64_def functions = in_memory(file);
   const auto close = [](zipFile zip) { return zipClose(zip, nullptr); };

@@ -15,15 +15,15 @@
 
 namespace ruleengine::runtime {
 
-using NamedValues = std::vector<std::pair<std::string, Value>>;
+using NamedData = std::vector<std::pair<std::string, Datum>>;
 
 // In the order of the archive. Raw types of 1 and 2 bytes are kUint8 and
 // kUint16 here; fit_types() says what they stand for. At most `limit` bytes are
 // unpacked.
-Result<NamedValues> read_npz(const std::string& path, std::size_t limit);
+Result<NamedData> read_npz(const std::string& path, std::size_t limit);
 
 // The bytes of an archive.
-Result<std::string> npz_of(const NamedValues& values);
+Result<std::string> npz_of(const NamedData& values);
 
 }  // namespace ruleengine::runtime
 

@@ -34,7 +34,7 @@ struct Plan {
   const ir::Graph* graph = nullptr;
   std::vector<std::vector<Step>> blocks;  // by BlockId
   // Initializers, as tensors; `constant_of` has a place in it, or -1.
-  std::vector<Value> constants;
+  std::vector<Datum> constants;
   std::vector<std::int32_t> constant_of;  // by ValueId
   std::size_t height = 0;                 // of the calls below
 };

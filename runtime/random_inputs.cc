@@ -218,7 +218,7 @@ class Drawing {
     return static_cast<std::int64_t>(std::clamp(size, 0.0, kMost));
   }
 
-  Value value(ValueId v) {
+  Datum value(ValueId v) {
     const ir::Type* type = model_.graph.value(v).declared;
     const std::string name(model_.graph.name(v));
     if (type == nullptr || !type->is_tensor() || !type->has_shape ||
@@ -242,7 +242,7 @@ class Drawing {
     return numbers(v, type->elem, dims);
   }
 
-  Value numbers(ValueId v, DataType type, Shape shape) {
+  Datum numbers(ValueId v, DataType type, Shape shape) {
     switch (type) {
       case DataType::kFloat:
         return floats<float>(v, type, shape);
@@ -353,7 +353,7 @@ class Drawing {
     return out;
   }
 
-  Value strings(Shape shape) {
+  Datum strings(Shape shape) {
     auto all = run_.memory->strings(static_cast<std::size_t>(count_of(shape)));
     for (String& each : *all) {
       tick_();

@@ -83,20 +83,20 @@ Tensor Tensor::as(DataType dtype) const {
 
 bool Tensor::is_sole() const { return own_ && data_.use_count() == 1; }
 
-Value Value::none() {
-  Value out;
+Datum Datum::none() {
+  Datum out;
   out.kind_ = Kind::kNone;
   return out;
 }
 
-Value Value::sequence(List items) {
-  Value out;
+Datum Datum::sequence(List items) {
+  Datum out;
   out.kind_ = Kind::kSequence;
   out.items_ = std::make_shared<const List>(std::move(items));
   return out;
 }
 
-std::string Value::text() const {
+std::string Datum::text() const {
   switch (kind_) {
     case Kind::kAbsent:
       return "nothing";

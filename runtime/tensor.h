@@ -2,7 +2,7 @@
 // bytes: row-major, aligned to 64 where a run allocated them, in ONNX's raw
 // encoding (types below a byte are packed, the first element in the lowest
 // bits). Weights are views into the model. Copies share the bytes; whoever
-// writes made them. A Value is a tensor, a sequence, or an optional without a
+// writes made them. A Datum is a tensor, a sequence, or an optional without a
 // value. Safe to read from many threads.
 #ifndef RULEENGINE_RUNTIME_TENSOR_H_
 #define RULEENGINE_RUNTIME_TENSOR_H_
@@ -92,15 +92,15 @@ class Tensor {
   std::shared_ptr<Strings> strings_;
 };
 
-class Value {
+class Datum {
  public:
   enum class Kind : std::uint8_t { kAbsent, kNone, kTensor, kSequence };
-  using List = std::vector<Value>;
+  using List = std::vector<Datum>;
 
-  Value() = default;  // nothing was computed
-  Value(Tensor tensor) : kind_(Kind::kTensor), tensor_(std::move(tensor)) {}
-  static Value none();  // an optional without a value
-  static Value sequence(List items);
+  Datum() = default;  // nothing was computed
+  Datum(Tensor tensor) : kind_(Kind::kTensor), tensor_(std::move(tensor)) {}
+  static Datum none();  // an optional without a value
+  static Datum sequence(List items);
 
   Kind kind() const { return kind_; }
   bool is_absent() const { return kind_ == Kind::kAbsent; }

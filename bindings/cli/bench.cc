@@ -24,7 +24,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 using engine::Json;
-using runtime::NamedValues;
+using runtime::NamedData;
 
 // Without --rounds: as many as this time allows, within these bounds.
 constexpr double kSeconds = 5;
@@ -63,13 +63,13 @@ Status prepare(Subject& subject, const Options& options) {
   return {};
 }
 
-Result<NamedValues> inputs_of(Subject& subject, const Options& options) {
+Result<NamedData> inputs_of(Subject& subject, const Options& options) {
   if (!options.inputs.empty()) return read_inputs(*subject.model, options);
   return draw_inputs(*subject.executor, *subject.model, options);
 }
 
 // One run; its seconds.
-Result<double> time_run(Subject& subject, const NamedValues& inputs) {
+Result<double> time_run(Subject& subject, const NamedData& inputs) {
   subject.profile.clear();
   const auto begin = Clock::now();
   const auto outputs = subject.executor->run(inputs);
@@ -80,7 +80,7 @@ Result<double> time_run(Subject& subject, const NamedValues& inputs) {
   return error;
 }
 
-Status measure(Subject& subject, const NamedValues& inputs) {
+Status measure(Subject& subject, const NamedData& inputs) {
   const auto seconds = time_run(subject, inputs);
   if (!seconds) return seconds.error();
   subject.seconds.push_back(*seconds);
@@ -96,7 +96,7 @@ Status measure(Subject& subject, const NamedValues& inputs) {
 }
 
 // All subjects in turn, each first as often as another.
-Status measure_all(std::vector<Subject>& subjects, const NamedValues& inputs,
+Status measure_all(std::vector<Subject>& subjects, const NamedData& inputs,
                    const Options& options) {
   for (Subject& each : subjects) {
     for (int i = 0; i < kWarmUps; ++i) {

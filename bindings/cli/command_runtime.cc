@@ -268,17 +268,17 @@ class CommandSession final : public engine::Session {
 
  private:
   // None where the runtime does not give them, in a form that can be read.
-  Result<std::optional<runtime::NamedValues>> outputs() {
+  Result<std::optional<runtime::NamedData>> outputs() {
     const ScratchFile file = scratch_.file(".npz");
     const auto written = talk_.ask("outputs\t" + file.path(), "ok");
     if (!written && talk_.refused()) {
-      return std::optional<runtime::NamedValues>();
+      return std::optional<runtime::NamedData>();
     }
     if (!written) return written.error();
     auto read = runtime::read_npz(file.path(), limit_);
     if (read) return std::optional(*std::move(read));
     if (read.error().kind == ErrorKind::kLimit) return read.error();
-    return std::optional<runtime::NamedValues>();
+    return std::optional<runtime::NamedData>();
   }
 
   ModelFile model_;

@@ -22,10 +22,10 @@
 namespace ruleengine::cli {
 namespace {
 
-using runtime::NamedValues;
-using runtime::Value;
+using runtime::Datum;
+using runtime::NamedData;
 
-std::string range_text(const Value& value) {
+std::string range_text(const Datum& value) {
   if (!value.is_tensor()) return "";
   const runtime::Tensor& t = value.tensor();
   runtime::Threads one(1);
@@ -73,8 +73,8 @@ std::string of_rank(std::string path, int rank) {
 // What one rank, or the only one, runs, and what came of it.
 struct Done {
   std::unique_ptr<ir::Model> model;  // the outputs may refer to its weights
-  NamedValues inputs;
-  NamedValues outputs;
+  NamedData inputs;
+  NamedData outputs;
   ranks::Traffic predicted;
   runtime::Sent sent;
 };

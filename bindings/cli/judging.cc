@@ -20,7 +20,7 @@ namespace ruleengine::cli {
 namespace {
 
 // A raw type of NumPy's becomes the type of that width that the model declares.
-void fit_types(const ir::Model& model, runtime::NamedValues& inputs,
+void fit_types(const ir::Model& model, runtime::NamedData& inputs,
                runtime::RunState& run) {
   const ir::Graph& graph = model.graph;
   for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
@@ -55,7 +55,7 @@ std::string elements(const runtime::Tensor& t) {
   return out + (t.count() > kMostShown ? ", ..." : "");
 }
 
-std::string text_of(const runtime::Value& value) {
+std::string text_of(const runtime::Datum& value) {
   if (!value.is_tensor()) return value.text();
   const runtime::Tensor& t = value.tensor();
   std::string all;
@@ -140,9 +140,9 @@ std::size_t tensor_limit(const Options& options) {
                                     : runtime::Memory::of_machine() / 4 * 3;
 }
 
-Result<runtime::NamedValues> read_inputs(const ir::Model& model,
-                                         const Options& options) {
-  if (options.inputs.empty()) return runtime::NamedValues();
+Result<runtime::NamedData> read_inputs(const ir::Model& model,
+                                       const Options& options) {
+  if (options.inputs.empty()) return runtime::NamedData();
   auto read = runtime::read_npz(options.inputs, tensor_limit(options));
   if (!read) return read.error();
   runtime::Threads one(1);
@@ -193,9 +193,9 @@ Result<runtime::InputOptions> input_options(const Options& options) {
   return out;
 }
 
-Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
-                                         const ir::Model& model,
-                                         const Options& options) {
+Result<runtime::NamedData> draw_inputs(runtime::Executor& executor,
+                                       const ir::Model& model,
+                                       const Options& options) {
   const auto how = input_options(options);
   if (!how) return how.error();
   return runtime::inputs_to_run(executor, model, *how,

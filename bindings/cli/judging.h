@@ -37,8 +37,8 @@ class Runnable {
 
 // The arrays of --inputs, as the types that the model declares; none without
 // the option.
-Result<runtime::NamedValues> read_inputs(const ir::Model& model,
-                                         const Options& options);
+Result<runtime::NamedData> read_inputs(const ir::Model& model,
+                                       const Options& options);
 
 // Bytes of --limit-tensors.
 std::size_t tensor_limit(const Options& options);
@@ -50,9 +50,9 @@ Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie);
 Result<runtime::InputOptions> input_options(const Options& options);
 
 // Random inputs with which the model runs, by --seed and --dims.
-Result<runtime::NamedValues> draw_inputs(runtime::Executor& executor,
-                                         const ir::Model& model,
-                                         const Options& options);
+Result<runtime::NamedData> draw_inputs(runtime::Executor& executor,
+                                       const ir::Model& model,
+                                       const Options& options);
 
 // The kernels of the CPU, and --threads, --limit-tensors, --limit-time and
 // --seed.

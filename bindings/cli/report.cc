@@ -76,7 +76,7 @@ void add_weights(const ir::Graph& graph, const ir::Block& block,
         graph.reader_count(id) == 0) {
       continue;
     }
-    const ir::Tensor& tensor = *value.tensor;
+    const ir::Literal& tensor = *value.tensor;
     WeightRow& row = rows.emplace_back();
     row.name = graph.name(id);
     row.dtype = ir::data_type_name(tensor.dtype);

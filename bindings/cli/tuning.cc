@@ -36,7 +36,7 @@ double seconds_of(const Options& options) {
 // This program's executor.
 class OurRuntime final : public engine::Runtime {
  public:
-  OurRuntime(runtime::NamedValues inputs, const Options& options)
+  OurRuntime(runtime::NamedData inputs, const Options& options)
       : inputs_(std::move(inputs)), options_(options) {}
 
   std::string name() const override {
@@ -58,7 +58,7 @@ class OurRuntime final : public engine::Runtime {
    public:
     OurSession(std::unique_ptr<ir::Model> model,
                std::unique_ptr<runtime::Executor> executor,
-               const runtime::NamedValues& inputs)
+               const runtime::NamedData& inputs)
         : model_(std::move(model)),
           executor_(std::move(executor)),
           inputs_(inputs) {}
@@ -87,16 +87,16 @@ class OurRuntime final : public engine::Runtime {
    private:
     std::unique_ptr<ir::Model> model_;
     std::unique_ptr<runtime::Executor> executor_;
-    const runtime::NamedValues& inputs_;
+    const runtime::NamedData& inputs_;
   };
 
-  runtime::NamedValues inputs_;
+  runtime::NamedData inputs_;
   const Options& options_;
 };
 
 // The inputs of --inputs, or random ones with which the model runs.
-Result<runtime::NamedValues> inputs_for(const ir::Model& model,
-                                        const Options& options) {
+Result<runtime::NamedData> inputs_for(const ir::Model& model,
+                                      const Options& options) {
   if (!options.inputs.empty()) return read_inputs(model, options);
   Runnable runnable(model);
   if (auto status = runnable.prepare(); !status) return status.error();

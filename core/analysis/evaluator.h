@@ -10,7 +10,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::analysis {
 
@@ -25,9 +25,9 @@ class Evaluator {
   // One tensor for each output (nullptr: not computed), or an error: a result
   // over the size limit, an index out of range, an unsupported type. `inputs`
   // has one entry for each slot, nullptr for an empty one.
-  virtual Result<std::vector<const ir::Tensor*>> evaluate(
+  virtual Result<std::vector<const ir::Literal*>> evaluate(
       ir::Graph& graph, ir::NodeId node,
-      std::span<const ir::Tensor* const> inputs) = 0;
+      std::span<const ir::Literal* const> inputs) = 0;
 };
 
 }  // namespace ruleengine::analysis

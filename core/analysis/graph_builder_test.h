@@ -54,9 +54,9 @@ struct Builder {
   }
 
   template <typename T>
-  const ir::Tensor* tensor(ir::DataType dtype, std::vector<std::int64_t> dims,
-                           std::vector<T> values) {
-    ir::Tensor t;
+  const ir::Literal* tensor(ir::DataType dtype, std::vector<std::int64_t> dims,
+                            std::vector<T> values) {
+    ir::Literal t;
     t.dtype = dtype;
     t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
     auto bytes = model.arena.array<std::byte>(values.size() * sizeof(T));
@@ -64,9 +64,9 @@ struct Builder {
       std::memcpy(bytes.data(), values.data(), bytes.size());
     }
     t.bytes = bytes;
-    return model.arena.make<ir::Tensor>(t);
+    return model.arena.make<ir::Literal>(t);
   }
-  ir::ValueId initializer(const ir::Tensor* t) {
+  ir::ValueId initializer(const ir::Literal* t) {
     const ir::ValueId v = value(ir::ValueKind::kInitializer);
     g.add_initializer(v, t);
     return v;
@@ -97,11 +97,11 @@ struct Builder {
     a.ints = model.arena.copy(std::span<const std::int64_t>(v));
     return a;
   }
-  ir::Attribute t(std::string_view name, const ir::Tensor* v) {
+  ir::Attribute t(std::string_view name, const ir::Literal* v) {
     ir::Attribute a;
     a.name = name;
     a.kind = ir::AttributeKind::kTensor;
-    a.tensors = model.arena.copy(std::span<const ir::Tensor* const>(&v, 1));
+    a.tensors = model.arena.copy(std::span<const ir::Literal* const>(&v, 1));
     return a;
   }
 
@@ -145,7 +145,7 @@ struct Builder {
   }
   // The numbers of a constant as "float[2]: 1 2", "none".
   std::string constant(ir::Facts& facts, ir::ValueId v) {
-    const ir::Tensor* found = facts.constant(v);
+    const ir::Literal* found = facts.constant(v);
     if (found == nullptr) return "none";
     std::string out(ir::data_type_name(found->dtype));
     for (std::int64_t d : found->dims) out += "[" + std::to_string(d) + "]";

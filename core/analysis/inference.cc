@@ -32,7 +32,7 @@ bool Inference::is_constant(ir::ValueId value) {
   return false;
 }
 
-const ir::Tensor* Inference::constant(ir::ValueId value) {
+const ir::Literal* Inference::constant(ir::ValueId value) {
   return value ? solver_->answer(value, Ask::kConstant).constant : nullptr;
 }
 

@@ -55,7 +55,7 @@ class Inference final : public ir::Facts {
 
   const ir::Type* type(ir::ValueId value) override;
   bool is_constant(ir::ValueId value) override;
-  const ir::Tensor* constant(ir::ValueId value) override;
+  const ir::Literal* constant(ir::ValueId value) override;
   std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId value) override;
   const ranks::Layout* layout(ir::ValueId value) override;
   void invalidate(ir::NodeId node) override;

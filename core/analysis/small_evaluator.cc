@@ -29,9 +29,9 @@ bool SmallEvaluator::can_evaluate(const ir::Graph& graph,
   return (opset_ != 0 ? opset_ : graph.model().opset("")) >= kOldestOpset;
 }
 
-Result<std::vector<const ir::Tensor*>> SmallEvaluator::evaluate(
+Result<std::vector<const ir::Literal*>> SmallEvaluator::evaluate(
     ir::Graph& graph, ir::NodeId node,
-    std::span<const ir::Tensor* const> inputs) {
+    std::span<const ir::Literal* const> inputs) {
   const ops::Fold fold = fold_of(graph.op(node));
   const std::int64_t opset = opset_ != 0 ? opset_ : graph.model().opset("");
   if (fold != nullptr) {
@@ -52,7 +52,7 @@ std::int64_t SmallEvaluator::limit_of(const ir::Op& op) const {
   return ops::roles_of(op).makes ? std::min(limit_, kMade) : limit_;
 }
 
-const ir::Tensor* SmallEvaluator::make_ints(
+const ir::Literal* SmallEvaluator::make_ints(
     Arena& arena, ir::DataType dtype, std::span<const std::int64_t> dims,
     std::span<const std::int64_t> values) const {
   const int bits = ir::bit_width(dtype);
@@ -65,11 +65,11 @@ const ir::Tensor* SmallEvaluator::make_ints(
           static_cast<std::uint64_t>(values[i]) >> (8 * b));
     }
   }
-  ir::Tensor t;
+  ir::Literal t;
   t.dtype = dtype;
   t.dims = arena.copy(dims);
   t.bytes = bytes;
-  return arena.make<ir::Tensor>(t);
+  return arena.make<ir::Literal>(t);
 }
 
 }  // namespace ruleengine::analysis

@@ -22,9 +22,9 @@ class SmallEvaluator final : public Evaluator {
   explicit SmallEvaluator(std::int64_t limit = 1 << 22) : limit_(limit) {}
 
   bool can_evaluate(const ir::Graph& graph, ir::NodeId node) const override;
-  Result<std::vector<const ir::Tensor*>> evaluate(
+  Result<std::vector<const ir::Literal*>> evaluate(
       ir::Graph& graph, ir::NodeId node,
-      std::span<const ir::Tensor* const> inputs) override;
+      std::span<const ir::Literal* const> inputs) override;
 
   void set_limit(std::int64_t limit) { limit_ = limit; }
   // How many elements an op may have that computes them.
@@ -34,9 +34,9 @@ class SmallEvaluator final : public Evaluator {
   void set_opset(std::int64_t opset) { opset_ = opset; }
 
   // A tensor of an integer type or bool.
-  const ir::Tensor* make_ints(Arena& arena, ir::DataType dtype,
-                              std::span<const std::int64_t> dims,
-                              std::span<const std::int64_t> values) const;
+  const ir::Literal* make_ints(Arena& arena, ir::DataType dtype,
+                               std::span<const std::int64_t> dims,
+                               std::span<const std::int64_t> values) const;
 
  private:
   std::int64_t limit_;

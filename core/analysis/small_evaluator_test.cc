@@ -150,24 +150,25 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
 TEST_CASE_FIXTURE(SmallEvaluatorFixture,
                   "large constants fold without being read") {
   // 4 MiB that are not there: reading them would fail.
-  ir::Tensor t;
+  ir::Literal t;
   t.dtype = DataType::kFloat;
   t.storage = ir::Storage::kExternal;
   const std::int64_t dims[] = {1024, 1024};
   t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
   t.external = {.location = "absent"};
-  const ValueId w = initializer(model.arena.make<ir::Tensor>(t));
-  const ir::Tensor* flat = facts.constant(add("Reshape", {w, ints({-1, 512})}));
+  const ValueId w = initializer(model.arena.make<ir::Literal>(t));
+  const ir::Literal* flat =
+      facts.constant(add("Reshape", {w, ints({-1, 512})}));
   REQUIRE(flat != nullptr);
   CHECK(flat->storage == ir::Storage::kExternal);
   CHECK(flat->dims[0] == 2048);
   const ValueId turned = add("Transpose", {w}, {is("perm", {1, 0})});
-  const ir::Tensor* lazy = facts.constant(turned);
+  const ir::Literal* lazy = facts.constant(turned);
   REQUIRE(lazy != nullptr);
   CHECK(lazy->storage == ir::Storage::kLazy);
   CHECK(lazy->lazy->parts[0].transpose);
   CHECK(facts.constant(add("Transpose", {turned})) == facts.constant(w));
-  const ir::Tensor* joined =
+  const ir::Literal* joined =
       facts.constant(add("Concat", {w, turned}, {i("axis", 1)}));
   REQUIRE(joined != nullptr);
   CHECK(joined->dims[1] == 2048);
@@ -183,7 +184,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
   const ValueId back = add("Transpose", {both}, {is("perm", {1, 0})});
   const ValueId rows = add("Slice", {back, ints({1024}), ints({2048})});
   CHECK(facts.constant(rows) == facts.constant(w));
-  const ir::Tensor* cut =
+  const ir::Literal* cut =
       facts.constant(add("Slice", {w, ints({24}), ints({1024})}));
   REQUIRE(cut != nullptr);
   CHECK(cut->lazy->parts[0].begin == 24);
@@ -205,7 +206,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
   // 300 x 600: w beside its transpose.
   const ValueId wide = add("Concat", {w, t}, {i("axis", 1)});
   const auto check = [&](ValueId sliced, int rows, int columns, auto at) {
-    const ir::Tensor* tensor = facts.constant(sliced);
+    const ir::Literal* tensor = facts.constant(sliced);
     REQUIRE(tensor != nullptr);
     CHECK(tensor->storage == ir::Storage::kLazy);
     const auto read = ir::to_doubles(*tensor, nullptr, 1 << 20);
@@ -246,13 +247,13 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
 
 TEST_CASE_FIXTURE(SmallEvaluatorFixture, "what is called constant folds") {
   const auto filled = [&](std::int64_t rows, std::int64_t columns) {
-    ir::Tensor t;
+    ir::Literal t;
     t.dtype = DataType::kFloat;
     t.dims = model.arena.copy(
         std::span<const std::int64_t>(std::array{rows, columns}));
     t.bytes = model.arena.array<std::byte>(
         static_cast<std::size_t>(rows * columns) * 4);
-    return initializer(model.arena.make<ir::Tensor>(t));
+    return initializer(model.arena.make<ir::Literal>(t));
   };
   // Above 2^16 elements, where a mask of one number still stays a node.
   const ValueId w = filled(258, 258);
@@ -300,12 +301,12 @@ struct Everything final : Evaluator {
   bool can_evaluate(const ir::Graph& graph, ir::NodeId node) const override {
     return graph.op(node).type == "Relu";
   }
-  Result<std::vector<const ir::Tensor*>> evaluate(
+  Result<std::vector<const ir::Literal*>> evaluate(
       ir::Graph&, ir::NodeId,
-      std::span<const ir::Tensor* const> inputs) override {
+      std::span<const ir::Literal* const> inputs) override {
     if (inputs[0]->dims.size() != 1) return Diagnostic{.what = "no"};
     const std::int64_t value = 42;
-    return std::vector<const ir::Tensor*>{SmallEvaluator().make_ints(
+    return std::vector<const ir::Literal*>{SmallEvaluator().make_ints(
         model->arena, DataType::kInt64, {}, std::span(&value, 1))};
   }
 };

@@ -236,7 +236,7 @@ class Writer {
     std::string constants;
     std::size_t count = 0;
     for (const ir::Operand& operand : scene_.graph.inputs(id)) {
-      const ir::Tensor* tensor =
+      const ir::Literal* tensor =
           operand.value ? scene_.graph.direct_constant(operand.value) : nullptr;
       if (tensor == nullptr || ++count > 3) continue;
       constants += (count > 1 ? ", " : "") + constant_text(*tensor);
@@ -260,7 +260,7 @@ class Writer {
   }
 
   // The numbers of a small constant, else its shape.
-  std::string constant_text(const ir::Tensor& tensor) {
+  std::string constant_text(const ir::Literal& tensor) {
     constexpr std::int64_t kFew = 4;
     ir::ExternalData* external = scene_.graph.model().external.get();
     std::string text;

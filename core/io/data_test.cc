@@ -154,7 +154,7 @@ TEST_CASE_FIXTURE(Model, "an initializer that is gone leaves no data") {
         4);
 }
 
-const ir::Tensor* tensor_of(const ir::Model& model, std::string_view name) {
+const ir::Literal* tensor_of(const ir::Model& model, std::string_view name) {
   const ir::Graph& graph = model.graph;
   for (ir::ValueId v : graph.block(ir::Graph::main_block()).initializers) {
     if (graph.name(v) == name) return graph.value(v).tensor;

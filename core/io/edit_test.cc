@@ -171,7 +171,7 @@ TEST_CASE("an output of a subgraph may change its name") {
 
 TEST_CASE("a tensor may serve under another name") {
   Edited e(small_model());
-  const ir::Tensor* w = e.graph().value(e.value("w")).tensor;
+  const ir::Literal* w = e.graph().value(e.value("w")).tensor;
   const ValueId twin = e.graph().add_value(e.model->names.intern("twin"), kMain,
                                            ir::ValueKind::kInitializer);
   e.graph().add_initializer(twin, w);
@@ -215,7 +215,7 @@ TEST_CASE("before IR version 4 constants are inputs, after it they are not") {
     ir::Graph& graph = e.graph();
     std::erase_if(graph.mutable_block(kMain).initializers,
                   [&](ValueId v) { return graph.name(v) == "u"; });
-    auto* tensor = e.model->arena.make<ir::Tensor>();
+    auto* tensor = e.model->arena.make<ir::Literal>();
     tensor->dtype = ir::DataType::kFloat;
     const std::int64_t sizes[] = {2, 3};
     tensor->dims = sizes;

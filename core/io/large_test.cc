@@ -135,7 +135,7 @@ TEST_CASE("what a joined constant read does not stay in memory") {
   REQUIRE(loaded.ok());
   ir::Model& model = **loaded;
   const auto main = ir::Graph::main_block();
-  const ir::Tensor& big =
+  const ir::Literal& big =
       *model.graph.value(model.graph.block(main).initializers[0]).tensor;
   add_joined(model, &big);
   model.graph.mutable_block(main).changed = true;

@@ -119,14 +119,14 @@ inline void touch_all(ir::Model& model) {
 }
 
 // A new initializer made of two copies of `part`.
-inline void add_joined(ir::Model& model, const ir::Tensor* part) {
+inline void add_joined(ir::Model& model, const ir::Literal* part) {
   auto parts = model.arena.array<ir::LazyPart>(2);
   parts[0].tensor = parts[1].tensor = part;
   auto* lazy = model.arena.make<ir::Lazy>();
   lazy->parts = parts;
   auto dims = model.arena.array<std::int64_t>(1);
   dims[0] = part->dims[0] * 2;
-  auto* tensor = model.arena.make<ir::Tensor>();
+  auto* tensor = model.arena.make<ir::Literal>();
   tensor->dtype = part->dtype;
   tensor->storage = ir::Storage::kLazy;
   tensor->dims = dims;

@@ -34,7 +34,7 @@ bool same_value(const Attribute& a, const Attribute& b,
     case AttributeKind::kTensor:
     case AttributeKind::kTensors:
       return std::ranges::equal(a.tensors, b.tensors,
-                                [&](const Tensor* x, const Tensor* y) {
+                                [&](const Literal* x, const Literal* y) {
                                   return equal_bits(*x, *y, external);
                                 });
     case AttributeKind::kGraph:

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "core/base/id.h"
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::ir {
 
@@ -46,8 +46,8 @@ struct Attribute {
   std::span<const float> floats;
   std::span<const std::int64_t> ints;
   std::span<const std::string_view> strings;
-  std::span<const Tensor* const> tensors;  // one for kTensor
-  std::span<const BlockId> blocks;         // one for kGraph
+  std::span<const Literal* const> tensors;  // one for kTensor
+  std::span<const BlockId> blocks;          // one for kGraph
   // In a function body: the name of the function's attribute that is used here
   // (ref_attr_name); "" if none.
   std::string_view ref;

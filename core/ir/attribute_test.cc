@@ -56,9 +56,9 @@ TEST_CASE("references, strings, lists, tensors and graphs") {
 
   const std::array<std::int64_t, 1> one = {1};
   const std::array<std::byte, 1> p = {std::byte{1}}, q = {std::byte{1}};
-  const Tensor m{.dtype = DataType::kInt8, .dims = one, .bytes = p};
-  const Tensor n{.dtype = DataType::kInt8, .dims = one, .bytes = q};
-  const std::array<const Tensor*, 1> ms = {&m}, ns = {&n};
+  const Literal m{.dtype = DataType::kInt8, .dims = one, .bytes = p};
+  const Literal n{.dtype = DataType::kInt8, .dims = one, .bytes = q};
+  const std::array<const Literal*, 1> ms = {&m}, ns = {&n};
   CHECK(same({.kind = AttributeKind::kTensor, .tensors = ms},
              {.kind = AttributeKind::kTensor, .tensors = ns}));
 

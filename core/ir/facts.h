@@ -35,7 +35,7 @@ class Facts {
 
   // The constant itself; nullptr when not constant, or when it is too large to
   // fold by computing (stored tensors are never too large).
-  virtual const Tensor* constant(ValueId value) = 0;
+  virtual const Literal* constant(ValueId value) = 0;
 
   // Whether two sizes are the same: equal expressions, or both declared or
   // inferred for the same axis of some value.
@@ -93,7 +93,7 @@ class NoFacts final : public Facts {
  public:
   const Type* type(ValueId) override { return nullptr; }
   bool is_constant(ValueId) override { return false; }
-  const Tensor* constant(ValueId) override { return nullptr; }
+  const Literal* constant(ValueId) override { return nullptr; }
   std::optional<std::span<const Dim>> dims_of(ValueId) override {
     return std::nullopt;
   }

@@ -48,7 +48,7 @@ std::string_view Graph::name(ValueId id) const {
 
 const Op& Graph::op(NodeId id) const { return model_->ops[node(id).op]; }
 
-const Tensor* Graph::direct_constant(ValueId id) const {
+const Literal* Graph::direct_constant(ValueId id) const {
   if (!id) return nullptr;
   const Value& v = value(id);
   if (v.kind == ValueKind::kInitializer) return v.tensor;
@@ -263,7 +263,7 @@ void Graph::add_block_output(BlockId block, ValueId value) {
   set_block_output(block, blocks_[block.index()].outputs.size() - 1, value);
 }
 
-void Graph::add_initializer(ValueId value, const Tensor* tensor) {
+void Graph::add_initializer(ValueId value, const Literal* tensor) {
   Value& v = values_[value.index()];
   blocks_[v.block.index()].initializers.push_back(value);
   v.tensor = tensor;

@@ -20,8 +20,8 @@
 
 #include "core/base/id.h"
 #include "core/ir/attribute.h"
+#include "core/ir/literal.h"
 #include "core/ir/op.h"
-#include "core/ir/tensor.h"
 #include "core/ir/type.h"
 
 namespace ruleengine::ir {
@@ -98,7 +98,7 @@ struct Value {
   // True when the uses may not be in the order of their nodes.
   bool uses_mixed = false;
   // Initializer, or default of an overridable input; else nullptr.
-  const Tensor* tensor = nullptr;
+  const Literal* tensor = nullptr;
   // Declared by the file (input, output, value_info) or set by an edit;
   // nullptr when nothing is declared. core/analysis merges it with inference.
   const Type* declared = nullptr;
@@ -190,7 +190,7 @@ class Graph {
   const Op& op(NodeId id) const;            // domain, type, overload
   // The constant tensor of an initializer (not an overridable input) or of a
   // Constant node's value; nullptr otherwise. No folding: see Facts.
-  const Tensor* direct_constant(ValueId id) const;
+  const Literal* direct_constant(ValueId id) const;
   // "Add_3" or, for unnamed nodes, "of output 'y'"; for diagnostics.
   std::string describe(NodeId id) const;
 
@@ -221,7 +221,7 @@ class Graph {
   // For loaders: appends to the interface of a block.
   void add_block_input(BlockId block, ValueId value);
   void add_block_output(BlockId block, ValueId value);
-  void add_initializer(ValueId value, const Tensor* tensor);
+  void add_initializer(ValueId value, const Literal* tensor);
 
   Node& mutable_node(NodeId id) { return nodes_[id.index()]; }
   Value& mutable_value(ValueId id) { return values_[id.index()]; }

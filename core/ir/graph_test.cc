@@ -127,13 +127,13 @@ TEST_CASE("an output slot can be given another value") {
 
 TEST_CASE("direct constants") {
   World w;
-  Tensor t, u;
+  Literal t, u;
   const ValueId init = w.value("init"), input = w.value("input"),
                 made = w.value("made"), other = w.value("other");
   w.g.add_initializer(init, &t);
   w.g.add_block_input(Graph::main_block(), input);
   w.g.add_initializer(input, &t);  // a default that a caller may replace
-  const Tensor* data = &u;
+  const Literal* data = &u;
   const std::vector<Attribute> list = {
       {.name = "value", .kind = AttributeKind::kTensor, .tensors = {&data, 1}}};
   w.g.add_node(w.model.ops.intern("", "Constant"), Graph::main_block(), {}, {},

@@ -4,9 +4,9 @@
 #include <cstring>
 #include <utility>
 
+#include "core/ir/literal.h"
 #include "core/ir/narrow_float.h"
 #include "core/ir/small_tensor.h"
-#include "core/ir/tensor.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -30,7 +30,7 @@ ir::ValueId Body::node(std::string_view type, Values inputs,
 
 ir::ValueId Body::integers(const std::vector<std::int64_t>& data,
                            std::string_view name, bool scalar) {
-  ir::Tensor tensor = ir::int64_vector(arena(), data);
+  ir::Literal tensor = ir::int64_vector(arena(), data);
   if (scalar) tensor.dims = {};
   return constant(tensor, name);
 }

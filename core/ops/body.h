@@ -105,7 +105,7 @@ class Body {
  protected:
   bool is_all(ir::ValueId list, std::int64_t number);
 
-  virtual ir::ValueId constant(const ir::Tensor& tensor,
+  virtual ir::ValueId constant(const ir::Literal& tensor,
                                std::string_view name) = 0;
   // Tensors and attributes of the body live here.
   virtual Arena& arena() = 0;

@@ -63,7 +63,7 @@ const ir::Type* Writer::input_type(std::size_t slot) const {
 }
 
 std::optional<ir::Attribute> moved_attribute(Arena& arena, const Moved& row,
-                                             const ir::Tensor& tensor,
+                                             const ir::Literal& tensor,
                                              ir::ExternalData* external) {
   ir::Attribute a;
   a.name = row.attribute;
@@ -90,7 +90,7 @@ std::optional<ir::Attribute> moved_attribute(Arena& arena, const Moved& row,
 Status Writer::move_input(const Moved& row) {
   const auto slot = static_cast<std::size_t>(row.input);
   if (slot >= form.inputs.size() || !form.inputs[slot]) return {};
-  const ir::Tensor* tensor = facts.constant(form.inputs[slot]);
+  const ir::Literal* tensor = facts.constant(form.inputs[slot]);
   std::optional<ir::Attribute> a;
   if (tensor != nullptr) {
     a = moved_attribute(arena(), row, *tensor, graph.model().external.get());
@@ -113,7 +113,7 @@ Status Writer::drop_usual_input(std::size_t slot, double usual, int since) {
   if (opset >= since || slot >= form.inputs.size() || !form.inputs[slot]) {
     return {};
   }
-  const ir::Tensor* tensor = facts.constant(form.inputs[slot]);
+  const ir::Literal* tensor = facts.constant(form.inputs[slot]);
   std::optional<std::vector<double>> values;
   if (tensor != nullptr) {
     values = to_doubles(*tensor, graph.model().external.get(), kMostFolded);

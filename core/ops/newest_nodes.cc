@@ -174,7 +174,7 @@ bool NewestNodes::same_axes(ir::NodeId node, std::size_t slot,
   if (formal == nullptr || !names_axes(formal->name) || !value) {
     return false;
   }
-  const ir::Tensor* tensor = facts_.constant(value);
+  const ir::Literal* tensor = facts_.constant(value);
   if (tensor == nullptr || !ir::is_integer(tensor->dtype) ||
       tensor->element_count() != static_cast<std::int64_t>(wanted.size()) ||
       (!scalar && tensor->dims.size() != 1) ||

@@ -15,7 +15,7 @@ Known& nothing_known() {
         ir::ValueId) const override {
       return std::nullopt;
     }
-    const ir::Tensor* constant(ir::ValueId) const override { return nullptr; }
+    const ir::Literal* constant(ir::ValueId) const override { return nullptr; }
     ir::Dim pair_unknown(ir::Dim, ir::Dim) override { return kUnknown; }
   };
   static Nothing nothing;
@@ -55,7 +55,7 @@ ir::DataType NodeView::elem(std::size_t i) const {
 
 std::optional<std::vector<std::int64_t>> NodeView::ints(std::size_t i) const {
   // Straight from a constant, since a Dim does not hold the lowest integers.
-  if (const ir::Tensor* t = constant(i)) {
+  if (const ir::Literal* t = constant(i)) {
     if (!ir::is_integer(t->dtype)) return std::nullopt;
     return ir::to_ints(*t, model().external.get(), kMaxElements);
   }
@@ -69,10 +69,10 @@ std::optional<std::vector<std::int64_t>> NodeView::ints(std::size_t i) const {
   return out;
 }
 
-const ir::Tensor* NodeView::constant(std::size_t i) const {
+const ir::Literal* NodeView::constant(std::size_t i) const {
   const ir::ValueId v = graph_.input(node_, i);
   if (!v) return nullptr;
-  if (const ir::Tensor* t = graph_.direct_constant(v)) return t;
+  if (const ir::Literal* t = graph_.direct_constant(v)) return t;
   return known_.constant(v);
 }
 

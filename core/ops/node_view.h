@@ -33,7 +33,7 @@ class Known {
   virtual std::optional<std::span<const ir::Dim>> elements(
       ir::ValueId value) const = 0;
   // What the value folds to, where that does not stand in the graph.
-  virtual const ir::Tensor* constant(ir::ValueId value) const = 0;
+  virtual const ir::Literal* constant(ir::ValueId value) const = 0;
   // The unknown that a broadcast of these two gives: the same for all.
   virtual ir::Dim pair_unknown(ir::Dim a, ir::Dim b) = 0;
   // Two expressions of one size.
@@ -104,7 +104,7 @@ class NodeView {
   }
   // The same when all are known numbers.
   std::optional<std::vector<std::int64_t>> ints(std::size_t i) const;
-  const ir::Tensor* constant(std::size_t i) const;
+  const ir::Literal* constant(std::size_t i) const;
 
   // The attributes that are written.
   std::span<const ir::Attribute> attributes() const {

@@ -72,12 +72,12 @@ struct ElementRule {
 // A node with the constants that it is given.
 struct Call {
   const NodeView& node;
-  std::span<const ir::Tensor* const> inputs;
+  std::span<const ir::Literal* const> inputs;
   std::int64_t limit;  // of the elements that may be computed
 
   ir::Model& model() const { return node.model(); }
   // nullptr when absent.
-  const ir::Tensor* input(std::size_t i) const {
+  const ir::Literal* input(std::size_t i) const {
     return i < inputs.size() ? inputs[i] : nullptr;
   }
   // Attribute `name`, else input `i`: none when it cannot be read, an inner
@@ -88,7 +88,7 @@ struct Call {
 };
 
 // One tensor an output; none where it cannot be folded.
-using Folded = std::optional<std::vector<const ir::Tensor*>>;
+using Folded = std::optional<std::vector<const ir::Literal*>>;
 using Fold = Folded (*)(const Call&);
 
 // --- axes -------------------------------------------------------------------

@@ -35,9 +35,9 @@ std::span<const std::byte> store(Arena& arena, std::span<const T> values) {
 }
 
 // A scalar of a float type; none for other types.
-std::optional<ir::Tensor> scalar(Arena& arena, float value,
-                                 ir::DataType dtype) {
-  ir::Tensor t;
+std::optional<ir::Literal> scalar(Arena& arena, float value,
+                                  ir::DataType dtype) {
+  ir::Literal t;
   t.dtype = dtype;
   if (dtype == ir::DataType::kFloat) {
     t.bytes = store<float>(arena, {&value, 1});
@@ -113,9 +113,9 @@ void upgrade_broadcast(std::span<const ir::Operand> inputs, ir::Facts& facts,
   drop(form, "broadcast");
 }
 
-std::optional<ir::Tensor> moved_tensor(Arena& arena, const Moved& row,
-                                       const ir::Attribute& a,
-                                       ir::DataType dtype) {
+std::optional<ir::Literal> moved_tensor(Arena& arena, const Moved& row,
+                                        const ir::Attribute& a,
+                                        ir::DataType dtype) {
   switch (row.as) {
     case MovedAs::kInts:
       return ir::int64_vector(arena, a.ints);
@@ -196,13 +196,13 @@ bool Upgrades::needed(ir::OpId id) const {
 }
 
 ir::ValueId Upgrades::hidden(ir::NodeId node, int input,
-                             const ir::Tensor& tensor, const void* data) {
+                             const ir::Literal& tensor, const void* data) {
   auto& [value, from] = hidden_[{node, input}];
   if (value && from == data) return value;
   value = graph_->add_value(Name(), ir::Graph::main_block(),
                             ir::ValueKind::kInitializer);
   graph_->mutable_value(value).tensor =
-      graph_->model().arena.make<ir::Tensor>(tensor);
+      graph_->model().arena.make<ir::Literal>(tensor);
   from = data;
   return value;
 }

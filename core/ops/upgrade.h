@@ -47,7 +47,7 @@ class Upgrades {
  private:
   void view_moved(ir::NodeId node, ir::Facts& facts, NewestForm& form);
   bool has_old_mask(ir::NodeId node) const;
-  ir::ValueId hidden(ir::NodeId node, int input, const ir::Tensor& tensor,
+  ir::ValueId hidden(ir::NodeId node, int input, const ir::Literal& tensor,
                      const void* data);
 
   // Does the change made at opset `since` lie between the two opsets?

@@ -20,7 +20,7 @@ class PlainFacts : public ir::Facts {
     return graph_.value(v).declared;
   }
   bool is_constant(ir::ValueId v) override { return constant(v) != nullptr; }
-  const ir::Tensor* constant(ir::ValueId v) override {
+  const ir::Literal* constant(ir::ValueId v) override {
     return graph_.direct_constant(v);
   }
   std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId) override {
@@ -50,7 +50,7 @@ struct World {
   std::string value(ir::ValueId v) const {
     const ir::Graph& g = model->graph;
     if (!v) return "-";
-    const ir::Tensor* t = g.value(v).tensor;
+    const ir::Literal* t = g.value(v).tensor;
     if (!g.name(v).empty() || t == nullptr) return std::string(g.name(v));
     return text::tensor_text(*t, nullptr, {});
   }

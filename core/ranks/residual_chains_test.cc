@@ -195,7 +195,7 @@ struct Counting : ir::Facts {
   explicit Counting(ir::Facts& f) : facts(f) {}
   const ir::Type* type(ValueId v) override { return ++asked, facts.type(v); }
   bool is_constant(ValueId v) override { return facts.is_constant(v); }
-  const ir::Tensor* constant(ValueId v) override { return facts.constant(v); }
+  const ir::Literal* constant(ValueId v) override { return facts.constant(v); }
   std::optional<std::span<const ir::Dim>> dims_of(ValueId v) override {
     return facts.dims_of(v);
   }

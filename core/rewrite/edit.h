@@ -120,7 +120,7 @@ class Edit {
 
   // A constant value (a hidden initializer until a saved node reads it); equal
   // small constants are one value.
-  ir::ValueId constant(const ir::Tensor* tensor, std::string_view name_hint);
+  ir::ValueId constant(const ir::Literal* tensor, std::string_view name_hint);
   // The transpose of a 2-D constant, computed lazily.
   ir::ValueId transposed(ir::ValueId constant);
 

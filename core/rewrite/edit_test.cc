@@ -215,7 +215,7 @@ TEST_CASE("constants fold, large ones lazily") {
                 {x, make(e, "Concat", {p, q}, {World::integer("axis", 1)})});
   }));
   CHECK(w.text() == "y = MatMul(x, p_concat)");
-  const ir::Tensor* t = w.graph().direct_constant(w.find("p_concat"));
+  const ir::Literal* t = w.graph().direct_constant(w.find("p_concat"));
   REQUIRE(t != nullptr);
   const auto data = ir::to_doubles(*t, nullptr, 100);
   CHECK(data == std::vector<double>{1, 2, 5, 6, 3, 4, 7, 8});
@@ -395,10 +395,10 @@ TEST_CASE("older opsets") {
   const auto tensor_of = [&](std::int64_t i) {
     const auto bytes = w.model.arena.array<std::byte>(8);
     std::memcpy(bytes.data(), &i, 8);
-    return w.model.arena.make<ir::Tensor>(
-        ir::Tensor{.dtype = ir::DataType::kInt64,
-                   .dims = w.ints("", {1}).ints,
-                   .bytes = bytes});
+    return w.model.arena.make<ir::Literal>(
+        ir::Literal{.dtype = ir::DataType::kInt64,
+                    .dims = w.ints("", {1}).ints,
+                    .bytes = bytes});
   };
   CHECK(!s.put("a", [&](Edit& e) {
     const ValueId axes = e.constant(tensor_of(1), "axes");

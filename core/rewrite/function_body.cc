@@ -30,11 +30,11 @@ ir::Attribute default_of(const ops::FormalAttribute& formal) {
 }
 
 // Bodies have tensors of numbers alone.
-const ir::Tensor* copy_of(Arena& arena, const ir::Tensor& tensor) {
-  ir::Tensor copy = tensor;
+const ir::Literal* copy_of(Arena& arena, const ir::Literal& tensor) {
+  ir::Literal copy = tensor;
   copy.dims = arena.copy(tensor.dims);
   copy.bytes = arena.copy(tensor.bytes);
-  return arena.make<ir::Tensor>(copy);
+  return arena.make<ir::Literal>(copy);
 }
 
 }  // namespace
@@ -85,10 +85,10 @@ ops::Body::Values FunctionBody::call(std::string_view domain,
   return ops::write_meaning(*this, domain, type, std::move(inputs), attributes);
 }
 
-ValueId FunctionBody::constant(const ir::Tensor& tensor,
+ValueId FunctionBody::constant(const ir::Literal& tensor,
                                std::string_view name) {
-  const auto tensors = arena_.array<const ir::Tensor*>(1);
-  tensors[0] = arena_.make<ir::Tensor>(tensor);
+  const auto tensors = arena_.array<const ir::Literal*>(1);
+  tensors[0] = arena_.make<ir::Literal>(tensor);
   return node("Constant", {}, name,
               {{.name = "value",
                 .kind = ir::AttributeKind::kTensor,
@@ -145,7 +145,7 @@ class FunctionBody::Known final : public ir::Facts {
     return at == types_.end() ? nullptr : at->second;
   }
   bool is_constant(ValueId value) override { return tensors_.contains(value); }
-  const ir::Tensor* constant(ValueId value) override {
+  const ir::Literal* constant(ValueId value) override {
     const auto at = tensors_.find(value);
     return at == tensors_.end() ? nullptr : at->second;
   }
@@ -157,7 +157,7 @@ class FunctionBody::Known final : public ir::Facts {
 
  private:
   const std::unordered_map<ValueId, const ir::Type*>& types_;
-  std::unordered_map<ValueId, const ir::Tensor*> tensors_;
+  std::unordered_map<ValueId, const ir::Literal*> tensors_;
 };
 
 class FunctionBody::Writer {
@@ -244,7 +244,7 @@ class FunctionBody::Writer {
     for (ir::Attribute& a : attributes) {
       a.ints = model_.arena.copy(a.ints);
       if (a.tensors.empty()) continue;
-      const auto tensors = model_.arena.array<const ir::Tensor*>(1);
+      const auto tensors = model_.arena.array<const ir::Literal*>(1);
       tensors[0] = copy_of(model_.arena, *a.tensors[0]);
       a.tensors = tensors;
     }

@@ -51,7 +51,7 @@ class FunctionBody final : public ops::Body {
   void note(const std::string& answer) override;
 
  protected:
-  ir::ValueId constant(const ir::Tensor& tensor,
+  ir::ValueId constant(const ir::Literal& tensor,
                        std::string_view name) override;
   Arena& arena() override { return arena_; }
   std::string describe(ir::ValueId value) override;

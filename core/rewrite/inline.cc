@@ -76,8 +76,8 @@ class InlineBody final : public ops::Body {
   void note(const std::string&) override {}  // nobody shares it
 
  protected:
-  ValueId constant(const ir::Tensor& tensor, std::string_view name) override {
-    return edit_.constant(arena().make<ir::Tensor>(tensor), name);
+  ValueId constant(const ir::Literal& tensor, std::string_view name) override {
+    return edit_.constant(arena().make<ir::Literal>(tensor), name);
   }
   Arena& arena() override { return edit_.graph().model().arena; }
   std::string describe(ValueId value) override {

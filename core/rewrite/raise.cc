@@ -232,7 +232,7 @@ class Raiser {
   // value.
   ValueId named(ValueId value, ir::BlockId block, std::string_view stem) {
     if (!value || graph_.value(value).name) return value;
-    const ir::Tensor& tensor = *graph_.value(value).tensor;
+    const ir::Literal& tensor = *graph_.value(value).tensor;
     const bool inside = workspace_.function() != nullptr;
     const std::string bytes = key_of(tensor, model_.external.get());
     if (bytes.empty()) {  // too large to compare
@@ -254,12 +254,12 @@ class Raiser {
   }
 
   // Makes a Constant node, since function bodies have no initializers.
-  ValueId node_for(const ir::Tensor& tensor, ir::BlockId block,
+  ValueId node_for(const ir::Literal& tensor, ir::BlockId block,
                    std::string_view stem) {
     const ValueId value =
         graph_.add_value(model_.names.intern(model_.unique_name(stem)), block,
                          ir::ValueKind::kUndefined);
-    const auto tensors = model_.arena.array<const ir::Tensor*>(1);
+    const auto tensors = model_.arena.array<const ir::Literal*>(1);
     tensors[0] = &tensor;
     const ir::Attribute attribute = {.name = "value",
                                      .kind = ir::AttributeKind::kTensor,

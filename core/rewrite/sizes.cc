@@ -100,14 +100,14 @@ std::vector<Piece> Sizes::cut(std::span<const Dim> dims) {
 
 ValueId Sizes::number(std::int64_t number) {
   Arena& arena = edit_.graph().model().arena;
-  return edit_.constant(arena.make<ir::Tensor>(ir::int64_scalar(arena, number)),
-                        "size");
+  return edit_.constant(
+      arena.make<ir::Literal>(ir::int64_scalar(arena, number)), "size");
 }
 
 ValueId Sizes::numbers(const std::vector<std::int64_t>& numbers) {
   Arena& arena = edit_.graph().model().arena;
   return edit_.constant(
-      arena.make<ir::Tensor>(ir::int64_vector(arena, numbers)), "sizes");
+      arena.make<ir::Literal>(ir::int64_vector(arena, numbers)), "sizes");
 }
 
 std::optional<ValueId> Sizes::node(std::string_view type,

@@ -86,10 +86,10 @@ class World {
         ir::Type{.elem = elem, .has_shape = true, .dims = all});
   }
 
-  const ir::Tensor* tensor(std::vector<float> data, const Dims& dims) {
+  const ir::Literal* tensor(std::vector<float> data, const Dims& dims) {
     const auto bytes = model.arena.array<std::byte>(data.size() * 4);
     std::memcpy(bytes.data(), data.data(), bytes.size());
-    return model.arena.make<ir::Tensor>(ir::Tensor{
+    return model.arena.make<ir::Literal>(ir::Literal{
         .dtype = ir::DataType::kFloat,
         .dims = model.arena.copy(std::span<const std::int64_t>(dims)),
         .bytes = bytes});

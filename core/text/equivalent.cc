@@ -180,7 +180,7 @@ Difference Comparison::explain_inputs(NodeId expected, NodeId found) {
 std::string Comparison::describe(const Side& side, ValueId value) const {
   if (!value) return "nothing";
   const ir::Graph& graph = *side.graph;
-  if (const ir::Tensor* t = graph.direct_constant(value)) {
+  if (const ir::Literal* t = graph.direct_constant(value)) {
     return tensor_text(*t, side.model->external.get(), {});
   }
   const NodeId producer = graph.producer(value);

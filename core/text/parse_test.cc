@@ -68,7 +68,7 @@ TEST_CASE("a whole model") {
   CHECK(type_text(*m, g.value(g.output(NodeId(0u))).declared) ==
         "float[B,S,8]");
   REQUIRE(main.initializers.size() == 2);
-  const ir::Tensor* axis = g.value(main.initializers[1]).tensor;
+  const ir::Literal* axis = g.value(main.initializers[1]).tensor;
   CHECK(to_ints(*axis, nullptr, 10)->at(0) == -1);
   CHECK(g.node(NodeId(0u)).rank < g.node(NodeId(1u)).rank);
 }

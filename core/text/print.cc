@@ -160,7 +160,7 @@ std::string Printer::declared(ValueId id) const {
 void Printer::inputs(const ir::Block& block) {
   out_ += "(";
   for (std::size_t i = 0; i < block.inputs.size(); ++i) {
-    const ir::Tensor* data = graph_->value(block.inputs[i]).tensor;
+    const ir::Literal* data = graph_->value(block.inputs[i]).tensor;
     out_ += i == 0 ? "" : ", ";
     if (data == nullptr) {
       out_ += declared(block.inputs[i]);

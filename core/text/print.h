@@ -38,7 +38,7 @@ std::string attribute_text(const ir::Graph& graph,
                            const ir::Attribute& attribute);
 
 // "float[2] {1, 2}".
-std::string tensor_text(const ir::Tensor& tensor, ir::ExternalData* external,
+std::string tensor_text(const ir::Literal& tensor, ir::ExternalData* external,
                         const PrintOptions& options);
 
 }  // namespace ruleengine::text

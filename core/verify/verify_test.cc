@@ -89,7 +89,7 @@ TEST_CASE("each broken invariant has its own message") {
     CHECK(problem(c.model).find("has no data") != std::string::npos);
   }
   SUBCASE("an initializer that is listed twice") {
-    const ir::Tensor tensor;
+    const ir::Literal tensor;
     c.g.add_initializer(c.add("w"), &tensor);
     CHECK(problem(c.model) == "");
     auto& list = c.g.mutable_block(ir::Graph::main_block()).initializers;

@@ -16,7 +16,7 @@ const ir::Block& body_of(const KernelContext& c, std::string_view attribute) {
   return c.node().graph().block(a->blocks[0]);
 }
 
-bool truth(const Value& value) {
+bool truth(const Datum& value) {
   if (!value.is_tensor() || value.tensor().dtype() != DataType::kBool ||
       value.tensor().count() != 1) {
     fail("wrong type or shape of the condition", "bool", value.text());
@@ -24,7 +24,7 @@ bool truth(const Value& value) {
   return value.tensor().data<bool>()[0];
 }
 
-const Tensor& tensor_of(const Value& value) {
+const Tensor& tensor_of(const Datum& value) {
   if (value.is_tensor()) return value.tensor();
   fail("wrong type of an output of the subgraph", "a tensor", value.text());
 }

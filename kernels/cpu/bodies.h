@@ -13,10 +13,10 @@ namespace ruleengine::kernels {
 const ir::Block& body_of(const KernelContext& c, std::string_view attribute);
 
 // A bool tensor of one element.
-bool truth(const Value& value);
+bool truth(const Datum& value);
 
 // An output of a subgraph that must be a tensor.
-const Tensor& tensor_of(const Value& value);
+const Tensor& tensor_of(const Datum& value);
 
 // What the subgraph's output `i` is when it never ran, with a first axis of
 // `size`, as its declared type says; sizes that are not known are 0.

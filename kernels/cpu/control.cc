@@ -12,7 +12,7 @@ namespace {
 void if_else(KernelContext& c) {
   const std::string_view branch =
       truth(c.value(0)) ? "then_branch" : "else_branch";
-  std::vector<Value> results = c.run_block(branch, {});
+  std::vector<Datum> results = c.run_block(branch, {});
   if (results.size() < c.node().output_count()) {
     fail("a branch has fewer outputs than the node",
          std::to_string(c.node().output_count()),
@@ -48,20 +48,20 @@ void loop(KernelContext& c) {
   const std::int64_t rounds = c.has_input(0)
                                   ? c.scalar_int(0)
                                   : std::numeric_limits<std::int64_t>::max();
-  Value go = c.has_input(1) ? c.value(1) : Value(scalar(c, true));
-  std::vector<Value> carried;
+  Datum go = c.has_input(1) ? c.value(1) : Datum(scalar(c, true));
+  std::vector<Datum> carried;
   for (std::size_t i = 0; i < body.carried; ++i) {
-    carried.push_back(c.has_input(i + 2) ? c.value(i + 2) : Value());
+    carried.push_back(c.has_input(i + 2) ? c.value(i + 2) : Datum());
   }
   std::vector<Stack> stacks(body.stacked);
   for (std::int64_t round = 0; round < rounds && truth(go); ++round) {
     // A body without nodes never asks.
     c.threads().look();
-    std::vector<Value> inputs;
+    std::vector<Datum> inputs;
     inputs.emplace_back(scalar(c, round));
     inputs.push_back(std::move(go));
     std::ranges::move(carried, std::back_inserter(inputs));
-    std::vector<Value> results = c.run_block("body", std::move(inputs));
+    std::vector<Datum> results = c.run_block("body", std::move(inputs));
     go = std::move(results[0]);
     for (std::size_t i = 0; i < body.carried; ++i) {
       carried[i] = std::move(results[i + 1]);

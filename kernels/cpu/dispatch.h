@@ -14,6 +14,7 @@ namespace ruleengine::kernels {
 
 using runtime::Adapt;
 using runtime::DataType;
+using runtime::Datum;
 using runtime::Dims;
 using runtime::fail;
 using runtime::Ints;
@@ -23,7 +24,6 @@ using runtime::Shape;
 using runtime::String;
 using runtime::Tensor;
 using runtime::Ticker;
-using runtime::Value;
 
 // kUndefined for a type that is not of elements.
 template <typename T>

@@ -17,7 +17,7 @@ Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
                 DataType type) {
   if (!c.has_attribute(name)) return t;
   const auto out =
-      c.run_block(name, {Value(runtime::narrowed(t, type, c.run()))});
+      c.run_block(name, {Datum(runtime::narrowed(t, type, c.run()))});
   if (out.size() != 1 || !out[0].is_tensor()) {
     fail("wrong outputs of subgraph '" + std::string(name) + "'", "one tensor",
          std::to_string(out.size()) + " outputs");

@@ -73,16 +73,16 @@ Track track_of(const KernelContext& c, const Tensor& x, std::int64_t axis,
 
 // Runs the body `rounds` times; `states` become the last ones.
 void run_rounds(const KernelContext& c, const ScanBody& body,
-                std::vector<Value>& states, const std::vector<Track>& tracks,
+                std::vector<Datum>& states, const std::vector<Track>& tracks,
                 std::int64_t rounds, std::vector<Stack>& stacks) {
   for (std::int64_t round = 0; round < rounds; ++round) {
     if (c.threads().check) c.threads().check();
-    std::vector<Value> inputs = std::move(states);
+    std::vector<Datum> inputs = std::move(states);
     for (const Track& track : tracks) {
       const std::int64_t at = track.reversed ? rounds - 1 - round : round;
       inputs.emplace_back(element_at(c, track.tensor, at, track.dtype));
     }
-    std::vector<Value> results = c.run_block("body", std::move(inputs));
+    std::vector<Datum> results = c.run_block("body", std::move(inputs));
     for (std::size_t i = 0; i < body.stacked; ++i) {
       stacks[i].push(c, tensor_of(results[body.states + i]));
     }
@@ -135,7 +135,7 @@ std::int64_t length_of(const std::vector<Track>& tracks, std::size_t axis) {
 
 void scan_9(KernelContext& c) {
   const ScanBody body = scan_body(c, c.input_count());
-  std::vector<Value> states;
+  std::vector<Datum> states;
   std::vector<Track> tracks;
   for (std::size_t i = 0; i < body.states; ++i) states.push_back(c.value(i));
   for (std::size_t i = 0; i < body.inputs; ++i) {
@@ -197,7 +197,7 @@ Batch batch_of(const KernelContext& c, const ScanBody& body) {
 
 void run_one(const KernelContext& c, const ScanBody& body, Batch& batch,
              std::int64_t at, std::int64_t rounds) {
-  std::vector<Value> states;
+  std::vector<Datum> states;
   std::vector<Track> tracks;
   for (const Track& state : batch.states) {
     states.emplace_back(element_at(c, state.tensor, at, state.dtype));

@@ -10,13 +10,13 @@
 namespace ruleengine::kernels {
 namespace {
 
-const Value::List& items_of(const KernelContext& c, std::size_t i) {
-  const Value& value = c.value(i);
+const Datum::List& items_of(const KernelContext& c, std::size_t i) {
+  const Datum& value = c.value(i);
   if (!value.is_sequence()) c.wrong_type(i, "a sequence");
   return value.items();
 }
 
-void check_type(const Value::List& items, const Tensor& tensor) {
+void check_type(const Datum::List& items, const Tensor& tensor) {
   if (items.empty() || !items[0].is_tensor() ||
       items[0].tensor().dtype() == tensor.dtype()) {
     return;
@@ -26,18 +26,18 @@ void check_type(const Value::List& items, const Tensor& tensor) {
 }
 
 void sequence_construct(KernelContext& c) {
-  Value::List items;
+  Datum::List items;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     check_type(items, c.input(i));
     items.emplace_back(c.input(i));
   }
-  c.set_output(0, Value::sequence(std::move(items)));
+  c.set_output(0, Datum::sequence(std::move(items)));
 }
 
-void sequence_empty(KernelContext& c) { c.set_output(0, Value::sequence({})); }
+void sequence_empty(KernelContext& c) { c.set_output(0, Datum::sequence({})); }
 
 void sequence_insert(KernelContext& c) {
-  Value::List items = items_of(c, 0);
+  Datum::List items = items_of(c, 0);
   check_type(items, c.input(1));
   // An item may be inserted after the last one; -1 is the place before it.
   const auto size = std::ssize(items);
@@ -47,21 +47,21 @@ void sequence_insert(KernelContext& c) {
                   std::to_string(at));
   }
   if (at < 0) at += size;
-  items.insert(items.begin() + at, Value(c.input(1)));
-  c.set_output(0, Value::sequence(std::move(items)));
+  items.insert(items.begin() + at, Datum(c.input(1)));
+  c.set_output(0, Datum::sequence(std::move(items)));
 }
 
 void sequence_erase(KernelContext& c) {
-  Value::List items = items_of(c, 0);
+  Datum::List items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
   const std::size_t at = c.has_input(1) ? axis_of(c.scalar_int(1), items.size())
                                         : items.size() - 1;
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
-  c.set_output(0, Value::sequence(std::move(items)));
+  c.set_output(0, Datum::sequence(std::move(items)));
 }
 
 void sequence_at(KernelContext& c) {
-  const Value::List& items = items_of(c, 0);
+  const Datum::List& items = items_of(c, 0);
   c.set_output(0, items[axis_of(c.scalar_int(1), items.size())]);
 }
 
@@ -97,7 +97,7 @@ void split_to_sequence(KernelContext& c) {
       if (i != axis) dims.push_back(x.dim(i));
     }
   }
-  Value::List items;
+  Datum::List items;
   std::int64_t at = 0;
   for (const std::int64_t size : part_sizes(c, x.dim(axis))) {
     const Tensor part = cut(c, x, axis, at, size);
@@ -105,17 +105,17 @@ void split_to_sequence(KernelContext& c) {
         runtime::packed(keeps ? part : part.reshaped(dims), dtype, c.run()));
     at += size;
   }
-  c.set_output(0, Value::sequence(std::move(items)));
+  c.set_output(0, Datum::sequence(std::move(items)));
 }
 
 void concat_from_sequence(KernelContext& c) {
-  const Value::List& items = items_of(c, 0);
+  const Datum::List& items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
   const bool adds = c.attribute_flag("new_axis");
   c.need_attribute("axis");
   std::vector<Tensor> tensors;
   std::size_t axis = 0;
-  for (const Value& item : items) {
+  for (const Datum& item : items) {
     if (!item.is_tensor()) {
       fail("wrong type of an item of the sequence", "a tensor", item.text());
     }
@@ -143,30 +143,30 @@ void sequence_map(KernelContext& c) {
          std::to_string(c.input_count()) + " inputs",
          std::to_string(body.inputs.size()));
   }
-  std::vector<Value::List> outputs(body.outputs.size());
+  std::vector<Datum::List> outputs(body.outputs.size());
   for (std::size_t round = 0; round < rounds; ++round) {
     if (c.threads().check) c.threads().check();
-    std::vector<Value> inputs;
+    std::vector<Datum> inputs;
     for (std::size_t i = 0; i < c.input_count(); ++i) {
-      const Value& value = c.value(i);
+      const Datum& value = c.value(i);
       if (value.is_sequence() && round >= value.items().size()) {
         fail("the sequences have different lengths", std::to_string(rounds),
              value.text());
       }
       inputs.push_back(value.is_sequence() ? value.items()[round] : value);
     }
-    std::vector<Value> results = c.run_block("body", std::move(inputs));
+    std::vector<Datum> results = c.run_block("body", std::move(inputs));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i].push_back(std::move(results[i]));
     }
   }
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    c.set_output(i, Value::sequence(std::move(outputs[i])));
+    c.set_output(i, Datum::sequence(std::move(outputs[i])));
   }
 }
 
 void optional(KernelContext& c) {
-  c.set_output(0, c.has_input(0) ? c.value(0) : Value::none());
+  c.set_output(0, c.has_input(0) ? c.value(0) : Datum::none());
 }
 
 void optional_get_element(KernelContext& c) {

@@ -31,7 +31,7 @@ class DeclaredFacts : public ir::Facts {
   bool is_constant(ir::ValueId value) override {
     return constant(value) != nullptr;
   }
-  const ir::Tensor* constant(ir::ValueId value) override {
+  const ir::Literal* constant(ir::ValueId value) override {
     return graph_.direct_constant(value);
   }
   std::optional<std::span<const ir::Dim>> dims_of(ir::ValueId) override {

@@ -35,7 +35,7 @@ class World {
   void constant(const float* data, std::vector<std::int64_t> dims) {
     std::size_t count = 1;
     for (std::int64_t d : dims) count *= static_cast<std::size_t>(d);
-    auto* tensor = model.arena.make<ir::Tensor>();
+    auto* tensor = model.arena.make<ir::Literal>();
     tensor->dtype = ir::DataType::kFloat;
     tensor->bytes = std::as_bytes(std::span(data, count));
     tensor->dims = model.arena.copy(std::span<const std::int64_t>(dims));

@@ -116,7 +116,7 @@ std::optional<std::string> code_attribute(const ir::Attribute& attribute,
   }
 }
 
-std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
+std::optional<std::string> code_tensor_text(const ir::Literal& tensor,
                                             ir::ExternalData* external) {
   if (!is_written(tensor.dtype) || tensor.element_count() > kMostElements) {
     return std::nullopt;
@@ -140,9 +140,9 @@ std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
                      fmt::join(tensor.dims, ", "), *elements);
 }
 
-const ir::Tensor* code_tensor(Arena& arena, ir::DataType type,
-                              std::span<const std::int64_t> dims,
-                              std::span<const double> numbers) {
+const ir::Literal* code_tensor(Arena& arena, ir::DataType type,
+                               std::span<const std::int64_t> dims,
+                               std::span<const double> numbers) {
   if (!is_written(type)) return nullptr;
   const bool real = ir::is_float(type);
   const auto width = static_cast<std::size_t>(ir::bit_width(type)) / 8;
@@ -152,10 +152,10 @@ const ir::Tensor* code_tensor(Arena& arena, ir::DataType type,
     const bool fits = store_element(bytes.data() + i * width, type, numbers[i]);
     if (!real && !(fits && is_whole(numbers[i]))) return nullptr;
   }
-  return arena.make<ir::Tensor>(ir::Tensor{.dtype = type,
-                                           .storage = ir::Storage::kRaw,
-                                           .dims = arena.copy(dims),
-                                           .bytes = bytes});
+  return arena.make<ir::Literal>(ir::Literal{.dtype = type,
+                                             .storage = ir::Storage::kRaw,
+                                             .dims = arena.copy(dims),
+                                             .bytes = bytes});
 }
 
 }  // namespace ruleengine::lua

@@ -28,14 +28,14 @@ std::optional<std::string> code_attribute(const ir::Attribute& attribute,
 
 // tensor("float", {2}, {1, 2}); none if it is too large or of a type that Lua
 // cannot express.
-std::optional<std::string> code_tensor_text(const ir::Tensor& tensor,
+std::optional<std::string> code_tensor_text(const ir::Literal& tensor,
                                             ir::ExternalData* external);
 
 // The tensor of these elements; nullptr if the type or a number is not
 // possible. Only for types whose elements are Lua numbers.
-const ir::Tensor* code_tensor(Arena& arena, ir::DataType type,
-                              std::span<const std::int64_t> dims,
-                              std::span<const double> numbers);
+const ir::Literal* code_tensor(Arena& arena, ir::DataType type,
+                               std::span<const std::int64_t> dims,
+                               std::span<const double> numbers);
 
 }  // namespace ruleengine::lua
 

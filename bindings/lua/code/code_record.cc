@@ -226,7 +226,8 @@ class CodeRecorder {
   }
   int weight(lua_State* state) {
     lua_settop(state, 2);
-    const auto* made = to_object<const ir::Tensor*>(state, 2, kTensorMetatable);
+    const auto* made =
+        to_object<const ir::Literal*>(state, 2, kTensorMetatable);
     if (made == nullptr && !lua_isnil(state, 2)) {
       return Sandbox::fail(state, "a new weight needs a tensor",
                            "weight(\"x\", tensor(\"float\", {2}, {1, 2}))",

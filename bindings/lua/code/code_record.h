@@ -21,7 +21,8 @@ struct CodeValue {
   Kind kind = Kind::kOutput;
   std::string name;     // in the model; for an output: its variable
   bool absent = false;  // `_`
-  const ir::Tensor* tensor = nullptr;  // for a new weight; in the model's arena
+  const ir::Literal* tensor =
+      nullptr;  // for a new weight; in the model's arena
   int line = 0;
 };
 

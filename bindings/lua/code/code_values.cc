@@ -68,8 +68,8 @@ bool read_list(lua_State* state, Arena& arena, int index,
 }  // namespace
 
 // Reads tensor("float", {2}, {1, 2}).
-const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
-                              code::Budget& budget) {
+const ir::Literal* read_tensor(lua_State* state, Arena& arena,
+                               code::Budget& budget) {
   budget.take_at(state, 2);
   budget.take_at(state, 3);
   const ir::DataType type = lua_type(state, 1) == LUA_TSTRING
@@ -94,7 +94,7 @@ const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
                   std::to_string(static_cast<std::int64_t>(count)),
                   std::to_string(numbers.size()));
   }
-  const ir::Tensor* made = code_tensor(arena, type, sizes, numbers);
+  const ir::Literal* made = code_tensor(arena, type, sizes, numbers);
   if (made == nullptr) {
     Sandbox::fail(state, "a `tensor` cannot have this type and these elements");
   }
@@ -124,9 +124,9 @@ bool read_plain(lua_State* state, Arena& arena, int index,
     return formal == nullptr || formal->kind == Kind::kString;
   }
   if (const auto* made =
-          to_object<const ir::Tensor*>(state, index, kTensorMetatable)) {
+          to_object<const ir::Literal*>(state, index, kTensorMetatable)) {
     out.kind = Kind::kTensor;
-    out.tensors = arena.copy(std::span<const ir::Tensor* const>(made, 1));
+    out.tensors = arena.copy(std::span<const ir::Literal* const>(made, 1));
     return formal == nullptr || formal->kind == Kind::kTensor;
   }
   return type == LUA_TTABLE && read_list(state, arena, index, formal, out);

@@ -11,8 +11,8 @@
 namespace ruleengine::lua {
 
 // tensor("float", {2}, {1, 2}): arguments from index 1; raises.
-const ir::Tensor* read_tensor(lua_State* state, Arena& arena,
-                              code::Budget& budget);
+const ir::Literal* read_tensor(lua_State* state, Arena& arena,
+                               code::Budget& budget);
 
 // Reads a number, text, list or tensor at `index`: as the schema requires
 // (`formal`), or by its Lua type. False if it does not fit.

@@ -196,7 +196,7 @@ class Reader {
   }
 
   bool tensor(ir::Attribute& out) {
-    const ir::Tensor* made = nullptr;
+    const ir::Literal* made = nullptr;
     const Handle* handle = to_handle(host_, state_, index_);
     if (handle != nullptr && handle->kind == HandleKind::kValue) {
       if (!check_alive(host_, *handle)) return false;
@@ -213,7 +213,7 @@ class Reader {
     }
     if (made == nullptr) return false;
     out.tensors =
-        arena(host_).copy(std::span<const ir::Tensor* const>(&made, 1));
+        arena(host_).copy(std::span<const ir::Literal* const>(&made, 1));
     return true;
   }
 

@@ -37,9 +37,9 @@ std::optional<double> read_number(Host& host, lua_State* state, int index,
 // A constant of these elements: 0-D (`scalar`) or 1-D. Numbers are rounded to
 // the type; a number out of range (300 as int8, 1e6 as float16) rejects the
 // match: nullptr. `place` names the input in the message.
-const ir::Tensor* make_tensor(Host& host, ir::DataType type,
-                              std::span<const double> numbers, bool scalar,
-                              std::string_view place);
+const ir::Literal* make_tensor(Host& host, ir::DataType type,
+                               std::span<const double> numbers, bool scalar,
+                               std::string_view place);
 Failed reject_number(Host& host, double number, ir::DataType type,
                      std::string_view place);
 

@@ -207,7 +207,7 @@ bool BuildInputs::make_constant(std::size_t place) {
   for (std::size_t i = 0; i < input.count; ++i) {
     numbers.push_back(numbers_[input.first + i].number);
   }
-  const ir::Tensor* tensor =
+  const ir::Literal* tensor =
       make_tensor(host_, type, numbers, scalar, place_name(place));
   if (tensor == nullptr) return false;
   const std::string_view hint = at != nullptr ? at->name : "constant";

@@ -181,7 +181,7 @@ TEST_CASE("constants fold, transposed ones too") {
   CHECK(out.reason() == "");
   CHECK(runner.ops() == "Gemm");
   const ir::ValueId w = runner.graph().input(runner.node("Gemm"), 1);
-  const ir::Tensor* t = runner.facts().constant(w);
+  const ir::Literal* t = runner.facts().constant(w);
   REQUIRE(t != nullptr);
   CHECK(t->dims[0] == 2);
   CHECK((*ir::to_doubles(*t, nullptr, 6))[1] == 3);

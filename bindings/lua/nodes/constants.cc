@@ -14,9 +14,9 @@ Failed reject_number(Host& host, double number, ir::DataType type,
       fmt::format("{} as {}, {}", number, ir::data_type_name(type), place));
 }
 
-const ir::Tensor* make_tensor(Host& host, ir::DataType type,
-                              std::span<const double> numbers, bool scalar,
-                              std::string_view place) {
+const ir::Literal* make_tensor(Host& host, ir::DataType type,
+                               std::span<const double> numbers, bool scalar,
+                               std::string_view place) {
   Arena& arena = host.session.graph->model().arena;
   const auto width = static_cast<std::size_t>(ir::bit_width(type)) / 8;
   const std::span<std::byte> bytes =
@@ -27,13 +27,13 @@ const ir::Tensor* make_tensor(Host& host, ir::DataType type,
       return reject_number(host, numbers[i], type, place);
     }
   }
-  ir::Tensor tensor{.dtype = type, .storage = ir::Storage::kRaw};
+  ir::Literal tensor{.dtype = type, .storage = ir::Storage::kRaw};
   tensor.bytes = bytes;
   if (!scalar) {
     const auto size = static_cast<std::int64_t>(numbers.size());
     tensor.dims = arena.copy(std::span<const std::int64_t>(&size, 1));
   }
-  return arena.make<ir::Tensor>(tensor);
+  return arena.make<ir::Literal>(tensor);
 }
 
 }  // namespace ruleengine::lua

@@ -25,7 +25,7 @@ ir::ExternalData* external(const Host& host) {
   return host.session.graph->model().external.get();
 }
 
-const ir::Tensor* constant_of(Host& host, const Handle& value) {
+const ir::Literal* constant_of(Host& host, const Handle& value) {
   return host.session.facts->constant(value.value());
 }
 
@@ -117,7 +117,7 @@ int fits(Host& host, lua_State* state, const Handle& value) {
 // --- Constants --------------------------------------------------------------
 
 // Rejects the match for a 64-bit integer that a Lua number cannot represent.
-void check_exact(Host& host, const ir::Tensor& tensor, const Handle& value) {
+void check_exact(Host& host, const ir::Literal& tensor, const Handle& value) {
   if (tensor.dtype != ir::DataType::kInt64 &&
       tensor.dtype != ir::DataType::kUint64) {
     return;
@@ -142,7 +142,7 @@ void check_exact(Host& host, const ir::Tensor& tensor, const Handle& value) {
 // of numbers, or is too large.
 bool read_elements(Host& host, const Handle& value, std::int64_t limit) {
   std::vector<double>& out = host.scratch.numbers;
-  const ir::Tensor* tensor = constant_of(host, value);
+  const ir::Literal* tensor = constant_of(host, value);
   if (tensor == nullptr || tensor->element_count() > limit) return false;
   auto read = ir::to_doubles(*tensor, external(host), limit);
   if (!read) return false;

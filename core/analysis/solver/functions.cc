@@ -88,8 +88,8 @@ const ir::Type* bound_input_type(const Solver& solver, ir::ValueId value) {
   return place ? solver.call()->types[*place] : nullptr;
 }
 
-const ir::Tensor* bound_input_constant(const Solver& solver,
-                                       ir::ValueId value) {
+const ir::Literal* bound_input_constant(const Solver& solver,
+                                        ir::ValueId value) {
   const auto place = formal_place(solver, value);
   return place ? solver.call()->constants[*place] : nullptr;
 }

@@ -21,7 +21,8 @@ bool visit_body(Solver& solver, const NodeView& view, ir::Function& function,
 
 // The type that the call gives to a formal input; nullptr for other values.
 const ir::Type* bound_input_type(const Solver& solver, ir::ValueId value);
-const ir::Tensor* bound_input_constant(const Solver& solver, ir::ValueId value);
+const ir::Literal* bound_input_constant(const Solver& solver,
+                                        ir::ValueId value);
 MaybeElements bound_input_elements(const Solver& solver, ir::ValueId value);
 
 }  // namespace ruleengine::analysis

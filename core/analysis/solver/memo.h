@@ -42,7 +42,7 @@ enum class Origin : std::uint8_t {
 
 struct Memo {
   const ir::Type* type = nullptr;
-  const ir::Tensor* constant = nullptr;
+  const ir::Literal* constant = nullptr;
   const ir::Dim* elements = nullptr;  // nullptr: not tracked
   std::uint8_t element_count = 0;
   const ranks::Layout* layout = nullptr;  // nullptr: unknown

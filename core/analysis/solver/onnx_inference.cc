@@ -128,7 +128,7 @@ bool put_type(const ir::Type* type, DimNames& names, onnx::TypeProto& to) {
 }
 
 std::optional<onnx::TensorProto> tensor_proto(const NodeView& v,
-                                              const ir::Tensor* t) {
+                                              const ir::Literal* t) {
   if (t == nullptr || t->byte_size() > kMaxBytes) return std::nullopt;
   onnx::TensorProto out;
   out.set_data_type(static_cast<int>(t->dtype));

@@ -101,7 +101,7 @@ std::optional<std::span<const ir::Dim>> Solver::elements(ValueId value) const {
   return memo.element_span();
 }
 
-const ir::Tensor* Solver::constant(ValueId value) const {
+const ir::Literal* Solver::constant(ValueId value) const {
   return done(value, Ask::kConstant) ? known(value).constant : nullptr;
 }
 

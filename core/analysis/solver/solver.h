@@ -34,7 +34,7 @@ using ops::Outputs;
 struct CallContext : ops::CallAttributes {
   std::vector<const ir::Type*> types;  // of the formal inputs
   std::vector<std::vector<ir::Dim>> elements;
-  std::vector<const ir::Tensor*> constants;
+  std::vector<const ir::Literal*> constants;
   const ir::OpsetImports* opsets = nullptr;
   int depth = 0;
 };
@@ -63,7 +63,7 @@ class Solver final : public ops::Known {
   const ir::Type* type(ir::ValueId value) const override;
   std::optional<std::span<const ir::Dim>> elements(
       ir::ValueId value) const override;
-  const ir::Tensor* constant(ir::ValueId value) const override;
+  const ir::Literal* constant(ir::ValueId value) const override;
   NodeView view(ir::NodeId node);
 
   ir::Graph& graph() const { return graph_; }
@@ -80,7 +80,7 @@ class Solver final : public ops::Known {
   }
 
   // The elements of the tensor as Dims (at most kMaxElements), or none.
-  MaybeElements elements_of(const ir::Tensor& tensor) const;
+  MaybeElements elements_of(const ir::Literal& tensor) const;
 
   // Function bodies are inferred again for each call, up to a number of nodes
   // for each call of the graph and in total: true if that is used up.
@@ -135,10 +135,10 @@ class Solver final : public ops::Known {
   void mark_sent(ir::NodeId collective);
   void refresh_sent();
   bool set_type(ir::ValueId value, const Inferred* inferred);
-  const ir::Tensor* fold(ir::ValueId value);
-  const ir::Tensor* from_elements(ir::ValueId value);
-  std::vector<const ir::Tensor*> evaluate(ir::NodeId node);
-  void account(const std::vector<const ir::Tensor*>& results);
+  const ir::Literal* fold(ir::ValueId value);
+  const ir::Literal* from_elements(ir::ValueId value);
+  std::vector<const ir::Literal*> evaluate(ir::NodeId node);
+  void account(const std::vector<const ir::Literal*>& results);
   // Valid until the next call.
   std::span<const Inferred> infer(ir::NodeId node);
   bool declared_in_full(ir::NodeId node) const;

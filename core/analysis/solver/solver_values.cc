@@ -8,8 +8,8 @@
 namespace ruleengine::analysis {
 
 using ir::Dim;
+using ir::Literal;
 using ir::NodeId;
-using ir::Tensor;
 using ir::Value;
 using ir::ValueId;
 using ir::ValueKind;
@@ -139,8 +139,8 @@ void Solver::say_beyond(ValueId value) {
 }
 
 bool Solver::compute_constant(ValueId value) {
-  const Tensor* before = memos_[value.index()].constant;
-  const Tensor* now = fold(value);
+  const Literal* before = memos_[value.index()].constant;
+  const Literal* now = fold(value);
   memos_[value.index()].constant = now;
   if (now == before) return false;
   if (now == nullptr || before == nullptr) return true;
@@ -153,23 +153,23 @@ bool Solver::compute_constant(ValueId value) {
   return true;
 }
 
-const Tensor* Solver::fold(ValueId value) {
+const Literal* Solver::fold(ValueId value) {
   const Value& v = graph_.value(value);
   if (v.kind == ValueKind::kInitializer) return v.tensor;
-  if (const Tensor* bound = bound_input_constant(*this, value)) return bound;
+  if (const Literal* bound = bound_input_constant(*this, value)) return bound;
   if (v.kind != ValueKind::kNodeOutput || !v.producer) return nullptr;
   if (known(value).origin == Origin::kRuntime ||
       known(value).origin == Origin::kBeyond) {
     return nullptr;
   }
   if (known(value).origin == Origin::kShape) {
-    if (const Tensor* t = from_elements(value)) return t;
+    if (const Literal* t = from_elements(value)) return t;
   }
-  const std::vector<const Tensor*> results = evaluate(v.producer);
+  const std::vector<const Literal*> results = evaluate(v.producer);
   return v.output_index < results.size() ? results[v.output_index] : nullptr;
 }
 
-const Tensor* Solver::from_elements(ValueId value) {
+const Literal* Solver::from_elements(ValueId value) {
   const Memo& memo = known(value);
   if (memo.elements == nullptr || !done(value, Ask::kElements)) return nullptr;
   std::vector<std::int64_t> ints;
@@ -187,8 +187,8 @@ constexpr std::int64_t kBudget = std::int64_t{256} << 20;
 // Counts the folded bytes. They stay until the Model dies, so a model with many
 // nodes that make large constants must not be folded without limit, whichever
 // of its graphs asks, and how often.
-void Solver::account(const std::vector<const Tensor*>& results) {
-  for (const Tensor* t : results) {
+void Solver::account(const std::vector<const Literal*>& results) {
+  for (const Literal* t : results) {
     if (t == nullptr || t->storage != ir::Storage::kRaw) continue;
     if (t->element_count() > kMaxElements) {
       model().folded += t->byte_size();
@@ -199,11 +199,11 @@ void Solver::account(const std::vector<const Tensor*>& results) {
 // Whether the budget for folding is used up.
 bool Solver::out_of_budget() const { return model().folded > kBudget; }
 
-std::vector<const Tensor*> Solver::evaluate(NodeId node) {
+std::vector<const Literal*> Solver::evaluate(NodeId node) {
   if (out_of_budget()) small_.set_limit(kMaxElements);
-  std::vector<const Tensor*> inputs;
+  std::vector<const Literal*> inputs;
   for (const ir::Operand& o : graph_.inputs(node)) {
-    const Tensor* t = nullptr;
+    const Literal* t = nullptr;
     if (o.value) {
       t = done(o.value, Ask::kConstant) ? known(o.value).constant : nullptr;
       if (t == nullptr) return {};
@@ -227,7 +227,7 @@ std::vector<const Tensor*> Solver::evaluate(NodeId node) {
 
 // --- elements ----------------------------------------------------------------
 
-MaybeElements Solver::elements_of(const Tensor& tensor) const {
+MaybeElements Solver::elements_of(const Literal& tensor) const {
   const auto ints = ir::to_ints(tensor, model().external.get(), kMaxElements);
   if (!ints) return std::nullopt;
   std::vector<Dim> out;
@@ -251,7 +251,7 @@ bool Solver::compute_elements(ValueId value) {
   const Value& v = graph_.value(value);
   if (followable(value)) {
     if (known(value).origin == Origin::kConstant) {
-      const Tensor* t = known(value).constant;
+      const Literal* t = known(value).constant;
       if (t == nullptr) t = v.tensor;
       if (t != nullptr) found = elements_of(*t);
     } else if (v.kind == ValueKind::kNodeOutput && v.producer) {

@@ -55,7 +55,7 @@ bool check_opaque(Context& context, Bytes proto, const schema::Message& message,
                           "at most " + std::to_string(kMaxDepth) + " levels",
                           "more");
     }
-    const ir::Tensor* tensor;
+    const ir::Literal* tensor;
     std::string_view name;
     if (open.message == &schema::kTensor) {
       if (!read_tensor(context, open.bytes, place, tensor, name)) return false;

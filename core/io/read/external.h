@@ -17,7 +17,7 @@
 #include "core/io/read/confined.h"
 #include "core/io/read/mapping.h"
 #include "core/io/wire/wire.h"
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::io {
 

@@ -198,7 +198,7 @@ bool read_tensors(Context& context, Bytes proto, const Place& place,
     return context.fail(place, "an attribute of type TENSOR has no tensor");
   }
   const auto tensors =
-      context.model.arena.array<const ir::Tensor*>(scan.message_count);
+      context.model.arena.array<const ir::Literal*>(scan.message_count);
   out.tensors = tensors;
   return for_each(context, proto, place, scan, [&](Bytes b, std::size_t i) {
     std::string_view name;

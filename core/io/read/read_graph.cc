@@ -3,9 +3,9 @@
 #include <utility>
 
 #include "core/io/read/check_opaque.h"
+#include "core/io/read/order.h"
 #include "core/io/read/read_tensor.h"
 #include "core/io/read/read_type.h"
-#include "core/io/read/order.h"
 #include "core/ir/order.h"
 
 namespace ruleengine::io {
@@ -223,7 +223,7 @@ bool GraphReader::define_initializers(const BodyLayout& layout,
 
 bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   const Place here{&place, "initializer", {}};
-  const ir::Tensor* tensor = nullptr;
+  const ir::Literal* tensor = nullptr;
   std::string_view name;
   if (!read_tensor(context_, proto, here, tensor, name)) {
     return tensor != nullptr && define_broken(*tensor, name, place);
@@ -261,8 +261,8 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
 
 // Defines an initializer with wrong data. It is an error only if something
 // reads it, which is known at the end.
-bool GraphReader::define_broken(const ir::Tensor& tensor, std::string_view name,
-                                const Place& place) {
+bool GraphReader::define_broken(const ir::Literal& tensor,
+                                std::string_view name, const Place& place) {
   if (context_.is_damaged || name.empty() ||
       tensor.storage == ir::Storage::kExternal) {
     return false;

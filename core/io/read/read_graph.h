@@ -66,7 +66,7 @@ class GraphReader : public BlockMaker {
   bool define_inputs(const BodyLayout& layout, const Place& place);
   bool define_initializers(const BodyLayout& layout, const Place& place);
   bool define_initializer(Bytes proto, const Place& place);
-  bool define_broken(const ir::Tensor& tensor, std::string_view name,
+  bool define_broken(const ir::Literal& tensor, std::string_view name,
                      const Place& place);
   bool check_broken();
   bool define_sparse(Bytes proto, const Place& place);

@@ -43,7 +43,7 @@ bool scan(Context& context, Bytes proto, const Place& place, Sparse& out) {
 // one.
 class Elements {
  public:
-  explicit Elements(const ir::Tensor& tensor)
+  explicit Elements(const ir::Literal& tensor)
       : raw_(tensor.storage == ir::Storage::kRaw),
         at_(tensor.bytes.data()),
         end_(at_ + tensor.bytes.size()) {}
@@ -67,7 +67,7 @@ class Elements {
 // Checks that rows of `width` coordinates, or linear indices, are in range and
 // in rising order.
 bool check_indices(Context& context, const Place& place, const Sparse& sparse,
-                   const ir::Tensor& indices) {
+                   const ir::Literal& indices) {
   const bool linear = indices.dims.size() == 1;
   std::vector<std::int64_t> limits = sparse.dims;
   if (linear) limits = {*element_count(sparse.dims)};
@@ -93,7 +93,7 @@ bool check_indices(Context& context, const Place& place, const Sparse& sparse,
 }
 
 bool check_shapes(Context& context, const Place& place, const Sparse& sparse,
-                  const ir::Tensor& values, const ir::Tensor& indices) {
+                  const ir::Literal& values, const ir::Literal& indices) {
   const auto& at = indices.dims;
   const std::size_t rank = sparse.dims.size();
   const bool fits =
@@ -115,8 +115,8 @@ bool check_sparse(Context& context, Bytes proto, const Place& place,
   Arena& arena = context.model.arena;
   Sparse sparse;
   if (!scan(context, proto, place, sparse)) return false;
-  const ir::Tensor* values = nullptr;
-  const ir::Tensor* indices = nullptr;
+  const ir::Literal* values = nullptr;
+  const ir::Literal* indices = nullptr;
   std::string_view unused;
   if (!sparse.has_values) {
     return context.fail(place, "a sparse tensor has no values");

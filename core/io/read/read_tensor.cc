@@ -117,7 +117,7 @@ bool check_header(Context& context, const TensorParts& parts,
 }
 
 bool read_raw(Context& context, const TensorParts& parts, const Place& place,
-              ir::Tensor& out) {
+              ir::Literal& out) {
   if (out.dtype == ir::DataType::kString) {
     return context.fail(place, "strings cannot be stored in raw_data",
                         "string_data", "raw_data");
@@ -136,7 +136,7 @@ bool read_raw(Context& context, const TensorParts& parts, const Place& place,
 }
 
 bool read_data(Context& context, Bytes proto, const TensorParts& parts,
-               const Place& place, ir::Tensor& out) {
+               const Place& place, ir::Literal& out) {
   if (parts.location == 1) return read_external(context, proto, place, out);
   const bool raw = parts.has_raw && !parts.raw.empty();
   if (raw && parts.data.kinds() > 0) {
@@ -176,13 +176,13 @@ int element_bits(ir::DataType type) {
 }
 
 bool read_tensor(Context& context, Bytes proto, const Place& place,
-                 const ir::Tensor*& tensor, std::string_view& name) {
+                 const ir::Literal*& tensor, std::string_view& name) {
   TensorParts parts;
   if (!scan(context, proto, place, parts)) return false;
   name = parts.name;
   const Place here{&place, "tensor", parts.name};
   if (!check_header(context, parts, here)) return false;
-  ir::Tensor* out = context.model.arena.make<ir::Tensor>();
+  ir::Literal* out = context.model.arena.make<ir::Literal>();
   out->dtype = static_cast<ir::DataType>(parts.data_type);
   out->dims =
       context.model.arena.copy(std::span<const std::int64_t>(context.ints));

@@ -9,14 +9,14 @@
 #include <string_view>
 
 #include "core/io/read/context.h"
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::io {
 
 // `name` is that of the TensorProto; "" when it has none. If the type and shape
 // are good but the data is not, this fails, but still returns the tensor.
 bool read_tensor(Context& context, Bytes proto, const Place& place,
-                 const ir::Tensor*& tensor, std::string_view& name);
+                 const ir::Literal*& tensor, std::string_view& name);
 
 // Only checks: sparse tensors are carried along unchanged. The name is that of
 // `values`.

@@ -147,7 +147,7 @@ Bytes repack(Context& context, Bytes proto, std::uint32_t field) {
 }
 
 bool read_strings(Context& context, Bytes proto, std::size_t count,
-                  ir::Tensor& out) {
+                  ir::Literal& out) {
   const std::span<std::string_view> strings =
       context.model.arena.array<std::string_view>(count);
   std::size_t i = 0;
@@ -162,7 +162,7 @@ bool read_strings(Context& context, Bytes proto, std::size_t count,
   return true;
 }
 
-bool check_count(Context& context, const Place& place, const ir::Tensor& out,
+bool check_count(Context& context, const Place& place, const ir::Literal& out,
                  std::int64_t found) {
   const std::int64_t elements = *element_count(out.dims);
   const std::optional<std::int64_t> want = entry_count(out.dtype, elements);
@@ -176,7 +176,7 @@ bool check_count(Context& context, const Place& place, const ir::Tensor& out,
 }
 
 bool read_numbers(Context& context, Bytes proto, const DataFields& data,
-                  const Place& place, ir::Tensor& out) {
+                  const Place& place, ir::Literal& out) {
   const std::uint32_t field = field_of(out.dtype);
   const std::optional<Bytes> view = data.view(field);
   const Bytes packed = view ? *view : repack(context, proto, field);
@@ -252,7 +252,8 @@ bool store_entry(Context& context, const StringEntry& entry, const Place& place,
   return true;
 }
 
-bool check_extent(Context& context, const Place& place, const ir::Tensor& out) {
+bool check_extent(Context& context, const Place& place,
+                  const ir::Literal& out) {
   const ir::ExternalRef& ref = out.external;
   const std::optional<std::int64_t> want = raw_size(out);
   if (!want || (ref.length >= 0 && ref.length != *want)) {
@@ -306,7 +307,7 @@ std::optional<Bytes> DataFields::view(std::uint32_t field) const {
   return seen.payload;
 }
 
-std::optional<std::int64_t> raw_size(const ir::Tensor& tensor) {
+std::optional<std::int64_t> raw_size(const ir::Literal& tensor) {
   const std::optional<std::int64_t> count = element_count(tensor.dims);
   const int bits = element_bits(tensor.dtype);
   if (!count || bits == 0) return std::nullopt;
@@ -319,7 +320,7 @@ std::optional<std::int64_t> raw_size(const ir::Tensor& tensor) {
 }
 
 bool read_typed(Context& context, Bytes proto, const DataFields& data,
-                const Place& place, ir::Tensor& out) {
+                const Place& place, ir::Literal& out) {
   const std::uint32_t field = field_of(out.dtype);
   if (data.kinds() > 1 && data.count(field) > 0) {
     context.warn(place, "a tensor stores its data twice", "one data field",
@@ -359,7 +360,7 @@ bool check_spare(Context& context, Bytes proto, const Place& place,
 }
 
 bool read_external(Context& context, Bytes proto, const Place& place,
-                   ir::Tensor& out) {
+                   ir::Literal& out) {
   if (out.dtype == DataType::kString) {
     return context.fail(place, "strings cannot be external data");
   }

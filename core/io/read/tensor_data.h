@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "core/io/read/context.h"
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::io {
 
@@ -33,16 +33,16 @@ class DataFields {
 };
 
 // Bytes of the raw encoding of the tensor; none on overflow.
-std::optional<std::int64_t> raw_size(const ir::Tensor& tensor);
+std::optional<std::int64_t> raw_size(const ir::Literal& tensor);
 
 bool read_typed(Context& context, Bytes proto, const DataFields& data,
-                const Place& place, ir::Tensor& out);
+                const Place& place, ir::Literal& out);
 // Data fields that are ignored must still be valid: protobuf reads them all.
 // `counts` is the field that is used.
 bool check_spare(Context& context, Bytes proto, const Place& place,
                  std::uint32_t counts);
 bool read_external(Context& context, Bytes proto, const Place& place,
-                   ir::Tensor& out);
+                   ir::Literal& out);
 
 }  // namespace ruleengine::io
 

@@ -74,7 +74,7 @@ Status write_contents(const DataContents& data, ByteSink& file) {
   }
   for (const DataPlan::Stored& stored : data.plan.stored()) {
     if (Status s = file.pad(stored.at); !s) return s;
-    const ir::Tensor& tensor = *stored.tensor;
+    const ir::Literal& tensor = *stored.tensor;
     Status s;
     if (data.source != nullptr && tensor.storage == ir::Storage::kRaw &&
         data.source->holds(tensor.bytes)) {
@@ -90,7 +90,7 @@ Status write_contents(const DataContents& data, ByteSink& file) {
 
 }  // namespace
 
-Status stream_tensor(const ir::Tensor& tensor, const ir::Model& model,
+Status stream_tensor(const ir::Literal& tensor, const ir::Model& model,
                      ByteSink& file) {
   const Status s =
       ir::stream_bytes(tensor, model.external.get(),

@@ -23,7 +23,7 @@ namespace ruleengine::io {
 
 // Writes the bytes of a computed tensor, and releases the memory that was read
 // for it, so that memory stays small however much is written.
-Status stream_tensor(const ir::Tensor& tensor, const ir::Model& model,
+Status stream_tensor(const ir::Literal& tensor, const ir::Model& model,
                      ByteSink& file);
 
 // The content of a data file; `source` is the model's, or null.

@@ -44,7 +44,8 @@ ir::ExternalRef DataPlan::original(const ir::ExternalRef& ref,
   return out;
 }
 
-ir::ExternalRef DataPlan::stored(const ir::Tensor& tensor, std::uint64_t size) {
+ir::ExternalRef DataPlan::stored(const ir::Literal& tensor,
+                                 std::uint64_t size) {
   ir::ExternalRef out{location_, 0, static_cast<std::int64_t>(size)};
   auto [it, added] = stored_index_.emplace(&tensor, stored_.size());
   if (added) stored_.push_back({&tensor, size});

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::io {
 
@@ -37,7 +37,7 @@ class DataPlan {
   // The new place of `size` bytes that were external data of the model.
   ir::ExternalRef original(const ir::ExternalRef& ref, std::uint64_t size);
   // The same for a tensor without a file. The tensor must outlive the plan.
-  ir::ExternalRef stored(const ir::Tensor& tensor, std::uint64_t size);
+  ir::ExternalRef stored(const ir::Literal& tensor, std::uint64_t size);
 
   // Ends the first pass and lays out the file.
   void finish();
@@ -50,7 +50,7 @@ class DataPlan {
     std::uint64_t at = 0;      // in the data file
   };
   struct Stored {
-    const ir::Tensor* tensor;
+    const ir::Literal* tensor;
     std::uint64_t size;
     std::uint64_t at = 0;
   };
@@ -74,7 +74,7 @@ class DataPlan {
   std::unordered_map<std::string_view, std::size_t> file_index_;
   std::vector<Extent> extents_;
   std::vector<Stored> stored_;
-  std::unordered_map<const ir::Tensor*, std::size_t> stored_index_;
+  std::unordered_map<const ir::Literal*, std::size_t> stored_index_;
   std::uint64_t size_ = 0;
 };
 

@@ -41,7 +41,7 @@ void read_entry(Bytes proto, ir::ExternalRef& ref) {
 
 External external_of(Bytes proto) {
   External out;
-  ir::Tensor tensor;
+  ir::Literal tensor;
   std::vector<std::int64_t> dims;
   Cursor cursor(proto, schema::kTensor);
   while (cursor.next()) {

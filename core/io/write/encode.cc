@@ -27,15 +27,15 @@ void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
 
 // The stored tensor with the same bytes: skips lazy tensors that only rename or
 // reshape.
-const ir::Tensor& data_of(const ir::Tensor& tensor) {
-  const ir::Tensor* at = &tensor;
+const ir::Literal& data_of(const ir::Literal& tensor) {
+  const ir::Literal* at = &tensor;
   while (at->storage == ir::Storage::kLazy && at->lazy->is_view()) {
     at = at->lazy->parts[0].tensor;
   }
   return *at;
 }
 
-void encode_header(Rope& rope, const ir::Tensor& tensor,
+void encode_header(Rope& rope, const ir::Literal& tensor,
                    std::string_view name) {
   for (std::int64_t dim : tensor.dims) {
     rope.varint(tensor_field::kDims, static_cast<std::uint64_t>(dim));
@@ -50,9 +50,9 @@ void encode_reference(Emitter& emitter, const ir::ExternalRef& ref) {
   emitter.rope().varint(tensor_field::kDataLocation, 1);
 }
 
-void encode_data(Emitter& emitter, const ir::Tensor& tensor, DataPlace place) {
+void encode_data(Emitter& emitter, const ir::Literal& tensor, DataPlace place) {
   Rope& rope = emitter.rope();
-  const ir::Tensor& data = data_of(tensor);
+  const ir::Literal& data = data_of(tensor);
   if (data.storage == ir::Storage::kStrings) {
     for (std::string_view text : data.strings) {
       rope.text(tensor_field::kStringData, text);
@@ -109,7 +109,7 @@ void encode_value(Emitter& emitter, const ir::Attribute& a) {
       return;
     case AttributeKind::kTensor:
     case AttributeKind::kTensors:
-      for (const ir::Tensor* t : a.tensors) {
+      for (const ir::Literal* t : a.tensors) {
         const bool one = a.kind == AttributeKind::kTensor;
         const auto field =
             one ? attribute_field::kT : attribute_field::kTensors;
@@ -147,7 +147,7 @@ void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,
 }
 
 void encode_tensor_info(Rope& rope, std::uint32_t field, std::string_view name,
-                        const ir::Tensor& tensor) {
+                        const ir::Literal& tensor) {
   std::vector<ir::Dim> sizes;
   for (std::int64_t dim : tensor.dims) sizes.emplace_back(dim);
   ir::Type type;
@@ -166,7 +166,7 @@ void encode_opset(Rope& rope, std::uint32_t field,
 }
 
 void write_tensor(Emitter& emitter, std::uint32_t field,
-                  const ir::Tensor& tensor, std::string_view name,
+                  const ir::Literal& tensor, std::string_view name,
                   DataPlace place) {
   DataPlan* plan = emitter.plan();
   const bool spilled = plan != nullptr && plan->spills() &&

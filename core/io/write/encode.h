@@ -21,7 +21,7 @@ void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,
                        const ir::Type* type, const ir::DimTable& dims);
 // The same, with the type of a tensor.
 void encode_tensor_info(Rope& rope, std::uint32_t field, std::string_view name,
-                        const ir::Tensor& tensor);
+                        const ir::Literal& tensor);
 
 void encode_opset(Rope& rope, std::uint32_t field,
                   const ir::OpsetImport& import);
@@ -33,7 +33,7 @@ enum class DataPlace : std::uint8_t { kInside, kAnywhere };
 // Writes a tensor: from its encoding if that still fits, else anew, with its
 // data inside or in the plan's file.
 void write_tensor(Emitter& emitter, std::uint32_t field,
-                  const ir::Tensor& tensor, std::string_view name,
+                  const ir::Literal& tensor, std::string_view name,
                   DataPlace place);
 
 // Writes the value of an attribute that holds no graph, with name, type and

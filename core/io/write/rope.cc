@@ -61,7 +61,7 @@ void Rope::view(Bytes bytes) {
 
 void Rope::copy(std::string_view text) { view(as_bytes(arena_.copy(text))); }
 
-void Rope::tensor(const ir::Tensor& tensor, std::uint64_t size) {
+void Rope::tensor(const ir::Literal& tensor, std::uint64_t size) {
   if (size == 0) return;
   pieces_.push_back({nullptr, size, &tensor});
   size_ += size;

@@ -13,14 +13,14 @@
 
 #include "core/base/arena.h"
 #include "core/io/wire/wire.h"
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::io {
 
 struct Piece {
   const std::byte* data = nullptr;
   std::uint64_t size = 0;
-  const ir::Tensor* tensor = nullptr;  // its raw bytes instead of `data`
+  const ir::Literal* tensor = nullptr;  // its raw bytes instead of `data`
 };
 
 class Rope {
@@ -30,7 +30,7 @@ class Rope {
 
   void view(Bytes bytes);            // kept as a view
   void copy(std::string_view text);  // copied
-  void tensor(const ir::Tensor& tensor, std::uint64_t size);
+  void tensor(const ir::Literal& tensor, std::uint64_t size);
 
   // Functions that write one field.
   void varint(std::uint32_t field, std::uint64_t value);

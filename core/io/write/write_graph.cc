@@ -237,7 +237,7 @@ void GraphWriter::write_initializers(Body& body) {
   body.initializers = true;
   if (body.layout.initializer == 0) return;
   for (ValueId v : graph_.block(body.block).initializers) {
-    const ir::Tensor* tensor = graph_.value(v).tensor;
+    const ir::Literal* tensor = graph_.value(v).tensor;
     if (tensor == nullptr) continue;
     write_tensor(emitter_, body.layout.initializer, *tensor, name_of(v),
                  DataPlace::kAnywhere);

@@ -130,7 +130,7 @@ void GraphWriter::write_new_inputs(const Body& body) {
   if (body.layout.formal || model_.ir_version >= 4) return;
   const ir::Block& block = graph_.block(body.block);
   for (ValueId v : block.initializers) {
-    const ir::Tensor* tensor = graph_.value(v).tensor;
+    const ir::Literal* tensor = graph_.value(v).tensor;
     if (is_input_[v.index()] || tensor == nullptr) continue;
     encode_tensor_info(rope_, body.layout.input, name_of(v), *tensor);
   }

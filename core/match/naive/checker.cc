@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "core/ir/literal.h"
 #include "core/ir/model.h"
-#include "core/ir/tensor.h"
 
 namespace ruleengine::match {
 namespace {
@@ -126,8 +126,8 @@ Scalar Scalar::of(const ir::Attribute* attribute) {
 
 // The constant, if it may have `count` elements: a large one is not computed
 // just to find out.
-const ir::Tensor* Checker::small_constant(ir::ValueId value,
-                                          std::int64_t count) {
+const ir::Literal* Checker::small_constant(ir::ValueId value,
+                                           std::int64_t count) {
   if (!value || !facts_.is_constant(value)) return nullptr;
   const ir::Type* type = facts_.type(value);
   if (type != nullptr && type->is_tensor() && type->has_shape) {
@@ -144,7 +144,7 @@ const ir::Tensor* Checker::small_constant(ir::ValueId value,
 
 bool Checker::numbers(ir::ValueId value, std::span<const double> wanted,
                       bool scalar) {
-  const ir::Tensor* tensor =
+  const ir::Literal* tensor =
       small_constant(value, static_cast<std::int64_t>(wanted.size()));
   if (tensor == nullptr) return false;
   const auto count = static_cast<std::int64_t>(wanted.size());
@@ -159,7 +159,7 @@ bool Checker::numbers(ir::ValueId value, std::span<const double> wanted,
 }
 
 std::optional<Checker::Number> Checker::number(ir::ValueId value) {
-  const ir::Tensor* tensor = small_constant(value, 1);
+  const ir::Literal* tensor = small_constant(value, 1);
   if (tensor == nullptr || tensor->element_count() != 1) return std::nullopt;
   const auto found = ir::to_doubles(*tensor, graph_.model().external.get(), 1);
   if (!found || found->size() != 1) return std::nullopt;
@@ -171,8 +171,8 @@ bool Checker::same(ir::ValueId a, bool a_transposed, ir::ValueId b,
   if (a == b && a_transposed == b_transposed) return true;
   if (!a || !b) return false;
   if (!facts_.is_constant(a) || !facts_.is_constant(b)) return false;
-  const ir::Tensor* one = facts_.constant(a);
-  const ir::Tensor* two = facts_.constant(b);
+  const ir::Literal* one = facts_.constant(a);
+  const ir::Literal* two = facts_.constant(b);
   if (one == nullptr || two == nullptr || one->dtype != two->dtype) {
     return false;
   }
@@ -181,7 +181,7 @@ bool Checker::same(ir::ValueId a, bool a_transposed, ir::ValueId b,
          ir::equal_bits(*one, *two, graph_.model().external.get());
 }
 
-bool Checker::same_transposed(const ir::Tensor& a, const ir::Tensor& b) {
+bool Checker::same_transposed(const ir::Literal& a, const ir::Literal& b) {
   if (a.dims.size() != 2 || b.dims.size() != 2) return false;
   if (a.dims[0] != b.dims[1] || a.dims[1] != b.dims[0]) return false;
   const int bits = ir::bit_width(a.dtype);
@@ -270,7 +270,7 @@ std::optional<std::vector<ir::Dim>> Checker::shape(ir::ValueId value,
   if (const ir::Type* type = facts_.type(value);
       type != nullptr && type->is_tensor() && type->has_shape) {
     dims.assign(type->dims.begin(), type->dims.end());
-  } else if (const ir::Tensor* tensor = graph_.direct_constant(value)) {
+  } else if (const ir::Literal* tensor = graph_.direct_constant(value)) {
     for (std::int64_t size : tensor->dims) dims.emplace_back(size);
   } else {
     return std::nullopt;
@@ -285,7 +285,7 @@ std::optional<ir::DataType> Checker::element_type(ir::ValueId value) {
       type->elem != ir::DataType::kUndefined) {
     return type->elem;
   }
-  if (const ir::Tensor* tensor = graph_.direct_constant(value)) {
+  if (const ir::Literal* tensor = graph_.direct_constant(value)) {
     return tensor->dtype;
   }
   return std::nullopt;

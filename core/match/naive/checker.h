@@ -64,8 +64,8 @@ class Checker {
  private:
   std::optional<std::vector<ir::Dim>> shape(ir::ValueId value, bool transposed);
   std::optional<ir::DataType> element_type(ir::ValueId value);
-  const ir::Tensor* small_constant(ir::ValueId value, std::int64_t count);
-  bool same_transposed(const ir::Tensor& a, const ir::Tensor& b);
+  const ir::Literal* small_constant(ir::ValueId value, std::int64_t count);
+  bool same_transposed(const ir::Literal& a, const ir::Literal& b);
 
   ir::Graph& graph_;
   ir::Facts& facts_;

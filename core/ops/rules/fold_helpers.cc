@@ -8,7 +8,7 @@ namespace ruleengine::ops {
 constexpr std::int64_t kLongestList = 1 << 16;
 
 std::optional<Ints> Call::ints(std::size_t i) const {
-  const ir::Tensor* t = input(i);
+  const ir::Literal* t = input(i);
   if (t == nullptr || !ir::is_integer(t->dtype)) return std::nullopt;
   return ir::to_ints(*t, model().external.get(), kLongestList);
 }
@@ -22,19 +22,19 @@ std::optional<NodeView::MaybeInts> Call::ints_of(std::string_view name,
   return read;
 }
 
-const ir::Tensor* make_tensor(ir::Model& model, ir::DataType dtype,
-                              std::span<const std::int64_t> dims,
-                              std::span<const std::byte> arena_bytes) {
-  ir::Tensor t;
+const ir::Literal* make_tensor(ir::Model& model, ir::DataType dtype,
+                               std::span<const std::int64_t> dims,
+                               std::span<const std::byte> arena_bytes) {
+  ir::Literal t;
   t.dtype = dtype;
   t.dims = model.arena.copy(dims);
   t.bytes = arena_bytes;
-  return model.arena.make<ir::Tensor>(t);
+  return model.arena.make<ir::Literal>(t);
 }
 
-Folded one(const ir::Tensor* t) {
+Folded one(const ir::Literal* t) {
   if (t == nullptr) return std::nullopt;
-  return std::vector<const ir::Tensor*>{t};
+  return std::vector<const ir::Literal*>{t};
 }
 
 Folded one(const Call& call, const Numbers& n) {

@@ -24,19 +24,19 @@ struct Numbers {
 };
 
 // None: not numeric, over the limit, unreadable, or uint64 beyond int64.
-std::optional<Numbers> read_numbers(const Call& call, const ir::Tensor* t);
+std::optional<Numbers> read_numbers(const Call& call, const ir::Literal* t);
 // Rounded to, or wrapped at, the dtype's width.
-const ir::Tensor* write_numbers(ir::Model& model, const Numbers& numbers);
+const ir::Literal* write_numbers(ir::Model& model, const Numbers& numbers);
 // What a value of this type becomes by being stored in it.
 double round_to(ir::DataType type, double value);
 std::int64_t wrap_to(ir::DataType type, std::int64_t value);
 
-const ir::Tensor* make_tensor(ir::Model& model, ir::DataType dtype,
-                              std::span<const std::int64_t> dims,
-                              std::span<const std::byte> arena_bytes);
+const ir::Literal* make_tensor(ir::Model& model, ir::DataType dtype,
+                               std::span<const std::int64_t> dims,
+                               std::span<const std::byte> arena_bytes);
 
 // One tensor as the answer of a fold; refused where there is none.
-Folded one(const ir::Tensor* t);
+Folded one(const ir::Literal* t);
 Folded one(const Call& call, const Numbers& n);
 
 // `axes` as flags of `rank` places.

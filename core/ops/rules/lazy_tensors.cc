@@ -46,29 +46,29 @@ std::vector<ir::LazyPart> kept(std::span<const ir::LazyPart> parts,
 
 }  // namespace
 
-std::int64_t most_eager(const ir::Tensor& t) {
+std::int64_t most_eager(const ir::Literal& t) {
   constexpr std::int64_t kMost = 1 << 16, kMostOfFile = 1 << 10;
   const bool is_at_hand =
       t.storage != ir::Storage::kExternal && t.storage != ir::Storage::kLazy;
   return is_at_hand ? kMost : kMostOfFile;
 }
 
-const ir::Tensor* lazy_concat(ir::Model& model,
-                              std::span<const std::int64_t> dims,
-                              std::span<const ir::LazyPart> parts,
-                              std::size_t axis) {
+const ir::Literal* lazy_concat(ir::Model& model,
+                               std::span<const std::int64_t> dims,
+                               std::span<const ir::LazyPart> parts,
+                               std::size_t axis) {
   if (leaves_of(parts) > kMaxLeaves) return nullptr;
-  ir::Tensor t;
+  ir::Literal t;
   t.dtype = parts[0].tensor->dtype;
   t.storage = ir::Storage::kLazy;
   t.dims = model.arena.copy(dims);
   t.lazy = model.arena.make<ir::Lazy>(ir::Lazy{model.arena.copy(parts),
                                                static_cast<std::int64_t>(axis),
                                                leaves_of(parts)});
-  return model.arena.make<ir::Tensor>(t);
+  return model.arena.make<ir::Literal>(t);
 }
 
-const ir::Tensor* lazy_transpose(ir::Model& model, const ir::Tensor& t) {
+const ir::Literal* lazy_transpose(ir::Model& model, const ir::Literal& t) {
   if (t.storage == ir::Storage::kLazy && t.lazy->is_turned()) {
     return t.lazy->parts[0].tensor;
   }
@@ -77,9 +77,9 @@ const ir::Tensor* lazy_transpose(ir::Model& model, const ir::Tensor& t) {
   return lazy_concat(model, dims, {&part, 1}, 0);
 }
 
-const ir::Tensor* lazy_slice(ir::Model& model, const ir::Tensor& t,
-                             std::size_t axis, std::int64_t begin,
-                             std::int64_t count) {
+const ir::Literal* lazy_slice(ir::Model& model, const ir::Literal& t,
+                              std::size_t axis, std::int64_t begin,
+                              std::int64_t count) {
   if (begin == 0 && count == t.dims[axis]) return &t;
   std::vector<std::int64_t> dims(t.dims.begin(), t.dims.end());
   dims[axis] = count;

@@ -14,24 +14,24 @@ namespace ruleengine::ops {
 
 // How many elements are copied at once, since that is cheaper: few of a tensor
 // whose data lie in another file, so that files are left alone.
-std::int64_t most_eager(const ir::Tensor& t);
+std::int64_t most_eager(const ir::Literal& t);
 
 // The parts joined along `axis`, with these dims; nullptr where there are too
 // many to be read in sensible time. The parts must fit.
-const ir::Tensor* lazy_concat(ir::Model& model,
-                              std::span<const std::int64_t> dims,
-                              std::span<const ir::LazyPart> parts,
-                              std::size_t axis);
+const ir::Literal* lazy_concat(ir::Model& model,
+                               std::span<const std::int64_t> dims,
+                               std::span<const ir::LazyPart> parts,
+                               std::size_t axis);
 
 // Of a tensor of rank 2. A transpose of a transpose is what was there before.
-const ir::Tensor* lazy_transpose(ir::Model& model, const ir::Tensor& t);
+const ir::Literal* lazy_transpose(ir::Model& model, const ir::Literal& t);
 
 // Indices [begin, begin + count) along `axis`, which must be there. Of what was
 // joined, only the parts that it reads remain: a part as a whole is the tensor
 // that was joined. nullptr as above.
-const ir::Tensor* lazy_slice(ir::Model& model, const ir::Tensor& t,
-                             std::size_t axis, std::int64_t begin,
-                             std::int64_t count);
+const ir::Literal* lazy_slice(ir::Model& model, const ir::Literal& t,
+                              std::size_t axis, std::int64_t begin,
+                              std::int64_t count);
 
 }  // namespace ruleengine::ops
 

@@ -70,7 +70,7 @@ double round_to(DataType type, double value) {
   return load_real(type, at);
 }
 
-std::optional<Numbers> read_numbers(const Call& call, const ir::Tensor* t) {
+std::optional<Numbers> read_numbers(const Call& call, const ir::Literal* t) {
   if (t == nullptr || (!is_real(t->dtype) && !is_whole(t->dtype))) {
     return std::nullopt;
   }
@@ -99,7 +99,7 @@ std::optional<Numbers> read_numbers(const Call& call, const ir::Tensor* t) {
   return out;
 }
 
-const ir::Tensor* write_numbers(ir::Model& model, const Numbers& numbers) {
+const ir::Literal* write_numbers(ir::Model& model, const Numbers& numbers) {
   const auto width = static_cast<std::size_t>(ir::bit_width(numbers.dtype) / 8);
   std::span<std::byte> bytes =
       model.arena.array<std::byte>(numbers.size() * width);

@@ -4,7 +4,7 @@
 
 namespace ruleengine::ops {
 
-Source::Source(const Call& call, const ir::Tensor* t) : tensor_(t) {
+Source::Source(const Call& call, const ir::Literal* t) : tensor_(t) {
   if (t == nullptr || ir::bit_width(t->dtype) < 8) return;
   const auto count = count_of(t->dims);
   // Decoding or joining costs what the whole of it does.
@@ -20,8 +20,8 @@ Source::Source(const Call& call, const ir::Tensor* t) : tensor_(t) {
   ok_ = true;
 }
 
-const ir::Tensor* pick(const Call& call, const ir::Tensor* t, const Ints& dims,
-                       const Ints& places) {
+const ir::Literal* pick(const Call& call, const ir::Literal* t,
+                        const Ints& dims, const Ints& places) {
   const Source source(call, t);
   if (!source.ok()) return nullptr;
   const std::size_t width = source.width();

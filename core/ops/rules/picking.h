@@ -14,7 +14,7 @@ namespace ruleengine::ops {
 // Reads any element of stored bytes without touching the others.
 class Source {
  public:
-  Source(const Call& call, const ir::Tensor* t);
+  Source(const Call& call, const ir::Literal* t);
 
   bool ok() const { return ok_; }
   std::size_t width() const {
@@ -25,15 +25,15 @@ class Source {
   }
 
  private:
-  const ir::Tensor* tensor_;
+  const ir::Literal* tensor_;
   std::vector<std::byte> scratch_;
   std::span<const std::byte> bytes_;
   bool ok_ = false;
 };
 
 // nullptr where they cannot be read.
-const ir::Tensor* pick(const Call& call, const ir::Tensor* t, const Ints& dims,
-                       const Ints& places);
+const ir::Literal* pick(const Call& call, const ir::Literal* t,
+                        const Ints& dims, const Ints& places);
 
 }  // namespace ruleengine::ops
 

@@ -92,7 +92,7 @@ MaybeElements maximum(const NodeView& v, std::size_t) {
 }
 
 Folded same_types(const Call& call, WholeOp whole, RealOp real) {
-  const ir::Tensor *a = call.input(0), *b = call.input(1);
+  const ir::Literal *a = call.input(0), *b = call.input(1);
   if (a == nullptr || b == nullptr || a->dtype != b->dtype ||
       a->dtype == DataType::kBool) {
     return std::nullopt;
@@ -167,7 +167,7 @@ Folded fold_inputs(const Call& call) {
 
 template <WholeOp kOp>
 Folded logical(const Call& call) {
-  const ir::Tensor *a = call.input(0), *b = call.input(1);
+  const ir::Literal *a = call.input(0), *b = call.input(1);
   if (a == nullptr || b == nullptr || a->dtype != DataType::kBool ||
       b->dtype != DataType::kBool) {
     return std::nullopt;

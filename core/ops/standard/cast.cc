@@ -55,9 +55,9 @@ Whole truncated(double v, DataType to) {
 }
 
 Folded cast_to(const Call& call, DataType to) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   if (t != nullptr && t->dtype == to) {
-    return std::vector<const ir::Tensor*>{t};
+    return std::vector<const ir::Literal*>{t};
   }
   auto n = read_numbers(call, t);
   // 8-bit floats saturate by attribute.

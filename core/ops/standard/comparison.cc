@@ -71,7 +71,7 @@ MaybeElements where(const NodeView& v, std::size_t) {
 using Compare = bool (*)(int order, bool ordered);
 
 Folded compare(const Call& call, Compare holds) {
-  const ir::Tensor *x = call.input(0), *y = call.input(1);
+  const ir::Literal *x = call.input(0), *y = call.input(1);
   if (x == nullptr || y == nullptr || x->dtype != y->dtype) return std::nullopt;
   const auto p = pair_of(call, read_numbers(call, x), read_numbers(call, y));
   if (!p) return std::nullopt;
@@ -113,7 +113,7 @@ Folded greater_or_equal(const Call& c) {
 
 Folded where(const Call& call) {
   const auto condition = read_numbers(call, call.input(0));
-  const ir::Tensor *x = call.input(1), *y = call.input(2);
+  const ir::Literal *x = call.input(1), *y = call.input(2);
   if (!condition || x == nullptr || y == nullptr || x->dtype != y->dtype ||
       !count_of(x->dims) || !count_of(y->dims)) {
     return std::nullopt;
@@ -134,7 +134,7 @@ Folded where(const Call& call) {
                      [&](std::size_t to, std::size_t i) {
                        chosen[to] = condition->ints[i] != 0;
                      });
-  const auto copy = [&](const Source& from, const ir::Tensor* t, bool which) {
+  const auto copy = [&](const Source& from, const ir::Literal* t, bool which) {
     for_each_broadcast(t->dims, *dims, [&](std::size_t to, std::size_t i) {
       if (chosen[to] != which) return;
       std::memcpy(out.data() + to * width,

@@ -101,7 +101,7 @@ bool resize(const NodeView& v, Outputs out) {
   std::vector<Dim> dims(v.rank(0), kUnknown);
   if (const auto sizes = v.elements(3); sizes && sizes->size() == dims.size()) {
     dims.assign(sizes->begin(), sizes->end());
-  } else if (const ir::Tensor* t = v.constant(2)) {
+  } else if (const ir::Literal* t = v.constant(2)) {
     const auto scales =
         ir::to_doubles(*t, v.model().external.get(), kMaxElements);
     if (!scales || scales->size() != dims.size()) return false;
@@ -134,7 +134,7 @@ MaybeElements tile(const NodeView& v, std::size_t) {
   return out;
 }
 
-Folded broadcast_to(const Call& call, const ir::Tensor* t, const Ints& dims) {
+Folded broadcast_to(const Call& call, const ir::Literal* t, const Ints& dims) {
   if (!count_of(dims, call.limit)) return std::nullopt;
   Ints places(static_cast<std::size_t>(*count_of(dims)));
   for_each_broadcast(t->dims, dims, [&](std::size_t to, std::size_t from) {
@@ -144,7 +144,7 @@ Folded broadcast_to(const Call& call, const ir::Tensor* t, const Ints& dims) {
 }
 
 Folded expand(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   const auto target = call.ints(1);
   if (t == nullptr || !target || !count_of(t->dims)) return std::nullopt;
   const auto dims = broadcast_dims(t->dims, *target);
@@ -153,7 +153,7 @@ Folded expand(const Call& call) {
 }
 
 Folded tile(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   const auto repeats = call.ints(1);
   if (t == nullptr || !repeats || repeats->size() != t->dims.size() ||
       !count_of(t->dims)) {

@@ -83,8 +83,8 @@ MaybeElements one_hot(const NodeView& v, std::size_t) {
 }
 
 Folded gather(const Call& call) {
-  const ir::Tensor* t = call.input(0);
-  const ir::Tensor* where = call.input(1);
+  const ir::Literal* t = call.input(0);
+  const ir::Literal* where = call.input(1);
   const auto indices = call.ints(1);
   if (t == nullptr || !indices || !count_of(t->dims)) return std::nullopt;
   const auto axis =

@@ -15,7 +15,7 @@ using ir::AttributeKind;
 using ir::DataType;
 using ir::Dim;
 
-void from_tensor(const ir::Tensor& t, Inferred& out) {
+void from_tensor(const ir::Literal& t, Inferred& out) {
   out.elem = t.dtype;
   std::vector<Dim> dims;
   for (std::int64_t d : t.dims) dims.push_back(Dim(d));
@@ -83,7 +83,7 @@ bool constant_of_shape(const NodeView& v, Outputs out) {
 }
 
 std::optional<double> number(const NodeView& v, std::size_t i) {
-  const ir::Tensor* t = v.constant(i);
+  const ir::Literal* t = v.constant(i);
   if (t == nullptr) return std::nullopt;
   const auto all = ir::to_doubles(*t, v.model().external.get(), 1);
   if (!all || all->size() != 1) return std::nullopt;
@@ -208,12 +208,12 @@ Folded real(const Call& call, Ints dims, std::vector<double> values) {
 Folded strings(const Call& call, Ints dims,
                std::span<const std::string_view> values) {
   ir::Model& model = call.model();
-  ir::Tensor t;
+  ir::Literal t;
   t.dtype = DataType::kString;
   t.storage = ir::Storage::kStrings;
   t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
   t.strings = model.arena.copy(values);
-  return one(model.arena.make<ir::Tensor>(t));
+  return one(model.arena.make<ir::Literal>(t));
 }
 
 template <typename T>
@@ -315,7 +315,7 @@ Folded range(const Call& call) {
 }
 
 Folded shape(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   if (t == nullptr) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(t->dims.size());
   const auto place = [&](std::int64_t at) {
@@ -332,7 +332,7 @@ Folded shape(const Call& call) {
 }
 
 Folded size(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   const auto count = t != nullptr ? count_of(t->dims) : std::nullopt;
   return count ? whole(call, {}, {*count}) : std::nullopt;
 }

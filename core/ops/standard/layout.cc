@@ -56,7 +56,7 @@ MaybeElements transpose(const NodeView& v, std::size_t) {
   return picked(*data, *places);
 }
 
-std::optional<Bytes> read(const Call& call, const ir::Tensor& t,
+std::optional<Bytes> read(const Call& call, const ir::Literal& t,
                           std::vector<std::byte>& scratch) {
   if (ir::bit_width(t.dtype) < 8) return std::nullopt;
   const auto bytes = ir::raw_bytes(t, call.model().external.get(), scratch);
@@ -67,7 +67,7 @@ std::optional<Bytes> read(const Call& call, const ir::Tensor& t,
 }
 
 Folded transpose(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   if (t == nullptr) return std::nullopt;
   const std::size_t rank = t->dims.size();
   const Ints perm = permutation(call.node, rank);
@@ -168,7 +168,7 @@ MaybeElements concat(const NodeView& v, std::size_t) {
 // The shape of the concatenation, none when the parts do not fit.
 std::optional<Ints> joined(const Call& call, std::size_t& axis) {
   std::optional<Ints> dims;
-  for (const ir::Tensor* t : call.inputs) {
+  for (const ir::Literal* t : call.inputs) {
     if (t == nullptr || !count_of(t->dims) ||
         t->dtype != call.inputs[0]->dtype) {
       return std::nullopt;
@@ -201,11 +201,12 @@ Folded concat(const Call& call) {
   const ir::DataType type = call.inputs[0]->dtype;
   if (ir::bit_width(type) < 8) return std::nullopt;
   std::int64_t most = call.limit;
-  for (const ir::Tensor* t : call.inputs) most = std::min(most, most_eager(*t));
+  for (const ir::Literal* t : call.inputs)
+    most = std::min(most, most_eager(*t));
   const auto count = count_of(*dims, most);
   if (!count) {
     std::vector<ir::LazyPart> parts;
-    for (const ir::Tensor* t : call.inputs) {
+    for (const ir::Literal* t : call.inputs) {
       if (t->element_count() > 0) parts.push_back({t, false});
     }
     return one(lazy_concat(call.model(), *dims, parts, axis));
@@ -217,7 +218,7 @@ Folded concat(const Call& call) {
   const std::int64_t outer = *count_of(std::span(*dims).first(axis));
   std::int64_t at = 0;
   const std::int64_t row = *count * width / outer;
-  for (const ir::Tensor* t : call.inputs) {
+  for (const ir::Literal* t : call.inputs) {
     std::vector<std::byte> scratch;
     const auto bytes = read(call, *t, scratch);
     if (!bytes) return std::nullopt;

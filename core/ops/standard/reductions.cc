@@ -94,7 +94,7 @@ Folded reduce(const Call& call) {
   const std::size_t rank = in->dims.size();
   const bool all = !*axes || (*axes)->empty();
   if (all && call.node.attribute_int("noop_with_empty_axes") != 0) {
-    return std::vector<const ir::Tensor*>{call.input(0)};
+    return std::vector<const ir::Literal*>{call.input(0)};
   }
   std::vector<bool> gone(rank, all);
   for (std::int64_t axis : axes->value_or(Ints())) {

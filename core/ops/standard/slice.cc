@@ -125,8 +125,8 @@ MaybeElements slice(const NodeView& v, std::size_t) {
 
 // The block of these sizes that begins at `first`: copied if it has up to
 // `most` elements, else cut where it is read.
-const ir::Tensor* cut(const Call& call, const ir::Tensor* t, const Ints& first,
-                      const Ints& dims, std::int64_t most) {
+const ir::Literal* cut(const Call& call, const ir::Literal* t,
+                       const Ints& first, const Ints& dims, std::int64_t most) {
   const auto few = count_of(dims, std::min(call.limit, most));
   if (few && (*few == 0 || t->storage != ir::Storage::kLazy)) {
     const Ints steps(dims.size(), 1);
@@ -140,7 +140,7 @@ const ir::Tensor* cut(const Call& call, const ir::Tensor* t, const Ints& first,
 }
 
 Folded slice(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   if (t == nullptr || !count_of(t->dims)) return std::nullopt;
   const auto starts = call.ints_of("starts", 1);
   const auto ends = call.ints_of("ends", 2);
@@ -252,7 +252,7 @@ std::optional<Ints> split_sizes(const Call& call, std::int64_t size) {
 }
 
 Folded split(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   if (t == nullptr || !count_of(t->dims)) return std::nullopt;
   const auto axis =
       ir::place_of_axis(call.node.attribute_int("axis"), t->dims.size());
@@ -261,7 +261,7 @@ Folded split(const Call& call) {
   if (!sizes || sizes->size() != call.node.output_count()) {
     return std::nullopt;
   }
-  std::vector<const ir::Tensor*> out;
+  std::vector<const ir::Literal*> out;
   // The parts of a large tensor are not copied, however many there are.
   const std::int64_t most = count_of(t->dims, call.limit) ? most_eager(*t) : 0;
   Ints first(t->dims.size(), 0);

@@ -217,24 +217,24 @@ bool unsqueeze(const NodeView& v, Outputs out) {
 MaybeElements unmoved(const NodeView& v, std::size_t) { return copied(v, 0); }
 
 // The same bytes; only a lazy tensor is bound to the dims of its parts.
-const ir::Tensor* make_view(ir::Model& model, const ir::Tensor& t,
-                            std::span<const std::int64_t> dims) {
+const ir::Literal* make_view(ir::Model& model, const ir::Literal& t,
+                             std::span<const std::int64_t> dims) {
   if (std::ranges::equal(t.dims, dims)) return &t;
   if (t.storage == ir::Storage::kLazy) return nullptr;
-  ir::Tensor view = t;
+  ir::Literal view = t;
   view.dims = model.arena.copy(dims);
   view.proto = {};
-  return model.arena.make<ir::Tensor>(view);
+  return model.arena.make<ir::Literal>(view);
 }
 
 Folded view(const Call& call, const Ints& dims) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   if (count_of(dims) != count_of(t->dims)) return std::nullopt;
   return one(make_view(call.model(), *t, dims));
 }
 
 Folded reshape(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   auto target = call.ints(1);
   if (t == nullptr || !target) return std::nullopt;
   const bool allow_zero = call.node.attribute_int("allowzero") != 0;
@@ -263,7 +263,7 @@ Folded reshape(const Call& call) {
 }
 
 Folded flatten(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   if (t == nullptr) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(t->dims.size());
   std::int64_t axis = call.node.attribute_int("axis");
@@ -277,7 +277,7 @@ Folded flatten(const Call& call) {
 }
 
 Folded squeeze(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   const auto axes = call.ints_of("axes", 1);
   if (t == nullptr || !axes) return std::nullopt;
   const auto drop = flags(axes->value_or(Ints()), t->dims.size());
@@ -291,7 +291,7 @@ Folded squeeze(const Call& call) {
 }
 
 Folded unsqueeze(const Call& call) {
-  const ir::Tensor* t = call.input(0);
+  const ir::Literal* t = call.input(0);
   const auto axes = call.ints_of("axes", 1);
   if (t == nullptr || !axes || !*axes || (*axes)->size() > 64) {
     return std::nullopt;

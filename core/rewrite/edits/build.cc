@@ -15,9 +15,9 @@ namespace ruleengine::rewrite {
 namespace {
 
 using ir::Attribute;
+using ir::Literal;
 using ir::NodeId;
 using ir::OperandId;
-using ir::Tensor;
 using ir::ValueId;
 
 // The most readers of an input that are searched for an equal node.
@@ -54,7 +54,7 @@ class EqualNodeFinder {
     ValueId best;
     for (ValueId v : spec_.inputs) {
       if (!v) continue;
-      const Tensor* constant = written(state_, v);
+      const Literal* constant = written(state_, v);
       if (is_compared(constant)) continue;
       if (constant && state_.is_new(v)) continue;
       if (!best || graph_.value(v).use_count < graph_.value(best).use_count) {
@@ -128,7 +128,7 @@ std::string folded_name(const ir::Graph& graph, const NodeSpec& spec) {
 // Replaces the latest node by constants, if all its inputs are constants. What
 // an initializer held before keeps its name.
 bool fold(EditState& state, const NodeSpec& spec, NodeId node) {
-  std::vector<const Tensor*> tensors;
+  std::vector<const Literal*> tensors;
   for (ValueId v : state.graph.outputs(node)) {
     tensors.push_back(state.facts.constant(v));
     if (tensors.back() == nullptr) return false;
@@ -217,7 +217,7 @@ bool Edit::repeats(ValueId old_value, ValueId new_value) const {
   });
 }
 
-ValueId Edit::constant(const Tensor* tensor, std::string_view name_hint) {
+ValueId Edit::constant(const Literal* tensor, std::string_view name_hint) {
   EditState& s = *journal_;
   if (const ValueId v = s.workspace->find_constant(*tensor)) {
     if (encloses(s.graph, s.graph.value(v).block, s.block)) return v;
@@ -226,7 +226,7 @@ ValueId Edit::constant(const Tensor* tensor, std::string_view name_hint) {
   if (s.in_function()) {
     // A function body has no initializers.
     Arena& arena = s.graph.model().arena;
-    const auto tensors = arena.array<const Tensor*>(1);
+    const auto tensors = arena.array<const Literal*>(1);
     tensors[0] = tensor;
     const Attribute attribute{.name = "value",
                               .kind = ir::AttributeKind::kTensor,
@@ -247,7 +247,7 @@ ValueId Edit::constant(const Tensor* tensor, std::string_view name_hint) {
 ValueId Edit::transposed(ValueId constant) {
   EditState& s = *journal_;
   if (const ValueId v = s.workspace->find_transposed(constant)) return v;
-  const Tensor* tensor = s.facts.constant(constant);
+  const Literal* tensor = s.facts.constant(constant);
   if (tensor == nullptr || tensor->dims.size() != 2 || s.in_function()) {
     static constexpr std::int64_t kSwap[] = {1, 0};
     const NodeSpec spec{
@@ -267,10 +267,11 @@ ValueId Edit::transposed(ValueId constant) {
   const auto parts = arena.array<ir::LazyPart>(1);
   parts[0] = {tensor, true};
   const auto* lazy = arena.make<ir::Lazy>(ir::Lazy{parts, 0});
-  const auto* swapped = arena.make<Tensor>(Tensor{.dtype = tensor->dtype,
-                                                  .storage = ir::Storage::kLazy,
-                                                  .dims = dims,
-                                                  .lazy = lazy});
+  const auto* swapped =
+      arena.make<Literal>(Literal{.dtype = tensor->dtype,
+                                  .storage = ir::Storage::kLazy,
+                                  .dims = dims,
+                                  .lazy = lazy});
   const ValueId value = s.log.add_initializer(ir::Graph::main_block(), swapped);
   s.add_stem(value, std::string(s.graph.name(constant)) + "_t");
   s.workspace->add_transposed(constant, value);

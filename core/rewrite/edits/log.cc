@@ -33,7 +33,7 @@ ir::NodeId Log::add_node(ir::OpId op, ir::BlockId block,
   return node;
 }
 
-ir::ValueId Log::add_initializer(ir::BlockId block, const ir::Tensor* tensor) {
+ir::ValueId Log::add_initializer(ir::BlockId block, const ir::Literal* tensor) {
   const ir::ValueId value =
       graph_.add_value(Name(), block, ir::ValueKind::kUndefined);
   graph_.add_initializer(value, tensor);
@@ -41,7 +41,7 @@ ir::ValueId Log::add_initializer(ir::BlockId block, const ir::Tensor* tensor) {
   return value;
 }
 
-void Log::fold_last(std::span<const ir::Tensor* const> tensors) {
+void Log::fold_last(std::span<const ir::Literal* const> tensors) {
   const ir::NodeId node(entries_.back().id);
   const auto outputs = graph_.outputs(node);
   const std::vector<ir::ValueId> values(outputs.begin(), outputs.end());

@@ -46,9 +46,9 @@ class Log {
                       std::uint32_t output_count,
                       std::span<const ir::Attribute> attributes,
                       std::uint64_t rank);
-  ir::ValueId add_initializer(ir::BlockId block, const ir::Tensor* tensor);
+  ir::ValueId add_initializer(ir::BlockId block, const ir::Literal* tensor);
   // Replaces the latest node, whose outputs fold to `tensors`, by initializers.
-  void fold_last(std::span<const ir::Tensor* const> tensors);
+  void fold_last(std::span<const ir::Literal* const> tensors);
 
   // Restores a parked node, with these inputs.
   void bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs,

@@ -12,8 +12,8 @@ namespace ruleengine::rewrite {
 namespace {
 
 using ir::Attribute;
+using ir::Literal;
 using ir::NodeId;
-using ir::Tensor;
 using ir::ValueId;
 
 // Constants with more elements are not compared.
@@ -26,7 +26,7 @@ bool draws_nothing(EditState& state, std::string_view type,
   const std::int64_t opset = state.workspace->opset("");
   if (type != "Dropout" || opset < kTrainingSaid) return false;
   if (opset < kTrainingAsked || inputs.size() < 3) return true;
-  const Tensor* training = state.facts.constant(inputs[2]);
+  const Literal* training = state.facts.constant(inputs[2]);
   if (training == nullptr) return false;
   const auto value =
       ir::to_ints(*training, state.graph.model().external.get(), 1);
@@ -71,22 +71,22 @@ bool is_shareable(EditState& state, std::string_view domain,
          draws_nothing(state, op.type, inputs);
 }
 
-const Tensor* written(const EditState& state, ValueId v) {
+const Literal* written(const EditState& state, ValueId v) {
   const ir::Graph& graph = state.graph;
-  if (const Tensor* tensor = graph.direct_constant(v)) return tensor;
+  if (const Literal* tensor = graph.direct_constant(v)) return tensor;
   const NodeId node = v ? graph.producer(v) : NodeId();
   if (!node || !graph.op(node).standard("Constant")) return nullptr;
   return state.facts.constant(v);
 }
 
-bool is_compared(const Tensor* constant) {
+bool is_compared(const Literal* constant) {
   return constant != nullptr && constant->element_count() <= kMaxCompare;
 }
 
 bool same_input(const EditState& state, ValueId a, ValueId b) {
   if (a == b) return true;
-  const Tensor* x = written(state, a);
-  const Tensor* y = written(state, b);
+  const Literal* x = written(state, a);
+  const Literal* y = written(state, b);
   return is_compared(x) && is_compared(y) && x->dtype == y->dtype &&
          std::ranges::equal(x->dims, y->dims) &&
          ir::equal_bits(*x, *y, state.graph.model().external.get());

@@ -24,9 +24,9 @@ bool is_shareable(EditState& state, std::string_view domain,
 
 // The tensor of an initializer or of a Constant node in any form; nullptr for
 // other values.
-const ir::Tensor* written(const EditState& state, ir::ValueId value);
+const ir::Literal* written(const EditState& state, ir::ValueId value);
 // Whether the constant is small enough to compare its bits.
-bool is_compared(const ir::Tensor* constant);
+bool is_compared(const ir::Literal* constant);
 // Whether both are one value, or small constants with the same bits.
 bool same_input(const EditState& state, ir::ValueId a, ir::ValueId b);
 

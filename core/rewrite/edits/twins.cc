@@ -77,7 +77,7 @@ class TwinFinder {
   std::size_t hash(NodeId node) const {
     std::size_t all = graph_.node(node).op.index();
     for (const ir::Operand& in : graph_.inputs(node)) {
-      const ir::Tensor* constant = written(state_, in.value);
+      const ir::Literal* constant = written(state_, in.value);
       const std::size_t one = is_compared(constant)
                                   ? static_cast<std::size_t>(constant->dtype)
                               : in.value ? first(in.value).index() + 1

@@ -89,10 +89,10 @@ TEST_CASE("a Dropout that does not train is not random") {
   World w;
   const ValueId x = w.input("x");
   const ValueId half = w.constant("half", {0.5f}, {});
-  const auto flag = [&](std::string_view name, ir::Tensor tensor) {
+  const auto flag = [&](std::string_view name, ir::Literal tensor) {
     tensor.dtype = ir::DataType::kBool;
     const ValueId v = w.value(name, ir::ValueKind::kUndefined);
-    w.graph().add_initializer(v, w.model.arena.make<ir::Tensor>(tensor));
+    w.graph().add_initializer(v, w.model.arena.make<ir::Literal>(tensor));
     return v;
   };
   static constexpr std::byte kBytes[] = {std::byte{0}, std::byte{1}};

@@ -10,7 +10,7 @@ constexpr std::size_t kSmall = 256;
 
 }  // namespace
 
-std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external) {
+std::string key_of(const ir::Literal& tensor, ir::ExternalData* external) {
   if (tensor.storage == ir::Storage::kStrings ||
       tensor.storage == ir::Storage::kExternal) {
     return {};
@@ -44,24 +44,24 @@ bool Workspace::stands(ir::ValueId value) const {
   return value.index() < graph_.value_count() && !graph_.value(value).removed;
 }
 
-ir::ValueId Workspace::find_constant(const ir::Tensor& tensor) const {
+ir::ValueId Workspace::find_constant(const ir::Literal& tensor) const {
   ir::ExternalData* external = graph_.model().external.get();
   const std::string key = key_of(tensor, external);
   if (key.empty()) return {};
   const auto it = constants_.find(key);
   if (it == constants_.end() || !stands(it->second)) return {};
   // The id may belong to another value, if the edit was undone.
-  const ir::Tensor* found = graph_.direct_constant(it->second);
+  const ir::Literal* found = graph_.direct_constant(it->second);
   const bool same = found != nullptr && key_of(*found, external) == key;
   return same ? it->second : ir::ValueId();
 }
 
-void Workspace::add_constant(const ir::Tensor& tensor, ir::ValueId value) {
+void Workspace::add_constant(const ir::Literal& tensor, ir::ValueId value) {
   std::string key = key_of(tensor, graph_.model().external.get());
   if (!key.empty()) constants_[std::move(key)] = value;
 }
 
-ir::ValueId Workspace::find_initializer(const ir::Tensor& tensor) {
+ir::ValueId Workspace::find_initializer(const ir::Literal& tensor) {
   if (!std::exchange(initializers_known_, true)) {
     for (std::size_t i = 0; i < values_before_; ++i) {
       const ir::Value& value = graph_.value(ir::ValueId(i));
@@ -77,9 +77,10 @@ ir::ValueId Workspace::find_initializer(const ir::Tensor& tensor) {
 ir::ValueId Workspace::find_transposed(ir::ValueId of) const {
   const auto it = transposed_.find(of);
   if (it == transposed_.end() || !stands(it->second) || !stands(of)) return {};
-  const ir::Tensor* from = graph_.direct_constant(of);
-  const ir::Tensor* to = graph_.direct_constant(it->second);
-  const auto is_transpose = [](const ir::Tensor* t, const ir::Tensor* source) {
+  const ir::Literal* from = graph_.direct_constant(of);
+  const ir::Literal* to = graph_.direct_constant(it->second);
+  const auto is_transpose = [](const ir::Literal* t,
+                               const ir::Literal* source) {
     return t != nullptr && t->storage == ir::Storage::kLazy &&
            t->lazy->is_turned() && t->lazy->parts[0].tensor == source;
   };

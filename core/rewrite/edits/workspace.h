@@ -38,11 +38,11 @@ class Workspace {
   bool bodies_missed = false;  // whether a rule needed one
 
   // The constant that was made for an equal tensor, invalid if there is none.
-  ir::ValueId find_constant(const ir::Tensor& tensor) const;
-  void add_constant(const ir::Tensor& tensor, ir::ValueId value);
+  ir::ValueId find_constant(const ir::Literal& tensor) const;
+  void add_constant(const ir::Literal& tensor, ir::ValueId value);
   // The initializer that had this very tensor when this Workspace was made; it
   // may have been dropped since. Invalid if there is none.
-  ir::ValueId find_initializer(const ir::Tensor& tensor);
+  ir::ValueId find_initializer(const ir::Literal& tensor);
   ir::ValueId find_transposed(ir::ValueId of) const;
   void add_transposed(ir::ValueId of, ir::ValueId value);
 
@@ -67,7 +67,7 @@ class Workspace {
   std::unordered_map<ir::ValueId, ir::ValueId> transposed_;
   std::size_t values_before_;  // when this was made
   bool initializers_known_ = false;
-  std::unordered_map<const ir::Tensor*, ir::ValueId> initializers_;
+  std::unordered_map<const ir::Literal*, ir::ValueId> initializers_;
   bool outputs_known_ = false;
   std::unordered_map<ir::ValueId, std::vector<Place>> outputs_;
   std::vector<std::uint32_t> marks_;
@@ -76,7 +76,7 @@ class Workspace {
 
 // Type, dimensions and bytes as a key; empty for tensors that are not compared,
 // being large or in another file.
-std::string key_of(const ir::Tensor& tensor, ir::ExternalData* external);
+std::string key_of(const ir::Literal& tensor, ir::ExternalData* external);
 
 // Cleans up the blocks' lists of initializers: removes dropped and duplicate
 // ones, and hidden ones without name and readers.

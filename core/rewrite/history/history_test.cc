@@ -316,7 +316,7 @@ TEST_CASE("names and outputs are those of the edits that stay") {
 
 // Abs(x) => Add(x, c): one constant for all.
 Parts adds(World& w) {
-  const ir::Tensor* c = w.tensor({1}, {1});
+  const ir::Literal* c = w.tensor({1}, {1});
   return unary("Abs", "Abs", [=](Edit& e, ValueId x) {
     return make(e, "Add", {x, e.constant(c, "one")});
   });

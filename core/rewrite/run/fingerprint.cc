@@ -18,7 +18,7 @@ Fingerprint print_of(std::string_view text) {
   return std::hash<std::string_view>()(text);
 }
 
-Fingerprint print_of_type(const ir::Tensor& tensor) {
+Fingerprint print_of_type(const ir::Literal& tensor) {
   auto out = static_cast<Fingerprint>(tensor.dtype);
   for (std::int64_t dim : tensor.dims) {
     out = mixed(out, static_cast<Fingerprint>(dim));
@@ -27,7 +27,7 @@ Fingerprint print_of_type(const ir::Tensor& tensor) {
 }
 
 // Tensors with the same bytes in the same place are equal.
-Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
+Fingerprint print_of(const ir::Literal& tensor, const ir::Model& model) {
   const std::string key = key_of(tensor, model.external.get());
   if (!key.empty()) return print_of(key);
   if (tensor.storage != ir::Storage::kLazy) {
@@ -50,7 +50,7 @@ Fingerprint print_of(const ir::Tensor& tensor, const ir::Model& model) {
 // Folding makes no larger constants at once.
 constexpr std::int64_t kMostBytes = std::int64_t{1} << 20;
 
-std::optional<Fingerprint> print_of_contents(const ir::Tensor& tensor,
+std::optional<Fingerprint> print_of_contents(const ir::Literal& tensor,
                                              const ir::Model& model) {
   if (tensor.storage == ir::Storage::kStrings ||
       tensor.storage == ir::Storage::kExternal ||
@@ -76,7 +76,7 @@ Fingerprint print_of(const ir::Attribute& a, const ir::Model& model) {
   for (float f : a.floats) add(bits(f));
   for (std::int64_t i : a.ints) add(static_cast<Fingerprint>(i));
   for (std::string_view s : a.strings) add(print_of(s));
-  for (const ir::Tensor* t : a.tensors) add(print_of(*t, model));
+  for (const ir::Literal* t : a.tensors) add(print_of(*t, model));
   for (ir::BlockId b : a.blocks) add(b.index());
   return out;
 }
@@ -100,7 +100,7 @@ Fingerprint print_of_op(const ir::Graph& graph, ir::NodeId node) {
 
 Fingerprint print_of_source(const ir::Graph& graph, ir::ValueId value) {
   if (!value) return 0;
-  if (const ir::Tensor* t = graph.direct_constant(value)) {
+  if (const ir::Literal* t = graph.direct_constant(value)) {
     return print_of(*t, graph.model());
   }
   return mixed(1, value.index());
@@ -109,7 +109,7 @@ Fingerprint print_of_source(const ir::Graph& graph, ir::ValueId value) {
 Fingerprint print_of_graph(const ir::Graph& graph, bool contents) {
   std::vector<Fingerprint> values(graph.value_count(), 0);
   const auto of_source = [&](ir::ValueId v) {
-    const ir::Tensor* tensor = contents ? graph.direct_constant(v) : nullptr;
+    const ir::Literal* tensor = contents ? graph.direct_constant(v) : nullptr;
     const auto own =
         tensor ? print_of_contents(*tensor, graph.model()) : std::nullopt;
     return own ? *own : print_of_source(graph, v);

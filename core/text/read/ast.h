@@ -22,8 +22,8 @@ struct NameAst {
 
 struct ValueAst {
   NameAst name;
-  const ir::Type* type = nullptr;      // nullptr: not given
-  const ir::Tensor* tensor = nullptr;  // an initializer, or an input's default
+  const ir::Type* type = nullptr;       // nullptr: not given
+  const ir::Literal* tensor = nullptr;  // an initializer, or an input's default
 };
 
 struct GraphAst;

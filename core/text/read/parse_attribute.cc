@@ -144,7 +144,7 @@ void Parser::finish(ListAst& list, AttributeAst& out) {
     value.strings = arena.copy(std::span<const std::string_view>(list.strings));
   } else if (value.kind == AttributeKind::kTensors) {
     value.tensors =
-        arena.copy(std::span<const ir::Tensor* const>(list.tensors));
+        arena.copy(std::span<const ir::Literal* const>(list.tensors));
   }
   out.graphs = std::move(list.graphs);
   out.types = std::move(list.types);
@@ -213,11 +213,11 @@ bool Parser::attribute_typed(AttributeAst& out) {
   }
   if (at_name() && !name(ignored, "the name of a tensor")) return false;
   accept('=');
-  const ir::Tensor* data = nullptr;
+  const ir::Literal* data = nullptr;
   if (!tensor(said, data)) return false;
   out.value.kind = AttributeKind::kTensor;
   out.value.tensors =
-      model_.arena.copy(std::span<const ir::Tensor* const>(&data, 1));
+      model_.arena.copy(std::span<const ir::Literal* const>(&data, 1));
   return true;
 }
 

@@ -93,8 +93,8 @@ bool put_integer(DataType type, std::string_view token,
 
 }  // namespace
 
-bool Parser::tensor(const TypeAst& type, const ir::Tensor*& out) {
-  auto* data = model_.arena.make<ir::Tensor>();
+bool Parser::tensor(const TypeAst& type, const ir::Literal*& out) {
+  auto* data = model_.arena.make<ir::Literal>();
   data->dtype = type.elem;
   out = data;
   if (!tensor_dims(type, *data)) return false;
@@ -104,7 +104,7 @@ bool Parser::tensor(const TypeAst& type, const ir::Tensor*& out) {
   return tensor_data(*data);
 }
 
-bool Parser::tensor_dims(const TypeAst& type, ir::Tensor& out) {
+bool Parser::tensor_dims(const TypeAst& type, ir::Literal& out) {
   if (type.field != 1 || !type.has_shape) {
     return fail_at(type.at, "a constant has no tensor type of known shape",
                    "a type such as float[2,3], or float for a scalar",
@@ -126,7 +126,7 @@ bool Parser::tensor_dims(const TypeAst& type, ir::Tensor& out) {
   return true;
 }
 
-bool Parser::no_more(const ir::Tensor& tensor, std::size_t count,
+bool Parser::no_more(const ir::Literal& tensor, std::size_t count,
                      std::size_t at) {
   const bool complex = is_complex(tensor.dtype);
   const std::int64_t wanted = tensor.element_count() * (complex ? 2 : 1);
@@ -136,7 +136,7 @@ bool Parser::no_more(const ir::Tensor& tensor, std::size_t count,
                  std::to_string(count));
 }
 
-bool Parser::tensor_data(ir::Tensor& out) {
+bool Parser::tensor_data(ir::Literal& out) {
   const std::size_t at = lexer_.peek().at;
   std::vector<std::byte> bytes;
   std::size_t count = 0;
@@ -179,7 +179,7 @@ bool Parser::element(DataType type, std::vector<std::byte>& out) {
   return true;
 }
 
-bool Parser::tensor_strings(ir::Tensor& out) {
+bool Parser::tensor_strings(ir::Literal& out) {
   const std::size_t at = lexer_.peek().at;
   std::vector<std::string_view> strings;
   while (!is('}')) {
@@ -196,7 +196,7 @@ bool Parser::tensor_strings(ir::Tensor& out) {
 }
 
 // ["location": "weights.bin", "offset": "0", "length": "16"]
-bool Parser::tensor_external(ir::Tensor& out) {
+bool Parser::tensor_external(ir::Literal& out) {
   const std::size_t at = lexer_.take().at;
   out.storage = ir::Storage::kExternal;
   if (out.dtype == DataType::kString) {

@@ -58,7 +58,7 @@ class Parser {
     std::vector<float> floats;  // of ints too, in case a later one is a float
     std::vector<std::int64_t> ints;
     std::vector<std::string_view> strings;
-    std::vector<const ir::Tensor*> tensors;
+    std::vector<const ir::Literal*> tensors;
     std::vector<std::unique_ptr<GraphAst>> graphs;
     std::vector<std::vector<std::byte>> types;
   };
@@ -122,13 +122,13 @@ class Parser {
   bool dim(DimAst& out);
   const ir::Type* make_type(const TypeAst& type);
   std::vector<std::byte> encode(const TypeAst& type) const;
-  bool tensor(const TypeAst& type, const ir::Tensor*& out);
-  bool tensor_dims(const TypeAst& type, ir::Tensor& out);
-  bool tensor_data(ir::Tensor& out);
-  bool tensor_strings(ir::Tensor& out);
-  bool tensor_external(ir::Tensor& out);
+  bool tensor(const TypeAst& type, const ir::Literal*& out);
+  bool tensor_dims(const TypeAst& type, ir::Literal& out);
+  bool tensor_data(ir::Literal& out);
+  bool tensor_strings(ir::Literal& out);
+  bool tensor_external(ir::Literal& out);
   bool element(ir::DataType type, std::vector<std::byte>& out);
-  bool no_more(const ir::Tensor& tensor, std::size_t count, std::size_t at);
+  bool no_more(const ir::Literal& tensor, std::size_t count, std::size_t at);
 
   Lexer lexer_;
   ir::Model& model_;

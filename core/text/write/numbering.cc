@@ -61,8 +61,8 @@ std::uint32_t level(const ir::Graph& graph, ir::BlockId block) {
 
 // The tensor of a Constant node. If the node gives it in another form, it is
 // made in `made`.
-const ir::Tensor* constant_of(const ir::Attribute& a, ir::Tensor& made,
-                              std::int64_t& size) {
+const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
+                               std::int64_t& size) {
   made.bytes = {};
   size = 1;
   if (!a.ref.empty()) return nullptr;
@@ -166,9 +166,9 @@ bool Numbering::number_constant(Side& side, NodeId node) {
       side.graph->node(node).attributes.size() != 1) {
     return false;
   }
-  ir::Tensor made;
+  ir::Literal made;
   std::int64_t size = 0;
-  const ir::Tensor* tensor =
+  const ir::Literal* tensor =
       constant_of(side.graph->node(node).attributes[0], made, size);
   if (tensor == nullptr || !side.graph->output(node)) return false;
   // `made` refers to local data; what is kept for comparisons is copied.
@@ -176,7 +176,7 @@ bool Numbering::number_constant(Side& side, NodeId node) {
     made.dims = arena_.copy(made.dims);
     made.bytes = arena_.copy(made.bytes);
     made.strings = arena_.copy(made.strings);
-    tensor = arena_.make<ir::Tensor>(made);
+    tensor = arena_.make<ir::Literal>(made);
   }
   side.value_numbers[side.graph->output(node).index()] =
       constant(*side.model, *tensor);
@@ -259,7 +259,7 @@ std::string Numbering::attribute_key(Side& side, const ir::Attribute& a) {
   for (float f : a.floats) put(key, f);
   for (std::int64_t i : a.ints) put(key, i);
   for (std::string_view s : a.strings) put_text(key, s);
-  for (const ir::Tensor* t : a.tensors) put(key, constant(*side.model, *t));
+  for (const ir::Literal* t : a.tensors) put(key, constant(*side.model, *t));
   for (ir::BlockId b : a.blocks) put_text(key, block_key(side, b));
   wire::Fields f(a.proto);
   const bool types = a.kind == AttributeKind::kTypeProto ||
@@ -285,7 +285,7 @@ std::string Numbering::block_key(Side& side, ir::BlockId id) {
   return key;
 }
 
-Number Numbering::constant(const ir::Model& model, const ir::Tensor& tensor) {
+Number Numbering::constant(const ir::Model& model, const ir::Literal& tensor) {
   std::string key = "constant";
   put(key, tensor.dtype);
   for (std::int64_t d : tensor.dims) put(key, d);
@@ -297,7 +297,7 @@ Number Numbering::constant(const ir::Model& model, const ir::Tensor& tensor) {
 }
 
 Number Numbering::constant_key(std::string key, const ir::Model& model,
-                               const ir::Tensor& tensor) {
+                               const ir::Literal& tensor) {
   std::vector<std::byte> scratch, other;
   const auto bytes = raw_bytes(tensor, model.external.get(), scratch);
   if (!bytes) {  // not readable: equal only if it is in the same file

@@ -54,7 +54,7 @@ class Numbering {
 
  private:
   struct Constant {
-    const ir::Tensor* tensor;
+    const ir::Literal* tensor;
     const ir::Model* model;
     Number number;
   };
@@ -63,9 +63,9 @@ class Numbering {
   void number_inputs(Side& side);
   void number_node(Side& side, ir::NodeId node);
   bool number_constant(Side& side, ir::NodeId node);
-  Number constant(const ir::Model& model, const ir::Tensor& tensor);
+  Number constant(const ir::Model& model, const ir::Literal& tensor);
   Number constant_key(std::string key, const ir::Model& model,
-                      const ir::Tensor& tensor);
+                      const ir::Literal& tensor);
   std::string attribute_key(Side& side, const ir::Attribute& a);
   std::string block_key(Side& side, ir::BlockId block);
 

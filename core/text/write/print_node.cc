@@ -13,7 +13,7 @@ using ir::BlockId;
 using ir::NodeId;
 using ir::ValueId;
 
-std::string Printer::constant(ValueId id, const ir::Tensor& data) const {
+std::string Printer::constant(ValueId id, const ir::Literal& data) const {
   return tensor_type_text(data) + " " + value_name(id) + " = " +
          data_text(data, model_.external.get(), options_);
 }

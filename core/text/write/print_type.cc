@@ -186,7 +186,7 @@ std::string strings_text(std::span<const std::string_view> strings) {
 
 }  // namespace
 
-std::string tensor_type_text(const ir::Tensor& tensor) {
+std::string tensor_type_text(const ir::Literal& tensor) {
   std::string out(data_type_name(tensor.dtype));
   for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
     out += (i == 0 ? "[" : ",") + std::to_string(tensor.dims[i]);
@@ -194,12 +194,12 @@ std::string tensor_type_text(const ir::Tensor& tensor) {
   return tensor.dims.empty() ? out : out + "]";
 }
 
-std::string tensor_text(const ir::Tensor& tensor, ir::ExternalData* external,
+std::string tensor_text(const ir::Literal& tensor, ir::ExternalData* external,
                         const PrintOptions& options) {
   return tensor_type_text(tensor) + " " + data_text(tensor, external, options);
 }
 
-std::string data_text(const ir::Tensor& tensor, ir::ExternalData* external,
+std::string data_text(const ir::Literal& tensor, ir::ExternalData* external,
                       const PrintOptions& options) {
   const bool outside = tensor.storage == ir::Storage::kExternal;
   if (outside && (!options.weights || external == nullptr)) {

@@ -15,9 +15,9 @@ namespace ruleengine::text {
 
 // The text of an encoded TypeProto.
 std::string encoded_type_text(wire::Bytes proto);
-std::string tensor_type_text(const ir::Tensor& tensor);
+std::string tensor_type_text(const ir::Literal& tensor);
 // The text of the elements alone: "{1, 2}".
-std::string data_text(const ir::Tensor& tensor, ir::ExternalData* external,
+std::string data_text(const ir::Literal& tensor, ir::ExternalData* external,
                       const PrintOptions& options);
 
 class Printer {
@@ -49,7 +49,7 @@ class Printer {
   std::string value_name(ir::ValueId id) const;
   std::string declared(ir::ValueId id) const;  // "float[2] x"
   // "float[2] w = {1, 2}"
-  std::string constant(ir::ValueId id, const ir::Tensor& data) const;
+  std::string constant(ir::ValueId id, const ir::Literal& data) const;
   std::string indent(int depth) const {
     return std::string(static_cast<std::size_t>(2 * depth), ' ');
   }

@@ -1,11 +1,11 @@
-// Tensors: constants of a model, never copied. A Tensor says where its bytes
-// are: in the mapped model file (raw bytes, or protobuf's packed fields), in an
-// external file that is not opened yet, in an arena, or not computed yet (Lazy:
-// an expression over other tensors, evaluated when read and streamed at save).
-// A Tensor lives in the arena of its Model and is immutable. Concurrent reads
-// are safe with different scratch buffers.
-#ifndef RULEENGINE_CORE_IR_TENSOR_H_
-#define RULEENGINE_CORE_IR_TENSOR_H_
+// Literals: the tensors of a model, never copied. A Literal says where its
+// bytes are: in the mapped model file (raw bytes, or protobuf's packed fields),
+// in an external file that is not opened yet, in an arena, or not computed yet
+// (Lazy: an expression over other tensors, evaluated when read and streamed at
+// save). A Literal lives in the arena of its Model and is immutable. Concurrent
+// reads are safe with different scratch buffers.
+#ifndef RULEENGINE_CORE_IR_LITERAL_H_
+#define RULEENGINE_CORE_IR_LITERAL_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -36,14 +36,14 @@ struct ExternalRef {
   std::int64_t length = -1;  // -1: to be computed from dtype and dims
 };
 
-struct Tensor;
+struct Literal;
 
 // A deferred result: the concatenation of `parts` along `axis`. Of a part, the
 // last two axes are swapped first if its `transpose` is set; then it is cut
 // along `axis`. A single part with axis 0 that is not cut is a transposed,
 // renamed or reshaped view of one tensor.
 struct LazyPart {
-  const Tensor* tensor = nullptr;
+  const Literal* tensor = nullptr;
   bool transpose = false;  // rank 2 only
   // Of the tensor, indices [begin, begin + count) along the axis; -1 for all.
   std::int64_t begin = 0;
@@ -66,7 +66,7 @@ struct Lazy {
   bool is_single() const { return parts.size() == 1 && !parts[0].is_cut(); }
 };
 
-struct Tensor {
+struct Literal {
   DataType dtype = DataType::kUndefined;
   Storage storage = Storage::kRaw;
   std::span<const std::int64_t> dims;
@@ -93,29 +93,29 @@ class ExternalData {
 
 // The raw little-endian bytes of `tensor`. Raw data is returned as a view;
 // decoded (kTyped) and computed (kLazy) bytes are put into `scratch`.
-Result<std::span<const std::byte>> raw_bytes(const Tensor& tensor,
+Result<std::span<const std::byte>> raw_bytes(const Literal& tensor,
                                              ExternalData* external,
                                              std::vector<std::byte>& scratch);
 
 // Passes the raw bytes to `sink` in pieces, in order. Needs about as much
 // memory as the largest single part of a lazy tensor.
 using ByteSink = std::function<Status(std::span<const std::byte>)>;
-Status stream_bytes(const Tensor& tensor, ExternalData* external,
+Status stream_bytes(const Literal& tensor, ExternalData* external,
                     const ByteSink& sink);
 
 // All elements, converted. None when the type is not numeric, the data cannot
 // be read, or there are more than `limit` elements. bool counts as 0/1;
 // float16, bfloat16 and float8 are widened.
-std::optional<std::vector<std::int64_t>> to_ints(const Tensor& tensor,
+std::optional<std::vector<std::int64_t>> to_ints(const Literal& tensor,
                                                  ExternalData* external,
                                                  std::int64_t limit);
-std::optional<std::vector<double>> to_doubles(const Tensor& tensor,
+std::optional<std::vector<double>> to_doubles(const Literal& tensor,
                                               ExternalData* external,
                                               std::int64_t limit);
 
 // Equal dtype, dims and bits.
-bool equal_bits(const Tensor& a, const Tensor& b, ExternalData* external);
+bool equal_bits(const Literal& a, const Literal& b, ExternalData* external);
 
 }  // namespace ruleengine::ir
 
-#endif  // RULEENGINE_CORE_IR_TENSOR_H_
+#endif  // RULEENGINE_CORE_IR_LITERAL_H_

@@ -1,4 +1,4 @@
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 #include <algorithm>
 #include <bit>
@@ -6,7 +6,7 @@
 #include <limits>
 #include <utility>
 
-#include "core/ir/tensor_decode.h"
+#include "core/ir/literal_decode.h"
 
 namespace ruleengine::ir {
 
@@ -17,7 +17,7 @@ using tensor_internal::LazyReader;
 static_assert(std::endian::native == std::endian::little,
               "raw data is little-endian and is viewed, not converted");
 
-std::int64_t Tensor::element_count() const {
+std::int64_t Literal::element_count() const {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   // A zero makes it empty, whatever the other sizes are.
   if (std::ranges::any_of(dims, [](std::int64_t d) { return d <= 0; })) {
@@ -30,7 +30,7 @@ std::int64_t Tensor::element_count() const {
   return count;
 }
 
-std::int64_t Tensor::byte_size() const {
+std::int64_t Literal::byte_size() const {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const std::int64_t count = element_count();
   const std::int64_t bits = bit_width(dtype);
@@ -43,7 +43,7 @@ std::int64_t Tensor::byte_size() const {
   return count / in_byte + (count % in_byte != 0 ? 1 : 0);
 }
 
-Result<Bytes> raw_bytes(const Tensor& tensor, ExternalData* external,
+Result<Bytes> raw_bytes(const Literal& tensor, ExternalData* external,
                         std::vector<std::byte>& scratch) {
   if (tensor.storage != Storage::kLazy) {
     return tensor_internal::stored_bytes(tensor, external, scratch);
@@ -59,7 +59,7 @@ Result<Bytes> raw_bytes(const Tensor& tensor, ExternalData* external,
   return Bytes(scratch);
 }
 
-Status stream_bytes(const Tensor& tensor, ExternalData* external,
+Status stream_bytes(const Literal& tensor, ExternalData* external,
                     const ByteSink& sink) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
   if (tensor.storage != Storage::kLazy) {
@@ -91,7 +91,7 @@ Status stream_bytes(const Tensor& tensor, ExternalData* external,
 
 namespace {
 
-bool same_place(const Tensor& a, const Tensor& b) {
+bool same_place(const Literal& a, const Literal& b) {
   if (a.storage != b.storage) return false;
   switch (a.storage) {
     case Storage::kRaw:
@@ -112,7 +112,7 @@ bool same_place(const Tensor& a, const Tensor& b) {
 }
 
 // Bits behind the last element are padding and mean nothing.
-bool same_bytes(Bytes a, Bytes b, const Tensor& tensor) {
+bool same_bytes(Bytes a, Bytes b, const Literal& tensor) {
   if (a.size() != b.size()) return false;
   if (a.empty()) return true;
   const int bits = bit_width(tensor.dtype);
@@ -126,7 +126,7 @@ bool same_bytes(Bytes a, Bytes b, const Tensor& tensor) {
 
 }  // namespace
 
-bool equal_bits(const Tensor& a, const Tensor& b, ExternalData* external) {
+bool equal_bits(const Literal& a, const Literal& b, ExternalData* external) {
   if (&a == &b) return true;
   if (a.dtype != b.dtype || !std::ranges::equal(a.dims, b.dims)) return false;
   if (same_place(a, b)) return true;

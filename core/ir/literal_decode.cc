@@ -1,4 +1,4 @@
-#include "core/ir/tensor_decode.h"
+#include "core/ir/literal_decode.h"
 
 #include <cstring>
 #include <optional>
@@ -54,7 +54,7 @@ Diagnostic bad_tensor(std::string what, std::string expected,
   return d;
 }
 
-Result<Bytes> stored_bytes(const Tensor& tensor, ExternalData* external,
+Result<Bytes> stored_bytes(const Literal& tensor, ExternalData* external,
                            std::vector<std::byte>& scratch) {
   if (bit_width(tensor.dtype) == 0) {
     return bad_tensor("a tensor without numbers has no raw bytes", {},

@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "core/ir/tensor_decode.h"
+#include "core/ir/literal_decode.h"
 
 namespace ruleengine::ir::tensor_internal {
 namespace {
@@ -32,20 +32,20 @@ std::int64_t part_dim(const LazyPart& part, std::size_t i) {
   return part.tensor->dims[part.transpose ? 1 - i : i];
 }
 
-Status misfit(const Tensor& whole, const Tensor& part) {
+Status misfit(const Literal& whole, const Literal& part) {
   return bad_tensor(
       "the parts of a concatenated constant do not fit together",
       std::string(data_type_name(whole.dtype)) + dims_text(whole.dims),
       std::string(data_type_name(part.dtype)) + dims_text(part.dims));
 }
 
-Status check_parts(const Tensor& tensor) {
+Status check_parts(const Literal& tensor) {
   const Lazy& lazy = *tensor.lazy;
   const auto axis = static_cast<std::size_t>(lazy.axis);
   const std::size_t rank = tensor.dims.size();
   std::int64_t along = 0;
   for (const LazyPart& part : lazy.parts) {
-    const Tensor& p = *part.tensor;
+    const Literal& p = *part.tensor;
     if (p.dtype != tensor.dtype || (part.transpose && p.dims.size() != 2) ||
         axis >= std::max<std::size_t>(rank, 1)) {
       return misfit(tensor, p);
@@ -78,7 +78,7 @@ Status check_parts(const Tensor& tensor) {
 
 // The number of runs that each part contributes: 1 when the parts simply follow
 // each other.
-std::size_t runs(const Tensor& tensor, bool transposed) {
+std::size_t runs(const Literal& tensor, bool transposed) {
   const auto axis = static_cast<std::size_t>(tensor.lazy->axis);
   if (!transposed) return product(tensor.dims.first(axis));
   return axis == 0 ? static_cast<std::size_t>(tensor.dims[1]) : 1;
@@ -90,8 +90,8 @@ struct Stretch {
   std::size_t stride, begin, length;
 };
 
-Stretch stretch_of(const Tensor& tensor, const LazyPart& part, std::size_t size,
-                   std::size_t outer) {
+Stretch stretch_of(const Literal& tensor, const LazyPart& part,
+                   std::size_t size, std::size_t outer) {
   const std::size_t stride = product(part.tensor->dims) * size / outer;
   if (!part.is_cut() || stride == 0) return {stride, 0, stride};
   const auto axis = static_cast<std::size_t>(tensor.lazy->axis);
@@ -190,7 +190,7 @@ std::size_t element_size(DataType type) {
   return static_cast<std::size_t>(std::max(1, bit_width(type) / 8));
 }
 
-Status LazyReader::open_leaf(const Tensor& tensor) {
+Status LazyReader::open_leaf(const Literal& tensor) {
   if (leaves_.contains(&tensor)) return {};
   Leaf& leaf = leaves_[&tensor];
   auto bytes = stored_bytes(tensor, external_, leaf.scratch);
@@ -206,7 +206,7 @@ Status LazyReader::open_leaf(const Tensor& tensor) {
   return {};
 }
 
-Status LazyReader::open(const Tensor& tensor, int depth) {
+Status LazyReader::open(const Literal& tensor, int depth) {
   if (tensor.storage != Storage::kLazy) return open_leaf(tensor);
   if (depth > kMaxDepth) {
     return too_large("a concatenated constant is nested too deep", kMaxDepth);
@@ -228,8 +228,8 @@ Status LazyReader::open(const Tensor& tensor, int depth) {
 
 // The transpose of a concatenation is the concatenation of the transposes along
 // the other axis, so the recursion only passes a flag.
-void LazyReader::read(const Tensor& tensor, bool transposed, std::size_t offset,
-                      std::span<std::byte> to) const {
+void LazyReader::read(const Literal& tensor, bool transposed,
+                      std::size_t offset, std::span<std::byte> to) const {
   const std::size_t size = element_size(tensor.dtype);
   if (tensor.storage != Storage::kLazy) {
     const Bytes bytes = leaves_.at(&tensor).bytes;

@@ -1,4 +1,4 @@
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 #include <doctest/doctest.h>
 
@@ -18,14 +18,14 @@ struct TensorWorld {
   Arena arena;
 
   template <typename T>
-  Tensor* raw(DataType type, Dims dims, std::vector<T> elements) {
-    Tensor* t = arena.make<Tensor>();
+  Literal* raw(DataType type, Dims dims, std::vector<T> elements) {
+    Literal* t = arena.make<Literal>();
     t->dtype = type;
     t->dims = arena.copy(std::span<const std::int64_t>(dims));
     t->bytes = std::as_bytes(arena.copy(std::span<const T>(elements)));
     return t;
   }
-  Tensor* floats(Dims dims, float first = 0) {
+  Literal* floats(Dims dims, float first = 0) {
     std::int64_t n = 1;
     for (std::int64_t d : dims) n *= d;
     std::vector<float> elements;
@@ -34,8 +34,8 @@ struct TensorWorld {
     }
     return raw(DataType::kFloat, dims, elements);
   }
-  Tensor* joined(Dims dims, std::int64_t axis, std::vector<LazyPart> parts) {
-    Tensor* t = arena.make<Tensor>();
+  Literal* joined(Dims dims, std::int64_t axis, std::vector<LazyPart> parts) {
+    Literal* t = arena.make<Literal>();
     t->dtype = parts.at(0).tensor->dtype;
     t->dims = arena.copy(std::span<const std::int64_t>(dims));
     t->storage = Storage::kLazy;
@@ -51,7 +51,7 @@ std::vector<std::byte> bytes_of(std::initializer_list<int> values) {
   return out;
 }
 
-std::string numbers(const Tensor& t) {
+std::string numbers(const Literal& t) {
   const auto values = to_doubles(t, nullptr, 1000);
   if (!values) return "none";
   std::string out;
@@ -66,7 +66,7 @@ std::string numbers(const Tensor& t) {
 
 TEST_CASE("sizes, and none that overflows") {
   TensorWorld w;
-  Tensor t{.dtype = DataType::kInt4, .dims = w.arena.array<std::int64_t>(1)};
+  Literal t{.dtype = DataType::kInt4, .dims = w.arena.array<std::int64_t>(1)};
   CHECK(t.element_count() == 0);
   const Dims five = {5}, big = {1LL << 40, 1LL << 40}, zero = {1LL << 62, 8, 0};
   t.dims = five;
@@ -84,7 +84,7 @@ TEST_CASE("sizes, and none that overflows") {
 
 TEST_CASE("packed integers are decoded, and bounded") {
   TensorWorld w;
-  Tensor t{.dtype = DataType::kInt32, .storage = Storage::kTyped};
+  Literal t{.dtype = DataType::kInt32, .storage = Storage::kTyped};
   const Dims three = {3}, two = {2}, huge = {1LL << 50};
   t.dims = three;
   const auto packed = bytes_of({0x01, 0xac, 0x02, 0xff, 0xff, 0xff, 0xff, 0xff,
@@ -108,7 +108,7 @@ TEST_CASE("packed integers are decoded, and bounded") {
 
 TEST_CASE("floats lie as they are in both storages") {
   TensorWorld w;
-  Tensor t = *w.floats({2, 2}, 1);
+  Literal t = *w.floats({2, 2}, 1);
   std::vector<std::byte> scratch;
   CHECK(raw_bytes(t, nullptr, scratch)->data() == t.bytes.data());
   t.storage = Storage::kTyped;
@@ -139,7 +139,7 @@ TEST_CASE("numbers of every kind of element") {
 
 TEST_CASE("integers are exact or none") {
   TensorWorld w;
-  const auto ints = [](const Tensor* t) { return to_ints(*t, nullptr, 10); };
+  const auto ints = [](const Literal* t) { return to_ints(*t, nullptr, 10); };
   CHECK(ints(w.floats({2}))->at(1) == 1);
   CHECK_FALSE(ints(w.raw<float>(DataType::kFloat, {1}, {0.5f})));
   CHECK_FALSE(ints(w.raw<double>(DataType::kDouble, {1}, {0x1p63})));
@@ -151,44 +151,44 @@ TEST_CASE("integers are exact or none") {
 
 TEST_CASE("lazy: joined along either axis, transposed or not, nested") {
   TensorWorld w;
-  const Tensor* a = w.floats({2, 3});      // 0 1 2 / 3 4 5
-  const Tensor* b = w.floats({2, 3}, 10);  // 10 11 12 / 13 14 15
-  const Tensor* c = w.floats({3, 2}, 20);  // 20 21 / 22 23 / 24 25
+  const Literal* a = w.floats({2, 3});      // 0 1 2 / 3 4 5
+  const Literal* b = w.floats({2, 3}, 10);  // 10 11 12 / 13 14 15
+  const Literal* c = w.floats({3, 2}, 20);  // 20 21 / 22 23 / 24 25
   CHECK(numbers(*w.joined({4, 3}, 0, {{a}, {b}})) ==
         "0 1 2 3 4 5 10 11 12 13 14 15");
-  const Tensor* wide = w.joined({2, 6}, 1, {{a}, {b}});
+  const Literal* wide = w.joined({2, 6}, 1, {{a}, {b}});
   CHECK(numbers(*wide) == "0 1 2 10 11 12 3 4 5 13 14 15");
   CHECK(numbers(*w.joined({3, 2}, 0, {{a, true}})) == "0 3 1 4 2 5");
   CHECK(numbers(*w.joined({2, 6}, 1, {{a}, {c, true}})) ==
         "0 1 2 20 22 24 3 4 5 21 23 25");
-  const Tensor* tall = w.joined({6, 2}, 0, {{wide, true}});
+  const Literal* tall = w.joined({6, 2}, 0, {{wide, true}});
   CHECK(numbers(*tall) == "0 3 1 4 2 5 10 13 11 14 12 15");
   CHECK(numbers(*w.joined({6, 4}, 1, {{tall}, {wide, true}})) ==
         "0 3 0 3 1 4 1 4 2 5 2 5 10 13 10 13 11 14 11 14 12 15 12 15");
   CHECK(numbers(*w.joined({2, 12}, 1, {{tall, true}, {wide}})) ==
         "0 1 2 10 11 12 0 1 2 10 11 12 3 4 5 13 14 15 3 4 5 13 14 15");
-  const Tensor* both = w.joined({4, 3}, 0, {{a}, {b}});
+  const Literal* both = w.joined({4, 3}, 0, {{a}, {b}});
   CHECK(numbers(*w.joined({3, 4}, 0, {{both, true}})) ==
         "0 3 10 13 1 4 11 14 2 5 12 15");
   CHECK(numbers(*w.joined({2, 3}, 0, {{a}})) == "0 1 2 3 4 5");
-  const Tensor* scalar = w.floats({});
+  const Literal* scalar = w.floats({});
   CHECK(numbers(*w.joined({}, 0, {{scalar}})) == "0");
-  const Tensor* none = w.floats({0, 3});
+  const Literal* none = w.floats({0, 3});
   CHECK(numbers(*w.joined({2, 3}, 0, {{none}, {a}, {none}})) == "0 1 2 3 4 5");
   CHECK(numbers(*w.joined({0, 3}, 0, {{none}, {none}})) == "");
 }
 
 TEST_CASE("lazy: parts that are cut along the axis") {
   TensorWorld w;
-  const Tensor* a = w.floats({2, 3});      // 0 1 2 / 3 4 5
-  const Tensor* b = w.floats({2, 3}, 10);  // 10 11 12 / 13 14 15
+  const Literal* a = w.floats({2, 3});      // 0 1 2 / 3 4 5
+  const Literal* b = w.floats({2, 3}, 10);  // 10 11 12 / 13 14 15
   CHECK(numbers(*w.joined({2, 2}, 1, {{a, false, 1, 2}})) == "1 2 4 5");
   CHECK(numbers(*w.joined({1, 3}, 0, {{a, false, 1, 1}})) == "3 4 5");
   CHECK(numbers(*w.joined({2, 2}, 0, {{a, true, 1, 2}})) == "1 4 2 5");
   CHECK(numbers(*w.joined({3, 1}, 1, {{a, true, 1, 1}})) == "3 4 5");
   CHECK(numbers(*w.joined({2, 4}, 1, {{a, false, 2, 1}, {b}})) ==
         "2 10 11 12 5 13 14 15");
-  const Tensor* inner = w.joined({2, 4}, 1, {{a}, {b, false, 0, 1}});
+  const Literal* inner = w.joined({2, 4}, 1, {{a}, {b, false, 0, 1}});
   CHECK(numbers(*w.joined({2, 2}, 0, {{inner, true, 2, 2}})) == "2 5 10 13");
   CHECK(numbers(*w.joined({2, 0}, 1, {{a, false, 3, 0}})) == "");
   CHECK(numbers(*w.joined({2, 2}, 1, {{a, false, 2, 2}})) == "none");
@@ -198,9 +198,9 @@ TEST_CASE("lazy: parts that are cut along the axis") {
 
 TEST_CASE("lazy: elements smaller than a byte meet within one") {
   TensorWorld w;
-  const Tensor* a = w.raw<std::uint8_t>(DataType::kUint4, {3}, {0x21, 0x03});
-  const Tensor* b = w.raw<std::uint8_t>(DataType::kUint4, {2}, {0x54});
-  const Tensor* ab = w.joined({5}, 0, {{a}, {b}});
+  const Literal* a = w.raw<std::uint8_t>(DataType::kUint4, {3}, {0x21, 0x03});
+  const Literal* b = w.raw<std::uint8_t>(DataType::kUint4, {2}, {0x54});
+  const Literal* ab = w.joined({5}, 0, {{a}, {b}});
   CHECK(numbers(*ab) == "1 2 3 4 5");
   std::vector<std::byte> scratch;
   CHECK(raw_bytes(*ab, nullptr, scratch)->size() == 3);
@@ -208,27 +208,27 @@ TEST_CASE("lazy: elements smaller than a byte meet within one") {
 
 TEST_CASE("lazy: parts that do not fit are refused, whatever their depth") {
   TensorWorld w;
-  const Tensor* a = w.floats({2, 3});
+  const Literal* a = w.floats({2, 3});
   CHECK(numbers(*w.joined({2, 3}, 0, {{a}, {a}})) == "none");
   CHECK(numbers(*w.joined({2, 6}, 0, {{a}, {a}})) == "none");
   CHECK(numbers(*w.joined({3, 2}, 0, {{a}})) == "none");
   CHECK(numbers(*w.joined({4, 3}, 2, {{a}, {a}})) == "none");
   CHECK(numbers(*w.joined({4, 3}, -1, {{a}, {a}})) == "none");
-  const Tensor* deep = w.floats({1});
+  const Literal* deep = w.floats({1});
   for (int i = 0; i < 60; ++i) {  // 2^60 elements of one float
     deep = w.joined({2LL << i}, 0, {{deep}, {deep}});
   }
   std::vector<std::byte> scratch;
   CHECK(raw_bytes(*deep, nullptr, scratch).error().kind == ErrorKind::kLimit);
-  const Tensor* chain = w.floats({1});
+  const Literal* chain = w.floats({1});
   for (int i = 0; i < 100000; ++i) chain = w.joined({1}, 0, {{chain}});
   CHECK(raw_bytes(*chain, nullptr, scratch).error().kind == ErrorKind::kLimit);
 }
 
 TEST_CASE("streaming comes in pieces, and a failing sink stops it") {
   TensorWorld w;
-  const Tensor* a = w.floats({700, 600});
-  const Tensor* both = w.joined({600, 1400}, 1, {{a, true}, {a, true}});
+  const Literal* a = w.floats({700, 600});
+  const Literal* both = w.joined({600, 1400}, 1, {{a, true}, {a, true}});
   std::vector<std::byte> all;
   std::size_t largest = 0;
   REQUIRE(stream_bytes(*both, nullptr, [&](auto piece) -> Status {
@@ -273,11 +273,11 @@ TEST_CASE("external data is read when asked for, and only then") {
   TensorWorld w;
   OneFile file;
   const Dims two = {2};
-  Tensor t{.dtype = DataType::kFloat,
-           .storage = Storage::kExternal,
-           .dims = two,
-           .external = {"w.bin", 4, 8}};
-  const Tensor same = t;
+  Literal t{.dtype = DataType::kFloat,
+            .storage = Storage::kExternal,
+            .dims = two,
+            .external = {"w.bin", 4, 8}};
+  const Literal same = t;
   CHECK(equal_bits(t, same, &file));
   CHECK(file.reads == 0);
   CHECK(to_doubles(t, &file, 10)->at(1) == 3);
@@ -289,7 +289,7 @@ TEST_CASE("external data is read when asked for, and only then") {
 
 TEST_CASE("equal bits") {
   TensorWorld w;
-  const Tensor* a = w.floats({2, 3});
+  const Literal* a = w.floats({2, 3});
   CHECK(equal_bits(*a, *w.floats({2, 3}), nullptr));
   CHECK_FALSE(equal_bits(*a, *w.floats({3, 2}), nullptr));
   CHECK_FALSE(equal_bits(*a, *w.floats({2, 3}, 1), nullptr));
@@ -306,11 +306,11 @@ TEST_CASE("equal bits") {
   CHECK_FALSE(equal_bits(*small(0x03), *small(0x04), nullptr));
   const std::vector<std::string_view> x = {"a", "b"}, y = {"a", "c"};
   const Dims two = {2};
-  Tensor s{.dtype = DataType::kString,
-           .storage = Storage::kStrings,
-           .dims = two,
-           .strings = x};
-  Tensor r = s;
+  Literal s{.dtype = DataType::kString,
+            .storage = Storage::kStrings,
+            .dims = two,
+            .strings = x};
+  Literal r = s;
   CHECK(equal_bits(s, r, nullptr));
   r.strings = y;
   CHECK_FALSE(equal_bits(s, r, nullptr));

@@ -1,8 +1,8 @@
 // How core/ir's tensor*.cc read the bytes of a tensor: stored bytes as views,
 // varints decoded, ranges of lazy tensors. Not thread-safe. Diagnostics have no
 // place: the callers know the tensor's name.
-#ifndef RULEENGINE_CORE_IR_TENSOR_DECODE_H_
-#define RULEENGINE_CORE_IR_TENSOR_DECODE_H_
+#ifndef RULEENGINE_CORE_IR_LITERAL_DECODE_H_
+#define RULEENGINE_CORE_IR_LITERAL_DECODE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/ir/tensor.h"
+#include "core/ir/literal.h"
 
 namespace ruleengine::ir::tensor_internal {
 
@@ -24,7 +24,7 @@ Diagnostic bad_tensor(std::string what, std::string expected = {},
                       std::string found = {});
 
 // Raw bytes of a tensor that is not lazy.
-Result<Bytes> stored_bytes(const Tensor& tensor, ExternalData* external,
+Result<Bytes> stored_bytes(const Literal& tensor, ExternalData* external,
                            std::vector<std::byte>& scratch);
 
 // Reads any range of the raw bytes of a lazy tensor. The data of a leaf is a
@@ -35,9 +35,9 @@ class LazyReader {
   explicit LazyReader(ExternalData* external) : external_(external) {}
 
   // Checks the shapes of all parts and opens every leaf.
-  Status open(const Tensor& tensor) { return open(tensor, 0); }
+  Status open(const Literal& tensor) { return open(tensor, 0); }
   // Bytes [offset, offset + to.size()) of an opened tensor.
-  void read(const Tensor& tensor, std::size_t offset,
+  void read(const Literal& tensor, std::size_t offset,
             std::span<std::byte> to) const {
     read(tensor, false, offset, to);
   }
@@ -48,14 +48,14 @@ class LazyReader {
     std::vector<std::byte> scratch;
   };
 
-  Status open(const Tensor& tensor, int depth);
-  Status open_leaf(const Tensor& tensor);
-  void read(const Tensor& tensor, bool transposed, std::size_t offset,
+  Status open(const Literal& tensor, int depth);
+  Status open_leaf(const Literal& tensor);
+  void read(const Literal& tensor, bool transposed, std::size_t offset,
             std::span<std::byte> to) const;
 
   ExternalData* external_;
-  std::unordered_map<const Tensor*, Leaf> leaves_;  // only looked up
-  std::unordered_map<const Tensor*, int> opened_;   // depth it was checked at
+  std::unordered_map<const Literal*, Leaf> leaves_;  // only looked up
+  std::unordered_map<const Literal*, int> opened_;   // depth it was checked at
 };
 
 // Bytes of one element as LazyReader counts them.
@@ -68,4 +68,4 @@ void pack_bits(int bits, Bytes elements, std::span<std::byte> packed);
 
 }  // namespace ruleengine::ir::tensor_internal
 
-#endif  // RULEENGINE_CORE_IR_TENSOR_DECODE_H_
+#endif  // RULEENGINE_CORE_IR_LITERAL_DECODE_H_

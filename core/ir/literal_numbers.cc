@@ -4,9 +4,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/ir/literal.h"
+#include "core/ir/literal_decode.h"
 #include "core/ir/narrow_float.h"
-#include "core/ir/tensor.h"
-#include "core/ir/tensor_decode.h"
 
 namespace ruleengine::ir {
 namespace {
@@ -83,7 +83,7 @@ bool is_numeric(DataType type) {
 }
 
 template <typename Use>
-bool for_all(const Tensor& tensor, ExternalData* external, std::int64_t limit,
+bool for_all(const Literal& tensor, ExternalData* external, std::int64_t limit,
              Use use) {
   if (!is_numeric(tensor.dtype) || tensor.element_count() > limit) return false;
   std::vector<std::byte> scratch;
@@ -114,7 +114,7 @@ bool to_int(T element, std::int64_t& to) {
 
 }  // namespace
 
-std::optional<std::vector<std::int64_t>> to_ints(const Tensor& tensor,
+std::optional<std::vector<std::int64_t>> to_ints(const Literal& tensor,
                                                  ExternalData* external,
                                                  std::int64_t limit) {
   std::vector<std::int64_t> out;
@@ -130,7 +130,7 @@ std::optional<std::vector<std::int64_t>> to_ints(const Tensor& tensor,
   return out;
 }
 
-std::optional<std::vector<double>> to_doubles(const Tensor& tensor,
+std::optional<std::vector<double>> to_doubles(const Literal& tensor,
                                               ExternalData* external,
                                               std::int64_t limit) {
   std::vector<double> out;
