@@ -295,7 +295,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture, "every form of Constant") {
   CHECK(of(add("Constant", {})) == "none");
 }
 
-// What an executor would bring: here, it says that every Relu is 42.
+// In place of an executor. It says that every Relu is 42.
 struct Everything final : Evaluator {
   ir::Model* model = nullptr;
   bool can_evaluate(const ir::Graph& graph, ir::NodeId node) const override {
