@@ -1,5 +1,5 @@
 // For the tests of patterns and matchers: short patterns, models from text, and
-// facts that know only what is declared.
+// facts that only know declared types.
 #ifndef RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
 #define RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
 
