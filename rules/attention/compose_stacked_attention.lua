@@ -3,7 +3,7 @@ local attention = lib "attention"
 local masking = lib "masking"
 local merge = lib "merge"
 
--- Reshapes x to these sizes. If one is unknown, or false, the Reshape computes it as -1, unless another size may be 0; then
+-- Reshapes x to these sizes. If one is unknown or false, the Reshape computes it as -1, unless another size may be 0; then
 -- `read` builds all sizes.
 local function reshaped(op, x, sizes, read)
   local unknown, symbolic = nil, 0
@@ -32,7 +32,7 @@ local function widened(op, x, leads)
   return apart and op.Expand(x, wide) or x
 end
 
--- Reshapes x, [..., heads, _, _], to [product of leading sizes, heads, _, _]; to one head, if heads are among the leading
+-- Reshapes x, [..., heads, _, _], to [product of leading sizes, heads, _, _]; to one head if heads are among the leading
 -- axes.
 local function folded(op, x, leads)
   local rank, merged = x:rank(), 1
