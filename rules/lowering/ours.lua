@@ -5,8 +5,8 @@ return rule {
   doc = [[
     an op of the engine's own   =>   its formula (docs/dialect.md)
 
-    Known sizes and attributes of the call become constants. Options leave some ops unchanged: `attention` those with fused
-    forms in targets, `tensor_cast` those of that runtime.]],
+    Known sizes and attributes of the call become constants. Options leave some ops unchanged: `attention` those with
+    fused forms in targets, `tensor_cast` those of that runtime.]],
   phase = "target",
   options = { attention = true, tensor_cast = true },
 

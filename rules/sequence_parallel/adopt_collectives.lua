@@ -5,11 +5,12 @@ return rule {
   doc = [[
     com.microsoft.AllReduce(x)   =>   all_reduce(x)      for each op that an option names
 
-    `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. The group is the op's attribute
-    `group`, a list of ranks or their number; without it, `ranks` is the number. `rank` is the rank of this program; only
-    rules that slice by it need it. The axis is the attribute `axis`. If a node has an attribute for the kind of reduction,
-    `sum` is its value for sums, which may be a number. `ignored` is a comma-separated list of attributes to ignore; a node
-    with any other attribute stays unchanged. A later run of `return_collectives` writes the ops back.]],
+    `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. The group is the op's
+    attribute `group`, a list of ranks or their number; without it, `ranks` is the number. `rank` is the rank of this
+    program; only rules that slice by it need it. The axis is the attribute `axis`. If a node has an attribute for the
+    kind of reduction, `sum` is its value for sums, which may be a number. `ignored` is a comma-separated list of
+    attributes to ignore; a node with any other attribute stays unchanged. A later run of `return_collectives` writes
+    the ops back.]],
   phase = "canonical",
   options = foreign.options,
 

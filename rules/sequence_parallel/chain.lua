@@ -111,13 +111,13 @@ return rule {
   doc = [[
     f(all_reduce(x), all_gather(t), ...)   =>   all_gather(f(reduce_scatter(x), t, ...))
 
-    f is a whole residual chain: all nodes between sums over the ranks that work token by token, such as sums, norms in one
-    node or in many, casts, views and quantizers. Norms whose results leave the chain are part of it. Either the whole chain
-    is computed on shares or it stays unchanged, if a sum cannot be sharded or a residual has another reader. Each rank works
-    on 1/N of the tokens. Only values that leave the chain are gathered, after quantization. Each chain is one transaction.
-    Other inputs of its nodes, such as norm weights, biases and scales, are assumed to be the same on all ranks.
-    `entry` lets a chain begin at inputs and constants, which must be the same on all ranks: each rank takes its slice, so
-    the collectives must state the rank of the program.
+    f is a whole residual chain: all nodes between sums over the ranks that work token by token, such as sums, norms in
+    one node or in many, casts, views and quantizers. Norms whose results leave the chain are part of it. Either the
+    whole chain is computed on shares or it stays unchanged, if a sum cannot be sharded or a residual has another
+    reader. Each rank works on 1/N of the tokens. Only the last form of a value, quantized or not, is gathered.
+    Each chain is one transaction. Other inputs of its nodes, such as norm weights, biases and scales, are assumed to be
+    the same on all ranks. `entry` lets a chain begin at inputs and constants, which must be the same on all ranks: each
+    rank takes its slice, so the collectives must state the rank of the program.
     `uneven` pads the tokens if the ranks do not divide them.]],
   phase = "parallel",
   after = "p3",

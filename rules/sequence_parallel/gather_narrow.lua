@@ -9,8 +9,8 @@ return rule {
     quantize(all_gather(x))   =>   all_gather(quantize(x))
 
     A quantizer that works token by token (a dynamic one with its scales) or a Cast to fewer bytes is computed on the
-    shares: a half or a quarter of the bytes is sent, and each rank quantizes only its own tokens. A scale that is computed
-    from the whole tensor needs all tokens. The gather has no other reader.]],
+    shares: a half or a quarter of the bytes is sent, and each rank quantizes only its own tokens. A scale that is
+    computed from the whole tensor needs all tokens. The gather has no other reader.]],
   phase = "parallel",
   after = "chain",
   options = { enable = true },

@@ -5,9 +5,9 @@ return rule {
   doc = [[
     norm(all_reduce(x))   =>   all_gather(norm(reduce_scatter(x)))
 
-    Norms over the last axis, also add_rms_norm with a residual that is already a share. A region marker in between moves
-    to the share; an add_rms_norm2 that reads it as its residual reads it gathered. Other readers of the sum keep it. Each
-    rank normalizes its share of the tokens: 1/N of the work and of the activations.]],
+    Norms over the last axis, also add_rms_norm with a residual that is already a share. A region marker in between
+    moves to the share; an add_rms_norm2 that reads it as its residual reads it gathered. Other readers of the sum keep
+    it. Each rank normalizes its share of the tokens: 1/N of the work and of the activations.]],
   phase = "parallel",
   options = { enable = true },
   when = function(_, options) return options.enable end,

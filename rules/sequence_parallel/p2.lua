@@ -6,9 +6,9 @@ return rule {
     y, t = add_rms_norm2(all_reduce(x), all_gather(r))
       =>   y', t' = add_rms_norm2(reduce_scatter(x), r);  y, t = all_gather(y'), all_gather(t')
 
-    In either order. The residual is read through a gather without other readers, and through markers, copies and a Reshape
-    by a leading 1; or it is a sum that p1 has sharded for its norm; or it is a share itself, as in a graph that is partly
-    rewritten. Unused gathers are dropped: in a chain of layers those of the residuals. Marks the norm as
+    In either order. The residual is read through a gather without other readers, and through markers, copies and a
+    Reshape by a leading 1; or it is a sum that p1 has sharded for its norm; or it is a share itself, as in a graph that
+    is partly rewritten. Unused gathers are dropped: in a chain of layers those of the residuals. Marks the norm as
     tensor_cast_sp_local.]],
   phase = "parallel",
   after = "p1",

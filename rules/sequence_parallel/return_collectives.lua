@@ -6,8 +6,8 @@ return rule {
     all_reduce(x)   =>   com.microsoft.AllReduce(x)      for each op that an option names
 
     The inverse of `adopt_collectives`, with the same options. No pack has it, since the two rules would undo each other
-    endlessly: run it by itself, after the run that shards the tokens. The group is written as a list of ranks, with `sized`
-    as their number, and not at all if `ranks` gives it for the whole model.]],
+    endlessly: run it by itself, after the run that shards the tokens. The group is written as a list of ranks, with
+    `sized` as their number, and not at all if `ranks` gives it for the whole model.]],
   phase = "parallel",
   options = foreign.options,
 

@@ -16,8 +16,8 @@ return rule {
     Split(x W^T + b)   =>   x W1^T + b1, x W2^T + b2, ...             W and b are constant
                        =>   Slice(x W^T + b), Slice(x W^T + b), ...   if few rows are known
 
-    On a CPU one product takes as long as its parts, and a Split copies it. Slices take no longer than a Split. They also
-    work in runtimes without the Split of opset 18.]],
+    On a CPU one product takes as long as its parts, and a Split copies it. Slices take no longer than a Split. They
+    also work in runtimes without the Split of opset 18.]],
   phase = "target",
 
   match = function(op, x, w, b)

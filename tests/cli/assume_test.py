@@ -1,11 +1,11 @@
-"""Assumptions: `assume` in rules, where they are said, and `--exact`."""
+"""Assumptions: `assume` in rules, their output, and `--exact`."""
 
 import json
 import unittest
 
 from support import make, runs
 
-# Neg(Neg(x)) => x, and says that this takes something.
+# Neg(Neg(x)) => x, with an assumption.
 BOLD = make.rule(
     match='op.Neg(op.Neg(x)):as "outer"',
     more="""where = function(m) assume("x is small", m.x) end,

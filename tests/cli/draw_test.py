@@ -38,7 +38,7 @@ def relus(names):
 
 
 class Tags(html.parser.HTMLParser):
-    """Tags and attributes of a page, and what its data say."""
+    """Tags and attributes of a page, and its data."""
 
     def __init__(self, text):
         super().__init__()
@@ -241,7 +241,7 @@ class Large(DrawTest):
         self.chain(333, True)
         data = Tags(self.drawn("m.html")).data
         self.assertGreater(len(data["views"]), 3)
-        # Every node is in some view; some are in several.
+        # Every node is in a view; some are in several.
         names = {node["name"] for node in data["nodes"]}
         self.assertEqual(len(names), 333 * 6)
         for view in data["views"]:

@@ -112,7 +112,7 @@ class Examples(verbs.VerbsTest):
             \s{13}.*b\ =\ Abs\(x\)\n
             \s{13}.*y\ =\ Exp\(b\)\n
             \s{11}\}\n0\ passed""")
-        # One that is long is cut.
+        # A long one is cut.
         relus = " ".join(f"r{i + 1} = Relu(r{i})" for i in range(40))
         self.write("long.lua", make.rule(rewrite="op.Abs(m.x)", more=f"""
             examples = {{ {{ "t", [[ (float[2] x) => (float[2] y)

@@ -1,4 +1,4 @@
-"""`ruleengine exec`: arrays that lie or are empty, and limits that hold."""
+"""`ruleengine exec`: invalid and empty arrays, and limits."""
 
 import io
 import unittest
@@ -38,7 +38,7 @@ g (float[3] x) => (float[3] y) { y = f.f0(x) }""" + functions)
 
 class Exec(program.ProgramTest):
     def archive(self, **members):
-        """Bytes for each name, stored as they are."""
+        """Bytes for each name, stored uncompressed."""
         with zipfile.ZipFile(self.folder / "in.npz", "w") as zip_file:
             for name, content in members.items():
                 zip_file.writestr(f"{name}.npy", content)
@@ -64,7 +64,7 @@ class Exec(program.ProgramTest):
                      says="input 'x' is missing")
 
     def test_what_does_not_fit_is_named(self):
-        """The input or attribute by its name in the schema, and both values."""
+        """Errors have the schema's name of the input or attribute, and both values."""
         for node, a, b, what, expected, found in (
                 ("Gemm(a, b)", "float[2,3]", "float[4,5]",
                  "wrong shape of input 'B'", "3 rows", "float[4,5]"),
@@ -142,7 +142,7 @@ g ({a} a, {b} b) => (y) {{ y = {node} }}""")
                     "out.npz")
         with np.load(self.folder / "out.npz") as out:
             self.assertEqual(out["y"].tolist(), [-1, -2, -3])
-        # No call that the model itself makes is too deep: the first 400 call
+        # No call of the main graph is too deep: the first 400 functions call
         # the others, which were called before.
         chains = calls(800).replace(
             "{ y = f.f0(x) }", "{ z = f.f400(x) y = f.f0(z) }", 1)

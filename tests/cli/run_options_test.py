@@ -47,7 +47,7 @@ class Options(runs.RunTest):
                      "loud.facter=3", says="factor")
 
     def test_collectives_stay_in_their_block(self):
-        """What all ranks run once, a branch may run on some of them alone."""
+        """All ranks run the main graph; only some may run a branch."""
         at = "<rank = 0, rank_group = [0,1]>"
         wide = "<dim = 0, rank = 0, rank_group = [0,1]>"
         for outer, branch in (
@@ -81,7 +81,7 @@ class Options(runs.RunTest):
                                  text.split("then_branch")[1])
 
     def test_passes_in_front_of_bodies(self):
-        """Bodies stand before their owner, whatever order a file has."""
+        """Bodies are ordered before their owner, for any order in the file."""
         self.write("branch.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 23, "tensor_cast" : 1]>
             g (float[1,4,8] x, float[8] w, bool c) => (float[1,4,8] y) {
@@ -104,7 +104,7 @@ class Options(runs.RunTest):
                          .count("acme.AllReduce"), 2)
 
     def test_a_chain_that_goes_with_another(self):
-        """Its sizes alone were read."""
+        """Only its sizes were read."""
         self.write("sizes.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 23, "tensor_cast" : 1]>
             g (float[1,4,8] x, float[4,8] x2, float[8] w) => (float[4,8] y) {
@@ -143,7 +143,7 @@ class Options(runs.RunTest):
             "width, a multiple of 8; multi_head_attention: Multi.* soft cap")
 
     def test_auto(self):
-        """The runtime that the model speaks of decides."""
+        """The runtime whose ops the model contains decides."""
         graph = """g (float[2,3] x) => (float[2,3] y) {
           a = Neg(x)  b = Neg(a)  %s }"""
         head = '<ir_version: 10, opset_import: ["" : %d, "com.microsoft" : 1]>'
@@ -211,7 +211,7 @@ class Options(runs.RunTest):
         done = self.run_ok("run", "swish.lua", "gate.onnx", "-v")
         self.assertIn("Swish is not in the model's opset (opset 17; it was "
                       "added in 24; a model of opset 24 can express it)", done.err)
-        # The opset that is asked for is there before the rules.
+        # The requested opset is set before the rules run.
         for target in ("auto", "onnx", "ort"):
             self.run_ok("run", "swish.lua", "gate.onnx", "--opset", "24",
                         "--target", target, "-o", "out.onnx")
@@ -343,7 +343,7 @@ class Options(runs.RunTest):
         self.assertIn("2 rules of pack took no part: enable = false\n", err)
         self.assertIn("small took no part: its `when` returned false\n", err)
         self.assertNotIn("nowhere", err)
-        # A setting of a rule that is off is not silently useless.
+        # A setting of a rule that is off gives a warning.
         err = self.run_ok("run", "pack.lua", "m.onnx", "--set",
                           "a.deep=true").err
         self.assertIn("warning: --set a.deep=true changes nothing, since a "

@@ -1,4 +1,4 @@
-"""`ruleengine run`: what goes in, and what comes out."""
+"""`ruleengine run`: inputs and results."""
 
 import itertools
 import json
@@ -44,7 +44,7 @@ class Outputs(runs.RunTest):
         for name in ("x/model", "y/model", "y/other"):
             self.assertEqual(self.ops(f"out/{name}.rewritten.onnx"),
                              ["Relu", "Exp"])
-        # A row for each model.
+        # One row for each model.
         rows = [line.split() for line in done.err.splitlines()]
         self.assertEqual(rows[0], ["model", "nodes", "after", "rewrites",
                                    "time", "result"])
@@ -236,8 +236,8 @@ class SeveralModels(runs.RunTest):
                          ["a.onnx", "b.onnx"])
 
 
-# The report's form: a type, a tuple of types, {key: form}, or [form] for a
-# list. Keys are exactly these.
+# The form of the report: a type, a tuple of types, {key: form}, or [form] for a
+# list. The report has exactly these keys.
 COUNTS = dict
 COST = {"bytes": float, "products": float, "unknown": int}
 REPORT = {
@@ -375,7 +375,7 @@ class Reports(runs.RunTest):
         self.assertFalse((self.folder / "m.rewritten.onnx").exists())
 
     def test_a_disk_that_is_full_in_the_end(self):
-        # The report is larger than a file may be; the result is not.
+        # The report exceeds the limit on file sizes; the result does not.
         self.write("noisy.lua", make.rule("op.Neg(x)", more="""
           where = function(m) need(false, string.rep("no ", 400), m.x) end,
         """))

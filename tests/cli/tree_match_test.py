@@ -1,5 +1,5 @@
-"""The tree grammar, lib "tree": what a match answers, the graft that takes its
-place, and what is said of mistakes."""
+"""The tree grammar, lib "tree": the results of a match, the graft that replaces
+it, and error messages."""
 
 import unittest
 
@@ -19,7 +19,7 @@ TREE = """Fork{inputs = {Fork{inputs = {any}, operator = is "Relu", output = {is
 
 
 def named(expression):
-    """A graft that says what the expression is, as the name of an op."""
+    """A graft that shows the value of the expression as the name of an op."""
     return ("graft = {function(t) local said = %s; return function(op, prev)"
             " return op.example[said](prev[1], prev[2]) end end}" % expression)
 
@@ -238,7 +238,7 @@ class Mistakes(TreeTest):
         ):
             with self.subTest(tree):
                 self.rule(tree)
-                # What has no place of its own is of the call of `rule`.
+                # Errors without a place have that of the call of `rule`.
                 self.refused("" if "function" in tree else
                              6 if "7" in tree else 7, *said)
 

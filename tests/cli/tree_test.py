@@ -1,5 +1,5 @@
-"""The tree grammar, lib "tree": every behaviour of its words, and what is said
-of mistakes. The numbers are those of the list of behaviours that is owed."""
+"""The tree grammar, lib "tree": every behaviour of its words, and error
+messages. The numbers are those of the list of required behaviours."""
 
 import unittest
 
@@ -25,7 +25,7 @@ class Sequences(TreeTest):
         self.rule('{is("LeakyRelu", function(n) return n.attrs.alpha end)}')
         self.took("(float[2] x) => (float[2] y)"
                   "{ y = LeakyRelu <alpha = 0.25> (x) }", "example::Took(x)")
-        # What the rule does not look at stops the match.
+        # An attribute that the rule does not read prevents the match.
         self.rule('{"LeakyRelu"}')
         self.unchanged("(float[2] x) => (float[2] y)"
                        "{ y = LeakyRelu <alpha = 0.25> (x) }")

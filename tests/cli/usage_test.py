@@ -1,4 +1,4 @@
-"""What a command line that is no use is told: one diagnostic, with a way out."""
+"""Errors of the command line: one diagnostic, with a hint."""
 
 import unittest
 

@@ -1,4 +1,4 @@
-"""The verbs that look and ask: match, explain, coverage, --help."""
+"""The verbs that only read: match, explain, coverage, --help."""
 
 import json
 import re

@@ -20,11 +20,11 @@ return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    needs opset 23
 
-    In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that are behind tokens in the model stay
-    there: the op takes both orders, and four Transposes are removed. On CPUs the op only saves time if it removes
+    In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that are behind tokens in the model
+    stay there: the op takes both orders, and four Transposes are removed. On CPUs the op only saves time if it removes
     Transposes, or has a mask that needs no change, causality or a soft cap; the option gpu applies the rule to all
-    attention. The mask is expanded to the lengths of queries and keys, since not every runtime broadcasts it. Key heads are
-    repeated if the mask differs between heads.]],
+    attention. The mask is expanded to the lengths of queries and keys, since not every runtime broadcasts it. Key heads
+    are repeated if the mask differs between heads.]],
   phase = "target",
   options = { gpu = false },
 
@@ -67,8 +67,8 @@ return rule {
         k, v = heads.spread(op, k, m.G, m.H, m.D), heads.spread(op, v, m.G, m.H, m.E)
       end
     end
-    -- In older runtimes the probabilities of a row without a visible key are NaN, as are those of a row whose mask has +inf
-    -- or NaN: they are replaced by zeros.
+    -- In older runtimes the probabilities of a row without a visible key are NaN, as are those of a row whose mask has
+    -- +inf or NaN: they are replaced by zeros.
     local function seen(y) return mask and m.guarded ~= 0 and op.Where(op.IsNaN(y), 0, y) or y end
     local is_causal = m.causal ~= 0 and 1 or 0
     if not m.is_behind then
