@@ -1,5 +1,5 @@
-"""Types that a file declares inside: unknown ones are not written, stale ones
-are not believed, contradictory ones stop what rests on them."""
+"""Types that a file declares for inner values: unknown ones are not written,
+stale ones are ignored, contradictory ones stop rewrites that depend on them."""
 
 import json
 import unittest
@@ -44,7 +44,7 @@ class Declared(program.ProgramTest):
 
 class Unknown(Declared):
     def quantized(self, op):
-        """`op` of two matrices that come out of ops without a schema."""
+        """`op` of two matrices that are results of ops without a schema."""
         rng = np.random.default_rng(0)
 
         def weight(name, array):
@@ -101,7 +101,7 @@ class Unknown(Declared):
                           if t.elem_type == 0], [])
 
 
-# Shapes inside as they were for a batch of 1, a past of 16 and 8 new tokens.
+# Inner shapes are for a batch of 1, a past of 16 and 8 new tokens.
 GPU = "onnx/scaled_dot_product_attention.gpu=true"
 STALE = HEAD % 17 + """
 g (float[B,4,S,16] q, float[B,4,P,16] past, float[B,4,S,16] k,
@@ -166,7 +166,7 @@ class Stale(Declared):
         report = self.rewritten(HEAD % 17 + graph, rule)[1]["rules"][0]
         self.assertEqual(report["rewrites"], 0)
         self.assertEqual(report["rejected"][0]["reason"], "a size that varies")
-        # Of an op that nobody knows the number is all there is.
+        # For an unknown op the declared number is the only size.
         graph = graph.replace("Relu", "com.example.F")
         report = self.rewritten(HEAD % 17 + graph, rule)[1]["rules"][0]
         self.assertEqual(report["rewrites"], 1)
@@ -234,7 +234,7 @@ class Contradictory(Declared):
 
 
 class Norms(Declared):
-    """add_rms_norm of what broadcasts."""
+    """add_rms_norm of values that broadcast."""
 
     def check(self, graph, *rules, options=()):
         model = parse_model(HEAD % 23 + graph)

@@ -1,6 +1,6 @@
-"""What a rule does not say of a node neither vanishes with it nor speaks for
-another: attributes that the pattern opens and does not name, that the rule does
-not read, and that :with does not carry stop the match."""
+"""Attributes that a rule does not mention are neither lost nor applied to another
+node: if the pattern is open for an attribute, and neither the pattern names it
+nor the rule reads it nor :with keeps it, the match is rejected."""
 
 import json
 import unittest
@@ -114,7 +114,7 @@ class Permissions(Unsaid):
                            .replace("}", " z = Neg(w) }"), "guarded")
 
     def test_equal_nodes_differ_by_it(self):
-        """What stands there without the permission is not taken for it."""
+        """An existing node without the permission is not reused."""
         model = self.write("m.onnxtxt", HEAD + (
             ATTENTION % (FREE, "")).replace("(q, v, k, m)", "(q, k, v, m)"))
         self.run_ok("run", program.ROOT / "rules/canonical.lua", model, "-o",
@@ -349,7 +349,7 @@ def layers(*attributes):
 
 class Groups(Unsaid):
     def widths(self, model):
-        """How many weights each merged layer has."""
+        """The number of weights of each merged layer."""
         made = {o: node for node in model.graph.node for o in node.output}
         return sorted(len(made[node.input[1]].input) for node in
                       model.graph.node if node.op_type == "Linear"
@@ -418,7 +418,7 @@ class Groups(Unsaid):
 
 
 class Standing(Unsaid):
-    """What the match named stays, and something else stands for it."""
+    """The matched node stays, and another one replaces it."""
 
     def test_another_output_is_read(self):
         self.check_stopped("""
