@@ -11,7 +11,7 @@ SHIPPED = program.ROOT / "rules" / "attention"
 TREES = program.DATA / "tree" / "attention"
 FIXTURES = program.SHARED / "fixtures" / "cases"
 MODELS = program.SHARED / "models"
-# The rules to run before, which lets a rule match in more models.
+# The rules to run before a rule, which let it match in more models.
 BEFORE = {"compose_parallel_linears": [
     program.ROOT / "rules" / "canonical.lua",
     SHIPPED / "compose_scaled_dot_product_attention.lua"]}
