@@ -29,7 +29,7 @@ UNORDERED = {f"bindings/lua/sandbox/{n}.cc" for n in
              ("table_keys", "sandbox_walks", "upvalues")}
 
 
-# Folders that only tests may include; all tests may write graphs as text.
+# What only tests of a folder may include; all tests may write graphs as text.
 TESTS_USE = {"core/ranks": "core/analysis"}
 
 

@@ -258,7 +258,7 @@ class Values(program.ProgramTest):
         cases.check(self)
 
     def test_positions_of_a_first_prompt(self):
-        # The schema numbers inputs from the first one.
+        # By the schema positions count up from the first one.
         size, rows = 4, 3
         q, k, v = (self.normal(1, rows, size) for _ in range(3))
         angle = np.outer(np.arange(16), [1, 0.1])
