@@ -253,7 +253,7 @@ return rule {
     { "a float of eight bits", [[
         (float[3,2] x) => (float8e4m3fn[3,2] y) { y = tensor_cast.dynamic_quantize_asymmetric <out_dtype = 17> (x) }]],
       rejected = "out_dtype is not an integer type of 8 or 16 bits" },
-    { "of the whole, with a scale that nobody reads", [[
+    { "of the whole, with an unused scale", [[
         (float[3,2] x) => (int8[3,2] y) { y = tensor_cast.dynamic_quantize_symmetric <dims : ints = []> (x) }]],
       [[a = Abs(x)
         t = ReduceMax <keepdims = 0> (a)

@@ -1,4 +1,4 @@
-// How much of what is random or systematic a test runs (tests/support/tier.py).
+// The size of samples in random and systematic tests (tests/support/tier.py).
 #ifndef RULEENGINE_TESTS_SUPPORT_TIER_H_
 #define RULEENGINE_TESTS_SUPPORT_TIER_H_
 
