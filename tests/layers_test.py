@@ -150,7 +150,7 @@ class LayersTest(unittest.TestCase):
     def test_the_tree_keeps_to_the_arrows(self):
         self.assertEqual(violations(tree(), load_arrows()), [])
 
-    def test_the_block_is_whole_and_has_no_cycle(self):
+    def test_the_block_is_complete_and_acyclic(self):
         arrows = load_arrows()
         self.assertGreaterEqual(set(arrows), {
             f"core/{n}" for n in ("base ir text io analysis verify pattern "
@@ -167,7 +167,7 @@ class LayersTest(unittest.TestCase):
             self.assertTrue(ready, f"a cycle among {set(arrows) - done}")
             done |= ready
 
-    def test_cmake_says_what_the_block_says(self):
+    def test_cmake_agrees_with_the_block(self):
         text = (ROOT / "CMakeLists.txt").read_text()
         arrows = load_arrows()
         said = {}

@@ -235,7 +235,7 @@ class BadRulesTest(program.ProgramTest):
         self.write("bad.lua", LOADING["unknown_op"].text)
         self.run_bad(4, "run", "bad.lua", "nobody.onnx", says="bad.lua")
 
-    def test_two_that_undo_each_other(self):
+    def test_two_rules_that_undo_each_other(self):
         self.model("y = Neg(x)")
         self.write("there.lua", rule("op.Neg(x)", "op.Mul(m.x, -1)"))
         self.write("back.lua", rule("op.Mul(x, -1)", "op.Neg(m.x)"))

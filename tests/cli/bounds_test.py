@@ -220,7 +220,7 @@ class Time(Bounds):
         self.ends(5, words[0], "--limit-time", self.LIMIT, *words[1:],
                   says=says, cpu=20)
 
-    def test_every_verb_that_runs_rules(self):
+    def test_every_verb_with_rules(self):
         for words in (("run", "slow.lua", "m.onnx", "-o", "out.onnx"),
                       ("match", "slow.lua", "m.onnx"),
                       ("explain", "slow.lua", "m.onnx"),

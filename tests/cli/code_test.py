@@ -201,7 +201,7 @@ class Build(Code):
                                   "op.ruleengine.Linear{add}"),
                      ["Linear lacks its input 2 'weight'", "node 'linear'"])
 
-    def test_code_that_is_for_reading(self):
+    def test_code_for_reading(self):
         self.write("m.onnxtxt", LAYERS)
         self.write("r.lua", '''return rule {
             match = function(op, x, w) return op.MatMul(x, w:const "K N") end,
@@ -315,7 +315,7 @@ class Build(Code):
         self.write("odd.onnx", made.SerializeToString())
         self.same(self.folder / "odd.onnx")
 
-    def test_weights_that_are_inputs(self):
+    def test_weights_as_inputs(self):
         made = parser.parse_model(LAYERS)
         for weight in made.graph.initializer:
             made.graph.input.append(helper.make_tensor_value_info(

@@ -67,7 +67,7 @@ class Coverage(verbs.VerbsTest):
         done = self.run_ok("coverage", BERT, "--min", "100")
         self.assertRegex(done.out, r"bert\.onnx +2 +2\n")
 
-    def test_what_is_left_has_a_reason(self):
+    def test_remaining_nodes_have_a_reason(self):
         rules = program.ROOT / "rules"
         done = program.run("coverage", rules / "canonical.lua",
                            rules / "attention" / "fuse_masked_attention.lua",

@@ -105,7 +105,7 @@ class PagesTest(program.ProgramTest):
                 if shown and not agrees(shown, printed):
                     self.assertEqual(shown, printed)
 
-    def test_commands_print_what_is_shown(self):
+    def test_commands_print_the_shown_output(self):
         for page in PAGES:
             self.run_page(page)
 

@@ -43,7 +43,7 @@ class Exec(program.ProgramTest):
             for name, content in members.items():
                 zip_file.writestr(f"{name}.npy", content)
 
-    def test_what_it_writes_it_reads(self):
+    def test_it_reads_its_own_output(self):
         self.write("m.onnxtxt", SAME)
         for words in ([], [""], ["", "a", "\u00e4\u20ac"], ["x\0y", "\0a"]):
             with self.subTest(words):
@@ -63,7 +63,7 @@ class Exec(program.ProgramTest):
         self.run_bad(3, "exec", "x.onnxtxt", "--inputs", "in.npz",
                      says="input 'x' is missing")
 
-    def test_what_does_not_fit_is_named(self):
+    def test_the_error_names_what_does_not_fit(self):
         """Errors have the schema's name of the input or attribute, and both values."""
         for node, a, b, what, expected, found in (
                 ("Gemm(a, b)", "float[2,3]", "float[4,5]",
@@ -125,7 +125,7 @@ g ({a} a, {b} b) => (y) {{ y = {node} }}""")
                             says="--limit-tensors raises it")
         self.assertNotIn("--limit-memory", done.err)
 
-    def test_texts_that_are_long_together(self):
+    def test_strings_with_a_large_total(self):
         words = np.array(["a"] * 20_000)
         self.write("wide.onnxtxt", """<ir_version: 9, opset_import: ["" : 20]>
             g (string[N] s, string[1] t) => (string[M] y) {
@@ -135,7 +135,7 @@ g ({a} a, {b} b) => (y) {{ y = {node} }}""")
         self.run_bad(5, "exec", "wide.onnxtxt", "--inputs", "in.npz",
                      "--outputs", "out.npz", says="length of the longest")
 
-    def test_functions_that_call_each_other(self):
+    def test_mutual_calls_of_functions(self):
         np.savez(self.folder / "in.npz", x=np.array([1, 2, 3], "f4"))
         self.write("m.onnxtxt", calls(400))
         self.run_ok("exec", "m.onnxtxt", "--inputs", "in.npz", "--outputs",

@@ -59,11 +59,11 @@ class Refusals(FilesTest):
         self.write("m.pt", b"")
         self.run_bad(2, "run", "cancel.lua", "m.pt", says="m.pt")
 
-    def test_a_folder_is_rules_whatever_its_name(self):
+    def test_a_folder_of_any_name_is_rules(self):
         (self.folder / "folder.onnx").mkdir()
         self.run_bad(2, "run", "cancel.lua", "folder.onnx", says="no model")
 
-    def test_a_rule_that_is_not_there(self):
+    def test_a_missing_rule(self):
         self.run_bad(4, "run", "nobody.lua", "m.onnx", says="nobody.lua")
 
     def test_an_empty_folder_of_rules(self):
@@ -225,7 +225,7 @@ class FullDisks(FilesTest):
             np.ones(65536, np.float32), "w"))
         self.write("big.onnx", model.SerializeToString())
 
-    def test_a_file_that_may_not_grow(self):
+    def test_a_limit_on_file_sizes(self):
         def limit():
             # The default action would kill the process.
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -237,7 +237,7 @@ class FullDisks(FilesTest):
                          preexec_fn=limit, restore_signals=False,
                          says="out.onnx")
 
-    def test_what_may_not_grow_ends_no_process(self):
+    def test_a_limit_on_file_sizes_kills_no_process(self):
         """For each kind of result and of source."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
@@ -262,7 +262,7 @@ class FullDisks(FilesTest):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertEqual(done.stderr.count(b"error: "), 1)
 
-    def test_nobody_reads(self):
+    def test_a_closed_pipe(self):
         for ignored, code in ((True, 7), (False, -signal.SIGPIPE)):
             with self.subTest(ignored=ignored):
                 ours, theirs = os.pipe()

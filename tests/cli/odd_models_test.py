@@ -122,7 +122,7 @@ class OddModelsTest(program.ProgramTest):
         self.assertEqual([(o.domain, o.version) for o in raised.opset_import], [("", 17)])
         np.testing.assert_equal(self.outputs(self.folder / "out.onnx"), self.outputs(source))
 
-    def test_what_onnx_runtime_refuses_is_refused(self):
+    def test_models_that_onnx_runtime_refuses(self):
         for pairs in ((("", 7), ("", 0)), (("", 0),), (("", 17), ("com.microsoft", 0))):
             model = make.model(make.NEGATIONS)
             microsoft(model)

@@ -73,7 +73,7 @@ class OpsetTest(runs.RunTest):
                     self.assertEqual([n.op_type for n in out.graph.node].count("Neg"), 1)
                     self.same(model)
 
-    def test_opset_that_cannot_be_had(self):
+    def test_an_unreachable_opset(self):
         for name, case in STUCK.items():
             self.write("m.onnx", beside_attention(*case).SerializeToString())
             self.run_bad(3, "run", *program.packs(), "m.onnx", "-o", "out.onnx", "--opset", "13",
@@ -101,7 +101,7 @@ class OpsetTest(runs.RunTest):
         self.assertEqual(graphs.fused(out), 1)
         self.same(model)
 
-    def test_targets_raise_for_what_is_asked(self):
+    def test_targets_raise_the_opset_as_requested(self):
         model = make.model(GELU, '<ir_version: 8, opset_import: ["" : 12]>\n')
         _, out = self.rewritten(model, "--target", "ort", "--opset", "15")
         self.assertEqual({o.domain: o.version for o in out.opset_import}, {"": 15, "com.microsoft": 1})

@@ -103,7 +103,7 @@ class Options(runs.RunTest):
         self.assertEqual((self.folder / "back.onnxtxt").read_text()
                          .count("acme.AllReduce"), 2)
 
-    def test_a_chain_that_goes_with_another(self):
+    def test_a_chain_that_is_removed_with_another(self):
         """Only its sizes were read."""
         self.write("sizes.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 23, "tensor_cast" : 1]>
@@ -127,7 +127,7 @@ class Options(runs.RunTest):
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "--target", "portabel",
                      "-o", "x.onnx", says="portable")
 
-    def test_what_a_target_cannot_say_stays_portable(self):
+    def test_ops_that_a_target_lacks_stay_portable(self):
         self.write("cap.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
             g (float[1,2,3,4] q) => (float[1,2,3,4] y) {
@@ -157,7 +157,7 @@ class Options(runs.RunTest):
             report = json.loads((self.folder / "auto.json").read_text())
             self.assertEqual(report["target"], target)
 
-    def test_what_only_gpus_are_quick_at_is_asked_for(self):
+    def test_an_option_for_rewrites_that_are_faster_on_gpus(self):
         self.write("norm.onnx", make.onnx_bytes("""
             <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
             g (float[1,2,8] x, float[1,2,8] z, float[8] w) => (float[1,2,8] y,
@@ -326,11 +326,11 @@ class Options(runs.RunTest):
         self.assertNotIn("\nnever ", plain)
         self.assertIn("\nnever ", "\n" + self.run_ok(*words, "-v").err)
 
-    def test_where_nothing_matched_there_is_no_table(self):
+    def test_no_table_without_a_match(self):
         err = self.run_ok("run", "never.lua", "m.onnx").err
         self.assertTrue(err.startswith("1 rule matched nowhere\n"), err)
 
-    def test_rules_that_took_no_part_are_not_said_to_match_nowhere(self):
+    def test_no_warning_for_rules_that_took_no_part(self):
         rule = make.rule(more="options = {enable = true, deep = false},\n"
                          "when = function(_, o) return o.enable end,")
         for name in "ab":
@@ -354,7 +354,7 @@ class Options(runs.RunTest):
                           "pack.enable=true").err
         self.assertNotIn("took no part", err)
 
-    def test_where_nothing_was_rewritten_it_says_what_to_ask(self):
+    def test_a_hint_if_nothing_was_rewritten(self):
         hint = "`ruleengine explain never.lua m.onnx [NODE]` says why not\n"
         self.assertIn(hint, self.run_ok("run", "never.lua", "m.onnx").err)
         self.write("no.lua", make.rule(

@@ -157,7 +157,7 @@ class Grafts(TreeTest):
             self.took("(float[2] x, float low, float high) => (float[2] y)"
                       "{ y = Clip(%s) }" % given, f"example::Took({took})")
 
-    def test_s0_17_a_later_match_sees_what_stands_for_a_replaced_node(self):
+    def test_s0_17_a_later_match_sees_the_replacement_of_a_node(self):
         self.rule('{is "Relu", is "Neg"}', """graft = {function(t)
             return function(op, prev) return op.Exp(t:get_node(0).inputs[1]) end
           end}""")
@@ -172,7 +172,7 @@ class Grafts(TreeTest):
                   ' {tree.module{type = "Exp"}}', name="second.lua")
         self.took(self.RELU, "Exp(x)", rules=("first.lua", "second.lua"))
 
-    def test_s0_19_until_nothing_matches_in_any_order(self):
+    def test_s0_19_to_the_fixed_point_in_any_order(self):
         self.rule('{is "Relu"}', 'graft = {tree.module{type = "Neg"}}',
                   name="a.lua")
         self.rule('{is "Neg", is "Exp"}', 'graft = {tree.module{type = "Cos"}}',

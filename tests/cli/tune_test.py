@@ -158,7 +158,7 @@ class Tune(runs.RunTest):
                 self.run_bad(2, "tune", *RULES, model, *more, says=says)
                 self.assertEqual(program.state(self.folder), before)
 
-    def test_target_that_is_not_read(self):
+    def test_an_unread_target(self):
         done = self.tune({"costs": {"Mul": 0.1}, "refuses": "Mul"})
         self.assertTrue(self.is_model())
         self.assertIn("no kernel for Mul", done.err)

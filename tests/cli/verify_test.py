@@ -81,7 +81,7 @@ class Verify(runs.RunTest):
         self.run_bad(6, "run", "wrong.lua", "m.onnx", "--verify", "--dims",
                      "N=3", says="float[3,4]")
 
-    def test_ops_that_nobody_can_run(self):
+    def test_ops_without_a_kernel(self):
         self.write("m.onnx", make.onnx_bytes(
             """g (float[4] x) => (float[4] y) {
               a = acme.Secret(x) b = Neg(a) y = Neg(b) }""",

@@ -143,12 +143,12 @@ class Killed(WholeTest):
         self.at_every_call("b", "cancel.lua", "--report", "out/r.json",
                            before="a", also=["r.json"])
 
-    def test_a_model_that_nothing_matched(self):
+    def test_a_model_without_a_match(self):
         """The data keeps its name, which the next run finds."""
         self.at_every_call("b", "never.lua")
         self.assertEqual(self.data_of_result(), ["b.bin"])
 
-    def test_the_run_that_cleans_up_is_ended(self):
+    def test_killing_the_run_that_cleans_up(self):
         """Killed after all renames; then the next run during its cleaning."""
         def left_behind():
             self.empty()
@@ -314,7 +314,7 @@ class Names(WholeTest):
                             onnx.load(path).graph.initializer[0]),
                         self.weights["a"])
 
-    def test_somebody_elses_file_stays(self):
+    def test_a_file_of_another_owner_stays(self):
         self.write("out/r.onnx.data", b"not ours")
         self.run_to_end("a")
         self.run_to_end("b")

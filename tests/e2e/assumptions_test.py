@@ -180,7 +180,7 @@ class Assumptions(Rewriting):
         self.assertIn("it rests on an assumption: "
                       "scores between -9,900 and 1e13", reasons)
 
-    def test_what_a_choice_hides_may_be_no_number(self):
+    def test_hidden_scores_may_be_no_numbers(self):
         """But not in the result of a run that states the assumption."""
         rng = np.random.default_rng(1)
         feeds = {n: rng.normal(size=(1, 1, s, 4)).astype(np.float32)
@@ -223,7 +223,7 @@ class Assumptions(Rewriting):
                 fused, assumed = self.rewrite(text, "--exact")
                 self.assertEqual((fused, assumed), (0, []))
 
-    def test_numbers_that_are_no_scores_are_multiplied(self):
+    def test_numbers_without_a_softmax_stay_multiplied(self):
         """0 times NaN or infinity is NaN."""
         inf, nan = np.inf, np.nan
         feeds = {"x": np.array([[-inf, nan, 0], [-inf] * 3], np.float32),
@@ -232,7 +232,7 @@ class Assumptions(Rewriting):
         want, got = self.both(feeds)
         np.testing.assert_equal(got, want)
 
-    def test_what_stays_assumes_nothing(self):
+    def test_no_assumption_of_undone_rewrites(self):
         """A form without attention, whether the result contains it or not."""
         self.rewrite(CHOICE.replace("y = Add(xb, cb)",
                                     "s = Add(xb, cb) y = Softmax(s)"))
@@ -250,7 +250,7 @@ class Assumptions(Rewriting):
             "v": rng.normal(size=(3, 4)).astype(np.float32)})
         np.testing.assert_equal(got, want)
 
-    def test_docs_name_what_rules_assume(self):
+    def test_docs_name_the_assumptions(self):
         listed = (program.ROOT / "docs" / "assumptions.md").read_text()
         said = 0
         for path in RULES.glob("*/**/*.lua"):

@@ -76,7 +76,7 @@ class Canonical(program.ProgramTest):
         self.check("g (float[2] x) => (int64[2] y) "
                    "{ a = Neg(x) y = Cast<to = 7>(a) }", ["Neg", "Cast"])
 
-    def test_transpose_that_moves_nothing(self):
+    def test_identity_transpose(self):
         self.check("g (float[2,3] x) => (float[2,3] y) "
                    "{ a = Transpose<perm = [0,1]>(x) y = Neg(a) }", ["Neg"])
 
@@ -105,7 +105,7 @@ class Canonical(program.ProgramTest):
                    "{ a = Neg(x) b = Dropout(a, r) y = Exp(b) }",
                    ["Neg", "Exp"])
 
-    def test_dropout_whose_mask_is_read(self):
+    def test_dropout_with_a_used_mask(self):
         self.check("g (float[2] x) => (float[2] y, bool[2] m) "
                    "<float r = {0.5}> { a, m = Dropout(x, r) y = Exp(a) }",
                    ["Dropout", "Exp"])
@@ -139,11 +139,11 @@ class Canonical(program.ProgramTest):
         self.assertEqual([n.op_type for n in model.functions[0].node],
                          ["Neg"])
 
-    def test_a_shape_that_is_an_output(self):
+    def test_a_shape_as_an_output(self):
         self.check("g (float[2,3] x) => (float[2,3] z, int64[2] y) "
                    "{ z = Relu(x) y = Shape(z) }", ["Relu", "Identity"])
 
-    def test_attributes_that_callers_give(self):
+    def test_attributes_of_callers(self):
         """Of a function: they are unknown in its body, so nothing fires."""
         body = ("{ a = Cast<to: int = @p>(x) b = Cast<to: int = @q>(a) "
                 "c = Transpose<perm: ints = @r>(b) "

@@ -192,7 +192,7 @@ class Stale(Declared):
         self.assertEqual([r["rewrites"] for r in report["rules"]], [1, 0])
         self.assertEqual(list(infos(result)), [])
 
-    def test_what_is_not_believed_is_not_handed_on(self):
+    def test_contradicted_types_are_not_propagated(self):
         rule = self.rule("""
   match = function(op, x) return op.Neg(x) end,
   rewrite = function(op, m) return op.Mul(m.x, -1) end""")
@@ -219,7 +219,7 @@ class Contradictory(Declared):
             self.assertIn("is declared as", rule["rejected"][0]["value"])
             self.assertIn("is declared as", done.err)
 
-    def test_what_touches_one_is_left_alone(self):
+    def test_neighbours_of_one_stay(self):
         graph = ("g (float[2,4] x) => (float[%s] y, float[2,4] z) <%s r> "
                  "{ r = Relu(x) y = Neg(r) z = Abs(x) }")
         self.check(graph % ("2,4", "float[2,4]"), True)
@@ -309,14 +309,14 @@ class Constants(Declared):
         for side in (255, 258, 1024):
             self.assertEqual(self.rewrites(side, side)[0], 1, side)
 
-    def test_what_does_not_fold_is_none_and_said(self):
+    def test_a_constant_that_does_not_fold_warns(self):
         count, said = self.rewrites(2049, 2048)
         self.assertEqual(count, 0)
         self.assertIn("too large to be computed", said)
 
 
 class Silenced(Declared):
-    def test_what_an_option_lets_pass_is_in_the_report(self):
+    def test_the_report_has_permissions_of_options(self):
         model = HEAD % 21 + """
 g (float[2,3,8] x, bool[3,3] mask, float[24,8] w, float[24] b, float[8,8] o)
   => (float[2,3,8] y) {

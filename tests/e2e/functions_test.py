@@ -57,7 +57,7 @@ class Functions(program.ProgramTest):
         self.check("a = my.f(x)  b = my.h(x)  y = Add(a, b)",
                    function("f", PLAIN), function("h", HALVED))
 
-    def test_where_the_targets_have_no_word(self):
+    def test_types_that_the_targets_lack(self):
         self.check("a = my.f(x)  b = my.h(x)  y = Add(a, b)",
                    function("f", PLAIN, "double"),
                    function("h", HALVED, "double"), dtype="double")

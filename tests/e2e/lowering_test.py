@@ -111,7 +111,7 @@ class Standard(program.ProgramTest):
                              for path in (source, result))
                 self.assertIsNone(numbers.difference(want, got))
 
-    def test_weights_that_are_not_copied(self):
+    def test_weights_without_a_copy(self):
         """Large ones are transposed lazily in both directions."""
         width = 384
         graph = make.model(f"""
@@ -150,7 +150,7 @@ class Standard(program.ProgramTest):
             result = onnx.load(self.folder / "out.onnx")
             self.assertEqual(bool(result.functions), bodies, target)
 
-    def test_a_model_that_is_too_old(self):
+    def test_an_old_model_without_a_body(self):
         """Attention that has no body stays, with a warning."""
         self.write("old.onnxtxt", """
           <ir_version: 4, opset_import: ["" : 9]>

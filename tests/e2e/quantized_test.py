@@ -232,7 +232,7 @@ class Lossless(program.ProgramTest):
               b = DequantizeLinear(bq, s, u)
               y = Gemm(a, b) }""", 1)
 
-    def test_merged_where_nothing_else_is_lost(self):
+    def test_merged_if_nothing_is_lost(self):
         text = """g (uint8[2,4] x) => (uint8[2,4] y, uint8[2,4] z)
             <float s = {0.02}, uint8 u = {128}, int8 o = {0},
              int8[4,4] v = {1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8},

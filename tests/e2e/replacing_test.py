@@ -93,7 +93,7 @@ class Fires(Replacing):
             "a = Add(d, m)", "a = Div(d, c)")
         self.stays(model(late))
 
-    def test_s2_12_what_is_around_stays(self):
+    def test_s2_12_surrounding_nodes_stay(self):
         body = """w0 = Reshape(x, heads)
             q0 = Transpose<perm = [0,2,1,3]>(w0)
             """ + layer(q="q0", y="o") + """
@@ -168,7 +168,7 @@ class Stays(Replacing):
         self.stays(model(layer(c="other"), weights=", float other = {16.0}"),
                    *meant)
 
-    def test_s2_20_a_dropout_that_does_something(self):
+    def test_s2_20_a_dropout_in_training(self):
         body = layer().replace("MatMul(p,", "MatMul(r,").replace(
             "y = ", "r, kept = Dropout(p) y = ")
         ops = self.replaced(model(body, outputs=", bool[2,4,8,8] kept"),
@@ -238,14 +238,14 @@ class Layers(Replacing):
                              (now.name, now.op_type, *now.input, *now.output))
         self.assertEqual(list(before.initializer), list(after.initializer))
 
-    def test_s2_2_a_pass_may_turn_down_what_it_found(self):
+    def test_s2_2_a_pass_may_reject_a_match(self):
         before, after, err = self.run_pass(">")
         self.assertEqual(before, after)
         self.assertIn("4 -> 4 nodes", err)
 
 
 class Opaque(Replacing):
-    def test_s2_14_a_kernel_of_ones_own_is_one_node(self):
+    def test_s2_14_a_custom_kernel_is_one_node(self):
         self.write("own.lua", """return rule {
           doc = "the pattern of the guide, as it stands",
           match = function(op, q, k, mask, v)

@@ -267,7 +267,7 @@ class Zero(Sizes):
                            rule)
         self.assertEqual(fired, 1)
 
-    def test_elements_fix_no_size_where_there_are_none(self):
+    def test_without_elements_no_size_is_determined(self):
         graph = """g (float[B,4,S] x, float[B,1,T] m, float[B,4,T] z)
             => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
             w = Add(x, m)  a = Reshape(w, flat)
@@ -346,7 +346,7 @@ class Doubted(Sizes):
                       "a Reshape is 0", {each["reason"] for rule in rejected
                                          for each in rule["rejected"]})
 
-    def test_where_the_model_cannot_run(self):
+    def test_sizes_at_which_the_model_cannot_run(self):
         fired, assumed = self.run_on(self.JOINED)
         self.assertGreater(fired, 0)
         self.assertEqual(assumed, set())
@@ -367,7 +367,7 @@ class UnknownRank(Sizes):
             }}""", self.rule(self.RULE))
         return report[0]["rewrites"], report[0]["rejected"]
 
-    def test_what_stretches_it_must_stay(self):
+    def test_a_broadcast_must_stay(self):
         self.assertEqual(self.fires("float three = {3.0}"), (1, []))
         fired, rejected = self.fires("float[1,1,1,1] three = {3.0}")
         self.assertEqual(fired, 0)

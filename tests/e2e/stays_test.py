@@ -48,7 +48,7 @@ class Stays(program.ProgramTest):
     def written(self, proto):
         return self.write("m.onnx", proto.SerializeToString())
 
-    def test_byte_for_byte_where_nothing_else_fired(self):
+    def test_equal_bytes_if_no_other_rule_fires(self):
         source = self.written(model(FORMS + "y = Identity(r)"))
         _, report = self.result(source)
         self.assertEqual((self.folder / "out.onnx").read_bytes(),
@@ -60,14 +60,14 @@ class Stays(program.ProgramTest):
                    for left in r["rejected"] if r["name"] == "cancel_transposes"]
         self.assertEqual(reasons, [("no other rule needed it", "u")])
 
-    def test_canonical_rules_alone_were_asked_for(self):
+    def test_only_canonical_rules(self):
         source = self.written(model(FORMS + "y = Identity(r)"))
         self.run_ok("run", CANONICAL, source, "-o", "out.onnx")
         self.assertEqual(
             [n.op_type for n in onnx.load(self.folder / "out.onnx").graph.node],
             ["Neg"])
 
-    def test_growth_that_nothing_needed(self):
+    def test_unneeded_growth(self):
         source = self.written(make.model("""
             g (float[2,4,5,8] q, float[2,4,8,5] k, float[8,5,8] v)
               => (float[8,5,8] y) <int64[3] a = {8,5,8}, int64[3] b = {8,8,5}> {
@@ -101,7 +101,7 @@ class Stays(program.ProgramTest):
                 self.assertIn("a", [o for n in after.graph.node
                                     for o in n.output])
 
-    def test_what_a_fusion_leaves_without_readers_goes(self):
+    def test_nodes_that_a_fusion_leaves_unread_go(self):
         """The size of the scores is read, as in DistilBERT."""
         source = self.written(make.model("""
             g (float[B,4,S,16] q, float[B,4,T,16] k, float[B,4,T,16] v,
@@ -204,7 +204,7 @@ class DoneAgain(Stays):
                           '<ir_version: 10, opset_import: ["" : 18, '
                           '"local" : 1]>\n' + text)
 
-    def test_a_node_says_whose_it_is_now(self):
+    def test_a_node_names_its_rule(self):
         rules = self.rules(
             ca=unary("canonical", "op.Abs(x)",
                      "return op.Tanh(op.Sin(m.x))"),

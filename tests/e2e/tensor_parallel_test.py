@@ -145,7 +145,7 @@ class TensorParallel(program.ProgramTest):
                                       ["--set", "chain.uneven=true"]):
             self.assertEqual(self.count(model, "Pad"), 5)
 
-    def test_hidden_states_that_come_in(self):
+    def test_hidden_states_as_inputs(self):
         shape = example.Shape()
         hidden = np.random.default_rng(2).standard_normal(
             (1, shape.tokens, shape.hidden)).astype(np.float32)
@@ -176,7 +176,7 @@ class TensorParallel(program.ProgramTest):
                       "  reason:  it is whole on every rank", done.out)
         self.assertIn("  value:   'hidden' float[1,48,96]\n", done.out)
 
-    def test_bytes_that_nobody_knows(self):
+    def test_unknown_bytes(self):
         """In a function that is called twice, and in a loop."""
         self.write("hidden.onnxtxt", """
             <ir_version: 10, opset_import:
@@ -200,7 +200,7 @@ class TensorParallel(program.ProgramTest):
         self.assertEqual(found["before"]["all_reduce"],
                          {"nodes": 5, "bytes": 0, "unknown": 5})
 
-    def test_what_stays_where_the_rule_looks(self):
+    def test_nodes_that_the_rule_reads_and_keeps(self):
         """A Dropout on the residual, which canonical rules remove first."""
         packs = [program.ROOT / "rules" / f"{pack}.lua"
                  for pack in ("canonical", "sequence_parallel")]

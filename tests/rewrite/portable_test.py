@@ -456,7 +456,7 @@ return rule {
         self.assertEqual([f.overload for f in result.functions],
                          ["plain", "plain_2"])
 
-    def test_what_only_a_mask_needs_costs_nothing_without_one(self):
+    def test_without_a_mask_its_inputs_cost_nothing(self):
         for case in cases():
             if not case.op.endswith("Attention"):
                 continue

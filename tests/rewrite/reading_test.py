@@ -82,7 +82,7 @@ class Reading(program.ProgramTest):
                         "ops of com.microsoft")):
             self.assertIn(says, self.result(target)[1])
 
-    def test_what_the_model_itself_needs_does_not_count(self):
+    def test_needs_of_the_original_do_not_count(self):
         for target in ("portable", "ort", "onnx"):
             with self.subTest(target=target):
                 self.result(target)
