@@ -1,6 +1,5 @@
 // The kernels that run on the CPU. Constant data; any thread may ask.
-#ifndef RULEENGINE_KERNELS_CPU_H_
-#define RULEENGINE_KERNELS_CPU_H_
+#pragma once
 
 #include <span>
 #include <string_view>
@@ -17,5 +16,3 @@ const runtime::Kernel* find_cpu_kernel(std::string_view domain,
 std::vector<const runtime::Kernel*> all_cpu_kernels();
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_H_

@@ -1,7 +1,7 @@
 return pack {
   doc = [[
-    Norms on each rank's share of the tokens: all_reduce becomes reduce_scatter before a norm and all_gather behind it.
-    Off unless `--set sequence_parallel.enable=true`; the rules given by themselves are on.]],
+    Norms on each rank's share of the tokens: all_reduce becomes reduce_scatter before a norm and all_gather after it.
+    Off unless `--set sequence_parallel.enable=true` is given. A rule that is given by itself is on.]],
   options = { enable = false },
 
   "sequence_parallel/adopt_collectives",

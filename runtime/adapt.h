@@ -2,8 +2,7 @@
 // that it does, and its outputs become their own type again. Which outputs
 // follows from the schema: those that share the type parameter of an input that
 // was changed. Throws Failure. Pure functions over tensors.
-#ifndef RULEENGINE_RUNTIME_ADAPT_H_
-#define RULEENGINE_RUNTIME_ADAPT_H_
+#pragma once
 
 #include "runtime/kernel.h"
 
@@ -40,5 +39,3 @@ inline bool is_packed(DataType type) {
 }
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_ADAPT_H_

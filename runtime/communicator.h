@@ -5,8 +5,7 @@
 //
 // Bytes are counted as they are sent: 2 (N-1)/N of the tensor for all_reduce,
 // (N-1)/N for reduce_scatter, and (N-1)/N of the result for all_gather.
-#ifndef RULEENGINE_RUNTIME_COMMUNICATOR_H_
-#define RULEENGINE_RUNTIME_COMMUNICATOR_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -82,5 +81,3 @@ class Communicator {
 };
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_COMMUNICATOR_H_

@@ -1,6 +1,5 @@
 // Whether two runs gave the same results, within what rounding explains.
-#ifndef RULEENGINE_RUNTIME_COMPARE_H_
-#define RULEENGINE_RUNTIME_COMPARE_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -37,5 +36,3 @@ Comparison compare(const Executor::Named& before, const Executor::Named& after,
 Slack distances(const Executor::Named& a, const Executor::Named& b);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_COMPARE_H_

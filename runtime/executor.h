@@ -6,8 +6,7 @@
 // Nodes of model-local functions run the function's body, except those of the
 // engine's own ops that have a kernel. Not thread-safe; several executors may
 // share a model that nobody changes.
-#ifndef RULEENGINE_RUNTIME_EXECUTOR_H_
-#define RULEENGINE_RUNTIME_EXECUTOR_H_
+#pragma once
 
 #include <functional>
 #include <memory>
@@ -66,5 +65,3 @@ class Executor {
 };
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_EXECUTOR_H_

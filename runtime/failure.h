@@ -2,8 +2,7 @@
 // small, and nearly every line of them can fail on input, so within runtime/
 // and kernels/ a failure is thrown; the Executor catches it, adds the node, and
 // returns it as a Diagnostic like every other error (decision 0022).
-#ifndef RULEENGINE_RUNTIME_FAILURE_H_
-#define RULEENGINE_RUNTIME_FAILURE_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -34,5 +33,3 @@ struct Failure {
 }
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_FAILURE_H_

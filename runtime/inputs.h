@@ -1,6 +1,5 @@
 // The inputs of a run against what the model declares.
-#ifndef RULEENGINE_RUNTIME_INPUTS_H_
-#define RULEENGINE_RUNTIME_INPUTS_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -20,5 +19,3 @@ std::vector<Datum> bind_inputs(
     const std::vector<std::pair<std::string, Datum>>& given);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_INPUTS_H_

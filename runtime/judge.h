@@ -1,7 +1,6 @@
 // Whether two models compute the same: both run on the same random inputs, of
 // several sizes and kinds, ordinary ones first.
-#ifndef RULEENGINE_RUNTIME_JUDGE_H_
-#define RULEENGINE_RUNTIME_JUDGE_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -46,5 +45,3 @@ Result<Judgement> judge_on(const Executor::Named& inputs,
                            const JudgeOptions& options);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_JUDGE_H_

@@ -3,8 +3,7 @@
 // allocates its outputs there and fills them. It throws Failure where the node
 // cannot be computed. A context lives for one call; a kernel may be called from
 // several threads for different nodes.
-#ifndef RULEENGINE_RUNTIME_KERNEL_H_
-#define RULEENGINE_RUNTIME_KERNEL_H_
+#pragma once
 
 #include <concepts>
 #include <cstdint>
@@ -241,5 +240,3 @@ using FindKernel = const Kernel* (*)(std::string_view domain,
 Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_KERNEL_H_

@@ -2,8 +2,7 @@
 // against a limit, and kept for the next request of a similar size when their
 // last reader is gone, so that a second run asks the system for nothing.
 // Thread-safe. Blocks keep the Memory alive.
-#ifndef RULEENGINE_RUNTIME_MEMORY_H_
-#define RULEENGINE_RUNTIME_MEMORY_H_
+#pragma once
 
 #include <cstddef>
 #include <limits>
@@ -74,5 +73,3 @@ class Memory : public std::enable_shared_from_this<Memory> {
 };
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_MEMORY_H_

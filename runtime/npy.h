@@ -1,7 +1,6 @@
 // One array of NumPy's .npy format: a header of text, then the elements.
 // Internal to runtime: npz.h is the interface.
-#ifndef RULEENGINE_RUNTIME_NPY_H_
-#define RULEENGINE_RUNTIME_NPY_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -17,5 +16,3 @@ Tensor read_npy(std::string_view bytes, Memory& memory);
 std::string npy_of(const Tensor& t);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_NPY_H_

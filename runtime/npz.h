@@ -3,8 +3,7 @@
 // byte have a byte for each element. The items of a sequence are NAME/0,
 // NAME/1, ...; an optional without a value is left out. Errors are Diagnostics
 // of kind kUsage for the file.
-#ifndef RULEENGINE_RUNTIME_NPZ_H_
-#define RULEENGINE_RUNTIME_NPZ_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -26,5 +25,3 @@ Result<NamedData> read_npz(const std::string& path, std::size_t limit);
 Result<std::string> npz_of(const NamedData& values);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_NPZ_H_

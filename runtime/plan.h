@@ -2,8 +2,7 @@
 // runs each node, and after which node a value has no more readers. Made once
 // for the main graph and for each function; constant afterwards. The graph must
 // outlive it.
-#ifndef RULEENGINE_RUNTIME_PLAN_H_
-#define RULEENGINE_RUNTIME_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -73,5 +72,3 @@ class Plans {
 };
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_PLAN_H_

@@ -2,8 +2,7 @@
 // that lie in the tables that they are used on, masks of 0 and 1 with padding
 // at the end of rows. Deterministic: the same model and options give the same
 // inputs on every machine.
-#ifndef RULEENGINE_RUNTIME_RANDOM_INPUTS_H_
-#define RULEENGINE_RUNTIME_RANDOM_INPUTS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -75,5 +74,3 @@ Result<Executor::Named> inputs_to_run(Executor& executor,
                                       const std::shared_ptr<Memory>& memory);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_RANDOM_INPUTS_H_

@@ -4,8 +4,7 @@
 // long as the deadline of who waits allows. A rank that fails ends all others,
 // which may compute on for two seconds, so that the same rank is named in every
 // run.
-#ifndef RULEENGINE_RUNTIME_RANK_THREADS_H_
-#define RULEENGINE_RUNTIME_RANK_THREADS_H_
+#pragma once
 
 #include <functional>
 
@@ -26,5 +25,3 @@ struct RankPlace {
 Status run_ranks(int count, const std::function<Status(RankPlace&)>& run);
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_RANK_THREADS_H_

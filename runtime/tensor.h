@@ -4,8 +4,7 @@
 // bits). Weights are views into the model. Copies share the bytes; whoever
 // writes made them. A Datum is a tensor, a sequence, or an optional without a
 // value. Safe to read from many threads.
-#ifndef RULEENGINE_RUNTIME_TENSOR_H_
-#define RULEENGINE_RUNTIME_TENSOR_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -120,5 +119,3 @@ class Datum {
 };
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_TENSOR_H_

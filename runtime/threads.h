@@ -2,8 +2,7 @@
 // the same pieces whatever the number of workers, so that sums within a piece
 // are the same on every machine. One loop at a time; a loop inside a loop runs
 // where it is. The pool must outlive its loops.
-#ifndef RULEENGINE_RUNTIME_THREADS_H_
-#define RULEENGINE_RUNTIME_THREADS_H_
+#pragma once
 
 #include <atomic>
 #include <condition_variable>
@@ -83,5 +82,3 @@ class Ticker {
 };
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_RUNTIME_THREADS_H_

@@ -1,4 +1,4 @@
-"""Files whose tests took longest before come first."""
+"""Runs the files first whose tests took longest before."""
 
 import json
 

@@ -1,12 +1,12 @@
 """The folder graph is the architecture: no include goes against an arrow.
 
 The arrows are the block "folder/  what it is  : what it may include" of
-docs/architecture.md. What lies in a subfolder of one of its folders is only for
-that folder; where the block has its subfolders, they keep to their arrows, which
-name subfolders beside them. Beyond them: protobuf types stay in the sources of core/io and in
-one file of core/analysis, CUDA in */cuda/, Lua's C API in bindings/lua, and
-CMake's lines say what the block says. Lua's tables are walked in an order of
-their keys, never in lua_next's, which differs from process to process.
+docs/architecture.md. A header in a subfolder is only for its folder; if the block
+lists subfolders, these have arrows of their own, between subfolders of one
+folder. In addition: protobuf types stay in the sources of core/io and in one file
+of core/analysis, CUDA in */cuda/, Lua's C API in bindings/lua, and CMake agrees
+with the block. Lua's tables are visited in an order of their keys, never in that
+of lua_next, which differs from process to process.
 """
 
 import pathlib
@@ -23,18 +23,18 @@ PROTOBUF = re.compile(r"^(google/protobuf/|onnx/)|\.pb\.h$")
 CUDA = re.compile(r"^(cuda|cublas|cudnn|cufft|curand|cusparse|nccl|nvrtc|nvtx)"
                   r"[\w./-]*\.h(pp)?$|\.cuh$")
 LUA = re.compile(r"^(luajit-[\d.]+/)?(lua|lauxlib|lualib|luajit|luaconf)\.h(pp)?$")
-# The helper itself, what gives rule code `pairs`, and what compares one table
-# with what it was before, where any order does.
+# The helper itself, the `pairs` of rule code, and the comparison of a table with
+# its earlier state, for which any order works.
 UNORDERED = {f"bindings/lua/sandbox/{n}.cc" for n in
              ("table_keys", "sandbox_walks", "upvalues")}
 
 
-# What only the tests of a folder include; all may write their graphs as text.
+# What only tests of a folder may include; all tests may write graphs as text.
 TESTS_USE = {"core/ranks": "core/analysis"}
 
 
 def read_arrows(text):
-    """{folder: folders it may include, itself among them} of a block."""
+    """{folder: folders that it may include, with itself} of a block."""
     arrows, parents = {}, []
     for line in text.splitlines():
         found = re.match(r"^( +)(\w+)/ +\S.*$", line)
@@ -62,7 +62,7 @@ def is_subfolder(folder):
 
 
 def folder_of(path, arrows):
-    """The folder of the block that a path lies in; not its subfolder."""
+    """The folder of the block that contains a path, not its subfolder."""
     parts = path.split("/")[:-1]
     for length in (2, 1):
         folder = "/".join(parts[:length])
@@ -72,7 +72,7 @@ def folder_of(path, arrows):
 
 
 def is_inner(target, goal):
-    """Whether a header lies in a subfolder of its folder."""
+    """Whether a header is in a subfolder of its folder."""
     return "/" in target[len(goal) + 1:]
 
 
@@ -101,7 +101,7 @@ def arrow_violation(path, target, arrows):
 
 
 def outside_violation(path, name):
-    """What is wrong with a library's header, wherever the arrows point."""
+    """The error of a library's header, independent of the arrows."""
     if PROTOBUF.search(name):
         if not re.match(r"core/(io|analysis)/.+\.cc$", path):
             return f"protobuf outside core/io and core/analysis ({name})"
@@ -150,7 +150,7 @@ class LayersTest(unittest.TestCase):
     def test_the_tree_keeps_to_the_arrows(self):
         self.assertEqual(violations(tree(), load_arrows()), [])
 
-    def test_the_block_is_whole_and_has_no_cycle(self):
+    def test_the_block_is_complete_and_acyclic(self):
         arrows = load_arrows()
         self.assertGreaterEqual(set(arrows), {
             f"core/{n}" for n in ("base ir text io analysis verify pattern "
@@ -167,7 +167,7 @@ class LayersTest(unittest.TestCase):
             self.assertTrue(ready, f"a cycle among {set(arrows) - done}")
             done |= ready
 
-    def test_cmake_says_what_the_block_says(self):
+    def test_cmake_agrees_with_the_block(self):
         text = (ROOT / "CMakeLists.txt").read_text()
         arrows = load_arrows()
         said = {}
@@ -180,7 +180,7 @@ class LayersTest(unittest.TestCase):
 
 
 class BrokenTreesTest(unittest.TestCase):
-    """Each law broken once, to see that it is enforced."""
+    """Breaks each law once, to check that it is enforced."""
 
     def check(self, path, text, *expected):
         files = {"core/ir/graph.h": "", "core/analysis/a.cc":

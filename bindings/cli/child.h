@@ -1,7 +1,6 @@
 // Child: another program that this one started. A signal that ends this
 // program ends it too. Not thread-safe.
-#ifndef RULEENGINE_BINDINGS_CLI_CHILD_H_
-#define RULEENGINE_BINDINGS_CLI_CHILD_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -46,5 +45,3 @@ std::string status_text(int status);
 bool is_missing(int status);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_CHILD_H_

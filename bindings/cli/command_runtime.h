@@ -1,8 +1,7 @@
 // A runtime in another process: a command that loads and runs models, told by
 // lines on its standard input (docs/tune.md has the protocol). One process for
 // each model.
-#ifndef RULEENGINE_BINDINGS_CLI_COMMAND_RUNTIME_H_
-#define RULEENGINE_BINDINGS_CLI_COMMAND_RUNTIME_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -48,5 +47,3 @@ class CommandRuntime final : public engine::Runtime {
 Result<std::string> runtime_command(const std::string& name);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_COMMAND_RUNTIME_H_

@@ -1,7 +1,6 @@
 // The page that `draw -o FILE.html` writes: views as SVG, the data of each
 // node, and a script to move between views. A single file that loads nothing.
-#ifndef RULEENGINE_BINDINGS_CLI_DRAW_PAGE_H_
-#define RULEENGINE_BINDINGS_CLI_DRAW_PAGE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -16,5 +15,3 @@ std::string draw_page(const std::string& title,
                       const nlohmann::ordered_json& data);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_DRAW_PAGE_H_

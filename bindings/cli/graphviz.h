@@ -1,7 +1,6 @@
 // Graphviz: runs the program `dot` on text. It is a separate Debian package; if
 // it is missing, a diagnostic says so. Thread-safe.
-#ifndef RULEENGINE_BINDINGS_CLI_GRAPHVIZ_H_
-#define RULEENGINE_BINDINGS_CLI_GRAPHVIZ_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -16,5 +15,3 @@ Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
                                          double seconds);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_GRAPHVIZ_H_

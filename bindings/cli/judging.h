@@ -1,6 +1,5 @@
 // What verbs need to run models and to compare them.
-#ifndef RULEENGINE_BINDINGS_CLI_JUDGING_H_
-#define RULEENGINE_BINDINGS_CLI_JUDGING_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -77,5 +76,3 @@ class KernelJudge final : public engine::Judge {
 };
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_JUDGING_H_

@@ -1,7 +1,6 @@
 // Line: the command line. Verbs say what they take, and the Line fills in their
 // Options. Only line.cc knows the library that parses.
-#ifndef RULEENGINE_BINDINGS_CLI_LINE_H_
-#define RULEENGINE_BINDINGS_CLI_LINE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -95,5 +94,3 @@ class Line {
 };
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_LINE_H_

@@ -1,7 +1,6 @@
 // The options of every verb, as the command line gives them. Parsing fills one
 // Options; the verbs read only that, never argv.
-#ifndef RULEENGINE_BINDINGS_CLI_OPTIONS_H_
-#define RULEENGINE_BINDINGS_CLI_OPTIONS_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -64,5 +63,3 @@ struct Options {
 };
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_OPTIONS_H_

@@ -1,6 +1,5 @@
 // Profile: when each node of a run began and ended.
-#ifndef RULEENGINE_BINDINGS_CLI_PROFILE_H_
-#define RULEENGINE_BINDINGS_CLI_PROFILE_H_
+#pragma once
 
 #include <string>
 #include <utility>
@@ -44,5 +43,3 @@ class Profile {
 Status write_profile(const std::string& path, const Profile& profile);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_PROFILE_H_

@@ -1,7 +1,6 @@
 // Output paths of a run, checked before any rule is loaded, so that a mistake
 // on the command line costs little time and destroys nothing.
-#ifndef RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_
-#define RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -48,5 +47,3 @@ Status check_run_paths(const Paths& paths, const Options& options);
 void remove_leftovers(const Paths& paths, const Options& options);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_RUN_PATHS_H_

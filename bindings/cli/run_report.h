@@ -1,6 +1,5 @@
 // The report of one run as text: the short table that `run` prints.
-#ifndef RULEENGINE_BINDINGS_CLI_RUN_REPORT_H_
-#define RULEENGINE_BINDINGS_CLI_RUN_REPORT_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -23,5 +22,3 @@ std::vector<std::string> idle_settings(const engine::FileReport& report,
                                        const std::vector<std::string>& sets);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_RUN_REPORT_H_

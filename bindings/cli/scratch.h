@@ -1,7 +1,6 @@
 // Scratch: a folder of temporary files, for the user alone. The destructor
 // removes it, and so does a signal.
-#ifndef RULEENGINE_BINDINGS_CLI_SCRATCH_H_
-#define RULEENGINE_BINDINGS_CLI_SCRATCH_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -65,5 +64,3 @@ class ModelFile {
 };
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_SCRATCH_H_

@@ -1,7 +1,6 @@
 // What the verbs share: sorting paths into rules and models, loading both, and
 // making the engine's options. Prints nothing except warnings about a model.
-#ifndef RULEENGINE_BINDINGS_CLI_SESSION_H_
-#define RULEENGINE_BINDINGS_CLI_SESSION_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -79,5 +78,3 @@ Result<io::Staged> stage_model_text(const std::string& path,
                                     const ir::Model& model);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_SESSION_H_

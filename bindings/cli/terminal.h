@@ -3,8 +3,7 @@
 // stdout. Text from a model or a rule is escaped (printable()), line by line.
 // Thread-safe for whole lines: with --jobs several models write at the same
 // time.
-#ifndef RULEENGINE_BINDINGS_CLI_TERMINAL_H_
-#define RULEENGINE_BINDINGS_CLI_TERMINAL_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -68,5 +67,3 @@ class Progress {
 };
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_TERMINAL_H_

@@ -1,7 +1,6 @@
 // What `tune`, `run --if-faster` and `run --bench` share: the runtime of
 // --runtime, and what is said of measurements.
-#ifndef RULEENGINE_BINDINGS_CLI_TUNING_H_
-#define RULEENGINE_BINDINGS_CLI_TUNING_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -53,5 +52,3 @@ std::string text_of(const engine::Comparison& measured, double noise,
 void add_tuning(VerbLine& verb, Options& options);
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_TUNING_H_

@@ -1,7 +1,6 @@
 // The verbs of the command line. Each is in a file of its name, which defines
 // its options and runs it. To add one, add the file and a line here.
-#ifndef RULEENGINE_BINDINGS_CLI_VERBS_H_
-#define RULEENGINE_BINDINGS_CLI_VERBS_H_
+#pragma once
 
 #include "bindings/cli/line.h"
 
@@ -33,5 +32,3 @@ inline constexpr AddVerb* kVerbs[] = {
 };
 
 }  // namespace ruleengine::cli
-
-#endif  // RULEENGINE_BINDINGS_CLI_VERBS_H_

@@ -23,8 +23,7 @@
 // and so on, a list has the name of the node and then those of its outputs.
 // `stored` is an attribute as it is in the model. `part(function() ... end)` is
 // a section of a long file: Lua limits the size of a function.
-#ifndef RULEENGINE_BINDINGS_LUA_CODE_H_
-#define RULEENGINE_BINDINGS_LUA_CODE_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -50,5 +49,3 @@ Result<std::vector<ir::NodeId>> rebuild(ir::Model& model,
                                         const SandboxLimits& limits);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CODE_H_

@@ -2,8 +2,7 @@
 // graph before is rewritten by the rule alone to the fixed point and compared
 // with the graph after, up to renaming. A Judge runs both on random inputs;
 // without one that step is reported as not run.
-#ifndef RULEENGINE_BINDINGS_LUA_EXAMPLES_H_
-#define RULEENGINE_BINDINGS_LUA_EXAMPLES_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -44,5 +43,3 @@ struct ExampleRuns {
 ExampleRuns run_examples(RuleSet& set, engine::Judge* judge);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_EXAMPLES_H_

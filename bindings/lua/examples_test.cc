@@ -19,7 +19,7 @@ std::vector<ExampleResult> run(const std::string& file,
   return runs.results;
 }
 
-// Relu(Relu(x)) => Relu(x), unless it is called "keep"; with these examples.
+// Relu(Relu(x)) => Relu(x), unless the node is named "keep"; with examples.
 std::string rule_with(std::string_view examples) {
   return "return rule {match = function(op, x) "
          "return op.Relu(op.Relu(x)):as 'outer' end,\n"
@@ -174,7 +174,7 @@ TEST_CASE(
   CHECK(results[0].line == 4);
 }
 
-TEST_CASE("an error in the graph after is reported there") {
+TEST_CASE("an error in the second graph has its own line") {
   const RuleFolder folder;
   const std::string file =
       folder.write("r.lua", rule_with("{" TWICE ", 'y = Sofmax(x)'}"));
@@ -183,7 +183,7 @@ TEST_CASE("an error in the graph after is reported there") {
   auto runs = run_examples(**set, nullptr);
   REQUIRE(runs.errors.size() == 1);
   CHECK(runs.errors[0].where.ends_with(", `after`, line 1, column 5"));
-  // The line is in the rule file, also if the graph before is in another file.
+  // The line is in the rule file, even if the first graph is in another file.
   folder.write("before.onnxtxt",
                "<ir_version: 8, opset_import: [\"\" : 21]> g (float[2] x) => "
                "(float[2] y) { a = Neg(x) y = Neg(a) }");

@@ -26,8 +26,7 @@
 // The default phase is that of the rule's folder: canonical, attention,
 // quantization, linear, sequence_parallel (or parallel), targets (or a folder
 // in it); for others it is conversion.
-#ifndef RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
-#define RULEENGINE_BINDINGS_LUA_RULE_FILE_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -126,5 +125,3 @@ class RuleSet {
 std::vector<std::unique_ptr<rewrite::Rule>> make_rules(RuleSet& set);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_RULE_FILE_H_

@@ -1,7 +1,6 @@
 // For tests: RuleFolder, a temporary folder of rule files that the destructor
 // deletes, and functions to load from it.
-#ifndef RULEENGINE_BINDINGS_LUA_RULE_FOLDER_TEST_H_
-#define RULEENGINE_BINDINGS_LUA_RULE_FOLDER_TEST_H_
+#pragma once
 
 #include <doctest/doctest.h>
 #include <stdlib.h>
@@ -85,5 +84,3 @@ inline void check_refused(const std::string& file, const Refused& refused) {
 }
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_RULE_FOLDER_TEST_H_

@@ -1,7 +1,6 @@
 // RuleRunner: one rule file and one model for tests; applies the rule at the
 // first match, found by the oracle, without a driver.
-#ifndef RULEENGINE_BINDINGS_LUA_RULE_RUNNER_TEST_H_
-#define RULEENGINE_BINDINGS_LUA_RULE_RUNNER_TEST_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -190,5 +189,3 @@ class RuleRunner {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_RULE_RUNNER_TEST_H_

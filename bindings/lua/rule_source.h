@@ -1,6 +1,5 @@
 // Rule files as a RuleSource of core/engine: rules written in Lua.
-#ifndef RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_
-#define RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -30,5 +29,3 @@ class RuleFiles final : public engine::RuleSource {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_RULE_SOURCE_H_

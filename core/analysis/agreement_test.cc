@@ -1,4 +1,4 @@
-// Compares our rules with the ONNX library's schema functions on generated
+// Compares our rules with the schema functions of the ONNX library on generated
 // graphs.
 #include "core/analysis/agreement_test.h"
 

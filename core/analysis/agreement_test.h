@@ -1,7 +1,6 @@
 // Holds our rules for types against the ONNX library's schema functions, node
 // by node, on the same knowledge of the inputs. For tests.
-#ifndef RULEENGINE_CORE_ANALYSIS_AGREEMENT_TEST_H_
-#define RULEENGINE_CORE_ANALYSIS_AGREEMENT_TEST_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -85,5 +84,3 @@ inline void agree(Solver& solver, Agreement& out) {
 }
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_AGREEMENT_TEST_H_

@@ -5,8 +5,7 @@
 // matrices, quantized or not. Found by walking the graph, without rules, so
 // that the number of composed blocks can be compared with the number of blocks.
 // Stateless; nothing here fails.
-#ifndef RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
-#define RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_
+#pragma once
 
 #include <optional>
 #include <vector>
@@ -34,5 +33,3 @@ std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
 bool is_attention(const ir::Op& op);
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_ATTENTION_SITES_H_

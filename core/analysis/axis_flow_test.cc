@@ -16,8 +16,8 @@ using ir::ValueId;
 struct AxisFlowFixture : Builder {
   Inference facts{g};
 
-  // "1,1 -> 0": the axis of each input and output, - where it is the same all
-  // along; "none".
+  // "1,1 -> 0": the axis of each input and output, "-" for a value that is the
+  // same along the axis; or "none".
   std::string flow(ir::NodeId node, ops::Port port, int axis) {
     std::vector<const ir::Type*> in, out;
     for (const ir::Operand& o : g.inputs(node)) {

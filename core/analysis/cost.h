@@ -1,7 +1,6 @@
 // What running a model costs, by the rows of its ops (core/ops/op_row.h): a
 // measure of what a rewrite is worth, not of time.
-#ifndef RULEENGINE_CORE_ANALYSIS_COST_H_
-#define RULEENGINE_CORE_ANALYSIS_COST_H_
+#pragma once
 
 #include <cstdint>
 
@@ -22,5 +21,3 @@ struct Cost {
 Cost cost_of(ir::Model& model, ops::Sizes& sizes);
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_COST_H_

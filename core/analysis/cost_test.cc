@@ -95,7 +95,7 @@ TEST_CASE("attention has the products that it is composed of") {
   CHECK(products("g (float[2,3,32] q, float[2,4,5,8] k, float[2,4,5,6] v) =>"
                  " (float[2,3,24] z) { y = com.microsoft.MultiHeadAttention"
                  " <num_heads = 4> (q, k, v) z = Neg(y) }") == kProducts);
-  // Half of the heads and one size.
+  // Half of the heads, with one size.
   CHECK(products("g (float[2,3,32] q, float[2,3,16] k, float[2,3,16] v,"
                  " float[2,2,2,8] pk, float[2,2,2,8] pv, int32[2] n, int32 t)"
                  " => (float[2,3,32] y, float[2,2,5,8] a, float[2,2,5,8] b) {"
@@ -104,7 +104,7 @@ TEST_CASE("attention has the products that it is composed of") {
                  " (q, k, v, pk, pv, n, t) }") == 2 * 4 * 3 * 5 * (8 + 8));
 }
 
-TEST_CASE("linear layers of our own") {
+TEST_CASE("linear layers of the dialect") {
   CHECK(products("g (float[2,3,4] x, float[5,4] w) => (float[2,3,5] y) {"
                  " y = ruleengine.Linear(x, w) }") == 2 * 3 * 5 * 4);
   CHECK(products("g (float[2,3,4] q, float[2,5,4] k, float[2,5,4] v,"
@@ -123,19 +123,19 @@ TEST_CASE("bytes: what is read and written") {
   CHECK(bytes("g (float[2,3] x, float16[3] s) => (float16[2,3] y) {"
               " c = Cast <to = 10> (x) y = Add(c, s) }") ==
         24 + 12 + 12 + 6 + 12);
-  // Weights are read; what folds from them is not.
+  // Weights are read; values that fold from them are not.
   CHECK(bytes("g (float[2,3] x) => (float[2,3] y)"
               " <float[3] w = {1, 2, 3}> { n = Neg(w) y = Add(x, n) }") ==
         24 + 12 + 24);
   CHECK(bytes("g (float[2,3] x) => (float[6] y, int64[2] n) {"
               " s = Constant <value_ints = [6]> () y = Reshape(x, s)"
               " n = Shape(x) }") == 0);
-  // Two rows of a table, with their places.
+  // Two rows of a table, with their indices.
   CHECK(bytes("g (float[100,4] x, int64[2] at) => (float[2,4] y) {"
               " y = Gather(x, at) }") == 32 + 16 + 32);
 }
 
-TEST_CASE("named sizes count as what is given, or as usual") {
+TEST_CASE("named sizes have the given number or the default") {
   const std::string text = "g (float[N,S] x) => (float[N,S] y) { y = Relu(x) }";
   const Counted usual = count(text);
   CHECK(usual.cost.bytes == 2 * 4 * 64 * 64);
@@ -145,7 +145,7 @@ TEST_CASE("named sizes count as what is given, or as usual") {
   CHECK(given.sizes == ops::Sizes::Named{{"N", 3}, {"S", 64}});
 }
 
-TEST_CASE("nodes of unknown shape are left out") {
+TEST_CASE("nodes of unknown shape are not counted") {
   const Cost cost = count(
                         "g (float[2] x, float z) => (float y) {"
                         " a = own.Odd(x) b = Relu(a) c = MatMul(b, x)"

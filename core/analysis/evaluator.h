@@ -2,8 +2,7 @@
 // small one for shape arithmetic and computed scales; an executor may implement
 // the interface for everything. Results are stored in the arena of the graph's
 // Model. One thread at a time per Model.
-#ifndef RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_
-#define RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_
+#pragma once
 
 #include <span>
 #include <vector>
@@ -31,5 +30,3 @@ class Evaluator {
 };
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_EVALUATOR_H_

@@ -1,6 +1,5 @@
 // Small graphs for the tests of this folder. A builder makes one model.
-#ifndef RULEENGINE_CORE_ANALYSIS_GRAPH_BUILDER_TEST_H_
-#define RULEENGINE_CORE_ANALYSIS_GRAPH_BUILDER_TEST_H_
+#pragma once
 
 #include <cstring>
 #include <string>
@@ -163,5 +162,3 @@ struct Builder {
 };
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_GRAPH_BUILDER_TEST_H_

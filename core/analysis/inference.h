@@ -10,8 +10,7 @@
 // node that is removed or popped. Answers are stored in the Model's arena and
 // stay valid as long as it. Nothing here fails: a fact that cannot be inferred
 // is unknown. Not thread-safe.
-#ifndef RULEENGINE_CORE_ANALYSIS_INFERENCE_H_
-#define RULEENGINE_CORE_ANALYSIS_INFERENCE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -73,5 +72,3 @@ class Inference final : public ir::Facts {
 };
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_INFERENCE_H_

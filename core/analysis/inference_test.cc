@@ -90,13 +90,13 @@ TEST_CASE("values that depend on an edited node are inferred again") {
   CHECK(b.text(facts, halves) == "float[B,2,3]");
   b.g.unlink(ir::OperandId(b.g.node(top).first_operand));
   b.g.set_operand(ir::OperandId(b.g.node(top).first_operand), y);
-  CHECK(b.text(facts, halves) == "float[B,2,3]");  // not told yet
+  CHECK(b.text(facts, halves) == "float[B,2,3]");  // not invalidated yet
   facts.invalidate(top);
   CHECK(b.text(facts, halves) == "float[B,2,4]");
   CHECK(b.text(facts, chain[2]) == "float[B,8]");
 }
 
-TEST_CASE("constants and elements follow an edit, too") {
+TEST_CASE("constants and elements follow an edit") {
   Builder b;
   const ValueId x = b.input({"4", "6"}), y = b.input({"B", "8"});
   const NodeId shape = b.node("Shape", {x});
@@ -143,7 +143,7 @@ ValueId hide(Builder& b, Inference& facts, NodeId user) {
 }
 
 // Computing everything that depends on each edit would take hours.
-TEST_CASE("edits from the first node on compute little twice") {
+TEST_CASE("edits from the first node on recompute little") {
   constexpr int kLength = 30'000;
   Builder b;
   ValueId v = b.input({"B", "6"});
@@ -217,7 +217,7 @@ double seconds(std::chrono::steady_clock::time_point since) {
       .count();
 }
 
-TEST_CASE("a long chain is neither recursed into nor walked twice") {
+TEST_CASE("a long chain needs no recursion and no second walk") {
   Builder b;
   const ValueId x = b.input({"B", "S", "64"});
   constexpr int kLength = 200'000;
@@ -234,12 +234,13 @@ TEST_CASE("a long chain is neither recursed into nor walked twice") {
   CHECK_FALSE(facts.is_constant(v));
   const double cold = seconds(start);
   const auto again = std::chrono::steady_clock::now();
-  // Edits that change nothing stop at once, wherever they are.
+  // An edit that changes nothing stops at once, at any node.
   for (int i = 0; i < 1000; ++i) {
     facts.invalidate(i % 2 == 0 ? top : b.g.producer(middle));
     CHECK(facts.type(v) != nullptr);
   }
-  CHECK(seconds(again) < 20 * cold + 0.5);  // walking each: 1000 * cold
+  CHECK(seconds(again) <
+        20 * cold + 0.5);  // with a full walk each: 1000 * cold
 }
 
 TEST_CASE("cycles and missing bodies do not hang") {

@@ -3,8 +3,7 @@
 // op, and a product with a dequantized weight reads the integers. A rewrite
 // that treats such a node as one of floats would undo that. Pure functions of
 // the graph and its types; no state.
-#ifndef RULEENGINE_CORE_ANALYSIS_QUANTIZED_H_
-#define RULEENGINE_CORE_ANALYSIS_QUANTIZED_H_
+#pragma once
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
@@ -26,5 +25,3 @@ bool may_be_quantized(const ir::Model& model);
 bool is_quantized(const ir::Graph& graph, ir::Facts& facts, ir::NodeId node);
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_QUANTIZED_H_

@@ -5,8 +5,7 @@
 // and lazily (Transpose, Concat). Sizes and indices from the model are checked
 // before anything is allocated; whatever is out of bounds is refused. Results
 // live in the Model's arena.
-#ifndef RULEENGINE_CORE_ANALYSIS_SMALL_EVALUATOR_H_
-#define RULEENGINE_CORE_ANALYSIS_SMALL_EVALUATOR_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -44,5 +43,3 @@ class SmallEvaluator final : public Evaluator {
 };
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_SMALL_EVALUATOR_H_

@@ -75,7 +75,8 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture, "narrow types round and wrap") {
       add("Div", {half(floats({}, {1})), half(floats({}, {3}))});
   CHECK(of(third) == "float16: 0.333252");
   CHECK(of(half(floats({2}, {65519, 65520}))) == "float16[2]: 65504 inf");
-  CHECK(of(half(floats({1}, {6e-8f}))) == "float16[1]: 0");  // printed to 6
+  CHECK(of(half(floats({1}, {6e-8f}))) ==
+        "float16[1]: 0");  // printed with 6 digits
   CHECK(of(add("Cast", {floats({2}, {1.00390625f, 1.01171875f})},
                {i("to", 16)})) == "bfloat16[2]: 1 1.015625");  // ties to even
   const ValueId u = data<std::uint8_t>(DataType::kUint8, {2}, {250, 3});
@@ -87,7 +88,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture, "narrow types round and wrap") {
         "bool[2]: 0 1");
 }
 
-TEST_CASE_FIXTURE(SmallEvaluatorFixture, "what has no result is refused") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "ops without a result are refused") {
   const ValueId low = ints({INT64_MIN}), zero = ints({0}), minus = ints({-1});
   const ValueId x = ints({1, 2, 3});
   CHECK(of(add("Div", {x, zero})) == "none");
@@ -111,7 +112,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture, "what has no result is refused") {
 }
 
 TEST_CASE_FIXTURE(SmallEvaluatorFixture,
-                  "sizes that nobody can allocate are refused") {
+                  "sizes that cannot be allocated are refused") {
   const ValueId huge = ints({std::int64_t{1} << 40, 1 << 20, 1 << 20});
   const ValueId one = floats({}, {1});
   const std::size_t before = model.arena.bytes();
@@ -124,7 +125,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
   CHECK(of(add("Range", {floats({}, {0}), floats({}, {1e30f}),
                          floats({}, {1e-30f})})) == "none");
   CHECK(of(add("ConstantOfShape", {ints({-1})})) == "none");
-  // Nothing in them, however large the other sizes.
+  // They are empty, however large the other sizes are.
   const ValueId wide = add("ConstantOfShape", {ints({INT64_MAX, 0})});
   CHECK(of(wide) == "float[9223372036854775807][0]:");
   CHECK(of(add("Concat", {wide, wide}, {i("axis", 1)})) ==
@@ -136,7 +137,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
 }
 
 TEST_CASE_FIXTURE(SmallEvaluatorFixture,
-                  "many large constants out of nothing end somewhere") {
+                  "the memory for large computed constants is limited") {
   int folded = 0;
   for (int n = 0; n < 2000; ++n) {
     const ValueId large = add("ConstantOfShape", {ints({1 << 16})});
@@ -149,7 +150,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
 
 TEST_CASE_FIXTURE(SmallEvaluatorFixture,
                   "large constants fold without being read") {
-  // 4 MiB that are not there: reading them would fail.
+  // The 4 MiB do not exist: reading them would fail.
   ir::Literal t;
   t.dtype = DataType::kFloat;
   t.storage = ir::Storage::kExternal;
@@ -174,7 +175,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
   CHECK(joined->dims[1] == 2048);
   CHECK(joined->lazy->axis == 1);
   CHECK(joined->lazy->parts.size() == 2);
-  // Parts of what was joined are what they were.
+  // The parts of a Concat are the original constants.
   const ValueId both = add("Concat", {w, turned}, {i("axis", 1)});
   const ir::NodeId parts =
       node("Split", {both, ints({1024, 1024})}, {i("axis", 1)}, 2);
@@ -195,8 +196,8 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
 }
 
 TEST_CASE_FIXTURE(SmallEvaluatorFixture,
-                  "large constants are cut where they are read") {
-  // Each element is its place: 300 * row + column.
+                  "slices of large constants are cut when they are read") {
+  // Each element is its index: 300 * row + column.
   std::vector<float> values(300 * 300);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = static_cast<float>(i);
@@ -229,7 +230,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
     const int row = r + 10, column = c + 150;
     return column < 300 ? 300 * row + column : 300 * (column - 300) + row;
   });
-  // Of what was cut, twice along the same axis and then turned.
+  // A slice of a slice along the same axis, then transposed.
   const ValueId once = box(wide, 0, 300, 20, 520);
   const ValueId twice = box(once, 30, 290, 100, 420);
   check(add("Transpose", {twice}, {is("perm", {1, 0})}), 320, 260,
@@ -241,11 +242,11 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture,
       node("Split", {wide, ints({30, 270, 300})}, {i("axis", 1)}, 3);
   check(g.output(parts, 1), 300, 270,
         [](int r, int c) { return 300 * r + c + 30; });
-  // A few elements of a large one.
+  // A few elements of a large constant.
   CHECK(of(box(wide, 7, 8, 299, 301)) == "float[1][2]: 2399 7");
 }
 
-TEST_CASE_FIXTURE(SmallEvaluatorFixture, "what is called constant folds") {
+TEST_CASE_FIXTURE(SmallEvaluatorFixture, "values that are constant fold") {
   const auto filled = [&](std::int64_t rows, std::int64_t columns) {
     ir::Literal t;
     t.dtype = DataType::kFloat;
@@ -255,7 +256,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture, "what is called constant folds") {
         static_cast<std::size_t>(rows * columns) * 4);
     return initializer(model.arena.make<ir::Literal>(t));
   };
-  // Above 2^16 elements, where a mask of one number still stays a node.
+  // Above 2^16 elements. A mask of one number still stays a node.
   const ValueId w = filled(258, 258);
   const ValueId product = add("Mul", {w, w});
   CHECK(facts.is_constant(product));
@@ -295,7 +296,7 @@ TEST_CASE_FIXTURE(SmallEvaluatorFixture, "every form of Constant") {
   CHECK(of(add("Constant", {})) == "none");
 }
 
-// What an executor would bring: here, it says that every Relu is 42.
+// In place of an executor. It says that every Relu is 42.
 struct Everything final : Evaluator {
   ir::Model* model = nullptr;
   bool can_evaluate(const ir::Graph& graph, ir::NodeId node) const override {

@@ -1,8 +1,7 @@
 // Arena: memory that lives as long as its owner (a Model). Only trivially
 // destructible things go in; addresses are stable; nothing is freed singly.
 // Not thread-safe: one arena, one thread at a time.
-#ifndef RULEENGINE_CORE_BASE_ARENA_H_
-#define RULEENGINE_CORE_BASE_ARENA_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -88,5 +87,3 @@ class Arena {
 };
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_ARENA_H_

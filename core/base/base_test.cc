@@ -19,7 +19,7 @@
 namespace ruleengine {
 namespace {
 
-TEST_CASE("names: equal text has one id, in order of first sight") {
+TEST_CASE("names: equal text has one id, in order of first use") {
   Names names;
   const Name a = names.intern("a");
   const Name b = names.intern(std::string("b"));
@@ -32,7 +32,7 @@ TEST_CASE("names: equal text has one id, in order of first sight") {
   CHECK(names.intern("") == names.intern(std::string_view()));
 }
 
-TEST_CASE("names: a view is kept as it is, a copy lives on") {
+TEST_CASE("names: a view is not copied, a copy outlives its source") {
   Names names;
   const std::string stays = "stays";
   CHECK(names.text(names.intern_view(stays)).data() == stays.data());
@@ -45,9 +45,9 @@ TEST_CASE("names: a view is kept as it is, a copy lives on") {
   CHECK(names.text(copied) == "a name too long for any small string to hold");
 }
 
-TEST_CASE("names: still found after the table grew") {
+TEST_CASE("names: are found after the table grew") {
   Names names;
-  constexpr std::size_t kMany = 300'000;  // some have the hash of another
+  constexpr std::size_t kMany = 300'000;  // some share a hash
   for (std::size_t i = 0; i < kMany; ++i) names.intern(std::to_string(i));
   CHECK(names.size() == kMany);
   for (std::size_t i = 0; i < kMany; ++i) {
@@ -55,7 +55,7 @@ TEST_CASE("names: still found after the table grew") {
   }
 }
 
-TEST_CASE("names: room is made without losing any") {
+TEST_CASE("names: reserve keeps all names") {
   Names names;
   for (int i = 0; i < 20; ++i) names.intern(std::to_string(i));
   names.reserve(0);
@@ -72,7 +72,7 @@ TEST_CASE("arena: aligned, stable, zeroed") {
   CHECK(arena.array<int>(0).empty());
   std::vector<std::span<std::uint64_t>> all;
   for (std::size_t i = 1; i < 300; ++i) {
-    arena.array<char>(1);  // puts the next one off its alignment
+    arena.array<char>(1);  // misaligns the next one
     all.push_back(arena.array<std::uint64_t>(i));
     const auto at = reinterpret_cast<std::uintptr_t>(all.back().data());
     REQUIRE(at % alignof(std::uint64_t) == 0);
@@ -91,7 +91,7 @@ TEST_CASE("arena: aligned, stable, zeroed") {
   CHECK(copy.data() != text.data());
 }
 
-TEST_CASE("diagnostics: only what there is, nothing forged") {
+TEST_CASE("diagnostics: absent parts are omitted, text cannot forge lines") {
   Diagnostic d;
   d.what = "a name is defined twice";
   CHECK(d.text() == "error: a name is defined twice");
@@ -135,7 +135,7 @@ TEST_CASE("diagnostics: only what there is, nothing forged") {
 }
 
 // The first and the last code point of each encoded length.
-TEST_CASE("what is printed is UTF-8 without controls") {
+TEST_CASE("printed text is UTF-8 without controls") {
   for (const char* text :
        {" ", "~", "\xc2\xa0", "\xdf\xbf", "\xe0\xa0\x80", "\xe1\x80\x80",
         "\xed\x9f\xbf", "\xee\x80\x80", "\xef\xbf\xbd", "\xf0\x90\x80\x80",
@@ -177,7 +177,7 @@ TEST_CASE("what is printed is UTF-8 without controls") {
   CHECK(printable("\xe2\x82\xc3\xa9") == "\\xe2\\x82\xc3\xa9");
 }
 
-TEST_CASE("results hold a value or say why not") {
+TEST_CASE("results hold a value or an error") {
   const Result<int> good = 3;
   CHECK(good.ok());
   CHECK(*good == 3);
@@ -188,7 +188,7 @@ TEST_CASE("results hold a value or say why not") {
   CHECK_FALSE(Status(Diagnostic{}).ok());
 }
 
-TEST_CASE("small vectors: short or long, they are what a vector would be") {
+TEST_CASE("small vectors: short or long, they behave like a vector") {
   for (int size : {0, 1, 4, 5, 100}) {
     CAPTURE(size);
     SmallVector<int, 4> made;
@@ -219,13 +219,13 @@ TEST_CASE("small vectors: short or long, they are what a vector would be") {
   }
 }
 
-TEST_CASE("small vectors: an item of its own is pushed while it grows") {
+TEST_CASE("small vectors: pushing an own item while it grows") {
   SmallVector<int, 2> list = {1, 2};
   list.push_back(list[0]);
   CHECK(list == SmallVector<int, 2>{1, 2, 1});
 }
 
-TEST_CASE("edits from one word to another") {
+TEST_CASE("edit distance of two words") {
   const std::tuple<const char*, const char*, std::size_t> kWords[] = {
       {"", "", 0},         {"abc", "", 3},    {"kitten", "sitting", 3},
       {"ab", "ba", 1},     {"abc", "abd", 1}, {"abcdef", "bacdfe", 2},
@@ -239,7 +239,7 @@ TEST_CASE("edits from one word to another") {
   }
 }
 
-TEST_CASE("how near a word has to be") {
+TEST_CASE("how similar a suggestion has to be") {
   const auto near = [](std::string_view word,
                        std::vector<std::string_view> known) {
     return nearest(word, known);
@@ -258,7 +258,7 @@ TEST_CASE("how near a word has to be") {
   CHECK(near(longer, {longest}) == "");
 }
 
-TEST_CASE("did you mean: the nearest word, or what there is") {
+TEST_CASE("did you mean: the nearest word, or the list of words") {
   const std::vector<std::string> known = {"axis", "axes", "keepdims"};
   const std::pair<const char*, const char*> kWords[] = {
       {"axs", "did you mean 'axis'?"},

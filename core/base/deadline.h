@@ -1,8 +1,7 @@
 // Deadline: the time at which a run must end, by a steady clock. Long
 // computations receive one and check it now and then; a check costs some 20 ns.
 // A plain value; safe on any thread.
-#ifndef RULEENGINE_CORE_BASE_DEADLINE_H_
-#define RULEENGINE_CORE_BASE_DEADLINE_H_
+#pragma once
 
 #include <algorithm>
 #include <chrono>
@@ -44,5 +43,3 @@ class Deadline {
 };
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_DEADLINE_H_

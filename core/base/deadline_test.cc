@@ -27,7 +27,7 @@ TEST_CASE("the earlier of two") {
   CHECK(never.or_before(soon).at() == soon.at());
 }
 
-TEST_CASE("what a deadline says when it is over") {
+TEST_CASE("the error of a deadline that is over") {
   const Deadline over(0.25, Deadline::Clock::now() - std::chrono::seconds(1));
   const Status status = over.check();
   REQUIRE(!status.ok());

@@ -1,8 +1,7 @@
 // The one form of every error and warning: what is wrong, where, what was
 // expected, what was found, and a hint. A Diagnostic is a plain value. Safe on
 // any thread.
-#ifndef RULEENGINE_CORE_BASE_DIAGNOSTIC_H_
-#define RULEENGINE_CORE_BASE_DIAGNOSTIC_H_
+#pragma once
 
 #include <cstddef>
 #include <string>
@@ -63,5 +62,3 @@ std::string quoted_name(std::string_view name, std::size_t limit = 200);
 std::string shortened(std::string_view text, std::size_t limit = 1000);
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_DIAGNOSTIC_H_

@@ -1,8 +1,7 @@
 // Strong 32-bit ids. An Id<Tag> indexes one dense array of its owner and is
 // never a pointer; two tags never mix. Trivially copyable, no ownership, safe
 // on any thread.
-#ifndef RULEENGINE_CORE_BASE_ID_H_
-#define RULEENGINE_CORE_BASE_ID_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -40,5 +39,3 @@ struct std::hash<ruleengine::Id<Tag>> {
     return id.index();
   }
 };
-
-#endif  // RULEENGINE_CORE_BASE_ID_H_

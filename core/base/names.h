@@ -2,8 +2,7 @@
 // into memory that the caller promises to outlive the table (the mapped model
 // file), or copied into the table. Ids are dense, in order of first interning,
 // so iteration over them is deterministic. Not thread-safe.
-#ifndef RULEENGINE_CORE_BASE_NAMES_H_
-#define RULEENGINE_CORE_BASE_NAMES_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -50,5 +49,3 @@ class Names {
 };
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_NAMES_H_

@@ -1,8 +1,7 @@
 // Result<T>: a value or a Diagnostic. Every call of the core that can fail on
 // input returns one; exceptions are for bugs and memory. Status is a Result
 // without a value.
-#ifndef RULEENGINE_CORE_BASE_RESULT_H_
-#define RULEENGINE_CORE_BASE_RESULT_H_
+#pragma once
 
 #include <cassert>
 #include <optional>
@@ -53,5 +52,3 @@ class [[nodiscard]] Status {
 };
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_RESULT_H_

@@ -1,7 +1,6 @@
 // Statistics of measured times, which have outliers and no known distribution:
 // order statistics only.
-#ifndef RULEENGINE_CORE_BASE_SAMPLE_H_
-#define RULEENGINE_CORE_BASE_SAMPLE_H_
+#pragma once
 
 #include <vector>
 
@@ -25,5 +24,3 @@ Spread quartiles(std::vector<double> sample);
 Spread confidence(std::vector<double> sample, double level = 0.95);
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_SAMPLE_H_

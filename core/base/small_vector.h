@@ -1,8 +1,7 @@
 // SmallVector: a vector of trivially copyable values that stores up to N of
 // them inline, for lists that are nearly always short. Longer lists are on the
 // heap. Moving a short one copies it. Not thread-safe.
-#ifndef RULEENGINE_CORE_BASE_SMALL_VECTOR_H_
-#define RULEENGINE_CORE_BASE_SMALL_VECTOR_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -118,5 +117,3 @@ class SmallVector {
 };
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_SMALL_VECTOR_H_

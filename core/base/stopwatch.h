@@ -1,5 +1,4 @@
-#ifndef RULEENGINE_CORE_BASE_STOPWATCH_H_
-#define RULEENGINE_CORE_BASE_STOPWATCH_H_
+#pragma once
 
 #include <chrono>
 
@@ -19,5 +18,3 @@ class Stopwatch {
 };
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_STOPWATCH_H_

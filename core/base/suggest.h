@@ -1,8 +1,7 @@
 // "Did you mean": which known word a mistyped word resembles, and the hint that
 // says so. Every part that rejects an unknown name makes its hint here. Pure;
 // any thread.
-#ifndef RULEENGINE_CORE_BASE_SUGGEST_H_
-#define RULEENGINE_CORE_BASE_SUGGEST_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -30,5 +29,3 @@ std::string suggestion(std::string_view word,
                        std::span<const std::string> known);
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_SUGGEST_H_

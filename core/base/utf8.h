@@ -3,8 +3,7 @@
 // line, or are not characters at all: a name with them can look like another
 // name or forge the text around it. Some are also not allowed in XML. Pure
 // functions.
-#ifndef RULEENGINE_CORE_BASE_UTF8_H_
-#define RULEENGINE_CORE_BASE_UTF8_H_
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -19,5 +18,3 @@ bool is_utf8(std::string_view text);
 std::size_t shown_size(std::string_view text, std::size_t i);
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_UTF8_H_

@@ -1,7 +1,6 @@
 // Whether a number is an integer that a double represents exactly, so that its
 // neighbours differ from it.
-#ifndef RULEENGINE_CORE_BASE_WHOLE_H_
-#define RULEENGINE_CORE_BASE_WHOLE_H_
+#pragma once
 
 #include <cmath>
 
@@ -12,5 +11,3 @@ inline bool is_whole(double number) {
 }
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_CORE_BASE_WHOLE_H_

@@ -1,7 +1,6 @@
 // DOT: views as the text that Graphviz lays out. Names from a model are escaped
 // and cut. Pure functions: the same view always gives the same bytes.
-#ifndef RULEENGINE_CORE_DRAW_DOT_H_
-#define RULEENGINE_CORE_DRAW_DOT_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -30,5 +29,3 @@ std::string dot(const Scene& scene, const View& view,
                 const DotOptions& options);
 
 }  // namespace ruleengine::draw
-
-#endif  // RULEENGINE_CORE_DRAW_DOT_H_

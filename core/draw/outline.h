@@ -4,8 +4,7 @@
 // layers one is shown, and "eleven more like it"). A plain value that refers to
 // its graph by id; linear in the graph except for logarithms; everything is in
 // the order of the graph.
-#ifndef RULEENGINE_CORE_DRAW_OUTLINE_H_
-#define RULEENGINE_CORE_DRAW_OUTLINE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -58,5 +57,3 @@ bool is_drawn(const ir::Graph& graph, ir::NodeId node);
 Result<Outline> outline(const ir::Graph& graph, std::size_t most);
 
 }  // namespace ruleengine::draw
-
-#endif  // RULEENGINE_CORE_DRAW_OUTLINE_H_

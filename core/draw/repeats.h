@@ -1,7 +1,6 @@
 // Repetition in a sequence of numbers: where the same items occur several times
 // in a row. A pure function; time linear in the sequence except for logarithms.
-#ifndef RULEENGINE_CORE_DRAW_REPEATS_H_
-#define RULEENGINE_CORE_DRAW_REPEATS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -22,5 +21,3 @@ std::vector<Repeat> repeats(std::span<const std::uint64_t> items,
                             std::span<const std::size_t> weights);
 
 }  // namespace ruleengine::draw
-
-#endif  // RULEENGINE_CORE_DRAW_REPEATS_H_

@@ -7,7 +7,7 @@
 namespace ruleengine::draw {
 namespace {
 
-// "start+period*count" of each run, with so many nodes for each item.
+// "start+period*count" of each run, if each item has `weight` nodes.
 std::string runs(const std::vector<std::uint64_t>& items,
                  std::size_t weight = 1) {
   const std::vector<std::size_t> weights(items.size(), weight);
@@ -24,7 +24,7 @@ std::string runs(std::string_view letters, std::size_t weight = 1) {
               weight);
 }
 
-TEST_CASE("a stretch that stands several times is found, wherever") {
+TEST_CASE("a repeated sequence is found at any position") {
   CHECK(runs("abcdefabcdefabcdef") == "0+6*3 ");
   CHECK(runs("xyabcdefabcdefabcdefz") == "2+6*3 ");
   CHECK(runs("abcdefgabcdefgabcdefgabcd") == "0+7*3 ");
@@ -34,19 +34,19 @@ TEST_CASE("two runs in one sequence") {
   CHECK(runs("abcdefabcdefabcdefxxxuvwstruvwstruvwstr") == "0+6*3 21+6*3 ");
 }
 
-TEST_CASE("what is short stays as it is") {
+TEST_CASE("short sequences are not folded") {
   CHECK(runs("ababababab").empty());
   CHECK(runs("aaaaaaaaaaaa").empty());
   CHECK(runs("abcdefabcdef").empty());
   CHECK(runs("").empty());
 }
 
-TEST_CASE("large groups one behind the other are a run") {
+TEST_CASE("consecutive large groups are a run") {
   CHECK(runs("abbbbc", 9) == "1+1*4 ");
   CHECK(runs("abbc", 20) == "1+1*2 ");
 }
 
-TEST_CASE("a long stretch of a few kinds is found") {
+TEST_CASE("a long repeated sequence of a few kinds is found") {
   std::string stretch;
   std::uint32_t state = 1;
   for (int i = 0; i < 400; ++i) {
@@ -56,10 +56,10 @@ TEST_CASE("a long stretch of a few kinds is found") {
   CHECK(runs(stretch + stretch + stretch) == "0+400*3 ");
 }
 
-TEST_CASE("two stretches that are just worth folding, among shorter likeness") {
+TEST_CASE("two sequences barely worth folding, among shorter similar ones") {
   std::vector<std::uint64_t> items;
   std::uint64_t other = 1000;
-  // Words that occur again and again, each at a distance of its own.
+  // Words that recur, each at its own distance.
   for (std::size_t distance = 20; distance < 30; ++distance) {
     for (int time = 0; time < 5; ++time) {
       for (std::size_t i = 0; i < distance; ++i) {
@@ -74,7 +74,7 @@ TEST_CASE("two stretches that are just worth folding, among shorter likeness") {
   CHECK(runs(items) == at + "+12*2 ");
 }
 
-TEST_CASE("long sequences without any repetition take no time worth telling") {
+TEST_CASE("long sequences without repetition take little time") {
   std::string letters;
   std::uint32_t state = 1;
   for (int i = 0; i < 200'000; ++i) {

@@ -3,8 +3,7 @@
 // and go out. The limit on boxes decides which groups are open; groups with
 // matches are opened first. Plain values that refer to graph and outline by id;
 // time linear in the nodes of the group.
-#ifndef RULEENGINE_CORE_DRAW_VIEW_H_
-#define RULEENGINE_CORE_DRAW_VIEW_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -77,5 +76,3 @@ struct View {
 View view_of(const Scene& scene, GroupId group, std::size_t most);
 
 }  // namespace ruleengine::draw
-
-#endif  // RULEENGINE_CORE_DRAW_VIEW_H_

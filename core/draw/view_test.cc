@@ -55,12 +55,12 @@ std::string chain(const std::vector<std::string>& steps) {
   return text;
 }
 
-TEST_CASE("scopes are what stands before a slash") {
+TEST_CASE("a scope is the text before a slash") {
   CHECK(outlined(chain({"/a/b/1 Relu", "/a/b/2 Exp", "/a/b/3 Neg", "/a/4 Abs",
                         "5 Sin"})) == "a[b[Relu Exp Neg] Abs] Sin");
 }
 
-TEST_CASE("a node that tells no scope stands where its neighbours do") {
+TEST_CASE("a node without a scope has that of its neighbours") {
   CHECK(outlined(chain({"/a/b/1 Relu", "/a/b/2 Exp", "made Sqrt", "/a/b/3 Neg",
                         "/a/4 Abs", "5 Sin"})) ==
         "a[b[Relu Exp Sqrt Neg] Abs] Sin");
@@ -69,7 +69,7 @@ TEST_CASE("a node that tells no scope stands where its neighbours do") {
         "a[Relu Exp Abs] Sqrt b[Neg Sin Cos]");
 }
 
-TEST_CASE("scopes of one or two nodes, and of one scope, are no help") {
+TEST_CASE("scopes of one or two nodes, or of one scope, are not shown") {
   CHECK(outlined(chain({"/a/b/1 Relu", "/a/b/2 Exp", "/a/b/3 Neg",
                         "/c/4 Abs"})) == "a/b[Relu Exp Neg] Abs");
 }
@@ -86,7 +86,7 @@ std::vector<std::string> layers(int count, bool named) {
   return steps;
 }
 
-TEST_CASE("equal layers are one, and others like it") {
+TEST_CASE("equal layers are shown as one") {
   const std::string one = "Relu Exp Neg Abs Sin Cos";
   const std::string named = outlined(chain(layers(4, true)), 10);
   CHECK(named.starts_with("layer.0[" + one +
@@ -94,7 +94,7 @@ TEST_CASE("equal layers are one, and others like it") {
   const std::string unnamed = outlined(chain(layers(4, false)), 10);
   CHECK(unnamed.starts_with("block 1 of 4[" + one +
                             "] blocks 2 \u2026 4[block 2[" + one));
-  // If there is room for all of them they are not grouped.
+  // They are not grouped if all of them fit.
   CHECK(outlined(chain(layers(2, false)), 100) == one + " " + one);
 }
 
@@ -114,7 +114,7 @@ TEST_CASE("blocks are counted where there are more than two") {
         "block 1 of 2[" + one + "] block 2[block 2[" + one + "]]");
 }
 
-TEST_CASE("a long list is cut, and no view is larger than it may be") {
+TEST_CASE("a long list is cut, and no view exceeds the limit") {
   std::vector<std::string> steps;
   std::uint32_t state = 7;
   const std::vector<std::string> ops = {"Relu", "Exp", "Neg", "Abs", "Sin"};
@@ -139,7 +139,7 @@ TEST_CASE("a long list is cut, and no view is larger than it may be") {
   }
 }
 
-TEST_CASE("what rules match is opened first") {
+TEST_CASE("groups with matches are opened first") {
   const auto m = model(chain(layers(3, true)));
   const auto made = outline(m->graph, 8);
   REQUIRE(made.ok());
@@ -166,7 +166,7 @@ std::string dot_text(const ir::Model& m, const Marks& marks = {}) {
              {.legend = true, .heading = ""});
 }
 
-TEST_CASE("hostile names stay text") {
+TEST_CASE("hostile names are escaped") {
   const auto m = model("[\"a<b>&amp;'\\\"\\\\\"] y = Relu(x)");
   const std::string text = dot_text(*m);
   CHECK(text.find("<b>&amp;") == text.npos);
@@ -178,7 +178,7 @@ bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST_CASE("one digraph, whose arrows say which value they carry") {
+TEST_CASE("one digraph, whose arrows are labelled with values") {
   const auto m = model("v = Relu(x) y = Exp(v)");
   const ir::ValueId between = m->graph.output(ir::NodeId(0u), 0);
   m->graph.mutable_value(between).name = m->names.intern("a<b");
@@ -196,7 +196,7 @@ TEST_CASE("a box shows the constants that its node reads") {
   CHECK(has(dot_text(*m), ">(0 1), 0.5</FONT>"));
 }
 
-TEST_CASE("what several rules match has the colours of all") {
+TEST_CASE("a node that several rules match has all their colours") {
   const auto m = model("y = Relu(x)");
   const Marks marks{.rules = {"r", "s", "t"},
                     .matches = {1, 1, 1},

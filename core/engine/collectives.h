@@ -1,7 +1,6 @@
 // Collectives: what the ranks of a model send to each other, before and after
 // the rules, and which rules rejected a collective that is left.
-#ifndef RULEENGINE_CORE_ENGINE_COLLECTIVES_H_
-#define RULEENGINE_CORE_ENGINE_COLLECTIVES_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -32,5 +31,3 @@ Result<Collectives> collectives(ir::Model& model, const RuleSet& rules,
                                 const RunOptions& options);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_COLLECTIVES_H_

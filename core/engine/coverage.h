@@ -1,7 +1,6 @@
 // Coverage: how much of the attention of a model the rules compose, and the
 // reason for each block that is left.
-#ifndef RULEENGINE_CORE_ENGINE_COVERAGE_H_
-#define RULEENGINE_CORE_ENGINE_COVERAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -35,5 +34,3 @@ Result<Coverage> coverage(ir::Model& model, const RuleSet& rules,
                           const RunOptions& options);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_COVERAGE_H_

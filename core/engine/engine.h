@@ -5,8 +5,7 @@
 // that the target has no form for get a function body. The result for a model
 // does not depend on the models before it. Not thread-safe, since rules are
 // not.
-#ifndef RULEENGINE_CORE_ENGINE_ENGINE_H_
-#define RULEENGINE_CORE_ENGINE_ENGINE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -69,5 +68,3 @@ Result<rewrite::DriverReport> run_rules(ir::Model& model, const RuleSet& rules,
                                         const RunOptions& options);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_ENGINE_H_

@@ -1,6 +1,5 @@
 // Sizes that a user gives to the named dimensions of a model.
-#ifndef RULEENGINE_CORE_ENGINE_FIXED_SIZES_H_
-#define RULEENGINE_CORE_ENGINE_FIXED_SIZES_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -24,5 +23,3 @@ using FixedSizes =
 Status fix_sizes(ir::Model& model, const FixedSizes& sizes);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_FIXED_SIZES_H_

@@ -2,8 +2,7 @@
 // door (the command line, C, Python) hands out these values, so all of them
 // give the same bytes. Pure functions, except that the report of a run states
 // the memory of the process.
-#ifndef RULEENGINE_CORE_ENGINE_JSON_H_
-#define RULEENGINE_CORE_ENGINE_JSON_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -53,5 +52,3 @@ Result<Recording> recording_of(const std::string& text,
                                const std::string& path);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_JSON_H_

@@ -66,7 +66,7 @@ TEST_CASE("rules, rejections, warnings and assumptions") {
         R"([{"rule":"fold","node":"n","text":"x > 0"}])");
 }
 
-TEST_CASE("what a rewrite is worth, if it was asked for") {
+TEST_CASE("the gain of a rewrite, if it was measured") {
   FileReport report;
   CHECK_FALSE(to_json(report).contains("cost"));
   report.run.cost = {.before = {.bytes = 64, .products = 8},
@@ -78,7 +78,7 @@ TEST_CASE("what a rewrite is worth, if it was asked for") {
         R"("sizes":{"N":2}})");
 }
 
-TEST_CASE("only a lint has the nodes that it found") {
+TEST_CASE("only a lint lists the nodes that it found") {
   FileReport report;
   report.run.rewrites.rules.resize(2);
   report.run.rewrites.rules[1].lint = true;
@@ -108,7 +108,7 @@ TEST_CASE("every kind of error has its code") {
   CHECK(code_of(ErrorKind::kInternal) == 70);
 }
 
-TEST_CASE("a match: it fires, or says why not") {
+TEST_CASE("a match fires, or has a reason") {
   const auto m = model();
   rewrite::Found found;
   found.rule = "fold";

@@ -1,7 +1,6 @@
 // Where rules would fire, and why a rule does not: functions that leave the
 // model unchanged. The matches refer to the model's graphs.
-#ifndef RULEENGINE_CORE_ENGINE_MATCH_H_
-#define RULEENGINE_CORE_ENGINE_MATCH_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -41,5 +40,3 @@ Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const RunOptions& options);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_MATCH_H_

@@ -1,8 +1,7 @@
 // Measuring two variants of a model in turn in a runtime, and playing such
 // measurements back. The runtime is injected: the user's own in another
 // process, or this program's executor.
-#ifndef RULEENGINE_CORE_ENGINE_MEASURE_H_
-#define RULEENGINE_CORE_ENGINE_MEASURE_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -174,5 +173,3 @@ class PlayedMeter final : public Meter {
 };
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_MEASURE_H_

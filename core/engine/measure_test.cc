@@ -7,13 +7,13 @@
 namespace ruleengine::engine {
 namespace {
 
-// Times by name, without running anything.
+// Times by name, without any run.
 class PretendedSession final : public Session {
  public:
   explicit PretendedSession(const double& seconds) : seconds_(seconds) {}
   Result<double> run(int times) override {
     if (seconds_ < 0) return Diagnostic{.what = "it ended"};
-    // A machine that gets slower all the time, as one that gets hot.
+    // A machine that slows down steadily, as if it got hot.
     return seconds_ * times * (1 + 0.02 * ++runs);
   }
   Result<std::optional<std::string>> difference(Session&) override {
@@ -57,7 +57,7 @@ TEST_CASE("two sessions in turn") {
   CHECK(done->speedup().median == doctest::Approx(1.25).epsilon(0.001));
   CHECK(done->verdict(0.01) == Verdict::kFaster);
   CHECK(done->verdict(0.3) == Verdict::kSame);
-  CHECK(done->rounds.size() == 8);  // it is clear at the first look
+  CHECK(done->rounds.size() == 8);  // the first check decides
   const auto same = meter.compare(Step::kNoise, {}, {}, 0);
   REQUIRE(same);
   CHECK(same->speedup().median == doctest::Approx(1).epsilon(0.001));
@@ -75,11 +75,11 @@ TEST_CASE("a model that cannot be run") {
   CHECK(done->failed == "it ended");
   CHECK(done->rounds.empty());
   CHECK(done->verdict(0) == Verdict::kFailed);
-  // Without the one that ran before, there is nothing to compare with.
+  // Without an earlier result there is nothing to compare with.
   CHECK(!meter.compare(Step::kRule, kFast, {}, 0));
 }
 
-TEST_CASE("measurements that are played back") {
+TEST_CASE("replayed measurements") {
   const Comparison one{Step::kTarget, "original", "fast", {{2, 1}}, {}};
   PlayedMeter meter({one});
   CHECK(meter.goes_on());

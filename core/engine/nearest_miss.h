@@ -1,8 +1,7 @@
 // How far the pattern of a rule got if it does not match: for `explain`, for
 // examples that should have matched, and for attention that is left. Only reads
 // the graph; costs one run of the oracle for each node.
-#ifndef RULEENGINE_CORE_ENGINE_NEAREST_MISS_H_
-#define RULEENGINE_CORE_ENGINE_NEAREST_MISS_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -35,5 +34,3 @@ std::string text_of(const match::Miss& miss, const pattern::Pattern& pattern,
 std::vector<ir::NodeId> all_nodes(const ir::Graph& graph);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_NEAREST_MISS_H_

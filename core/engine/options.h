@@ -1,6 +1,5 @@
 // The options of a run, and the functions of the engine that they need.
-#ifndef RULEENGINE_CORE_ENGINE_OPTIONS_H_
-#define RULEENGINE_CORE_ENGINE_OPTIONS_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -46,5 +45,3 @@ std::unique_ptr<ir::Facts> facts_of(ir::Graph& graph);
 rewrite::DriverOptions rewrite_options(const RunOptions& options);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_OPTIONS_H_

@@ -1,7 +1,6 @@
 // Picture: what is drawn of a model: the outline of its nodes, and marks at the
 // nodes that rules match.
-#ifndef RULEENGINE_CORE_ENGINE_PICTURE_H_
-#define RULEENGINE_CORE_ENGINE_PICTURE_H_
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -26,5 +25,3 @@ Result<Picture> picture(ir::Model& model, const RuleSet* rules,
                         std::size_t boxes, const RunOptions& options);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_PICTURE_H_

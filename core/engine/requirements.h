@@ -1,7 +1,6 @@
 // What a model needs of the runtime that reads it, beyond the ops of the
 // standard.
-#ifndef RULEENGINE_CORE_ENGINE_REQUIREMENTS_H_
-#define RULEENGINE_CORE_ENGINE_REQUIREMENTS_H_
+#pragma once
 
 #include <cstdint>
 #include <set>
@@ -27,5 +26,3 @@ struct Requirements {
 Requirements requirements_of(const ir::Model& model);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_REQUIREMENTS_H_

@@ -1,6 +1,5 @@
 // Where rules come from, as the engine sees it; bindings/lua implements it.
-#ifndef RULEENGINE_CORE_ENGINE_RULE_SET_H_
-#define RULEENGINE_CORE_ENGINE_RULE_SET_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -58,5 +57,3 @@ struct Absent {
 };
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_RULE_SET_H_

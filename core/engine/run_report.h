@@ -1,7 +1,6 @@
 // What a run did: to one model in memory, and from file to file. Plain values;
 // core/engine/json.h gives their documented form.
-#ifndef RULEENGINE_CORE_ENGINE_RUN_REPORT_H_
-#define RULEENGINE_CORE_ENGINE_RUN_REPORT_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -71,5 +70,3 @@ struct FileReport {
 };
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_RUN_REPORT_H_

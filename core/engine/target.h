@@ -1,7 +1,6 @@
 // Targets: the forms that a result is written in. A target is its row here and
 // its pack in rules/targets.
-#ifndef RULEENGINE_CORE_ENGINE_TARGET_H_
-#define RULEENGINE_CORE_ENGINE_TARGET_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -43,5 +42,3 @@ const Target& target_of(const ir::Model& model);
 std::string target_names();
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_TARGET_H_

@@ -2,8 +2,7 @@
 // are tried first, then the rewrites of the best: what the result loses or
 // gains without each rule, without each kind of site of a rule, and without
 // each site. The outcome follows from the measurements alone.
-#ifndef RULEENGINE_CORE_ENGINE_TUNE_H_
-#define RULEENGINE_CORE_ENGINE_TUNE_H_
+#pragma once
 
 #include <functional>
 #include <map>
@@ -65,5 +64,3 @@ Status tune(const MakeVariant& make, const std::vector<std::string>& targets,
             Meter& meter, const std::function<Status()>& proceed, Tuned& out);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_TUNE_H_

@@ -10,7 +10,7 @@
 namespace ruleengine::engine {
 namespace {
 
-TEST_CASE("the choice about the smallest part decides") {
+TEST_CASE("the choice for the smallest part decides") {
   const rewrite::Site site{.rule = "a", .value = "y", .kind = "Add float"};
   const Part rule{"a", {}, {}}, kind{"a", "Add float", {}},
       value{"a", "Add float", "y"};
@@ -27,7 +27,7 @@ TEST_CASE("the choice about the smallest part decides") {
                     site));
 }
 
-TEST_CASE("targets that write the same are tried once") {
+TEST_CASE("targets with equal results are tried once") {
   std::string names;
   for (const Target* each : distinct_targets()) {
     names += std::string(each->name) + " ";
@@ -35,7 +35,7 @@ TEST_CASE("targets that write the same are tried once") {
   CHECK(names == "standard portable onnx ort tensorrt ");
 }
 
-// Sessions differ by luck as long as they last, and each run a little.
+// Times vary by session, and a little by run.
 class LuckyRuntime final : public Runtime {
  public:
   explicit LuckyRuntime(double of_result) : of_result_(of_result) {}
@@ -143,7 +143,7 @@ TEST_CASE("a later target is better only beyond the noise") {
   CHECK(best_of({{"standard", 0.98}, {"portable", 0.99}, {"ort", 0.98}}) == "");
 }
 
-TEST_CASE("luck is no gain") {
+TEST_CASE("noise is no gain") {
   CHECK(times_found(1, 300) <= 3);
   CHECK(times_found(0.8, 100) == 100);
 }

@@ -1,7 +1,6 @@
 // What tuning found out about a model. Plain values; core/engine/json.h gives
 // their documented form.
-#ifndef RULEENGINE_CORE_ENGINE_TUNED_H_
-#define RULEENGINE_CORE_ENGINE_TUNED_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -46,5 +45,3 @@ struct Tuned {
 };
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_TUNED_H_

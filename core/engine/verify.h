@@ -1,8 +1,7 @@
 // Whether a result computes what its model computes, and if not, which rewrite
 // is at fault. A Judge runs models; it is injected, since the engine has no
 // executor.
-#ifndef RULEENGINE_CORE_ENGINE_VERIFY_H_
-#define RULEENGINE_CORE_ENGINE_VERIFY_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -56,5 +55,3 @@ Diagnostic mismatch_error(const std::string& model, const Culprit& culprit,
                           const Judge::Finding& whole);
 
 }  // namespace ruleengine::engine
-
-#endif  // RULEENGINE_CORE_ENGINE_VERIFY_H_

@@ -1,6 +1,5 @@
 // Descriptor: owns a file descriptor and closes it. Movable, not thread-safe.
-#ifndef RULEENGINE_CORE_IO_DESCRIPTOR_H_
-#define RULEENGINE_CORE_IO_DESCRIPTOR_H_
+#pragma once
 
 #include <unistd.h>
 
@@ -29,5 +28,3 @@ class Descriptor {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_DESCRIPTOR_H_

@@ -4,8 +4,7 @@
 // (file_names.h), no live run holds it (hold.h), and, for data, no model in the
 // folder uses it. In doubt it stays. Best effort: nothing here fails.
 // Thread-safe.
-#ifndef RULEENGINE_CORE_IO_LEFTOVERS_H_
-#define RULEENGINE_CORE_IO_LEFTOVERS_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -25,5 +24,3 @@ enum class Removal { kGone, kUsed, kHeld };
 Removal remove_unused(const std::string& data);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_LEFTOVERS_H_

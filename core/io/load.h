@@ -4,8 +4,7 @@
 // shapes against bytes, functions, opsets); the meaning of ops is not. A model
 // that is rejected gives one Diagnostic of kind kModel. Thread-safe; each Model
 // belongs to one thread at a time.
-#ifndef RULEENGINE_CORE_IO_LOAD_H_
-#define RULEENGINE_CORE_IO_LOAD_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -59,5 +58,3 @@ Status check_intact(const ir::Model& model);
 bool holds_data(const ir::Model& model, const std::string& path);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_LOAD_H_

@@ -5,8 +5,7 @@
 // file is locked from open on (hold.h), and so is the one that it replaces:
 // other runs see that a live run needs them. Failures are Diagnostics of kind
 // kWrite. One thread each.
-#ifndef RULEENGINE_CORE_IO_OUTPUT_H_
-#define RULEENGINE_CORE_IO_OUTPUT_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -94,5 +93,3 @@ class OutputFile final : public ByteSink {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_OUTPUT_H_

@@ -14,8 +14,7 @@
 // ones. A model without external data keeps everything inside, except that a
 // result over protobuf's 2 GiB, from a source below it, has large initializers
 // in OUT.data. Thread-safe; the model must not change meanwhile.
-#ifndef RULEENGINE_CORE_IO_SAVE_H_
-#define RULEENGINE_CORE_IO_SAVE_H_
+#pragma once
 
 #include <string>
 
@@ -47,5 +46,3 @@ Result<Staged> stage(const ir::Model& model, const std::string& path,
 Result<std::string> serialize(const ir::Model& model);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_SAVE_H_

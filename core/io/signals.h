@@ -2,8 +2,7 @@
 // programs that own their process), SIGTERM, SIGINT, SIGHUP, SIGQUIT and
 // SIGPIPE remove what is Doomed, and then end the process as usual. All
 // thread-safe.
-#ifndef RULEENGINE_CORE_IO_SIGNALS_H_
-#define RULEENGINE_CORE_IO_SIGNALS_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -69,5 +68,3 @@ class FileSizeSignalBlock {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_SIGNALS_H_

@@ -2,8 +2,7 @@
 // data files, if any, already have names, but no model refers to them. The
 // owner decides when the result appears; destroyed before that, it leaves
 // nothing. Movable; one thread each; failures are Diagnostics of kind kWrite.
-#ifndef RULEENGINE_CORE_IO_STAGED_H_
-#define RULEENGINE_CORE_IO_STAGED_H_
+#pragma once
 
 #include <memory>
 
@@ -41,5 +40,3 @@ class Staged {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_STAGED_H_

@@ -1,8 +1,7 @@
 // For tests of this folder: small models built with the ONNX library's own
 // protobuf classes, a temporary folder, and edits that force every part of a
 // model to be written anew.
-#ifndef RULEENGINE_CORE_IO_TEST_SUPPORT_H_
-#define RULEENGINE_CORE_IO_TEST_SUPPORT_H_
+#pragma once
 
 #include <stdlib.h>
 
@@ -138,5 +137,3 @@ inline void add_joined(ir::Model& model, const ir::Literal* part) {
 }
 
 }  // namespace ruleengine::io::testing
-
-#endif  // RULEENGINE_CORE_IO_TEST_SUPPORT_H_

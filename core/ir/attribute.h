@@ -3,8 +3,7 @@
 // looks into (sparse tensors, type protos) are kept as their encoded
 // AttributeProto in `proto`, which is also what an unchanged attribute is saved
 // from.
-#ifndef RULEENGINE_CORE_IR_ATTRIBUTE_H_
-#define RULEENGINE_CORE_IR_ATTRIBUTE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -59,5 +58,3 @@ struct Attribute {
 bool same_value(const Attribute& a, const Attribute& b, ExternalData* external);
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_ATTRIBUTE_H_

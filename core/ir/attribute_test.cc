@@ -12,7 +12,7 @@ bool same(const Attribute& a, const Attribute& b) {
   return same_value(a, b, nullptr) && same_value(b, a, nullptr);
 }
 
-TEST_CASE("kind and value count, the name does not") {
+TEST_CASE("equality compares kind and value, not the name") {
   Attribute a{.name = "axis", .kind = AttributeKind::kInt, .i = 1};
   Attribute b{.name = "dim", .kind = AttributeKind::kInt, .i = 1};
   CHECK(same(a, b));
@@ -22,7 +22,7 @@ TEST_CASE("kind and value count, the name does not") {
   CHECK_FALSE(same(a, b));
 }
 
-TEST_CASE("floats by bits") {
+TEST_CASE("floats are compared by bits") {
   const auto f = [](float v) {
     return Attribute{.kind = AttributeKind::kFloat, .f = v};
   };

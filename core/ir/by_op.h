@@ -2,8 +2,7 @@
 // one per graph, and a file may have many functions and many ops, so only the
 // first ops, which most graphs use, have a place in a dense array. Not
 // thread-safe.
-#ifndef RULEENGINE_CORE_IR_BY_OP_H_
-#define RULEENGINE_CORE_IR_BY_OP_H_
+#pragma once
 
 #include <cstddef>
 #include <unordered_map>
@@ -32,5 +31,3 @@ class ByOp {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_BY_OP_H_

@@ -1,7 +1,6 @@
 // Whether the inputs and outputs of a call fit its model-local function.
 // Thread-safe while nobody writes to the graph.
-#ifndef RULEENGINE_CORE_IR_CALL_H_
-#define RULEENGINE_CORE_IR_CALL_H_
+#pragma once
 
 #include <algorithm>
 
@@ -25,5 +24,3 @@ inline bool takes(const Function& function, const Graph& graph, NodeId call) {
 }
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_CALL_H_

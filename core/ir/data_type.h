@@ -1,7 +1,6 @@
 // Element types of tensors, with ONNX's numbers (TensorProto.DataType), and
 // their sizes. Unknown numbers from newer files are kept as they are.
-#ifndef RULEENGINE_CORE_IR_DATA_TYPE_H_
-#define RULEENGINE_CORE_IR_DATA_TYPE_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -50,5 +49,3 @@ std::string_view data_type_name(DataType type);
 DataType data_type_from_name(std::string_view name);
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_DATA_TYPE_H_

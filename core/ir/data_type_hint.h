@@ -1,6 +1,5 @@
 // A hint for the name of an element type that does not exist. Pure; any thread.
-#ifndef RULEENGINE_CORE_IR_DATA_TYPE_HINT_H_
-#define RULEENGINE_CORE_IR_DATA_TYPE_HINT_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -12,5 +11,3 @@ namespace ruleengine::ir {
 std::string data_type_hint(std::string_view name);
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_DATA_TYPE_HINT_H_

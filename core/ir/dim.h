@@ -4,8 +4,7 @@
 // maxima), so two Dims are equal as expressions exactly when they are equal as
 // values: "B*S", "S*B" and "(2*B*S)/2" are one Dim. The table belongs to one
 // Model and is not thread-safe; Dims are plain values.
-#ifndef RULEENGINE_CORE_IR_DIM_H_
-#define RULEENGINE_CORE_IR_DIM_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -109,5 +108,3 @@ class DimTable {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_DIM_H_

@@ -102,7 +102,7 @@ TEST_CASE_FIXTURE(Fixture, "minimum and maximum") {
   CHECK(t.quotient_of(t.add(t.floor_div(S, two), two)).empty());
 }
 
-TEST_CASE_FIXTURE(Fixture, "the number that an expression is") {
+TEST_CASE_FIXTURE(Fixture, "the value of a constant expression") {
   const auto value = [&](Dim d) {
     return t.value(d, [&](Dim leaf) { return leaf == B ? 3.0 : 10.0; });
   };
@@ -112,7 +112,8 @@ TEST_CASE_FIXTURE(Fixture, "the number that an expression is") {
   CHECK(value(t.add(t.min(S, Dim(4)), t.max(S, t.mul(two, B)))) == 14);
 }
 
-TEST_CASE_FIXTURE(Fixture, "what is too large to say may be of any sign") {
+TEST_CASE_FIXTURE(Fixture,
+                  "an expression that is too large may have any sign") {
   Dim a(0), b(0);
   for (int i = 0; i < 20; ++i) {
     a = t.add(a, t.symbol("a" + std::to_string(i)));

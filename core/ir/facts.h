@@ -4,8 +4,7 @@
 // core/analysis implements it lazily and incrementally. Answers stay valid
 // until the value's producer (or anything above it) is edited; pointers live as
 // long as the Model.
-#ifndef RULEENGINE_CORE_IR_FACTS_H_
-#define RULEENGINE_CORE_IR_FACTS_H_
+#pragma once
 
 #include <optional>
 #include <span>
@@ -102,5 +101,3 @@ class NoFacts final : public Facts {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_FACTS_H_

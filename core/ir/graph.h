@@ -9,8 +9,7 @@
 // them and undoes them in reverse order; loaders call them directly. Removed
 // nodes and values stay as tombstones. An id is reused only after an undo has
 // removed the latest node or value. Not thread-safe.
-#ifndef RULEENGINE_CORE_IR_GRAPH_H_
-#define RULEENGINE_CORE_IR_GRAPH_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -250,5 +249,3 @@ class Graph {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_GRAPH_H_

@@ -33,7 +33,7 @@ struct World {
     }
     return out;
   }
-  // Everything that is visible of the uses, to compare before and after.
+  // The visible state of the uses, to compare before and after.
   std::string everything() const {
     std::string out;
     for (std::size_t i = 0; i < g.value_count(); ++i) {
@@ -102,7 +102,7 @@ TEST_CASE("removing and restoring in reverse order leaves no trace") {
   CHECK(w.everything() == before);
 }
 
-TEST_CASE("the latest node and value can be taken back") {
+TEST_CASE("the last node and value can be removed") {
   World w;
   const ValueId x = w.value("x"), y = w.value("y");
   w.node("A", {x}, {y});
@@ -132,7 +132,7 @@ TEST_CASE("direct constants") {
                 made = w.value("made"), other = w.value("other");
   w.g.add_initializer(init, &t);
   w.g.add_block_input(Graph::main_block(), input);
-  w.g.add_initializer(input, &t);  // a default that a caller may replace
+  w.g.add_initializer(input, &t);  // a default that a caller may override
   const Literal* data = &u;
   const std::vector<Attribute> list = {
       {.name = "value", .kind = AttributeKind::kTensor, .tensors = {&data, 1}}};
@@ -146,7 +146,7 @@ TEST_CASE("direct constants") {
   CHECK(w.g.direct_constant(ValueId()) == nullptr);
 }
 
-TEST_CASE("nodes are described by name or by what they make") {
+TEST_CASE("nodes are described by name or by output") {
   World w;
   const NodeId plain = w.node("Add", {}, {w.value("y")});
   const NodeId empty = w.node("Sink", {}, {ValueId()});

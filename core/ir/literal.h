@@ -4,8 +4,7 @@
 // (Lazy: an expression over other tensors, evaluated when read and streamed at
 // save). A Literal lives in the arena of its Model and is immutable. Concurrent
 // reads are safe with different scratch buffers.
-#ifndef RULEENGINE_CORE_IR_LITERAL_H_
-#define RULEENGINE_CORE_IR_LITERAL_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -117,5 +116,3 @@ std::optional<std::vector<double>> to_doubles(const Literal& tensor,
 bool equal_bits(const Literal& a, const Literal& b, ExternalData* external);
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_LITERAL_H_

@@ -1,8 +1,7 @@
 // How core/ir's tensor*.cc read the bytes of a tensor: stored bytes as views,
 // varints decoded, ranges of lazy tensors. Not thread-safe. Diagnostics have no
 // place: the callers know the tensor's name.
-#ifndef RULEENGINE_CORE_IR_LITERAL_DECODE_H_
-#define RULEENGINE_CORE_IR_LITERAL_DECODE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -67,5 +66,3 @@ void unpack_bits(int bits, Bytes packed, std::span<std::byte> elements);
 void pack_bits(int bits, Bytes elements, std::span<std::byte> packed);
 
 }  // namespace ruleengine::ir::tensor_internal
-
-#endif  // RULEENGINE_CORE_IR_LITERAL_DECODE_H_

@@ -64,7 +64,7 @@ std::string numbers(const Literal& t) {
   return out;
 }
 
-TEST_CASE("sizes, and none that overflows") {
+TEST_CASE("sizes, with overflow") {
   TensorWorld w;
   Literal t{.dtype = DataType::kInt4, .dims = w.arena.array<std::int64_t>(1)};
   CHECK(t.element_count() == 0);
@@ -106,7 +106,7 @@ TEST_CASE("packed integers are decoded, and bounded") {
   CHECK(numbers(t) == "1 10 3");
 }
 
-TEST_CASE("floats lie as they are in both storages") {
+TEST_CASE("floats have one layout in both storages") {
   TensorWorld w;
   Literal t = *w.floats({2, 2}, 1);
   std::vector<std::byte> scratch;
@@ -137,7 +137,7 @@ TEST_CASE("numbers of every kind of element") {
   CHECK(numbers(*w.raw<float>(DataType::kComplex64, {1}, {1, 2})) == "none");
 }
 
-TEST_CASE("integers are exact or none") {
+TEST_CASE("integers are exact or refused") {
   TensorWorld w;
   const auto ints = [](const Literal* t) { return to_ints(*t, nullptr, 10); };
   CHECK(ints(w.floats({2}))->at(1) == 1);
@@ -196,7 +196,7 @@ TEST_CASE("lazy: parts that are cut along the axis") {
   CHECK(numbers(*w.joined({2, 2}, 1, {{a, false, -1, 2}})) == "none");
 }
 
-TEST_CASE("lazy: elements smaller than a byte meet within one") {
+TEST_CASE("lazy: parts of elements smaller than a byte share a byte") {
   TensorWorld w;
   const Literal* a = w.raw<std::uint8_t>(DataType::kUint4, {3}, {0x21, 0x03});
   const Literal* b = w.raw<std::uint8_t>(DataType::kUint4, {2}, {0x54});
@@ -206,7 +206,7 @@ TEST_CASE("lazy: elements smaller than a byte meet within one") {
   CHECK(raw_bytes(*ab, nullptr, scratch)->size() == 3);
 }
 
-TEST_CASE("lazy: parts that do not fit are refused, whatever their depth") {
+TEST_CASE("lazy: parts that do not fit are refused at any depth") {
   TensorWorld w;
   const Literal* a = w.floats({2, 3});
   CHECK(numbers(*w.joined({2, 3}, 0, {{a}, {a}})) == "none");
@@ -225,7 +225,7 @@ TEST_CASE("lazy: parts that do not fit are refused, whatever their depth") {
   CHECK(raw_bytes(*chain, nullptr, scratch).error().kind == ErrorKind::kLimit);
 }
 
-TEST_CASE("streaming comes in pieces, and a failing sink stops it") {
+TEST_CASE("streaming is piecewise, and a failing sink stops it") {
   TensorWorld w;
   const Literal* a = w.floats({700, 600});
   const Literal* both = w.joined({600, 1400}, 1, {{a, true}, {a, true}});
@@ -269,7 +269,7 @@ struct OneFile : ExternalData {
   }
 };
 
-TEST_CASE("external data is read when asked for, and only then") {
+TEST_CASE("external data is only read on demand") {
   TensorWorld w;
   OneFile file;
   const Dims two = {2};
@@ -298,7 +298,7 @@ TEST_CASE("equal bits") {
     return w.raw<float>(DataType::kFloat, {1}, {z});
   };
   CHECK_FALSE(equal_bits(*zero(0.0f), *zero(-0.0f), nullptr));
-  // Padding behind the last element means nothing.
+  // Padding after the last element is ignored.
   const auto small = [&](std::uint8_t last) {
     return w.raw<std::uint8_t>(DataType::kUint4, {3}, {0x21, last});
   };

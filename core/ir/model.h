@@ -3,8 +3,7 @@
 // that is not modelled (producer, metadata, training info, unknown fields)
 // stays as its encoding in `source` and is written back from there. One thread
 // at a time; different Models are independent.
-#ifndef RULEENGINE_CORE_IR_MODEL_H_
-#define RULEENGINE_CORE_IR_MODEL_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -137,5 +136,3 @@ class Held {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_MODEL_H_

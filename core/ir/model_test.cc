@@ -11,7 +11,7 @@ TEST_CASE("imports: the standard domain has two names") {
   Model m;
   CHECK(m.opset("") == 0);
   m.import_opset("ai.onnx", 21);
-  m.import_opset("", 9);  // there is one already
+  m.import_opset("", 9);  // exists already
   m.import_opset("d", 1);
   CHECK(m.opset("") == 21);
   CHECK(m.opset("ai.onnx") == 21);
@@ -19,7 +19,7 @@ TEST_CASE("imports: the standard domain has two names") {
   CHECK(m.opset_imports.size() == 2);
 }
 
-TEST_CASE("functions are found by domain, name and overload, while they live") {
+TEST_CASE("live functions are found by domain, name and overload") {
   Model m;
   auto f = std::make_unique<Function>(m);
   f->domain = "d";

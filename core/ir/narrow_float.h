@@ -2,8 +2,7 @@
 // the bits nearest to a number (half to even; beyond the largest number:
 // infinity where the type has one, else the largest, as ONNX's Cast saturates).
 // Pure functions, safe on any thread.
-#ifndef RULEENGINE_CORE_IR_NARROW_FLOAT_H_
-#define RULEENGINE_CORE_IR_NARROW_FLOAT_H_
+#pragma once
 
 #include <cstdint>
 
@@ -18,5 +17,3 @@ double widen(DataType type, std::uint32_t bits);
 std::uint32_t narrow(DataType type, double value);
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_NARROW_FLOAT_H_

@@ -31,7 +31,7 @@ TEST_CASE("bits of known numbers") {
   CHECK(std::isnan(widen(DataType::kFloat8E8M0, 255)));
 }
 
-TEST_CASE("rounding is half to even, and saturates where nothing is beyond") {
+TEST_CASE("rounding is half to even, and saturates in types without infinity") {
   CHECK(narrow(DataType::kFloat16, 1.0 + 0x1p-11) == 0x3c00);
   CHECK(narrow(DataType::kFloat16, 1.0 + 3 * 0x1p-11) == 0x3c02);
   CHECK(narrow(DataType::kFloat16, 65520.0) == 0x7c00);
@@ -47,7 +47,7 @@ TEST_CASE("rounding is half to even, and saturates where nothing is beyond") {
   CHECK(narrow(DataType::kFloat8E8M0, 2.9) == 128);
 }
 
-TEST_CASE("every pattern comes back") {
+TEST_CASE("every bit pattern round-trips") {
   for (DataType type : {DataType::kFloat16, DataType::kBfloat16,
                         DataType::kFloat8E4M3FN, DataType::kFloat8E4M3FNUZ,
                         DataType::kFloat8E5M2, DataType::kFloat8E5M2FNUZ,

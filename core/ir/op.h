@@ -1,7 +1,6 @@
 // Ops: (domain, type, overload) interned per Model as dense OpIds. The standard
 // domain is "" ("ai.onnx" is normalized to it).
-#ifndef RULEENGINE_CORE_IR_OP_H_
-#define RULEENGINE_CORE_IR_OP_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -59,5 +58,3 @@ class OpTable {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_OP_H_

@@ -1,8 +1,7 @@
 // OpsetImports: the opsets that a model or a function imports, in the order of
 // the file. The version of a domain is asked all the time; the answer takes
 // constant time, however long the list is. A plain value; not thread-safe.
-#ifndef RULEENGINE_CORE_IR_OPSETS_H_
-#define RULEENGINE_CORE_IR_OPSETS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -70,5 +69,3 @@ class OpsetImports {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_OPSETS_H_

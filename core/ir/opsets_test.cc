@@ -7,7 +7,7 @@
 namespace ruleengine::ir {
 namespace {
 
-TEST_CASE("imports are found by their domain, however many there are") {
+TEST_CASE("imports are found by their domain, in lists of any length") {
   for (const std::size_t count : {3u, 8u, 9u, 100u}) {
     OpsetImports imports;
     for (std::size_t i = 0; i < count; ++i) {

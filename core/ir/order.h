@@ -3,8 +3,7 @@
 // the nodes of its bodies come just before it. Stable: nodes keep the order of
 // their block where dependencies allow it. Linear time; the graph must not
 // change meanwhile.
-#ifndef RULEENGINE_CORE_IR_ORDER_H_
-#define RULEENGINE_CORE_IR_ORDER_H_
+#pragma once
 
 #include <vector>
 
@@ -20,5 +19,3 @@ Result<std::vector<NodeId>> topological_order(const Graph& graph);
 Result<std::vector<NodeId>> number_nodes(Graph& graph);
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_ORDER_H_

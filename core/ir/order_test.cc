@@ -38,7 +38,7 @@ struct OrderWorld {
   }
 };
 
-TEST_CASE("nodes keep their order where it is good") {
+TEST_CASE("nodes keep a valid order") {
   OrderWorld w;
   const ValueId x = w.value("x"), a = w.value("a"), b = w.value("b"),
                 c = w.value("c"), d = w.value("d");
@@ -51,7 +51,7 @@ TEST_CASE("nodes keep their order where it is good") {
   CHECK(w.order() == "a b c d ");
 }
 
-TEST_CASE("a cycle is named, its nodes alone") {
+TEST_CASE("the error of a cycle names its nodes only") {
   OrderWorld w;
   const ValueId x = w.value("x"), a = w.value("a"), b = w.value("b"),
                 c = w.value("c");
@@ -65,7 +65,7 @@ TEST_CASE("a cycle is named, its nodes alone") {
   CHECK(own.order() == "a cycle of 1 node: Op node 'y'");
 }
 
-TEST_CASE("what a body reads from outside comes before its node") {
+TEST_CASE("values that a body reads from outside come before its node") {
   OrderWorld w;
   const ValueId x = w.value("x"), a = w.value("a"), b = w.value("b"),
                 loop = w.value("loop");

@@ -2,8 +2,7 @@
 // and the store that interns both. Used only by core/ir's dim*.cc and
 // polynomial*.cc. Arithmetic returns none on overflow or when the result has
 // too many terms; the caller then makes an unknown. Not thread-safe.
-#ifndef RULEENGINE_CORE_IR_POLYNOMIAL_H_
-#define RULEENGINE_CORE_IR_POLYNOMIAL_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -162,5 +161,3 @@ class Store {
 };
 
 }  // namespace ruleengine::ir::dim_internal
-
-#endif  // RULEENGINE_CORE_IR_POLYNOMIAL_H_

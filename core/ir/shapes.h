@@ -1,8 +1,7 @@
 // Arithmetic on shapes: broadcasting, element counts, axes, and types as text.
 // Free functions over a DimTable that own nothing. They return "none" where a
 // result is not provable, never a guess.
-#ifndef RULEENGINE_CORE_IR_SHAPES_H_
-#define RULEENGINE_CORE_IR_SHAPES_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -47,5 +46,3 @@ std::string type_text(const ir::DimTable& dims, const ir::Type& type);
 bool same_type(const ir::Type& a, const ir::Type& b);
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_SHAPES_H_

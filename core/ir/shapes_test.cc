@@ -19,7 +19,7 @@ TEST_CASE_FIXTURE(ShapesFixture, "broadcasting") {
   CHECK(broadcast(t, Shape{B}, Shape{Dim(7)}) == Shape{Dim(7)});
   CHECK_FALSE(broadcast(t, Shape{B}, Shape{S}));
   CHECK_FALSE(broadcast(t, Shape{Dim(2)}, Shape{Dim(3)}));
-  // The larger of two wins, where one is.
+  // If one of two is provably larger, it is the result.
   CHECK(broadcast_dim(t, t.min(S, Dim(64)), S) == S);
   CHECK(broadcast_dim(t, S, t.add(S, P)) == t.add(S, P));
   CHECK(broadcast_dim(t, t.max(t.sub(S, Dim(1)), Dim(0)), t.sub(S, Dim(1))) ==
@@ -69,7 +69,7 @@ TEST_CASE_FIXTURE(ShapesFixture, "types are the same in every part") {
   CHECK_FALSE(same_type(other, changed));
   changed.other = {};
   CHECK_FALSE(same_type(other, changed));
-  // Kinds differ, and nothing else does.
+  // Only the kinds differ.
   CHECK_FALSE(same_type(Type(), changed));
   CHECK_FALSE(same_type(changed, Type()));
 
@@ -79,7 +79,7 @@ TEST_CASE_FIXTURE(ShapesFixture, "types are the same in every part") {
   changed = tensor;
   changed.dims = longer;
   CHECK_FALSE(same_type(tensor, changed));
-  // A scalar is no tensor of which the rank is unknown.
+  // A scalar is not a tensor of unknown rank.
   const Type unknown{.elem = DataType::kFloat};
   CHECK_FALSE(
       same_type(unknown, {.elem = DataType::kFloat, .has_shape = true}));

@@ -1,6 +1,5 @@
 // Small tensors that the engine makes. The arena owns their data.
-#ifndef RULEENGINE_CORE_IR_SMALL_TENSOR_H_
-#define RULEENGINE_CORE_IR_SMALL_TENSOR_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -31,5 +30,3 @@ inline Literal int64_vector(Arena& arena,
 }
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_SMALL_TENSOR_H_

@@ -3,8 +3,7 @@
 // sparse) are kept as their encoded TypeProto and only compared for equality;
 // an inferred one has the Dims that occur in it, in order. Types live in the
 // arena of their Model and are immutable.
-#ifndef RULEENGINE_CORE_IR_TYPE_H_
-#define RULEENGINE_CORE_IR_TYPE_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -28,5 +27,3 @@ struct Type {
 };
 
 }  // namespace ruleengine::ir
-
-#endif  // RULEENGINE_CORE_IR_TYPE_H_

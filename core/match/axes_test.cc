@@ -1,4 +1,4 @@
-// Axes in patterns: the same counted from the front or from the back.
+// Axes in patterns match if counted from the front or from the back.
 #include <doctest/doctest.h>
 
 #include "tests/support/match_words.h"
@@ -30,7 +30,7 @@ TEST_CASE("axes as inputs are counted from the front or from the back") {
   CHECK(matches(one("reduction", 2), graph) ==
         "p {p} x=a\nq {q} x=a\ns {s} x=b\n");
   CHECK(matches(one("ReduceMean", 0), graph) == "r {r} x=a\n");
-  // Before they were an input they were an attribute.
+  // In older opsets the axes are an attribute.
   CHECK(matches(one("ReduceMean", -1), R"(<opset_import: ["" : 13]>
     agraph (float[2,3,4] a) => (float[2,3] p) {
     p = ReduceMean <axes = [2], keepdims = 0> (a)
@@ -44,7 +44,7 @@ TEST_CASE("axes as inputs are counted from the front or from the back") {
     p = Squeeze(a, ends)
     q = Squeeze(a, other)
   })") == "p {p} x=a\n");
-  // Unsqueeze counts in its result.
+  // Axes of Unsqueeze count in its result.
   const auto back = [](Draft& d) {
     d.result(d.op("Unsqueeze", {d.v("x"), d.numbers({-1}, false)}));
   };
@@ -53,7 +53,7 @@ TEST_CASE("axes as inputs are counted from the front or from the back") {
     p = Unsqueeze(a, one)
     q = Unsqueeze(a, zero)
   })") == "p {p} x=a\n");
-  // A number that is no axis is that number.
+  // A number that is not an axis matches exactly.
   const auto split = [](Draft& d) {
     d.result(d.op("Expand", {d.v("x"), d.numbers({-1}, false)}));
   };
@@ -83,7 +83,7 @@ TEST_CASE("axes are counted from either end inside of an either as well") {
   };
   CHECK(matches(absent_too, graph) ==
         "p {p} x=a\nq {q} x=a\nr {r} x=a\nt {t} x=b\n");
-  // In an either within an either, and beside what binds.
+  // In an either within an either, and beside a binding.
   const auto deep = [&](Draft& d) {
     const TermId inner = d.maybe(last(d), d.absent());
     d.result(reduced(d, d.either_of({d.numbers({0}, false), inner})));
@@ -95,13 +95,13 @@ TEST_CASE("axes are counted from either end inside of an either as well") {
   CHECK(matches(bound, graph) ==
         "p {p} axes=- x=a\nq {q} axes=- x=a\ns {s} axes=two x=b\n"
         "t {t} axes=- x=b\nu {u} axes=n x=a\n");
-  // The node itself in a branch.
+  // The node itself is in a branch.
   const auto branch = [&](Draft& d) {
     const TermId mean = reduced(d, last(d));
     d.result(d.op("Identity", {d.maybe(mean, d.v("y"))}));
   };
   CHECK(matches(branch, graph) == "z {p z} x=a y=-\n");
-  // One term at two places is one value there: each may count otherwise.
+  // One term at two places is one value; each place may count differently.
   const auto twice = [&](Draft& d) {
     const TermId axes = d.maybe(last(d), d.absent());
     d.result(

@@ -115,7 +115,7 @@ class Comparison {
   std::vector<Prepared> prepared_;
 };
 
-// All nodes that could come next when there are `values` values.
+// All nodes that can be added to `values` values.
 std::vector<NodeChoice> next_nodes(int values, const std::vector<int>& base) {
   std::vector<int> from = base;
   for (int v = 5; v < values; ++v) from.push_back(v);

@@ -1,8 +1,7 @@
 // KnownOps: how a Program numbers the ops of one Model, and where it starts for
 // each. Machines over the graphs of a model share one, since a model may have
 // many functions. Not thread-safe.
-#ifndef RULEENGINE_CORE_MATCH_KNOWN_OPS_H_
-#define RULEENGINE_CORE_MATCH_KNOWN_OPS_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -35,5 +34,3 @@ class KnownOps {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_KNOWN_OPS_H_

@@ -2,8 +2,7 @@
 // the program's ops resolved in the graph's model; asks Facts for types and
 // constants only where a rule tests them. One machine, one thread; the graph
 // may be edited between calls.
-#ifndef RULEENGINE_CORE_MATCH_MACHINE_H_
-#define RULEENGINE_CORE_MATCH_MACHINE_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -69,5 +68,3 @@ std::optional<Match> naive_match(const pattern::Pattern& pattern,
                                  ir::NodeId root);
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_MACHINE_H_

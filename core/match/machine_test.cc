@@ -49,7 +49,7 @@ TEST_CASE("many rules at once, masks, and limits") {
   CHECK(machine.exhausted() == std::nullopt);
 }
 
-TEST_CASE("an op that an edit brought is known wherever a match meets it") {
+TEST_CASE("matches find an op that an edit added at any depth") {
   Draft d;
   auto pattern = d.done({d.op("Neg", {d.op("Exp", {d.v("x")})})});
   REQUIRE(pattern.ok());
@@ -82,7 +82,7 @@ TEST_CASE("an op that an edit brought is known wherever a match meets it") {
   CHECK(found.size() == 1);
 }
 
-TEST_CASE("the number that leads to a rule is within tolerance too") {
+TEST_CASE("dispatch by a number has the tolerance of the test") {
   std::vector<Pattern> patterns;
   std::vector<const Pattern*> pointers;
   for (double number : {1.0, 1.41421356, 1.5, 2.1, 2.10001}) {
@@ -111,7 +111,7 @@ TEST_CASE("the number that leads to a rule is within tolerance too") {
   CHECK(found[2].rule == 4);
 }
 
-TEST_CASE("infinity is near to nothing but itself") {
+TEST_CASE("infinity only matches itself") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   std::vector<Pattern> patterns;
   std::vector<const Pattern*> pointers;
@@ -128,7 +128,7 @@ TEST_CASE("infinity is near to nothing but itself") {
   })");
   REQUIRE(model.ok());
   DeclaredFacts facts((*model)->graph);
-  // With other rules, and each alone.
+  // All rules together, and each alone.
   std::vector<Match> found;
   const Program all = compile(pointers);
   Machine(all, (*model)->graph, facts).run(ir::NodeId(0u), {}, found);
@@ -142,9 +142,9 @@ TEST_CASE("infinity is near to nothing but itself") {
   }
 }
 
-TEST_CASE("a search without end is cut, the other rules go on") {
+TEST_CASE("an endless search is cut, and the other rules continue") {
   Draft d;
-  // Sums in any order, and at the end something that does not exist.
+  // Sums in any order, and at the end an op that does not exist.
   TermId x = d.num(3);
   for (int i = 0; i < 18; ++i) {
     x = d.op("Add", {d.v("v" + std::to_string(i)), x});
@@ -183,7 +183,7 @@ TEST_CASE("a search without end is cut, the other rules go on") {
   CHECK(found[0].rule == 1);
 }
 
-TEST_CASE("a long chain needs no stack, and a value of many readers no time") {
+TEST_CASE("a long chain needs little stack, many readers need little time") {
   ir::Model model;
   model.import_opset("", 21);
   ir::Graph& graph = model.graph;

@@ -1,7 +1,6 @@
 // Match: one complete fit of one pattern in one graph. A plain value: ids and
 // pointers into the graph, valid until the graph is edited.
-#ifndef RULEENGINE_CORE_MATCH_MATCH_H_
-#define RULEENGINE_CORE_MATCH_MATCH_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -82,5 +81,3 @@ struct Miss {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_MATCH_H_

@@ -1,8 +1,7 @@
 // Overlap: finds patterns that never match because an earlier one fits wherever
 // they do. The check is sound but incomplete: it compares the two patterns part
 // by part and ignores conditions in code. Pure.
-#ifndef RULEENGINE_CORE_MATCH_OVERLAP_H_
-#define RULEENGINE_CORE_MATCH_OVERLAP_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -32,5 +31,3 @@ std::vector<Shadow> shadowed(std::span<const Tried> patterns);
 bool covers(const pattern::Pattern& general, const pattern::Pattern& special);
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_OVERLAP_H_

@@ -2,8 +2,7 @@
 // root's op selects a tree of tests in which rules share their common
 // beginnings; alternatives are branches that join again. Thread-safe; it does
 // not depend on a model (Machine resolves ops in a model).
-#ifndef RULEENGINE_CORE_MATCH_PROGRAM_H_
-#define RULEENGINE_CORE_MATCH_PROGRAM_H_
+#pragma once
 
 #include <memory>
 #include <span>
@@ -39,5 +38,3 @@ class Program {
 Program compile(std::span<const pattern::Pattern* const> patterns);
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_PROGRAM_H_

@@ -202,7 +202,7 @@ block 0:
 )");
 }
 
-TEST_CASE("how far down a program looks") {
+TEST_CASE("the depth that a program reads") {
   const auto reach = [](const Build& build) {
     const std::vector<Pattern> patterns = made({build});
     return compile(pointers(patterns)).reach();
@@ -217,7 +217,7 @@ TEST_CASE("how far down a program looks") {
         }) == 0);
 }
 
-TEST_CASE("a program grows with what its rules say, not with their product") {
+TEST_CASE("a program grows with the sum of its rules, not their product") {
   std::vector<Build> builds;
   for (int i = 0; i < 300; ++i) {
     builds.push_back([i](Draft& d) {
@@ -236,7 +236,7 @@ TEST_CASE("a program grows with what its rules say, not with their product") {
   CHECK(std::count(chain.begin(), chain.end(), '\n') < 12 * 12);
 }
 
-TEST_CASE("an earlier pattern that always fits") {
+TEST_CASE("an earlier pattern that always matches") {
   const Build add = [](Draft& d) { return d.op("Add", {d.v("x"), d.v("y")}); };
   const Build add_relu = [](Draft& d) {
     return d.op("Add", {d.op("Relu", {d.v("x")}), d.v("y")});

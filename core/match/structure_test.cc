@@ -64,7 +64,7 @@ TEST_CASE("maybe and many stop at a value with other readers") {
   })") == "y {q r y} r=[@q @r] x=p\n");
 }
 
-TEST_CASE("many: lists from the bottom up, shorter when the rest needs it") {
+TEST_CASE("many: lists from the bottom up, shorter if the rest requires it") {
   const auto pattern = [](Draft& d) {
     const TermId h = d.hole();
     const TermId step = d.op("Add", {h, d.v("b")}, {}, "add");
@@ -80,7 +80,7 @@ TEST_CASE("many: lists from the bottom up, shorter when the rest needs it") {
   })") == "y {s t u y} b=[p q] add=[@t @u] x=a\n");
 }
 
-TEST_CASE("many: a record of each step, of what is bound in it") {
+TEST_CASE("many: a record of each step with its bindings") {
   const auto pattern = [](Draft& d) {
     const TermId h = d.hole();
     const TermId step =
@@ -152,7 +152,7 @@ TEST_CASE("many: records of two chains, of one inside another, of a branch") {
   })") == "y {e s y} b=[] x=a steps=[{- p}] c=[p]\n");
 }
 
-TEST_CASE("context must be there, and stays") {
+TEST_CASE("context must exist, and stays") {
   const auto pattern = [](Draft& d) {
     const TermId norm = d.op("Relu", {d.v("x")}, {}, "norm");
     d.result(d.op("Neg", {d.context(norm, 1)}));
@@ -247,7 +247,7 @@ TEST_CASE("outputs: several, unmentioned, absent") {
   CHECK(matches(one, graph) == "p {p} x=a\nq {q} x=p\n");
 }
 
-TEST_CASE("a root that fits by two of its outputs fits once") {
+TEST_CASE("a root that matches by two outputs matches once") {
   const auto pattern = [](Draft& d) {
     NodePattern p;
     p.type = "Dropout";
@@ -268,7 +268,7 @@ TEST_CASE("a root that fits by two of its outputs fits once") {
   })") == "y {y} x=a\n");
 }
 
-TEST_CASE("under never nothing is consumed, so that readers are no matter") {
+TEST_CASE("under never nothing is consumed, so readers are allowed") {
   const auto pattern = [](Draft& d) {
     const TermId x = d.v("x");
     const TermId shared = d.op("Relu", {x});
@@ -302,7 +302,7 @@ TEST_CASE("siblings are different nodes, later ones in graph order") {
         "p,q,r {p q r} x=s a=u b=v c=w\n"
         "q,p,r {p q r} x=s a=v b=u c=w\n"
         "r,p,q {p q r} x=s a=w b=u c=v\n");
-  // As many nodes up as a chain has steps, through any of its alternatives.
+  // The sibling is found through a chain of any length and any alternatives.
   const auto chain = [](Draft& d) {
     const TermId x = d.v("x");
     const TermId hole = d.hole();
@@ -318,7 +318,7 @@ TEST_CASE("siblings are different nodes, later ones in graph order") {
     r = Relu(q)
     z = Exp(r)
   })") == "y,z {y p q r z} x=a\n");
-  // Two nodes up, and through a commutative one.
+  // The sibling is found through two nodes, one of them commutative.
   const auto far = [](Draft& d) {
     const TermId x = d.v("x");
     d.result(d.op("Neg", {x}));
@@ -331,7 +331,7 @@ TEST_CASE("siblings are different nodes, later ones in graph order") {
   })") == "y,z {y s z} x=a b=b\n");
 }
 
-TEST_CASE("another choice for an earlier sibling, when a later one needs it") {
+TEST_CASE("an earlier sibling changes if a later one requires it") {
   const auto pattern = [](Draft& d) {
     const TermId x = d.v("x");
     d.result(d.op("Neg", {x}));
@@ -357,7 +357,7 @@ TEST_CASE("older opsets are read as the newest") {
     g (float[2,1] a) => (float[2] y) {
       y = Squeeze <axes = [1]> (a)
     })") == "y {y} x=a\n");
-  // An attribute that became an input is one input more.
+  // An attribute that became an input counts as an input.
   const auto without = [](Draft& d) { d.result(d.op("Squeeze", {d.v("x")})); };
   CHECK(matches(without, R"(<ir_version: 7, opset_import: ["" : 11]>
     g (float[2,1] a) => (float[2] y, float[2] z) {

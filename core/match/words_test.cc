@@ -30,7 +30,7 @@ TEST_CASE("commutative inputs match both ways, others as written") {
   CHECK(matches(sub, graph) == "");
 }
 
-TEST_CASE("a class of ops: any of them, with the attributes it has") {
+TEST_CASE("a class of ops: any of them, with its own attributes") {
   const auto unary = [](Draft& d) {
     d.result(d.op("elementwise_unary", {d.op("view", {d.v("x"), d.v("s")})}, {},
                   "f"));
@@ -56,7 +56,7 @@ TEST_CASE("a class of ops: any of them, with the attributes it has") {
   })") == "y {y} x=a\n");
 }
 
-TEST_CASE("in a class of ops those that commute match both ways") {
+TEST_CASE("in a class of ops the commutative ones match both ways") {
   const auto binary = [](Draft& d) {
     d.result(d.op("elementwise_binary", {d.v("x"), d.op("Relu", {d.v("z")})}));
   };
@@ -85,7 +85,7 @@ TEST_CASE("in a class of ops those that commute match both ways") {
         "p {r p} x=b z=a\nq {s q} x=b z=a\no {e o} x=b z=a\n");
 }
 
-TEST_CASE("a class of ops is found among readers, too") {
+TEST_CASE("a class of ops is found among readers") {
   const auto lone = [](Draft& d) {
     d.result(d.op("Exp", {d.v("x")}));
     d.result(d.op("elementwise_unary", {d.v("x")}, {}, "f"));
@@ -107,7 +107,7 @@ TEST_CASE("a class of ops is found among readers, too") {
   })") == "p,r {p r} x=a f=@r\n");
 }
 
-TEST_CASE("permutations are the ones tried, and may be shorter") {
+TEST_CASE("only the given permutations are tried; they may be shorter") {
   const auto pattern = [](Draft& d) {
     NodePattern p;
     p.type = "Sub";
@@ -154,7 +154,7 @@ TEST_CASE("a repeated variable is one value, or constants of equal bits") {
   })") == "p {p} x=a\nr {r} x=one\n");
 }
 
-TEST_CASE("numbers match constants within what their type resolves") {
+TEST_CASE("numbers match constants within the precision of their type") {
   const auto pattern = [](Draft& d) {
     d.result(d.op("Div", {d.v("x"), d.num(1.41421356)}));
   };
@@ -298,7 +298,7 @@ TEST_CASE("an axis counts from the front and from the end alike") {
   CHECK(found[1].rule == 2);
 }
 
-TEST_CASE("an attribute and a dimension may be one letter") {
+TEST_CASE("an attribute and a dimension may share a letter") {
   const auto pattern = [](Draft& d) {
     d.result(d.op("Split", {d.v("x")},
                   {{.name = "num_outputs",
@@ -315,7 +315,7 @@ TEST_CASE("an attribute and a dimension may be one letter") {
   })") == "y {y} N=2 x=a\n");
 }
 
-TEST_CASE("a letter of both is a dimension, whichever comes first") {
+TEST_CASE("a letter of both is a dimension, in either order") {
   // The attribute of the inner node is read after the shape of its result.
   const auto pattern = [](Draft& d) {
     const TermId split = d.op("Flatten", {d.v("x")},
@@ -394,7 +394,7 @@ TEST_CASE("a fact about one axis counts from the front and from the end") {
   CHECK(of(-3, 3) == "");
 }
 
-TEST_CASE("a letter is again the attribute once its dimension is given up") {
+TEST_CASE("a letter is the attribute again after its dimension is dropped") {
   const auto pattern = [](Draft& d) {
     const TermId x = d.v("x");
     const TermId relu = d.op("Relu", {x}), other = d.op("Relu", {d.v("z")});
@@ -419,7 +419,7 @@ TEST_CASE("a letter is again the attribute once its dimension is given up") {
   })") == "y {p q r y} x=a z=- N=2\nz {s t u z} x=b z=a N=2i\n");
 }
 
-TEST_CASE("alternatives in order; what they state holds in them alone") {
+TEST_CASE("alternatives in order; their facts only hold in them") {
   const auto scaled = [](Draft& d) {
     const TermId x = d.v("x");
     const TermId mul = d.op("Mul", {x, d.v("c")});
@@ -445,7 +445,7 @@ TEST_CASE("alternatives in order; what they state holds in them alone") {
         "r {r} x=o c=- div=-\n");
 }
 
-TEST_CASE("an absent input, a maybe absent one, a tail") {
+TEST_CASE("an absent input, an optional one, a tail") {
   const auto pattern = [](Draft& d) {
     const TermId low = d.maybe(d.v("low"), d.absent());
     d.result(d.op("Clip", {d.v("x"), low, d.v("high")}));

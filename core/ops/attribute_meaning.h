@@ -1,7 +1,6 @@
 // What the attributes and inputs of ops stand for beyond their kinds. Constant
 // data; any thread may ask.
-#ifndef RULEENGINE_CORE_OPS_ATTRIBUTE_MEANING_H_
-#define RULEENGINE_CORE_OPS_ATTRIBUTE_MEANING_H_
+#pragma once
 
 #include <string_view>
 
@@ -20,5 +19,3 @@ bool counts_axes_of_result(std::string_view domain, std::string_view type);
 bool takes_axes_in_any_order(std::string_view domain, std::string_view type);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_ATTRIBUTE_MEANING_H_

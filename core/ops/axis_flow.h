@@ -2,8 +2,7 @@
 // example, treat each token by itself: such a node may run on a part of the
 // positions of the axis, and then gives that part of its results. Pure
 // functions of the node and the types around it.
-#ifndef RULEENGINE_CORE_OPS_AXIS_FLOW_H_
-#define RULEENGINE_CORE_OPS_AXIS_FLOW_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -64,5 +63,3 @@ bool has_settings(const ir::Op& op);
 bool is_normalizing(const ir::Op& op);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_AXIS_FLOW_H_

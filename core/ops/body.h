@@ -7,8 +7,7 @@
 // Nodes are given in their newest form; the Body writes them at its own opset.
 // Nothing fails at once: the first refusal is kept, and after it the values
 // that are returned mean nothing.
-#ifndef RULEENGINE_CORE_OPS_BODY_H_
-#define RULEENGINE_CORE_OPS_BODY_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -115,5 +114,3 @@ class Body {
 };
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_BODY_H_

@@ -3,8 +3,7 @@
 // what is known of them. What a meaning asks, and the answer, becomes part of
 // the name of the function body, so a meaning must not look at the call in any
 // other way. Lives as long as its Body.
-#ifndef RULEENGINE_CORE_OPS_CALL_SITE_H_
-#define RULEENGINE_CORE_OPS_CALL_SITE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -81,5 +80,3 @@ Body::Values write_meaning(Body& body, std::string_view domain,
                            std::span<const ir::Attribute> attributes);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_CALL_SITE_H_

@@ -1,7 +1,6 @@
 // The domains of the ops outside the standard that the engine makes and reads
 // itself. Their ops: core/ops/dialect/; their meaning: docs/dialect.md.
-#ifndef RULEENGINE_CORE_OPS_DIALECT_H_
-#define RULEENGINE_CORE_OPS_DIALECT_H_
+#pragma once
 
 #include <string_view>
 
@@ -17,5 +16,3 @@ inline constexpr std::string_view kCast = "tensor_cast";
 inline constexpr std::string_view kClosed[] = {kAten, kOwn, kCast};
 
 }  // namespace ruleengine::ops::dialect
-
-#endif  // RULEENGINE_CORE_OPS_DIALECT_H_

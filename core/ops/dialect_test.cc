@@ -12,7 +12,7 @@
 namespace ruleengine::ops {
 namespace {
 
-TEST_CASE("the signature of an op says what its row says") {
+TEST_CASE("the signature of an op agrees with its row") {
   CHECK(signature(*find_row("ruleengine", "Linear")) ==
         "Linear * (x, weight, bias?) -> Y");
   CHECK(signature(*find_row("tensor_cast", "all_gather")) ==
@@ -23,7 +23,7 @@ TEST_CASE("the signature of an op says what its row says") {
   }
 }
 
-TEST_CASE("a collective has no meaning, every other op that rules make has") {
+TEST_CASE("all ops that rules build have a meaning, except collectives") {
   const std::set<std::string_view> sources = {"MultiheadAttention",
                                               "ShiftedWindowAttention"};
   for (const OpRow* row : all_rows()) {

@@ -1,7 +1,6 @@
 // The list of all families of ops, a file each in core/ops/standard and
 // core/ops/dialect. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_FAMILIES_H_
-#define RULEENGINE_CORE_OPS_FAMILIES_H_
+#pragma once
 
 #include "core/ops/op_row.h"
 
@@ -59,5 +58,3 @@ inline constexpr Family kFamilies[] = {
     dialect::windows};
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_FAMILIES_H_

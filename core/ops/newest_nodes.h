@@ -3,8 +3,7 @@
 // attributes are at the schema's default. It keeps upgraded forms until
 // forget(), which must be called after every edit of the graph; not
 // thread-safe.
-#ifndef RULEENGINE_CORE_OPS_NEWEST_NODES_H_
-#define RULEENGINE_CORE_OPS_NEWEST_NODES_H_
+#pragma once
 
 #include <map>
 #include <optional>
@@ -85,5 +84,3 @@ class NewestNodes {
 };
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_NEWEST_NODES_H_

@@ -3,8 +3,7 @@
 // defaults, and what is already known of the values around it. Looking never
 // works anything out: whoever made the view did that before. A view lives for
 // one call and owns nothing.
-#ifndef RULEENGINE_CORE_OPS_NODE_VIEW_H_
-#define RULEENGINE_CORE_OPS_NODE_VIEW_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -156,5 +155,3 @@ class NodeView {
 };
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_NODE_VIEW_H_

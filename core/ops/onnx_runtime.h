@@ -3,8 +3,7 @@
 // opset), and how it reads what the standard leaves open. Pure data, of version
 // 1.31; `python -m support.onnx_runtime` in tests/ prints the tables, and
 // tests/rewrite/onnx_runtime_test.py checks them against the runtime.
-#ifndef RULEENGINE_CORE_OPS_ONNX_RUNTIME_H_
-#define RULEENGINE_CORE_OPS_ONNX_RUNTIME_H_
+#pragma once
 
 #include <array>
 #include <string_view>
@@ -51,5 +50,3 @@ inline constexpr std::array kLastKernels = {
 inline constexpr int kMovesUint8Alone = 21;
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_ONNX_RUNTIME_H_

@@ -4,8 +4,7 @@
 // since its registry takes 30 ms to fill) and of our own (core/ops/op_row.h).
 // All data is constant and lives as long as the program; thread-safe. The
 // answer for an unknown op is nullptr. Domain "ai.onnx" means "" everywhere.
-#ifndef RULEENGINE_CORE_OPS_OP_FACTS_H_
-#define RULEENGINE_CORE_OPS_OP_FACTS_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -111,5 +110,3 @@ std::string input_hint(const OpFacts& op, std::string_view name);
 bool is_commutative(std::string_view domain, std::string_view type);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_OP_FACTS_H_

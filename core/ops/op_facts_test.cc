@@ -9,7 +9,7 @@
 namespace ruleengine::ops {
 namespace {
 
-TEST_CASE("the version in force is the newest that is not too new") {
+TEST_CASE("the version of an opset is the newest one not after it") {
   CHECK(find_op("", "Attention", 22) == nullptr);
   REQUIRE(find_op("", "Attention", 23) != nullptr);
   CHECK(find_op("", "Attention", 23)->since_version == 23);
@@ -69,7 +69,7 @@ TEST_CASE("domains") {
   CHECK_FALSE(known_domain("com.microsoft"));
 }
 
-TEST_CASE("every row is sound and found again") {
+TEST_CASE("every row is valid and can be looked up") {
   CHECK(all_ops().size() > 600);
   for (const OpFacts* each : all_ops()) {
     const OpFacts& op = *each;
@@ -99,7 +99,7 @@ TEST_CASE("the dialect is known like any other op") {
   CHECK_FALSE(sdpa->attribute("scale")->has_default);
   CHECK(sdpa->attribute("softcap")->default_float == 0.0f);
 
-  // Inputs behind input 13 are extra arguments: accepted, not refused.
+  // Inputs after input 13 are extra arguments, which are accepted.
   const OpFacts* mha = newest_op("ruleengine", "MultiheadAttention");
   REQUIRE(mha != nullptr);
   CHECK(mha->min_inputs == 6);

@@ -1,8 +1,7 @@
 // What the outputs of an op have to do with its inputs, as far as patterns and
 // the flow of axes ask; and the classes of ops that patterns name. The row of
 // an op says its family. Constant data; any thread may ask.
-#ifndef RULEENGINE_CORE_OPS_OP_FAMILY_H_
-#define RULEENGINE_CORE_OPS_OP_FAMILY_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -40,5 +39,3 @@ const OpClass* find_op_class(std::string_view name);  // nullptr: none
 std::string_view class_hint(std::string_view domain, std::string_view type);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_OP_FAMILY_H_

@@ -21,7 +21,7 @@ TEST_CASE("families") {
   CHECK(op_family("mine", "Tanh") == OpFamily::kOther);
 }
 
-TEST_CASE("classes hold ops that there are, of the right number of inputs") {
+TEST_CASE("classes hold known ops with the right number of inputs") {
   for (const OpClass& each : op_classes()) {
     CAPTURE(std::string(each.name));
     CHECK(find_op_class(each.name) == &each);

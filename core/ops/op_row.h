@@ -3,8 +3,7 @@
 // functions of a row are pure: they look at the node and at what is known
 // around it. Within a family's file they bear the op's name, as overloads.
 // Constant data; any thread may ask.
-#ifndef RULEENGINE_CORE_OPS_OP_ROW_H_
-#define RULEENGINE_CORE_OPS_OP_ROW_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -178,5 +177,3 @@ Roles roles_of(std::string_view domain, std::string_view type);
 inline Roles roles_of(const ir::Op& op) { return roles_of(op.domain, op.type); }
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_OP_ROW_H_

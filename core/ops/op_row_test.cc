@@ -21,9 +21,9 @@ TEST_CASE("each op has one row, and is found by its name") {
   CHECK(find_row("com.example", "Add") == nullptr);
 }
 
-TEST_CASE("rows of the standard are of its ops") {
+TEST_CASE("rows of the standard's domain are ops of the standard") {
   for (const OpRow* row : all_rows()) {
-    // ONNX Runtime has it in the standard's domain.
+    // ONNX Runtime defines it in the standard's domain.
     if (!row->domain.empty() || row->type == "SimplifiedLayerNormalization") {
       continue;
     }
@@ -33,7 +33,7 @@ TEST_CASE("rows of the standard are of its ops") {
   }
 }
 
-TEST_CASE("of an op of ours all is known but what it need not have") {
+TEST_CASE("rows of the dialect's ops are complete") {
   for (const OpRow* row : all_rows()) {
     if (!is_own_domain(row->domain)) continue;
     CAPTURE(std::string(row->type));

@@ -1,7 +1,6 @@
 // Defaults of attributes that depend on the rank of the node's first input,
 // which a schema cannot express: the row of the op knows them. Pure.
-#ifndef RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
-#define RULEENGINE_CORE_OPS_RANK_DEFAULT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -20,5 +19,3 @@ std::optional<std::vector<std::int64_t>> rank_default(const OpFacts& op,
                                                       const ir::Type* input);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RANK_DEFAULT_H_

@@ -1,6 +1,5 @@
 // The entry of an op of ours in docs/dialect.md and `ruleengine ops`.
-#ifndef RULEENGINE_CORE_OPS_ROW_TEXT_H_
-#define RULEENGINE_CORE_OPS_ROW_TEXT_H_
+#pragma once
 
 #include <string>
 
@@ -18,5 +17,3 @@ inline bool has_text(const OpRow& row) {
 std::string signature(const OpRow& row);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_ROW_TEXT_H_

@@ -1,7 +1,6 @@
 // SizedNode: a node whose sizes are numbers, for the rules of what a node
 // costs; and Sizes, what the symbols in its types count as. Not thread-safe.
-#ifndef RULEENGINE_CORE_OPS_SIZED_NODE_H_
-#define RULEENGINE_CORE_OPS_SIZED_NODE_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -72,5 +71,3 @@ class SizedNode {
 };
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_SIZED_NODE_H_

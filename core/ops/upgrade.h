@@ -5,8 +5,7 @@
 // constants: initializers without a name that are in no block's list, so they
 // are saved only when an edit names and uses them. One Upgrades per Graph; not
 // thread-safe.
-#ifndef RULEENGINE_CORE_OPS_UPGRADE_H_
-#define RULEENGINE_CORE_OPS_UPGRADE_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -85,5 +84,3 @@ Result<OlderForm> to_opset(const ir::Graph& graph, std::string_view domain,
                            std::int64_t opset, ir::Facts& facts);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_UPGRADE_H_

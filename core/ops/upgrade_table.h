@@ -1,7 +1,6 @@
 // Which attributes of the standard domain became inputs, when and where. Pure
 // data; internal to core/ops/upgrade*.cc.
-#ifndef RULEENGINE_CORE_OPS_UPGRADE_TABLE_H_
-#define RULEENGINE_CORE_OPS_UPGRADE_TABLE_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -147,5 +146,3 @@ inline constexpr int kSplitCounts = 18;
 inline constexpr int kTrainingSaid = 14;
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_UPGRADE_TABLE_H_

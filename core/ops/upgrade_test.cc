@@ -113,7 +113,8 @@ TEST_CASE("attributes that became inputs read as constants") {
         "(x, int64[2] {0, -1})");
 }
 
-TEST_CASE("a hidden constant is made once, and again for another attribute") {
+TEST_CASE(
+    "a hidden constant is created once, and again for another attribute") {
   World w(12, "y = Squeeze <axes = [0]> (x)");
   ir::Graph& g = w.model->graph;
   Upgrades upgrades(g, 12);
@@ -129,11 +130,11 @@ TEST_CASE("a hidden constant is made once, and again for another attribute") {
   g.mutable_node(ir::NodeId(0u)).attributes = list;
   upgrades.view(ir::NodeId(0u), *w.facts, again);
   CHECK(w.value(again.inputs[1]) == "int64[1] {2}");
-  // The graph does not show it until it is used.
+  // The graph does not contain it until it is used.
   CHECK(text::print(*w.model).find("{2}") == std::string::npos);
 }
 
-TEST_CASE("Softmax once flattened; on the last axis that is the same") {
+TEST_CASE("old Softmax flattens; on the last axis the result is the same") {
   CHECK(newest(12, "y = Softmax <axis = 2> (x)") == "(x) axis = -1");
   CHECK(newest(12, "y = Softmax <axis = -1> (x)") == "(x) axis = -1");
   CHECK(newest(12, "y = Softmax(h)") == "(h) axis = -1");
@@ -145,7 +146,7 @@ TEST_CASE("Softmax once flattened; on the last axis that is the same") {
         "opset 12 cannot express this Softmax: the last axis");
 }
 
-TEST_CASE("broadcasting by order") {
+TEST_CASE("explicit broadcasting") {
   CHECK(newest(6, "y = Add <broadcast = 1> (x, s)") == "(x, s)");
   CHECK(newest(6, "y = Add <broadcast = 1, axis = 2> (x, s)") == "(x, s)");
   CHECK(newest(6, "y = Add <broadcast = 1, axis = 0> (x, s)") == "unreadable");
@@ -156,7 +157,7 @@ TEST_CASE("broadcasting by order") {
       older(6, "y = Add(s, x)").starts_with("opset 6 cannot express this Add"));
 }
 
-TEST_CASE("what an op once was otherwise") {
+TEST_CASE("ops whose meaning changed") {
   CHECK(newest(6, "y = Dropout <is_test = 1, ratio = 0.5> (x)") ==
         "(x, float {0.5})");
   CHECK(newest(6, "y = Dropout(x)") == "unreadable");  // in training
@@ -184,7 +185,7 @@ TEST_CASE("what an op once was otherwise") {
   CHECK(newest(17, "y = my.Split(x)") == "as it is");
 }
 
-TEST_CASE("the way back: inputs that were attributes") {
+TEST_CASE("downgrade: inputs that were attributes") {
   CHECK(older(12, "y = Squeeze(x, two)") == "(x) axes = [0, -1]");
   CHECK(older(13, "y = Squeeze(x, two)") == "(x, two)");
   CHECK(older(12, "y = Squeeze(x, run)") ==
@@ -202,7 +203,8 @@ TEST_CASE("the way back: inputs that were attributes") {
   CHECK(older(5, "y = Cast <to = 10> (x)") == "(x) to = \"FLOAT16\"");
 }
 
-TEST_CASE("the way back: axes from the end, parts, and what is not there yet") {
+TEST_CASE(
+    "downgrade: axes from the end, parts, and ops that do not exist yet") {
   CHECK(older(10, "y = Concat <axis = -1> (x, x)") == "(x, x) axis = 2");
   CHECK(older(11, "y = Concat <axis = -1> (x, x)") == "(x, x) axis = -1");
   CHECK(older(10, "y = Unsqueeze(x, two)") == "(x) axes = [0, 4]");
@@ -227,7 +229,7 @@ TEST_CASE("the way back: axes from the end, parts, and what is not there yet") {
   CHECK(older(1, "y = my.Op <a = 1> (x)") == "(x) a = 1");
 }
 
-TEST_CASE("the encoding of an attribute goes where its value changed") {
+TEST_CASE("the encoding of an attribute is dropped if its value changes") {
   World w(21, "y = Concat <axis = -1> (x, x)");
   const ir::Graph& g = w.model->graph;
   const std::byte encoded[] = {std::byte{1}};
@@ -243,7 +245,7 @@ TEST_CASE("the encoding of an attribute goes where its value changed") {
 }
 
 // A node that was written at an old opset reads as the original.
-TEST_CASE("there and back") {
+TEST_CASE("downgrade and upgrade round-trip") {
   for (const auto& [opset, node] :
        {std::pair<int, std::string>{12, "y = Squeeze(x, two)"},
         {9, "y = Slice(x, zeros, ones, ones)"},

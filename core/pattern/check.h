@@ -2,8 +2,7 @@
 // inside chains terms are, what is consumed, what is bound. Everything is
 // computed over ids in order (the parts of a term have smaller ids), so that
 // deep patterns need no recursion. Pure functions; thread-safe.
-#ifndef RULEENGINE_CORE_PATTERN_CHECK_H_
-#define RULEENGINE_CORE_PATTERN_CHECK_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -105,5 +104,3 @@ Problem check_sharing(const Pattern& pattern);
 Problem problem_at(int line, Diagnostic diagnostic);
 
 }  // namespace ruleengine::pattern
-
-#endif  // RULEENGINE_CORE_PATTERN_CHECK_H_

@@ -16,8 +16,7 @@
 // - The matched node patterns that are not under `context` are consumed. An
 //   output of a consumed node that is not a result may be read only by consumed
 //   nodes, and may not be an output of a block.
-#ifndef RULEENGINE_CORE_PATTERN_PATTERN_H_
-#define RULEENGINE_CORE_PATTERN_PATTERN_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -287,5 +286,3 @@ enum class Binding : std::uint8_t { kNever, kSometimes, kAlways };
 std::vector<Binding> bindings(const Pattern& pattern);
 
 }  // namespace ruleengine::pattern
-
-#endif  // RULEENGINE_CORE_PATTERN_PATTERN_H_

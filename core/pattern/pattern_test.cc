@@ -81,7 +81,7 @@ std::string refusal(const std::function<void(Draft&)>& build) {
   return made.ok() ? "accepted" : made.error().text();
 }
 
-TEST_CASE("what cannot match is refused, with its line") {
+TEST_CASE("a pattern that cannot match is refused, with its line") {
   struct Row {
     const char* expected;  // part of the diagnostic
     std::function<void(Draft&)> build;
@@ -241,8 +241,8 @@ TEST_CASE("the same pattern written twice is one node") {
   CHECK(d.made(sub) == two);
   sub.permutations = {{0, 1}};
   CHECK(d.made(sub) != two);
-  // Chains with the same step are one term, even if their holes were made
-  // apart.
+  // Chains with the same step are one term, even if their holes were created
+  // separately.
   const auto chain = [&] {
     const TermId step = d.op("Neg", {d.hole()});
     return d.many(step, d.v("x"), 1);
@@ -250,7 +250,7 @@ TEST_CASE("the same pattern written twice is one node") {
   CHECK(chain() == chain());
 }
 
-TEST_CASE("numbers take the kind that the attribute wants") {
+TEST_CASE("numbers take the kind of the attribute") {
   Draft d;
   d.result(d.attribute("LeakyRelu", {d.v("x")},
                        {.name = "alpha", .kind = Kind::kInt, .i = 1}));
@@ -268,7 +268,7 @@ TEST_CASE("numbers take the kind that the attribute wants") {
   CHECK(perm->nodes()[0].attributes[0].ints == std::vector<std::int64_t>{1, 0});
 }
 
-TEST_CASE("a list of strings where the attribute wants one, and nowhere else") {
+TEST_CASE("a list of strings only for an attribute of that kind") {
   const auto with = [](std::string type, std::string name) {
     return refusal([=](Draft& d) {
       d.result(d.attribute(
@@ -282,7 +282,7 @@ TEST_CASE("a list of strings where the attribute wants one, and nowhere else") {
                        "  found:    a list of strings"));
 }
 
-TEST_CASE("chains nest to a depth") {
+TEST_CASE("chains nest to a limited depth") {
   const auto nested = [](int depth) {
     return refusal([depth](Draft& d) {
       std::vector<TermId> holes;
@@ -327,7 +327,7 @@ TEST_CASE("a name bound in exclusive branches is one name") {
   CHECK(both.finish().ok());
 }
 
-TEST_CASE("a chain's name: what its records have, and what it cannot be") {
+TEST_CASE("a chain's name: its records, and invalid names") {
   Draft d;
   const TermId step = d.op("Add", {d.hole(), d.v("bias")}, "step");
   const TermId chain = d.many(step, d.v("x"), 4);
@@ -372,7 +372,7 @@ TEST_CASE("a chain's name: what its records have, and what it cannot be") {
   CHECK(refused.error().found == "also the chain of line 4");
 }
 
-TEST_CASE("what is bound: facts, lists, absent inputs, never") {
+TEST_CASE("bindings: facts, lists, absent inputs, never") {
   Draft d;
   const TermId x = d.v("x");
   const TermId mask = d.either_of({d.v("mask"), d.absent()});
@@ -401,7 +401,7 @@ TEST_CASE("what is bound: facts, lists, absent inputs, never") {
   }
 }
 
-TEST_CASE("a pattern reads as text") {
+TEST_CASE("a pattern as text") {
   Draft d;
   const TermId x = d.v("x");
   const TermId scaled =

@@ -1,8 +1,7 @@
 // Sharing: tracks what is bound on every way of matching, and which other terms
 // can be found from there by going up from inputs to the nodes that read them.
 // The pattern must outlive it; not thread-safe.
-#ifndef RULEENGINE_CORE_PATTERN_SHARING_H_
-#define RULEENGINE_CORE_PATTERN_SHARING_H_
+#pragma once
 
 #include <memory>
 #include <vector>
@@ -37,5 +36,3 @@ class Sharing {
 };
 
 }  // namespace ruleengine::pattern
-
-#endif  // RULEENGINE_CORE_PATTERN_SHARING_H_

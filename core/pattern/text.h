@@ -1,6 +1,5 @@
 // Parts of a pattern as text, for its dump and for explanations.
-#ifndef RULEENGINE_CORE_PATTERN_TEXT_H_
-#define RULEENGINE_CORE_PATTERN_TEXT_H_
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ namespace ruleengine::pattern {
 std::string literal_text(const AttributePattern& attribute);
 
 }  // namespace ruleengine::pattern
-
-#endif  // RULEENGINE_CORE_PATTERN_TEXT_H_

@@ -2,8 +2,7 @@
 // decides which of them work on shares, where the chain ends, and whether it
 // may be shared out at all. Used only by residual_chains; a pure function of
 // graph and chain, linear in the chain.
-#ifndef RULEENGINE_CORE_RANKS_CHAIN_ENDS_H_
-#define RULEENGINE_CORE_RANKS_CHAIN_ENDS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -38,5 +37,3 @@ ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace);
 const ir::Type* ranked_type(ir::Facts& facts, ir::ValueId value);
 
 }  // namespace ruleengine::ranks
-
-#endif  // RULEENGINE_CORE_RANKS_CHAIN_ENDS_H_

@@ -4,8 +4,7 @@
 //   reduce_scatter    (N-1)/N of its input
 //   all_gather        (N-1)   of its input
 // Pure functions of the graph and its types.
-#ifndef RULEENGINE_CORE_RANKS_COMMUNICATION_H_
-#define RULEENGINE_CORE_RANKS_COMMUNICATION_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -47,5 +46,3 @@ using Traffic = std::map<std::string, Sent>;
 Traffic traffic(const ir::Graph& graph, ir::Facts& facts);
 
 }  // namespace ruleengine::ranks
-
-#endif  // RULEENGINE_CORE_RANKS_COMMUNICATION_H_

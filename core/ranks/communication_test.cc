@@ -79,7 +79,7 @@ TEST_CASE_FIXTURE(CommunicationFixture, "how much is sent may be unknown") {
   CHECK(all.unknown == 1);
   CHECK(all.bytes == 0);
   const ValueId x = input({"4"});
-  reduce(x, {});  // by whom nobody says
+  reduce(x, {});  // the ranks are unknown
   reduce(value(ir::ValueKind::kInput));
   reduce(input({"4"}, ir::DataType::kString));
   const ValueId unranked = input({});
@@ -119,7 +119,7 @@ TEST_CASE_FIXTURE(CommunicationFixture,
   CHECK(sent()["all_reduce"].bytes == 24);
 }
 
-// f calls g twice, each of g sums once: and so on, 2^60 times.
+// Each function calls the next one twice: 2^60 calls.
 TEST_CASE_FIXTURE(CommunicationFixture,
                   "calls of functions count theirs, up to a limit") {
   const ValueId x = input({"4"});

@@ -10,8 +10,7 @@
 //
 // Pure functions, which own nothing; groups are attributes of the Model.
 // ir::Facts answers for the values of a graph.
-#ifndef RULEENGINE_CORE_RANKS_LAYOUT_H_
-#define RULEENGINE_CORE_RANKS_LAYOUT_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -74,5 +73,3 @@ std::optional<Layout> sent_layout(const ir::Graph& graph, ir::NodeId collective,
                                   const ir::Type* type);
 
 }  // namespace ruleengine::ranks
-
-#endif  // RULEENGINE_CORE_RANKS_LAYOUT_H_

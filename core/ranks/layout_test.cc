@@ -30,7 +30,7 @@ Layout assumed(Layout layout) {
 struct LayoutFixture : Builder {
   Inference facts{g};
 
-  // The result of a node whose operands lie so; nullptr: nothing is known.
+  // The layout of a node's result; nullptr is an operand of unknown layout.
   std::optional<Layout> of(ValueId result,
                            std::vector<const Layout*> operands) {
     const NodeId node = g.producer(result);
@@ -85,8 +85,7 @@ TEST_CASE("what is the same on all ranks of a group") {
   CHECK_FALSE(is_replicated(nullptr, kTwo));
 }
 
-TEST_CASE_FIXTURE(LayoutFixture,
-                  "collectives make layouts, whatever they read") {
+TEST_CASE_FIXTURE(LayoutFixture, "collectives set layouts, for any input") {
   for (const Layout* from : {&kWhole, &kTerm, &kRows, &kElsewhere,
                              static_cast<const Layout*>(nullptr)}) {
     CHECK(of(collective("all_reduce"), {from}) == kWhole);
@@ -96,7 +95,8 @@ TEST_CASE_FIXTURE(LayoutFixture,
   CHECK_FALSE(of(collective("all_reduce", {i("op", 2)}), {&kTerm}));
 }
 
-TEST_CASE_FIXTURE(LayoutFixture, "what collectives send lies as they want it") {
+TEST_CASE_FIXTURE(LayoutFixture,
+                  "inputs of collectives have the layout that they require") {
   const auto sent = [&](ValueId v) {
     const NodeId node = g.producer(v);
     return sent_layout(g, node, facts.type(g.input(node, 0)));
@@ -131,7 +131,7 @@ TEST_CASE_FIXTURE(LayoutFixture, "sums and scalings of terms are terms") {
   CHECK(unary("Cast", &kTerm, {i("to", 10)}) == kTerm);
 }
 
-TEST_CASE_FIXTURE(LayoutFixture, "other functions of terms are anything") {
+TEST_CASE_FIXTURE(LayoutFixture, "other functions of terms have no layout") {
   CHECK_FALSE(unary("Relu", &kTerm));
   CHECK_FALSE(unary("Softmax", &kTerm));
   CHECK_FALSE(unary("tensor_cast::rms_norm", &kTerm));
@@ -147,12 +147,13 @@ TEST_CASE_FIXTURE(LayoutFixture, "the sum of a share is a term") {
   CHECK(of(total, {&kColumns, nullptr}) == kColumns);
 }
 
-TEST_CASE_FIXTURE(LayoutFixture, "the same for the same, of one group") {
+TEST_CASE_FIXTURE(LayoutFixture,
+                  "ops on replicated values of one group are replicated") {
   CHECK(unary("Relu", &kWhole) == kWhole);
   CHECK(binary("Add", &kWhole, &kAssumed) == assumed(kWhole));
   CHECK_FALSE(binary("Add", &kWhole, &kElsewhere));
   CHECK_FALSE(binary("Add", &kWhole, nullptr));
-  // Nothing says that it is no random number.
+  // Nothing proves that it is not a random op.
   CHECK(unary("Hardmax", &kWhole) == assumed(kWhole));
   CHECK_FALSE(unary("Hardmax", &kRows));
 }
@@ -172,7 +173,7 @@ TEST_CASE_FIXTURE(LayoutFixture,
   CHECK(of(scaled, {&kRows, &kWhole}) == kRows);
   CHECK(of(scaled, {&kRows, &kAssumed}) == assumed(kRows));
   CHECK_FALSE(of(scaled, {&kRows, &kElsewhere}));
-  // A constant may be a rank's own.
+  // Each rank may have its own constant.
   const ValueId shifted = add("Add", {x(), floats({1}, {2})});
   CHECK(of(shifted, {&kRows, &kAssumed}) == kRows);
 }

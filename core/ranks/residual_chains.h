@@ -9,8 +9,7 @@
 // ranks, which may be assumed (layout.h): nodes with others are on no chain.
 // How many tokens there are, and whether the ranks divide them, is not looked
 // at. A graph with a cycle has no chains.
-#ifndef RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
-#define RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -58,5 +57,3 @@ std::vector<ResidualChain> residual_chains(const ir::Graph& graph,
                                            const ChainOptions& options = {});
 
 }  // namespace ruleengine::ranks
-
-#endif  // RULEENGINE_CORE_RANKS_RESIDUAL_CHAINS_H_

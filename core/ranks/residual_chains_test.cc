@@ -1,4 +1,4 @@
-// Chains between collectives: what is on them, and what breaks them.
+// Chains between collectives: their nodes, and reasons that break them.
 #include "core/ranks/residual_chains.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ struct ResidualChainsFixture : Builder {
   ValueId norm(ValueId x) { return add("tensor_cast::rms_norm", {x}); }
   void output(ValueId v) { g.add_block_output(ir::Graph::main_block(), v); }
 
-  // "" for each chain that is whole, else the reason.
+  // For each chain the reason that breaks it, or "".
   std::vector<std::string> found(ChainOptions options = {}) {
     std::vector<std::string> out;
     for (const auto& chain : residual_chains(g, facts, options)) {
@@ -95,8 +95,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture, "what breaks a chain") {
   }
 }
 
-TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "how many tokens there are breaks no chain") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "no number of tokens breaks a chain") {
   for (const char* tokens : {"3", "T"}) {
     output(norm(sum(input({"1", tokens, "8"}))));
   }
@@ -104,7 +103,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture,
 }
 
 TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "a model that does not say its rank takes no slices") {
+                  "a model without a rank takes no slices") {
   rank.reset();
   output(norm(add("Add", {sum(partial()), input({"1", "4", "8"})})));
   output(norm(sum(partial())));
@@ -123,7 +122,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture, "an entry joins no chains") {
   const ValueId four = layer(sum(partial()));
   for (ValueId v : {one, broken, four}) output(norm(v));
   output(add("Softmax", {broken}));
-  output(add("Softmax", {table}));  // reads it whole
+  output(add("Softmax", {table}));  // reads all of it
   const auto chains = residual_chains(g, facts, {.slices = true});
   REQUIRE(chains.size() == 3);
   for (const auto& chain : chains) {
@@ -149,7 +148,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture,
 }
 
 TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "a view whose sizes nobody knows is not on a chain") {
+                  "a view with unknown sizes is not on a chain") {
   const ValueId y = norm(sum(input({"1", "4", "8"})));
   const auto view = [&](std::vector<std::string> dims) {
     const ValueId v = add("Reshape", {y, input({"4"}, ir::DataType::kInt64)});
@@ -190,7 +189,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture, "CastLike reads no more than a type") {
   }
 }
 
-// Counts what is asked.
+// Counts the queries.
 struct Counting : ir::Facts {
   explicit Counting(ir::Facts& f) : facts(f) {}
   const ir::Type* type(ValueId v) override { return ++asked, facts.type(v); }
@@ -208,8 +207,8 @@ struct Counting : ir::Facts {
 };
 
 TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "a node of many operands is asked once") {
-  constexpr std::size_t kMany = 500;  // once more each would be 250,000
+                  "a node of many operands is visited once") {
+  constexpr std::size_t kMany = 500;  // visiting it for each operand: 250,000
   std::vector<ValueId> parts;
   const ValueId y = norm(sum(partial()));
   SUBCASE("that one chain leads to") {
@@ -236,7 +235,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture,
 }
 
 TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "behind a norm a chain may end anywhere") {
+                  "a chain may end anywhere after a norm") {
   const ValueId y = norm(sum(partial()));
   // Another factor for each token: the product works on whole tensors.
   output(add("Mul", {y, input({"1", "4", "1"})}));
@@ -246,7 +245,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture,
   CHECK(chains[0].nodes.size() == 2);
 }
 
-TEST_CASE_FIXTURE(ResidualChainsFixture, "a norm that gives its sum, too") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "a norm that also returns its sum") {
   const ir::NodeId both = node("tensor_cast::add_rms_norm2",
                                {sum(partial()), sum(partial())}, {}, 2);
   const ValueId y = g.output(both, 0), r = g.output(both, 1);
@@ -263,18 +262,17 @@ TEST_CASE_FIXTURE(ResidualChainsFixture, "a norm that gives its sum, too") {
   }
 }
 
-TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "what is more to gather is made of what is less") {
+TEST_CASE_FIXTURE(ResidualChainsFixture, "the smaller type is gathered") {
   const auto nodes = [&](std::int64_t to) {
     output(add("Cast", {norm(sum(partial()))}, {i("to", to)}));
     return residual_chains(g, facts).back().nodes.size();
   };
-  CHECK(nodes(11) == 2);  // to double, when it is whole
-  CHECK(nodes(10) == 3);  // to float16, as a share
+  CHECK(nodes(11) == 2);  // to double, after the gather
+  CHECK(nodes(10) == 3);  // to float16, on the share
 }
 
 TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "what meets whole values behind a norm is no break") {
+                  "whole values after a norm break no chain") {
   const ValueId y = norm(sum(partial()));
   std::vector<ValueId> whole;
   for (int n = 0; n < 2; ++n) {
@@ -285,12 +283,12 @@ TEST_CASE_FIXTURE(ResidualChainsFixture,
 }
 
 TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "what is another on each rank sets no chain") {
+                  "a value that differs between ranks is no entry") {
   const auto collective = [&](const char* op, ValueId x) {
     return add(std::string("tensor_cast::") + op, {x},
                {i("dim", 0), i("rank", 1), is("rank_group", ranks)});
   };
-  // A share along another axis, as a chain of rows leaves it.
+  // A share along another axis, as left by a chain of rows.
   const ValueId part = collective("reduce_scatter", input({"8", "1", "8"}));
   output(norm(add("Add", {sum(partial()), add("Neg", {part})})));
   ranks = {0, 1, 2, 3};
@@ -311,7 +309,7 @@ TEST_CASE_FIXTURE(ResidualChainsFixture,
 }
 
 TEST_CASE_FIXTURE(ResidualChainsFixture,
-                  "a collective that says more than is known") {
+                  "a collective with an unknown attribute") {
   output(norm(add("tensor_cast::all_reduce", {partial()},
                   {i("rank", 1), is("rank_group", ranks), i("op", 2)})));
   CHECK(found() == Texts{"its attribute 'op' is unknown"});

@@ -1,4 +1,4 @@
-// What rewrites assume: told of those that are kept, and left out on request.
+// Assumptions: reported for kept rewrites, and rejected on request.
 #include <doctest/doctest.h>
 
 #include "core/rewrite/driver.h"
@@ -17,7 +17,7 @@ using testing::TestRule;
 using testing::unary;
 using testing::World;
 
-// Relu(x) => Tanh(x), assuming something of `where` and something of `rewrite`.
+// Relu(x) => Tanh(x), with an assumption in `where` and one in `rewrite`.
 TestRule::Parts bending() {
   auto part = unary("bend", "Relu", [](Edit& e, ValueId x) {
     e.assume({"tanh is near", "'x'"});
@@ -29,7 +29,7 @@ TestRule::Parts bending() {
   return part;
 }
 
-// All Relus of one value as one Tanh; those of names in `bold` assume.
+// All Relus of one value as one Tanh; those named in `bold` assume.
 TestRule::Parts grouped(std::string bold) {
   TestRule::Parts part;
   part.name = "group";
@@ -90,7 +90,7 @@ TEST_CASE("a rejected or ineffective rewrite assumes nothing") {
   CHECK(said(*report).empty());
 }
 
-TEST_CASE("an edit that was undone assumes nothing any more") {
+TEST_CASE("an undone edit has no assumptions") {
   World w;
   w.output(chain(w, "Relu", 2));
   w.output(w.node("Neg", {w.find("x")}, "y"));
@@ -106,9 +106,9 @@ TEST_CASE("an edit that was undone assumes nothing any more") {
   CHECK(said(*report) == "other n_y: x is large (); ");
 }
 
-// Whatever kind of edit it was: one of a group, of a pass, or at a node that is
-// rewritten again.
-TEST_CASE("an edit that was undone has no warnings any more") {
+// For each kind of edit: of a group, of a pass, or at a node that is rewritten
+// again.
+TEST_CASE("an undone edit has no warnings") {
   World w;
   const ValueId x = w.input("x");
   for (const char* name : {"a", "b"}) w.output(w.node("Relu", {x}, name));
@@ -150,7 +150,7 @@ TEST_CASE("an edit that was undone has no warnings any more") {
   }
 }
 
-TEST_CASE("with `exact` they are rejected, whoever assumed") {
+TEST_CASE("with `exact` they are rejected, from `where` and from `rewrite`") {
   for (const bool in_where : {true, false}) {
     World w;
     w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
@@ -192,7 +192,8 @@ TEST_CASE("find_matches names them, and rejects them with `exact`") {
   CHECK(found->front().assumptions.empty());
 }
 
-TEST_CASE("of a group each member tells its own; without it the rest is one") {
+TEST_CASE(
+    "each member of a group has its own; the others form a group without it") {
   const auto fill = [](World& w) {
     const ValueId x = w.input("x");
     std::vector<ValueId> all;
@@ -219,7 +220,7 @@ TEST_CASE("of a group each member tells its own; without it the rest is one") {
   CHECK(left->rules[0].rejected[0].node == "n_b");
 }
 
-TEST_CASE("of a pass, by its transactions") {
+TEST_CASE("a pass has them by transaction") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
   TestRule::Parts part{.name = "p"};

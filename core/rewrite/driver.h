@@ -3,8 +3,7 @@
 // edit only its neighbourhood is matched again. The same model and rules give
 // the same result. The Model belongs to the caller; after an error it is in a
 // consistent but unspecified state and must not be saved. Not thread-safe.
-#ifndef RULEENGINE_CORE_REWRITE_DRIVER_H_
-#define RULEENGINE_CORE_REWRITE_DRIVER_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -171,5 +170,3 @@ Result<std::vector<Found>> find_matches(ir::Model& model,
                                         const DriverOptions& options);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_DRIVER_H_

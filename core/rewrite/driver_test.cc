@@ -37,7 +37,7 @@ TEST_CASE("rules run to the fixed point") {
   CHECK(report->rules[0].name == "a");
 }
 
-TEST_CASE("nothing is touched when nothing matched") {
+TEST_CASE("nothing changes if nothing matches") {
   World w;
   w.node("Abs", {chain(w, "Relu", 3)}, "dead");
   w.output(w.find("v2"));
@@ -52,7 +52,7 @@ TEST_CASE("nothing is touched when nothing matched") {
   CHECK(w.find("unused"));
 }
 
-TEST_CASE("declared sizes that inputs contradict go with the first rewrite") {
+TEST_CASE("the first rewrite removes declared sizes that inputs contradict") {
   for (const bool fires : {true, false}) {
     auto model = text::parse_model(R"(<ir_version: 8, opset_import: ["": 17]>
         g (float[N,4] x) => (float[N,4] y)
@@ -81,7 +81,7 @@ TEST_CASE("declared sizes that inputs contradict go with the first rewrite") {
   }
 }
 
-TEST_CASE("rejections stand once each, warned of at the fixed point") {
+TEST_CASE("each rejection is reported once, at the fixed point") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 2)}, "y"));
   auto parts = unary("no", "Relu", [](Edit&, ValueId x) { return x; });
@@ -117,7 +117,7 @@ TEST_CASE("a result of another shape is rejected, the run goes on") {
   CHECK(w.text() == "v0 = Relu(x); y = Abs(v0)");
 }
 
-TEST_CASE("phases come in order, and again while anything changes") {
+TEST_CASE("phases run in order, and again while anything changes") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
   std::string log;
@@ -167,7 +167,7 @@ TEST_CASE("after: within a phase") {
   }
 }
 
-TEST_CASE("function bodies are rewritten, uncalled functions go") {
+TEST_CASE("function bodies are rewritten, uncalled functions are removed") {
   World w;
   auto f = std::make_unique<ir::Function>(w.model);
   f->domain = "my";
@@ -267,7 +267,7 @@ TEST_CASE("find_matches reports rejections by the rewrite and its check") {
   const auto find = [&] {
     return find_matches(w.model, r.pointers, r.options);
   };
-  REQUIRE(find().ok());  // gives the nodes their ranks
+  REQUIRE(find().ok());  // sets the ranks of the nodes
   const std::string before = testing::dump(w.graph());
   const auto found = find();
   REQUIRE(found.ok());
@@ -317,7 +317,7 @@ TEST_CASE("a rejection that a later act repeats is reported once") {
   REQUIRE(second.ok());
   Driver driver(w.model, r.pointers, r.options);
   REQUIRE(driver.act(*first).ok());
-  CHECK(!driver.has_rewritten());  // but for a form, which may go again
+  CHECK(!driver.has_rewritten());  // only a form, which may be undone
   REQUIRE(driver.act(*second).ok());
   CHECK(driver.has_rewritten());
   const auto rejected = driver.rejected(1);
@@ -328,7 +328,7 @@ TEST_CASE("a rejection that a later act repeats is reported once") {
   CHECK(w.text() == "v0 = Abs(x); y = Neg(v0)");
   const DriverReport report = driver.report();
   REQUIRE(report.rules.size() == 3);
-  CHECK(report.rules[0].rewrites == 1);  // what was needed stays
+  CHECK(report.rules[0].rewrites == 1);  // needed edits stay
   CHECK(report.rules[1].matches == 1);
   CHECK(report.rules[1].rejected.size() == 1);
 }

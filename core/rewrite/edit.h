@@ -3,8 +3,7 @@
 // commit() checks the whole edit (types kept, no cycle, outputs kept) and keeps
 // it, or undoes it and returns the reason; the destructor undoes an Edit that
 // was not committed. One Edit at a time per Graph; not thread-safe.
-#ifndef RULEENGINE_CORE_REWRITE_EDIT_H_
-#define RULEENGINE_CORE_REWRITE_EDIT_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -193,5 +192,3 @@ std::string describe(const ir::Graph& graph, ir::Facts& facts,
                      ir::ValueId value);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDIT_H_

@@ -38,7 +38,7 @@ TEST_CASE("a result of another shape or type is rejected without a trace") {
   CHECK(w.model.ir_version == 8);
 }
 
-TEST_CASE("a size that a caller chooses is equal to no number") {
+TEST_CASE("a size that a caller chooses equals no number") {
   World w;
   const ValueId x = w.input("x");
   const auto dims = w.model.arena.array<ir::Dim>(2);
@@ -96,7 +96,7 @@ TEST_CASE("a collective stays in the block where all ranks run it") {
                              {World::integer("rank", 0), group});
   w.graph().add_block_output(w.block, sum);
   Session s(w);
-  // In place of `old`: an op whose rule matched the collective of the body.
+  // Replaces `old` by an op whose rule matched the collective of the body.
   const auto put = [&](std::string_view op, ir::BlockId block, ValueId old) {
     Edit e = s.edit(w.maker("sum"));
     e.set_block(block);
@@ -145,7 +145,7 @@ TEST_CASE("an edge against the order is not a cycle") {
   Session s(w);
   CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {c}); }));
   CHECK(w.text() == "c = Abs(x); a = Tanh(c); b = Neg(a); y = Add(b, c)");
-  // The order was mended: the ways back through c are found.
+  // The order was repaired: the paths back through c are found.
   {
     Edit e = s.edit();
     e.replace_input(w.maker("c"), 0, b);
@@ -189,7 +189,8 @@ TEST_CASE("errors in built nodes are those of the rule") {
   CHECK(e.build({.domain = "my.own", .type = "Any", .inputs = {x}}).ok());
 }
 
-TEST_CASE("of any number of inputs those beyond the least may lack") {
+TEST_CASE(
+    "of a variable number of inputs those past the minimum may be absent") {
   World w;
   const ValueId x = w.input("x");
   const ValueId count = w.input("count", {}, ir::DataType::kInt64);
@@ -202,7 +203,7 @@ TEST_CASE("of any number of inputs those beyond the least may lack") {
   CHECK(loop->inputs.size() == 4);
 }
 
-TEST_CASE("names have no control characters, calls fit their functions") {
+TEST_CASE("names have no control characters, calls match their functions") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {x}, "y"));
@@ -227,7 +228,8 @@ TEST_CASE("names have no control characters, calls fit their functions") {
         "the type of a new node contains a control character");
   CHECK(what({.domain = "my", .type = "Any\x7f", .inputs = {x}}) ==
         "the type of a new node contains a control character");
-  const std::string_view umlaut = "\xc4\x80ny";  // no control, but U+0100
+  const std::string_view umlaut =
+      "\xc4\x80ny";  // U+0100, not a control character
   CHECK(e.build({.domain = "my", .type = umlaut, .inputs = {x}}).ok());
   CHECK(what({.domain = "my",
               .type = "Any",

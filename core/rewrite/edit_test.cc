@@ -179,13 +179,14 @@ TEST_CASE("nodes that may differ from call to call are not reused") {
     REQUIRE(built.ok());
     return std::get<0>(*built)[0];
   }));
-  // Relu, which is outside of all of them, exists already.
+  // A Relu outside of all of them exists already.
   const bool is_new = spec.type != "Relu";
   CHECK(s.changed == is_new);
   CHECK(w.graph().live_node_count() == before);
 }
 
-TEST_CASE("dead nodes and unread initializers go, older dead code stays") {
+TEST_CASE(
+    "dead nodes and unread initializers are removed, older dead code stays") {
   World w;
   const ValueId x = w.input("x");
   const ValueId k = w.constant("k", {1}, {1});
@@ -270,7 +271,7 @@ TEST_CASE("defaults are left out, ints stand for floats") {
   CHECK(w.graph().node(soft).attributes.empty());
 }
 
-TEST_CASE("a default that is a word is left out, too") {
+TEST_CASE("a default that is a string is left out") {
   World w;
   const ValueId x = w.input("x", {1, 8, 2, 2});
   w.output(w.node("Relu", {x}, "y"));
@@ -405,7 +406,7 @@ TEST_CASE("older opsets") {
     const ValueId wide = make(e, "Unsqueeze", {x, axes});
     return make(e, "Squeeze", {wide, axes});
   }));
-  // Axes are attributes there, and the constant is not left behind.
+  // Axes are attributes there, and the constant is removed.
   const NodeId squeeze = w.maker("a");
   CHECK(w.graph().node(squeeze).operand_count == 1);
   REQUIRE(w.graph().attribute(squeeze, "axes") != nullptr);
@@ -442,7 +443,7 @@ TEST_CASE("a hidden constant is listed and named when an edit reads it") {
   CHECK(!s.put("a", [&](Edit& e) { return make(e, "Add", {x, hidden}); }));
   CHECK(w.text() == "a = Add(x, constant); y = Neg(a)");
   CHECK(w.graph().block(ir::Graph::main_block()).initializers.size() == 1);
-  // It may come again after it went.
+  // It may return after it was removed.
   CHECK(!s.put("a", [&](Edit& e) { return make(e, "Tanh", {x}); }));
   CHECK(w.graph().block(ir::Graph::main_block()).initializers.empty());
   CHECK(!s.put("a", [&](Edit& e) { return make(e, "Mul", {x, hidden}); }));
@@ -450,7 +451,7 @@ TEST_CASE("a hidden constant is listed and named when an edit reads it") {
   CHECK(w.graph().block(ir::Graph::main_block()).initializers.size() == 1);
 }
 
-TEST_CASE("a constant that went and came again is listed once") {
+TEST_CASE("a constant that was removed and returned is listed once") {
   World w;
   const ValueId x = w.input("x");
   const ValueId c = w.constant("c", {1, 2, 3}, {3});
@@ -463,7 +464,7 @@ TEST_CASE("a constant that went and came again is listed once") {
     e.remove_dead({&root, 1});
     CHECK(!e.commit());
   };
-  // Not compact in between, as in a run.
+  // Without compaction in between, as in a run.
   for (int i = 0; i < 3; ++i) {
     put([&](Edit& e) { return make(e, "Tanh", {x}); });
     put([&](Edit& e) { return make(e, "Mul", {x, c}); });

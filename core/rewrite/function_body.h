@@ -1,8 +1,7 @@
 // FunctionBody: the meaning of a call as a model-local function that all calls
 // with the same answers (core/ops/call_site.h) share, whatever their shapes.
 // Nothing of the model changes before add_to(). Borrows graph and facts.
-#ifndef RULEENGINE_CORE_REWRITE_FUNCTION_BODY_H_
-#define RULEENGINE_CORE_REWRITE_FUNCTION_BODY_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -84,5 +83,3 @@ class FunctionBody final : public ops::Body {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_FUNCTION_BODY_H_

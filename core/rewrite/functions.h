@@ -1,7 +1,6 @@
 // The functions of a model: which bodies rules may rewrite, which functions are
 // removed with their last call, and which opset imports are in use. Stateless.
-#ifndef RULEENGINE_CORE_REWRITE_FUNCTIONS_H_
-#define RULEENGINE_CORE_REWRITE_FUNCTIONS_H_
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -31,5 +30,3 @@ void remove_uncalled(const ir::Model& model,
 void remove_unused_imports(ir::Model& model, std::size_t kept);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_FUNCTIONS_H_

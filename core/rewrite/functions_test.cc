@@ -36,7 +36,7 @@ std::string removed(const ir::Model& model) {
   return out;
 }
 
-TEST_CASE("rules look into bodies, but not into the engine's own") {
+TEST_CASE("rules rewrite bodies, but not those of the engine's own ops") {
   const auto model = parsed(function("my", "F", "y = Relu(x)") +
                                 function("ruleengine", "Linear", "y = Abs(x)") +
                                 function("ruleengine", "Other", "y = Abs(x)"),
@@ -68,11 +68,11 @@ TEST_CASE(
   graph.mutable_node(ir::NodeId(std::size_t{0})).op =
       model->ops.intern("", "Relu");
   remove_uncalled(*model, called);
-  // K is still called from outside; nobody called Never before either.
+  // K is still called from outside; Never was not called before.
   CHECK(removed(*model) == "F G H");
 }
 
-TEST_CASE("who calls whom, through others too") {
+TEST_CASE("direct and indirect calls") {
   const auto model = parsed(function("my", "F", "a = Abs(x) y = my.G(a)") +
                                 function("my", "G", "y = my.H(x)") +
                                 function("my", "H", "y = Abs(x)"),
@@ -84,7 +84,7 @@ TEST_CASE("who calls whom, through others too") {
   CHECK(!reaches(h, f));
 }
 
-TEST_CASE("functions in functions take no more than their number") {
+TEST_CASE("nested functions take linear time") {
   constexpr int kDepth = 20'000;
   std::string functions;
   for (int i = 0; i < kDepth; ++i) {
@@ -102,10 +102,10 @@ TEST_CASE("functions in functions take no more than their number") {
   const std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - start;
   CHECK(called_functions(*model).empty());
-  CHECK(took.count() < 2);  // by the square: minutes
+  CHECK(took.count() < 2);  // in quadratic time: minutes
 }
 
-TEST_CASE("imports that nothing uses go, but those of the file") {
+TEST_CASE("unused imports are removed, except those of the file") {
   const auto model = parsed("", "y = Abs(x)");
   const std::size_t own = model->opset_imports.size();
   model->import_opset("acme", 1);

@@ -2,8 +2,7 @@
 // the graph around it by an Edit. What is known of the call (sizes, types,
 // elements of small lists) is computed at once, so that little more than what
 // an exporter would write is left.
-#ifndef RULEENGINE_CORE_REWRITE_INLINE_H_
-#define RULEENGINE_CORE_REWRITE_INLINE_H_
+#pragma once
 
 #include "core/rewrite/edit.h"
 
@@ -15,5 +14,3 @@ namespace ruleengine::rewrite {
 Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_INLINE_H_

@@ -5,8 +5,7 @@
 // name, specialized with their literal attributes; equal variants share one.
 // Without overloads, and where functions of the model call them, one variant
 // has the plain name and others have names of their own.
-#ifndef RULEENGINE_CORE_REWRITE_PORTABLE_H_
-#define RULEENGINE_CORE_REWRITE_PORTABLE_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -51,5 +50,3 @@ bool made_by_rule(const ir::Node& node);
 bool has_body(const ir::Op& op);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_PORTABLE_H_

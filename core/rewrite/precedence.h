@@ -1,8 +1,7 @@
 // Precedence: which rules of a phase run after which, by their `after`. Used
 // when rule files are loaded, to reject cycles, and when a run makes its
 // stages. Pure functions.
-#ifndef RULEENGINE_CORE_REWRITE_PRECEDENCE_H_
-#define RULEENGINE_CORE_REWRITE_PRECEDENCE_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -31,5 +30,3 @@ struct Precedent {
 Result<std::vector<std::uint32_t>> levels(std::span<const Precedent> rules);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_PRECEDENCE_H_

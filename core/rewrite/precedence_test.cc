@@ -41,14 +41,14 @@ TEST_CASE("one level above the rules that it runs after") {
   CHECK(*found == std::vector<std::uint32_t>{1, 2, 0, 0, 0, 3});
 }
 
-TEST_CASE("a name means every rule that answers to it") {
+TEST_CASE("a name means every rule with that name") {
   const auto found =
       levels_of({{"x", "g/x", {}}, {"x", "h/x", {"g/x"}}, {"y", "h/y", {"x"}}});
   REQUIRE(found.ok());
   CHECK(*found == std::vector<std::uint32_t>{0, 1, 2});
 }
 
-TEST_CASE("a cycle, and not the rules that run after one") {
+TEST_CASE("a cycle, without the rules that run after it") {
   const auto found = levels_of({{"a", "g/a", {"b"}},
                                 {"b", "g/b", {"c"}},
                                 {"c", "g/c", {"b"}},

@@ -1,4 +1,4 @@
-// No rule takes what a runtime computes on integers for floats.
+// No rule rewrites nodes that a runtime computes on integers as floats.
 #include <doctest/doctest.h>
 
 #include "core/rewrite/driver.h"
@@ -15,7 +15,7 @@ using testing::TestRule;
 using testing::unary;
 using testing::World;
 
-// p = d d, for a dequantized d; a reader of p is appended.
+// p = d d for a dequantized d; tests append a reader of p.
 struct Quantized : World {
   ValueId scale = constant("scale", {0.5F}, {});
   ValueId d = node(
@@ -65,7 +65,7 @@ TestRule::Parts rule(Said said) {
   return part;
 }
 
-// "" for a match that is rewritten, else why it is not; twice the same.
+// "" for a match that is rewritten, else the reason, by find_matches and run.
 std::string verdict(World& w, TestRule::Parts parts) {
   Runner r({std::move(parts)});
   const auto found = find_matches(w.model, r.pointers, r.options);
@@ -85,7 +85,7 @@ std::string verdict(World& w, TestRule::Parts parts) {
   return rejection->reason;
 }
 
-TEST_CASE("a rule that names the op alone") {
+TEST_CASE("a rule that names only the op") {
   Quantized w;
   w.output(w.p);
   CHECK(verdict(w, rule({})) == kReason);
@@ -97,13 +97,13 @@ TEST_CASE("a rule that names the quantizers of an op") {
   CHECK(verdict(w, rule({.named = true})) == "");
 }
 
-TEST_CASE("an op that a rule looks at, and that dies with the match") {
+TEST_CASE("a context op that dies with the match") {
   Quantized w;
   w.output(w.node("Neg", {w.p}, "y"));
   CHECK(verdict(w, rule({.beside = true})) == kReason);
 }
 
-TEST_CASE("an op that a rule looks at, and that stays") {
+TEST_CASE("a context op that stays") {
   SUBCASE("since the rule reads it") {
     Quantized w;
     w.output(w.node("Neg", {w.p}, "y"));

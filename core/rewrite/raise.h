@@ -2,8 +2,7 @@
 // of every node: attributes become inputs, old defaults are written out,
 // renamed attributes are renamed. Function bodies are raised too, except those
 // of the engine's own ops. The Model belongs to the caller; not thread-safe.
-#ifndef RULEENGINE_CORE_REWRITE_RAISE_H_
-#define RULEENGINE_CORE_REWRITE_RAISE_H_
+#pragma once
 
 #include <cstdint>
 
@@ -22,5 +21,3 @@ Status raise_opset(ir::Model& model, std::int64_t opset);
 Status check_raise(ir::Model& model, std::int64_t opset);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RAISE_H_

@@ -22,7 +22,7 @@ std::string graph(std::int64_t opset, std::string_view rest) {
          "]>\ng " + std::string(rest);
 }
 
-// Raised to 23, `before` at `opset` is `after`.
+// Raising `before` at `opset` to 23 gives `after`.
 void check(std::int64_t opset, std::string_view before,
            std::string_view after) {
   auto model = parse(graph(opset, before));
@@ -91,7 +91,7 @@ TEST_CASE("an attribute does not become an input of unknown type") {
   CHECK(raised.error().found.find("Pad") != std::string::npos);
 }
 
-TEST_CASE("attributes that the callers of a function give stay in doubt") {
+TEST_CASE("attributes that the callers of a function set are unknown") {
   auto model = parse(
       "<ir_version: 8, opset_import: [\"\" : 11, \"f\" : 1]>\n"
       "g (float[2,1] x) => (float[2] y) { y = f.flat <axes = [1]> (x) }\n"
@@ -113,7 +113,7 @@ void refuse(std::int64_t opset, std::int64_t to, std::string_view text,
   CHECK(text::print(*model, {}) == before);
 }
 
-// At `to` it reads as it did.
+// Raising to `to` changes only the import.
 void keep(std::int64_t opset, std::int64_t to, std::string_view text) {
   auto model = parse(graph(opset, text));
   CHECK(check_raise(*model, to).ok());
@@ -137,7 +137,7 @@ TEST_CASE("a node with the same form at the new opset is not changed") {
   keep(10, 15, "(float[4] x) => (float[4] y) { y = ThresholdedRelu(x) }");
 }
 
-TEST_CASE("not past the last kernel of ONNX Runtime") {
+TEST_CASE("an op is not raised past its last kernel of ONNX Runtime") {
   const std::string_view roi =
       "(float[1,1,6,6] x, float[2,4] r, int64[2] b) => (float[2,1,2,2] y)"
       " { y = RoiAlign <output_height = 2, output_width = 2> (x, r, b) }";
@@ -152,7 +152,7 @@ TEST_CASE("not past the last kernel of ONNX Runtime") {
   refuse(17, 27, "(float[2] x) => (float[2] y) { y = Relu(x) }", "");
 }
 
-TEST_CASE("quantized data that the runtime would have to move") {
+TEST_CASE("quantized data that the runtime would move") {
   const std::string_view uint8 =
       "(uint8[2,3] q, float s, uint8 z) => (float[3,2] y)"
       " { d = DequantizeLinear(q, s, z) y = Transpose(d) }";
@@ -169,7 +169,7 @@ TEST_CASE("quantized data that the runtime would have to move") {
 }
 
 TEST_CASE(
-    "an op that the standard took over is the standard's if types agree") {
+    "an op that the standard adopted becomes the standard's if types agree") {
   const auto norm = [](std::string_view x, std::string_view scale) {
     return "(" + std::string(x) + "[2,4] x, " + std::string(scale) +
            "[4] w) => (" + std::string(scale) +
@@ -179,7 +179,7 @@ TEST_CASE(
   keep(12, 16, norm("float16", "float"));
   refuse(12, 17, norm("float16", "float"), "an op of ONNX Runtime");
   refuse(12, 23, norm("float", "float16"), "an op of ONNX Runtime");
-  // Of another's op that the standard never had nothing is known to change.
+  // An op of another domain that the standard never had does not change.
   keep(12, 23,
        "(float[2,4] x, float[4] w) => (float[2,4] y)"
        " { y = SimplifiedLayerNormalization <axis = -1> (x, w) }");
@@ -206,7 +206,7 @@ TEST_CASE("ops, attributes and types that were removed") {
          "another meaning");
 }
 
-TEST_CASE("nothing is done if the model has the opset") {
+TEST_CASE("nothing changes if the model has the opset") {
   auto model = parse(graph(23, "(float[2] x) => (float[2] y) { y = Relu(x) }"));
   CHECK(raise_opset(*model, 23).ok());
   CHECK(!model->changed);

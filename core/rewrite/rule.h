@@ -1,8 +1,7 @@
 // Rule: a pattern and what to do with its matches, as the driver sees it.
 // bindings/lua makes rules from rule files; tests make them in C++. A rule
 // keeps no state between calls.
-#ifndef RULEENGINE_CORE_REWRITE_RULE_H_
-#define RULEENGINE_CORE_REWRITE_RULE_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -110,5 +109,3 @@ class Rule {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RULE_H_

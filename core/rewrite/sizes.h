@@ -2,8 +2,7 @@
 // shape. A number becomes a constant; a symbol that is an axis of a graph input
 // is read from its Shape; sums, products and quotients are computed from
 // those.
-#ifndef RULEENGINE_CORE_REWRITE_SIZES_H_
-#define RULEENGINE_CORE_REWRITE_SIZES_H_
+#pragma once
 
 #include <span>
 #include <vector>
@@ -37,5 +36,3 @@ ReshapeSizes reshape_sizes(ir::DimTable& table, const ir::Type* type,
                            std::span<const ir::Dim> dims);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_SIZES_H_

@@ -2,8 +2,7 @@
 // within a phase by `after`. The rules of a stage share one program and one
 // worklist. Immutable and thread-safe: stages are made once and serve for any
 // number of models.
-#ifndef RULEENGINE_CORE_REWRITE_STAGE_H_
-#define RULEENGINE_CORE_REWRITE_STAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -33,5 +32,3 @@ Result<Stages> make_stages(std::span<Rule* const> rules,
 Result<Stages> make_stages(std::span<Rule* const> rules);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_STAGE_H_

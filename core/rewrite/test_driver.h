@@ -1,7 +1,6 @@
 // Helpers for tests of the driver: rules with one or two nodes, and a run over
 // a World. Single-threaded.
-#ifndef RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_
-#define RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -93,5 +92,3 @@ inline ir::ValueId chain(World& w, std::string_view op, int length) {
 }
 
 }  // namespace ruleengine::rewrite::testing
-
-#endif  // RULEENGINE_CORE_REWRITE_TEST_DRIVER_H_

@@ -1,6 +1,5 @@
 // Small graphs, and rules made from lambdas, for the tests of this folder.
-#ifndef RULEENGINE_CORE_REWRITE_TEST_GRAPH_H_
-#define RULEENGINE_CORE_REWRITE_TEST_GRAPH_H_
+#pragma once
 
 #include <cstring>
 #include <functional>
@@ -285,5 +284,3 @@ inline ir::ValueId make(Edit& edit, std::string_view type,
 }
 
 }  // namespace ruleengine::rewrite::testing
-
-#endif  // RULEENGINE_CORE_REWRITE_TEST_GRAPH_H_

@@ -1,6 +1,5 @@
 // Session: single edits on a World, each checked. Single-threaded.
-#ifndef RULEENGINE_CORE_REWRITE_TEST_SESSION_H_
-#define RULEENGINE_CORE_REWRITE_TEST_SESSION_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -56,5 +55,3 @@ struct Session {
 };
 
 }  // namespace ruleengine::rewrite::testing
-
-#endif  // RULEENGINE_CORE_REWRITE_TEST_SESSION_H_

@@ -5,8 +5,7 @@
 // versions of opsets. Compared are graph inputs and outputs by position, name
 // and declared type, constants by bits, and the number of equal nodes. For rule
 // examples and tests. Reads only; linear but for sorting.
-#ifndef RULEENGINE_CORE_TEXT_EQUIVALENT_H_
-#define RULEENGINE_CORE_TEXT_EQUIVALENT_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -24,5 +23,3 @@ bool equivalent(const ir::Model& expected, const ir::Model& found,
                 std::string* difference);
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_EQUIVALENT_H_

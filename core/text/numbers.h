@@ -1,6 +1,5 @@
 // Numbers as text and back to the same bits, independent of the locale.
-#ifndef RULEENGINE_CORE_TEXT_NUMBERS_H_
-#define RULEENGINE_CORE_TEXT_NUMBERS_H_
+#pragma once
 
 #include <optional>
 #include <string>
@@ -22,5 +21,3 @@ std::string number_text(double value);
 std::string real_text(float value);
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_NUMBERS_H_

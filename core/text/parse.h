@@ -14,8 +14,7 @@
 //    [add_1, "key": "value"] y = Add(a, b).
 // Any text is safe: nesting is bounded, and every error names its line and
 // column. The model keeps no reference to the text.
-#ifndef RULEENGINE_CORE_TEXT_PARSE_H_
-#define RULEENGINE_CORE_TEXT_PARSE_H_
+#pragma once
 
 #include <memory>
 #include <string_view>
@@ -57,5 +56,3 @@ Result<std::unique_ptr<ir::Model>> parse_after(
     const ParseOptions& options = {});
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_PARSE_H_

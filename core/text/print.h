@@ -3,8 +3,7 @@
 // nodes in topological order (in the order of their block if there is a cycle).
 // What the text cannot express (sparse tensors, annotations) becomes a comment
 // or is left out. Reads only; works on any graph, even an invalid one.
-#ifndef RULEENGINE_CORE_TEXT_PRINT_H_
-#define RULEENGINE_CORE_TEXT_PRINT_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -42,5 +41,3 @@ std::string tensor_text(const ir::Literal& tensor, ir::ExternalData* external,
                         const PrintOptions& options);
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_PRINT_H_

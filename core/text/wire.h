@@ -2,8 +2,7 @@
 // tensors are kept encoded (ir::Type::other, attributes of types), and so is
 // the model's header. Readers stay within their message and stop at invalid
 // data. Pure functions.
-#ifndef RULEENGINE_CORE_TEXT_WIRE_H_
-#define RULEENGINE_CORE_TEXT_WIRE_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -117,5 +116,3 @@ enum : std::uint32_t {
 };
 
 }  // namespace ruleengine::text::wire
-
-#endif  // RULEENGINE_CORE_TEXT_WIRE_H_

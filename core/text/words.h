@@ -1,7 +1,6 @@
 // Words of ONNX text: names and strings in the form that is printed, and the
 // kinds of attributes. Pure functions.
-#ifndef RULEENGINE_CORE_TEXT_WORDS_H_
-#define RULEENGINE_CORE_TEXT_WORDS_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -36,5 +35,3 @@ ir::AttributeKind element_kind(ir::AttributeKind list);
 bool has_words(const ir::Attribute& a);
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_WORDS_H_

@@ -2,8 +2,7 @@
 // bug of the engine, not of the input (loading checks that), and such a model
 // must not be saved. Run once before saving, and after every edit in builds
 // that enable it. Linear except for one sort; reads only.
-#ifndef RULEENGINE_CORE_VERIFY_VERIFY_H_
-#define RULEENGINE_CORE_VERIFY_VERIFY_H_
+#pragma once
 
 #include "core/base/result.h"
 #include "core/ir/graph.h"
@@ -22,5 +21,3 @@ Status check_graph(const ir::Graph& graph);
 Status check_model(const ir::Model& model);
 
 }  // namespace ruleengine::verify
-
-#endif  // RULEENGINE_CORE_VERIFY_VERIFY_H_

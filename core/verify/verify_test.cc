@@ -98,7 +98,7 @@ TEST_CASE("each broken invariant has its own message") {
   }
 }
 
-TEST_CASE("what is absent, unread or gone breaks nothing") {
+TEST_CASE("absent, unread and removed values break nothing") {
   Chain c;
   const auto main = ir::Graph::main_block();
   SUBCASE("inputs and outputs that are left out") {
@@ -136,7 +136,7 @@ TEST_CASE("what is absent, unread or gone breaks nothing") {
   }
 }
 
-// The error after `breaks` was applied to a graph with a body and a function.
+// The error after `breaks` changed a graph with a body and a function.
 template <typename Breaks>
 std::string broken(Breaks breaks) {
   auto parsed = text::parse_model(R"((bool c, float x) => (y) {
@@ -156,7 +156,8 @@ std::string broken(Breaks breaks) {
 
 using ir::NodeId;
 
-TEST_CASE("bodies see what is around them, and nobody sees into them") {
+TEST_CASE(
+    "bodies see outer values, and no value of a body is visible outside") {
   // The nodes are in the order of the text: Relu, If, f, Neg.
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.set_operand(ir::OperandId(g.node(NodeId(3u)).first_operand),
@@ -249,14 +250,14 @@ TEST_CASE("uses are linked both ways") {
         }).starts_with("an output has a wrong producer"));
 }
 
-TEST_CASE("a body goes with its owner") {
+TEST_CASE("a body is removed with its owner") {
   CHECK(broken([](ir::Model&, ir::Graph& g) {
           g.set_block_output(ir::Graph::main_block(), 0, g.output(NodeId(0u)));
           for (unsigned node : {1, 2, 3}) g.remove_node(NodeId(node));
         }) == "");
 }
 
-TEST_CASE("what is read is there") {
+TEST_CASE("values that are read exist") {
   for (const bool removed : {true, false}) {
     CHECK(broken([&](ir::Model&, ir::Graph& g) {
             ir::Value& x = g.mutable_value(g.input(NodeId(0u), 0));
@@ -269,7 +270,7 @@ TEST_CASE("what is read is there") {
   }
 }
 
-TEST_CASE("a body ranks before its owner, whoever reads it") {
+TEST_CASE("nodes of a body rank before its owner") {
   const auto raise = [](ir::Graph& g, unsigned node) {
     g.mutable_node(NodeId(node)).rank = g.node(NodeId(1u)).rank + 1;
   };
@@ -281,7 +282,7 @@ TEST_CASE("a body ranks before its owner, whoever reads it") {
         }) == "");
 }
 
-TEST_CASE("a name stands for one value of a block") {
+TEST_CASE("a name is unique in a block") {
   const auto rename = [](ir::Graph& g, unsigned node, std::string_view name) {
     g.mutable_value(g.output(NodeId(node))).name = g.model().names.intern(name);
   };

@@ -2,8 +2,7 @@
 // and attention without its matrix of scores: tiles of queries meet tiles of
 // keys, and the softmax is taken along the way (online softmax). Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_ATTENDING_H_
-#define RULEENGINE_KERNELS_CPU_ATTENDING_H_
+#pragma once
 
 #include <array>
 #include <vector>
@@ -94,5 +93,3 @@ void attend(KernelContext& c, const Attending& a, Tensor& out,
             Tensor* scores = nullptr, std::int64_t mode = 0);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_ATTENDING_H_

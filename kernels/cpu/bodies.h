@@ -1,6 +1,5 @@
 // What ops that run a subgraph share. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_BODIES_H_
-#define RULEENGINE_KERNELS_CPU_BODIES_H_
+#pragma once
 
 #include <string_view>
 #include <vector>
@@ -55,5 +54,3 @@ class Stack {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_BODIES_H_

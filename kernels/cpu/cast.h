@@ -1,6 +1,5 @@
 // Conversion of tensors between element types. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_CAST_H_
-#define RULEENGINE_KERNELS_CPU_CAST_H_
+#pragma once
 
 #include <string_view>
 
@@ -31,5 +30,3 @@ Tensor parse_strings(const KernelContext& c, const Tensor& x, DataType to);
 Tensor print_numbers(const KernelContext& c, const Tensor& x);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_CAST_H_

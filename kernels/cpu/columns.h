@@ -1,8 +1,7 @@
 // Images as matrices: a column holds what one window reads, so that a
 // convolution is a product of matrices. Rows are taps of channels, channels
 // first. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_COLUMNS_H_
-#define RULEENGINE_KERNELS_CPU_COLUMNS_H_
+#pragma once
 
 #include <algorithm>
 #include <vector>
@@ -120,5 +119,3 @@ class Columns {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_COLUMNS_H_

@@ -1,6 +1,5 @@
 // What the files of convolution share. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_CONVOLUTION_H_
-#define RULEENGINE_KERNELS_CPU_CONVOLUTION_H_
+#pragma once
 
 #include <algorithm>
 
@@ -38,5 +37,3 @@ void fill_bias(const Tensor* bias, std::int64_t first, std::int64_t channels,
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_CONVOLUTION_H_

@@ -1,6 +1,5 @@
 // From an element type to C++ types, and back. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_DISPATCH_H_
-#define RULEENGINE_KERNELS_CPU_DISPATCH_H_
+#pragma once
 
 #include <algorithm>
 #include <complex>
@@ -156,5 +155,3 @@ Tensor list_of(const KernelContext& c, const Values& values) {
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_DISPATCH_H_

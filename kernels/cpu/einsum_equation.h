@@ -1,7 +1,6 @@
 // The equation of Einsum, with the shapes of its operands. Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_EINSUM_EQUATION_H_
-#define RULEENGINE_KERNELS_CPU_EINSUM_EQUATION_H_
+#pragma once
 
 #include <map>
 #include <string_view>
@@ -24,5 +23,3 @@ struct Equation {
 Equation parse_equation(std::string_view text, std::span<const Shape> shapes);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_EINSUM_EQUATION_H_

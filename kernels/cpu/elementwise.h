@@ -1,6 +1,5 @@
 // Loops over elements that line up, with broadcasting. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_ELEMENTWISE_H_
-#define RULEENGINE_KERNELS_CPU_ELEMENTWISE_H_
+#pragma once
 
 #include <algorithm>
 
@@ -96,5 +95,3 @@ void map_binary(KernelContext& c, const Tensor& a, const Tensor& b, Tensor& out,
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_ELEMENTWISE_H_

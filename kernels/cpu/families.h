@@ -1,8 +1,7 @@
 // The list of all families of kernels, a file each in kernels/cpu, and the
 // kernels that stand in another file than their family's rows. A family is an
 // op or a few that share their loop. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_FAMILIES_H_
-#define RULEENGINE_KERNELS_CPU_FAMILIES_H_
+#pragma once
 
 #include <span>
 
@@ -68,5 +67,3 @@ void unique(KernelContext& c);
 void tf_idf_vectorizer(KernelContext& c);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_FAMILIES_H_

@@ -1,8 +1,7 @@
 // Sums in lanes: as many partial sums as vector registers hold, merged in a
 // fixed order, so that loops over them are vectorized and the result depends on
 // the number of terms alone. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_FOLD_H_
-#define RULEENGINE_KERNELS_CPU_FOLD_H_
+#pragma once
 
 #include <algorithm>
 #include <cstdint>
@@ -39,5 +38,3 @@ double sum_of(std::int64_t n, F f) {
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_FOLD_H_

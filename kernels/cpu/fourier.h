@@ -1,8 +1,7 @@
 // The discrete Fourier transform of any length, in double: products of 2, 3 and
 // 5 by splitting, other lengths by Bluestein's convolution. Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_FOURIER_H_
-#define RULEENGINE_KERNELS_CPU_FOURIER_H_
+#pragma once
 
 #include <complex>
 #include <cstdint>
@@ -43,5 +42,3 @@ class Fourier {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_FOURIER_H_

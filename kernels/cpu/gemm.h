@@ -1,8 +1,7 @@
 // Products of matrices of float and double, the one place where they are
 // computed. Deterministic whatever the number of threads. Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_GEMM_H_
-#define RULEENGINE_KERNELS_CPU_GEMM_H_
+#pragma once
 
 #include <cstdint>
 
@@ -22,5 +21,3 @@ void gemm(runtime::Threads& threads, bool transpose_a, bool transpose_b,
           std::int64_t ldc);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_GEMM_H_

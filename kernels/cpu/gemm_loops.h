@@ -1,6 +1,5 @@
 // What gemm.cc has from a file for one instruction set. Internal to gemm_*.
-#ifndef RULEENGINE_KERNELS_CPU_GEMM_LOOPS_H_
-#define RULEENGINE_KERNELS_CPU_GEMM_LOOPS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -39,5 +38,3 @@ template <typename T>
 GemmLoops<T> gemm_loops_64();
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_GEMM_LOOPS_H_

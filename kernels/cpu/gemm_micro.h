@@ -2,8 +2,7 @@
 // file is compiled for: each of gemm_*.cc sets its instruction set before it
 // includes this. Everything is in an unnamed namespace, so that no two
 // instruction sets share a function.
-#ifndef RULEENGINE_KERNELS_CPU_GEMM_MICRO_H_
-#define RULEENGINE_KERNELS_CPU_GEMM_MICRO_H_
+#pragma once
 
 #include <cstdint>
 
@@ -114,5 +113,3 @@ constexpr GemmLoops<T> gemm_loops() {
 
 }  // namespace
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_GEMM_MICRO_H_

@@ -1,8 +1,7 @@
 // Which scale an element of a quantized tensor has: one for all, one for each
 // place of an axis, or one for each block along an axis. Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_GRANULARITY_H_
-#define RULEENGINE_KERNELS_CPU_GRANULARITY_H_
+#pragma once
 
 #include <algorithm>
 
@@ -48,5 +47,3 @@ class Granularity {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_GRANULARITY_H_

@@ -1,6 +1,5 @@
 // What the files of the image family share. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_IMAGE_H_
-#define RULEENGINE_KERNELS_CPU_IMAGE_H_
+#pragma once
 
 #include <cmath>
 #include <limits>
@@ -86,5 +85,3 @@ T saturated(double value) {
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_IMAGE_H_

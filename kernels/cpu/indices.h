@@ -1,8 +1,7 @@
 // Where indices say that elements or slices of a tensor lie: what gathering and
 // scattering share. All indices are checked before any element moves. Internal
 // to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_INDICES_H_
-#define RULEENGINE_KERNELS_CPU_INDICES_H_
+#pragma once
 
 #include <algorithm>
 
@@ -58,5 +57,3 @@ class SlicePlaces {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_INDICES_H_

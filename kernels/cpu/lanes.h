@@ -1,8 +1,7 @@
 // Loops over floats in vector registers of a width, written once and compiled
 // for each instruction set: all of it is inlined into functions that name their
 // target. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_LANES_H_
-#define RULEENGINE_KERNELS_CPU_LANES_H_
+#pragma once
 
 #include <cstdint>
 #include <cstring>
@@ -204,5 +203,3 @@ struct Lanes {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_LANES_H_

@@ -1,6 +1,5 @@
 // Products of matrices of any number type. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_MATRIX_H_
-#define RULEENGINE_KERNELS_CPU_MATRIX_H_
+#pragma once
 
 #include <algorithm>
 #include <type_traits>
@@ -103,5 +102,3 @@ void multiply_batch(runtime::Threads& threads, const BatchShape& s, Matrix<T> a,
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_MATRIX_H_

@@ -1,7 +1,6 @@
 // Statistics of rows, and rows that are shifted and scaled. Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_NORM_ROWS_H_
-#define RULEENGINE_KERNELS_CPU_NORM_ROWS_H_
+#pragma once
 
 #include <cmath>
 
@@ -59,5 +58,3 @@ inline Tensor parameters(KernelContext& c, std::size_t i, std::int64_t count,
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_NORM_ROWS_H_

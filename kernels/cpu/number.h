@@ -1,7 +1,6 @@
 // Conversion of one number to another type, defined for every value. Internal
 // to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_NUMBER_H_
-#define RULEENGINE_KERNELS_CPU_NUMBER_H_
+#pragma once
 
 #include <cstdint>
 #include <limits>
@@ -40,5 +39,3 @@ To to_number(From v) {
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_NUMBER_H_

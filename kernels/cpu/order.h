@@ -1,6 +1,5 @@
 // The order in which elements are sorted. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_ORDER_H_
-#define RULEENGINE_KERNELS_CPU_ORDER_H_
+#pragma once
 
 #include <cmath>
 #include <complex>
@@ -24,5 +23,3 @@ bool is_less(const std::complex<T>& a, const std::complex<T>& b) {
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_ORDER_H_

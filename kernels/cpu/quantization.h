@@ -1,8 +1,7 @@
 // What the files of quantization share: quantization.cc (rows, and quantizing
 // element by element), integer_product.cc and integer_conv.cc. Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_QUANTIZATION_H_
-#define RULEENGINE_KERNELS_CPU_QUANTIZATION_H_
+#pragma once
 
 #include <cmath>
 #include <limits>
@@ -55,5 +54,3 @@ void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
                   std::int64_t ldc);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_QUANTIZATION_H_

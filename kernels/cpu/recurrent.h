@@ -1,7 +1,6 @@
 // What RNN, GRU and LSTM share: their activations and the loop over a sequence.
 // Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_RECURRENT_H_
-#define RULEENGINE_KERNELS_CPU_RECURRENT_H_
+#pragma once
 
 #include <cmath>
 #include <string>
@@ -67,5 +66,3 @@ RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
 const Tensor* recurrent_input(KernelContext& c, std::size_t i, Shape dims);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_RECURRENT_H_

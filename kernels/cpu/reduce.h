@@ -1,7 +1,6 @@
 // The axes that a reduction keeps and those that it sums over. Internal to
 // kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_REDUCE_H_
-#define RULEENGINE_KERNELS_CPU_REDUCE_H_
+#pragma once
 
 #include <algorithm>
 #include <optional>
@@ -90,5 +89,3 @@ void for_lines(const KernelContext& c, const CutShape& s, const T* from, T* to,
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_REDUCE_H_

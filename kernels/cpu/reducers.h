@@ -1,8 +1,7 @@
 // What each reduction does with its terms: its sum starts as a default Sum, add
 // takes a term, merge the sum of other terms, finish gives the result. Terms
 // names the reduction that has the same sums. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_REDUCERS_H_
-#define RULEENGINE_KERNELS_CPU_REDUCERS_H_
+#pragma once
 
 #include <cmath>
 #include <cstdint>
@@ -157,5 +156,3 @@ struct LogSumExp {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_REDUCERS_H_

@@ -1,7 +1,6 @@
 // How one axis of a tensor is resized: which elements an element of the result
 // is made of. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_RESAMPLE_H_
-#define RULEENGINE_KERNELS_CPU_RESAMPLE_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -55,5 +54,3 @@ ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
                              const ResizeAxis& axis);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_RESAMPLE_H_

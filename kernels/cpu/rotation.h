@@ -1,7 +1,6 @@
 // Rotary position embedding: pairs of elements of a head turn by the angle of
 // their position. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_ROTATION_H_
-#define RULEENGINE_KERNELS_CPU_ROTATION_H_
+#pragma once
 
 #include "kernels/cpu/attending.h"
 
@@ -28,5 +27,3 @@ void check_rotation(const Rotation& r);
 void rotate(KernelContext& c, const Rotation& r, const Tensor& x, Tensor& out);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_ROTATION_H_

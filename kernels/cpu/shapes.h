@@ -1,7 +1,6 @@
 // Shapes that are known: broadcasting, axes, strides. Each throws Failure where
 // shapes do not fit. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_SHAPES_H_
-#define RULEENGINE_KERNELS_CPU_SHAPES_H_
+#pragma once
 
 #include <array>
 #include <vector>
@@ -115,5 +114,3 @@ class Rows {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_SHAPES_H_

@@ -1,6 +1,5 @@
 // Softmax of one row, for attention as well. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_SOFTMAX_H_
-#define RULEENGINE_KERNELS_CPU_SOFTMAX_H_
+#pragma once
 
 #include <algorithm>
 #include <bit>
@@ -80,5 +79,3 @@ void log_softmax_row(const T* x, std::int64_t n, T* y) {
 }
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_SOFTMAX_H_

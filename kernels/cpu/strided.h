@@ -1,8 +1,7 @@
 // Moving elements between places that step through memory differently: the one
 // loop behind Transpose, Slice, Expand, Tile, Concat and their like. Internal
 // to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_STRIDED_H_
-#define RULEENGINE_KERNELS_CPU_STRIDED_H_
+#pragma once
 
 #include <cstdlib>
 #include <span>
@@ -99,5 +98,3 @@ class Walk {
 };
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_STRIDED_H_

@@ -1,6 +1,5 @@
 // Ensembles of decision trees. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_TREES_H_
-#define RULEENGINE_KERNELS_CPU_TREES_H_
+#pragma once
 
 #include "kernels/cpu/dispatch.h"
 
@@ -14,5 +13,3 @@ PostTransform post_transform(const KernelContext& c);
 void transform_row(PostTransform how, double* row, std::int64_t n);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_TREES_H_

@@ -1,7 +1,6 @@
 // Kernels that the families of unary.cc, activation.cc, clip.cc and dropout.cc
 // share. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_UNARY_H_
-#define RULEENGINE_KERNELS_CPU_UNARY_H_
+#pragma once
 
 #include "kernels/cpu/elementwise.h"
 
@@ -40,5 +39,3 @@ void clip(KernelContext& c);
 void dropout(KernelContext& c);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_UNARY_H_

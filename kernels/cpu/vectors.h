@@ -1,7 +1,6 @@
 // How wide the vectors of this machine are, for kernels that have a version for
 // each width.
-#ifndef RULEENGINE_KERNELS_CPU_VECTORS_H_
-#define RULEENGINE_KERNELS_CPU_VECTORS_H_
+#pragma once
 
 namespace ruleengine::kernels {
 
@@ -11,5 +10,3 @@ namespace ruleengine::kernels {
 int vector_bits();
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_VECTORS_H_

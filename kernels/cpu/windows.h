@@ -1,8 +1,7 @@
 // Windows that slide over the spatial axes of a tensor, as convolution and
 // pooling have them: kernel_shape, strides, pads, dilations, auto_pad and
 // ceil_mode. Throws Failure where they do not fit. Internal to kernels/cpu.
-#ifndef RULEENGINE_KERNELS_CPU_WINDOWS_H_
-#define RULEENGINE_KERNELS_CPU_WINDOWS_H_
+#pragma once
 
 #include <algorithm>
 #include <string>
@@ -81,5 +80,3 @@ Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
 Ints kernel_of_weights(KernelContext& c, Shape weights);
 
 }  // namespace ruleengine::kernels
-
-#endif  // RULEENGINE_KERNELS_CPU_WINDOWS_H_

@@ -1,4 +1,4 @@
---- Compose attention whose heads that share a key are rows of one product.
+--- Compose attention in which query heads that share a key head are rows of one product.
 local attention = lib "attention"
 local heads = lib "heads"
 local masking = lib "masking"
@@ -7,11 +7,11 @@ return rule {
   doc = [[
     apart(together(softmax(s apart(together(q) k^T) + mask)) v)   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
 
-    q is [B,H,S,D], k is [B,G,T,D]. The H/G heads that share one of k stand in a row, so together(q) is [B,G,H/G S,D], and
-    apart is the way back. `--target standard` writes attention so, since no key is repeated.]],
+    q is [B,H,S,D], k is [B,G,T,D]. The H/G heads that share a head of k are consecutive, so together(q) is
+    [B,G,H/G S,D]; apart is the inverse. `--target standard` writes attention in this form, which repeats no key.]],
   phase = "attention",
 
-  -- Nothing is asked of the shape of together(q): with another one, the products would have another number of elements.
+  -- The shape of together(q) is not checked: with another one, the products would have another number of elements.
   match = function(op, q, k, v, swapped, scale, q_scale, k_scale, B, G, H, S, T, E)
     v:shape "B G T E"
     local function together(x) return op.Reshape{x, any, allowzero = any} end

@@ -10,7 +10,7 @@ return rule {
     The scale multiplies or divides the scores, before or after masks, or q and k; several scales are multiplied, and a
     scale for each head is applied to q. A soft cap is a tanh between scale and mask. Masks are added, subtracted, and
     chosen by Where, in any number and order; a scale after them scales them too. Dropout becomes dropout_p. Key and
-    value heads that Expand repeats, or one for all, are not repeated. Scores with other readers stay for those. A sink,
+    value heads that Expand repeats, or one for all, are not repeated. Scores with other readers stay for them. A sink,
     one more score in each row whose probability is dropped, becomes a key and a value of zeros with the sink as its
     mask. If float16 operands are multiplied or masked in float, the attention is in float.]],
   phase = "attention",

@@ -3,8 +3,8 @@ local attention = lib "attention"
 local masking = lib "masking"
 local merge = lib "merge"
 
--- Reshapes x to these sizes. If one is unknown, or false, the Reshape computes it as -1, unless another size may be 0; then
--- `read` builds all sizes.
+-- Reshapes x to these sizes. If one is unknown or false, the Reshape computes it as -1, unless another size may be 0;
+-- then `read` builds all sizes.
 local function reshaped(op, x, sizes, read)
   local unknown, symbolic = nil, 0
   for i, size in ipairs(sizes) do
@@ -32,8 +32,8 @@ local function widened(op, x, leads)
   return apart and op.Expand(x, wide) or x
 end
 
--- Reshapes x, [..., heads, _, _], to [product of leading sizes, heads, _, _]; to one head, if heads are among the leading
--- axes.
+-- Reshapes x, [..., heads, _, _], to [product of leading sizes, heads, _, _]; to one head if heads are among the
+-- leading axes.
 local function folded(op, x, leads)
   local rank, merged = x:rank(), 1
   for _, size in ipairs(leads) do

@@ -9,7 +9,7 @@ return rule {
 
     The bias is traced to its table and index, through the op or through Gather, Reshape, Transpose, Unsqueeze. A block
     with a bias of another origin stays unchanged, with a warning, unless the option `any_bias` is on: then each element
-    of the bias is a row of the table. So does a block of Swin V2 (logit_scale) without `decompose_swin_v2_attention`.]],
+    of the bias is a row of the table. Blocks of Swin V2 (logit_scale) stay unchanged here.]],
   phase = "conversion",
   options = { any_bias = false },
 

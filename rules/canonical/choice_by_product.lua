@@ -54,7 +54,7 @@ return rule {
     x b + c (1 - b)   =>   Where(b, x, c)                    b: zeros and ones
     softmax(x) b      =>   Where(b, softmax(x), 0)
 
-    How masks were written before there was Where; the summand may be a constant. A product of 0 with NaN or infinity is
+    The form of masks before Where existed; the summand may be a constant. A product of 0 with NaN or infinity is
     NaN, so this only applies to scores and probabilities.]],
   phase = "canonical",
 

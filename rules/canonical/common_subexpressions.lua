@@ -1,7 +1,7 @@
---- Compute a value once that is computed twice.
+--- Compute equal values once.
 return rule {
   doc = [[
-    f(x), f(x)   =>   one f(x), which is read twice
+    f(x), f(x)   =>   one f(x) with the readers of both
 
     The same op with the same attributes on the same values; small constants are compared by their numbers. Excluded are
     random ops, functions of the model, ops that the engine does not know, and two outputs of the model, which need a

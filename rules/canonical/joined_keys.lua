@@ -5,7 +5,7 @@ return rule {
   doc = [[
     [q a, q b]   =>   q [a b]      on the last axis; neither a nor b is a weight
 
-    For instance keys of a cache and new ones, or keys of the whole and of a window.]],
+    For example keys of a cache and new ones, or keys of all tokens and of a window.]],
   phase = "canonical",
 
   match = function(op, q, a, b)

@@ -45,7 +45,7 @@ return rule {
     local old, inputs = m.merge.outputs[1], {}
     local y = m.split and merge.split(op, m.y, m.B, m.H) or m.y
     for i, input in ipairs(m.elements.inputs) do inputs[i] = input == old and m.x or input == m.y and y or input end
-    -- If two names of the last axis mean one size, the result has the known one.
+    -- If two names of the last axis mean one size, the result has the known name.
     local same = m.elements.outputs[1]:dim(2) == old:dim(2)
     return m.merge:with(m.elements:with(inputs), same and m.sizes or {m.X, m.M, -1})
   end,

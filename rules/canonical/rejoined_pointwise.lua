@@ -9,7 +9,7 @@ local function plain(sizes)
   return true
 end
 
--- Whether a Reshape or an Expand can be told the size.
+-- Whether the size can be an operand of a Reshape or an Expand.
 local function known(size) return type(size) == "number" or not size.unknown end
 
 -- How many axes a and b have in common, from the front or from the back, at most `most`.
@@ -53,7 +53,7 @@ return rule {
     f are sums, choices between x and a number, and softmax on a last axis that is not split, in any number and order. y is
     broadcast: a mask for each window, the same for each image; position biases of images, [rows, columns] of queries by
     those of keys; masks of heads that were stacked as rows. It is expanded only on axes that are joined. With a y as
-    large as x nothing would be gained.]],
+    large as x the rule has no use.]],
   phase = "canonical",
 
   match = function(op, x, y, c, parts, sizes)

@@ -3,7 +3,8 @@ return rule {
   doc = [[
     transpose([S,B,E] as [S,B*H,D])   =>   merge(transpose([S,B,E] as [S,B,H,D]))      merge: [B,H,S,D] -> [B*H,S,D]
 
-    The form of sequence-first code; keys may be transposed to [B*H,D,S] in one step. The merge moves towards the outputs.]],
+    The form of sequence-first code. Keys may be transposed to [B*H,D,S] in one step. The merge moves towards the
+    outputs.]],
   phase = "canonical",
 
   match = function(op, x, S, B, E, X, D)

@@ -63,7 +63,7 @@ return rule {
     -- The transposition that makes the old softmax from the new one.
     m.swap, m.turned = axis == rank - 2 and swap, axis == rank - 2 and after(swap, turn) or turn
     need(m.turn or m.swap, "the softmax is over the last axis already", m.softmax)
-    -- transposed_product would transpose the result again, without end.
+    -- Otherwise transposed_product would transpose the result again, endlessly.
     local made = m.a.producer
     need(not m.swap or not made or made.op ~= "Softmax", "an operand is a softmax, so this is not a product of queries and keys", product)
     need(not moves(m.turned) or helps(m.softmax.outputs[1]), "nothing removes the Transpose", m.softmax)

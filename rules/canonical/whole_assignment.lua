@@ -1,4 +1,4 @@
---- Replace a value by the value that is assigned to all of its places.
+--- Replace a value by the value that is assigned to all of its elements.
 
 -- Whether x counts from 0 in steps of 1 along this axis of this shape, and is constant along the others.
 local function counts(x, axis, shape)
@@ -15,9 +15,9 @@ end
 
 return rule {
   doc = [[
-    ScatterND(x, all places, y)   =>   y
+    ScatterND(x, all indices, y)   =>   y
 
-    The export of x[:, :] = y: its places are one Range for each axis.]],
+    The export of x[:, :] = y: its indices are one Range for each axis.]],
   phase = "canonical",
 
   match = function(op, x, y)

@@ -1,4 +1,4 @@
---- Where the elements of a value come from.
+--- The origin of a value's elements.
 local elements = {}
 
 -- Ops that only move, repeat, drop or zero the elements of their first input.

@@ -1,5 +1,5 @@
---- The fused op over heads: its pattern, and what ops of other domains need
---- that replace it.
+--- The fused op over heads: its pattern, and helpers for rules that replace it
+--- by ops of other domains.
 local elements = lib "elements"
 local heads = lib "heads"
 
@@ -27,7 +27,7 @@ function fused.tokens(x)
   return made and made.op == "Transpose" and is_split(made.attrs.perm) and made.inputs[1] or nil
 end
 
---- Whether all that read y, heads [B,H,S,D], move the heads behind the tokens.
+--- Whether all readers of y, heads [B,H,S,D], move the heads behind the tokens.
 function fused.is_joined(y)
   if y.is_output then return false end
   for _, reader in ipairs(y.users) do
@@ -36,9 +36,9 @@ function fused.is_joined(y)
   return #y.users > 0
 end
 
---- Ends the match of `attention` if an op that has heads behind tokens, which
---- takes `values`, would need Transposes that the graph has not. On GPUs they
---- cost little beside what such an op saves.
+--- Ends the match of `attention` if an op that takes `values` with heads behind
+--- tokens would need Transposes that the graph does not have. On GPUs they cost
+--- less than such an op saves.
 function fused.need_no_moves(m, values)
   if m.options.gpu then return end
   local moves = fused.is_joined(m.call.outputs[1]) and 0 or 1
@@ -48,8 +48,8 @@ function fused.need_no_moves(m, values)
   need(moves == 0, "costs more than it saves: " .. moves .. (moves == 1 and " Transpose" or " Transposes"), m.q)
 end
 
---- Whether all heads of `attention`, whose numbers and sizes are known, stand
---- behind tokens in the graph.
+--- Whether all heads of `attention`, whose numbers and sizes are known, are
+--- behind the tokens in the graph.
 function fused.is_behind(m)
   return heads.positive(m.H) and heads.positive(m.G) and heads.positive(m.D) and heads.positive(m.E)
     and fused.tokens(m.q) and fused.tokens(m.k) and fused.tokens(m.v) and fused.is_joined(m.call.outputs[1]) or false
@@ -85,11 +85,12 @@ function fused.need_widths(m)
 end
 
 --- Ends the match of `attention` if an op that does not broadcast might refuse
---- its sizes: lengths of 0, or a mask that may make the scores larger. It does
---- if the scores have one batch or query and the mask has more. It cannot for
---- keys, since there are as many values. A computed number of rows, as
---- exporters slice them from a causal mask, is usually the number of queries,
---- but that is not proven: the result says whether the mask has such rows.
+--- its sizes: lengths of 0, or a mask that may make the scores larger. A mask
+--- does so if it has more batches or rows than the scores, and these have one.
+--- It cannot have more keys, since there are as many values. A computed number
+--- of rows, as exporters slice them from a causal mask, is usually the number
+--- of queries, but that is not proven: the result is whether the mask has such
+--- rows.
 function fused.need_sizes(m)
   need(m.S ~= 0 and m.L ~= 0, "there are no queries or no keys", m.q)
   if not m.mask then return nil end

@@ -55,8 +55,8 @@ local HIDING, LOWEST = -1e30, -3e37
 
 -- Assumptions under which adding a mask equals choosing with Where. FINITE: the
 -- fill or HIDING absorbs the scores. ABOVE, for a fill no lower than -1e4: keys
--- that are seen weigh e^100 times as much as hidden ones. SEEN, where other
--- masks hide what this one shows: as ABOVE, and all masks show some key. (In a
+-- that are seen weigh e^100 times as much as hidden ones. SEEN, if other masks
+-- hide keys that this one shows: as ABOVE, and all masks show some key. (In a
 -- row that sees no key, the least hidden keys would have all the weight.)
 local FINITE = "scores between -1e13 and 1e13"
 local ABOVE = "scores between -9,900 and 1e13"

@@ -1,5 +1,5 @@
---- What the rules about merged and shared batch axes, [B,H,M,N] -> [B*H,M,N], have in
---- common.
+--- Helpers of the rules for merged and shared batch axes, [B,H,M,N] ->
+--- [B*H,M,N].
 local merge = {}
 
 --- The merged axis is B*H because the element counts agree, which proves nothing

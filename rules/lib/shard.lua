@@ -72,7 +72,7 @@ function shard.is_layer_residual(v)
   return layer and layer.op == "add_rms_norm2" and layer.outputs[2] == v and layer.meta.tensor_cast_sp_local == "1"
 end
 
---- Whether v is made as a share.
+--- Whether v is computed as a share.
 function shard.is_local(v)
   return v.producer and v.producer.op == "reduce_scatter" or shard.is_layer_residual(v)
 end

@@ -1,4 +1,4 @@
---- What a tree matched: the answers of t in a rule of lib "tree", and the graft that takes its place.
+--- The match of a tree: the methods of t in a rule of lib "tree", and the graft that replaces the tree.
 local words = lib "tree_words"
 local trees = lib "tree_pattern"
 local kind, wrong, shown, shown_path = words.kind, words.wrong, words.shown, words.shown_path
@@ -95,7 +95,7 @@ function Match:get(...)
   return self.m[name .. "_" .. table.concat(path, "_")]
 end
 
--- The values that a branch takes from outside, in order, appended to `list`, which counts the absent ones too.
+-- Appends to `list` the values that a branch takes from outside, in order; absent ones count too.
 local function collect(t, branch, list)
   local function add(value)
     list.n = list.n + 1
@@ -165,7 +165,7 @@ end
 
 local matches = {}
 
---- The answers for a match m of the plan's pattern.
+--- The object t for a match m of the plan's pattern.
 function matches.read(plan, m)
   local t = setmetatable({plan = plan, m = m, place = plan.place, operands = {n = 0}, pre_trunk_nodes = {}}, Match)
   collect(t, plan.root, t.operands)

@@ -43,7 +43,7 @@ local function plan_shared(plan, item, path)
 end
 
 -- A SharedNodeCheck() that is used once shares nothing. If it has a check, one
--- such use is accepted; two are two nodes where one was probably meant.
+-- such use is accepted; two of them are two nodes, and probably one was meant.
 local function check_shared(plan)
   local alone
   for _, entry in ipairs(plan.shared) do

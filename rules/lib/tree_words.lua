@@ -1,5 +1,5 @@
---- The words of the tree grammar, which lib "tree" exports. What they describe
---- is stored, with its place, until `match` runs.
+--- The words of the tree grammar, which lib "tree" exports. They store what they
+--- describe, with its place, until `match` runs.
 local words = {}
 
 local function kind(name)
@@ -10,11 +10,11 @@ end
 local Check, Fork, Wildcard, Shared = kind "check", kind "fork", kind "wildcard", kind "shared check"
 local Getitem, Variable, Constant, Module = kind "getitem", kind "variable", kind "constant", kind "module"
 
---- "check", "fork", ...; nil of anything else.
+--- "check", "fork", ...; nil for anything else.
 function words.kind(v) return type(v) == "table" and getmetatable(v) and getmetatable(v).kind or nil end
 
---- A mistake at a place: "what is wrong; expected E; found F; hint H", the last
---- three are optional.
+--- Reports a mistake at a place: "what is wrong; expected E; found F; hint H".
+--- The last three are optional.
 function words.wrong(place, ...)
   local said, what = {place = place}, string.format(...)
   for _, part in ipairs{"hint", "found", "expected"} do

@@ -50,7 +50,8 @@ function window.table_and_index(op, m)
 end
 
 --- Builds the parts of m's ShiftedWindowAttention, with this bias of the
---- projection and this table and index; queries and keys go through `turned`.
+--- projection, this table and this index; `turned` is applied to queries and
+--- keys.
 function window.parts(op, m, qkv_b, turned, table, index)
   local H, D = m.H, m.C / m.H
   local windows, spatial = op.ruleengine.SwinWindowPartition{m.x,

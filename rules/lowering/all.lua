@@ -1,10 +1,10 @@
 return pack {
   doc = [[
-    The way back: the engine's own ops in standard ones, each by its one meaning (docs/dialect.md), which is also its function
-    body. In no other pack, and never run by `rules/*.lua`.
+    The engine's own ops in standard ones, each by its meaning (docs/dialect.md), which is also its function body. No
+    other pack has these rules, and `rules/*.lua` never runs them.
 
-    MultiheadAttention and ShiftedWindowAttention, which models come with, are taken apart by the pack `attention`. What
-    several ranks do together has no standard ops.]],
+    The pack `attention` decomposes MultiheadAttention and ShiftedWindowAttention, which models contain. Collectives of
+    several ranks have no standard ops.]],
 
   "ours",
   "collective_of_one",

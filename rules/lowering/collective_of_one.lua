@@ -1,6 +1,6 @@
---- Collectives of a single rank go.
+--- Remove collectives of a single rank.
 return rule {
-  doc = [[ all_reduce(x), reduce_scatter(x), all_gather(x)   =>   x    where the group is one rank ]],
+  doc = [[ all_reduce(x), reduce_scatter(x), all_gather(x)   =>   x    if the group is one rank ]],
   phase = "target",
 
   match = function(op, x, group)

@@ -1,12 +1,12 @@
---- One Transpose for two.
+--- Replace two Transposes by one.
 local axes = lib "axes"
 
 return rule {
   doc = [[
     Transpose(Transpose(x, p), q)   =>   Transpose(x, r)    r(i) = p(q(i))
 
-    Heads moved to the front, then keys turned, is what attention in standard ops leaves. If the
-    inner Transpose has other readers, both stay.]],
+    Attention in standard ops moves heads to the front, then transposes keys. If the inner Transpose has other readers,
+    both stay.]],
   phase = "target",
 
   match = function(op, x)

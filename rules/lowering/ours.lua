@@ -1,12 +1,12 @@
---- Ops of the engine's own in standard ops.
+--- Write the engine's own ops in standard ops.
 local ATTENTION = { AttentionForward = true, ScaledDotProductAttention = true, scaled_dot_product_attention = true }
 
 return rule {
   doc = [[
     an op of the engine's own   =>   its formula (docs/dialect.md)
 
-    What is known of the call, such as sizes, is computed at once. Options leave some ops as they are: `attention` those
-    that targets have fused forms for, `tensor_cast` those of that runtime.]],
+    Known sizes and attributes of the call become constants. Options leave some ops unchanged: `attention` those with
+    fused forms in targets, `tensor_cast` those of that runtime.]],
   phase = "target",
   options = { attention = true, tensor_cast = true },
 
@@ -94,7 +94,7 @@ return rule {
     { "of the standard already", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) { y = Attention(q, k, v) }]],
       "y = Attention(q, k, v)" },
-    { "one source, one part that nobody reads", [[
+    { "one source, one unused part", [[
         (float[1,3,2] x) => (float[1,2,3,1] q, float[1,2,3,1] k)
         <float[6,2] w = {1,2,3,4,5,6,7,8,9,10,11,12}> {
           q, k, v = ruleengine.MHAInProjection <num_heads = 2, head_dim = 1> (x, x, x, w)
@@ -253,7 +253,7 @@ return rule {
     { "a float of eight bits", [[
         (float[3,2] x) => (float8e4m3fn[3,2] y) { y = tensor_cast.dynamic_quantize_asymmetric <out_dtype = 17> (x) }]],
       rejected = "out_dtype is not an integer type of 8 or 16 bits" },
-    { "of the whole, with a scale that nobody reads", [[
+    { "of the whole, with an unused scale", [[
         (float[3,2] x) => (int8[3,2] y) { y = tensor_cast.dynamic_quantize_symmetric <dims : ints = []> (x) }]],
       [[a = Abs(x)
         t = ReduceMax <keepdims = 0> (a)

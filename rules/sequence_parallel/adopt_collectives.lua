@@ -1,16 +1,16 @@
---- Another runtime's collectives, read as the engine's own.
+--- Replace another runtime's collectives by the engine's own.
 local foreign = lib "foreign_collectives"
 
 return rule {
   doc = [[
-    com.microsoft.AllReduce(x)   =>   all_reduce(x)      and so for each op that an option names
+    com.microsoft.AllReduce(x)   =>   all_reduce(x)      for each op that an option names
 
-    `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. Their group is the attribute
-    `group` where the op has it, a list of ranks or how many there are; else `ranks` says how many. `rank` says which of them
-    this program is, and need not be said where nothing is sliced by it. The axis is the attribute `axis`. Where a node says
-    how it reduces, `sum` is what it says of sums, perhaps a number. `ignored` names attributes that do not matter, with
-    commas between; a node with any other stays as it is. `return_collectives`, in a run of its own afterwards, writes them
-    back.]],
+    `all_reduce`, `all_gather` and `reduce_scatter` name the runtime's ops as domain::Op. The group is the op's
+    attribute `group`, a list of ranks or their number; without it, `ranks` is the number. `rank` is the rank of this
+    program; only rules that slice by it need it. The axis is the attribute `axis`. If a node has an attribute for the
+    kind of reduction, `sum` is its value for sums, which may be a number. `ignored` is a comma-separated list of
+    attributes to ignore; a node with any other attribute stays unchanged. A later run of `return_collectives` writes
+    the ops back.]],
   phase = "canonical",
   options = foreign.options,
 
@@ -59,11 +59,11 @@ return rule {
         (float[4,8] x) => (float[8,8] y) { y = acme.AllGather <op = "sum", group = [0,1], axis = 0> (x) }]],
       rejected = "the attribute op is not known",
       options = { all_gather = "acme::AllGather" } },
-    { "a gather along nobody knows what", [[
+    { "a gather along an unknown axis", [[
         (float[4,8] x) => (float[8,8] y) { y = acme.AllGather <group = [0,1]> (x) }]],
       rejected = "the node does not say its axis",
       options = { all_gather = "acme::AllGather" } },
-    { "nobody says how many", [[
+    { "an unknown number of ranks", [[
         (float[4,8] x) => (float[4,8] y) { y = com.microsoft.AllReduce(x) }]],
       rejected = "neither the node nor the option `ranks` gives the ranks",
       options = { all_reduce = "com.microsoft::AllReduce" } },

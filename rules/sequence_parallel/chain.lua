@@ -1,7 +1,7 @@
---- Whole residual chains on each rank's share of the tokens.
+--- Compute whole residual chains on each rank's share of the tokens.
 local shard = lib "shard"
 
--- The sizes of v with this many tokens; no more than one of the others is not known.
+-- The sizes of v with this many tokens; at most one other size is unknown.
 local function sizes(v, axis, tokens)
   local list = {}
   for i = 1, v:rank() do
@@ -11,7 +11,7 @@ local function sizes(v, axis, tokens)
   return list
 end
 
--- The number of this rank, which all collectives of a chain state alike; nil where the model does not say it.
+-- The number of this rank, the same in all collectives of a chain; nil if the model does not state it.
 local function own_rank(chain) return chain.sum.attrs.rank end
 
 -- Its place in the group, from 0.
@@ -21,10 +21,10 @@ local function place(chain)
   end
 end
 
--- How many tokens a rank has of v, the last rank perhaps some that are padding.
+-- The number of tokens in a rank's share of v; those of the last rank may include padding.
 local function share_of(chain, v) return math.ceil(v:dim(chain.axes[v]) / #chain.ranks) end
 
--- x with as many tokens as all shares of v have together.
+-- x, padded to the number of tokens in all shares of v.
 local function padded(op, chain, v, x, axis)
   local missing = share_of(chain, v) * #chain.ranks - v:dim(chain.axes[v])
   if missing == 0 then return x end
@@ -54,7 +54,7 @@ local function gather(op, chain, v, part)
   return share_of(chain, v) * #chain.ranks == tokens and whole or op.Slice(whole, {0}, {tokens}, {axis})
 end
 
--- What a node of the chain gives on shares, in the order of its outputs.
+-- The results of a node of the chain on shares, in the order of its outputs.
 local function on_shares(op, chain, node, part)
   if node.op == "all_reduce" then return { scatter(op, chain, node) } end
   if node.op == "all_gather" then return { node.inputs[1] } end
@@ -93,7 +93,7 @@ local function share_out(op, chain)
   for _, v in ipairs(left) do v:replace_with(gather(op, chain, v, part[v])) end
 end
 
--- Ends the match where the chain is to stay as it is. All values on it have as many tokens as its first sum.
+-- Ends the match if the chain has to stay unchanged. All values on it have as many tokens as its first sum.
 local function need_shares(chain, options)
   local sum, ranks = chain.sum.outputs[1], #chain.ranks
   need(not own_rank(chain) or place(chain), "the rank is not one of its group", sum)
@@ -111,15 +111,14 @@ return rule {
   doc = [[
     f(all_reduce(x), all_gather(t), ...)   =>   all_gather(f(reduce_scatter(x), t, ...))
 
-    f is a whole residual chain: everything between sums over the ranks that works token by token, with the norms whose
-    results leave it: sums, norms in one piece or in many, casts, views, quantizers. All of it goes to the shares or nothing
-    does: a sum that cannot be shared out, or another reader of a residual, leaves the chain as it was. Each rank works on
-    1/N of the tokens, and of what leaves the chain only the last form is gathered, quantized or not. Each chain is a
-    transaction of its own.
-    Whatever else a node of it reads, norm weights, biases, scales, is taken to be the same on all ranks.
-    `entry` lets a chain begin at inputs and constants, which all ranks must have alike: each takes its slice, so that the
-    collectives must say which rank the program is.
-    `uneven` pads the tokens where the ranks do not divide them.]],
+    f is a whole residual chain: all nodes between sums over the ranks that work token by token, such as sums, norms in
+    one node or in many, casts, views and quantizers. Norms whose results leave the chain are part of it. Either the
+    whole chain is computed on shares or it stays unchanged, if a sum cannot be sharded or a residual has another
+    reader. Each rank works on 1/N of the tokens. Only the last form of a value, quantized or not, is gathered.
+    Each chain is one transaction. Other inputs of its nodes, such as norm weights, biases and scales, are assumed to be
+    the same on all ranks. `entry` lets a chain begin at inputs and constants, which must be the same on all ranks: each
+    rank takes its slice, so the collectives must state the rank of the program.
+    `uneven` pads the tokens if the ranks do not divide them.]],
   phase = "parallel",
   after = "p3",
   options = { enable = true, entry = false, uneven = false },
@@ -150,7 +149,7 @@ return rule {
         t = Add(s, s2)
         y2 = LayerNormalization(t, w, b)
         y = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (y2)]] },
-    { "a norm whose result nobody names", [[
+    { "a norm with an unnamed result", [[
         (float[1,4,8] x, float[1,2,8] r) => (float[1,4,8] t) {
           s = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x)
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (r)

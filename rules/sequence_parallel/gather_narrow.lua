@@ -1,4 +1,4 @@
---- Gather what is narrow, not what it is made of.
+--- Gather quantized values instead of their sources.
 local shard = lib "shard"
 
 -- Bytes of an element.
@@ -8,9 +8,9 @@ return rule {
   doc = [[
     quantize(all_gather(x))   =>   all_gather(quantize(x))
 
-    A quantizer that works on each token by itself, dynamic ones with their scales, or a Cast to fewer bytes, runs on the
-    shares: a half or a quarter of the bytes is sent, and each rank quantizes its own tokens only. A scale for the whole
-    tensor that is computed from it needs all tokens. The gather has no other reader.]],
+    A quantizer that works token by token (a dynamic one with its scales) or a Cast to fewer bytes is computed on the
+    shares: a half or a quarter of the bytes is sent, and each rank quantizes only its own tokens. A scale that is
+    computed from the whole tensor needs all tokens. The gather has no other reader.]],
   phase = "parallel",
   after = "chain",
   options = { enable = true },

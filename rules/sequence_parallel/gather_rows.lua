@@ -1,4 +1,4 @@
---- Gather the tokens that are read, not all of them.
+--- Gather only the tokens that are read.
 local axes = lib "axes"
 local shard = lib "shard"
 
@@ -6,9 +6,9 @@ return rule {
   doc = [[
     all_gather(x)[a:b]   =>   all_gather(x[a':b'])[c:d]
 
-    The tokens lie on one rank, as the last one does in front of a language model's head. Which rank that is no collective
-    says, so every rank sends as many tokens as are read, and what the others sent is dropped: N(b-a) tokens are gathered
-    instead of all. The gather has no other reader.]],
+    The tokens are on one rank, such as the last token before a language model's head. No collective states which rank
+    that is, so every rank sends as many tokens as are read, and those of the other ranks are dropped: N(b-a) tokens are
+    gathered instead of all. The gather has no other reader.]],
   phase = "parallel",
   after = "gather_narrow",
   options = { enable = true },

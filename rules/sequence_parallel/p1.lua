@@ -1,13 +1,13 @@
---- The first norm of a stack, on each rank's share.
+--- Compute the first norm of a stack on each rank's share.
 local shard = lib "shard"
 
 return rule {
   doc = [[
     norm(all_reduce(x))   =>   all_gather(norm(reduce_scatter(x)))
 
-    Norms over the last axis, add_rms_norm with a residual that is a share already among them. A region marker in
-    between goes to the share, and with it the residual of an add_rms_norm2, gathered. Other readers of the sum keep it.
-    Each rank normalizes its share of the tokens: 1/N of the work and of the activations.]],
+    Norms over the last axis, also add_rms_norm with a residual that is already a share. A region marker in between
+    moves to the share; an add_rms_norm2 that reads it as its residual reads it gathered. Other readers of the sum keep
+    it. Each rank normalizes its share of the tokens: 1/N of the work and of the activations.]],
   phase = "parallel",
   options = { enable = true },
   when = function(_, options) return options.enable end,
@@ -16,7 +16,7 @@ return rule {
     local cast = op.tensor_cast
     local sum = context(cast.all_reduce{x, rank = rank, rank_group = group}:as "reduce")
     local marker = cast._internal_mark_region_begin{sum, attrs = any}:as "marker"
-    -- `context` holds for a node wherever the pattern has it: this is another one, that a layer reads too.
+    -- `context` applies to a node in the whole pattern, so the marker that a layer reads too is a node of its own.
     local shared = context(cast._internal_mark_region_begin{sum, inputs = any, attrs = any}:as "shared")
     local function read_by_a_layer()
       local other = cast.all_reduce{any, rank = rank, rank_group = group}

@@ -1,4 +1,4 @@
---- A layer's sum with its residual, and the norm of it, on each rank's share.
+--- Compute a layer's sum with its residual, and its norm, on each rank's share.
 local shard = lib "shard"
 
 return rule {
@@ -6,10 +6,10 @@ return rule {
     y, t = add_rms_norm2(all_reduce(x), all_gather(r))
       =>   y', t' = add_rms_norm2(reduce_scatter(x), r);  y, t = all_gather(y'), all_gather(t')
 
-    In either order. The residual is read through its gather, where nobody else needs that, and through markers, copies
-    and a Reshape by a leading 1; or it is a sum that is shared out already, by p1 for its norm; or it is a share itself,
-    as in a graph that arrives half-rewritten. Gathers that nobody reads are dropped:
-    in a chain of layers those of the residuals. Marks the norm as tensor_cast_sp_local.]],
+    In either order. The residual is read through a gather without other readers, and through markers, copies and a
+    Reshape by a leading 1; or it is a sum that p1 has sharded for its norm; or it is a share itself, as in a graph that
+    is partly rewritten. Unused gathers are dropped: in a chain of layers those of the residuals. Marks the norm as
+    tensor_cast_sp_local.]],
   phase = "parallel",
   after = "p1",
   options = { enable = true },

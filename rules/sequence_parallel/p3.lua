@@ -1,4 +1,4 @@
---- The last sum of a stack and the norm behind it, on each rank's share.
+--- Compute the last sum of a stack and the norm after it on each rank's share.
 local shard = lib "shard"
 
 return rule {
@@ -6,7 +6,7 @@ return rule {
     norm(all_gather(t) + all_reduce(x))   =>   all_gather(norm(t + reduce_scatter(x)))
 
     t is the second result of an add_rms_norm2 that p2 marked (tensor_cast_sp_local). The sum may be reshaped by a leading
-    1, the end of a region and copies may stand before the norm, and add_rms_norm does both at once.]],
+    1. The end of a region and copies may be before the norm. An add_rms_norm computes sum and norm in one node.]],
   phase = "parallel",
   after = "p2",
   options = { enable = true },

@@ -1,13 +1,13 @@
---- The engine's collectives, written as another runtime's.
+--- Replace the engine's collectives by those of another runtime.
 local foreign = lib "foreign_collectives"
 
 return rule {
   doc = [[
-    all_reduce(x)   =>   com.microsoft.AllReduce(x)      and so for each op that an option names
+    all_reduce(x)   =>   com.microsoft.AllReduce(x)      for each op that an option names
 
-    The way back from `adopt_collectives`, with the same options; in no pack, since the two would undo each other for
-    ever: a run of its own, after the one that shared the tokens out. The group is written as a list of ranks, with `sized` as
-    their number, and not at all where it is the one that `ranks` says for the whole model.]],
+    The inverse of `adopt_collectives`, with the same options. No pack has it, since the two rules would undo each other
+    endlessly: run it by itself, after the run that shards the tokens. The group is written as a list of ranks, with
+    `sized` as their number, and not at all if `ranks` gives it for the whole model.]],
   phase = "parallel",
   options = foreign.options,
 

@@ -1,5 +1,5 @@
 return pack {
-  doc = [[The fused ops of newer opsets of the standard, and standard ops for what has none.]],
+  doc = [[The fused ops of newer opsets of the standard, and standard ops for all others.]],
   options = { attention = false, tensor_cast = false },
 
   "../canonical/cancel_reshapes",

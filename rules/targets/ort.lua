@@ -1,5 +1,5 @@
 return pack {
-  doc = [[The fused ops of ONNX Runtime, and standard ops for what has none.]],
+  doc = [[The fused ops of ONNX Runtime, and standard ops for all others.]],
   options = { attention = false, tensor_cast = false },
 
   "../canonical/cancel_reshapes",

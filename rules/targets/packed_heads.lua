@@ -1,11 +1,11 @@
---- Heads of a packed projection, behind the tokens as long as possible.
+--- Split a packed projection before its heads move in front of the tokens.
 local heads = lib "heads"
 
 return rule {
   doc = [[
     part(transpose(x as [B,S,N,H,D], [2,0,3,1,4]))   =>   transpose(slice(x) as [B,S,H,D], [0,2,1,3])
 
-    x is [B,S,N*H*D]. Runtimes' attention ops take heads behind tokens: then the Transpose of each part goes.]],
+    x is [B,S,N*H*D]. Attention ops of runtimes take heads behind tokens; then the Transpose of each part is removed.]],
   phase = "canonical",
 
   match = function(op, x, i, N, H, D)

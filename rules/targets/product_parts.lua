@@ -1,7 +1,7 @@
 --- Split a product of several layers into a product for each.
 local linear = lib "linear"
 
--- One more product is one more node. A node takes some 5 us to start, in which 6,000 floats are copied
+-- One more product is one more node. A node takes about 5 us to start, enough to copy 6,000 floats
 -- (tests/bench/results/2026-11-25-merged-products.md).
 local NUMBERS_PER_NODE = 6000
 
@@ -14,10 +14,10 @@ end
 return rule {
   doc = [[
     Split(x W^T + b)   =>   x W1^T + b1, x W2^T + b2, ...             W and b are constant
-                       =>   Slice(x W^T + b), Slice(x W^T + b), ...   where few rows are known
+                       =>   Slice(x W^T + b), Slice(x W^T + b), ...   if few rows are known
 
-    On a CPU one product takes as long as its parts, and a Split copies it. Slices take no longer than a Split. Runtimes that
-    do not know the Split of opset 18 know them.]],
+    On a CPU one product takes as long as its parts, and a Split copies it. Slices take no longer than a Split. They
+    also work in runtimes without the Split of opset 18.]],
   phase = "target",
 
   match = function(op, x, w, b)

@@ -1,5 +1,5 @@
 return pack {
-  doc = [[Every op of the engine's own in standard ops of the model's opset.]],
+  doc = [[The engine's own ops as standard ops of the model's opset.]],
   options = { tensor_cast = false },
 
   "../canonical/cancel_reshapes",

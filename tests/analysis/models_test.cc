@@ -1,5 +1,5 @@
-// Every export of ../shared/models: what is known of each, as a table, and our
-// rules against the ONNX library's. Skipped where the folder is absent.
+// Every export of ../shared/models: how many types are known, as a table, and
+// our rules against the ONNX library's. Skipped if the folder is absent.
 #include <doctest/doctest.h>
 
 #include <algorithm>

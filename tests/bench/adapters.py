@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""adapters.py RUNTIME: a runtime from PyPI as a runtime of `ruleengine tune`.
+"""adapters.py RUNTIME: adapts a runtime from PyPI for `ruleengine tune`.
 
-iree, MNN, onnx2torch, tract and tvm. All use one thread. Those that compile do
-so for the sizes of the inputs, untuned, when the model is loaded.
+iree, MNN, onnx2torch, tract and tvm. All use one thread. Compilers compile for
+the sizes of the inputs, untuned, when the model is loaded.
 """
 
 import importlib.metadata

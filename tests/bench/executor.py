@@ -2,8 +2,8 @@
 """`ruleengine bench` beside ONNX Runtime: whole models, attention alone, and
 models before and after `ruleengine run`.
 
-Each peer's runs come in turn within the same seconds; what is shown is the
-median of the ratios of neighbours, ours over theirs, and their quartiles.
+Runs of both alternate within the same seconds. The result is the median of the
+ratios of consecutive runs, ours over theirs, with quartiles.
 """
 
 import argparse
@@ -25,13 +25,13 @@ PACKS = ["attention", "canonical", "linear"]
 
 
 class Peer:
-    """The model in ONNX Runtime, on the inputs that its shapes ask for."""
+    """The model in ONNX Runtime, on inputs of its shapes."""
 
     def __init__(self, path, threads, dims):
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = threads
         options.inter_op_num_threads = 1
-        # Else its threads would burn the cores while ours run.
+        # Otherwise its threads would occupy the cores while ours run.
         options.add_session_config_entry("session.intra_op.allow_spinning",
                                          "0")
         options.log_severity_level = 3
@@ -85,7 +85,7 @@ def compare(name, path, threads, dims, rounds, runs):
 
 
 def fused(name, path, threads, inputs, target):
-    """The model after the rules for a target, against itself before."""
+    """Compares the model after the rules for a target with the original."""
     after = path.with_suffix(".fused.onnx")
     packs = [measure.ROOT / "rules" / f"{pack}.lua" for pack in PACKS]
     measure.run([measure.PROGRAM, "run", *packs, path, "-o", after, "-q",

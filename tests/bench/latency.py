@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""What ONNX Runtime gains from a rewritten model: seconds of one inference of
-the original over those of each target's result, in turn, with all of the
-runtime's own optimizations and with none."""
+"""The gain of ONNX Runtime from a rewritten model: seconds of one inference of
+the original over those of each target's result, in alternating runs, with all
+of the runtime's own optimizations and with none."""
 
 import pathlib
 import statistics
@@ -32,7 +32,7 @@ def session(path, level):
 
 
 def seconds(sessions, feeds, rounds=15):
-    """{name: median} of one run each, in turn; the first warms up."""
+    """{name: median} of alternating runs; the first round warms up."""
     runs = {name: [] for name in sessions}
     for _ in range(rounds + 1):
         for name, one in sessions.items():

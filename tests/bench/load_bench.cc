@@ -31,7 +31,7 @@ void load_file(benchmark::State& state) {
 }
 BENCHMARK(load_file);
 
-// What a program does that is careful: it maps the file and parses it there.
+// The fastest use of protobuf: maps the file and parses it in place.
 void parse_file(benchmark::State& state) {
   if (model_path() == nullptr) {
     return state.SkipWithError("RULEENGINE_BENCH_MODEL is not set");
@@ -56,7 +56,7 @@ void parse_file(benchmark::State& state) {
 }
 BENCHMARK(parse_file);
 
-// A chain of additions, each with a weight of its own.
+// A chain of additions, each with its own weight.
 std::string chain(std::int64_t nodes) {
   onnx::ModelProto model;
   model.set_ir_version(9);

@@ -50,7 +50,7 @@ class Decoder:
         return self.op("Gather", self.op("Shape", x), self.constant(axis))
 
     def places(self):
-        """Of all tokens, and of those that are new."""
+        """The positions of all tokens and of the new ones."""
         first, end = self.constant(0), self.size("x", 1)
         if self.cache:
             first = self.size("past0", 2)

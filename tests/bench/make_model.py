@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Writes a synthetic transformer of any size: make_model.py OUT.onnx ...
 
-Pre-norm layers of 33 nodes, attention and GELU written out as exporters write
-them. The bytes are made here, piece by piece: a million nodes, or weights past
-memory and past protobuf's 2 GB, take no more than the list of the nodes.
+Pre-norm layers of 33 nodes, with attention and GELU in the form of exporters.
+The bytes are written in pieces: a million nodes, or weights larger than memory
+and than protobuf's 2 GB, take no more memory than the list of nodes.
 """
 
 import argparse
@@ -48,7 +48,7 @@ def integer(name, value):
 
 
 class Weight:
-    """A float tensor whose bytes are written when its turn comes."""
+    """A float tensor whose bytes are computed when they are written."""
 
     def __init__(self, name, dims):
         self.name, self.dims = name, dims
@@ -75,7 +75,7 @@ class Weight:
 
 
 class Transformer:
-    """The nodes as bytes and the weights as promises."""
+    """The nodes as bytes and the weights as lazy tensors."""
 
     def __init__(self, layers, hidden, heads):
         self.hidden, self.heads = hidden, heads
@@ -149,7 +149,7 @@ class Transformer:
 
 
 def write_model(path, model, external=False):
-    """The file, and PATH.data where `external`; the weights one at a time."""
+    """Writes the file, and PATH.data if `external`; one weight at a time."""
     location = os.path.basename(path) + ".data"
     if external:
         offset = 0

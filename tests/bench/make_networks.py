@@ -108,8 +108,8 @@ def bert(path, layers, words=1000, length=512):
 
 
 class Gpt(Network):
-    """Products are of matrices, as of a convolution of length 1; GELU is the
-    one by tanh, written out."""
+    """All products are MatMul, as in a convolution of length 1; GELU is the
+    approximation by tanh, in elementary ops."""
 
     def linear(self, x, inner, outer):
         y = self.op("Gemm", self.op("Reshape", x, self.shape(-1, inner)),

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""1 to 10,000 rules of which one matches: instructions, by callgrind.
+"""Instructions of 1 to 10,000 rules of which one matches, by callgrind.
 
-Counted is what walks the graph, matches and rewrites. Reading a rule's file and
-compiling its pattern happen once and are linear in the rules; the latter is
-shown beside it.
+Walking the graph, matching and rewriting count. Reading rule files and compiling
+patterns happen once and are linear in the rules; the compilation is shown
+separately.
 """
 
 import pathlib
@@ -22,7 +22,7 @@ OPS = ["Abs", "Ceil", "Cos", "Elu", "Erf", "Exp", "Floor", "HardSwish", "Log",
 
 
 def never(i):
-    """A rule of its own for each i, near enough to the model to be tried."""
+    """A different rule for each i, similar enough to the model to be tried."""
     a, b, c = OPS[i % 20], OPS[i // 20 % 20], OPS[i // 400 % 20]
     root = ["Add", "Mul", "MatMul", "Div"][i // 8000]
     return rule_texts.rule(
@@ -48,7 +48,7 @@ def bench(folder, counts=COUNTS):
         f"never{i}": never(i) for i in range(max(counts) - 1)})
     costs, compiling = [], 0
     for count in counts:
-        # A folder, for 10,000 paths do not fit a command line everywhere.
+        # A folder, since 10,000 paths may not fit into a command line.
         chosen = folder / f"rules{count}"
         chosen.mkdir()
         for path in one + others[:count - 1]:

@@ -1,6 +1,6 @@
 """Processes measured: CPU and wall seconds, peak and anonymous memory.
 
-Machines differ and so do their moods: compare only what ran in turn, by the
+Machines differ, and their speed varies: compare only alternating runs, by the
 medians of several rounds.
 """
 
@@ -23,12 +23,12 @@ class Usage:
     cpu: float  # user and system, seconds
     wall: float
     peak: float  # MiB, mapped files included
-    anonymous: float = 0  # MiB, as far as polling saw
+    anonymous: float = 0  # MiB, by polling
     output: str = ""
 
 
 def run(command, poll=False):
-    """One process to its end; raises when it ends badly."""
+    """Runs one process to its end; raises if it fails."""
     command = [str(word) for word in command]
     with tempfile.TemporaryFile() as output:
         begun = time.perf_counter()
@@ -48,7 +48,7 @@ def run(command, poll=False):
 
 
 def watch_memory(pid):
-    """The most anonymous MiB seen until the process has ended."""
+    """The peak of anonymous MiB until the process ends, by polling."""
     most = 0
     status = pathlib.Path(f"/proc/{pid}/status")
     while True:
@@ -62,8 +62,8 @@ def watch_memory(pid):
 
 def in_turn(commands, rounds=5, poll=False, before=None,
             pick=statistics.median):
-    """{name: usage} of commands run one after the other, `rounds` times, each
-    after `before`; of the seconds `pick` of the rounds, of memory the most."""
+    """{name: usage} of commands that run in turn, `rounds` times, each after
+    `before`. Seconds are `pick` of the rounds, memory is the maximum."""
     runs = {name: [] for name in commands}
     for _ in range(rounds):
         for name, command in commands.items():
@@ -87,7 +87,7 @@ def exponent(sizes, costs):
 
 @dataclasses.dataclass
 class Row:
-    """One figure, and what it is held against."""
+    """One figure and its bound."""
     what: str
     figure: float
     wanted: float | None = None

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """The same work by ruleengine and by its peers: CPU seconds, peak memory.
 
-Each tool is a process of its own, one after the other, and ends with a result
-that is saved. The rules are the same: rule_texts.py as Lua, here as onnxscript
-has them; for `fuse` everybody brings its own. What each did is counted, so that
-a tool that did nothing is seen. Peers that are not installed are left out.
+Each tool runs in its own process, in turn, and saves its result. The rules are
+the same: in rule_texts.py in Lua, here for onnxscript; for `fuse` each tool uses
+its own rules. The rewrites of each are counted, which reveals a tool that did
+nothing. Peers that are not installed are left out.
 """
 
 import importlib.util
@@ -45,7 +45,7 @@ ONNXSCRIPT_RULES = {
 }
 
 
-# --- what runs in the peer's own process --------------------------------------
+# --- in the process of the peer ------------------------------------------------
 # pylint: disable=import-error,import-outside-toplevel
 
 def onnxscript(work, source, result):
@@ -103,10 +103,10 @@ def rewrites(report):
 
 
 def side_by_side(folder, work, model, rules, peers, rounds):
-    """({tool: usage}, {tool: what it did}); ours is "ruleengine"."""
+    """({tool: usage}, {tool: its rewrites}); ours is "ruleengine"."""
     report = folder / "report.json"
 
-    # What the one before left to the disk is not to be paid by the next.
+    # So that a tool does not wait for writes of the previous one.
     def at_rest():
         for path in folder.glob("*.onnx*"):
             if path.stem in commands or path.stem == "ours":
@@ -131,7 +131,7 @@ def side_by_side(folder, work, model, rules, peers, rounds):
 
 
 def rows_of(what, usage, did, wanted):
-    """One row a peer; `wanted` of the ratio to onnxscript."""
+    """One row for each peer; `wanted` bounds the ratio to onnxscript."""
     ours = usage["ruleengine"]
     return [measure.Row(
         f"{what}: CPU of {peer} / ours", theirs.cpu / ours.cpu,

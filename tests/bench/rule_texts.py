@@ -8,7 +8,7 @@ def rule(names, match, rewrite, more=""):
 
 
 def gelu(factor, rewrite='op["com.x"].Gelu(m.x)'):
-    """GELU as it is written out, times `factor` (0.5 where it is one)."""
+    """GELU in elementary ops, times `factor` (0.5 for an actual GELU)."""
     return rule("x", "op.Mul(op.Mul(x, op.Add(op.Erf(op.Div(x, 1.41421356)), "
                      f"1.0)), {factor})", rewrite)
 

@@ -6,9 +6,9 @@
         tests/bench/requirements.txt
     /tmp/bench/bin/python tests/bench/run.py [NAME...]
 
-Every figure is a ratio, an exponent or a bound, beside what is wanted of it;
-what has none is there to be looked at. Exit code 1 when one is not what is
-wanted. Takes some minutes, 12 GB of disk, and an idle machine.
+Every figure is a ratio, an exponent or a bound, with the wanted value; those
+without one are for information. The exit code is 1 if a figure misses its wanted
+value. Takes some minutes, 12 GB of disk, and an idle machine.
 """
 
 import datetime

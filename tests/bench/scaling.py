@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""How load and rewriting to the fixed point grow with the model, 1k to 1M.
+"""The growth of loading and rewriting with the model, 1k to 1M nodes.
 
-In CPU seconds, the least of several runs: what else a machine does matters
-less to them.
+In CPU seconds, the least of several runs, which other load affects least.
 """
 
 import json
@@ -33,7 +32,7 @@ def one(folder, layers, hits, never, rounds):
     done = sum(rule["rewrites"]
                for rule in json.loads(report.read_text())["rules"])
     assert done == 8 * layers, (done, layers)
-    # A rule whose ops the model has not: load, check, and end.
+    # A rule whose ops the model does not have: load, check, and end.
     load, _ = cpu(never, model, rounds)
     whole, peak = cpu(hits, model, rounds)
     return nodes, load, whole - load, peak
@@ -45,7 +44,7 @@ def bench(folder, most=4):
         "never": rule_texts.rule("x", "op.Tan(op.Atan(x))", "m.x")})
     points = [one(folder, layers, hits, never, 15 if layers < 3000 else 3)
               for layers in LAYERS[:most]]
-    # What a start costs is no part of it.
+    # The cost of a start is subtracted.
     start = min(measure.run([measure.PROGRAM, "--version"]).cpu
                 for _ in range(15))
     points = [(n, load - start, *rest) for n, load, *rest in points]

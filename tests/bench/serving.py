@@ -18,7 +18,7 @@ SPEC.loader.exec_module(example)
 
 
 class InPieces(example.Decoder):
-    """Sums and norms of their own: chains that are shared as a whole."""
+    """Separate sums and norms: chains that are sharded as a whole."""
 
     def op(self, kind, *inputs, domain="", outputs=1, **attributes):
         if kind != "add_rms_norm2":

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Several roots over one value: three products of one input, each another.
+"""Patterns with several roots over one value: products of one input.
 
-Cost over the number of products, which has to be linear, once for a pattern of
-three roots and once for `together`, which takes any number.
+The cost over the number of products has to be linear, for a pattern of three
+roots and for `together`, which takes any number.
 """
 
 import json

@@ -3,9 +3,9 @@
 
     /tmp/bench/bin/python tests/bench/simplifiers.py [--write] [MODEL...]
 
-In the virtual environment of run.py. Without MODEL: those of tests/data/models.
-Nodes of bodies count, constants do not; functions count as one node where they
-are called. A model that a tool fails on is left out.
+Runs in the virtual environment of run.py. Without MODEL: those of
+tests/data/models. Nodes of bodies count, constants do not; a call of a function
+counts as one node. A model on which a tool fails is left out.
 """
 
 import argparse

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""What a start costs, and what the script in front of it adds."""
+"""The cost of a start, and of the script that starts the program."""
 
 import measure
 
 
 def bench(_folder):
     program, launcher = measure.PROGRAM, measure.ROOT / "ruleengine"
-    measure.run([launcher, "--version"])  # sets up where that is due
+    measure.run([launcher, "--version"])  # sets up if needed
     usage = measure.in_turn({
         "program": [program, "--version"],
         "launcher": [launcher, "--version"],

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""What runtimes make of every target.
+"""The speed of every target in each runtime.
 
     python3 -m venv /tmp/runtimes && /tmp/runtimes/bin/pip install \
         -r tests/bench/runtimes.txt
     /tmp/runtimes/bin/python tests/bench/targets.py --write
 
-Each model is run as it is and as each target writes it, in turn, in every
-runtime that this Python has, with one thread: the table in docs/targets.md.
-`--each RUNTIME` gives a row for each of more models in one runtime: the table
-in docs/peers.md. An idle machine is needed, and half an hour for either.
+Each model and the results of each target run in turn, in every runtime that this
+Python has, with one thread: the table in docs/targets.md. `--each RUNTIME` gives
+a row for each of more models in one runtime: the table in docs/peers.md. Each
+table needs an idle machine and half an hour.
 """
 
 import argparse
@@ -34,8 +34,8 @@ MODULES = {"onnxruntime": "onnxruntime", "openvino": "openvino",
            "tract": "tract", "tvm": "tvm", "iree": "iree.compiler",
            "MNN": "MNN", "onnx2torch": "onnx2torch"}
 
-# Layers of realistic size, as exporters write them, and the sizes of their
-# inputs. The first ones are those of the table of runtimes.
+# Layers of realistic size, in the form of exporters, and the sizes of their
+# inputs. The table of runtimes uses the first ones.
 CASES = {
     "bert_128": (lambda path: make_networks.bert(path, 1), "B=1,S=128"),
     "vit_197": (lambda path: make_networks.vit(path, 1), ""),
@@ -54,7 +54,7 @@ CASES = {
         "B=1,S=64,P=960"),
 }
 FEW = 4
-# Both models run there: no two are equally fast.
+# The core for both models, since cores differ in speed.
 CPU = max(os.sched_getaffinity(0))
 PATIENCE = 1800  # seconds for a measurement
 TIME_IS_OVER = 5  # the exit code
@@ -62,7 +62,7 @@ TIME_IS_OVER = 5  # the exit code
 
 @dataclasses.dataclass
 class Try:
-    """What a runtime made of a target's result for one model."""
+    """The outcome of a target's result for one model in a runtime."""
     read: bool = True
     right: bool = True
     speedup: float = 1
@@ -84,7 +84,7 @@ def command(runtime):
 
 
 def attempt(runtime, target, model, dims, folder, seconds):
-    """None where the runtime does not run the model itself."""
+    """None if the runtime does not run the original."""
     report = folder / "report.json"
     report.unlink(missing_ok=True)
     bin_folder = pathlib.Path(sys.executable).parent
@@ -117,7 +117,7 @@ def attempt(runtime, target, model, dims, folder, seconds):
 
 
 def cell(tries):
-    """Of one runtime and target."""
+    """The cell for one runtime and target."""
     read = [each for each in tries if each.read]
     right = [each for each in read if each.right]
     if not read:
@@ -133,7 +133,7 @@ def cell(tries):
 
 
 def tries_of(runtime, path, dims, folder, seconds):
-    """By target; none where the runtime does not run the model itself."""
+    """By target; empty if the runtime does not run the original."""
     tries = {}
     for target in TARGETS:
         tried = attempt(runtime, target, path, dims, folder, seconds)
@@ -147,7 +147,7 @@ def tries_of(runtime, path, dims, folder, seconds):
 
 
 def named(tries, runtime):
-    """The runtime with its version, where something was measured."""
+    """The runtime, with its version if something was measured."""
     return next((each.name for tried in tries for each in tried.values()
                  if each.name), runtime)
 

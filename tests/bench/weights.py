@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Models of gigabytes: they cost what their graph costs, and what `cp` costs.
+"""Models of gigabytes cost as much as their graph and `cp` of the data.
 
 Needs 12 GB of disk in the temporary folder and memory to keep them cached.
 """
@@ -20,8 +20,8 @@ def cp(folder, *paths):
 
 
 def copies(commands, results, rounds):
-    """The best of some rounds of commands that write `results`. What was
-    written before is removed and the disk at rest, or the next one waits."""
+    """The best of some rounds of commands that write `results`. Earlier results
+    are removed and the disk is idle, so that no command waits for another."""
     def at_rest():
         for path in results:
             path.unlink(missing_ok=True)
@@ -31,7 +31,7 @@ def copies(commands, results, rounds):
 
 
 def cpu_ratio(usage):
-    """Beside the wall clock, which also waits for a disk that others use."""
+    """CPU time, since the wall clock includes waits for a shared disk."""
     ours, theirs = usage["ours"].cpu, usage["cp"].cpu
     return measure.Row("  run / cp, CPU", ours / theirs, 1.2,
                        detail=f"{ours:.2f} s against {theirs:.2f} s")
@@ -105,8 +105,8 @@ def external_data(folder, rules):
 
 
 def weights_read(folder, model, data, rules):
-    """How many bytes of the data file came into memory, by mincore's cousin:
-    the cache is dropped for that file, and fincore says what is there after."""
+    """The bytes of the data file that were read into memory: the cache of the
+    file is dropped first, and fincore counts its pages afterwards."""
     fd = os.open(data, os.O_RDONLY)
     os.fsync(fd)
     os.posix_fadvise(fd, 0, 0, os.POSIX_FADV_DONTNEED)

@@ -1,11 +1,11 @@
-"""Assumptions: `assume` in rules, where they are said, and `--exact`."""
+"""Assumptions: `assume` in rules, their output, and `--exact`."""
 
 import json
 import unittest
 
 from support import make, runs
 
-# Neg(Neg(x)) => x, and says that this takes something.
+# Neg(Neg(x)) => x, with an assumption.
 BOLD = make.rule(
     match='op.Neg(op.Neg(x)):as "outer"',
     more="""where = function(m) assume("x is small", m.x) end,
@@ -40,7 +40,7 @@ class Assume(runs.RunTest):
                     "-o", "out.onnx", *words)
         return json.loads((self.folder / "r.json").read_text())
 
-    def test_run_says_how_many_rewrites_rest_on_what(self):
+    def test_run_counts_rewrites_by_assumption(self):
         err = self.run_ok("run", "bold.lua", "m.onnx").err
         self.assertIn("1 rewrite of bold rests on the assumption: x is small\n"
                       "`--exact` leaves these out\n", err)
@@ -75,7 +75,7 @@ class Assume(runs.RunTest):
         err = self.run_ok("run", "bold.lua", "m.onnx", "--exact").err
         self.assertNotIn("rests", err)
 
-    def test_exact_keeps_what_assumes_nothing(self):
+    def test_exact_keeps_rewrites_without_assumptions(self):
         self.run_ok("run", "cancel.lua", "m.onnx", "--exact", "-o", "o.onnx")
         self.assertEqual(self.ops("o.onnx"), ["Relu", "Exp"])
 
@@ -100,13 +100,13 @@ class Assume(runs.RunTest):
         self.assertIn("rejected at", out)
         self.assertIn(LEFT_OUT, out)
 
-    def test_what_runs_first_is_exact_too(self):
+    def test_exact_applies_to_first_rules(self):
         for words, count in (([], 2), (["--exact"], 4)):
             out = self.run_ok("report", "m.onnx", "--json", *words, "--first",
                               "bold.lua").out
             self.assertEqual(len(json.loads(out)["nodes"]), count)
 
-    def test_examples_say_what_they_assume(self):
+    def test_examples_state_assumptions(self):
         self.run_ok("test", "bold.lua")
         for old, new, says in (
                 (', assumed = "is small"', "",

@@ -1,5 +1,5 @@
-"""Models that are wrong: one diagnostic, exit code 3, no output, no crash, in
-little time; by the program and by its sanitized twin."""
+"""Invalid models: one diagnostic, exit code 3, no output, no crash, in little
+time; by the program and by its sanitized build."""
 
 import unittest
 
@@ -14,8 +14,8 @@ class BadModelsTest(program.ProgramTest):
         self.write("cancel.lua", make.CANCEL)
 
     def read(self, words):
-        """With the words of one verb, by each program; but the sanitized one
-        runs every verb only where all of a test is asked for."""
+        """With the arguments of one verb, by each program. The sanitized one
+        runs every verb only if all of a test is requested."""
         which_too = tier.IS_ALL or words[0] == "run"
         for which in program.programs() if which_too else [program.PROGRAM]:
             slow = program.SLOWNESS if which == program.ASAN else 1
@@ -24,7 +24,7 @@ class BadModelsTest(program.ProgramTest):
             self.assertNotIn("bug", done.err)
 
     def check_incomplete(self, write):
-        """What only looks at the model may show it."""
+        """Verbs that only read the model may print it."""
         write(self.folder)
         self.read(["run", "cancel.lua", "m.onnx", "-o", "out.onnx"])
         self.read(["code", "m.onnx"])
@@ -46,7 +46,7 @@ class BadModelsTest(program.ProgramTest):
                         program=which)
 
     def run_many(self, models, which):
-        """The names of those refused, all read by one process."""
+        """The names of the refused models, all read by one process."""
         out = self.folder / f"out{len(list(self.folder.iterdir()))}"
         for name, data in models.items():
             self.write(f"{name}.onnx", data)
@@ -65,7 +65,7 @@ class BadModelsTest(program.ProgramTest):
             cuts, _ = bad_models.truncations()
             refused = self.run_many(cuts, which)
             for name in cuts.keys() - refused:
-                # What still is a message may be a model.
+                # If it is still a message it may be a model.
                 onnx.checker.check_model(
                     onnx.load_model_from_string(cuts[name]))
             self.assertLess(len(cuts) - len(refused), 20)

@@ -1,5 +1,5 @@
-"""Rules that are wrong: one diagnostic that names file and line, the right exit
-code, no output, no crash; by the program and by its sanitized twin."""
+"""Invalid rules: one diagnostic that names file and line, the right exit code,
+no output, no crash; by the program and by its sanitized build."""
 
 import dataclasses
 import unittest
@@ -17,12 +17,12 @@ class Bad:
     text: str | bytes
     says: list
     code: int = 4
-    # The model's middle; two Neg between x and y otherwise.
+    # The nodes of the model; by default two Neg between x and y.
     body: str = "a = Relu(x) b = Neg(a) c = Neg(b) y = Exp(c)"
 
 
 LOADING = {
-    # What is not a rule file.
+    # Files that are no rule files.
     "empty": Bad("", []),
     "words": Bad("this is not Lua", ["bad.lua:1"]),
     "cut": Bad("return rule {\n  doc = ", ["bad.lua:2"]),
@@ -231,11 +231,11 @@ class BadRulesTest(program.ProgramTest):
             self.assertNotIn("bug of ruleengine", done.err)
 
     def test_at_load_the_model_is_not_needed(self):
-        """What is wrong with a rule is said before the model is read."""
+        """Errors of a rule are reported before the model is read."""
         self.write("bad.lua", LOADING["unknown_op"].text)
         self.run_bad(4, "run", "bad.lua", "nobody.onnx", says="bad.lua")
 
-    def test_two_that_undo_each_other(self):
+    def test_two_rules_that_undo_each_other(self):
         self.model("y = Neg(x)")
         self.write("there.lua", rule("op.Neg(x)", "op.Mul(m.x, -1)"))
         self.write("back.lua", rule("op.Mul(x, -1)", "op.Neg(m.x)"))
@@ -244,7 +244,7 @@ class BadRulesTest(program.ProgramTest):
                          "out.onnx", program=which, says=["there", "back"])
 
     def test_one_that_is_preempted(self):
-        """A warning, said by what rules are tried with."""
+        """A warning, printed by the verbs that test rules."""
         self.model(self.BODY)
         self.write("one.lua", rule("op.Neg(x)"))
         self.write("two.lua", rule(TWICE))
@@ -260,7 +260,7 @@ class BadRulesTest(program.ProgramTest):
     BODY = "a = Relu(x) b = Neg(a) c = Neg(b) y = Exp(c)"
 
     def rejected(self, text):
-        """The match is dropped with a reason, another rule goes on."""
+        """The match is dropped with a reason, another rule continues."""
         self.model(self.BODY)
         self.write("bad.lua", text)
         self.write("cancel.lua", make.CANCEL)
@@ -286,7 +286,7 @@ class BadRulesTest(program.ProgramTest):
             "op.Relu(x)", 'op.Cast{m.x, to = "float16"}'))
 
     def test_a_cycle_is_rejected(self):
-        # What replaces `a` would read what is computed from `a`.
+        # The replacement of `a` would read a value that is computed from `a`.
         self.rejected(rule(
             'op.Relu(x):as "relu"',
             "op.Add(m.relu.outputs[1].users[1].outputs[1], m.x)"))

@@ -1,4 +1,4 @@
-"""`ruleengine bench`: what it measures, and which of two models is the faster."""
+"""`ruleengine bench`: its figures, and which of two models is faster."""
 
 import json
 import unittest
@@ -10,7 +10,7 @@ PRODUCTS = """g (float[300,300] x) => (float[300,300] y) {{
 
 
 def products(count):
-    """A model of so many products, one after the other."""
+    """A model with a chain of so many products."""
     lines = ["a0 = Relu(x)"] + [f"a{i + 1} = MatMul(a{i}, x)"
                                 for i in range(count)]
     return make.onnx_bytes(PRODUCTS.format(" ".join(lines), count))
@@ -38,7 +38,7 @@ class Bench(program.ProgramTest):
         self.assertGreaterEqual(found["peak_bytes"], 300 * 300 * 4)
 
     def test_which_is_faster(self):
-        # 40 products take far more than twice the time of one.
+        # 40 products take far more than twice as long as one.
         self.assertGreater(
             self.bench("slow.onnx", "--against", "fast.onnx")["ratio"]
             ["median"], 2)

@@ -1,15 +1,14 @@
-"""What rules may take: whatever they build, say and compute for ever, a run
-ends in time with one diagnostic that names the limit and the rule, in little
-memory, and writes nothing. And what a model may take: in proportion to its
-file."""
+"""Limits of rules: whatever they build, print or compute endlessly, a run ends
+in time and in little memory, with one diagnostic that names the limit and the
+rule, and writes nothing. Limits of models: cost in proportion to the file."""
 
 import unittest
 
 from support import make, program, repeats, usage
 
-MATCHES = 2000  # of Relu in the model
+MATCHES = 2000  # number of Relu in the model
 
-# What one match makes the engine keep, by the body of `rewrite`.
+# Memory that one match makes the engine keep, by the body of `rewrite`.
 KEPT = {
     "an_attribute": 'return op["d"].X{m.x, a = ("x"):rep(30e6)}',
     "attributes": """local all = {}
@@ -105,12 +104,12 @@ class Memory(Bounds):
                       ("coverage", "big.lua", "m.onnx"),
                       ("collectives", "big.lua", "m.onnx"),
                       ("draw", "m.onnx", "-o", "m.dot", "--first", "big.lua"),
-                      # What is undone is kept all the same.
+                      # Undone edits keep memory too.
                       ("match", "big.lua", "m.onnx"),
                       ("explain", "big.lua", "m.onnx"),
                       ("draw", "m.onnx", "-o", "m.dot", "--rule", "big.lua")):
             with self.subTest(words):
-                # The limit stands in front of --first.
+                # The limit comes before --first.
                 self.write("big.lua", text)
                 self.ends(5, words[0], "--limit-memory", self.MOST, *words[1:],
                           most=4 * self.MOST, says=("big.lua",))
@@ -157,7 +156,7 @@ class Memory(Bounds):
             self.assertLess(len(report), 3000 * MATCHES)
 
     def test_no_memory_at_all(self):
-        """Where the system gives no more, it is a limit too."""
+        """Memory that the system refuses is also a limit."""
         self.write("big.lua", kept(KEPT["an_attribute"]))
         used = usage.run("run", "big.lua", "m.onnx", "-o", "out.onnx",
                          "--limit-memory", "100000", cwd=self.folder, most=700)
@@ -167,7 +166,7 @@ class Memory(Bounds):
         self.assertFalse((self.folder / "out.onnx").exists())
 
     def test_what_is_folded(self):
-        """Large constants of few bytes, computed wherever they stand."""
+        """Large constants of few bytes, computed in any place."""
         def large(i, at="x"):
             return repeats.node("ConstantOfShape", [at], [f"big{i}"])
         sizes = repeats.field(5, repeats.ints("s", [60000]))
@@ -221,7 +220,7 @@ class Time(Bounds):
         self.ends(5, words[0], "--limit-time", self.LIMIT, *words[1:],
                   says=says, cpu=20)
 
-    def test_every_verb_that_runs_rules(self):
+    def test_every_verb_with_rules(self):
         for words in (("run", "slow.lua", "m.onnx", "-o", "out.onnx"),
                       ("match", "slow.lua", "m.onnx"),
                       ("explain", "slow.lua", "m.onnx"),
@@ -280,7 +279,7 @@ class Time(Bounds):
         self.slow("test", *files)
 
     def test_reading(self):
-        """A limit that is over when the model begins to be read."""
+        """A deadline that passes before the model is read."""
         self.write("m.lua", "x = 1")
         self.write("m.onnxtxt", make.HEADER + make.NEGATIONS)
         for model in ("m.onnx", "m.onnxtxt"):

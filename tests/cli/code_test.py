@@ -1,4 +1,4 @@
-"""`code` prints a graph as Lua, `build` makes the same graph of it again."""
+"""`code` prints a graph as Lua, `build` builds the same graph from it."""
 
 import unittest
 
@@ -19,7 +19,7 @@ LAYERS = """<ir_version: 8, opset_import: ["" : 17]>
 
 
 def attribute(each):
-    """An attribute as something to compare, whatever its encoding."""
+    """An attribute as a comparable value, independent of its encoding."""
     if each.type == onnx.AttributeProto.GRAPH:
         return each.name, each.type, graph(each.g)
     if each.type == onnx.AttributeProto.TENSOR and \
@@ -60,7 +60,7 @@ class Code(program.ProgramTest):
         return self.folder / out
 
     def same(self, model):
-        """The model again, of its own code, node by node."""
+        """Builds the model from its own code and compares node by node."""
         again = load(self.build(self.code(model), model))
         was = load(model)
         self.assertEqual(len(again.graph.node), len(was.graph.node))
@@ -82,7 +82,7 @@ class Code(program.ProgramTest):
 
 class Print(Code):
     def test_one_statement_a_node_and_releases(self):
-        """S2.16: dead values are released on the line that reads them last."""
+        """S2.16: dead values are released on the line of their last reader."""
         self.write("m.onnxtxt", LAYERS)
         lines = [line.split(" --")[0].rstrip()
                  for line in self.code("m.onnxtxt").splitlines()
@@ -120,7 +120,7 @@ class Print(Code):
         self.same(self.folder / "big.onnx")
 
     def test_after_rules(self):
-        """S2.21, S2.26: what a run makes of it, without writing a model."""
+        """S2.21, S2.26: the result of a run, without writing a model."""
         code = self.code(program.ROOT / "examples" / "bert.onnx", "--first",
                          program.ROOT / "rules" / "attention.lua")
         self.assertIn("op.ruleengine.ScaledDotProductAttention{", code)
@@ -156,7 +156,7 @@ class Build(Code):
         self.assertTrue(again.functions)
 
     def test_code_after_rules(self):
-        """What rules made is in the code, small constants too."""
+        """Nodes from rules are in the code, with small constants."""
         self.write("m.onnxtxt", '''<ir_version: 8, opset_import: ["" : 17]>
             g (float[2,3] x, float16[2,3] h) => (float[2,3] y, float16[2,3] z) {
               y = Neg(x)
@@ -191,7 +191,7 @@ class Build(Code):
         np.testing.assert_allclose(own, plain, rtol=1e-6)
         self.assertEqual([f.name for f in load(made).functions], ["Linear"])
         self.same(made)
-        # The op says what an attribute is, also where its domain is new.
+        # The op determines the type of an attribute, even in a new domain.
         made = self.build(code.replace(
             "op.MatMul{add, w}", "op.ruleengine.AttentionForward{add, add, "
             "add, sm_scale = 1}"), "m.onnxtxt", "scaled.onnx")
@@ -201,7 +201,7 @@ class Build(Code):
                                   "op.ruleengine.Linear{add}"),
                      ["Linear lacks its input 2 'weight'", "node 'linear'"])
 
-    def test_code_that_is_for_reading(self):
+    def test_code_for_reading(self):
         self.write("m.onnxtxt", LAYERS)
         self.write("r.lua", '''return rule {
             match = function(op, x, w) return op.MatMul(x, w:const "K N") end,
@@ -315,7 +315,7 @@ class Build(Code):
         self.write("odd.onnx", made.SerializeToString())
         self.same(self.folder / "odd.onnx")
 
-    def test_weights_that_are_inputs(self):
+    def test_weights_as_inputs(self):
         made = parser.parse_model(LAYERS)
         for weight in made.graph.initializer:
             made.graph.input.append(helper.make_tensor_value_info(

@@ -1,4 +1,4 @@
-"""`ruleengine collectives`: what ranks send, before rules and after."""
+"""`ruleengine collectives`: bytes that ranks send, before and after rules."""
 
 import json
 import unittest

@@ -1,4 +1,4 @@
-"""coverage: whose attention is found, and what is said of that which stays."""
+"""coverage: attention that is found, and the reasons why some stays."""
 
 import json
 import unittest
@@ -7,7 +7,7 @@ from support import program, verbs
 
 BERT = program.ROOT / "examples" / "bert.onnx"
 
-# One attention, of which the steps say everything between its inputs and y.
+# One attention: `steps` are all nodes between its inputs and y.
 MODEL = """<ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
 g (float[2,4,8,16] q, float[2,4,16,6] k, float[2,4,6,16] v, float[2,4,8,6] keep)
   => (float[2,4,8,16] y)
@@ -22,7 +22,7 @@ def qdq(*names, domain=""):
     return " ".join(QDQ.format(name, domain) for name in names)
 
 
-# title: the steps, and whether they are computed in integers.
+# title: the steps, and whether they are computed on integers.
 SPELLINGS = {
     "FusedMatMul": (f"""
         a = com.microsoft.FusedMatMul <alpha = 0.25> (q, k) {SOFTMAX}
@@ -67,7 +67,7 @@ class Coverage(verbs.VerbsTest):
         done = self.run_ok("coverage", BERT, "--min", "100")
         self.assertRegex(done.out, r"bert\.onnx +2 +2\n")
 
-    def test_what_is_left_has_a_reason(self):
+    def test_remaining_nodes_have_a_reason(self):
         rules = program.ROOT / "rules"
         done = program.run("coverage", rules / "canonical.lua",
                            rules / "attention" / "fuse_masked_attention.lua",
@@ -106,7 +106,7 @@ class Coverage(verbs.VerbsTest):
         self.assertRegex(done.out, r"m\.onnxtxt +0 +0\n")
 
     def test_whatever_its_products_are(self):
-        """Found, and where no rule takes it, left: --min cannot pass over it."""
+        """It is found even if no rule matches it, so --min counts it."""
         for title, (steps, quantized) in SPELLINGS.items():
             with self.subTest(title):
                 self.write("m.onnxtxt", MODEL.format(steps))
@@ -120,7 +120,7 @@ class Coverage(verbs.VerbsTest):
                     self.assertIn("quantized, so it stays", reason)
 
     def test_behind_quantized_projections(self):
-        """Weights that only the runtime takes apart are no scores."""
+        """Weights that only the runtime unpacks are no scores."""
         self.write("m.onnxtxt", """
             <ir_version: 8, opset_import: ["" : 17, "com.microsoft" : 1]>
             g (float[2,8,32] x) => (float[2,8,32] y)
@@ -135,7 +135,7 @@ class Coverage(verbs.VerbsTest):
         self.assertRegex(done.out, r"m\.onnxtxt +1 +[01]\n")
 
     def test_gates_are_no_attention(self):
-        """A softmax over weights, dequantized or not, weighs experts."""
+        """A softmax over weights, dequantized or not, is a gate of experts."""
         self.write("m.onnxtxt", f"""
             <ir_version: 8, opset_import: ["" : 17]>
             g (float[4,4] x, float[4,4] z) => (float[4,4] y)

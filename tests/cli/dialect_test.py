@@ -8,7 +8,7 @@ import unittest
 from support import program, runs
 
 PAGE = program.ROOT / "docs" / "dialect.md"
-# A heading of a domain, what is said before its entries, and those.
+# A heading of a domain, the text before its entries, and the entries.
 SECTION = re.compile(r"(## `([\w.]+)`\n\n(?:[^ \n].*\n(?:.+\n)*\n)*)((?: {4}.*\n)+)")
 
 

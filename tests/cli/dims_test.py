@@ -38,7 +38,7 @@ class Dims(runs.RunTest):
                          [[2, 2, 7, 8], [2, 2, "T", 8], [2, 2, "T", 8], ["M", 1, 1, "T"]])
         self.assertEqual(sizes(graph.output[0]), [2, 2, 7, 8])
 
-    def test_two_names_that_are_equal(self):
+    def test_two_equal_names(self):
         loose = self.run_ok(*ONNX)
         self.assertIn("the mask may be larger than the scores ('m' float[M,1,1,T]); "
                       "run --dims NAME=NAME", loose.err)
@@ -66,7 +66,7 @@ class Dims(runs.RunTest):
         self.assertEqual(sizes(graph.output[0]), ["seq + 3"])
         self.assertEqual(sizes(self.result("past=3,seq=1", "past.onnx").graph.output[0]), [4])
 
-    def test_what_is_said_of_a_value_stays(self):
+    def test_declarations_of_a_value_stay(self):
         model = onnx.load(self.folder / "m.onnx")
         model.graph.input[0].doc_string = "queries"
         model.graph.input[0].type.tensor_type.shape.dim[0].denotation = "DATA_BATCH"

@@ -1,11 +1,11 @@
-"""What the pages show is what happens: their files are written as they stand,
-their commands run in order, and the output is compared with the one shown.
+"""Runs the examples of the pages: their files are written verbatim, their
+commands run in order, and the output is compared with the page.
 
-A file is a block behind "`name`:". A command is an indented line that begins
-with "$ ", and what follows it up to the next command or a blank line behind
-which the block ends is its output. "..." stands for any lines; a command with
-no output shown may print what it likes. Times are not compared. A command
-fails where an error or a failed test is shown, and nowhere else.
+A file is a block after "`name`:". A command is an indented line that begins with
+"$ ". Its output is the text up to the next command or to the end of the block.
+"..." matches any lines; a command without output may print anything. Times are
+not compared. A command fails if and only if the page shows an error or a failed
+test.
 """
 
 import os
@@ -34,12 +34,12 @@ LEFT_OUT = {
     "./test": "runs this",
     "--runtime openvino": "OpenVINO is not among the packages of the tests",
 }
-# What measures for a minute measures for a second here.
+# Measurements of a minute take a second here.
 MEASURES = re.compile(r"(\btune\b|--if-faster\b|--bench\b)")
 
 
 def commands(text):
-    """[(command, output shown)] of a page."""
+    """[(command, expected output)] of a page."""
     return [(command.replace("\\\n", " "), output.strip("\n"))
             for block in BLOCK.findall(text)
             for command, output in COMMAND.findall(textwrap.dedent(block))]
@@ -50,8 +50,8 @@ def left_out(command):
 
 
 def same_line(line):
-    """A line without its times, whose width moves what stands beside them,
-    and without what a processor may round in another way."""
+    """A line without times, whose width shifts the other columns, and without
+    digits that processors may round differently."""
     if re.search(r"\d ms\b|^ratio: |^noise of |, mean ", line):
         line = re.sub(r"\d+\.\d+", "T", line)
         line = " ".join(line.split())
@@ -59,11 +59,11 @@ def same_line(line):
 
 
 def agrees(shown, printed):
-    """Whether output is as shown, where "..." stands for any lines."""
+    """Whether output is as shown; "..." matches any lines."""
     pattern = "\n".join(
         r"(?s:.*)" if line.strip() == "..." else re.escape(same_line(line))
         for line in shown.splitlines())
-    # Nothing may stand in for "..." as well.
+    # "..." may also match no line.
     pattern = pattern.replace("\n(?s:.*)", "(?:\n(?s:.*))?")
     return re.fullmatch(pattern, "\n".join(
         map(same_line, printed.strip("\n").splitlines()))) is not None
@@ -105,7 +105,7 @@ class PagesTest(program.ProgramTest):
                 if shown and not agrees(shown, printed):
                     self.assertEqual(shown, printed)
 
-    def test_commands_print_what_is_shown(self):
+    def test_commands_print_the_shown_output(self):
         for page in PAGES:
             self.run_page(page)
 
@@ -186,13 +186,13 @@ class FormTest(unittest.TestCase):
 
 
 def anchors(text):
-    """The names of a page's headings in links."""
+    """The anchors of a page's headings."""
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
             for heading in re.findall(r"(?m)^#+ (.*)$", text)}
 
 
 class ComparingTest(unittest.TestCase):
-    """The comparison itself, on small texts."""
+    """The comparison itself, for short texts."""
 
     def test_commands(self):
         self.assertEqual(

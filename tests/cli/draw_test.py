@@ -38,7 +38,7 @@ def relus(names):
 
 
 class Tags(html.parser.HTMLParser):
-    """Tags and attributes of a page, and what its data say."""
+    """Tags and attributes of a page, and its data."""
 
     def __init__(self, text):
         super().__init__()
@@ -86,7 +86,7 @@ class Forms(DrawTest):
         self.run_ok("draw", "m.onnx", "-o", "m.dot", env={"PATH": "/none"})
         self.assertTrue(self.read("m.dot").startswith("digraph"))
 
-    def test_without_graphviz_it_says_so_and_writes_nothing(self):
+    def test_without_graphviz_an_error_and_no_file(self):
         for name in ("m.svg", "m.html"):
             done = program.run("draw", "m.onnx", "-o", name, cwd=self.folder,
                                env={"PATH": "/none"})
@@ -149,7 +149,7 @@ class Forms(DrawTest):
             self.assertEqual(
                 first, self.drawn(name, "--rule", "never.lua", "cancel.lua"))
 
-    def test_the_model_stays_and_nothing_else_is_left(self):
+    def test_the_model_stays_and_no_other_file_is_left(self):
         before = program.state(self.folder)
         self.drawn("m.svg")
         after = program.state(self.folder)
@@ -167,7 +167,7 @@ class Matches(DrawTest):
         coloured = re.findall(r"<B>(\w+)</B>.*fillcolor=\"#ffd166\"", dot)
         self.assertEqual(coloured, ["Neg", "Neg"])
 
-    def test_a_page_tells_what_is_turned_down(self):
+    def test_a_page_has_rejections(self):
         self.write("picky.lua", make.rule(
             "op.Relu(x)", more='where = function(m) need(m.x:dim(0) == 3, '
             '"the size is not 3") end,'))
@@ -176,7 +176,7 @@ class Matches(DrawTest):
             "picky at Relu node of output 'a': the size is not 3"])
         self.assertEqual(data["silent"], 1)
 
-    def test_what_goes_with_a_match_is_coloured_too(self):
+    def test_nodes_that_die_with_a_match_are_coloured(self):
         self.write("m.onnx", make.onnx_bytes(
             """g (float[2] x) => (float[2] y, float[2] z) {
                  a = Neg(x) b = Abs(a) y = Exp(b) z = Sin(a) }"""))
@@ -200,7 +200,7 @@ class Matches(DrawTest):
         self.assertIn('style="striped"',
                       self.drawn("m.dot", "--rule", "cancel.lua", "again.lua"))
 
-    def test_of_what_other_rules_left(self):
+    def test_after_other_rules(self):
         dot = self.drawn("m.dot", "--rule", "cancel.lua", "--first",
                          "cancel.lua")
         self.assertNotIn("Neg", dot)
@@ -237,18 +237,18 @@ class Large(DrawTest):
             self.assertIn("332 more like it, 1992 nodes", texts)
             self.assertEqual(texts.count("Relu"), 1)
 
-    def test_a_page_goes_into_what_is_closed(self):
+    def test_a_page_opens_closed_groups(self):
         self.chain(333, True)
         data = Tags(self.drawn("m.html")).data
         self.assertGreater(len(data["views"]), 3)
-        # Every node is in some view; some are in several.
+        # Every node is in a view; some are in several.
         names = {node["name"] for node in data["nodes"]}
         self.assertEqual(len(names), 333 * 6)
         for view in data["views"]:
             self.assertLessEqual(
                 sum(each.startswith("b") for each in view["boxes"]), 160)
 
-    def test_scopes_that_metadata_tell(self):
+    def test_scopes_in_metadata(self):
         self.chain(333, False)
         model = onnx.load(self.folder / "m.onnx")
         for i, node in enumerate(model.graph.node):
@@ -283,7 +283,7 @@ class Large(DrawTest):
 
 
 class Bad(DrawTest):
-    def test_names_are_text_whatever_they_hold(self):
+    def test_names_are_escaped(self):
         self.write("m.onnx", relus(HOSTILE))
         for name in ("m.svg", "m.dot", "m.html"):
             self.assertLess(len(self.drawn(name)), 100_000)
@@ -331,7 +331,7 @@ class Bad(DrawTest):
         self.assertIn("data of the model", done.err)
         self.assertEqual((self.folder / "w.dot").read_bytes(), before)
 
-    def test_a_folder_that_is_not_there(self):
+    def test_a_missing_folder(self):
         done = program.run("draw", "m.onnx", "-o", "no/m.dot", cwd=self.folder)
         self.assertEqual(done.code, 7)
 

@@ -1,5 +1,5 @@
-"""Names of a model, texts of a rule and words of the command line are shown as
-what they are: nothing that they hold reaches a terminal, a picture or a page."""
+"""Names of a model, strings of a rule and arguments are escaped in all output:
+their control characters reach no terminal, picture or page."""
 
 import json
 import os
@@ -11,8 +11,8 @@ from onnx import TensorProto, helper
 
 from support import make, program
 
-# One of each kind: controls of both sets, of the direction of writing, without
-# width, ends of lines, what no text may hold, and what is no text.
+# One of each kind: controls of both sets, direction marks, characters without
+# width, ends of lines, noncharacters, and invalid UTF-8.
 HIDDEN = ["\x01", "\t", "\r", "\n", "\x1b[31m", "\x7f", "\x9b31m", "\u00ad",
           "\u061c", "\u200b", "\u200d", "\u200f", "\u2028", "\u2029", "\u202e",
           "\u2066", "\u2069", "\ufeff", "\ufff9", "\ufffe", "\uffff", "\ufdd0",
@@ -23,7 +23,7 @@ RAW = [part.encode() for part in HIDDEN if part != "\n"]
 
 
 def hostile_model():
-    """Everything that has a name has this one, and a model of it."""
+    """A model in which everything has this name."""
     def name(kind):
         return kind + HOSTILE
 

@@ -103,7 +103,7 @@ class Examples(verbs.VerbsTest):
         self.assertIn("no other match has its key of `together`",
                       program.run("test", "alone.lua", cwd=self.folder).out)
 
-    def test_the_graph_that_came_out(self):
+    def test_the_resulting_graph(self):
         self.write("bad.lua", make.rule(rewrite="op.Abs(m.x)", more=(
             f'examples = {{ {{ "t", {self.TWO}, "y = Exp(x)" }} }},')))
         done = program.run("test", "bad.lua", cwd=self.folder)
@@ -112,7 +112,7 @@ class Examples(verbs.VerbsTest):
             \s{13}.*b\ =\ Abs\(x\)\n
             \s{13}.*y\ =\ Exp\(b\)\n
             \s{11}\}\n0\ passed""")
-        # One that is long is cut.
+        # A long one is cut.
         relus = " ".join(f"r{i + 1} = Relu(r{i})" for i in range(40))
         self.write("long.lua", make.rule(rewrite="op.Abs(m.x)", more=f"""
             examples = {{ {{ "t", [[ (float[2] x) => (float[2] y)
@@ -122,7 +122,7 @@ class Examples(verbs.VerbsTest):
         self.assertIn("\n           ...\n", done.out)
         self.assertLess(done.out.count("\n"), 30)
 
-    def test_what_is_wrong_with_one_hides_no_other(self):
+    def test_one_error_hides_no_other(self):
         self.write("broken.lua", "this is not Lua")
         self.write("boom.lua", make.rule(rewrite='(error("boom"))', more=(
             f'examples = {{ {{ "first", {self.TWO}, "y = x" }},'

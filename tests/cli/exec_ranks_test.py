@@ -1,5 +1,5 @@
 """`ruleengine exec` on several ranks: a tensor-parallel decoder before and after
-the serving packs, beside numpy; bytes on the wire; ranks that do not fit."""
+the serving packs, compared with numpy; bytes sent; ranks that do not fit."""
 
 import importlib.util
 import re
@@ -35,7 +35,7 @@ OTHER_ORDER = STALLS.replace("rank = 0, rank_group = [0,1]",
                              "rank = 1, rank_group = [1,0]")
 ALONE = """<ir_version: 10, opset_import: ["" : 21]>
 g (float[4] x) => (float[4] y) { y = Neg(x) }"""
-# Whole numbers index two rows: only some of those that are drawn do.
+# The table has two rows: only some random integers are valid indices.
 ROWS = """<ir_version: 10, opset_import: ["" : 21, "tensor_cast" : 1]>
 g (int64[4] i, float[4] x) => (float[4,2] y) <float[2,2] table = {1,2,3,4}> {
   k = Mul(i, i)
@@ -46,7 +46,7 @@ g (int64[4] i, float[4] x) => (float[4,2] y) <float[2,2] table = {1,2,3,4}> {
 
 class ExecRanks(program.ProgramTest):
     def models(self, ranks, quantize=False):
-        """The names of each rank's program, and of what the packs make of it."""
+        """The names of each rank's program, and of its rewritten one."""
         self.shape = example.Shape(quantize=quantize)
         made = example.build(ranks, self.shape)
         before = [f"rank{rank}.onnx" for rank in range(ranks)]
@@ -60,7 +60,7 @@ class ExecRanks(program.ProgramTest):
         return made, before, after
 
     def outputs(self, models, into):
-        """Of each rank, {name: array}; and what was printed."""
+        """{name: array} of each rank, and the output."""
         done = self.run_ok("exec", *models, "--ranks", len(models), "--inputs",
                            "in.npz", "--outputs", into + "{rank}.npz")
         found = [dict(np.load(self.folder / f"{into}{rank}.npz"))
@@ -85,7 +85,7 @@ class ExecRanks(program.ProgramTest):
         again, _ = self.outputs(after, "again")
         for rank in range(ranks):
             exact = want[rank][name]
-            # A last bit may round to another step of a quantizer.
+            # The last bit may round to another step of a quantizer.
             close = 0.05 if quantize else 1e-5
             for found in (first[rank][name], second[rank][name]):
                 np.testing.assert_allclose(found, exact, rtol=1e-4, atol=close)
@@ -106,7 +106,7 @@ class ExecRanks(program.ProgramTest):
             self.assertEqual({row[0] for row in rows}, {"0", "1", "2", "3"})
             for rank, op, count, sent, predicted in rows:
                 with self.subTest(rank=rank, op=op):
-                    # Pieces that the ranks do not divide differ by an element.
+                    # Pieces differ by an element if the ranks do not divide the size.
                     self.assertLessEqual(abs(int(sent) - int(predicted)),
                                          8 * int(count))
 
@@ -164,7 +164,7 @@ class ExecRanks(program.ProgramTest):
                 for rank in range(ranks):
                     y = np.load(self.folder / f"y{rank}.npz")["y"]
                     np.testing.assert_array_equal(y, [wanted[rank]] * 4)
-        # Neighbours stand for all such only where they begin at their multiple.
+        # A group stands for all like it only if it begins at a multiple of its size.
         for group in ("[1,2]", "[1]"):
             self.write("m.onnxtxt", STALLS.replace("[0,1]", group))
             with self.subTest(group):

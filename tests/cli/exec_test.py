@@ -1,4 +1,4 @@
-"""`ruleengine exec`: arrays that lie or are empty, and limits that hold."""
+"""`ruleengine exec`: invalid and empty arrays, and limits."""
 
 import io
 import unittest
@@ -38,12 +38,12 @@ g (float[3] x) => (float[3] y) { y = f.f0(x) }""" + functions)
 
 class Exec(program.ProgramTest):
     def archive(self, **members):
-        """Bytes for each name, stored as they are."""
+        """Bytes for each name, stored uncompressed."""
         with zipfile.ZipFile(self.folder / "in.npz", "w") as zip_file:
             for name, content in members.items():
                 zip_file.writestr(f"{name}.npy", content)
 
-    def test_what_it_writes_it_reads(self):
+    def test_it_reads_its_own_output(self):
         self.write("m.onnxtxt", SAME)
         for words in ([], [""], ["", "a", "\u00e4\u20ac"], ["x\0y", "\0a"]):
             with self.subTest(words):
@@ -63,8 +63,8 @@ class Exec(program.ProgramTest):
         self.run_bad(3, "exec", "x.onnxtxt", "--inputs", "in.npz",
                      says="input 'x' is missing")
 
-    def test_what_does_not_fit_is_named(self):
-        """The input or attribute by its name in the schema, and both values."""
+    def test_the_error_names_what_does_not_fit(self):
+        """Errors have the schema's name of the input or attribute, and both values."""
         for node, a, b, what, expected, found in (
                 ("Gemm(a, b)", "float[2,3]", "float[4,5]",
                  "wrong shape of input 'B'", "3 rows", "float[4,5]"),
@@ -125,7 +125,7 @@ g ({a} a, {b} b) => (y) {{ y = {node} }}""")
                             says="--limit-tensors raises it")
         self.assertNotIn("--limit-memory", done.err)
 
-    def test_texts_that_are_long_together(self):
+    def test_strings_with_a_large_total(self):
         words = np.array(["a"] * 20_000)
         self.write("wide.onnxtxt", """<ir_version: 9, opset_import: ["" : 20]>
             g (string[N] s, string[1] t) => (string[M] y) {
@@ -135,14 +135,14 @@ g ({a} a, {b} b) => (y) {{ y = {node} }}""")
         self.run_bad(5, "exec", "wide.onnxtxt", "--inputs", "in.npz",
                      "--outputs", "out.npz", says="length of the longest")
 
-    def test_functions_that_call_each_other(self):
+    def test_mutual_calls_of_functions(self):
         np.savez(self.folder / "in.npz", x=np.array([1, 2, 3], "f4"))
         self.write("m.onnxtxt", calls(400))
         self.run_ok("exec", "m.onnxtxt", "--inputs", "in.npz", "--outputs",
                     "out.npz")
         with np.load(self.folder / "out.npz") as out:
             self.assertEqual(out["y"].tolist(), [-1, -2, -3])
-        # No call that the model itself makes is too deep: the first 400 call
+        # No call of the main graph is too deep: the first 400 functions call
         # the others, which were called before.
         chains = calls(800).replace(
             "{ y = f.f0(x) }", "{ z = f.f400(x) y = f.f0(z) }", 1)

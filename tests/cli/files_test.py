@@ -1,4 +1,4 @@
-"""Files: what is written, where, and what happens when that cannot be."""
+"""Files: contents, places, and errors of writing."""
 
 import ctypes
 import os
@@ -26,7 +26,7 @@ class FilesTest(program.ProgramTest):
         self.write("m.onnx", make.onnx_bytes(make.NEGATIONS))
 
     def external(self, name="m.onnx", data="m.onnx.data", count=4096):
-        """A model with external data; its weight."""
+        """A model with external data, and its weight."""
         model = make.model(f"""external (float[{count}] x) => (float[{count}] y)
             {{ a = Neg(x) b = Neg(a) y = Add(b, w) }}""")
         weight = np.arange(count, dtype=np.float32)
@@ -59,11 +59,11 @@ class Refusals(FilesTest):
         self.write("m.pt", b"")
         self.run_bad(2, "run", "cancel.lua", "m.pt", says="m.pt")
 
-    def test_a_folder_is_rules_whatever_its_name(self):
+    def test_a_folder_of_any_name_is_rules(self):
         (self.folder / "folder.onnx").mkdir()
         self.run_bad(2, "run", "cancel.lua", "folder.onnx", says="no model")
 
-    def test_a_rule_that_is_not_there(self):
+    def test_a_missing_rule(self):
         self.run_bad(4, "run", "nobody.lua", "m.onnx", says="nobody.lua")
 
     def test_an_empty_folder_of_rules(self):
@@ -189,7 +189,7 @@ class Refusals(FilesTest):
         self.assertTrue((self.folder / "out.onnx/m.rewritten.onnx").exists())
 
     def test_a_folder_that_takes_no_files(self):
-        # Root may write anywhere but here.
+        # Root may write everywhere except here.
         self.run_bad(7, "run", "cancel.lua", "m.onnx", "-o",
                      "/proc/out.onnx", says="/proc/out.onnx")
 
@@ -215,7 +215,7 @@ class Refusals(FilesTest):
 
 
 class FullDisks(FilesTest):
-    """Nothing of a result that did not fit stays; what was there stays."""
+    """A result that does not fit leaves nothing; old files stay."""
 
     def setUp(self):
         super().setUp()
@@ -225,7 +225,7 @@ class FullDisks(FilesTest):
             np.ones(65536, np.float32), "w"))
         self.write("big.onnx", model.SerializeToString())
 
-    def test_a_file_that_may_not_grow(self):
+    def test_a_limit_on_file_sizes(self):
         def limit():
             # The default action would kill the process.
             signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
@@ -237,8 +237,8 @@ class FullDisks(FilesTest):
                          preexec_fn=limit, restore_signals=False,
                          says="out.onnx")
 
-    def test_what_may_not_grow_ends_no_process(self):
-        """Whatever is written, and where it comes from."""
+    def test_a_limit_on_file_sizes_kills_no_process(self):
+        """For each kind of result and of source."""
         def limit():
             resource.setrlimit(resource.RLIMIT_FSIZE, (65536, 65536))
 
@@ -262,7 +262,7 @@ class FullDisks(FilesTest):
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertEqual(done.stderr.count(b"error: "), 1)
 
-    def test_nobody_reads(self):
+    def test_a_closed_pipe(self):
         for ignored, code in ((True, 7), (False, -signal.SIGPIPE)):
             with self.subTest(ignored=ignored):
                 ours, theirs = os.pipe()
@@ -289,7 +289,7 @@ class FullDisks(FilesTest):
             libc.umount(bytes(small))
 
     def test_killed_at_any_time(self):
-        """The older result or the new one, whole."""
+        """The old result or the new one, complete."""
         self.run_ok("run", "cancel.lua", "big.onnx", "-o", "want.onnx")
         want = (self.folder / "want.onnx").read_bytes()
         begun = time.monotonic()

@@ -1,6 +1,6 @@
-"""A model costs what its file costs: four times as much of anything that a file
-can repeat takes no more than eight times as long, and memory in proportion to
-the bytes. Measures time of the processor, so it runs alone."""
+"""The cost of a model is proportional to its file: four times as many of any
+repeated part take at most eight times as long, and memory in proportion to the
+bytes. Measures CPU time, so it runs alone."""
 
 import unittest
 
@@ -10,7 +10,7 @@ SMALL, LARGE = 3000, 12000
 # Below this, the noise of starting decides.
 LEAST = 0.06
 # Bytes of memory for each byte of a file, and MiB for a program that does
-# nothing. Two bytes can be a dimension, a packed integer one.
+# nothing. Two bytes can be a dimension, one byte a packed integer.
 PER_BYTE, ALWAYS = 250, 50
 
 VERBS = {
@@ -18,7 +18,7 @@ VERBS = {
     "report": ["report", "m.onnx"],
     "print": ["print", "m.onnx"],
 }
-# What else goes over functions, imports and ops.
+# Other verbs and options that visit functions, imports and ops.
 FUNCTIONS = {
     "packs": ["run", *(f"{program.ROOT}/rules/{pack}.lua"
                        for pack in ("canonical", "attention", "linear")),
@@ -47,7 +47,7 @@ class Loading(program.ProgramTest):
         small, _ = self.used(name, words, SMALL)
         large, size = self.used(name, words, LARGE)
         if large.seconds > 8 * max(small.seconds, LEAST):
-            # Once more: a machine may have had a bad moment.
+            # Once more, since the machine may have been slow for a moment.
             small, _ = self.used(name, words, SMALL)
             large, size = self.used(name, words, LARGE)
         self.assertLess(large.seconds, 8 * max(small.seconds, LEAST))
@@ -69,7 +69,7 @@ class Loading(program.ProgramTest):
                     self.check(name, words)
 
     def test_a_hundred_thousand(self):
-        """Some sizes that somebody took for an attack."""
+        """Sizes that were mistaken for an attack."""
         for name, count in {"imports": 300_000, "imports_of_a_function":
                             300_000, "functions": 100_000,
                             "overloads": 100_000}.items():

@@ -1,5 +1,5 @@
-"""Models that the standard says no to and ONNX Runtime runs: they are read as it
-reads them, with a warning; what is written loads again and computes the same."""
+"""Models that the standard forbids and ONNX Runtime runs: they are read as in
+ONNX Runtime, with a warning; results load again and compute the same."""
 
 import json
 import unittest
@@ -98,7 +98,7 @@ class OddModelsTest(program.ProgramTest):
             said = json.loads((self.folder / "report.json").read_text())["warnings"]
             self.assertTrue(any(warning in each["message"] for each in said), said)
             np.testing.assert_equal(self.outputs(self.folder / "out.onnx"), want)
-            # Nobody touched the imports.
+            # The imports are unchanged.
             self.assertEqual(list(onnx.load(self.folder / "out.onnx").opset_import), list(model.opset_import))
         self.run_ok("run", *program.packs(), "m.onnx", "-o", "packs.onnx", "--target", "ort")
         np.testing.assert_allclose(self.outputs(self.folder / "packs.onnx"), want, rtol=1e-5)
@@ -122,7 +122,7 @@ class OddModelsTest(program.ProgramTest):
         self.assertEqual([(o.domain, o.version) for o in raised.opset_import], [("", 17)])
         np.testing.assert_equal(self.outputs(self.folder / "out.onnx"), self.outputs(source))
 
-    def test_what_onnx_runtime_refuses_is_refused(self):
+    def test_models_that_onnx_runtime_refuses(self):
         for pairs in ((("", 7), ("", 0)), (("", 0),), (("", 17), ("com.microsoft", 0))):
             model = make.model(make.NEGATIONS)
             microsoft(model)

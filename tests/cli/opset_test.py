@@ -10,7 +10,7 @@ from support import graphs, make, numbers, onnx_runtime, program, runs
 ATTENTION = ", float[1,2,4,8] q, float[1,2,5,8] k, float[1,2,5,8] v"
 PRODUCTS = ("kt = Transpose <perm = [0,1,3,2]> (k) s = MatMul(q, kt) m = Mul(s, c)"
             " p = Softmax <axis = 3> (m) o = MatMul(p, v) ")
-# Nodes of an opset that a newer one, or ONNX Runtime there, cannot take.
+# Nodes that a newer opset, or ONNX Runtime there, does not support.
 STUCK = {
     "Scatter": (10, "float[1,5] x", "float[1,5] y", "int64[1,2] i = {1,3}, float[1,2] u = {7,8}",
                 "y = Scatter <axis = 1> (x, i, u)"),
@@ -35,7 +35,7 @@ def inputs_of(model):
     random = np.random.default_rng(1)
     return {v.name: random.standard_normal([d.dim_value for d in v.type.tensor_type.shape.dim]).astype("f")
             for v in model.graph.input}
-# On a CPU nothing is gained where no Transpose goes and there is no mask.
+# On a CPU the rule only applies if it removes a Transpose or has a mask.
 GPU = ("--set", "onnx/scaled_dot_product_attention.gpu=true")
 
 
@@ -58,7 +58,7 @@ class OpsetTest(runs.RunTest):
             for target in ("auto", "portable", "onnx", "ort"):
                 with self.subTest(node=name, target=target):
                     model = beside_attention(*case)
-                    # Something else that is rewritten.
+                    # Another match that is rewritten.
                     model.graph.node.extend(make.model(
                         "g (float[2] y) => (float[2] w) { n = Neg(y) t = Neg(n) w = Neg(t) }").graph.node)
                     model.graph.output[0].name = "w"
@@ -73,7 +73,7 @@ class OpsetTest(runs.RunTest):
                     self.assertEqual([n.op_type for n in out.graph.node].count("Neg"), 1)
                     self.same(model)
 
-    def test_opset_that_cannot_be_had(self):
+    def test_an_unreachable_opset(self):
         for name, case in STUCK.items():
             self.write("m.onnx", beside_attention(*case).SerializeToString())
             self.run_bad(3, "run", *program.packs(), "m.onnx", "-o", "out.onnx", "--opset", "13",
@@ -101,7 +101,7 @@ class OpsetTest(runs.RunTest):
         self.assertEqual(graphs.fused(out), 1)
         self.same(model)
 
-    def test_targets_raise_for_what_is_asked(self):
+    def test_targets_raise_the_opset_as_requested(self):
         model = make.model(GELU, '<ir_version: 8, opset_import: ["" : 12]>\n')
         _, out = self.rewritten(model, "--target", "ort", "--opset", "15")
         self.assertEqual({o.domain: o.version for o in out.opset_import}, {"": 15, "com.microsoft": 1})
@@ -117,10 +117,10 @@ class OpsetTest(runs.RunTest):
             self.same(model)
             self.run_ok("run", "never.lua", "out.onnx", "-o", "again.onnx", "--target", target)
             self.assertEqual((self.folder / "again.onnx").read_bytes(), (self.folder / "out.onnx").read_bytes())
-        model.opset_import[0].version = 23  # of which `auto` is onnx
+        model.opset_import[0].version = 23  # for which `auto` is onnx
         self.write("m.onnx", model.SerializeToString())
         for rules in (["never.lua"], program.packs()):
-            self.run_ok("run", *rules, "m.onnx", "-o", "out.onnx")  # left to itself, nothing fired
+            self.run_ok("run", *rules, "m.onnx", "-o", "out.onnx")  # by default nothing fired
             self.assertEqual((self.folder / "out.onnx").read_bytes(), (self.folder / "m.onnx").read_bytes())
         model.graph.node.extend(make.model("g (float[2] y) => (float[2] w) { n = Neg(y) t = Neg(n) w = Abs(t) }")
                                 .graph.node)
@@ -130,7 +130,7 @@ class OpsetTest(runs.RunTest):
         self.assertEqual(self.ops("out.onnx"), ["Add", "Gelu", "Abs"])
 
     def test_an_outer_rule_goes_before_an_inner_one(self):
-        """A norm of layers has one by the root of the mean square inside."""
+        """A layer norm contains a norm by the root of the mean square."""
         graph = """g (float[2,3,8] x) => (float[2,3,8] y, float[2,3,8] z)
           <float[8] w = {1,2,3,4,5,6,7,8}, float[8] b = {8,7,6,5,4,3,2,1},
            float two = {2.0}, float tiny = {0.00001}> {
@@ -157,7 +157,7 @@ class OpsetTest(runs.RunTest):
 
     def test_an_option_of_a_targets_rule(self):
         self.write("m.onnx", make.model(GELU, '<ir_version: 8, opset_import: ["" : 20]>\n').SerializeToString())
-        for target in ("onnx", "auto"):  # of which a model may choose it
+        for target in ("onnx", "auto"):  # from which a model may choose it
             self.run_bad(2, "run", "never.lua", "m.onnx", "-o", "out.onnx", "--target", target, "--set", "gelu.no=1",
                          says="'gelu' has no such option")
         for words in (["--target", "portable", "--set", "gelu.no=1"], ["--set", "nobody.no=1"]):

@@ -48,7 +48,7 @@ class Report(verbs.VerbsTest):
         self.run_bad(3, "run", "data.onnx", says="external data is missing")
 
     def layers(self):
-        """S2.15: the model that the guide to replacing patterns reports."""
+        """S2.15: the model in the guide to replacing patterns."""
         self.write("layers.onnxtxt", '''<ir_version: 8, opset_import: ["" : 17]>
             g (float[3,4] x) => (float[3,5] clamp)
             <float[3,4] param, float[4,5] w, float[5] unused> {

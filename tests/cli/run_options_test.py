@@ -47,7 +47,7 @@ class Options(runs.RunTest):
                      "loud.facter=3", says="factor")
 
     def test_collectives_stay_in_their_block(self):
-        """What all ranks run once, a branch may run on some of them alone."""
+        """All ranks run the main graph; only some may run a branch."""
         at = "<rank = 0, rank_group = [0,1]>"
         wide = "<dim = 0, rank = 0, rank_group = [0,1]>"
         for outer, branch in (
@@ -81,7 +81,7 @@ class Options(runs.RunTest):
                                  text.split("then_branch")[1])
 
     def test_passes_in_front_of_bodies(self):
-        """Bodies stand before their owner, whatever order a file has."""
+        """Bodies are ordered before their owner, for any order in the file."""
         self.write("branch.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 23, "tensor_cast" : 1]>
             g (float[1,4,8] x, float[8] w, bool c) => (float[1,4,8] y) {
@@ -103,8 +103,8 @@ class Options(runs.RunTest):
         self.assertEqual((self.folder / "back.onnxtxt").read_text()
                          .count("acme.AllReduce"), 2)
 
-    def test_a_chain_that_goes_with_another(self):
-        """Its sizes alone were read."""
+    def test_a_chain_that_is_removed_with_another(self):
+        """Only its sizes were read."""
         self.write("sizes.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 23, "tensor_cast" : 1]>
             g (float[1,4,8] x, float[4,8] x2, float[8] w) => (float[4,8] y) {
@@ -127,7 +127,7 @@ class Options(runs.RunTest):
         self.run_bad(2, "run", "cancel.lua", "m.onnx", "--target", "portabel",
                      "-o", "x.onnx", says="portable")
 
-    def test_what_a_target_cannot_say_stays_portable(self):
+    def test_ops_that_a_target_lacks_stay_portable(self):
         self.write("cap.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
             g (float[1,2,3,4] q) => (float[1,2,3,4] y) {
@@ -143,7 +143,7 @@ class Options(runs.RunTest):
             "width, a multiple of 8; multi_head_attention: Multi.* soft cap")
 
     def test_auto(self):
-        """The runtime that the model speaks of decides."""
+        """The runtime whose ops the model contains decides."""
         graph = """g (float[2,3] x) => (float[2,3] y) {
           a = Neg(x)  b = Neg(a)  %s }"""
         head = '<ir_version: 10, opset_import: ["" : %d, "com.microsoft" : 1]>'
@@ -157,7 +157,7 @@ class Options(runs.RunTest):
             report = json.loads((self.folder / "auto.json").read_text())
             self.assertEqual(report["target"], target)
 
-    def test_what_only_gpus_are_quick_at_is_asked_for(self):
+    def test_an_option_for_rewrites_that_are_faster_on_gpus(self):
         self.write("norm.onnx", make.onnx_bytes("""
             <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
             g (float[1,2,8] x, float[1,2,8] z, float[8] w) => (float[1,2,8] y,
@@ -211,7 +211,7 @@ class Options(runs.RunTest):
         done = self.run_ok("run", "swish.lua", "gate.onnx", "-v")
         self.assertIn("Swish is not in the model's opset (opset 17; it was "
                       "added in 24; a model of opset 24 can express it)", done.err)
-        # The opset that is asked for is there before the rules.
+        # The requested opset is set before the rules run.
         for target in ("auto", "onnx", "ort"):
             self.run_ok("run", "swish.lua", "gate.onnx", "--opset", "24",
                         "--target", target, "-o", "out.onnx")
@@ -326,11 +326,11 @@ class Options(runs.RunTest):
         self.assertNotIn("\nnever ", plain)
         self.assertIn("\nnever ", "\n" + self.run_ok(*words, "-v").err)
 
-    def test_where_nothing_matched_there_is_no_table(self):
+    def test_no_table_without_a_match(self):
         err = self.run_ok("run", "never.lua", "m.onnx").err
         self.assertTrue(err.startswith("1 rule matched nowhere\n"), err)
 
-    def test_rules_that_took_no_part_are_not_said_to_match_nowhere(self):
+    def test_no_warning_for_rules_that_took_no_part(self):
         rule = make.rule(more="options = {enable = true, deep = false},\n"
                          "when = function(_, o) return o.enable end,")
         for name in "ab":
@@ -343,7 +343,7 @@ class Options(runs.RunTest):
         self.assertIn("2 rules of pack took no part: enable = false\n", err)
         self.assertIn("small took no part: its `when` returned false\n", err)
         self.assertNotIn("nowhere", err)
-        # A setting of a rule that is off is not silently useless.
+        # A setting of a rule that is off gives a warning.
         err = self.run_ok("run", "pack.lua", "m.onnx", "--set",
                           "a.deep=true").err
         self.assertIn("warning: --set a.deep=true changes nothing, since a "
@@ -354,7 +354,7 @@ class Options(runs.RunTest):
                           "pack.enable=true").err
         self.assertNotIn("took no part", err)
 
-    def test_where_nothing_was_rewritten_it_says_what_to_ask(self):
+    def test_a_hint_if_nothing_was_rewritten(self):
         hint = "`ruleengine explain never.lua m.onnx [NODE]` says why not\n"
         self.assertIn(hint, self.run_ok("run", "never.lua", "m.onnx").err)
         self.write("no.lua", make.rule(

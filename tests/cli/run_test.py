@@ -1,4 +1,4 @@
-"""`ruleengine run`: what goes in, and what comes out."""
+"""`ruleengine run`: inputs and results."""
 
 import itertools
 import json
@@ -19,7 +19,7 @@ class Outputs(runs.RunTest):
         self.run_ok("run", "cancel.lua", "m.onnx")
         self.assertEqual(self.ops("m.rewritten.onnx"), ["Relu", "Exp"])
 
-    def test_beside_a_model_elsewhere(self):
+    def test_next_to_a_model_in_another_folder(self):
         self.write("deep/er/m.onnx", make.onnx_bytes(make.NEGATIONS))
         self.run_ok("run", "cancel.lua", "deep/er/m.onnx")
         self.assertEqual(self.ops("deep/er/m.rewritten.onnx"),
@@ -44,7 +44,7 @@ class Outputs(runs.RunTest):
         for name in ("x/model", "y/model", "y/other"):
             self.assertEqual(self.ops(f"out/{name}.rewritten.onnx"),
                              ["Relu", "Exp"])
-        # A row for each model.
+        # One row for each model.
         rows = [line.split() for line in done.err.splitlines()]
         self.assertEqual(rows[0], ["model", "nodes", "after", "rewrites",
                                    "time", "result"])
@@ -70,23 +70,23 @@ class Outputs(runs.RunTest):
         self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
         self.assertEqual(self.ops("out.onnx"), ["Relu", "Exp"])
 
-    def test_nothing_else_is_left_behind(self):
+    def test_no_other_file_is_left(self):
         self.run_ok("run", "cancel.lua", "m.onnx", "-o", "out.onnx")
         self.assertEqual(sorted(os.listdir(self.folder)),
                          ["cancel.lua", "m.onnx", "never.lua", "out.onnx"])
 
-    def test_the_input_stays_as_it_is(self):
+    def test_the_input_is_unchanged(self):
         path = self.folder / "m.onnx"
         before = path.read_bytes(), path.stat().st_mtime_ns
         self.run_ok("run", "cancel.lua", "m.onnx")
         self.assertEqual((path.read_bytes(), path.stat().st_mtime_ns), before)
 
-    def test_nothing_matched_is_byte_for_byte(self):
+    def test_without_a_match_the_bytes_are_equal(self):
         self.run_ok("run", "never.lua", "m.onnx", "-o", "out.onnx")
         self.assertEqual((self.folder / "out.onnx").read_bytes(),
                          (self.folder / "m.onnx").read_bytes())
 
-    def test_odd_bytes_survive_when_nothing_matched(self):
+    def test_odd_bytes_survive_without_a_match(self):
         # Field 1000 of the model, and a varint longer than it needs to be.
         odd = (make.onnx_bytes(make.NEGATIONS) +
                b"\xc2\x3e\x03abc" + b"\x28\x80\x80\x00")
@@ -101,7 +101,7 @@ class Outputs(runs.RunTest):
         self.assertIn(b"\xc2\x3e\x03abc",
                       (self.folder / "out.onnx").read_bytes())
 
-    def test_the_order_of_arguments_means_nothing(self):
+    def test_the_order_of_arguments_is_free(self):
         results = set()
         for i, words in enumerate(itertools.permutations(
                 ["cancel.lua", "never.lua", "m.onnx"])):
@@ -115,7 +115,7 @@ class Outputs(runs.RunTest):
         self.assertEqual((self.folder / "a.onnx").read_bytes(),
                          (self.folder / "b.onnx").read_bytes())
 
-    def test_new_nodes_say_where_they_come_from(self):
+    def test_new_nodes_have_their_origin(self):
         self.run_ok("run", *program.packs(), BERT, "-o", "out.onnx")
         rules = {p.value for node in onnx.load(
                      self.folder / "out.onnx").graph.node
@@ -236,8 +236,8 @@ class SeveralModels(runs.RunTest):
                          ["a.onnx", "b.onnx"])
 
 
-# The report's form: a type, a tuple of types, {key: form}, or [form] for a
-# list. Keys are exactly these.
+# The form of the report: a type, a tuple of types, {key: form}, or [form] for a
+# list. The report has exactly these keys.
 COUNTS = dict
 COST = {"bytes": float, "products": float, "unknown": int}
 REPORT = {
@@ -280,7 +280,7 @@ class Reports(runs.RunTest):
         self.check_form(self.report("cancel.lua", "never.lua", "m.onnx"),
                         REPORT)
 
-    def test_what_a_rewrite_is_worth(self):
+    def test_the_gain_of_a_rewrite(self):
         self.write("product.onnxtxt", """
             <ir_version: 8, opset_import: ["" : 17]>
             g (float[N,2] x, float[2,3] w) => (float[N,3] y) {
@@ -374,8 +374,8 @@ class Reports(runs.RunTest):
                      "/dev/full", says="/dev/full")
         self.assertFalse((self.folder / "m.rewritten.onnx").exists())
 
-    def test_a_disk_that_is_full_in_the_end(self):
-        # The report is larger than a file may be; the result is not.
+    def test_a_disk_that_becomes_full(self):
+        # The report exceeds the limit on file sizes; the result does not.
         self.write("noisy.lua", make.rule("op.Neg(x)", more="""
           where = function(m) need(false, string.rep("no ", 400), m.x) end,
         """))

@@ -14,7 +14,7 @@ from support import make, program
 
 
 def run_on_terminal(arguments, cwd, env=None):
-    """(exit code, what a terminal on stderr saw)."""
+    """(exit code, output to a terminal on stderr)."""
     master, slave = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", **(env or {})}
     environment.pop("NO_COLOR", None)
@@ -83,7 +83,7 @@ class Terminal(program.ProgramTest):
         code, seen = run_on_terminal(self.SLOW, self.folder)
         self.assertEqual(code, 0, seen)
         self.assertRegex(seen, r"\rlong\.onnx \[#*\.*\] \d+/\d+")
-        # Nothing of it is left when the table comes.
+        # It is erased when the table is printed.
         self.assertIn("\r\x1b[K", seen)
 
     def test_no_progress_when_quiet_or_quick(self):

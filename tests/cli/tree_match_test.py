@@ -1,5 +1,5 @@
-"""The tree grammar, lib "tree": what a match answers, the graft that takes its
-place, and what is said of mistakes."""
+"""The tree grammar, lib "tree": the results of a match, the graft that replaces
+it, and error messages."""
 
 import unittest
 
@@ -19,7 +19,7 @@ TREE = """Fork{inputs = {Fork{inputs = {any}, operator = is "Relu", output = {is
 
 
 def named(expression):
-    """A graft that says what the expression is, as the name of an op."""
+    """A graft that shows the value of the expression as the name of an op."""
     return ("graft = {function(t) local said = %s; return function(op, prev)"
             " return op.example[said](prev[1], prev[2]) end end}" % expression)
 
@@ -157,7 +157,7 @@ class Grafts(TreeTest):
             self.took("(float[2] x, float low, float high) => (float[2] y)"
                       "{ y = Clip(%s) }" % given, f"example::Took({took})")
 
-    def test_s0_17_a_later_match_sees_what_stands_for_a_replaced_node(self):
+    def test_s0_17_a_later_match_sees_the_replacement_of_a_node(self):
         self.rule('{is "Relu", is "Neg"}', """graft = {function(t)
             return function(op, prev) return op.Exp(t:get_node(0).inputs[1]) end
           end}""")
@@ -172,7 +172,7 @@ class Grafts(TreeTest):
                   ' {tree.module{type = "Exp"}}', name="second.lua")
         self.took(self.RELU, "Exp(x)", rules=("first.lua", "second.lua"))
 
-    def test_s0_19_until_nothing_matches_in_any_order(self):
+    def test_s0_19_to_the_fixed_point_in_any_order(self):
         self.rule('{is "Relu"}', 'graft = {tree.module{type = "Neg"}}',
                   name="a.lua")
         self.rule('{is "Neg", is "Exp"}', 'graft = {tree.module{type = "Cos"}}',
@@ -238,7 +238,7 @@ class Mistakes(TreeTest):
         ):
             with self.subTest(tree):
                 self.rule(tree)
-                # What has no place of its own is of the call of `rule`.
+                # Errors without a place have that of the call of `rule`.
                 self.refused("" if "function" in tree else
                              6 if "7" in tree else 7, *said)
 

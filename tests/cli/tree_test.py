@@ -1,5 +1,5 @@
-"""The tree grammar, lib "tree": every behaviour of its words, and what is said
-of mistakes. The numbers are those of the list of behaviours that is owed."""
+"""The tree grammar, lib "tree": every behaviour of its words, and error
+messages. The numbers are those of the list of required behaviours."""
 
 import unittest
 
@@ -16,7 +16,7 @@ class Sequences(TreeTest):
         self.unchanged("(float[2] x) => (float[2] y)"
                        "{ b = Neg(x) y = Exp(b) }")
 
-    def test_s0_1_a_value_inside_that_is_read_elsewhere_is_no_match(self):
+    def test_s0_1_an_inner_value_with_other_readers_is_no_match(self):
         self.rule('{is "Relu", is "Neg"}')
         self.unchanged("(float[2] x) => (float[2] y, float[2] z)"
                        "{ a = Relu(x) y = Neg(a) z = Exp(a) }")
@@ -25,12 +25,12 @@ class Sequences(TreeTest):
         self.rule('{is("LeakyRelu", function(n) return n.attrs.alpha end)}')
         self.took("(float[2] x) => (float[2] y)"
                   "{ y = LeakyRelu <alpha = 0.25> (x) }", "example::Took(x)")
-        # What the rule does not look at stops the match.
+        # An attribute that the rule does not read prevents the match.
         self.rule('{"LeakyRelu"}')
         self.unchanged("(float[2] x) => (float[2] y)"
                        "{ y = LeakyRelu <alpha = 0.25> (x) }")
 
-    def test_s0_2_attributes_that_are_named_must_be_those(self):
+    def test_s0_2_named_attributes_must_be_equal(self):
         self.rule('{is("LeakyRelu", {alpha = 0.25})}')
         self.took("(float[2] x) => (float[2] y)"
                   "{ a = LeakyRelu <alpha = 0.25> (x) y = LeakyRelu(a) }",
@@ -125,7 +125,7 @@ class Branches(TreeTest):
                   "{ a = Relu(z) b = Sub(x, a) c = Exp(b) y = Div(c, x) }",
                   "example::Took(x, z, x)")
 
-    def test_s0_6_orders_that_are_listed_and_no_other(self):
+    def test_s0_6_only_the_listed_orders(self):
         fork = ('Fork{inputs = {{is "Relu"}, {is "Exp"}}, operator = is "%s",'
                 ' perms_override = {%s}}')
         graph = ("(float[2] x, float[2] z) => (float[2] y)"
@@ -264,7 +264,7 @@ class Wildcards(TreeTest):
     def test_s0_8_s0_9_one_or_more(self):
         self.check("+", {(): None, (2,): "2", (2, 3, 1): "2_3_1"})
 
-    def test_s0_8_at_the_end_of_the_tree_nothing_is_left_behind(self):
+    def test_s0_8_at_the_end_of_the_tree_no_node_is_left(self):
         for count, left in (("?", 1), ("*", 0), ("+", 0)):
             with self.subTest(count):
                 self.rule('{is "Relu", Wildcard(is "Exp", "%s")}' % count)

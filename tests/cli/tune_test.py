@@ -1,4 +1,4 @@
-"""`tune`, `run --if-faster` and `run --bench`: the rewrites that pay."""
+"""`tune`, `run --if-faster` and `run --bench`: the rewrites that save time."""
 
 import contextlib
 import json
@@ -81,7 +81,7 @@ class Tune(runs.RunTest):
         self.assertEqual(self.ops().count("Relu"), 1)
         self.assertRegex(done.err, r"relu at c +1 +-1\.000 ms +left out")
 
-    # The rule as a whole costs, and so does the kind of its sites.
+    # The rule as a whole is slower, and so is its kind of sites.
     def test_site_that_gains(self):
         done = self.tune({"costs": {"Max": 3}, "nodes": {"Max c": 0.1}})
         self.assertEqual(self.ops().count("Relu"), 2)
@@ -97,7 +97,7 @@ class Tune(runs.RunTest):
         self.assertTrue(self.is_model())
         self.assertIn("left out, no difference", done.err)
 
-    # Four rewrites of 0.3 % each cannot be seen one by one.
+    # Gains of 0.3 % each cannot be measured one by one.
     def test_small_gains_together(self):
         self.tune({"costs": {"Max": 0.9987, "Mul": 0.9962}})
         self.assertIn("Max", self.ops())
@@ -133,7 +133,7 @@ class Tune(runs.RunTest):
                      says="cannot be read")
 
     def test_record_replaces_no_input(self):
-        """Nor another output, nor anything where nothing was measured."""
+        """Nor to another output, nor if nothing was measured."""
         external = make.model("g (float[2] x) => (float[2] y) "
                               "<float[2] w = {1, 2}> { y = Mul(x, w) }")
         weight, = external.graph.initializer
@@ -158,7 +158,7 @@ class Tune(runs.RunTest):
                 self.run_bad(2, "tune", *RULES, model, *more, says=says)
                 self.assertEqual(program.state(self.folder), before)
 
-    def test_target_that_is_not_read(self):
+    def test_an_unread_target(self):
         done = self.tune({"costs": {"Mul": 0.1}, "refuses": "Mul"})
         self.assertTrue(self.is_model())
         self.assertIn("no kernel for Mul", done.err)
@@ -181,7 +181,7 @@ class Tune(runs.RunTest):
     def test_runtime_that_fails(self):
         self.bad({"dies": True}, 2, "no space left in the pretence")
         self.bad({"refuses": "Neg"}, 2, "no kernel for Neg")
-        # Of a result too: time that is over is no verdict on it.
+        # For a result too: a timeout is no verdict on it.
         for op in "Neg", "Mul":
             self.bad({"hangs": op}, 5, "the runtime gives no answer",
                      "--limit-time", "3")
@@ -190,7 +190,7 @@ class Tune(runs.RunTest):
                      says="not found")
 
     def test_runtime_with_helpers(self):
-        """Helpers hold the pipe open; they end with the runtime."""
+        """Its helpers, which hold the pipe open, end with the runtime."""
         helper = 'import os, subprocess, sys; ' \
             'print("ok", subprocess.Popen(["sleep", "60"]).pid, flush=True); '
         start = time.monotonic()
@@ -203,13 +203,13 @@ class Tune(runs.RunTest):
                            "--runtime", f"{sys.executable} ends.py")
         self.assertLess(time.monotonic() - start, 30)
         helper, = re.findall(r"(\d+): 1000", done.err)
-        # Whether its parent has asked for its status is not ours.
+        # It may be a zombie that its parent did not reap yet.
         with contextlib.suppress(FileNotFoundError, ProcessLookupError):
             status = pathlib.Path(f"/proc/{helper}/status").read_text()
             self.assertIn("zombie", status)
 
     def test_process_of_a_runtime(self):
-        """It has the signals of this process, none of them ignored."""
+        """It starts with the signals of this process, none ignored."""
         self.write("status.sh", """
 signals() { grep -E 'Sig(Blk|Ign)' $1 | tr -d '\\n\\t'; }
 while read word rest; do
@@ -238,7 +238,7 @@ done
         self.assertIn("times as fast", done.err)
 
     def test_errors_without_end(self):
-        """Of the runtime, and of a helper; its last words are told."""
+        """Of the runtime and of a helper; the last output is reported."""
         self.write("loud.py", """import os, subprocess, sys
 subprocess.Popen(["yes", "x" * 1000], stdout=2)
 print("ok loud", flush=True)
@@ -291,7 +291,7 @@ for line in sys.stdin:
                 time.sleep(0.01)
             self.assertTrue(list(temporary.iterdir()))
             run.send_signal(signal.SIGTERM)
-            # Whoever still runs holds the pipe open.
+            # A process that still runs holds the pipe open.
             run.stderr.read()
             self.assertEqual(run.wait(), -signal.SIGTERM)
         self.assertEqual(list(temporary.iterdir()), [])

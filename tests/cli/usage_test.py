@@ -1,4 +1,4 @@
-"""What a command line that is no use is told: one diagnostic, with a way out."""
+"""Errors of the command line: one diagnostic, with a hint."""
 
 import unittest
 
@@ -32,7 +32,7 @@ class UsageTest(program.ProgramTest):
         done = self.run_bad(2, "print", "--output=x", "m.onnx")
         self.assertNotIn("'-o'", done.err)
 
-    def test_what_is_missing_names_the_verbs_help(self):
+    def test_a_missing_argument_names_the_help_of_the_verb(self):
         self.run_bad(2, "draw", "m.onnx", says="ruleengine draw --help")
         self.run_bad(2, "explain", "m.onnx", says="ruleengine explain --help")
         for verb in ("coverage", "collectives", "match", "explain"):

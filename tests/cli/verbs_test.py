@@ -1,4 +1,4 @@
-"""The verbs that look and ask: match, explain, coverage, --help."""
+"""The verbs that only read: match, explain, coverage, --help."""
 
 import json
 import re
@@ -54,7 +54,7 @@ class Match(verbs.VerbsTest):
         text = self.asks("match", "picky.lua", "m.onnx")
         self.assertIn("rejected: the size is not 3 (2)", text)
 
-    def test_what_the_rewrite_rejects(self):
+    def test_rejected_by_the_rewrite(self):
         self.write("late.lua", make.rule(
             rewrite='need(nil, "no use", m.x)'))
         self.write("flat.lua", make.rule(rewrite="(op.Shape(m.x))"))

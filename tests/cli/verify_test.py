@@ -1,4 +1,4 @@
-"""`run --verify`: proof by execution, and the rewrite that is at fault."""
+"""`run --verify`: verification by execution, and the wrong rewrite."""
 
 import json
 import unittest
@@ -7,7 +7,7 @@ import numpy as np
 
 from support import make, program, runs
 
-# Three products, of which a rule makes sums: only 2 * 2 is also 2 + 2.
+# Three products that a rule turns into sums: only 2 * 2 equals 2 + 2.
 MODEL = """g (float[N,4] x) => (float[N,4] y)
   <float two = {2.0}, float three = {3.0}> {
     r = Relu(x)
@@ -42,7 +42,7 @@ class Verify(runs.RunTest):
         before = program.state(self.folder)
         done = self.run_bad(6, "run", "wrong.lua", "m.onnx", "-o", "out.onnx",
                             "--verify", says="computes something else")
-        # The first application is right by chance.
+        # The first rewrite is right by chance.
         self.assertRegex(done.err, r"wrong.lua: rule 'wrong' at node 'b', "
                          "rewrite 2 of 2")
         self.assertIn("output 'y'", done.err)
@@ -81,7 +81,7 @@ class Verify(runs.RunTest):
         self.run_bad(6, "run", "wrong.lua", "m.onnx", "--verify", "--dims",
                      "N=3", says="float[3,4]")
 
-    def test_ops_that_nobody_can_run(self):
+    def test_ops_without_a_kernel(self):
         self.write("m.onnx", make.onnx_bytes(
             """g (float[4] x) => (float[4] y) {
               a = acme.Secret(x) b = Neg(a) y = Neg(b) }""",

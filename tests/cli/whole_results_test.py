@@ -1,6 +1,6 @@
-"""A result with its data is whole or not there: whenever a run is ended, and
-whatever other runs do to the same result meanwhile. Every test goes through all
-system calls from the first that opens a file to write."""
+"""A result and its data are complete or absent, at whatever point a run is
+killed, and whatever other runs do to the same result. Every test visits all
+system calls from the first one that opens a file to write."""
 
 import os
 import signal
@@ -12,15 +12,15 @@ from onnx import numpy_helper
 
 from support import make, program, tier, tracer
 
-COUNT = 600  # above what stays inside a model
+COUNT = 600  # too large to stay inside a model
 
 
 class WholeTest(program.ProgramTest):
-    """Two models, of the same sizes, whose results cannot be mistaken."""
+    """Two models of equal sizes with different results."""
 
     OPS = {"a": "Add", "b": "Mul"}
     REFUSED = None  # system calls, as tracer.refuse takes them
-    EVERY = 1       # of so many calls one
+    EVERY = 1       # one of so many calls
 
     def setUp(self):
         super().setUp()
@@ -55,7 +55,7 @@ class WholeTest(program.ProgramTest):
                              self.REFUSED)
 
     def standing(self):
-        """Which result stands, whole; None: there is none."""
+        """Which complete result exists; None if there is none."""
         path = self.folder / "out/r.onnx"
         if not path.exists():
             return None
@@ -105,8 +105,8 @@ class Killed(WholeTest):
         """The next run cleans up."""
 
     def at_every_call(self, name, *more, before=None, also=()):
-        """Ended at each call of a run of `name` over a result of `before`;
-        then what a next run makes of it."""
+        """Kills a run of `name` over a result of `before` at each call; then
+        checks the next run."""
         def prepare():
             self.empty()
             if before:
@@ -143,13 +143,13 @@ class Killed(WholeTest):
         self.at_every_call("b", "cancel.lua", "--report", "out/r.json",
                            before="a", also=["r.json"])
 
-    def test_a_model_that_nothing_matched(self):
-        """Its data keeps its name, which the next run finds."""
+    def test_a_model_without_a_match(self):
+        """The data keeps its name, which the next run finds."""
         self.at_every_call("b", "never.lua")
         self.assertEqual(self.data_of_result(), ["b.bin"])
 
-    def test_the_run_that_cleans_up_is_ended(self):
-        """Killed with all names given; then the next one while it cleans."""
+    def test_killing_the_run_that_cleans_up(self):
+        """Killed after all renames; then the next run during its cleaning."""
         def left_behind():
             self.empty()
             self.run_to_end("a")
@@ -173,14 +173,14 @@ class Killed(WholeTest):
 
 
 class Ended(Killed):
-    """By a signal that can be caught: nothing is left but the result."""
+    """By a signal that can be caught: only the result is left."""
 
     SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
     EVERY = 2
 
     @classmethod
     def setUpClass(cls):
-        """Who starts tests in the background has them ignore signals."""
+        """Restores signals, which tests in the background ignore."""
         super().setUpClass()
         for each in cls.SIGNALS:
             if signal.getsignal(each) == signal.SIG_IGN:
@@ -189,7 +189,7 @@ class Ended(Killed):
     def end(self, run):
         number = self.SIGNALS[run.calls % len(self.SIGNALS)]
         last = run.calls >= self.last
-        # A run that cleans up has more calls than the one that was counted.
+        # A run that cleans up has more calls than the counted one.
         self.assertIn(run.go(number), {-number, 0 if last else -number})
 
     def check_what_is_left(self, also):
@@ -201,7 +201,7 @@ class Ended(Killed):
 
 class Together(WholeTest):
     """Two runs to one result: one stops at a call, the other runs to its
-    end, and the first goes on."""
+    end, and the first continues."""
 
     LEAVES_DATA = False
 
@@ -242,7 +242,7 @@ class Together(WholeTest):
             self.assertEqual(run.go(signal.SIGTERM), -signal.SIGTERM)
             self.assertEqual(self.standing(), "a")
             if self.names() != sorted(["r.onnx", *self.data_of_result()]):
-                self.run_to_end("a")  # it could not tell
+                self.run_to_end("a")  # the run cannot tell which data is in use
 
 
 NO_TMPFILE = {tracer.OPENAT: (tracer.EOPNOTSUPP, 2, os.O_TMPFILE)}
@@ -273,7 +273,7 @@ class TogetherWithoutTemporaryFiles(Together):
 
 class TogetherWithoutExchange(Together):
     REFUSED = NO_EXCHANGE
-    LEAVES_DATA = True  # of a result that comes between looking and renaming
+    LEAVES_DATA = True  # of a result that appears between the check and the rename
     EVERY = 5
 
 
@@ -284,7 +284,7 @@ class TogetherWithoutLocks(Together):
 
 
 class Names(WholeTest):
-    """What the data of a result is called, and what is taken away."""
+    """The names of the data of results, and the files that are removed."""
 
     def test_the_ordinary_name(self):
         self.run_to_end("a")
@@ -314,7 +314,7 @@ class Names(WholeTest):
                             onnx.load(path).graph.initializer[0]),
                         self.weights["a"])
 
-    def test_somebody_elses_file_stays(self):
+    def test_a_file_of_another_owner_stays(self):
         self.write("out/r.onnx.data", b"not ours")
         self.run_to_end("a")
         self.run_to_end("b")

@@ -1,5 +1,5 @@
-"""What is right only in a range says so: results of the default run are right
-where the assumption holds, and those of `--exact` everywhere.
+"""Rewrites that are right only in a range state an assumption: results of the
+default run are right if it holds, and those of `--exact` always.
 """
 
 import itertools
@@ -15,7 +15,7 @@ from support import graphs, make, numbers, program
 RULES = program.ROOT / "rules"
 S = 6
 
-# A choice between scores and a number, with nothing else.
+# A choice between scores and a number, without other masks.
 CHOSEN = """
 g (float[1,1,2,4] q, float[1,1,3,4] k, float[1,1,3,4] v, bool[1,1,1,3] keep)
   => (float[1,1,2,4] y) <float fill = {FILL}> {
@@ -27,7 +27,7 @@ g (float[1,1,2,4] q, float[1,1,3,4] k, float[1,1,3,4] v, bool[1,1,1,3] keep)
 }
 """
 
-# Old exports of GPT-2 and its kin: a causal choice and a mask of padding.
+# Old exports of GPT-2 and similar models: a causal choice and a padding mask.
 TWO_MASKS = """
 g (float[2,2,S,8] q, float[2,2,S,8] k, float[2,2,S,8] v, bool[1,1,S,S] causal,
    float[2,S] attention_mask) => (float[2,2,S,8] y)
@@ -141,7 +141,7 @@ def two_masks(steps, low, lower):
 
 class Rewriting(program.ProgramTest):
     def rewrite(self, text, *words):
-        """(fused ops, the texts of what is assumed)."""
+        """(number of fused ops, texts of assumptions)."""
         self.write("m.onnx", make.onnx_bytes(text))
         self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx", "-q",
                     "--report", "r.json", *words)
@@ -163,7 +163,7 @@ class Rewriting(program.ProgramTest):
 
 class Assumptions(Rewriting):
     def test_a_fill_is_no_minus_infinity(self):
-        """What is hidden wins where all that is seen is lower."""
+        """Hidden keys win if the scores of all visible keys are lower."""
         feeds = {"q": np.full((1, 1, 2, 4), 100, np.float32),
                  "k": np.full((1, 1, 3, 4), -100, np.float32),
                  "v": np.arange(12, dtype=np.float32).reshape(1, 1, 3, 4),
@@ -180,8 +180,8 @@ class Assumptions(Rewriting):
         self.assertIn("it rests on an assumption: "
                       "scores between -9,900 and 1e13", reasons)
 
-    def test_what_a_choice_hides_may_be_no_number(self):
-        """But not in the result of a run that says so."""
+    def test_hidden_scores_may_be_no_numbers(self):
+        """But not in the result of a run that states the assumption."""
         rng = np.random.default_rng(1)
         feeds = {n: rng.normal(size=(1, 1, s, 4)).astype(np.float32)
                  for n, s in (("q", 2), ("k", 3), ("v", 3))}
@@ -216,15 +216,15 @@ class Assumptions(Rewriting):
                         np.float32) * 4 for n in "qkv"}
                     feeds["causal"] = np.tril(np.ones((1, 1, S, S), bool))
                     mask = feeds["attention_mask"] = np.array(mask, np.float32)
-                    # Queries that see a key: all but leading ones of padding.
+                    # Queries that see a key: all except leading padding.
                     rows = np.broadcast_to(
                         (mask.cumsum(axis=1) > 0)[:, None], (2, 2, S))
                     self.agree(feeds, rows)
                 fused, assumed = self.rewrite(text, "--exact")
                 self.assertEqual((fused, assumed), (0, []))
 
-    def test_numbers_that_are_no_scores_are_multiplied(self):
-        """0 times what is no number is none."""
+    def test_numbers_without_a_softmax_stay_multiplied(self):
+        """0 times NaN or infinity is NaN."""
         inf, nan = np.inf, np.nan
         feeds = {"x": np.array([[-inf, nan, 0], [-inf] * 3], np.float32),
                  "k": np.array([[0, 0, 1], [1, 1, 0]], bool)}
@@ -232,8 +232,8 @@ class Assumptions(Rewriting):
         want, got = self.both(feeds)
         np.testing.assert_equal(got, want)
 
-    def test_what_stays_assumes_nothing(self):
-        """A form that nothing composes, whether it is in the result or not."""
+    def test_no_assumption_of_undone_rewrites(self):
+        """A form without attention, whether the result contains it or not."""
         self.rewrite(CHOICE.replace("y = Add(xb, cb)",
                                     "s = Add(xb, cb) y = Softmax(s)"))
         stays = [node.op_type for node in self.result.graph.node].count("Mul")
@@ -250,7 +250,7 @@ class Assumptions(Rewriting):
             "v": rng.normal(size=(3, 4)).astype(np.float32)})
         np.testing.assert_equal(got, want)
 
-    def test_docs_name_what_rules_assume(self):
+    def test_docs_name_the_assumptions(self):
         listed = (program.ROOT / "docs" / "assumptions.md").read_text()
         said = 0
         for path in RULES.glob("*/**/*.lua"):
@@ -267,7 +267,7 @@ class Assumptions(Rewriting):
 
 
 class Runtimes(Rewriting):
-    """Forms that the oldest runtime with the op reads as the newest does."""
+    """Forms that the oldest runtime with the op runs like the newest."""
 
     def ops(self):
         return [node.op_type for node in self.result.graph.node]
@@ -298,7 +298,7 @@ class Runtimes(Rewriting):
                 self.agree(feeds)
 
     def test_a_mask_in_float16(self):
-        """All targets assume the same where it may hide whole rows."""
+        """All targets have the same assumptions if whole rows may be hidden."""
         said = "each query sees a key that its float16 mask does not hide"
         rng = np.random.default_rng(7)
         seen = {"m": rng.random((1, 1, 4, 4)) < 0.6}
@@ -335,7 +335,7 @@ class Runtimes(Rewriting):
 
 
 class Seen(program.ProgramTest):
-    """A rewrite that rests on what another one assumed says so."""
+    """A rewrite has the assumptions of rewrites that it depends on."""
 
     def test_by_a_callback(self):
         rule = self.write("positive.lua", """return rule {

@@ -36,7 +36,7 @@ class AttentionForms(program.ProgramTest):
         self.assertEqual(numbers.disagreements(source, path, model, feeds), [])
 
     def test_what_is_not_attention(self):
-        """Softmax along another axis; probabilities that somebody reads."""
+        """Softmax along another axis; probabilities with another reader."""
         form = {name: choices[0]
                 for name, choices in attention_forms.CHOICES.items()}
         model = attention_forms.build(form)
@@ -60,7 +60,7 @@ class AttentionForms(program.ProgramTest):
 
 
     def test_the_kernel_takes_what_is_its_own(self):
-        """Beside compose, fuse_masked_attention still finds its masks."""
+        """After compose, fuse_masked_attention still finds its masks."""
         self.write("m.onnxtxt", """
             <ir_version: 10, opset_import: ["" : 21]>
             g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v,
@@ -80,7 +80,7 @@ class AttentionForms(program.ProgramTest):
         self.assertEqual(graphs.op(node), "ruleengine::AttentionForward")
 
 
-# Spellings that are too far from the others to be choices: (inputs, body).
+# Spellings that differ too much from the others to be choices: (inputs, body).
 OTHERS = {
     "one head": ("float[B,5,8] q, float[B,7,8] k, float[B,7,6] v", """
         kt = Transpose <perm = [0,2,1]> (k)

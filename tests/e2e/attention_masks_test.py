@@ -1,5 +1,5 @@
-"""Masks of every strength, rows that see no key among them: whatever is composed
-gives the numbers of the original, and what would not is left alone.
+"""Masks of every strength, also with rows that see no key: composed attention
+gives the numbers of the original, and forms for which it would not stay.
 """
 
 import itertools
@@ -18,7 +18,7 @@ S = 6
 
 def chosen(name, fill):
     """Scores of hidden keys are `fill`."""
-    if name == "float16":  # ONNX text wants its bits
+    if name == "float16":  # ONNX text requires its bits
         fill = int(np.float16(fill).view(np.uint16))
     text = "-Infinity" if fill == -np.inf else fill
     return f"""
@@ -52,7 +52,7 @@ g ({name}[1,2,{S},8] q, {name}[1,2,{S},8] k, {name}[1,2,{S},8] v, {masks})
 
 
 def chosen_beside(name, fill, low, other, after):
-    """Where hides, and one that is added takes the place of `other`; all is
+    """A mask by Where, and an added one in place of `other`; the sum is
     scaled."""
     return f"""
 <ir_version: 8, opset_import: ["": 17]>
@@ -74,7 +74,7 @@ g ({name}[1,2,{S},8] q, {name}[1,2,{S},8] k, {name}[1,2,{S},8] v,
 
 
 def hidden(rng):
-    """Some keys here and there, row 0 whole, row 1 not at all."""
+    """Hides random keys, all keys in row 0 and none in row 1."""
     out = rng.random((1, 1, S, S)) < 0.4
     out[..., 0, :], out[..., 1, :] = True, False
     return out
@@ -83,8 +83,8 @@ def hidden(rng):
 class Masks(program.ProgramTest):
     def agree(self, text, feeds, tolerance, fused=None, rows=...,
               target="portable", seeing=...):
-        """`rows` of the two results; `seeing` of them, those that see a key,
-        where that is assumed of all."""
+        """Compares `rows` of the two results, or `seeing`, the rows that see a
+        key, if the run assumes that all rows do."""
         self.write("m.onnx", make.onnx_bytes(text))
         self.run_ok("run", *program.packs(), "m.onnx", "-o", "out.onnx", "-q",
                     "--target", target, "--report", "r.json")
@@ -143,15 +143,15 @@ class Masks(program.ProgramTest):
                         np.float32)
                     feeds["m1"] = np.where(hidden(rng), second, 0).astype(
                         np.float32)
-                    # Sums of masks are sums of roundings: where two finite
-                    # ones hide a whole row, what is left of the scores is
-                    # noise, and not the same (docs/progress.md).
+                    # Sums of masks round: if two finite masks hide a whole
+                    # row, the rest of the scores is noise, which differs
+                    # (docs/progress.md).
                     noise = -1e37 < max(first, second) < 0
                     self.agree(added("float", 2), feeds, 1e-4, fused=1,
                                rows=slice(1, None) if noise else slice(None))
 
     def test_order_of_the_lowest(self):
-        """A row that two very low numbers hide weighs the keys of the higher."""
+        """In a row hidden by two low numbers the keys of the higher have weight."""
         rng = np.random.default_rng(5)
         lowest = np.finfo(np.float32).min
         for target in ("portable", "onnx", "ort"):
@@ -165,7 +165,7 @@ class Masks(program.ProgramTest):
                                target=target)
 
     def test_a_guard_without_a_mask(self):
-        """Scores that overflow have no softmax, for which the guard gives 0."""
+        """Scores that overflow have no softmax; the guard gives 0."""
         text = added("float", 0).replace("8] v, )", "8] v)").replace(
             "y = MatMul(p, v)", """
   zero = Constant <value = float {0.0}> ()

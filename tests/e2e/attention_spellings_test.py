@@ -1,5 +1,5 @@
-"""Attention as code in the field spells it beyond the textbook: composed, for
-every target, and the numbers as they were. Symbolic axes are tried at two sizes.
+"""Spellings of attention in existing models beyond the textbook form: composed
+for every target, with equal numbers. Symbolic axes have two sizes.
 """
 
 import unittest
@@ -15,7 +15,7 @@ TO_OUTPUT = "p = Softmax <axis = -1> (z) y = MatMul(p, v)"
 
 
 def textbook(extra, constants, steps, inputs=HEADS):
-    """softmax of scores s that `steps` make z of, times v."""
+    """softmax(z) v, where `steps` compute z from the scores s."""
     more = f", {extra}" if extra else ""
     head = f"g ({inputs}{more}) => (float[B,4,S,8] y)"
     weights = f" <{constants}>" if constants else ""
@@ -279,7 +279,7 @@ class Spellings(program.ProgramTest):
                 source, result, model, feeds(model, size)), [])
 
     def test_residuals_on_either_side_of_a_split(self):
-        """Each of two rules would undo what the other does."""
+        """Two rules might undo each other."""
         model = make.model("""
             g (float[B,4,5,8] x, float[N,5,8] r) => (float[B,4,5,8] y)
             <int64[3] join = {-1,5,8}, int64[4] cut = {-1,4,5,8}> {
@@ -290,7 +290,7 @@ class Spellings(program.ProgramTest):
         self.run_ok("run", *program.packs(), source, "-o", "out.onnx")
 
     def test_softmax_over_rows_of_a_product_with_a_softmax(self):
-        """Likewise: scores that turn, and what is multiplied with them."""
+        """Likewise: transposed scores, and products with them."""
         for last in ("y = MatMul(v, p)", "y = Identity(p)"):
             with self.subTest(last):
                 model = make.model(f"""

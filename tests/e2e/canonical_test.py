@@ -1,4 +1,4 @@
-"""The canonical rules on small graphs: what goes, and what has to stay."""
+"""The canonical rules on small graphs: nodes that go, and nodes that stay."""
 
 import unittest
 
@@ -12,7 +12,7 @@ PACK = program.ROOT / "rules" / "canonical.lua"
 
 class Canonical(program.ProgramTest):
     def check(self, text, ops):
-        """The pack leaves these ops, and the numbers as they were."""
+        """The pack leaves these ops, with equal numbers."""
         model = make.model(text)
         source = self.write("m.onnx", model.SerializeToString())
         self.run_ok("run", PACK, source, "-o", "out.onnx")
@@ -30,7 +30,7 @@ class Canonical(program.ProgramTest):
             source, self.folder / "out.onnx", model, feeds), [])
 
     def test_sizes_that_are_0_when_it_runs(self):
-        """A size that is computed and is 0 means 0, not the size at its place."""
+        """A computed size of 0 means 0, not a copy of the input's size."""
         for opset in (17, 13):
             model = make.model(f"""<ir_version: 8, opset_import: ["" : {opset}]>
                 g (float[2,4,S,8] q, float[2,4,8,P] k, float[8,P,8] v)
@@ -76,7 +76,7 @@ class Canonical(program.ProgramTest):
         self.check("g (float[2] x) => (int64[2] y) "
                    "{ a = Neg(x) y = Cast<to = 7>(a) }", ["Neg", "Cast"])
 
-    def test_transpose_that_moves_nothing(self):
+    def test_identity_transpose(self):
         self.check("g (float[2,3] x) => (float[2,3] y) "
                    "{ a = Transpose<perm = [0,1]>(x) y = Neg(a) }", ["Neg"])
 
@@ -105,7 +105,7 @@ class Canonical(program.ProgramTest):
                    "{ a = Neg(x) b = Dropout(a, r) y = Exp(b) }",
                    ["Neg", "Exp"])
 
-    def test_dropout_whose_mask_is_read(self):
+    def test_dropout_with_a_used_mask(self):
         self.check("g (float[2] x) => (float[2] y, bool[2] m) "
                    "<float r = {0.5}> { a, m = Dropout(x, r) y = Exp(a) }",
                    ["Dropout", "Exp"])
@@ -139,12 +139,12 @@ class Canonical(program.ProgramTest):
         self.assertEqual([n.op_type for n in model.functions[0].node],
                          ["Neg"])
 
-    def test_a_shape_that_is_an_output(self):
+    def test_a_shape_as_an_output(self):
         self.check("g (float[2,3] x) => (float[2,3] z, int64[2] y) "
                    "{ z = Relu(x) y = Shape(z) }", ["Relu", "Identity"])
 
-    def test_attributes_that_callers_give(self):
-        """Of a function: nothing is known of them there, so nothing fires."""
+    def test_attributes_of_callers(self):
+        """Of a function: they are unknown in its body, so nothing fires."""
         body = ("{ a = Cast<to: int = @p>(x) b = Cast<to: int = @q>(a) "
                 "c = Transpose<perm: ints = @r>(b) "
                 "y = Transpose<perm: ints = @r>(c) }")

@@ -1,10 +1,10 @@
-"""Every condition of every rule has a witness: with it gone, or with a part of
-it gone, an example of a rule or a near miss of one fails.
+"""Every condition of every rule has a witness: without it, or without a part of
+it, an example or a near miss of a rule fails.
 
-A condition is a `need`, a `refuse` or an `assume`, whose parts are what `and`
-joins; and of a pattern a fact, a number, or an attribute. Those in the fragments
-that rules share are among them. Where one is missed: a near miss in support/near_misses
-is what it turns down; a condition that turns nothing down can go.
+A condition is a `need`, a `refuse` or an `assume`, with the operands of `and` as
+its parts; and in a pattern a fact, a number or an attribute. Conditions in shared
+fragments count too. For a condition without a witness, add a near miss that it
+rejects to support/near_misses; a condition that rejects nothing can be removed.
 """
 
 import itertools
@@ -17,8 +17,8 @@ from support.near_misses import words
 
 RULES = program.ROOT / "rules"
 CALL = re.compile(r"(?<!function )\b(need|refuse|assume)\(")
-# Without these the result would have another shape, which the engine turns down
-# too. They stay, since they say what the pattern is about.
+# Without these the result would have another shape, which the engine rejects
+# too. They stay, since they document the pattern.
 # (file, part of the line, condition)
 OF_SHAPES = [
     ("attention/wrap_functional_sdpa.lua", "", 'mask:fits "B H S T"'),
@@ -27,15 +27,15 @@ OF_SHAPES = [
     ("canonical/merged_batch.lua", "op.MatMul(merged", ':shape "X K L"'),
     ("lib/attention.lua", "op.Expand(sink, any)", "axis = -1"),
 ]
-# What the call does when it is gone.
+# The replacement for a removed call.
 GONE = {"need": "(function(value) return value end)(",
         "refuse": "(function() end)(",
         "assume": "(function() end)("}
-# A fact, after a pattern or as a statement about a variable.
+# A fact, after a pattern or as a statement on a variable.
 FACT = re.compile(r'(?P<of>(?:\b[a-z_][\w.]*)?):(?:shape|rank|type|fits|const)'
                   r'(?:\((?:[^()]|\([^()]*\))*\)| ?"[^"]*")')
 STATEMENT = re.compile(r"(?:^|;|\bfunction\([^()]*\)|\b(?:then|do|else))\s*$")
-# What a call of an op says of an attribute or an input.
+# The value of an attribute or input in a call of an op.
 NUMBERS = r"-?\d[\d.]*|\{-?\d[-\d, ]*\}"
 SAID = re.compile(r'(?:(?!outputs\b)\b[a-z_]+ = |[,(] ?)(?P<value>' + NUMBERS +
                   r'|(?<== )"[^"]*")(?=[,)} ])')
@@ -43,15 +43,15 @@ NESTED = re.compile(r'"[^"]*"|\([^()[\]{}]*\)|\[[^()[\]{}]*\]|\{[^()[\]{}]*\}')
 
 
 def flat(text):
-    """Of the same length, without what brackets and quotes hold."""
+    """The text with the contents of brackets and quotes replaced by "_"."""
     while (less := NESTED.sub(lambda m: "_" * len(m[0]), text)) != text:
         text = less
     return text
 
 
 def joined(text, start):
-    """(start, end) of what `and` joins in an expression that begins at `start`
-    and ends at a comma or bracket, and in its parentheses."""
+    """(start, end) of the operands of `and` in an expression that begins at
+    `start` and ends at a comma or bracket, and in its parentheses."""
     end = start + re.search(r"[,)]|$", flat(text[start:start + 2000])).start()
     words = list(re.finditer(r"\b(and|or)\b", flat(text[start:end])))
     begins = [start, *(start + word.end() for word in words)]
@@ -66,12 +66,12 @@ def joined(text, start):
 
 
 def before(text, spot):
-    """What stands in the line in front of it."""
+    """The text of the line before the spot."""
     return text[text.rfind("\n", 0, spot) + 1:spot]
 
 
 def conditions(text, end):
-    """(where, what is gone, the text without it) of `need` and its like."""
+    """(spot, condition, the text without it) of `need` and similar calls."""
     for call in CALL.finditer(text, 0, end):
         spot, line = call.start(), before(text, call.start())
         if "--" in line:
@@ -85,7 +85,7 @@ def conditions(text, end):
 
 
 def pattern_conditions(text, begin, end):
-    """The same of what a pattern says, between two places."""
+    """The same for conditions of a pattern, between two places."""
     for fact in FACT.finditer(text, begin, end):
         line = before(text, fact.start())
         stands_alone = fact["of"] and STATEMENT.search(line)
@@ -101,8 +101,8 @@ def pattern_conditions(text, begin, end):
 
 
 def patterns(text):
-    """(begin, end) of what describes patterns: in a rule `match` and what comes
-    before the rule, in a library all of it."""
+    """(begin, end) of text with patterns: in a rule `match` and the text before
+    the rule, in a library all of it."""
     rule = text.find("return rule")
     if rule < 0:
         return [(0, len(text))]
@@ -111,7 +111,7 @@ def patterns(text):
 
 
 def weakened(text):
-    """(line, what is gone, the text without it) of each condition."""
+    """(line, condition, the text without it) of each condition."""
     end = text.find("  examples = {")
     found = [conditions(text, end if end > 0 else len(text))]
     found += [pattern_conditions(text, *span) for span in patterns(text)]
@@ -134,7 +134,7 @@ class Conditions(program.ProgramTest):
         (self.folder / "rules" / path).write_text(text, encoding="utf-8")
 
     def judges(self, path):
-        """The rule itself, or those that use the fragments."""
+        """The rule itself, or the rules that use the fragments."""
         name = path.removeprefix("lib/").removesuffix(".lua")
         used = f'lib "{name}"'
         return [p for p, text in self.texts.items() if "examples = {" in text

@@ -1,5 +1,5 @@
-"""Types that a file declares inside: unknown ones are not written, stale ones
-are not believed, contradictory ones stop what rests on them."""
+"""Types that a file declares for inner values: unknown ones are not written,
+stale ones are ignored, contradictory ones stop rewrites that depend on them."""
 
 import json
 import unittest
@@ -44,7 +44,7 @@ class Declared(program.ProgramTest):
 
 class Unknown(Declared):
     def quantized(self, op):
-        """`op` of two matrices that come out of ops without a schema."""
+        """`op` of two matrices that are results of ops without a schema."""
         rng = np.random.default_rng(0)
 
         def weight(name, array):
@@ -101,7 +101,7 @@ class Unknown(Declared):
                           if t.elem_type == 0], [])
 
 
-# Shapes inside as they were for a batch of 1, a past of 16 and 8 new tokens.
+# Inner shapes are for a batch of 1, a past of 16 and 8 new tokens.
 GPU = "onnx/scaled_dot_product_attention.gpu=true"
 STALE = HEAD % 17 + """
 g (float[B,4,S,16] q, float[B,4,P,16] past, float[B,4,S,16] k,
@@ -166,7 +166,7 @@ class Stale(Declared):
         report = self.rewritten(HEAD % 17 + graph, rule)[1]["rules"][0]
         self.assertEqual(report["rewrites"], 0)
         self.assertEqual(report["rejected"][0]["reason"], "a size that varies")
-        # Of an op that nobody knows the number is all there is.
+        # For an unknown op the declared number is the only size.
         graph = graph.replace("Relu", "com.example.F")
         report = self.rewritten(HEAD % 17 + graph, rule)[1]["rules"][0]
         self.assertEqual(report["rewrites"], 1)
@@ -192,7 +192,7 @@ class Stale(Declared):
         self.assertEqual([r["rewrites"] for r in report["rules"]], [1, 0])
         self.assertEqual(list(infos(result)), [])
 
-    def test_what_is_not_believed_is_not_handed_on(self):
+    def test_contradicted_types_are_not_propagated(self):
         rule = self.rule("""
   match = function(op, x) return op.Neg(x) end,
   rewrite = function(op, m) return op.Mul(m.x, -1) end""")
@@ -219,7 +219,7 @@ class Contradictory(Declared):
             self.assertIn("is declared as", rule["rejected"][0]["value"])
             self.assertIn("is declared as", done.err)
 
-    def test_what_touches_one_is_left_alone(self):
+    def test_neighbours_of_one_stay(self):
         graph = ("g (float[2,4] x) => (float[%s] y, float[2,4] z) <%s r> "
                  "{ r = Relu(x) y = Neg(r) z = Abs(x) }")
         self.check(graph % ("2,4", "float[2,4]"), True)
@@ -234,7 +234,7 @@ class Contradictory(Declared):
 
 
 class Norms(Declared):
-    """add_rms_norm of what broadcasts."""
+    """add_rms_norm of values that broadcast."""
 
     def check(self, graph, *rules, options=()):
         model = parse_model(HEAD % 23 + graph)
@@ -309,14 +309,14 @@ class Constants(Declared):
         for side in (255, 258, 1024):
             self.assertEqual(self.rewrites(side, side)[0], 1, side)
 
-    def test_what_does_not_fold_is_none_and_said(self):
+    def test_a_constant_that_does_not_fold_warns(self):
         count, said = self.rewrites(2049, 2048)
         self.assertEqual(count, 0)
         self.assertIn("too large to be computed", said)
 
 
 class Silenced(Declared):
-    def test_what_an_option_lets_pass_is_in_the_report(self):
+    def test_the_report_has_permissions_of_options(self):
         model = HEAD % 21 + """
 g (float[2,3,8] x, bool[3,3] mask, float[24,8] w, float[24] b, float[8,8] o)
   => (float[2,3,8] y) {

@@ -1,5 +1,5 @@
-"""Small graphs and what one rule makes of each: tests/data/fixtures, and the
-shared collection where it is there. support/facts.py says what a fixture is."""
+"""Small graphs and facts of their rewritten form: tests/data/fixtures, and the
+shared collection if it exists. support/facts.py defines fixtures."""
 
 import json
 import pathlib
@@ -28,7 +28,7 @@ OPTIONS = {"enable_sequence_parallel": "sequence_parallel.enable"}
 
 
 def find_fixtures():
-    """{name: its .json} of fixtures all of whose rules are there."""
+    """{name: its .json} of fixtures whose rules all exist."""
     found = {}
     for folder in (program.SHARED / "fixtures" / "cases",
                    program.DATA / "fixtures"):

@@ -1,5 +1,5 @@
-"""Attention inside model-local functions: what is composed there loads and
-computes what the original computes, whatever variants meet."""
+"""Attention inside model-local functions: the composed result loads and computes
+the same as the original, for any combination of variants."""
 
 import unittest
 
@@ -57,15 +57,15 @@ class Functions(program.ProgramTest):
         self.check("a = my.f(x)  b = my.h(x)  y = Add(a, b)",
                    function("f", PLAIN), function("h", HALVED))
 
-    def test_where_the_targets_have_no_word(self):
+    def test_types_that_the_targets_lack(self):
         self.check("a = my.f(x)  b = my.h(x)  y = Add(a, b)",
                    function("f", PLAIN, "double"),
                    function("h", HALVED, "double"), dtype="double")
 
 
 class Recursion(program.ProgramTest):
-    """A rule that calls a function stays out of that function, and out of
-    whatever the function calls."""
+    """A rule that calls a function does not rewrite that function, nor the
+    functions that it calls."""
 
     def check(self, body, *functions):
         self.write("swish.lua", make.rule("op.Mul(x, op.Sigmoid(x))",

@@ -1,5 +1,5 @@
-"""A fix of a rule is undone, and the hunt finds it again: some mutant of the
-rule's examples computes something else, or does not run."""
+"""If a fix of a rule is undone, the hunt finds the mistake again: some mutant of
+the rule's examples computes something else, or does not run."""
 
 import shutil
 import unittest
@@ -10,8 +10,8 @@ RULES = program.ROOT / "rules"
 MOST, AT_ONCE = 1000, 100  # seeds
 ATTENTION = "attention/compose_scaled_dot_product_attention.lua"
 STANDARD = "targets/onnx/scaled_dot_product_attention.lua"
-# What is hunted: (the rule that is run, the file of the fix, the fix, what
-# stands there without it).
+# The cases: (the rule to run, the file of the fix, the fix, the text without
+# it).
 FIXES = {
     "queries of which a mask hides every key": (
         STANDARD, None,
@@ -63,7 +63,7 @@ class Hunt(program.ProgramTest):
             if found:
                 break
         self.assertTrue(found, "nothing was found")
-        # With the fix there is nothing to find.
+        # With the fix the hunt finds nothing.
         for name, _, wrong in hunt.verdicts(self.folder, [RULES / rule], mutants,
                                             target):
             self.assertFalse(wrong and name in found, name)

@@ -1,7 +1,7 @@
-"""The way back: fuse, lower, fuse is a fixed point, and lowered models compute
-what the originals compute. Every model that a clone has, and random models of
-the dialect's ops; no rule finds all of these in standard ops again, so that
-there the second round is the fixed point."""
+"""Lowering: fuse, lower, fuse is a fixed point, and lowered models compute the
+same as the originals. For every model of a clone, and random models of the
+dialect's ops; rules do not recognize all of these in standard ops, so for them
+the second round is the fixed point."""
 
 import collections
 import pathlib
@@ -16,8 +16,8 @@ from support import (draft, graphs, make, numbers, program, random_attention,
 MODELS = sorted((program.DATA / "models").glob("*.onnx"))
 LOWERING = program.ROOT / "rules" / "lowering" / "all.lua"
 OURS = ("ruleengine::", "aten::", "tensor_cast::")
-# Random models, and what is left of some of them: sources that are not taken
-# apart, with a warning.
+# Random models, and the ops of the dialect that may stay in some of them, with a
+# warning.
 RANDOM = {
     random_attention.window_attention: {"ruleengine::ShiftedWindowAttention"},
     random_attention.cosine_window_attention:
@@ -35,15 +35,15 @@ def ops(path):
 
 
 def fused(path):
-    """What rules composed. Projections that stand before the standard's
-    Attention are packed for its sake, and it does not come back."""
+    """The ops that rules composed, without projections that were packed for an
+    Attention of the standard, which stays."""
     counts = ops(path)
     return {op: n for op, n in counts.items() if op.startswith("ruleengine::")
             and not (op.endswith("MHAInProjection") and counts["Attention"])}
 
 
 class Standard(program.ProgramTest):
-    """--target standard: whoever reads the original reads the result."""
+    """--target standard: readers of the original can read the result."""
 
     def rewrite(self, source, result):
         self.run_ok("run", *program.packs(), source, "-o", result, "-q",
@@ -58,7 +58,7 @@ class Standard(program.ProgramTest):
         own = {(each.domain, each.version) for each in before.opset_import}
         self.assertLessEqual({(each.domain, each.version)
                               for each in after.opset_import}, own)
-        # A second run may find sizes simpler; then nothing is left to do.
+        # A second run may simplify sizes; a third changes nothing.
         again = self.rewrite(result, "again.onnx")
         settled = self.rewrite(again, "settled.onnx")
         self.assertEqual(settled.read_bytes(), again.read_bytes())
@@ -80,7 +80,7 @@ class Standard(program.ProgramTest):
         self.assertLess(ops(result)["Expand"], ops(source)["Expand"])
 
     def test_grouped_heads_and_a_mask_of_more_rows(self):
-        """One query is broadcast to the rows of the mask."""
+        """A single query is broadcast to the rows of the mask."""
         self.write("rows.onnx", make.onnx_bytes("""
           <ir_version: 9, opset_import: ["" : 18]>
           g (float[1,4,S,8] q, float[1,2,T,8] k, float[1,2,T,8] v,
@@ -111,8 +111,8 @@ class Standard(program.ProgramTest):
                              for path in (source, result))
                 self.assertIsNone(numbers.difference(want, got))
 
-    def test_weights_that_are_not_copied(self):
-        """Large ones are transposed lazily, there and back."""
+    def test_weights_without_a_copy(self):
+        """Large ones are transposed lazily in both directions."""
         width = 384
         graph = make.model(f"""
           g (float[1,5,{width}] x) => (float[1,8,5,{width // 8}] y)
@@ -130,7 +130,7 @@ class Standard(program.ProgramTest):
         source = self.folder / "large.onnx"
         source.write_bytes(graph.SerializeToString())
         result = self.rewrite(source, "result.onnx")
-        self.assertEqual(ops(result)["MatMul"], 3)  # the projections are one
+        self.assertEqual(ops(result)["MatMul"], 3)  # one projection
         again = self.rewrite(result, "again.onnx")
         self.assertEqual(again.read_bytes(), result.read_bytes())
 
@@ -150,8 +150,8 @@ class Standard(program.ProgramTest):
             result = onnx.load(self.folder / "out.onnx")
             self.assertEqual(bool(result.functions), bodies, target)
 
-    def test_a_model_that_is_too_old(self):
-        """Where no body can be said, attention stays, and a warning says so."""
+    def test_an_old_model_without_a_body(self):
+        """Attention that has no body stays, with a warning."""
         self.write("old.onnxtxt", """
           <ir_version: 4, opset_import: ["" : 9]>
           g (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v)
@@ -207,7 +207,7 @@ class Lowering(program.ProgramTest):
         return counts
 
     def check_random(self, make, seed):
-        """Whether all of it could be lowered."""
+        """Whether the whole model could be lowered."""
         sketch = draft.Draft([seed, 7])
         model, (wanted,) = make(sketch)
         source = self.write("m.onnx", model.SerializeToString())
@@ -221,7 +221,7 @@ class Lowering(program.ProgramTest):
                                 once["ruleengine::SwinAttention"])
         (feeds,) = sketch.feeds
         if any(array.dtype.kind == "V" for array in feeds.values()):
-            return True  # of a type that no feed of ONNX Runtime has
+            return True  # of a type that ONNX Runtime cannot be fed
         tolerance = 0.1 if sketch.dtype == np.float16 else 1e-3
         for result in ("lowered0.onnx", "fused1.onnx"):
             got = numbers.session(self.folder / result).run(list(wanted), feeds)

@@ -1,12 +1,13 @@
 """Real exports through every pack: attention fused, numbers kept.
 
-Every model of tests/data and, where it is there, of the shared collection, for
-the target portable and one other, or all. Per model and target: the run ends well, its result is valid, fuses what tests/data/models.json
-says, computes what the original computes in ONNX Runtime, comes out the same
-twice, and a second run leaves it byte for byte as it is.
+Every model of tests/data and, if it exists, of the shared collection, for the
+target portable and one other, or all. Per model and target: the run succeeds;
+its result is valid, has the fused ops of tests/data/models.json, computes the
+same as the original in ONNX Runtime, and is deterministic; and a second run
+leaves it unchanged byte for byte.
 
 `python3 tests/e2e/models_test.py --record` raises the recorded minimum of
-models that are not fused completely yet; a minimum never goes down.
+models that are not fused completely yet; it never lowers a minimum.
 """
 
 import concurrent.futures
@@ -24,12 +25,12 @@ from support import graphs, numbers, program, tier
 TABLE = program.DATA / "models.json"
 SHARED = program.SHARED / "models"
 EXPECTED = json.loads(TABLE.read_text())
-# The model that the README starts with is not kept twice.
+# The first model of the README is not stored twice.
 ELSEWHERE = {"bert.ts17_eager": program.ROOT / "examples" / "bert.onnx"}
 
 
 def find_models():
-    """{name: (model, inputs)}; what a clone has comes from the clone."""
+    """{name: (model, inputs)}; the clone's own files take precedence."""
     paths = {}
     for folder in (SHARED, program.DATA / "models"):
         for path in sorted(folder.glob("*.onnx")):
@@ -113,7 +114,7 @@ def check(job):
 
 
 def targets_of(names):
-    """{name: targets}: the others by turns, unless all are asked for."""
+    """{name: targets}: other targets in turn, unless all are requested."""
     others = TARGETS[1:]
     return {name: TARGETS if tier.IS_ALL else
             (TARGETS[0], others[(i + tier.SEED) % len(others)])

@@ -1,6 +1,6 @@
-"""Mutants of the examples of every rule that ships: whatever a rule makes of
-them computes the same, everywhere (support/hunt.py). RULEENGINE_INSTANCES says
-how many of each rule, RULEENGINE_SEED from where on."""
+"""Mutants of the examples of every shipped rule: the rewritten mutant computes
+the same in all runtimes (support/hunt.py). RULEENGINE_INSTANCES is the number for
+each rule, RULEENGINE_SEED the first seed."""
 
 import itertools
 import os
@@ -11,11 +11,11 @@ from support import hunt, program, runtimes, tier
 INSTANCES = int(os.environ.get("RULEENGINE_INSTANCES",
                                tier.sample(10, 1000)))
 RULES = program.ROOT / "rules"
-LEAST_REWRITTEN = 0.01  # of the mutants of each rule
+LEAST_REWRITTEN = 0.01  # number of mutants of each rule
 
 
 def rule_files():
-    """All with examples; rule_soundness_test runs many ranks."""
+    """All rules with examples; rule_soundness_test covers several ranks."""
     texts = {path: path.read_text(encoding="utf-8")
              for path in sorted(RULES.glob("*/**/*.lua"))
              if path.parent.name != "sequence_parallel"}
@@ -40,7 +40,7 @@ class Mutation(program.ProgramTest):
             rewritten += 1
             with self.subTest(mutant=name, extreme=extreme):
                 self.assertFalse(wrong, "\n  ".join(["", *wrong]))
-        # Else all is well because nothing happens.
+        # Otherwise the test passes because no rule fires.
         if INSTANCES >= 100:
             self.assertGreaterEqual(rewritten, LEAST_REWRITTEN * INSTANCES)
 

@@ -1,5 +1,5 @@
-"""Nothing lossy: of a quantized model ONNX Runtime computes as much on integers
-after a run as before, whoever quantized it, for every target."""
+"""ONNX Runtime computes as many ops of a quantized model on integers after a run
+as before, for every way to quantize and every target."""
 
 import itertools
 import logging
@@ -14,7 +14,7 @@ from support import graphs, make, mutate, program, quantized
 
 TARGETS = ("portable", "onnx", "ort")
 RULES = program.ROOT / "rules"
-# A wide one for several is as good as they.
+# One wide op replaces several.
 MERGED = {"com.microsoft::MatMulNBits", "QLinearMatMul"}
 
 
@@ -73,7 +73,7 @@ WAYS = {
 
 class Lossless(program.ProgramTest):
     def check(self, models, rules, target, merges=frozenset()):
-        """{name: model}; returns {name: result} of those that changed."""
+        """{name: model}; returns {name: result} of changed models."""
         before = {name: quantized.on_integers(m) for name, m in models.items()}
         models = {n: m for n, m in models.items() if before[n] is not None}
         self.assertTrue(models)
@@ -118,7 +118,7 @@ class Lossless(program.ProgramTest):
                 made[f"{name}{opset}"] = m
         for target in TARGETS:
             changed = self.check(made, program.packs(), target)
-            # What is left in floats is still composed.
+            # Attention in floats is still composed.
             self.assertTrue({"dynamic13", "dynamic21"} <= set(changed))
             for name in ("dynamic13", "dynamic21"):
                 self.assertEqual(graphs.fused(changed[name]), 1)
@@ -141,7 +141,7 @@ class Lossless(program.ProgramTest):
                         made[f"{path.stem}_{i}_{seed}"] = quantized.Annotated(
                             model, 100 * i + seed, share).model
                     except onnx.shape_inference.InferenceError:
-                        break  # not a model that the standard knows
+                        break  # not a valid model of the standard
         return made
 
     def check_examples(self, folder, steps, targets):
@@ -168,7 +168,7 @@ class Lossless(program.ProgramTest):
     # One shape each.
 
     def stays(self, model, ops):
-        """The packs leave it alone; so many ops are on integers."""
+        """The packs do not change it; `ops` nodes are on integers."""
         model = make.model(model) if isinstance(model, str) else model
         self.assertEqual(sum(quantized.on_integers(model).values()), ops)
         for target in TARGETS:
@@ -232,7 +232,7 @@ class Lossless(program.ProgramTest):
               b = DequantizeLinear(bq, s, u)
               y = Gemm(a, b) }""", 1)
 
-    def test_merged_where_nothing_else_is_lost(self):
+    def test_merged_if_nothing_is_lost(self):
         text = """g (uint8[2,4] x) => (uint8[2,4] y, uint8[2,4] z)
             <float s = {0.02}, uint8 u = {128}, int8 o = {0},
              int8[4,4] v = {1,2,3,4,5,6,7,8,1,2,3,4,5,6,7,8},

@@ -1,6 +1,6 @@
-"""Replacing the masked attention of a model, as a guide to replacing patterns
-does: normalize, remove dropout, replace, report. Each case names the behaviours
-that it holds (S2.n)."""
+"""Replacing the masked attention of a model, as in a guide to replacing patterns:
+normalize, remove dropout, replace, report. Each case names the behaviours that it
+tests (S2.n)."""
 
 import unittest
 
@@ -14,7 +14,7 @@ CANONICAL = RULES / "canonical.lua"
 FUSE = RULES / "attention" / "fuse_masked_attention.lua"
 FUSED = "ruleengine::AttentionForward"
 
-# One layer: {q}, {k}, {v} and {m}ask to {y}; {n} makes its names its own.
+# One layer: {q}, {k}, {v} and {m}ask to {y}; {n} makes its names unique.
 LAYER = """
     kt{n} = Transpose<perm = [0,1,3,2]>({k})
     s{n} = MatMul({q}, kt{n})
@@ -38,7 +38,7 @@ def model(body, batch="2", rows="8", mask="float[2,1,1,8] m", weights="",
 
 class Replacing(program.ProgramTest):
     def replaced(self, made, *more, rules=(FUSE,)):
-        """The ops that come of it; the numbers are what they were."""
+        """Checks the ops of the result, and that the numbers are equal."""
         source = self.write("m.onnx", made.SerializeToString())
         self.run_ok("run", *rules, source, "-o", "out.onnx", *more)
         result = onnx.load(self.folder / "out.onnx")
@@ -93,7 +93,7 @@ class Fires(Replacing):
             "a = Add(d, m)", "a = Div(d, c)")
         self.stays(model(late))
 
-    def test_s2_12_what_is_around_stays(self):
+    def test_s2_12_surrounding_nodes_stay(self):
         body = """w0 = Reshape(x, heads)
             q0 = Transpose<perm = [0,2,1,3]>(w0)
             """ + layer(q="q0", y="o") + """
@@ -123,7 +123,7 @@ class Fires(Replacing):
             "d = ", "s1 = Identity(s) d = ") + " y = Identity(o)"
         self.assertEqual(
             self.replaced(model(spelled), rules=(CANONICAL, FUSE)),
-            [FUSED, "Identity"])  # nothing needed the last one to go
+            [FUSED, "Identity"])  # no rewrite needs the last one removed
 
     def test_s2_19_s2_27_the_dropout_goes_first(self):
         dropped = layer().replace("MatMul(p,", "MatMul(r,").replace(
@@ -168,7 +168,7 @@ class Stays(Replacing):
         self.stays(model(layer(c="other"), weights=", float other = {16.0}"),
                    *meant)
 
-    def test_s2_20_a_dropout_that_does_something(self):
+    def test_s2_20_a_dropout_in_training(self):
         body = layer().replace("MatMul(p,", "MatMul(r,").replace(
             "y = ", "r, kept = Dropout(p) y = ")
         ops = self.replaced(model(body, outputs=", bool[2,4,8,8] kept"),
@@ -229,7 +229,7 @@ class Layers(Replacing):
         return made.graph, onnx.load(self.folder / "out.onnx").graph, done.err
 
     def test_s2_1_to_s2_6_the_two_layers_of_the_guide(self):
-        before, after, _ = self.run_pass("<=")  # 1, then none is left
+        before, after, _ = self.run_pass("<=")  # 1, then nothing is left to replace
         self.assertEqual([node.op_type for node in after.node],
                          ["Gemm", "Relu", "Gemm", "Sigmoid"])
         for i in (0, 2, 3):
@@ -238,14 +238,14 @@ class Layers(Replacing):
                              (now.name, now.op_type, *now.input, *now.output))
         self.assertEqual(list(before.initializer), list(after.initializer))
 
-    def test_s2_2_a_pass_may_turn_down_what_it_found(self):
+    def test_s2_2_a_pass_may_reject_a_match(self):
         before, after, err = self.run_pass(">")
         self.assertEqual(before, after)
         self.assertIn("4 -> 4 nodes", err)
 
 
 class Opaque(Replacing):
-    def test_s2_14_a_kernel_of_ones_own_is_one_node(self):
+    def test_s2_14_a_custom_kernel_is_one_node(self):
         self.write("own.lua", """return rule {
           doc = "the pattern of the guide, as it stands",
           match = function(op, q, k, mask, v)

@@ -1,5 +1,5 @@
-"""Rotary embeddings in every spelling become one op of each target's own, and
-compute the same in ONNX Runtime."""
+"""Rotary embeddings in every spelling become one op of each target, and compute
+the same in ONNX Runtime."""
 
 import collections
 import unittest
@@ -9,7 +9,7 @@ import onnx
 from support import graphs, numbers, program, rotary_forms
 
 OPS = {"onnx": "RotaryEmbedding", "ort": "com.microsoft::RotaryEmbedding"}
-# What would be left of one that was not found whole.
+# Ops that stay if an embedding is only partly found.
 PARTS = {"Neg", "Sub", "Add", "Split", "Tile"}
 
 

@@ -1,6 +1,6 @@
-"""Random graphs around each rule: what it makes of them computes the same, on
-every rank, and is a valid model. RULEENGINE_INSTANCES says how many of each
-rule, RULEENGINE_SEED from where on."""
+"""Random graphs around each rule: the result computes the same on every rank and
+is a valid model. RULEENGINE_INSTANCES is the number for each rule,
+RULEENGINE_SEED the first seed."""
 
 import os
 import unittest
@@ -22,8 +22,8 @@ def options(rule, *names):
     return [word for name in names for word in ("--set", f"{rule}.{name}=true")]
 
 
-# rule: (its file, settings, what makes instances, how many ranks, the share
-# of instances that it has to rewrite)
+# rule: (its file, settings, the generator of instances, the number of ranks, the
+# share of instances that it has to rewrite)
 RULES = {
     MHA: ("attention/decompose_multihead_attention",
           options(MHA, "cross_attention", "masks", "sequence_first"),
@@ -109,7 +109,7 @@ class RuleSoundness(program.ProgramTest):
         self.assertGreaterEqual(rewritten, share * INSTANCES)
 
     def check_programs(self, make, share):
-        """Each rank has a program of its own, which takes its slices."""
+        """Each rank has its own program, which takes its slices."""
         chain = program.ROOT / "rules/sequence_parallel/chain.lua"
         instances, files = {}, []
         for seed in range(tier.SEED, tier.SEED + INSTANCES):
@@ -145,7 +145,7 @@ class RuleSoundness(program.ProgramTest):
 
     @staticmethod
     def complaints(model, result, feeds, wanted):
-        """What is wrong with the result; `wanted` are outputs by rank."""
+        """Errors of the result; `wanted` are outputs by rank."""
         onnx.checker.check_model(result)
         if (model.graph.input != result.graph.input
                 or model.graph.output != result.graph.output):
@@ -171,15 +171,15 @@ class RuleSoundness(program.ProgramTest):
 
     @staticmethod
     def complaints_of_runtime(result, feeds, wanted):
-        """What ONNX Runtime says, which executes the bodies. Some types of
-        numbers are no feed of its own."""
+        """Errors in ONNX Runtime, which executes the bodies. It cannot be fed
+        some types of numbers."""
         if any(a.dtype.kind == "V" for a in feeds.values()):
             return []
         try:
             session = numbers.session(result.SerializeToString())
         except Exception as error:  # pylint: disable=broad-except
             return [f"it does not load: {str(error)[:300]}"]
-        # It rounds halves after each op, also those that end as floats.
+        # It rounds float16 after each op, even if the result is float.
         halves = any(a.dtype == np.float16 for a in feeds.values())
         slack = 0.1 if halves else 0
         found = []

@@ -1,6 +1,6 @@
-"""Shapes of results: what a size may be is not guessed. Sizes of 0, in the
-original's own semantics of Reshape's 0; ranks that nobody knows; names of
-dimensions that belong to somebody else."""
+"""Shapes of results: sizes are never guessed. Sizes of 0, with the original's
+meaning of 0 in a Reshape; unknown ranks; names of dimensions that mean another
+size."""
 
 import json
 import unittest
@@ -13,7 +13,7 @@ from support import make, program
 
 HEAD = '<ir_version: 10, opset_import: ["" : %d, "com.example" : 1]>\n'
 CANONICAL = program.ROOT / "rules" / "canonical.lua"
-# Every Shape that is known becomes what the inputs say.
+# Every known Shape is replaced by sizes of the inputs.
 SIZES = """return rule {
   match = function(op, x) return op.Shape(x) end,
   rewrite = function(op, m) return op.Concat{m.x.shape, axis = 0} end }"""
@@ -30,7 +30,7 @@ def session(model):
 
 class Sizes(program.ProgramTest):
     def rewritten(self, graph, *rules, opset=18):
-        """(original, result, the report's rules), of a graph as text."""
+        """(original, result, the report's rules) of a graph as text."""
         model = onnx.parser.parse_model(HEAD % opset + graph)
         source = self.write("m.onnx", model.SerializeToString())
         self.run_ok("run", *rules, source, "-o", "out.onnx", "--report",
@@ -39,7 +39,7 @@ class Sizes(program.ProgramTest):
         return source, self.folder / "out.onnx", report["rules"]
 
     def agree(self, graph, feeds, *rules, opset=18):
-        """Executes both on each of the feeds; how often rules fired."""
+        """Compares both on each of the feeds; returns how often rules fired."""
         source, result, report = self.rewritten(graph, *rules, opset=opset)
         before, after = session(str(source)), session(str(result))
         for feed in feeds:
@@ -78,7 +78,7 @@ class Computed(Sizes):
 
 
 class Runs(Sizes):
-    """What the model runs at sizes of 0 the result runs too."""
+    """If the model runs at sizes of 0, so does the result."""
 
     def check(self, graph, sizes, shapes):
         source = self.write("m.onnx", onnx.parser.parse_model(
@@ -122,7 +122,7 @@ class Runs(Sizes):
 
 
 class Proven(Sizes):
-    """A value is replaced only by one of provably the same shape."""
+    """A value is only replaced by one of provably the same shape."""
 
     def check(self, graph, match, rewrite, rejected=None, names="x"):
         model = onnx.parser.parse_model(HEAD % 18 + graph)
@@ -169,7 +169,7 @@ class Proven(Sizes):
                    "found float[N,3]", names="x, z")
 
     def test_unknown_rank(self):
-        """Of x: what the ops do to the shape still shows."""
+        """The rank of x is unknown, but relations of shapes are known."""
         head = "g (float[2,3] u, float[4,5] w, float[5] b) => (float y) { " \
             "x = com.example.F(u) "
         self.check(head + "s = com.example.S(u) a = Reshape(x, s) "
@@ -267,7 +267,7 @@ class Zero(Sizes):
                            rule)
         self.assertEqual(fired, 1)
 
-    def test_elements_fix_no_size_where_there_are_none(self):
+    def test_without_elements_no_size_is_determined(self):
         graph = """g (float[B,4,S] x, float[B,1,T] m, float[B,4,T] z)
             => (float[B,4,T] y) <int64[2] flat = {-1,4}> {
             w = Add(x, m)  a = Reshape(w, flat)
@@ -279,8 +279,8 @@ class Zero(Sizes):
 
 
 class Doubted(Sizes):
-    """A size that is computed for a Reshape and is 0 copies another one. Where
-    the model runs on that, a rewrite assumes that it is not so."""
+    """A computed size of 0 copies another size in a Reshape. If the model runs
+    at such sizes, a rewrite assumes that they do not occur."""
 
     HEADS = """g (float[B,S,8] x) => (float[%s] z)
         <int64[1] heads = {2}, int64[1] size = {4}, int64[1] eight = {8},
@@ -308,8 +308,8 @@ class Doubted(Sizes):
           z = Add(o, x) }"""
 
     def run_on(self, graph, *options):
-        """(the results, what is assumed), on every pair of small sizes that
-        the model runs on."""
+        """(the results, the assumptions), at every pair of small sizes at which
+        the model runs."""
         source = self.write("m.onnx", onnx.parser.parse_model(
             HEAD % 17 + graph).SerializeToString())
         self.run_ok("run", *program.packs(), source, "-o", "out.onnx",
@@ -323,7 +323,7 @@ class Doubted(Sizes):
                     (batch, length, 8)).astype(np.float32)}
                 try:
                     want, = before.run(None, feed)
-                except Exception:  # onnxruntime's own kinds
+                except Exception:  # onnxruntime's own exceptions
                     self.assertEqual(length, 0)
                     continue
                 got, = after.run(None, feed)
@@ -346,7 +346,7 @@ class Doubted(Sizes):
                       "a Reshape is 0", {each["reason"] for rule in rejected
                                          for each in rule["rejected"]})
 
-    def test_where_the_model_cannot_run(self):
+    def test_sizes_at_which_the_model_cannot_run(self):
         fired, assumed = self.run_on(self.JOINED)
         self.assertGreater(fired, 0)
         self.assertEqual(assumed, set())
@@ -367,7 +367,7 @@ class UnknownRank(Sizes):
             }}""", self.rule(self.RULE))
         return report[0]["rewrites"], report[0]["rejected"]
 
-    def test_what_stretches_it_must_stay(self):
+    def test_a_broadcast_must_stay(self):
         self.assertEqual(self.fires("float three = {3.0}"), (1, []))
         fired, rejected = self.fires("float[1,1,1,1] three = {3.0}")
         self.assertEqual(fired, 0)

@@ -1,4 +1,4 @@
-"""What nothing needed stays as it was: bytes, nodes, counts, a second run."""
+"""Parts that no rewrite needs stay: bytes, nodes, counts, a second run."""
 
 import json
 import unittest
@@ -11,7 +11,7 @@ CANONICAL = program.ROOT / "rules" / "canonical.lua"
 MODELS = sorted((program.DATA / "models").glob("*.onnx"))
 TARGETS = ("portable", "onnx", "ort")
 
-# Forms of every kind with nothing behind them that wants them.
+# Forms of every kind that no later rule needs.
 FORMS = """
     i = Identity(x)
     t = Transpose<perm = [1,0]>(i)
@@ -48,7 +48,7 @@ class Stays(program.ProgramTest):
     def written(self, proto):
         return self.write("m.onnx", proto.SerializeToString())
 
-    def test_byte_for_byte_where_nothing_else_fired(self):
+    def test_equal_bytes_if_no_other_rule_fires(self):
         source = self.written(model(FORMS + "y = Identity(r)"))
         _, report = self.result(source)
         self.assertEqual((self.folder / "out.onnx").read_bytes(),
@@ -60,14 +60,14 @@ class Stays(program.ProgramTest):
                    for left in r["rejected"] if r["name"] == "cancel_transposes"]
         self.assertEqual(reasons, [("no other rule needed it", "u")])
 
-    def test_canonical_rules_alone_were_asked_for(self):
+    def test_only_canonical_rules(self):
         source = self.written(model(FORMS + "y = Identity(r)"))
         self.run_ok("run", CANONICAL, source, "-o", "out.onnx")
         self.assertEqual(
             [n.op_type for n in onnx.load(self.folder / "out.onnx").graph.node],
             ["Neg"])
 
-    def test_growth_that_nothing_needed(self):
+    def test_unneeded_growth(self):
         source = self.written(make.model("""
             g (float[2,4,5,8] q, float[2,4,8,5] k, float[8,5,8] v)
               => (float[8,5,8] y) <int64[3] a = {8,5,8}, int64[3] b = {8,8,5}> {
@@ -101,8 +101,8 @@ class Stays(program.ProgramTest):
                 self.assertIn("a", [o for n in after.graph.node
                                     for o in n.output])
 
-    def test_what_a_fusion_leaves_without_readers_goes(self):
-        """The size of the scores is read, as DistilBERT does."""
+    def test_nodes_that_a_fusion_leaves_unread_go(self):
+        """The size of the scores is read, as in DistilBERT."""
         source = self.written(make.model("""
             g (float[B,4,S,16] q, float[B,4,T,16] k, float[B,4,T,16] v,
                bool[B,1,1,T] hidden) => (float[B,4,S,16] y)
@@ -125,8 +125,8 @@ class Stays(program.ProgramTest):
                     sum(n.op_type == "MatMul" for n in after.graph.node), 2)
 
     def test_what_a_proof_rests_on(self):
-        """The last rule looks at what the second made of what the first
-        assumed, and matches neither."""
+        """The last rule reads a result of the second, which depends on an
+        assumption of the first; it matches nodes of neither."""
         self.write("first.lua", """return rule { phase = "canonical",
             match = function(op, x) return op.Neg(x) end,
             rewrite = function(op, m)
@@ -193,7 +193,7 @@ def unary(phase, match, rewrite, where=""):
 
 
 class DoneAgain(Stays):
-    """Edits that are needed are done again without those that are not."""
+    """Needed edits are replayed without the others."""
 
     def rules(self, **texts):
         return [self.write(f"{name}.lua", text)
@@ -204,7 +204,7 @@ class DoneAgain(Stays):
                           '<ir_version: 10, opset_import: ["" : 18, '
                           '"local" : 1]>\n' + text)
 
-    def test_a_node_says_whose_it_is_now(self):
+    def test_a_node_names_its_rule(self):
         rules = self.rules(
             ca=unary("canonical", "op.Abs(x)",
                      "return op.Tanh(op.Sin(m.x))"),
@@ -225,7 +225,7 @@ class DoneAgain(Stays):
         self.assertTrue(said["Sqrt"][0].endswith("/fu"), said)
 
     def test_twice(self):
-        """The second try does not work on what the first one left."""
+        """The second replay does not use results of the first."""
         rules = self.rules(
             dd=unary("canonical", "op.Ceil(op.Ceil(x):as 'c')",
                      "return m.c.outputs[1]"),
@@ -253,7 +253,7 @@ class DoneAgain(Stays):
         out = onnx.load(self.folder / "out.onnx")
         self.assertEqual([n.op_type for n in out.graph.node],
                          ["Neg", "Max", "Add", "Ceil", "f", "Log"])
-        self.assertEqual(len(out.functions[0].node), 2)  # nothing needed it
+        self.assertEqual(len(out.functions[0].node), 2)  # no rewrite needs it
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
-"""The example's tensor-parallel decoder through the serving packs: fewer linears
-and quantizers, norms on shares, and bit for bit the same on every rank."""
+"""The tensor-parallel decoder of the example through the serving packs: fewer
+linears and quantizers, norms on shares, and equal bits on every rank."""
 
 import importlib.util
 import json
@@ -20,8 +20,8 @@ SPEC.loader.exec_module(example)
 
 
 def product(x, w):
-    """x w, each element a sum from the first to the last, whatever else is in
-    the matrices: a merged or sharded product has the same bits."""
+    """x w, where each element is summed in order, whatever the other elements
+    are: a merged or sharded product has the same bits."""
     y = x[..., :1] * w[..., :1, :]
     for k in range(1, x.shape[-1]):
         y = y + x[..., k:k + 1] * w[..., k:k + 1, :]
@@ -47,7 +47,7 @@ ENABLED = ["--set", "sequence_parallel.enable=true"]
 
 
 class InPieces(example.Decoder):
-    """Sums and norms of their own, as most exporters write them."""
+    """Separate sums and norms, as in most exporters."""
 
     def op(self, kind, *inputs, domain="", outputs=1, **attributes):
         if kind == "rms_norm":
@@ -59,7 +59,7 @@ class InPieces(example.Decoder):
                           **attributes)
 
     def norm(self, x, weight):
-        """As Gemma's: the weight is said less 1."""
+        """As in Gemma: the stored weight is one less."""
         mean = self.op("ReduceMean", self.op("Mul", x, x),
                        self.constant(np.array([-1])), keepdims=1)
         root = self.op("Sqrt", self.op("Add", mean,
@@ -69,7 +69,7 @@ class InPieces(example.Decoder):
 
 
 class Stage(InPieces):
-    """A stage in the middle of a pipeline: hidden states come in."""
+    """A middle stage of a pipeline: hidden states are an input."""
 
     def embedding(self):
         return "hidden"
@@ -115,7 +115,7 @@ class TensorParallel(program.ProgramTest):
         return results
 
     def check_chain(self, kind, ranks, shape, feed, settings=()):
-        """A residual in pieces is shared out whole, with the same bits."""
+        """A residual in elementary ops is sharded as a whole, with equal bits."""
         (self.folder / "out").mkdir(exist_ok=True)
         models = [kind(shape, rank, ranks).model() for rank in range(ranks)]
         results = self.rewritten(models, "sequence_parallel",
@@ -145,7 +145,7 @@ class TensorParallel(program.ProgramTest):
                                       ["--set", "chain.uneven=true"]):
             self.assertEqual(self.count(model, "Pad"), 5)
 
-    def test_hidden_states_that_come_in(self):
+    def test_hidden_states_as_inputs(self):
         shape = example.Shape()
         hidden = np.random.default_rng(2).standard_normal(
             (1, shape.tokens, shape.hidden)).astype(np.float32)
@@ -155,7 +155,7 @@ class TensorParallel(program.ProgramTest):
                                  ["--set", "chain.entry=true"])
 
     def test_bytes(self):
-        """A quarter of what is gathered, and where a chain stays whole."""
+        """A quarter of the gathered bytes, and where a chain stays whole."""
         quantized = example.build(4, example.Shape(quantize=True))[0]
         self.write("quantized.onnx", quantized.SerializeToString())
         stage = Stage(example.Shape(), 0, 2).model()
@@ -176,7 +176,7 @@ class TensorParallel(program.ProgramTest):
                       "  reason:  it is whole on every rank", done.out)
         self.assertIn("  value:   'hidden' float[1,48,96]\n", done.out)
 
-    def test_bytes_that_nobody_knows(self):
+    def test_unknown_bytes(self):
         """In a function that is called twice, and in a loop."""
         self.write("hidden.onnxtxt", """
             <ir_version: 10, opset_import:
@@ -200,8 +200,8 @@ class TensorParallel(program.ProgramTest):
         self.assertEqual(found["before"]["all_reduce"],
                          {"nodes": 5, "bytes": 0, "unknown": 5})
 
-    def test_what_stays_where_the_rule_looks(self):
-        """A Dropout on the residual, which canonical rules take away first."""
+    def test_nodes_that_the_rule_reads_and_keeps(self):
+        """A Dropout on the residual, which canonical rules remove first."""
         packs = [program.ROOT / "rules" / f"{pack}.lua"
                  for pack in ("canonical", "sequence_parallel")]
         shape = example.Shape()
@@ -260,7 +260,7 @@ class TensorParallel(program.ProgramTest):
         for ranks in (1, 2, 3, 4, 8):
             with self.subTest(ranks=ranks):
                 for model in self.check(ranks, quantize=False):
-                    # Four linears a layer, and the two products of attention.
+                    # Four linears for each layer, and the two products of attention.
                     self.assertEqual(self.count(model, "MatMul"), 2 * 6)
 
     def test_quantized(self):
@@ -269,7 +269,7 @@ class TensorParallel(program.ProgramTest):
                 for model in self.check(ranks, quantize=True):
                     self.assertEqual(
                         self.count(model, "static_quant_linear"), 2 * 4)
-                    # One for each linear: those that read a norm share it.
+                    # One for each linear; linears that read one norm share it.
                     self.assertEqual(
                         self.count(model, "dynamic_quantize_symmetric"), 2 * 4)
 
@@ -289,7 +289,7 @@ class TensorParallel(program.ProgramTest):
                              ["static_quant_linear"])
 
     def test_thousands_of_norms_of_one_sum(self):
-        """In a time that does not grow with the square of their number."""
+        """In less than quadratic time."""
         count = 8000
         inputs = ", ".join(f"float[8] w{i}" for i in range(count))
         outputs = ", ".join(f"float[4,8] y{i}" for i in range(count))

@@ -1,5 +1,5 @@
-"""Rules of tests/data/tree, which say shipped rules in the tree grammar, give
-byte for byte what the shipped ones give, on fixtures and on models."""
+"""Rules of tests/data/tree, which are shipped rules in the tree grammar, give the
+same bytes as the shipped ones, on fixtures and on models."""
 
 import json
 import pathlib
@@ -11,7 +11,7 @@ SHIPPED = program.ROOT / "rules" / "attention"
 TREES = program.DATA / "tree" / "attention"
 FIXTURES = program.SHARED / "fixtures" / "cases"
 MODELS = program.SHARED / "models"
-# What stands before the rule, and so of which models it sees more.
+# The rules to run before a rule, which let it match in more models.
 BEFORE = {"compose_parallel_linears": [
     program.ROOT / "rules" / "canonical.lua",
     SHIPPED / "compose_scaled_dot_product_attention.lua"]}
@@ -20,7 +20,7 @@ NARROWER = "compose_scaled_dot_product_attention"
 
 
 def models(kept, shared):
-    """The project's own, and those that are only beside it."""
+    """Those of the project, and those of the shared collection."""
     files = {path.name: path for folder in (shared, kept)
              for path in sorted(folder.glob("*.onnx"))}
     return [files[name] for name in sorted(files)]
@@ -30,7 +30,7 @@ class TreeRules(program.ProgramTest):
     def result(self, rule, model, before):
         done = program.run("run", *before, rule, model, "-o", "out.onnx",
                            "--report", "report.json", cwd=self.folder)
-        # The table says how long it took.
+        # The table has times.
         said = [line for line in done.err.splitlines()
                 if line.startswith(("warning", "error"))]
         report = json.loads((self.folder / "report.json").read_text())

@@ -1,5 +1,5 @@
-"""Examples of every rule that ships, where values come out of an op that nobody
-knows: without its type and shape a rule may say no, but it does not fail."""
+"""Examples of every shipped rule, with values from an unknown op: without type
+and shape a rule may reject, but it does not fail."""
 
 import unittest
 
@@ -18,8 +18,8 @@ def unknown(value):
 
 
 def hidden(model, hides):
-    """A copy in which what reads a value that `hides` says reads it through an
-    op of another domain."""
+    """A copy in which readers of values that `hides` selects read them through
+    an op of another domain."""
     copy = onnx.ModelProto()
     copy.CopyFrom(model)
     graph, named = copy.graph, {}

@@ -1,6 +1,6 @@
-"""What a rule does not say of a node neither vanishes with it nor speaks for
-another: attributes that the pattern opens and does not name, that the rule does
-not read, and that :with does not carry stop the match."""
+"""Attributes that a rule does not mention are neither lost nor applied to another
+node: if the pattern is open for an attribute, and neither the pattern names it
+nor the rule reads it nor :with keeps it, the match is rejected."""
 
 import json
 import unittest
@@ -114,7 +114,7 @@ class Permissions(Unsaid):
                            .replace("}", " z = Neg(w) }"), "guarded")
 
     def test_equal_nodes_differ_by_it(self):
-        """What stands there without the permission is not taken for it."""
+        """An existing node without the permission is not reused."""
         model = self.write("m.onnxtxt", HEAD + (
             ATTENTION % (FREE, "")).replace("(q, v, k, m)", "(q, k, v, m)"))
         self.run_ok("run", program.ROOT / "rules/canonical.lua", model, "-o",
@@ -124,7 +124,7 @@ class Permissions(Unsaid):
 
 
 class OneNode(Unsaid):
-    def test_what_nobody_says_stops_the_match(self):
+    def test_an_unmentioned_attribute_stops_the_match(self):
         self.check_stopped(SOFTER % "m.x", AXIS, "axis")
 
     def test_a_default_says_nothing(self):
@@ -164,7 +164,7 @@ class OneNode(Unsaid):
   end""", "g (float[2,3] x) => (float[2,3] y) "
                          "{ n = Neg(x) y = Softmax <axis = 0> (n) }")
 
-    def test_with_of_which_nothing_comes_does_not(self):
+    def test_an_unused_with_does_not(self):
         self.check_stopped("""
   match = function(op, x) return op.Softmax{op.Neg(x), attrs = any}:as "s" end,
   rewrite = function(op, m)
@@ -173,7 +173,7 @@ class OneNode(Unsaid):
   end""", "g (float[2,3] x) => (float[2,3] y) "
                            "{ n = Neg(x) y = Softmax <axis = 0> (n) }", "axis")
 
-    def test_with_names_what_it_changes(self):
+    def test_with_mentions_the_changed_attribute(self):
         self.check_fires("""
   match = function(op, x) return op.Softmax{op.Neg(x), attrs = any}:as "s" end,
   rewrite = function(op, m) return m.s:with{m.x, axis = -1} end""",
@@ -199,7 +199,7 @@ class OneNode(Unsaid):
                            '{ y = Gelu <approximate = "tanh"> (x) }',
                            "approximate")
 
-    def test_context_that_is_passed_by(self):
+    def test_context_that_is_not_read(self):
         rule = """
   match = function(op, x)
     return op.Relu(context(op.Softmax{x, attrs = any}))
@@ -212,7 +212,7 @@ class OneNode(Unsaid):
             rule, "g (float[2,3] x) => (float[2,3] y, float[2,3] s) "
             "{ s = Softmax <axis = 0> (x) y = Relu(s) }", "axis")
 
-    def test_context_that_is_read_on(self):
+    def test_context_that_is_still_read(self):
         self.check_fires("""
   match = function(op, x)
     return op.Relu(context(op.Softmax{x, attrs = any}:as "s"))
@@ -251,7 +251,7 @@ class OneNode(Unsaid):
         self.check_fires(rule %
                          "y = op.Softmax{y, axis = step.attrs.axis}", graph)
 
-    def test_ops_that_nobody_knows(self):
+    def test_unknown_ops(self):
         rule = """
   match = function(op, x) return op["com.example"].F{x, attrs = any} end,
   rewrite = function(op, m) return op.Abs(m.x) end"""
@@ -259,7 +259,7 @@ class OneNode(Unsaid):
         self.check_stopped(rule, graph % " <a = 0>", "a")
         self.check_fires(rule, graph % "")
 
-    def test_older_forms_are_read_as_new_ones(self):
+    def test_older_forms_read_as_new_ones(self):
         path = self.write("rule.lua", "return rule {" + SOFTER % "m.x" + "}")
         for axis, rewrites in ((1, 1), (0, 0)):
             model = self.write("m.onnxtxt",
@@ -349,7 +349,7 @@ def layers(*attributes):
 
 class Groups(Unsaid):
     def widths(self, model):
-        """How many weights each merged layer has."""
+        """The number of weights of each merged layer."""
         made = {o: node for node in model.graph.node for o in node.output}
         return sorted(len(made[node.input[1]].input) for node in
                       model.graph.node if node.op_type == "Linear"
@@ -369,7 +369,7 @@ class Groups(Unsaid):
         self.assertEqual(self.widths(model), [2, 2])
         self.assertEqual(report["rewrites"], 2)
 
-    def test_the_default_is_equal_to_nothing_written(self):
+    def test_an_absent_attribute_equals_the_default(self):
         rule = """
   match = function(op, x) return op.Softmax{x, attrs = any}:as "s" end,
   together = function(m) return m.x end,
@@ -418,7 +418,7 @@ class Groups(Unsaid):
 
 
 class Standing(Unsaid):
-    """What the match named stays, and something else stands for it."""
+    """The matched node stays, and another one replaces it."""
 
     def test_another_output_is_read(self):
         self.check_stopped("""

@@ -1,6 +1,5 @@
-"""Two blocks of torchvision's Swin and Swin V2, with the numbers that exports of
-them compute: taken apart, for every target, and lowered. Maps of known and of
-any size."""
+"""Two blocks of torchvision's Swin and Swin V2, with the numbers of their exports:
+decomposed for every target, and lowered. Maps of known and of symbolic size."""
 
 import unittest
 
@@ -115,7 +114,7 @@ class Windows(program.ProgramTest):
             self.assertLessEqual(WINDOWS, self.check("portable.onnx", x, y))
 
     def test_a_bias_that_is_a_constant(self):
-        """As exporters fold it: no table is to be seen."""
+        """As folded by exporters: without a table."""
         model, x, y = block("v1", [None, 16, 16, 32], 17)
         data = arrays("v1")
         bias = data["table"][data["index"]].reshape(16, 16, 2)

@@ -1,6 +1,6 @@
 // Every script of tests/lua/attacks must end with the error that its first line
-// expects, within its limits, and leave the sandbox as good as new. (One that
-// "has no rule" in the end proves something by its asserts.)
+// expects, within its limits, and leave the sandbox usable. (A script that ends
+// with "has no rule" tests by its asserts.)
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ std::string expected_of(const fs::path& script) {
   return line.substr(kMark.size());
 }
 
-// What ends with exit code 5; all else is a mistake in the rule file.
+// Errors with exit code 5; all others are errors of the rule file.
 constexpr std::string_view kLimits[] = {"ran longer", "more memory",
                                         "too complex", "is too long"};
 
@@ -70,7 +70,7 @@ TEST_CASE("attacks end with their error and within their limits") {
       CHECK(set.error().where.starts_with(script.string() + ":"));
     });
     CHECK_MESSAGE(text.find(expected) != std::string::npos, text);
-    // Sanitizers and a busy machine included; unbounded work takes for ever.
+    // Allows for sanitizers and a busy machine; unbounded work never ends.
     CHECK(seconds < 15);
   }
 }

@@ -4,9 +4,9 @@
     FOLDER/objects  those files compiled
     FOLDER/bin      every unit test program, and ruleengine
 
-All but the files of the sample is the project's own release build, which is
-brought up to date first: a mutated object stands before the archives when a
-program is linked, so its twin in there is never taken.
+All other files are from the release build of the project, which is updated
+first. Mutated objects come before the archives in the link, so the original
+objects in these are not used.
 """
 
 import concurrent.futures
@@ -19,7 +19,7 @@ from mutation import points
 from mutation.sample import HERE, ROOT, layer_of
 
 BUILD = ROOT / "build"
-# A mutant that reads beyond a container ends there, as it would under the
+# A mutant that reads past the end of a container aborts, as it would under the
 # sanitizers, with which ./test runs the same tests again.
 FLAGS = ["-O0", "-w", "-Wno-narrowing", "-D_GLIBCXX_ASSERTIONS",
          "-include", str(HERE / "switch.h")]
@@ -45,9 +45,9 @@ def build(sample, jobs):
 
 
 def compile_mutants(folder, path, numbered, command):
-    """Drops what does not compile until the rest does; which that was.
+    """Drops mutants until the rest compiles; returns the dropped ones.
 
-    What was compiled before comes from ccache, which knows the headers too.
+    Earlier results come from ccache, which also tracks headers.
     """
     text_file, dropped = folder / "text" / path, set()
     while True:
@@ -76,7 +76,7 @@ def object_of(folder, path):
 
 
 def culprits(said, file, text, spans):
-    """The mutants at the places that the compiler calls errors, or names."""
+    """The mutants at the places of the compiler's errors and notes."""
     found = {"error": set(), "other": set()}
     for line, column, word in re.findall(
             re.escape(str(file)) + r":(\d+):(\d+): (\w+)", said):
@@ -86,7 +86,7 @@ def culprits(said, file, text, spans):
 
 
 def link(folder, program, paths):
-    """As the project's build links it, the mutated objects first."""
+    """Links as in the project's build, with the mutated objects first."""
     said = subprocess.run(["ninja", "-C", str(BUILD), "-t", "commands", "-s",
                            program], capture_output=True, text=True,
                           check=True).stdout

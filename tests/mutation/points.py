@@ -1,10 +1,10 @@
 """Where a C++ source can be mutated, and how the mutants are written into it.
 
-All mutants of a file live in one text: each point asks at run time whether its
+All mutants of a file are in one text: each point checks at run time whether its
 mutant is on (switch.h). So a sample of any size is compiled once. A point is a
-range of the file and what stands there instead, as a list of strings and of
-ranges which are taken from the file and may hold points in turn. The range as a
-whole is always among them, so that several points can have the same.
+range of the file and its replacement, a list of strings and of ranges of the
+file, which may contain points themselves. The replacement always contains the
+whole range, so several points can have the same range.
 """
 
 import collections
@@ -22,7 +22,7 @@ OPERATORS = {**COMPARED, "&&": ("||",), "||": ("&&",), "+": ("-",),
 CALLS = {"any_of": "all_of", "all_of": "any_of", "none_of": "any_of",
          "min": "max", "max": "min", "lower_bound": "upper_bound",
          "upper_bound": "lower_bound"}
-# Code in these runs when it is compiled, or is no code.
+# These run at compile time or are not code.
 COMPILED = {"template_argument_list", "template_parameter_list",
             "static_assert_declaration", "array_declarator", "enumerator",
             "attribute_declaration", "noexcept", "decltype", "sizeof_expression",
@@ -38,15 +38,15 @@ class Point:
     path: str
     line: int
     kind: str
-    change: str  # what becomes what, on one line
+    change: str  # "before  =>  after", on one line
     begin: int
     end: int
     parts: tuple  # strings with ON for "this mutant is on", and (begin, end)
-    nth: int = 1  # of those that read the same
+    nth: int = 1  # number among equal changes
 
     @property
     def key(self):
-        """Says the same mutant when other lines of the file have changed."""
+        """Identifies the mutant even after other lines of the file change."""
         more = f" (no. {self.nth})" if self.nth > 1 else ""
         return f"{self.path} | {self.kind} | {self.change}{more}"
 
@@ -226,7 +226,7 @@ def compile_time(node, text):
 
 
 def only_leaves(body):
-    """Whether a guarded statement does nothing but leave."""
+    """Whether a guarded statement only leaves."""
     if body is None:
         return False
     if body.type == "compound_statement":
@@ -239,7 +239,7 @@ def only_leaves(body):
 
 
 def write(source, numbered):
-    """The mutated text and, for each point, where its text lies in it.
+    """The mutated text and, for each point, the range of its text in it.
 
     `numbered` is {number: Point}; numbers count from 1.
     """

@@ -1,6 +1,6 @@
 """Runs Python tests on request, each time in a fork that starts at once.
 
-Started by units.py with the folder of the tests. Says the names of all tests on
+Started by units.py with the folder of the tests. Prints the names of all tests on
 one line; then, for each line {"tests", "env", "cpu", "wall"}, runs those tests
 up to the first failure and answers {"ok", "failed", "cpu"}.
 """
@@ -13,7 +13,7 @@ import unittest
 
 from mutation import units
 
-# Not about the program, or it measures time.
+# Tests that do not test the program, or that measure time.
 LEFT_OUT = ("layers_test", "schemata_test", "timing")
 
 
@@ -48,7 +48,7 @@ def child(request, pipe):
     unittest.TestLoader().loadTestsFromNames(request["tests"]).run(result)
     bad = result.failures + result.errors
     if bad:
-        test = bad[0][0]  # or a part of one, which cannot be run alone
+        test = bad[0][0]  # or a subtest, which cannot run alone
         os.write(pipe, getattr(test, "test_case", test).id().encode())
     os._exit(1 if bad or result.unexpectedSuccesses else 0)
 
@@ -72,7 +72,7 @@ def answer(request):
 
 def main():
     answers = os.fdopen(os.dup(1), "w")
-    os.dup2(2, 1)  # what tests print is no answer
+    os.dup2(2, 1)  # output of tests is no answer
     print(json.dumps(names(sys.argv[1])), file=answers, flush=True)
     for line in sys.stdin:
         print(json.dumps(answer(json.loads(line))), file=answers, flush=True)

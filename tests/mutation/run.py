@@ -2,7 +2,7 @@
 
     python tests/mutation/run.py start --size 520 --seed 1   draws the sample
     python tests/mutation/run.py build                       builds all mutants
-    python tests/mutation/run.py record                      who reaches which
+    python tests/mutation/run.py record                      which tests reach which
     python tests/mutation/run.py kill                        runs the tests
     python tests/mutation/run.py report                      the figures
 
@@ -25,7 +25,7 @@ LEVELS = ("own", "unit", "examples", "python")
 
 
 class Hunt:
-    """Runs against each mutant what reaches it, cheapest first."""
+    """Runs the tests that reach each mutant, cheapest first."""
 
     def __init__(self, sample, budget):
         self.tests = units.Tests(sample.folder)
@@ -35,7 +35,7 @@ class Hunt:
         self.servers = queue.Queue()
 
     def plan(self, number):
-        """[(level, units of one process)] of all that reach a mutant."""
+        """[(level, units of one process)] of all units that reach a mutant."""
         layer = samples.layer_of(self.mutants[number].path)
         groups = collections.defaultdict(list)
         for unit in self.units:
@@ -43,7 +43,7 @@ class Hunt:
                 own = unit.is_own(layer)
                 level = "own" if own else \
                     "unit" if unit.kind == "doctest" else unit.kind
-                # Python tests share a process whatever their file.
+                # Python tests of all files share a process.
                 group = "" if unit.kind == "python" else unit.group
                 groups[level, group].append(unit)
 
@@ -55,7 +55,7 @@ class Hunt:
                 for (level, _), members in sorted(groups.items(), key=cost)]
 
     def notices(self, number, members):
-        """The name of what noticed, or nothing."""
+        """The name of the test that noticed, or ""."""
         most = units.allowance(members)
         first = members[0]
         names = [u.name for u in members]
@@ -74,7 +74,7 @@ class Hunt:
                 bad = answer["failed"]
                 if answer["ok"] or not bad:
                     return "" if answer["ok"] else "a Python test"
-                # One that fails now and then proves nothing.
+                # A test that fails sometimes proves nothing.
                 if server.ask([bad], self.tests.environment(0), most)["ok"]:
                     return bad
                 names = [name for name in names if name != bad]

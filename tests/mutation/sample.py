@@ -1,7 +1,7 @@
-"""Which mutants there are: a random sample, drawn by a seed.
+"""The mutants: a random sample, drawn by a seed.
 
-Kept in FOLDER/sample.json by number. Mutants are known by their text, so they
-are found again after an edit.
+Stored in FOLDER/sample.json by number. Mutants are identified by their text, so
+they are found again after an edit.
 """
 
 import json
@@ -13,12 +13,12 @@ from mutation import points
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 HERE = pathlib.Path(__file__).resolve().parent
-# Of each layer at least so many, however small it is.
+# The minimum for each layer, however small it is.
 FLOOR = 20
 
 
 def sources():
-    """{layer: files}: what is mutated."""
+    """{layer: files} to mutate."""
     layers = {}
     for top in ("core", "bindings"):
         for path in sorted((ROOT / top).rglob("*.cc")):
@@ -39,8 +39,8 @@ def all_points(path):
 def draw(size, seed, files):
     """Keys of a random sample: in proportion, with a floor for each layer.
 
-    With `files`, about so many files are drawn first, each with the chance of
-    its size, and then equally many points of each: fewer files to compile.
+    With `files`, about that many files are drawn first, with a probability by
+    size, and then equally many points of each: fewer files to compile.
     """
     chance = random.Random(seed)
     layers = {layer: {path: [p.key for p in all_points(path)] for path in paths}

@@ -1,6 +1,6 @@
-"""The mutation script on one small file: each mutant compiled once, each told.
+"""The mutation script on one small file: all mutants compile once and differ.
 
-What it does to core/ and bindings/ takes an hour; tests/mutation/README.md.
+For core/ and bindings/ it takes an hour; see tests/mutation/README.md.
 """
 
 import pathlib
@@ -55,7 +55,7 @@ class Schemata(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def compiled(self, text):
-        """What the compiler said of it."""
+        """The output of the compiler."""
         path = self.folder / "a.cc"
         path.write_bytes(text + SOURCE[len(CODE):])
         return subprocess.run(
@@ -71,7 +71,7 @@ class Schemata(unittest.TestCase):
         self.assertFalse(any("kFirst = 1" in c for c in changes), changes)
         numbered = dict(enumerate(found, 1))
 
-        # What does not compile is found by what the compiler says, and goes.
+        # Mutants that do not compile are found in the compiler's output and dropped.
         text, spans = points.write(CODE, numbered)
         self.assertEqual({number for _, _, number in spans}, set(numbered))
         self.assertEqual(points.write(CODE, {}), (CODE, []))
@@ -88,7 +88,7 @@ class Schemata(unittest.TestCase):
                      if self.run_with(number) == 0]
         self.assertEqual(self.run_with(0), 0)
         self.assertEqual(self.run_with(len(found) + 1), 0)
-        # It saves time alone.
+        # The `break` only saves time.
         self.assertEqual(survivors, ["break; => nothing"])
 
     def run_with(self, mutant):

@@ -1,8 +1,8 @@
 // Which mutant of a mutated build is on: RULEENGINE_MUTANT=N, read once at the
-// start; none by default. RULEENGINE_MUTANT_REACHED names a file of which byte
-// N becomes 1 when the code of mutant N is reached. The compiler includes this
-// before the first line of every file, so that it is ready before any other
-// static object. Threads: only ever the same values are written.
+// start; none by default. RULEENGINE_MUTANT_REACHED names a file: its byte N
+// becomes 1 when the code of mutant N is reached. The compiler includes this
+// before the first line of every file, so it is ready before any other static
+// object. Threads: all writes store the same values.
 
 #ifndef TESTS_MUTATION_SWITCH_H_
 #define TESTS_MUTATION_SWITCH_H_

@@ -1,8 +1,8 @@
-"""The tests that could notice a mutant: what each reaches, and what it says.
+"""The tests that can notice a mutant: the code that each reaches, and its result.
 
 Three kinds: cases of doctest programs, the examples of one rule file, methods
 of Python tests. A test runs under limits of CPU time, memory and wall time,
-since a mutant may never end; whatever is not success counts as noticed.
+since a mutant may never end; all results except success count as noticed.
 """
 
 import contextlib
@@ -24,14 +24,14 @@ from mutation.sample import HERE, ROOT
 MOST_MEMORY = 3 << 30
 MOST_FILE = 8 << 30
 SWITCHES = 1 << 16
-# CPU and wall seconds of a unit whose time is not known yet.
+# CPU and wall seconds of a unit whose time is unknown.
 UNKNOWN = 600, 1200
 
 
 @dataclasses.dataclass
 class Unit:
     kind: str  # "doctest", "examples", "python"
-    group: str  # what runs in one process: a program's or a file's name
+    group: str  # units of one process: the name of a program or file
     name: str
     cpu: float = 0.0
     reached: frozenset = frozenset()
@@ -43,7 +43,7 @@ class Unit:
 
 
 def limit(cpu):
-    """In a child: it leads a group of its own, and may not take much."""
+    """In a child: starts a process group, with limits."""
     resource.setrlimit(resource.RLIMIT_CPU, (cpu, cpu + 1))
     resource.setrlimit(resource.RLIMIT_DATA, (MOST_MEMORY, MOST_MEMORY))
     resource.setrlimit(resource.RLIMIT_FSIZE, (MOST_FILE, MOST_FILE))
@@ -53,8 +53,8 @@ def limit(cpu):
 def allowance(units):
     """CPU and wall seconds of a process that runs these units.
 
-    A mutant that never ends stops in one unit, so one unit's time counts more
-    often than that of all.
+    An endless mutant hangs in one unit, so the time of one unit has a larger
+    factor than the total.
     """
     cpu = 3 + 2 * sum(u.cpu for u in units) + 3 * max(u.cpu for u in units)
     return int(cpu), 30 + 3 * cpu
@@ -93,7 +93,7 @@ class Tests:
         process.returncode = os.waitstatus_to_exitcode(status)
         return process.returncode == 0, usage.ru_utime + usage.ru_stime
 
-    # --- What there is --------------------------------------------------------
+    # --- The tests ------------------------------------------------------------
 
     def programs(self):
         return [name for name in (BUILD / "tests.txt").read_text().split()
@@ -119,7 +119,7 @@ class Tests:
                       for path in ROOT.glob("rules/**/*.lua")
                       if "lib" not in path.relative_to(ROOT).parts)
 
-    # --- What each reaches ----------------------------------------------------
+    # --- The code that each reaches -------------------------------------------
 
     def record(self, kinds, modules=()):
         """Runs each test alone without a mutant; keeps the other kinds.
@@ -182,7 +182,7 @@ class Tests:
 
 @contextlib.contextmanager
 def killed_after(group, seconds):
-    """Whatever still runs of a process group ends then, and at the end."""
+    """Kills the rest of a process group, now and at exit."""
     watch = subprocess.Popen(
         ["sh", "-c", f"sleep {seconds:.0f}; kill -9 -{group}"],
         start_new_session=True)

@@ -1,4 +1,4 @@
-"""core/ops/onnx_runtime.h holds what ONNX Runtime says of itself."""
+"""core/ops/onnx_runtime.h agrees with the installed ONNX Runtime."""
 
 import re
 import unittest

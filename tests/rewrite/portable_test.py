@@ -1,9 +1,9 @@
 """The meanings of fused ops run in a stock ONNX Runtime, at every opset: as
 function bodies, and inlined by rules/lowering.
 
-Each case is a call of an op of a domain that nobody knows; a rule made for the
-case turns it into one of the engine's own ops, which the target `portable`
-writes with a body; and that must compute what numpy says.
+Each case is a call of an op of an unknown domain. A rule for the case rewrites it
+to one of the engine's own ops, which the target `portable` writes with a body;
+the body must compute the same as numpy.
 """
 
 import dataclasses
@@ -42,7 +42,7 @@ class Case:
     opsets: tuple = (11, 12, 13, 14, 15, 17, 18, 21, 23)
     symbolic: bool = False  # dimensions of the inputs are names
     tolerance: float = 1e-5
-    typed: bool = False  # the result has the type of `expected`, not of input 0
+    typed: bool = False  # the result has the type of `expected`, not that of input 0
 
 
 def softmax(s):
@@ -192,7 +192,7 @@ def cases():
 
 
 def meant(op, inputs, attributes, outputs=1):
-    """What support/tensor_cast.py computes."""
+    """The result of support/tensor_cast.py."""
     node = types.SimpleNamespace(output=["y"] * outputs)
     inputs = [None if isinstance(i, str) else i for i in inputs]
     # pylint: disable=protected-access
@@ -267,7 +267,7 @@ def tensor_cast_cases():
 
 
 def fill(case):
-    """What the numpy meaning gives where the case does not say it."""
+    """Sets the expected result from numpy if the case has none."""
     if case.expected is None:
         a = case.attributes
         args = [i.astype(np.float32) if i.dtype != bool else i
@@ -331,7 +331,7 @@ return rule {{
 
 class Portable(program.ProgramTest):
     def computed(self, case, opset, text):
-        """The model that the rule makes of the case, and what that gives."""
+        """The rewritten model of the case, and its results."""
         source, feeds = model(case, opset)
         self.write("m.onnx", source.SerializeToString())
         self.write("call.lua", text)
@@ -380,7 +380,7 @@ class Portable(program.ProgramTest):
                     self.check_inlined(fill(case), opset)
 
     def test_windows_that_are_not_shifted(self):
-        """What made `spatial` says so: the attention has no seams then."""
+        """The producer of `spatial` shows it: then the attention has no seams."""
         rng = np.random.default_rng(7)
         table, index = rng.standard_normal((9, 2)), rng.integers(0, 9, (4, 4))
         x = rng.standard_normal((2, 4, 6, 5))
@@ -431,7 +431,7 @@ return rule {
                              products)
 
     def test_a_function_of_the_file_is_not_taken_for_the_body(self):
-        """It has the name, and computes another thing."""
+        """It has the same name, but computes something else."""
         x, w = np.float32([[1, 2]]), np.float32([[3, 4]])
         case = Case("", "ruleengine::Linear", [x, w], {}, [x @ w.T])
         source, feeds = model(case, 21)
@@ -456,7 +456,7 @@ return rule {
         self.assertEqual([f.overload for f in result.functions],
                          ["plain", "plain_2"])
 
-    def test_what_only_a_mask_needs_costs_nothing_without_one(self):
+    def test_without_a_mask_its_inputs_cost_nothing(self):
         for case in cases():
             if not case.op.endswith("Attention"):
                 continue

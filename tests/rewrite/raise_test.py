@@ -1,8 +1,8 @@
 """Models of old opsets, raised to each later version of their op: the result
-loads in ONNX Runtime, optimized or not, and computes what the model did; or the
-model says why it cannot go along.
+loads in ONNX Runtime, optimized or not, and computes the same; or the error says
+why the model cannot be raised.
 
-Ops that are not among these read the same at every opset that they have.
+All other ops have the same form at every opset.
 """
 
 import unittest
@@ -61,7 +61,7 @@ RAISED = [
     (7, X, "float[2,3,4] y", "{ y = ThresholdedRelu <alpha = 0.2> (x) }"),
 ]
 
-# And why not, where one is past the opset.
+# With the reason why a node cannot be raised past its opset.
 REFUSED = [
     (7, 9, MAP, "float[1,2,8,8] y", "{ y = Upsample <scales = [1.0,1.0,2.0,2.0]> (x) }", "no attribute 'scales'"),
     (9, 10, MAP, "float[1,2,8,8] y", "<float[4] s = {1,1,2,2}> { y = Upsample(x, s) }", "does not exist there"),

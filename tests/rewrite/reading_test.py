@@ -1,4 +1,4 @@
-"""What old runtimes can read: results without overloads and metadata."""
+"""Results that old runtimes can read: without overloads and metadata."""
 
 import json
 import unittest
@@ -43,7 +43,7 @@ class Reading(program.ProgramTest):
                 for a, b in zip(expected, outputs(model), strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-3, atol=1e-4)
 
-    # Readers make up names such as "Softmax_1" for nodes without one.
+    # Readers invent names such as "Softmax_1" for nodes without one.
     def test_names(self):
         graph = """g (float[2,4,4] x) => (float[2,4,4] z) {
           q = MatMul(x, x)
@@ -63,7 +63,7 @@ class Reading(program.ProgramTest):
             out = onnx.load(self.folder / "out.onnx")
             self.assertEqual({bool(n.name) for n in out.graph.node}, {named})
 
-    # A plugin is found by the type of a node, and takes its attributes.
+    # A plugin is found by the type of a node, and gets its attributes.
     def test_tensorrt(self):
         model, said = self.result("tensorrt")
         self.assertFalse(any(f.overload for f in model.functions))
@@ -82,7 +82,7 @@ class Reading(program.ProgramTest):
                         "ops of com.microsoft")):
             self.assertIn(says, self.result(target)[1])
 
-    def test_what_the_model_itself_needs_does_not_count(self):
+    def test_needs_of_the_original_do_not_count(self):
         for target in ("portable", "ort", "onnx"):
             with self.subTest(target=target):
                 self.result(target)

@@ -2,9 +2,9 @@
 
     conformance.py --program build/ruleengine [--ops Add,Sub] [--kind node,simple]
 
-Each case is written as a model that holds its inputs (initializers of the same
-name; nodes that make sequences and optionals), and its outputs are compared
-with the expected ones by the suite's own tolerances.
+Each case is written as a model with its inputs inside (initializers of the same
+name; nodes for sequences and optionals), and its outputs are compared with the
+expected ones with the tolerances of the suite.
 """
 
 import argparse
@@ -106,7 +106,7 @@ def tensor(x, name, elem):
 
 
 class Holder:
-    """A model that holds its inputs."""
+    """A model with its inputs inside."""
 
     def __init__(self, model, inputs):
         self.model = onnx.ModelProto()
@@ -176,7 +176,7 @@ def expected(model, outputs):
 
 
 def as_numbers(array, like):
-    """What was read from an .npz as numbers of the expected type."""
+    """An array of an .npz as numbers of the expected type."""
     if array.dtype.kind == "V":
         array = array.view(like.dtype) if like.dtype.itemsize == \
             array.dtype.itemsize else array
@@ -255,7 +255,7 @@ def load(path):
 
 
 def judge(case, got):
-    """None, or how what a case gave differs from what it should."""
+    """None, or how the outputs of a case differ from the expected ones."""
     _, model, _, outputs, rtol, atol = case
     want = expected(model, outputs)
     if set(want) != set(got):
@@ -291,7 +291,7 @@ def batches(all_cases):
 
 
 def joined(batch):
-    """One model with the nodes of all cases, the names of each behind cN."""
+    """One model with the nodes of all cases; names of case N begin with cN."""
     out = onnx.ModelProto()
     out.CopyFrom(batch[0][1])
     out.ClearField("graph")
@@ -310,9 +310,8 @@ def joined(batch):
 
 
 def run_batch(program, folder, batch):
-    """{name: None, or why the case fails}. Where not all can run together, each
-    runs alone to find the one that cannot; if there is none, that is a
-    failure of all."""
+    """{name: None, or why the case fails}. If all together cannot run, each
+    runs alone to find the one that cannot; if there is none, all fail."""
     if len(batch) == 1:
         return {batch[0][0]: run_case(program, folder, batch[0])}
     source, result = folder / "batch.onnx", folder / "batch.npz"

@@ -1,8 +1,8 @@
-"""The ONNX package's own tests of backends, and which of them fail.
+"""The backend tests of the ONNX package, and those that fail.
 
-conformance_failures.txt names each case that fails and why. The test fails for
-a case that fails and is not named, and for one that is named and passes: the
-number of cases that pass can only go up. ./test --all runs them under the
+conformance_failures.txt names each case that fails, with the reason. The test
+fails for a case that fails and is not named, and for one that is named and passes:
+the number of cases that pass can only grow. ./test --all runs them under the
 sanitizers too.
 """
 
@@ -43,7 +43,7 @@ class Conformance(unittest.TestCase):
             print(f"conformance: {passed} of {len(all_cases)} cases")
 
     def check(self, tested, folder, batch, known):
-        """How many cases pass, as they should."""
+        """Checks the number of cases that pass."""
         results = conformance.run_batch(tested, folder, batch)
         for name, why in results.items():
             with self.subTest(name, program=tested):

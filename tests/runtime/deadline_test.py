@@ -7,12 +7,12 @@ import numpy as np
 from support import program
 from support.cases import Cases
 
-# A run may be looked at late, on a machine that is busy.
+# On a busy machine a run may be checked late.
 LATE = 6  # seconds
 
 
 def boxes(count):
-    """That do not overlap, all kept."""
+    """Boxes that do not overlap, so all are kept."""
     at = np.arange(count, dtype="f4")
     return np.stack([at, at * 0, at + np.float32(0.5), at * 0 + 1], 1)[None]
 
@@ -24,7 +24,7 @@ class Deadline(program.ProgramTest):
             cases.add(op, inputs, [None] * outputs, computed=False, **how)
             self.write("m.onnx", cases.model().SerializeToString())
             np.savez(self.folder / "in.npz", **cases.inputs)
-            # What it takes to load the inputs is no time of the kernel.
+            # The time to load the inputs does not count for the kernel.
             same = Cases(opset)
             for each in inputs:
                 if isinstance(each, np.ndarray):

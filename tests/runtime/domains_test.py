@@ -1,4 +1,4 @@
-"""Kernels that the ONNX package has no cases for, beside numpy: ONNX Runtime's
+"""Kernels without cases in the ONNX package, compared with numpy: ONNX Runtime's
 domain, classical machine learning, random numbers."""
 
 import math
@@ -70,7 +70,7 @@ class Domains(program.ProgramTest):
                 cases.add("SkipLayerNormalization", [x, skip, scale, shift, *more],
                           [rms(centered, scale, 1e-5) + shift], epsilon=1e-5,
                           **MICROSOFT)
-                # Outputs 1 and 2 are of training.
+                # Outputs 1 and 2 are for training.
                 cases.add("SkipSimplifiedLayerNormalization",
                           [x, skip, scale, *more],
                           [rms(total, scale, 1e-5), None, None, total],

@@ -1,6 +1,5 @@
-// The executor with the CPU's kernels: lifetimes, subgraphs, functions, and
-// what is refused. Whether each op computes what the standard says is the
-// matter of conformance_test.py.
+// The executor with the CPU's kernels: lifetimes, subgraphs, functions and
+// errors. conformance_test.py tests the results of each op.
 #include "runtime/executor.h"
 
 #include <doctest/doctest.h>
@@ -60,7 +59,7 @@ struct Runner {
 
 using Row = std::vector<float>;
 
-TEST_CASE("memory of a dying input is written over, of others not") {
+TEST_CASE("only the memory of a dying input is overwritten") {
   Runner r(
       "(float[2] x) => (float[2] z) {"
       " a = Add(x, x) b = Add(a, a) c = Mul(a, b) d = Add(c, a)"
@@ -79,7 +78,7 @@ TEST_CASE("a view keeps the bytes alive") {
   CHECK(r.run({{"x", vector({1, 2})}}) == Row{6, 12});
 }
 
-TEST_CASE("a value that is two outputs, or an input, or a constant") {
+TEST_CASE("an output that is another output, an input or a constant") {
   Runner r(
       "(float[1] x) => (float[1] a, float[1] a2, float[1] x, float[1] c)"
       " <float[1] c = {7}> { a = Add(x, c)  a2 = Identity(a) }");
@@ -101,8 +100,8 @@ Tensor scalar(DataType type, T value) {
 }
 Tensor flag(bool value) { return scalar(DataType::kBool, value); }
 
-TEST_CASE("values live until the innermost subgraph has read them") {
-  // Two deep; `b` is computed where `a` would lie if it were dead.
+TEST_CASE("values live until the innermost subgraph that reads them ran") {
+  // Two levels deep; `b` would reuse the memory of `a` if `a` were dead.
   Runner deep(
       "(float[1] x, bool c) => (float[1] z) { a = Add(x, x)"
       " z = If (c) <then_branch = t () => (float[1] p) {"
@@ -112,7 +111,7 @@ TEST_CASE("values live until the innermost subgraph has read them") {
       "   f = Neg(d) p = Add(f, a) },"
       " else_branch = e () => (float[1] s) { s = Neg(x) }> }");
   CHECK(deep.run({{"x", vector({2})}, {"c", flag(true)}}) == Row{-2});
-  // Read last by the inner one; or by none, and an output of one.
+  // The inner subgraph reads it last; or none reads it, and one returns it.
   Runner last(
       "(float[1] x, bool c) => (float[1] z) { a = Add(x, x) b = Mul(a, x)"
       " g = Sub(b, x)"
@@ -123,7 +122,7 @@ TEST_CASE("values live until the innermost subgraph has read them") {
       " else_branch = e () => (float[1] g) {}> }");
   CHECK(last.run({{"x", vector({3})}, {"c", flag(true)}}) == Row{18});
   CHECK(last.run({{"x", vector({3})}, {"c", flag(false)}}) == Row{15});
-  // In each round of a loop.
+  // In each iteration of a loop.
   Runner loop(
       "(float[1] x, bool c, int64 n) => (float[1] z) { a = Add(x, x)"
       " z = Loop (n, c, x) <body = l (int64 i, bool go, float[1] v)"
@@ -136,7 +135,7 @@ TEST_CASE("values live until the innermost subgraph has read them") {
         Row{7});
 }
 
-TEST_CASE("subgraphs read values from outside, however often they run") {
+TEST_CASE("subgraphs read values from outside in each run") {
   Runner r(
       "(float[1] x, bool c) => (float[1] z) { a = Add(x, x)"
       " b = If (c) <then_branch = t () => (float[1] p) { p = Add(a, x) },"
@@ -146,7 +145,7 @@ TEST_CASE("subgraphs read values from outside, however often they run") {
   CHECK(r.run({{"x", vector({2})}, {"c", flag(false)}}) == Row{-8});
 }
 
-TEST_CASE("functions of the model, attributes of their calls among them") {
+TEST_CASE("functions of the model, also with attributes") {
   Runner r(
       "<ir_version: 10, opset_import: [\"\": 18, \"com.example\": 1]>"
       "g (float[2] x) => (float[2] z) {"
@@ -157,7 +156,7 @@ TEST_CASE("functions of the model, attributes of their calls among them") {
   CHECK(r.run({{"x", vector({-3, 3})}}) == Row{-3, 3});
 }
 
-TEST_CASE("all ops that nothing can run are named at once") {
+TEST_CASE("the error names all ops without a kernel") {
   const Runner r(
       "(float[2] x) => (float[2] z) {"
       " a = com.example.F(x) b = com.example.F(a) z = org.other.G(b) }");
@@ -166,7 +165,7 @@ TEST_CASE("all ops that nothing can run are named at once") {
   CHECK(r.error.found == "com.example::F (2 nodes), org.other::G");
 }
 
-TEST_CASE("inputs that do not fit are refused by name") {
+TEST_CASE("the error names an input that does not fit") {
   Runner r(
       "(float[N,2] first, float[N] second) => (float[N,2] z) {"
       " z = Add(first, first) }");
@@ -201,7 +200,7 @@ TEST_CASE("a failure names the node") {
   CHECK(r.run({{"x", vector({1, 2})}, {"y", vector({1})}}) == Row{0, -1});
 }
 
-TEST_CASE("limits and cancellation end a run, and the next one may go on") {
+TEST_CASE("limits and cancellation end a run, not the next one") {
   const char* text =
       "(float[N] x, int64[1] s) => (float[M] z) { z = Expand(x, s) }";
   auto block = std::make_shared<std::int64_t>(std::int64_t{1} << 40);
@@ -223,7 +222,7 @@ TEST_CASE("limits and cancellation end a run, and the next one may go on") {
   CHECK(cancelled.run({{"x", vector({1})}, {"s", size}}).size() == 3);
 }
 
-TEST_CASE("memory is that of the values that live at once") {
+TEST_CASE("peak memory is that of the live values") {
   std::string text = "(float[1024] x) => (float[1024] z) { v0 = Neg(x)";
   for (int i = 0; i < 20; ++i) {
     text += " v" + std::to_string(i + 1) + " = Concat <axis = 0> (v" +

@@ -1,7 +1,6 @@
 // Nodes with about a quarter of a million elements to compute, one for each
 // kernel.
-#ifndef RULEENGINE_TESTS_RUNTIME_LOOKS_CASES_H_
-#define RULEENGINE_TESTS_RUNTIME_LOOKS_CASES_H_
+#pragma once
 
 #include <set>
 #include <string>
@@ -11,7 +10,7 @@ namespace ruleengine::runtime {
 
 using Names = std::vector<std::string>;
 
-// One node, named as the kernel is: "Add", "com.microsoft.Gelu".
+// One node, named like the kernel: "Add", "com.microsoft.Gelu".
 struct Case {
   std::string op;
   std::string inputs;     // of the graph: "float[262144] x"
@@ -22,7 +21,7 @@ struct Case {
   std::string before = {};  // nodes that make an input
 };
 
-// A tensor of that size: in a line, in rows, as an image.
+// Tensors of that size: with one axis, as rows, as an image.
 inline constexpr char kLine[] = "float[262144] x";
 inline constexpr char kRows[] = "float[512,512] x";
 inline constexpr char kImage[] = "float[1,16,128,128] x";
@@ -114,11 +113,11 @@ inline const std::set<std::string> kNoWork = {"Constant",
                                               "Squeeze",
                                               "Unsqueeze",
                                               "BitCast"};
-// Waiting for other ranks ends in rank_threads_test.cc.
+// rank_threads_test.cc tests that waiting for other ranks ends.
 inline const std::set<std::string> kRanks = {"tensor_cast.all_gather",
                                              "tensor_cast.all_reduce",
                                              "tensor_cast.reduce_scatter"};
-// Their bodies look before each node.
+// Their bodies check before each node.
 inline const std::set<std::string> kBodies = {"If", "Loop", "Scan",
                                               "SequenceMap"};
 
@@ -354,5 +353,3 @@ inline std::vector<Case> looks_cases() {
 }
 
 }  // namespace ruleengine::runtime
-
-#endif  // RULEENGINE_TESTS_RUNTIME_LOOKS_CASES_H_

@@ -46,13 +46,13 @@ double cpu_seconds() {
          1e-9 * static_cast<double>(now.tv_nsec);
 }
 
-// How often a run looked, and the processor's time in all and between looks.
+// How often a run checked, and the CPU time in total and between checks.
 struct Looks {
   int count = 0;
   double all = 0, longest = 0;
 };
 
-// The run ends when it has looked `most` times, with this error.
+// The run ends after `most` checks, with this error.
 Looks looks_of(const ir::Model& model, int most, std::string& error) {
   Looks out;
   double begin = 0, last = 0;
@@ -79,8 +79,8 @@ Looks looks_of(const ir::Model& model, int most, std::string& error) {
   return out;
 }
 
-TEST_CASE("each kernel looks whether the run has ended") {
-  constexpr int kLeast = 2;  // beside those before nodes
+TEST_CASE("each kernel checks whether the run has ended") {
+  constexpr int kLeast = 2;  // in addition to those before nodes
   // Seconds; else half of the kernel's time.
 #ifdef __SANITIZE_ADDRESS__
   constexpr double kShort = 0.05;

@@ -1,5 +1,5 @@
-"""RNN, GRU, LSTM and TreeEnsemble beside numpy, with weights that differ
-everywhere: a gate or a branch that is taken for another shows."""
+"""RNN, GRU, LSTM and TreeEnsemble compared with numpy, with weights that all
+differ, so that exchanged gates or branches are noticed."""
 
 import unittest
 
@@ -17,7 +17,7 @@ def sigmoid(x):
 
 
 def rnn(p, state):
-    """(new h, None) of one step: Wi, Ri, biases in one gate."""
+    """(new h, None) of one step: Wi, Ri and the biases in one gate."""
     x, h, _ = state
     return np.tanh(x @ p["w"].T + p["wb"] + h @ p["r"].T + p["rb"]), None
 

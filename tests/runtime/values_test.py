@@ -1,5 +1,5 @@
-"""What kernels compute, beside numpy: sizes around the edges of tiles, every
-type, and values that reports of wrong results were about."""
+"""Results of kernels compared with numpy: sizes around the edges of tiles, every
+type, and values from reports of wrong results."""
 
 import itertools
 import math
@@ -29,7 +29,7 @@ class Values(program.ProgramTest):
         self.random = np.random.default_rng(7)
 
     def check_vectors(self, cases):
-        """Also with narrower vectors, as far as this machine has wider ones."""
+        """Also with narrower vectors, if this machine has wider ones."""
         for bits in (None, "256", "128"):
             with self.subTest(vector_bits=bits):
                 cases.check(self, env=bits and {"RULEENGINE_VECTOR_BITS": bits})
@@ -258,7 +258,7 @@ class Values(program.ProgramTest):
         cases.check(self)
 
     def test_positions_of_a_first_prompt(self):
-        # The schema takes the first one and counts on.
+        # By the schema positions count up from the first one.
         size, rows = 4, 3
         q, k, v = (self.normal(1, rows, size) for _ in range(3))
         angle = np.outer(np.arange(16), [1, 0.1])
@@ -376,7 +376,7 @@ class Values(program.ProgramTest):
         cases.add("Resize", [x, np.array([1, 1, 1, 1.5], "f4")],
                   [x[..., [0, 0, 1, 2, 2, 3]]], constant=[1], computed=False)
         cases.check(self)
-        # To one element: all of them, by their weights.
+        # To one element: the weighted sum of all.
         cases = Cases(18, 8)
         row = np.array([[[[0.3, -1.2, 2.5, 0.7]]]], "f4")
         for mode, y in (("linear", 0.565625), ("cubic", 0.57254636)):
@@ -432,7 +432,7 @@ class Values(program.ProgramTest):
         cases.add("Pow", [base, power],
                   [np.array([-1, 1, -1, 0, 1, 0, 1 << 62, -27])])
         cases.check(self)
-        # The same where constants fold.
+        # The same for constants, which fold.
         cases = Cases(15, 8)
         cases.add("Pow", [base, power],
                   [np.array([-1, 1, -1, 0, 1, 0, 1 << 62, -27])],

@@ -1,2 +1,2 @@
-"""What the Python tests share. They find it as `support`, since ./test puts
-tests/ on their path; alone: PYTHONPATH=tests python3 tests/cli/run_test.py."""
+"""Helpers of the Python tests. ./test adds tests/ to the path, so tests import
+`support`; to run one alone: PYTHONPATH=tests python3 tests/cli/run_test.py."""

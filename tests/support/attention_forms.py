@@ -26,7 +26,7 @@ CHOICES = {
 
 
 class Writer:
-    """A graph that grows by one node a call."""
+    """A graph that grows by one node for each call."""
 
     def __init__(self, form):
         self.form = form
@@ -160,14 +160,14 @@ def feeds(model, seed=0):
         shape = [B if d.dim_param else d.dim_value for d in kind.shape.dim]
         if kind.elem_type == TensorProto.BOOL:
             arrays[value.name] = random.random(shape) > 0.3
-            arrays[value.name][..., 0] = True  # someone is seen
+            arrays[value.name][..., 0] = True  # each query sees a key
         else:
             arrays[value.name] = random.standard_normal(shape, np.float32)
     return arrays
 
 
 def pairwise(choices=None):
-    """Forms that hold every pair of choices, few of them, always the same."""
+    """A few forms with every pair of choices, always the same."""
     choices = choices or CHOICES
     names = list(choices)
     left = {((a, x), (b, y)) for a, b in itertools.combinations(names, 2)
@@ -186,7 +186,7 @@ def pairwise(choices=None):
 
 
 def product(*names):
-    """Every combination of these choices, the first of all others."""
+    """Every combination of these choices, with the first of all others."""
     first = {name: choices[0] for name, choices in CHOICES.items()}
     return [{**first, **dict(zip(names, values))} for values in
             itertools.product(*(CHOICES[name] for name in names))]

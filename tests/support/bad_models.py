@@ -1,7 +1,7 @@
-"""Models that are wrong, each in one way, made on the spot.
+"""Invalid models, each with one error, generated.
 
-A case is a name and a function that writes m.onnx (and what it refers to) into
-a folder. BAD must be refused, ODD must not be: ONNX Runtime takes them.
+A case is a name and a function that writes m.onnx (and its data files) into a
+folder. BAD must be refused, ODD must not be: ONNX Runtime accepts them.
 """
 
 import os
@@ -204,7 +204,7 @@ def _(model):
 @tweak(BAD, "an attribute of an unknown type")
 def _(model):
     data = model.graph.node[1].attribute.add(name="a", i=1)
-    # Protobuf for Python takes no unknown value of an enum.
+    # Protobuf for Python refuses unknown values of an enum.
     data.MergeFromString(field(20, 9999))
 
 
@@ -214,7 +214,7 @@ WITH_WEIGHT = "g (float[4] x) => (float[4] y) { y = Add(x, w) }"
 
 
 def tensor_case(name, table=BAD, **fields):
-    """A weight of these fields, beyond name, float and 4 elements."""
+    """A weight with these fields, in addition to name, float and 4 elements."""
     def change(model):
         extra = fields.pop("extra", b"")
         tensor = onnx.TensorProto(
@@ -267,7 +267,7 @@ sparse("sparse: indices of rank 3", [1, 2], [0, 1], [4], (1, 2, 1))
 
 
 def external_case(name, table=BAD, setup=None, **entries):
-    """A weight of 16 bytes in w.bin of 16 bytes, but for `entries`."""
+    """A weight of 16 bytes in w.bin of 16 bytes, except for `entries`."""
     @case(table, name)
     def _(folder):
         model = make.model(WITH_WEIGHT)
@@ -367,7 +367,7 @@ def nested_type(depth):
 constant(BAD, "graphs in graphs", nested_graph(3000))
 constant(BAD, "types in types", nested_type(3000))
 
-# --- Odd, and right all the same ----------------------------------------------
+# --- Odd but valid ------------------------------------------------------------
 
 constant(ODD, "a plain model", GOOD)
 text(ODD, "nodes out of order",
@@ -391,7 +391,7 @@ external_case("external: unaligned", ODD, offset="3",
 external_case("external: only a location", ODD, offset=None, length=None)
 functions(ODD, "functions over functions", "y = f.a(x)",
           "a (p) => (q) { q = f.b(p) }", "b (p) => (q) { q = Neg(p) }")
-# Written out, 2^60 calls.
+# Inlined, 2^60 calls.
 functions(BAD, "functions that double", "y = f.l0(x)",
           *[f"l{i} (p) => (q) {{ a = f.l{i + 1}(p) q = f.l{i + 1}(a) }}"
             for i in range(60)], "l60 (p) => (q) { q = Neg(p) }")
@@ -409,7 +409,7 @@ def _(model):
 
 
 def truncations(step=1):
-    """{name: bytes}: a model of many kinds of fields, cut everywhere."""
+    """{name: bytes}: a model of many kinds of fields, cut at every byte."""
     model = make.model("""g (float[2,N] x, bool c) => (float[2,N] y)
         <float[3] w = {1, 2, 3}, int64 s = {7}> {
           a = If(c) <then_branch = t () => (float[2,N] p) { p = Neg(x) },

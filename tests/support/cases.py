@@ -1,12 +1,12 @@
-"""Many nodes in one model, each beside what it has to compute.
+"""Many nodes in one model, each with its expected outputs.
 
     cases = Cases(21)
     cases.add("MatMul", [a, b], [a @ b])
     cases.check(self)
 
 All nodes run in one call of `ruleengine exec`. Inputs are arrays, None, or outputs
-of nodes before, which `add` returns. Arrays pass through another node first, if
-`computed`: the executor may then write over them, and give their memory to others.
+of earlier nodes, which `add` returns. If `computed`, arrays pass through another
+node first: the executor may then overwrite them and reuse their memory.
 """
 
 import contextlib
@@ -17,12 +17,12 @@ from onnx import TensorProto, helper, numpy_helper
 
 from support import program
 
-# Relative to each number; and for sums, whose terms may cancel, to the largest
-# number of the output.
+# Relative to each number; for sums, whose terms may cancel, to the largest number
+# of the output.
 RELATIVE = {"f2": 2e-3, "f4": 3e-6, "f8": 1e-14}
 
 
-# Ops that move numbers, or choose among them.
+# Ops that move or select numbers.
 EXACT = {"Abs", "Ceil", "Floor", "GatherElements", "Identity", "Max", "MaxPool",
          "MaxUnpool", "Min", "Neg", "Relu", "Round", "ScatterND", "Sign", "Slice",
          "TopK", "Transpose", "Where"}
@@ -48,7 +48,7 @@ class Case:
                 np.testing.assert_array_equal(array, wanted)
                 continue
             if self.tolerance == 0:
-                # Zeros have signs; NaNs are alike.
+                # Zeros have signs; all NaNs are equal.
                 for each in (array, wanted := wanted.copy()):
                     each[np.isnan(each)] = np.nan
                 test.assertEqual(array.tobytes(), wanted.tobytes())
@@ -73,7 +73,7 @@ class Cases:
         self.inputs[name] = np.array(array)
         if not computed:
             return name
-        # Of every type, and never left out.
+        # Of every type, and never omitted.
         self.nodes.append(helper.make_node("Unsqueeze", [name, "first"],
                                            [f"{name}_u"]))
         self.nodes.append(helper.make_node("Concat", [f"{name}_u", f"{name}_u"],
@@ -84,9 +84,9 @@ class Cases:
 
     def add(self, op, inputs, wanted, name="", domain="", version=1, constant=(),
             computed=True, tolerance=None, **attributes):
-        """`wanted`: of each output, or None. `constant`: places of inputs that
-        are initializers. `tolerance`: 0 for the same bits, None for each number
-        within its type's, else also relative to the largest number."""
+        """`wanted`: arrays of the outputs, or None. `constant`: indices of inputs
+        that are initializers. `tolerance`: 0 for equal bits, None for that of the
+        type, else also relative to the largest number."""
         if domain:
             self.imports.setdefault(domain, version)
         number = len(self.cases)

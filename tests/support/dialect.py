@@ -1,7 +1,7 @@
-"""The ops outside the standard, in numpy, for onnx.reference. A second opinion
-on what docs/dialect.md says: the function bodies that a run writes are another,
-and ONNX Runtime executes those. Norms, markers and quantization are in
-support/tensor_cast.py, collectives and the walk itself in support/ranks.py."""
+"""The ops outside the standard, in numpy, for onnx.reference. An implementation
+of docs/dialect.md that is independent of the function bodies that a run writes,
+which ONNX Runtime executes. Norms, markers and quantization are in
+support/tensor_cast.py, collectives and the evaluation in support/ranks.py."""
 
 import numpy as np
 import onnx
@@ -12,8 +12,8 @@ from support import ranks, tensor_cast
 
 
 def softmax(scores):
-    """Along the last axis. A row of -inf alone gives zeros, and so does one with
-    +inf, whose quotients are no numbers."""
+    """Along the last axis. A row of only -inf gives zeros, as does one with
+    +inf, whose quotients are NaN."""
     top = scores.max(-1, keepdims=True, initial=-np.inf)
     weights = np.exp(scores - np.where(np.isinf(top), 0, top))
     total = weights.sum(-1, keepdims=True)
@@ -62,7 +62,7 @@ class MHAInProjection(OpRun):
 # pylint: disable=too-many-arguments
 def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0, guarded=1):
     """softmax(cap(q k^T scale) + causal + mask) v, in q's type. A query that
-    sees no key gives zeros; NaN, which stands for anything, if not guarded."""
+    sees no key gives zeros, or, if not guarded, NaN, which allows any value."""
     groups, odd = divmod(q.shape[1], k.shape[1])
     assert groups and not odd and len(q) == len(k) == len(v)
     assert k.shape[1] == v.shape[1]
@@ -75,7 +75,7 @@ def attend(q, k, v, mask=None, is_causal=0, scale=None, softcap=0.0, guarded=1):
         allowed = np.tril(np.ones(scores.shape[-2:], bool))
         scores = np.where(allowed, scores, -np.inf)
     if mask is not None:
-        mask = np.broadcast_to(mask, scores.shape)  # and not the other way
+        mask = np.broadcast_to(mask, scores.shape)  # but not the scores to the mask
         scores = (np.where(mask, scores, -np.inf)
                   if mask.dtype == bool else scores + mask)
     weights = softmax(scores)
@@ -146,7 +146,7 @@ class MultiheadAttention(OpRun):
 
     @staticmethod
     def _mask(attn_mask, padding, q, k, num_heads):
-        """Both masks as what is added to the scores [B,H,S,L]."""
+        """Both masks as one to add to the scores [B,H,S,L]."""
         added = np.zeros((len(q), num_heads, q.shape[1], k.shape[1]), q.dtype)
         if attn_mask is not None:
             if attn_mask.dtype == bool:
@@ -160,7 +160,7 @@ class MultiheadAttention(OpRun):
 
 
 class RotaryEmbedding(OpRun):
-    """ONNX Runtime's own; one place alone is that of the first token."""
+    """ONNX Runtime's op; a single place is that of the first token."""
     op_domain = "com.microsoft"
 
     # pylint: disable=too-many-arguments,unused-argument
@@ -206,7 +206,7 @@ def partition(x, window, shift):
 
 
 def reverse(windows, spatial, window):
-    """The map [B,H,W,C] whose windows these are."""
+    """The map [B,H,W,C] of these windows."""
     batch, height, width, *padded = (int(n) for n in spatial[:5])
     tiles = windows.reshape(batch, padded[0] // window[0],
                             padded[1] // window[1], *window,
@@ -216,7 +216,7 @@ def reverse(windows, spatial, window):
 
 
 def region_mask(spatial, window):
-    """[nW,N,N]: -100 between positions that only the roll made neighbours."""
+    """[nW,N,N]: -100 between positions that are neighbours only by the roll."""
     padded, shift = [int(n) for n in spatial[3:5]], spatial[5:]
     along = []
     for size, side, step in zip(padded, window, shift):
@@ -264,16 +264,16 @@ class SwinAttention(OpRun):
 
 
 def direction(x):
-    """x over its length, as torch's normalize; zeros stay zeros, also of
-    halves, which have no 1e-12."""
+    """x divided by its length, as in torch's normalize; zeros stay zeros, also
+    in float16, which cannot hold 1e-12."""
     length = np.sqrt((x * x).sum(-1, keepdims=True))
     least = max(1e-12, np.finfo(x.dtype).smallest_subnormal)
     return x / np.maximum(length, x.dtype.type(least))
 
 
 class ShiftedWindowAttention(OpRun):
-    """As torchvision's; with a logit_scale that of Swin V2, where directions
-    are compared and keys have no bias."""
+    """As in torchvision; with a logit_scale as in Swin V2, which compares
+    directions and has no bias of keys."""
     op_domain = "ruleengine"
 
     # pylint: disable=too-many-arguments,too-many-locals,unused-argument
@@ -288,7 +288,7 @@ class ShiftedWindowAttention(OpRun):
                    np.split(linear(windows, qkv_w, qkv_b), 3, -1)]
         if logit_scale is not None:
             scale = np.exp(np.minimum(logit_scale, np.log(100)))
-            root = q.shape[-1] ** 0.5  # which window_attention divides by
+            root = q.shape[-1] ** 0.5  # by which window_attention divides
             q, k = direction(q) * (scale * root).astype(q.dtype), direction(k)
         y = window_attention((q, k, v), bias, spatial, window_size)
         y = reverse(linear(y, proj_w, proj_b), spatial, window_size)
@@ -317,14 +317,14 @@ def without_bodies(model):
 
 
 def evaluate_ranks(model, feeds):
-    """Every value of every rank's run, [{name: array}], from one {input:
-    array} per rank."""
+    """Every value of every rank's run, [{name: array}], from {input: array}
+    for each rank."""
     return ranks.evaluate(without_bodies(model), feeds, OPS)
 
 
 def evaluate_each(models, feeds, ops=()):
-    """As evaluate_ranks, of one model on each rank. `ops` take the place of
-    those of the same name."""
+    """As evaluate_ranks, with one model for each rank. `ops` replace those of
+    the same name."""
     names = {op.__name__ for op in ops}
     rest = [op for op in OPS if op.__name__ not in names]
     return ranks.evaluate_each([without_bodies(m) for m in models], feeds,

@@ -1,5 +1,5 @@
-"""A random graph in the making: its nodes, its weights, and what its inputs are
-fed. All chance comes from one seed."""
+"""A builder of random graphs: nodes, weights, and arrays for the inputs. One seed
+determines everything."""
 
 import numpy as np
 import onnx
@@ -15,8 +15,8 @@ def element_type(array):
 
 
 class Draft:
-    """Values are names; `feeds` has the inputs' arrays, one dictionary per
-    rank. `expected` replaces the op of a node where a rule changes meaning."""
+    """Values are names; `feeds` has the arrays of the inputs, one dictionary for
+    each rank. `expected` replaces the op of a node if a rule changes meaning."""
 
     # pylint: disable=too-many-instance-attributes
     def __init__(self, seed, ranks=1):
@@ -59,7 +59,7 @@ class Draft:
         return name
 
     def own(self, *shape):
-        """An input that is another one on each rank."""
+        """An input that differs on each rank."""
         return self.given(*[self.array(*shape) for _ in self.feeds])
 
     def constant(self, array):
@@ -72,7 +72,7 @@ class Draft:
         return name
 
     def weight(self, array):
-        """A constant; sometimes an input, computed, or one that is there."""
+        """A constant; sometimes an input, computed, or an existing one."""
         array = np.asarray(array)
         alike = self.alike.setdefault((array.shape, array.dtype), [])
         if not alike or not self.chance(0.1):
@@ -87,8 +87,8 @@ class Draft:
         return self.constant(array)
 
     def node(self, op, *inputs, outputs=1, meta=None, **attributes):
-        """The name of its output; a list where there are several. `op` is
-        domain::type outside the standard."""
+        """The name of its output, or a list for several. `op` is domain::type
+        outside the standard."""
         domain, _, kind = op.rpartition("::")
         inputs = list(inputs)
         while inputs and not inputs[-1]:
@@ -96,7 +96,7 @@ class Draft:
         names = [self.name() for _ in range(outputs)]
         node = helper.make_node(kind, [i or "" for i in inputs], names,
                                 self.name("n"), domain=domain)
-        # An empty list would not say of what.
+        # An empty list does not show the type of its elements.
         node.attribute.extend(
             helper.make_attribute(key, value, attr_type=None if value != [] else
                                   onnx.AttributeProto.INTS)
@@ -107,7 +107,7 @@ class Draft:
         return names[0] if outputs == 1 else names
 
     def declare(self, name, *shape):
-        """What the graph says of a value."""
+        """Declares the type of an inner value."""
         self.declared.append(helper.make_tensor_value_info(
             name, element_type(self.array()), shape))
 
@@ -117,8 +117,8 @@ class Draft:
                 if name not in read]
 
     def escape(self):
-        """A value in the middle that somebody else reads, or that is an output
-        of the graph too. Returns the latter's name."""
+        """Adds another reader to an inner value, or makes it an output of the
+        graph. Returns the names of new outputs."""
         inner = sorted({name for node in self.nodes for name in node.output
                         if node.op_type != "Constant"} - set(self.unread()))
         if not inner or not self.chance(0.25):
@@ -127,7 +127,7 @@ class Draft:
         return [name if self.chance(0.5) else self.node("Identity", name)]
 
     def finish(self, opset=21):
-        """(model, what every rank's outputs are)."""
+        """(model, outputs of every rank)."""
         escaped = self.escape()
         outputs = list(dict.fromkeys(self.unread() + escaped))
         model = self.model([helper.make_tensor_value_info(
@@ -140,7 +140,7 @@ class Draft:
         return model, [{name: own[name] for name in outputs} for own in values]
 
     def described(self, name, array):
-        """What the graph says of an input or output."""
+        """The declaration of an input or output."""
         shape = [f"{name}_{i}" if self.symbolic and i == 0 else size
                  for i, size in enumerate(array.shape)]
         return helper.make_tensor_value_info(name, element_type(array), shape)

@@ -1,8 +1,8 @@
-"""What a fixture says of a rewritten model, checked.
+"""Checks the facts of a fixture for a rewritten model.
 
-A fixture is NAME.onnx and NAME.json: "rules" to run, "facts" that hold of the
-result, and NAME.inputs.npz and NAME.outputs.npz with keys "r0.VALUE" where it
-can be executed, for several ranks "r1.VALUE" and so on. A fact is one key, a
+A fixture is NAME.onnx and NAME.json: "rules" to run and "facts" of the result.
+If it can be executed it has NAME.inputs.npz and NAME.outputs.npz with keys
+"r0.VALUE", and "r1.VALUE" and so on for more ranks. A fact is one key, a
 method of Checker; any_of has lists of facts. A place in the graph is {op, nth}.
 output_from, node and some_node follow a value upwards along a spec:
 {graph_input}, {const: {shape, value, equals}}, {linear: {input, weight, bias}},
@@ -42,7 +42,7 @@ class View:
         return [n for n in self.model.graph.node if graphs.op(n) == op]
 
     def find(self, place):
-        """The node that {op, nth} means; None where there are fewer."""
+        """The node that {op, nth} means; None if there are fewer."""
         found, nth = self.all(place["op"]), place.get("nth", 0)
         return found[nth] if nth < len(found) else None
 
@@ -103,7 +103,7 @@ def same(value, wanted):
 
 
 class Checker:  # pylint: disable=too-many-public-methods
-    """One fixture's run: the original, the result and what was printed."""
+    """One fixture's run: the original, the result and the output."""
 
     def __init__(self, fixture, source, result, second, log):
         self.fixture, self.log = fixture, log
@@ -168,7 +168,7 @@ class Checker:  # pylint: disable=too-many-public-methods
             return []
         grown = (len(self.new.model.graph.node)
                  - len(self.old.model.graph.node))
-        # A wider rewrite is welcome there; its numbers are compared above.
+        # A wider rewrite is allowed there; its numbers are compared above.
         if self.fixture.get("may_improve") and grown <= 2:
             return []
         return ["the graph was changed"]
@@ -185,7 +185,7 @@ class Checker:  # pylint: disable=too-many-public-methods
                 for op, n in counts.items() if self.new.count(op) > n]
 
     def fact_node(self, fact):
-        """The one node that is meant fits, or all of this op do."""
+        """The specified node fits, or all nodes of the op do."""
         if fact.get("nth") == "all":
             return [why for node in self.new.all(fact["op"])
                     for why in self.follow_node(node, fact)]

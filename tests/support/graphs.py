@@ -1,11 +1,11 @@
-"""Looking into ONNX models."""
+"""Queries on ONNX models."""
 
 import onnx
 
 FUSED = {"Attention", "com.microsoft::GroupQueryAttention",
          "com.microsoft::MultiHeadAttention",
          "ruleengine::ScaledDotProductAttention"}
-# What may lie between a softmax and the product with V.
+# Ops that may be between a softmax and the product with V.
 LAYOUT = {"Cast", "Dropout", "Identity", "Mul", "Reshape", "Transpose", "Where"}
 
 
@@ -32,7 +32,7 @@ def fused(model):
 
 
 def products_left(model):
-    """Softmax nodes that still feed a MatMul, through four nodes at most."""
+    """Softmax nodes that still feed a MatMul, through at most four nodes."""
     left = 0
     for block in blocks(model.graph):
         readers = {}

@@ -1,6 +1,6 @@
-"""Runs rules over mutants of their examples, and what they make of them in the
-reference and in every ONNX Runtime that counts: on ordinary and on extreme
-numbers, and with each size that is known by a name as 0 and as 1."""
+"""Runs rules over mutants of their examples, and the results in the reference and
+in every supported ONNX Runtime: with ordinary and extreme numbers, and with each
+symbolic size as 0 and as 1."""
 
 import json
 import re
@@ -10,12 +10,12 @@ import onnx
 
 from support import dialect, mutate, numbers, program, runtimes
 
-# Of nothing ONNX Runtime's own attention is not computed (docs/targets.md).
+# Attention ops of ONNX Runtime fail for empty inputs (docs/targets.md).
 EMPTY = re.compile(r"running (Attention|MultiHeadAttention|GroupQueryAttention)"
                    " node|" + runtimes.ENDED)
-# It has no kernel for what its optimizer makes of a product of doubles.
+# It has no kernel for the result of its optimizer for a product of doubles.
 FLAW = "Failed to find kernel for com.microsoft.FusedMatMul"
-# What random masks and sizes do not hold to; `--exact` is right without it.
+# Assumptions that random masks and sizes violate; `--exact` does not need them.
 BOLD = ("each query sees a key", "there are as many values as keys")
 
 
@@ -59,21 +59,21 @@ def verdicts(folder, rules, found, target="portable"):
 
 
 def complaints(made, path):
-    """What is wrong with the result in the file."""
+    """Errors of the result in the file."""
     model, result = made.model, onnx.load(path)
     onnx.checker.check_model(result)
     if (model.graph.input != result.graph.input
             or model.graph.output != result.graph.output):
         return ["the graph's inputs or outputs changed"]
-    # What a rounding of the inputs makes of the outputs, the order of sums may.
+    # The order of sums may change outputs as much as a rounding of inputs does.
     all_feeds = made.all_feeds + [numbers.moved(feeds)
                                   for feeds in made.all_feeds if made.extreme]
     by_reference = reference(model, all_feeds)
-    # The runtimes know no op of the dialect, but bodies and what is lowered.
+    # The runtimes run bodies and lowered ops, but no other op of the dialect.
     is_ours = any(n.domain in dialect.DOMAINS for n in model.graph.node)
     halves = any(array.itemsize == 2 for array in made.all_feeds[0].values())
     if is_ours and (made.extreme == "endless" or made.extreme and halves):
-        return []  # the reference's own arithmetic is no better than another
+        return []  # the arithmetic of the reference is no more precise
     is_judged, newest, plain, found = False, None, None, []
     for runtime in runtimes.RUNTIMES:
         want = runtime.outputs(model.SerializeToString(), all_feeds)
@@ -91,12 +91,12 @@ def complaints(made, path):
         found += [f"{runtime.name}: {text}" for text in differences(
             made, want, without_keys(runtime, result, made.all_feeds, got),
             False)]
-    # The reference computes halves in halves: at their limits it is no judge.
+    # The reference computes float16 in float16, so it is unusable at its limits.
     is_needed = not made.extreme or not (is_judged or halves)
     if is_needed and not any(
             n.domain == "com.microsoft" for n in result.graph.node):
-        # The reference insists on what a mask's sizes promise; runtimes execute
-        # the body, which broadcasts as Add does.
+        # The reference checks the sizes of a mask; runtimes execute the body,
+        # which broadcasts as Add does.
         got = reference(result, made.all_feeds)
         found += [f"reference: {text}" for text in differences(
             made, by_reference, got, is_judged)]
@@ -104,10 +104,9 @@ def complaints(made, path):
 
 
 def is_judge(runtime, feeds, newest, plain, want):
-    """Whether what a runtime makes of the original is what it should be. The
-    newest refuses what older ones compute without looking; optimized ones believe
-    sizes that are stale, and their products over nothing are what was in the
-    memory."""
+    """Whether a runtime computes the original correctly. The newest refuses
+    inputs that older ones do not check; optimized ones use stale sizes, and their
+    empty products have undefined elements."""
     if any(isinstance(outputs, str) for outputs in (newest, plain, want)):
         return False
     return not runtime.optimized or not is_empty(feeds) and not any(
@@ -116,7 +115,7 @@ def is_judge(runtime, feeds, newest, plain, want):
 
 
 def without_keys(runtime, result, all_feeds, got):
-    """The outputs, but those of the oldest runtime's own attention over no keys,
+    """The outputs, without those of the oldest runtime's attention over no keys,
     which are NaN (docs/targets.md)."""
     if runtime.worker is runtimes.NEWEST or not any(
             n.op_type == "MultiHeadAttention" for n in result.graph.node):
@@ -142,26 +141,26 @@ def reference(model, all_feeds):
 
 
 def differences(made, wanted, got, may_refuse):
-    """Texts. `wanted` has more than `got` where the inputs were moved too."""
+    """Texts of differences. `wanted` may also have results of moved inputs."""
     moved = wanted[len(got):] or wanted
     for i, (feeds, want, near, outputs) in enumerate(
             zip(made.all_feeds, wanted, moved, got)):
         if isinstance(want, str) or isinstance(near, str):
             continue
         if isinstance(outputs, str):
-            # numpy has no largest of nothing.
+            # numpy has no maximum of an empty array.
             if not (may_refuse or "zero-size array to red" in outputs
                     or FLAW in outputs
                     or is_empty(feeds) and EMPTY.search(outputs)):
                 yield f"feeds {i}: does not run: {outputs[:300]}"
             continue
-        # A float that halves were computed for is no better than they; the
-        # runtime leaves out casts there and back.
+        # A float from float16 numbers is no more precise than these, since the
+        # runtime removes casts to float16 and back.
         tolerance = max(numbers.TOLERANCE.get(np.dtype(t).name, 0) for t in [
             *(np.asarray(a).dtype for a in [*feeds.values(), *want.values()]),
             *casts(made.model)])
         for name, array in want.items():
-            # How long the other axes are where one is 0, nothing tells.
+            # If one axis is 0, the other sizes are not determined.
             if np.size(array) == 0 == np.size(outputs[name]):
                 continue
             what = numbers.difference(array, outputs[name], tolerance,
@@ -171,6 +170,6 @@ def differences(made, wanted, got, may_refuse):
 
 
 def casts(model):
-    """The types that something is cast to."""
+    """The target types of casts."""
     return [onnx.helper.tensor_dtype_to_np_dtype(a.i) for n in model.graph.node
             for a in n.attribute if n.op_type == "Cast" and a.name == "to"]

@@ -5,7 +5,7 @@ import onnx.parser
 
 HEADER = '<ir_version: 8, opset_import: ["": 17]>\n'
 
-# The norm of a layer by hand: y of x, w and b, with `two` and `tiny`.
+# A layer norm in elementary ops: y of x, w and b, with `two` and `tiny`.
 LAYER_NORM = """m = ReduceMean <axes = [-1]> (x)
     c = Sub(x, m)
     s = Pow(c, two)
@@ -19,7 +19,7 @@ LAYER_NORM = """m = ReduceMean <axes = [-1]> (x)
 
 
 def model(text, header=HEADER):
-    """The model of an ONNX text, which may leave the header out."""
+    """The model of an ONNX text, which may omit the header."""
     if not text.lstrip().startswith("<"):
         text = header + text
     return onnx.parser.parse_model(text)
@@ -29,7 +29,7 @@ def onnx_bytes(text, header=HEADER):
     return model(text, header).SerializeToString()
 
 
-# Two negations that cancel, something else before and behind.
+# Two negations that cancel, with other nodes before and after.
 NEGATIONS = """
 negations (float[2,3] x) => (float[2,3] y) {
   a = Relu(x)

@@ -1,7 +1,6 @@
 // For the tests of patterns and matchers: short patterns, models from text, and
-// facts that know only what is declared.
-#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
-#define RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_
+// facts that only know declared types.
+#pragma once
 
 #include <initializer_list>
 #include <memory>
@@ -142,5 +141,3 @@ using testing::DeclaredFacts;
 using testing::Draft;
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_DRAFT_H_

@@ -1,7 +1,6 @@
 // Small patterns for the tests that compare Machine and oracle: systematic and
 // random ones.
-#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_PATTERNS_H_
-#define RULEENGINE_TESTS_SUPPORT_MATCH_PATTERNS_H_
+#pragma once
 
 #include <algorithm>
 #include <functional>
@@ -373,5 +372,3 @@ inline void add_random(Patterns& out, unsigned seed, int count) {
 }
 
 }  // namespace ruleengine::match::testing
-
-#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_PATTERNS_H_

@@ -1,7 +1,6 @@
 // For tests of single words: every match of a pattern in a graph as text, found
 // both by the Machine and by the oracle.
-#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_WORDS_H_
-#define RULEENGINE_TESTS_SUPPORT_MATCH_WORDS_H_
+#pragma once
 
 #include <doctest/doctest.h>
 
@@ -93,5 +92,3 @@ inline std::string matches(const std::function<void(Draft&)>& build,
 }
 
 }  // namespace ruleengine::match::testing
-
-#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_WORDS_H_

@@ -1,7 +1,6 @@
 // Small graphs for the tests that compare Machine and oracle: inputs, constants
 // with equal and with different bits, nodes of a few ops.
-#ifndef RULEENGINE_TESTS_SUPPORT_MATCH_WORLD_H_
-#define RULEENGINE_TESTS_SUPPORT_MATCH_WORLD_H_
+#pragma once
 
 #include <optional>
 #include <random>
@@ -100,5 +99,3 @@ class World {
 };
 
 }  // namespace ruleengine::match::testing
-
-#endif  // RULEENGINE_TESTS_SUPPORT_MATCH_WORLD_H_

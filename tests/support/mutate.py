@@ -1,9 +1,9 @@
-"""Mutants of small models: what a rule's example says, most often with something
-else about it. Sizes, types, opsets, constants, attributes, ops and edges change,
-values get other readers, ops that do nothing come in between. What values inside
-are declared to be may be stale or wrong. Inputs have ordinary numbers, or extreme
-ones; sizes that are known by a name come as 0 and 1 too. All chance comes from one
-seed; a mutant that is no valid model, or that the reference cannot run, is None.
+"""Mutants of small models: the graph of a rule's example, most often with changes.
+Sizes, types, opsets, constants, attributes, ops and edges change, values get more
+readers, ops without effect are inserted. Declarations of inner values may be stale
+or wrong. Inputs have ordinary or extreme numbers; symbolic sizes are also 0 and 1.
+One seed determines the mutant; a mutant that is no valid model, or that the
+reference cannot run, is None.
 """
 
 import dataclasses
@@ -19,17 +19,17 @@ from support.near_misses import words
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16,
           TensorProto.DOUBLE)
-# Ops of one signature, so that a mutant is often still a model. None makes NaN
-# of what random numbers are, since nobody owes anything for those.
+# Ops with one signature, so that a mutant is often still valid. None gives NaN for
+# random numbers, since results may differ for NaN.
 KIN = [("Add", "Sub", "Mul", "Div", "Max", "Min"),
        ("Relu", "Tanh", "Sigmoid", "Neg", "Abs", "Exp", "Erf", "Gelu",
         "Identity"),
        ("Softmax", "LogSoftmax", "Hardmax"), ("And", "Or", "Xor"),
        ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"),
        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd")]
-# What numbers inputs may have, each a method of Mutant.
+# Kinds of extreme inputs, each a method of Mutant.
 EXTREMES = ("hidden", "large", "tiny", "limits", "endless")
-# What masks are called.
+# Names of masks.
 MASK = re.compile(r"\w*mask\w*|m\d?|bias")
 EXAMPLE = re.compile(r'\{\s*"[^"]*",\s*\[\[(.*?)\]\]', re.S)
 HEADER = ('<ir_version: 10, opset_import: ["": 21, "ruleengine": 1, "aten": 1, '
@@ -37,7 +37,7 @@ HEADER = ('<ir_version: 10, opset_import: ["": 21, "ruleengine": 1, "aten": 1, '
 
 
 def examples(path):
-    """The models of a rule file's examples, in the file's order, and of its near
+    """The models of the examples of a rule file, in order, and of its near
     misses."""
     rule, found = path.read_text(encoding="utf-8"), []
     misses = near_misses.OF.get(str(path.relative_to(program.ROOT / "rules")), [])
@@ -51,7 +51,7 @@ def examples(path):
         try:
             found.append(onnx.parser.parse_model(text))
         except onnx.parser.ParseError:
-            continue  # words that only the engine's own parser knows
+            continue  # syntax that only the engine's own parser knows
     return found
 
 
@@ -63,9 +63,9 @@ class Mutant:
         self.model = onnx.ModelProto()
         self.model.CopyFrom(model)
         self.graph = self.model.graph
-        self.sizes = {}  # of dimensions that are known by a name
-        self.shapes = {}  # of inputs whose shapes are not said
-        self.extreme = None  # what numbers the inputs have; None: ordinary ones
+        self.sizes = {}  # of symbolic dimensions
+        self.shapes = {}  # of inputs without a declared shape
+        self.extreme = None  # kind of numbers of the inputs; None: ordinary ones
         self.count = 0
 
     def choose(self, options):
@@ -79,10 +79,10 @@ class Mutant:
         self.count += 1
         return f"mutant{self.count}"
 
-    # What there is.
+    # Parts of the model.
 
     def constants(self):
-        """(array, what puts another in its place) of each."""
+        """(array, a function that replaces it) of each."""
         for tensor in self.graph.initializer:
             yield numpy_helper.to_array(tensor), self.replacer(tensor)
         for node in self.graph.node:
@@ -98,12 +98,12 @@ class Mutant:
         return put
 
     def edges(self):
-        """(node, index) of each input that is there."""
+        """(node, index) of each present input."""
         return [(node, i) for node in self.graph.node
                 for i, name in enumerate(node.input) if name]
 
     def check_splits(self):
-        """Inference of ONNX 1.23 dies of a Split of more outputs than it says."""
+        """Inference of ONNX 1.23 crashes for a Split with too many outputs."""
         for node in self.graph.node:
             said = [a.i for a in node.attribute if a.name == "num_outputs"]
             if node.op_type == "Split" and said not in ([], [len(node.output)]):
@@ -118,7 +118,7 @@ class Mutant:
     # Mutations.
 
     def resize(self, new=None):
-        """One size becomes another one, wherever its number stands."""
+        """Changes one size, in every place with that number."""
         old = {d.dim_value for v in self.graph.input
                for d in v.type.tensor_type.shape.dim} - {0}
         if not old:
@@ -146,7 +146,7 @@ class Mutant:
                                          for i in attribute.ints]
 
     def broadcast(self):
-        """An input is there once along an axis, or lacks its first axes."""
+        """Sets an axis of an input to 1, or drops its first axes."""
         shapes = [v.type.tensor_type.shape for v in self.graph.input]
         shapes = [shape for shape in shapes if shape.dim]
         if not shapes:
@@ -158,7 +158,7 @@ class Mutant:
             del dims[:self.random.integers(1, len(dims) + 1)]
 
     def forget(self):
-        """An axis of an input is known by a letter alone, and may be 1."""
+        """Makes an axis of an input symbolic; its size may be 1."""
         dims = [d for v in self.graph.input
                 for d in v.type.tensor_type.shape.dim if d.dim_value]
         if dims:
@@ -168,18 +168,18 @@ class Mutant:
             dim.dim_param = name
 
     def forget_shape(self):
-        """Nothing is known of an input's shape."""
+        """Removes the shape of an input."""
         if self.graph.input:
             value = self.choose(self.graph.input)
             self.shapes[value.name] = self.dims_of(value)
             value.type.tensor_type.ClearField("shape")
 
     def empty(self):
-        """A size is known to be 0."""
+        """Sets a size to 0."""
         self.resize(0)
 
     def count_otherwise(self):
-        """An axis is counted from the other end."""
+        """Counts an axis from the other end."""
         types = self.types()
         found = [(n, a) for n in self.graph.node for a in n.attribute
                  if a.name == "axis" and n.input]
@@ -191,14 +191,14 @@ class Mutant:
                 attribute.i += -rank if attribute.i >= 0 else rank
 
     def leave_out(self):
-        """An input is there by its place and not by a name, or an output."""
+        """Omits an optional input or output."""
         node = self.choose(self.graph.node)
         names = self.choose((node.input, node.output))
         if len(names) > 1:
             names[self.random.integers(1, len(names))] = ""
 
     def retype(self):
-        """Floats of another type, all of them."""
+        """Changes the type of all floats."""
         new = self.choose(FLOATS)
         dtype = helper.tensor_dtype_to_np_dtype(new)
         for value in self.graph.input:
@@ -226,7 +226,7 @@ class Mutant:
             return put(~array)
         if array.dtype.kind in "iu":
             return put(array + self.choose((-1, 1)))
-        if self.chance(0.3):  # as many dimensions, more elements or none
+        if self.chance(0.3):  # of equal rank, with more elements or none
             grown = [*array.shape] or [1]
             grown[self.random.integers(len(grown))] *= self.choose((2, 3))
             return put(np.resize(array, grown))
@@ -234,13 +234,13 @@ class Mutant:
             return put(array.reshape((1,) * self.choose((1, 2)) + array.shape))
         factor = self.choose((0, -1, 0.5, 2, 1.5))
         if array.ndim == 0 and self.chance(0.2):
-            factor = -np.inf  # what fills a mask; nobody owes endless weights
+            factor = -np.inf  # a fill of a mask; infinite weights need no support
         with np.errstate(invalid="ignore"):
             return put((array * factor).astype(array.dtype))
 
     def feed_constant(self):
-        """A constant becomes an input. Not the sizes of a map: random ones are
-        those of no map, and an op that is given them computes anything."""
+        """Makes a constant an input, except the sizes of a map: random sizes
+        match no map, and the result of an op is then undefined."""
         found = [t for t in self.graph.initializer if t.name != "spatial"]
         if found:
             tensor = self.choose(found)
@@ -270,7 +270,7 @@ class Mutant:
             node.attribute.remove(self.choose(node.attribute))
 
     def add_attribute(self):
-        """A node says something that it left to the default."""
+        """Sets an attribute of a node that had its default."""
         node = self.choose(self.graph.node)
         said = {a.name for a in node.attribute}
         try:
@@ -308,7 +308,7 @@ class Mutant:
             node.input.pop()
 
     def rewire(self):
-        """An input reads another value, of the same type where one is known."""
+        """Makes an input read another value, of the same type if one is known."""
         edges = self.edges()
         if not edges:
             return
@@ -326,7 +326,7 @@ class Mutant:
             node.input[i] = self.choose(before)
 
     def insert(self):
-        """An op in between, most often one that does nothing."""
+        """Inserts an op, most often one without effect."""
         edges = self.edges()
         if not edges:
             return
@@ -354,7 +354,7 @@ class Mutant:
         node.input[i] = out
 
     def read_inside(self):
-        """Somebody else reads a value, or it is an output as well."""
+        """Adds another reader to a value, or makes it an output."""
         inner = [name for node in self.graph.node for name in node.output
                  if name and name not in {o.name for o in self.graph.output}]
         if not inner:
@@ -385,7 +385,7 @@ class Mutant:
             for d in value.type.tensor_type.shape.dim]
 
     def array(self, value, sizes):
-        """Something to feed an input with."""
+        """An array for an input."""
         shape = [sizes.get(dim, dim) for dim in self.dims_of(value)]
         dtype = helper.tensor_dtype_to_np_dtype(
             value.type.tensor_type.elem_type)
@@ -407,7 +407,7 @@ class Mutant:
     # Extreme numbers.
 
     def hidden(self, array, is_mask):
-        """Whole rows of a mask."""
+        """Hides whole rows of a mask."""
         if is_mask and array.ndim > 1:
             fills = [False]
             if array.dtype != np.bool_:
@@ -431,7 +431,7 @@ class Mutant:
         return array
 
     def limits(self, array):
-        """The largest halves, and beyond."""
+        """The largest float16 numbers, and larger ones."""
         return self.some(array, (65504, -65504, 6e-8) if array.itemsize == 2
                          else (65504, -65504, 1e5, 6e-8, 1e-40))
 
@@ -439,8 +439,8 @@ class Mutant:
         return self.some(array, (np.inf, -np.inf, np.nan))
 
     def quantizes_axes(self, values):
-        """Whether each scale is one for all or for each place of its axis, of
-        which the reference is not strict."""
+        """Whether each scale is one for all or one for each index of its axis,
+        which the reference does not check."""
         for node in self.graph.node:
             if node.op_type == "QuantizeLinear":
                 x, scale = (np.asarray(values[name]) for name in node.input[:2])
@@ -450,7 +450,7 @@ class Mutant:
         return True
 
     def sizes_told_by_inputs(self, feeds):
-        """{name: shape} of what shapes of inputs alone tell."""
+        """{name: shape} of values whose shapes follow from those of inputs."""
         fixed = onnx.ModelProto()
         fixed.CopyFrom(self.model)
         for value in fixed.graph.input:
@@ -464,9 +464,9 @@ class Mutant:
                 for v in inferred.graph.value_info}
 
     def declare(self, values, feeds):
-        """What exporters say of values inside: sizes as numbers, as names, or
-        not at all. The numbers are those of one run, and stale in others. Where
-        only data tells a size there are none: a declaration is believed there."""
+        """Declares inner values as exporters do: sizes as numbers, as names, or
+        not at all. The numbers are those of one run, and stale in others. Sizes
+        that depend on data get no numbers, since a declaration is believed there."""
         known = self.sizes_told_by_inputs(feeds)
         inner = {name for node in self.graph.node for name in node.output
                  if name} - {o.name for o in self.graph.output}
@@ -482,15 +482,15 @@ class Mutant:
                     name, helper.np_dtype_to_tensor_dtype(array.dtype), shape))
 
     def contradict(self):
-        """A value inside is said to be of another size than it has."""
+        """Declares a wrong size for an inner value."""
         dims = [d for v in self.graph.value_info
                 for d in v.type.tensor_type.shape.dim if d.dim_value]
         if dims:
             self.choose(dims).dim_value += 1
 
     def all_feeds(self):
-        """What to run the model on: as drawn, and with each size that is known
-        by a name as 0 and as 1."""
+        """The inputs of all runs: as drawn, and with each symbolic size as 0 and
+        as 1."""
         given = {t.name for t in self.graph.initializer}
         names = [dim for v in self.graph.input for dim in self.dims_of(v)
                  if isinstance(dim, str)]
@@ -518,7 +518,7 @@ class Mutant:
             self.extreme = self.choose(EXTREMES)
 
     def build(self, feeds, others):
-        """A Made, or None. Raises what the checker and the reference do."""
+        """A Made, or None. Raises exceptions of the checker and the reference."""
         names = [v.name for v in self.graph.output]
         self.graph.ClearField("output")
         self.graph.ClearField("value_info")
@@ -530,7 +530,7 @@ class Mutant:
         made = [name for node in self.graph.node for name in node.output if name]
         if all(array.size for array in feeds.values()) and not all(
                 np.size(values[name]) for name in made):
-            return None  # as of a window longer than what it slides over
+            return None  # for example of a window longer than its axis
         if self.drops(feeds, outputs):
             return None
         self.graph.ClearField("output")
@@ -555,12 +555,12 @@ class Mutant:
 @dataclasses.dataclass
 class Made:
     model: onnx.ModelProto
-    all_feeds: list  # of {input: array}; the first are as the mutant was drawn
+    all_feeds: list  # {input: array} of each run; the first as the mutant was drawn
     extreme: str | None  # one of EXTREMES
 
 
 def mutant(model, seed):
-    """See Mutant.build; None where the mutant is no valid model."""
+    """See Mutant.build; None if the mutant is no valid model."""
     drawn = Mutant(model, seed)
     with np.errstate(all="ignore"):
         try:
@@ -571,4 +571,4 @@ def mutant(model, seed):
         try:
             return drawn.build(feeds, others)
         except Exception:  # pylint: disable=broad-except
-            return None  # whatever checker and reference say
+            return None  # any error of checker and reference

@@ -16,8 +16,8 @@ def session(path):
 
 
 def grown(model, saved):
-    """Every symbolic dimension one longer; None where there is none. A mask
-    over a cache and what is new grows with both."""
+    """Inputs with each symbolic dimension longer by one; None if there is none.
+    A mask over a cache and new tokens grows by two."""
     has_cache = any(name.startswith("past") for name in saved)
     feeds, grew = {}, False
     for value in model.graph.input:
@@ -34,7 +34,7 @@ def grown(model, saved):
 
 
 def with_holes(saved):
-    """A mask that no right-padding explains; None where there is no mask."""
+    """Inputs with a mask that is no right-padding; None without a mask."""
     mask = saved.get("attention_mask")
     if mask is None or mask.ndim != 2:
         return None
@@ -50,24 +50,24 @@ def input_sets(model, saved):
     return {name: feeds for name, feeds in sets.items() if feeds is not None}
 
 
-# What two ways to compute the same may differ by, of an element and of what
-# elements have as a rule. Of halves it is what the rounding of attention's
-# scores makes of its result.
+# The tolerance between two ways to compute the same, relative to an element plus
+# the typical magnitude. For float16 it is the error of attention from rounded
+# scores.
 TOLERANCE = {"float64": 1e-7, "float32": 2e-5, "float16": 2e-2,
              "bfloat16": 0.15}
-# An output that is nothing but what cancellation leaves over has no scale.
+# The minimum, for outputs that only consist of cancellation errors.
 LEAST_SCALE = 1e-3
 
 
 def scale_of(numbers):
-    """The magnitude that elements have as a rule: zeros and a few giants,
-    masks and their like, say nothing of the others."""
+    """The typical magnitude of elements. The median ignores a few huge numbers,
+    as of masks; zeros are excluded."""
     numbers = np.abs(numbers[numbers != 0])
     return max(float(np.median(numbers)) if numbers.size else 0, LEAST_SCALE)
 
 
 def moved(feeds):
-    """Every number two roundings further, in a direction of its own."""
+    """Every number moved by two roundings in a random direction."""
     random = np.random.default_rng(len(feeds))
 
     def move(array):
@@ -82,9 +82,9 @@ def moved(feeds):
 
 
 def difference(want, got, tolerance=None, near=None):
-    """None, or in what the second array is not the first, element by element.
-    Where the first is NaN (a row that sees nothing), anything is accepted. `near`
-    is what moved inputs make of the first: numbers may be off as far as that."""
+    """None, or how the second array differs from the first, by element. If the
+    first is NaN (a row that sees no key), any number is accepted. `near` is the
+    first for moved inputs: numbers may differ as much as that."""
     want, got = np.asarray(want), np.asarray(got)
     if want.shape != got.shape or want.dtype != got.dtype:
         return f"{got.dtype}{got.shape}, was {want.dtype}{want.shape}"
@@ -96,7 +96,7 @@ def difference(want, got, tolerance=None, near=None):
         tolerance = TOLERANCE.get(want.dtype.name, 0)
     want, got = want.astype(np.float64), got.astype(np.float64)
     near = want if near is None else np.asarray(near).astype(np.float64)
-    # An overflow that the smallest step makes or unmakes says nothing.
+    # Numbers that overflow or not depending on the smallest change are ignored.
     seen = ~np.isnan(want) & (np.isfinite(want) == np.isfinite(near))
     want, got, near = want[seen], got[seen], near[seen]
     if not want.size:
@@ -112,7 +112,7 @@ def difference(want, got, tolerance=None, near=None):
 
 
 def disagreements(original, result, model, saved):
-    """What ONNX Runtime says of `result` against `original`, on all inputs."""
+    """Differences of `result` and `original` in ONNX Runtime, on all inputs."""
     before = session(original)
     try:
         after = session(result)

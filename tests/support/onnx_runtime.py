@@ -1,5 +1,5 @@
-"""What core/ops/onnx_runtime.h says of ONNX Runtime, asked of the one that is
-installed. `python -m support.onnx_runtime` prints the tables."""
+"""The contents of core/ops/onnx_runtime.h, from the installed ONNX Runtime.
+`python -m support.onnx_runtime` prints the tables."""
 
 import collections
 import pathlib
@@ -43,7 +43,7 @@ def newest_opset():
 
 
 def implied_opsets():
-    """(domain, version) of what it takes as imported: it says so in what it saves."""
+    """(domain, version) of its default imports, which it writes when it saves."""
     with tempfile.TemporaryDirectory() as folder:
         saved = pathlib.Path(folder) / "m.onnx"
         session(relu(newest_opset()), saved)
@@ -51,7 +51,7 @@ def implied_opsets():
 
 
 def serves(kernel, version):
-    """A kernel whose versions have no end is for the version they begin with."""
+    """A kernel without an end of its versions counts for the first one."""
     first, last = kernel
     return first == version or (first < version <= last != NO_END)
 
@@ -67,7 +67,7 @@ def last_kernels():
     for schema in onnx.defs.get_all_schemas_with_history():
         if schema.domain or schema.deprecated or schema.since_version > newest:
             continue
-        # What has a function body runs without a kernel.
+        # An op with a function body runs without a kernel.
         versions[schema.name][schema.since_version] = (
             any(serves(kernel, schema.since_version) for kernel in kernels[schema.name])
             or schema.has_function or schema.has_context_dependent_function)

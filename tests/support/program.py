@@ -11,7 +11,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 DATA = ROOT / "tests" / "data"
-# Fixtures and models that a user's clone comes without.
+# Fixtures and models that are not in a clone.
 SHARED = ROOT.parent / "shared"
 PROGRAM = os.environ.get("RULEENGINE", str(ROOT / "build" / "ruleengine"))
 ASAN = os.environ.get("RULEENGINE_ASAN", str(ROOT / "build-asan/ruleengine"))
@@ -19,12 +19,12 @@ ASAN = os.environ.get("RULEENGINE_ASAN", str(ROOT / "build-asan/ruleengine"))
 SANITIZED = 99
 SANITIZERS = {"ASAN_OPTIONS": f"exitcode={SANITIZED}:detect_leaks=1",
               "UBSAN_OPTIONS": f"halt_on_error=1:exitcode={SANITIZED}"}
-# Sanitizers take many times the time and the address space.
+# Sanitizers need many times the time and the address space.
 SLOWNESS = 10
 
 
 def programs():
-    """The program, and its sanitized twin where it was built."""
+    """The program, and its sanitized build if it exists."""
     return [PROGRAM] + ([ASAN] if os.access(ASAN, os.X_OK) else [])
 
 
@@ -44,7 +44,7 @@ class Done:
 
 
 def run(*arguments, program=PROGRAM, cwd=None, timeout=120, env=None, **more):
-    """The program with these arguments, to its end. Nobody is at a terminal."""
+    """Runs the program with these arguments to its end, without a terminal."""
     done = subprocess.run(
         [program, *map(str, arguments)], cwd=cwd, timeout=timeout,
         stdin=subprocess.DEVNULL, capture_output=True, check=False,
@@ -54,7 +54,7 @@ def run(*arguments, program=PROGRAM, cwd=None, timeout=120, env=None, **more):
 
 
 def state(folder):
-    """Every file of a folder with a hash of its content."""
+    """Every file of a folder, with a hash of its content."""
     return {str(path.relative_to(folder)): hashlib.sha256(
                 path.read_bytes()).hexdigest()
             for path in sorted(pathlib.Path(folder).rglob("*"))
@@ -62,7 +62,7 @@ def state(folder):
 
 
 class ProgramTest(unittest.TestCase):
-    """A test with a folder of its own, in which the program is run."""
+    """A test with its own folder, in which the program runs."""
 
     def setUp(self):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="ruleengine-test-"))

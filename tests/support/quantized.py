@@ -1,5 +1,5 @@
-"""Quantized models, and what ONNX Runtime makes of them: how many ops it computes
-on integers once its own optimizations are through."""
+"""Quantized models, and the number of their ops that ONNX Runtime computes on
+integers after its own optimizations."""
 
 import collections
 import itertools
@@ -13,7 +13,7 @@ from onnx import TensorProto, helper, numpy_helper, shape_inference
 
 from support import graphs, make
 
-# Ops on integers, or on weights that are.
+# Ops on integers or on integer weights.
 ON_INTEGERS = {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul",
                *(f"com.microsoft::{name}" for name in (
                    "DynamicQuantizeLSTM", "DynamicQuantizeMatMul",
@@ -27,7 +27,7 @@ ON_INTEGERS = {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul",
 
 
 def optimized(model):
-    """What ONNX Runtime executes; None where it does not take the model."""
+    """The model that ONNX Runtime executes; None if it refuses the model."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(pathlib.Path(folder) / "optimized.onnx")
         options = onnxruntime.SessionOptions()
@@ -43,8 +43,8 @@ def optimized(model):
 
 
 def on_integers(model):
-    """{op: how many} of those that ONNX Runtime computes on integers; None where
-    it does not take the model."""
+    """{op: count} of ops that ONNX Runtime computes on integers; None if it
+    refuses the model."""
     made = optimized(model)
     if made is None:
         return None
@@ -96,7 +96,7 @@ def encoder(opset):
 
 
 def image_net(opset):
-    """Two convolutions, and two layers that share what they see."""
+    """Two convolutions, and two layers with one input."""
     return with_weights(f"""<ir_version: 8, opset_import: ["": {opset}]>
         g (float[1,3,8,8] x) => (float[1,5] y) <int64[2] flat = {{1,-1}}> {{
           a = Conv <pads = [1,1,1,1]> (x, w1, b1) b = Relu(a)
@@ -111,8 +111,8 @@ def image_net(opset):
 
 class Annotated:
     """`model` is a copy of a model of floats, with QuantizeLinear and
-    DequantizeLinear around what `share` of its values is, as tools that quantize
-    write it. `weights` alone: the constants."""
+    DequantizeLinear around a `share` of its values, as quantization tools write
+    them. With `weights`, only around constants."""
 
     def __init__(self, model, seed, share=1.0, weights=False):
         self.random = np.random.default_rng(seed)
@@ -155,12 +155,12 @@ class Annotated:
                 self.constant(np.uint8(zero)))
 
     def quantize(self, name):
-        """Those who read the value read it through the pair."""
+        """Makes readers of the value read it through a quantizing pair."""
         scale = self.scale()
         pair, there = f"{name}_q", f"{name}_dq"
         producer = next((n for n in self.graph.node if name in n.output), None)
         if any(o.name == name for o in self.graph.output):
-            # The output is what the pair gives, under its old name.
+            # The output is the result of the pair, with the old name.
             if producer is None:
                 return
             there, float_name = name, f"{name}_float"
@@ -177,7 +177,7 @@ class Annotated:
                      helper.make_node("DequantizeLinear", [pair, *scale], [there])]
 
     def quantize_constant(self, name):
-        """Stored as integers, for the whole or for each column."""
+        """Stores it as integers, with one scale or one for each column."""
         at = [t.name for t in self.graph.initializer].index(name)
         floats = numpy_helper.to_array(self.graph.initializer[at])
         whole = self.random.random() < 0.5 or self.opset < 13
@@ -193,7 +193,7 @@ class Annotated:
              self.constant(np.zeros_like(scale, np.int8))], [name], **more))
 
     def sort(self):
-        """All nodes, each behind what it reads."""
+        """Sorts all nodes topologically."""
         known = {"", *(v.name for v in self.graph.input),
                  *(t.name for t in self.graph.initializer)}
         left, done = [*self.new, *self.graph.node], []

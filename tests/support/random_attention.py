@@ -4,7 +4,7 @@ import numpy as np
 
 
 def position(draft, sizes):
-    """The shape of a mask. It broadcasts to `sizes`; now and then `sizes`
+    """The shape of a mask. It broadcasts to `sizes`; sometimes `sizes`
     broadcast to it."""
     sizes = [2 if size == 1 and i < 3 and draft.chance(0.05) else size
              for i, size in enumerate(sizes)]
@@ -13,8 +13,8 @@ def position(draft, sizes):
 
 
 def additive(draft, shape):
-    """A mask that is added; some of it hides. Large finite numbers would leave
-    the order of sums to decide what is left of the scores."""
+    """A mask that is added; parts of it hide. With large finite numbers the
+    result would depend on the order of sums."""
     mask = draft.array(*shape)
     if draft.chance(0.5):
         hidden = draft.random.random(mask.shape) < 0.3
@@ -192,8 +192,8 @@ def window_attention(draft, is_cosine=False):
         parts += [draft.weight(draft.array(size)) if draft.chance(0.6) else ""
                   for size in (3 * channels, channels)]
         if is_cosine:
-            # About the largest, log(100), that counts; of halves not much
-            # is left there.
+            # Near log(100), the largest effective one, where float16 is
+            # imprecise.
             about = 1 if draft.dtype == np.float16 else 4
             parts.append(draft.weight(
                 about + draft.array(draft.choose(1, heads), 1, 1)))

@@ -1,5 +1,5 @@
-"""Random residual chains of several ranks, each from a Draft: sums and norms of
-their own, in many spellings, and what breaks a chain."""
+"""Random residual chains of several ranks, each from a Draft: separate sums and
+norms, in many spellings, and nodes that break a chain."""
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Chain(Stack):
         return self.cast("rms_norm", x, self.gamma())
 
     def detour(self, x):
-        """What a residual goes through and stays one."""
+        """Ops that keep a residual a residual."""
         draft = self.draft
         while draft.chance(0.3):
             kind = draft.between(0, 7)
@@ -102,7 +102,7 @@ class Chain(Stack):
         return self.op("Reshape", x, self.draft.constant(np.array(sizes)))
 
     def use(self, x):
-        """What reads a norm; as an input of the next layer's partial sums."""
+        """A reader of a norm, as an input of the next layer's partial sums."""
         draft = self.draft
         kind = draft.between(0, 7)
         if kind == 0:
@@ -123,13 +123,13 @@ class Chain(Stack):
         return x
 
     def of_tokens(self, *shape):
-        """Another one for each token."""
+        """A value that differs for each token."""
         return self.draft.own(*shape)
 
     def added(self, residual, x):
         draft, total = self.draft, self.reduced(x)
         total = self.detour(total)
-        if draft.chance(0.2):  # a norm on either side of the layer
+        if draft.chance(0.2):  # a norm before and after the layer
             total = self.any_norm(total)
         if draft.chance(0.25):
             inner = [self.flattened(v, True) for v in (residual, total)]
@@ -139,7 +139,7 @@ class Chain(Stack):
 
 
 class Entered(Chain):
-    """One that reads what comes in, the same on all ranks."""
+    """A chain that reads an input or constant, equal on all ranks."""
 
     def __init__(self, draft):
         super().__init__(draft)
@@ -168,7 +168,7 @@ def residual_chain(draft):
 
 
 def entered_chains(draft):
-    """The same with `entry`: chains that share what comes in."""
+    """The same with `entry`: chains that share an entry."""
     chain = Entered(draft)
     for _ in range(draft.between(1, 2)):
         start = chain.table if draft.chance(0.3) else chain.op(
@@ -182,18 +182,18 @@ def layers(chain, residual):
     draft, x = chain.draft, None
     for _ in range(draft.between(1, 3)):
         x = chain.use(chain.any_norm(residual))
-        if draft.chance(0.2) and len(chain.sizes) == 3:  # out the other way
+        if draft.chance(0.2) and len(chain.sizes) == 3:  # a reader of the transposed value
             draft.node("Softmax", draft.node("Transpose", x, perm=[1, 0, 2]),
                        axis=-1)
         if len(chain.sizes) == 3 and chain.sizes[0] == 1 and draft.chance(0.1):
-            # Each token beside each other one: shares of rows or of columns.
+            # Each token with each other one: shares of rows or of columns.
             rows = chain.op("Transpose", chain.reduced(), perm=[1, 0, 2])
             chain.any_norm(chain.op("Add", rows, chain.reduced()))
-        if draft.chance(0.06):  # somebody else reads the residual
+        if draft.chance(0.06):  # another reader of the residual
             draft.node("Softmax", residual, axis=1)
         residual = chain.added(residual, x)
         if chain.share() and draft.chance(0.05):
-            # As many times as much as there are ranks, not the same again.
+            # A multiple by the number of ranks, not the same value.
             part = chain.cast("reduce_scatter", residual, dim=chain.axis,
                               **chain.group)
             residual = chain.cast("all_gather", part, dim=chain.axis,
@@ -202,7 +202,7 @@ def layers(chain, residual):
 
 
 def narrowed(draft, x, sizes):
-    """A quantizer or a Cast of what was gathered, [batch, tokens, width]."""
+    """A quantizer or a Cast of a gathered value, [batch, tokens, width]."""
     kind = draft.between(0, 6)
     if kind == 0:
         return draft.node("Cast", x, to=draft.choose(1, 10, 11))
@@ -224,7 +224,7 @@ def narrowed(draft, x, sizes):
 
 
 def picked(draft, x, sizes):
-    """Some positions of what was gathered."""
+    """Some positions of a gathered value."""
     axis = draft.choose(1, 1, 1, 2, -2, 0)
     size = sizes[axis]
     if draft.chance(0.5):

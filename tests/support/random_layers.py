@@ -14,8 +14,8 @@ UNARY = ["Relu", "Tanh", "Sigmoid"]
 
 
 class Siblings:  # pylint: disable=too-many-instance-attributes
-    """Layers of one kind on one activation; each differs from the others in
-    something now and then."""
+    """Layers of one kind on one activation; sometimes one differs from the
+    others."""
 
     def __init__(self, draft, kind):
         self.draft, self.kind = draft, kind
@@ -55,7 +55,7 @@ class Siblings:  # pylint: disable=too-many-instance-attributes
         return {}
 
     def codes(self, *shape):
-        """A quantized tensor of what the kind works on."""
+        """A quantized tensor of the type of the kind."""
         draft = self.draft
         if self.kind == "fp8_linear":
             return draft.array(*shape, dtype=np.float32).astype(FLOAT8)
@@ -93,7 +93,7 @@ class Siblings:  # pylint: disable=too-many-instance-attributes
         return numbers.astype(np.float32)
 
     def add(self):
-        """One more layer."""
+        """Adds a layer."""
         draft, forms = self.draft, dict(self.forms)
         columns, attributes = draft.between(1, 4), dict(self.attributes)
         deviates = draft.chance(0.12)
@@ -152,7 +152,7 @@ class Siblings:  # pylint: disable=too-many-instance-attributes
                                        else (rows, columns))))
         if (self.lead == [rows] and self.last and not across
                 and draft.chance(0.3)):
-            w, bias = self.last, ""  # it needs the layer before
+            w, bias = self.last, ""  # it needs the previous layer
         if kind == "MatMul":
             if self.lead == [rows] and draft.chance(0.1):
                 return draft.node(kind, self.x, self.x)
@@ -188,8 +188,8 @@ def sibling_layers(draft):
 
 
 def activated_layers(draft):
-    """example_linear_tanh_to_linear_relu: the activation behind a layer, in
-    all its forms, is another one afterwards; others stay."""
+    """example_linear_tanh_to_linear_relu: replaces the activation after a layer,
+    in all its forms; others stay."""
     rows = draft.between(1, 4)
     lead = [draft.between(1, 3) for _ in range(draft.between(1, 2))]
     x = draft.given(draft.array(*lead, rows))
@@ -241,7 +241,7 @@ class Views:
             for size in sorted({*self.sizes, int(np.prod(self.sizes))})}
 
     def view(self, x, sizes):
-        """A view of x, or something that only looks like one."""
+        """A view of x, or an op that only looks like one."""
         draft, total = self.draft, int(np.prod(sizes))
         kind = draft.between(0, 5)
         if kind == 0:
@@ -268,7 +268,7 @@ class Views:
         return draft.node("Reshape", x, draft.constant(np.array(said))), into
 
     def quantizer(self, x, sizes, kind):
-        """Its first output; the others are read by nobody or are outputs."""
+        """The first output; the others are unused or outputs of the graph."""
         draft = self.draft
         if kind.endswith("mxfp4") and sizes[-1] % 4:
             kind = "tensor_cast::dynamic_quantize_symmetric"
@@ -285,7 +285,7 @@ class Views:
                           **along[draft.choose(0, 1, 1, 2, 3, 3, 4, 5)])[0]
 
     def static(self, x, sizes, kind):
-        """A quantizer that is given its scale, for all or along an axis."""
+        """A quantizer with a given scale, for all or along an axis."""
         draft, more, standard = self.draft, {}, kind == "QuantizeLinear"
         inputs = [x, draft.choose(*self.scales[:1] * 3, self.scales[1])]
         axis = draft.choose(-1, -1, draft.between(0, len(sizes) - 1))
@@ -306,8 +306,8 @@ class Views:
 
 
 def quantized_views(draft):
-    """lift_combine_quant: chains of views that share their beginnings, each
-    with a quantizer at its end."""
+    """lift_combine_quant: chains of views with common first views, each with a
+    quantizer at its end."""
     kind = draft.choose(
         "tensor_cast::quantize", "tensor_cast::dynamic_quantize_symmetric",
         "tensor_cast::dynamic_quantize_asymmetric", "QuantizeLinear",

@@ -26,7 +26,7 @@ class Stack:
         return self.draft.node(f"tensor_cast::{op}", *inputs, **more)
 
     def of_group(self):
-        """The ranks of a collective; half of them now and then."""
+        """The ranks of a collective; sometimes half of them."""
         if self.ranks == 4 and self.draft.chance(0.08):
             return {"rank": 0, "rank_group": [0, 1]}
         return self.group
@@ -37,7 +37,7 @@ class Stack:
         return draft.weight(1 + 0.1 * draft.array(self.width))
 
     def share(self):
-        """Sizes of a rank's share; None where it does not come out even."""
+        """Sizes of a rank's share; None if shares are not equal."""
         sizes = list(self.sizes)
         if sizes[self.axis] % self.ranks:
             return None
@@ -45,14 +45,14 @@ class Stack:
         return sizes
 
     def partial(self, x=None):
-        """What one rank has of the sum."""
+        """The term of one rank."""
         draft = self.draft
         if x is None:
             return draft.own(*self.sizes)
         return draft.node("MatMul", x, draft.own(self.width, self.width))
 
     def reduced(self, x=None):
-        """A sum over the ranks, or what is not quite that."""
+        """A sum over the ranks, or a similar value."""
         group = self.of_group()
         if self.share() and self.draft.chance(0.04):
             part = self.cast("reduce_scatter", self.partial(x), **group,
@@ -61,7 +61,7 @@ class Stack:
         part = self.partial(x)
         if self.sizes[0] == 1 and len(self.sizes) == 3 and (
                 self.draft.chance(0.15)):
-            # A sum that is said to have a leading 1 which its parts lack.
+            # A sum with a declared leading 1 that its terms lack.
             part = self.draft.node("Reshape", part, self.draft.constant(
                 np.array(self.sizes[1:])))
             total = self.cast("all_reduce", part, **group)
@@ -79,13 +79,13 @@ class Stack:
         return x
 
     def gathered(self):
-        """A value that each rank has a share of; or the same on all."""
+        """A value of which each rank has a share, or that is equal on all."""
         share, draft = self.share(), self.draft
         if not share or draft.chance(0.15):
             return draft.given(draft.array(*self.sizes))
         axis = self.axis
         if draft.chance(0.1):
-            # Along another axis, what comes out has these sizes all the same.
+            # Along another axis the result has the same sizes.
             axis = len(share) - 1
             if self.width % self.ranks:
                 axis = self.axis
@@ -115,7 +115,7 @@ class Stack:
         return self.cast("rms_norm", x, self.gamma(), **more)
 
     def first(self):
-        """(the first norm, the residual behind it)."""
+        """(the first norm, the residual after it)."""
         draft, total = self.draft, self.reduced()
         if draft.chance(0.4):
             total = self.cast("_internal_mark_region_begin", total,
@@ -134,7 +134,7 @@ class Stack:
         return self.cast("add_rms_norm2", *both, gamma, outputs=2)
 
     def layer_on_shares(self, x):
-        """What p2 makes: a marked norm of shares, and what it gathers."""
+        """The result of p2: a marked norm of shares, and its gathers."""
         part = self.cast("reduce_scatter", self.partial(x), dim=self.axis,
                          **self.group)
         parts = self.cast(

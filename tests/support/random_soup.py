@@ -1,11 +1,11 @@
-"""Random graphs of several ranks without a plan: ops that work token by token,
-along whatever axis, and some that do not, between sums over the ranks."""
+"""Random graphs of several ranks without a structure: ops that work token by token
+along any axis, and some that do not, between sums over the ranks."""
 
 import numpy as np
 
 
 def together(a, b):
-    """The shape that two broadcast to; None where they do not."""
+    """The shape to which two broadcast; None if they do not."""
     try:
         return np.broadcast_shapes(a, b)
     except ValueError:
@@ -13,7 +13,7 @@ def together(a, b):
 
 
 class Soup:
-    """Values with their shapes. A rank's own are read by collectives alone."""
+    """Values with their shapes. Only collectives read values of one rank."""
 
     def __init__(self, draft):
         self.draft, self.values = draft, []
@@ -33,7 +33,7 @@ class Soup:
         return name
 
     def pick(self, fits=lambda shape: True):
-        """(name, shape), one of the latest."""
+        """(name, shape) of one of the latest values."""
         found = [value for value in self.values if fits(value[1])]
         back = int(self.draft.random.exponential(2))
         return found[-1 - min(back, len(found) - 1)]
@@ -48,7 +48,7 @@ class Soup:
     def weight(self, *shape):
         return self.draft.constant(self.draft.array(*shape))
 
-    # --- what comes in ---
+    # --- inputs ---
 
     def total(self):
         draft, full = self.draft, self.full
@@ -70,7 +70,7 @@ class Soup:
                         self.draft.own(*share), dim=axis, **self.group)
 
     def table(self):
-        """The same on all ranks."""
+        """An input that is equal on all ranks."""
         draft, full = self.draft, self.full
         shape = draft.choose(full, full, full[-1:], (), (*full[:-1], 1),
                              full[-2:], (full[-2], 1), (1,) * len(full))
@@ -78,7 +78,7 @@ class Soup:
         self.values.append((draft.given(array) if draft.chance(0.5)
                             else draft.constant(array), shape))
 
-    # --- what is made of it ---
+    # --- nodes ---
 
     def binary(self):
         x = self.large()

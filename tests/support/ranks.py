@@ -1,5 +1,5 @@
-"""A model on several ranks in lockstep: one node after the other, on all ranks,
-each with values of its own; a collective sees the values of all."""
+"""A model on several ranks in lockstep: each node runs on all ranks before the
+next one. Each rank has its own values; a collective reads the values of all."""
 
 import numpy as np
 import onnx.reference
@@ -7,8 +7,8 @@ from onnx.reference.op_run import OpRun
 
 
 def group_of(rank, group):
-    """The ranks that `rank` meets where the program of one rank names `group`.
-    Neighbours stand for all such neighbours: [0,1] means [2,3] to rank 2."""
+    """The group of `rank` if the program of one rank names `group`. Consecutive
+    ranks stand for all such groups: [0,1] means [2,3] for rank 2."""
     size = len(group)
     if list(group) == list(range(group[0], group[0] + size)):
         first = rank // size * size
@@ -19,7 +19,7 @@ def group_of(rank, group):
 
 
 def program_of(model, rank):
-    """What one rank runs, where the model is the program of rank 0."""
+    """The program of one rank, if the model is that of rank 0."""
     copy = type(model)()
     copy.CopyFrom(model)
     for node in copy.graph.node:
@@ -32,8 +32,8 @@ def program_of(model, rank):
 
 
 class Collective(OpRun):
-    """An op of all ranks; `meet` takes this rank's place in its group and the
-    group's values, in order."""
+    """An op of all ranks; `meet` takes this rank's index in its group and the
+    values of the group, in order."""
     op_domain = "tensor_cast"
 
     def _run(self, *_, **__):
@@ -62,7 +62,7 @@ COLLECTIVES = [all_reduce, reduce_scatter, all_gather]
 
 
 def declared_shapes(graph):
-    """{value: shape} of values whose shape the graph says in numbers."""
+    """{value: shape} of values whose shape is declared in numbers."""
     shapes = {}
     for value in [*graph.value_info, *graph.output]:
         tensor = value.type.tensor_type
@@ -74,7 +74,7 @@ def declared_shapes(graph):
 
 
 def as_declared(value, shape):
-    """A leading 1 more or less where the graph says so; a sum may come so."""
+    """Adds or drops a leading 1 as declared, which a sum may need."""
     own = list(value.shape)
     return value.reshape(shape) if shape in ([1, *own], own[1:]) and (
         value.size == np.prod(shape)) else value
@@ -87,8 +87,8 @@ def evaluate(model, feeds, ops):
 
 
 def evaluate_each(models, feeds, ops):
-    """As evaluate, of one program on each rank: the same nodes with the same
-    names, and weights of its own."""
+    """As evaluate, with one program for each rank: equal nodes with equal names,
+    and different weights."""
     programs = {id(model): onnx.reference.ReferenceEvaluator(
         model, new_ops=[*ops, *COLLECTIVES]) for model in models}
     programs = [programs[id(model)] for model in models]
@@ -102,7 +102,7 @@ def evaluate_each(models, feeds, ops):
 
 
 def step(nodes, worlds, shapes):
-    """Adds what one node of each rank computes to that rank's values."""
+    """Adds the results of one node of each rank to the values of the rank."""
     if isinstance(nodes[0], Collective):
         inputs = [values[nodes[0].input[0]] for values in worlds]
         for rank, (node, values) in enumerate(zip(nodes, worlds)):

@@ -1,10 +1,10 @@
-"""Models in which one thing comes n times: what takes a time or a memory that
-grows faster than the file shows with them.
+"""Models in which one part is repeated n times, to find time or memory that grows
+faster than the file.
 
-Made of bytes, since the onnx package takes longer than what is measured. Each
-of MODELS takes n and gives the bytes of a model that is valid, unless its name
-is in REFUSED; the main graph has the two Neg of support.make.CANCEL, so that
-there is something to rewrite.
+Written as bytes, since the onnx package takes longer than the measured program.
+Each of MODELS takes n and returns the bytes of a model, which is valid unless its
+name is in REFUSED. The main graph has the two Neg of support.make.CANCEL, so that
+a rule matches.
 """
 
 import struct
@@ -46,7 +46,7 @@ def attribute(name, kind, payload):
 
 
 def shape_of(dims):
-    """None is an unknown size, a text one known by name."""
+    """None is an unknown size, a text a symbolic one."""
     return b"".join(field(1, b"" if d is None else field(1, d)
                           if isinstance(d, int) else text(2, d)) for d in dims)
 
@@ -73,7 +73,7 @@ def initializers(*tensors):
     return b"".join(field(5, each_one) for each_one in tensors)
 
 
-# x -> Neg -> Neg -> y, in front of whatever else there is.
+# x -> Neg -> Neg -> y, before all other parts.
 NEGATIONS = field(1, node("Neg", ["x"], ["n"])) + \
     field(1, node("Neg", ["n"], ["m"])) + field(1, node("Exp", ["m"], ["y"]))
 
@@ -183,7 +183,7 @@ def chain_of_functions(n):
 
 @case
 def functions_that_call_many(n):
-    """Each of the later ones, over and over but for the limit on nodes."""
+    """Each calls the later ones, endlessly without the limit on nodes."""
     def one(i):
         others = [call(f"f{j}", "a", f"c{j}")
                   for j in range(i + 1, min(n, i + 8)) if i % 9 == 0]
@@ -224,7 +224,7 @@ def formals_of_a_function(n):
                             text(6, f"q{i}")))), domains=("", "f"))
 
 
-# --- what stands beside the graph ---------------------------------------------
+# --- parts outside of the graph -----------------------------------------------
 
 
 @case
@@ -358,7 +358,7 @@ def branch(nodes, result):
 
 @case
 def branches(n):
-    """An If after the other, with bodies that read from around them."""
+    """Consecutive Ifs, with bodies that read outer values."""
     def one(i):
         then = branch(field(1, node("Relu", ["x"], [f"t{i}"])), f"t{i}")
         other = branch(field(1, node("Exp", ["n"], [f"e{i}"])), f"e{i}")
@@ -371,7 +371,7 @@ def branches(n):
 
 @case
 def branches_in_branches(n):
-    """Nearly to the depth that is read, n nodes in all."""
+    """Nested nearly to the depth limit, with n nodes in total."""
     depth = 90
 
     def nodes(level):

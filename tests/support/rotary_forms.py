@@ -75,7 +75,7 @@ class Writer(attention_forms.Writer):
                        self.integers(0, *shape, D))
 
     def early(self):
-        """Whether angles that are repeated get the heads' axis then."""
+        """Whether repeated angles get the axis of heads after that."""
         return (self.neighbours and self.form["axis"] == "early"
                 and self.form["written"] != "parts"
                 and self.form["angles"] in ("one", "batch"))
@@ -97,7 +97,7 @@ class Writer(attention_forms.Writer):
                        self.integers(*[0] * leads, D))
 
     def wave(self, kind, angles):
-        """Cosine or sine, to be multiplied with x or with its parts."""
+        """Cosine or sine, to multiply with x or with its parts."""
         written, how = self.form["written"], self.form["angles"]
         if how in ("table", "gathered"):
             rows = S if how == "table" else 2 * S
@@ -117,7 +117,7 @@ class Writer(attention_forms.Writer):
             x = self.op("Mul", x, self.constant(1.25))
         if self.half:
             x = self.op("Cast", x, to=TensorProto.FLOAT16)
-        # Beside the heads' axis.
+        # Next to the axis of heads.
         if self.early() or (how == "table" and not self.behind):
             return x
         return self.op("Unsqueeze", x, self.integers(
@@ -142,7 +142,7 @@ class Writer(attention_forms.Writer):
         a, b = self.parts(x)
         if self.form["written"] != "parts":
             quarter = self.joined(self.op("Neg", b), a)
-            if self.mixed:  # halves that meet angles in float
+            if self.mixed:  # float16 values with angles in float
                 x, quarter = (self.op("Cast", v, to=TensorProto.FLOAT)
                               for v in (x, quarter))
             return self.op("Add", self.op("Mul", x, cos),

@@ -1,4 +1,4 @@
-"""What tests of `ruleengine run` begin with: a model, and two rules."""
+"""The base of tests of `ruleengine run`: a model and two rules."""
 
 import onnx
 

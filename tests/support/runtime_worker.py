@@ -1,5 +1,5 @@
-"""Runs models for support/runtimes.py, in a process and with a Python of its own,
-so that its ONNX Runtime may be another version, and may end the process.
+"""Runs models for support/runtimes.py in a separate process and Python, so that its
+ONNX Runtime may have another version, and may crash.
 
 Reads pickled (model, optimized, list of feeds) from stdin; answers each with
 ("ok", [{name: array}, or the error's text]) or ("refused", text)."""
@@ -43,7 +43,7 @@ def answer(model, optimized, all_feeds):
 def main():
     source = sys.stdin.buffer
     sink = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print is no answer
+    os.dup2(2, 1)  # output of libraries is no answer
     while True:
         try:
             request = pickle.load(source)

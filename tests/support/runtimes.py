@@ -1,7 +1,6 @@
-"""Whether two models compute the same in every ONNX Runtime that counts: the
-oldest that has the ops which targets write and the newest, without optimizations
-and with all of them. Each runtime is a process of its own, since some kernels end
-theirs (sizes that are 0)."""
+"""The supported versions of ONNX Runtime: the oldest with the ops that targets
+write, and the newest, without optimizations and with all of them. Each runs in its
+own process, since some kernels crash (for sizes of 0)."""
 
 import dataclasses
 import pathlib
@@ -18,7 +17,7 @@ ENDED = "the process of the runtime ended"
 
 
 def oldest_python():
-    """The Python that has the oldest ONNX Runtime; installs it where needed."""
+    """The Python with the oldest ONNX Runtime; installs it if needed."""
     done = subprocess.run([program.ROOT / "cmake" / "setup.sh", "oldest-python"],
                           stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           check=True)
@@ -26,16 +25,16 @@ def oldest_python():
 
 
 class Worker:
-    """One process with one version of ONNX Runtime, begun when it is needed."""
+    """A process with one version of ONNX Runtime, started when needed."""
 
     def __init__(self, find_python):
         self.find_python = find_python
         self.process = None
 
     def ask(self, model, optimized, all_feeds):
-        """As runtime_worker answers; ("refused", ENDED) where it ended."""
+        """The answer of runtime_worker; ("refused", ENDED) if it ended."""
         if self.process is None:
-            # Isolated: else support/numbers.py would take the place of numbers.
+            # Isolated: otherwise support/numbers.py would replace the module numbers.
             self.process = subprocess.Popen(
                 [self.find_python(), "-I", WORKER], stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -66,7 +65,7 @@ class Runtime:
     optimized: bool
 
     def outputs(self, model, all_feeds):
-        """A dict of arrays for each of the feeds, or a text: why not."""
+        """A dict of arrays for each of the feeds, or the text of an error."""
         verdict, found = self.worker.ask(model, self.optimized, all_feeds)
         if verdict == "refused" and found == ENDED and len(all_feeds) > 1:
             return [self.outputs(model, [feeds])[0] for feeds in all_feeds]

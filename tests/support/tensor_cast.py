@@ -6,13 +6,13 @@ import numpy as np
 from onnx import TensorProto, helper
 from onnx.reference.op_run import OpRun
 
-# What the sixteen codes of E2M1 stand for.
+# The numbers of the sixteen codes of E2M1.
 E2M1 = np.array([0, 0.5, 1, 1.5, 2, 3, 4, 6] * 2, np.float32)
 E2M1[8:] *= -1
 
 
 def wide(x):
-    """x in a type to compute in."""
+    """x in the type for computation."""
     return x if x.dtype == np.float64 else x.astype(np.float32)
 
 
@@ -27,8 +27,8 @@ class TensorCast(OpRun):
     op_domain = "tensor_cast"
 
 
-# The reference finds an op's implementation by the name of its class, and gives
-# it the attributes that the node has, by name.
+# The reference finds the implementation of an op by the name of its class, and
+# passes the attributes of the node by name.
 # pylint: disable=invalid-name,too-many-arguments,unused-argument
 class rms_norm(TensorCast):
     def _run(self, x, weight=None, epsilon=1e-6):
@@ -67,14 +67,14 @@ def clipped(values, dtype, least=None):
 
 
 def reduced(function, x, dims):
-    """Over the axes, which stay as 1; over everything where there are none."""
+    """Over the axes, which stay as 1, or over everything without axes."""
     if not dims:
         return function(x)
     return function(x, axis=tuple(d % x.ndim for d in dims), keepdims=True)
 
 
 def step(top, steps):
-    """The scale that spreads numbers up to `top`; 1 where no float is so small."""
+    """The scale that maps numbers to at most `top`; 1 if it would be 0."""
     scale = np.asarray(top / np.float32(steps)).astype(np.float32)
     return np.where(scale == 0, np.float32(1), scale)
 
@@ -130,7 +130,7 @@ def spread(values, rows, columns):
 
 
 def weights(w, scale, offset=None):
-    """What a quantized weight stands for."""
+    """The numbers of a quantized weight."""
     w, shape = w.astype(np.float32), w.shape
     if offset is not None:
         w = w - spread(offset, *shape)
@@ -174,7 +174,7 @@ class mxfp4_linear(TensorCast):
 
 
 def unpacked(packed, bits):
-    """The numbers of 4 or 8 bits in bytes, the low ones first."""
+    """The numbers of 4 or 8 bits in bytes, the low bits first."""
     if bits == 8:
         return packed
     pairs = np.stack([packed & 15, packed >> 4], -1)

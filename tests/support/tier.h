@@ -1,6 +1,5 @@
-// How much of what is random or systematic a test runs (tests/support/tier.py).
-#ifndef RULEENGINE_TESTS_SUPPORT_TIER_H_
-#define RULEENGINE_TESTS_SUPPORT_TIER_H_
+// The size of samples in random and systematic tests (tests/support/tier.py).
+#pragma once
 
 #include <cstdlib>
 #include <string_view>
@@ -14,5 +13,3 @@ inline bool runs_all() {
 }
 
 }  // namespace ruleengine
-
-#endif  // RULEENGINE_TESTS_SUPPORT_TIER_H_

@@ -1,5 +1,5 @@
-"""How much of what is random or systematic a test runs: RULEENGINE_TESTS=all, as
-./test --all sets it, means all of it."""
+"""The size of samples in random and systematic tests. RULEENGINE_TESTS=all, as set
+by ./test --all, means all of it."""
 
 import os
 
@@ -12,5 +12,5 @@ def sample(some, whole):
 
 
 def every(nth, things):
-    """Each nth of a list, or all."""
+    """Every nth item of a list, or all."""
     return things[SEED % nth::nth] if not IS_ALL else things

@@ -1,6 +1,6 @@
-"""Stops a program at its system calls, by ptrace: to kill it there, or to let
-something else happen first. And has system calls refused, as other kernels and
-file systems do."""
+"""Stops a program at its system calls by ptrace, to kill it there or to do
+something else first. Also makes system calls fail, as in other kernels and file
+systems."""
 
 import ctypes
 import os
@@ -17,7 +17,7 @@ TRACEME, SYSCALL, SETOPTIONS, SYSCALL_INFO, DETACH = 0, 24, 0x4200, 0x420e, 17
 SYSGOOD, EXITKILL = 1, 1 << 20
 AT_FDCWD = (1 << 32) - 100
 
-# Of x86-64; where the numbers are others nothing is refused.
+# For x86-64; with other numbers nothing is refused.
 OPENAT, FLOCK, RENAMEAT2 = 257, 73, 316
 CAN_REFUSE = platform.machine() == "x86_64"
 EWOULDBLOCK, ENOLCK, EINVAL, EOPNOTSUPP = 11, 37, 22, 95
@@ -32,8 +32,8 @@ def ptrace(request, pid, address=0, data=0):
 
 
 def refuse(calls):
-    """From now on these fail: {number: error}, or {number: (error, i, bits)}
-    where argument i has all these bits."""
+    """Makes these calls fail: {number: error}, or {number: (error, i, bits)} if
+    argument i has all these bits."""
     load, equal, bits_set, done = 0x20, 0x15, 0x45, 0x06
     code = []
     for number, how in calls.items():
@@ -54,8 +54,8 @@ def refuse(calls):
 
 
 class Traced:
-    """A program that stops where it is told to, from its start on. It says
-    nothing."""
+    """A program that stops at given system calls, from its start. Its output is
+    dropped."""
 
     def __init__(self, command, cwd, refused=None):
         self.calls, self.status = 0, None
@@ -83,7 +83,7 @@ class Traced:
         return status
 
     def _step(self, deliver=0):
-        """To the next stop at a call; signals on the way arrive."""
+        """Runs to the next stop at a call; delivers signals on the way."""
         while self.status is None:
             ptrace(SYSCALL, self.pid, 0, deliver)
             status = self._wait()
@@ -94,9 +94,9 @@ class Traced:
                 return
 
     def next_call(self):
-        """Stops before the next system call; whether there is one."""
+        """Runs to the next system call; returns whether there is one."""
         if self.calls:
-            self._step()  # behind the one before
+            self._step()  # to the end of the previous call
         self._step()
         self.calls += 1
         return self.status is None
@@ -108,7 +108,7 @@ class Traced:
         return True
 
     def arguments(self):
-        """The call's number and its arguments."""
+        """The number of the call and its arguments."""
         info = ctypes.create_string_buffer(88)
         ptrace(SYSCALL_INFO, self.pid, len(info),
                ctypes.addressof(info))
@@ -119,7 +119,7 @@ class Traced:
         return folder & 0xffffffff == AT_FDCWD and flags & os.O_ACCMODE
 
     def go(self, deliver=0):
-        """To its end, a signal first; its exit code, or minus the signal."""
+        """Delivers a signal and runs to the end; the exit code, or minus the signal."""
         if self.status is None:
             ptrace(DETACH, self.pid, 0, deliver)
             while self.status is None:
@@ -135,8 +135,8 @@ class Traced:
 
 
 def first_write(command, cwd, refused=None):
-    """The number of the call that first opens a file to write, and of the
-    last of all."""
+    """The number of the first call that opens a file to write, and of the last
+    call."""
     run, first = Traced(command, cwd, refused), None
     while run.next_call():
         if first is None and run.opens_to_write():

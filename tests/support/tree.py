@@ -11,7 +11,7 @@ local Fork, Wildcard, is = tree.Fork, tree.Wildcard, tree.is
 local SharedNodeCheck, node_check = tree.SharedNodeCheck, tree.node_check
 local getitem, variable, constant = tree.getitem, tree.variable, tree.constant
 """
-# Took(what the tree takes from outside): shows what the tree was.
+# Took(inputs of the tree from outside): shows the matched tree.
 TOOK = """graft = {function(t)
     return function(op, prev) return op.example.Took(table.unpack(prev, 1, prev.n)) end
   end}"""
@@ -24,7 +24,7 @@ class TreeTest(program.ProgramTest):
         return name
 
     def nodes(self, text, *rules):
-        """The nodes that the rules make of a graph, as "Exp(x, y)"."""
+        """The nodes of the rewritten graph, as "Exp(x, y)"."""
         self.write("m.onnx", make.onnx_bytes("g " + text))
         self.run_ok("run", *(rules or ["rule.lua"]), "m.onnx", "-o",
                     "out.onnx", "--report", "report.json")

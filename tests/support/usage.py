@@ -1,4 +1,4 @@
-"""What a run of the program takes: the time of the processor and the memory."""
+"""The CPU time and memory of a run of the program."""
 
 import dataclasses
 import json
@@ -12,12 +12,12 @@ from support import program as under_test
 
 @dataclasses.dataclass
 class Used(under_test.Done):
-    seconds: float = 0.0  # of the processor, by the program and what it starts
-    mebibytes: float = 0.0  # the most at once
+    seconds: float = 0.0  # CPU time of the program and its children
+    mebibytes: float = 0.0  # the peak
 
 
-# What is started begins with the memory of who starts it, as far as the kernel
-# counts: a small process does, and tells what the program took.
+# The kernel counts the memory of the parent for a new process, so a small process
+# starts the program and reports its usage.
 STARTER = """
 import json, os, resource, sys
 cpu, most, *command = json.loads(sys.argv[1])
@@ -35,8 +35,8 @@ with os.fdopen(int(sys.argv[2]), "w") as out:
 
 
 def run(*arguments, cwd, program=None, cpu=60, most=None):
-    """The program with these arguments, killed after `cpu` seconds of the
-    processor; `most` MiB of address space are all it gets."""
+    """Runs the program with these arguments. It is killed after `cpu` seconds of
+    CPU time, and gets `most` MiB of address space."""
     command = json.dumps([cpu, most, str(program or under_test.PROGRAM),
                           *map(str, arguments)])
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err, \

@@ -1,4 +1,4 @@
-"""What tests of verbs that look and ask begin with: a model, and three rules."""
+"""The base of tests of verbs that only read: a model and three rules."""
 
 from support import make, program
 

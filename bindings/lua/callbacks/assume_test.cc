@@ -23,7 +23,7 @@ std::string rule(std::string_view where, std::string_view rewrite = "") {
          std::string(rewrite) + " return op.Neg(m.x) end";
 }
 
-// "text (value); " for each, or what is wrong.
+// "text (value); " for each assumption, or the error.
 std::string told(std::string_view text) {
   RuleRunner runner(text, kAssumeModel);
   const Attempted out = runner.attempt();
@@ -72,7 +72,7 @@ TEST_CASE("it works in `together`, and in a `pass`") {
   CHECK(out.assumptions == std::vector<rewrite::Assumption>{{"here", ""}});
 }
 
-TEST_CASE("what is no short sentence is a mistake") {
+TEST_CASE("only a short sentence is accepted") {
   const char* const wrong = "`assume` wants a short sentence";
   CHECK(told(rule("assume()")) == wrong);
   CHECK(told(rule("assume(3)")) == wrong);
@@ -81,7 +81,7 @@ TEST_CASE("what is no short sentence is a mistake") {
   CHECK(told(rule("assume(('x'):rep(200))")).size() > 200);
 }
 
-TEST_CASE("sentences that change with the match are a mistake") {
+TEST_CASE("a sentence may not differ from match to match") {
   CHECK(told(rule("for i = 1, 16 do assume('not ' .. i) end")).size() > 16);
   CHECK(told(rule("for i = 1, 17 do assume('not ' .. i) end")) ==
         "`assume` gets too many different sentences");
@@ -89,7 +89,7 @@ TEST_CASE("sentences that change with the match are a mistake") {
         "`assume` gets too many different sentences");
 }
 
-TEST_CASE("while a file is loaded it describes nothing") {
+TEST_CASE("it is refused while a file is loaded") {
   const RuleFolder folder;
   const auto set =
       RuleSet::load({folder.write("r.lua",
@@ -101,7 +101,7 @@ TEST_CASE("while a file is loaded it describes nothing") {
   CHECK(set.error().what == "`assume` works only in `where` and `rewrite`");
 }
 
-TEST_CASE("what a pass assumes before an attempt belongs inside") {
+TEST_CASE("a pass assumes inside an attempt, not before it") {
   RuleRunner runner(
       "pass = function(graph, op) assume('all') for _, n in "
       "ipairs(graph:nodes{op = 'Relu'}) do attempt(n, function() end) end end",

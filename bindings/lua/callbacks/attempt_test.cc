@@ -14,7 +14,7 @@ constexpr std::string_view kAttemptModel =
     "(float[2,3] x) => (float[2,3] y) "
     "{ a = Neg(x) b = Neg(a) c = Relu(b) y = Neg(c) }";
 
-// `body` for each Neg, n; `before` in front of all.
+// Runs `before` once, then `body` for each Neg, n.
 RuleRunner of_each(std::string_view body, std::string_view before = "") {
   return RuleRunner("pass = function(graph, op) " + std::string(before) +
                         " for i, n in ipairs(graph:nodes 'Neg') do "
@@ -26,7 +26,7 @@ RuleRunner of_each(std::string_view body, std::string_view before = "") {
 constexpr std::string_view kAbs =
     "n.outputs[1]:replace_with(op.Abs(n.inputs[1]))";
 
-TEST_CASE("one that is turned down leaves the others alone") {
+TEST_CASE("a rejected attempt does not affect the others") {
   RuleRunner runner =
       of_each(std::string(kAbs) + " need(i ~= 2, 'not the second', n)");
   const Attempted out = runner.pass();
@@ -36,7 +36,7 @@ TEST_CASE("one that is turned down leaves the others alone") {
   CHECK(runner.ops() == "Abs Neg Relu Abs");
 }
 
-TEST_CASE("the check of what was built turns one down, too") {
+TEST_CASE("the check of built nodes rejects an attempt too") {
   RuleRunner runner = of_each(
       "local x = n.inputs[1] n.outputs[1]:replace_with(i ~= 2 and op.Abs(x) "
       "or op.Cast{x, to = 7})");
@@ -45,7 +45,7 @@ TEST_CASE("the check of what was built turns one down, too") {
   CHECK(runner.ops() == "Abs Neg Relu Abs");
 }
 
-TEST_CASE("a need ends its own part, past a pcall") {
+TEST_CASE("need ends its own attempt, even inside a pcall") {
   RuleRunner runner =
       of_each("pcall(function() need(false, 'no') end) error('it went on')");
   const Attempted out = runner.pass();
@@ -54,14 +54,14 @@ TEST_CASE("a need ends its own part, past a pcall") {
   CHECK(out.reason() == "no");
 }
 
-TEST_CASE("what one built is unknown to the next") {
+TEST_CASE("nodes of one attempt are unknown to the next") {
   RuleRunner runner =
       of_each("if kept.v then op.Relu(kept.v) end kept.v = op.Abs(n.inputs[1])",
               "local kept = {}");
   CHECK(runner.pass().what() == "a value was kept from an earlier callback");
 }
 
-TEST_CASE("what an earlier one removed is gone") {
+TEST_CASE("nodes that an earlier attempt removed are gone") {
   RuleRunner runner = of_each(
       "n.outputs[1]:replace_with(op.Abs(n.inputs[1])) "
       "if i == 2 then op.Abs(first.inputs[1]) end",

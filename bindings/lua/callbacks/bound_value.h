@@ -1,8 +1,7 @@
 // What the variables of a pattern are bound to, as values of Lua: values,
 // nodes, dimensions, attributes, lists, and records of steps. Internal to
 // bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_
+#pragma once
 
 #include "bindings/lua/session/handle.h"
 
@@ -14,5 +13,3 @@ void push_bound(Host& host, lua_State* state, const pattern::Pattern& pattern,
                 pattern::VariableId variable, const match::Bound& bound);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_BOUND_VALUE_H_

@@ -1,8 +1,7 @@
 // Callback: one function of a rule file. A call handles the session, the
 // limits, the way the function ends, and the check that it did not change its
 // upvalues. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -49,5 +48,3 @@ class Callback {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_H_

@@ -2,8 +2,7 @@
 // need, refuse, assume, attempt, float, replace_pattern. Every rule file sees
 // them. While a rule file is being loaded, only `float` works; the others
 // report an error.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_WORDS_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_WORDS_H_
+#pragma once
 
 #include "bindings/lua/session/host.h"
 #include "bindings/lua/words/words.h"
@@ -33,5 +32,3 @@ int attempt(Host& host, lua_State* state);
 int replace_pattern(Host& host, lua_State* state);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_CALLBACK_WORDS_H_

@@ -1,8 +1,7 @@
 // LuaCandidate: a match that passed `where`, with what `where` put onto m. It
 // holds registry references of the sandbox and must not outlive it. Internal to
 // bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_CANDIDATE_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_CANDIDATE_H_
+#pragma once
 
 #include <cstdint>
 #include <lua.hpp>
@@ -46,5 +45,3 @@ class LuaCandidate final : public rewrite::Candidate {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_CANDIDATE_H_

@@ -1,7 +1,6 @@
 // The key that `together` returns, as text. Equal keys give equal texts in
 // every run. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_GROUP_KEY_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_GROUP_KEY_H_
+#pragma once
 
 #include <string>
 
@@ -13,5 +12,3 @@ namespace ruleengine::lua {
 Status write_key(Host& host, lua_State* state, std::string& out);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_GROUP_KEY_H_

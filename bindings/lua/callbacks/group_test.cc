@@ -16,7 +16,7 @@ constexpr std::string_view kThree =
     " float[3,4] w = {0,0,0,0,1,1,1,1,2,2,2,2}> "
     "{ a = MatMul(x, u) b = MatMul(x, v) c = MatMul(x, w) }";
 
-// RULES.md's own rule.
+// The rule of RULES.md.
 constexpr std::string_view kGroupMerge = R"(
   doc = [[ x w1, x w2, ...   =>   Split(x [w1 w2 ...]) ]],
   match    = function(op, x, w) w:const "K N"; return op.MatMul(x, w) end,
@@ -109,7 +109,7 @@ TEST_CASE("keys") {
   CHECK(split("nil, true, m.x.name == 'x'"));
   const auto equal = keys("m.x.dtype, 1, nil, m.x:dim(1)");
   CHECK(equal[0] == equal[1]);
-  // Lengths are written, so that texts cannot run into each other.
+  // Keys contain the lengths of texts, so that two lists never give one key.
   CHECK(keys("'a', 'b'")[0] != keys("'a;s1:b'")[0]);
   CHECK(three("", "function() end").what().find("cannot be a key") !=
         std::string::npos);

@@ -31,7 +31,7 @@ struct World {
         .stage = Stage::kWhere, .graph = &model->graph, .facts = facts.get()};
   }
 
-  // Whether there is a valid handle of that kind on top.
+  // Whether the top of the stack is a valid handle of that kind.
   bool holds(HandleKind kind) {
     return check_handle(*host, state, -1, kind, "it") != nullptr;
   }
@@ -74,7 +74,7 @@ TEST_CASE("a candidate's handles live on in its rewrite") {
   CHECK(w.holds(HandleKind::kValue));
 }
 
-TEST_CASE("what is gone from the graph is refused") {
+TEST_CASE("a handle of a removed node is refused") {
   World w;
   const SessionScope scope(*w.host, w.start());
   push_node(*w.host, w.state, ir::NodeId(0u));
@@ -95,7 +95,7 @@ TEST_CASE("another userdata of the same size is no handle") {
   CHECK_FALSE(w.holds(HandleKind::kValue));
 }
 
-TEST_CASE("one value, one handle, within a callback") {
+TEST_CASE("a value has one handle within a callback") {
   World w;
   const SessionScope scope(*w.host, w.start());
   push_value(*w.host, w.state, w.x());
@@ -103,7 +103,7 @@ TEST_CASE("one value, one handle, within a callback") {
   CHECK(lua_rawequal(w.state, -1, -2));
 }
 
-TEST_CASE("each callback has handles of its own, though others are alive") {
+TEST_CASE("each callback has its own handles, even if others are alive") {
   World w;
   std::uint64_t epoch = 0;
   {

@@ -1,7 +1,6 @@
 // m and ms: a match, and the matches of a group, as rule code sees them.
 // Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_MATCH_VALUE_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_MATCH_VALUE_H_
+#pragma once
 
 #include <map>
 #include <optional>
@@ -31,5 +30,3 @@ FunctionRef make_names(lua_State* state, const pattern::Pattern& pattern);
 FunctionRef make_options(Host& host, lua_State* state, const LoadedRule& rule);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_MATCH_VALUE_H_

@@ -41,23 +41,23 @@ void match_holds(std::string_view where,
   CHECK(out.fired);
 }
 
-TEST_CASE("what the match found, and nil where a branch was not taken") {
+TEST_CASE("m holds what matched, and nil for a branch that was not taken") {
   match_holds("assert(m.x.name == 'x' and m.SUM.op == 'Add')");
   match_holds("assert(m.mul == nil and m.s == nil)");
 }
 
-TEST_CASE("a name that nothing has is an error, with the nearest one") {
+TEST_CASE("an unknown name is an error that suggests the nearest one") {
   const Attempted out = attempt_match("local name = 'SUMM' return m[name]");
   CHECK(out.what() ==
         "m.SUMM is neither a variable of `match` nor set by `where`");
   CHECK(out.error->hint.find("'SUM'") != std::string::npos);
 }
 
-TEST_CASE("what where computes reaches rewrite") {
+TEST_CASE("rewrite sees the values that where computes") {
   match_holds("m.factor = 3 m.list = {1, 2} m.v = m.SUM.inputs[2] m.none = nil",
               "assert(m.factor == 3 and m.list[2] == 2 and m.none == nil) "
               "assert(m.v == m.z) return op.Neg(m.v)");
-  // Set on another path only: nil.
+  // Only another path sets it: nil.
   match_holds("if m.mul then m.extra = 1 end",
               "assert(m.extra == nil) return op.Neg(m.x)");
   CHECK(attempt_match("local n = 'x' m[n] = 1").what() ==
@@ -65,7 +65,7 @@ TEST_CASE("what where computes reaches rewrite") {
   CHECK(attempt_match("m[1] = 1").what() == "m is assigned by names only");
 }
 
-// Sums, products and choices upon x, as records of each step.
+// Chains of sums, products and choices on x, with a record of each step.
 Attempted attempt_steps(std::string_view where,
                         std::string_view rewrite = "return op.Neg(m.x)") {
   const std::string text =
@@ -88,7 +88,7 @@ Attempted attempt_steps(std::string_view where,
   return runner.attempt();
 }
 
-TEST_CASE("the steps of many: a record of each, nil where a branch was not") {
+TEST_CASE("many has a record of each step, nil for a branch not taken") {
   const auto steps_hold = [](std::string_view where, std::string_view rewrite) {
     CAPTURE(where);
     const Attempted out = attempt_steps(where, rewrite);
@@ -112,7 +112,7 @@ TEST_CASE("the steps of many: a record of each, nil where a branch was not") {
       "return op.Neg(m.x)");
 }
 
-TEST_CASE("what a step does not have is an error, with what was meant") {
+TEST_CASE("an unknown name of a step is an error with a suggestion") {
   const Attempted slip = attempt_steps("return m.steps[1].maks");
   CHECK(slip.what() == "a step of m.steps has no field 'maks'");
   CHECK(slip.error->hint == "did you mean 'mask'?");
@@ -170,7 +170,7 @@ TEST_CASE("need without a reason is a mistake") {
   CHECK(attempt_match("need(false, 3)").what() == "`need` wants a reason");
 }
 
-TEST_CASE("refuse warns, goes on, and the match drops when where ends") {
+TEST_CASE("refuse warns and continues; the match ends after where") {
   const Attempted out = attempt_match(
       "refuse(true, 'first', m.SUM) refuse(false, 'never', m.SUM) "
       "refuse(true, 'second', m.x) refuse(true, 'third')");
@@ -184,7 +184,7 @@ TEST_CASE("refuse warns, goes on, and the match drops when where ends") {
   CHECK(out.warnings[2].message == "Skipping y: third");
 }
 
-TEST_CASE("refuse of a value speaks of the match, not of what stands above") {
+TEST_CASE("refuse of a value names the match, not the producer of the value") {
   RuleRunner runner(match_rule("refuse(true, 'first', m.x) "
                                "refuse(true, 'second', m.SUM.outputs[1])",
                                "return op.Neg(m.x)"),
@@ -197,12 +197,12 @@ TEST_CASE("refuse of a value speaks of the match, not of what stands above") {
   CHECK(out.rejection->value == "'e' float[2,3]");
 }
 
-TEST_CASE("refuse belongs into where") {
+TEST_CASE("refuse is only allowed in where") {
   CHECK(attempt_match("", "refuse(true, 'late') return op.Neg(m.x)").what() ==
         "`refuse` works only in `where`");
 }
 
-TEST_CASE("refuse is not allowed by the name of an option") {
+TEST_CASE("an option named like it does not allow refuse") {
   const Attempted out = attempt_match("refuse(true, 'r', m.SUM, 'wide')");
   CHECK(out.what() == "argument 4 of `refuse` is not true or false");
   REQUIRE(out.error);
@@ -223,14 +223,14 @@ TEST_CASE("errors name file, line and node") {
         std::string::npos);
 }
 
-TEST_CASE("handles die with their callback") {
+TEST_CASE("handles are invalid after their callback") {
   RuleRunner runner(
       "match = function(op, x) return op.Relu(x) end,"
       "where = function(m) m.kept = {m.x, m} end,"
       "rewrite = function(op, m) return op.Neg(m.kept[1]) end",
       "(float[2] x) => (float[2] y) { y = Relu(x) }");
   CHECK(runner.attempt().fired);
-  // m itself is one per callback.
+  // Each callback has its own m.
   const Attempted out = attempt_match("m.self = m", "return op.Neg(m.self.x)");
   CHECK(out.what() == "a match was kept from an earlier callback");
 }

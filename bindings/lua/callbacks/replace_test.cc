@@ -1,5 +1,5 @@
 // Pattern and replacement as two functions: rule{match, replace} and
-// replace_pattern. The ids are those of the behaviours that each case holds.
+// replace_pattern. The ids name the behaviours that each case tests.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -9,7 +9,7 @@
 namespace ruleengine::lua {
 namespace {
 
-// Two layers, as the guide to replacing patterns has them.
+// The two layers of the guide to replacing patterns.
 constexpr std::string_view kLayers =
     "(float[3,5] x) => (float[3,1] y) "
     "<float[5,2] w1 = {1,2,3,4,5,6,7,8,9,10}, float[2] b1 = {1,2}, "
@@ -43,7 +43,7 @@ TEST_CASE(
   CHECK(runner.ops() == "Gemm Relu Gemm Sigmoid");
 }
 
-TEST_CASE("a class of ops keeps the op that was found") {
+TEST_CASE("a class of ops keeps the op that matched") {
   const std::string pattern =
       "function(op, v, s) return op.elementwise_unary(op.Reshape(v, s))"
       ":as 'f' end";
@@ -97,7 +97,7 @@ TEST_CASE("S2.5 S2.6 a node of the same name is kept, any other is new") {
   CHECK(graph.name(graph.input(runner.node("Sigmoid"), 0)) == "o");
 }
 
-TEST_CASE("S2.5 a kept node may read something else") {
+TEST_CASE("S2.5 a kept node may read another value") {
   RuleRunner runner(
       replaced(kPattern,
                "function(op, v) return op.Tanh(op.Gemm{op.Relu(v), any, any, "
@@ -112,7 +112,7 @@ TEST_CASE("S2.5 a kept node may read something else") {
   CHECK(graph.name(graph.input(runner.node("Gemm"), 2)) != "");
 }
 
-TEST_CASE("S2.5 the same words on both sides are the same node") {
+TEST_CASE("S2.5 equal calls on both sides are one node") {
   const std::string rule =
       "match = function(op, x, w, b)\n"
       "  return op.Tanh(op.Gemm(x, w, b)) end,\n"
@@ -125,14 +125,14 @@ TEST_CASE("S2.5 the same words on both sides are the same node") {
   CHECK(runner.ops() == "Gemm Relu Gemm Sigmoid");
 }
 
-// softmax(x / 8) and what a pattern says of the 8.
+// softmax(x / 8), and patterns for the 8.
 std::string scaled(const char* divisor) {
   return "(float[2,4] x) => (float[2,4] y) <float c = {" +
          std::string(divisor) +
          "}> { d = Div(x, c) y = Softmax <axis = -1> (d) }";
 }
 
-TEST_CASE("S2.8 a literal matches an equal constant alone") {
+TEST_CASE("S2.8 a literal matches an equal constant only") {
   const std::string rule =
       "match = function(op, x) return op.Softmax{op.Div(x, 8), axis = -1} "
       "end,\nreplace = function(op, x) return op.example.Scaled{x, scale = "
@@ -144,7 +144,8 @@ TEST_CASE("S2.8 a literal matches an equal constant alone") {
   CHECK(sixteen.matches().empty());
 }
 
-TEST_CASE("S2.9 a captured constant, and what `where` computes of it") {
+TEST_CASE(
+    "S2.9 a captured constant, and a value that `where` computes from it") {
   const std::string rule =
       "match = function(op, x, c) return op.Softmax{op.Div(x, c), axis = -1} "
       "end,\nwhere = function(m) m.scale = 1 / need(m.c:scalar(), 'none') "
@@ -159,7 +160,7 @@ TEST_CASE("S2.9 a captured constant, and what `where` computes of it") {
   CHECK(scale->f == 0.0625F);
 }
 
-TEST_CASE("S2.8 S2.9 a literal that is ignored, one that is bound and kept") {
+TEST_CASE("S2.8 S2.9 an ignored literal, and a bound one that is kept") {
   RuleRunner ignored(
       "match = function(op, x) return op.Softmax{op.Div(x, any), axis = -1} "
       "end,\nreplace = function(op, x) return op.Sigmoid(x) end",
@@ -189,7 +190,7 @@ TEST_CASE("numbers, lists, absent inputs and several results") {
   CHECK(runner.graph().inputs(runner.node("Clip")).size() == 3);
 }
 
-TEST_CASE("a new node of two outputs, and one with texts") {
+TEST_CASE("a new node with two outputs, and one with strings") {
   RuleRunner two(
       "match = function(op, x) return op.Relu(x), op.Neg(x) end,\n"
       "replace = function(op, x)\n"
@@ -216,7 +217,7 @@ TEST_CASE("a new node of two outputs, and one with texts") {
   CHECK(names->strings[1] == "q");
 }
 
-TEST_CASE("the branch that was taken is what stands for an either") {
+TEST_CASE("an either in the replacement is the branch that matched") {
   const std::string rule =
       "match = function(op, x, b)\n"
       "  return op.Tanh(maybe(op.Add(x, b), x)) end,\n"
@@ -232,7 +233,7 @@ TEST_CASE("the branch that was taken is what stands for an either") {
   CHECK(without.ops() == "Relu");
 }
 
-TEST_CASE("what the branch did not take is named where it is missed") {
+TEST_CASE("reading a variable of another branch is an error that names it") {
   const std::string rule =
       "match = function(op, x, b)\n"
       "  return op.Tanh(maybe(op.Add(x, b), x)) end,\n"
@@ -244,7 +245,8 @@ TEST_CASE("what the branch did not take is named where it is missed") {
   CHECK(out.error->where.find("r.lua:3") != std::string::npos);
 }
 
-TEST_CASE("S2.13 every match is replaced, a node once, shared values stay") {
+TEST_CASE(
+    "S2.13 all matches are replaced, each node once; shared values stay") {
   RuleRunner runner(
       replaced("function(op, x) return op.Neg(op.Neg(x)) end",
                "function(op, x) return op.Abs(x) end", "assert(#found == 2)"),
@@ -257,7 +259,7 @@ TEST_CASE("S2.13 every match is replaced, a node once, shared values stay") {
   CHECK(runner.ops() == "Sqrt Abs Abs Relu");
 }
 
-TEST_CASE("S2.14 an opaque function is one node, its body is not looked into") {
+TEST_CASE("S2.14 an opaque function is one node; its body is not matched") {
   constexpr std::string_view kModel =
       "<ir_version: 10, opset_import: [\"\" : 21, \"own\" : 1]> "
       "g (float[2] x) => (float[2] y) { t = own.half(x) y = Relu(t) } "
@@ -274,7 +276,7 @@ TEST_CASE("S2.14 an opaque function is one node, its body is not looked into") {
   CHECK(runner.ops() == "own::half own::whole");
 }
 
-TEST_CASE("S2.23 interior values that others read stop a match") {
+TEST_CASE("S2.23 an inner value with other readers prevents a match") {
   RuleRunner runner(
       replaced(kPattern, "function(op, v) return op.Relu(v) end",
                "assert(#found == 0)"),
@@ -286,7 +288,7 @@ TEST_CASE("S2.23 interior values that others read stop a match") {
   CHECK_FALSE(out.fired);
 }
 
-TEST_CASE("S2.24 the order of operands counts, but for sums") {
+TEST_CASE("S2.24 the order of operands matters, except for sums") {
   const std::string rule =
       "match = function(op, a, b) return op.Relu(op.Sub(op.Add(a, b), b)) "
       "end,\nreplace = function(op, a, b) return op.Abs(a) end";
@@ -301,7 +303,7 @@ TEST_CASE("S2.24 the order of operands counts, but for sums") {
   CHECK_FALSE(fits("Sub(z, a)", "Add(x, z)"));
 }
 
-TEST_CASE("a replacement that is another type is rejected as a rewrite is") {
+TEST_CASE("a replacement of another type is rejected, as for rewrite") {
   RuleRunner runner(
       "match = function(op, x) return op.Tanh(x) end,\n"
       "replace = function(op, x) return op.Shape(x) end",
@@ -309,7 +311,7 @@ TEST_CASE("a replacement that is another type is rejected as a rewrite is") {
   CHECK(runner.attempt().reason() != "");
 }
 
-// --- what is wrong is said at load ---
+// --- errors at load ---
 
 Diagnostic refused(std::string_view rule) {
   const RuleFolder folder;
@@ -365,7 +367,7 @@ TEST_CASE("a replacement that cannot be built is refused at load") {
         "an input of a new node is a `context` that the pattern does not have");
 }
 
-TEST_CASE("a replacement without end is refused, not followed") {
+TEST_CASE("an endless replacement is refused") {
   const auto chain = [](const char* count) {
     return "function(op, x) for i = 1, " + std::string(count) +
            " do x = op.Add(x, x) end return x end";
@@ -379,7 +381,7 @@ TEST_CASE("a replacement without end is refused, not followed") {
   CHECK(deep.attempt().fired);
 }
 
-TEST_CASE("keys that do not go together") {
+TEST_CASE("keys that exclude each other") {
   const std::string match = "match = function(op, x) return op.Tanh(x) end,\n";
   const std::string replace =
       "replace = function(op, x) return op.Relu(x) end,\n";
@@ -391,7 +393,7 @@ TEST_CASE("keys that do not go together") {
         "`replace` without `match`");
 }
 
-TEST_CASE("replace_pattern says what it wants") {
+TEST_CASE("replace_pattern names the arguments that it expects") {
   const auto what = [](std::string_view body) {
     RuleRunner runner(pass(body), kLayers);
     return runner.pass().what();

@@ -1,7 +1,6 @@
 // Replacer: builds a Replacement in the place of one match, through the
 // session's Edit. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACER_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACER_H_
+#pragma once
 
 #include <map>
 #include <vector>
@@ -52,5 +51,3 @@ class Replacer {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_REPLACER_H_

@@ -1,7 +1,6 @@
 // Replaces what `match` returned by what `rewrite` returns. Internal to
 // bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_
+#pragma once
 
 #include <optional>
 
@@ -19,5 +18,3 @@ Result<std::optional<rewrite::Rejection>> replace_results(Host& host,
                                                           bool group);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_RESULTS_H_

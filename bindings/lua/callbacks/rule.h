@@ -1,8 +1,7 @@
 // One loaded rule as the driver sees it. Internal to bindings/lua; everybody
 // else calls make_rules (bindings/lua/rule_file.h). The rule refers to both
 // arguments, which must outlive it, and so must every candidate it makes.
-#ifndef RULEENGINE_BINDINGS_LUA_CALLBACKS_RULE_H_
-#define RULEENGINE_BINDINGS_LUA_CALLBACKS_RULE_H_
+#pragma once
 
 #include <memory>
 
@@ -15,5 +14,3 @@ std::unique_ptr<rewrite::Rule> make_rule(Sandbox& sandbox,
                                          const LoadedRule& rule);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CALLBACKS_RULE_H_

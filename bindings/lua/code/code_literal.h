@@ -1,7 +1,6 @@
 // Texts, numbers, names and small constants as Lua, for code_of and rebuild.
 // Pure functions. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_LITERAL_H_
-#define RULEENGINE_BINDINGS_LUA_CODE_CODE_LITERAL_H_
+#pragma once
 
 #include <optional>
 #include <span>
@@ -38,5 +37,3 @@ const ir::Literal* code_tensor(Arena& arena, ir::DataType type,
                                std::span<const double> numbers);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_LITERAL_H_

@@ -1,7 +1,6 @@
 // CodeNames: the `names { ... }` of a file of code, and how it names nodes and
 // values. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_
-#define RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_
+#pragma once
 
 #include <map>
 #include <optional>
@@ -35,5 +34,3 @@ class CodeNames {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_NAMES_H_

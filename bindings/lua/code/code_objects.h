@@ -1,7 +1,6 @@
 // Helpers of the C functions of code: texts, errors, and userdata with our
 // metatables. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_
-#define RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_
+#pragma once
 
 #include <algorithm>
 #include <cstddef>
@@ -62,5 +61,3 @@ class Budget {
 };
 
 }  // namespace ruleengine::lua::code
-
-#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_OBJECTS_H_

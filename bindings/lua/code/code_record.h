@@ -1,8 +1,7 @@
 // CodeRecord: the contents of a file of code, not yet checked against a model:
 // values, nodes, blocks. CodeRecorder makes one by running the file. Internal
 // to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_
-#define RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_
+#pragma once
 
 #include <cstddef>
 #include <map>
@@ -59,5 +58,3 @@ Result<CodeRecord> record_code(ir::Model& model, std::string_view code,
                                const SandboxLimits& limits);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_RECORD_H_

@@ -1,7 +1,6 @@
 // Converts attributes and tensors of a file of code from Lua. Internal to
 // bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_
-#define RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_
+#pragma once
 
 #include "bindings/lua/code/code_objects.h"
 #include "core/base/arena.h"
@@ -20,5 +19,3 @@ bool read_plain(lua_State* state, Arena& arena, int index,
                 const ops::FormalAttribute* formal, ir::Attribute& out);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_CODE_CODE_VALUES_H_

@@ -2,8 +2,7 @@
 // and libs, runs each once in the sandbox, and makes LoadedRules from the
 // results. One Loader for one RuleSet, on one thread; it lives as long as the
 // sandbox, which holds its C functions.
-#ifndef RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_LOADER_H_
-#define RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_LOADER_H_
+#pragma once
 
 #include <filesystem>
 #include <map>
@@ -197,5 +196,3 @@ int fail_at(lua_State* state, const RuleTable& table, int line,
             Diagnostic error);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_LOADER_H_

@@ -2,8 +2,7 @@
 // runs: the line of a key, the names that a callback reads from its match,
 // literals that rule code must not have. The text was compiled before, so it is
 // well-formed. A plain value; thread-safe.
-#ifndef RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_
-#define RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_
+#pragma once
 
 #include <cstddef>
 #include <set>
@@ -116,5 +115,3 @@ class SourceScan {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_LOAD_RULE_FILE_SCAN_H_

@@ -99,7 +99,7 @@ TEST_CASE("parameters compared with literals") {
   CHECK(compared("local f = function(z) return z == 1, x == -1 end") ==
         "x2=-1 ");
   CHECK(compared("return op.Add{x, y, axis = x == 1}") == "x2=1 ");
-  // There the name may be bound to something else.
+  // The name may be bound to another value there.
   for (const char* hidden :
        {"local x = 1 if x == 1 then end", "x = f(x) if x == 1 then end",
         "local y, x = f() return x == 1", "y, x = f() return x == 1",
@@ -117,7 +117,7 @@ TEST_CASE("parameters compared with literals") {
   }
 }
 
-TEST_CASE("literals that Lua has not") {
+TEST_CASE("literals that are not valid in Lua") {
   for (const char* text : {"x = 1LL", "x = 0x1FULL", "x = 2i", "\nx = 1.5I"}) {
     CHECK(SourceScan(text).foreign_literal_line() > 0);
   }

@@ -74,7 +74,7 @@ return rule {
   CHECK(rule.examples[3].file.ends_with("near.onnxtxt"));
 }
 
-TEST_CASE("the phase is that of the folder, unless it is given") {
+TEST_CASE("the folder sets the phase unless the rule does") {
   const RuleFolder folder;
   using rewrite::Phase;
   const std::pair<const char*, Phase> kFolders[] = {
@@ -94,9 +94,9 @@ TEST_CASE("the phase is that of the folder, unless it is given") {
   CHECK(set.value()->rules()[0]->phase == Phase::kTarget);
 }
 
-// --- what is refused ---------------------------------------------------------
+// --- errors -----------------------------------------------------------------
 
-// Each is a whole file, or further keys of a valid rule (from line 4 on).
+// Each is a whole file, or more keys of a valid rule (from line 4 on).
 constexpr Refused kFiles[] = {
     {"return rule {match = function(op, x) return op.Relu(x) end}", 1,
      "add `lint = true`"},
@@ -155,7 +155,7 @@ constexpr Refused kKeys[] = {
     {"options = {a = {'numbr'}}", 4, "{\"number\"}"},
     {"options = {['end'] = 1}", 4, "option 'end'"},
     {"pass = function() end", 4, "write two rules"},
-    // What callbacks read.
+    // Reads of callbacks.
     {"where = function(m) need(m.z) end", 4, "nothing has the name 'z'"},
     {"where = function(m)\nneed(m.summ) end", 5, "did you mean 'sum'?"},
     {"where = function(match) need(match.z) end", 4,
@@ -178,7 +178,7 @@ constexpr Refused kKeys[] = {
      "write m.x:rank(...)"},
     {"where = function(m) need(m.sum == true, 'no') end", 4,
      "m.sum is nil where its branch was not taken"},
-    // What they build.
+    // Nodes that callbacks build.
     {"rewrite = function(op, m)\nreturn op.Addd(m.x) end", 5,
      "did you mean 'Add'?"},
     {"rewrite = function(o, m) return o.ruleengine.Linar{m.x} end", 4,
@@ -228,7 +228,7 @@ TEST_CASE("errors in a rule file are reported with file and line") {
   }
 }
 
-TEST_CASE("a lib is a file of its folder, and no link") {
+TEST_CASE("a lib is a file of its folder, not a link") {
   const RuleFolder folder;
   folder.write("elsewhere/secret.lua", "return {}");
   folder.write("in/lib/real.lua", "return {}");
@@ -267,7 +267,7 @@ TEST_CASE("a variable that no branch binds may not be read") {
   check_refused(element, {"", 4, "nothing has the name 'y'"});
 }
 
-TEST_CASE("text that only looks like a read is no read") {
+TEST_CASE("text that looks like a read is not a read") {
   const RuleFolder folder;
   const Loaded set = load({folder.write(
       "r.lua", rule_text("where = function(m)\n"

@@ -1,4 +1,4 @@
-// Which files a set consists of, in which order, with which options and libs.
+// The files of a rule set, their order, options and libs.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 
@@ -36,7 +36,7 @@ TEST_CASE("paths that are not rule files") {
   CHECK(error_of("loop.lua").kind == ErrorKind::kRule);
 }
 
-TEST_CASE("a folder is its own rule files; a rule counts once") {
+TEST_CASE("a folder gives the rule files directly in it, each once") {
   const RuleFolder folder;
   folder.write("b/two.lua", rule_text());
   folder.write("b/one.lua", rule_text());
@@ -62,7 +62,7 @@ TEST_CASE("two rules of one name") {
 
 // --- packs -------------------------------------------------------------------
 
-TEST_CASE("a pack is an ordered list, for any order of the paths") {
+TEST_CASE("a pack keeps its order, whatever the order of the paths") {
   const RuleFolder folder;
   const std::string pack = folder.write(
       "my.lua", "return pack { doc = [[d]], 'g/two', 'g/one', 'g/one' }");
@@ -114,7 +114,7 @@ OptionValue option_of(const Loaded& set, const std::string& rule,
   return {};
 }
 
-TEST_CASE("options: the rule's, the pack's, as they are set") {
+TEST_CASE("options: defaults of the rule, of the pack, then settings") {
   const RuleFolder folder;
   const std::string pack = folder.write(
       "sp.lua", "return pack {'sp/p1', 'sp/p2', options = {enable = false}}");
@@ -141,7 +141,7 @@ TEST_CASE("options: the rule's, the pack's, as they are set") {
         OptionValue(8.0));
 }
 
-TEST_CASE("a setting that does not fit is a usage error") {
+TEST_CASE("an invalid setting is a usage error") {
   const RuleFolder folder;
   const std::string file = folder.write(
       "my_rule.lua", rule_text("options = {flag = true, factor = 1}"));
@@ -163,7 +163,7 @@ TEST_CASE("a setting that does not fit is a usage error") {
   }
 }
 
-TEST_CASE("a setting of a rule that is not here is left to other sets") {
+TEST_CASE("a setting of a rule that is not loaded is ignored") {
   const RuleFolder folder;
   const std::string file =
       folder.write("my_rule.lua", rule_text("options = {flag = true}"));
@@ -232,7 +232,7 @@ TEST_CASE("`after` with a name similar to that of a loaded rule") {
       "("));
   REQUIRE(warnings("after = 'g/fuse_alll'").size() == 1);
   REQUIRE(warnings("after = 'fuze_alll'").size() == 1);  // two letters
-  // Rules that are not loaded, that may be meant, or that are of another phase.
+  // Rules that are not loaded, that are similar, or that have another phase.
   for (const char* silent :
        {"after = 'fuse_al'", "after = 'g/fuse_al'", "after = 'fuse_ail'",
         "after = 'p2'", "after = 'something'", "after = 'fuse_one'",
@@ -267,8 +267,8 @@ TEST_CASE("a rule that is always preempted is warned about") {
         "and matches everywhere it does (" +
             special + ":1, " + general + ":1)");
   CHECK(warnings({special}).empty());
-  // If it runs after, by name or by `after`; in another phase; or if the other
-  // rule may reject.
+  // No warning if the other rule runs later, by name or by `after`, is in
+  // another phase, or may reject.
   CHECK(warnings({special, write("g/c.lua", "op.Neg(x)")}).empty());
   CHECK(warnings({special, write("g/a.lua", "op.Neg(x)", "after = 'b'")})
             .empty());
@@ -298,7 +298,7 @@ std::string user_of(const std::string& lib) {
          "rewrite = function(op, m) return m.x end}";
 }
 
-TEST_CASE("lib looks beside the rule, then above") {
+TEST_CASE("lib searches the folder of the rule, then its parents") {
   const RuleFolder folder;
   const auto lib = [&](const char* name, const char* answer) {
     folder.write(name,
@@ -314,7 +314,7 @@ TEST_CASE("lib looks beside the rule, then above") {
   CHECK(name_of("mine") == "b/own");
   CHECK(name_of("near") == "b/folder");
   CHECK(name_of("far") == "b/top");
-  // A lib looks beside itself first.
+  // A lib searches its own folder first.
   folder.write("lib/next.lua", "return lib 'near'");
   CHECK(name_of("next") == "b/top");
 }
@@ -353,7 +353,7 @@ TEST_CASE("each rule file has its own copy of a lib") {
                        folder.write("b/two.lua", once)})) == "a/r1 b/r1");
 }
 
-TEST_CASE("many rules in one set, at little cost") {
+TEST_CASE("many rules in one set cost little") {
   const RuleFolder folder;
   for (int i = 0; i < 300; ++i) {
     folder.write("many/r" + std::to_string(i) + ".lua", rule_text());

@@ -1,6 +1,5 @@
 // Finds the rules that ship with the program.
-#ifndef RULEENGINE_BINDINGS_LUA_LOAD_SHIPPED_H_
-#define RULEENGINE_BINDINGS_LUA_LOAD_SHIPPED_H_
+#pragma once
 
 #include <filesystem>
 #include <vector>
@@ -16,5 +15,3 @@ std::vector<std::filesystem::path> shipped_places();
 Result<std::filesystem::path> shipped_rules();
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_LOAD_SHIPPED_H_

@@ -2,8 +2,7 @@
 // an int beyond 2^53 loses its last bits, except that INT64_MAX and INT64_MIN
 // survive the round trip. Kinds without a Lua type (tensors, graphs) are opaque
 // handles. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_ATTRIBUTE_VALUE_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_ATTRIBUTE_VALUE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -44,5 +43,3 @@ Failed reject_number(Host& host, double number, ir::DataType type,
                      std::string_view place);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_ATTRIBUTE_VALUE_H_

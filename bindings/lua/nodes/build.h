@@ -2,8 +2,7 @@
 // op.Add{a, b} build one node through the session's Edit; a call gives one
 // value, with `outputs = n` that many. Domains are fields:
 // op.tensor_cast.quantize(x). Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_
+#pragma once
 
 #include <string_view>
 
@@ -28,5 +27,3 @@ int build_with(Host& host, lua_State* state, const Handle& node);
 int build_inline(Host& host, lua_State* state, const Handle& node);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_BUILD_H_

@@ -3,8 +3,7 @@
 // constants, whose type follows from the other inputs. A list with symbolic
 // dimensions is computed from the graph's inputs at run time. Internal to
 // bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_
+#pragma once
 
 #include <span>
 #include <string>
@@ -78,5 +77,3 @@ class BuildInputs {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_BUILD_INPUTS_H_

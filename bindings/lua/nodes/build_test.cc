@@ -11,7 +11,7 @@
 namespace ruleengine::lua {
 namespace {
 
-// y = Relu(x) with other inputs at hand, rewritten by `body`.
+// y = Relu(x) in a graph with more inputs, rewritten by `body`.
 std::string building_rule(std::string_view body) {
   return "match = function(op, x) return op.Relu(x):as 'relu' end,\n"
          "rewrite = function(op, m) local g = m.graph local w = g.inputs[2]\n" +
@@ -83,7 +83,7 @@ TEST_CASE("several outputs, and lists that are spread") {
           kFloat);
 }
 
-TEST_CASE("numbers become constants of the type the op wants") {
+TEST_CASE("numbers become constants of the type that the op expects") {
   becomes({"return op.Mul(m.x, 2)", "y = Mul(x, c)"},
           "(float16[2,6] x, float16[2,6] w) => (float16[2,6] y) "
           "<float16 c = {2.0}> { y = Relu(x) }");
@@ -106,7 +106,7 @@ TEST_CASE("numbers become constants of the type the op wants") {
         "the type is unknown for the number that is input 1 of mine::f");
 }
 
-TEST_CASE("a number takes the type of the input that shares its letter") {
+TEST_CASE("a number takes the type of an input with the same type variable") {
   RuleRunner runner(
       "match = function(op, a, b) return op.MatMulInteger(a, b) end,\n"
       "rewrite = function(op, m) return op.MatMulInteger(m.a, m.b, 0, 0) end",
@@ -137,20 +137,20 @@ TEST_CASE("lists of symbolic dimensions are computed, single ones reject") {
         "input 'B' of Mul needs dimension B, which is not a known number");
 }
 
-TEST_CASE("a Reshape is told sizes so that a 0 among them means what it says") {
+TEST_CASE("a size of 0 in a Reshape is 0, not a copy") {
   RuleRunner stays(
       building_rule("local r = op.Reshape(m.x, {m.x:dim(0), 2, 3}) "
                     "return op.Reshape(r, m.x.shape)"),
       kBuildSymbolic);
   CHECK(stays.attempt().what() == "");
-  CHECK(stays.ops() == "Reshape Reshape");  // copied, nothing is computed
+  CHECK(stays.ops() == "Reshape Reshape");  // copied, not computed
 }
 
-TEST_CASE("one part is the whole") {
+TEST_CASE("Concat of one part is that part") {
   becomes({"return op.Neg(op.Concat{w, axis = 0})", "y = Neg(w)"}, kFloat);
 }
 
-TEST_CASE("errors name the line, also of a call that is returned") {
+TEST_CASE("errors name the line, even of a returned call") {
   RuleRunner runner(
       "match = function(op, x) return op.Relu(x) end,\n"
       "rewrite = function(op, m)\n"
@@ -164,13 +164,13 @@ TEST_CASE("errors name the line, also of a call that is returned") {
   CHECK(out.error->where.find("r.lua:4, at Relu node") != std::string::npos);
 }
 
-TEST_CASE("what already stands is handed back") {
+TEST_CASE("an equal existing node is returned") {
   becomes({"return op.Abs(w)", "y = Abs(w) z = Identity(y)"},
           "(float[2,6] x, float[2,6] w) => (float[2,6] y, float[2,6] z) "
           "{ y = Relu(x) a = Abs(w) z = Identity(a) }");
 }
 
-TEST_CASE("constants fold, transposed ones too") {
+TEST_CASE("constants fold, also transposed ones") {
   RuleRunner runner(
       "match = function(op, x, w) return op.MatMul(x, w.T) end,\n"
       "rewrite = function(op, m) return op.Gemm{m.x, m.w, transB = 1} end",
@@ -187,7 +187,7 @@ TEST_CASE("constants fold, transposed ones too") {
   CHECK((*ir::to_doubles(*t, nullptr, 6))[1] == 3);
 }
 
-TEST_CASE("with: that node, these changed, the rest kept") {
+TEST_CASE("with: a copy of the node with some parts changed") {
   const auto with = [](const char* body, const char* after) {
     const std::string_view before =
         "(float[2,3] x, float[2,3] w, float[3] s) => (float[2,3] y) "
@@ -265,7 +265,7 @@ TEST_CASE("a number that its type cannot hold rejects the match") {
         "");
 }
 
-TEST_CASE("mistakes of builders name what there is") {
+TEST_CASE("errors of builders list the valid names") {
   const Attempted op_name =
       attempt_build("local o = op return o.Addd(m.x, w)", kFloat);
   CHECK(op_name.what() == "no op 'Addd'");
@@ -299,7 +299,7 @@ TEST_CASE("mistakes of builders name what there is") {
   CHECK(attempt_build("return op.Add(m.x, w, w)", kFloat).error);
 }
 
-TEST_CASE("as many outputs as no node has are no mistake of the rule") {
+TEST_CASE("too many outputs reject the match and are no error of the rule") {
   const auto split = [](const std::string& outputs) {
     return attempt_build(
         "return (op.Split{m.x, axis = 1, outputs = " + outputs + "})", kFloat);
@@ -309,7 +309,7 @@ TEST_CASE("as many outputs as no node has are no mistake of the rule") {
   CHECK(split("1.5").what() == "outputs is the number of outputs of Split");
 }
 
-TEST_CASE("nil into a required input names the branch") {
+TEST_CASE("nil for a required input is an error that names the branch") {
   RuleRunner runner(
       "match = function(op, x, b) return op.Relu(maybe(op.Add(x, b), x)) end,\n"
       "rewrite = function(op, m) return op.Sub(m.x, m.b) end",
@@ -319,7 +319,7 @@ TEST_CASE("nil into a required input names the branch") {
   CHECK(out.error->hint.find("m.b") != std::string::npos);
 }
 
-TEST_CASE("building belongs into rewrite") {
+TEST_CASE("nodes are only built in rewrite") {
   RuleRunner runner(
       "match = function(op, x) return op.Relu(x):as 'n' end,\n"
       "where = function(m) m.y = m.n:with(m.x) end,\n"
@@ -342,7 +342,7 @@ TEST_CASE("an existing value, numbers and lists as results") {
   CHECK(sizes.ops() == "Expand");
 }
 
-TEST_CASE("the wrong number of results, and results that are no values") {
+TEST_CASE("a wrong number of results, and results that are not values") {
   const Attempted none = attempt_build("", kFloat);
   CHECK(none.what() == "`rewrite` returns the wrong number of results");
   CHECK(none.error->found == "0");
@@ -366,7 +366,7 @@ TEST_CASE("a result for an output that the model leaves out") {
   }
 }
 
-TEST_CASE("nil where nobody reads the old one") {
+TEST_CASE("nil for an unused output") {
   const char* const kRule =
       "match = function(op, x) return op.Dropout{x, outputs = 2} end,\n"
       "rewrite = function(op, m) return m.x, nil end";
@@ -388,7 +388,7 @@ TEST_CASE("nil where nobody reads the old one") {
   CHECK(inside.attempt().reason() == out.reason());
 }
 
-TEST_CASE("a result for an output that is left out goes nowhere") {
+TEST_CASE("a result for an omitted output is dropped") {
   RuleRunner runner(
       "match = function(op, x) "
       "return op.Split{x, axis = 0, num_outputs = 2, outputs = 2} end,\n"
@@ -400,7 +400,7 @@ TEST_CASE("a result for an output that is left out goes nowhere") {
   CHECK(runner.ops() == "Slice Relu");
 }
 
-TEST_CASE("a constant may have more numbers than Lua's stack has places") {
+TEST_CASE("a constant may have more numbers than Lua's stack has slots") {
   RuleRunner runner(
       building_rule("local t = {} for i = 1, 70000 do t[i] = i end "
                     "return op.mine.f(m.x, t)"),
@@ -412,12 +412,12 @@ TEST_CASE("a constant may have more numbers than Lua's stack has places") {
   CHECK(runner.facts().type(list)->dims[0].size() == 70000);
 }
 
-TEST_CASE("giving back what stands there changes nothing") {
+TEST_CASE("returning the old value changes nothing") {
   CHECK(attempt_build("return m.relu.outputs[1]", kFloat).reason() ==
         "the rewrite changes nothing");
 }
 
-TEST_CASE("nor does building again what is of an unknown domain") {
+TEST_CASE("rebuilding a node of an unknown domain changes nothing") {
   const auto again = [](std::string_view rewrite) -> std::string {
     RuleRunner runner(
         "match = function(op, x, w) local y, z = op.acme.F{op.acme.G(x), w, "
@@ -442,12 +442,12 @@ TEST_CASE("nor does building again what is of an unknown domain") {
     CAPTURE(other);
     CHECK(again(other) == "fired");
   }
-  // In another order the two are not what they were.
+  // In another order the results are different.
   CHECK(again("(function() local y, z = m.f:with{k = 3} return z, y end)()") ==
         "fired");
 }
 
-TEST_CASE("another shape or type is rejected when the edit is kept") {
+TEST_CASE("another shape or type is rejected when the edit is committed") {
   CHECK(attempt_build("return op.Transpose(m.x)", kFloat).rejection);
   CHECK(attempt_build("return op.Cast{m.x, to = 'float16'}", kFloat).rejection);
   CHECK(attempt_build("return op.Cast{m.x, to = 'fp16'}", kFloat).error->hint ==

@@ -1,7 +1,6 @@
 // Nodes and the graph as rule code sees them: n.op, n.inputs.w_scale,
 // n.attrs.axis, graph:nodes{op = "Softmax"}. Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_NODE_API_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_NODE_API_H_
+#pragma once
 
 #include "bindings/lua/session/handle.h"
 
@@ -11,5 +10,3 @@ namespace ruleengine::lua {
 void make_node_metatables(Host& host, lua_State* state);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_NODE_API_H_

@@ -67,7 +67,7 @@ TEST_CASE("Transpose without perm reverses") {
   CHECK(out.what() == "");
 }
 
-TEST_CASE("a node with subgraphs is not built again") {
+TEST_CASE("a node with subgraphs cannot be rebuilt") {
   RuleRunner runner(
       "match = function(op, c) return op.Neg(op.If{c, attrs = any}:as 'n') "
       "end,\n"
@@ -142,10 +142,10 @@ TEST_CASE("pass: mistakes and rejections") {
   CHECK(out.reason() == "not here");
   RuleRunner three("pass = function(graph, op) op.Abs(graph.inputs[1]) end",
                    kPass);
-  CHECK_FALSE(three.pass().fired);  // built, but nobody reads it
+  CHECK_FALSE(three.pass().fired);  // built, but not read
 }
 
-TEST_CASE("replace_input wants a node and two values") {
+TEST_CASE("replace_input takes a node and two values") {
   const auto said = [](const std::string& call) {
     RuleRunner runner(
         "pass = function(graph) local add = graph:nodes 'Add'[1] "

@@ -1,7 +1,6 @@
 // Reads a node in its newest opset form: axes as an input, Softmax on one axis.
 // Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_
+#pragma once
 
 #include <span>
 
@@ -22,5 +21,3 @@ struct Reading {
 Reading read_node(Host& host, ir::NodeId node);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_NODE_READING_H_

@@ -1,8 +1,7 @@
 // Queries of rule code about the ranks of a distributed model: how values are
 // distributed, and where a rank can work on its share of the tokens. Internal
 // to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_
+#pragma once
 
 #include "bindings/lua/session/handle.h"
 
@@ -32,5 +31,3 @@ int along(Host& host, lua_State* state, const Handle& node);
 int residual_chains(Host& host, lua_State* state, const Handle& graph);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_RANK_API_H_

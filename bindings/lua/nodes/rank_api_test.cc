@@ -16,7 +16,7 @@ constexpr std::string_view kRankApiModel =
     "s = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x) "
     "z = tensor_cast.rms_norm(s) }";
 
-TEST_CASE("v.layout says how a value lies on the ranks") {
+TEST_CASE("v.layout is how a value is distributed over the ranks") {
   RuleRunner runner(
       "match = function(op, x) return op.tensor_cast.rms_norm(x):as 'n' end,\n"
       "where = function(m)\n"
@@ -44,7 +44,7 @@ TEST_CASE("graph:residual_chains finds them") {
   CHECK(runner.pass().what() == "");
 }
 
-// What `body` of a pass over the model says; `norm` is a node of it.
+// The result of a pass with this `body`; `norm` is a node of the model.
 Attempted asked(const std::string& body) {
   RuleRunner runner(
       "pass = function(graph)\n"
@@ -68,7 +68,7 @@ TEST_CASE("wrong options are named") {
   CHECK(asked("graph:residual_chains{slices = true}").what() == "");
 }
 
-TEST_CASE("a value is replicated on ranks as proven, or as assumed") {
+TEST_CASE("a value is replicated if that is proven or assumed") {
   CHECK(asked("local share, whole = norm, graph:nodes{op = 'rms_norm'}[2]\n"
               "assert(not share.outputs[1]:replicated{0, 1})\n"
               "assert(whole.outputs[1]:replicated{0, 1})\n"
@@ -95,7 +95,7 @@ TEST_CASE("v.token_axis is that of [tokens, width] or [batch, tokens, ...]") {
   CHECK(runner.pass().what() == "");
 }
 
-TEST_CASE("an axis is asked for from either end, as a whole number") {
+TEST_CASE("an axis counts from either end, and is an integer") {
   CHECK(asked("assert(norm:along(1)[1] == 1 and norm:along(-2)[1] == 1)")
             .what() == "");
   CHECK(asked("assert(not norm:along(-1) and not norm:along(4294967297))")

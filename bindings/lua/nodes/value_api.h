@@ -1,7 +1,6 @@
 // Values, their shapes and dimensions as rule code sees them: m.x, v.shape,
 // v:rank(), v:constant(). Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_NODES_VALUE_API_H_
-#define RULEENGINE_BINDINGS_LUA_NODES_VALUE_API_H_
+#pragma once
 
 #include "bindings/lua/session/handle.h"
 #include "bindings/lua/words/shape_words.h"
@@ -23,5 +22,3 @@ int answer_shape(Host& host, lua_State* state, const Handle& value, int text,
                  ShapeTest test);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_NODES_VALUE_API_H_

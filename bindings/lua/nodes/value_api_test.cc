@@ -63,7 +63,7 @@ TEST_CASE("shapes: questions") {
   CHECK(where("m.x:shape(3)", kKnown).what() == "a shape text is missing");
 }
 
-TEST_CASE("letters of the pattern mean its dimensions") {
+TEST_CASE("letters stand for dimensions of the pattern") {
   RuleRunner runner(
       "match = function(op, x, y) x:shape 'A B'; return op.Add(x, y) end,"
       "where = function(m) assert(m.y:shape '_ B' and not m.y:shape 'B _') end,"
@@ -74,7 +74,7 @@ TEST_CASE("letters of the pattern mean its dimensions") {
   CHECK(out.fired);
 }
 
-TEST_CASE("an unknown shape equals nothing and answers no") {
+TEST_CASE("an unknown shape equals nothing; its predicates are false") {
   value_holds("assert(m.x.shape ~= m.relu.outputs[1].shape)", kUnknown);
   value_holds("assert(not (#m.x.shape == 4) and not (#m.x.shape > 0))",
               kUnknown);
@@ -95,7 +95,7 @@ TEST_CASE("list indices start at 1") {
   CHECK(where("return m.x.shape[0]", kKnown).error->found == "index 0");
 }
 
-TEST_CASE("values are no numbers") {
+TEST_CASE("values are not numbers") {
   for (const char* sum : {"m.x + 1", "2 * m.x", "-m.x", "m.x / m.x"}) {
     CHECK_MESSAGE(where("return " + std::string(sum), kKnown).what() ==
                       "arithmetic on a value",
@@ -123,7 +123,7 @@ TEST_CASE("rank, dim, type") {
         "did you mean 'float'?");
 }
 
-TEST_CASE("symbolic dimensions are equal to themselves and no numbers") {
+TEST_CASE("symbolic dimensions equal themselves and are not numbers") {
   value_holds("assert(m.x:dim(0) == m.relu.outputs[1]:dim(0))", kSymbolic);
   value_holds("assert(m.x:dim(0) ~= m.x:dim(2) and m.x:dim(0) ~= 3)",
               kSymbolic);
@@ -141,7 +141,7 @@ TEST_CASE("symbolic dimensions are equal to themselves and no numbers") {
   CHECK(compared.rejection->value == "B");
 }
 
-TEST_CASE("what a symbolic dimension is: a name, computed, unknown, rounded") {
+TEST_CASE("kinds of symbolic dimensions: named, computed, unknown, rounded") {
   const auto holds_of = [](const char* dim, const char* body) {
     CAPTURE(dim);
     const std::string type = "(float[" + std::string(dim) + ",4] ";
@@ -169,7 +169,7 @@ TEST_CASE("what a symbolic dimension is: a name, computed, unknown, rounded") {
   CHECK(slip.error->hint == "did you mean 'name'?");
 }
 
-TEST_CASE("a number against a symbolic dimension is hinted at") {
+TEST_CASE("comparing a number with a symbolic dimension gives a hint") {
   for (const char* body : {"< 3", ">= 3", "== m.x:dim(0) and 3 > m.x:dim(0)"}) {
     const Attempted out =
         where("return m.x:dim(0) " + std::string(body), kSymbolic);
@@ -185,7 +185,7 @@ TEST_CASE("a number against a symbolic dimension is hinted at") {
         "`need` wants a condition");
 }
 
-TEST_CASE("what one callback read is no hint for the next") {
+TEST_CASE("reads of one callback give no hint in the next") {
   RuleRunner runner(
       "match = function(op, x) return op.Relu(x) end,"
       "where = function(m) assert(m.x:dim(0)) end,"
@@ -197,7 +197,7 @@ TEST_CASE("what one callback read is no hint for the next") {
   CHECK(out.error->hint == "");
 }
 
-TEST_CASE("an error that does not come again is said as it came") {
+TEST_CASE("an error that does not recur is reported unchanged") {
   CHECK(where("m.n = (m.n or 0) + 1 error('try ' .. m.n)", kKnown).what() ==
         "try 1");
 }
@@ -251,7 +251,7 @@ TEST_CASE("constants as numbers and lists") {
         ".T needs a constant of two dimensions");
 }
 
-TEST_CASE("an integer that no number of Lua is rejects the match") {
+TEST_CASE("an integer that Lua cannot represent rejects the match") {
   const auto model = [](const std::string& type, const std::string& number) {
     return "(" + type + "[2] x) => (" + type + "[2] y) <" + type + " c = {" +
            number + "}> { r = Relu(x) y = Add(r, c) }";
@@ -287,7 +287,7 @@ TEST_CASE("an integer that no number of Lua is rejects the match") {
             .reason() == kReason);
 }
 
-TEST_CASE("neighbours and names") {
+TEST_CASE("producers, users and names") {
   value_holds("assert(m.x.name == 'x' and m.x.producer == nil)", kKnown);
   value_holds("assert(m.relu.outputs[1].producer == m.relu)", kKnown);
   value_holds("assert(#m.x.users == 1 and m.x.users[1] == m.relu)", kKnown);
@@ -297,7 +297,7 @@ TEST_CASE("neighbours and names") {
               kKnown);
 }
 
-TEST_CASE("mistakes name what there is") {
+TEST_CASE("errors list the valid names") {
   const Attempted out = where("return m.x.shap", kKnown);
   CHECK(out.what() == "a value has no field 'shap'");
   CHECK(out.error->hint.find("'shape'") != std::string::npos);

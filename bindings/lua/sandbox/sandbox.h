@@ -10,8 +10,7 @@
 // the machines that we build for, so destructors run when an error passes a C++
 // frame (sandbox_test.cc tests it). Two things are forbidden: an error through
 // a noexcept function, and `catch (...)` around Lua's API.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_H_
+#pragma once
 
 #include <cstddef>
 #include <functional>
@@ -142,5 +141,3 @@ class Sandbox {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_H_

@@ -1,8 +1,7 @@
 // The globals of rule code: a fixed set of pure functions in read-only tables.
 // Each install_ function adds to the table on top of the stack; all may raise a
 // Lua error and run under Sandbox::protect. Stateless.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_GLOBALS_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_GLOBALS_H_
+#pragma once
 
 #include <string_view>
 
@@ -34,5 +33,3 @@ void push_text(lua_State* state, int index);
 void check_own_table(lua_State* state, int argument);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_GLOBALS_H_

@@ -1,6 +1,5 @@
 // The state of a Sandbox. Internal to sandbox*.cc.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_IMPL_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_IMPL_H_
+#pragma once
 
 #include <lua.hpp>
 #include <map>
@@ -46,5 +45,3 @@ struct Sandbox::Impl {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_IMPL_H_

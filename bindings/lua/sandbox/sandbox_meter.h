@@ -4,8 +4,7 @@
 // budget stays spent until the call ends: every further instruction of rule
 // code raises again. Lives in the Sandbox, outlives its lua_State, is used by
 // its thread only.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_
+#pragma once
 
 #include <chrono>
 #include <cstddef>
@@ -116,5 +115,3 @@ class Nested {
 int too_long(lua_State* state);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_SANDBOX_METER_H_

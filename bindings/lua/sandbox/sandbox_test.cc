@@ -28,7 +28,7 @@ Status run(Sandbox& sandbox, std::string_view text,
   return status;
 }
 
-TEST_CASE("values come back, and the stack is as it was") {
+TEST_CASE("values are returned, and the stack is restored") {
   auto sandbox = make();
   lua_State* state = sandbox->state();
   REQUIRE(sandbox->compile("local a, b = ... return a + b, a * b", "t.lua", 0)
@@ -41,7 +41,7 @@ TEST_CASE("values come back, and the stack is as it was") {
   CHECK(sandbox->peak_bytes() >= sandbox->bytes());
 }
 
-TEST_CASE("words of the file hide those of the sandbox") {
+TEST_CASE("words of the file shadow those of the sandbox") {
   auto sandbox = make();
   lua_State* state = sandbox->state();
   lua_newtable(state);
@@ -87,7 +87,7 @@ TEST_CASE("an error about a value without a name shows its line") {
   CHECK(found("error('attempt to fail')") == "");
 }
 
-TEST_CASE("an error without a position is at the line that ran") {
+TEST_CASE("an error without a position has the line that ran") {
   auto sandbox = make();
   // A tail call leaves no trace of its caller on Lua's stack.
   const char* text = "local x = 1\nreturn rawset(math, 'x', x)";
@@ -131,7 +131,7 @@ TEST_CASE("syntax errors and bytecode") {
   CHECK(bytecode.error().kind == ErrorKind::kRule);
 }
 
-TEST_CASE("sources that make the parser work") {
+TEST_CASE("sources that are expensive to parse") {
   SandboxLimits limits;
   limits.load_seconds = 1;
   auto sandbox = make(limits);
@@ -181,7 +181,7 @@ TEST_CASE("a structured error survives, also as text for pcall") {
   CHECK(std::string(lua_tostring(state, -1)) == "t.lua:1: no such thing");
 }
 
-TEST_CASE("stop ends a call past every pcall, quietly") {
+TEST_CASE("stop ends a call through every pcall, without an error") {
   auto sandbox = make();
   lua_State* state = sandbox->state();
   lua_newtable(state);
@@ -205,7 +205,7 @@ TEST_CASE("stop ends a call past every pcall, quietly") {
   CHECK(!sandbox->stopped());
 }
 
-TEST_CASE("time is up, with the place, and the next call is fine") {
+TEST_CASE("a timeout names the place, and the next call works") {
   SandboxLimits limits;
   limits.load_seconds = limits.callback_seconds = 0.05;
   auto sandbox = make(limits);
@@ -223,7 +223,7 @@ TEST_CASE("time is up, with the place, and the next call is fine") {
   }
 }
 
-TEST_CASE("a call inside of a call has the outer one's time") {
+TEST_CASE("a nested call has the deadline of the outer one") {
   SandboxLimits limits;
   limits.callback_seconds = 0.05;
   auto sandbox = make(limits);
@@ -245,7 +245,7 @@ TEST_CASE("a call inside of a call has the outer one's time") {
   CHECK(status.error().what.starts_with("outer ran longer"));
 }
 
-TEST_CASE("memory runs out at every point, cleanly") {
+TEST_CASE("running out of memory at any point is handled") {
   const char* text =
       "local t = {} for i = 1, 2000 do t[i] = {i, tostring(i)} end\n"
       "table.sort(t, function(a, b) return a[2] < b[2] end)\n"
@@ -269,7 +269,7 @@ TEST_CASE("memory runs out at every point, cleanly") {
   CHECK(failures > 50);
 }
 
-TEST_CASE("a sandbox in too little memory is refused") {
+TEST_CASE("a sandbox with too little memory is refused") {
   SandboxLimits limits;
   int refused = 0;
   for (std::size_t bytes = 0; bytes < 60'000; bytes += 487) {
@@ -282,7 +282,7 @@ TEST_CASE("a sandbox in too little memory is refused") {
   CHECK(refused > 10);
 }
 
-TEST_CASE("garbage alone does not reach the cap") {
+TEST_CASE("garbage alone does not reach the limit") {
   // Lua would start to collect at twice the memory in use, which is over the
   // limit.
   SandboxLimits limits;
@@ -298,12 +298,12 @@ TEST_CASE("garbage alone does not reach the cap") {
   CHECK(sandbox->peak_bytes() <= limits.total_bytes);
 }
 
-TEST_CASE("a step of C++ that needs no memory needs time all the same") {
+TEST_CASE("a C++ function that allocates nothing is also timed") {
   SandboxLimits limits;
   limits.callback_seconds = 0.001;
   auto sandbox = make(limits);
-  // Too few instructions for a check of the clock, which each text makes up
-  // for.
+  // Too few instructions for a check of the clock, so each string counts as
+  // many.
   REQUIRE(sandbox
               ->compile("local x = ('x'):rep(3e7)\n"
                         "return function() local a = 'x'\n"
@@ -366,7 +366,7 @@ struct Counted {
   ~Counted() { --alive; }
 };
 
-// The whole of bindings/lua relies on this.
+// All of bindings/lua relies on this.
 TEST_CASE("destructors run when an error passes a C++ frame") {
   auto sandbox = make();
   lua_State* state = sandbox->state();
@@ -403,7 +403,7 @@ TEST_CASE("calls nest to a fixed depth, and the depth is restored") {
   CHECK(Meter::of(sandbox->state()).nesting == 0);
 }
 
-TEST_CASE("a sandbox runs the same every time") {
+TEST_CASE("a sandbox is deterministic") {
   const char* text =
       "local s = '' for k, v in pairs({z = 1, a = 2, 5, [7.5] = 3}) do "
       "s = s .. tostring(k) .. '=' .. tostring(v) .. ';' end return s";

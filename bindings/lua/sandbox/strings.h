@@ -2,8 +2,7 @@
 // time and size, without dump and without printing addresses; also the
 // metatable of strings. install_strings adds `string` to the table on top of
 // the stack; it may raise a Lua error. Stateless.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_
+#pragma once
 
 struct lua_State;
 struct luaL_Reg;
@@ -17,5 +16,3 @@ extern const luaL_Reg kPatternFunctions[];  // find, match, gmatch, gsub
 int format_string(lua_State* state);        // string.format
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_H_

@@ -2,8 +2,7 @@
 // backtracking with limits on steps and depth, so that matching always ends
 // soon. Independent of lua_State: a callback is told about the work and may
 // raise to end it.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_PATTERN_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_PATTERN_H_
+#pragma once
 
 #include <array>
 #include <bitset>
@@ -79,5 +78,3 @@ class TextPattern {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_STRINGS_PATTERN_H_

@@ -3,8 +3,7 @@
 // (tests/layers_test.py checks), so that among several faults of a table the
 // same one is always reported. All functions charge the sandbox and may raise a
 // Lua error. Stateless.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_TABLE_KEYS_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_TABLE_KEYS_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -29,5 +28,3 @@ std::vector<std::string> string_keys(lua_State* state, int index);
 void push_field(lua_State* state, int table, std::string_view name);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_TABLE_KEYS_H_

@@ -1,4 +1,4 @@
-// Among several faults of a table the same one is always reported. Each sandbox
+// Of several faults of a table always the same one is reported. Each sandbox
 // has its own seed for Lua's hash, so many loads try many orders.
 #include "bindings/lua/sandbox/table_keys.h"
 

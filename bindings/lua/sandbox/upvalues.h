@@ -3,8 +3,7 @@
 // everything that a callback can reach is taken before its first call and
 // compared after each call. Internal to bindings/lua; holds a registry
 // reference until release().
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_UPVALUES_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_UPVALUES_H_
+#pragma once
 
 #include <lua.hpp>
 #include <optional>
@@ -50,5 +49,3 @@ class Upvalues {
 };
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_UPVALUES_H_

@@ -1,6 +1,5 @@
 // Objects of C++ that rule code holds, recognized by their metatables.
-#ifndef RULEENGINE_BINDINGS_LUA_SANDBOX_USERDATA_H_
-#define RULEENGINE_BINDINGS_LUA_SANDBOX_USERDATA_H_
+#pragma once
 
 #include <lua.hpp>
 #include <new>
@@ -26,5 +25,3 @@ void push_object(lua_State* state, const T& object, const char* metatable) {
 }
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SANDBOX_USERDATA_H_

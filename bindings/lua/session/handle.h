@@ -3,8 +3,7 @@
 // epoch of the callback it was made in, so a handle that outlived its match is
 // detected. Lists and shapes are plain tables with a metatable of ours.
 // Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_SESSION_HANDLE_H_
-#define RULEENGINE_BINDINGS_LUA_SESSION_HANDLE_H_
+#pragma once
 
 #include "bindings/lua/session/host.h"
 
@@ -122,5 +121,3 @@ void set_arithmetic(Host& host, lua_State* state, HandleKind kind,
                     lua_CFunction function);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SESSION_HANDLE_H_

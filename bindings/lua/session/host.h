@@ -5,8 +5,7 @@
 // says why in the Session and returns kFailed; entry() raises for it. A
 // rejection (`need`) ends the whole callback, past every pcall of rule code.
 // Internal to bindings/lua; one state, one thread.
-#ifndef RULEENGINE_BINDINGS_LUA_SESSION_HOST_H_
-#define RULEENGINE_BINDINGS_LUA_SESSION_HOST_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -225,5 +224,3 @@ int push_bool(lua_State* state, bool is_so);
 std::string kind_of(lua_State* state, int index);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_SESSION_HOST_H_

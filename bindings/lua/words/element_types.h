@@ -1,7 +1,6 @@
 // Element types by the names that rules write: the ONNX names ("float") and two
 // common aliases ("float32", "float64"), and Lua's numbers as elements. Pure.
-#ifndef RULEENGINE_BINDINGS_LUA_WORDS_ELEMENT_TYPES_H_
-#define RULEENGINE_BINDINGS_LUA_WORDS_ELEMENT_TYPES_H_
+#pragma once
 
 #include <cstddef>
 #include <string_view>
@@ -17,5 +16,3 @@ bool fits_float(double number);  // neither infinite nor 0 as a float
 bool store_element(std::byte* to, ir::DataType type, double number);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_WORDS_ELEMENT_TYPES_H_

@@ -4,8 +4,7 @@
 // whole number for an INT. The result of `float` refers to nothing in a graph
 // and may be kept. Lists read from FLOATS of a model are of the same kind.
 // Internal to bindings/lua.
-#ifndef RULEENGINE_BINDINGS_LUA_WORDS_FLOAT_WORD_H_
-#define RULEENGINE_BINDINGS_LUA_WORDS_FLOAT_WORD_H_
+#pragma once
 
 #include "bindings/lua/session/handle.h"
 
@@ -20,5 +19,3 @@ void push_float(Host& host, lua_State* state, double number);
 std::optional<double> float_at(const Host& host, lua_State* state, int index);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_WORDS_FLOAT_WORD_H_

@@ -1,4 +1,4 @@
-// float(x), and what becomes of numbers where no schema says their kind.
+// float(x), and the kind of numbers for which no schema states one.
 #include "bindings/lua/words/float_word.h"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ constexpr std::string_view kMatch =
     "match = function(op, x, c, k, n, l) "
     "return op.mine.f{op.Mul(x, c), k = k, n = n, l = l}:as 'f' end,\n";
 
-// `rule` ends with what makes one node of x.
+// `rule` ends with a call that builds one node from x.
 void becomes(const std::string& rule, std::string_view after,
              std::string_view before = kFloatWordModel) {
   CAPTURE(rule);
@@ -49,7 +49,7 @@ std::string mistake(const std::string& body) {
   return out.error->text();
 }
 
-TEST_CASE("float() is FLOAT and FLOATS, whole or not") {
+TEST_CASE("float() gives FLOAT and FLOATS, even for integers") {
   becomes(rewrite("return op.mine.g{m.x, a = float(2), b = 2, d = float(0.5)}"),
           "y = mine.g <a = 2.0, b = 2, d = 0.5> (x)");
   becomes(rewrite("return op.mine.g{m.x, a = float(m.c:scalar() * 2)}"),
@@ -63,7 +63,7 @@ TEST_CASE("float() is FLOAT and FLOATS, whole or not") {
           "y = mine.g <a = 2.0, b = [2.0]> (x)");
 }
 
-TEST_CASE("float() where the schema says FLOAT anyway") {
+TEST_CASE("float() where the schema requires FLOAT") {
   becomes(rewrite("return op.LeakyRelu{m.x, alpha = float(2)}"),
           "y = LeakyRelu <alpha = 2.0> (x)");
   const std::string error = mistake("return op.Softmax{m.x, axis = float(1)}");
@@ -71,7 +71,7 @@ TEST_CASE("float() where the schema says FLOAT anyway") {
   CHECK(error.find("found:    a float") != error.npos);
 }
 
-TEST_CASE("float() may be kept, outside of callbacks and on m") {
+TEST_CASE("a float() may be stored outside of callbacks and in m") {
   becomes(std::string(kMatch) +
               "where = function(m) m.two = float(m.c:scalar()) end,\n"
               "rewrite = function(op, m) return op.mine.g{m.x, a = m.two} end",
@@ -82,7 +82,7 @@ TEST_CASE("float() may be kept, outside of callbacks and on m") {
           "y = mine.g <a = 2.0> (x)");
 }
 
-TEST_CASE("what was a float stays one") {
+TEST_CASE("a float of the model stays a float") {
   becomes(rewrite("return m.f:with{m.x, k = 3, l = {4}}"),
           "y = mine.f <k = 3.0, n = 3, l = [4.0]> (x)");
   becomes(rewrite("return m.f:with{m.x, n = 0.5}"),
@@ -116,7 +116,7 @@ TEST_CASE("float() in match and replace") {
   CHECK(RuleRunner(rule("float(3)", "float{1}"), kFloats).matches().empty());
 }
 
-TEST_CASE("float() of a dimension known by name only rejects the match") {
+TEST_CASE("float() of a symbolic dimension rejects the match") {
   RuleRunner runner(rewrite("return op.mine.g{m.x, a = float(m.x:dim(0))}"),
                     "(float[B] x) => (float[B] y) <float c = {2.0}> "
                     "{ a = Mul(x, c) "

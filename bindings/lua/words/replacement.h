@@ -1,8 +1,7 @@
 // Replacement: what the function `replace` builds, traced once, as terms after
 // those of the pattern. An expression that also occurs in the pattern is the
 // same term and stands for what was matched. A plain value; any thread.
-#ifndef RULEENGINE_BINDINGS_LUA_WORDS_REPLACEMENT_H_
-#define RULEENGINE_BINDINGS_LUA_WORDS_REPLACEMENT_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -36,5 +35,3 @@ std::optional<ReplacementProblem> check_replacement(
     const Replacement& replacement, const pattern::Pattern& pattern);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_WORDS_REPLACEMENT_H_

@@ -2,8 +2,7 @@
 // that the match bound means that dimension; any other letter means the same
 // dimension wherever it stands again in the same text. Internal to
 // bindings/lua; no ownership.
-#ifndef RULEENGINE_BINDINGS_LUA_WORDS_SHAPE_WORDS_H_
-#define RULEENGINE_BINDINGS_LUA_WORDS_SHAPE_WORDS_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -36,5 +35,3 @@ std::optional<bool> holds(Host& host, lua_State* state, const Dims& dims,
                           std::string_view text, ShapeTest test);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_WORDS_SHAPE_WORDS_H_

@@ -4,8 +4,7 @@
 // Handles are userdata that belong to one run of one `match`; any other use is
 // an error. Owned by the RuleSet; one sandbox, one thread. Everything may raise
 // Lua errors (through Sandbox::fail) and is called under protection.
-#ifndef RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_
-#define RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_
+#pragma once
 
 #include <memory>
 #include <optional>
@@ -60,5 +59,3 @@ bool is_reserved_name(std::string_view text);
 std::string hint_of_op(std::string_view word);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_WORDS_WORDS_H_

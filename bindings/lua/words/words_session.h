@@ -1,7 +1,6 @@
 // Internals of Words: what one run of `match` has built so far, the handles to
 // it, and access to both for C functions. Internal to words*.cc.
-#ifndef RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_
-#define RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -148,5 +147,3 @@ inline constexpr const char* kRestMetatable = "ruleengine.rest";
 void refuse_operators(lua_State* state, Words& words, const char* what);
 
 }  // namespace ruleengine::lua
-
-#endif  // RULEENGINE_BINDINGS_LUA_WORDS_WORDS_SESSION_H_

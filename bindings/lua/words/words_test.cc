@@ -1,4 +1,4 @@
-// What `match` describes, as the pattern's own text; and what it may not say.
+// Patterns that `match` describes, as text; and errors in `match`.
 #include "bindings/lua/words/words.h"
 
 #include <doctest/doctest.h>
@@ -47,11 +47,11 @@ constexpr Said kSaid[] = {
     {"x", "return op.Mul(op.Pow(x, 2), {1, 2.5})",
      "t0 = x\nt1 = 2\nt2 = n0 Pow(t0, t1)\nt3 = [1, 2.5]\n"
      "t4 = n1 Mul(t2, t3)\nreturn t4\n"},
-    // Classes of ops, whose attributes are what they are.
+    // Classes of ops, whose attributes are not restricted.
     {"x, y", "return op.elementwise_unary(op.elementwise_binary(x, y)):as 'f'",
      "t0 = x\nt1 = y\nt2 = n0 elementwise_binary(t0, t1) attrs=any\n"
      "t3 = n1 elementwise_unary(t2) attrs=any as f\nreturn t3\n"},
-    // Element types by name, where the schema says that the number is one.
+    // Element types by name, if the schema says that the number is a type.
     {"x", "return op.Cast{x, to = 'float16'}",
      "t0 = x\nt1 = n0 Cast(t0) to=10\nreturn t1\n"},
     {"x", "return op.EyeLike{x, dtype = 'float32', k = 1}",
@@ -66,7 +66,7 @@ constexpr Said kSaid[] = {
      "t2 = n1 com.microsoft::Gelu(t1)\nreturn t2\n"},
     {"x", "return op.mine.Op{x, names = {'a', 'b'}, none = {}}",
      "t0 = x\nt1 = n0 mine::Op(t0) names=[a, b] none=[]\nreturn t1\n"},
-    // Openness, outputs, permutations.
+    // Open nodes, outputs, permutations.
     {"x",
      "local a, b = op.Split{x, any, axis = 1, outputs = 2}\n"
      "return op.Add(a, b), op.Sub(a, b)",
@@ -139,7 +139,7 @@ struct RefusedMatch {
 };
 
 constexpr RefusedMatch kRefused[] = {
-    // Names that are not there.
+    // Unknown names.
     {"x", "return op.Relux(x)", 2, "did you mean 'Relu'"},
     {"x", "\nreturn op.Softmax{x, axes = 1}", 3, "did you mean 'axis'?"},
     {"x", "return op.reductions(x)", 2, "did you mean 'reduction'?"},
@@ -156,7 +156,7 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "x:type \"number\" return op.Relu(x)", 2, "known: float, uint8"},
     {"x", "x:type \"flaot\" return op.Relu(x)", 2, "did you mean 'float'?"},
     {"x", "return op.Relu(y)", 2, "unknown word 'y'"},
-    // Arithmetic and the like.
+    // Arithmetic and comparisons.
     {"x, y", "return op.Relu(x + y)", 2, "arithmetic, comparison or length"},
     {"x, y", "local z = x * 2 return op.Relu(x)", 2, "op.Add(a, b)"},
     {"x, y", "if x == y then end return op.Relu(x)", 2, "arithmetic"},
@@ -241,7 +241,7 @@ constexpr RefusedMatch kRefused[] = {
      "local kept\nlocal c = many(function(s) kept = s return op.Abs(s) "
      "end, x)\nreturn op.Add(kept, c)",
      0, "outside of it"},
-    // What finish() finds.
+    // Errors that finish() finds.
     {"x", "op.Abs(x)\nreturn op.Relu(x)", 2, "is not part of the pattern"},
     {"x", "return x", 0, "bare variable"},
     {"x", "return many(function(s) return op.Abs(s) end, x)", 2,
@@ -257,7 +257,7 @@ constexpr RefusedMatch kRefused[] = {
     {"x", "coroutine.yield() return op.Relu(x)", 2, "yield"},
 };
 
-TEST_CASE("match refuses what it cannot mean, with file and line") {
+TEST_CASE("errors in match have file and line") {
   const RuleFolder folder;
   for (const RefusedMatch& refused : kRefused) {
     CAPTURE(std::string(refused.body));
@@ -276,7 +276,7 @@ TEST_CASE("match refuses what it cannot mean, with file and line") {
   }
 }
 
-TEST_CASE("a handle is good in its own match alone") {
+TEST_CASE("a handle is only valid in its own match") {
   const RuleFolder folder;
   folder.write("lib/stash.lua",
                "local kept return function(x) "
@@ -286,7 +286,7 @@ TEST_CASE("a handle is good in its own match alone") {
       "local swap = lib 'stash' return rule {match = function(op, x) "
       "swap(x) return op.Relu(x) end, rewrite = function(op, m) end}");
   CHECK(first.ok());
-  // A lib runs anew for each rule: there is nothing stashed here.
+  // A lib runs again for each rule, so it holds no handle of another one.
   const auto second =
       load_text(folder,
                 "local swap = lib 'stash' return rule {match = function(op, x) "
@@ -295,7 +295,7 @@ TEST_CASE("a handle is good in its own match alone") {
   CHECK(second.ok());
 }
 
-TEST_CASE("the line of a node is that of the rule, also through a lib") {
+TEST_CASE("the line of a node is that of the rule, even for a lib's call") {
   const RuleFolder folder;
   folder.write("lib/far.lua",
                "\n\n\n\n\n\nreturn function(op, x)\n"
@@ -311,7 +311,7 @@ TEST_CASE("the line of a node is that of the rule, also through a lib") {
   CHECK(nodes[1].line == 4);
 }
 
-TEST_CASE("what a lib builds later counts for the line it was described at") {
+TEST_CASE("a node that a lib builds later has the line that described it") {
   const RuleFolder folder;
   folder.write("lib/later.lua",
                "local later = {}\n\n\n"
@@ -343,7 +343,7 @@ TEST_CASE("what a lib builds later counts for the line it was described at") {
   CHECK(set.error().hint == "did you mean 'Relu'?");
 }
 
-TEST_CASE("blame keeps no error, and none of its own") {
+TEST_CASE("blame passes errors on and adds none") {
   const RuleFolder folder;
   const auto said = [&](const std::string& body) {
     auto set = load_text(folder, "return rule {match = function(op, x)\n" +
@@ -359,7 +359,7 @@ TEST_CASE("blame keeps no error, and none of its own") {
   CHECK(said("blame(1, 2)") != "");
 }
 
-TEST_CASE("a lib's mistakes have parts, and the place that it says") {
+TEST_CASE("errors of a lib have parts, and the place that it gives") {
   const RuleFolder folder;
   folder.write("lib/strict.lua",
                "local strict = {}\n"
@@ -378,7 +378,7 @@ TEST_CASE("a lib's mistakes have parts, and the place that it says") {
            where.substr(where.rfind(':'));
   };
   CHECK(said("\nlocal n = strict.small(4)") == "too large|at most 3|4|h|:3");
-  // A call that is returned leaves no line: that of its function stands for it.
+  // A returned call leaves no line; the line of its function is used instead.
   CHECK(said("\nstrict.run(function()\n\n  return strict.small(4)\nend)") ==
         "too large|at most 3|4|h|:3");
   CHECK(said("\nstrict.run(function()\n\n  local n = strict.small(4)\nend)") ==

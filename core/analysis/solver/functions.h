@@ -1,8 +1,7 @@
 // Model-local functions: infers the output types of a call from the function's
 // body, with the call's own types, elements and attributes. Internal to
 // core/analysis.
-#ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_FUNCTIONS_H_
-#define RULEENGINE_CORE_ANALYSIS_SOLVER_FUNCTIONS_H_
+#pragma once
 
 #include <functional>
 
@@ -26,5 +25,3 @@ const ir::Literal* bound_input_constant(const Solver& solver,
 MaybeElements bound_input_elements(const Solver& solver, ir::ValueId value);
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_SOLVER_FUNCTIONS_H_

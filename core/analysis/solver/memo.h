@@ -1,7 +1,6 @@
 // Memo: what the Solver has cached for each value, and the states of its
 // answers. Internal to core/analysis.
-#ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_MEMO_H_
-#define RULEENGINE_CORE_ANALYSIS_SOLVER_MEMO_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -60,5 +59,3 @@ struct Query {
 };
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_SOLVER_MEMO_H_

@@ -2,8 +2,7 @@
 // knows. The first call builds the library's registry (30 ms). Whatever the
 // library throws is an answer of "unknown". Internal to core/analysis; the one
 // place of it that knows the library.
-#ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_ONNX_INFERENCE_H_
-#define RULEENGINE_CORE_ANALYSIS_SOLVER_ONNX_INFERENCE_H_
+#pragma once
 
 #include <string>
 
@@ -21,5 +20,3 @@ bool infer_by_schema(const NodeView& view, Outputs outputs,
                      std::string* refusal = nullptr);
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_SOLVER_ONNX_INFERENCE_H_

@@ -1,4 +1,4 @@
-// What is held against nodes that no runtime would take.
+// The reasons why no runtime accepts a node.
 #include <doctest/doctest.h>
 
 #include <initializer_list>
@@ -71,7 +71,7 @@ TEST_CASE_FIXTURE(RefusalFixture, "the rank of angles") {
         "the sines have another rank");
 }
 
-TEST_CASE_FIXTURE(RefusalFixture, "what only the library knows") {
+TEST_CASE_FIXTURE(RefusalFixture, "errors that only the library finds") {
   const ValueId x = input({"2", "3"});
   CHECK(why("DepthToSpace", {x}, {i("blocksize", 2)}) != "");
   CHECK(why("DepthToSpace", {input({"1", "4", "2", "2"})},

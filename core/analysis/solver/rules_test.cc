@@ -25,7 +25,7 @@ TEST_CASE_FIXTURE(RulesFixture, "elementwise") {
   CHECK(of(add("Cast", {x}, {i("to", 10)})) == "float16[B,1,S]");
   CHECK(of(add("Softmax", {x})) == "float[B,1,S]");
   CHECK(of(add("Max", {x, y, y})) == "float[B,4,S]");
-  // Two symbols: the same unknown wherever they meet.
+  // Two symbols broadcast to the same unknown each time.
   const ValueId one = add("Add", {y, z}), other = add("Mul", {z, y});
   CHECK(facts.type(one) == facts.type(other));
   CHECK(model.dims.is_fresh(facts.type(one)->dims[1]));
@@ -75,7 +75,7 @@ TEST_CASE_FIXTURE(RulesFixture, "attention and pools") {
       b.node("Attention", {x, y, y},
              {b.i("q_num_heads", 1), b.i("kv_num_heads", 1)}, 2);
   CHECK(b.text(f, b.g.output(one, 1)) == "float[B,1,T,32]");
-  // Nobody can say how it is divided.
+  // How it is divided is unknown.
   CHECK(b.text(f, b.add("Attention", {x, y, y})) == "none");
   CHECK(b.text(f, b.add("Attention", {x, y, y}, {b.i("q_num_heads", 8)})) ==
         "none");
@@ -88,7 +88,7 @@ TEST_CASE_FIXTURE(RulesFixture, "attention and pools") {
                 is("pads", {1, 1, 1, 1})})) == "float[B,3,5,(H + 1)//2]");
 }
 
-// Each line as ONNX Runtime runs it, unknown where it departs from the
+// Each line as ONNX Runtime runs it; unknown if that differs from the
 // standard.
 TEST_CASE_FIXTURE(RulesFixture, "windows at the edge of the image") {
   struct Row {
@@ -97,7 +97,7 @@ TEST_CASE_FIXTURE(RulesFixture, "windows at the edge of the image") {
     std::string out;
   };
   const Row rows[] = {
-      {"7", 2, 2, 1, 1, "4"},  // a fifth one would start in the padding
+      {"7", 2, 2, 1, 1, "4"},  // a fifth window would start in the padding
       {"8", 1, 2, 0, 1, "4"},
       {"8", 3, 3, 1, 1, "3"},
       {"8", 3, 2, 0, 1, "4"},  // the rest is a window
@@ -171,7 +171,7 @@ TEST_CASE_FIXTURE(RulesFixture, "reshapes") {
   CHECK(of(add("Reshape", {x, ints({-1, 64})})) == "float[B*S,64]");
   CHECK(of(add("Reshape", {input({"B", "6", "0"}), ints({0, -1})})) ==
         "float[B,0]");
-  // One element that nobody knows is what is left over.
+  // One unknown element is computed from the others.
   const ValueId n = input({"1"}, DataType::kInt64);
   const ValueId target = add("Concat", {n, ints({64})}, {i("axis", 0)});
   CHECK(of(add("Reshape", {x, target})) == "float[B*S,64]");
@@ -258,7 +258,7 @@ TEST_CASE_FIXTURE(RulesFixture, "expanding, making, reducing") {
         "float[B,64]");
   CHECK(of(add("ReduceMax", {x}, {i("keepdims", 0)})) == "float");
   CHECK(of(add("ArgMax", {x}, {i("axis", 1)})) == "int64[B,1,64]");
-  // The rank alone.
+  // Only the rank is known.
   CHECK(of(add("ReduceSum", {x, input({"1"}, DataType::kInt64)},
                {i("keepdims", 0)}))
             .find(',') != std::string::npos);
@@ -363,7 +363,7 @@ TEST_CASE_FIXTURE(RulesFixture,
   CHECK(quantized({x, one}) == "int8[B,S,64]");
   CHECK(quantized({x, wide}) == "int8[1,B,S,64]");
   CHECK(quantized({x, input({"64"})}) == "int8[B,S,64]");
-  // Of unknown rank: what it should be, but nobody knows of a scalar.
+  // A scale of unknown rank should have x's shape; for a scalar it is unknown.
   const ValueId unknown = value(ir::ValueKind::kInput);
   CHECK(quantized({x, unknown}) == "int8[B,S,64]");
   CHECK(quantized({scalar, unknown}) == "int8[?]");
@@ -445,7 +445,7 @@ TEST_CASE_FIXTURE(RulesFixture, "elements") {
   CHECK(at(add("LessOrEqual", {b, add("Add", {b, s})})) == "{1}");
   CHECK(at(add("Abs", {minus})) == "{1, B, S, 64}");
   CHECK(at(add("Abs", {add("Sub", {b, s})})) == "none");
-  // The sign of what is divided, then that of the divisor.
+  // The sign of the dividend, then that of the divisor.
   CHECK(at(add("Mod", {minus, ints({7})}, {i("fmod", 1)})) ==
         "{-1, B - 7*(B//7), S - 7*(S//7), 1}");
   CHECK(at(add("Mod", {minus, ints({7})})) ==
@@ -463,10 +463,10 @@ TEST_CASE_FIXTURE(RulesFixture, "elements") {
         "{S, S + 1}");
   CHECK(at(add("Unsqueeze", {s, ints({0})})) == "{S}");
   CHECK(at(x) == "none");
-  CHECK(at(ints({3, INT64_MIN})) == "none");  // a Dim does not hold it
+  CHECK(at(ints({3, INT64_MIN})) == "none");  // a Dim cannot hold it
 }
 
-TEST_CASE_FIXTURE(RulesFixture, "nonsense is unknown and does not crash") {
+TEST_CASE_FIXTURE(RulesFixture, "invalid nodes are unknown and do not crash") {
   const ValueId x = input({"B", "6"}), none;
   const ValueId big = ints({INT64_MAX, INT64_MAX, INT64_MIN, -1});
   for (const char* op :

@@ -2,8 +2,7 @@
 // explicit stack, and again after edits while answers change. The
 // implementation of Inference, which has the contract. Internal to
 // core/analysis.
-#ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_SOLVER_H_
-#define RULEENGINE_CORE_ANALYSIS_SOLVER_SOLVER_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -228,5 +227,3 @@ class Solver final : public ops::Known {
 };
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_SOLVER_SOLVER_H_

@@ -51,7 +51,7 @@ struct Doubting {
   std::unique_ptr<Inference> facts;
 };
 
-TEST_CASE("a size that copies another one is in doubt, and what follows") {
+TEST_CASE("a size that copies another one is in doubt, as are its users") {
   const Doubting d("y = Reshape(x, rows) out = Relu(y)");
   CHECK(ir::type_text(d.model->dims, *d.facts->type(d.value("y"))) ==
         "float[B,S,32]");
@@ -61,14 +61,14 @@ TEST_CASE("a size that copies another one is in doubt, and what follows") {
   CHECK_FALSE(d.about("rows"));
 }
 
-TEST_CASE("a size that copies itself is not") {
+TEST_CASE("a size that copies itself is not in doubt") {
   CHECK_FALSE(Doubting("t = Transpose <perm = [0,2,1,3]> (x)"
                        "out = Reshape(t, rows)")
                   .about("out"));
   CHECK_FALSE(Doubting("out = Reshape <allowzero = 1> (x, rows)").about("out"));
 }
 
-TEST_CASE("models that cannot run where it matters") {
+TEST_CASE("models that cannot run at the sizes in doubt") {
   CHECK_FALSE(
       Doubting("y = Reshape(x, rows) out = Add(y, z)", ", float[B,S,32] z")
           .about("out"));
@@ -79,16 +79,16 @@ TEST_CASE("models that cannot run where it matters") {
                        "back = Concat <axis = 0> (b, four, eight, s)"
                        "out = Reshape(y, back)")
                   .about("out"));
-  // Runtimes leave out what has no elements.
+  // Runtimes skip values without elements.
   CHECK(Doubting("y = Reshape(x, rows) out = Concat <axis = 2> (y, z)",
                  ", float[B,S,3] z")
             .about("out"));
-  // The failure is one of a node that no result needs.
+  // The node that fails is not needed for any result.
   CHECK(Doubting("out = Reshape(x, rows) y = Add(out, z)", ", float[B,S,32] z")
             .about("out"));
 }
 
-TEST_CASE("sizes that are 0 though no name is") {
+TEST_CASE("sizes that are 0 although no named size is") {
   // [N // 2, 4, S // 2, 8]; for N = S = 1 both are 0.
   const std::string half =
       "h = Slice(n, one, far, ends, step) w2 = Shape(h)"
@@ -101,7 +101,7 @@ TEST_CASE("sizes that are 0 though no name is") {
   CHECK(Doubting(half, ", float[N,4,T,8] n").about("out"));
 }
 
-TEST_CASE("more names than are tried") {
+TEST_CASE("more named sizes than are tried") {
   CHECK(Doubting("w6 = Shape(z) p = Gather <axis = 0> (w6, order)"
                  "k = Concat <axis = 0> (p, eight) y = Reshape(z, k)"
                  "out = Add(y, v)"
@@ -110,7 +110,7 @@ TEST_CASE("more names than are tried") {
             .about("out"));
 }
 
-TEST_CASE("bodies read what is in doubt, or have it in them") {
+TEST_CASE("bodies that read or contain a value in doubt") {
   const Doubting d(
       "y = Reshape(x, rows)"
       "out = If (c) <then_branch = t () => (float[N] p) { p = Relu(y) },"

@@ -1,4 +1,4 @@
-// How values lie on the ranks, and that edits leave nothing stale of it.
+// How values are distributed over the ranks, also after edits.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -12,8 +12,8 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-// "replicated", "partial", "sharded 1", "none"; the ranks where they are not 0
-// and 1; "assumed" in front.
+// "replicated", "partial", "sharded 1" or "none"; with the ranks if they are
+// not 0 and 1; "assumed" in front.
 std::string lies(ir::Facts& facts, ValueId v) {
   const ranks::Layout* layout = facts.layout(v);
   if (layout == nullptr) return "none";
@@ -110,7 +110,7 @@ TEST_CASE_FIXTURE(SolverLayoutsFixture,
   CHECK(proven(add("ReduceMean", {whole, ints({1})})) == "replicated");
   CHECK(proven(add("Add", {whole, whole})) == "replicated");
   CHECK(proven(add("Add", {whole, input({"1", "8", "8"})})) == "none");
-  // The offset of its part of a vocabulary, say.
+  // For example the offset of its part of a vocabulary.
   CHECK(proven(add("Sub", {whole, floats({}, {24})})) == "none");
   CHECK(proven(add("MatMul", {whole, whole})) == "none");
 }
@@ -148,7 +148,7 @@ TEST_CASE_FIXTURE(SolverLayoutsFixture,
   CHECK(lies(y) == "assumed partial");
   facts.invalidate(g.producer(collective("all_gather", x, 1)));
   CHECK(lies(x) == "none");
-  // A collective of which nobody knows what it does.
+  // An unknown collective.
   const ValueId z = input({"4", "8"});
   collective("all_reduce", z, 0, {});
   CHECK(lies(z) == "none");
@@ -181,7 +181,7 @@ TEST_CASE_FIXTURE(SolverLayoutsFixture,
   }
 }
 
-// A graph of collectives and of what works token by token, edited at random.
+// A graph of collectives and token-wise ops, edited at random.
 class World : public Builder {
  public:
   explicit World(unsigned seed) : random_(seed) {
@@ -189,7 +189,7 @@ class World : public Builder {
     for (int n = 0; n < 24; ++n) made_.push_back(step());
   }
 
-  // Gives an operand of some node another value from further up.
+  // Replaces an operand of a random node by an earlier value.
   NodeId edit() {
     for (;;) {
       const NodeId node(below(g.node_count()));
@@ -198,7 +198,7 @@ class World : public Builder {
           g.node(node).first_operand + below(count)));
       const ValueId now = g.operand(slot).value;
       const ValueId next = made_[below(made_.size())];
-      // Not settings and weights, and no cycles.
+      // Not parameters and weights, and no cycles.
       if (!is_made(now) || next == now || next >= g.output(node)) continue;
       g.unlink(slot);
       g.set_operand(slot, next);
@@ -249,7 +249,7 @@ class World : public Builder {
   std::vector<ValueId> made_;
 };
 
-TEST_CASE("layouts after edits are those of a solver that knows of none") {
+TEST_CASE("layouts after edits are those of a new solver") {
   std::size_t known = 0, changed = 0;
   for (unsigned seed = 1; seed <= 40; ++seed) {
     World world(seed);

@@ -1,7 +1,6 @@
 // TypePool: equal types as one object, in the arena of a Model, so that many
 // values of one type cost one Type. Not thread-safe.
-#ifndef RULEENGINE_CORE_ANALYSIS_SOLVER_TYPE_POOL_H_
-#define RULEENGINE_CORE_ANALYSIS_SOLVER_TYPE_POOL_H_
+#pragma once
 
 #include <unordered_set>
 
@@ -49,5 +48,3 @@ class TypePool {
 };
 
 }  // namespace ruleengine::analysis
-
-#endif  // RULEENGINE_CORE_ANALYSIS_SOLVER_TYPE_POOL_H_

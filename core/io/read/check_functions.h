@@ -1,8 +1,7 @@
 // Checks the model-local functions as a whole: ids are unique, there is no
 // recursion, and the expansion of all calls is bounded (sixty functions that
 // each call the next one twice would give 2^60 nodes).
-#ifndef RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_
-#define RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_
+#pragma once
 
 #include <cstdint>
 
@@ -16,5 +15,3 @@ inline constexpr std::uint64_t kMaxExpandedNodes = 1'000'000'000;
 bool check_functions(Context& context);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_CHECK_FUNCTIONS_H_

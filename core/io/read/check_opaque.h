@@ -2,8 +2,7 @@
 // (metadata, annotations, training, types other than tensors): that they are
 // valid protobuf at every level, and that tensors inside are consistent.
 // Records the external ones. See context.h for failure.
-#ifndef RULEENGINE_CORE_IO_READ_CHECK_OPAQUE_H_
-#define RULEENGINE_CORE_IO_READ_CHECK_OPAQUE_H_
+#pragma once
 
 #include "core/io/read/context.h"
 
@@ -18,5 +17,3 @@ bool check_field(Context& context, const Cursor& cursor,
                  const schema::Message& message, const Place& place);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_CHECK_OPAQUE_H_

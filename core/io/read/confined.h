@@ -3,8 +3,7 @@
 // link in any component, a regular file with one hard link. The kernel checks
 // the path (openat2) where it can; elsewhere each component is opened without
 // following links. Creates and reads nothing. Thread-safe.
-#ifndef RULEENGINE_CORE_IO_READ_CONFINED_H_
-#define RULEENGINE_CORE_IO_READ_CONFINED_H_
+#pragma once
 
 #include <sys/types.h>
 
@@ -43,5 +42,3 @@ Result<OpenFile> open_confined(int folder, std::string_view location,
 std::string location_fault(std::string_view location);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_CONFINED_H_

@@ -2,8 +2,7 @@
 // the first error, and the places for diagnostics. Readers return false after
 // they called fail(); the first failure is kept. Lives for one load on one
 // thread; views that it returns live as long as the model.
-#ifndef RULEENGINE_CORE_IO_READ_CONTEXT_H_
-#define RULEENGINE_CORE_IO_READ_CONTEXT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -110,5 +109,3 @@ class Context {
 // "'name'", printable.
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_CONTEXT_H_

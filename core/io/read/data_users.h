@@ -1,8 +1,7 @@
 // Which data files a model refers to, found without loading it: it works for
 // invalid models and for missing data. Only the bytes that lead to a reference
 // are read. Thread-safe.
-#ifndef RULEENGINE_CORE_IO_READ_DATA_USERS_H_
-#define RULEENGINE_CORE_IO_READ_DATA_USERS_H_
+#pragma once
 
 #include <string>
 #include <vector>
@@ -19,5 +18,3 @@ std::vector<std::string> data_locations(const std::string& path);
 bool is_used_in(const std::string& folder, const std::string& name);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_DATA_USERS_H_

@@ -3,8 +3,7 @@
 // reading a byte. It is mapped when its bytes are first needed, after a check
 // that it is still the same file. Belongs to one Model; one thread at a time;
 // spans live as long as this object.
-#ifndef RULEENGINE_CORE_IO_READ_EXTERNAL_H_
-#define RULEENGINE_CORE_IO_READ_EXTERNAL_H_
+#pragma once
 
 #include <cstdint>
 #include <memory>
@@ -81,5 +80,3 @@ class ExternalFiles : public ir::ExternalData {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_EXTERNAL_H_

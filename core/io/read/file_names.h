@@ -1,8 +1,7 @@
 // The names of files beside a result OUT: its data file is OUT.data, or, while
 // another file has that name, OUT.2.data, OUT.3.data and so on; an unfinished
 // file is .ruleengine-<hash of OUT's name>-<anything>.tmp. Pure text.
-#ifndef RULEENGINE_CORE_IO_READ_FILE_NAMES_H_
-#define RULEENGINE_CORE_IO_READ_FILE_NAMES_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -25,5 +24,3 @@ std::string temporary_prefix(const std::string& result);
 inline constexpr std::string_view kTemporaryPrefix = ".ruleengine-";
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_FILE_NAMES_H_

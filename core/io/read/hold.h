@@ -3,8 +3,7 @@
 // an exclusive lock knows that nobody needs the file. Where the file system has
 // no locks, nobody gets an exclusive one, and nothing is removed. Locks belong
 // to the descriptor. Thread-safe.
-#ifndef RULEENGINE_CORE_IO_READ_HOLD_H_
-#define RULEENGINE_CORE_IO_READ_HOLD_H_
+#pragma once
 
 #include <string>
 
@@ -20,5 +19,3 @@ void let_go_of(int file);
 bool is_name_of(const char* path, int file);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_HOLD_H_

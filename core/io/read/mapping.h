@@ -3,8 +3,7 @@
 // guard_mapping_faults() (load.h) such an access reads zeros instead, and the
 // mapping records it; load, save and check_intact() then report it. All
 // thread-safe; the handler passes on faults that are not ours.
-#ifndef RULEENGINE_CORE_IO_READ_MAPPING_H_
-#define RULEENGINE_CORE_IO_READ_MAPPING_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -94,5 +93,3 @@ class Passage {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_MAPPING_H_

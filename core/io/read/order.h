@@ -2,8 +2,7 @@
 // on what its bodies read from outside. Stable: nodes keep the order of their
 // block where dependencies allow it. Views one Graph that must not change
 // meanwhile; linear time; no recursion.
-#ifndef RULEENGINE_CORE_IO_READ_ORDER_H_
-#define RULEENGINE_CORE_IO_READ_ORDER_H_
+#pragma once
 
 #include <cstdint>
 #include <utility>
@@ -49,5 +48,3 @@ class Orderer {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_ORDER_H_

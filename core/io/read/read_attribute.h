@@ -1,7 +1,6 @@
 // Reads AttributeProto into an ir::Attribute whose data is in the mapped file
 // or in the model's arena. See context.h for lifetimes and failure.
-#ifndef RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_
-#define RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_
+#pragma once
 
 #include "core/io/read/context.h"
 #include "core/ir/attribute.h"
@@ -21,5 +20,3 @@ bool read_attribute(Context& context, Bytes proto, const Place& place,
                     BlockMaker* maker, ir::Attribute& out);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_READ_ATTRIBUTE_H_

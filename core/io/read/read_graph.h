@@ -4,8 +4,7 @@
 // defined once in a body and may hide an outer one, as in ONNX. Nodes need not
 // be in topological order, but there must be such an order. Bodies nest to a
 // bounded depth and are read from a worklist. See context.h for failure.
-#ifndef RULEENGINE_CORE_IO_READ_READ_GRAPH_H_
-#define RULEENGINE_CORE_IO_READ_READ_GRAPH_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -118,5 +117,3 @@ class GraphReader : public BlockMaker {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_READ_GRAPH_H_

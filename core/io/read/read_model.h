@@ -1,7 +1,6 @@
 // Reads a whole ModelProto into context.model: header, opsets, graph,
 // functions, and a check of what stays opaque. See context.h.
-#ifndef RULEENGINE_CORE_IO_READ_READ_MODEL_H_
-#define RULEENGINE_CORE_IO_READ_READ_MODEL_H_
+#pragma once
 
 #include "core/io/read/context.h"
 
@@ -10,5 +9,3 @@ namespace ruleengine::io {
 bool read_model(Context& context);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_READ_MODEL_H_

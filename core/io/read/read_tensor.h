@@ -3,8 +3,7 @@
 // packed integers of variable length are counted. The stated type, shape and
 // data location are checked against the data. See context.h for lifetimes and
 // failure.
-#ifndef RULEENGINE_CORE_IO_READ_READ_TENSOR_H_
-#define RULEENGINE_CORE_IO_READ_READ_TENSOR_H_
+#pragma once
 
 #include <string_view>
 
@@ -34,5 +33,3 @@ std::optional<std::int64_t> element_count(std::span<const std::int64_t> dims);
 int element_bits(ir::DataType type);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_READ_TENSOR_H_

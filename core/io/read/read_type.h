@@ -2,8 +2,7 @@
 // which some exporters write for "unknown", become unknown dimensions. Types
 // other than tensors stay encoded, after a check that their nesting is bounded.
 // See context.h for lifetimes and failure.
-#ifndef RULEENGINE_CORE_IO_READ_READ_TYPE_H_
-#define RULEENGINE_CORE_IO_READ_READ_TYPE_H_
+#pragma once
 
 #include <string_view>
 
@@ -28,5 +27,3 @@ bool read_value_info(Context& context, Bytes proto, const Place& place,
                      ValueInfo& info);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_READ_TYPE_H_

@@ -1,7 +1,6 @@
 // Finds and checks the data of a TensorProto: in a typed field (packed or not),
 // or in an external file. Part of read_tensor; see there.
-#ifndef RULEENGINE_CORE_IO_READ_TENSOR_DATA_H_
-#define RULEENGINE_CORE_IO_READ_TENSOR_DATA_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -45,5 +44,3 @@ bool read_external(Context& context, Bytes proto, const Place& place,
                    ir::Literal& out);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_READ_TENSOR_DATA_H_

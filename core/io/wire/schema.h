@@ -2,8 +2,7 @@
 // numbers, the wire types that a field may have, and which fields hold
 // messages. Constant data, thread-safe. Other fields are unknown to the reader
 // and pass through.
-#ifndef RULEENGINE_CORE_IO_WIRE_SCHEMA_H_
-#define RULEENGINE_CORE_IO_WIRE_SCHEMA_H_
+#pragma once
 
 #include <array>
 #include <cstdint>
@@ -188,5 +187,3 @@ enum : std::uint32_t { kTensorName = 1, kParameters = 2 };
 }
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WIRE_SCHEMA_H_

@@ -5,8 +5,7 @@
 // in a model it always means damage). Groups, which ONNX does not use, are
 // skipped to a bounded depth. Payloads are views with the lifetime of the
 // message. One cursor, one thread.
-#ifndef RULEENGINE_CORE_IO_WIRE_WIRE_H_
-#define RULEENGINE_CORE_IO_WIRE_WIRE_H_
+#pragma once
 
 #include <bit>
 #include <cstddef>
@@ -145,5 +144,3 @@ bool each_field(std::span<const Bytes> stretches,
 }
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WIRE_WIRE_H_

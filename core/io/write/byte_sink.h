@@ -1,7 +1,6 @@
 // ByteSink: receives the bytes of a file in order: writes them, or compares
 // them with an existing file.
-#ifndef RULEENGINE_CORE_IO_WRITE_BYTE_SINK_H_
-#define RULEENGINE_CORE_IO_WRITE_BYTE_SINK_H_
+#pragma once
 
 #include <cstdint>
 
@@ -21,5 +20,3 @@ class ByteSink {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_BYTE_SINK_H_

@@ -4,8 +4,7 @@
 // refer to changed bytes. Existing files with the right bytes are used and not
 // written again. Names can be given back until the result has its own; see
 // leftovers.h for when they are removed. One thread each.
-#ifndef RULEENGINE_CORE_IO_WRITE_COPY_DATA_H_
-#define RULEENGINE_CORE_IO_WRITE_COPY_DATA_H_
+#pragma once
 
 #include <memory>
 #include <string>
@@ -80,5 +79,3 @@ class DataFiles {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_COPY_DATA_H_

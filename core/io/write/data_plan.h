@@ -4,8 +4,7 @@
 // written again. Ranges of the original files that touch or overlap become one
 // extent, so that a whole file is one copy and no range is copied twice; an
 // extent keeps its offset within a page, so that file systems can share blocks.
-#ifndef RULEENGINE_CORE_IO_WRITE_DATA_PLAN_H_
-#define RULEENGINE_CORE_IO_WRITE_DATA_PLAN_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -79,5 +78,3 @@ class DataPlan {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_DATA_PLAN_H_

@@ -2,8 +2,7 @@
 // view. The exception is a tensor whose data file is not copied along: its
 // location is replaced, and the lengths of the enclosing messages with it.
 // Borrows everything; one thread.
-#ifndef RULEENGINE_CORE_IO_WRITE_EMIT_H_
-#define RULEENGINE_CORE_IO_WRITE_EMIT_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -52,5 +51,3 @@ class Emitter {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_EMIT_H_

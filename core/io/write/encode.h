@@ -1,7 +1,6 @@
 // Encodes the small parts of a model that have no encoding yet: types, value
 // infos, opsets, and tensors and attributes made by rules (except graphs).
-#ifndef RULEENGINE_CORE_IO_WRITE_ENCODE_H_
-#define RULEENGINE_CORE_IO_WRITE_ENCODE_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -41,5 +40,3 @@ void write_tensor(Emitter& emitter, std::uint32_t field,
 void encode_attribute(Emitter& emitter, const ir::Attribute& attribute);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_ENCODE_H_

@@ -4,8 +4,7 @@
 // part of a file is one copy, however many fields it holds. Sizes are always
 // known; building a rope copies nothing. One thread; views must outlive the
 // rope.
-#ifndef RULEENGINE_CORE_IO_WRITE_ROPE_H_
-#define RULEENGINE_CORE_IO_WRITE_ROPE_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -66,5 +65,3 @@ class Rope {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_ROPE_H_

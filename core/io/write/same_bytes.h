@@ -1,8 +1,7 @@
 // SameBytes: compares a file with the bytes that would be written. The first
 // difference ends the writing with an error, and same() is then false. One
 // thread each.
-#ifndef RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_
-#define RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_
+#pragma once
 
 #include <vector>
 
@@ -31,5 +30,3 @@ class SameBytes final : public ByteSink {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_SAME_BYTES_H_

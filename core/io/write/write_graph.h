@@ -4,8 +4,7 @@
 // possible; everything that the engine does not model is kept. A graph without
 // an encoding is written whole. Borrows the model, which must not change; one
 // thread.
-#ifndef RULEENGINE_CORE_IO_WRITE_WRITE_GRAPH_H_
-#define RULEENGINE_CORE_IO_WRITE_WRITE_GRAPH_H_
+#pragma once
 
 #include <cstdint>
 #include <map>
@@ -118,5 +117,3 @@ class OpsetWriter {
 };
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_WRITE_GRAPH_H_

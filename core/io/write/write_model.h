@@ -1,6 +1,5 @@
 // Writes a whole model as a rope. See write_graph.h.
-#ifndef RULEENGINE_CORE_IO_WRITE_WRITE_MODEL_H_
-#define RULEENGINE_CORE_IO_WRITE_WRITE_MODEL_H_
+#pragma once
 
 #include "core/base/result.h"
 #include "core/io/write/emit.h"
@@ -12,5 +11,3 @@ namespace ruleengine::io {
 Status write_model(const ir::Model& model, Emitter& emitter);
 
 }  // namespace ruleengine::io
-
-#endif  // RULEENGINE_CORE_IO_WRITE_WRITE_MODEL_H_

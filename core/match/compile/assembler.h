@@ -1,8 +1,7 @@
 // Assembler: collects the operands and blocks of a Code, each once. compile()
 // makes one, adds every rule's sequence in turn, and lays out the result at the
 // end. Not thread-safe.
-#ifndef RULEENGINE_CORE_MATCH_COMPILE_ASSEMBLER_H_
-#define RULEENGINE_CORE_MATCH_COMPILE_ASSEMBLER_H_
+#pragma once
 
 #include <map>
 #include <string>
@@ -100,5 +99,3 @@ class Assembler {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_COMPILE_ASSEMBLER_H_

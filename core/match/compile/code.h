@@ -3,8 +3,7 @@
 // that rules share a common beginning. Alternatives, steps of chains and shared
 // subpatterns are blocks that return to where they were entered. Equal blocks
 // and operands are stored once. Immutable once compiled.
-#ifndef RULEENGINE_CORE_MATCH_COMPILE_CODE_H_
-#define RULEENGINE_CORE_MATCH_COMPILE_CODE_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -286,5 +285,3 @@ std::string literal_key(const AttributePattern& literal);
 std::string literal_key(const ir::Attribute& found);
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_COMPILE_CODE_H_

@@ -3,8 +3,7 @@
 // wherever another one does, its demands are a subset of the other's, so most
 // pairs of patterns need no closer comparison. One Demands for one set of
 // patterns.
-#ifndef RULEENGINE_CORE_MATCH_COMPILE_DEMANDS_H_
-#define RULEENGINE_CORE_MATCH_COMPILE_DEMANDS_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -29,5 +28,3 @@ class Demands {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_COMPILE_DEMANDS_H_

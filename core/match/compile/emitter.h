@@ -5,8 +5,7 @@
 // choose keep the depth-first order of the pattern, which is the order of the
 // oracle. One Emitter per rule; the recursion is as deep as the pattern, which
 // Builder limits.
-#ifndef RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_
-#define RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_
+#pragma once
 
 #include <map>
 #include <optional>
@@ -151,5 +150,3 @@ class Emitter {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_COMPILE_EMITTER_H_

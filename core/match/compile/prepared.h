@@ -1,7 +1,6 @@
 // Prepared: what both matchers need again and again from one pattern, computed
 // once. Immutable after prepare(); thread-safe. The pattern must outlive it.
-#ifndef RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_
-#define RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_
+#pragma once
 
 #include <compare>
 #include <cstdint>
@@ -92,5 +91,3 @@ std::size_t written_inputs(const Pattern& pattern, const NodePattern& node);
 bool has_rest(const Pattern& pattern, const NodePattern& node);
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_COMPILE_PREPARED_H_

@@ -1,7 +1,6 @@
 // What both matchers do with attributes of nodes. Pure but for the forms that
 // NewestNodes keeps.
-#ifndef RULEENGINE_CORE_MATCH_NAIVE_ATTRIBUTES_H_
-#define RULEENGINE_CORE_MATCH_NAIVE_ATTRIBUTES_H_
+#pragma once
 
 #include <vector>
 
@@ -27,5 +26,3 @@ void collect_unnamed(ops::NewestNodes& nodes, const pattern::Pattern& pattern,
 void sort_unnamed(std::vector<Unnamed>& all);
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_NAIVE_ATTRIBUTES_H_

@@ -1,8 +1,7 @@
 // Checker: the single tests of a pattern on values and attributes: numbers with
 // tolerance, equality of two values of one name, facts. Both matchers use it,
 // so that they can only differ in how they search. Not thread-safe.
-#ifndef RULEENGINE_CORE_MATCH_NAIVE_CHECKER_H_
-#define RULEENGINE_CORE_MATCH_NAIVE_CHECKER_H_
+#pragma once
 
 #include <functional>
 #include <optional>
@@ -72,5 +71,3 @@ class Checker {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_NAIVE_CHECKER_H_

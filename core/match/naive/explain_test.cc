@@ -41,7 +41,7 @@ TermId attention(Draft& d) {
   return d.op("MatMul", {d.op("Softmax", {scaled}), d.v("v")});
 }
 
-TEST_CASE("the deepest failing test, in the user's words") {
+TEST_CASE("the deepest failing test, in the terms of the rule") {
   const char* graph = R"(
     (float[2,2] q, float[2,2] k, float[2,2] v) => (float[2,2] y) <float c = {2.0}> {
       [tr] t = Transpose <perm = [1,0]> (k)
@@ -109,7 +109,7 @@ TEST_CASE("numbers, attributes, facts, readers") {
         "match");
 }
 
-TEST_CASE("the attribute that is wanted") {
+TEST_CASE("the attribute that is expected") {
   using Kind = AttributePattern::Kind;
   const char* graph = R"((float[2,3,4] a) => (float[4,3,2] y, float[2,3,4] z) {
     [t] y = Transpose(a)
@@ -137,7 +137,7 @@ TEST_CASE("the attribute that is wanted") {
         "1: line 1: attribute axis of Softmax node 'c': expected A=1, found 0");
 }
 
-TEST_CASE("of two orders of inputs the one that looks likeliest is judged") {
+TEST_CASE("of two orders of inputs the likelier one is explained") {
   const char* graph = R"((float[2] x) => (float[2] y, float[2] z, float[2] u)
       <float one = {1.0}> {
     [h] h = HardSigmoid(x)
@@ -167,7 +167,7 @@ TEST_CASE("of two orders of inputs the one that looks likeliest is judged") {
         "found 't' of Tanh node 't'");
 }
 
-TEST_CASE("what may be absent or plain is not to blame") {
+TEST_CASE("optional parts are not blamed") {
   const char* graph = R"((float[1,1,3,3] x, float[1,1,1,1] w)
       => (float[1,1,3,3] u, float[1,1,3,3] c, float[1,1,3,3] z)
       <float one = {1.0}> {
@@ -195,7 +195,7 @@ TEST_CASE("what may be absent or plain is not to blame") {
         "found 's' of Sigmoid node 's'");
 }
 
-TEST_CASE("a node of the right op is nearer than one of another") {
+TEST_CASE("a node with the right op is nearer than one with another") {
   const char* graph = R"((float[2,3] a) => (float[2,3] y) {
     [r] b = Relu(a)
     [s] y = Softmax <axis = 0> (b)

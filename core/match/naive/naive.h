@@ -3,8 +3,7 @@
 // choices to return to; every later result and every condition tries all nodes
 // of the graph. Slow, and iterative, so that chains may have any length. One
 // search per object; not thread-safe.
-#ifndef RULEENGINE_CORE_MATCH_NAIVE_NAIVE_H_
-#define RULEENGINE_CORE_MATCH_NAIVE_NAIVE_H_
+#pragma once
 
 #include <deque>
 #include <functional>
@@ -214,5 +213,3 @@ class Naive {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_NAIVE_NAIVE_H_

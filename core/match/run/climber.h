@@ -1,8 +1,7 @@
 // Climber: goes from bound values up through their readers, to the values that
 // may match a later result or a condition. Takes time linear in the readers on
 // the way. Lives for one search.
-#ifndef RULEENGINE_CORE_MATCH_RUN_CLIMBER_H_
-#define RULEENGINE_CORE_MATCH_RUN_CLIMBER_H_
+#pragma once
 
 #include <array>
 #include <functional>
@@ -46,5 +45,3 @@ class Climber {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_RUN_CLIMBER_H_

@@ -3,8 +3,7 @@
 // search for one reader after the other is linear in the readers; if only the
 // first few are needed, as after every edit, only these are visited. Not
 // thread-safe.
-#ifndef RULEENGINE_CORE_MATCH_RUN_READERS_H_
-#define RULEENGINE_CORE_MATCH_RUN_READERS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -65,5 +64,3 @@ class Readers {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_RUN_READERS_H_

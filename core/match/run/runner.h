@@ -5,8 +5,7 @@
 // can be left and entered again. All rules of one tree are searched together: a
 // rule that fitted or was given up is done, and branches that lead only to done
 // rules are not entered again.
-#ifndef RULEENGINE_CORE_MATCH_RUN_RUNNER_H_
-#define RULEENGINE_CORE_MATCH_RUN_RUNNER_H_
+#pragma once
 
 #include <array>
 #include <memory>
@@ -248,5 +247,3 @@ class Runner {
 };
 
 }  // namespace ruleengine::match
-
-#endif  // RULEENGINE_CORE_MATCH_RUN_RUNNER_H_

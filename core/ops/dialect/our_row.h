@@ -1,7 +1,6 @@
 // What the rows of the engine's own ops are written with. Internal to
 // core/ops/dialect.
-#ifndef RULEENGINE_CORE_OPS_DIALECT_OUR_ROW_H_
-#define RULEENGINE_CORE_OPS_DIALECT_OUR_ROW_H_
+#pragma once
 
 #include <climits>
 
@@ -112,5 +111,3 @@ ir::DataType out_dtype(const NodeView& v);
 void widen(const NodeView& v, std::size_t input, Inferred& out);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_DIALECT_OUR_ROW_H_

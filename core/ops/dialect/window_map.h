@@ -1,7 +1,6 @@
 // Maps and their windows, as the meanings of window ops write them. Internal to
 // core/ops/dialect.
-#ifndef RULEENGINE_CORE_OPS_DIALECT_WINDOW_MAP_H_
-#define RULEENGINE_CORE_OPS_DIALECT_WINDOW_MAP_H_
+#pragma once
 
 #include <array>
 #include <string>
@@ -57,5 +56,3 @@ Spatial read_spatial(Body& body, const Windows& windows, ir::ValueId spatial);
 bool is_rolled(const CallSite& call, ir::ValueId spatial);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_DIALECT_WINDOW_MAP_H_

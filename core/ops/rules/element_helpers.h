@@ -1,6 +1,5 @@
 // What the rules for elements share. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_ELEMENT_HELPERS_H_
-#define RULEENGINE_CORE_OPS_RULES_ELEMENT_HELPERS_H_
+#pragma once
 
 #include <cstddef>
 #include <optional>
@@ -46,5 +45,3 @@ MaybeElements zip(const NodeView& v, std::size_t left, std::size_t right, F f) {
 std::optional<std::size_t> wanted(const NodeView& v);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_ELEMENT_HELPERS_H_

@@ -1,7 +1,6 @@
 // Flow: what a rule for axes sees of a node, and the answer that it fills in;
 // and the rules that families share. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_FLOW_H_
-#define RULEENGINE_CORE_OPS_RULES_FLOW_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -63,5 +62,3 @@ bool flow_norm(Flow& flow, Port port, int axis);
 bool flow_like_first(Flow& flow, Port port, int axis);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_FLOW_H_

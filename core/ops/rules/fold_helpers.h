@@ -1,6 +1,5 @@
 // What folds share. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_FOLD_HELPERS_H_
-#define RULEENGINE_CORE_OPS_RULES_FOLD_HELPERS_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -43,5 +42,3 @@ Folded one(const Call& call, const Numbers& n);
 std::optional<std::vector<bool>> flags(const Ints& axes, std::size_t rank);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_FOLD_HELPERS_H_

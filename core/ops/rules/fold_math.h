@@ -1,8 +1,7 @@
 // Arithmetic of folds. Floats are computed as doubles and rounded once, which
 // for + - * / and square roots is the correctly rounded result of every
 // narrower type. Integers wrap. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_FOLD_MATH_H_
-#define RULEENGINE_CORE_OPS_RULES_FOLD_MATH_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -51,5 +50,3 @@ double maximum(double a, double b);
 }  // namespace real
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_FOLD_MATH_H_

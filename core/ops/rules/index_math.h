@@ -1,8 +1,7 @@
 // Row-major index arithmetic on known shapes, shared by the folds and by the
 // rules for elements. Shapes come from models: whoever multiplies sizes checks
 // them with count_of first. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_INDEX_MATH_H_
-#define RULEENGINE_CORE_OPS_RULES_INDEX_MATH_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -70,5 +69,3 @@ void for_each_broadcast(std::span<const std::int64_t> dims,
 }
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_INDEX_MATH_H_

@@ -1,7 +1,6 @@
 // Tensors that are put together where they are read: transposed, joined and cut
 // without a copy, however large. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_LAZY_TENSORS_H_
-#define RULEENGINE_CORE_OPS_RULES_LAZY_TENSORS_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -34,5 +33,3 @@ const ir::Literal* lazy_slice(ir::Model& model, const ir::Literal& t,
                               std::int64_t count);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_LAZY_TENSORS_H_

@@ -1,6 +1,5 @@
 // What meanings of ops share. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_MEANING_HELPERS_H_
-#define RULEENGINE_CORE_OPS_RULES_MEANING_HELPERS_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -47,5 +46,3 @@ class Wide {
 };
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_MEANING_HELPERS_H_

@@ -1,6 +1,5 @@
 // The hash of an op's name, for tables of ops. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_NAME_HASH_H_
-#define RULEENGINE_CORE_OPS_RULES_NAME_HASH_H_
+#pragma once
 
 #include <cstdint>
 #include <string_view>
@@ -17,5 +16,3 @@ constexpr std::uint32_t name_hash(std::string_view domain,
 }
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_NAME_HASH_H_

@@ -1,7 +1,6 @@
 // Folds that pick elements, whatever their type: each is a list of places in
 // the input, one for each element of the output. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_PICKING_H_
-#define RULEENGINE_CORE_OPS_RULES_PICKING_H_
+#pragma once
 
 #include <cstddef>
 #include <span>
@@ -36,5 +35,3 @@ const ir::Literal* pick(const Call& call, const ir::Literal* t,
                         const Ints& dims, const Ints& places);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_PICKING_H_

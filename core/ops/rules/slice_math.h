@@ -1,7 +1,6 @@
 // How long a slice is, with symbolic sizes and bounds. Internal to
 // core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_SLICE_MATH_H_
-#define RULEENGINE_CORE_OPS_RULES_SLICE_MATH_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -26,5 +25,3 @@ std::optional<SliceRange> slice_range(std::int64_t size, std::int64_t start,
                                       std::int64_t end, std::int64_t step);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_SLICE_MATH_H_

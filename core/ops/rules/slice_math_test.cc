@@ -12,7 +12,7 @@ struct Fixture {
   Dim S = t.symbol("S"), P = t.symbol("P");
 };
 
-TEST_CASE("slices of known sizes, as numpy has them") {
+TEST_CASE("slices of known sizes, as in numpy") {
   // size, start, end, step -> first, count
   const std::int64_t kMin = INT64_MIN, kMax = INT64_MAX;
   const std::int64_t rows[][6] = {
@@ -35,7 +35,7 @@ TEST_CASE("slices of known sizes, as numpy has them") {
     CHECK(range->count == r[5]);
     if (r[5] > 0) CHECK(range->start == r[4]);
   }
-  // ONNX Runtime turns all of the axis round, the standard takes nothing.
+  // ONNX Runtime reverses the axis; in the standard the slice is empty.
   for (const std::int64_t to_end : {kMax, std::int64_t{INT32_MAX}}) {
     CHECK_FALSE(slice_range(5, -1, to_end, -1));
     CHECK(slice_range(5, -1, to_end - 1, -1)->count == 0);
@@ -61,7 +61,7 @@ TEST_CASE_FIXTURE(Fixture, "slices of symbolic sizes") {
   CHECK(length(Dim(64), Dim(0), S) == "min(64, S)");
   CHECK(length(t.mul(Dim(2), S), Dim(0), S) == "S");
   CHECK(length(t.mul(Dim(2), S), S, end) == "S");
-  CHECK(length(S, Dim(INT32_MAX), end) == "0");  // nothing from the end on
+  CHECK(length(S, Dim(INT32_MAX), end) == "0");  // empty from the end on
   CHECK(length(S, Dim(0), end, 2) == "(S + 1)//2");
   CHECK(length(S, Dim(-1), Dim(-(std::int64_t{1} << 61)), -1) == "S");
   CHECK(slice_length(t, S, t.sub(P, S), end, 1) == kUnknown);

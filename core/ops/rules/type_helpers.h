@@ -1,6 +1,5 @@
 // What the rules for types share. Internal to core/ops.
-#ifndef RULEENGINE_CORE_OPS_RULES_TYPE_HELPERS_H_
-#define RULEENGINE_CORE_OPS_RULES_TYPE_HELPERS_H_
+#pragma once
 
 #include <cstddef>
 #include <vector>
@@ -49,5 +48,3 @@ std::optional<std::vector<std::size_t>> places_of_axes(
     const std::vector<std::int64_t>& axes, std::size_t rank);
 
 }  // namespace ruleengine::ops
-
-#endif  // RULEENGINE_CORE_OPS_RULES_TYPE_HELPERS_H_

@@ -1,8 +1,7 @@
 // Declared sizes that the inputs contradict: the file declares a number for a
 // value whose size depends on the inputs.
 // Internal to core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_DECLARED_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_DECLARED_H_
+#pragma once
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
@@ -17,5 +16,3 @@ bool is_believed(const ir::Type& declared, const ir::Type& known);
 void forget_stale(ir::Graph& graph, ir::Facts& facts);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_DECLARED_H_

@@ -4,8 +4,7 @@
 // may have cached as constants, which stay as removed values). Every step tells
 // Facts what to forget. Internal to core/rewrite; borrows the graph and the
 // facts; not thread-safe; nothing here fails.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_LOG_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_LOG_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -137,5 +136,3 @@ void Log::for_each_taken(const Visit& visit) const {
 }
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_LOG_H_

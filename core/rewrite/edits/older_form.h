@@ -1,7 +1,6 @@
 // Converts a node that a rule built in newest-opset form to the opset of the
 // graph. Internal to core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_
+#pragma once
 
 #include <optional>
 
@@ -14,5 +13,3 @@ namespace ruleengine::rewrite {
 std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_OLDER_FORM_H_

@@ -3,8 +3,7 @@
 // and those of nodes that it built another node like.
 // An attribute that the rule does not mention must not be lost with its node,
 // nor be applied to another node (core/rewrite/edits/unsaid.h). A plain value.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_SAID_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_SAID_H_
+#pragma once
 
 #include <set>
 #include <string>
@@ -36,5 +35,3 @@ class Said {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_SAID_H_

@@ -2,8 +2,7 @@
 // on the same values with the same attributes. Used when a node is built, and
 // to search a graph for twins. Internal to core/rewrite; borrows the state of
 // an Edit; nothing here fails.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_SAME_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_SAME_H_
+#pragma once
 
 #include <functional>
 #include <span>
@@ -46,5 +45,3 @@ bool same_computation(
     const std::function<bool(ir::NodeId, ir::NodeId)>& may_match);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_SAME_H_

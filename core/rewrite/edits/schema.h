@@ -1,8 +1,7 @@
 // Checks a NodeSpec against the newest schema of its op. Errors are those of
 // the rule: Diagnostics of kind kRule without position. Ops of unknown domains
 // and calls of model-local functions are not checked. Internal to core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_SCHEMA_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_SCHEMA_H_
+#pragma once
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
@@ -22,5 +21,3 @@ void drop_defaults(const ops::OpFacts& op, std::vector<ir::Attribute>& all);
 bool is_default(const ops::FormalAttribute& formal, const ir::Attribute& a);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_SCHEMA_H_

@@ -1,7 +1,6 @@
 // Shapes of values whose rank is unknown. Internal to core/rewrite; borrows the
 // state of an Edit.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_SHAPE_TERM_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_SHAPE_TERM_H_
+#pragma once
 
 #include "core/rewrite/edits/state.h"
 
@@ -13,5 +12,3 @@ namespace ruleengine::rewrite {
 bool same_shape_by_ops(const EditState& state, ir::ValueId a, ir::ValueId b);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_SHAPE_TERM_H_

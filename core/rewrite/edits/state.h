@@ -1,8 +1,7 @@
 // EditState: the state of an Edit between its first call and its commit.
 // Internal to core/rewrite; edit.cc, build.cc, replace.cc and commit.cc work on
 // it. All changes of the graph go through `log`.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_STATE_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_STATE_H_
+#pragma once
 
 #include <algorithm>
 #include <memory>
@@ -169,5 +168,3 @@ void settle_names(EditState& state);
 void keep(EditState& state);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_STATE_H_

@@ -1,4 +1,4 @@
-// Twins: which nodes are found to compute the same.
+// Twins: nodes that are found to compute the same.
 #include <doctest/doctest.h>
 
 #include <span>
@@ -13,7 +13,7 @@ using ir::ValueId;
 using testing::Session;
 using testing::World;
 
-// "b=a d=c": each second node with its first one.
+// "b=a d=c": each twin with the first node.
 std::string twins(World& w) {
   Session s(w);
   const Edit edit = s.edit();
@@ -49,7 +49,7 @@ TEST_CASE("three of a kind are twins of the first") {
   CHECK(twins(w) == "b=a c=a");
 }
 
-TEST_CASE("small constants are equal if their bits are") {
+TEST_CASE("small constants with equal bits are equal") {
   World w;
   const ValueId x = w.input("x");
   const auto added = [&](std::string_view name, float number) {
@@ -111,12 +111,12 @@ TEST_CASE("a Dropout that does not train is not random") {
   two({x, half, yes}, "a", "b");
   two({x, half}, "c", "d");
   two({x, half, no}, "e", "f");
-  two({x, half, nothing}, "g", "h");  // no runtime takes that
+  two({x, half, nothing}, "g", "h");  // no runtime accepts that
   w.output(w.node("Sum", all, "y"));
   CHECK(twins(w) == "d=c f=e");
 }
 
-TEST_CASE("two outputs of the model need a node each") {
+TEST_CASE("two outputs of the model need one node each") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {x}, "y"));

@@ -5,8 +5,7 @@
 // into the new one. Both cases reject the match. Matches may only be rewritten
 // as one if they are equal in these attributes, defaults included.
 // Internal to core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_UNSAID_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_UNSAID_H_
+#pragma once
 
 #include <optional>
 #include <string_view>
@@ -48,5 +47,3 @@ std::vector<std::vector<std::size_t>> divisions(const EditState& state);
 Rejection goes_with_none();
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_UNSAID_H_

@@ -169,7 +169,7 @@ struct Group {
   }
 
   World w;
-  std::vector<std::size_t> sizes;  // of the groups that were tried
+  std::vector<std::size_t> sizes;  // of the attempted groups
 };
 
 using Sizes = std::vector<std::size_t>;

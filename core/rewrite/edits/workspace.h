@@ -2,8 +2,7 @@
 // it is, the constants that edits made (equal small ones are one value), the
 // history of edits, and scratch marks for searches. The driver keeps one per
 // graph; an Edit without one makes its own. Borrows the graph; not thread-safe.
-#ifndef RULEENGINE_CORE_REWRITE_EDITS_WORKSPACE_H_
-#define RULEENGINE_CORE_REWRITE_EDITS_WORKSPACE_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -86,5 +85,3 @@ void compact_initializers(ir::Graph& graph);
 bool encloses(const ir::Graph& graph, ir::BlockId outer, ir::BlockId inner);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_EDITS_WORKSPACE_H_

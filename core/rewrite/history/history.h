@@ -5,8 +5,7 @@
 // alone would have made, and everything else is as in the file.
 // docs/decisions/0011 defines "needed". Internal to core/rewrite; borrows the
 // graph and its workspace; not thread-safe.
-#ifndef RULEENGINE_CORE_REWRITE_HISTORY_HISTORY_H_
-#define RULEENGINE_CORE_REWRITE_HISTORY_HISTORY_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -143,5 +142,3 @@ class History {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_HISTORY_HISTORY_H_

@@ -39,7 +39,7 @@ Parts skips() {
   return unary("Identity", "Identity", [](Edit&, ValueId x) { return x; });
 }
 
-// outer(inner(x)) => to(x), which needs both; outer alone without `inner`.
+// outer(inner(x)) => to(x), which needs both; outer(x) without `inner`.
 Parts fuses(const std::string& outer, const std::string& inner,
             const std::string& to) {
   Parts parts = unary(
@@ -66,7 +66,7 @@ Parts fuses_twins(const std::string& outer, const std::string& to) {
   return parts;
 }
 
-// type(x) => what `other` finds in the graph, which the match does not hold.
+// type(x) => a value that `other` finds outside of the match.
 Parts takes(const std::string& type,
             const std::function<ValueId(Edit&)>& other) {
   Parts parts =
@@ -75,7 +75,7 @@ Parts takes(const std::string& type,
   return parts;
 }
 
-TEST_CASE("settling looks at the clock") {
+TEST_CASE("settling checks the deadline") {
   std::vector<Deed> deeds(3);
   for (Deed& deed : deeds) deed.canonical = true;
   CHECK(choose(deeds, {}, Deadline()).ok());
@@ -102,8 +102,8 @@ TEST_CASE("settling looks at the clock") {
   CHECK(settled.error().kind == ErrorKind::kLimit);
 }
 
-// Deeds, with the nodes by which each grows the graph, and the earlier ones
-// that it needs.
+// Deeds, each with the number of nodes that it adds and the earlier deeds that
+// it needs.
 struct Deeds {
   Deeds& add(int growth, bool canonical, std::vector<std::uint32_t> needed) {
     Deed& deed = deeds.emplace_back();
@@ -114,7 +114,7 @@ struct Deeds {
     for (std::uint32_t k : needed) needs.push_back({k, Need::Why::kSeen});
     return *this;
   }
-  // "01": the second alone stays.
+  // "01": only the second is kept.
   std::string kept() {
     REQUIRE(choose(deeds, needs, Deadline()).ok());
     std::string out;
@@ -140,7 +140,7 @@ TEST_CASE("a form that shrinks the graph compensates for growth") {
   }
 }
 
-// What is left of a graph once tombstones and numbering count for nothing.
+// The state of a graph, without tombstones and numbering.
 std::string bits(World& w) {
   std::string all = w.text();
   for (std::size_t i = 0; i < w.graph().node_count(); ++i) {
@@ -166,7 +166,7 @@ std::uint64_t rewrites(const DriverReport& report, std::string_view rule) {
   return 99;
 }
 
-TEST_CASE("canonical rules alone keep their edits") {
+TEST_CASE("a run of canonical rules only keeps their edits") {
   World w;
   w.output(w.node("Abs", {w.input("x")}, "y"));
   Runner r({spells("Abs", "Tanh")});
@@ -195,7 +195,7 @@ TEST_CASE("if nothing else fires, the model is unchanged") {
   CHECK(spelling.rejected[0].reason == "no other rule needed it");
 }
 
-TEST_CASE("they stay if an option asks for it") {
+TEST_CASE("an option keeps them") {
   World w;
   w.output(w.node("Abs", {w.input("x")}, "y"));
   Runner r({spells("Abs", "Tanh"), fuses("Relu", "Tanh", "Sqrt")});
@@ -204,7 +204,7 @@ TEST_CASE("they stay if an option asks for it") {
   CHECK(w.text() == "y = Tanh(x)");
 }
 
-TEST_CASE("a form that a match consumed stays, one far from it is undone") {
+TEST_CASE("a form that a match consumes stays, another one is undone") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {w.node("Abs", {x}, "a")}, "y"));
@@ -219,7 +219,7 @@ TEST_CASE("a form that a match consumed stays, one far from it is undone") {
   CHECK(report->rules[0].rejected.size() == 1);
 }
 
-TEST_CASE("a chain of forms stays as far as it was needed") {
+TEST_CASE("the needed part of a chain of forms stays") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Relu", {w.node("Abs", {x}, "a")}, "y"));
@@ -264,7 +264,7 @@ TEST_CASE("a value that is matched twice is one value") {
   }
 }
 
-TEST_CASE("removing a reader from inside of a match is needed") {
+TEST_CASE("removing a reader inside of a match is needed") {
   World w;
   const ValueId x = w.input("x");
   const ValueId t = w.node("Tanh", {x}, "t");
@@ -296,7 +296,7 @@ TEST_CASE("removing a reader from inside of a match is needed") {
   CHECK(w.text() == "z = Erf(x); y = Sqrt(x)");
 }
 
-TEST_CASE("names and outputs are those of the edits that stay") {
+TEST_CASE("names and outputs are those of the kept edits") {
   World w;
   const ValueId x = w.input("x");
   const ValueId t = w.node("Tanh", {x}, "t");
@@ -322,7 +322,7 @@ Parts adds(World& w) {
   });
 }
 
-TEST_CASE("a constant stays with one of those that read it") {
+TEST_CASE("a constant stays with one of its readers") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Neg", {w.node("Abs", {w.node("Neg", {x}, "n")}, "a")}, "z"));
@@ -359,7 +359,7 @@ TEST_CASE("a constant stays with one of those that read it") {
   }
 }
 
-TEST_CASE("a reused node is built by the first edit that stays") {
+TEST_CASE("a reused node is built by the first kept edit") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Neg", {w.node("Abs", {x}, "a")}, "z"));
@@ -393,7 +393,7 @@ TEST_CASE("a form that an edit found outside of its match stays") {
   CHECK(w.text() == "a = Tanh(x); z = Neg(a); y = Erf(a)");
 }
 
-TEST_CASE("a form of a form that was needed is not needed for that") {
+TEST_CASE("a form of a needed form is not itself needed") {
   World w;
   const ValueId x = w.input("x");
   w.output(w.node("Neg", {w.node("Abs", {x}, "a")}, "z"));
@@ -480,7 +480,7 @@ TEST_CASE("undoing edits must not make the graph larger") {
   }
 }
 
-TEST_CASE("canonical rules simplify what other rules made") {
+TEST_CASE("canonical rules simplify results of other rules") {
   World w;
   const ValueId x = w.input("x");
   SUBCASE("a form of it") {
@@ -498,7 +498,7 @@ TEST_CASE("canonical rules simplify what other rules made") {
   }
 }
 
-TEST_CASE("an edit that cannot be repeated without the others keeps them") {
+TEST_CASE("an edit that cannot be replayed without others keeps them") {
   World w;
   const ValueId x = w.input("x");
   const ValueId a = w.node("Abs", {x}, "a");

@@ -13,8 +13,7 @@
 //   reader, or from one of its context that died with the match.
 // Other differences below a match only concern how the same value is computed.
 // Internal to core/rewrite; borrows the History.
-#ifndef RULEENGINE_CORE_REWRITE_HISTORY_NEEDS_H_
-#define RULEENGINE_CORE_REWRITE_HISTORY_NEEDS_H_
+#pragma once
 
 #include <unordered_map>
 #include <vector>
@@ -87,5 +86,3 @@ Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
               const Deadline& deadline);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_HISTORY_NEEDS_H_

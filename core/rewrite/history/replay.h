@@ -2,8 +2,7 @@
 // original graph. Ids, names and metadata are those of the first time. An edit
 // reads what its match reads now. If an edit cannot be repeated so, all edits
 // before it are kept, and the replay starts again. Internal to core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_
-#define RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_
+#pragma once
 
 #include "core/rewrite/history/history.h"
 #include "core/rewrite/history/needs.h"
@@ -38,5 +37,3 @@ class Replay {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_HISTORY_REPLAY_H_

@@ -1,8 +1,7 @@
 // Attempt: rewrites one match or one group, either to keep the edit (a run) or
 // only to show it (find_matches). Internal to core/rewrite; borrows the state
 // of a run.
-#ifndef RULEENGINE_CORE_REWRITE_RUN_ATTEMPT_H_
-#define RULEENGINE_CORE_REWRITE_RUN_ATTEMPT_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -61,5 +60,3 @@ class Attempt {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RUN_ATTEMPT_H_

@@ -2,8 +2,7 @@
 // nodes, to detect that a state occurs again. Equal states have equal
 // fingerprints within one run; nothing else may be derived from them, in
 // particular no order. Internal to core/rewrite; borrows the graph.
-#ifndef RULEENGINE_CORE_REWRITE_RUN_FINGERPRINT_H_
-#define RULEENGINE_CORE_REWRITE_RUN_FINGERPRINT_H_
+#pragma once
 
 #include <cstdint>
 #include <vector>
@@ -61,5 +60,3 @@ class Patience {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RUN_FINGERPRINT_H_

@@ -72,7 +72,7 @@ TEST_CASE("matches with one key are rewritten as one") {
   CHECK(report->rules[0].matches == 2);
 }
 
-TEST_CASE("members that depend on another are excluded") {
+TEST_CASE("members that depend on another member are excluded") {
   World w(18);
   const ValueId x = w.input("x", {2, 2});
   const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});
@@ -87,7 +87,7 @@ TEST_CASE("members that depend on another are excluded") {
   CHECK(report->rules[0].matches == 0);
 }
 
-TEST_CASE("the others are still rewritten as one") {
+TEST_CASE("the other members are still rewritten as one") {
   World w(18);
   const ValueId x = w.input("x", {2, 2});
   const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});
@@ -102,7 +102,7 @@ TEST_CASE("the others are still rewritten as one") {
         "t = Tanh(a); b = MatMul(x, t)");
 }
 
-TEST_CASE("a group has no more members than a node has outputs") {
+TEST_CASE("a group has at most as many members as a node has outputs") {
   World w(18);
   const ValueId x = w.input("x", {2, 2});
   const ValueId p = w.constant("p", {1, 2, 3, 4}, {2, 2});
@@ -125,7 +125,7 @@ TEST_CASE("a group has no more members than a node has outputs") {
   CHECK(sizes == std::vector<std::size_t>{kMaxOutputs, 3});
   sizes.clear();
   REQUIRE(r.run(w).ok());
-  sizes.resize(2);  // then these two as one, of unequal parts: rejected
+  sizes.resize(2);  // then both as one, with unequal parts: rejected
   CHECK(sizes == std::vector<std::size_t>{kMaxOutputs, 3});
 }
 

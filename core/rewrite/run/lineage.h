@@ -7,8 +7,7 @@
 // proves a loop, or the graph does not shrink for longer than the limit. One
 // per graph; borrows the graph; not thread-safe. docs/decisions/0004 gives the
 // reasons.
-#ifndef RULEENGINE_CORE_REWRITE_RUN_LINEAGE_H_
-#define RULEENGINE_CORE_REWRITE_RUN_LINEAGE_H_
+#pragma once
 
 #include <cstdint>
 #include <optional>
@@ -80,5 +79,3 @@ class Lineage {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RUN_LINEAGE_H_

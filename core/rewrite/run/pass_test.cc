@@ -81,7 +81,7 @@ TestRule::Parts pass_at(std::string name, std::string type,
           }};
 }
 
-TEST_CASE("a pass that shrinks a long chain comes to its end") {
+TEST_CASE("a pass that shrinks a long chain ends") {
   World w;
   const int length = kLong / 8;
   w.output(w.node("Neg", {chain(w, "Relu", length)}, "y"));
@@ -93,7 +93,7 @@ TEST_CASE("a pass that shrinks a long chain comes to its end") {
   CHECK(w.text() == "y = Neg(x)");
 }
 
-TEST_CASE("an endless pass is named, and whoever undoes it") {
+TEST_CASE("an endless pass is named, with the rule that undoes it") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
   const auto swap_for = [](std::string type) {
@@ -101,7 +101,7 @@ TEST_CASE("an endless pass is named, and whoever undoes it") {
       e.replace(e.graph().output(n), make(e, type, {e.graph().input(n, 0)}));
     };
   };
-  // Comes first, and does no harm.
+  // Runs first and never matches.
   const auto idle = unary("idle", "Cos", [](Edit&, ValueId x) { return x; });
   SUBCASE("a pass and a rule") {
     Runner r({idle, pass_at("p", "Relu", swap_for("Tanh")),

@@ -1,8 +1,7 @@
 // The state of a run: one GraphRun for each graph, and the RunState that they
 // share. Internal to core/rewrite. Errors are returned as Diagnostics; nothing
 // here is thread-safe.
-#ifndef RULEENGINE_CORE_REWRITE_RUN_RUN_STATE_H_
-#define RULEENGINE_CORE_REWRITE_RUN_RUN_STATE_H_
+#pragma once
 
 #include <chrono>
 #include <cstdint>
@@ -162,5 +161,3 @@ Status check_after_edit(GraphRun& run);
 Status check_at_end(GraphRun& run);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RUN_RUN_STATE_H_

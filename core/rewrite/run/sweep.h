@@ -2,8 +2,7 @@
 // matches every node once, and nodes that edits touched again. A sweep without
 // changes is the fixed point; its rejections are reported. Internal to
 // core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_
-#define RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_
+#pragma once
 
 #include <map>
 #include <memory>
@@ -118,5 +117,3 @@ std::vector<bool> independent(GraphRun& run,
                               std::span<const match::Match* const> members);
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RUN_SWEEP_H_

@@ -34,7 +34,7 @@ TEST_CASE("a long chain collapses") {
   CHECK(report->rules[0].rewrites == kLong);
 }
 
-TEST_CASE("a chain that shrinks pairwise is no rule that feeds itself") {
+TEST_CASE("a rule that shrinks a chain pairwise does not feed itself") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", kLong)}, "y"));
   Runner r({unary(
@@ -59,7 +59,7 @@ TEST_CASE("a rule that feeds itself is named") {
   CHECK(report.error().where == "test.lua: Relu node 'n_v0'");
 }
 
-TEST_CASE("so are two rules that undo each other") {
+TEST_CASE("two rules that undo each other are named") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
   const auto to = [](std::string type) {
@@ -84,7 +84,7 @@ TEST_CASE("so are two rules that undo each other") {
   }
 }
 
-TEST_CASE("and a ring of three, each in a phase of its own") {
+TEST_CASE("a ring of three rules is named") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 1)}, "y"));
   const auto to = [](std::string type) {
@@ -105,8 +105,8 @@ TEST_CASE("and a ring of three, each in a phase of its own") {
   CHECK(report.error().found == "test/a -> test/b -> test/c -> test/a");
 }
 
-// A rule for Elu, whose new alpha is `next` of the old one; it stops if that is
-// equal.
+// A rule for Elu, whose new alpha is `next` of the old one; it stops if both
+// are equal.
 TestRule::Parts counting(std::function<float(float)> next) {
   TestRule::Parts part = unary("count", "Elu", {});
   part.rewrite = [=](std::span<const Match* const> ms,
@@ -165,11 +165,11 @@ TEST_CASE("a chain that one root absorbs step by step is no loop") {
   CHECK(w.text() == "y = Exp(x)");
 }
 
-TEST_CASE("nor are many rounds that end") {
+TEST_CASE("many rounds that end are no loop") {
   World w;
   w.output(w.node("Exp", {chain(w, "Identity", 900)}, "y"));
   auto first = peel("first");
-  // One at a time: the second phase has to leave the root to the first again.
+  // One node for each round: then the second phase makes a root for the first.
   first.pattern = [] { return one_node("Abs", 1, "Identity"); };
   first.rewrite = [](std::span<const Match* const> ms,
                      Edit& e) -> std::optional<Rejection> {
@@ -186,7 +186,7 @@ TEST_CASE("nor are many rounds that end") {
   CHECK(report->rules[0].rewrites == 900);
 }
 
-TEST_CASE("and one that grows around a root that stays") {
+TEST_CASE("a rule that grows around a root that stays is named") {
   World w;
   w.output(w.node("Exp", {chain(w, "Abs", 1)}, "y"));
   TestRule::Parts part = unary("grow", "Exp", {});
@@ -246,7 +246,7 @@ TEST_CASE("the limit on what rules build grows with the model") {
   }
 }
 
-TEST_CASE("when the time is over, the rule and the node at work are named") {
+TEST_CASE("a timeout names the rule and the node at work") {
   World w;
   w.output(w.node("Neg", {chain(w, "Relu", 20)}, "y"));
   Runner r({unary("slow", "Relu", [](Edit& e, ValueId x) {

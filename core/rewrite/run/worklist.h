@@ -2,8 +2,7 @@
 // duplicates. A sweep starts with all nodes; edits push nodes again. Linear in
 // the nodes of the sweep, and n log n in the pushed ones. Internal to
 // core/rewrite.
-#ifndef RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_
-#define RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_
+#pragma once
 
 #include <cstdint>
 #include <functional>
@@ -37,5 +36,3 @@ class Worklist {
 };
 
 }  // namespace ruleengine::rewrite
-
-#endif  // RULEENGINE_CORE_REWRITE_RUN_WORKLIST_H_

@@ -1,8 +1,7 @@
 // The syntax tree of a text, before names are resolved. Types, tensors and
 // attribute values are already the model's (in its arena); names are views into
 // the text or the arena. Owned by one parse.
-#ifndef RULEENGINE_CORE_TEXT_READ_AST_H_
-#define RULEENGINE_CORE_TEXT_READ_AST_H_
+#pragma once
 
 #include <cstddef>
 #include <memory>
@@ -78,5 +77,3 @@ struct ModelAst {
 };
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_READ_AST_H_

@@ -2,8 +2,7 @@
 // attributes the types that their ops want, and sorts the nodes, which may be
 // in any order. An undefined name, a name that is defined twice and a cycle are
 // errors with their place. One use, one thread.
-#ifndef RULEENGINE_CORE_TEXT_READ_BUILDER_H_
-#define RULEENGINE_CORE_TEXT_READ_BUILDER_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -104,5 +103,3 @@ class Builder {
 };
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_READ_BUILDER_H_

@@ -2,8 +2,7 @@
 // than its function, there is no recursion, and the expansion of all calls is
 // bounded (sixty functions that each call the next one twice would give 2^60
 // nodes). Linear.
-#ifndef RULEENGINE_CORE_TEXT_READ_CALLS_H_
-#define RULEENGINE_CORE_TEXT_READ_CALLS_H_
+#pragma once
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
@@ -13,5 +12,3 @@ namespace ruleengine::text {
 Status check_calls(const ir::Model& model);
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_READ_CALLS_H_

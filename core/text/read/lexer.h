@@ -2,8 +2,7 @@
 // look-ahead. Never reads outside the text, which must outlive it; tokens are
 // views into it. Invalid input gives a kBad token whose `problem` says why. Not
 // thread-safe.
-#ifndef RULEENGINE_CORE_TEXT_READ_LEXER_H_
-#define RULEENGINE_CORE_TEXT_READ_LEXER_H_
+#pragma once
 
 #include <cstddef>
 #include <cstdint>
@@ -78,5 +77,3 @@ class Lexer {
 };
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_READ_LEXER_H_

@@ -2,8 +2,7 @@
 // bounded depth. Methods return false after the first error, which error()
 // returns. The model provides the arena and the symbols of dimensions; names
 // are not resolved here. Not thread-safe.
-#ifndef RULEENGINE_CORE_TEXT_READ_PARSER_H_
-#define RULEENGINE_CORE_TEXT_READ_PARSER_H_
+#pragma once
 
 #include <cstdint>
 #include <span>
@@ -138,5 +137,3 @@ class Parser {
 };
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_READ_PARSER_H_

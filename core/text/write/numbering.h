@@ -2,8 +2,7 @@
 // ones (the same op with equal inputs and attributes) have equal numbers. Keys
 // are written out and interned, so equality is exact and does not depend on
 // hashes. Used only by equivalent.cc. Borrows the graphs; one thread.
-#ifndef RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_
-#define RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_
+#pragma once
 
 #include <cstdint>
 #include <string>
@@ -75,5 +74,3 @@ class Numbering {
 };
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_WRITE_NUMBERING_H_

@@ -1,7 +1,6 @@
 // Printer: prints one model in parts; and functions that the printers share.
 // Borrows the model; one thread.
-#ifndef RULEENGINE_CORE_TEXT_WRITE_PRINTER_H_
-#define RULEENGINE_CORE_TEXT_WRITE_PRINTER_H_
+#pragma once
 
 #include <string>
 #include <string_view>
@@ -66,5 +65,3 @@ class Printer {
 };
 
 }  // namespace ruleengine::text
-
-#endif  // RULEENGINE_CORE_TEXT_WRITE_PRINTER_H_

@@ -2,15 +2,15 @@
 local fused = lib "fused_attention"
 local heads = lib "heads"
 
--- Some runtimes treat the lowest number of float as -inf: a row without another number would become zeros, not the mean
--- of all values. The next higher number absorbs the scores as well, and is its neighbour.
+-- Some runtimes treat the lowest number of float as -inf: a row of only that number would become zeros, not the mean
+-- of all values. The next higher number absorbs the scores as well.
 local LOWEST, NEXT = -3.4028234663852886e38, -3.4028232635611926e38
 
 local function may_have_lowest(mask)
   return mask.dtype == "float" and not fused.chooses(mask, function(number) return number ~= LOWEST end)
 end
 
--- Whether a mask that is added costs nothing: no pass over scores goes, since the op adds it too.
+-- Whether the mask needs no change that costs more than the op saves.
 local function is_cheap(m)
   if m.mask.dtype == "bool" then return true end
   return not may_have_lowest(m.mask) or m.mask:rank() < 2 or m.mask:dim(-2) == 1
@@ -20,11 +20,11 @@ return rule {
   doc = [[
     ScaledDotProductAttention(q, k, v, mask)   =>   Attention(q, k, v, mask)    needs opset 23
 
-    In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that stand behind tokens in the model stay
-    there: the op takes both orders, and then four Transposes go. On CPUs nothing is gained where none goes, unless
-    the mask is one of booleans; the option gpu has such attention written too. The mask is expanded to the lengths of
-    queries and keys,
-    which not every runtime broadcasts; key heads are repeated if the mask differs between heads.]],
+    In a form that all runtimes since ONNX Runtime 1.23 interpret equally. Heads that are behind tokens in the model
+    stay there: the op takes both orders, and four Transposes are removed. On CPUs the op only saves time if it removes
+    Transposes, or has a mask that needs no change, causality or a soft cap; the option gpu applies the rule to all
+    attention. The mask is expanded to the lengths of queries and keys, since not every runtime broadcasts it. Key heads
+    are repeated if the mask differs between heads.]],
   phase = "target",
   options = { gpu = false },
 
@@ -58,7 +58,7 @@ return rule {
     if mask then
       local rank = mask:rank()
       local is_short = rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L
-      -- First, since the expanded mask has more numbers.
+      -- Before the mask is expanded, since it then has more numbers.
       if may_have_lowest(mask) then mask = op.Where(op.Equal(mask, LOWEST), NEXT, mask) end
       if is_short then
         mask = op.Expand(mask, op.Concat{fused.length(op, q), fused.length(op, k), axis = 0})
@@ -67,8 +67,8 @@ return rule {
         k, v = heads.spread(op, k, m.G, m.H, m.D), heads.spread(op, v, m.G, m.H, m.E)
       end
     end
-    -- In older runtimes a row without a visible key has NaN as probabilities, and so has one whose mask has +inf or NaN:
-    -- then zeros are chosen.
+    -- In older runtimes the probabilities of a row without a visible key are NaN, as are those of a row whose mask has
+    -- +inf or NaN: they are replaced by zeros.
     local function seen(y) return mask and m.guarded ~= 0 and op.Where(op.IsNaN(y), 0, y) or y end
     local is_causal = m.causal ~= 0 and 1 or 0
     if not m.is_behind then

@@ -9,7 +9,7 @@ return rule {
 
     For causal attention with fewer key than query heads (which are not repeated), with a boolean mask, or with a soft cap.
     Attention that is not causal becomes MultiHeadAttention, since only ONNX Runtime of 2026 has the attribute. Older
-    versions need all three outputs. The op has tokens before heads; no Transpose is added,
+    versions need all three outputs. The op has tokens before heads. No Transpose is added,
     unless the option gpu allows it.]],
   phase = "target",
   options = { gpu = false },

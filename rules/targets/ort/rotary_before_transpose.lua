@@ -3,7 +3,7 @@ return rule {
   doc = [[
     RotaryEmbedding(transpose(x), places, cos, sin)   =>   transpose(RotaryEmbedding(merge(x), places, cos, sin))
 
-    x is [B,S,H,D]. The Transpose moves towards the one that cancels it.]],
+    x is [B,S,H,D]. The Transpose moves towards another one that cancels it.]],
   phase = "target",
 
   match = function(op, x, places, cos, sin, pairs, part, H)

@@ -26,7 +26,7 @@ return rule {
       if not heads.positive(cos:dim(0)) then more = op.Concat{{0, 0}, op.Shape{cos, start = 1, ["end"] = 2}, {0}, axis = 0} end
       local function rows(angles)
         local all = op.Reshape(angles, {-1, x:dim(-1) / 2})
-        -- The op wants as many rows as tokens, also where there is no batch.
+        -- The op requires as many rows as tokens, even without a batch.
         return more and op.Pad(all, more) or all
       end
       cos, sin = rows(cos), rows(sin)

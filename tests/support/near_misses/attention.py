@@ -2,7 +2,7 @@
 
 from support.near_misses.words import near
 
-# What masks assume.
+# Assumptions of masks.
 FINITE, ABOVE = "scores between -1e13 and 1e13", "scores between -9,900 and 1e13"
 SEEN = "each query sees a key whose score, masks added, is above -9,900"
 
@@ -49,7 +49,7 @@ OF = {
              ("[2,6,16] k", "[6,16] k"), ("perm = [0,2,1]", "perm = [1,0]")),
         near("one head, a mask", "the operands do not have the same two or three axes",
              ("[2,6,32] v", "[6,32] v")),
-        # Keys that are turned otherwise stay as what they are.
+        # Keys with another transpose keep it.
         near("without a batch", None, ("perm = [1,0]", "perm = [0,1]"),
              ("[6,16] k", "[16,6] k"), gives="""
              kt = Transpose <perm = [0,1]> (k)
@@ -67,7 +67,7 @@ OF = {
         near("without a bias", "the bias is not one number for each output",
              ("x) =>", "x, float[1] b) =>"),
              ("p = MatMul(x, w)", "o = MatMul(x, w) p = Add(o, b)")),
-        # Of no rows every Reshape and every Split is one.
+        # Without rows every Reshape and Split has matching sizes.
         near("without a bias", "the parts do not have the width of all heads",
              ("[1,3,2] x", "[1,0,2] x"), ("[1,2,3,1] y", "[1,3,0,1] y"),
              ("{0,0,2,1}", "{0,0,3,1}"), ("num_heads = 2", "num_heads = 3")),
@@ -100,7 +100,7 @@ OF = {
         near("with biases", None, (", head_dim = 1", "")),
         near("with biases", None, ("{0,0,2,1}", "{1,2,3,1}"),
              ("perm = [0,2,1,3]", "perm = [0,1,2,3]")),
-        # Rows that are counted from what x need not be.
+        # Numbers of rows that follow from sizes that x may not have.
         near("Gemm on rows", None, ("[1,3,2] x", "[?,?,2] x"), ("{3,2}", "{-1,2}"),
              ("{1,3,2,1}", "{-1,3,2,1}"), ("[1,2,3,1] y", "[?,2,3,1] y")),
         near("Gemm on rows", None, ("[1,3,2] x", "[1,3,I] x"), ("{3,2}", "{-1,2}"),
@@ -164,7 +164,7 @@ OF = {
              qs = Mul(q, h)
              y = ruleengine.ScaledDotProductAttention
                <num_heads = 4, head_dim = 16, scale = 1.0> (qs, k, v)"""),
-        # What scales queries and is no single number stays.
+        # A scale of queries that is not a single number stays.
         *(near("divided", None, ("v) =>", "v, " + r + ") =>"),
                ("s = MatMul(q, kt)", "qr = Mul(q, r) s = MatMul(qr, kt)"), gives="""
                qr = Mul(q, r)
@@ -176,7 +176,7 @@ OF = {
              qr = Mul(q, r)
              y = ruleengine.ScaledDotProductAttention
                <num_heads = 4, head_dim = 16, scale = 0.25> (qr, k, v)"""),
-        # Heads that Expand repeats otherwise stay repeated.
+        # Heads that Expand repeats in another way stay repeated.
         *(near("heads repeated by Expand stay few", None, *changes, gives=f"""
                ku = Unsqueeze(k, two) ke = Expand(ku, wide) kr = Reshape(ke, heads)
                vu = Unsqueeze(v, two) ve = Expand(vu, wide) vr = Reshape(ve, heads)
@@ -188,7 +188,7 @@ OF = {
               (4, ("int64[5] wide = {2,2,2,8,16}", "int64[6] wide = {2,2,2,1,8,16}")),
               (2, ("heads = {2,4,8,16}", "heads = {4,2,8,16}"), ("[2,4,8,16] q", "[4,2,8,16] q"),
                ("[2,4,8,16] y", "[4,2,8,16] y")))),
-        # The largest of each column is no number for a row.
+        # The maximum of each column is not constant in a row.
         near("divided", None, ("c = {4.0}", "c = {4.0}, int64[1] two = {2}"),
              ("p = Softmax <axis = -1> (d)",
               "r = ReduceMax(d, two) e = Sub(d, r) p = Softmax <axis = -1> (e)"), gives="""
@@ -273,11 +273,11 @@ OF = {
         near("a sink for each head", None, ("last = {3}", "last = {3}, int64[1] two = {2}"),
              ("(c, to)", "(c, two)")),
         near("a sink of zero", None, ("from = {0}", "from = {1}"), ("6,16] v", "5,16] v")),
-        # The probabilities of one head for all.
+        # The probabilities of one head are used for all.
         near("a sink of zero", None, ("int64[1]", "int64[2]"), ("from = {0}", "from = {0,0}"),
              ("to = {-1}", "to = {6,1}"), ("last = {3}", "last = {3,1}")),
         near("a sink of zero", None, ("axis = -1", "axis = 2")),
-        # As large as the scores is what may be 1 or more when it runs.
+        # A size that may be 1 or more at run time is expanded to that of the scores.
         *(near("a sink for each head", None, *changes, gives="""
                one = Constant <value = int64[8] {0,0,0,0,0,0,1,0}> ()
                kp = Pad(k, one)
@@ -321,7 +321,7 @@ OF = {
              mask = Where(shown, m, never)
              y = ruleengine.ScaledDotProductAttention
                <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""", assumed=SEEN),
-        # Beside a mask that adds more than nothing, or that HIDING is not lost in; and beside one that is.
+        # With a mask that adds other numbers or does not absorb HIDING; then with one that absorbs it.
         *(near("a mask of -1e9 and no other", None,
                ("keep)", "keep, bool[8,8] real, float[8,8] m)"),
                ("fill = {-1e9}", f"fill = {{-1e9}}, float low = {{{low}}}, float zero = {{0.0}}, float one = {{1.0}}"),
@@ -345,7 +345,7 @@ OF = {
               (ABOVE, "-3e38", "n = Where(real, low, zero)"),
               (ABOVE, "-3e38", "f = Cast <to = 1> (real) n = Mul(f, low)"),
               (ABOVE, "-3e38", "f = Cast <to = 1> (real) g = Sub(one, f) n = Mul(low, g)"))),
-        # What it takes the place of is not yet scaled.
+        # The fill replaces scores that are not scaled yet.
         *(near("a mask of -1e9 and no other", "the fill of the mask hides too little",
                ("fill = {-1e9}", f"fill = {{{fill}}}, float t = {{{scale}}}"),
                ("p = Softmax <axis = -1> (w)", "a = Mul(w, t) p = Softmax <axis = -1> (a)"))
@@ -474,7 +474,7 @@ OF = {
         near("divided by 8", None, ("8,64]", "8,8]"), ("perm = [0,1,3,2]", "perm = [0,1,2,3]")),
     ],
     "attention/wrap_functional_sdpa.lua": [
-        # The functional one repeats what is there for one batch.
+        # The functional op broadcasts a batch of 1.
         *(near("an explicit scale", None, (" = Attention", " = aten.scaled_dot_product_attention"),
                ('"" : 23', '"" : 23, "aten" : 1'), (f"[2,4,8,16] {x}", f"[1,4,8,16] {x}"))
           for x in "qkv"),

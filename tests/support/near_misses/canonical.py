@@ -196,7 +196,7 @@ OF = {
              ("[2,16,6] y", "[2,2,2,2] y"), ("perm = [0,2,1]", "perm = [0,3,2,1]")),
     ],
     "canonical/plain_operands.lua": [
-        # One of x may turn out to be all that there is.
+        # A symbolic size of x may be 1.
         near("a number expanded to the shape", "the shape comes from the constant",
              ("[2,8,8] x", "[2,N,8] x")),
         near("a number expanded to the shape", "the shape comes from the constant",
@@ -214,7 +214,7 @@ OF = {
              ("[2,3]", "[65,64]"), ("[1,3]", "[65,64]"),
              *((f"{{{few}}}", f"{{{','.join([few[:3]] * 65 * 64)}}}")
                for few in ("1.0,0.0,1.0", "0.0,-9.0,0.0"))),
-        # Zero is a number like others, the first of them too.
+        # A 0 in b needs the same summand everywhere, also the first one.
         *(near("the summand is a constant", "the summand does not match the zeros and ones",
                ("b = {1.0,0.0,1.0}", "b = {0.0,0.0,1.0}"), ("{0.0,-9.0,0.0}", added))
           for added in ("{0.0,5.0,0.0}", "{5.0,0.0,0.0}")),
@@ -342,7 +342,7 @@ OF = {
               '"", b = Split <axis = 3> (p, sizes) a = Slice(p, zero, five, last)')),
         near("two slices", "the first part and its values have different sizes", ("w) =>", "w, int64[1] five) =>"),
              (", int64[1] five = {5}", "")),
-        # One column may turn out to serve all others.
+        # A symbolic number of columns may be 1.
         near("two slices", "the values differ in width", ("[2,4,2,16] w", "[2,4,2,N] w")),
     ],
     "canonical/whole_assignment.lua": [

@@ -183,7 +183,7 @@ OF = {
              y = Slice(rows, at, past, axis2)"""),
     ],
     "lowering/ours.lua": [
-        *(near("one source, one part that nobody reads",
+        *(near("one source, one unused part",
                "num_heads and head_dim are not two positive numbers", change)
           for change in (("num_heads = 2, ", ""), ("num_heads = 2", "num_heads = 0"),
                          (", head_dim = 1", ""), ("head_dim = 1", "head_dim = -1"))),

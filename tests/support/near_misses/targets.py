@@ -24,7 +24,7 @@ def row(last):
     return "{" + "0.0," * 63 + f"{last}.0}}"
 
 
-# Of a weight that is a view of what was joined: too large to be copied.
+# Parts of a weight that is a view of a Concat, too large to copy.
 SEVENTY_FIVE_ROWS = "float[75,600] {} = {{" + ",".join(["1"] * 45_000) + "}}"
 
 OF = {
@@ -271,7 +271,7 @@ OF = {
                ("c0 = Cos(t)", "g = Gather(t, i) c0 = Cos(g)"), ("Sin(t)", "Sin(g)")),
               ("a step changes the last axis", ("xc = Mul(x, c)",
                "c1 = Slice(c, zero, heads, last) xc = Mul(x, c1)")))),
-        # What is doubled otherwise: of another axis than the last, and put on other axes.
+        # Doubled in another way: along another axis than the last, or onto other axes.
         *(near("neighbours, angles as for halves", "the angles are doubled in another way",
                ("[2,1,4,4] f", f"[{sizes}] f"), *changes, ("int64[1] zero = {0}",
                 "int64[1] zero = {0}, int64[1] axis = {%d}, int64[%d] twos = {%s},"
@@ -301,7 +301,7 @@ OF = {
              None,
              ("s0 = Sin(m)", "g = Gather <axis = 1> (m, order) s0 = Sin(g)"),
              ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {6,7,0,1,3,2,5,4}")),
-        # Constant angles in another order are what they are.
+        # Constant angles in another order keep it.
         near("neighbours, heads after tokens, scaled angles of no batch", None,
              ("c0 = Gather(table, places)", "c0 = Gather <axis = 1> (table, order)"),
              ("int64[1] two = {2}", "int64[1] two = {2}, int64[8] order = {3,2,1,0,6,7,4,5}"),
@@ -320,7 +320,7 @@ OF = {
              y3 = RotaryEmbedding <interleaved = 1, num_heads = 3> (x3, c, s2)
              apart = Constant <value = int64[4] {0,0,3,8}> ()
              y = Reshape(y3, apart)"""),
-        # One number that serves all others is no half.
+        # One number that is broadcast is not a half.
         near("products of halves", "the part that is rotated is not one half", ("[2,3,4,8]", "[2,3,4,4]"),
              ("[4,4]", "[4,2]"),
              ("int64[2] halves = {4,4}", "int64[1] zero = {0}, int64[1] two = {2},"
@@ -371,7 +371,7 @@ OF = {
                 "int64[1] zero = {0}, int64[1] one = {1}, int64[1] two = {2}, int64[1] fourth = {3}"),
                ("a = Gather <axis = -1> (p, zero)", "p0 = Slice(p, zero, one, fourth) a = Squeeze(p0, fourth)"),
                ("b = Gather <axis = -1> (p, one)", "p1 = Slice(p, one, two, fourth) b = Squeeze(p1, fourth)")))),
-        # Halves, as what looks like pairs.
+        # Halves that look like pairs.
         near(COMPLEX, "the elements are not paired",
              ("int64 zero = {0}, int64 one = {1}", "int64[1] out = {3}, int64[2] each = {4,4}"),
              ("{2,4,3,4,2}", "{2,4,3,1,8}"),
@@ -385,7 +385,7 @@ OF = {
              ("b = Gather <axis = -1> (p, one)", "b = Squeeze(p1, out)"),
              ("a = Gather <axis = -1> (p, zero)",
               "p0, p1 = Split <axis = -1> (p, each) a = Squeeze(p0, out)")),
-        # The angles of a token go elsewhere where an axis of one is left out.
+        # Without an axis of size 1 the angles broadcast to other tokens.
         *(near(COMPLEX, reason, ("[2,4,3,8]", f"[{sizes},2]"),
                ("{2,4,3,4,2}", "{%s,1,2}" % sizes), ("{2,4,3,8}", "{%s,2}" % sizes),
                ("[4,1,4]", "[3,1,1]"), ("int64 zero = {0}, int64 one = {1}",
@@ -462,7 +462,7 @@ OF = {
               ("2,3,4", "int64[4] flat = {2,4,3,8}", 4),
               ("1,4,4", "int64[3] flat = {1,4,48}", 6),
               ("2,2,4", "int64[3] flat = {2,2,48}", 6))),
-        # Without a batch there may be another number of columns.
+        # With a batch of 0 the number of columns may differ.
         near("heads after tokens", "the heads are split in another way", ("s) =>", "s, int64[4] apart) =>"),
              (", int64[4] apart = {0,0,3,8}", "")),
         near("a split", "x is not split into two parts of its last axis", ("[2,3,4,10]", "[2,3,T,0]"),

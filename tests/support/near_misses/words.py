@@ -1,7 +1,6 @@
-"""Near misses of rules: an example that a rule rewrites, with one thing about it
-changed that makes the rule leave it alone, and the reason that it gives. They
-stand here and not beside the examples since they are many, and each is one
-change.
+"""Near misses of rules: an example that a rule rewrites, with one change that
+makes the rule reject it, and the reason. They are here and not in the rules since
+they are many, and each is only a change.
 """
 
 import re
@@ -10,7 +9,7 @@ import re
 def near(title, reason, *changes, options="{}", warns=False, gives=None,
          assumed=None, changes_meaning=False):
     """`changes`: (old, new) texts of the example of this title. Without a reason
-    the rule makes `gives` of it, or says nothing and leaves it as it is."""
+    the result is `gives`, or the graph is unchanged without a message."""
     return title, reason, changes, options, warns, gives, assumed, changes_meaning
 
 
@@ -31,7 +30,7 @@ def lua_string(text):
 
 
 def example(rule, number, miss):
-    """It as an example in Lua."""
+    """A near miss as an example in Lua."""
     title, reason, _, options, warns, gives, assumed, changes_meaning = miss
     text = graph(rule, miss)
     if reason:

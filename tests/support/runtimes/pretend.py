@@ -1,9 +1,9 @@
-"""A runtime for `ruleengine tune` that pretends: its times are not measured.
+"""A runtime for `ruleengine tune` with pretended times.
 
-The JSON in RULEENGINE_PRETEND says what each op costs in milliseconds:
+The JSON in RULEENGINE_PRETEND has the milliseconds of each op:
 {"costs": {"Op": ms, ...}, "others": ms, "nodes": {"Op output": ms},
  "refuses": "Op", "wrong": "Op", "says": [lines], "times": n, "hangs": "Op", "dies": bool}.
-A run is as slow as its nodes together. Outputs are zeros, or ones where the
+A run takes as long as all its nodes together. Outputs are zeros, or ones if the
 model has the op "wrong".
 """
 
@@ -27,8 +27,8 @@ def number(data, at):
 
 
 def fields(data, wanted):
-    """Those of a protobuf message that are bytes. Importing onnx takes longer
-    than all else here."""
+    """The fields of a protobuf message that are bytes. Importing onnx would take
+    longer than everything else here."""
     at, found = 0, []
     while at < len(data):
         tag, at = number(data, at)

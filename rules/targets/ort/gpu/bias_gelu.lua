@@ -5,8 +5,8 @@ return rule {
   doc = [[
     0.5 (x + b) (1 + erf((x + b) / sqrt 2)), or the standard's Gelu(x + b)   =>   BiasGelu(x, b)
 
-    ONNX Runtime's CPU kernel takes 2.6 times as long as that of Gelu, and where the product before it takes the bias along,
-    that costs nothing. So the target does not include this rule; for GPUs, give this folder to a run beside the packs.]],
+    ONNX Runtime's CPU kernel takes 2.6 times as long as that of Gelu, and a product can add the bias at no cost. So the
+    target does not include this rule; for GPUs, give this folder to a run in addition to the packs.]],
   phase = "target",
 
   match = function(op, x, b)

@@ -6,7 +6,7 @@ return rule {
     LayerNormalization(x + skip, w, b, epsilon)   =>   SkipLayerNormalization(x, skip, w, b, epsilon)
 
     The op returns the sum as well. ONNX Runtime's CPU kernel takes two to six times as long as a sum and a norm, so the
-    target does not include this rule; for GPUs, give this folder to a run beside the packs.]],
+    target does not include this rule; for GPUs, give this folder to a run in addition to the packs.]],
   phase = "target",
 
   match = function(op, x, skip, w, b, epsilon)
