@@ -95,11 +95,14 @@ Status fix_sizes(ir::Model& model, const FixedSizes& sizes) {
   const std::set<std::string> known = named_dimensions(model);
   const std::vector<std::string> names(known.begin(), known.end());
   for (const auto& [name, size] : sizes) {
-    if (known.contains(name)) continue;
-    return Diagnostic{
-        .kind = ErrorKind::kUsage,
-        .what = fmt::format("the model has no dimension '{}'", name),
-        .hint = suggestion(name, names)};
+    const auto* other = std::get_if<std::string>(&size);
+    for (const std::string& each : {name, other == nullptr ? name : *other}) {
+      if (known.contains(each)) continue;
+      return Diagnostic{.kind = ErrorKind::kUsage,
+                        .what = fmt::format("the model has no dimension {}",
+                                            quoted_name(each, 100)),
+                        .hint = suggestion(each, names)};
+    }
   }
   std::vector<std::pair<std::string, ir::Dim>> resolved;
   for (const auto& [name, size] : sizes) {

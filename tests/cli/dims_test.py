@@ -103,7 +103,8 @@ class Dims(runs.RunTest):
         self.run_ok("exec", "out.onnx", "--inputs", "in.npz")
 
     def test_wrong(self):
-        for dims, says in (("Q=3", "known: B, M, S, T"),
+        for dims, says in (("Q=3", "no dimension 'Q'"), ("M=Q", "no dimension 'Q'"),
+                           ("Q=3", "known: B, M, S, T"),
                            ("M=T,T=M", "in a circle"),
                            ("S=-1", "NAME=SIZE or NAME=NAME"),
                            ("S", "NAME=SIZE or NAME=NAME"),
