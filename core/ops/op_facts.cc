@@ -14,6 +14,8 @@
 namespace ruleengine::ops {
 namespace {
 
+using ir::AttributeKind;  // in the table
+
 struct DomainFacts {
   std::string_view name;
   int newest = 0;

@@ -2,6 +2,8 @@
 
 #include <numbers>
 
+#include "kernels/cpu/dispatch.h"
+
 namespace ruleengine::kernels {
 namespace {
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <new>
 
+#include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/gemm_loops.h"
 #include "kernels/cpu/vectors.h"
 

@@ -2,6 +2,8 @@
 
 #include "kernels/cpu/recurrent.h"
 
+#include "kernels/cpu/shapes.h"
+
 namespace ruleengine::kernels {
 
 template <typename T>

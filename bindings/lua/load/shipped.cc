@@ -2,6 +2,8 @@
 
 #include <system_error>
 
+#include "bindings/lua/sandbox/sandbox.h"
+
 namespace ruleengine::lua {
 
 namespace fs = std::filesystem;

@@ -2,6 +2,7 @@
 #include <cctype>
 #include <utility>
 
+#include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/strings_pattern.h"
 
 namespace ruleengine::lua {
