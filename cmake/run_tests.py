@@ -235,12 +235,20 @@ def mutants(env):
                 int(not done.returncode), int(bool(done.returncode)), 0)
 
 
+def turn():
+    """The number of commits: which part of a systematic test has its turn."""
+    count = subprocess.run(["git", "rev-list", "--count", "HEAD"], cwd=ROOT,
+                           capture_output=True, text=True, check=False).stdout
+    return os.environ.get("RULEENGINE_TURN") or count.strip() or "0"
+
+
 def run_all(todo, options):
     RESULTS.mkdir(parents=True, exist_ok=True)
     tier = "all" if options.all else "quick" if options.quick else "some"
     sanitized = "" if options.quick else str(FOLDERS["asan"] / "ruleengine")
     env = {**os.environ, "RULEENGINE": str(FOLDERS["release"] / "ruleengine"),
            "RULEENGINE_ASAN": sanitized, "RULEENGINE_TESTS": tier,
+           "RULEENGINE_TURN": turn(),
            "PYTHONDONTWRITEBYTECODE": "1"}
     for preset, names in todo.programs.items():
         if names:
@@ -253,7 +261,7 @@ def run_all(todo, options):
             yield from run_python(name, files, jobs, env)
     if not options.all or options.filter:
         return
-    random = [f for f in others if "RULEENGINE_SEED" in (ROOT / f).read_text()]
+    random = [f for f in others if "tier.SEED" in (ROOT / f).read_text()]
     for seed in SEEDS[1:]:
         yield from run_python(f"seed-{seed}", random, options.jobs,
                               {**env, "RULEENGINE_SEED": str(seed)})

@@ -116,7 +116,7 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
     report.run.rewrites.warnings.push_back(
         {"", "",
          "the result was not verified: " + found->unjudged +
-             "; --inputs gives inputs, --dims sizes"});
+             "; --inputs gives inputs"});
     return {};
   }
   if (found->difference.empty()) {

@@ -193,7 +193,7 @@ std::string cost_line(const engine::CostChange& cost) {
     return named.second == ops::Sizes::kUsual;
   };
   if (std::ranges::any_of(sizes, is_usual)) {
-    text += fmt::format(" (named sizes as {}; --dims)", ops::Sizes::kUsual);
+    text += fmt::format(" (named sizes as {}; --dims fixes them)", ops::Sizes::kUsual);
   }
   return text;
 }

@@ -130,7 +130,7 @@ void max_unpool(KernelContext& c) {
     for (std::size_t i = 0; i < places.size(); ++i) {
       tick(8);
       if (places[i] < 0 || places[i] >= count) {
-        c.wrong_value(1, "0 dims " + std::to_string(count - 1),
+        c.wrong_value(1, "0 to " + std::to_string(count - 1),
                       std::to_string(places[i]));
       }
       out[moved(places[i], from, dims)] = x.data<T>()[i];

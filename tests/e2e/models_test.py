@@ -117,7 +117,7 @@ def targets_of(names):
     """{name: targets}: other targets in turn, unless all are requested."""
     others = TARGETS[1:]
     return {name: TARGETS if tier.IS_ALL else
-            (TARGETS[0], others[(i + tier.SEED) % len(others)])
+            (TARGETS[0], others[(i + tier.TURN) % len(others)])
             for i, name in enumerate(names)}
 
 
