@@ -164,6 +164,10 @@ Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie) {
     const bool is_name = may_tie && !given.empty() &&
                          given.find_first_of("-+") != 0 &&
                          given.find_first_not_of("0123456789") != given.npos;
+    if (out.contains(name)) {
+      return usage("a dimension has two sizes", printable(text),
+                   "give each name once");
+    }
     if (name.empty() || !(is_size || is_name)) {
       return Diagnostic{.kind = ErrorKind::kUsage,
                         .what = "a size of --dims cannot be read",

@@ -18,28 +18,19 @@ Diagnostic wrong_size(std::string what, std::string expected,
           .found = std::move(found)};
 }
 
-template <typename Visit>
-void for_each_graph(ir::Model& model, const Visit& visit) {
-  visit(model.graph);
-  for (const auto& function : model.functions) {
-    if (!function->removed) visit(function->body);
-  }
-}
-
 // The names of the dimensions that types declare.
-std::set<std::string> named_dimensions(ir::Model& model) {
+std::set<std::string> named_dimensions(const ir::Model& model) {
   std::set<std::string> out;
-  for_each_graph(model, [&](const ir::Graph& graph) {
-    for (std::size_t i = 0; i < graph.value_count(); ++i) {
-      const ir::Type* type = graph.value(ir::ValueId(i)).declared;
-      if (type == nullptr) continue;
-      for (const ir::Dim dim : type->dims) {
-        for (const ir::Dim leaf : model.dims.leaves(dim)) {
-          if (!model.dims.is_fresh(leaf)) out.insert(model.dims.text(leaf));
-        }
+  const ir::Graph& graph = model.graph;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::Type* type = graph.value(ir::ValueId(i)).declared;
+    if (type == nullptr) continue;
+    for (const ir::Dim dim : type->dims) {
+      for (const ir::Dim leaf : model.dims.leaves(dim)) {
+        if (!model.dims.is_fresh(leaf)) out.insert(model.dims.text(leaf));
       }
     }
-  });
+  }
   return out;
 }
 
@@ -61,8 +52,9 @@ Result<ir::Dim> resolve(ir::DimTable& dims, const FixedSizes& sizes,
   }
 }
 
-// Rewrites the declared types of a graph.
-Status fix_graph(ir::Model& model, ir::Graph& graph) {
+// Rewrites the declared types.
+Status fix_types(ir::Model& model) {
+  ir::Graph& graph = model.graph;
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     ir::Value& value = graph.mutable_value(ir::ValueId(i));
     const ir::Type* old = value.declared;
@@ -70,7 +62,7 @@ Status fix_graph(ir::Model& model, ir::Graph& graph) {
     std::vector<ir::Dim> dims;
     for (const ir::Dim dim : old->dims) {
       const ir::Dim fixed = model.dims.bound(dim);
-      if (fixed.known() && fixed.size() < 0) {
+      if (fixed != dim && fixed.known() && fixed.size() < 0) {
         return wrong_size(
             fmt::format("the dimension '{}' of '{}' is too small",
                         model.dims.text(dim), model.names.text(value.name)),
@@ -111,12 +103,8 @@ Status fix_sizes(ir::Model& model, const FixedSizes& sizes) {
     resolved.emplace_back(name, *dim);
   }
   for (const auto& [name, dim] : resolved) model.dims.bind(name, dim);
-  Status status;
-  for_each_graph(model, [&](ir::Graph& graph) {
-    if (status) status = fix_graph(model, graph);
-  });
   model.changed = true;
-  return status;
+  return fix_types(model);
 }
 
 }  // namespace ruleengine::engine

@@ -16,8 +16,9 @@ namespace ruleengine::engine {
 using FixedSizes =
     std::map<std::string, std::variant<std::int64_t, std::string>>;
 
-// Writes the sizes into the declared types of the model and of its functions;
-// "past + 1" is computed. Types of sequences and optionals stay as they are.
+// Writes the sizes into the declared types of the model; "past + 1" is computed.
+// Types of sequences and optionals stay as they are, and so do functions: their
+// names are their own.
 // kUsage for a name that the model does not have, for names that are equal to
 // each other in a circle, and for a size below 0.
 Status fix_sizes(ir::Model& model, const FixedSizes& sizes);

@@ -89,6 +89,30 @@ class Dims(runs.RunTest):
         self.assertEqual(sizes(body.output[0]), [3])
         onnx.checker.check_model(model, full_check=True)
 
+    def test_functions_have_names_of_their_own(self):
+        model = make.model("""g (float[B,4] q, float[C,4] r) => (float[B,4] y, float[C,4] z) {
+              y = own.F(q) z = own.F(r) }""")
+        model.opset_import.add(domain="own", version=1)
+        function = onnx.helper.make_function(
+            "own", "F", ["a"], ["b"], [onnx.helper.make_node("Relu", ["a"], ["t"]),
+                                       onnx.helper.make_node("Shape", ["t"], ["s"]),
+                                       onnx.helper.make_node("Expand", ["t", "s"], ["b"])],
+            [onnx.helper.make_opsetid("", 17)])
+        function.value_info.append(onnx.helper.make_tensor_value_info("t", 1, ["B", 4]))
+        model.functions.append(function)
+        self.write("f.onnx", model.SerializeToString())
+        result = self.result("B=2", "f.onnx")
+        self.assertEqual(sizes(result.functions[0].value_info[0]), ["B", 4])
+        self.assertEqual(sizes(result.graph.input[0]), [2, 4])
+
+    def test_a_name_that_reads_as_a_number_is_a_name(self):
+        model = make.model("g (float[B,4] q) => (float[B,4] y) { y = Relu(q) }")
+        for value in model.graph.input[0], model.graph.output[0]:
+            value.type.tensor_type.shape.dim[0].dim_param = "1"
+        self.write("one.onnx", model.SerializeToString())
+        np.savez(self.folder / "in.npz", q=np.ones((3, 4), np.float32))
+        self.run_ok("exec", "one.onnx", "--inputs", "in.npz")
+
     def test_text(self):
         self.write("t.onnxtxt", '<ir_version: 8, opset_import: ["" : 17]>\n'
                    "g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }\n")
@@ -103,7 +127,7 @@ class Dims(runs.RunTest):
         self.run_ok("exec", "out.onnx", "--inputs", "in.npz")
 
     def test_wrong(self):
-        for dims, says in (("Q=3", "no dimension 'Q'"), ("M=Q", "no dimension 'Q'"),
+        for dims, says in (("B=2,B=3", "a dimension has two sizes"), ("Q=3", "no dimension 'Q'"), ("M=Q", "no dimension 'Q'"),
                            ("Q=3", "known: B, M, S, T"),
                            ("M=T,T=M", "in a circle"),
                            ("S=-1", "NAME=SIZE or NAME=NAME"),
