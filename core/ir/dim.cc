@@ -164,9 +164,8 @@ bool DimTable::provably_different(Dim a, Dim b) const {
 std::string DimTable::text(Dim d) const { return impl_->text(d, 0); }
 
 Dim DimTable::symbol(std::string_view name) {
-  // A name that reads as a number ("1", "3*1") is a name like any other.
   const auto parsed = impl_->parse(*this, name);
-  return bound(parsed && !parsed->known() ? *parsed : impl_->named(name));
+  return bound(parsed ? *parsed : impl_->named(name));
 }
 
 void DimTable::bind(std::string_view name, Dim dim) {

@@ -49,7 +49,7 @@ class DimTable {
 
   // The symbol of this name (ONNX dim_param). Names that read as expressions
   // of + - * and integers over identifiers ("past + 1", "2*seq", as exporters
-  // write them) become those expressions; "1" is a name.
+  // write them) become those expressions.
   Dim symbol(std::string_view name);
   // From now on symbol() and bound() put `dim` in place of this name.
   void bind(std::string_view name, Dim dim);

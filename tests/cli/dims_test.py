@@ -105,14 +105,6 @@ class Dims(runs.RunTest):
         self.assertEqual(sizes(result.functions[0].value_info[0]), ["B", 4])
         self.assertEqual(sizes(result.graph.input[0]), [2, 4])
 
-    def test_a_name_that_reads_as_a_number_is_a_name(self):
-        model = make.model("g (float[B,4] q) => (float[B,4] y) { y = Relu(q) }")
-        for value in model.graph.input[0], model.graph.output[0]:
-            value.type.tensor_type.shape.dim[0].dim_param = "1"
-        self.write("one.onnx", model.SerializeToString())
-        np.savez(self.folder / "in.npz", q=np.ones((3, 4), np.float32))
-        self.run_ok("exec", "one.onnx", "--inputs", "in.npz")
-
     def test_text(self):
         self.write("t.onnxtxt", '<ir_version: 8, opset_import: ["" : 17]>\n'
                    "g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }\n")
