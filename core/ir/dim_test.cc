@@ -37,6 +37,22 @@ TEST_CASE_FIXTURE(Fixture, "names that are expressions") {
   CHECK(t.symbol("-S + B") == t.sub(B, S));
 }
 
+TEST_CASE_FIXTURE(Fixture, "names that are bound") {
+  const Dim half = t.floor_div(t.add(S, Dim(1)), two);
+  const Dim least = t.min(S, Dim(3)), most = t.max(t.mul(B, S), Dim(9));
+  const Dim unknown = t.fresh();
+  CHECK_FALSE(t.has_bound());
+  t.bind("S", Dim(4));
+  CHECK(t.has_bound());
+  CHECK(t.bound(half) == two);
+  CHECK(t.bound(least) == Dim(3));
+  CHECK(t.bound(most) == t.max(t.mul(B, Dim(4)), Dim(9)));
+  CHECK(t.bound(t.add(t.mul(B, S), B)) == t.mul(B, Dim(5)));
+  CHECK(t.bound(B) == B);
+  CHECK(t.bound(unknown) == unknown);
+  CHECK(t.symbol("S - 1") == Dim(3));
+}
+
 TEST_CASE_FIXTURE(Fixture, "names that are not expressions") {
   for (const char* name :
        {"batch size", "batch-size", "Concatonnx::MatMul_270_dim_0", "a+", "(",

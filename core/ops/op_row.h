@@ -18,11 +18,8 @@
 #include "core/ops/op_family.h"
 
 namespace ruleengine::ops {
-struct Port;  // core/ops/axis_flow.h
-}
 
-namespace ruleengine::ops {
-
+struct Port;      // core/ops/axis_flow.h
 class SizedNode;  // core/ops/sized_node.h
 
 // A bit for each input, the lowest for the first.
