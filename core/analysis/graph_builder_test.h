@@ -31,12 +31,16 @@ struct Builder {
     return g.add_value(model.names.intern(made), ir::Graph::main_block(), kind);
   }
 
+  ir::Dim dim(const std::string& text) {
+    if (text.empty()) return model.dims.fresh();
+    const bool is_size = text.find_first_not_of("0123456789") == text.npos;
+    return is_size ? ir::Dim(std::stoll(text)) : model.dims.symbol(text);
+  }
+
   // The dimensions as text: "2", "B", "S + 1"; "" for an unknown one.
   const ir::Type* type(ir::DataType elem, std::vector<std::string> dims) {
     std::vector<ir::Dim> axes;
-    for (const std::string& d : dims) {
-      axes.push_back(d.empty() ? model.dims.fresh() : model.dims.symbol(d));
-    }
+    for (const std::string& d : dims) axes.push_back(dim(d));
     ir::Type t;
     t.elem = elem;
     t.has_shape = true;

@@ -165,7 +165,8 @@ std::string DimTable::text(Dim d) const { return impl_->text(d, 0); }
 
 Dim DimTable::symbol(std::string_view name) {
   const auto parsed = impl_->parse(*this, name);
-  return bound(parsed ? *parsed : impl_->named(name));
+  const bool is_expression = parsed && !parsed->known();
+  return bound(is_expression ? *parsed : impl_->named(name));
 }
 
 void DimTable::bind(std::string_view name, Dim dim) {

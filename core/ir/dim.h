@@ -49,7 +49,8 @@ class DimTable {
 
   // The symbol of this name (ONNX dim_param). Names that read as expressions
   // of + - * and integers over identifiers ("past + 1", "2*seq", as exporters
-  // write them) become those expressions.
+  // write them) become those expressions. A name that reads as a number ("1",
+  // "3*1") is a name: other readers of ONNX take its size from the input.
   Dim symbol(std::string_view name);
   // From now on symbol() and bound() put `dim` in place of this name.
   void bind(std::string_view name, Dim dim);

@@ -33,7 +33,13 @@ TEST_CASE_FIXTURE(Fixture, "names that are expressions") {
   CHECK(t.symbol("Max(1, S)") == t.max(S, Dim(1)));
   CHECK(t.symbol("S/2") != t.floor_div(S, two));
   CHECK(t.symbol("4*S/2") == t.mul(two, S));
-  CHECK(t.symbol("12") == Dim(12));
+  for (const char* number : {"12", "-1", "3*1", "S - S + 1"}) {
+    const Dim name = t.symbol(number);
+    CHECK(t.is_single(name));
+    CHECK(t.text(name) == number);
+    const Dim more = t.add(name, S);
+    CHECK(t.symbol(t.text(more)) == more);
+  }
   CHECK(t.symbol("-S + B") == t.sub(B, S));
 }
 

@@ -429,6 +429,31 @@ class Names(Sizes):
                            self.rule(SIZES))
         self.assertEqual(fired, 1)
 
+    def test_that_read_as_numbers(self):
+        model = onnx.parser.parse_model(HEAD % 18 + """g (float[B,S,8] x)
+            => (float[B,S,8] y, int64[2] z) {
+              k = Transpose <perm = [0,2,1]> (x)
+              s = MatMul(x, k)  p = Softmax <axis = -1> (s)
+              y = MatMul(p, x)
+              n = Shape <end = 1> (x)  m = Shape <start = 1, end = 2> (x)
+              z = Concat <axis = 0> (n, m)
+            }""")
+        names = {"B": "1", "S": "3*1"}
+        for value in [*model.graph.input, *model.graph.output]:
+            for dim in value.type.tensor_type.shape.dim:
+                dim.dim_param = names.get(dim.dim_param, dim.dim_param)
+        source = self.write("m.onnx", model.SerializeToString())
+        feed = {"x": np.random.default_rng(0).random((2, 5, 8), np.float32)}
+        want = session(source).run(None, feed)
+        for target in ("standard", "portable", "onnx", "ort"):
+            self.run_ok("run", source, "-o", "out.onnx", "--target", target)
+            got = session(str(self.folder / "out.onnx")).run(None, feed)
+            np.testing.assert_allclose(got[0], want[0], rtol=1e-5, atol=1e-6)
+            self.assertEqual(got[1].tolist(), [2, 5])
+        out = onnx.load(self.folder / "out.onnx").graph.output[0]
+        self.assertEqual([d.dim_param for d in out.type.tensor_type.shape.dim],
+                         ["1", "3*1", ""])
+
 
 if __name__ == "__main__":
     unittest.main()
