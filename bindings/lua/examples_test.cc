@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "bindings/lua/rule_folder_test.h"
+#include "tests/support/rule_folder.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -1,12 +1,12 @@
 // Compares our rules with the schema functions of the ONNX library on generated
 // graphs.
-#include "core/analysis/agreement_test.h"
+#include "tests/support/agreement.h"
 
 #include <doctest/doctest.h>
 
 #include <random>
 
-#include "core/analysis/graph_builder_test.h"
+#include "tests/support/graph_builder.h"
 
 namespace ruleengine::analysis {
 namespace {

@@ -7,6 +7,7 @@
 #include <tuple>
 #include <utility>
 
+#include "core/analysis/quantized.h"
 #include "core/ir/model.h"
 #include "core/ir/order.h"
 #include "core/ops/dialect.h"
@@ -139,8 +140,8 @@ class Finder {
   bool is_quantized(NodeId node) const {
     const ops::Factors product = factors_of(graph_.op(node));
     return product.integers ||
-           (is_dequantized(graph_.input(node, product.left)) &&
-            is_dequantized(graph_.input(node, product.right)));
+           (dequantizer(graph_, graph_.input(node, product.left)) &&
+            dequantizer(graph_, graph_.input(node, product.right)));
   }
 
   // Finds a reader of the probabilities besides the product.
@@ -192,14 +193,6 @@ class Finder {
       }
     }
     return {};
-  }
-
-  bool is_dequantized(ValueId v) const {
-    NodeId node = graph_.producer(v);
-    while (node && ops::roles_of(graph_.op(node)).passes_quantizers) {
-      node = graph_.producer(graph_.input(node, 0));
-    }
-    return node && graph_.op(node).type == "DequantizeLinear";
   }
 
   bool multiplies_computed(NodeId node) const {

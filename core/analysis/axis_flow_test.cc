@@ -4,7 +4,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/analysis/graph_builder_test.h"
+#include "tests/support/graph_builder.h"
 
 namespace ruleengine::analysis {
 

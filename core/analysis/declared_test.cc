@@ -1,7 +1,7 @@
 // Declared types of inner values that the inputs contradict.
 #include <doctest/doctest.h>
 
-#include "core/analysis/graph_builder_test.h"
+#include "tests/support/graph_builder.h"
 
 namespace ruleengine::analysis {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <chrono>
 
-#include "core/analysis/graph_builder_test.h"
 #include "core/ir/order.h"
+#include "tests/support/graph_builder.h"
 
 namespace ruleengine::analysis {
 namespace {

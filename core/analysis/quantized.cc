@@ -21,27 +21,14 @@ bool is(const ir::Op& op, std::string_view type) {
   return op.type == type && (op.domain.empty() || op.domain == kMicrosoft);
 }
 
-class Looker {
+class QuantizedCheck {
  public:
-  Looker(const ir::Graph& graph, ir::Facts& facts)
+  QuantizedCheck(const ir::Graph& graph, ir::Facts& facts)
       : graph_(graph), facts_(facts) {}
-
-  // The DequantizeLinear that v comes from, through views.
-  NodeId dequantizer(ValueId v) const {
-    for (int far = 0; far < kFarQuantizer; ++far) {
-      const NodeId node = graph_.producer(v);
-      if (!node) break;
-      const ir::Op& op = graph_.op(node);
-      if (is(op, "DequantizeLinear")) return node;
-      if (!ops::roles_of(op).passes_quantizers) break;
-      v = graph_.input(node, 0);
-    }
-    return {};
-  }
 
   // Whether a factor is stored as integers, or quantized from a constant.
   bool has_weight(NodeId product) const {
-    const NodeId from = dequantizer(graph_.input(product, 1));
+    const NodeId from = dequantizer(graph_, graph_.input(product, 1));
     if (!from) return false;
     ValueId stored = graph_.input(from, 0);
     const NodeId maker = graph_.producer(stored);
@@ -57,7 +44,7 @@ class Looker {
     bool any = false;
     for (const ir::Operand& in : graph_.inputs(node)) {
       if (!in.value) continue;
-      if (dequantizer(in.value)) {
+      if (dequantizer(graph_, in.value)) {
         any = true;
       } else if (may_be_float(in.value) && !facts_.is_constant(in.value)) {
         return false;
@@ -67,8 +54,8 @@ class Looker {
   }
 
   bool has_dequantized_factors(NodeId product) const {
-    return dequantizer(graph_.input(product, 0)) &&
-           dequantizer(graph_.input(product, 1));
+    return dequantizer(graph_, graph_.input(product, 0)) &&
+           dequantizer(graph_, graph_.input(product, 1));
   }
 
   bool is_read_by_quantizers(NodeId node) {
@@ -110,6 +97,18 @@ class Looker {
 
 }  // namespace
 
+NodeId dequantizer(const ir::Graph& graph, ValueId v) {
+  for (int far = 0; far < kFarQuantizer; ++far) {
+    const NodeId node = graph.producer(v);
+    if (!node) break;
+    const ir::Op& op = graph.op(node);
+    if (is(op, "DequantizeLinear")) return node;
+    if (!ops::roles_of(op).passes_quantizers) break;
+    v = graph.input(node, 0);
+  }
+  return {};
+}
+
 bool is_quantizer(const ir::Op& op) { return ops::roles_of(op).quantizer; }
 
 bool may_be_quantized(const ir::Model& model) {
@@ -121,13 +120,13 @@ bool is_quantized(const ir::Graph& graph, ir::Facts& facts, NodeId node) {
   const ir::Op& op = graph.op(node);
   const ops::OpRow* row = ops::find_row(op);
   if (row == nullptr || !row->roles.integers) return false;
-  Looker looker(graph, facts);
+  QuantizedCheck check(graph, facts);
   if (row->products != nullptr &&
-      (looker.has_dequantized_factors(node) || looker.has_weight(node))) {
+      (check.has_dequantized_factors(node) || check.has_weight(node))) {
     return true;
   }
-  return looker.has_dequantized_inputs(node) &&
-         looker.is_read_by_quantizers(node);
+  return check.has_dequantized_inputs(node) &&
+         check.is_read_by_quantizers(node);
 }
 
 }  // namespace ruleengine::analysis

@@ -13,6 +13,10 @@ namespace ruleengine::analysis {
 // QuantizeLinear or DequantizeLinear, of the standard or ONNX Runtime's own.
 bool is_quantizer(const ir::Op& op);
 
+// The DequantizeLinear that `v` comes from through views; an invalid id when
+// there is none within 64 nodes.
+ir::NodeId dequantizer(const ir::Graph& graph, ir::ValueId v);
+
 // Whether the model has DequantizeLinear at all: if not, no node is quantized.
 // Cheap.
 bool may_be_quantized(const ir::Model& model);

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <set>
 #include <vector>
 
+#include "core/analysis/inference.h"
 #include "core/base/suggest.h"
 
 namespace ruleengine::engine {
@@ -80,6 +82,29 @@ Status fix_types(ir::Model& model) {
   return {};
 }
 
+// What no runtime accepts: nodes whose inputs contradict their op, and values
+// whose declared type contradicts what is computed, by their names.
+std::map<std::string, std::string> conflicts(ir::Model& model) {
+  std::map<std::string, std::string> out;
+  ir::Graph& graph = model.graph;
+  analysis::Inference facts(graph);
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (graph.node(node).removed) continue;
+    if (auto why = facts.refusal(node)) {
+      out.emplace(graph.describe(node), std::move(*why));
+    }
+  }
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::ValueId value(i);
+    facts.type(value);
+    if (auto why = facts.contradiction(value)) {
+      out.emplace(model.names.text(graph.value(value).name), std::move(*why));
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 Status fix_sizes(ir::Model& model, const FixedSizes& sizes) {
@@ -102,9 +127,17 @@ Status fix_sizes(ir::Model& model, const FixedSizes& sizes) {
     if (!dim) return dim.error();
     resolved.emplace_back(name, *dim);
   }
+  const auto before = conflicts(model);
   for (const auto& [name, dim] : resolved) model.dims.bind(name, dim);
   model.changed = true;
-  return fix_types(model);
+  if (Status s = fix_types(model); !s) return s;
+  for (auto& [where, why] : conflicts(model)) {
+    if (before.contains(where)) continue;
+    Diagnostic error = wrong_size("the sizes contradict the model", {}, why);
+    error.where = where;
+    return error;
+  }
+  return {};
 }
 
 }  // namespace ruleengine::engine

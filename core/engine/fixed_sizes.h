@@ -20,7 +20,8 @@ using FixedSizes =
 // Types of sequences and optionals stay as they are, and so do functions: their
 // names are their own.
 // kUsage for a name that the model does not have, for names that are equal to
-// each other in a circle, and for a size below 0.
+// each other in a circle, for a size below 0, and for sizes that contradict an
+// op or an initializer.
 Status fix_sizes(ir::Model& model, const FixedSizes& sizes);
 
 }  // namespace ruleengine::engine

@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/io/test_support.h"
 #include "core/io/wire/wire.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

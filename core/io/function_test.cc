@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 #include <onnx/onnx_pb.h>
 
-#include "core/io/test_support.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

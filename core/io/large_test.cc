@@ -7,8 +7,8 @@
 #include <chrono>
 
 #include "core/io/descriptor.h"
-#include "core/io/test_support.h"
 #include "core/io/wire/wire.h"
+#include "tests/support/io.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;

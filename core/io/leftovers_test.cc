@@ -10,8 +10,8 @@
 #include "core/io/read/data_users.h"
 #include "core/io/read/file_names.h"
 #include "core/io/read/hold.h"
-#include "core/io/test_support.h"
 #include "core/io/write/same_bytes.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

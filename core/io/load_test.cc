@@ -5,8 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/io/test_support.h"
 #include "core/ops/op_facts.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

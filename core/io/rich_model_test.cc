@@ -1,7 +1,7 @@
 #include <doctest/doctest.h>
 #include <onnx/onnx_pb.h>
 
-#include "core/io/test_support.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io::testing {
 namespace {

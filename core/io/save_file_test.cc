@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "core/io/output.h"
-#include "core/io/test_support.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

@@ -4,7 +4,7 @@
 #include <onnx/checker.h>
 #include <onnx/onnx_pb.h>
 
-#include "core/io/test_support.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

@@ -145,6 +145,8 @@ struct OpRow {
   ElementRule elements;
   Fold fold = nullptr;
   AxisRule axes = nullptr;
+  // Of a norm: the output that is the sum which it normalizes; 0: none is.
+  std::uint8_t sum_output = 0;
   // The default of an attribute where it depends on the rank of the first
   // input, which a schema cannot express.
   NodeView::MaybeInts (*rank_default)(std::string_view attribute,

@@ -10,6 +10,7 @@
 #include "core/ir/model.h"
 #include "core/ir/shapes.h"
 #include "core/ops/axis_flow.h"
+#include "core/ops/op_row.h"
 #include "core/ranks/communication.h"
 
 namespace ruleengine::ranks {
@@ -131,19 +132,15 @@ class Ends {
       });
       const bool normed =
           ops::is_normalizing(op) || (ops::is_sum(op) ? all && any : any);
-      const int sum = sum_output(op);
+      const ops::OpRow* row = ops::find_row(op);
+      const std::uint32_t sum = row == nullptr ? 0 : row->sum_output;
       each_result(node, [&](ValueId v, State& s) {
         const bool is_sum_of_norm =
-            sum > 0 && graph_.value(v).output_index == std::uint32_t(sum);
+            sum > 0 && graph_.value(v).output_index == sum;
         s.normed = normed && !is_sum_of_norm;
         s.residual = residual && !s.normed;
       });
     }
-  }
-  // The output of a norm that is the sum which it normalizes; 0: none.
-  static int sum_output(const ir::Op& op) {
-    if (op.type == "add_rms_norm2") return 1;
-    return op.type.starts_with("Skip") ? 3 : 0;
   }
 
   // The leaf's readers work on whole tensors, for which other shares are

@@ -5,7 +5,7 @@
 
 #include <optional>
 
-#include "core/analysis/graph_builder_test.h"
+#include "tests/support/graph_builder.h"
 
 namespace ruleengine::analysis {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "core/rewrite/test_driver.h"
 #include "core/text/parse.h"
+#include "tests/support/rewrite_driver.h"
 
 namespace ruleengine::rewrite {
 namespace {

@@ -127,7 +127,7 @@ void Edit::claim(const pattern::Pattern& pattern,
   if (!all.empty()) s.claims.push_back(std::move(all));
 }
 
-Said& Edit::said() { return journal_->said; }
+Mentions& Edit::mentions() { return journal_->mentions; }
 
 std::vector<std::vector<std::size_t>> Edit::divisions() const {
   return rewrite::divisions(*journal_);

@@ -18,7 +18,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 #include "core/match/match.h"
-#include "core/rewrite/edits/said.h"
+#include "core/rewrite/edits/mentions.h"
 
 namespace ruleengine::rewrite {
 
@@ -96,12 +96,12 @@ class Edit {
 
   // The matches that this edit rewrites, as one. commit() checks that no
   // attribute of their nodes is lost without a mention by the rule
-  // (core/rewrite/edits/unsaid.h).
+  // (core/rewrite/edits/unmentioned.h).
   void claim(const pattern::Pattern& pattern,
              std::span<const match::Match* const> matches);
   // The attributes that the rule mentioned outside of its pattern; the caller
   // fills it.
-  Said& said();
+  Mentions& mentions();
   // If attributes that the rule does not mention differ between the matches, so
   // that not all of them may be rewritten as one: the sets that may, as lists
   // of indices. To call after remove_dead().

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/rewrite/edits/schema.h"
-#include "core/rewrite/test_session.h"
+#include "tests/support/rewrite_session.h"
 
 namespace ruleengine::rewrite {
 namespace {

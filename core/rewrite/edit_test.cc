@@ -4,7 +4,7 @@
 
 #include <random>
 
-#include "core/rewrite/test_session.h"
+#include "tests/support/rewrite_session.h"
 
 namespace ruleengine::rewrite {
 namespace {

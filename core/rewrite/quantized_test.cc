@@ -2,7 +2,7 @@
 #include <doctest/doctest.h>
 
 #include "core/rewrite/driver.h"
-#include "core/rewrite/test_driver.h"
+#include "tests/support/rewrite_driver.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -29,23 +29,23 @@ constexpr const char* kReason =
 
 // MatMul => Max, or Neg(MatMul) => Tanh; `named`: of a DequantizeLinear, and
 // `beside`: of a MatMul that is only looked at, and `kept` where that is so.
-struct Said {
+struct ProductRule {
   bool named = false, beside = false, kept = false;
 };
-TestRule::Parts rule(Said said) {
+TestRule::Parts rule(ProductRule options) {
   TestRule::Parts part;
   part.name = "r";
   part.pattern = [=] {
     pattern::Builder b;
     auto x = b.value(b.variable("x", 1), 1);
-    if (said.named) {
+    if (options.named) {
       pattern::NodePattern below{.type = "DequantizeLinear", .inputs = {x}};
       below.open_inputs = true;
       x = b.context(b.output(*b.node(below), 0), 1);
     }
     pattern::NodePattern product{.type = "MatMul", .inputs = {x, x}};
     auto result = b.output(*b.node(product), 0);
-    if (said.beside) {
+    if (options.beside) {
       pattern::NodePattern above{.type = "Neg"};
       above.inputs = {b.context(result, 1)};
       result = b.output(*b.node(above), 0);
@@ -56,7 +56,7 @@ TestRule::Parts rule(Said said) {
   part.rewrite = [=](std::span<const Match* const> ms,
                      Edit& e) -> std::optional<Rejection> {
     ValueId from = e.graph().input(ms[0]->root, 0);
-    if (said.beside && !said.kept) {
+    if (options.beside && !options.kept) {
       from = e.graph().input(e.graph().producer(from), 0);
     }
     e.replace(ms[0]->results[0], make(e, "Tanh", {from}));

@@ -35,16 +35,16 @@ std::string name_of(std::int64_t rank) {
   return "rank " + std::to_string(rank);
 }
 
-// The meeting of one group: all members come, read what the others brought, and
-// leave; then the next one begins.
-struct Meeting {
+// The rendezvous of one group: all members come, read what the others brought,
+// and leave; then the next one begins.
+struct Rendezvous {
   struct Offer {
     bool is_here = false;
     std::string call;
     std::vector<Communicator::Bytes> out;
   };
 
-  explicit Meeting(const std::vector<std::int64_t>& g)
+  explicit Rendezvous(const std::vector<std::int64_t>& g)
       : group(g), offers(g.size()) {}
 
   bool is_full() const { return came == group.size(); }
@@ -64,7 +64,7 @@ struct Meeting {
 
 struct Rank {
   // Where it waits for members that have not come.
-  const Meeting* waits = nullptr;
+  const Rendezvous* waits = nullptr;
   bool has_ended = false;
   // Why it cannot go on: it fails with this as soon as it looks.
   std::optional<Diagnostic> verdict;
@@ -75,35 +75,35 @@ struct Rank {
 };
 
 // What the ranks share. All is guarded by `mutex`, but is_over().
-class Room {
+class World {
  public:
-  explicit Room(int count) : ranks(at(count)) {}
+  explicit World(int count) : ranks(at(count)) {}
 
-  Meeting& meeting(Communicator::Group group) {
+  Rendezvous& rendezvous(Communicator::Group group) {
     const std::vector<std::int64_t> key(group.begin(), group.end());
-    return meetings_.try_emplace(key, key).first->second;
+    return rendezvous_.try_emplace(key, key).first->second;
   }
 
-  // Of a meeting whose last member came: all members must call the same.
-  void begin(const Meeting& meeting) {
-    for (const std::int64_t each : meeting.group) {
+  // Of a rendezvous whose last member came: all members must call the same.
+  void begin(const Rendezvous& rendezvous) {
+    for (const std::int64_t each : rendezvous.group) {
       ranks[at(each)].waits = nullptr;
     }
-    for (std::size_t i = 1; i < meeting.group.size(); ++i) {
-      const Meeting::Offer &first = meeting.offers[0],
-                           &other = meeting.offers[i];
+    for (std::size_t i = 1; i < rendezvous.group.size(); ++i) {
+      const Rendezvous::Offer &first = rendezvous.offers[0],
+                              &other = rendezvous.offers[i];
       if (first.call == other.call) continue;
-      judge(meeting.group,
+      judge(rendezvous.group,
             "ranks called different ops, or with different sizes",
-            first.call + " on " + name_of(meeting.group[0]),
-            other.call + " on " + name_of(meeting.group[i]));
+            first.call + " on " + name_of(rendezvous.group[0]),
+            other.call + " on " + name_of(rendezvous.group[i]));
       break;
     }
     changed.notify_all();
   }
 
-  void wait(std::int64_t rank, const Meeting& meeting) {
-    ranks[at(rank)].waits = &meeting;
+  void wait(std::int64_t rank, const Rendezvous& rendezvous) {
+    ranks[at(rank)].waits = &rendezvous;
     judge_waiting();
   }
 
@@ -149,10 +149,10 @@ class Room {
 
   // Whether `rank` waits for one that has ended.
   bool judge_by_ended(std::int64_t rank) {
-    const Meeting& meeting = *ranks[at(rank)].waits;
-    for (std::size_t i = 0; i < meeting.group.size(); ++i) {
-      const std::int64_t other = meeting.group[i];
-      if (meeting.offers[i].is_here || !ranks[at(other)].has_ended) continue;
+    const Rendezvous& rendezvous = *ranks[at(rank)].waits;
+    for (std::size_t i = 0; i < rendezvous.group.size(); ++i) {
+      const std::int64_t other = rendezvous.group[i];
+      if (rendezvous.offers[i].is_here || !ranks[at(other)].has_ended) continue;
       judge({rank}, name_of(other) + " ended before the op");
       return true;
     }
@@ -161,10 +161,10 @@ class Room {
 
   // The first of those that `rank` waits for.
   std::int64_t awaited_by(std::int64_t rank) const {
-    const Meeting& meeting = *ranks[at(rank)].waits;
-    const auto missing =
-        std::ranges::find(meeting.offers, false, &Meeting::Offer::is_here);
-    return meeting.group[at(missing - meeting.offers.begin())];
+    const Rendezvous& rendezvous = *ranks[at(rank)].waits;
+    const auto missing = std::ranges::find(rendezvous.offers, false,
+                                           &Rendezvous::Offer::is_here);
+    return rendezvous.group[at(missing - rendezvous.offers.begin())];
   }
 
   // Whoever waits for ranks that all wait comes to a cycle: who waits for whom
@@ -200,20 +200,20 @@ class Room {
     changed.notify_all();
   }
 
-  std::map<std::vector<std::int64_t>, Meeting> meetings_;
+  std::map<std::vector<std::int64_t>, Rendezvous> rendezvous_;
   std::atomic<Clock::rep> over_at_ = std::numeric_limits<Clock::rep>::max();
 };
 
-class Seat final : public Communicator {
+class RankCommunicator final : public Communicator {
  public:
-  Seat(Room& room, int rank) : room_(room), rank_(rank) {}
+  RankCommunicator(World& world, int rank) : world_(world), rank_(rank) {}
 
   int rank() const override { return rank_; }
-  int size() const override { return static_cast<int>(room_.ranks.size()); }
+  int size() const override { return static_cast<int>(world_.ranks.size()); }
 
   // Whether another rank has failed.
   bool is_cancelled() {
-    if (!has_failed_ && room_.is_over()) was_ended_ = true;
+    if (!has_failed_ && world_.is_over()) was_ended_ = true;
     return was_ended_;
   }
   // Whether it was told so; then its error is not its own.
@@ -223,68 +223,69 @@ class Seat final : public Communicator {
   void exchange(Group group, const Call& call, std::span<const Bytes> out,
                 std::span<const std::span<std::byte>> in) override {
     const auto own = at(std::ranges::find(group, rank_) - group.begin());
-    std::unique_lock lock(room_.mutex);
+    std::unique_lock lock(world_.mutex);
     try {
-      meet(lock, room_.meeting(group), own, call, out, in);
+      meet(lock, world_.rendezvous(group), own, call, out, in);
     } catch (...) {
       has_failed_ = true;
       // What it brought dies with it: under the same lock, nobody reads on. Of
       // ranks that have a verdict, nobody reads.
-      if (!room_.ranks[at(rank_)].verdict) room_.end_all();
+      if (!world_.ranks[at(rank_)].verdict) world_.end_all();
       throw;
     }
   }
 
  private:
-  void meet(std::unique_lock<std::mutex>& lock, Meeting& meeting,
+  void meet(std::unique_lock<std::mutex>& lock, Rendezvous& rendezvous,
             std::size_t own, const Call& call, std::span<const Bytes> out,
             std::span<const std::span<std::byte>> in) {
-    // Others may still be leaving the last meeting.
-    wait(lock, call, [&] { return meeting.left == 0; });
-    const std::uint64_t number = meeting.number;
-    meeting.offers[own] = {true, call.text, {out.begin(), out.end()}};
-    ++meeting.came;
-    if (meeting.is_full()) {
-      room_.begin(meeting);
+    // Others may still be leaving the last rendezvous.
+    wait(lock, call, [&] { return rendezvous.left == 0; });
+    const std::uint64_t number = rendezvous.number;
+    rendezvous.offers[own] = {true, call.text, {out.begin(), out.end()}};
+    ++rendezvous.came;
+    if (rendezvous.is_full()) {
+      world_.begin(rendezvous);
     } else {
-      room_.wait(rank_, meeting);
+      world_.wait(rank_, rendezvous);
     }
-    wait(lock, call, [&] { return meeting.is_full(); });
+    wait(lock, call, [&] { return rendezvous.is_full(); });
     // Copied under the lock: simple, and ranks are as many as cores at most.
     for (std::size_t i = 0; i < in.size(); ++i) {
       if (i == own) continue;
-      std::ranges::copy(meeting.offers[i].out[own], in[i].begin());
+      std::ranges::copy(rendezvous.offers[i].out[own], in[i].begin());
     }
-    if (++meeting.left == meeting.group.size()) {
-      meeting.came = meeting.left = 0;
-      meeting.offers.assign(meeting.group.size(), {});
-      ++meeting.number;
-      room_.changed.notify_all();
+    if (++rendezvous.left == rendezvous.group.size()) {
+      rendezvous.came = rendezvous.left = 0;
+      rendezvous.offers.assign(rendezvous.group.size(), {});
+      ++rendezvous.number;
+      world_.changed.notify_all();
     }
     // The others read what this rank owns.
-    wait(lock, call, [&] { return meeting.number != number; });
+    wait(lock, call, [&] { return rendezvous.number != number; });
   }
 
   template <typename F>
   void wait(std::unique_lock<std::mutex>& lock, const Call& call, F is_done) {
-    const Rank& self = room_.ranks[at(rank_)];
+    const Rank& self = world_.ranks[at(rank_)];
     while (true) {
       if (self.verdict) throw Failure{*self.verdict};
       if (is_cancelled()) fail("another rank failed");
       if (is_done()) return;
       call.run.threads->look();
-      room_.changed.wait_for(lock, kLook);
+      world_.changed.wait_for(lock, kLook);
     }
   }
 
-  Room& room_;
+  World& world_;
   int rank_;
   std::atomic<bool> was_ended_ = false, has_failed_ = false;
 };
 
 // What the code of a rank throws is its error.
-Status run_one(Seat& seat, const std::function<Status(RankPlace&)>& run) {
-  RankPlace place{seat, [&] { return seat.is_cancelled(); }};
+Status run_one(RankCommunicator& rank,
+               const std::function<Status(RankPlace&)>& run) {
+  RankPlace place{rank, [&] { return rank.is_cancelled(); }};
   try {
     return run(place);
   } catch (const Failure& failure) {
@@ -300,25 +301,25 @@ Status run_one(Seat& seat, const std::function<Status(RankPlace&)>& run) {
 }  // namespace
 
 Status run_ranks(int count, const std::function<Status(RankPlace&)>& run) {
-  Room room(count);
+  World world(count);
   std::vector<std::optional<Diagnostic>> errors(at(count));
   const auto end = [&](int rank, const Status& status, bool is_own) {
-    const std::lock_guard lock(room.mutex);
+    const std::lock_guard lock(world.mutex);
     if (!status && is_own) {
       errors[at(rank)] = status.error();
-      room.has_failure = true;
-      room.end_all(kGrace);
+      world.has_failure = true;
+      world.end_all(kGrace);
     }
-    room.end(rank);
+    world.end(rank);
   };
   {
     std::vector<std::jthread> threads;
     for (int i = 0; i < count; ++i) {
       try {
         threads.emplace_back([&, i] {
-          Seat seat(room, i);
-          const Status status = run_one(seat, run);
-          end(i, status, !seat.was_ended());
+          RankCommunicator rank(world, i);
+          const Status status = run_one(rank, run);
+          end(i, status, !rank.was_ended());
         });
       } catch (const std::system_error& error) {
         end(i,
@@ -326,8 +327,8 @@ Status run_ranks(int count, const std::function<Status(RankPlace&)>& run) {
                        .what = "no thread can be started for the rank",
                        .found = error.what()},
             true);
-        const std::lock_guard lock(room.mutex);
-        room.end_all();
+        const std::lock_guard lock(world.mutex);
+        world.end_all();
         break;
       }
     }

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/agreement_test.h"
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
+#include "tests/support/agreement.h"
 
 namespace ruleengine::analysis {
 namespace {

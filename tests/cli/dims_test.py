@@ -133,6 +133,19 @@ class Dims(runs.RunTest):
         self.run_bad(2, "run", "less.onnxtxt", "--dims", "N=0",
                      says="a size of 0 or more")
 
+    def test_sizes_that_contradict_the_model(self):
+        op = self.write("op.onnx", make.onnx_bytes(
+            """g (float[N,4] x, float[2,4] b) => (float[2,4] y) { y = Add(x, b) }"""))
+        self.run_bad(2, "run", op, "--dims", "N=3", says="the sizes contradict the model")
+        self.run_ok("run", op, "-o", "out.onnx", "--dims", "N=2")
+        model = make.model("g (float[N] x) => (float[N] y) { y = Neg(x) }")
+        model.ir_version = 3
+        model.graph.initializer.append(onnx.numpy_helper.from_array(
+            np.ones(4, np.float32), "x"))
+        start = self.write("start.onnx", model.SerializeToString())
+        self.run_bad(2, "run", start, "--dims", "N=3", says="the sizes contradict the model")
+        self.run_ok("run", start, "-o", "out.onnx", "--dims", "N=4")
+
     def test_the_option_that_helps(self):
         self.write("gelu.lua", make.rule("op.Neg(x)", "op.Gelu(m.x)"))
         self.write("n.onnx", make.onnx_bytes(

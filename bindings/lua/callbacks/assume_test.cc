@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <string>
 
-#include "bindings/lua/rule_runner_test.h"
 #include "core/rewrite/driver.h"
+#include "tests/support/rule_runner.h"
 
 namespace ruleengine::lua {
 namespace {

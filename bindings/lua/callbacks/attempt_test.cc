@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "bindings/lua/rule_runner_test.h"
+#include "tests/support/rule_runner.h"
 
 namespace ruleengine::lua {
 namespace {

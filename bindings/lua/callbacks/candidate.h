@@ -34,9 +34,9 @@ class LuaCandidate final : public rewrite::Candidate {
   }
 
   const match::Match match;
-  std::uint64_t epoch = 0;   // of the handles that `where` put onto m
-  rewrite::Said said;        // by `where` and `together`
-  FunctionRef computed = 0;  // the table of what `where` put onto m
+  std::uint64_t epoch = 0;     // of the handles that `where` put onto m
+  rewrite::Mentions mentions;  // by `where` and `together`
+  FunctionRef computed = 0;    // the table of what `where` put onto m
   std::vector<rewrite::Assumption> assumed;
 
  private:

@@ -169,7 +169,7 @@ Result<rewrite::Rule::Filtered> LuaRule::filter(
                                   .facts = &facts,
                                   .warnings = &warnings,
                                   .assumed = &candidate->assumed,
-                                  .said = &candidate->said});
+                                  .mentions = &candidate->mentions});
   candidate->epoch = scope.epoch();
   host.session.members.push_back({&candidate->match, &candidate->computed});
   Result<Ended> ended = run_where();
@@ -193,7 +193,7 @@ Result<std::optional<Rejection>> LuaRule::apply(
     auto& candidate = static_cast<LuaCandidate&>(*each);
     host.session.members.push_back({&candidate.match, &candidate.computed});
     host.session.epochs.push_back(candidate.epoch);
-    edit.said().add(candidate.said);
+    edit.mentions().add(candidate.mentions);
   }
   std::ranges::sort(host.session.epochs);  // the session's own stays last
   const match::Match& first = *host.session.members[0].match;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "bindings/lua/rule_folder_test.h"
+#include "tests/support/rule_folder.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <doctest/doctest.h>
 
-#include "bindings/lua/rule_runner_test.h"
+#include "tests/support/rule_runner.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "bindings/lua/rule_runner_test.h"
+#include "tests/support/rule_runner.h"
 
 namespace ruleengine::lua {
 namespace {

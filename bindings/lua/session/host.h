@@ -58,7 +58,7 @@ struct SessionStart {
   rewrite::Transactions* transactions = nullptr;  // of a pass
   std::vector<rewrite::Warning>* warnings = nullptr;
   std::vector<rewrite::Assumption>* assumed = nullptr;  // without an edit
-  rewrite::Said* said = nullptr;  // where there is no edit
+  rewrite::Mentions* mentions = nullptr;  // where there is no edit
 };
 
 // What ends with a session.
@@ -88,13 +88,13 @@ struct Session : SessionStart, SessionCourse {
 
   // The rule looks at this node.
   void see(ir::NodeId node) {
-    if (edit != nullptr) return edit->said().add_node(node);
-    if (said != nullptr) said->add_node(node);
+    if (edit != nullptr) return edit->mentions().add_node(node);
+    if (mentions != nullptr) mentions->add_node(node);
   }
   // The rule read this attribute, or gives it another value.
   void hear(ir::NodeId node, std::string_view attribute) {
-    if (edit != nullptr) return edit->said().add(node, attribute);
-    if (said != nullptr) said->add(node, attribute);
+    if (edit != nullptr) return edit->mentions().add(node, attribute);
+    if (mentions != nullptr) mentions->add(node, attribute);
   }
 };
 

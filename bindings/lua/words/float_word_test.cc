@@ -5,8 +5,8 @@
 
 #include <string>
 
-#include "bindings/lua/rule_runner_test.h"
 #include "core/text/equivalent.h"
+#include "tests/support/rule_runner.h"
 
 namespace ruleengine::lua {
 namespace {

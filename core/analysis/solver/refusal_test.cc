@@ -3,7 +3,7 @@
 
 #include <initializer_list>
 
-#include "core/analysis/graph_builder_test.h"
+#include "tests/support/graph_builder.h"
 
 namespace ruleengine::analysis {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <random>
 
-#include "core/analysis/graph_builder_test.h"
 #include "core/ranks/layout.h"
+#include "tests/support/graph_builder.h"
 
 namespace ruleengine::analysis {
 namespace {

@@ -6,7 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/io/test_support.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

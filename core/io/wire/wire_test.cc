@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "core/io/test_support.h"
+#include "tests/support/io.h"
 
 namespace ruleengine::io {
 namespace {

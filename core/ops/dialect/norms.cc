@@ -87,6 +87,7 @@ constexpr OpRow kDialectNorms[] = {
          {.roles = {.normalizing = true},
           .types = {norm_and_sum},
           .axes = flow_norm,
+          .sum_output = 1,
           .formula = "rms_norm(x + residual, weight), x + residual",
           .meaning = add_rms_norm}),
     ours(dialect::kCast, "rms_norm", kNormIn, kY, kNorm,

@@ -15,9 +15,9 @@
 #include "core/base/small_vector.h"
 #include "core/ir/model.h"
 #include "core/rewrite/edit.h"
-#include "core/rewrite/edits/unsaid.h"
-#include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/edits/log.h"
+#include "core/rewrite/edits/unmentioned.h"
+#include "core/rewrite/edits/workspace.h"
 
 namespace ruleengine::rewrite {
 
@@ -102,7 +102,7 @@ struct EditState {
   // output.
   std::vector<std::pair<ir::NodeId, ir::ValueId>> carried;
   std::vector<Claimants> claims;
-  Said said;
+  Mentions mentions;
   // For history.h: the replacements, existing nodes that were reused,
   // Identities that keep the name of an output, generated names, and types that
   // were declared.
@@ -113,7 +113,7 @@ struct EditState {
   std::vector<std::pair<ir::ValueId, const ir::Type*>> declared;
   std::optional<Rejection> failure;  // found where none could be returned
   std::vector<Assumption> assumptions;
-  SmallVector<ir::NodeId, 1> inlined;  // calls that function bodies replace
+  SmallVector<ir::NodeId, 1> inlined;      // calls that function bodies replace
   std::span<const ir::Metadata> metadata;  // shared by all new nodes
   bool done = false;
   bool changed = false;

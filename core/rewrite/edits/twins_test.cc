@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "core/rewrite/test_session.h"
+#include "tests/support/rewrite_session.h"
 
 namespace ruleengine::rewrite {
 namespace {

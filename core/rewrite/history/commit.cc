@@ -89,7 +89,7 @@ class Checker {
 
   std::optional<Rejection> check() {
     if (state_.failure) return state_.failure;
-    if (auto rejection = find_unsaid(state_)) return rejection;
+    if (auto rejection = find_unmentioned(state_)) return rejection;
     if (auto rejection = check_contradictions()) return rejection;
     if (auto rejection = check_added()) return rejection;
     // First all types are computed, then those of old values are passed on:

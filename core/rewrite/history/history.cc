@@ -15,15 +15,15 @@ History::History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace)
     : graph_(graph), facts_(facts), workspace_(workspace), log_(graph, facts) {}
 
 void History::record(EditState& state) {
-  Deed& deed = deeds_.emplace_back();
-  deed.canonical = canonical_;
-  deed.may_grow = may_grow_;
-  deed.log_begin = log_.size();
-  deed.first_node = state.first_node;
-  deed.end_node = graph_.node_count();
-  deed.first_value = state.first_value;
-  deed.end_value = graph_.value_count();
-  record_match(state, deed);
+  EditRecord& record = records_.emplace_back();
+  record.canonical = canonical_;
+  record.may_grow = may_grow_;
+  record.log_begin = log_.size();
+  record.first_node = state.first_node;
+  record.end_node = graph_.node_count();
+  record.first_value = state.first_value;
+  record.end_value = graph_.value_count();
+  record_match(state, record);
   const auto is_carrier = [&](NodeId n) {
     return std::ranges::find(state.carriers, n) != state.carriers.end();
   };
@@ -31,23 +31,24 @@ void History::record(EditState& state) {
   for (NodeId n : state.added) {
     if (!is_carrier(n)) added.push_back(n);
   }
-  deed.growth = static_cast<std::int32_t>(state.added.size()) -
-                static_cast<std::int32_t>(std::ranges::count_if(
-                    state.removed, [&](NodeId n) { return !state.is_new(n); }));
-  deed.builds = !state.added.empty();
-  deed.metadata = state.metadata;
-  deed.looked_at = put(nodes_, state.said.nodes());
-  deed.added = put(nodes_, added);
-  deed.carriers = put(nodes_, state.carriers);
-  deed.shared = put(nodes_, state.shared);
-  deed.actions = put(actions_, state.actions);
-  deed.declared = put(declared_, state.declared);
+  record.growth =
+      static_cast<std::int32_t>(state.added.size()) -
+      static_cast<std::int32_t>(std::ranges::count_if(
+          state.removed, [&](NodeId n) { return !state.is_new(n); }));
+  record.builds = !state.added.empty();
+  record.metadata = state.metadata;
+  record.looked_at = put(nodes_, state.mentions.nodes());
+  record.added = put(nodes_, added);
+  record.carriers = put(nodes_, state.carriers);
+  record.shared = put(nodes_, state.shared);
+  record.actions = put(actions_, state.actions);
+  record.declared = put(declared_, state.declared);
   if (canonical_) {
     SmallVector<Taken, 16> taken;
     state.log.for_each_taken([&](const Taken& t) {
       if (!state.is_new(t.reader)) taken.push_back(t);
     });
-    deed.taken = put(taken_, taken);
+    record.taken = put(taken_, taken);
   }
   names_.insert(state.named.begin(), state.named.end());
   log_.append(std::move(state.log));
@@ -55,17 +56,17 @@ void History::record(EditState& state) {
 
 // Records the nodes that the edit matched. A pass does not state them, so for a
 // pass the removed nodes and their neighbours count.
-void History::record_match(const EditState& state, Deed& deed) {
+void History::record_match(const EditState& state, EditRecord& record) {
   if (!state.provenance.from.empty()) {
-    deed.consumed = put(nodes_, state.provenance.from);
-    deed.context = put(nodes_, state.provenance.context);
+    record.consumed = put(nodes_, state.provenance.from);
+    record.context = put(nodes_, state.provenance.context);
     SmallVector<NodeId, 8> died;
     for (NodeId n : state.provenance.context) {
       if (std::ranges::find(state.removed, n) != state.removed.end()) {
         died.push_back(n);
       }
     }
-    deed.died = put(nodes_, died);
+    record.died = put(nodes_, died);
     return;
   }
   SmallVector<NodeId, 8> consumed, context;
@@ -87,33 +88,35 @@ void History::record_match(const EditState& state, Deed& deed) {
   context.sort_unique();
   context.erase_if(
       [&](NodeId n) { return std::ranges::binary_search(consumed, n); });
-  deed.consumed = put(nodes_, consumed);
-  deed.context = put(nodes_, context);
+  record.consumed = put(nodes_, consumed);
+  record.context = put(nodes_, context);
 }
 
 void History::sign(std::uint32_t rule, NodeId root, std::uint64_t number) {
-  deeds_.back().rule = rule;
-  deeds_.back().root = root;
-  deeds_.back().number = number;
+  records_.back().rule = rule;
+  records_.back().root = root;
+  records_.back().number = number;
 }
 
 Result<std::optional<std::vector<History::TakenBack>>> History::settle(
     const Deadline& deadline, const std::set<std::uint64_t>& assuming) {
   std::vector<TakenBack> out;
-  if (std::ranges::none_of(deeds_, &Deed::canonical)) return std::optional(out);
-  if (std::ranges::all_of(deeds_, &Deed::canonical)) {
+  if (std::ranges::none_of(records_, &EditRecord::canonical))
+    return std::optional(out);
+  if (std::ranges::all_of(records_, &EditRecord::canonical)) {
     log_.park_to(0);
-    for (Deed& deed : deeds_) deed.kept = deed.builds = false;
+    for (EditRecord& record : records_) record.kept = record.builds = false;
     renumber();
   } else {
-    for (Deed& deed : deeds_) deed.assumes = assuming.contains(deed.number);
+    for (EditRecord& record : records_)
+      record.assumes = assuming.contains(record.number);
     Needs needs(*this);
-    for (auto k = static_cast<std::uint32_t>(deeds_.size()); k-- > 0;) {
+    for (auto k = static_cast<std::uint32_t>(records_.size()); k-- > 0;) {
       if (Status s = deadline.check(); !s) return s.error();
-      log_.park_to(deeds_[k].log_begin);
+      log_.park_to(records_[k].log_begin);
       needs.find(k);
     }
-    if (Status s = choose(deeds_, needs_, deadline); !s) {
+    if (Status s = choose(records_, needs_, deadline); !s) {
       return s.error();
     }
     renumber();
@@ -121,17 +124,17 @@ Result<std::optional<std::vector<History::TakenBack>>> History::settle(
     if (!done) return done.error();
     if (!*done) return std::optional<std::vector<TakenBack>>();
   }
-  for (const Deed& deed : deeds_) {
-    if (deed.kept) continue;
-    out.push_back({deed.rule, deed.number,
-                   deed.root ? node_label(graph_, deed.root) : ""});
+  for (const EditRecord& record : records_) {
+    if (record.kept) continue;
+    out.push_back({record.rule, record.number,
+                   record.root ? node_label(graph_, record.root) : ""});
   }
   return std::optional(std::move(out));
 }
 
 void History::park() {
   log_.park_to(0);
-  deeds_.clear();
+  records_.clear();
   renumber();
 }
 
@@ -139,12 +142,13 @@ void History::park() {
 void History::renumber() { static_cast<void>(ir::number_nodes(graph_)); }
 
 bool History::has_edits() const {
-  return std::ranges::any_of(deeds_, &Deed::kept);
+  return std::ranges::any_of(records_, &EditRecord::kept);
 }
 
 bool History::has_added() const {
-  return std::ranges::any_of(
-      deeds_, [](const Deed& deed) { return deed.kept && deed.builds; });
+  return std::ranges::any_of(records_, [](const EditRecord& record) {
+    return record.kept && record.builds;
+  });
 }
 
 }  // namespace ruleengine::rewrite

@@ -19,19 +19,19 @@
 #include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/ir/graph.h"
+#include "core/rewrite/edits/log.h"
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/edits/workspace.h"
-#include "core/rewrite/edits/log.h"
 
 namespace ruleengine::rewrite {
 
-// A range of one of the lists that all deeds share.
+// A range of one of the lists that all records share.
 struct Part {
   std::uint32_t begin = 0, count = 0;
 };
 
-// A deed is an edit that was kept.
-struct Deed {
+// A record is an edit that was kept.
+struct EditRecord {
   std::uint32_t rule = 0;
   std::uint64_t number = 0;  // counted over all graphs
   bool canonical = false;
@@ -64,7 +64,7 @@ struct Need {
     kSeen,      // it looked at what that edit made
     kTurned,    // it looked at what that edit changed
   };
-  std::uint32_t deed = 0;
+  std::uint32_t record = 0;
   Why why = Why::kSeen;
 };
 
@@ -123,7 +123,7 @@ class History {
     return p;
   }
 
-  void record_match(const EditState& state, Deed& deed);
+  void record_match(const EditState& state, EditRecord& record);
   void renumber();
 
   ir::Graph& graph_;
@@ -131,7 +131,7 @@ class History {
   Workspace& workspace_;
   Log log_;
   bool canonical_ = false, may_grow_ = false;
-  std::vector<Deed> deeds_;
+  std::vector<EditRecord> records_;
   std::vector<ir::NodeId> nodes_;
   std::vector<Action> actions_;
   std::vector<Taken> taken_;

@@ -8,8 +8,8 @@
 
 #include "core/rewrite/functions.h"
 #include "core/rewrite/history/needs.h"
-#include "core/rewrite/test_driver.h"
 #include "core/text/parse.h"
+#include "tests/support/rewrite_driver.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -76,10 +76,10 @@ Parts takes(const std::string& type,
 }
 
 TEST_CASE("settling checks the deadline") {
-  std::vector<Deed> deeds(3);
-  for (Deed& deed : deeds) deed.canonical = true;
-  CHECK(choose(deeds, {}, Deadline()).ok());
-  const Status late = choose(deeds, {}, Deadline(0.0));
+  std::vector<EditRecord> records(3);
+  for (EditRecord& record : records) record.canonical = true;
+  CHECK(choose(records, {}, Deadline()).ok());
+  const Status late = choose(records, {}, Deadline(0.0));
   REQUIRE(!late.ok());
   CHECK(late.error().kind == ErrorKind::kLimit);
 
@@ -102,36 +102,36 @@ TEST_CASE("settling checks the deadline") {
   CHECK(settled.error().kind == ErrorKind::kLimit);
 }
 
-// Deeds, each with the number of nodes that it adds and the earlier deeds that
-// it needs.
-struct Deeds {
-  Deeds& add(int growth, bool canonical, std::vector<std::uint32_t> needed) {
-    Deed& deed = deeds.emplace_back();
-    deed.growth = growth;
-    deed.canonical = canonical;
-    deed.needs = {static_cast<std::uint32_t>(needs.size()),
-                  static_cast<std::uint32_t>(needed.size())};
+// Records, each with the number of nodes that it adds and the earlier records
+// that it needs.
+struct Records {
+  Records& add(int growth, bool canonical, std::vector<std::uint32_t> needed) {
+    EditRecord& record = records.emplace_back();
+    record.growth = growth;
+    record.canonical = canonical;
+    record.needs = {static_cast<std::uint32_t>(needs.size()),
+                    static_cast<std::uint32_t>(needed.size())};
     for (std::uint32_t k : needed) needs.push_back({k, Need::Why::kSeen});
     return *this;
   }
   // "01": only the second is kept.
   std::string kept() {
-    REQUIRE(choose(deeds, needs, Deadline()).ok());
+    REQUIRE(choose(records, needs, Deadline()).ok());
     std::string out;
-    for (const Deed& deed : deeds) out += deed.kept ? '1' : '0';
+    for (const EditRecord& record : records) out += record.kept ? '1' : '0';
     return out;
   }
-  std::vector<Deed> deeds;
+  std::vector<EditRecord> records;
   std::vector<Need> needs;
 };
 
 TEST_CASE("a form that shrinks the graph compensates for growth") {
-  Deeds all;
+  Records all;
   all.add(1, true, {}).add(-1, true, {0}).add(-1, true, {0});
   SUBCASE("on its own") {
     all.add(-1, true, {1, 2}).add(1, false, {});
     CHECK(all.kept() == "11111");
-    all.deeds.back().may_grow = true;
+    all.records.back().may_grow = true;
     CHECK(all.kept() == "00001");
   }
   SUBCASE("not only together with the edits that it needs") {

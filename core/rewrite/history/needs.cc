@@ -15,30 +15,30 @@ Needs::Needs(History& history)
     : history_(history),
       graph_(history.graph_),
       maker_(history.graph_.node_count(), kNobody) {
-  for (std::uint32_t k = 0; k < history_.deeds_.size(); ++k) {
-    const Deed& deed = history_.deeds_[k];
-    for (const Part p : {deed.added, deed.carriers}) {
+  for (std::uint32_t k = 0; k < history_.records_.size(); ++k) {
+    const EditRecord& record = history_.records_[k];
+    for (const Part p : {record.added, record.carriers}) {
       for (NodeId n : History::part(history_.nodes_, p)) {
         maker_[n.index()] = k;
       }
     }
-    for (const Taken& t : History::part(history_.taken_, deed.taken)) {
+    for (const Taken& t : History::part(history_.taken_, record.taken)) {
       if (t.slot) settings_[t.slot].push_back({k, t.value});
       if (t.value) takers_[t.value].push_back(k);
     }
   }
-  for (Deed& deed : history_.deeds_) {
-    deed.assumes = deed.assumes || rests_on_assumption(deed);
+  for (EditRecord& record : history_.records_) {
+    record.assumes = record.assumes || rests_on_assumption(record);
   }
 }
 
-// Whether it saw a node of an earlier deed that assumes, or rests on one that
+// Whether it saw a node of an earlier record that assumes, or rests on one that
 // does.
-bool Needs::rests_on_assumption(const Deed& deed) const {
-  for (const Part p : {deed.consumed, deed.context, deed.looked_at}) {
+bool Needs::rests_on_assumption(const EditRecord& record) const {
+  for (const Part p : {record.consumed, record.context, record.looked_at}) {
     for (NodeId n : History::part(history_.nodes_, p)) {
       const std::uint32_t made = maker(n);
-      if (made != kNobody && history_.deeds_[made].assumes) return true;
+      if (made != kNobody && history_.records_[made].assumes) return true;
     }
   }
   return false;
@@ -46,29 +46,29 @@ bool Needs::rests_on_assumption(const Deed& deed) const {
 
 void Needs::find(std::uint32_t k) {
   forget(k);
-  Deed& deed = history_.deeds_[k];
+  EditRecord& record = history_.records_[k];
   found_.clear();
-  read_match(deed);
-  need_matched(deed);
-  need_assumed(deed);
-  need_settings(deed);
-  need_readers(deed);
-  need_inputs(deed);
+  read_match(record);
+  need_matched(record);
+  need_assumed(record);
+  need_settings(record);
+  need_readers(record);
+  need_inputs(record);
   std::ranges::sort(found_, [](const Need& a, const Need& b) {
-    return std::pair(a.deed, a.why) < std::pair(b.deed, b.why);
+    return std::pair(a.record, a.why) < std::pair(b.record, b.why);
   });
-  const auto again = std::ranges::unique(found_, {}, &Need::deed);
+  const auto again = std::ranges::unique(found_, {}, &Need::record);
   found_.erase(again.begin(), again.end());
-  deed.needs = History::put(history_.needs_, found_);
+  record.needs = History::put(history_.needs_, found_);
 }
 
-// Removes the entries of deed `k`; those of later ones are removed already.
+// Removes the entries of record `k`; those of later ones are removed already.
 void Needs::forget(std::uint32_t k) {
-  const Part taken = history_.deeds_[k].taken;
+  const Part taken = history_.records_[k].taken;
   for (const Taken& t : History::part(history_.taken_, taken)) {
     if (t.slot) {
       auto& all = settings_[t.slot];
-      while (!all.empty() && all.back().deed == k) all.pop_back();
+      while (!all.empty() && all.back().record == k) all.pop_back();
     }
     if (t.value) {
       auto& all = takers_[t.value];
@@ -77,9 +77,9 @@ void Needs::forget(std::uint32_t k) {
   }
 }
 
-void Needs::read_match(const Deed& deed) {
+void Needs::read_match(const EditRecord& record) {
   matched_.clear();
-  for (const Part p : {deed.consumed, deed.context}) {
+  for (const Part p : {record.consumed, record.context}) {
     const auto nodes = History::part(history_.nodes_, p);
     matched_.insert(matched_.end(), nodes.begin(), nodes.end());
   }
@@ -97,24 +97,24 @@ void Needs::read_match(const Deed& deed) {
   std::ranges::sort(reads_);
 }
 
-void Needs::need_matched(const Deed& deed) {
-  for (NodeId n : History::part(history_.nodes_, deed.consumed)) {
+void Needs::need_matched(const EditRecord& record) {
+  for (NodeId n : History::part(history_.nodes_, record.consumed)) {
     need(maker(n), Need::Why::kConsumed);
   }
-  for (NodeId n : History::part(history_.nodes_, deed.context)) {
+  for (NodeId n : History::part(history_.nodes_, record.context)) {
     need(maker(n), Need::Why::kSeen);
   }
 }
 
-void Needs::need_assumed(const Deed& deed) {
-  for (NodeId n : History::part(history_.nodes_, deed.looked_at)) {
+void Needs::need_assumed(const EditRecord& record) {
+  for (NodeId n : History::part(history_.nodes_, record.looked_at)) {
     const std::uint32_t made = maker(n);
-    if (made == kNobody || !history_.deeds_[made].assumes) continue;
+    if (made == kNobody || !history_.records_[made].assumes) continue;
     need(made, Need::Why::kSeen);
   }
 }
 
-void Needs::need_settings(Deed& deed) {
+void Needs::need_settings(EditRecord& record) {
   std::vector<Turned> turned;
   for (std::size_t i = 0; i < reads_.size();) {
     const ValueId value = reads_[i].value;
@@ -135,7 +135,7 @@ void Needs::need_settings(Deed& deed) {
     }
     i = end;
   }
-  deed.turned = History::put(history_.turned_, turned);
+  record.turned = History::put(history_.turned_, turned);
 }
 
 // Made by a matched node, or a constant, whose value rules can read.
@@ -146,9 +146,9 @@ bool Needs::is_inner(ValueId value) const {
          (is_matched(producer) || graph_.op(producer).standard("Constant"));
 }
 
-void Needs::need_readers(const Deed& deed) {
-  const auto actions = History::part(history_.actions_, deed.actions);
-  for (const Part p : {deed.consumed, deed.died}) {
+void Needs::need_readers(const EditRecord& record) {
+  const auto actions = History::part(history_.actions_, record.actions);
+  for (const Part p : {record.consumed, record.died}) {
     for (NodeId n : History::part(history_.nodes_, p)) {
       for (ValueId v : graph_.outputs(n)) {
         const auto it = v ? takers_.find(v) : takers_.end();
@@ -163,31 +163,31 @@ void Needs::need_readers(const Deed& deed) {
 }
 
 // Inputs of new nodes that the match did not read.
-void Needs::need_inputs(const Deed& deed) {
-  const auto shared = History::part(history_.nodes_, deed.shared);
+void Needs::need_inputs(const EditRecord& record) {
+  const auto shared = History::part(history_.nodes_, record.shared);
   const auto look = [&](ValueId v) {
     const NodeId p = v ? graph_.producer(v) : NodeId();
     const std::uint32_t made = maker(p);
-    if (made == kNobody || v.index() >= deed.first_value) return;
+    if (made == kNobody || v.index() >= record.first_value) return;
     const auto read = std::ranges::lower_bound(reads_, v, {}, &Read::value);
     if (read != reads_.end() && read->value == v) return;
     if (std::ranges::find(shared, p) != shared.end()) return;
     need(made, Need::Why::kSeen);
   };
-  for (NodeId n : History::part(history_.nodes_, deed.added)) {
+  for (NodeId n : History::part(history_.nodes_, record.added)) {
     for (const ir::Operand& o : graph_.inputs(n)) look(o.value);
   }
-  for (const Action& a : History::part(history_.actions_, deed.actions)) {
+  for (const Action& a : History::part(history_.actions_, record.actions)) {
     look(a.new_value);
   }
 }
 
-void Needs::need(std::uint32_t deed, Need::Why why) {
-  if (deed != kNobody) found_.push_back({deed, why});
+void Needs::need(std::uint32_t record, Need::Why why) {
+  if (record != kNobody) found_.push_back({record, why});
 }
 
 void Needs::need_all(const Settings& settings) {
-  for (const Setting& s : settings) need(s.deed, Need::Why::kTurned);
+  for (const Setting& s : settings) need(s.record, Need::Why::kTurned);
 }
 
 const Needs::Settings* Needs::settings(OperandId slot) const {
@@ -201,17 +201,17 @@ bool Needs::is_matched(NodeId node) const {
 
 namespace {
 
-// The most deeds that are kept together with one that simplifies.
+// The most records that are kept together with one that simplifies.
 constexpr std::size_t kMostTogether = 256;
 
 class Choice {
  public:
-  Choice(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+  Choice(std::vector<EditRecord>& records, const std::vector<Need>& needs,
          const Deadline& deadline)
-      : deeds_(deeds),
+      : records_(records),
         needs_(needs),
         deadline_(deadline),
-        tidies_(deeds.size(), false) {}
+        tidies_(records.size(), false) {}
 
   Status run() {
     keep_needed();
@@ -223,37 +223,37 @@ class Choice {
 
  private:
   std::span<const Need> needs(std::uint32_t k) const {
-    return std::span(needs_).subspan(deeds_[k].needs.begin,
-                                     deeds_[k].needs.count);
+    return std::span(needs_).subspan(records_[k].needs.begin,
+                                     records_[k].needs.count);
   }
 
   void keep_needed() {
-    for (Deed& deed : deeds_) deed.kept = !deed.canonical;
-    for (auto k = static_cast<std::uint32_t>(deeds_.size()); k-- > 0;) {
-      if (!deeds_[k].kept) continue;
-      for (const Need& need : needs(k)) deeds_[need.deed].kept = true;
+    for (EditRecord& record : records_) record.kept = !record.canonical;
+    for (auto k = static_cast<std::uint32_t>(records_.size()); k-- > 0;) {
+      if (!records_[k].kept) continue;
+      for (const Need& need : needs(k)) records_[need.record].kept = true;
     }
   }
 
-  // Keeps deeds that work on results of kept deeds. A deed that consumed a
-  // result of a rule that is not canonical is kept unless the graph would grow:
-  // there is no original form to return to. Others are kept if the graph
+  // Keeps records that work on results of kept records. A record that consumed
+  // a result of a rule that is not canonical is kept unless the graph would
+  // grow: there is no original form to return to. Others are kept if the graph
   // shrinks.
   bool keep_tidying() {
     bool any = false;
-    std::vector<bool> near(deeds_.size(), false);
-    for (std::uint32_t k = 0; k < deeds_.size(); ++k) {
-      if (deeds_[k].kept) continue;
+    std::vector<bool> near(records_.size(), false);
+    for (std::uint32_t k = 0; k < records_.size(); ++k) {
+      if (records_[k].kept) continue;
       if (deadline_.is_over()) return false;
       bool cleans = false;
       for (const Need& need : needs(k)) {
         if (need.why == Need::Why::kTurned) continue;
-        const Deed& made = deeds_[need.deed];
-        near[k] = near[k] || made.kept || near[need.deed];
+        const EditRecord& made = records_[need.record];
+        near[k] = near[k] || made.kept || near[need.record];
         cleans = cleans || (need.why == Need::Why::kConsumed && made.kept &&
-                            (!made.canonical || tidies_[need.deed]));
+                            (!made.canonical || tidies_[need.record]));
       }
-      if (!near[k] || (!cleans && deeds_[k].growth >= 0)) continue;
+      if (!near[k] || (!cleans && records_[k].growth >= 0)) continue;
       if (!keep_together(k, cleans ? 0 : -1)) continue;
       tidies_[k] = cleans;
       any = true;
@@ -264,14 +264,14 @@ class Choice {
   void keep_small() {
     const auto growth = [&] {
       std::int64_t all = 0;
-      for (const Deed& deed : deeds_) {
-        if (deed.kept && !deed.may_grow) all += deed.growth;
+      for (const EditRecord& record : records_) {
+        if (record.kept && !record.may_grow) all += record.growth;
       }
       return all;
     };
     std::int64_t left = growth();
-    for (std::uint32_t k = 0; k < deeds_.size() && left > 0; ++k) {
-      if (deeds_[k].kept || deeds_[k].growth >= 0) continue;
+    for (std::uint32_t k = 0; k < records_.size() && left > 0; ++k) {
+      if (records_[k].kept || records_[k].growth >= 0) continue;
       if (deadline_.is_over()) return;
       if (keep_together(k, -1)) left = growth();
     }
@@ -281,20 +281,20 @@ class Choice {
     std::vector<std::uint32_t> all = {k};
     std::int64_t growth = 0;
     for (std::size_t i = 0; i < all.size(); ++i) {
-      growth += deeds_[all[i]].growth;
+      growth += records_[all[i]].growth;
       for (const Need& need : needs(all[i])) {
-        if (deeds_[need.deed].kept) continue;
-        if (std::ranges::find(all, need.deed) != all.end()) continue;
+        if (records_[need.record].kept) continue;
+        if (std::ranges::find(all, need.record) != all.end()) continue;
         if (all.size() == kMostTogether) return false;
-        all.push_back(need.deed);
+        all.push_back(need.record);
       }
     }
     if (growth > most_growth) return false;
-    for (std::uint32_t each : all) deeds_[each].kept = true;
+    for (std::uint32_t each : all) records_[each].kept = true;
     return true;
   }
 
-  std::vector<Deed>& deeds_;
+  std::vector<EditRecord>& records_;
   const std::vector<Need>& needs_;
   const Deadline& deadline_;
   std::vector<bool> tidies_;
@@ -302,9 +302,9 @@ class Choice {
 
 }  // namespace
 
-Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+Status choose(std::vector<EditRecord>& records, const std::vector<Need>& needs,
               const Deadline& deadline) {
-  return Choice(deeds, needs, deadline).run();
+  return Choice(records, needs, deadline).run();
 }
 
 }  // namespace ruleengine::rewrite

@@ -26,10 +26,10 @@ class Needs {
  public:
   explicit Needs(History& history);
 
-  // For deed `k`, when its steps and all later ones are parked. To be called
-  // from the last deed to the first.
+  // For record `k`, when its steps and all later ones are parked. To be called
+  // from the last record to the first.
   void find(std::uint32_t k);
-  // The deed that made a node; kNobody for nodes of the file and for repeated
+  // The record that made a node; kNobody for nodes of the file and for repeated
   // ones.
   static constexpr std::uint32_t kNobody = ~std::uint32_t{0};
   std::uint32_t maker(ir::NodeId node) const {
@@ -38,9 +38,9 @@ class Needs {
   }
 
  private:
-  // A deed let a slot read another value.
+  // A record let a slot read another value.
   struct Setting {
-    std::uint32_t deed;
+    std::uint32_t record;
     ir::ValueId before;
     bool operator==(const Setting&) const = default;
   };
@@ -51,15 +51,15 @@ class Needs {
     auto operator<=>(const Read&) const = default;
   };
 
-  bool rests_on_assumption(const Deed& deed) const;
+  bool rests_on_assumption(const EditRecord& record) const;
   void forget(std::uint32_t k);
-  void read_match(const Deed& deed);
-  void need_matched(const Deed& deed);
-  void need_assumed(const Deed& deed);
-  void need_settings(Deed& deed);
-  void need_readers(const Deed& deed);
-  void need_inputs(const Deed& deed);
-  void need(std::uint32_t deed, Need::Why why);
+  void read_match(const EditRecord& record);
+  void need_matched(const EditRecord& record);
+  void need_assumed(const EditRecord& record);
+  void need_settings(EditRecord& record);
+  void need_readers(const EditRecord& record);
+  void need_inputs(const EditRecord& record);
+  void need(std::uint32_t record, Need::Why why);
   void need_all(const Settings& settings);
   const Settings* settings(ir::OperandId slot) const;
   bool is_matched(ir::NodeId node) const;
@@ -69,20 +69,20 @@ class Needs {
   const ir::Graph& graph_;
   std::vector<std::uint32_t> maker_;  // by node
   std::unordered_map<ir::OperandId, Settings> settings_;
-  // By value: the deeds that took a reader from it, ascending.
+  // By value: the records that took a reader from it, ascending.
   std::unordered_map<ir::ValueId, SmallVector<std::uint32_t, 2>> takers_;
-  // Of the current deed.
+  // Of the current record.
   std::vector<ir::NodeId> matched_;  // ascending
   std::vector<Read> reads_;          // by value
   std::vector<Need> found_;
 };
 
-// Decides which deeds are kept, given all needs: those of rules that are not
+// Decides which records are kept, given all needs: those of rules that are not
 // canonical, those that they need, and those that simplified the results of
 // either. If the graph is larger than it was (not counting edits that may add
-// nodes), deeds that shrink it are kept too until it is not. kLimit if the
+// nodes), records that shrink it are kept too until it is not. kLimit if the
 // deadline has passed.
-Status choose(std::vector<Deed>& deeds, const std::vector<Need>& needs,
+Status choose(std::vector<EditRecord>& records, const std::vector<Need>& needs,
               const Deadline& deadline);
 
 }  // namespace ruleengine::rewrite

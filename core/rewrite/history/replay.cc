@@ -16,13 +16,13 @@ constexpr int kDeepest = 64;
 }  // namespace
 
 Result<bool> Replay::run(const Deadline& deadline) {
-  const std::span deeds(history_.deeds_);
-  for (std::size_t k = 0; k < deeds.size(); ++k) {
+  const std::span records(history_.records_);
+  for (std::size_t k = 0; k < records.size(); ++k) {
     if (Status s = deadline.check(); !s) return s.error();
-    if (!deeds[k].kept || do_again(deeds[k])) continue;
-    const auto before = deeds.first(k);
-    if (std::ranges::all_of(before, &Deed::kept)) return false;
-    for (Deed& each : before) each.kept = true;
+    if (!records[k].kept || do_again(records[k])) continue;
+    const auto before = records.first(k);
+    if (std::ranges::all_of(before, &EditRecord::kept)) return false;
+    for (EditRecord& each : before) each.kept = true;
     history_.log_.park_to(0);
     k = std::numeric_limits<std::size_t>::max();  // start again from the first
                                                   // one
@@ -30,21 +30,21 @@ Result<bool> Replay::run(const Deadline& deadline) {
   return true;
 }
 
-bool Replay::do_again(Deed& deed) {
+bool Replay::do_again(EditRecord& record) {
   EditState state(graph_, history_.facts_, {}, &history_.workspace_);
-  state.first_node = deed.first_node;
-  state.first_value = deed.first_value;
+  state.first_node = record.first_node;
+  state.first_value = record.first_value;
   state.again = Again{
-      .end_node = deed.end_node,
-      .end_value = deed.end_value,
+      .end_node = record.end_node,
+      .end_value = record.end_value,
       .fresh = graph_.node_count(),
-      .carriers = History::part(history_.nodes_, deed.carriers),
+      .carriers = History::part(history_.nodes_, record.carriers),
       .names = &history_.names_,
   };
-  const auto consumed = History::part(history_.nodes_, deed.consumed);
+  const auto consumed = History::part(history_.nodes_, record.consumed);
   const bool stands = std::ranges::none_of(
       consumed, [&](NodeId n) { return graph_.node(n).removed; });
-  if (!stands || !build(state, deed) || !act(state, deed)) {
+  if (!stands || !build(state, record) || !act(state, record)) {
     state.undo();
     return false;
   }
@@ -55,35 +55,36 @@ bool Replay::do_again(Deed& deed) {
   }
   settle_names(state);
   keep(state);
-  sign(state, deed);
-  deed.builds = !state.added.empty();
+  sign(state, record);
+  record.builds = !state.added.empty();
   history_.log_.append(std::move(state.log));
   return true;
 }
 
 // New nodes of undone edits that this edit reused are now its own.
-void Replay::sign(EditState& state, const Deed& deed) {
-  const auto own = static_cast<std::uint32_t>(&deed - history_.deeds_.data());
+void Replay::sign(EditState& state, const EditRecord& record) {
+  const auto own =
+      static_cast<std::uint32_t>(&record - history_.records_.data());
   for (NodeId n : state.added) {
-    if (needs_.maker(n) != own) state.log.set_metadata(n, deed.metadata);
+    if (needs_.maker(n) != own) state.log.set_metadata(n, record.metadata);
   }
 }
 
-bool Replay::build(EditState& state, const Deed& deed) {
-  for (NodeId n : History::part(history_.nodes_, deed.added)) {
-    if (!bring_back(state, deed, n, 0)) return false;
+bool Replay::build(EditState& state, const EditRecord& record) {
+  for (NodeId n : History::part(history_.nodes_, record.added)) {
+    if (!bring_back(state, record, n, 0)) return false;
   }
   return true;
 }
 
-bool Replay::bring_back(EditState& state, const Deed& deed, NodeId node,
+bool Replay::bring_back(EditState& state, const EditRecord& record, NodeId node,
                         int depth) {
   if (!graph_.node(node).removed) return true;  // another edit restored it
   if (depth > kDeepest) return false;
   SmallVector<ValueId, 8> inputs;
   for (const ir::Operand& o : graph_.inputs(node)) inputs.push_back(o.value);
   for (ValueId& v : inputs) {
-    const auto now = resolve(state, deed, v, depth);
+    const auto now = resolve(state, record, v, depth);
     if (!now) return false;
     v = *now;
     if (v && !encloses(graph_, graph_.value(v).block, graph_.node(node).block))
@@ -93,10 +94,11 @@ bool Replay::bring_back(EditState& state, const Deed& deed, NodeId node,
   return true;
 }
 
-std::optional<ValueId> Replay::resolve(EditState& state, const Deed& deed,
-                                       ValueId value, int depth) {
+std::optional<ValueId> Replay::resolve(EditState& state,
+                                       const EditRecord& record, ValueId value,
+                                       int depth) {
   if (!value) return value;
-  for (const Turned& t : History::part(history_.turned_, deed.turned)) {
+  for (const Turned& t : History::part(history_.turned_, record.turned)) {
     if (t.value != value) continue;
     const ir::Operand& now = graph_.operand(t.slot);
     if (graph_.node(now.user).removed) return std::nullopt;
@@ -106,15 +108,15 @@ std::optional<ValueId> Replay::resolve(EditState& state, const Deed& deed,
   if (!v.removed || v.kind == ir::ValueKind::kInitializer) return value;
   const std::uint32_t maker = needs_.maker(v.producer);
   if (maker == Needs::kNobody) return std::nullopt;
-  const Deed& made = history_.deeds_[maker];
+  const EditRecord& made = history_.records_[maker];
   if (made.kept) return std::nullopt;
   if (!bring_back(state, made, v.producer, depth + 1)) return std::nullopt;
   return value;
 }
 
-bool Replay::act(EditState& state, const Deed& deed) {
-  for (const Action& a : History::part(history_.actions_, deed.actions)) {
-    const auto to = resolve(state, deed, a.new_value, 0);
+bool Replay::act(EditState& state, const EditRecord& record) {
+  for (const Action& a : History::part(history_.actions_, record.actions)) {
+    const auto to = resolve(state, record, a.new_value, 0);
     if (!to) return false;
     if (a.slot) {
       if (graph_.node(graph_.operand(a.slot).user).removed) return false;
@@ -128,8 +130,8 @@ bool Replay::act(EditState& state, const Deed& deed) {
     if (is_output && type != nullptr && *to) declare(state, *to, type);
   }
   for (const auto& [value, type] :
-       History::part(history_.declared_, deed.declared)) {
-    const auto now = resolve(state, deed, value, 0);
+       History::part(history_.declared_, record.declared)) {
+    const auto now = resolve(state, record, value, 0);
     if (now && *now && graph_.value(*now).declared == nullptr) {
       declare(state, *now, type);
     }

@@ -19,16 +19,16 @@ class Replay {
   Result<bool> run(const Deadline& deadline);
 
  private:
-  bool do_again(Deed& deed);
-  void sign(EditState& state, const Deed& deed);
-  bool build(EditState& state, const Deed& deed);
-  bool bring_back(EditState& state, const Deed& deed, ir::NodeId node,
+  bool do_again(EditRecord& record);
+  void sign(EditState& state, const EditRecord& record);
+  bool build(EditState& state, const EditRecord& record);
+  bool bring_back(EditState& state, const EditRecord& record, ir::NodeId node,
                   int depth);
-  // The value to read in place of the one that `deed` read; none if there is
+  // The value to read in place of the one that `record` read; none if there is
   // none.
-  std::optional<ir::ValueId> resolve(EditState& state, const Deed& deed,
+  std::optional<ir::ValueId> resolve(EditState& state, const EditRecord& record,
                                      ir::ValueId value, int depth);
-  bool act(EditState& state, const Deed& deed);
+  bool act(EditState& state, const EditRecord& record);
   void declare(EditState& state, ir::ValueId value, const ir::Type* type);
 
   History& history_;

@@ -6,7 +6,7 @@
 #include "core/match/known_ops.h"
 #include "core/match/machine.h"
 #include "core/rewrite/driver.h"
-#include "core/rewrite/edits/unsaid.h"
+#include "core/rewrite/edits/unmentioned.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/run/attempt.h"
 #include "core/rewrite/run/run_state.h"

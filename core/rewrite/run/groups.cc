@@ -4,7 +4,7 @@
 #include <unordered_map>
 
 #include "core/ir/order.h"
-#include "core/rewrite/edits/unsaid.h"
+#include "core/rewrite/edits/unmentioned.h"
 #include "core/rewrite/run/sweep.h"
 
 namespace ruleengine::rewrite {

@@ -2,7 +2,7 @@
 
 #include <doctest/doctest.h>
 
-#include "core/rewrite/test_driver.h"
+#include "tests/support/rewrite_driver.h"
 
 namespace ruleengine::rewrite {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <thread>
 
-#include "core/rewrite/test_driver.h"
+#include "tests/support/rewrite_driver.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::rewrite {
@@ -112,7 +112,7 @@ TestRule::Parts counting(std::function<float(float)> next) {
   part.rewrite = [=](std::span<const Match* const> ms,
                      Edit& e) -> std::optional<Rejection> {
     const ir::Attribute* alpha = e.graph().attribute(ms[0]->root, "alpha");
-    e.said().add(ms[0]->root, "alpha");
+    e.mentions().add(ms[0]->root, "alpha");
     const float now = alpha == nullptr ? 1.0f : alpha->f;
     const float then = next(now);
     if (then == now) return Rejection{"done", ""};

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/solver/solver.h"
 #include "core/analysis/solver/onnx_inference.h"
+#include "core/analysis/solver/solver.h"
 #include "core/ir/shapes.h"
 
 namespace ruleengine::analysis {

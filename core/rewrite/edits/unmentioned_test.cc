@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/rewrite/driver.h"
-#include "core/rewrite/test_driver.h"
+#include "tests/support/rewrite_driver.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -89,7 +89,7 @@ TEST_CASE("an attribute that the rule reads is mentioned") {
   const auto heard = [](std::string_view name) {
     return run(
         [=](const Match& m, Edit& e) {
-          e.said().add(m.root, name);
+          e.mentions().add(m.root, name);
           return make(e, "Relu", {bound(m)});
         },
         0);
@@ -157,7 +157,7 @@ struct Group {
     part.rewrite = [this, hears_first](std::span<const Match* const> ms,
                                        Edit& e) -> std::optional<Rejection> {
       sizes.push_back(ms.size());
-      if (hears_first) e.said().add(ms[0]->root, "axis");
+      if (hears_first) e.mentions().add(ms[0]->root, "axis");
       const ValueId one =
           like(*ms[0], e, hears_first ? ir::NodeId() : ms[0]->root);
       for (const Match* m : ms) {

@@ -5,8 +5,8 @@
 
 #include "core/rewrite/edit.h"
 #include "core/rewrite/edits/workspace.h"
-#include "core/rewrite/test_graph.h"
 #include "core/verify/verify.h"
+#include "tests/support/rewrite_graph.h"
 
 namespace ruleengine::rewrite::testing {
 

@@ -7,8 +7,8 @@
 #include <memory>
 
 #include "core/rewrite/driver.h"
-#include "core/rewrite/test_graph.h"
 #include "core/verify/verify.h"
+#include "tests/support/rewrite_graph.h"
 
 namespace ruleengine::rewrite::testing {
 

@@ -39,7 +39,7 @@ Claimants claimants_of(const ir::Graph& graph, const pattern::Pattern& pattern,
                        std::span<const match::Match* const> matches);
 
 // The reason for rejection, if any; to call after the edit removed dead nodes.
-std::optional<Rejection> find_unsaid(const EditState& state);
+std::optional<Rejection> find_unmentioned(const EditState& state);
 // The sets of matches that may be rewritten as one, as lists of indices; empty
 // if all of them may.
 std::vector<std::vector<std::size_t>> divisions(const EditState& state);

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "bindings/lua/rule_file.h"
-#include "bindings/lua/rule_folder_test.h"
 #include "core/analysis/inference.h"
 #include "core/ir/order.h"
 #include "core/match/machine.h"
 #include "core/text/parse.h"
+#include "tests/support/rule_folder.h"
 
 namespace ruleengine::lua {
 

@@ -1,4 +1,4 @@
-#include "core/rewrite/edits/unsaid.h"
+#include "core/rewrite/edits/unmentioned.h"
 
 #include <algorithm>
 #include <set>
@@ -21,25 +21,25 @@ bool names(const pattern::NodePattern& node, std::string_view attribute) {
                                     &pattern::AttributePattern::name);
 }
 
-class Speech {
+class MentionCheck {
  public:
-  explicit Speech(const EditState& state)
+  explicit MentionCheck(const EditState& state)
       : state_(state), graph_(state.graph) {}
 
-  std::optional<Rejection> unsaid(const Claimants& all) const {
+  std::optional<Rejection> unmentioned(const Claimants& all) const {
     for (const Claimant& one : all) {
       for (const Claim& claim : one.claims) {
         const auto& [node, pattern, attribute] = claim.what;
         // What a node that stays permits may be carried to another one.
         if (!is_passed_by(node) && !permits(node, attribute->name)) continue;
-        if (auto rejection = unsaid(all, one, claim)) return rejection;
+        if (auto rejection = unmentioned(all, one, claim)) return rejection;
       }
     }
     return std::nullopt;
   }
 
   std::vector<std::vector<std::size_t>> divide(const Claimants& all) const {
-    const auto told_apart = unsaid_somewhere(all);
+    const auto told_apart = unmentioned_somewhere(all);
     if (told_apart.empty()) return {};
     std::vector<std::vector<std::size_t>> parts;
     for (std::size_t i = 0; i < all.size(); ++i) {
@@ -115,11 +115,12 @@ class Speech {
   }
 
   bool is_said(NodeId node, std::string_view attribute) const {
-    return state_.said.has(node, attribute);
+    return state_.mentions.has(node, attribute);
   }
 
-  std::optional<Rejection> unsaid(const Claimants& all, const Claimant& one,
-                                  const Claim& claim) const {
+  std::optional<Rejection> unmentioned(const Claimants& all,
+                                       const Claimant& one,
+                                       const Claim& claim) const {
     const auto& [node, pattern, attribute] = claim.what;
     if (is_said(node, attribute->name)) return std::nullopt;
     if (is_carried(node)) return counts_for_another(one, claim);
@@ -162,7 +163,7 @@ class Speech {
   }
 
   // The attributes that the rule does not mention at some match.
-  std::vector<Place> unsaid_somewhere(const Claimants& all) const {
+  std::vector<Place> unmentioned_somewhere(const Claimants& all) const {
     std::set<Place> places;
     for (const Claimant& one : all) {
       for (const Claim& claim : one.claims) {
@@ -171,11 +172,12 @@ class Speech {
     }
     std::vector<Place> out;
     for (const Place& place : places) {
-      const bool unsaid = std::ranges::any_of(all, [&](const Claimant& one) {
-        const NodeId node = one.nodes[place.first.index()];
-        return node && is_passed_by(node) && !is_said(node, place.second);
-      });
-      if (unsaid) out.push_back(place);
+      const bool unmentioned =
+          std::ranges::any_of(all, [&](const Claimant& one) {
+            const NodeId node = one.nodes[place.first.index()];
+            return node && is_passed_by(node) && !is_said(node, place.second);
+          });
+      if (unmentioned) out.push_back(place);
     }
     return out;
   }
@@ -241,10 +243,10 @@ Claimants claimants_of(const ir::Graph& graph, const pattern::Pattern& pattern,
   return out;
 }
 
-std::optional<Rejection> find_unsaid(const EditState& state) {
-  const Speech speech(state);
+std::optional<Rejection> find_unmentioned(const EditState& state) {
+  const MentionCheck check(state);
   for (const Claimants& all : state.claims) {
-    if (auto rejection = speech.unsaid(all)) return rejection;
+    if (auto rejection = check.unmentioned(all)) return rejection;
   }
   return std::nullopt;
 }
@@ -258,7 +260,7 @@ Rejection goes_with_none() {
 
 std::vector<std::vector<std::size_t>> divisions(const EditState& state) {
   if (state.claims.size() != 1 || state.claims[0].size() < 2) return {};
-  return Speech(state).divide(state.claims[0]);
+  return MentionCheck(state).divide(state.claims[0]);
 }
 
 }  // namespace ruleengine::rewrite

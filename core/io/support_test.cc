@@ -1,4 +1,4 @@
-#include "core/io/test_support.h"
+#include "tests/support/io.h"
 
 #include <google/protobuf/util/message_differencer.h>
 #include <onnx/onnx_pb.h>
