@@ -4,6 +4,7 @@
 
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "core/analysis/inference.h"
@@ -82,24 +83,29 @@ Status fix_types(ir::Model& model) {
   return {};
 }
 
-// What no runtime accepts: nodes whose inputs contradict their op, and values
-// whose declared type contradicts what is computed, by their names.
-std::map<std::string, std::string> conflicts(ir::Model& model) {
-  std::map<std::string, std::string> out;
-  ir::Graph& graph = model.graph;
-  analysis::Inference facts(graph);
+struct Conflict {
+  std::string where, why;
+};
+
+// What no runtime accepts: nodes whose inputs contradict their op, then values
+// whose declared type contradicts what is computed. By their numbers.
+std::map<std::pair<bool, std::size_t>, Conflict> conflicts(ir::Model& model) {
+  std::map<std::pair<bool, std::size_t>, Conflict> out;
+  const ir::Graph& graph = model.graph;
+  analysis::Inference facts(model.graph);
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const ir::NodeId node(i);
     if (graph.node(node).removed) continue;
     if (auto why = facts.refusal(node)) {
-      out.emplace(graph.describe(node), std::move(*why));
+      out[{false, i}] = {graph.describe(node), std::move(*why)};
     }
   }
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     const ir::ValueId value(i);
-    facts.type(value);
+    facts.type(value);  // finds the contradiction
     if (auto why = facts.contradiction(value)) {
-      out.emplace(model.names.text(graph.value(value).name), std::move(*why));
+      const std::string_view name = model.names.text(graph.value(value).name);
+      out[{true, i}] = {printable(name), std::move(*why)};
     }
   }
   return out;
@@ -131,11 +137,12 @@ Status fix_sizes(ir::Model& model, const FixedSizes& sizes) {
   for (const auto& [name, dim] : resolved) model.dims.bind(name, dim);
   model.changed = true;
   if (Status s = fix_types(model); !s) return s;
-  for (auto& [where, why] : conflicts(model)) {
-    if (before.contains(where)) continue;
-    Diagnostic error = wrong_size("the sizes contradict the model", {}, why);
-    error.where = where;
-    return error;
+  for (const auto& [place, conflict] : conflicts(model)) {
+    if (before.contains(place)) continue;
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "the sizes contradict the model",
+                      .where = conflict.where,
+                      .found = conflict.why};
   }
   return {};
 }

@@ -138,6 +138,10 @@ class Dims(runs.RunTest):
             """g (float[N,4] x, float[2,4] b) => (float[2,4] y) { y = Add(x, b) }"""))
         self.run_bad(2, "run", op, "--dims", "N=3", says="the sizes contradict the model")
         self.run_ok("run", op, "-o", "out.onnx", "--dims", "N=2")
+        stale = self.write("stale.onnx", make.onnx_bytes(
+            """g (float[N,4] x, float[2] c, float[3] d) => (float[N,4] y, float z)
+               <float[7] e> { y = Relu(x) e = Relu(d) z = ReduceSum <keepdims = 0> (e) }"""))
+        self.run_ok("run", stale, "-o", "out.onnx", "--dims", "N=3")
         model = make.model("g (float[N] x) => (float[N] y) { y = Neg(x) }")
         model.ir_version = 3
         model.graph.initializer.append(onnx.numpy_helper.from_array(

@@ -1,4 +1,4 @@
-// For tests of this folder: small models built with the ONNX library's own
+// For tests of core/io: small models built with the ONNX library's own
 // protobuf classes, a temporary folder, and edits that force every part of a
 // model to be written anew.
 #pragma once
