@@ -14,7 +14,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper, shape_inference
 
-from support import dialect, near_misses, program
+from support import dialect, near_misses, program, runtimes
 from support.near_misses import words
 
 FLOATS = (TensorProto.FLOAT, TensorProto.FLOAT16, TensorProto.BFLOAT16,
@@ -102,16 +102,8 @@ class Mutant:
         return [(node, i) for node in self.graph.node
                 for i, name in enumerate(node.input) if name]
 
-    def check_splits(self):
-        """Inference of ONNX 1.23 crashes for a Split with too many outputs."""
-        for node in self.graph.node:
-            said = [a.i for a in node.attribute if a.name == "num_outputs"]
-            if node.op_type == "Split" and said not in ([], [len(node.output)]):
-                raise shape_inference.InferenceError("outputs of a Split")
-
     def types(self):
-        self.check_splits()
-        inferred = shape_inference.infer_shapes(self.model).graph
+        inferred = runtimes.infer_shapes(self.model).graph
         return {v.name: v.type.tensor_type for v in
                 [*inferred.input, *inferred.value_info, *inferred.output]}
 
@@ -459,7 +451,7 @@ class Mutant:
                 shape.Clear()
                 for size in feeds[value.name].shape:
                     shape.dim.add().dim_value = size
-        inferred = shape_inference.infer_shapes(fixed, data_prop=True)
+        inferred = runtimes.infer_shapes(fixed, data_prop=True)
         return {v.name: tuple(d.dim_value for d in v.type.tensor_type.shape.dim)
                 for v in inferred.graph.value_info}
 
@@ -544,9 +536,7 @@ class Mutant:
         if is_declared:
             self.declare(values, feeds)
         onnx.checker.check_model(self.model)
-        self.check_splits()
-        shape_inference.infer_shapes(self.model, check_type=True,
-                                     strict_mode=True)
+        runtimes.infer_shapes(self.model, check_type=True, strict_mode=True)
         if is_declared and self.chance(0.2):
             self.contradict()
         return Made(self.model, [feeds, *others], self.extreme)

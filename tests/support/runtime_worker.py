@@ -1,8 +1,10 @@
 """Runs models for support/runtimes.py in a separate process and Python, so that its
 ONNX Runtime may have another version, and may crash.
 
-Reads pickled (model, optimized, list of feeds) from stdin; answers each with
-("ok", [{name: array}, or the error's text]) or ("refused", text)."""
+Reads pickled questions from stdin and answers each with ("ok", ...) or ("refused",
+text):
+  ("run", model, optimized, list of feeds): [{name: array}, or the error's text]
+  ("infer", model, options): the model with inferred shapes"""
 
 import os
 import pickle
@@ -32,12 +34,24 @@ def run(session, feeds):
         return str(error)
 
 
-def answer(model, optimized, all_feeds):
+def run_all(model, optimized, all_feeds):
+    session = load(model, optimized)
+    return [run(session, feeds) for feeds in all_feeds]
+
+
+def infer(model, options):
+    # The Python of the oldest ONNX Runtime has no ONNX package.
+    import onnx.shape_inference  # pylint: disable=import-outside-toplevel
+    model = onnx.ModelProto.FromString(model)
+    model = onnx.shape_inference.infer_shapes(model, **options)
+    return model.SerializeToString()
+
+
+def answer(kind, *arguments):
     try:
-        session = load(model, optimized)
+        return "ok", {"run": run_all, "infer": infer}[kind](*arguments)
     except Exception as error:  # pylint: disable=broad-except
         return "refused", str(error)
-    return "ok", [run(session, feeds) for feeds in all_feeds]
 
 
 def main():

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import threading
 
+import onnx
+
 from support import numbers, program
 
 WORKER = pathlib.Path(__file__).with_name("runtime_worker.py")
@@ -31,7 +33,7 @@ class Worker:
         self.find_python = find_python
         self.process = None
 
-    def ask(self, model, optimized, all_feeds):
+    def ask(self, *question):
         """The answer of runtime_worker; ("refused", ENDED) if it ended."""
         if self.process is None:
             # Isolated: otherwise support/numbers.py would replace the module numbers.
@@ -42,7 +44,7 @@ class Worker:
         clock = threading.Timer(MOST_SECONDS, process.kill)
         clock.start()
         try:
-            pickle.dump((model, optimized, all_feeds), process.stdin)
+            pickle.dump(question, process.stdin)
             process.stdin.flush()
             return pickle.load(process.stdout)
         except (EOFError, BrokenPipeError):
@@ -66,7 +68,7 @@ class Runtime:
 
     def outputs(self, model, all_feeds):
         """A dict of arrays for each of the feeds, or the text of an error."""
-        verdict, found = self.worker.ask(model, self.optimized, all_feeds)
+        verdict, found = self.worker.ask("run", model, self.optimized, all_feeds)
         if verdict == "refused" and found == ENDED and len(all_feeds) > 1:
             return [self.outputs(model, [feeds])[0] for feeds in all_feeds]
         return found if verdict == "ok" else [found] * len(all_feeds)
@@ -77,6 +79,15 @@ RUNTIMES = [Runtime(f"{name}, {'optimized' if optimized else 'as it is'}", worke
                     optimized)
             for name, worker in (("newest", NEWEST), ("oldest", OLDEST))
             for optimized in (False, True)]
+
+
+def infer_shapes(model, **options):
+    """onnx.shape_inference.infer_shapes in the process of NEWEST, since the ONNX
+    package aborts on some models."""
+    verdict, found = NEWEST.ask("infer", model.SerializeToString(), options)
+    if verdict == "refused":
+        raise onnx.shape_inference.InferenceError(found)
+    return onnx.ModelProto.FromString(found)
 
 
 def close():
