@@ -122,10 +122,10 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
   const ops::NodeView view(graph, step.node, step.opset, ops::nothing_known(),
                            frame.call);
   const auto begin = Clock::now();
+  SmallVector<Datum*, 8> inputs;
   try {
     check();
     const auto operands = graph.inputs(step.node);
-    SmallVector<Datum*, 8> inputs;
     SmallVector<bool, 8> dying;
     for (const ir::Operand& o : operands) {
       Datum* value = frame.slot(o.value);
@@ -149,8 +149,10 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     for (const ValueId v : step.dead) frame.values[v.index()] = Datum();
   } catch (Failure& failure) {
     if (failure.error.where.empty()) {
-      failure.error.where =
-          graph.op(step.node).text() + " " + graph.describe(step.node);
+      failure.error.where = graph.describe(step.node);
+      const std::string given =
+          inputs_text(view, {inputs.data(), inputs.size()});
+      if (!given.empty()) failure.error.where += " (" + given + ")";
     }
     throw;
   }

@@ -9,11 +9,14 @@
 namespace ruleengine::runtime {
 namespace {
 
+const ops::FormalValue* formal_input(const ops::NodeView& node, std::size_t i) {
+  const ops::OpFacts* facts = ops::find_op(node.op().domain, node.op().type,
+                                           static_cast<int>(node.opset()));
+  return facts == nullptr ? nullptr : facts->input(i);
+}
+
 std::string place(std::size_t i, const KernelContext& context) {
-  const ops::OpFacts* facts =
-      ops::find_op(context.op().domain, context.op().type,
-                   static_cast<int>(context.opset()));
-  const ops::FormalValue* formal = facts == nullptr ? nullptr : facts->input(i);
+  const ops::FormalValue* formal = formal_input(context.node(), i);
   if (formal == nullptr) return "input " + std::to_string(i);
   const std::string name = "input '" + std::string(formal->name) + "'";
   return formal->arity == ops::Arity::kVariadic
@@ -63,6 +66,24 @@ Ints to_ints(const Tensor& t) {
 }
 
 }  // namespace
+
+std::string inputs_text(const ops::NodeView& node,
+                        std::span<Datum* const> inputs) {
+  constexpr std::size_t kMost = 8;
+  std::string out;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    if (!out.empty()) out += ", ";
+    if (i >= kMost) return out + "...";
+    const ops::FormalValue* formal = formal_input(node, i);
+    if (formal != nullptr) out += formal->name;
+    if (formal == nullptr || formal->arity == ops::Arity::kVariadic) {
+      out += '[' + std::to_string(i) + ']';
+    }
+    out += ": " + inputs[i]->text();
+  }
+  return out;
+}
 
 std::vector<std::string> KernelContext::attribute_strings(
     std::string_view name) const {

@@ -39,6 +39,11 @@ struct RunState {
 // A tensor of fixed-size elements in the memory of the run, not initialized.
 Tensor allocate(RunState& run, DataType dtype, Shape dims);
 
+// "A: float[2,3], B: float[3]": the inputs that are given, each named as the
+// op's schema does.
+std::string inputs_text(const ops::NodeView& node,
+                        std::span<Datum* const> inputs);
+
 // What a kernel keeps for its node between runs, such as repacked weights.
 struct KernelCache {
   virtual ~KernelCache() = default;

@@ -52,7 +52,10 @@ void set_masks(KernelContext& c, Attending& a, std::int64_t past) {
   if (!c.has_input(kLengths)) return;
   c.expect_count(kLengths, a.batch);
   a.lengths = c.ints(kLengths);
-  for (std::int64_t& n : a.lengths) n = std::clamp<std::int64_t>(n, 0, a.keys);
+  for (std::int64_t& n : a.lengths) {
+    if (n < 0) c.wrong_value(kLengths, "0 or more", std::to_string(n));
+    n = std::min(n, a.keys);
+  }
   if (c.has_input(kPastKey) || a.batch == 0) return;
   a.offsets.clear();
   for (const std::int64_t n : a.lengths) a.offsets.push_back(n - a.queries);

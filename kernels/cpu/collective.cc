@@ -50,7 +50,7 @@ Ints group_of(const KernelContext& c) {
 
 std::size_t axis_to_cut(const KernelContext& c, const Tensor& x) {
   c.need_attribute("dim");
-  return axis_of(c.attribute_int("dim"), x.rank());
+  return attribute_axis(c, "dim", x.rank());
 }
 
 // A sum may be declared with a leading axis of 1 more or less than its input.

@@ -263,7 +263,9 @@ void contrib_attention(KernelContext& c) {
   run(c, a, c.has_input(4) ? past_k.dim(2) : 0);
   if (!c.wants(1)) return;
   if (a.v_size != a.k_size) {
-    fail("keys and values of different sizes have no common present state");
+    fail("output 'present' holds keys and values of one size",
+         "values of size " + std::to_string(a.k_size),
+         std::to_string(a.v_size));
   }
   const std::int64_t dims[] = {2, a.batch, a.heads, a.keys, a.k_size};
   float* to = c.output(1, DataType::kFloat, dims).mutable_data<float>();

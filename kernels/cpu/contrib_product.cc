@@ -147,10 +147,8 @@ Quantized read_quantized(KernelContext& c) {
 }  // namespace
 
 void matmul_nbits(KernelContext& c) {
-  const Tensor x = c.input(0);
-  if (x.dtype() != DataType::kFloat || x.rank() == 0) {
-    fail("the kernel does not compute " + x.text());
-  }
+  const Tensor x = need_float(c, 0);
+  c.expect_min_rank(0, 1);
   if (c.has_input(4)) fail("the kernel does not take input 'g_idx'");
   const Quantized q = read_quantized(c);
   if (x.dim(x.rank() - 1) != q.k) {

@@ -36,7 +36,7 @@ void arg_columns(const T* x, const CutShape& s, std::int64_t columns,
 
 void arg(KernelContext& c, bool largest) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
   const bool last = c.attribute_flag("select_last_index");
   const Dims dims =
       reduced_shape(x.dims(), {axis}, c.attribute_flag("keepdims")).result;
@@ -94,7 +94,7 @@ void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
 template <typename F>
 void cumulate(KernelContext& c) {
   const Tensor x = c.input(0);
-  const std::size_t axis = axis_of(c.scalar_int(1), x.rank());
+  const std::size_t axis = input_place(c, 1, x.rank());
   const ScanDirection d{c.attribute_flag("exclusive"),
                         c.attribute_flag("reverse")};
   Tensor& out = c.output(0, x.dtype(), x.dims());

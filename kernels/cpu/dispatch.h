@@ -61,6 +61,10 @@ using NumbersAndBool = Joined<Numbers, Types<bool>>;
 using NumbersBoolAndComplex =
     Joined<NumbersAndBool, Types<std::complex<float>, std::complex<double>>>;
 
+// Fails, since a kernel computes in `known` types only.
+[[noreturn]] void not_computed(DataType dtype,
+                               std::initializer_list<DataType> known);
+
 // Calls f.operator()<T>() for the type of the list that `dtype` is; fails for
 // any other.
 template <typename F, typename... T>
@@ -68,10 +72,7 @@ void dispatch(Types<T...>, DataType dtype, F&& f) {
   const bool found =
       ((dtype == kTypeOf<T> ? (f.template operator()<T>(), true) : false) ||
        ...);
-  if (!found) {
-    fail("the kernel does not compute " +
-         std::string(ir::data_type_name(dtype)));
-  }
+  if (!found) not_computed(dtype, {kTypeOf<T>...});
 }
 
 // Calls f.operator()<T>() with an integer type of the width of an element, for
@@ -94,8 +95,8 @@ void dispatch_width(DataType dtype, F&& f) {
     case 128:
       return f.template operator()<std::complex<double>>();
     default:
-      fail("the kernel does not move " +
-           std::string(ir::data_type_name(dtype)));
+      fail("the kernel does not move elements of this type",
+           "8, 16, 32, 64 or 128 bits", std::string(ir::data_type_name(dtype)));
   }
 }
 
@@ -103,7 +104,7 @@ void dispatch_width(DataType dtype, F&& f) {
 inline const Tensor& need_float(const KernelContext& c, std::size_t i) {
   const Tensor& x = c.input(i);
   if (x.dtype() == DataType::kFloat) return x;
-  fail("the kernel does not compute " + x.text());
+  c.wrong_type(i, "float");
 }
 
 inline std::size_t index_of(std::int64_t i) {

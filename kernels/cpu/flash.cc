@@ -255,15 +255,18 @@ KeyRange Attending::seen(std::int64_t b, std::int64_t query) const {
 
 void check_attending(const Attending& a) {
   if (a.kv_heads <= 0 || a.heads % a.kv_heads != 0) {
-    fail("the heads of queries are not a multiple of those of keys",
-         std::to_string(a.kv_heads), std::to_string(a.heads));
+    fail("wrong number of heads of the queries",
+         "a multiple of " + std::to_string(a.kv_heads) +
+             ", the heads of the keys",
+         std::to_string(a.heads));
   }
   if (a.q.dtype() != a.k.dtype() || a.q.dtype() != a.v.dtype()) {
-    fail("queries, keys and values have different element types", a.q.text(),
-         a.k.text() + ", " + a.v.text());
+    fail("wrong type of keys or values",
+         std::string(ir::data_type_name(a.q.dtype())) + ", as the queries have",
+         a.k.text() + " and " + a.v.text());
   }
   if (a.q.dtype() != DataType::kFloat && a.q.dtype() != DataType::kDouble) {
-    fail("the kernel does not compute " + a.q.text());
+    not_computed(a.q.dtype(), {DataType::kFloat, DataType::kDouble});
   }
 }
 

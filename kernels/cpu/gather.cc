@@ -11,9 +11,8 @@ namespace {
 
 void gather(KernelContext& c) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
-  Ints at = c.ints(1);
-  check_indices(at, x.dim(axis));
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  const Ints at = indices_up_to(c, x.dim(axis));
   Dims dims;
   dims.append(x.dims().first(axis));
   dims.append(c.input(1).dims());

@@ -68,7 +68,11 @@ Tensor constant_value(KernelContext& c) {
   if (c.has_attribute("sparse_value")) {
     fail("the kernel does not read a sparse constant", "a dense one");
   }
-  fail("the constant has no value");
+  fail("the constant has no value",
+       "one of the attributes 'value', "
+       "'value_float', 'value_floats', 'value_int', 'value_ints', "
+       "'value_string' and 'value_strings'",
+       "none");
 }
 
 void constant(KernelContext& c) { c.set_output(0, constant_value(c)); }
@@ -100,7 +104,7 @@ T one_value(const KernelContext& c, std::size_t i) {
 // How many numbers a range has; 128 bits hold any difference of 64.
 template <typename T>
 std::int64_t range_count(T start, T limit, T delta) {
-  if (delta == T(0)) fail("'delta' is 0");
+  if (delta == T(0)) fail("wrong value of input 'delta'", "not 0", "0");
   if constexpr (std::is_floating_point_v<T>) {
     const double count =
         std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /

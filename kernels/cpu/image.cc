@@ -27,7 +27,8 @@ struct BinSamples {
     const double wanted =
         ratio > 0 ? static_cast<double>(ratio) : std::ceil(bin);
     if (!(wanted * static_cast<double>(bins) < 1e7)) {
-      fail("a region has too many samples");
+      fail("a region has too many samples", "fewer than 1e7 along an axis",
+           std::to_string(wanted * static_cast<double>(bins)));
     }
     grid = std::max<std::int64_t>(0, static_cast<std::int64_t>(wanted));
     for (std::int64_t i = 0; i < bins * grid; ++i) {

@@ -5,11 +5,14 @@
 namespace ruleengine::kernels {
 namespace {
 
-std::int64_t checked_index(std::int64_t index, std::int64_t size) {
+std::int64_t checked_index(const KernelContext& c, std::int64_t index,
+                           std::int64_t size) {
   if (index < -size || index >= size) {
-    fail("an index is out of range",
-         std::to_string(-size) + " to " + std::to_string(size - 1),
-         std::to_string(index));
+    c.wrong_value(1,
+                  size == 0 ? "no index into an axis of size 0"
+                            : "indices from " + std::to_string(-size) + " to " +
+                                  std::to_string(size - 1),
+                  std::to_string(index));
   }
   return index < 0 ? index + size : index;
 }
@@ -31,17 +34,18 @@ std::int64_t slices_of(const KernelContext& c, const Tensor& data,
 
 }  // namespace
 
-void check_indices(Ints& indices, std::int64_t size) {
-  for (std::int64_t& i : indices) i = checked_index(i, size);
+Ints indices_up_to(const KernelContext& c, std::int64_t size) {
+  Ints all = c.ints(1);
+  for (std::int64_t& i : all) i = checked_index(c, i, size);
+  return all;
 }
 
 ElementPlaces::ElementPlaces(const KernelContext& c, const Tensor& data,
                              const Tensor& indices, std::int64_t axis) {
   c.expect_rank(1, data.rank());
   const std::size_t along = axis_of(axis, data.rank());
-  along_ = c.ints(1);
+  along_ = indices_up_to(c, data.dim(along));
   if (along_.empty()) return;
-  check_indices(along_, data.dim(along));
   const Dims strides = strides_of(data.dims());
   for (std::size_t i = 0; i < data.rank(); ++i) {
     if (i != along && indices.dim(i) > data.dim(i)) {
@@ -76,7 +80,7 @@ SlicePlaces::SlicePlaces(const KernelContext& c, const Tensor& data,
     std::int64_t place = i / per_batch * batch_step;
     for (std::size_t k = 0; k < depth; ++k) {
       const std::size_t axis = batch_dims + k;
-      place += checked_index(all[index_of(i) * depth + k], data.dim(axis)) *
+      place += checked_index(c, all[index_of(i) * depth + k], data.dim(axis)) *
                strides[axis];
     }
     places_[index_of(i)] = place;

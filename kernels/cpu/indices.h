@@ -9,8 +9,8 @@
 
 namespace ruleengine::kernels {
 
-// Counts indices in [-size, size) from 0; fails for any other.
-void check_indices(Ints& indices, std::int64_t size);
+// The indices of input 1, each in [-size, size), counted from 0.
+Ints indices_up_to(const KernelContext& c, std::int64_t size);
 
 // GatherElements and ScatterElements: an index along one axis for each element
 // of a tensor, whose other indices are its own.

@@ -72,7 +72,7 @@ Ints split_sizes(const KernelContext& c, std::int64_t size) {
 
 void split(KernelContext& c) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
   std::int64_t at = 0;
   const Ints sizes = split_sizes(c, x.dim(axis));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -215,8 +215,8 @@ void trilu(KernelContext& c) {
 
 void reverse_sequence(KernelContext& c) {
   const Tensor& x = c.expect_min_rank(0, 2);
-  const std::size_t time = axis_of(c.attribute_int("time_axis"), 2);
-  const std::size_t batch = axis_of(c.attribute_int("batch_axis"), 2);
+  const std::size_t time = attribute_axis(c, "time_axis", 2);
+  const std::size_t batch = attribute_axis(c, "batch_axis", 2);
   if (time == batch)
     c.wrong_attribute("time_axis", "an axis other than 'batch_axis'");
   c.expect_count(1, x.dim(batch));

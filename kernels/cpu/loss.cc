@@ -35,8 +35,8 @@ void losses(const KernelContext& c, const CutShape& s, const T* log_prob,
     weight[i] = 0;
     if (ignores && label == ignored) continue;
     if (label < 0 || label >= s.size) {
-      fail("a label is out of range", "0 to " + std::to_string(s.size - 1),
-           std::to_string(label));
+      c.wrong_value(1, "labels from 0 to " + std::to_string(s.size - 1),
+                    std::to_string(label));
     }
     const auto at = static_cast<std::int64_t>(i);
     const std::int64_t block = at / s.inner, place = at % s.inner;

@@ -177,16 +177,16 @@ void need_features(const KernelContext& c, std::size_t count,
   c.wrong_attribute(name, "1 or " + std::to_string(features) + " numbers");
 }
 
-std::int64_t last_axis(const Tensor& x) {
-  if (x.rank() == 0) fail("the input is a scalar", "rank 1 or more", x.text());
-  return x.dim(x.rank() - 1);
+// The size of the last axis of input `i`.
+std::int64_t last_axis(const KernelContext& c, std::size_t i = 0) {
+  return c.expect_min_rank(i, 1).dims().back();
 }
 
 using MlNumbers = Types<float, double, std::int32_t, std::int64_t>;
 
 void scaler(KernelContext& c) {
   const Tensor x = c.input(0);
-  const std::int64_t features = last_axis(x);
+  const std::int64_t features = last_axis(c);
   const auto offset = c.attribute_floats("offset");
   const auto scale = c.attribute_floats("scale");
   need_features(c, offset.size(), features, "offset");
@@ -203,7 +203,7 @@ void scaler(KernelContext& c) {
 
 void normalizer(KernelContext& c) {
   const Tensor x = c.input(0);
-  const std::int64_t features = last_axis(x);
+  const std::int64_t features = last_axis(c);
   const std::string_view norm = c.choice("norm", {"MAX", "L1", "L2"});
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / features;
@@ -232,7 +232,7 @@ void normalizer(KernelContext& c) {
 template <typename T>
 void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
             T gap) {
-  const std::int64_t features = last_axis(x);
+  const std::int64_t features = last_axis(c);
   need_features(c, values.size(), features,
                 std::is_floating_point_v<T> ? "imputed_value_floats"
                                             : "imputed_value_int64s");
@@ -289,13 +289,18 @@ void one_hot_encoder(KernelContext& c) {
   fill(c, to, y.count(), 0.0f);
   const bool may_miss = !c.has_attribute("zeros") || c.attribute_flag("zeros");
   Ticker tick(c.threads());
+  const auto miss = [&](std::string found) {
+    if (!may_miss) c.wrong_value(0, "a category that the op lists", found);
+  };
   const auto mark = [&](std::int64_t i, const auto& map, const auto& key) {
     tick(8);
     const auto it = map.find(key);
     if (it != map.end()) {
       to[i * width + it->second] = 1;
-    } else if (!may_miss) {
-      fail("a category is not known");
+    } else if constexpr (std::is_arithmetic_v<std::decay_t<decltype(key)>>) {
+      miss(std::to_string(key));
+    } else {
+      miss("'" + printable(key) + "'");
     }
   };
   if (x.is_string()) {
@@ -310,7 +315,7 @@ void one_hot_encoder(KernelContext& c) {
       if constexpr (std::is_floating_point_v<T>) {
         // No category lies beyond the range of integers.
         if (!(std::abs(v) < T(0x1p62))) {
-          if (!may_miss) fail("a category is not known");
+          miss(std::to_string(v));
           continue;
         }
       }
@@ -329,7 +334,7 @@ void feature_vectorizer(KernelContext& c) {
       c.wrong_shape(i, std::to_string(rows) + " rows");
     }
     rows = count;
-    widths.push_back(last_axis(x));
+    widths.push_back(last_axis(c, i));
     kept.push_back(x.count() == 0 ? 0 : widths.back());
   }
   // Inputs are cut to these widths, or filled with zeros.
@@ -367,7 +372,7 @@ void feature_vectorizer(KernelContext& c) {
 Tensor linear_scores(KernelContext& c, std::int64_t targets) {
   const Tensor in = in_type(c, c.expect_rank(0, 1, 2), DataType::kFloat);
   const std::int64_t rows = in.rank() == 1 ? 1 : in.dim(0);
-  const std::int64_t features = last_axis(in);
+  const std::int64_t features = last_axis(c);
   const auto weights = c.attribute_floats("coefficients");
   const auto shifts = c.attribute_floats("intercepts");
   const auto known = std::ssize(weights);

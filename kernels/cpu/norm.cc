@@ -48,7 +48,7 @@ struct RowShape {
   Dims reduced;  // the shape with 1 for each axis of a row
 };
 RowShape rows_of(const KernelContext& c, const Tensor& x) {
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
   RowShape s{0, 0, Dims(x.dims())};
   // Products of the sizes of an empty tensor may overflow.
   if (x.count() != 0) {
@@ -145,7 +145,7 @@ void rms_normalization(KernelContext& c) {
 // A line whose norm is 0 stays 0.
 void lp_normalization(KernelContext& c) {
   const Tensor x = c.input(0);
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
   const std::int64_t p = c.attribute_int("p");
   if (p != 1 && p != 2) c.wrong_attribute("p", "1 or 2");
   Tensor& out = c.output(0, x.dtype(), x.dims());

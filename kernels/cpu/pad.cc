@@ -33,12 +33,13 @@ std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
   constexpr std::int64_t kMost = std::int64_t{1} << 47;
   if (std::max(pads.before, pads.after) > kMost ||
       std::min(pads.before, pads.after) < -kMost) {
-    fail("a pad is too large", "-2^47 to 2^47",
+    fail("wrong value of 'pads'", "-2^47 to 2^47",
          std::to_string(pads.before) + " and " + std::to_string(pads.after));
   }
   const std::int64_t out = size + pads.before + pads.after;
   if (out < 0) {
-    fail("more is taken from an axis than it has", std::to_string(size),
+    fail("wrong value of 'pads'",
+         "at most " + std::to_string(size) + " taken from an axis of that size",
          std::to_string(pads.before) + " and " + std::to_string(pads.after));
   }
   return out;
@@ -64,8 +65,8 @@ Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
       if (mode == PadMode::kConstant) {
         from = -1;
       } else if (count <= 0) {
-        fail("an axis without elements cannot be padded in this mode",
-             "mode constant");
+        c.wrong_attribute("mode",
+                          "constant, since an axis has no elements to repeat");
       } else if (mode == PadMode::kEdge) {
         from = std::clamp(from, low, high - 1);
       } else if (mode == PadMode::kWrap) {
@@ -240,10 +241,10 @@ Pads pads_of(const KernelContext& c) {
   const std::size_t rank = c.input(0).rank();
   const auto given =
       c.ints_of(c.has_attribute("paddings") ? "paddings" : "pads", 1);
-  if (!given) fail("the pads are missing");
+  if (!given) fail("input 'pads' is missing");
   const Ints axes = c.has_input(3) ? c.ints(3) : all_axes(rank);
   if (given->size() != 2 * axes.size()) {
-    fail("wrong number of pads", std::to_string(2 * axes.size()),
+    fail("wrong number of elements of 'pads'", std::to_string(2 * axes.size()),
          std::to_string(given->size()));
   }
   Pads out(rank);

@@ -42,7 +42,7 @@ IntegerRange integer_range(DataType type) {
     case DataType::kInt2:
       return {DataType::kInt8, -2, 1};
     default:
-      fail("the kernel does not quantize to " +
+      fail("wrong type of the result", "an integer type of 2 to 16 bits",
            std::string(ir::data_type_name(type)));
   }
 }
@@ -128,7 +128,7 @@ void quantize(KernelContext& c, const Quantization& q, DataType to) {
   const Shape dims = q.x.dims();
   if (!ir::is_integer(to)) {
     if (!ir::is_narrow_float(to) || ir::bit_width(to) > 8) {
-      fail("the kernel does not quantize to " +
+      fail("wrong type of the result", "an integer type or one of float8",
            std::string(ir::data_type_name(to)));
     }
     Tensor y = c.allocate(DataType::kFloat, dims);

@@ -153,7 +153,8 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
       sums[index_of(k)] = sum;
     }
     if (!(sum > 0) || !std::isfinite(sum)) {
-      fail("the probabilities of a row are not numbers");
+      c.wrong_value(0, "finite logarithms of probabilities",
+                    std::to_string(most) + " as the largest of a row");
     }
     for (std::int64_t s = 0; s < samples; ++s) {
       tick(8);

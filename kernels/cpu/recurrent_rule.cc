@@ -68,8 +68,8 @@ Activation activation_of(std::string_view name) {
   for (const Activation& each : kNames) {
     if (each.name == lower) return each;
   }
-  fail("wrong value of attribute 'activations'", "names of activations of ONNX",
-       '"' + printable(name) + '"');
+  fail("wrong value of attribute 'activations'",
+       "an activation of ONNX, for example Tanh", '"' + printable(name) + '"');
 }
 
 std::vector<Direction> directions_of(KernelContext& c) {
@@ -148,7 +148,7 @@ RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
   rule.gates = gates;
   if (c.has_attribute("hidden_size") &&
       c.attribute_int("hidden_size") != rule.hidden) {
-    c.wrong_attribute("hidden_size", std::to_string(rule.hidden));
+    c.expect_shape(2, Dims{-1, -1, c.attribute_int("hidden_size")});
   }
   if (rule.hidden > std::int64_t{1} << 40) {
     c.wrong_shape(2, "a last axis of at most 2^40");

@@ -112,7 +112,11 @@ ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
       static_cast<std::int64_t>(bounded(std::ceil(radius / scale))) - 1;
   ResizeWeights out;
   out.taps = 2 * before + 2;
-  if (out.taps > kMostTaps) fail("a scale is too small for its axis");
+  if (out.taps > kMostTaps) {
+    fail("a scale is too small for its axis",
+         "at most " + std::to_string(kMostTaps) + " elements read for each",
+         std::to_string(out.taps) + " for scale " + std::to_string(scale));
+  }
   const Dims dims{axis.out, out.taps};
   out.places = c.allocate(DataType::kInt64, dims);
   out.weights = c.allocate(DataType::kDouble, dims);

@@ -28,7 +28,7 @@ std::vector<double> doubles_of(KernelContext& c, std::size_t i,
 // A scale that is given: the size follows.
 void set_scale(ResizeAxis& axis, double scale) {
   if (!(scale > 0)) {
-    fail("wrong value of a scale", "more than 0", std::to_string(scale));
+    fail("wrong value of 'scales'", "more than 0", std::to_string(scale));
   }
   axis.scale = scale;
   axis.out = static_cast<std::int64_t>(
@@ -38,7 +38,7 @@ void set_scale(ResizeAxis& axis, double scale) {
 // A size that is given: the scale follows.
 void set_size(ResizeAxis& axis, std::int64_t size) {
   if (size < 0)
-    fail("wrong value of a size", "0 or more", std::to_string(size));
+    fail("wrong value of input 'sizes'", "0 or more", std::to_string(size));
   axis.out = size;
   axis.scale = axis.in == 0
                    ? 1
@@ -265,12 +265,15 @@ void resize(KernelContext& c) {
                   .antialias = c.attribute_flag("antialias"),
                   .exclude_outside = c.attribute_flag("exclude_outside")};
   if (rule.antialias && rule.mode == ResizeMode::kNearest) {
-    fail("attribute 'antialias' is not for the mode nearest");
+    c.wrong_attribute("antialias", "0 where 'mode' is nearest");
   }
   ResizeAxes axes = axes_from(x);
   const auto named = named_axes(c, x.rank());
   const bool has_sizes = c.has_input(3) && c.input(3).count() > 0;
   const bool has_scales = c.has_input(2) && c.input(2).count() > 0;
+  if (has_sizes && has_scales) {
+    fail("inputs 'scales' and 'sizes' are both given", "one of them", "both");
+  }
   if (has_sizes) {
     set_sizes(c, named, axes);
   } else if (has_scales) {
@@ -279,7 +282,7 @@ void resize(KernelContext& c) {
       set_scale(axes[named[i]], scales[i]);
     }
   } else if (!named.empty()) {
-    fail("inputs 'scales' and 'sizes' are both missing");
+    fail("inputs 'scales' and 'sizes' are both missing", "one of them", "none");
   }
   if (rule.coordinates == "tf_crop_and_resize") set_crop(c, named, axes);
   run(c, x, rule, axes);

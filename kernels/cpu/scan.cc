@@ -190,7 +190,7 @@ Batch batch_of(const KernelContext& c, const ScanBody& body) {
   if (!out.states.empty() && length_of(out.states, 0) != out.size) {
     c.wrong_shape(1, "a first axis of " + std::to_string(out.size));
   }
-  if (out.size == 0) fail("the batch is empty");
+  if (out.size == 0) c.wrong_shape(1, "a batch of 1 or more");
   out.outputs.assign(body.states + body.stacked, Stack(out.size));
   return out;
 }

@@ -110,7 +110,7 @@ struct CacheSizes {
 
 CacheSizes cache_sizes(const KernelContext& c) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
   if (axis == 0) c.wrong_attribute("axis", "an axis after that of the batch");
   Dims fits(x.dims());
   fits[axis] = -1;

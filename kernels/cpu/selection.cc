@@ -70,11 +70,11 @@ void top_k_lines(const T* in, T* values, std::int64_t* indices,
 
 void top_k(KernelContext& c) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
   const std::int64_t k =
       c.opset() < 10 ? c.attribute_int("k") : c.scalar_int(1);
   if (k < 0 || k > x.dim(axis)) {
-    fail("'k' is out of range", "0 to " + std::to_string(x.dim(axis)),
+    fail("wrong value of 'k'", "0 to " + std::to_string(x.dim(axis)),
          std::to_string(k));
   }
   const bool largest = c.opset() < 11 || c.attribute_flag("largest");
@@ -147,7 +147,7 @@ void one_hot(KernelContext& c) {
   const std::int64_t depth = said[0];
   const Ints all = whole_numbers(c, c.input(0));
   const Shape old = c.input(0).dims();
-  const std::size_t axis = axis_of(c.attribute_int("axis"), old.size() + 1);
+  const std::size_t axis = attribute_axis(c, "axis", old.size() + 1);
   Dims dims(old.first(axis));
   dims.push_back(depth);
   dims.append(old.subspan(axis));
@@ -189,8 +189,7 @@ void compress(KernelContext& c) {
   const bool flat = !c.has_attribute("axis");
   const std::int64_t count = c.input(0).count();
   const Tensor x = flat ? c.input(0).reshaped({&count, 1}) : c.input(0);
-  const std::size_t axis =
-      flat ? 0 : axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = flat ? 0 : attribute_axis(c, "axis", x.rank());
   const Ints chosen = chosen_of(c, x.dim(axis));
   Dims dims(x.dims());
   dims[axis] = std::ssize(chosen);

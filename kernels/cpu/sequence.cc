@@ -54,15 +54,15 @@ void sequence_insert(KernelContext& c) {
 void sequence_erase(KernelContext& c) {
   Datum::List items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
-  const std::size_t at = c.has_input(1) ? axis_of(c.scalar_int(1), items.size())
-                                        : items.size() - 1;
+  const std::size_t at =
+      c.has_input(1) ? input_place(c, 1, items.size()) : items.size() - 1;
   items.erase(items.begin() + static_cast<std::ptrdiff_t>(at));
   c.set_output(0, Datum::sequence(std::move(items)));
 }
 
 void sequence_at(KernelContext& c) {
   const Datum::List& items = items_of(c, 0);
-  c.set_output(0, items[axis_of(c.scalar_int(1), items.size())]);
+  c.set_output(0, items[input_place(c, 1, items.size())]);
 }
 
 void sequence_length(KernelContext& c) {
@@ -88,7 +88,7 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
 void split_to_sequence(KernelContext& c) {
   const DataType dtype = c.input(0).dtype();
   const Tensor x = runtime::unpacked(c.input(0), c.run());
-  const std::size_t axis = axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
   const bool keeps = c.has_input(1) || c.attribute_flag("keepdims");
   Dims dims(x.dims());
   if (!keeps) {
@@ -121,7 +121,7 @@ void concat_from_sequence(KernelContext& c) {
     }
     Tensor t = runtime::unpacked(item.tensor(), c.run());
     const std::size_t rank = t.rank() + (adds ? 1 : 0);
-    axis = axis_of(c.attribute_int("axis"), rank);
+    axis = attribute_axis(c, "axis", rank);
     Dims dims(t.dims().first(adds ? axis : t.rank()));
     if (adds) {
       dims.push_back(1);
@@ -170,7 +170,8 @@ void optional(KernelContext& c) {
 }
 
 void optional_get_element(KernelContext& c) {
-  if (c.value(0).is_none()) fail("the optional has no value");
+  if (c.value(0).is_none())
+    c.wrong_value(0, "an optional that has a value", "an empty one");
   c.set_output(0, c.value(0));
 }
 

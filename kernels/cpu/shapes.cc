@@ -4,6 +4,15 @@
 
 namespace ruleengine::kernels {
 
+void not_computed(DataType dtype, std::initializer_list<DataType> known) {
+  std::string all;
+  for (const DataType each : known) {
+    all += (all.empty() ? "" : ", ") + std::string(ir::data_type_name(each));
+  }
+  fail("the kernel does not compute in this type", all,
+       std::string(ir::data_type_name(dtype)));
+}
+
 Dims broadcast(Shape a, Shape b) {
   const Shape both[] = {a, b};
   return broadcast(both);
@@ -29,14 +38,39 @@ Dims broadcast(std::span<const Shape> shapes) {
   return out;
 }
 
+namespace {
+
+// `place` counted from 0; nullopt outside [-count, count).
+std::optional<std::size_t> from_start(std::int64_t place, std::size_t count) {
+  const auto n = static_cast<std::int64_t>(count);
+  if (place < -n || place >= n) return std::nullopt;
+  return index_of(place < 0 ? place + n : place);
+}
+
+std::string places_text(std::size_t count) {
+  if (count == 0) return "none, since there is nothing to choose from";
+  return std::to_string(-static_cast<std::int64_t>(count)) + " to " +
+         std::to_string(count - 1);
+}
+
+}  // namespace
+
 std::size_t axis_of(std::int64_t axis, std::size_t rank) {
-  const auto r = static_cast<std::int64_t>(rank);
-  if (axis < -r || axis >= r) {
-    fail("an axis is out of range",
-         std::to_string(-r) + " to " + std::to_string(r - 1),
-         std::to_string(axis));
-  }
-  return index_of(axis < 0 ? axis + r : axis);
+  if (const auto found = from_start(axis, rank)) return *found;
+  fail("an axis is out of range", places_text(rank), std::to_string(axis));
+}
+
+std::size_t attribute_axis(const KernelContext& c, std::string_view name,
+                           std::size_t rank) {
+  if (const auto found = from_start(c.attribute_int(name), rank)) return *found;
+  c.wrong_attribute(name, places_text(rank));
+}
+
+std::size_t input_place(const KernelContext& c, std::size_t i,
+                        std::size_t count) {
+  const std::int64_t place = c.scalar_int(i);
+  if (const auto found = from_start(place, count)) return *found;
+  c.wrong_value(i, places_text(count), std::to_string(place));
 }
 
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
@@ -77,7 +111,7 @@ Tensor lined_up(KernelContext& c, const Tensor& a, const Tensor& b) {
       !c.has_attribute("axis")) {
     return b;
   }
-  const std::size_t axis = axis_of(c.attribute_int("axis"), a.rank());
+  const std::size_t axis = attribute_axis(c, "axis", a.rank());
   Dims dims(b.dims());
   while (dims.size() + axis < a.rank()) dims.push_back(1);
   return b.reshaped(dims);

@@ -15,6 +15,12 @@ Dims broadcast(std::span<const Shape> shapes);
 
 // An axis in [-rank, rank) counted from 0.
 std::size_t axis_of(std::int64_t axis, std::size_t rank);
+// The axis that an attribute says, in [-rank, rank), counted from 0.
+std::size_t attribute_axis(const KernelContext& c, std::string_view name,
+                           std::size_t rank);
+// The axis or place that input `i` says, in [-count, count), counted from 0.
+std::size_t input_place(const KernelContext& c, std::size_t i,
+                        std::size_t count);
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 

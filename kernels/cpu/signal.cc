@@ -75,7 +75,10 @@ void dft(KernelContext& c) {
   std::int64_t where = c.opset() >= 20 ? -2 : c.attribute_int("axis");
   if (c.opset() >= 20 && c.has_input(2)) where = c.scalar_int(2);
   const std::size_t axis = axis_of(where, x.rank()), last = x.rank() - 1;
-  if (axis == last) fail("the axis is that of real and imaginary parts");
+  if (axis == last) {
+    fail("the axis is that of real and imaginary parts",
+         "an axis before the last", std::to_string(where));
+  }
   const bool inverse = c.attribute_flag("inverse");
   const bool onesided = c.attribute_flag("onesided");
   DftJob job{.outer = product(x.dims(), 0, axis),

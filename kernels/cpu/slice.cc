@@ -16,7 +16,7 @@ struct SliceRange {
 // What Slice takes of an axis of `size`.
 SliceRange range_of(std::int64_t size, std::int64_t start, std::int64_t end,
                     std::int64_t step) {
-  if (step == 0) fail("a step is 0");
+  if (step == 0) fail("wrong value of input 'steps'", "not 0", "0");
   if (size == 0) return {};
   // So that it can be negated.
   step = std::max(step, -std::numeric_limits<std::int64_t>::max());
@@ -59,7 +59,8 @@ std::vector<SliceRange> ranges_of(const KernelContext& c) {
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t axis = axis_of(axes[i], x.rank());
     if (named[axis]) {
-      fail("wrong value of 'axes'", "each axis once", std::to_string(axis));
+      fail("wrong value of input 'axes'", "each axis once",
+           std::to_string(axis));
     }
     named[axis] = true;
     out[axis] = range_of(x.dim(axis), starts[i], ends[i], steps[i]);
@@ -92,17 +93,20 @@ void slice(KernelContext& c) {
 void check_parts(const Ints& sizes, std::int64_t size) {
   std::int64_t rest = size;
   for (const std::int64_t each : sizes) {
-    if (each < 0)
-      fail("the size of a part is negative", "0 or more", std::to_string(each));
+    if (each < 0) {
+      fail("wrong value of 'split'", "0 or more", std::to_string(each));
+    }
     if (each > rest) {
-      fail("the parts are larger than the axis", std::to_string(size),
+      fail("wrong sum of 'split'",
+           std::to_string(size) + ", the size of the axis",
            std::to_string(each) + " where " + std::to_string(rest) +
                " are left");
     }
     rest -= each;
   }
   if (rest != 0) {
-    fail("the parts are smaller than the axis", std::to_string(size),
+    fail("wrong sum of 'split'",
+         std::to_string(size) + ", the size of the axis",
          std::to_string(size - rest));
   }
 }

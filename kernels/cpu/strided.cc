@@ -156,7 +156,7 @@ Ints whole_of(const Tensor& t) {
   for (const T v : t.values<T>()) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(std::abs(v) < T(9e18))) {
-        fail("a number is too large for an index", "less than 9e18",
+        fail("a number cannot be an index", "absolutely less than 9e18",
              std::to_string(v));
       }
     } else if constexpr (std::is_same_v<T, std::uint64_t>) {
@@ -234,11 +234,13 @@ Tensor joined(const KernelContext& c, std::span<const Tensor* const> parts,
       fits = i == axis || part->dim(i) == first.dim(i);
     }
     if (!fits) {
-      fail("tensors that are joined do not fit each other", first.text(),
+      fail("wrong type or shape of a joined tensor",
+           first.text() + " but for axis " + std::to_string(axis),
            part->text());
     }
     if (part->dim(axis) > std::numeric_limits<std::int64_t>::max() - size) {
-      fail("the joined tensor is too large");
+      fail("the joined axis is too long", "less than 2^63 elements",
+           std::to_string(size) + " and " + std::to_string(part->dim(axis)));
     }
     size += part->dim(axis);
   }
@@ -294,7 +296,9 @@ Ints whole_numbers(const KernelContext& c, const Tensor& t) {
 
 std::int64_t checked_product(std::int64_t a, std::int64_t b) {
   std::int64_t out = 0;
-  if (__builtin_mul_overflow(a, b, &out)) fail("a size is too large");
+  if (__builtin_mul_overflow(a, b, &out))
+    fail("a size is too large", "a product less than 2^63",
+         std::to_string(a) + " times " + std::to_string(b));
   return out;
 }
 

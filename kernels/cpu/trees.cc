@@ -63,7 +63,11 @@ struct Ensemble {
   template <typename T>
   std::size_t leaf(Branch at, const T* row) const {
     for (std::size_t steps = 0; !at.is_leaf; ++steps) {
-      if (steps > nodes.size()) fail("the nodes of a tree form a cycle");
+      if (steps > nodes.size()) {
+        fail("the nodes of a tree form a cycle", "a path to a leaf",
+             std::to_string(steps) + " steps through " +
+                 std::to_string(nodes.size()) + " nodes");
+      }
       const Node& n = nodes[index_of(at.to)];
       at = holds(n, static_cast<double>(row[n.feature])) ? n.yes : n.no;
     }
@@ -102,7 +106,8 @@ void read_members(KernelContext& c, Ensemble& e) {
     while (at < e.members.size() && !std::isnan(e.members[at])) ++at;
     n.members_end = at;
     if (at == e.members.size() && n.members_begin == at) {
-      fail("a node that tests membership has no members");
+      c.wrong_attribute("membership_values",
+                        "members for each node that tests membership");
     }
     ++at;
   }

@@ -108,8 +108,7 @@ void unique(KernelContext& c) {
   const Tensor& x = c.input(0);
   const std::int64_t count = x.count();
   const bool flat = !c.has_attribute("axis");
-  const std::size_t axis =
-      flat ? 0 : axis_of(c.attribute_int("axis"), x.rank());
+  const std::size_t axis = flat ? 0 : attribute_axis(c, "axis", x.rank());
   const Tensor rows = flat ? x.reshaped({&count, 1})
                            : transposed(c, x, axis_first(axis, x.rank()));
   if (x.is_string()) return unique_of<String>(c, rows, axis);

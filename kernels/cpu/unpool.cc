@@ -22,7 +22,9 @@ struct Unpool {
     Dims dims(x.dims());
     const std::size_t rank = kernel.size();
     for (std::size_t i = 0; i < rank; ++i) {
-      if (x.dim(i + 2) > std::int64_t{1} << 31) fail("an axis is too long");
+      if (x.dim(i + 2) > std::int64_t{1} << 31) {
+        fail("wrong shape of input 'X'", "axes of 2^31 at most", x.text());
+      }
       dims[i + 2] = (x.dim(i + 2) - 1) * strides[i] - pads[i] - pads[rank + i] +
                     kernel[i];
     }
@@ -61,7 +63,11 @@ std::int64_t moved(std::int64_t place, Shape from, Shape to) {
   for (std::size_t i = from.size(); i-- > 0;) {
     const std::int64_t at = place % from[i];
     place /= from[i];
-    if (at >= to[i]) fail("an index lies outside the output");
+    if (at >= to[i]) {
+      fail("wrong value of input 'I'",
+           "places in the output, " + runtime::shape_text(to),
+           std::to_string(at) + " along axis " + std::to_string(i));
+    }
     out += at * stride;
     stride *= to[i];
   }
@@ -77,7 +83,9 @@ struct Bins {
     const double limit = 1e9;
     const double low = std::clamp(std::round(begin * scale), -limit, limit);
     const double high = std::clamp(std::round(end * scale), -limit, limit);
-    if (std::isnan(low) || std::isnan(high)) fail("a region is not a number");
+    if (std::isnan(low) || std::isnan(high)) {
+      fail("wrong value of input 'rois'", "numbers", "NaN");
+    }
     start = static_cast<std::int64_t>(low);
     size = std::max(high - low + 1, 1.0) / static_cast<double>(count);
   }

@@ -20,15 +20,19 @@ void reshape(KernelContext& c) {
     std::int64_t size = wanted[i];
     if (size == 0 && !zero_is_size) {
       if (i >= x.rank()) {
-        fail("the shape copies axis " + std::to_string(i) + " of the input",
-             "rank " + std::to_string(i + 1) + " or more", x.text());
+        fail("wrong value of 'shape'",
+             "0 only where the input has an axis to copy",
+             "0 for axis " + std::to_string(i) + " of " + x.text());
       }
       size = x.dim(i);
     }
-    if (size < -1)
-      fail("wrong size in 'shape'", "-1 or more", std::to_string(size));
+    if (size < -1) {
+      fail("wrong value of 'shape'", "-1 or more", std::to_string(size));
+    }
     if (size == -1) {
-      if (open >= 0) fail("the shape has -1 twice");
+      if (open >= 0) {
+        fail("wrong value of 'shape'", "-1 once at most", "-1 twice");
+      }
       open = static_cast<std::int64_t>(i);
       size = 1;
     }
@@ -41,14 +45,14 @@ void reshape(KernelContext& c) {
   }
   if (open >= 0) {
     if (known == 0 || x.count() % known != 0) {
-      fail("no size for -1 fits", "a multiple of " + std::to_string(known),
-           x.text());
+      fail("wrong number of elements for the -1 of 'shape'",
+           "a multiple of " + std::to_string(known), x.text());
     }
     dims[index_of(open)] = x.count() / known;
     known = x.count();
   }
   if (known != x.count()) {
-    fail("wrong number of elements in the new shape", x.text(),
+    fail("wrong number of elements in 'shape'", x.text(),
          runtime::text_of(x.dtype(), dims));
   }
   c.set_output(0, x.reshaped(dims));
@@ -70,7 +74,8 @@ void squeeze(KernelContext& c) {
   for (std::size_t i = 0; i < x.rank(); ++i) {
     const bool named = std::ranges::binary_search(gone, i);
     if (named && x.dim(i) != 1) {
-      fail("an axis that is squeezed has a size other than 1", "1", x.text());
+      c.wrong_shape(
+          0, "size 1 along axis " + std::to_string(i) + ", which 'axes' names");
     }
     if (!named && (axes || x.dim(i) != 1)) dims.push_back(x.dim(i));
   }
@@ -83,7 +88,8 @@ void unsqueeze(KernelContext& c) {
   const std::size_t rank = x.rank() + axes.size();
   const auto added = axes_of(axes, rank);
   if (added.size() != axes.size()) {
-    fail("wrong value of 'axes'", "each axis once", runtime::shape_text(axes));
+    fail("wrong value of input 'axes'", "each axis once",
+         runtime::shape_text(axes));
   }
   Dims dims;
   for (std::size_t i = 0, from = 0; i < rank; ++i) {

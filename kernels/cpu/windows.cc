@@ -59,7 +59,8 @@ Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel) {
   const std::size_t rank = spatial.size();
   runtime::count_of(spatial);  // fails where it does not fit
   if (kernel.size() != rank) {
-    fail("wrong number of sizes of the kernel", std::to_string(rank),
+    fail("wrong number of sizes of the kernel",
+         std::to_string(rank) + ", one for each axis of the input",
          std::to_string(kernel.size()));
   }
   const Ints strides = window_ints(c, "strides", rank, 1, 1);
@@ -74,7 +75,9 @@ Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel) {
               .kernel = kernel[i],
               .stride = strides[i],
               .dilation = dilations[i]};
-    if (all[i].in > kMost * 4) fail("an axis is too long for windows");
+    if (all[i].in > kMost * 4) {
+      c.wrong_shape(0, "axes of " + std::to_string(kMost * 4) + " at most");
+    }
   }
   return all;
 }

@@ -63,12 +63,10 @@ TEST_CASE_FIXTURE(RefusalFixture, "the rank of angles") {
   const ValueId places = input({"2", "6"}, DataType::kInt64);
   CHECK(why("RotaryEmbedding", {x, batch, batch}) == "");
   CHECK(why("RotaryEmbedding", {x, rows, rows, places}) == "");
-  CHECK(why("RotaryEmbedding", {x, rows, rows}) ==
-        "the cosines have another rank");
+  CHECK(why("RotaryEmbedding", {x, rows, rows}) == "wrong rank of the cosines");
   CHECK(why("RotaryEmbedding", {x, batch, batch, places}) ==
-        "the cosines have another rank");
-  CHECK(why("RotaryEmbedding", {x, batch, rows}) ==
-        "the sines have another rank");
+        "wrong rank of the cosines");
+  CHECK(why("RotaryEmbedding", {x, batch, rows}) == "wrong rank of the sines");
 }
 
 TEST_CASE_FIXTURE(RefusalFixture, "errors that only the library finds") {
@@ -109,7 +107,7 @@ TEST_CASE_FIXTURE(RefusalFixture, "attention") {
   CHECK(with(q, k, v, input({"S", "T"}, DataType::kInt64)) ==
         "the mask is neither bool nor of the type of the scores");
   CHECK(with(input({"B", "4", "S", "16"}), k, v) ==
-        "num_heads is another number");
+        "num_heads is not the number of heads");
 }
 
 }  // namespace

@@ -118,7 +118,8 @@ void need_attention(const NodeView& v) {
     need_groups(v, q[rank - 3], k[rank - 3]);
     need_groups(v, q[rank - 3], values[rank - 3]);
     const Dim heads = count(v.attribute_int("num_heads"));
-    if (rank == 4) need_equal(v, q[1], heads, "num_heads is another number");
+    if (rank == 4)
+      need_equal(v, q[1], heads, "num_heads is not the number of heads");
     scores.push_back(q[rank - 3]);
   }
   scores.push_back(q[rank - 2]);
@@ -290,7 +291,7 @@ class Attention {
     if (rank_ < 3 || as_many) return x;
     body_.note(fmt::format("{}_{}of{}", input, own, all));
     if (own > 0 && (all > kMostHeads || all % own != 0)) {
-      body_.refuse("keys have another number of heads", x);
+      body_.refuse("wrong number of heads of the keys", x);
       return x;
     }
     return body_.node(

@@ -112,8 +112,8 @@ bool contrib_attention(const NodeView& v, Outputs out) {
 
 // Rows of cosines and sines, which positions (input 1) pick.
 bool contrib_rotary_embedding(const NodeView& v, Outputs out) {
-  need_rank(v, 2, 2, "the cosines have another rank");
-  need_rank(v, 3, 2, "the sines have another rank");
+  need_rank(v, 2, 2, "wrong rank of the cosines");
+  need_rank(v, 3, 2, "wrong rank of the sines");
   return all_like_first(v, out);
 }
 

@@ -30,7 +30,7 @@ bool in_projection(const NodeView& v, Outputs out) {
   for (std::size_t i = 0; i < 3 && has_weight; ++i) {
     if (!v.ranked(i) || v.rank(i) != 3) continue;
     need_equal(v, v.shape(i)[2], v.shape(3)[1],
-               "the weight takes another size");
+               "wrong size of the rows of the weight");
   }
   for (std::size_t i = 0; i < out.size() && i < 3; ++i) {
     out[i].elem = v.elem(i);
@@ -50,7 +50,7 @@ bool linear(const NodeView& v, Outputs out) {
   if (v.ranked(1) && !known) v.refuse("the weight is no matrix");
   if (known) {
     need_equal(v, v.shape(0).back(), v.shape(1)[1],
-               "the weight takes another size");
+               "wrong size of the rows of the weight");
   }
   return true;
 }

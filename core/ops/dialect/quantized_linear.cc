@@ -80,13 +80,13 @@ class QuantizedLinear {
     if (!value) return value;
     const auto rank = call_.rank(input);
     if (!rank || *rank > 2) {
-      body_.refuse("the scale is of another weight", call_[input]);
+      body_.refuse("the scale belongs to a different weight", call_[input]);
       return value;
     }
     const std::int64_t columns = call_.quiet_size("w", 1);
     const std::int64_t own = call_.quiet_size(input, 1);
     if (columns > 0 && own > 0 && own != columns && !(*rank < 2 && own == 1)) {
-      body_.refuse("the scale is of another weight", call_[input]);
+      body_.refuse("the scale belongs to a different weight", call_[input]);
     }
     if (*rank < 2) return value;
     const std::int64_t rows = call_.quiet_size("w", 2);

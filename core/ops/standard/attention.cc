@@ -55,8 +55,8 @@ bool attention(const NodeView& v, Outputs out) {
 // Cosines and sines are [B,S,D/2], or where positions pick rows, [P,D/2].
 bool rotary_embedding(const NodeView& v, Outputs out) {
   const std::size_t rank = v.has_input(3) ? 2 : 3;
-  need_rank(v, 1, rank, "the cosines have another rank");
-  need_rank(v, 2, rank, "the sines have another rank");
+  need_rank(v, 1, rank, "wrong rank of the cosines");
+  need_rank(v, 2, rank, "wrong rank of the sines");
   return like_first(v, out);
 }
 

@@ -108,7 +108,8 @@ bool Parser::tensor_dims(const TypeAst& type, ir::Literal& out) {
   if (type.field != 1 || !type.has_shape) {
     return fail_at(type.at, "a constant has no tensor type of known shape",
                    "a type such as float[2,3], or float for a scalar",
-                   type.field == 1 ? "a type without a shape" : "another type");
+                   type.field == 1 ? "a type without a shape"
+                                   : "a type that is no tensor");
   }
   std::vector<std::int64_t> sizes;
   for (const DimAst& d : type.dims) {
