@@ -43,14 +43,14 @@ function(ruleengine_test name sources)
   set_property(GLOBAL APPEND PROPERTY RULEENGINE_TESTS ${name})
 endfunction()
 
-# ruleengine_folder(<folder> [OPTIONAL] [COLD] [TESTS folder...]
+# ruleengine_folder(<folder> [OPTIONAL] [COLD|HOT] [TESTS folder...]
 #                   [DEPS folder...] [LIBS target...] [PROGRAM name])
 # OPTIONAL: nothing where the folder is absent. COLD: nothing in it runs long, so
-# it is optimized less, which compiles in three quarters of the time. TESTS: what
-# only its tests use. PROGRAM: main.cc of the folder becomes that program, at the
+# it is optimized less, which compiles in three quarters of the time. HOT: its loops
+# become vector code. TESTS: what only its tests use. PROGRAM: main.cc of the folder becomes that program, at the
 # top of the build folder.
 function(ruleengine_folder folder)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL;COLD" "PROGRAM"
+  cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL;COLD;HOT" "PROGRAM"
                         "TESTS;DEPS;LIBS")
   ruleengine_targets(target ${folder})
   ruleengine_targets(tests_use ${arg_TESTS})
@@ -70,6 +70,9 @@ function(ruleengine_folder folder)
     target_precompile_headers(${target} REUSE_FROM precompiled)
     if(arg_COLD)
       target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+    endif()
+    if(arg_HOT)
+      target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
     endif()
   else()
     add_library(${target} INTERFACE)

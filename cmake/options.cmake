@@ -29,7 +29,10 @@ target_compile_options(ruleengine_options INTERFACE
   -Wall -Wextra -Wpedantic -Werror -Wshadow -Wnon-virtual-dtor
   -Woverloaded-virtual -Wno-missing-field-initializers -Wno-restrict
   -Wno-maybe-uninitialized -Wno-subobject-linkage -fpch-preprocess
-  -ffunction-sections -fdata-sections)
+  -ffunction-sections -fdata-sections
+  # Nothing reads errno after a function of <cmath>, or floating-point
+  # exceptions, which would keep loops from becoming vector code.
+  -fno-math-errno -fno-trapping-math)
 target_link_options(ruleengine_options INTERFACE -Wl,--gc-sections)
 # The compiler collects garbage less often: a tenth of its time, for a fifth
 # more memory.

@@ -5,27 +5,28 @@
 #include <cstring>
 
 #include "core/ir/narrow_float.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::runtime {
 namespace {
 
-float float_of_half(std::uint16_t bits) {
+constexpr auto float_of_half = [](std::uint16_t bits) {
   return static_cast<float>(std::bit_cast<_Float16>(bits));
-}
-std::uint16_t half_of_float(float value) {
+};
+constexpr auto half_of_float = [](float value) {
   return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
-}
-float float_of_bfloat(std::uint16_t bits) {
+};
+constexpr auto float_of_bfloat = [](std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
-}
-std::uint16_t bfloat_of_float(float value) {
+};
+constexpr auto bfloat_of_float = [](float value) {
   const auto bits = std::bit_cast<std::uint32_t>(value);
   if ((bits & 0x7fffffffu) > 0x7f800000u) {
     return static_cast<std::uint16_t>(bits >> 16 | 0x40u);  // a quiet NaN
   }
   const std::uint32_t half = 0x7fffu + (bits >> 16 & 1u);
   return static_cast<std::uint16_t>((bits + half) >> 16);
-}
+};
 
 bool is_adapted(Adapt adapt, const Datum* value) {
   if (value == nullptr) return false;
@@ -70,12 +71,12 @@ std::string_view parameter(const ops::FormalValue* formal) {
 Tensor widened(const Tensor& t, RunState& run) {
   if (!ir::is_narrow_float(t.dtype())) return t;
   if (t.dtype() == DataType::kFloat16) {
-    return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
-                                        float_of_half);
+    return mapped<std::uint16_t, float, true>(t, DataType::kFloat, run,
+                                              float_of_half);
   }
   if (t.dtype() == DataType::kBfloat16) {
-    return mapped<std::uint16_t, float>(t, DataType::kFloat, run,
-                                        float_of_bfloat);
+    return mapped<std::uint16_t, float, true>(t, DataType::kFloat, run,
+                                              float_of_bfloat);
   }
   const Tensor bytes = unpacked(t, run);
   float table[256];
@@ -109,10 +110,10 @@ Tensor narrowed(const Tensor& t, DataType to, RunState& run) {
   if (!ir::is_narrow_float(to)) return t;
   if (t.dtype() == DataType::kDouble) return narrow<double>(t, to, run);
   if (to == DataType::kFloat16) {
-    return mapped<float, std::uint16_t>(t, to, run, half_of_float);
+    return mapped<float, std::uint16_t, true>(t, to, run, half_of_float);
   }
   if (to == DataType::kBfloat16) {
-    return mapped<float, std::uint16_t>(t, to, run, bfloat_of_float);
+    return mapped<float, std::uint16_t, true>(t, to, run, bfloat_of_float);
   }
   return narrow<float>(t, to, run);
 }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "runtime/kernel.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::runtime {
 
@@ -21,14 +22,23 @@ Tensor packed(const Tensor& t, DataType to, RunState& run);
 void run_adapted(const Kernel& kernel, KernelContext& context);
 
 // f(element) for each element of a tensor of From, as elements To of type `to`.
-template <typename From, typename To, typename F>
+// In vectors: compiled for each width of them.
+template <typename From, typename To, bool kInVectors = false, typename F>
 Tensor mapped(const Tensor& t, DataType to, RunState& run, F f) {
   Tensor out = allocate(run, to, t.dims());
   const From* in = t.data<From>();
   To* result = out.mutable_data<To>();
   constexpr std::int64_t kGrain = 1 << 14;
-  run.threads->for_each_index(t.count(), kGrain,
-                              [&](std::int64_t i) { result[i] = f(in[i]); });
+  run.threads->for_each(
+      t.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+        if constexpr (kInVectors) {
+          for_vectors([&]() RULEENGINE_INLINE {
+            map_line(in + begin, result + begin, end - begin, f);
+          });
+        } else {
+          for (std::int64_t i = begin; i < end; ++i) result[i] = f(in[i]);
+        }
+      });
   return out;
 }
 

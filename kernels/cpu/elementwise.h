@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/shapes.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 
@@ -54,7 +55,17 @@ void map_unary(KernelContext& c, F f) {
   const std::int64_t count = x.count();
   Tensor& y = c.output_in_place(0, 0, kTypeOf<To>, x.dims());
   To* out = y.mutable_data<To>();
-  for_each_element(c, count, [&](std::int64_t i) { out[i] = f(in[i]); });
+  c.threads().for_each(
+      count, kGrain, [&](std::int64_t begin, std::int64_t end) {
+        const auto loop = [&]() RULEENGINE_INLINE {
+          runtime::map_line(in + begin, out + begin, end - begin, f);
+        };
+        if constexpr (std::is_floating_point_v<From>) {
+          runtime::for_vectors(loop);
+        } else {
+          loop();
+        }
+      });
 }
 
 // One line of a binary op: out[i] = f(a[i * sa], b[i * sb]) for i below n.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/cpu/lanes.h"
-#include "kernels/cpu/vectors.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -191,8 +191,8 @@ void attend_128(const Tile& t) { attend<Lanes<4>>(t); }
 
 void (*best_attend())(const Tile&) {
 #if defined(__x86_64__)
-  if (vector_bits() >= 512) return attend_512;
-  if (vector_bits() >= 256) return attend_256;
+  if (runtime::vector_bits() >= 512) return attend_512;
+  if (runtime::vector_bits() >= 256) return attend_256;
 #endif
   return attend_128;
 }

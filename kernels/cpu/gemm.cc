@@ -10,7 +10,7 @@
 
 #include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/gemm_loops.h"
-#include "kernels/cpu/vectors.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -75,8 +75,8 @@ T* scratch_b(std::int64_t count) {
 template <typename T>
 GemmLoops<T> pick_loops() {
 #if defined(__x86_64__)
-  if (vector_bits() >= 512) return gemm_loops_64<T>();
-  if (vector_bits() >= 256) return gemm_loops_32<T>();
+  if (runtime::vector_bits() >= 512) return gemm_loops_64<T>();
+  if (runtime::vector_bits() >= 256) return gemm_loops_32<T>();
 #endif
   return gemm_loops_16<T>();
 }

@@ -91,14 +91,18 @@ void quantize_each(KernelContext& c, const Quantization& q, Tensor& y, F f) {
     To* to = out + p.at;
     const T* by = scale + p.scale;
     const float* from = zero + p.scale;
-    if (p.step == 0) {
-      const T one = *by;
-      const float start = *from;
-      for (std::int64_t i = 0; i < p.size; ++i) to[i] = f(in[i] / one, start);
-    } else {
-      for (std::int64_t i = 0; i < p.size; ++i)
-        to[i] = f(in[i] / by[i], from[i]);
-    }
+    runtime::for_vectors([=]() RULEENGINE_INLINE {
+      if (p.step == 0) {
+        const T one = *by;
+        const float start = *from;
+        runtime::map_line(in, to, p.size,
+                          [=](T v) { return f(v / one, start); });
+      } else {
+        for (std::int64_t i = 0; i < p.size; ++i) {
+          to[i] = f(in[i] / by[i], from[i]);
+        }
+      }
+    });
   });
 }
 
@@ -174,9 +178,18 @@ void dequantize(KernelContext& c, const Quantization& q, Tensor& y) {
   const float *scale = q.scale.data<float>(), *zero = q.zero.data<float>();
   float* out = y.mutable_data<float>();
   q.parts.for_each(c, [&](const Granularity::Part& p) {
-    for (std::int64_t i = 0; i < p.size; ++i) {
-      const std::int64_t at = p.scale + i * p.step;
-      out[p.at + i] = (static_cast<float>(x[p.at + i]) - zero[at]) * scale[at];
+    const T* in = x + p.at;
+    const float *by = scale + p.scale, *from = zero + p.scale;
+    float* to = out + p.at;
+    if (p.step == 0) {
+      const float one = *by, start = *from;
+      for (std::int64_t i = 0; i < p.size; ++i) {
+        to[i] = (static_cast<float>(in[i]) - start) * one;
+      }
+    } else {
+      for (std::int64_t i = 0; i < p.size; ++i) {
+        to[i] = (static_cast<float>(in[i]) - from[i]) * by[i];
+      }
     }
   });
 }

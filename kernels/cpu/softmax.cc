@@ -32,13 +32,13 @@ void for_rows(KernelContext& c, F f) {
 
 void softmax(KernelContext& c) {
   for_rows(c, []<typename T>(const T* x, T* y, std::int64_t n) {
-    softmax_row(x, n, y);
+    runtime::for_vectors([&]() RULEENGINE_INLINE { softmax_row(x, n, y); });
   });
 }
 
 void log_softmax(KernelContext& c) {
   for_rows(c, []<typename T>(const T* x, T* y, std::int64_t n) {
-    log_softmax_row(x, n, y);
+    runtime::for_vectors([&]() RULEENGINE_INLINE { log_softmax_row(x, n, y); });
   });
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`ruleengine bench` beside ONNX Runtime: whole models, attention alone, and
-models before and after `ruleengine run`.
+"""`ruleengine bench` beside ONNX Runtime: whole models, attention and other ops
+alone, and models before and after `ruleengine run`.
 
 Runs of both alternate within the same seconds. The result is the median of the
 ratios of consecutive runs, ours over theirs, with quartiles.
@@ -17,10 +17,31 @@ import make_decoder
 import make_networks
 import measure
 import numpy as np
+import onnx
 import onnxruntime
+from onnx import TensorProto
 
 LAYERS, LENGTH = 4, 128
 ATTENTION = [512, 2048, 8192]
+# (op, element types in and out, attributes, further inputs) of [1024, 1024].
+OPS = {
+    "Cast to float": ("Cast", "FLOAT16", "FLOAT", "to=1", ""),
+    "Cast to float16": ("Cast", "FLOAT", "FLOAT16", "to=10", ""),
+    "Cast to int64": ("Cast", "FLOAT", "INT64", "to=7", ""),
+    "Add": ("Add", "FLOAT", "FLOAT", "", "x"),
+    "Add of float16": ("Add", "FLOAT16", "FLOAT16", "", "x"),
+    "Softmax": ("Softmax", "FLOAT", "FLOAT", "", ""),
+    "Tanh": ("Tanh", "FLOAT", "FLOAT", "", ""),
+    "Erf": ("Erf", "FLOAT", "FLOAT", "", ""),
+    "Exp": ("Exp", "FLOAT", "FLOAT", "", ""),
+    "Sigmoid": ("Sigmoid", "FLOAT", "FLOAT", "", ""),
+    "Gelu": ("Gelu", "FLOAT", "FLOAT", "", ""),
+    "Sqrt": ("Sqrt", "FLOAT", "FLOAT", "", ""),
+    "ReduceMean": ("ReduceMean", "FLOAT", "FLOAT", "", "axes"),
+    "QuantizeLinear": ("QuantizeLinear", "FLOAT", "UINT8", "", "scale, zero"),
+    "DequantizeLinear": ("DequantizeLinear", "UINT8", "FLOAT", "",
+                         "scale, zero"),
+}
 PACKS = ["attention", "canonical", "linear"]
 
 
@@ -44,7 +65,10 @@ class Peer:
                      for d in each.shape]
             self.inputs[each.name] = (
                 np.ones(shape, np.int64) if "int64" in each.type
-                else random.standard_normal(shape, np.float32))
+                else random.integers(0, 256, shape, np.uint8)
+                if "uint8" in each.type
+                else random.standard_normal(shape, np.float32).astype(
+                    np.float16 if "float16" in each.type else np.float32))
 
     def run(self, count):
         """Seconds of each of so many runs."""
@@ -111,6 +135,19 @@ def make_models(folder, layers):
     return paths
 
 
+def one_op(path, op, given, made, attributes, more):
+    given, made = (getattr(TensorProto, name) for name in (given, made))
+    names = {TensorProto.DataType.Name(t).lower(): t for t in (given, made)}
+    x, y = (next(n for n, t in names.items() if t == each)
+            for each in (given, made))
+    path.write_bytes(onnx.parser.parse_model(
+        f'''<ir_version: 10, opset_import: ["": 21]>
+        g ({x}[1024,1024] x) => ({y}[1024,1024] y)
+          <float scale = {{0.02}}, uint8 zero = {{128}}, int64[1] axes = {{-1}}>
+        {{ y = {op}{f"<{attributes}>" if attributes else ""}(
+             x{f", {more}" if more else ""}) }}''').SerializeToString())
+
+
 def bench(folder, options):
     dims = {"B": 1, "S": LENGTH}
     paths = make_models(folder, options.layers)
@@ -130,6 +167,12 @@ def bench(folder, options):
                 path = folder / f"{kind}{length}.onnx"
                 make_networks.attention(path, kind, length)
                 compare(name, path, threads, {}, options.rounds, 6)
+    for threads in options.threads:
+        for name, what in OPS.items():
+            if options.only in name:
+                path = folder / f"{name}.onnx"
+                one_op(path, *what)
+                compare(name, path, threads, {}, options.rounds, 20)
     print("\n| fused | threads | after ms | before ms | ratio | peak MiB | "
           "before |\n|---|---|---|---|---|---|---|")
     for threads in options.threads:

@@ -1,10 +1,10 @@
-#include "kernels/cpu/vectors.h"
+#include "runtime/vectors.h"
 
 #include <algorithm>
 #include <cstdlib>
 #include <string_view>
 
-namespace ruleengine::kernels {
+namespace ruleengine::runtime {
 namespace {
 
 int widest() {
@@ -27,4 +27,4 @@ int vector_bits() {
   return bits;
 }
 
-}  // namespace ruleengine::kernels
+}  // namespace ruleengine::runtime
