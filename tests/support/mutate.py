@@ -27,6 +27,8 @@ KIN = [("Add", "Sub", "Mul", "Div", "Max", "Min"),
        ("Softmax", "LogSoftmax", "Hardmax"), ("And", "Or", "Xor"),
        ("Less", "LessOrEqual", "Greater", "GreaterOrEqual", "Equal"),
        ("ReduceSum", "ReduceMean", "ReduceMax", "ReduceProd")]
+RANDOM = {"Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike",
+          "RandomUniform", "RandomUniformLike"}
 # Kinds of extreme inputs, each a method of Mutant.
 EXTREMES = ("hidden", "large", "tiny", "limits", "endless")
 # Names of masks.
@@ -101,6 +103,13 @@ class Mutant:
         """(node, index) of each present input."""
         return [(node, i) for node in self.graph.node
                 for i, name in enumerate(node.input) if name]
+
+    def check_splits(self):
+        """The reference makes as many parts as a Split names, whatever its outputs."""
+        for node in self.graph.node:
+            said = [a.i for a in node.attribute if a.name == "num_outputs"]
+            if node.op_type == "Split" and said not in ([], [len(node.output)]):
+                raise shape_inference.InferenceError("outputs of a Split")
 
     def types(self):
         inferred = runtimes.infer_shapes(self.model).graph
@@ -492,9 +501,13 @@ class Mutant:
         return [{v.name: self.array(v, sizes) for v in self.graph.input
                  if v.name not in given} for sizes in (drawn, *others)]
 
-    def drops(self, feeds, outputs):
-        """Whether a Dropout drops."""
-        if not any(node.op_type == "Dropout" for node in self.graph.node):
+    def is_random(self, feeds, outputs):
+        """Whether results differ from run to run: some op draws numbers, or a
+        Dropout drops."""
+        ops = {node.op_type for node in self.graph.node}
+        if ops & RANDOM:
+            return True
+        if "Dropout" not in ops:
             return False
         for _ in range(5):
             again = dialect.evaluate(self.model, feeds)
@@ -523,7 +536,7 @@ class Mutant:
         if all(array.size for array in feeds.values()) and not all(
                 np.size(values[name]) for name in made):
             return None  # for example of a window longer than its axis
-        if self.drops(feeds, outputs):
+        if self.is_random(feeds, outputs):
             return None
         self.graph.ClearField("output")
         for name in names:
@@ -536,6 +549,7 @@ class Mutant:
         if is_declared:
             self.declare(values, feeds)
         onnx.checker.check_model(self.model)
+        self.check_splits()
         runtimes.infer_shapes(self.model, check_type=True, strict_mode=True)
         if is_declared and self.chance(0.2):
             self.contradict()
