@@ -68,7 +68,9 @@ TEST_CASE_FIXTURE(Fixture, "names that are not expressions") {
     CHECK(t.symbol(name) == t.symbol(name));
   }
   CHECK(t.text(t.symbol(std::string(300, '('))) == std::string(300, '('));
-  const std::string deep = std::string(100, '(') + "S" + std::string(100, ')');
+  std::string deep(100, '(');
+  deep += "S";
+  deep.append(100, ')');
   CHECK(t.text(t.symbol(deep)) == deep);
 }
 
