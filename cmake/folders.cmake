@@ -47,8 +47,8 @@ endfunction()
 #                   [DEPS folder...] [LIBS target...] [PROGRAM name])
 # OPTIONAL: nothing where the folder is absent. COLD: nothing in it runs long, so
 # it is optimized less, which compiles in three quarters of the time. HOT: its loops
-# become vector code. TESTS: what only its tests use. PROGRAM: main.cc of the folder becomes that program, at the
-# top of the build folder.
+# become vector code. TESTS: what only its tests use. PROGRAM: main.cc of the
+# folder becomes that program, at the top of the build folder.
 function(ruleengine_folder folder)
   cmake_parse_arguments(PARSE_ARGV 1 arg "OPTIONAL;COLD;HOT" "PROGRAM"
                         "TESTS;DEPS;LIBS")
