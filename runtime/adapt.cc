@@ -161,8 +161,8 @@ void run_adapted(const Kernel& kernel, KernelContext& context) {
                      return is_adapted(adapt, value);
                    });
   if (!any) return kernel.run(context);
-  const ops::OpFacts* facts = ops::find_op(kernel.domain, kernel.type,
-                                           static_cast<int>(context.opset()));
+  const ops::OpFacts* facts = ops::find_op(
+      kernel.domain, kernel.type, static_cast<int>(context.node().opset()));
   std::vector<Datum> own(given.size());
   std::vector<Datum*> inputs(given.begin(), given.end());
   std::vector<std::pair<std::string_view, DataType>> types;

@@ -7,6 +7,7 @@
 #include "core/ops/op_facts.h"
 #include "runtime/adapt.h"
 #include "runtime/inputs.h"
+#include "runtime/lowering.h"
 #include "runtime/plan.h"
 
 namespace ruleengine::runtime {
@@ -19,10 +20,8 @@ using ir::ValueId;
 struct Frame {
   const Plan& plan;
   std::vector<Datum> values;  // by ValueId
-  const ops::CallAttributes* call = nullptr;
 
-  explicit Frame(const Plan& p, const ops::CallAttributes* c = nullptr)
-      : plan(p), values(p.graph->value_count()), call(c) {}
+  explicit Frame(const Plan& p) : plan(p), values(p.graph->value_count()) {}
 
   Datum* slot(ValueId v) {
     if (!v) return nullptr;
@@ -37,24 +36,13 @@ struct Frame {
   }
 };
 
-// The attributes of a call, with those that refer to an attribute of the
-// function around it replaced.
-std::vector<ir::Attribute> resolved(const ops::NodeView& call) {
-  std::vector<ir::Attribute> out;
-  for (const ir::Attribute& a : call.attributes()) {
-    const ir::Attribute* bound = call.attribute(a.name);
-    if (bound == nullptr) continue;
-    out.push_back(*bound);
-    out.back().name = a.name;
-  }
-  return out;
-}
-
 }  // namespace
 
 struct Executor::Impl {
-  Impl(const ir::Model& m, ExecutorOptions o, std::unique_ptr<Plans> p)
-      : model(m),
+  Impl(const ir::Model& m, Lowered l, ExecutorOptions o,
+       std::unique_ptr<Plans> p)
+      : lowered(std::move(l.model)),
+        model(lowered ? *lowered : m),
         options(std::move(o)),
         plans(std::move(p)),
         threads(options.threads),
@@ -80,10 +68,11 @@ struct Executor::Impl {
   void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
                   std::span<Datum* const> inputs, std::span<const bool> dying,
                   std::span<Datum> outputs);
-  void run_function(const Step& step, const ops::NodeView& view,
-                    std::span<Datum* const> inputs, std::span<Datum> outputs);
+  void run_function(const Step& step, std::span<Datum* const> inputs,
+                    std::span<Datum> outputs);
 
-  const ir::Model& model;
+  std::shared_ptr<const ir::Model> lowered;
+  const ir::Model& model;  // that runs
   ExecutorOptions options;
   std::unique_ptr<Plans> plans;
   Threads threads;
@@ -119,8 +108,7 @@ std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
 
 void Executor::Impl::run_step(Frame& frame, const Step& step) {
   const ir::Graph& graph = *frame.plan.graph;
-  const ops::NodeView view(graph, step.node, step.opset, ops::nothing_known(),
-                           frame.call);
+  const ops::NodeView view(graph, step.node, step.opset);
   const auto begin = Clock::now();
   SmallVector<Datum*, 8> inputs;
   try {
@@ -140,7 +128,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
       run_kernel(frame, step, view, given, {dying.data(), dying.size()},
                  outputs);
     } else {
-      run_function(step, view, given, outputs);
+      run_function(step, given, outputs);
     }
     for (std::size_t i = 0; i < view.output_count(); ++i) {
       const ValueId v = graph.outputs(step.node)[i];
@@ -178,13 +166,10 @@ void Executor::Impl::run_kernel(Frame& frame, const Step& step,
   run_adapted(*step.kernel, context);
 }
 
-void Executor::Impl::run_function(const Step& step, const ops::NodeView& view,
+void Executor::Impl::run_function(const Step& step,
                                   std::span<Datum* const> inputs,
                                   std::span<Datum> outputs) {
-  const ir::Function& function = *step.function->graph->function();
-  const std::vector<ir::Attribute> attributes = resolved(view);
-  const ops::CallAttributes call{attributes, function.attribute_defaults};
-  Frame frame(*step.function, &call);
+  Frame frame(*step.function);
   const ir::BlockId main = ir::Graph::main_block();
   std::vector<Datum> given;
   for (Datum* each : inputs) given.push_back(each ? *each : Datum());
@@ -199,10 +184,13 @@ Executor::~Executor() = default;
 
 Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
                                                    ExecutorOptions options) {
-  auto plans = Plans::make(model, options.find_kernel);
+  auto lowered = lower(model, options.find_kernel);
+  if (!lowered) return lowered.error();
+  auto plans = Plans::make(lowered->model ? *lowered->model : model,
+                           options.find_kernel, lowered->reasons);
   if (!plans) return plans.error();
-  return std::unique_ptr<Executor>(new Executor(
-      std::make_unique<Impl>(model, std::move(options), *std::move(plans))));
+  return std::unique_ptr<Executor>(new Executor(std::make_unique<Impl>(
+      model, *std::move(lowered), std::move(options), *std::move(plans))));
 }
 
 Result<Executor::Named> Executor::run(const Named& inputs) {

@@ -23,13 +23,13 @@ struct Failure {
                  .found = std::move(found)}};
 }
 
-[[noreturn]] inline void fail_limit(Limit limit, std::string what,
+[[noreturn]] inline void fail_limit(Remedy remedy, std::string what,
                                     std::string expected, std::string found) {
   throw Failure{{.kind = ErrorKind::kLimit,
                  .what = std::move(what),
                  .expected = std::move(expected),
                  .found = std::move(found),
-                 .limit = limit}};
+                 .remedy = remedy}};
 }
 
 }  // namespace ruleengine::runtime

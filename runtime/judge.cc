@@ -54,7 +54,7 @@ class Shaking {
 };
 
 bool is_limit(const Diagnostic& error) {
-  return error.kind == ErrorKind::kLimit && error.limit == Limit::kTime;
+  return error.kind == ErrorKind::kLimit && error.remedy == Remedy::kTime;
 }
 
 std::string one_line(const Diagnostic& error) {

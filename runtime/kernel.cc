@@ -326,9 +326,10 @@ Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model) {
   const auto width =
       static_cast<std::size_t>(std::max(1, ir::bit_width(tensor.dtype) / 8));
   if (scratch->empty() && address % std::min<std::size_t>(width, 8) == 0) {
-    // The model keeps the bytes.
+    // The model keeps the bytes; where it is a copy, the tensor keeps the
+    // model.
     return {tensor.dtype, tensor.dims,
-            std::shared_ptr<const std::byte>(std::shared_ptr<void>(),
+            std::shared_ptr<const std::byte>(model.weak_from_this().lock(),
                                              bytes->data())};
   }
   auto block = Memory::create()->allocate(size);  // no run owns the result

@@ -72,7 +72,6 @@ class KernelContext {
   // --- the node --------------------------------------------------------------
   const ops::NodeView& node() const { return node_; }
   const ir::Op& op() const { return node_.op(); }
-  std::int64_t opset() const { return node_.opset(); }
 
   // Attributes: as written, or by the schema's default; 0, "" or empty where it
   // has none. `otherwise`: the value where it is not written.
@@ -235,7 +234,8 @@ struct Kernel {
   Adapt adapt = Adapt::kNone;
 };
 
-// nullptr where there is no kernel.
+// nullptr where there is no kernel. A version of an op that the newest one
+// cannot express has a row of its own, such as "Scan-8".
 using FindKernel = const Kernel* (*)(std::string_view domain,
                                      std::string_view type);
 

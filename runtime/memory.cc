@@ -45,7 +45,7 @@ std::size_t Memory::of_machine() {
 
 void Memory::count(std::size_t bytes) {
   if (bytes > limit_ || live_ > limit_ - bytes) {
-    fail_limit(Limit::kTensors, "the tensors of the run need too much memory",
+    fail_limit(Remedy::kTensors, "the tensors of the run need too much memory",
                std::to_string(limit_) + " bytes at most",
                std::to_string(live_) + " in use and " + std::to_string(bytes) +
                    " more");

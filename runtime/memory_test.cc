@@ -38,7 +38,7 @@ TEST_CASE("a request beyond the limit fails, and later ones may fit") {
     FAIL("no failure");
   } catch (const Failure& failure) {
     CHECK(failure.error.kind == ErrorKind::kLimit);
-    CHECK(failure.error.limit == Limit::kTensors);
+    CHECK(failure.error.remedy == Remedy::kTensors);
     CHECK(failure.error.found == "600 in use and 500 more");
   }
   CHECK_THROWS_AS(memory->allocate(~std::size_t{0}), Failure);

@@ -202,7 +202,7 @@ std::string strings_npy(const Tensor& t) {
   }
   const std::size_t count = t.strings().size();
   if (count > kMostStringBytes / 4 / longest) {
-    fail_limit(Limit::kNone,
+    fail_limit(Remedy::kNone,
                "an array of NumPy holds strings at the length of the longest",
                std::to_string(kMostStringBytes) + " bytes at most",
                std::to_string(count) + " of " + std::to_string(longest) +

@@ -107,7 +107,7 @@ Result<std::pair<std::string, std::string>> read_member(
     return Diagnostic{.kind = ErrorKind::kLimit,
                       .what = "the archive is too large",
                       .where = path,
-                      .limit = Limit::kTensors};
+                      .remedy = Remedy::kTensors};
   }
   if (unzOpenCurrentFile(zip) != UNZ_OK) {
     return of_file("the archive is damaged", path);

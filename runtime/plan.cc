@@ -70,8 +70,9 @@ Diagnostic too_deep() {
 
 }  // namespace
 
-Result<std::unique_ptr<Plans>> Plans::make(const ir::Model& model,
-                                           FindKernel find_kernel) {
+Result<std::unique_ptr<Plans>> Plans::make(
+    const ir::Model& model, FindKernel find_kernel,
+    const std::map<std::string, std::string>& reasons) {
   std::unique_ptr<Plans> out(new Plans(model, find_kernel));
   try {
     const auto main = out->plan(model.graph);
@@ -80,7 +81,7 @@ Result<std::unique_ptr<Plans>> Plans::make(const ir::Model& model,
   } catch (const Failure& failure) {
     return failure.error;
   }
-  if (auto status = out->missing(); !status) return status.error();
+  if (auto status = out->missing(reasons); !status) return status.error();
   return out;
 }
 
@@ -123,8 +124,11 @@ Status Plans::add_steps(Plan& plan) {
 Status Plans::add_step(Plan& plan, NodeId node) {
   const ir::Graph& graph = *plan.graph;
   const ir::Op& op = graph.op(node);
-  Step step{
-      .node = node, .opset = graph.opset(op.domain), .cache = cache_count_++};
+  Step step{.node = node,
+            // Nodes of the standard are in their newest form.
+            .opset = op.domain.empty() ? ops::newest_opset("")
+                                       : graph.opset(op.domain),
+            .cache = cache_count_++};
   step.kernel = find_kernel_(op.domain, op.type);
   const ir::Function* function = model_.find_function(op);
   if (function != nullptr &&
@@ -153,12 +157,14 @@ void Plans::read_constants(Plan& plan) {
   }
 }
 
-Status Plans::missing() const {
+Status Plans::missing(const std::map<std::string, std::string>& reasons) const {
   if (missing_.empty()) return {};
   std::string all;
   for (const auto& [op, count] : missing_) {
     all += (all.empty() ? "" : ", ") + op;
     if (count > 1) all += " (" + std::to_string(count) + " nodes)";
+    const auto reason = reasons.find(op);
+    if (reason != reasons.end()) all += ": " + reason->second;
   }
   return Diagnostic{.kind = ErrorKind::kModel,
                     .what = "the model has ops that cannot be run",

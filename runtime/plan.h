@@ -45,9 +45,11 @@ inline constexpr std::size_t kMostCalls = 500;
 // The plans of a model: of its main graph and of the functions that are called.
 class Plans {
  public:
-  // An error names the nodes that have neither a kernel nor a body.
-  static Result<std::unique_ptr<Plans>> make(const ir::Model& model,
-                                             FindKernel find_kernel);
+  // An error names the nodes that have neither a kernel nor a body, and the
+  // `reasons` for it, by op.
+  static Result<std::unique_ptr<Plans>> make(
+      const ir::Model& model, FindKernel find_kernel,
+      const std::map<std::string, std::string>& reasons);
 
   const Plan& main() const { return *main_; }
   std::size_t cache_count() const { return cache_count_; }
@@ -59,7 +61,7 @@ class Plans {
   Status add_steps(Plan& plan);
   void read_constants(Plan& plan);
   Status add_step(Plan& plan, ir::NodeId node);
-  Status missing() const;
+  Status missing(const std::map<std::string, std::string>& reasons) const;
 
   const ir::Model& model_;
   FindKernel find_kernel_;

@@ -402,9 +402,8 @@ Status try_inputs(InputOptions options,
     }
   }
   if (first->hint.empty()) {
-    first->hint =
-        "no random inputs that were tried fit; give sizes with --dims, or "
-        "arrays with --inputs";
+    first->hint = "no random inputs that were tried fit";
+    first->remedy = Remedy::kInputs;
   }
   return *std::move(first);
 }

@@ -36,7 +36,7 @@ std::int64_t count_of(Shape dims) {
   }
   if (is_empty) return 0;
   if (too_large) {
-    fail_limit(Limit::kNone, "a tensor is larger than any memory",
+    fail_limit(Remedy::kNone, "a tensor is larger than any memory",
                std::to_string(kMost) + " elements at most", shape_text(dims));
   }
   return count;

@@ -54,7 +54,6 @@ Status prepare(Subject& subject, const Options& options) {
   auto model = load_model(subject.path, options);
   if (!model) return model.error();
   subject.model = *std::move(model);
-  if (auto status = make_runnable(*subject.model); !status) return status;
   runtime::ExecutorOptions how = executor_options(options);
   how.trace = subject.profile.trace();
   auto executor = runtime::Executor::create(*subject.model, std::move(how));

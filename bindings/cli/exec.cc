@@ -92,7 +92,6 @@ Result<Done> load(const std::string& path, const Options& options, int rank) {
   auto inputs = read_inputs(*done.model, own);
   if (!inputs) return inputs.error();
   done.inputs = *std::move(inputs);
-  if (auto status = make_runnable(*done.model); !status) return status.error();
   return done;
 }
 

@@ -4,13 +4,9 @@
 
 #include <algorithm>
 #include <charconv>
-#include <filesystem>
 
 #include "bindings/cli/session.h"
-#include "core/io/load.h"
-#include "core/io/save.h"
 #include "core/ir/narrow_float.h"
-#include "core/rewrite/portable.h"
 #include "kernels/cpu.h"
 #include "runtime/adapt.h"
 #include "runtime/judge.h"
@@ -95,45 +91,7 @@ std::string text_of(const runtime::Executor::Named& inputs) {
   return out;
 }
 
-bool needs_body(const ir::Model& model, const ir::Op& op) {
-  return rewrite::has_body(op) && model.find_function(op) == nullptr &&
-         kernels::find_cpu_kernel(op.domain, op.type) == nullptr;
-}
-
-// The nodes that run only with a function body.
-std::vector<ir::NodeId> nodes_without_kernel(const ir::Model& model) {
-  std::vector<ir::NodeId> out;
-  const ir::Graph& graph = model.graph;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed) continue;
-    if (needs_body(model, graph.op(node))) out.push_back(node);
-  }
-  return out;
-}
-
 }  // namespace
-
-Status make_runnable(ir::Model& model) {
-  const auto calls = nodes_without_kernel(model);
-  if (calls.empty()) return {};
-  const auto bare = rewrite::write_portable(model, {.more = calls});
-  return bare ? Status() : Status(bare.error());
-}
-
-Status Runnable::prepare() {
-  if (nodes_without_kernel(*model_).empty()) return {};
-  auto bytes = io::serialize(*model_);
-  if (!bytes) return bytes.error();
-  const auto folder = std::filesystem::path(model_->path).parent_path();
-  auto copy = io::load_bytes(
-      *std::move(bytes),
-      {.directory = folder.empty() ? "." : folder.string(), .deadline = {}});
-  if (!copy) return copy.error();
-  copy_ = *std::move(copy);
-  model_ = copy_.get();
-  return make_runnable(*copy_);
-}
 
 std::size_t tensor_limit(const Options& options) {
   return options.limit_tensors != 0 ? options.limit_tensors << 20
@@ -231,13 +189,6 @@ Result<engine::Judge::Finding> KernelJudge::compare(const ir::Model& before,
                                                     const ir::Model& after,
                                                     bool assumes) {
   Finding out;
-  Runnable first(before), second(after);
-  for (Runnable* each : {&first, &second}) {
-    if (auto status = each->prepare(); !status) {
-      out.unjudged = status.error().what;
-      return out;
-    }
-  }
   auto inputs = input_options(options_);
   if (!inputs) return inputs.error();
   runtime::JudgeOptions how{.find_kernel = kernels::find_cpu_kernel,
@@ -248,10 +199,8 @@ Result<engine::Judge::Finding> KernelJudge::compare(const ir::Model& before,
                             .extremes = !assumes};
   auto given = read_inputs(before, options_);
   if (!given) return given.error();
-  auto judged =
-      given->empty()
-          ? runtime::judge(first.model(), second.model(), how)
-          : runtime::judge_on(*given, first.model(), second.model(), how);
+  auto judged = given->empty() ? runtime::judge(before, after, how)
+                               : runtime::judge_on(*given, before, after, how);
   if (!judged) return judged.error();
   out.verified = {judged->inputs, judged->max_abs, judged->max_rel};
   out.unjudged = std::move(judged->unjudged);

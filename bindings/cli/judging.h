@@ -16,24 +16,6 @@
 
 namespace ruleengine::cli {
 
-// Gives a function body to the engine's own ops that have a meaning and no
-// kernel.
-Status make_runnable(ir::Model& model);
-
-// The model itself, or a copy that has the bodies that it needs.
-class Runnable {
- public:
-  // The model must outlive it.
-  explicit Runnable(const ir::Model& model) : model_(&model) {}
-
-  Status prepare();
-  const ir::Model& model() const { return *model_; }
-
- private:
-  const ir::Model* model_;
-  std::unique_ptr<ir::Model> copy_;
-};
-
 // The arrays of --inputs, as the types that the model declares; none without
 // the option.
 Result<runtime::NamedData> read_inputs(const ir::Model& model,

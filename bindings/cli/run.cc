@@ -363,8 +363,12 @@ class Batch {
     if (options_.report.empty()) return {};
     if (!several() && outcomes_[0].report.error) return {};
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
-    for (const Outcome& o : outcomes_)
+    for (const Outcome& o : outcomes_) {
       json.push_back(engine::to_json(o.report));
+      if (const auto& error = o.report.error) {
+        json.back()["error"]["code"] = exit_code(error->kind);
+      }
+    }
     auto report = stage_text(options_.report,
                              engine::json_text(several() ? json : json[0]));
     if (!report) return report.error();

@@ -105,18 +105,40 @@ std::size_t columns_of_stdout() {
   return is_known ? size.ws_col : 0;
 }
 
+int exit_code(ErrorKind kind) {
+  switch (kind) {
+    case ErrorKind::kUsage:
+      return 2;
+    case ErrorKind::kModel:
+      return 3;
+    case ErrorKind::kRule:
+      return 4;
+    case ErrorKind::kLimit:
+      return 5;
+    case ErrorKind::kVerify:
+      return 6;
+    case ErrorKind::kWrite:
+      return 7;
+    case ErrorKind::kInternal:
+      break;
+  }
+  return 70;
+}
+
 Diagnostic with_option(Diagnostic error) {
-  static constexpr std::pair<Limit, const char*> kOptions[] = {
-      {Limit::kTime, "--limit-time"},
-      {Limit::kMemory, "--limit-memory"},
-      {Limit::kTensors, "--limit-tensors"},
-      {Limit::kRewrites, "--limit-rewrites"},
-      {Limit::kCallback, "--limit-callback"},
-      {Limit::kLoad, "--limit-load"}};
-  for (const auto& [limit, option] : kOptions) {
-    if (error.limit != limit) continue;
+  static constexpr std::pair<Remedy, const char*> kHints[] = {
+      {Remedy::kTime, "--limit-time raises it"},
+      {Remedy::kMemory, "--limit-memory raises it"},
+      {Remedy::kTensors, "--limit-tensors raises it"},
+      {Remedy::kRewrites, "--limit-rewrites raises it"},
+      {Remedy::kCallback, "--limit-callback raises it"},
+      {Remedy::kLoad, "--limit-load raises it"},
+      {Remedy::kInputs, "give sizes with --dims, or arrays with --inputs"},
+      {Remedy::kRanks, "exec --ranks runs several"}};
+  for (const auto& [remedy, hint] : kHints) {
+    if (error.remedy != remedy) continue;
     if (!error.hint.empty()) error.hint += "; ";
-    error.hint += std::string(option) + " raises it";
+    error.hint += hint;
   }
   return error;
 }
@@ -132,7 +154,7 @@ std::string option_for(std::string_view reason, std::int64_t opset) {
 
 int fail(const Diagnostic& error) {
   write_line(highlighted(with_option(error).text(), "31"));
-  return engine::code_of(error.kind);
+  return exit_code(error.kind);
 }
 
 void warn(const std::string& message) {

@@ -22,7 +22,8 @@ namespace ruleengine::cli {
 // The exit code of verbs that worked but found a failure: an example that does
 // not pass, too little coverage.
 inline constexpr int kAnswerIsNo = 1;
-// Adds a hint which option raises the limit that was reached.
+int exit_code(ErrorKind kind);
+// Adds a hint which option may help.
 Diagnostic with_option(Diagnostic error);
 // The option of `run` that may make a rejection go, as a hint; "" if there is
 // none. `opset`: the oldest that can express the rewrite, or 0.

@@ -45,7 +45,6 @@ class OurRuntime final : public engine::Runtime {
 
   Result<std::unique_ptr<engine::Session>> load(
       std::unique_ptr<ir::Model> model) override {
-    if (auto status = make_runnable(*model); !status) return status.error();
     auto executor =
         runtime::Executor::create(*model, executor_options(options_));
     if (!executor) return executor.error();
@@ -98,11 +97,8 @@ class OurRuntime final : public engine::Runtime {
 Result<runtime::NamedData> inputs_for(const ir::Model& model,
                                       const Options& options) {
   if (!options.inputs.empty()) return read_inputs(model, options);
-  Runnable runnable(model);
-  if (auto status = runnable.prepare(); !status) return status.error();
-  auto executor =
-      runtime::Executor::create(runnable.model(), executor_options(options));
-  if (executor) return draw_inputs(**executor, runnable.model(), options);
+  auto executor = runtime::Executor::create(model, executor_options(options));
+  if (executor) return draw_inputs(**executor, model, options);
   Diagnostic error = executor.error();
   error.hint = "give inputs with --inputs FILE.npz";
   return error;

@@ -27,7 +27,7 @@ Diagnostic Deadline::passed(std::string where, std::string found) const {
           .where = std::move(where),
           .expected = most,
           .found = std::move(found),
-          .limit = Limit::kTime};
+          .remedy = Remedy::kTime};
 }
 
 }  // namespace ruleengine

@@ -33,7 +33,7 @@ TEST_CASE("the error of a deadline that is over") {
   REQUIRE(!status.ok());
   CHECK(status.error().kind == ErrorKind::kLimit);
   CHECK(status.error().expected == "at most 0.25 s");
-  CHECK(status.error().limit == Limit::kTime);
+  CHECK(status.error().remedy == Remedy::kTime);
   CHECK(Deadline(3600).check().ok());
   CHECK(over.passed("a.lua", "nobody at work").where == "a.lua");
 }

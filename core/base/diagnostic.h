@@ -19,15 +19,18 @@ enum class ErrorKind {
   kInternal,  // a bug in the engine
 };
 
-// Which limit was reached. The code that set the limit adds how to raise it.
-enum class Limit {
+// What the caller can change so that it works. Each door adds how to say it
+// there.
+enum class Remedy {
   kNone,
-  kTime,
-  kMemory,
-  kTensors,
-  kRewrites,
-  kCallback,
-  kLoad
+  kTime,      // a higher limit of the time of the run
+  kMemory,    // ... of the memory of Lua
+  kTensors,   // ... of the memory of tensors
+  kRewrites,  // ... of the number of rewrites
+  kCallback,  // ... of the time of a callback
+  kLoad,      // ... of the time to load a rule file
+  kInputs,    // other sizes of inputs, or arrays
+  kRanks      // a run on several ranks
 };
 
 struct Diagnostic {
@@ -37,7 +40,7 @@ struct Diagnostic {
   std::string expected;  // "" when there is nothing to compare
   std::string found;
   std::string hint;
-  Limit limit = Limit::kNone;  // set when kind is kLimit
+  Remedy remedy = Remedy::kNone;
 
   // Several lines, the empty parts left out:
   //   error: WHAT

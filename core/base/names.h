@@ -16,6 +16,9 @@ namespace ruleengine {
 class Names {
  public:
   Names();
+  // The same ids; the texts stay those of `other`, which must outlive this.
+  Names(const Names& other) : texts_(other.texts_), slots_(other.slots_) {}
+  Names& operator=(const Names&) = delete;
 
   // The id of `text`, whose bytes must outlive this table.
   Name intern_view(std::string_view text);

@@ -44,9 +44,11 @@ Json rule_json(const rewrite::RuleReport& rule) {
 }
 
 Json error_json(const Diagnostic& error) {
-  return {{"code", code_of(error.kind)}, {"what", clean(error.what)},
-          {"where", clean(error.where)},   {"expected", clean(error.expected)},
-          {"found", clean(error.found)},   {"hint", clean(error.hint)}};
+  return {{"what", clean(error.what)},
+          {"where", clean(error.where)},
+          {"expected", clean(error.expected)},
+          {"found", clean(error.found)},
+          {"hint", clean(error.hint)}};
 }
 
 std::uint64_t peak_bytes() {
@@ -81,26 +83,6 @@ Json traffic_json(const ranks::Traffic& traffic) {
 }
 
 }  // namespace
-
-int code_of(ErrorKind kind) {
-  switch (kind) {
-    case ErrorKind::kUsage:
-      return 2;
-    case ErrorKind::kModel:
-      return 3;
-    case ErrorKind::kRule:
-      return 4;
-    case ErrorKind::kLimit:
-      return 5;
-    case ErrorKind::kVerify:
-      return 6;
-    case ErrorKind::kWrite:
-      return 7;
-    case ErrorKind::kInternal:
-      break;
-  }
-  return 70;
-}
 
 std::string exact(std::string_view name) {
   return is_utf8(name) ? std::string(name) : printable(name, std::string::npos);

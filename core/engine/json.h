@@ -22,9 +22,6 @@ namespace ruleengine::engine {
 
 using Json = nlohmann::ordered_json;
 
-// The number of a kind of error: "code" in a report.
-int code_of(ErrorKind kind);
-
 // A name for JSON: unchanged if it is UTF-8, else with its bytes escaped.
 std::string exact(std::string_view name);
 

@@ -20,6 +20,8 @@ struct DimTable::Impl : Store {
 
 DimTable::DimTable() : impl_(std::make_unique<Impl>()) {}
 DimTable::~DimTable() = default;
+DimTable::DimTable(const DimTable& other)
+    : impl_(std::make_unique<Impl>(*other.impl_)) {}
 DimTable::DimTable(DimTable&&) noexcept = default;
 DimTable& DimTable::operator=(DimTable&&) noexcept = default;
 

@@ -44,6 +44,7 @@ class DimTable {
  public:
   DimTable();
   ~DimTable();
+  DimTable(const DimTable& other);  // in which all Dims of `other` are the same
   DimTable(DimTable&&) noexcept;
   DimTable& operator=(DimTable&&) noexcept;
 

@@ -5,6 +5,25 @@
 
 namespace ruleengine::ir::dim_internal {
 
+Store::Store(const Store& other)
+    : fresh_count(other.fresh_count),
+      expressions_(other.expressions_.size()),
+      expression_ids_(other.expression_ids_),
+      plain_(other.plain_),
+      atoms_(other.atoms_.size()),
+      fresh_(other.fresh_),
+      atom_facts_(other.atom_facts_),
+      atom_ids_(other.atom_ids_),
+      unsayable_(other.unsayable_) {
+  for (const auto& [p, id] : expression_ids_) expressions_[id] = &p;
+  for (const auto& [atom, id] : atom_ids_) atoms_[id] = &atom;
+  auto fresh = fresh_.begin();
+  for (std::size_t i = 0; i < atoms_.size(); ++i) {
+    expressions_[atom_facts_[i].dim.id()] = &plain_[i];
+    if (atoms_[i] == nullptr) atoms_[i] = &*fresh++;
+  }
+}
+
 Polynomial Store::polynomial(Dim d) const {
   if (!d.known()) return *expressions_[d.id()];
   if (d.size() == 0) return {};

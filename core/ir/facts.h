@@ -100,4 +100,7 @@ class NoFacts final : public Facts {
   std::vector<std::string> take_warnings() override { return {}; }
 };
 
+// Text that describes a value to a reader: "'scores' float[2,H,S,T]".
+std::string describe(const Graph& graph, Facts& facts, ValueId value);
+
 }  // namespace ruleengine::ir

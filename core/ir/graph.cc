@@ -20,6 +20,17 @@ Graph::Graph(Model& model) : model_(&model) {
   blocks_.emplace_back();  // the main block
 }
 
+Graph::Graph(const Graph& other, Model& model)
+    : model_(&model),
+      nodes_(other.nodes_),
+      values_(other.values_),
+      operands_(other.operands_),
+      outputs_(other.outputs_),
+      blocks_(other.blocks_),
+      live_nodes_(other.live_nodes_),
+      numbering_(other.numbering_),
+      use_clock_(other.use_clock_) {}
+
 std::int64_t Graph::opset(std::string_view domain) const {
   const OpsetImports& imports =
       function_ != nullptr ? function_->opset_imports : model_->opset_imports;
@@ -124,6 +135,27 @@ NodeId Graph::add_node(OpId op, BlockId block, std::string_view name,
   ++live_nodes_;
   model_->hold(bytes_of(n));
   return id;
+}
+
+NodeId Graph::replace_node(NodeId old, std::span<const ValueId> inputs,
+                           std::span<const Attribute> attributes) {
+  const Node was = nodes_[old.index()];
+  const auto of_old = this->outputs(old);
+  const std::vector<ValueId> outputs(of_old.begin(), of_old.end());
+  remove_node(old);
+  for (const ValueId v : outputs) {
+    if (v) values_[v.index()].removed = false;
+  }
+  const NodeId made =
+      add_node(was.op, was.block, was.name, inputs, outputs, attributes);
+  Node& node = nodes_[made.index()];
+  node.rank = was.rank;
+  node.extra = was.extra;
+  node.metadata = was.metadata;
+  for (const Attribute& a : attributes) {
+    for (const BlockId body : a.blocks) blocks_[body.index()].owner = made;
+  }
+  return made;
 }
 
 void Graph::pop_node() {

@@ -119,6 +119,8 @@ struct Block {
 class Graph {
  public:
   explicit Graph(Model& model);
+  // A copy as a graph of `model`, which has the same names, ops and Dims.
+  Graph(const Graph& other, Model& model);
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
@@ -202,6 +204,11 @@ class Graph {
                   std::span<const ValueId> inputs,
                   std::span<const ValueId> outputs,
                   std::span<const Attribute> attributes);
+  // Appends a node with other inputs and attributes in the place of `old`,
+  // which is removed: it has the op, the name, the outputs, the bodies and the
+  // rank of that one.
+  NodeId replace_node(NodeId old, std::span<const ValueId> inputs,
+                      std::span<const Attribute> attributes);
   void pop_node();   // undoes the latest add_node
   void pop_value();  // undoes the latest add_value (no uses left)
 

@@ -20,7 +20,43 @@ struct Model::NameSet {
   }
 };
 
+Function::Function(const Function& other, Model& model)
+    : domain(other.domain),
+      name(other.name),
+      overload(other.overload),
+      inputs(other.inputs),
+      outputs(other.outputs),
+      attributes(other.attributes),
+      attribute_defaults(other.attribute_defaults),
+      opset_imports(other.opset_imports),
+      body(other.body, model),
+      proto(other.proto),
+      removed(other.removed) {
+  body.set_function(this);
+}
+
 Model::Model() : graph(*this) {}
+Model::Model(const Model& other, Copied)
+    : names(other.names),
+      ops(other.ops),
+      dims(other.dims),
+      path(other.path),
+      ir_version(other.ir_version),
+      opset_imports(other.opset_imports),
+      graph(other.graph, *this),
+      source(other.source),
+      external(other.external),
+      changed(other.changed),
+      folded(other.folded) {
+  for (const auto& each : other.functions) {
+    functions.push_back(std::make_unique<Function>(*each, *this));
+  }
+}
+
+std::shared_ptr<Model> Model::copy() const {
+  return std::shared_ptr<Model>(new Model(*this, Copied()));
+}
+
 Model::~Model() = default;
 
 void Model::import_opset(std::string_view domain, std::int64_t version) {
@@ -69,7 +105,7 @@ Diagnostic Model::full() const {
           .what = "rules made the model grow beyond its memory limit",
           .expected = "at most " + mebibytes(most_),
           .found = mebibytes(growth() + (std::size_t{1} << 20) - 1),
-          .limit = Limit::kMemory};
+          .remedy = Remedy::kMemory};
 }
 
 std::string_view Model::unique_name(std::string_view stem) {

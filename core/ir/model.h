@@ -28,6 +28,8 @@ namespace ruleengine::ir {
 // A model-local function.
 struct Function {
   explicit Function(Model& model) : body(model) { body.set_function(this); }
+  // A copy as a function of `model`, which is a copy of the other's model.
+  Function(const Function& other, Model& model);
 
   std::string_view domain, name, overload;
   std::vector<std::string_view> inputs, outputs;  // formal names
@@ -46,12 +48,17 @@ class Source {
   virtual std::span<const std::byte> bytes() const = 0;  // the ModelProto
 };
 
-class Model {
+class Model : public std::enable_shared_from_this<Model> {
  public:
   Model();
   ~Model();
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
+
+  // A copy for edits of its own, with the same ids. It borrows texts,
+  // attributes and data: this model must outlive it, and keeps what it has
+  // meanwhile.
+  std::shared_ptr<Model> copy() const;
 
   Arena arena;
   Names names;
@@ -65,7 +72,7 @@ class Model {
   std::vector<std::unique_ptr<Function>> functions;
 
   std::shared_ptr<const Source> source;    // null for built models
-  std::unique_ptr<ExternalData> external;  // null: no external data
+  std::shared_ptr<ExternalData> external;  // null: no external data
   bool changed = false;                    // anything differs from `source`
   std::int64_t folded = 0;  // bytes of larger constants that analysis computed
 
@@ -104,6 +111,9 @@ class Model {
   std::string_view unique_name(std::string_view stem);
 
  private:
+  struct Copied {};
+  Model(const Model& other, Copied);
+
   std::size_t held_ = 0;
   std::size_t free_ = std::numeric_limits<std::size_t>::max();
   std::size_t most_ = 0;

@@ -49,6 +49,40 @@ TEST_CASE("unique names avoid values, nodes and blocks of every body") {
   CHECK(m.names.find("Linear_4").valid());
 }
 
+TEST_CASE("a copy is edited alone, and has the same ids") {
+  Model m;
+  const Dim n = m.dims.symbol("N");
+  const Dim half = m.dims.floor_div(m.dims.add(n, m.dims.fresh()), Dim(2));
+  const Dim twice = m.dims.mul(n, Dim(2));
+  const Name name = m.names.intern("x");
+  const ValueId x =
+      m.graph.add_value(name, Graph::main_block(), ValueKind::kUndefined);
+  const OpId add = m.ops.intern("", "Add");
+  const NodeId node =
+      m.graph.add_node(add, Graph::main_block(), "n", {}, {&x, 1}, {});
+  m.functions.push_back(std::make_unique<Function>(m));
+  m.functions[0]->name = "f";
+
+  const auto copy = m.copy();
+  CHECK(copy->graph.op(node).standard("Add"));
+  CHECK(&copy->graph.model() == copy.get());
+  CHECK(&copy->functions[0]->body.model() == copy.get());
+  CHECK(copy->functions[0]->body.function() == copy->functions[0].get());
+  CHECK(copy->names.find("x") == name);
+  CHECK(copy->dims.symbol("N") == n);
+  CHECK(copy->dims.mul(n, Dim(2)) == twice);
+  CHECK(copy->dims.text(half) == m.dims.text(half));
+  CHECK(copy->dims.leaves(half) == m.dims.leaves(half));
+
+  copy->graph.remove_node(node);
+  copy->functions[0]->removed = true;
+  copy->names.intern("y");
+  copy->dims.fresh();
+  CHECK_FALSE(m.graph.node(node).removed);
+  CHECK(m.find_function({"", "f", ""}) != nullptr);
+  CHECK_FALSE(m.names.find("y").valid());
+}
+
 TEST_CASE("ops are interned, and ai.onnx is the empty domain") {
   OpTable ops;
   const OpId add = ops.intern("ai.onnx", "Add");

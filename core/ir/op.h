@@ -41,6 +41,11 @@ struct Op {
 
 class OpTable {
  public:
+  OpTable() = default;
+  // The same ids; the texts stay those of `other`, which must outlive this.
+  OpTable(const OpTable& other) : ops_(other.ops_), ids_(other.ids_) {}
+  OpTable& operator=(const OpTable&) = delete;
+
   OpId intern(std::string_view domain, std::string_view type,
               std::string_view overload = {});
   OpId find(std::string_view domain, std::string_view type,

@@ -91,6 +91,10 @@ struct Atom {
 
 class Store {
  public:
+  Store() = default;
+  Store(const Store& other);
+  Store& operator=(const Store&) = delete;
+
   Polynomial polynomial(Dim d) const;
   Dim intern(const Polynomial& p);
   Dim intern_atom(const Atom& atom);

@@ -1,6 +1,6 @@
 // Body: the place to which the meaning of an op is written, node by node, in
 // ops of the standard. A meaning is written once, and there are two places for
-// it: a function body that all calls of a variant share (core/rewrite/
+// it: a function body that all calls of a variant share (core/ops/
 // function_body.h), and the graph around the call itself, where everything that
 // is known of the call is computed at once (core/rewrite/inline.h).
 //
@@ -27,6 +27,10 @@ namespace ruleengine::ops {
 // text; "" where none is.
 struct Refusal {
   std::string reason, value;
+
+  std::string text() const {
+    return value.empty() ? reason : reason + ": " + value;
+  }
 };
 
 class Body {

@@ -15,6 +15,11 @@ std::size_t CallSite::place_of(std::string_view input) const {
   return static_cast<std::size_t>(at - op_.inputs.begin());
 }
 
+std::size_t CallSite::output_count() const {
+  body_.note(fmt::format("wants{}", outputs_));
+  return outputs_;
+}
+
 ir::ValueId CallSite::operator[](std::string_view input) const {
   const std::size_t place = place_of(input);
   const ir::ValueId value =
@@ -91,6 +96,28 @@ std::vector<std::int64_t> CallSite::ints_of(std::string_view attribute) const {
   return {ints.begin(), ints.end()};
 }
 
+std::vector<float> CallSite::floats_of(std::string_view attribute) const {
+  const ir::Attribute* a = written(attribute);
+  const auto floats =
+      a != nullptr ? a->floats : op_.attribute(attribute)->default_floats;
+  body_.note(fmt::format("{}{}", attribute, fmt::join(floats, "x")));
+  return {floats.begin(), floats.end()};
+}
+
+Body::Attributes CallSite::others(
+    std::initializer_list<std::string_view> without) const {
+  Body::Attributes out;
+  for (const ir::Attribute& a : attributes_) {
+    const bool is_hint = a.name == "consumed_inputs";
+    if (is_hint || std::ranges::find(without, a.name) != without.end())
+      continue;
+    if (written(a.name) != nullptr) out.push_back(a);
+    body_.note(fmt::format("{}{}{}{}{}", a.name, a.s, a.i, a.f,
+                           fmt::join(a.ints, "x")));
+  }
+  return out;
+}
+
 ir::DataType CallSite::elem(std::string_view input) const {
   const ir::DataType elem = quiet_elem(input);
   if (elem == ir::DataType::kUndefined) return elem;
@@ -154,8 +181,8 @@ Body::Values write_meaning(Body& body, std::string_view domain,
                            std::span<const ir::Attribute> attributes) {
   const OpFacts* op = newest_op(domain, type);
   inputs.resize(std::max(inputs.size(), op->inputs.size()));
-  return meaning_of(domain,
-                    type)(CallSite(body, *op, std::move(inputs), attributes));
+  return meaning_of(domain, type)(
+      CallSite(body, *op, std::move(inputs), attributes, op->outputs.size()));
 }
 
 }  // namespace ruleengine::ops

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -20,16 +21,25 @@ namespace ruleengine::ops {
 class CallSite {
  public:
   CallSite(Body& body, const OpFacts& op, Body::Values inputs,
-           std::span<const ir::Attribute> attributes)
+           std::span<const ir::Attribute> attributes, std::size_t outputs)
       : body_(body),
         op_(op),
         inputs_(std::move(inputs)),
-        attributes_(attributes) {}
+        attributes_(attributes),
+        outputs_(outputs) {}
 
   Body& body() const { return body_; }
+  // The op's, and the opset since which it has this form.
+  std::string_view type() const { return op_.type; }
+  int version() const { return op_.since_version; }
+  // Up to the last one that is wanted.
+  std::size_t output_count() const;
 
   // Invalid where an optional input is absent.
   ir::ValueId operator[](std::string_view input) const;
+  ir::ValueId input(std::size_t place) const {
+    return place < inputs_.size() ? inputs_[place] : ir::ValueId();
+  }
   // Whether two inputs are one value.
   bool same(std::string_view a, std::string_view b) const;
 
@@ -38,7 +48,11 @@ class CallSite {
   std::int64_t int_of(std::string_view attribute) const;
   float float_of(std::string_view attribute) const;
   std::vector<std::int64_t> ints_of(std::string_view attribute) const;
+  std::vector<float> floats_of(std::string_view attribute) const;
   bool is_written(std::string_view attribute) const;
+  // The attributes that are written, as they are, without these.
+  Body::Attributes others(
+      std::initializer_list<std::string_view> without) const;
 
   // What is known of an input's type; kUndefined, nothing or 0 where nothing
   // is. `place` counts axes from the end, from 1 on.
@@ -60,6 +74,10 @@ class CallSite {
   bool has_attribute(std::string_view name) const {
     return op_.attribute(name) != nullptr;
   }
+  bool has_default(std::string_view attribute) const {
+    const FormalAttribute* formal = op_.attribute(attribute);
+    return formal != nullptr && formal->has_default;
+  }
 
  private:
   const ir::Attribute* written(std::string_view attribute) const;
@@ -72,6 +90,7 @@ class CallSite {
   const OpFacts& op_;
   Body::Values inputs_;
   std::span<const ir::Attribute> attributes_;
+  std::size_t outputs_;
 };
 
 // The meaning of another op, as part of a longer body.

@@ -137,6 +137,8 @@ bool is_adopted(std::string_view type) {
 
 Upgrades::Upgrades(ir::Graph& graph, std::int64_t opset, std::int64_t to)
     : graph_(&graph), opset_(opset), to_(to) {}
+Upgrades::Upgrades(std::int64_t opset, std::int64_t to)
+    : graph_(nullptr), opset_(opset), to_(to) {}
 
 // Whether the op changed in anything but attributes that became inputs.
 bool Upgrades::has_other_form(std::string_view type) const {
@@ -169,6 +171,9 @@ void Upgrades::upgrade_gone(std::string_view type, NewestForm& form) const {
     if (!row.text.empty()) {
       a.kind = ir::AttributeKind::kString;
       a.s = row.text;
+    } else if (row.real != 0) {
+      a.kind = ir::AttributeKind::kFloat;
+      a.f = row.real;
     }
     form.attributes.push_back(a);
   }
@@ -183,16 +188,21 @@ void Upgrades::upgrade_gone(std::string_view type, NewestForm& form) const {
   if (crosses(kNoHints)) drop(form, "consumed_inputs");
 }
 
+bool Upgrades::reads_otherwise(const ir::Op& op) const {
+  const bool moved = std::ranges::any_of(kMoved, [&](const Moved& row) {
+    return row.type == op.type && crosses(row.since);
+  });
+  return op.domain.empty() && (moved || has_other_form(op.type));
+}
+
 bool Upgrades::needed(ir::OpId id) const {
   std::uint8_t& known = needed_[id];
-  if (known == 0) {
-    const ir::Op& op = graph_->model().ops[id];
-    const bool moved = std::ranges::any_of(kMoved, [&](const Moved& row) {
-      return row.type == op.type && crosses(row.since);
-    });
-    known = op.domain.empty() && (moved || has_other_form(op.type)) ? 2 : 1;
-  }
+  if (known == 0) known = reads_otherwise(graph_->model().ops[id]) ? 2 : 1;
   return known == 2;
+}
+
+bool Upgrades::needed(const ir::Op& op, std::int64_t opset) {
+  return Upgrades(opset, kNewest).reads_otherwise(op);
 }
 
 ir::ValueId Upgrades::hidden(ir::NodeId node, int input,

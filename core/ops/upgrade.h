@@ -40,10 +40,14 @@ class Upgrades {
 
   // False when nodes of this op read as they stand. Cheap.
   bool needed(ir::OpId op) const;
+  // The same for a graph that imports the standard at `opset`.
+  static bool needed(const ir::Op& op, std::int64_t opset);
   // `form` is overwritten. Facts give ranks and element types where needed.
   void view(ir::NodeId node, ir::Facts& facts, NewestForm& form);
 
  private:
+  Upgrades(std::int64_t opset, std::int64_t to);
+  bool reads_otherwise(const ir::Op& op) const;
   void view_moved(ir::NodeId node, ir::Facts& facts, NewestForm& form);
   bool has_old_mask(ir::NodeId node) const;
   ir::ValueId hidden(ir::NodeId node, int input, const ir::Literal& tensor,

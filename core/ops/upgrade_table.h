@@ -82,13 +82,17 @@ struct OnceDefault {
   std::string_view type;
   std::string_view attribute;
   int since;
-  std::string_view text;  // if the attribute is a string; else `number`
-  std::int64_t number;
+  // That of the attribute's kind.
+  std::string_view text;
+  std::int64_t number = 0;
+  float real = 0;
 };
 inline constexpr std::array kOnceDefault = {
     OnceDefault{"Concat", "axis", 4, {}, 1},
     OnceDefault{"RoiAlign", "coordinate_transformation_mode", 16,
-                "output_half_pixel", 0},
+                "output_half_pixel"},
+    OnceDefault{"Selu", "alpha", 6, {}, 0, 1.6732f},
+    OnceDefault{"Selu", "gamma", 6, {}, 0, 1.0507f},
 };
 
 // A value of a string attribute that was renamed.

@@ -10,7 +10,7 @@ namespace ruleengine::rewrite {
 void EditState::reject(std::string reason, ir::ValueId culprit) {
   if (failure) return;
   failure = Rejection{std::move(reason),
-                      culprit ? describe(graph, facts, culprit) : ""};
+                      culprit ? ir::describe(graph, facts, culprit) : ""};
 }
 
 ir::NodeId EditState::add_node(ir::OpId op, ir::BlockId at,
@@ -190,23 +190,6 @@ void add_assumption(std::vector<Assumption>& all, Assumption one) {
   if (std::ranges::find(all, one.text, &Assumption::text) == all.end()) {
     all.push_back(std::move(one));
   }
-}
-
-std::string describe(const ir::Graph& graph, ir::Facts& facts,
-                     ir::ValueId value) {
-  if (!value) return "an absent value";
-  std::string out;
-  const ir::NodeId producer = graph.producer(value);
-  if (!graph.name(value).empty()) {
-    out = quoted_name(graph.name(value));
-  } else if (producer) {
-    out = "the result of a new " + graph.op(producer).text();
-  } else {
-    out = "a new constant";
-  }
-  const ir::Type* type = facts.type(value);
-  if (type == nullptr) return out + " of unknown type";
-  return out + " " + ir::type_text(graph.model().dims, *type);
 }
 
 }  // namespace ruleengine::rewrite

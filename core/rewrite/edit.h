@@ -18,6 +18,7 @@
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
 #include "core/match/match.h"
+#include "core/ops/node_spec.h"
 #include "core/rewrite/edits/mentions.h"
 
 namespace ruleengine::rewrite {
@@ -56,19 +57,8 @@ struct Provenance {
   bool assumes = false;  // whether the match rests on an assumption
 };
 
-// The most outputs of a new node: rule code gets them all at once, on Lua's
-// stack.
-inline constexpr std::uint32_t kMaxOutputs = 4096;
-
-struct NodeSpec {
-  std::string_view domain, type;
-  std::vector<ir::ValueId> inputs;        // invalid: absent
-  std::vector<ir::Attribute> attributes;  // views valid in the model's arena
-  std::uint32_t output_count = 1;
-  // Keep this node's metadata and fields that are not modelled
-  // (m.norm:with(...)).
-  ir::NodeId like;
-};
+using ops::kMaxOutputs;
+using ops::NodeSpec;
 
 // Two nodes that compute the same: the same op with the same attributes on the
 // same values, or on values of such nodes.
@@ -186,9 +176,5 @@ class Edit {
   struct Journal;  // core/rewrite/edits/state.h
   std::unique_ptr<Journal> journal_;
 };
-
-// Text that describes a value to a reader: "'scores' float[2,H,S,T]".
-std::string describe(const ir::Graph& graph, ir::Facts& facts,
-                     ir::ValueId value);
 
 }  // namespace ruleengine::rewrite

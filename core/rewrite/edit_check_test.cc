@@ -2,7 +2,6 @@
 
 #include <doctest/doctest.h>
 
-#include "core/rewrite/edits/schema.h"
 #include "tests/support/rewrite_session.h"
 
 namespace ruleengine::rewrite {
@@ -196,7 +195,7 @@ TEST_CASE(
   const ValueId count = w.input("count", {}, ir::DataType::kInt64);
   const ValueId go_on = w.input("go_on", {}, ir::DataType::kBool);
   const ir::Attribute body{.name = "body", .kind = ir::AttributeKind::kGraph};
-  const auto loop = checked(w.model, {.type = "Loop",
+  const auto loop = ops::checked(w.model, {.type = "Loop",
                                       .inputs = {count, go_on, ValueId(), x},
                                       .attributes = {body}});
   REQUIRE(loop.ok());

@@ -81,7 +81,7 @@ class InlineBody final : public ops::Body {
   }
   Arena& arena() override { return edit_.graph().model().arena; }
   std::string describe(ValueId value) override {
-    return rewrite::describe(edit_.graph(), edit_.facts(), value);
+    return ir::describe(edit_.graph(), edit_.facts(), value);
   }
 
  private:
@@ -142,8 +142,8 @@ Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   const std::vector<ir::Attribute> attributes(written.begin(), written.end());
   edit.inlines(call);
   InlineBody body(edit);
-  ops::Body::Values outputs =
-      meaning(ops::CallSite(body, facts, std::move(inputs), attributes));
+  ops::Body::Values outputs = meaning(ops::CallSite(
+      body, facts, std::move(inputs), attributes, facts.outputs.size()));
   outputs.resize(facts.outputs.size());
   return body.finish(std::move(outputs));
 }

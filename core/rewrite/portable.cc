@@ -13,12 +13,12 @@
 #include "core/analysis/inference.h"
 #include "core/ir/order.h"
 #include "core/ops/call_site.h"
+#include "core/ops/function_body.h"
+#include "core/ops/node_spec.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/op_row.h"
 #include "core/rewrite/driver.h"
-#include "core/rewrite/edits/schema.h"
 #include "core/rewrite/edits/workspace.h"
-#include "core/rewrite/function_body.h"
 #include "core/rewrite/functions.h"
 
 namespace ruleengine::rewrite {
@@ -74,16 +74,7 @@ class Writer {
  private:
   // For nodes that no edit made: an edit checks what it builds.
   Status check(NodeId node) const {
-    const ir::Op& op = graph_.op(node);
-    const auto attributes = graph_.node(node).attributes;
-    NodeSpec spec{.domain = op.domain,
-                  .type = op.type,
-                  .attributes = {attributes.begin(), attributes.end()}};
-    for (const ir::Operand& use : graph_.inputs(node)) {
-      spec.inputs.push_back(use.value);
-    }
-    spec.output_count = static_cast<std::uint32_t>(graph_.outputs(node).size());
-    auto made = checked(model_, spec);
+    auto made = ops::checked(model_, ops::spec_of(graph_, node));
     if (made) return {};
     Diagnostic error = made.error();
     error.where = graph_.describe(node);
@@ -101,11 +92,8 @@ class Writer {
   // Makes the node a call of its variant, which gets a function where it is the
   // first call; or says why not.
   std::optional<std::string> write(NodeId node) {
-    const FunctionBody body(graph_, facts_, node, opset_);
-    if (const auto& refusal = body.refusal()) {
-      return refusal->value.empty() ? refusal->reason
-                                    : refusal->reason + ": " + refusal->value;
-    }
+    const ops::FunctionBody body(graph_, facts_, node, opset_);
+    if (const auto& refusal = body.refusal()) return refusal->text();
     const ir::OpId own = overload(node, body.variant());
     if (model_.find_function(model_.ops[own]) == nullptr) {
       const Status added = body.add_to(model_, model_.ops[own]);

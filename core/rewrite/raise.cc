@@ -192,24 +192,15 @@ class Raiser {
   // Writes the node in the form of the newer opset. The operands of a node
   // cannot change in number, so a new node replaces it.
   void write(NodeId node, const ops::NewestForm& form) {
-    const ir::Node old = graph_.node(node);
+    const ir::BlockId block = graph_.node(node).block;
     std::vector<ValueId> inputs = form.inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      inputs[i] = named(inputs[i], old.block, op_input(node, i));
+      inputs[i] = named(inputs[i], block, op_input(node, i));
     }
-    const auto span = graph_.outputs(node);
-    const std::vector<ValueId> outputs(span.begin(), span.end());
-    graph_.remove_node(node);
-    for (ValueId v : outputs) {
-      if (v) graph_.mutable_value(v).removed = false;
-    }
-    const NodeId made = graph_.add_node(
-        old.op, old.block, old.name, inputs, outputs,
+    graph_.replace_node(
+        node, inputs,
         model_.arena.copy(std::span<const ir::Attribute>(form.attributes)));
-    graph_.mutable_node(made).rank = old.rank;
-    graph_.mutable_node(made).extra = old.extra;
-    graph_.mutable_node(made).metadata = old.metadata;
-    mark_changed(old.block);
+    mark_changed(block);
   }
 
   void mark_changed(ir::BlockId block) {

@@ -163,15 +163,9 @@ void shrink(KernelContext& c) {
   });
 }
 
-// Before opset 7 a slope of one axis is one for each channel (axis 1).
 void prelu(KernelContext& c) {
   const Tensor x = c.input(0);
-  Tensor slope = c.expect_type(1, x.dtype());
-  if (c.opset() < 7 && x.rank() > 2 && slope.rank() == 1) {
-    Dims dims(x.rank() - 1, 1);
-    dims[0] = slope.count();
-    slope = slope.reshaped(dims);
-  }
+  const Tensor slope = c.expect_type(1, x.dtype());
   expect_broadcast(c, 1, slope, x.dims());
   Tensor& y = c.output_in_place(0, 0, x.dtype(), x.dims());
   using List = Types<float, double, std::int32_t, std::int64_t, std::uint32_t,

@@ -130,7 +130,7 @@ struct Power {
 template <typename List, typename F>
 void binary(KernelContext& c, F f) {
   const Tensor a = c.input(0);
-  const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
+  const Tensor b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
   dispatch(List(), a.dtype(), [&]<typename T>() {
     Tensor& out = std::ranges::equal(dims, a.dims())
@@ -160,7 +160,7 @@ void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
 // The exponent may be of another type; the result has that of the base. It is
 // computed as the type of its kind that holds them all; most are one number.
 void pow(KernelContext& c) {
-  const Tensor a = c.input(0), b = lined_up(c, a, c.input(1));
+  const Tensor a = c.input(0), b = c.input(1);
   const ir::DataType type = b.dtype();
   if (type == DataType::kFloat || type == DataType::kDouble) {
     return pow_of<double>(c, a, in_type(c, b, DataType::kDouble));

@@ -83,15 +83,6 @@ std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
   return out;
 }
 
-bool is_training(const KernelContext& c) {
-  if (c.opset() >= 14) return c.attribute_flag("training_mode");
-  if (c.opset() < 7) return !c.attribute_flag("is_test");
-  for (std::size_t i = 1; i < c.output_count(); ++i) {
-    if (c.wants(i)) return true;
-  }
-  return false;
-}
-
 // Output `i`: the old statistic moved towards that of this batch, or as it is.
 void write_statistic(KernelContext& c, std::size_t i, std::size_t from,
                      const std::vector<Moments>& moments,
@@ -125,12 +116,10 @@ void batch_normalization(KernelContext& c) {
   Tensor& out = c.output(0, x.dtype(), x.dims());
   // Products of the sizes of an empty tensor may overflow.
   const bool is_empty = x.count() == 0;
-  CutShape s = is_empty ? CutShape{0, c.input(1).count(), 1} : channel_shape(c);
-  if (c.opset() < 9 && !c.attribute_flag("spatial") && !is_empty) {
-    s = {s.outer, s.size * s.inner, 1};
-  }
+  const CutShape s =
+      is_empty ? CutShape{0, c.input(1).count(), 1} : channel_shape(c);
   std::vector<Moments> moments = given_moments(c, s.size);
-  const bool training = is_training(c);
+  const bool training = c.attribute_flag("training_mode");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     if (training) moments = batch_moments<T>(c, x, s);
     normalize_channels<T>(c, x, s, moments, out);
@@ -139,16 +128,12 @@ void batch_normalization(KernelContext& c) {
   const double momentum = c.attribute_float("momentum");
   write_statistic(c, 1, 3, moments, &Moments::mean, momentum);
   write_statistic(c, 2, 4, moments, &Moments::variance, momentum);
-  // Of this batch alone, before opset 14.
-  write_statistic(c, 3, 3, moments, &Moments::mean, 0);
-  write_statistic(c, 4, 4, moments, &Moments::variance, 0);
 }
 
 namespace {
 
-// Each of `groups` parts of a batch element's channels by its own statistics;
-// a scale and a bias for each channel, or for each group.
-void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
+// Each of `groups` parts of a batch element's channels by its own statistics.
+void normalize_groups(KernelContext& c, std::int64_t groups) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (x.count() == 0) return;
@@ -158,9 +143,8 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
                       "a divisor of " + std::to_string(s.size) + " channels");
   }
   const std::int64_t width = s.size / groups, row = width * s.inner;
-  const std::int64_t count = by_group ? groups : s.size;
-  const Tensor scale = parameters(c, 1, count, x.dtype());
-  const Tensor bias = parameters(c, 2, count, x.dtype());
+  const Tensor scale = parameters(c, 1, s.size, x.dtype());
+  const Tensor bias = parameters(c, 2, s.size, x.dtype());
   const double epsilon = c.attribute_float("epsilon");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
@@ -169,8 +153,7 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
       const double inverse = 1 / std::sqrt(m.variance + epsilon);
       for (std::int64_t k = 0; k < width; ++k) {
         const std::int64_t at = i * row + k * s.inner;
-        const std::int64_t group = i % groups;
-        const std::int64_t place = by_group ? group : group * width + k;
+        const std::int64_t place = i % groups * width + k;
         const double factor = double(scale.data<T>()[place]) * inverse;
         const double shift = double(bias.data<T>()[place]) - m.mean * factor;
         affine_row(x.data<T>() + at, s.inner, static_cast<T>(factor),
@@ -184,13 +167,13 @@ void normalize_groups(KernelContext& c, std::int64_t groups, bool by_group) {
 }  // namespace
 
 void instance_normalization(KernelContext& c) {
-  normalize_groups(c, c.expect_min_rank(0, 2).dim(1), false);
+  normalize_groups(c, c.expect_min_rank(0, 2).dim(1));
 }
 
 void group_normalization(KernelContext& c) {
   c.expect_min_rank(0, 2);
   c.need_attribute("num_groups");
-  normalize_groups(c, c.attribute_int("num_groups"), c.opset() < 21);
+  normalize_groups(c, c.attribute_int("num_groups"));
 }
 
 }  // namespace ruleengine::kernels

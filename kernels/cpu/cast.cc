@@ -147,28 +147,19 @@ Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
 
 namespace {
 
-// Before opset 19 and 24 the attributes were not there.
 CastMode cast_mode_of(const KernelContext& c) {
   CastMode mode;
-  if (c.opset() >= 19) mode.saturate = c.attribute_flag("saturate");
+  mode.saturate = c.attribute_flag("saturate");
   const std::string_view rounding =
       c.choice("round_mode", {"up", "down", "nearest", ""});
   if (!rounding.empty()) mode.round_mode = rounding;
   return mode;
 }
 
-// Before opset 6 the type was named.
-DataType target_of(const KernelContext& c) {
-  c.need_attribute("to");
-  if (c.opset() >= 6) return c.attribute_type("to");
-  const DataType type =
-      ir::data_type_from_name(in_lower_case(c.attribute_string("to")));
-  if (type != DataType::kUndefined) return type;
-  c.wrong_attribute("to", "the name of a type of ONNX");
-}
-
 void cast(KernelContext& c) {
-  c.set_output(0, cast_tensor(c, c.input(0), target_of(c), cast_mode_of(c)));
+  c.need_attribute("to");
+  c.set_output(
+      0, cast_tensor(c, c.input(0), c.attribute_type("to"), cast_mode_of(c)));
 }
 
 void cast_like(KernelContext& c) {
@@ -178,7 +169,8 @@ void cast_like(KernelContext& c) {
 
 void bit_cast(KernelContext& c) {
   const Tensor& x = c.input(0);
-  const DataType to = target_of(c);
+  c.need_attribute("to");
+  const DataType to = c.attribute_type("to");
   const int bits = ir::bit_width(to);
   if (bits == 0 || bits != ir::bit_width(x.dtype())) {
     c.wrong_attribute("to", "a type as wide as " + x.text(),

@@ -24,15 +24,7 @@ Bounds<T> range(KernelContext& c) {
   Bounds<T> all = {Limits::lowest(), Limits::max()};
   if constexpr (Limits::has_infinity)
     all = {-Limits::infinity(), Limits::infinity()};
-  if (c.opset() >= 11) return {bound(c, 1, all.low), bound(c, 2, all.high)};
-  // The defaults of opset 6 are the largest numbers; opset 1 has no defaults.
-  if (c.opset() >= 6 || c.has_attribute("min")) {
-    all.low = static_cast<T>(c.attribute_float("min"));
-  }
-  if (c.opset() >= 6 || c.has_attribute("max")) {
-    all.high = static_cast<T>(c.attribute_float("max"));
-  }
-  return all;
+  return {bound(c, 1, all.low), bound(c, 2, all.high)};
 }
 
 }  // namespace

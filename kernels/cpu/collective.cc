@@ -36,8 +36,10 @@ Ints group_of(const KernelContext& c) {
   Ints group = c.attribute_ints("rank_group");
   if (communicator == nullptr) {
     if (group.size() <= 1) return {};
-    fail("the op needs " + std::to_string(group.size()) + " ranks",
-         "a run of several ranks (exec --ranks)", "one");
+    throw runtime::Failure{{.what = "the op needs several ranks",
+                            .expected = std::to_string(group.size()),
+                            .found = "one",
+                            .remedy = Remedy::kRanks}};
   }
   if (group.empty()) {
     group.resize(index_of(communicator->size()));

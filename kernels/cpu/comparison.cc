@@ -11,7 +11,7 @@ namespace {
 template <typename List, typename F>
 void compare(KernelContext& c, F f) {
   const Tensor a = c.input(0);
-  const Tensor b = lined_up(c, a, c.expect_type(1, a.dtype()));
+  const Tensor b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, DataType::kBool, dims);
   if constexpr (std::is_same_v<F, std::equal_to<>>) {

@@ -86,6 +86,7 @@ constexpr Kernel kControlKernels[] = {
     {"", "If", if_else},
     {"", "Loop", loop},
     {"", "Scan", scan},
+    {"", "Scan-8", scan_8},
 };
 
 }  // namespace

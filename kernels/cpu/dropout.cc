@@ -9,19 +9,12 @@ namespace {
 struct Plan {
   double ratio = 0.5;
   bool trains = false;
-  DataType mask = DataType::kBool;
 };
 
 Plan plan_of(KernelContext& c) {
   Plan plan;
-  if (c.opset() >= 12) {
-    if (c.has_input(1)) plan.ratio = c.scalar_float(1);
-    plan.trains = c.has_input(2) && c.scalar_int(2) != 0;
-  } else {
-    plan.ratio = c.attribute_float("ratio");
-    plan.trains = c.opset() < 7 && !c.attribute_flag("is_test");
-    if (c.opset() < 10) plan.mask = c.input(0).dtype();
-  }
+  if (c.has_input(1)) plan.ratio = c.scalar_float(1);
+  plan.trains = c.has_input(2) && c.scalar_int(2) != 0;
   if (!(plan.ratio >= 0 && plan.ratio < 1) && plan.trains) {
     fail("the ratio is out of range", "0 to less than 1",
          std::to_string(plan.ratio));
@@ -46,26 +39,16 @@ class Uniform {
   std::mt19937 bits_;
 };
 
-// The mask of kept elements, or of all, in the type of the opset.
-void write_mask(KernelContext& c, DataType dtype, const Tensor* kept) {
-  if (!c.wants(1)) return;
-  using List = Types<bool, float, double>;
-  dispatch(List(), dtype, [&]<typename T>() {
-    Tensor& mask = c.output(1, dtype, c.input(0).dims());
-    T* out = mask.mutable_data<T>();
-    for_each_element(c, mask.count(), [&](std::int64_t i) {
-      out[i] = static_cast<T>(kept == nullptr || kept->data<bool>()[i]);
-    });
-  });
-}
-
 }  // namespace
 
 void dropout(KernelContext& c) {
   const Plan plan = plan_of(c);
   const Tensor x = c.input(0);
   if (!plan.trains) {
-    write_mask(c, plan.mask, nullptr);
+    if (c.wants(1)) {
+      Tensor& mask = c.output(1, DataType::kBool, x.dims());
+      std::fill_n(mask.mutable_data<bool>(), mask.count(), true);
+    }
     c.set_output(0, x);
     return;
   }
@@ -86,7 +69,7 @@ void dropout(KernelContext& c) {
       kept.mutable_data<bool>()[i] = keeps;
       out[i] = keeps ? in[i] * scale : T(0);
     }
-    write_mask(c, plan.mask, &kept);
+    if (c.wants(1)) c.set_output(1, kept);
   });
 }
 

@@ -44,6 +44,7 @@ void matmul_nbits(KernelContext& c);
 void inverse(KernelContext& c);
 // control
 void scan(KernelContext& c);
+void scan_8(KernelContext& c);
 // layout
 void slice(KernelContext& c);
 // norm

@@ -12,8 +12,6 @@ Granularity::Granularity(const KernelContext& c, const Tensor& x,
   }
   block_ = c.attribute_int("block_size");
   if (block_ < 0) c.wrong_attribute("block_size", "0 or more");
-  // Before opset 13 a scale was one number.
-  if (c.opset() < 13) c.wrong_shape(1, "1 element");
   const std::size_t axis = attribute_axis(c, "axis", x.rank());
   axis_ = x.dim(axis);
   if (block_ == 0) {

@@ -92,7 +92,6 @@ RoiRule roi_rule(KernelContext& c) {
       .ratio = c.attribute_int("sampling_ratio"),
       .scale = c.attribute_float("spatial_scale"),
       .half_pixel =
-          c.opset() >= 16 &&
           c.attribute_string("coordinate_transformation_mode") == "half_pixel",
       .is_max = c.choice("mode", {"avg", "max"}) == "max"};
   if (rule.height < 1) c.wrong_attribute("output_height", "1 or more");
@@ -162,7 +161,6 @@ constexpr Kernel kImageKernels[] = {
     {"", "GridSample", grid_sample, Adapt::kWiden},
     {"", "Resize", resize, Adapt::kWiden},
     {"", "RoiAlign", roi_align, Adapt::kWiden},
-    {"", "Upsample", upsample, Adapt::kWiden},
 };
 
 }  // namespace

@@ -14,7 +14,6 @@ void affine_grid(KernelContext& c);
 void grid_sample(KernelContext& c);
 void resize(KernelContext& c);
 void roi_align(KernelContext& c);
-void upsample(KernelContext& c);
 
 // Keys' cubic convolution for a place that lies `x` away.
 inline double cubic_weight(double x, double a) {

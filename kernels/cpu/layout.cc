@@ -34,8 +34,8 @@ void concat(KernelContext& c) {
     parts.push_back(&c.input(i));
   }
   if (parts.empty()) fail("there is nothing to join");
-  if (c.opset() >= 4) c.need_attribute("axis");
-  const std::int64_t axis = c.attribute_int("axis", 1);
+  c.need_attribute("axis");
+  const std::int64_t axis = c.attribute_int("axis");
   c.set_output(0, joined(c, parts, axis_of(axis, parts[0]->rank())));
 }
 
@@ -43,18 +43,12 @@ void concat(KernelContext& c) {
 Ints split_sizes(const KernelContext& c, std::int64_t size) {
   const auto parts = static_cast<std::int64_t>(c.output_count());
   Ints sizes;
-  if (c.has_attribute("split")) {
-    sizes = c.attribute_ints("split");
-  } else if (c.has_input(1)) {
+  if (c.has_input(1)) {
     sizes = whole_numbers(c, c.input(1));
   } else {
     const std::int64_t said = c.attribute_int("num_outputs", parts);
     if (said != parts) {
       c.wrong_attribute("num_outputs", std::to_string(parts));
-    }
-    if (c.opset() < 18 && size % parts != 0) {
-      fail("the axis does not split into equal parts",
-           "a multiple of " + std::to_string(parts), std::to_string(size));
     }
     const std::int64_t each = size / parts + (size % parts != 0 ? 1 : 0);
     for (std::int64_t rest = size; std::ssize(sizes) < parts;) {
@@ -158,13 +152,8 @@ void expand(KernelContext& c) {
 // How often each axis is repeated.
 Ints repeats_of(const KernelContext& c) {
   const Tensor& x = c.input(0);
-  c.expect_count(1, c.opset() >= 6 ? x.rank() : 1);
-  if (c.opset() >= 6) return c.ints(1);
-  const Ints tiles = whole_numbers(c, c.input(1));
-  const Ints axis = whole_numbers(c, c.expect_count(2, 1));
-  Ints out(x.rank(), 1);
-  out[axis_of(axis[0], x.rank())] = tiles[0];
-  return out;
+  c.expect_count(1, x.rank());
+  return c.ints(1);
 }
 
 void tile(KernelContext& c) {

@@ -253,10 +253,8 @@ void average_pool(KernelContext& c) {
       });
 }
 
-// The exponent was a float once.
 double exponent(KernelContext& c) {
-  const double p = c.opset() < 2 ? static_cast<double>(c.attribute_float("p"))
-                                 : static_cast<double>(c.attribute_int("p"));
+  const auto p = static_cast<double>(c.attribute_int("p"));
   if (!(p > 0)) c.wrong_attribute("p", "more than 0");
   return p;
 }

@@ -139,7 +139,7 @@ void quantize(KernelContext& c, const Quantization& q, DataType to) {
     quantize_each<T, float>(
         c, q, y, [](T v, float zero) { return static_cast<float>(v) + zero; });
     CastMode mode;
-    mode.saturate = c.opset() < 19 || c.attribute_flag("saturate");
+    mode.saturate = c.attribute_flag("saturate");
     return c.set_output(0, cast_tensor(c, y, to, mode));
   }
   const IntegerRange range = integer_range(to);

@@ -140,7 +140,7 @@ RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
   RecurrentRule rule;
   rule.directions = directions_of(c);
   rule.activations = activations_of(c, rule.directions.size(), functions);
-  rule.batch_first = c.opset() >= 14 && c.attribute_flag("layout");
+  rule.batch_first = c.attribute_flag("layout");
   rule.steps = x.dim(rule.batch_first ? 1 : 0);
   rule.batch = x.dim(rule.batch_first ? 0 : 1);
   rule.in = x.dim(2);

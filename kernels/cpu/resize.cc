@@ -239,19 +239,9 @@ ResizeMode resize_mode_of(KernelContext& c) {
   c.wrong_attribute("mode", "nearest, linear or cubic");
 }
 
-// Scales for all axes, in input `i`.
-void resize_by_input(KernelContext& c, std::size_t i) {
-  const Tensor x = c.input(0);
-  ResizeAxes axes = axes_from(x);
-  const auto scales = doubles_of(c, i, axes.size());
-  for (std::size_t k = 0; k < axes.size(); ++k) set_scale(axes[k], scales[k]);
-  run(c, x, {.mode = resize_mode_of(c)}, axes);
-}
-
 }  // namespace
 
 void resize(KernelContext& c) {
-  if (c.opset() < 11) return resize_by_input(c, 1);
   const Tensor x = c.input(0);
   ResizeRule rule{.mode = resize_mode_of(c),
                   .nearest = std::string(c.attribute_string("nearest_mode")),
@@ -286,28 +276,6 @@ void resize(KernelContext& c) {
   }
   if (rule.coordinates == "tf_crop_and_resize") set_crop(c, named, axes);
   run(c, x, rule, axes);
-}
-
-void upsample(KernelContext& c) {
-  if (c.opset() >= 9) return resize_by_input(c, 1);
-  const Tensor x = c.input(0);
-  std::vector<float> scales = c.attribute_floats("scales");
-  if (c.opset() < 7) {
-    c.expect_rank(0, 4);
-    scales = {1, 1, c.attribute_float("height_scale"),
-              c.attribute_float("width_scale")};
-  }
-  ResizeAxes axes = axes_from(x);
-  if (scales.size() != axes.size()) {
-    c.wrong_attribute("scales", std::to_string(axes.size()) + " numbers");
-  }
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    if (!std::isfinite(scales[i])) {
-      c.wrong_attribute("scales", "finite numbers", std::to_string(scales[i]));
-    }
-    set_scale(axes[i], scales[i]);
-  }
-  run(c, x, {.mode = resize_mode_of(c)}, axes);
 }
 
 }  // namespace ruleengine::kernels

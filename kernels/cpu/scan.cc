@@ -133,7 +133,9 @@ std::int64_t length_of(const std::vector<Track>& tracks, std::size_t axis) {
   return length;
 }
 
-void scan_9(KernelContext& c) {
+}  // namespace
+
+void scan(KernelContext& c) {
   const ScanBody body = scan_body(c, c.input_count());
   std::vector<Datum> states;
   std::vector<Track> tracks;
@@ -158,6 +160,8 @@ void scan_9(KernelContext& c) {
     c.set_output(out, arranged(c, all, i, body));
   }
 }
+
+namespace {
 
 Ints sequence_lengths(const KernelContext& c, std::int64_t batch,
                       std::int64_t length) {
@@ -222,6 +226,8 @@ void run_one(const KernelContext& c, const ScanBody& body, Batch& batch,
   }
 }
 
+}  // namespace
+
 void scan_8(KernelContext& c) {
   const ScanBody body =
       scan_body(c, std::max<std::size_t>(c.input_count(), 1) - 1);
@@ -234,9 +240,5 @@ void scan_8(KernelContext& c) {
     if (c.wants(i)) c.set_output(i, batch.outputs[i].take(c));
   }
 }
-
-}  // namespace
-
-void scan(KernelContext& c) { c.opset() < 9 ? scan_8(c) : scan_9(c); }
 
 }  // namespace ruleengine::kernels

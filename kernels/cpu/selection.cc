@@ -71,13 +71,12 @@ void top_k_lines(const T* in, T* values, std::int64_t* indices,
 void top_k(KernelContext& c) {
   const Tensor& x = c.input(0);
   const std::size_t axis = attribute_axis(c, "axis", x.rank());
-  const std::int64_t k =
-      c.opset() < 10 ? c.attribute_int("k") : c.scalar_int(1);
+  const std::int64_t k = c.scalar_int(1);
   if (k < 0 || k > x.dim(axis)) {
     fail("wrong value of 'k'", "0 to " + std::to_string(x.dim(axis)),
          std::to_string(k));
   }
-  const bool largest = c.opset() < 11 || c.attribute_flag("largest");
+  const bool largest = c.attribute_flag("largest");
   Dims dims(x.dims());
   dims[axis] = k;
   Tensor* values = c.wants(0) ? &c.output(0, x.dtype(), dims) : nullptr;

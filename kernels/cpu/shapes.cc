@@ -106,17 +106,6 @@ void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
   c.wrong_shape(i, "one that broadcasts to " + runtime::shape_text(target));
 }
 
-Tensor lined_up(KernelContext& c, const Tensor& a, const Tensor& b) {
-  if (c.opset() >= 7 || !c.attribute_flag("broadcast") ||
-      !c.has_attribute("axis")) {
-    return b;
-  }
-  const std::size_t axis = attribute_axis(c, "axis", a.rank());
-  Dims dims(b.dims());
-  while (dims.size() + axis < a.rank()) dims.push_back(1);
-  return b.reshaped(dims);
-}
-
 Dims strides_of(Shape dims) {
   Dims out(dims.size(), 1);
   for (std::size_t i = dims.size(); i-- > 1;) out[i - 1] = out[i] * dims[i];

@@ -33,11 +33,6 @@ Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most);
 void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
                       Shape target);
 
-// Before opset 7: `b` with the axes of size 1 that make it broadcast to `a` as
-// the attribute
-// `axis` says, which names the axis of `a` that the first of `b` lines up with.
-Tensor lined_up(KernelContext& c, const Tensor& a, const Tensor& b);
-
 // Elements from one place to the next along each axis, row-major.
 Dims strides_of(Shape dims);
 // The same for a shape that is broadcast to `target`: 0 where it is stretched.

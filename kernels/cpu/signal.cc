@@ -72,8 +72,7 @@ void need_parts(const KernelContext& c) {
 void dft(KernelContext& c) {
   const Tensor& x = c.input(0);
   need_parts(c);
-  std::int64_t where = c.opset() >= 20 ? -2 : c.attribute_int("axis");
-  if (c.opset() >= 20 && c.has_input(2)) where = c.scalar_int(2);
+  const std::int64_t where = c.has_input(2) ? c.scalar_int(2) : -2;
   const std::size_t axis = axis_of(where, x.rank()), last = x.rank() - 1;
   if (axis == last) {
     fail("the axis is that of real and imaginary parts",

@@ -6,16 +6,11 @@
 namespace ruleengine::kernels {
 namespace {
 
-// Before opset 13 all axes from `axis` on are one.
 CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
-  if (c.opset() >= 13) {
-    // A scalar is a row of one element.
-    const std::size_t rank = std::max<std::size_t>(x.rank(), 1);
-    const std::size_t axis = attribute_axis(c, "axis", rank);
-    return x.is_scalar() ? CutShape{1, 1, 1} : cut_at(x.dims(), axis);
-  }
-  const std::size_t cut = cut_of(c, x.rank());
-  return {product(x.dims(), 0, cut), product(x.dims(), cut, x.rank()), 1};
+  // A scalar is a row of one element.
+  const std::size_t rank = std::max<std::size_t>(x.rank(), 1);
+  const std::size_t axis = attribute_axis(c, "axis", rank);
+  return x.is_scalar() ? CutShape{1, 1, 1} : cut_at(x.dims(), axis);
 }
 
 // Output 0: f(from, to, n) for each row along the axis.

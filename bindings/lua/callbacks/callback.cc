@@ -101,7 +101,7 @@ Status Callback::take_results(Sandbox& sandbox, int base,
                     .what = "the results of " + what_ +
                             " need more memory than the limit of Lua",
                     .where = place_,
-                    .limit = Limit::kMemory};
+                    .remedy = Remedy::kMemory};
 }
 
 Result<Ended> Callback::call(Sandbox& sandbox, const Body& push,

@@ -57,7 +57,7 @@ bool describe_culprit(Host& host, lua_State* state, int index,
   const ir::Graph& graph = *host.session.graph;
   switch (handle->kind) {
     case HandleKind::kValue:
-      out = rewrite::describe(graph, *host.session.facts, handle->value());
+      out = ir::describe(graph, *host.session.facts, handle->value());
       break;
     case HandleKind::kNode:
       out = graph.describe(handle->node());
@@ -128,7 +128,7 @@ bool warned_node(Host& host, lua_State* state, int index, ir::NodeId& node,
     culprit = graph.describe(node);
     return true;
   }
-  culprit = rewrite::describe(graph, *host.session.facts, handle->value());
+  culprit = ir::describe(graph, *host.session.facts, handle->value());
   const ir::NodeId maker = graph.producer(handle->value());
   if (maker && is_matched(*host.session.members[0].match, maker)) node = maker;
   return true;

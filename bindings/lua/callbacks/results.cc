@@ -80,10 +80,9 @@ class Results {
     if (!old_value) return {};  // the node leaves this output out
     if (lua_isnoneornil(state_, index)) {
       if (read_outside(match, old_value) && !rejection_) {
-        rejection_ =
-            Rejection{"nothing replaces a result that is still read",
-                      rewrite::describe(*host_.session.graph,
-                                        *host_.session.facts, old_value)};
+        rejection_ = Rejection{"nothing replaces a result that is still read",
+                               ir::describe(*host_.session.graph,
+                                            *host_.session.facts, old_value)};
       }
       return {};
     }

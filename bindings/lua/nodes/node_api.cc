@@ -179,7 +179,7 @@ int replace_input(Host& host, lua_State* state, const Handle& node) {
   if (!found) {
     return fail(host, "the node does not read the old input",
                 graph.describe(node.node()) + " as a reader",
-                rewrite::describe(graph, *host.session.facts, from->value()));
+                ir::describe(graph, *host.session.facts, from->value()));
   }
   host.session.changed = host.session.changed || value != from->value();
   return 0;

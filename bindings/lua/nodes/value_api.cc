@@ -131,9 +131,9 @@ void check_exact(Host& host, const ir::Literal& tensor, const Handle& value) {
     const bool is_other =
         tensor.dtype == ir::DataType::kUint64 && numbers[i] == 0x1p63;
     if (exact && !is_other && to_integer(numbers[i]) == (*exact)[i]) continue;
-    reject(host, "a number of the model is too large for rule code",
-           rewrite::describe(*host.session.graph, *host.session.facts,
-                             value.value()));
+    reject(
+        host, "a number of the model is too large for rule code",
+        ir::describe(*host.session.graph, *host.session.facts, value.value()));
     return;
   }
 }
@@ -270,9 +270,9 @@ int push_transposed(Host& host, lua_State* state, const Handle& value) {
   const std::optional<Dims> dims = dims_of(host, value);
   if (!host.session.facts->is_constant(value.value()) || !dims ||
       dims->size() != 2) {
-    return reject(host, ".T needs a constant of two dimensions",
-                  rewrite::describe(*host.session.graph, *host.session.facts,
-                                    value.value()));
+    return reject(
+        host, ".T needs a constant of two dimensions",
+        ir::describe(*host.session.graph, *host.session.facts, value.value()));
   }
   push_value(host, state, value.value(), !value.transposed);
   return 1;
@@ -324,8 +324,8 @@ int value_equal(Host& host, lua_State* state) {
 }
 
 int value_tostring(Host& host, lua_State* state, const Handle& value) {
-  host.scratch.text = rewrite::describe(*host.session.graph,
-                                        *host.session.facts, value.value());
+  host.scratch.text =
+      ir::describe(*host.session.graph, *host.session.facts, value.value());
   push(state, host.scratch.text);
   return 1;
 }

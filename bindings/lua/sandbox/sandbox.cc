@@ -177,7 +177,7 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
     limit.what =
         fmt::format("{} ran longer than {} s", what,
                     load ? limits.load_seconds : limits.callback_seconds);
-    limit.limit = load ? Limit::kLoad : Limit::kCallback;
+    limit.remedy = load ? Remedy::kLoad : Remedy::kCallback;
   } else {
     limit.what = fmt::format("{} needs more memory than the limit", what);
     limit.expected =
@@ -194,7 +194,7 @@ Diagnostic Sandbox::Impl::spent(std::string_view what) const {
           static_cast<double>(meter.bytes()) / kMebi,
           static_cast<double>(meter.beside()) / kMebi);
     }
-    if (!load) limit.limit = Limit::kMemory;
+    if (!load) limit.remedy = Remedy::kMemory;
   }
   return limit;
 }
@@ -291,7 +291,7 @@ Status Sandbox::protect(const std::function<void(lua_State*)>& body) {
   if (call.exhausted || status == LUA_ERRMEM) {
     error = {.kind = ErrorKind::kLimit,
              .what = "Lua needs more memory than the limit",
-             .limit = Limit::kMemory};
+             .remedy = Remedy::kMemory};
   } else {
     error = impl_->diagnose("a rule file");
   }

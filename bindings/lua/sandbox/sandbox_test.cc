@@ -216,9 +216,9 @@ TEST_CASE("a timeout names the place, and the next call works") {
     CHECK(status.error().kind == ErrorKind::kLimit);
     CHECK(status.error().what == "the chunk ran longer than 0.05 s");
     CHECK(status.error().where == "t.lua:2");
-    const Limit limit =
-        budget == Budget::kLoad ? Limit::kLoad : Limit::kCallback;
-    CHECK((status.error().limit == limit));
+    const Remedy remedy =
+        budget == Budget::kLoad ? Remedy::kLoad : Remedy::kCallback;
+    CHECK(status.error().remedy == remedy);
     CHECK(run(*sandbox, "return 1").ok());
   }
 }

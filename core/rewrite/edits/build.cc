@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/ops/op_facts.h"
+#include "core/ops/node_spec.h"
 #include "core/rewrite/edits/older_form.h"
 #include "core/rewrite/edits/same.h"
-#include "core/rewrite/edits/schema.h"
 #include "core/rewrite/edits/state.h"
 
 namespace ruleengine::rewrite {
@@ -169,7 +169,7 @@ std::optional<Rejection> check_visible(EditState& state, const NodeSpec& spec) {
 
 Result<Edit::Built> Edit::build(const NodeSpec& given) {
   EditState& s = *journal_;
-  auto spec = checked(s.graph.model(), given);
+  auto spec = ops::checked(s.graph.model(), given);
   if (!spec) return spec.error();
   if (s.in_function()) {
     // A function body has no initializers.

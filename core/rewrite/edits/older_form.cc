@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "core/ops/node_spec.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/upgrade.h"
-#include "core/rewrite/edits/schema.h"
 #include "core/rewrite/portable.h"
 
 namespace ruleengine::rewrite {
@@ -16,7 +16,7 @@ void drop_news(const ops::OpFacts& newest, const ops::OpFacts& own,
   std::erase_if(all, [&](const ir::Attribute& a) {
     const ops::FormalAttribute* formal = newest.attribute(a.name);
     return own.attribute(a.name) == nullptr && formal != nullptr &&
-           !formal->required && is_default(*formal, a);
+           !formal->required && ops::is_default(*formal, a);
   });
 }
 
@@ -95,7 +95,7 @@ std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec) {
   }
   // Attributes of the dialect's ops are all written, so that each node shows
   // its complete configuration.
-  if (spec.domain.empty()) drop_defaults(*own, spec.attributes);
+  if (spec.domain.empty()) ops::drop_defaults(*own, spec.attributes);
   return check_older(*own, spec, opset);
 }
 

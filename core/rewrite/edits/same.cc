@@ -1,4 +1,5 @@
 #include "core/rewrite/edits/same.h"
+#include "core/ops/node_spec.h"
 
 #include <algorithm>
 #include <array>
@@ -6,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/rewrite/edits/schema.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -45,7 +45,7 @@ bool says_all(const EditState& state, const ops::OpFacts* op,
     }
     const ops::FormalAttribute* formal =
         op == nullptr ? nullptr : op->attribute(x.name);
-    if (formal == nullptr || !is_default(*formal, x)) return false;
+    if (formal == nullptr || !ops::is_default(*formal, x)) return false;
   }
   return true;
 }

@@ -126,7 +126,7 @@ Status RunState::count(std::uint32_t rule, std::size_t matches) {
                .what = "the limit of " +
                        std::to_string(options.limits.rewrites) +
                        " rewrites was reached",
-               .limit = Limit::kRewrites};
+               .remedy = Remedy::kRewrites};
   const auto most = std::ranges::max_element(counts.rewrites);
   const Rule& busiest = *rules[std::size_t(most - counts.rewrites.begin())];
   d.where = busiest.file();

@@ -1,4 +1,4 @@
-#include "core/rewrite/function_body.h"
+#include "core/ops/function_body.h"
 
 #include <fmt/format.h>
 
@@ -11,14 +11,13 @@
 #include "core/ops/call_site.h"
 #include "core/ops/op_row.h"
 #include "core/ops/upgrade.h"
-#include "core/rewrite/edit.h"
 
-namespace ruleengine::rewrite {
+namespace ruleengine::ops {
 namespace {
 
 using ir::ValueId;
 
-ir::Attribute default_of(const ops::FormalAttribute& formal) {
+ir::Attribute default_of(const FormalAttribute& formal) {
   return {.name = formal.name,
           .kind = formal.kind,
           .f = formal.default_float,
@@ -41,21 +40,26 @@ const ir::Literal* copy_of(Arena& arena, const ir::Literal& tensor) {
 
 FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
                            ir::NodeId call, std::int64_t opset)
-    : host_(host),
-      facts_(facts),
-      call_(call),
-      op_(*ops::newest_op(host.op(call).domain, host.op(call).type)),
-      opset_(opset) {
+    : FunctionBody(host, facts, call, opset,
+                   *newest_op(host.op(call).domain, host.op(call).type),
+                   meaning_of(host.op(call).domain, host.op(call).type)) {}
+
+FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
+                           ir::NodeId call, std::int64_t opset,
+                           const OpFacts& op, Meaning meaning)
+    : host_(host), facts_(facts), call_(call), op_(op), opset_(opset) {
   Values inputs;
-  for (const ops::FormalValue& formal : op_.inputs) {
+  for (const FormalValue& formal : op_.inputs) {
     const ValueId own = value(formal.name);
     const bool is_given = host_.input(call_, inputs.size()).valid();
     inputs.push_back(is_given ? own : ValueId());
   }
-  outputs_ = ops::meaning_of(op_.domain, op_.type)(ops::CallSite(
-      *this, op_, std::move(inputs), host_.node(call_).attributes));
   // A call has as many outputs as its function.
   const std::size_t count = host_.outputs(call_).size();
+  std::size_t wanted = count;
+  while (wanted > 1 && !host_.output(call_, wanted - 1)) --wanted;
+  outputs_ = meaning(CallSite(*this, op_, std::move(inputs),
+                              host_.node(call_).attributes, wanted));
   if (count < op_.outputs.size()) note(fmt::format("outputs{}", count));
   outputs_.resize(std::min(count, outputs_.size()));
 }
@@ -70,19 +74,18 @@ ValueId FunctionBody::host_value(ValueId value) const {
   return is_input ? host_.input(call_, value.index()) : ValueId();
 }
 
-ops::Body::Values FunctionBody::nodes(std::string_view type, Values inputs,
-                                      const std::vector<std::string>& names,
-                                      Attributes attributes) {
+Body::Values FunctionBody::nodes(std::string_view type, Values inputs,
+                                 const std::vector<std::string>& names,
+                                 Attributes attributes) {
   Values outputs;
   for (const std::string& name : names) outputs.push_back(value(name));
   nodes_.push_back({type, std::move(inputs), outputs, std::move(attributes)});
   return outputs;
 }
 
-ops::Body::Values FunctionBody::call(std::string_view domain,
-                                     std::string_view type, Values inputs,
-                                     Attributes attributes) {
-  return ops::write_meaning(*this, domain, type, std::move(inputs), attributes);
+Body::Values FunctionBody::call(std::string_view domain, std::string_view type,
+                                Values inputs, Attributes attributes) {
+  return write_meaning(*this, domain, type, std::move(inputs), attributes);
 }
 
 ValueId FunctionBody::constant(const ir::Literal& tensor,
@@ -107,7 +110,7 @@ ir::NodeId FunctionBody::producer(ValueId value) {
 
 std::string FunctionBody::describe(ValueId value) {
   const ValueId given = host_value(value);
-  return given ? rewrite::describe(host_, facts_, given) : std::string();
+  return given ? ir::describe(host_, facts_, given) : std::string();
 }
 
 void FunctionBody::set_rank(ValueId value, std::size_t rank) {
@@ -193,9 +196,8 @@ class FunctionBody::Writer {
   Status make_older() {
     Known known(body_);
     for (Node& node : nodes_) {
-      auto older =
-          ops::to_opset(body_.host_, "", node.type, std::move(node.inputs),
-                        std::move(node.attributes), body_.opset_, known);
+      auto older = to_opset(body_.host_, "", node.type, std::move(node.inputs),
+                            std::move(node.attributes), body_.opset_, known);
       if (!older) {
         Diagnostic error = older.error();
         error.kind = ErrorKind::kModel;
@@ -267,7 +269,7 @@ class FunctionBody::Writer {
   // All that calls may carry, though the body refers to none.
   void declare_attributes() {
     Attributes defaults;
-    for (const ops::FormalAttribute& formal : body_.op_.attributes) {
+    for (const FormalAttribute& formal : body_.op_.attributes) {
       if (formal.has_default) {
         defaults.push_back(default_of(formal));
       } else {
@@ -290,4 +292,4 @@ Status FunctionBody::add_to(ir::Model& model, const ir::Op& op) const {
   return Writer(*this, model, op).write();
 }
 
-}  // namespace ruleengine::rewrite
+}  // namespace ruleengine::ops

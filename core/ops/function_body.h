@@ -12,15 +12,18 @@
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
 #include "core/ops/body.h"
-#include "core/ops/op_facts.h"
+#include "core/ops/op_row.h"
 
-namespace ruleengine::rewrite {
+namespace ruleengine::ops {
 
-class FunctionBody final : public ops::Body {
+class FunctionBody final : public Body {
  public:
   // Writes the meaning of `call`, which has one, at this opset of the standard.
   FunctionBody(const ir::Graph& host, ir::Facts& facts, ir::NodeId call,
                std::int64_t opset);
+  // The same with the op in another version, and its meaning there.
+  FunctionBody(const ir::Graph& host, ir::Facts& facts, ir::NodeId call,
+               std::int64_t opset, const OpFacts& op, Meaning meaning);
 
   // The answers; equal for calls that can share the body. A body that was
   // refused has none.
@@ -72,7 +75,7 @@ class FunctionBody final : public ops::Body {
   const ir::Graph& host_;
   ir::Facts& facts_;
   ir::NodeId call_;
-  const ops::OpFacts& op_;
+  const OpFacts& op_;
   std::int64_t opset_;
   Arena arena_;
   std::vector<std::string> names_;  // by value
@@ -82,4 +85,4 @@ class FunctionBody final : public ops::Body {
   std::vector<std::string> answers_;                        // each once
 };
 
-}  // namespace ruleengine::rewrite
+}  // namespace ruleengine::ops

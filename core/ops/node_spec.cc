@@ -1,4 +1,4 @@
-#include "core/rewrite/edits/schema.h"
+#include "core/ops/node_spec.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,14 +8,11 @@
 
 #include "core/base/suggest.h"
 
-namespace ruleengine::rewrite {
+namespace ruleengine::ops {
 namespace {
 
 using ir::Attribute;
 using ir::AttributeKind;
-using ops::FormalAttribute;
-using ops::FormalValue;
-using ops::OpFacts;
 
 Diagnostic wrong(const NodeSpec& spec, std::string what) {
   return {.kind = ErrorKind::kRule,
@@ -27,14 +24,14 @@ Diagnostic unknown_op(const NodeSpec& spec) {
   Diagnostic d{
       .kind = ErrorKind::kRule,
       .what = "no op '" + ir::Op{spec.domain, spec.type, {}}.text() + "'"};
-  d.hint = did_you_mean(ops::similar_ops(spec.domain, spec.type));
+  d.hint = did_you_mean(similar_ops(spec.domain, spec.type));
   return d;
 }
 
 Diagnostic unknown_attribute(const NodeSpec& spec, const OpFacts& op,
                              std::string_view name) {
   Diagnostic d = wrong(spec, "has no attribute '" + printable(name, 80) + "'");
-  d.hint = ops::attribute_hint(op, name);
+  d.hint = attribute_hint(op, name);
   return d;
 }
 
@@ -123,10 +120,9 @@ Status check_inputs(const NodeSpec& spec, const OpFacts& op) {
     const FormalValue* formal = op.input(static_cast<std::size_t>(i));
     const bool present = i < count && spec.inputs[static_cast<std::size_t>(i)];
     const bool may_lack = formal != nullptr &&
-                          formal->arity != ops::Arity::kSingle &&
-                          i >= op.min_inputs;
+                          formal->arity != Arity::kSingle && i >= op.min_inputs;
     const bool optional =
-        formal != nullptr && formal->arity == ops::Arity::kOptional;
+        formal != nullptr && formal->arity == Arity::kOptional;
     if (present || may_lack || optional) continue;
     const std::string name(formal == nullptr ? "" : formal->name);
     return wrong(spec, "lacks its input " + std::to_string(i + 1) +
@@ -178,6 +174,19 @@ Status check_attributes(NodeSpec& spec, const OpFacts& op, Arena& arena) {
 
 }  // namespace
 
+NodeSpec spec_of(const ir::Graph& graph, ir::NodeId node) {
+  const ir::Op& op = graph.op(node);
+  const auto attributes = graph.node(node).attributes;
+  NodeSpec spec{.domain = op.domain,
+                .type = op.type,
+                .attributes = {attributes.begin(), attributes.end()}};
+  for (const ir::Operand& use : graph.inputs(node)) {
+    spec.inputs.push_back(use.value);
+  }
+  spec.output_count = static_cast<std::uint32_t>(graph.outputs(node).size());
+  return spec;
+}
+
 Result<NodeSpec> checked(ir::Model& model, const NodeSpec& given) {
   NodeSpec spec = given;
   if (auto s = check_names(spec); !s) return s.error();
@@ -196,8 +205,8 @@ Result<NodeSpec> checked(ir::Model& model, const NodeSpec& given) {
     if (auto s = check_call(spec, *f); !s) return s.error();
     return spec;
   }
-  if (!ops::known_domain(spec.domain)) return spec;
-  const OpFacts* op = ops::newest_op(spec.domain, spec.type);
+  if (!known_domain(spec.domain)) return spec;
+  const OpFacts* op = newest_op(spec.domain, spec.type);
   if (op == nullptr) return unknown_op(spec);
   if (auto s = check_inputs(spec, *op); !s) return s.error();
   if (auto s = check_outputs(spec, *op); !s) return s.error();
@@ -236,4 +245,4 @@ void drop_defaults(const OpFacts& op, std::vector<Attribute>& all) {
   });
 }
 
-}  // namespace ruleengine::rewrite
+}  // namespace ruleengine::ops

@@ -1,0 +1,341 @@
+#include "runtime/lowering.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "core/analysis/inference.h"
+#include "core/ops/function_body.h"
+#include "core/ops/node_spec.h"
+#include "core/ops/older_meanings.h"
+#include "core/ops/op_row.h"
+#include "core/ops/upgrade.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+using ir::NodeId;
+
+// Calls of one function may give it this many different sets of attributes.
+constexpr std::size_t kMostVariants = 10000;
+
+template <typename Visit>
+void for_nodes(const ir::Graph& graph, Visit visit) {
+  // Not those that are added meanwhile.
+  for (std::size_t i = 0, n = graph.node_count(); i < n; ++i) {
+    if (!graph.node(NodeId(i)).removed) visit(NodeId(i));
+  }
+}
+
+// Whether attributes of the node are those of the function around it.
+bool has_references(const ir::Graph& graph, NodeId node) {
+  return std::ranges::any_of(
+      graph.node(node).attributes,
+      [](const ir::Attribute& a) { return !a.ref.empty(); });
+}
+
+bool has_references(const ir::Graph& graph) {
+  bool found = false;
+  for_nodes(graph,
+            [&](NodeId node) { found = found || has_references(graph, node); });
+  return found;
+}
+
+// Equal for attributes that say the same. Only to be compared.
+std::string key_of(std::span<const ir::Attribute> attributes) {
+  std::string key;
+  const auto put = [&](const void* data, std::size_t size) {
+    key.append(reinterpret_cast<const char*>(&size), sizeof size);
+    key.append(static_cast<const char*>(data), size);
+  };
+  for (const ir::Attribute& a : attributes) {
+    put(a.name.data(), a.name.size());
+    put(&a.kind, sizeof a.kind);
+    put(&a.f, sizeof a.f);
+    put(&a.i, sizeof a.i);
+    put(a.s.data(), a.s.size());
+    put(a.floats.data(), a.floats.size_bytes());
+    put(a.ints.data(), a.ints.size_bytes());
+    put(a.tensors.data(), a.tensors.size_bytes());
+    put(a.proto.data(), a.proto.size_bytes());
+    for (const std::string_view s : a.strings) put(s.data(), s.size());
+  }
+  return key;
+}
+
+class Lowering {
+ public:
+  Lowering(const ir::Model& model, FindKernel find_kernel)
+      : model_(model),
+        find_kernel_(find_kernel),
+        newest_(ops::newest_opset("")) {}
+
+  Result<Lowered> run() && {
+    if (!is_needed()) return Lowered();
+    copy_ = model_.copy();
+    lower(copy_->graph);
+    // Grows meanwhile.
+    for (std::size_t i = 0; i < called_.size() && !error_; ++i) {
+      lower(called_[i]->body);
+    }
+    if (error_) return *std::move(error_);
+    make_newest(copy_->opset_imports);
+    for (ir::Function* each : called_) make_newest(each->opset_imports);
+    return Lowered{.model = std::move(copy_), .reasons = std::move(reasons_)};
+  }
+
+ private:
+  bool is_needed() const {
+    bool needed = is_needed(model_.graph);
+    for (const auto& each : model_.functions) {
+      needed = needed || (!each->removed && is_needed(each->body));
+    }
+    return needed;
+  }
+
+  bool is_needed(const ir::Graph& graph) const {
+    bool needed = has_references(graph);
+    for_nodes(graph, [&](NodeId node) {
+      const ir::Op& op = graph.op(node);
+      needed = needed || needs_meaning(op) || is_old(graph, op);
+    });
+    return needed;
+  }
+
+  bool needs_meaning(const ir::Op& op) const {
+    return ops::meaning_of(op.domain, op.type) != nullptr &&
+           find_kernel_(op.domain, op.type) == nullptr &&
+           model_.find_function(op) == nullptr;
+  }
+
+  static bool is_old(const ir::Graph& graph, const ir::Op& op) {
+    const std::int64_t opset = graph.opset("");
+    if (!op.domain.empty() || opset == 0) return false;
+    return ops::Upgrades::needed(op, opset) ||
+           ops::older_meaning(op.type, opset) != nullptr;
+  }
+
+  void make_newest(ir::OpsetImports& imports) const {
+    const std::size_t at = imports.find("");
+    if (at < imports.size()) imports.set_version(at, newest_);
+  }
+
+  // What becomes of a node: another op, or, with a form, the same op in that.
+  struct Change {
+    NodeId node;
+    ir::OpId op;
+    std::optional<ops::NewestForm> form;
+  };
+
+  void lower(ir::Graph& graph) {
+    std::optional<analysis::Inference> facts;
+    const auto known = [&]() -> ir::Facts& {
+      if (!facts) facts.emplace(graph);
+      return *facts;
+    };
+    ops::Upgrades upgrades(graph, graph.opset(""));
+    for_nodes(graph, [&](NodeId node) {
+      if (error_) return;
+      const ir::Op& op = graph.op(node);
+      if (needs_meaning(op)) {
+        write_meaning(graph, known(), node);
+      } else if (is_old(graph, op)) {
+        make_newer(graph, known(), upgrades, node);
+      } else if (ir::Function* function = called(op)) {
+        bind(graph, node, *function);
+      }
+    });
+    // Facts are of the graph as it was.
+    for (Change& change : changes_) {
+      if (!change.form) {
+        graph.mutable_node(change.node).op = change.op;
+        continue;
+      }
+      graph.replace_node(change.node, change.form->inputs,
+                         copy_->arena.copy(std::span<const ir::Attribute>(
+                             change.form->attributes)));
+    }
+    changes_.clear();
+  }
+
+  // The function that runs for the op.
+  ir::Function* called(const ir::Op& op) const {
+    ir::Function* function = copy_->find_function(op);
+    const bool has_kernel = ops::is_own_domain(op.domain) &&
+                            find_kernel_(op.domain, op.type) != nullptr;
+    return has_kernel ? nullptr : function;
+  }
+
+  // --- Meanings --------------------------------------------------------------
+
+  void write_meaning(ir::Graph& graph, ir::Facts& facts, NodeId node) {
+    const ir::Op& op = graph.op(node);
+    std::optional<std::string> reason;
+    if (has_references(graph, node)) {
+      reason = "an attribute is that of a function";
+    } else if (const auto spec =
+                   ops::checked(*copy_, ops::spec_of(graph, node));
+               !spec) {
+      reason = spec.error().what;
+    } else {
+      reason =
+          call(graph, node, ops::FunctionBody(graph, facts, node, newest_));
+    }
+    if (reason) reasons_.try_emplace(op.text(), *std::move(reason));
+  }
+
+  void make_newer(ir::Graph& graph, ir::Facts& facts, ops::Upgrades& upgrades,
+                  NodeId node) {
+    const std::string_view type = graph.op(node).type;
+    const std::int64_t opset = graph.opset("");
+    const auto* older = ops::older_meaning(type, opset);
+    if (older == nullptr || older->may_upgrade) {
+      ops::NewestForm form;
+      upgrades.view(node, facts, form);
+      if (form.readable) {
+        changes_.push_back({.node = node, .form = std::move(form)});
+        return;
+      }
+    }
+    const auto* version = ops::find_op("", type, static_cast<int>(opset));
+    if (version == nullptr) return;
+    std::string reason = "newer opsets mean something else by it";
+    if (older != nullptr) {
+      auto refused = call(graph, node,
+                          ops::FunctionBody(graph, facts, node, newest_,
+                                            *version, older->meaning));
+      if (!refused) return;
+      reason = *std::move(refused);
+    }
+    // There may be a kernel for this version alone.
+    const ir::OpId own = copy_->ops.intern(
+        "", std::string(type) + "-" + std::to_string(version->since_version));
+    changes_.push_back({.node = node, .op = own, .form = {}});
+    reasons_.try_emplace(copy_->ops[own].text(), std::move(reason));
+  }
+
+  // Makes the node a call of its variant, which gets a function where it is the
+  // first call; or says why not.
+  std::optional<std::string> call(const ir::Graph& graph, NodeId node,
+                                  const ops::FunctionBody& body) {
+    if (const auto& refusal = body.refusal()) return refusal->text();
+    const ir::OpId own = overload(
+        graph.op(node), body.variant() + "-" + std::to_string(graph.opset("")));
+    if (!added_.contains(own)) {
+      const Status status = body.add_to(*copy_, copy_->ops[own]);
+      if (!status) return status.error().what + ": " + status.error().found;
+      added_.insert(own);
+    }
+    changes_.push_back({.node = node, .op = own, .form = {}});
+    return std::nullopt;
+  }
+
+  // A function that the file has under that name may say something else.
+  ir::OpId overload(const ir::Op& op, std::string name) {
+    while (true) {
+      const ir::OpId own = copy_->ops.intern(op.domain, op.type, name);
+      const bool is_free =
+          model_.find_function({op.domain, op.type, name}) == nullptr;
+      if (is_free || added_.contains(own)) return own;
+      name += '_';
+    }
+  }
+
+  // --- Attributes of calls ---------------------------------------------------
+
+  // Makes the node a call of the function with the attributes of the node.
+  void bind(ir::Graph& graph, NodeId node, ir::Function& function) {
+    const auto [known, is_first] = bound_.try_emplace(&function);
+    Bound& bound = known->second;
+    if (is_first) bound.is_needed = has_references(function.body);
+    if (!bound.is_needed) return reach(function);
+    const auto attributes = graph.node(node).attributes;
+    for (const ir::Attribute& a : attributes) {
+      if (a.blocks.empty()) continue;
+      error_ = Diagnostic{.kind = ErrorKind::kModel,
+                          .what = "a function cannot be given a subgraph",
+                          .where = graph.describe(node),
+                          .found = "attribute " + quoted_name(a.name)};
+      return;
+    }
+    const auto [at, is_new] = bound.variants.try_emplace(key_of(attributes));
+    if (is_new) {
+      if (bound.variants.size() > kMostVariants) return too_many(function);
+      const ir::OpId own =
+          overload(graph.op(node), std::string(function.overload) + "#" +
+                                       std::to_string(bound.variants.size()));
+      added_.insert(own);
+      auto made = std::make_unique<ir::Function>(function, *copy_);
+      made->overload = copy_->ops[own].overload;
+      resolve(made->body, attributes, function.attribute_defaults);
+      copy_->functions.push_back(std::move(made));
+      reach(*copy_->functions.back());
+      at->second = own;
+    }
+    changes_.push_back({.node = node, .op = at->second, .form = {}});
+  }
+
+  void reach(ir::Function& function) {
+    if (reached_.insert(&function).second) called_.push_back(&function);
+  }
+
+  void too_many(const ir::Function& function) {
+    error_ = Diagnostic{
+        .kind = ErrorKind::kLimit,
+        .what = "a function is called with too many different attributes",
+        .expected = "at most " + std::to_string(kMostVariants),
+        .found = quoted_name(function.name)};
+  }
+
+  // Puts values in the place of what refers to attributes of the function.
+  void resolve(ir::Graph& body, std::span<const ir::Attribute> given,
+               std::span<const ir::Attribute> defaults) {
+    for_nodes(body, [&](NodeId node) {
+      const auto written = body.node(node).attributes;
+      if (!has_references(body, node)) return;
+      std::vector<ir::Attribute> values;
+      for (const ir::Attribute& a : written) {
+        if (a.ref.empty()) {
+          values.push_back(a);
+          continue;
+        }
+        for (const auto& list : {given, defaults}) {
+          const auto value =
+              std::ranges::find(list, a.ref, &ir::Attribute::name);
+          if (value == list.end()) continue;
+          values.push_back(*value);
+          values.back().name = a.name;
+          break;
+        }
+      }
+      body.mutable_node(node).attributes =
+          copy_->arena.copy(std::span<const ir::Attribute>(values));
+    });
+  }
+
+  const ir::Model& model_;
+  FindKernel find_kernel_;
+  int newest_;
+  std::shared_ptr<ir::Model> copy_;
+  std::set<ir::OpId> added_;
+  std::map<std::string, std::string> reasons_;
+  std::optional<Diagnostic> error_;
+  std::vector<ir::Function*> called_;      // that run, each once
+  std::set<const ir::Function*> reached_;  // the same; never iterated
+  std::vector<Change> changes_;            // of the graph that is lowered
+  struct Bound {
+    bool is_needed = false;
+    std::map<std::string, ir::OpId> variants;  // by the attributes of a call
+  };
+  std::map<const ir::Function*, Bound> bound_;  // never iterated
+};
+
+}  // namespace
+
+Result<Lowered> lower(const ir::Model& model, FindKernel find_kernel) {
+  return Lowering(model, find_kernel).run();
+}
+
+}  // namespace ruleengine::runtime

@@ -1,0 +1,29 @@
+// Lowering: a model as the executor runs it. Every node of the standard is in
+// its newest form, so kernels know one version of each op; what has no kernel
+// but a meaning (core/ops/dialect, core/ops/older_meanings.h) is a call of a
+// function that says it; and functions do not refer to attributes of their
+// calls: each call that gives others has a function of its own.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/kernel.h"
+
+namespace ruleengine::runtime {
+
+struct Lowered {
+  // A copy of the model; nullptr where the model runs as it is.
+  std::shared_ptr<const ir::Model> model;
+  // Why nodes have no meaning, by op: the reason for the first of them.
+  std::map<std::string, std::string> reasons;
+};
+
+// The model must outlive the result. An error: functions that call each other
+// with too many different attributes.
+Result<Lowered> lower(const ir::Model& model, FindKernel find_kernel);
+
+}  // namespace ruleengine::runtime
