@@ -62,6 +62,15 @@ function(ruleengine_folder folder)
        ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
+  # A pragma for an instruction set would reach the files that a unity build
+  # puts behind it.
+  foreach(source ${sources})
+    file(STRINGS ${source} pragmas REGEX "^#pragma GCC target")
+    if(pragmas)
+      set_source_files_properties(${source} PROPERTIES
+                                  SKIP_UNITY_BUILD_INCLUSION ON)
+    endif()
+  endforeach()
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   if(sources)
     add_library(${target} STATIC ${sources})

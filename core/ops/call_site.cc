@@ -96,6 +96,13 @@ std::vector<std::int64_t> CallSite::ints_of(std::string_view attribute) const {
   return {ints.begin(), ints.end()};
 }
 
+std::string_view CallSite::string_of(std::string_view attribute) const {
+  const std::string_view value =
+      ops::string_of(written(attribute), op_.attribute(attribute));
+  body_.note(fmt::format("{}_{}", attribute, value));
+  return value;
+}
+
 std::vector<float> CallSite::floats_of(std::string_view attribute) const {
   const ir::Attribute* a = written(attribute);
   const auto floats =

@@ -48,6 +48,7 @@ class CallSite {
   std::int64_t int_of(std::string_view attribute) const;
   float float_of(std::string_view attribute) const;
   std::vector<std::int64_t> ints_of(std::string_view attribute) const;
+  std::string_view string_of(std::string_view attribute) const;
   std::vector<float> floats_of(std::string_view attribute) const;
   bool is_written(std::string_view attribute) const;
   // The attributes that are written, as they are, without these.

@@ -130,13 +130,22 @@ ir::Attribute text(std::string_view name, std::string_view value) {
   return {.name = name, .kind = ir::AttributeKind::kString, .s = value};
 }
 
+// Before 11. The nearest element is the next one where an axis shrinks, else
+// the last one, so axes that shrink do so apart.
 Values resized(const CallSite& call, ValueId scales) {
   Body& body = call.body();
-  auto attributes = call.others({"scales", "height_scale", "width_scale"});
-  attributes.push_back(text("coordinate_transformation_mode", "asymmetric"));
-  attributes.push_back(text("nearest_mode", "floor"));
-  return {body.node("Resize", {call["X"], ValueId(), scales}, "Y",
-                    std::move(attributes))};
+  const auto one = [&](ValueId x, ValueId by, std::string_view nearest) {
+    auto attributes = call.others({"scales", "height_scale", "width_scale"});
+    attributes.push_back(text("coordinate_transformation_mode", "asymmetric"));
+    attributes.push_back(text("nearest_mode", nearest));
+    return body.node("Resize", {x, ValueId(), by}, "Y", std::move(attributes));
+  };
+  const std::string_view mode = call.string_of("mode");
+  if (mode != "nearest") return {one(call["X"], scales, "floor")};
+  const ValueId same = body.floats({1}, "same");
+  const ValueId wide =
+      one(call["X"], body.node("Max", {scales, same}, "growth"), "floor");
+  return {one(wide, body.node("Min", {scales, same}, "shrinking"), "ceil")};
 }
 
 Values resize(const CallSite& call) { return resized(call, call["scales"]); }

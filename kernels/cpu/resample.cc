@@ -79,14 +79,9 @@ Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
   Tensor out = c.allocate(DataType::kInt64, Dims{axis.out});
   auto* places = out.mutable_data<std::int64_t>();
   Ticker tick(c.threads());
-  const std::string mode = !rule.nearest.empty() ? rule.nearest
-                           : axis.scale < 1      ? "ceil"
-                                                 : "floor";
-  const bool prefers_floor = mode == "round_prefer_floor";
-  if (!rule.nearest.empty()) {
-    c.choice("nearest_mode",
-             {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
-  }
+  const std::string& mode = rule.nearest;
+  c.choice("nearest_mode",
+           {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   for (std::int64_t i = 0; i < axis.out; ++i) {
     tick(4);
     const double source = source_of(rule, axis, i);

@@ -14,8 +14,6 @@ enum class ResizeMode : std::uint8_t { kNearest, kLinear, kCubic };
 // The attributes of Resize.
 struct ResizeRule {
   ResizeMode mode = ResizeMode::kNearest;
-  // As the attribute; or "", as before opset 11: the next element where an
-  // axis shrinks, else the last one.
   std::string nearest;
   std::string coordinates = "asymmetric";
   double cubic_a = -0.75;

@@ -274,6 +274,10 @@ void resize(KernelContext& c) {
   } else if (!named.empty()) {
     fail("inputs 'scales' and 'sizes' are both missing", "one of them", "none");
   }
+  const bool is_same =
+      rule.coordinates == "asymmetric" &&
+      std::ranges::all_of(axes, [](const auto& a) { return a.scale == 1; });
+  if (is_same) return c.set_output(0, x);
   if (rule.coordinates == "tf_crop_and_resize") set_crop(c, named, axes);
   run(c, x, rule, axes);
 }
