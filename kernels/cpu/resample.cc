@@ -80,6 +80,7 @@ Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
   auto* places = out.mutable_data<std::int64_t>();
   Ticker tick(c.threads());
   const std::string& mode = rule.nearest;
+  const bool prefers_floor = mode == "round_prefer_floor";
   c.choice("nearest_mode",
            {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   for (std::int64_t i = 0; i < axis.out; ++i) {
