@@ -171,7 +171,7 @@ class Lowering {
   // --- Meanings --------------------------------------------------------------
 
   void write_meaning(ir::Graph& graph, ir::Facts& facts, NodeId node) {
-    const ir::Op& op = graph.op(node);
+    const ir::Op op = graph.op(node);  // interning others moves the table
     std::optional<std::string> reason;
     if (has_references(graph, node)) {
       reason = "an attribute is that of a function";
@@ -233,7 +233,7 @@ class Lowering {
   }
 
   // A function that the file has under that name may say something else.
-  ir::OpId overload(const ir::Op& op, std::string name) {
+  ir::OpId overload(ir::Op op, std::string name) {
     while (true) {
       const ir::OpId own = copy_->ops.intern(op.domain, op.type, name);
       const bool is_free =
