@@ -395,7 +395,8 @@ Status try_inputs(InputOptions options,
       options.integers = integers;
       Status status = trial(options);
       if (status || status.error().kind == ErrorKind::kLimit ||
-          status.error().kind == ErrorKind::kUsage) {
+          status.error().kind == ErrorKind::kUsage ||
+          status.error().remedy != Remedy::kNone) {
         return status;
       }
       if (!first) first = status.error();

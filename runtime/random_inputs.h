@@ -63,7 +63,8 @@ inline constexpr Integers kIntegersToTry[] = {Integers::kWide, Integers::kSmall,
                                               Integers::kBits, Integers::kOnes};
 
 // Calls `trial` with each pair of sizes and whole numbers, in `options`, until
-// it succeeds or fails as kLimit or kUsage. Else fails as the first call did.
+// it succeeds, or fails as kLimit or kUsage or with another remedy than other
+// inputs. Else fails as the first call did.
 Status try_inputs(InputOptions options,
                   const std::function<Status(const InputOptions&)>& trial);
 
