@@ -184,10 +184,12 @@ Executor::~Executor() = default;
 
 Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
                                                    ExecutorOptions options) {
-  auto lowered = lower(model, options.find_kernel);
+  const OpChoice choice{.find_kernel = options.find_kernel,
+                        .prefers_functions = options.prefers_functions};
+  auto lowered = lower(model, choice);
   if (!lowered) return lowered.error();
-  auto plans = Plans::make(lowered->model ? *lowered->model : model,
-                           options.find_kernel, lowered->reasons);
+  auto plans = Plans::make(lowered->model ? *lowered->model : model, choice,
+                           lowered->reasons);
   if (!plans) return plans.error();
   return std::unique_ptr<Executor>(new Executor(std::make_unique<Impl>(
       model, *std::move(lowered), std::move(options), *std::move(plans))));

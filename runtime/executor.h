@@ -23,6 +23,9 @@ namespace ruleengine::runtime {
 
 struct ExecutorOptions {
   FindKernel find_kernel = nullptr;
+  // Whether the engine's own ops run as the functions that the model has for
+  // them, as in other runtimes, also where they have kernels.
+  bool prefers_functions = false;
   int threads = 0;                                // 0: one for each core
   std::size_t limit_memory = Memory::kUnlimited;  // bytes of tensors at once
   std::uint64_t seed = 0;  // of ops that draw random numbers

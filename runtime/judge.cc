@@ -150,6 +150,7 @@ class Judging {
 
   ExecutorOptions executor_options() const {
     return {.find_kernel = options_.find_kernel,
+            .prefers_functions = true,
             .threads = options_.threads,
             .limit_memory = options_.limit_memory,
             .seed = seed_,

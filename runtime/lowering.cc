@@ -67,10 +67,8 @@ std::string key_of(std::span<const ir::Attribute> attributes) {
 
 class Lowering {
  public:
-  Lowering(const ir::Model& model, FindKernel find_kernel)
-      : model_(model),
-        find_kernel_(find_kernel),
-        newest_(ops::newest_opset("")) {}
+  Lowering(const ir::Model& model, const OpChoice& choice)
+      : model_(model), choice_(choice), newest_(ops::newest_opset("")) {}
 
   Result<Lowered> run() && {
     if (!is_needed()) return Lowered();
@@ -106,7 +104,7 @@ class Lowering {
 
   bool needs_meaning(const ir::Op& op) const {
     return ops::meaning_of(op.domain, op.type) != nullptr &&
-           find_kernel_(op.domain, op.type) == nullptr &&
+           choice_.find_kernel(op.domain, op.type) == nullptr &&
            model_.find_function(op) == nullptr;
   }
 
@@ -143,8 +141,8 @@ class Lowering {
         write_meaning(graph, known(), node);
       } else if (is_old(graph, op)) {
         make_newer(graph, known(), upgrades, node);
-      } else if (ir::Function* function = called(op)) {
-        bind(graph, node, *function);
+      } else if (const auto* function = choice_.function(*copy_, op)) {
+        bind(graph, node, const_cast<ir::Function&>(*function));
       }
     });
     // Facts are of the graph as it was.
@@ -158,14 +156,6 @@ class Lowering {
                              change.form->attributes)));
     }
     changes_.clear();
-  }
-
-  // The function that runs for the op.
-  ir::Function* called(const ir::Op& op) const {
-    ir::Function* function = copy_->find_function(op);
-    const bool has_kernel = ops::is_own_domain(op.domain) &&
-                            find_kernel_(op.domain, op.type) != nullptr;
-    return has_kernel ? nullptr : function;
   }
 
   // --- Meanings --------------------------------------------------------------
@@ -316,7 +306,7 @@ class Lowering {
   }
 
   const ir::Model& model_;
-  FindKernel find_kernel_;
+  const OpChoice& choice_;
   int newest_;
   std::shared_ptr<ir::Model> copy_;
   std::set<ir::OpId> added_;
@@ -334,8 +324,8 @@ class Lowering {
 
 }  // namespace
 
-Result<Lowered> lower(const ir::Model& model, FindKernel find_kernel) {
-  return Lowering(model, find_kernel).run();
+Result<Lowered> lower(const ir::Model& model, const OpChoice& choice) {
+  return Lowering(model, choice).run();
 }
 
 }  // namespace ruleengine::runtime

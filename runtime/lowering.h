@@ -11,7 +11,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
-#include "runtime/kernel.h"
+#include "runtime/op_choice.h"
 
 namespace ruleengine::runtime {
 
@@ -24,6 +24,6 @@ struct Lowered {
 
 // The model must outlive the result. An error: functions that call each other
 // with too many different attributes.
-Result<Lowered> lower(const ir::Model& model, FindKernel find_kernel);
+Result<Lowered> lower(const ir::Model& model, const OpChoice& choice);
 
 }  // namespace ruleengine::runtime

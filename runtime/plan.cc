@@ -71,9 +71,9 @@ Diagnostic too_deep() {
 }  // namespace
 
 Result<std::unique_ptr<Plans>> Plans::make(
-    const ir::Model& model, FindKernel find_kernel,
+    const ir::Model& model, const OpChoice& choice,
     const std::map<std::string, std::string>& reasons) {
-  std::unique_ptr<Plans> out(new Plans(model, find_kernel));
+  std::unique_ptr<Plans> out(new Plans(model, choice));
   try {
     const auto main = out->plan(model.graph);
     if (!main) return main.error();
@@ -129,18 +129,15 @@ Status Plans::add_step(Plan& plan, NodeId node) {
             .opset = op.domain.empty() ? ops::newest_opset("")
                                        : graph.opset(op.domain),
             .cache = cache_count_++};
-  step.kernel = find_kernel_(op.domain, op.type);
-  const ir::Function* function = model_.find_function(op);
-  if (function != nullptr &&
-      (step.kernel == nullptr || !ops::is_own_domain(op.domain))) {
+  if (const ir::Function* function = choice_.function(model_, op)) {
     const auto body = this->plan(function->body);
     if (!body) return body.error();
     step.function = *body;
     plan.height = std::max(plan.height, (*body)->height + 1);
     if (plan.height > kMostCalls) return too_deep();
-    step.kernel = nullptr;
-  } else if (step.kernel == nullptr) {
-    ++missing_[op.text()];
+  } else {
+    step.kernel = choice_.find_kernel(op.domain, op.type);
+    if (step.kernel == nullptr) ++missing_[op.text()];
   }
   plan.blocks[graph.node(node).block.index()].push_back(std::move(step));
   return {};

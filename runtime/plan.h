@@ -13,7 +13,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
-#include "runtime/kernel.h"
+#include "runtime/op_choice.h"
 
 namespace ruleengine::runtime {
 
@@ -48,15 +48,15 @@ class Plans {
   // An error names the nodes that have neither a kernel nor a body, and the
   // `reasons` for it, by op.
   static Result<std::unique_ptr<Plans>> make(
-      const ir::Model& model, FindKernel find_kernel,
+      const ir::Model& model, const OpChoice& choice,
       const std::map<std::string, std::string>& reasons);
 
   const Plan& main() const { return *main_; }
   std::size_t cache_count() const { return cache_count_; }
 
  private:
-  Plans(const ir::Model& model, FindKernel find_kernel)
-      : model_(model), find_kernel_(find_kernel) {}
+  Plans(const ir::Model& model, const OpChoice& choice)
+      : model_(model), choice_(choice) {}
   Result<const Plan*> plan(const ir::Graph& graph);
   Status add_steps(Plan& plan);
   void read_constants(Plan& plan);
@@ -64,7 +64,7 @@ class Plans {
   Status missing(const std::map<std::string, std::string>& reasons) const;
 
   const ir::Model& model_;
-  FindKernel find_kernel_;
+  OpChoice choice_;
   std::map<std::string, std::size_t> missing_;  // op: how often
   // Never iterated: the order of pointers must not show.
   std::unordered_map<const ir::Graph*, std::unique_ptr<Plan>> plans_;

@@ -72,20 +72,21 @@ ir::ValueId Body::like(ir::ValueId x, ir::ValueId like, std::string_view name) {
   return cast(x, elem, name);
 }
 
-ir::ValueId Body::number(float value, ir::DataType elem,
+ir::ValueId Body::number(double value, ir::DataType elem,
                          std::string_view name) {
   if (elem != ir::DataType::kDouble) {
-    const ir::ValueId plain =
-        constant({.dtype = ir::DataType::kFloat,
-                  .bytes = bytes_of(arena(), std::vector{value})},
-                 name);
+    const ir::ValueId plain = constant(
+        {.dtype = ir::DataType::kFloat,
+         .bytes = bytes_of(arena(), std::vector{static_cast<float>(value)})},
+        name);
     return elem == ir::DataType::kFloat ? plain : cast(plain, elem, name);
   }
   const std::vector<double> wide = {value};
   return constant({.dtype = elem, .bytes = bytes_of(arena(), wide)}, name);
 }
 
-ir::ValueId Body::number(float value, ir::ValueId like, std::string_view name) {
+ir::ValueId Body::number(double value, ir::ValueId like,
+                         std::string_view name) {
   return this->like(number(value, ir::DataType::kFloat, name), like, name);
 }
 

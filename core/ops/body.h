@@ -60,8 +60,8 @@ class Body {
   ir::ValueId integers(const std::vector<std::int64_t>& data,
                        std::string_view name, bool scalar = false);
   ir::ValueId floats(const std::vector<float>& data, std::string_view name);
-  ir::ValueId number(float value, ir::ValueId like, std::string_view name);
-  ir::ValueId number(float value, ir::DataType elem, std::string_view name);
+  ir::ValueId number(double value, ir::ValueId like, std::string_view name);
+  ir::ValueId number(double value, ir::DataType elem, std::string_view name);
 
   // The size of an axis of x as a scalar, and 0, 1, ... below a scalar.
   ir::ValueId size_of(ir::ValueId x, std::int64_t axis, std::string_view name);

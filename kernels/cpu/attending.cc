@@ -93,11 +93,11 @@ void set_keys(Attending& a, const Tensor& k, const Tensor& v) {
   }
   a.k = k;
   a.v = v;
-  a.kv_heads = k.dim(1);
+  a.k_heads = a.v_heads = k.dim(1);
   a.keys = k.dim(2);
   a.v_size = v.dim(3);
-  a.k_at = split_strides(a.kv_heads, a.keys, a.k_size);
-  a.v_at = split_strides(a.kv_heads, a.keys, a.v_size);
+  a.k_at = split_strides(a.k_heads, a.keys, a.k_size);
+  a.v_at = split_strides(a.v_heads, a.keys, a.v_size);
 }
 
 void attend(KernelContext& c, const Attending& a, Tensor& out, Tensor* scores,

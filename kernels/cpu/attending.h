@@ -5,15 +5,21 @@
 #pragma once
 
 #include <array>
+#include <numeric>
 #include <vector>
 
 #include "kernels/cpu/dispatch.h"
 
 namespace ruleengine::kernels {
 
-// Places of [batch, head, row, element]; elements of a row are adjacent.
+// Places of [batch, head, row, element]; elements of a row are adjacent. A
+// stride of 0: the axis is broadcast.
 struct HeadStrides {
   std::int64_t batch = 0, head = 0, row = 0;
+  std::int64_t first = 0;  // where the first row begins
+  std::int64_t place(std::int64_t b, std::int64_t h, std::int64_t r) const {
+    return first + b * batch + h * head + r * row;
+  }
 };
 // Of [batch, heads, rows, size], and of [batch, rows, heads * size].
 HeadStrides split_strides(std::int64_t heads, std::int64_t rows,
@@ -25,8 +31,14 @@ HeadStrides merged_strides(std::int64_t heads, std::int64_t rows,
 struct ScoreMask {
   Tensor values;                        // bool or the type of the queries
   std::array<std::int64_t, 4> strides;  // of [batch, head, query, key]
-  std::int64_t keys = 0;                // later ones are hidden
+  std::int64_t first = 0;
+  std::int64_t keys = 0;  // later ones are hidden
   bool is_there() const { return values.dtype() != DataType::kUndefined; }
+  std::int64_t place(std::int64_t b, std::int64_t head, std::int64_t query,
+                     std::int64_t key) const {
+    return first + b * strides[0] + head * strides[1] + query * strides[2] +
+           key * strides[3];
+  }
 };
 
 // Which keys are seen: of `keys` those in [begin, end).
@@ -35,7 +47,8 @@ struct KeyRange {
 };
 
 struct Attending {
-  std::int64_t batch = 0, heads = 0, kv_heads = 0;
+  std::int64_t batch = 0, heads = 0;
+  std::int64_t k_heads = 0, v_heads = 0;  // each serves as many of the queries
   std::int64_t queries = 0, keys = 0;
   std::int64_t k_size = 0, v_size = 0;
   Tensor q, k, v;
@@ -49,7 +62,19 @@ struct Attending {
       0};        // keys before the first query: one, or one for each batch
   Ints lengths;  // keys that are there, for each batch; empty: all
   std::vector<float> sinks;  // a score without a value per head; or empty
+  bool guarded = false;      // a row whose weights are NaN is 0
 
+  // Heads of queries in a row that have the same keys and values.
+  std::int64_t sharing() const {
+    return std::gcd(heads / k_heads, heads / v_heads);
+  }
+  // The head of the keys, or the values, of a head of queries.
+  std::int64_t k_head(std::int64_t head) const {
+    return head / (heads / k_heads);
+  }
+  std::int64_t v_head(std::int64_t head) const {
+    return head / (heads / v_heads);
+  }
   KeyRange seen(std::int64_t b, std::int64_t query) const;
 };
 

@@ -52,8 +52,8 @@ inline void mask_row(const Tile& t, std::int64_t row, std::int64_t at,
   std::fill(scores + end, scores + n, kHidden);
   if (!a.mask.is_there()) return;
   const auto& s = a.mask.strides;
-  const std::int64_t from = t.batch * s[0] + t.head_of(row) * s[1] +
-                            t.query_of(row) * s[2] + at * s[3];
+  const std::int64_t from =
+      a.mask.place(t.batch, t.head_of(row), t.query_of(row), at);
   const std::int64_t known =
       std::clamp<std::int64_t>(a.mask.keys - at, begin, end);
   std::fill(scores + known, scores + end, kHidden);
@@ -164,11 +164,10 @@ KeyRange seen_by(const Tile& t) {
 template <typename L>
 [[gnu::always_inline]] inline void attend(const Tile& t) {
   const Attending& a = t.a;
-  const std::int64_t kv_head = t.head / (a.heads / a.kv_heads);
   const float* keys =
-      a.k.data<float>() + t.batch * a.k_at.batch + kv_head * a.k_at.head;
+      a.k.data<float>() + a.k_at.place(t.batch, a.k_head(t.head), 0);
   const float* values =
-      a.v.data<float>() + t.batch * a.v_at.batch + kv_head * a.v_at.head;
+      a.v.data<float>() + a.v_at.place(t.batch, a.v_head(t.head), 0);
   const KeyRange seen = seen_by(t);
   for (std::int64_t at = seen.begin; at < seen.end; at += kKeyTile) {
     const std::int64_t n = std::min(kKeyTile, seen.end - at);
@@ -201,8 +200,8 @@ void load_queries(const Tile& t) {
   const Attending& a = t.a;
   const auto scale = static_cast<float>(a.scale);
   for (std::int64_t r = 0; r < t.rows(); ++r) {
-    const float* from = a.q.data<float>() + t.batch * a.q_at.batch +
-                        t.head_of(r) * a.q_at.head + t.query_of(r) * a.q_at.row;
+    const float* from =
+        a.q.data<float>() + a.q_at.place(t.batch, t.head_of(r), t.query_of(r));
     float* to = t.q + r * a.k_size;
     for (std::int64_t e = 0; e < a.k_size; ++e) to[e] = from[e] * scale;
     const bool sinks = !a.sinks.empty();
@@ -215,13 +214,14 @@ void load_queries(const Tile& t) {
 void store_rows(const Tile& t, float* out) {
   const Attending& a = t.a;
   for (std::int64_t r = 0; r < t.rows(); ++r) {
-    float* to = out + t.batch * a.out_at.batch + t.head_of(r) * a.out_at.head +
-                t.query_of(r) * a.out_at.row;
+    float* to = out + a.out_at.place(t.batch, t.head_of(r), t.query_of(r));
     const float* from = t.sums + r * t.width;
     // A row that sees nothing is zero.
-    const float by = t.total[r] == 0 ? 0 : 1 / t.total[r];
+    const bool is_zero =
+        t.total[r] == 0 || (a.guarded && std::isnan(t.total[r]));
+    const float by = is_zero ? 0 : 1 / t.total[r];
     for (std::int64_t e = 0; e < a.v_size; ++e) {
-      to[e] = by == 0 ? 0 : from[e] * by;
+      to[e] = is_zero ? 0 : from[e] * by;
     }
   }
 }
@@ -254,10 +254,11 @@ KeyRange Attending::seen(std::int64_t b, std::int64_t query) const {
 }
 
 void check_attending(const Attending& a) {
-  if (a.kv_heads <= 0 || a.heads % a.kv_heads != 0) {
+  for (const std::int64_t own : {a.k_heads, a.v_heads}) {
+    if (own > 0 && a.heads % own == 0) continue;
     fail("wrong number of heads of the queries",
-         "a multiple of " + std::to_string(a.kv_heads) +
-             ", the heads of the keys",
+         "a multiple of " + std::to_string(own) +
+             ", the heads of the keys or values",
          std::to_string(a.heads));
   }
   if (a.q.dtype() != a.k.dtype() || a.q.dtype() != a.v.dtype()) {
@@ -272,13 +273,13 @@ void check_attending(const Attending& a) {
 
 void flash_attention(KernelContext& c, const Attending& a, Tensor& out) {
   if (out.count() == 0) return;
-  const std::int64_t group = a.heads / a.kv_heads;
+  const std::int64_t group = a.sharing();
   const std::int64_t queries = std::min(a.queries, kQueryTile);
   const std::int64_t heads = std::clamp<std::int64_t>(
       a.queries < kQueryTile ? kQueryTile / a.queries : 1, 1, group);
   const std::int64_t tiles = (a.queries + queries - 1) / queries;
   const std::int64_t chunks = (group + heads - 1) / heads;
-  const std::int64_t per_batch = a.kv_heads * chunks * tiles;
+  const std::int64_t per_batch = a.heads / group * chunks * tiles;
   const std::int64_t width = rounded_up(a.v_size, kMostLanes * 2);
   const auto run = best_attend();
   float* to = out.mutable_data<float>();

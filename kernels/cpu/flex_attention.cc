@@ -40,8 +40,7 @@ void score(KernelContext& c, const Attending& a, Tensor& scores) {
     const std::int64_t head = i / a.queries % a.heads;
     const std::int64_t b = i / a.queries / a.heads;
     const T* q = a.q.data<T>() + i * a.k_size;
-    const T* k = a.k.data<T>() + b * a.k_at.batch +
-                 head / (a.heads / a.kv_heads) * a.k_at.head;
+    const T* k = a.k.data<T>() + a.k_at.place(b, a.k_head(head), 0);
     for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_size) {
       double sum = 0;
       for (std::int64_t e = 0; e < a.k_size; ++e) {
@@ -85,8 +84,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
       const std::int64_t head = i / a.queries % a.heads;
       const std::int64_t b = i / a.queries / a.heads;
       const T* w = weights.data<T>() + i * a.keys;
-      const T* v = a.v.data<T>() + b * a.v_at.batch +
-                   head / (a.heads / a.kv_heads) * a.v_at.head;
+      const T* v = a.v.data<T>() + a.v_at.place(b, a.v_head(head), 0);
       std::ranges::fill(sums, 0.0);
       for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_size) {
         for (std::int64_t e = 0; e < a.v_size; ++e) {

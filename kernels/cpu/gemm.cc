@@ -24,6 +24,8 @@ constexpr std::int64_t kBlockColumns = 2048;
 // Products with up to so many rows are computed without packing.
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kFewTerms = 2048;
+// Places of a line that are packed together.
+constexpr std::int64_t kPlaces = 64;
 // Multiplications that a piece has at least.
 constexpr std::int64_t kPieceWork = 1 << 17;
 
@@ -100,13 +102,17 @@ void pack(const T* from, std::int64_t along, std::int64_t across,
     }
     return;
   }
-  for (std::int64_t line = 0; line < lines; ++line) {
-    const T* x = from + line * across;
-    for (std::int64_t i = 0; i < depth; ++i)
-      to[i * width + line] = x[i * along];
-  }
-  for (std::int64_t line = lines; line < width; ++line) {
-    for (std::int64_t i = 0; i < depth; ++i) to[i * width + line] = T(0);
+  // A few places of all lines at once: what is read and written stays near.
+  for (std::int64_t first = 0; first < depth; first += kPlaces) {
+    const std::int64_t last = std::min(depth, first + kPlaces);
+    for (std::int64_t line = 0; line < lines; ++line) {
+      const T* x = from + line * across;
+      for (std::int64_t i = first; i < last; ++i)
+        to[i * width + line] = x[i * along];
+    }
+    for (std::int64_t line = lines; line < width; ++line) {
+      for (std::int64_t i = first; i < last; ++i) to[i * width + line] = T(0);
+    }
   }
 }
 

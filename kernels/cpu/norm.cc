@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/ops/dialect.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norm_rows.h"
 #include "kernels/cpu/reduce.h"
@@ -116,6 +117,16 @@ void layer_normalization(KernelContext& c) {
            [&]<typename T>() { layer_norm_rows<T>(c, x, s, out); });
 }
 
+// y = x / sqrt(mean(x^2) + epsilon) w, where `w` may be nullptr.
+template <typename T, typename To>
+void rms_row(const T* x, std::int64_t size, double epsilon, const T* w, To* y) {
+  const double square = squares_around(x, size, 0) / static_cast<double>(size);
+  const T by = static_cast<T>(1 / std::sqrt(square + epsilon));
+  for (std::int64_t k = 0; k < size; ++k) {
+    y[k] = static_cast<To>(w == nullptr ? x[k] * by : x[k] * by * w[k]);
+  }
+}
+
 // The result has the type of the scale.
 void rms_normalization(KernelContext& c) {
   const Tensor x = c.input(0);
@@ -128,18 +139,56 @@ void rms_normalization(KernelContext& c) {
       const RowParameter scale = row_parameter<T>(c, 1, x, s.size);
       To* to = out.mutable_data<To>();
       const auto one = [&](std::int64_t i) {
-        const T* row = x.data<T>() + i * s.size;
-        const T* w = scale.values.data<T>() + i * scale.step;
-        const double square =
-            squares_around(row, s.size, 0) / static_cast<double>(s.size);
-        const T by = static_cast<T>(1 / std::sqrt(square + epsilon));
-        for (std::int64_t k = 0; k < s.size; ++k) {
-          to[i * s.size + k] = static_cast<To>(row[k] * by * w[k]);
-        }
+        rms_row(x.data<T>() + i * s.size, s.size, epsilon,
+                scale.values.data<T>() + i * scale.step, to + i * s.size);
       };
       c.threads().for_each_index(s.rows, row_grain(s.size), one);
     });
   });
+}
+
+// Of rows of x, times a weight that broadcasts with it.
+void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight) {
+  const Tensor w =
+      c.has_input(weight) ? c.expect_type(weight, x.dtype()) : Tensor();
+  const std::int64_t size = x.dim(x.rank() - 1);
+  const bool along_rows = w.count() == size && w.rank() > 0 &&
+                          w.rank() <= x.rank() && w.dim(w.rank() - 1) == size;
+  const bool is_whole = along_rows || !c.has_input(weight);
+  Tensor& out = c.output(0, x.dtype(), broadcast(x.dims(), w.dims()));
+  if (out.count() == 0) return;
+  Tensor rows = is_whole ? out : c.allocate(x.dtype(), x.dims());
+  const double epsilon = c.attribute_float("epsilon");
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    const T* by = along_rows ? w.data<T>() : nullptr;
+    T* to = rows.mutable_data<T>();
+    c.threads().for_each_index(
+        x.count() / size, row_grain(size), [&](std::int64_t i) {
+          rms_row(x.data<T>() + i * size, size, epsilon, by, to + i * size);
+        });
+    if (!is_whole) {
+      map_binary<T, T, T>(c, rows, w, out, [](T a, T b) { return a * b; });
+    }
+  });
+}
+
+void own_rms_norm(KernelContext& c) {
+  norm_rows(c, c.expect_min_rank(0, 1), 1);
+}
+
+// Output 1 is the sum.
+void own_add_rms_norm(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& residual = c.expect_type(1, x.dtype());
+  Tensor sum = c.allocate(x.dtype(), broadcast(x.dims(), residual.dims()));
+  if (sum.rank() == 0) c.expect_min_rank(0, 1);
+  if (sum.count() != 0) {
+    dispatch(Floats(), x.dtype(), [&]<typename T>() {
+      map_binary<T, T, T>(c, x, residual, sum, [](T a, T b) { return a + b; });
+    });
+  }
+  norm_rows(c, sum, 2);
+  if (c.wants(1)) c.set_output(1, std::move(sum));
 }
 
 // A line whose norm is 0 stays 0.
@@ -278,6 +327,9 @@ constexpr Kernel kNormKernels[] = {
     {"", "MeanVarianceNormalization", mean_variance_normalization,
      Adapt::kWiden},
     {"", "RMSNormalization", rms_normalization, Adapt::kWiden},
+    {ops::dialect::kCast, "add_rms_norm", own_add_rms_norm, Adapt::kWiden},
+    {ops::dialect::kCast, "add_rms_norm2", own_add_rms_norm, Adapt::kWiden},
+    {ops::dialect::kCast, "rms_norm", own_rms_norm, Adapt::kWiden},
 };
 
 }  // namespace

@@ -20,12 +20,9 @@ struct Row {
   std::int64_t batch, head, query;
   double* scores;
 
-  std::int64_t kv_head() const { return head / (a.heads / a.kv_heads); }
-
   void products() const {
-    const T* q = a.q.data<T>() + batch * a.q_at.batch + head * a.q_at.head +
-                 query * a.q_at.row;
-    const T* k = a.k.data<T>() + batch * a.k_at.batch + kv_head() * a.k_at.head;
+    const T* q = a.q.data<T>() + a.q_at.place(batch, head, query);
+    const T* k = a.k.data<T>() + a.k_at.place(batch, a.k_head(head), 0);
     for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_at.row) {
       double sum = 0;
       for (std::int64_t e = 0; e < a.k_size; ++e) {
@@ -45,9 +42,7 @@ struct Row {
   double bias(std::int64_t j) const {
     if (!a.mask.is_there()) return 0;
     if (j >= a.mask.keys) return kHiddenScore;
-    const auto& s = a.mask.strides;
-    const std::int64_t at =
-        batch * s[0] + head * s[1] + query * s[2] + j * s[3];
+    const std::int64_t at = a.mask.place(batch, head, query, j);
     if (a.mask.values.dtype() == DataType::kBool) {
       return a.mask.values.data<std::uint8_t>()[at] != 0 ? 0 : kHiddenScore;
     }
@@ -75,13 +70,16 @@ struct Row {
       scores[j] = scores[j] == kHiddenScore ? 0 : std::exp(scores[j] - most);
       sum += scores[j];
     }
+    if (a.guarded && std::isnan(sum)) {
+      return void(std::fill_n(scores, a.keys, 0.0));
+    }
     if (sum == 0) sum = 1;
     for (std::int64_t j = 0; j < a.keys; ++j) scores[j] /= sum;
   }
 
   void values(T* out, double* sums) const {
     std::fill_n(sums, a.v_size, 0.0);
-    const T* v = a.v.data<T>() + batch * a.v_at.batch + kv_head() * a.v_at.head;
+    const T* v = a.v.data<T>() + a.v_at.place(batch, a.v_head(head), 0);
     for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_at.row) {
       // Keys that are not seen may have anything for values.
       if (scores[j] == 0) continue;
@@ -121,9 +119,7 @@ void run(KernelContext& c, const Attending& a, Tensor& out, Tensor* scores,
       give(kBiased);
       row.softmax();
       give(kWeights);
-      row.values(to + row.batch * a.out_at.batch + head * a.out_at.head +
-                     row.query * a.out_at.row,
-                 at + a.keys);
+      row.values(to + a.out_at.place(row.batch, head, row.query), at + a.keys);
     }
   });
 }

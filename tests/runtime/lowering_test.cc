@@ -1,10 +1,10 @@
-// Lowering, with the CPU's kernels: ops that run by their meaning.
+// Lowering, where only ops of the standard have kernels.
 #include "runtime/lowering.h"
 
 #include <doctest/doctest.h>
 
 #include "core/text/parse.h"
-#include "kernels/cpu.h"
+#include "tests/runtime/standard_kernels.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -15,7 +15,7 @@ struct Case {
     auto parsed = text::parse_model(text);
     REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
     model = *std::move(parsed);
-    auto made = lower(*model, kernels::find_cpu_kernel);
+    auto made = lower(*model, {.find_kernel = find_standard_kernel});
     REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
     lowered = *std::move(made);
   }
@@ -57,7 +57,7 @@ TEST_CASE("a function of the file is not mistaken for that of a variant") {
   other->name = "add_rms_norm";
   other->overload = variant;
   model->functions.push_back(std::move(other));
-  const auto lowered = lower(*model, kernels::find_cpu_kernel);
+  const auto lowered = lower(*model, {.find_kernel = find_standard_kernel});
   REQUIRE(lowered.ok());
   REQUIRE(lowered->model != nullptr);
   CHECK(lowered->model->functions.size() == 2);

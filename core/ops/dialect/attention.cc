@@ -343,21 +343,29 @@ class Attention {
     const bool written = call_.is_written(attribute);
     const std::int64_t size = written ? 0 : call_.size(names_.q, 1);
     if (!written && size <= 0) return divided_by_root();
-    const float scale =
-        written
-            ? call_.float_of(attribute)
-            : static_cast<float>(1.0 / std::sqrt(static_cast<double>(size)));
-    if (scale == 1.0f) return x;
-    return body_.node("Mul", {x, body_.number(scale, q(), "scale")}, "scaled");
+    const double scale = written ? double{call_.float_of(attribute)}
+                                 : 1 / std::sqrt(static_cast<double>(size));
+    if (scale == 1) return x;
+    const ValueId factor =
+        is_double() ? body_.number(scale, ir::DataType::kDouble, "scale")
+                    : body_.number(scale, q(), "scale");
+    return body_.node("Mul", {x, factor}, "scaled");
+  }
+
+  // Then the factor, which need not be a float, is one of double.
+  bool is_double() {
+    const bool is = call_.quiet_elem(names_.q) == ir::DataType::kDouble;
+    if (is) body_.note("double");
+    return is;
   }
 
   ValueId divided_by_root() {
     const ValueId shape = body_.node("Shape", {q()}, "shape");
     const ValueId size = body_.node(
         "Gather", {shape, body_.integers({rank_ - 1}, "last")}, "size");
-    const ValueId real = body_.node(
-        "Cast", {size}, "size_float",
-        {Body::integer("to", static_cast<std::int64_t>(ir::DataType::kFloat))});
+    const ValueId real = body_.cast(
+        size, is_double() ? ir::DataType::kDouble : ir::DataType::kFloat,
+        "size_real");
     const ValueId root = body_.node("Sqrt", {real}, "root");
     return body_.node("Div", {q(), body_.like(root, q(), "divisor")},
                       "scaled_Q");
