@@ -152,8 +152,8 @@ void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight) {
   const Tensor w =
       c.has_input(weight) ? c.expect_type(weight, x.dtype()) : Tensor();
   const std::int64_t size = x.dim(x.rank() - 1);
-  const bool along_rows = w.count() == size && w.rank() > 0 &&
-                          w.rank() <= x.rank() && w.dim(w.rank() - 1) == size;
+  const bool along_rows =
+      w.count() == size && w.rank() > 0 && w.dim(w.rank() - 1) == size;
   const bool is_whole = along_rows || !c.has_input(weight);
   Tensor& out = c.output(0, x.dtype(), broadcast(x.dims(), w.dims()));
   if (out.count() == 0) return;

@@ -168,5 +168,28 @@ TEST_CASE("kernels of own ops agree with the meanings of the ops") {
   CHECK(left.empty());
 }
 
+// What --verify asks for: the result as other runtimes run it.
+TEST_CASE("functions for own ops run where they are preferred") {
+  auto model = text::parse_model(
+      "<ir_version: 10, opset_import: [\"\" : 21, \"tensor_cast\" : 1]> "
+      "g (float[2] x) => (float[2] y) { y = tensor_cast.rms_norm(x) } "
+      "<domain: \"tensor_cast\", opset_import: [\"\" : 21]> "
+      "rms_norm (a) => (b) { b = Neg(a) }");
+  REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
+  const auto inputs = random_inputs(**model, {}, Memory::create());
+  REQUIRE(inputs.ok());
+  const float x = (*inputs)[0].second.tensor().data<float>()[0];
+  for (const bool prefers : {false, true}) {
+    auto executor =
+        Executor::create(**model, {.find_kernel = kernels::find_cpu_kernel,
+                                   .prefers_functions = prefers});
+    REQUIRE(executor.ok());
+    const auto results = (*executor)->run(*inputs);
+    REQUIRE(results.ok());
+    const float y = (*results)[0].second.tensor().data<float>()[0];
+    CHECK((y == -x) == prefers);
+  }
+}
+
 }  // namespace
 }  // namespace ruleengine::runtime
