@@ -12,8 +12,8 @@
 
 namespace ruleengine::kernels {
 
-// Places of [batch, head, row, element]; elements of a row are adjacent. A
-// stride of 0: the axis is broadcast.
+// Places of [batch, head, row, element]; elements of a row are adjacent. The
+// stride of an axis that is broadcast is 0.
 struct HeadStrides {
   std::int64_t batch = 0, head = 0, row = 0;
   std::int64_t first = 0;  // where the first row begins
@@ -48,7 +48,8 @@ struct KeyRange {
 
 struct Attending {
   std::int64_t batch = 0, heads = 0;
-  std::int64_t k_heads = 0, v_heads = 0;  // each serves as many of the queries
+  // Each head of keys, and of values, serves equally many heads of queries.
+  std::int64_t k_heads = 0, v_heads = 0;
   std::int64_t queries = 0, keys = 0;
   std::int64_t k_size = 0, v_size = 0;
   Tensor q, k, v;

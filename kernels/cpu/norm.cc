@@ -147,7 +147,8 @@ void rms_normalization(KernelContext& c) {
   });
 }
 
-// Of rows of x, times a weight that broadcasts with it.
+// Output 0 is the norm of each row of x, times a weight that broadcasts with
+// it.
 void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight) {
   const Tensor w =
       c.has_input(weight) ? c.expect_type(weight, x.dtype()) : Tensor();

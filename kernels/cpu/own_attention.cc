@@ -30,8 +30,7 @@ class Operand {
 
   // Along the outer axes of a broadcast.
   Dims outer_steps(Shape all) const {
-    Dims out(Shape(steps_).first(all.size()));
-    return out;
+    return Dims(Shape(steps_).first(all.size()));
   }
   std::array<std::int64_t, 4> steps() const {
     const Shape s = last(steps_);
@@ -80,6 +79,7 @@ class Attention {
                    ? static_cast<double>(c_.attribute_float(attribute))
                    : 1 / std::sqrt(static_cast<double>(a_.k_size));
   }
+  // 0 where the op has no such attribute.
   void set_softcap() {
     a_.softcap = std::abs(static_cast<double>(c_.attribute_float("softcap")));
   }
@@ -167,32 +167,24 @@ class Attention {
   Attending a_;
 };
 
-void scaled_dot_product_attention(KernelContext& c) {
+void attention(KernelContext& c, std::string_view scale) {
   Attention attention(c);
-  attention.set_scale("scale");
+  attention.set_scale(scale);
   attention.set_softcap();
   attention.set_causal();
   attention.run();
 }
 
-void functional_attention(KernelContext& c) {
-  Attention attention(c);
-  attention.set_scale("scale");
-  attention.set_causal();
-  attention.run();
-}
+void scaled_dot_product_attention(KernelContext& c) { attention(c, "scale"); }
 
 void attention_forward(KernelContext& c) {
-  Attention attention(c);
   c.need_attribute("sm_scale");
-  attention.set_scale("sm_scale");
-  attention.set_causal();
-  attention.run();
+  attention(c, "sm_scale");
 }
 
 constexpr Kernel kOwnAttentionKernels[] = {
-    {ops::dialect::kAten, "scaled_dot_product_attention", functional_attention,
-     Adapt::kWiden},
+    {ops::dialect::kAten, "scaled_dot_product_attention",
+     scaled_dot_product_attention, Adapt::kWiden},
     {ops::dialect::kOwn, "AttentionForward", attention_forward, Adapt::kWiden},
     {ops::dialect::kOwn, "ScaledDotProductAttention",
      scaled_dot_product_attention, Adapt::kWiden},

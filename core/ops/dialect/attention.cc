@@ -352,7 +352,7 @@ class Attention {
     return body_.node("Mul", {x, factor}, "scaled");
   }
 
-  // Then the factor, which need not be a float, is one of double.
+  // Whether the factor is a double: 1 / sqrt(size) need not be a float.
   bool is_double() {
     const bool is = call_.quiet_elem(names_.q) == ir::DataType::kDouble;
     if (is) body_.note("double");
