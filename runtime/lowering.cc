@@ -7,6 +7,8 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
+#include "core/io/load.h"
+#include "core/io/standard_body.h"
 #include "core/ops/function_body.h"
 #include "core/ops/node_spec.h"
 #include "core/ops/older_meanings.h"
@@ -43,6 +45,10 @@ bool has_references(const ir::Graph& graph) {
   return found;
 }
 
+std::string reason_of(const Diagnostic& error) {
+  return error.found.empty() ? error.what : error.what + ": " + error.found;
+}
+
 // Equal for attributes that say the same. Only to be compared.
 std::string key_of(std::span<const ir::Attribute> attributes) {
   std::string key;
@@ -65,6 +71,23 @@ std::string key_of(std::span<const ir::Attribute> attributes) {
   return key;
 }
 
+std::string key_of(std::span<const ir::Type* const> types) {
+  std::string key;
+  for (const ir::Type* type : types) {
+    if (type == nullptr) {
+      key += "?,";
+    } else if (!type->is_tensor()) {
+      key += std::to_string(type->other.size()) + ":";
+      key.append(reinterpret_cast<const char*>(type->other.data()),
+                 type->other.size());
+    } else {
+      key += std::to_string(static_cast<int>(type->elem)) + "/";
+      key += type->has_shape ? std::to_string(type->rank()) + "," : "-,";
+    }
+  }
+  return key;
+}
+
 class Lowering {
  public:
   Lowering(const ir::Model& model, const OpChoice& choice)
@@ -73,22 +96,24 @@ class Lowering {
   Result<Lowered> run() && {
     if (!is_needed()) return Lowered();
     copy_ = model_.copy();
-    lower(copy_->graph);
+    lower(copy_->graph, copy_->opset_imports);
     // Grows meanwhile.
     for (std::size_t i = 0; i < called_.size() && !error_; ++i) {
-      lower(called_[i]->body);
+      lower(called_[i]->body, called_[i]->opset_imports);
     }
     if (error_) return *std::move(error_);
-    make_newest(copy_->opset_imports);
-    for (ir::Function* each : called_) make_newest(each->opset_imports);
     return Lowered{.model = std::move(copy_), .reasons = std::move(reasons_)};
   }
 
  private:
-  bool is_needed() const {
+  bool is_needed() {
     bool needed = is_needed(model_.graph);
     for (const auto& each : model_.functions) {
-      needed = needed || (!each->removed && is_needed(each->body));
+      if (each->removed) continue;
+      needed = is_needed(each->body) || needed;
+      for_nodes(each->body, [&](NodeId node) {
+        types_matter_ = types_matter_ || needs_types(each->body.op(node));
+      });
     }
     return needed;
   }
@@ -97,15 +122,28 @@ class Lowering {
     bool needed = has_references(graph);
     for_nodes(graph, [&](NodeId node) {
       const ir::Op& op = graph.op(node);
-      needed = needed || needs_meaning(op) || is_old(graph, op);
+      needed = needed || needs_types(op) || is_old(graph, op);
     });
     return needed;
   }
 
-  bool needs_meaning(const ir::Op& op) const {
-    return ops::meaning_of(op.domain, op.type) != nullptr &&
-           choice_.find_kernel(op.domain, op.type) == nullptr &&
+  // Whether another op's nodes take the place of this one, chosen by the types
+  // of its inputs.
+  bool needs_types(const ir::Op& op) const {
+    return needs_meaning(op) || needs_standard_body(op);
+  }
+
+  bool has_none(const ir::Op& op) const {
+    return choice_.find_kernel(op.domain, op.type) == nullptr &&
            model_.find_function(op) == nullptr;
+  }
+
+  bool needs_meaning(const ir::Op& op) const {
+    return ops::meaning_of(op.domain, op.type) != nullptr && has_none(op);
+  }
+
+  bool needs_standard_body(const ir::Op& op) const {
+    return has_none(op) && io::has_standard_body(op);
   }
 
   static bool is_old(const ir::Graph& graph, const ir::Op& op) {
@@ -127,25 +165,39 @@ class Lowering {
     std::optional<ops::NewestForm> form;
   };
 
-  void lower(ir::Graph& graph) {
-    std::optional<analysis::Inference> facts;
-    const auto known = [&]() -> ir::Facts& {
-      if (!facts) facts.emplace(graph);
-      return *facts;
-    };
+  void lower(ir::Graph& graph, ir::OpsetImports& imports) {
     ops::Upgrades upgrades(graph, graph.opset(""));
-    for_nodes(graph, [&](NodeId node) {
-      if (error_) return;
-      const ir::Op& op = graph.op(node);
-      if (needs_meaning(op)) {
-        write_meaning(graph, known(), node);
-      } else if (is_old(graph, op)) {
-        make_newer(graph, known(), upgrades, node);
-      } else if (const auto* function = choice_.function(*copy_, op)) {
-        bind(graph, node, const_cast<ir::Function&>(*function));
+    replace_nodes(graph, [&](const auto& facts, NodeId node) {
+      if (is_old(graph, graph.op(node))) {
+        make_newer(graph, facts(), upgrades, node);
       }
     });
-    // Facts are of the graph as it was.
+    make_newest(imports);
+    replace_nodes(graph, [&](const auto& facts, NodeId node) {
+      const ir::Op& op = graph.op(node);
+      if (needs_meaning(op)) {
+        write_meaning(graph, facts(), node);
+      } else if (const auto* function = choice_.function(*copy_, op)) {
+        auto& called = const_cast<ir::Function&>(*function);
+        bind(graph, types_matter_ ? &facts() : nullptr, node, called);
+      } else if (needs_standard_body(op)) {
+        write_standard_body(graph, facts(), node);
+      }
+    });
+  }
+
+  // Calls `visit` for each node, then makes the changes: the facts are of the
+  // graph as it was.
+  template <typename Visit>
+  void replace_nodes(ir::Graph& graph, Visit visit) {
+    std::optional<analysis::Inference> inference;
+    const auto facts = [&]() -> ir::Facts& {
+      if (!inference) inference.emplace(graph);
+      return *inference;
+    };
+    for_nodes(graph, [&](NodeId node) {
+      if (!error_) visit(facts, node);
+    });
     for (Change& change : changes_) {
       if (!change.form) {
         graph.mutable_node(change.node).op = change.op;
@@ -206,6 +258,41 @@ class Lowering {
     reasons_.try_emplace(copy_->ops[own].text(), std::move(reason));
   }
 
+  // The standard's own definition.
+  void write_standard_body(const ir::Graph& graph, ir::Facts& facts,
+                           NodeId node) {
+    const ir::Op op = graph.op(node);  // interning others moves the table
+    const auto types = types_of(graph, facts, node);
+    const auto attributes = graph.node(node).attributes;
+    std::vector<const ir::Type*> sized;
+    for (const ir::Operand& in : graph.inputs(node)) {
+      sized.push_back(in.value ? facts.type(in.value) : nullptr);
+    }
+    const auto body = io::standard_body(graph, node, sized);
+    if (!body) {
+      reasons_.try_emplace(op.text(), reason_of(body.error()));
+      return;
+    }
+    const auto [at, is_new] = standard_.try_emplace(
+        op.text() + key_of(attributes) + key_of(types) + *body);
+    if (is_new) {
+      const ir::OpId own =
+          overload(op, "standard-" + std::to_string(standard_.size()));
+      auto function = io::add_function(*copy_, *body, copy_->ops[own]);
+      if (!function) {
+        reasons_.try_emplace(op.text(), reason_of(function.error()));
+        standard_.erase(at);
+        return;
+      }
+      (*function)->attribute_defaults =
+          copy_->arena.copy(std::span<const ir::Attribute>(
+              ops::default_attributes(*ops::newest_op(op.domain, op.type))));
+      add_variant(own, **function, attributes, types);
+      at->second = own;
+    }
+    changes_.push_back({.node = node, .op = at->second, .form = {}});
+  }
+
   // Makes the node a call of its variant, which gets a function where it is the
   // first call; or says why not.
   std::optional<std::string> call(const ir::Graph& graph, NodeId node,
@@ -215,8 +302,9 @@ class Lowering {
         graph.op(node), body.variant() + "-" + std::to_string(graph.opset("")));
     if (!added_.contains(own)) {
       const Status status = body.add_to(*copy_, copy_->ops[own]);
-      if (!status) return status.error().what + ": " + status.error().found;
+      if (!status) return reason_of(status.error());
       added_.insert(own);
+      reach(*copy_->functions.back());
     }
     changes_.push_back({.node = node, .op = own, .form = {}});
     return std::nullopt;
@@ -235,11 +323,15 @@ class Lowering {
 
   // --- Attributes of calls ---------------------------------------------------
 
-  // Makes the node a call of the function with the attributes of the node.
-  void bind(ir::Graph& graph, NodeId node, ir::Function& function) {
+  // Makes the node a call of the function with the attributes of the node and,
+  // with facts, for the types of its inputs.
+  void bind(ir::Graph& graph, ir::Facts* facts, NodeId node,
+            ir::Function& function) {
     const auto [known, is_first] = bound_.try_emplace(&function);
     Bound& bound = known->second;
-    if (is_first) bound.is_needed = has_references(function.body);
+    if (is_first) {
+      bound.is_needed = facts != nullptr || has_references(function.body);
+    }
     if (!bound.is_needed) return reach(function);
     const auto attributes = graph.node(node).attributes;
     for (const ir::Attribute& a : attributes) {
@@ -250,21 +342,52 @@ class Lowering {
                           .found = "attribute " + quoted_name(a.name)};
       return;
     }
-    const auto [at, is_new] = bound.variants.try_emplace(key_of(attributes));
+    std::vector<const ir::Type*> types;
+    if (facts != nullptr) types = types_of(graph, *facts, node);
+    const auto [at, is_new] =
+        bound.variants.try_emplace(key_of(attributes) + key_of(types));
     if (is_new) {
       if (bound.variants.size() > kMostVariants) return too_many(function);
       const ir::OpId own =
           overload(graph.op(node), std::string(function.overload) + "#" +
                                        std::to_string(bound.variants.size()));
-      added_.insert(own);
       auto made = std::make_unique<ir::Function>(function, *copy_);
       made->overload = copy_->ops[own].overload;
-      resolve(made->body, attributes, function.attribute_defaults);
       copy_->functions.push_back(std::move(made));
-      reach(*copy_->functions.back());
+      add_variant(own, *copy_->functions.back(), attributes, types);
       at->second = own;
     }
     changes_.push_back({.node = node, .op = at->second, .form = {}});
+  }
+
+  // The function is for calls with these attributes and types of inputs.
+  void add_variant(ir::OpId own, ir::Function& function,
+                   std::span<const ir::Attribute> attributes,
+                   std::span<const ir::Type* const> types) {
+    added_.insert(own);
+    resolve(function.body, attributes, function.attribute_defaults);
+    const auto inputs = function.body.block(ir::Graph::main_block()).inputs;
+    for (std::size_t i = 0; i < std::min(inputs.size(), types.size()); ++i) {
+      function.body.mutable_value(inputs[i]).declared = types[i];
+    }
+    reach(function);
+  }
+
+  // What bodies may depend on: the types of inputs, without their sizes.
+  std::vector<const ir::Type*> types_of(const ir::Graph& graph,
+                                        ir::Facts& facts, NodeId node) {
+    std::vector<const ir::Type*> out;
+    for (const ir::Operand& in : graph.inputs(node)) {
+      const ir::Type* type = in.value ? facts.type(in.value) : nullptr;
+      if (type != nullptr) {
+        ir::Type own = *type;
+        own.dims = copy_->arena.array<ir::Dim>(type->dims.size());
+        own.other = copy_->arena.copy(type->other);
+        type = copy_->arena.make<ir::Type>(own);
+      }
+      out.push_back(type);
+    }
+    return out;
   }
 
   void reach(ir::Function& function) {
@@ -320,6 +443,8 @@ class Lowering {
     std::map<std::string, ir::OpId> variants;  // by the attributes of a call
   };
   std::map<const ir::Function*, Bound> bound_;  // never iterated
+  std::map<std::string, ir::OpId> standard_;    // by body, attributes and types
+  bool types_matter_ = false;  // whether bodies depend on the types of inputs
 };
 
 }  // namespace

@@ -111,6 +111,19 @@ Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
               has_folder ? &options.directory : nullptr, options);
 }
 
+Result<ir::Function*> add_function(ir::Model& model, std::string_view proto,
+                                   ir::Op op) {
+  const Bytes bytes = as_bytes(model.arena.copy(proto));
+  Context context(model, bytes);
+  Scope scope;
+  if (!read_function(context, bytes, scope)) return *std::move(context.error);
+  ir::Function& added = *model.functions.back();
+  added.domain = op.domain;
+  added.name = op.type;
+  added.overload = op.overload;
+  return &added;
+}
+
 Status check_intact(const ir::Model& model) {
   const auto* source = dynamic_cast<const FileSource*>(model.source.get());
   const auto* external =

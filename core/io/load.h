@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/base/deadline.h"
@@ -43,6 +44,11 @@ Result<std::unique_ptr<ir::Model>> load(const std::string& path,
 // The same from memory; `bytes` moves into the Model.
 Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
                                               const LoadOptions& options = {});
+
+// Adds the function of an encoded FunctionProto under the name of `op`, and
+// returns it.
+Result<ir::Function*> add_function(ir::Model& model, std::string_view proto,
+                                   ir::Op op);
 
 // For programs that own their process. If a mapped file is cut short, a read
 // past its end would end the process with SIGBUS; after this call it returns

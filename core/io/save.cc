@@ -246,21 +246,7 @@ Result<std::string> serialize(const ir::Model& model) {
   Rope rope(source);
   Emitter emitter(rope, nullptr, nullptr);
   if (Status s = write_model(model, emitter); !s) return s.error();
-  std::string out;
-  out.reserve(rope.size());
-  for (const Piece& piece : rope.pieces()) {
-    if (piece.tensor == nullptr) {
-      out.append(as_text({piece.data, piece.size}));
-      continue;
-    }
-    const Status s =
-        ir::stream_bytes(*piece.tensor, model.external.get(), [&](Bytes bytes) {
-          out.append(as_text(bytes));
-          return Status();
-        });
-    if (!s) return s.error();
-  }
-  return out;
+  return flatten(rope, model);
 }
 
 }  // namespace ruleengine::io

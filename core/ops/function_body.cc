@@ -17,17 +17,6 @@ namespace {
 
 using ir::ValueId;
 
-ir::Attribute default_of(const FormalAttribute& formal) {
-  return {.name = formal.name,
-          .kind = formal.kind,
-          .f = formal.default_float,
-          .i = formal.default_int,
-          .s = formal.default_string,
-          .floats = formal.default_floats,
-          .ints = formal.default_ints,
-          .strings = formal.default_strings};
-}
-
 // Bodies have tensors of numbers alone.
 const ir::Literal* copy_of(Arena& arena, const ir::Literal& tensor) {
   ir::Literal copy = tensor;
@@ -268,14 +257,10 @@ class FunctionBody::Writer {
 
   // All that calls may carry, though the body refers to none.
   void declare_attributes() {
-    Attributes defaults;
     for (const FormalAttribute& formal : body_.op_.attributes) {
-      if (formal.has_default) {
-        defaults.push_back(default_of(formal));
-      } else {
-        function_->attributes.push_back(formal.name);
-      }
+      if (!formal.has_default) function_->attributes.push_back(formal.name);
     }
+    const Attributes defaults = default_attributes(body_.op_);
     function_->attribute_defaults =
         model_.arena.copy(std::span<const ir::Attribute>(defaults));
   }

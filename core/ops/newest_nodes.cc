@@ -115,16 +115,8 @@ const ir::Attribute* NewestNodes::default_of(ir::NodeId node,
   Arena& arena = graph_.model().arena;
   const ir::Attribute*& usual = defaults_[{formal, ints ? ints->size() : 0}];
   if (usual == nullptr) {
-    ir::Attribute a;
-    a.name = formal->name;
-    a.kind = formal->kind;
-    a.f = formal->default_float;
-    a.i = formal->default_int;
-    a.s = formal->default_string;
-    a.ints = ints ? arena.copy(std::span<const std::int64_t>(*ints))
-                  : formal->default_ints;
-    a.floats = formal->default_floats;
-    a.strings = formal->default_strings;
+    ir::Attribute a = default_attribute(*formal);
+    if (ints) a.ints = arena.copy(std::span<const std::int64_t>(*ints));
     usual = arena.make<ir::Attribute>(a);
   }
   return usual;

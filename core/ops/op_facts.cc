@@ -247,6 +247,25 @@ std::string input_hint(const OpFacts& op, std::string_view name) {
   return suggestion(name, known);
 }
 
+ir::Attribute default_attribute(const FormalAttribute& formal) {
+  return {.name = formal.name,
+          .kind = formal.kind,
+          .f = formal.default_float,
+          .i = formal.default_int,
+          .s = formal.default_string,
+          .floats = formal.default_floats,
+          .ints = formal.default_ints,
+          .strings = formal.default_strings};
+}
+
+std::vector<ir::Attribute> default_attributes(const OpFacts& op) {
+  std::vector<ir::Attribute> out;
+  for (const FormalAttribute& formal : op.attributes) {
+    if (formal.has_default) out.push_back(default_attribute(formal));
+  }
+  return out;
+}
+
 bool is_commutative(std::string_view domain, std::string_view type) {
   return roles_of(domain, type).commutative;
 }

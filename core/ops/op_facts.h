@@ -66,6 +66,10 @@ struct OpFacts {
   const FormalValue* output(std::size_t place) const;
 };
 
+// The attribute with its default, which it has.
+ir::Attribute default_attribute(const FormalAttribute& formal);
+std::vector<ir::Attribute> default_attributes(const OpFacts& op);
+
 // The version in force at `opset`: the newest with since_version <= opset.
 const OpFacts* find_op(std::string_view domain, std::string_view type,
                        int opset);

@@ -1,5 +1,6 @@
 // Convolutions with something more: DeformConv, whose taps are moved by an
 // input, and CausalConvWithState, which continues a sequence.
+#include <algorithm>
 #include <cmath>
 
 #include "kernels/cpu/columns.h"
@@ -180,7 +181,11 @@ void causal_conv_with_state(KernelContext& c) {
       T* to = y.mutable_data<T>() + i * length;
       fill_bias(bias, i % channels, 1, length, to);
       for (std::int64_t k = 0; k < taps; ++k) {
-        for (std::int64_t o = 0; o < length; ++o) to[o] += w[k] * all[o + k];
+        const std::int64_t old = std::min(before - k, length);
+        for (std::int64_t o = 0; o < old; ++o) to[o] += w[k] * all[o + k];
+        for (std::int64_t o = old; o < length; ++o) {
+          to[o] += w[k] * all.now[o + k - before];
+        }
       }
       for (std::int64_t o = 0; is_silu && o < length; ++o) {
         to[o] /= 1 + std::exp(-to[o]);

@@ -13,22 +13,22 @@ using KernelRows = std::span<const Kernel>;
 extern const KernelRows kArithmeticRows, kAttentionRows, kCastRows,
     kCollectiveRows, kComparisonRows, kContribRows, kControlRows,
     kConvolutionRows, kGatherRows, kGeneratorRows, kImageRows, kLayoutRows,
-    kLossRows, kMlRows, kNormRows, kOwnAttentionRows, kOwnProjectionRows,
-    kPadRows, kPoolingRows, kProductRows, kQuantizationRows, kRandomRows,
-    kRecurrentRows, kReductionRows, kRotaryRows, kScatterRows, kSelectionRows,
-    kSequenceRows, kSignalRows, kSoftmaxRows, kStringRows, kTrainingRows,
-    kUnaryRows, kViewRows;
+    kMlRows, kNormRows, kOwnAttentionRows, kOwnProjectionRows, kPadRows,
+    kPoolingRows, kProductRows, kQuantizationRows, kRandomRows, kRecurrentRows,
+    kReductionRows, kRotaryRows, kScatterRows, kSelectionRows, kSequenceRows,
+    kSignalRows, kSoftmaxRows, kStringRows, kTrainingRows, kUnaryRows,
+    kViewRows;
 
 inline constexpr const KernelRows* kFamilies[] = {
-    &kArithmeticRows,    &kAttentionRows, &kCastRows,      &kCollectiveRows,
-    &kComparisonRows,    &kContribRows,   &kControlRows,   &kConvolutionRows,
-    &kGatherRows,        &kGeneratorRows, &kImageRows,     &kLayoutRows,
-    &kLossRows,          &kMlRows,        &kNormRows,      &kOwnAttentionRows,
-    &kOwnProjectionRows, &kPadRows,       &kPoolingRows,   &kProductRows,
-    &kQuantizationRows,  &kRandomRows,    &kRecurrentRows, &kReductionRows,
-    &kRotaryRows,        &kScatterRows,   &kSelectionRows, &kSequenceRows,
-    &kSignalRows,        &kSoftmaxRows,   &kStringRows,    &kTrainingRows,
-    &kUnaryRows,         &kViewRows};
+    &kArithmeticRows, &kAttentionRows, &kCastRows,         &kCollectiveRows,
+    &kComparisonRows, &kContribRows,   &kControlRows,      &kConvolutionRows,
+    &kGatherRows,     &kGeneratorRows, &kImageRows,        &kLayoutRows,
+    &kMlRows,         &kNormRows,      &kOwnAttentionRows, &kOwnProjectionRows,
+    &kPadRows,        &kPoolingRows,   &kProductRows,      &kQuantizationRows,
+    &kRandomRows,     &kRecurrentRows, &kReductionRows,    &kRotaryRows,
+    &kScatterRows,    &kSelectionRows, &kSequenceRows,     &kSignalRows,
+    &kSoftmaxRows,    &kStringRows,    &kTrainingRows,     &kUnaryRows,
+    &kViewRows};
 
 // attention: scores and weights pass through subgraphs; a state per head
 // instead of softmax.

@@ -129,35 +129,7 @@ void align_region(const RoiRule& rule, const Tensor& x, const T* roi,
   }
 }
 
-// The places of an axis of AffineGrid, from -1 to 1.
-std::vector<double> grid_places(std::int64_t size, bool align_corners) {
-  std::vector<double> places(index_of(size));
-  const auto count = static_cast<double>(size);
-  for (std::int64_t i = 0; i < size; ++i) {
-    const auto at = static_cast<double>(i);
-    double place = (2 * at + 1) / count - 1;
-    if (align_corners) place = size == 1 ? 0 : 2 * at / (count - 1) - 1;
-    places[index_of(i)] = place;
-  }
-  return places;
-}
-
-// Rows of the matrix times (x, y, z, 1); the axes of the grid begin with the
-// slowest.
-template <typename T>
-void transform(const T* theta, std::int64_t rank, const double* place, T* out) {
-  for (std::int64_t r = 0; r < rank; ++r) {
-    const T* row = theta + r * (rank + 1);
-    double sum = static_cast<double>(row[rank]);
-    for (std::int64_t k = 0; k < rank; ++k) {
-      sum += static_cast<double>(row[k]) * place[rank - 1 - k];
-    }
-    out[r] = static_cast<T>(sum);
-  }
-}
-
 constexpr Kernel kImageKernels[] = {
-    {"", "AffineGrid", affine_grid, Adapt::kWiden},
     {"", "GridSample", grid_sample, Adapt::kWiden},
     {"", "Resize", resize, Adapt::kWiden},
     {"", "RoiAlign", roi_align, Adapt::kWiden},
@@ -181,40 +153,6 @@ void roi_align(KernelContext& c) {
                    y.mutable_data<T>() + y.count() / count * i,
                    Ticker(c.threads()));
     });
-  });
-}
-
-void affine_grid(KernelContext& c) {
-  const Ints size = c.ints(1);
-  const auto rank = std::ssize(size) - 2;
-  if (rank != 2 && rank != 3) c.wrong_shape(1, "4 or 5 elements");
-  const Tensor& theta = c.expect_shape(0, Dims{size[0], rank, rank + 1});
-  Dims dims{size[0]};
-  dims.append(std::span(size).subspan(2));
-  const std::int64_t count =
-      runtime::count_of({dims.data() + 1, dims.size() - 1});
-  dims.push_back(rank);
-  Tensor& y = c.output(0, theta.dtype(), dims);
-  if (y.count() == 0) return;
-  std::vector<std::vector<double>> places;
-  for (std::size_t i = 2; i < size.size(); ++i) {
-    places.push_back(grid_places(size[i], c.attribute_flag("align_corners")));
-  }
-  dispatch(Floats(), theta.dtype(), [&]<typename T>() {
-    const auto piece = [&](std::int64_t begin, std::int64_t end) {
-      double place[3] = {};
-      for (std::int64_t i = begin; i < end; ++i) {
-        std::int64_t rest = i;
-        for (std::size_t k = places.size(); k-- > 0;) {
-          const auto length = static_cast<std::int64_t>(places[k].size());
-          place[k] = places[k][index_of(rest % length)];
-          rest /= length;
-        }
-        transform(theta.data<T>() + i / count * rank * (rank + 1), rank, place,
-                  y.mutable_data<T>() + i * rank);
-      }
-    };
-    c.threads().for_each(size[0] * count, kGrain / 16, piece);
   });
 }
 

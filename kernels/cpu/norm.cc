@@ -267,6 +267,8 @@ void lrn(KernelContext& c) {
   });
 }
 
+// The standard's body takes the difference of two means for the variance, which
+// may be negative.
 void mean_variance_normalization(KernelContext& c) {
   const Tensor x = c.input(0);
   Ints axes{0, 2, 3};

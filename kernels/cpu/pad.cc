@@ -270,27 +270,7 @@ void pad(KernelContext& c) {
   pad_with(c, pads, mode, &value);
 }
 
-void center_crop_pad(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const Ints wanted = c.ints(1);
-  const Ints axes =
-      c.has_attribute("axes") ? c.attribute_ints("axes") : all_axes(x.rank());
-  c.expect_count(1, axes.size());
-  Pads pads(x.rank());
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::size_t axis = axis_of(axes[i], x.rank());
-    if (wanted[i] < 0) {
-      c.wrong_value(1, "0 or more", std::to_string(wanted[i]));
-    }
-    // Rounded to zero: the odd element is at the end.
-    const std::int64_t more = wanted[i] - x.dim(axis);
-    pads[axis] = {more / 2, more - more / 2};
-  }
-  pad_with(c, pads, PadMode::kConstant, nullptr);
-}
-
 constexpr Kernel kPadKernels[] = {
-    {"", "CenterCropPad", center_crop_pad, Adapt::kUnpack},
     {"", "Pad", pad, Adapt::kUnpack},
 };
 

@@ -111,6 +111,7 @@ void random_uniform_like(KernelContext& c) {
   uniform(c, type_like(c), c.input(0).dims());
 }
 
+// The ONNX library has a body for it, which draws 1 with the probability 1 - p.
 void bernoulli(KernelContext& c) {
   const DataType type = type_like(c);
   const Tensor p = runtime::widened(c.input(0), c.run());

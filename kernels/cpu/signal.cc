@@ -1,7 +1,6 @@
-// Signals: Fourier transforms, windows and the mel scale.
+// Signals: Fourier transforms and the mel scale.
 #include <algorithm>
 #include <cmath>
-#include <numbers>
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise.h"
@@ -150,8 +149,8 @@ void stft(KernelContext& c) {
   });
 }
 
-// Output 0 = at(i) for each element, as the type of attribute output_datatype;
-// whole numbers are cut off, after a rounding to float as the standard has it.
+// Output 0 = at(i), from 0 to 1, for each element, as the type of attribute
+// output_datatype.
 template <typename F>
 void give_doubles(KernelContext& c, Shape dims, F at) {
   DataType type = c.attribute_type("output_datatype");
@@ -165,47 +164,9 @@ void give_doubles(KernelContext& c, Shape dims, F at) {
   }
   dispatch(Numbers(), type, [&]<typename T>() {
     T* to = y.mutable_data<T>();
-    for_each_element(c, y.count(), [&](std::int64_t i) {
-      const double v = at(i);
-      if constexpr (std::is_integral_v<T>) {
-        // Windows are at least about -1e-17 and at most 1.
-        const float cut = std::trunc(static_cast<float>(v));
-        to[i] =
-            std::isnan(v) ? T(0) : static_cast<T>(std::clamp(cut, 0.0f, 1.0f));
-      } else {
-        to[i] = static_cast<T>(v);
-      }
-    });
+    for_each_element(c, y.count(),
+                     [&](std::int64_t i) { to[i] = static_cast<T>(at(i)); });
   });
-}
-
-// f(n * 2 pi / N).
-template <typename F>
-void window(KernelContext& c, F f) {
-  const std::int64_t size = c.scalar_int(0);
-  if (size < 0) c.wrong_value(0, "0 or more", std::to_string(size));
-  const bool periodic = c.attribute_flag("periodic");
-  const auto span = static_cast<double>(periodic ? size : size - 1);
-  give_doubles(c, Dims{size}, [&](std::int64_t n) {
-    const double at = 2 * std::numbers::pi * static_cast<double>(n);
-    return span == 0 ? 1 : f(at / span);
-  });
-}
-
-void blackman_window(KernelContext& c) {
-  window(c, [](double x) {
-    return 0.42 - 0.5 * std::cos(x) + 0.08 * std::cos(2 * x);
-  });
-}
-
-void hann_window(KernelContext& c) {
-  window(c, [](double x) { return 0.5 - 0.5 * std::cos(x); });
-}
-
-// The constants that the standard's function body has.
-void hamming_window(KernelContext& c) {
-  const double alpha = 25.0 / 46.0;
-  window(c, [alpha](double x) { return alpha - (1 - alpha) * std::cos(x); });
 }
 
 // The bins of the spectrogram at which bands begin, have their peak and end.
@@ -261,10 +222,7 @@ void mel_weight_matrix(KernelContext& c) {
 }
 
 constexpr Kernel kSignalKernels[] = {
-    {"", "BlackmanWindow", blackman_window},
     {"", "DFT", dft, Adapt::kWiden},
-    {"", "HammingWindow", hamming_window},
-    {"", "HannWindow", hann_window},
     {"", "MelWeightMatrix", mel_weight_matrix},
     {"", "STFT", stft, Adapt::kWiden},
 };

@@ -401,14 +401,6 @@ class Values(program.ProgramTest):
                   [split, np.array([2, 3])], maxsplit=2, computed=False)
         cases.check(self)
 
-    def test_windows_of_signals_as_whole_numbers(self):
-        cases = Cases(21)
-        for dtype in INTEGERS:
-            kind = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-            cases.add("BlackmanWindow", [3], [np.array([0, 1, 0], dtype)],
-                      dtype, periodic=0, output_datatype=kind)
-        cases.check(self)
-
     def test_features(self):
         x, z = self.whole(4, 3, dtype="f4"), self.whole(4, 2, dtype="f4")
         cases = Cases(21)

@@ -6,7 +6,6 @@
 #include "core/io/load.h"
 #include "core/io/read/check_functions.h"
 #include "core/io/read/check_opaque.h"
-#include "core/io/read/read_graph.h"
 #include "core/io/read/read_tensor.h"
 #include "core/ops/op_facts.h"
 
@@ -253,28 +252,6 @@ bool check_attribute_names(Context& context, const Place& place,
                       quoted_name(*it));
 }
 
-bool read_function(Context& context, Bytes proto, Scope& scope) {
-  auto function = std::make_unique<ir::Function>(context.model);
-  const Place unnamed{nullptr, "function", {}};
-  std::vector<Bytes> defaults;
-  context.in_function = true;
-  if (!scan_function(context, proto, unnamed, *function, defaults)) {
-    return false;
-  }
-  const Place place{nullptr, "function", function->name};
-  if (function->name.empty()) {
-    return context.fail(place, "a function has no name");
-  }
-  function->proto = proto;
-  GraphReader reader(context, function->body, function->opset_imports, scope);
-  const bool ok = read_defaults(context, defaults, place, *function) &&
-                  check_attribute_names(context, place, *function) &&
-                  reader.read(proto, kFunctionBody, place);
-  context.in_function = false;
-  context.model.functions.push_back(std::move(function));
-  return ok;
-}
-
 // A domain without a version in the imports may only have functions.
 bool check_versions(Context& context) {
   const ir::Model& model = context.model;
@@ -293,6 +270,28 @@ bool check_versions(Context& context) {
 }
 
 }  // namespace
+
+bool read_function(Context& context, Bytes proto, Scope& scope) {
+  auto function = std::make_unique<ir::Function>(context.model);
+  const Place unnamed{nullptr, "function", {}};
+  std::vector<Bytes> defaults;
+  context.in_function = true;
+  if (!scan_function(context, proto, unnamed, *function, defaults)) {
+    return false;
+  }
+  const Place place{nullptr, "function", function->name};
+  if (function->name.empty()) {
+    return context.fail(place, "a function has no name");
+  }
+  function->proto = proto;
+  GraphReader reader(context, function->body, function->opset_imports, scope);
+  const bool ok = read_defaults(context, defaults, place, *function) &&
+                  check_attribute_names(context, place, *function) &&
+                  reader.read(proto, kFunctionBody, place);
+  context.in_function = false;
+  if (ok) context.model.functions.push_back(std::move(function));
+  return ok;
+}
 
 bool read_model(Context& context) {
   Parts parts;

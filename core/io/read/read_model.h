@@ -3,9 +3,13 @@
 #pragma once
 
 #include "core/io/read/context.h"
+#include "core/io/read/read_graph.h"
 
 namespace ruleengine::io {
 
 bool read_model(Context& context);
+
+// Reads a FunctionProto and adds it to context.model.
+bool read_function(Context& context, Bytes proto, Scope& scope);
 
 }  // namespace ruleengine::io

@@ -9,22 +9,6 @@ namespace {
 
 using ir::AttributeKind;
 
-void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
-  if (!type.is_tensor()) return rope.view(type.other);
-  const Rope::Mark tensor = rope.begin(type_field::kTensor);
-  rope.varint(1, static_cast<std::uint64_t>(type.elem));
-  if (type.has_shape) {
-    const Rope::Mark shape = rope.begin(2);
-    for (ir::Dim dim : type.dims) {
-      const Rope::Mark mark = rope.begin(1);
-      encode_size(rope, dim, dims);
-      rope.end(mark);
-    }
-    rope.end(shape);
-  }
-  rope.end(tensor);
-}
-
 // The stored tensor with the same bytes: skips lazy tensors that only rename or
 // reshape.
 const ir::Literal& data_of(const ir::Literal& tensor) {
@@ -132,6 +116,22 @@ void encode_size(Rope& rope, ir::Dim dim, const ir::DimTable& dims) {
   } else if (!dim.known() && !dims.is_fresh(dim)) {
     rope.text(dimension_field::kParam, dims.text(dim));
   }
+}
+
+void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
+  if (!type.is_tensor()) return rope.view(type.other);
+  const Rope::Mark tensor = rope.begin(type_field::kTensor);
+  rope.varint(1, static_cast<std::uint64_t>(type.elem));
+  if (type.has_shape) {
+    const Rope::Mark shape = rope.begin(2);
+    for (ir::Dim dim : type.dims) {
+      const Rope::Mark mark = rope.begin(1);
+      encode_size(rope, dim, dims);
+      rope.end(mark);
+    }
+    rope.end(shape);
+  }
+  rope.end(tensor);
 }
 
 void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,

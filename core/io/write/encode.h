@@ -15,6 +15,9 @@ namespace ruleengine::io {
 // Writes the field of a dimension; none for an unknown size.
 void encode_size(Rope& rope, ir::Dim dim, const ir::DimTable& dims);
 
+// Writes the inside of a TypeProto.
+void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims);
+
 // Writes a ValueInfoProto; without a type when `type` is nullptr.
 void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,
                        const ir::Type* type, const ir::DimTable& dims);

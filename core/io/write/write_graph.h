@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/io/read/order.h"
 #include "core/io/read/read_graph.h"
 #include "core/io/write/emit.h"
-#include "core/io/read/order.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::io {

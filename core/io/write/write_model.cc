@@ -119,4 +119,22 @@ Status write_model(const ir::Model& model, Emitter& emitter) {
   return ModelWriter(model, emitter).run();
 }
 
+Result<std::string> flatten(const Rope& rope, const ir::Model& model) {
+  std::string out;
+  out.reserve(rope.size());
+  for (const Piece& piece : rope.pieces()) {
+    if (piece.tensor == nullptr) {
+      out.append(as_text({piece.data, piece.size}));
+      continue;
+    }
+    const Status s =
+        ir::stream_bytes(*piece.tensor, model.external.get(), [&](Bytes bytes) {
+          out.append(as_text(bytes));
+          return Status();
+        });
+    if (!s) return s.error();
+  }
+  return out;
+}
+
 }  // namespace ruleengine::io
