@@ -403,7 +403,9 @@ Status try_inputs(InputOptions options,
     }
   }
   if (first->hint.empty()) {
-    first->hint = "no random inputs that were tried fit";
+    first->hint = options.dims.empty()
+                      ? "no random inputs that were tried fit"
+                      : "no random inputs of the given sizes fit";
     first->remedy = Remedy::kInputs;
   }
   return *std::move(first);

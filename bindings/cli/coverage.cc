@@ -45,7 +45,7 @@ void print_text(const std::vector<Covered>& all) {
       show("{}: left at {}\n", printable(model), printable(left.node));
       if (!left.rule.empty()) show("  nearest:   {}\n", left.rule);
       show("  reason:    {}\n", printable(left.reason));
-      const std::string hint = option_for(left.reason);
+      const std::string hint = option_for(0, left.tie);
       if (!hint.empty()) show("  hint:      {}\n", hint);
     }
   }

@@ -29,7 +29,7 @@ void print_found(const rewrite::Found& found, bool is_lint) {
     show("  value:     {}\n", printable(found.rejection->value));
   }
   const std::string hint =
-      option_for(found.rejection->reason, found.rejection->opset);
+      option_for(found.rejection->opset, found.rejection->tie);
   if (!hint.empty()) show("  hint:      {}\n", hint);
 }
 
@@ -113,12 +113,9 @@ void add_explain(Line& line) {
       cli::explain, "explain",
       "say how far a rule gets in a model, and what stops it",
       "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
-  explain
-      .option("RULE MODEL [NODE]", o.paths,
-              "a rule, a model, and a node by its name or that of "
-              "one of its outputs")
-      .required()
-      .words(2, 3);
+  explain.option("RULE MODEL [NODE]", o.paths,
+                 "a rule, a model, and a node by its name or that of one of "
+                 "its outputs");
   explain.first();
   explain.rules();
   explain.exact();

@@ -118,14 +118,6 @@ Setting& Setting::number(double least, double most) {
   return *this;
 }
 Setting& Setting::seconds() { return number(1e-9, 1e9); }
-Setting& Setting::words(int least, int most) {
-  option_->expected(least, most);
-  return *this;
-}
-Setting& Setting::otherwise(const std::string& value) {
-  option_->expected(0, 1)->default_str(value);
-  return *this;
-}
 Setting& Setting::separated_by(char delimiter) {
   option_->delimiter(delimiter);
   return *this;
@@ -138,6 +130,10 @@ Setting& Setting::each(const std::string& name) {
 void VerbLine::flag(const std::string& name, bool& to,
                     const std::string& what) {
   app_->add_flag(name, to, what);
+}
+void VerbLine::flag(const std::string& name, const std::string& value,
+                    std::string& to, const std::string& what) {
+  app_->add_flag(fmt::format("{}{{{}}}", name, value), to, what);
 }
 Setting VerbLine::option(const std::string& name, std::string& to,
                          const std::string& what) {
@@ -165,7 +161,7 @@ Setting VerbLine::option(const std::string& name, double& to,
 }
 
 void VerbLine::paths(const std::string& what) {
-  option("paths", options_.paths, what).required();
+  option("paths", options_.paths, what);
 }
 void VerbLine::memory() {
   option("--limit-memory", options_.limit_memory,

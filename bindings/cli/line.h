@@ -31,10 +31,6 @@ class Setting {
   Setting& whole(std::uint64_t least, std::uint64_t most);
   Setting& number(double least, double most);
   Setting& seconds();
-  // So many words, the last ones optional.
-  Setting& words(int least, int most);
-  // The value of the option without a word.
-  Setting& otherwise(const std::string& value);
   Setting& separated_by(char delimiter);
   // How --help calls a word; each needs the option again.
   Setting& each(const std::string& name);
@@ -49,6 +45,9 @@ class VerbLine {
   VerbLine(CLI::App* app, Options& options) : app_(app), options_(options) {}
 
   void flag(const std::string& name, bool& to, const std::string& what);
+  // A flag that stands for `value`, or for another one: --name=other.
+  void flag(const std::string& name, const std::string& value, std::string& to,
+            const std::string& what);
   Setting option(const std::string& name, std::string& to,
                  const std::string& what);
   Setting option(const std::string& name, std::vector<std::string>& to,

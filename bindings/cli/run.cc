@@ -14,6 +14,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bindings/cli/judging.h"
+#include "bindings/cli/run.h"
 #include "bindings/cli/run_paths.h"
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
@@ -319,9 +320,7 @@ class Batch {
     }
     for (const auto& [rule, node, message, allowed] :
          report.run.rewrites.warnings) {
-      std::string text = rule.empty() ? message : message + " (" + rule + ")";
-      const std::string hint = option_for(message);
-      warn(hint.empty() ? text : text + "; " + hint);
+      warn(rule.empty() ? message : message + " (" + rule + ")");
     }
     for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
     if (options_.verbose || !(several() || options_.quiet)) {
@@ -391,7 +390,9 @@ class Batch {
   std::vector<Outcome> outcomes_;
 };
 
-int run_with(const Options& options) {
+}  // namespace
+
+int run_models(const Options& options) {
   if (auto status = check_options(options); !status) {
     return fail(status.error());
   }
@@ -414,6 +415,8 @@ int run_with(const Options& options) {
   return Batch(*paths, options).run();
 }
 
+namespace {
+
 // --dims changes the model.
 int run(const Options& given) {
   auto fixed = parse_dims(given, true);
@@ -421,7 +424,7 @@ int run(const Options& given) {
   Options options = given;
   options.fixed = *std::move(fixed);
   options.dims.clear();
-  return run_with(options);
+  return run_models(options);
 }
 
 }  // namespace
@@ -443,8 +446,8 @@ void add_run(Line& line) {
              "raise the opset of the result to this; not with portable")
       .whole(1, 1'000'000);
   run.option("--report", o.report, "write a report as JSON");
-  run.option("--verify", o.verify, "compare model and result by running")
-      .otherwise("model");
+  run.flag("--verify", "model", o.verify,
+           "compare model and result by running");
   add_inputs(run, o,
              "sizes of named dimensions in the model: batch=2,mask=seq");
   run.flag("--share-data", o.share_data,
@@ -464,43 +467,6 @@ void add_run(Line& line) {
       .whole(1, 256);
   run.flag("-q", o.quiet, "only warnings and errors");
   run.flag("-v", o.verbose, "a row for every rule, a line for every rejection");
-}
-
-namespace {
-
-// --dims sizes the inputs that are measured.
-int tune_verb(const Options& given) {
-  if (const auto dims = parse_dims(given, false); !dims) {
-    return fail(dims.error());
-  }
-  Options options = given;
-  options.if_faster = options.every_target = true;
-  return run_with(options);
-}
-
-}  // namespace
-
-void add_tune(Line& line) {
-  Options& o = line.options;
-  VerbLine tune =
-      line.add(tune_verb, "tune", "keep the rewrites that a runtime gains from",
-               "ruleengine tune model.onnx --runtime onnxruntime");
-  tune.paths(
-      "models (*.onnx, *.onnxtxt), and rules; all rules that come with "
-      "the program");
-  tune.option("-o", o.output,
-              "the result; NAME.rewritten.onnx beside the model");
-  tune.option("--target", o.target, "one target instead of all");
-  tune.option("--report", o.report, "write a report as JSON");
-  tune.option("--verify", o.verify, "compare model and result by running")
-      .otherwise("model");
-  add_inputs(tune, o);
-  add_tuning(tune, o);
-  tune.flag("--dry-run", o.dry_run, "do everything but write the result");
-  tune.rules();
-  tune.exact();
-  tune.flag("-q", o.quiet, "only warnings and errors");
-  tune.flag("-v", o.verbose, "also the parts of rules, and rejections");
 }
 
 }  // namespace ruleengine::cli

@@ -23,7 +23,7 @@ std::string rejections(const rewrite::DriverReport& report) {
       if (!r.node.empty()) text += fmt::format(" at '{}'", printable(r.node));
       text += fmt::format(": {}", printable(r.reason));
       if (!r.value.empty()) text += fmt::format(" ({})", printable(r.value));
-      const std::string hint = option_for(r.reason, r.opset);
+      const std::string hint = option_for(r.opset, r.tie);
       if (!hint.empty()) text += "; " + hint;
       text += "\n";
     }
@@ -133,7 +133,14 @@ std::string next_step(const engine::FileReport& report, bool verbose) {
 std::string readers(const engine::RunReport& run) {
   if (run.is_untouched()) return "";
   const engine::Requirements& needs = run.needs;
-  if (needs.none()) return "whatever reads the model reads the result\n";
+  if (needs.none()) {
+    return needs.ir_version == 0
+               ? "whatever reads the model reads the result\n"
+               : fmt::format(
+                     "read by runtimes that know IR version {}; "
+                     "--keep-ir-version leaves that of the model\n",
+                     needs.ir_version);
+  }
   std::vector<std::string> what;
   std::string who = "runtimes that know it";
   if (needs.opset != 0) what.push_back(fmt::format("opset {}", needs.opset));
@@ -193,7 +200,8 @@ std::string cost_line(const engine::CostChange& cost) {
     return named.second == ops::Sizes::kUsual;
   };
   if (std::ranges::any_of(sizes, is_usual)) {
-    text += fmt::format(" (named sizes as {}; --dims fixes them)", ops::Sizes::kUsual);
+    text += fmt::format(" (named sizes as {}; --dims fixes them)",
+                        ops::Sizes::kUsual);
   }
   return text;
 }

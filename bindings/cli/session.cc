@@ -81,11 +81,18 @@ bool is_folder_of_models(const std::string& path) {
 // A folder stands for its rules. A user may forget that for a folder of models.
 Diagnostic no_model(const std::vector<std::string>& rules,
                     const std::string& example) {
-  const auto folder = std::ranges::find_if(rules, is_folder_of_models);
+  const auto is_folder = [](const std::string& path) {
+    std::error_code error;
+    return fs::is_directory(path, error);
+  };
+  auto folder = std::ranges::find_if(rules, is_folder_of_models);
+  const bool has_models = folder != rules.end();
+  if (!has_models) folder = std::ranges::find_if(rules, is_folder);
   if (folder == rules.end()) return usage("no model given", "", example);
-  Diagnostic d =
-      usage("no model given", *folder + ", a folder",
-            "name the models: " + (fs::path(*folder) / "*.onnx").string());
+  Diagnostic d = usage(
+      "no model given", *folder + ", a folder",
+      has_models ? "name the models: " + (fs::path(*folder) / "*.onnx").string()
+                 : example);
   d.expected = "models (*.onnx, *.onnxtxt); a folder stands for its *.lua";
   return d;
 }

@@ -143,13 +143,10 @@ Diagnostic with_option(Diagnostic error) {
   return error;
 }
 
-std::string option_for(std::string_view reason, std::int64_t opset) {
+std::string option_for(std::int64_t opset, std::string_view tie) {
   if (opset > 0) return fmt::format("run --opset {}", opset);
-  // The reason of a rule, rules/lib/fused_attention.lua.
-  if (reason.ends_with("the mask may be larger than the scores")) {
-    return "run --dims NAME=NAME, if two named sizes are always equal";
-  }
-  return "";
+  if (tie.empty()) return "";
+  return fmt::format("run --dims {}, if that is always so", printable(tie));
 }
 
 int fail(const Diagnostic& error) {

@@ -27,7 +27,7 @@ int exit_code(ErrorKind kind);
 Diagnostic with_option(Diagnostic error);
 // The option of `run` that may make a rejection go, as a hint; "" if there is
 // none. `opset`: the oldest that can express the rewrite, or 0.
-std::string option_for(std::string_view reason, std::int64_t opset = 0);
+std::string option_for(std::int64_t opset, std::string_view tie);
 
 // Prints the diagnostic and returns its exit code.
 int fail(const Diagnostic& error);

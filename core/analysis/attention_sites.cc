@@ -30,7 +30,7 @@ using ops::dialect::kMicrosoft;
 bool may_be_after(const ir::Op& op) {
   const ops::Roles roles = ops::roles_of(op);
   return roles.linear || roles.moves || roles.joins || roles.bounds ||
-         roles.quantizer || op.standard("DynamicQuantizeLinear");
+         is_quantizer(op) || op.standard("DynamicQuantizeLinear");
 }
 
 // Whether the op may be between the product for the scores and the softmax:
@@ -44,7 +44,7 @@ bool may_be_before(const ir::Op& op) {
 // guards, sizes, and the sum for the normalization.
 bool only_asks(const ir::Op& op) {
   return op.standard("IsNaN") || op.standard("ReduceSum") ||
-         op.standard("Shape");
+         ops::roles_of(op).measures;
 }
 
 // The factors of a product of two matrices; not `known` for another op.

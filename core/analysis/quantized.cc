@@ -1,9 +1,10 @@
 #include "core/analysis/quantized.h"
 
-#include <string_view>
+#include <algorithm>
+#include <iterator>
+#include <vector>
 
 #include "core/ir/model.h"
-#include "core/ops/dialect.h"
 #include "core/ops/op_row.h"
 
 namespace ruleengine::analysis {
@@ -12,14 +13,8 @@ namespace {
 using ir::NodeId;
 using ir::ValueId;
 
-using ops::dialect::kMicrosoft;
-
 // The most views or readers that are followed, which bounds the work.
 constexpr int kFarQuantizer = 64;
-
-bool is(const ir::Op& op, std::string_view type) {
-  return op.type == type && (op.domain.empty() || op.domain == kMicrosoft);
-}
 
 class QuantizedCheck {
  public:
@@ -32,7 +27,7 @@ class QuantizedCheck {
     if (!from) return false;
     ValueId stored = graph_.input(from, 0);
     const NodeId maker = graph_.producer(stored);
-    if (maker && is(graph_.op(maker), "QuantizeLinear")) {
+    if (maker && ops::roles_of(graph_.op(maker)).quantizes) {
       stored = graph_.input(maker, 0);
     }
     return stored && facts_.is_constant(stored);
@@ -79,10 +74,9 @@ class QuantizedCheck {
     for (auto u = graph_.first_use(v); u; u = graph_.next_use(u)) {
       if (--left_ < 0) return false;
       const NodeId reader = graph_.operand(u).user;
-      const ir::Op& op = graph_.op(reader);
-      if (is(op, "QuantizeLinear")) continue;
+      const ops::Roles roles = ops::roles_of(graph_.op(reader));
+      if (roles.quantizes) continue;
       // Runtimes merge constant bounds into the range of QuantizeLinear.
-      const ops::Roles roles = ops::roles_of(op);
       const bool merges = roles.bounds && !roles.broadcasts;
       if (!roles.passes_quantizers && !merges) return false;
       if (!goes_to_quantizers(graph_.output(reader))) return false;
@@ -101,19 +95,30 @@ NodeId dequantizer(const ir::Graph& graph, ValueId v) {
   for (int far = 0; far < kFarQuantizer; ++far) {
     const NodeId node = graph.producer(v);
     if (!node) break;
-    const ir::Op& op = graph.op(node);
-    if (is(op, "DequantizeLinear")) return node;
-    if (!ops::roles_of(op).passes_quantizers) break;
+    const ops::Roles roles = ops::roles_of(graph.op(node));
+    if (roles.dequantizes) return node;
+    if (!roles.passes_quantizers) break;
     v = graph.input(node, 0);
   }
   return {};
 }
 
-bool is_quantizer(const ir::Op& op) { return ops::roles_of(op).quantizer; }
+bool is_quantizer(const ir::Op& op) {
+  const ops::Roles roles = ops::roles_of(op);
+  return roles.quantizes || roles.dequantizes;
+}
 
 bool may_be_quantized(const ir::Model& model) {
-  return model.ops.find("", "DequantizeLinear") ||
-         model.ops.find(kMicrosoft, "DequantizeLinear");
+  static const std::vector<const ops::OpRow*> kRows = [] {
+    std::vector<const ops::OpRow*> out;
+    std::ranges::copy_if(
+        ops::all_rows(), std::back_inserter(out),
+        [](const ops::OpRow* row) { return row->roles.dequantizes; });
+    return out;
+  }();
+  return std::ranges::any_of(kRows, [&](const ops::OpRow* row) {
+    return model.ops.find(row->domain, row->type).valid();
+  });
 }
 
 bool is_quantized(const ir::Graph& graph, ir::Facts& facts, NodeId node) {

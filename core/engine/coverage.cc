@@ -57,7 +57,7 @@ std::optional<Left> rejection_at(const rewrite::DriverReport& report,
       if (each.graph != &graph || each.at != node) continue;
       std::string reason = each.reason;
       if (!each.value.empty()) reason += " (" + each.value + ")";
-      return Left{label, rule.name, std::move(reason)};
+      return Left{label, rule.name, std::move(reason), each.tie};
     }
   }
   return std::nullopt;

@@ -21,6 +21,7 @@ struct Coverage {
     std::string node;
     std::string rule;  // the rule that rejected it or got furthest; may be ""
     std::string reason;
+    std::string tie = {};  // as in rewrite::Rejection
   };
   std::uint64_t fused = 0;
   std::vector<Left> left;

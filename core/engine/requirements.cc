@@ -6,13 +6,14 @@ namespace ruleengine::engine {
 
 Requirements Requirements::beyond(const Requirements& other) const {
   Requirements out{functions && !other.functions, overloads && !other.overloads,
-                   domains, opset > other.opset ? opset : 0};
+                   domains, opset > other.opset ? opset : 0,
+                   ir_version > other.ir_version ? ir_version : 0};
   for (const std::string& each : other.domains) out.domains.erase(each);
   return out;
 }
 
 Requirements requirements_of(const ir::Model& model) {
-  Requirements out{.opset = model.opset("")};
+  Requirements out{.opset = model.opset(""), .ir_version = model.ir_version};
   for (const auto& f : model.functions) {
     if (f->removed) continue;
     out.functions = true;

@@ -14,8 +14,11 @@ struct Requirements {
   bool functions = false;         // the model has functions of its own
   bool overloads = false;         // some of one name
   std::set<std::string> domains;  // of ops that no function defines
-  std::int64_t opset = 0;  // of the standard; 0, from beyond(): `other` has it
+  // 0, from beyond(): `other` needs it too.
+  std::int64_t opset = 0;  // of the standard
+  std::int64_t ir_version = 0;
 
+  // None but an IR version.
   bool none() const {
     return !functions && !overloads && domains.empty() && opset == 0;
   }

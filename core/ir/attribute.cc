@@ -12,6 +12,26 @@ bool same_float(float a, float b) {
 
 }  // namespace
 
+std::string_view kind_text(AttributeKind kind) {
+  static constexpr std::string_view kTexts[] = {"an attribute",
+                                                "a number",
+                                                "an integer",
+                                                "a string",
+                                                "a tensor",
+                                                "a graph",
+                                                "a list of numbers",
+                                                "a list of integers",
+                                                "a list of strings",
+                                                "a list of tensors",
+                                                "a list of graphs",
+                                                "a sparse tensor",
+                                                "a list of sparse tensors",
+                                                "a type",
+                                                "a list of types"};
+  const auto i = static_cast<std::size_t>(kind);
+  return kTexts[i < std::size(kTexts) ? i : 0];
+}
+
 bool same_value(const Attribute& a, const Attribute& b,
                 ExternalData* external) {
   if (a.kind != b.kind || a.ref != b.ref) return false;

@@ -36,6 +36,9 @@ enum class AttributeKind : std::uint8_t {
   kTypeProtos = 14,
 };
 
+// "an integer", "a list of tensors": for messages.
+std::string_view kind_text(AttributeKind kind);
+
 struct Attribute {
   std::string_view name;
   AttributeKind kind = AttributeKind::kUndefined;

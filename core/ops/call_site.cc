@@ -49,8 +49,7 @@ const ir::Attribute* CallSite::written(std::string_view attribute) const {
   if (at == attributes_.end()) return nullptr;
   const FormalAttribute* formal = op_.attribute(attribute);
   if (formal != nullptr && at->kind != formal->kind && at->ref.empty()) {
-    body_.refuse("attribute '" + std::string(attribute) +
-                 "' is of another kind");
+    body_.refuse("wrong kind of attribute '" + std::string(attribute) + "'");
   }
   if (!at->ref.empty()) {
     body_.refuse("attribute '" + std::string(attribute) +

@@ -35,15 +35,6 @@ Diagnostic unknown_attribute(const NodeSpec& spec, const OpFacts& op,
   return d;
 }
 
-std::string_view kind_name(AttributeKind kind) {
-  static constexpr std::string_view kNames[] = {
-      "nothing", "a float",         "an int",         "a string", "a tensor",
-      "a graph", "floats",          "ints",           "strings",  "tensors",
-      "graphs",  "a sparse tensor", "sparse tensors", "a type",   "types"};
-  const auto i = static_cast<std::size_t>(kind);
-  return i < std::size(kNames) ? kNames[i] : "an unknown kind";
-}
-
 // Converts numbers to floats where the schema expects floats.
 void coerce(AttributeKind kind, Arena& arena, Attribute& a) {
   if (kind == AttributeKind::kFloat && a.kind == AttributeKind::kInt) {
@@ -155,9 +146,9 @@ Status check_attributes(NodeSpec& spec, const OpFacts& op, Arena& arena) {
     coerce(formal->kind, arena, a);
     if (a.kind == formal->kind) continue;
     Diagnostic d = wrong(
-        spec, "has another kind of attribute '" + std::string(a.name) + "'");
-    d.expected = kind_name(formal->kind);
-    d.found = kind_name(a.kind);
+        spec, "has the wrong kind of attribute '" + std::string(a.name) + "'");
+    d.expected = ir::kind_text(formal->kind);
+    d.found = ir::kind_text(a.kind);
     return d;
   }
   for (const FormalAttribute& formal : op.attributes) {

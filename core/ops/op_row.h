@@ -106,11 +106,14 @@ struct Roles {
   bool sum = false;          // Add, Sub and Sum
   bool settings = false;     // inputs after the first are like attributes
   bool normalizing = false;  // a norm over the last axes, or part of one
-  bool quantizer = false;    // QuantizeLinear or its inverse
+  bool quantizes = false;    // QuantizeLinear
+  bool dequantizes = false;  // its inverse
   bool attention = false;
   bool collective = false;
-  bool free = false;     // reads and writes no memory, as a view
-  bool picks = false;    // reads of an input no more than it writes
+  bool free = false;      // reads and writes no memory, as a view
+  bool measures = false;  // its result depends on the shape of its input alone
+  bool keeps_rank = false;  // the result has as many axes as the first input
+  bool picks = false;       // reads of an input no more than it writes
   bool moves = false;    // each element of the result is one of the first input
   bool joins = false;    // each is an element of one of several inputs
   bool indexes = false;  // the second input has indices into the first

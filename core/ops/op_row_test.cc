@@ -49,8 +49,8 @@ TEST_CASE("roles") {
   CHECK(roles_of("", "Attention").attention);
   CHECK(roles_of("com.microsoft", "PackedAttention").attention);
   CHECK_FALSE(roles_of("ruleengine", "Linear").attention);
-  CHECK(roles_of("com.microsoft", "DequantizeLinear").quantizer);
-  CHECK_FALSE(roles_of("tensor_cast", "quantize").quantizer);
+  CHECK(roles_of("com.microsoft", "DequantizeLinear").dequantizes);
+  CHECK_FALSE(roles_of("tensor_cast", "quantize").quantizes);
   CHECK_FALSE(roles_of("", "Frobnicate").commutative);
 }
 

@@ -31,42 +31,20 @@ Status unknown_op(const NodePattern& node) {
   return problem;
 }
 
-std::string_view kind_name(AttributeKind kind) {
-  switch (kind) {
-    case AttributeKind::kFloat:
-      return "a number";
-    case AttributeKind::kInt:
-      return "an integer";
-    case AttributeKind::kString:
-      return "a string";
-    case AttributeKind::kFloats:
-      return "a list of numbers";
-    case AttributeKind::kInts:
-      return "a list of integers";
-    case AttributeKind::kStrings:
-      return "a list of strings";
-    default:
-      return "a variable or `any`";
-  }
+// The kinds that patterns write, by AttributePattern::Kind.
+constexpr AttributeKind kWritten[] = {
+    AttributeKind::kInt,  AttributeKind::kFloat,  AttributeKind::kString,
+    AttributeKind::kInts, AttributeKind::kFloats, AttributeKind::kStrings};
+
+std::string_view wanted_text(AttributeKind kind) {
+  return std::ranges::find(kWritten, kind) != std::end(kWritten)
+             ? ir::kind_text(kind)
+             : "a variable or `any`";
 }
 
-std::string_view kind_name(Kind kind) {
-  switch (kind) {
-    case Kind::kFloat:
-      return "a number";
-    case Kind::kInt:
-      return "an integer";
-    case Kind::kString:
-      return "a string";
-    case Kind::kFloats:
-      return "a list of numbers";
-    case Kind::kInts:
-      return "a list of integers";
-    case Kind::kStrings:
-      return "a list of strings";
-    default:
-      return "a variable";
-  }
+std::string_view found_text(Kind kind) {
+  const auto i = static_cast<std::size_t>(kind);
+  return i < std::size(kWritten) ? ir::kind_text(kWritten[i]) : "a variable";
 }
 
 bool is_empty_list(const AttributePattern& a) {
@@ -137,9 +115,9 @@ Status check_attribute(const NodePattern& node, AttributePattern& attribute,
   if (fits(attribute.kind, formal->kind)) return {};
   Diagnostic problem =
       rule_error("attribute '" + attribute.name + "' of " + node.op_text() +
-                 " must be " + std::string(kind_name(formal->kind)));
-  problem.expected = kind_name(formal->kind);
-  problem.found = kind_name(attribute.kind);
+                 " must be " + std::string(wanted_text(formal->kind)));
+  problem.expected = wanted_text(formal->kind);
+  problem.found = found_text(attribute.kind);
   return problem;
 }
 

@@ -274,7 +274,7 @@ class Tracer {
       const auto at =
           ir::place_of_axis(dim == nullptr ? 0 : dim->i, to->rank());
       if (at && static_cast<int>(*at) == axis) return std::nullopt;
-      return "it is gathered along another axis";
+      return "it is gathered along the wrong axis";
     }
     if (axis != token_axis(to->rank())) return kTwoTokenAxes;
     if (!differ_in_a_one(from->dims, to->dims)) {

@@ -39,6 +39,7 @@ struct Rejected {
   const ir::Graph* graph = nullptr;
   ir::NodeId at;
   std::int64_t opset = 0;  // as in Rejection
+  std::string tie;         // as in Rejection
 };
 
 // An assumption that a kept rewrite rests on; in a group, one for each member.

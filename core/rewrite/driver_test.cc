@@ -113,7 +113,7 @@ TEST_CASE("a result of another shape is rejected, the run goes on") {
   const auto report = r.run(w);
   REQUIRE(report.ok());
   REQUIRE(report->rules[0].rejected.size() == 1);
-  CHECK(report->rules[0].rejected[0].reason == "the result has another shape");
+  CHECK(report->rules[0].rejected[0].reason == "wrong shape of the result");
   CHECK(w.text() == "v0 = Relu(x); y = Abs(v0)");
 }
 
@@ -277,8 +277,8 @@ TEST_CASE("find_matches reports rejections by the rewrite and its check") {
     reasons += f.rule + ": " + f.rejection->reason + "; ";
   }
   CHECK(reasons ==
-        "flat: the result has another type; r: no; "
-        "flat: the result has another type; r: no; "
+        "flat: wrong type of the result; r: no; "
+        "flat: wrong type of the result; r: no; "
         "same: the rewrite changes nothing; ");
   CHECK(testing::dump(w.graph()) == before);
 }

@@ -32,6 +32,8 @@ struct Rejection {
   // The oldest opset of the standard that can express the rewrite; 0 if the
   // opset is not the reason.
   std::int64_t opset = 0;
+  // "M=B": the name of a size, and what it would have to be; may be "".
+  std::string tie;
 };
 
 // What a rewrite needs beyond what the graph proves. The rewrite is right only

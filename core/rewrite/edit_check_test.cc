@@ -24,14 +24,14 @@ TEST_CASE("a result of another shape or type is rejected without a trace") {
     return make(e, "Transpose", {x}, {w.ints("perm", {1, 0})});
   });
   REQUIRE(rejection);
-  CHECK(rejection->reason == "the result has another shape");
+  CHECK(rejection->reason == "wrong shape of the result");
   CHECK(rejection->value == "'a' expected float[2,3], found float[3,2]");
   CHECK(testing::dump(w.graph()) == before);
   rejection = s.put("a", [&](Edit& e) {
     return make(e, "Cast", {x}, {World::integer("to", 10)});
   });
   REQUIRE(rejection);
-  CHECK(rejection->reason == "the result has another type");
+  CHECK(rejection->reason == "wrong type of the result");
   CHECK(testing::dump(w.graph()) == before);
   CHECK(!w.model.changed);
   CHECK(w.model.ir_version == 8);
@@ -51,7 +51,7 @@ TEST_CASE("a size that a caller chooses equals no number") {
     return make(e, "Transpose", {x}, {w.ints("perm", {1, 0})});
   });
   REQUIRE(rejection);
-  CHECK(rejection->reason == "the result may have another shape");
+  CHECK(rejection->reason == "the result may have the wrong shape");
   CHECK(rejection->value == "'a' expected float[N,16], found float[16,N]");
 }
 
@@ -76,9 +76,9 @@ TEST_CASE("a result of another kind of type is rejected") {
         s.put(old, [&](Edit& e) { return make(e, "Identity", {by}); });
     return rejection ? rejection->reason : "";
   };
-  CHECK(put("a", list) == "the result has another type");
-  CHECK(put("b", x) == "the result has another type");
-  CHECK(put("b", maybe) == "the result has another type");
+  CHECK(put("a", list) == "wrong type of the result");
+  CHECK(put("b", x) == "wrong type of the result");
+  CHECK(put("b", maybe) == "wrong type of the result");
   CHECK(put("b", list) == "");
 }
 
@@ -184,7 +184,7 @@ TEST_CASE("errors in built nodes are those of the rule") {
   CHECK(built.error().what == "Concat lacks its attribute 'axis'");
   built = e.build(
       {.type = "Softmax", .inputs = {x}, .attributes = {w.ints("axis", {1})}});
-  CHECK(built.error().expected == "an int");
+  CHECK(built.error().expected == "an integer");
   CHECK(e.build({.domain = "my.own", .type = "Any", .inputs = {x}}).ok());
 }
 

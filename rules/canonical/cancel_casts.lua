@@ -20,7 +20,7 @@ return rule {
 
   where = function(m)
     local wide = m.there.outputs[1]
-    need(m.back.outputs[1].dtype == m.x.dtype, "the second Cast goes to another type", m.back)
+    need(m.back.outputs[1].dtype == m.x.dtype, "wrong type of the second Cast", m.back)
     need(WIDER[m.x.dtype] and WIDER[m.x.dtype][wide.dtype], "the type between does not hold all numbers", wide)
   end,
 

@@ -101,7 +101,7 @@ function fused.need_sizes(m)
     local several = type(want) == "number" and want ~= 1
     local fits = several or size == 1 or size == want
     local computed = type(size) ~= "number" and (size.computed or size.unknown)
-    need(fits or i == 2 and computed, "the mask may be larger than the scores", m.mask)
+    need(fits or i == 2 and computed, "the mask may be larger than the scores", m.mask, size, want)
     cut = cut or not fits
   end
   return cut

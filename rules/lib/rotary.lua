@@ -131,8 +131,8 @@ function rotary.need_pairs(m)
     need(is_last(m.join.attrs.axis, 4), "the halves are not joined along the last axis", m.join)
     return false
   end
-  need(m.deep.outputs[1]:rank() == 5 and m.deep.outputs[1]:dim(-1) == 1, "the pairs are joined in another way", m.deep)
-  need(m.zip.outputs[1].shape == m.x.shape, "the pairs are joined in another way", m.zip)
+  need(m.deep.outputs[1]:rank() == 5 and m.deep.outputs[1]:dim(-1) == 1, "wrong shape of the joined pairs", m.deep)
+  need(m.zip.outputs[1].shape == m.x.shape, "wrong shape of the joined pairs", m.zip)
   return true
 end
 
@@ -170,9 +170,9 @@ local function unzipped(op, f, lone, wide, zip)
   if #more > 0 then f = op.Unsqueeze(f, more) end
   -- `rows` checks that heads are twice as wide as f. Each number of f becomes
   -- two, so no axis in front can be longer.
-  need(deeper and wide:dim(-1) == 2 and zip:rank() == rank - 1, "the angles are doubled in another way", zip)
+  need(deeper and wide:dim(-1) == 2 and zip:rank() == rank - 1, "wrong shape of the doubled angles", zip)
   for axis = 0, rank - 3 do
-    need(zip:dim(axis) == f:dim(axis), "the angles are doubled in another way", zip)
+    need(zip:dim(axis) == f:dim(axis), "wrong shape of the doubled angles", zip)
   end
   return f
 end
@@ -190,7 +190,7 @@ local function halved(op, m, v, tag)
     local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
     base = twice.outputs[1]
     need(base:rank(), "the rank of the angles is unknown", base)
-    need(is_last(twice.attrs.axis, base:rank()), "the angles are doubled in another way", base)
+    need(is_last(twice.attrs.axis, base:rank()), "wrong shape of the doubled angles", base)
   end
   for _, step in ipairs(steps(v, base)) do
     local was = step.outputs[1]
@@ -281,8 +281,8 @@ function rotary.need_part(m)
   end
   if m.apart then
     local merged = m.merged.outputs[1]
-    need(m.apart.outputs[1].shape == outputs[1].shape, "the heads are split in another way", m.apart)
-    need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1), "the heads are merged in another way", merged)
+    need(m.apart.outputs[1].shape == outputs[1].shape, "wrong shape of the split heads", m.apart)
+    need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1), "wrong shape of the merged heads", merged)
   end
   return width, heads
 end

@@ -12,7 +12,7 @@ end
 --- Ends the match if the share v is gathered along another axis than the token
 --- axis; m.gather is nil if v is not gathered.
 function shard.need_tokens(m, v)
-  need(not m.gather or shard.gathered_axis(m, v) == v.token_axis, "the residual is gathered along another axis", v)
+  need(not m.gather or shard.gathered_axis(m, v) == v.token_axis, "the residual is gathered along the wrong axis", v)
 end
 
 -- The sizes of v, when all are numbers.

@@ -40,7 +40,7 @@ return rule {
       if past < 0 then past = past + total end
       at = m.axes and need(m.axes:scalar(), "the axis is not a constant", m.axes) or 0
     end
-    need(axes.from_front(at, ndim) == axis, "another axis is gathered", m.gather)
+    need(axes.from_front(at, ndim) == axis, "wrong axis of the Gather", m.gather)
     need(0 <= first and first < past and past <= total, "there are no such tokens", m.x)
     need(past - first < n, "the result is as large as a share", m.x)
     m.count, m.owner, m.at = past - first, math.floor(first / n), axis
@@ -94,7 +94,7 @@ return rule {
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
           y = Slice(g, start, stop, axis)
         }]],
-      rejected = "another axis is gathered" },
+      rejected = "wrong axis of the Gather" },
     { "a token that is known at run time", [[
         (float[1,4,8] x, int64 t) => (float[1,8] y) {
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)

@@ -18,7 +18,7 @@ return rule {
         attempt(node, function()
           local group = need(node.attrs.rank_group, "the node does not say its ranks", node)
           local x, y = node.inputs[1], node.outputs[1]
-          need(kind ~= "all_reduce" or not y:rank() or x:rank() == y:rank(), "the sum is declared in another shape", node)
+          need(kind ~= "all_reduce" or not y:rank() or x:rank() == y:rank(), "wrong declared shape of the sum", node)
           local attributes = { node.inputs[1] }
           local counted, all = true, foreign.all_ranks(#group)
           for i, rank in ipairs(group) do counted = counted and rank == all[i] end
@@ -64,6 +64,6 @@ return rule {
       options = { all_gather = "com.microsoft::AllGather" } },
     { "a sum that gets another axis", [[
         (float[4,8] x) => (float[1,4,8] y) { y = tensor_cast.all_reduce <rank = 0, rank_group = [0,1]> (x) }]],
-      rejected = "the sum is declared in another shape", options = { all_reduce = "acme::AllReduce" } },
+      rejected = "wrong declared shape of the sum", options = { all_reduce = "acme::AllReduce" } },
   },
 }

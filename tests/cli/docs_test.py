@@ -21,12 +21,17 @@ from support import program
 
 PAGES = [program.ROOT / "README.md", program.ROOT / "CONTRIBUTING.md",
          *sorted((program.ROOT / "docs").glob("*.md"))]
+# With pages that have no commands.
+ALL_PAGES = [*PAGES, program.ROOT / "rules" / "README.md"]
 WIDTH = 120
 README_LINES = 150
 
 FILE = re.compile(r"`([\w.]+)`:\n\n(?:```\w+\n([^`]*)\n```|((?:    .*\n)+))")
 BLOCK = re.compile(r"(?:^    .*\n(?:\n(?=    ))?)+", re.M)
 COMMAND = re.compile(r"^\$ (.*(?<!\\)(?:\\\n.*)*)\n((?:(?!\$ ).*\n)*)", re.M)
+# A source of the tree, as a whole path.
+SOURCE = re.compile(r"`((?:core|bindings|runtime|kernels|rules|tests|cmake|docs)"
+                    r"/[a-z_\d/.]+\.(?:cc|h|py|lua|md|sh|txt))`")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 
 # Commands that are not run, each with its reason.
@@ -153,7 +158,7 @@ class VerbsTest(program.ProgramTest):
 
 class FormTest(unittest.TestCase):
     def test_lines_are_short(self):
-        for page in PAGES:
+        for page in ALL_PAGES:
             for number, line in enumerate(page.read_text().splitlines(), 1):
                 with self.subTest(page=page.name, line=number):
                     self.assertLessEqual(len(line), WIDTH)
@@ -173,7 +178,7 @@ class FormTest(unittest.TestCase):
                     text, rf"<!-- tests/bench/{script} -->\n[^<]+<!-- end -->\n")
 
     def test_links_lead_somewhere(self):
-        for page in PAGES:
+        for page in ALL_PAGES:
             for link in LINK.findall(page.read_text()):
                 if re.match(r"\w+://", link):
                     continue
@@ -183,6 +188,13 @@ class FormTest(unittest.TestCase):
                     self.assertTrue(target.exists())
                     if heading:
                         self.assertIn(heading, anchors(target.read_text()))
+
+
+    def test_sources_exist(self):
+        for page in ALL_PAGES:
+            for path in SOURCE.findall(page.read_text()):
+                with self.subTest(page=page.name, path=path):
+                    self.assertTrue((program.ROOT / path).exists())
 
 
 def anchors(text):

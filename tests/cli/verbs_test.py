@@ -61,17 +61,17 @@ class Match(verbs.VerbsTest):
         self.write("same.lua", make.rule("op.Relu(x)", "op.Relu(m.x)"))
         text = self.asks("match", "late.lua", "flat.lua", "same.lua", "m.onnx")
         self.assertIn("rejected: no use ('a' float[2,3])", text)
-        self.assertIn("rejected: the result has another type ('c' expected",
+        self.assertIn("rejected: wrong type of the result ('c' expected",
                       text)
         self.assertIn("rejected: the rewrite", text)
         self.assertNotIn("fires", text)
         done = json.loads(self.asks("match", "flat.lua", "m.onnx", "--json"))
         self.assertFalse(done[0]["fires"])
-        self.assertEqual(done[0]["reason"], "the result has another type")
+        self.assertEqual(done[0]["reason"], "wrong type of the result")
         self.assertIn("float[2,3], found int64[2]", done[0]["value"])
         text = self.asks("explain", "flat.lua", "m.onnx")
         self.assertIn("flat: rejected at", text)
-        self.assertIn("reason:    the result has another type", text)
+        self.assertIn("reason:    wrong type of the result", text)
 
     def test_alone_in_its_group(self):
         self.write("group.lua", make.rule(

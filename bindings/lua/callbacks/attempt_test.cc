@@ -41,7 +41,7 @@ TEST_CASE("the check of built nodes rejects an attempt too") {
       "local x = n.inputs[1] n.outputs[1]:replace_with(i ~= 2 and op.Abs(x) "
       "or op.Cast{x, to = 7})");
   const Attempted out = runner.pass();
-  CHECK(out.reason() == "the result has another type");
+  CHECK(out.reason() == "wrong type of the result");
   CHECK(runner.ops() == "Abs Neg Relu Abs");
 }
 

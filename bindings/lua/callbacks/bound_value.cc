@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/rule_file.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/base/suggest.h"
 

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "bindings/lua/rule_file.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {

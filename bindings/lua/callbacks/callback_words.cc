@@ -10,6 +10,7 @@
 #include "bindings/lua/nodes/build.h"
 #include "bindings/lua/nodes/node_api.h"
 #include "bindings/lua/nodes/value_api.h"
+#include "bindings/lua/rule_file.h"
 #include "bindings/lua/words/float_word.h"
 #include "core/ir/model.h"
 #include "core/rewrite/driver.h"
@@ -83,8 +84,26 @@ bool read_reason(Host& host, lua_State* state, int index, const char* word,
   return true;
 }
 
-// need(v, reason, culprit): returns v, or ends the match when v is nil or
-// false.
+// "M=B" for sizes at the two places of which the first is a named one and would
+// have to be the other; else "".
+std::string tie_at(Host& host, lua_State* state, int named, int other) {
+  const ir::DimTable& dims = host.session.graph->model().dims;
+  const auto text = [&](int index) -> std::string {
+    const Handle* handle = to_handle(host, state, index);
+    if (handle == nullptr || handle->kind != HandleKind::kDim) return {};
+    const bool is_named =
+        dims.is_single(handle->dim) && !dims.is_fresh(handle->dim);
+    return is_named ? std::string(dims.text(handle->dim)) : std::string();
+  };
+  const std::string left = text(named);
+  const std::string right = lua_type(state, other) == LUA_TNUMBER
+                                ? fmt::format("{}", lua_tonumber(state, other))
+                                : text(other);
+  return left.empty() || right.empty() ? "" : left + "=" + right;
+}
+
+// need(v, reason, culprit, size, other): returns v, or ends the match when v is
+// nil or false.
 int need(Host& host, lua_State* state) {
   if (!check_stage(host, "need", false)) return kFailed;
   if (lua_isfunction(state, 1)) {
@@ -100,7 +119,9 @@ int need(Host& host, lua_State* state) {
       !describe_culprit(host, state, 3, culprit)) {
     return kFailed;
   }
-  return reject(host, std::move(reason), std::move(culprit));
+  return reject(host, rewrite::Rejection{.reason = std::move(reason),
+                                         .value = std::move(culprit),
+                                         .tie = tie_at(host, state, 4, 5)});
 }
 
 bool is_matched(const match::Match& match, ir::NodeId node) {

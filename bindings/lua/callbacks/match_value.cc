@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "bindings/lua/callbacks/bound_value.h"
+#include "bindings/lua/rule_file.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "bindings/lua/words/words.h"
 #include "core/base/suggest.h"

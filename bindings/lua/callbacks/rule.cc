@@ -22,6 +22,7 @@ class LuaRule final : public rewrite::Rule {
   LuaRule(Sandbox& sandbox, const LoadedRule& rule)
       : sandbox_(sandbox), rule_(rule) {
     frame_.rule = &rule;
+    if (rule.pattern) frame_.pattern = &*rule.pattern;
     prepared_ = sandbox.protect([this](lua_State* state) { prepare(state); });
   }
   ~LuaRule() override {

@@ -74,10 +74,8 @@ class CodeBuilder {
     }
     const std::vector<ValueId> outputs = graph_.block(id).outputs;
     if (outputs.size() != block.outputs.size()) {
-      Diagnostic error = wrong(
-          "`output` has another number of values than "
-          "the graph",
-          1, std::to_string(block.outputs.size()));
+      Diagnostic error = wrong("`output` has the wrong number of values", 1,
+                               std::to_string(block.outputs.size()));
       error.expected = std::to_string(outputs.size());
       return error;
     }

@@ -90,7 +90,7 @@ const ir::Literal* read_tensor(lua_State* state, Arena& arena,
     count *= each;
   }
   if (count != static_cast<double>(numbers.size())) {
-    Sandbox::fail(state, "a `tensor` has another number of elements",
+    Sandbox::fail(state, "wrong number of elements of a `tensor`",
                   std::to_string(static_cast<std::int64_t>(count)),
                   std::to_string(numbers.size()));
   }

@@ -24,27 +24,6 @@ void push_string(Host&, lua_State* state, std::string_view s) {
   push(state, s);
 }
 
-std::string_view kind_name(Kind kind) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "an attribute",
-      "a number",
-      "a whole number",
-      "a string",
-      "a constant",
-      "a graph",
-      "a list of numbers",
-      "a list of whole numbers",
-      "a list of strings",
-      "a list of tensors",
-      "a list of graphs",
-      "a sparse tensor",
-      "a list of sparse tensors",
-      "a type",
-      "a list of types"};
-  const auto i = static_cast<std::size_t>(kind);
-  return i < kNames.size() ? kNames[i] : kNames[0];
-}
-
 // Reads one Lua value as one attribute.
 class Reader {
  public:
@@ -114,8 +93,8 @@ class Reader {
   std::string place() const { return "attribute '" + std::string(name_) + "'"; }
 
   bool wrong(Kind kind, int index) {
-    return fail(host_, place() + " must be " + std::string(kind_name(kind)),
-                std::string(kind_name(kind)), kind_of(state_, index));
+    return fail(host_, place() + " must be " + std::string(ir::kind_text(kind)),
+                std::string(ir::kind_text(kind)), kind_of(state_, index));
   }
 
   bool opaque(const Handle& handle, Kind kind, ir::Attribute& out) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/sandbox/table_keys.h"
 #include "core/ir/model.h"
 #include "core/rewrite/sizes.h"
 
@@ -88,8 +89,20 @@ bool BuildInputs::add_number(int index, Input& input) {
   return true;
 }
 
+// A table of attributes would be an empty list of inputs.
+bool BuildInputs::check_keys(int index) {
+  const auto names = string_keys(state_, index);
+  if (names.empty()) return true;
+  const std::string name = printable(names[0]);
+  return fail(
+      host_, op_ + " gets a table of names as an input",
+      "attributes beside the inputs: " + op_ + "{x, " + name + " = ...}",
+      quoted_name(name));
+}
+
 // A list of values is spread; a list of numbers is one constant.
 bool BuildInputs::add_list(int index) {
+  if (!check_keys(index)) return false;
   const std::size_t count = lua_objlen(state_, index);
   lua_rawgeti(state_, index, 1);
   const Handle* first = to_handle(host_, state_, -1);

@@ -54,6 +54,7 @@ class BuildInputs {
 
   bool add_one(int index);
   bool add_list(int index);
+  bool check_keys(int index);
   bool add_numbers(int index, std::size_t count);
   bool add_number(int index, Input& input);
   const ops::FormalValue* formal(std::size_t place) const;

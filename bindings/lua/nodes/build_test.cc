@@ -284,9 +284,11 @@ TEST_CASE("errors of builders list the valid names") {
   CHECK(attribute.error->hint == "did you mean 'alpha'?");
   CHECK(
       attempt_build("local o = op return o.Transpose{m.x, perm = 'x'}", kFloat)
-          .what() == "attribute 'perm' must be a list of whole numbers");
+          .what() == "attribute 'perm' must be a list of integers");
   CHECK(attempt_build("return op.Softmax{m.x, axis = 0.5}", kFloat).what() ==
-        "attribute 'axis' must be a whole number");
+        "attribute 'axis' must be an integer");
+  CHECK(attempt_build("return op.LeakyRelu(m.x, {alpha = 1})", kFloat).what() ==
+        "LeakyRelu gets a table of names as an input");
   CHECK(attempt_build("return op.Add(m.x, 'x')", kFloat).what() ==
         "Add gets something that cannot be an input");
   CHECK(attempt_build("return op.Add(m.x, m.relu)", kFloat).what() ==

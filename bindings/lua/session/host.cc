@@ -148,8 +148,7 @@ void set_function(lua_State* state, Host& host, const char* name,
 }
 
 const pattern::Pattern* pattern_of(const Host& host) {
-  const auto& pattern = host.session.frame->rule->pattern;
-  return pattern ? &*pattern : nullptr;
+  return host.session.frame->pattern;
 }
 
 std::optional<std::uint32_t> find_variable(Host& host, lua_State* state,

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "bindings/lua/rule_file.h"
+#include "bindings/lua/sandbox/sandbox.h"
 #include "core/match/match.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/upgrade.h"
@@ -24,9 +24,12 @@
 
 namespace ruleengine::lua {
 
+struct LoadedRule;  // bindings/lua/rule_file.h
+
 // What one rule needs at every call; made once by make_rules.
 struct RuleFrame {
   const LoadedRule* rule = nullptr;
+  const pattern::Pattern* pattern = nullptr;  // nullptr: it has none
   FunctionRef names = 0;    // table: variable's name -> its VariableId + 1
   FunctionRef options = 0;  // the read-only object m.options
 };

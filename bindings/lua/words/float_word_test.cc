@@ -67,7 +67,7 @@ TEST_CASE("float() where the schema requires FLOAT") {
   becomes(rewrite("return op.LeakyRelu{m.x, alpha = float(2)}"),
           "y = LeakyRelu <alpha = 2.0> (x)");
   const std::string error = mistake("return op.Softmax{m.x, axis = float(1)}");
-  CHECK(error.find("attribute 'axis' must be a whole number") != error.npos);
+  CHECK(error.find("attribute 'axis' must be an integer") != error.npos);
   CHECK(error.find("found:    a float") != error.npos);
 }
 

@@ -25,14 +25,6 @@ using ir::Dim;
 // Constants up to this size are shown to the library.
 constexpr std::int64_t kMaxBytes = 4096;
 
-// Ops whose outputs have the rank of their first input, axes of other sizes.
-constexpr std::string_view kRankOfFirst[] = {
-    "CenterCropPad", "ConvInteger", "ConvTranspose", "DeformConv",
-    "DepthToSpace",  "DFT",         "GlobalLpPool",  "GridSample",
-    "MaxRoiPool",    "MaxUnpool",   "QLinearConv",   "RoiAlign",
-    "SpaceToDepth",  "TopK",        "Upsample",
-};
-
 // Calls `visit` for every dimension that a type mentions, in order.
 template <class Visit>
 void for_each_dimension(onnx::TypeProto& type, const Visit& visit) {
@@ -277,12 +269,9 @@ class Context final : public onnx::InferenceContext {
   }
 
   std::optional<std::size_t> rank_owed() const {
-    const ir::Op op = view_.op();
-    const bool listed =
-        op.domain.empty() &&
-        std::ranges::find(kRankOfFirst, op.type) != std::end(kRankOfFirst);
-    return listed && view_.ranked(0) ? std::optional(view_.rank(0))
-                                     : std::nullopt;
+    const bool keeps = ops::roles_of(view_.op()).keeps_rank;
+    return keeps && view_.ranked(0) ? std::optional(view_.rank(0))
+                                    : std::nullopt;
   }
 
   bool take_other(const onnx::TypeProto& from, Inferred& to) const {

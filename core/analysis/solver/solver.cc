@@ -203,8 +203,7 @@ void Solver::prepare_values(NodeId node) {
 
 void Solver::prepare_origin(NodeId node) {
   if (!can_evaluate(node)) return;
-  const ir::Op& op = graph_.op(node);
-  if (op.standard("Shape") || op.standard("Size")) return;
+  if (rules_of(graph_.node(node).op).measures) return;
   const std::size_t before = stack_.size();
   for (const ir::Operand& o : graph_.inputs(node)) need(o.value, Ask::kOrigin);
   if (stack_.size() > before || !rules_of(graph_.node(node).op).computes ||
@@ -231,8 +230,7 @@ void Solver::prepare_constant(const Query& q) {
       need(q.value, Ask::kElements);
       if (!done(q.value, Ask::kElements) || from_elements(q.value)) return;
     }
-    const ir::Op& op = graph_.op(node);
-    if (op.standard("Shape") || op.standard("Size")) return;
+    if (rules_of(graph_.node(node).op).measures) return;
   }
   for (const ir::Operand& o : graph_.inputs(node)) {
     need(o.value, Ask::kConstant);

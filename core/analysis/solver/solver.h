@@ -141,7 +141,7 @@ class Solver final : public ops::Known {
   // Valid until the next call.
   std::span<const Inferred> infer(ir::NodeId node);
   bool declared_in_full(ir::NodeId node) const;
-  Origin origin_of_node(ir::NodeId node) const;
+  Origin origin_of_node(ir::NodeId node);
   bool is_beyond(ir::NodeId node);
   void say_beyond(ir::ValueId value);
 
@@ -164,6 +164,8 @@ class Solver final : public ops::Known {
     const ops::TypeRule* type = nullptr;
     const ops::ElementRule* elements = nullptr;
     bool computes = false;
+    bool measures = false;
+    bool picks = false;
   };
   const OpRules& rules_of(ir::OpId op);
 

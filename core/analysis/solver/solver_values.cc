@@ -44,6 +44,8 @@ const Solver::OpRules& Solver::rules_of(ir::OpId op) {
     }
     if (row->elements.follow != nullptr) rules.elements = &row->elements;
     rules.computes = !row->roles.folds_whole;
+    rules.measures = row->roles.measures;
+    rules.picks = row->roles.picks;
   }
   return rules;
 }
@@ -85,10 +87,9 @@ bool Solver::compute_origin(ValueId value) {
   return std::exchange(memos_[value.index()].origin, origin) != origin;
 }
 
-Origin Solver::origin_of_node(NodeId node) const {
+Origin Solver::origin_of_node(NodeId node) {
   if (!can_evaluate(node)) return Origin::kRuntime;
-  const ir::Op& op = graph_.op(node);
-  if (op.standard("Shape") || op.standard("Size")) return Origin::kShape;
+  if (rules_of(graph_.node(node).op).measures) return Origin::kShape;
   Origin origin = Origin::kConstant;
   bool beyond = false;
   for (const ir::Operand& o : graph_.inputs(node)) {
@@ -105,8 +106,8 @@ Origin Solver::origin_of_node(NodeId node) const {
 // Whether folding the node would compute more elements than the limit.
 bool Solver::is_beyond(NodeId node) {
   const ir::OpId op = graph_.node(node).op;
-  if (!rules_of(op).computes) return false;
-  const std::string_view type = model().ops[op].type;
+  const OpRules& rules = rules_of(op);
+  if (!rules.computes) return false;
   const auto most = small_.limit_of(model().ops[op]);
   const auto is_large = [&](ValueId v) {
     const ir::Type* t = v ? known(v).type : nullptr;
@@ -115,12 +116,12 @@ bool Solver::is_beyond(NodeId node) {
     return count && *count > most;
   };
   const ir::Type* first = known(graph_.input(node, 0)).type;
-  if (type == "Transpose" && first != nullptr && first->rank() == 2) {
+  if (model().ops[op].standard("Transpose") && first != nullptr &&
+      first->rank() == 2) {
     return false;  // transposed when it is read
   }
-  const bool picks = type == "Gather" || type == "Slice";
   return std::ranges::any_of(graph_.outputs(node), is_large) ||
-         (!picks &&
+         (!rules.picks &&
           std::ranges::any_of(graph_.inputs(node), [&](const ir::Operand& o) {
             return is_large(o.value);
           }));

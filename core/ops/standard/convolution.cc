@@ -161,25 +161,39 @@ double conv_transpose(const SizedNode& n) {
   return n.in(0) * n.in(1) / n.in(1, 0);
 }
 
+// Of an op whose sizes the ONNX library knows, but not always how many.
+constexpr OpRow keeps_rank(std::string_view type) {
+  return {.type = type, .roles = {.keeps_rank = true}};
+}
+
 constexpr OpRow kStandardConvolution[] = {
     {.type = "AveragePool", .roles = {.integers = true}, .types = {pool}},
     {.type = "Conv",
      .roles = {.integers = true},
      .types = {conv},
      .products = conv},
-    {.type = "ConvInteger", .products = conv},
+    {.type = "ConvInteger", .roles = {.keeps_rank = true}, .products = conv},
     {.type = "ConvTranspose",
-     .roles = {.integers = true},
+     .roles = {.keeps_rank = true, .integers = true},
      .types = {conv_transpose},
      .products = conv_transpose},
-    {.type = "DeformConv", .products = conv},
+    {.type = "DeformConv", .roles = {.keeps_rank = true}, .products = conv},
     {.type = "GlobalAveragePool",
      .roles = {.integers = true},
      .types = {global_pool}},
     {.type = "GlobalMaxPool", .types = {global_pool}},
     {.type = "LpPool", .types = {pool}},
     {.type = "MaxPool", .roles = {.integers = true}, .types = {pool}},
-    {.type = "QLinearConv", .products = qlinear_conv},
+    {.type = "QLinearConv",
+     .roles = {.keeps_rank = true},
+     .products = qlinear_conv},
+    keeps_rank("DepthToSpace"),
+    keeps_rank("GlobalLpPool"),
+    keeps_rank("GridSample"),
+    keeps_rank("MaxRoiPool"),
+    keeps_rank("MaxUnpool"),
+    keeps_rank("RoiAlign"),
+    keeps_rank("SpaceToDepth"),
 };
 
 }  // namespace

@@ -179,6 +179,7 @@ Folded tile(const Call& call) {
 }
 
 constexpr OpRow kStandardExpand[] = {
+    {.type = "CenterCropPad", .roles = {.keeps_rank = true}},
     {.type = "Expand",
      .roles = {.makes = true, .picks = true, .moves = true, .integers = true},
      .types = {expand, 2},
@@ -188,6 +189,7 @@ constexpr OpRow kStandardExpand[] = {
      .roles = {.joins = true, .integers = true},
      .types = {pad, 2 | 8}},
     {.type = "Resize", .roles = {.integers = true}, .types = {resize, 4 | 8}},
+    {.type = "Upsample", .roles = {.keeps_rank = true}},
     {.type = "Tile",
      .roles = {.makes = true, .picks = true, .moves = true, .integers = true},
      .types = {tile, 2},

@@ -48,11 +48,11 @@ bool quantize(Flow& flow, Port port, int axis) {
 
 constexpr OpRow kStandardQuantization[] = {
     {.type = "DequantizeLinear",
-     .roles = {.quantizer = true},
+     .roles = {.dequantizes = true},
      .types = {dequantize},
      .axes = quantize},
     {.type = "QuantizeLinear",
-     .roles = {.quantizer = true},
+     .roles = {.quantizes = true},
      .types = {quantize_linear},
      .axes = quantize},
 };

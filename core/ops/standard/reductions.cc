@@ -148,6 +148,7 @@ constexpr OpRow kStandardReductions[] = {
     {.type = "ArgMax", .roles = {.integers = true}, .types = {arg}},
     {.type = "ArgMin", .types = {arg}},
     {.type = "CumSum", .types = {like_first}},
+    {.type = "DFT", .roles = {.keeps_rank = true}},
     reduction({.type = "ReduceL1"}),
     reduction({.type = "ReduceL2"}),
     reduction({.type = "ReduceLogSum"}),
@@ -166,6 +167,7 @@ constexpr OpRow kStandardReductions[] = {
                .elements = {reduce<false>, 3},
                .fold = reduce<whole::add, real::add>}),
     reduction({.type = "ReduceSumSquare"}),
+    {.type = "TopK", .roles = {.keeps_rank = true}},
 };
 
 }  // namespace

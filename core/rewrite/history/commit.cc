@@ -188,14 +188,14 @@ class Checker {
     if (graph_.value(r.new_value).removed) return std::nullopt;
     if (r.type != nullptr && fresh != nullptr) {
       if (!same_elem(*r.type, *fresh)) {
-        return mismatch("the result has another type", r, fresh);
+        return mismatch("wrong type of the result", r, fresh);
       }
       const Proof proof = compare_shapes(dims_, state_.facts, *r.type, *fresh);
       if (proof == Proof::kDifferent) {
-        return mismatch("the result has another shape", r, fresh);
+        return mismatch("wrong shape of the result", r, fresh);
       }
       if (proof == Proof::kOpen && r.type->has_shape && !is_free(r)) {
-        return mismatch("the result may have another shape", r, fresh);
+        return mismatch("the result may have the wrong shape", r, fresh);
       }
     }
     const bool is_known =
@@ -209,7 +209,7 @@ class Checker {
     if (is_free(r) || same_shape_by_ops(state_, r.old_value, r.new_value)) {
       return std::nullopt;
     }
-    return mismatch("the result may have another shape", r, fresh);
+    return mismatch("the result may have the wrong shape", r, fresh);
   }
 
   // Whether the shape need not be proven: the rule assumes something, the new

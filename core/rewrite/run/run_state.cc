@@ -32,6 +32,7 @@ void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
   place.reason = std::move(why.reason);
   place.value = std::move(why.value);
   place.opset = why.opset;
+  place.tie = std::move(why.tie);
   of[rule].rejected.push_back(std::move(place));
 }
 

@@ -38,7 +38,7 @@ OF = {
         near("through float16", "the type between does not hold all numbers",
              ("float[2,3] x", "int64[2,3] x"), ("float[2,3] y", "int64[2,3] y"),
              ("to = 10", "to = 11"), ("to = 1>", "to = 7>")),
-        near("a softmax of float16 values, in float", "the second Cast goes to another type",
+        near("a softmax of float16 values, in float", "wrong type of the second Cast",
              ("to = 10>", "to = 11>"), ("float16[2,3] y", "double[2,3] y")),
     ],
     "canonical/cancel_reshapes.lua": [

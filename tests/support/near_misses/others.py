@@ -119,15 +119,15 @@ OF = {
           g = tensor_cast.all_gather <dim = {dim}, rank = 0, rank_group = [0,1]> (r)
           y = tensor_cast.add_rms_norm(b, g, w)"""))
           for reason, sizes, dim in (
-              ("the residual is gathered along another axis", "1,4,4", 2),
+              ("the residual is gathered along the wrong axis", "1,4,4", 2),
               ("the residual is not known to be a share", "1,3,8", 1))),
     ],
     "sequence_parallel/p2.lua": [
-        near("the residual through its gather", "the residual is gathered along another axis",
+        near("the residual through its gather", "the residual is gathered along the wrong axis",
              ("[1,2,8] r", "[1,4,4] r"), ("all_gather <dim = 1", "all_gather <dim = 2")),
     ],
     "sequence_parallel/p3.lua": [
-        near("an unmarked layer", "the residual is gathered along another axis",
+        near("an unmarked layer", "the residual is gathered along the wrong axis",
              ("[1,2,8]", "[1,4,4]"), ("all_gather <dim = 1", "all_gather <dim = 2")),
         near("an unmarked layer", "the residual is not a share of this sum",
              ("[1,2,8]", "[1,4,8]"), ("Add(g, s)", "Add(t, s)")),

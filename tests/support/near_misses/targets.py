@@ -231,7 +231,7 @@ OF = {
                               " int64[3] flat = {2,4,8}"),
                ("t = Concat <axis = -1> (f, f)",
                 "u = Unsqueeze(f, end) w = Tile(u, twos) t = Reshape(w, flat)")),
-              ("the angles are doubled in another way", ("[2,4,4] f", "[2,2,8] f"),
+              ("wrong shape of the doubled angles", ("[2,4,4] f", "[2,2,8] f"),
                ("t = Concat <axis = -1>", "t = Concat <axis = 1>")),
               ("a step changes the last axis", ("[2,4,4] f", "[2,4,8] f"),
                ("last = {3}", "last = {3}, int64[1] two = {2}, int64[1] twelve = {12}"),
@@ -272,7 +272,7 @@ OF = {
               ("a step changes the last axis", ("xc = Mul(x, c)",
                "c1 = Slice(c, zero, heads, last) xc = Mul(x, c1)")))),
         # Doubled in another way: along another axis than the last, or onto other axes.
-        *(near("neighbours, angles as for halves", "the angles are doubled in another way",
+        *(near("neighbours, angles as for halves", "wrong shape of the doubled angles",
                ("[2,1,4,4] f", f"[{sizes}] f"), *changes, ("int64[1] zero = {0}",
                 "int64[1] zero = {0}, int64[1] axis = {%d}, int64[%d] twos = {%s},"
                 " int64[%d] flat = {%s}" % (axis, twos.count(",") + 1, twos,
@@ -342,11 +342,11 @@ OF = {
           for reason, *changes in (
               ("the elements are not paired", ("{2,4,3,4,2}", "{4,2,3,4,2}"), ("[4,1,4]", "[1,1,4]")),
               (None, ("q = Concat <axis = -1>", "q = Concat <axis = 3>")),
-              ("the pairs are joined in another way",
+              ("wrong shape of the joined pairs",
                ("behind = {-1}", "behind = {-1}, int64[1] before = {3}"),
                ("Unsqueeze(real, behind)", "Unsqueeze(real, before)"),
                ("Unsqueeze(imaginary, behind)", "Unsqueeze(imaginary, before)")),
-              ("the pairs are joined in another way", ("whole = {2,4,3,8}", "whole = {2,4,8,3}"),
+              ("wrong shape of the joined pairs", ("whole = {2,4,3,8}", "whole = {2,4,8,3}"),
                ("[2,4,3,8] y", "[2,4,8,3] y")),
               ("the angles are not one for each pair", ("[4,1,4] c", "[4] c")),
               ("the angles are not one for each pair", ("[4,1,4] c", "[4,1,1] c")),
@@ -400,7 +400,7 @@ OF = {
           for reason, sizes, out, more in (
               ("the elements are not paired", "1,3,3", "0", "4"),
               ("the part that is rotated is not one half", "3,3,1", "3,4", "3,4"))),
-        near(COMPLEX, "the pairs are joined in another way",
+        near(COMPLEX, "wrong shape of the joined pairs",
              ("behind = {-1}", "behind = {3,5}"), ("[1] behind", "[2] behind")),
         near(COMPLEX, None, ("[2,4,3,8]", "[2,4,3,1,8]"),
              ("int64[4] whole = {2,4,3,8}", "int64[5] whole = {2,4,3,1,8}"), ("[4,1,4]", "[3,4]")),
@@ -455,7 +455,7 @@ OF = {
              ("interleaved = 1", "interleaved = 1, num_heads = 1")),
         near("heads after tokens", "the angles are not one for each pair",
              ("[2,4,4]", "[2,4,12]"), ("num_heads = 3", "num_heads = 1")),
-        *(near("heads after tokens", "the heads are merged in another way", ("[2,4,4]", f"[{angles}]"),
+        *(near("heads after tokens", "wrong shape of the merged heads", ("[2,4,4]", f"[{angles}]"),
                ("apart = {0,0,3,8}", "apart = {2,4,3,8}"),
                ("int64[3] flat = {0,0,24}", flat), ("num_heads = 3", f"num_heads = {heads}"))
           for angles, flat, heads in (
@@ -463,7 +463,7 @@ OF = {
               ("1,4,4", "int64[3] flat = {1,4,48}", 6),
               ("2,2,4", "int64[3] flat = {2,2,48}", 6))),
         # With a batch of 0 the number of columns may differ.
-        near("heads after tokens", "the heads are split in another way", ("s) =>", "s, int64[4] apart) =>"),
+        near("heads after tokens", "wrong shape of the split heads", ("s) =>", "s, int64[4] apart) =>"),
              (", int64[4] apart = {0,0,3,8}", "")),
         near("a split", "x is not split into two parts of its last axis", ("[2,3,4,10]", "[2,3,T,0]"),
              ("[2,4,4]", "[2,T,0]"), ("axis = -1> (x", "axis = 2> (x"),
