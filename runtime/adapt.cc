@@ -40,7 +40,7 @@ bool is_adapted(Adapt adapt, const Datum* value) {
   return adapt == Adapt::kWiden ? ir::is_narrow_float(type) : is_packed(type);
 }
 
-Datum adapted(Adapt adapt, const Datum& value, RunState& run) {
+Datum adapted(Adapt adapt, const Datum& value, KernelRun& run) {
   if (value.is_sequence()) {
     Datum::List items;
     for (const Datum& each : value.items()) {
@@ -68,7 +68,7 @@ std::string_view parameter(const ops::FormalValue* formal) {
 
 }  // namespace
 
-Tensor widened(const Tensor& t, RunState& run) {
+Tensor widened(const Tensor& t, KernelRun& run) {
   if (!ir::is_narrow_float(t.dtype())) return t;
   if (t.dtype() == DataType::kFloat16) {
     return mapped<std::uint16_t, float, true>(t, DataType::kFloat, run,
@@ -92,7 +92,7 @@ namespace {
 
 // From float or double.
 template <typename From>
-Tensor narrow(const Tensor& t, DataType to, RunState& run) {
+Tensor narrow(const Tensor& t, DataType to, KernelRun& run) {
   if (ir::bit_width(to) == 16) {
     return mapped<From, std::uint16_t>(t, to, run, [&](From v) {
       return static_cast<std::uint16_t>(ir::narrow(to, v));
@@ -106,7 +106,7 @@ Tensor narrow(const Tensor& t, DataType to, RunState& run) {
 
 }  // namespace
 
-Tensor narrowed(const Tensor& t, DataType to, RunState& run) {
+Tensor narrowed(const Tensor& t, DataType to, KernelRun& run) {
   if (!ir::is_narrow_float(to)) return t;
   if (t.dtype() == DataType::kDouble) return narrow<double>(t, to, run);
   if (to == DataType::kFloat16) {
@@ -118,7 +118,7 @@ Tensor narrowed(const Tensor& t, DataType to, RunState& run) {
   return narrow<float>(t, to, run);
 }
 
-Tensor unpacked(const Tensor& t, RunState& run) {
+Tensor unpacked(const Tensor& t, KernelRun& run) {
   if (!is_packed(t.dtype())) return t;
   const int bits = ir::bit_width(t.dtype());
   const bool is_signed =
@@ -137,7 +137,7 @@ Tensor unpacked(const Tensor& t, RunState& run) {
   return out;
 }
 
-Tensor packed(const Tensor& t, DataType to, RunState& run) {
+Tensor packed(const Tensor& t, DataType to, KernelRun& run) {
   if (!is_packed(to)) return t;
   const int bits = ir::bit_width(to);
   Tensor out = allocate(run, to, t.dims());

@@ -11,12 +11,12 @@ namespace ruleengine::runtime {
 
 // Numbers of 16 bits and fewer as float, and back, rounded half to even; other
 // types stay as they are.
-Tensor widened(const Tensor& t, RunState& run);
-Tensor narrowed(const Tensor& t, DataType to, RunState& run);
+Tensor widened(const Tensor& t, KernelRun& run);
+Tensor narrowed(const Tensor& t, DataType to, KernelRun& run);
 // Elements below a byte as a byte each (signed ones sign-extended; of floats
 // the bits), and back; other types stay as they are.
-Tensor unpacked(const Tensor& t, RunState& run);
-Tensor packed(const Tensor& t, DataType to, RunState& run);
+Tensor unpacked(const Tensor& t, KernelRun& run);
+Tensor packed(const Tensor& t, DataType to, KernelRun& run);
 
 // Calls the kernel with adapted inputs.
 void run_adapted(const Kernel& kernel, KernelContext& context);
@@ -24,7 +24,7 @@ void run_adapted(const Kernel& kernel, KernelContext& context);
 // f(element) for each element of a tensor of From, as elements To of type `to`.
 // In vectors: compiled for each width of them.
 template <typename From, typename To, bool kInVectors = false, typename F>
-Tensor mapped(const Tensor& t, DataType to, RunState& run, F f) {
+Tensor mapped(const Tensor& t, DataType to, KernelRun& run, F f) {
   Tensor out = allocate(run, to, t.dims());
   const From* in = t.data<From>();
   To* result = out.mutable_data<To>();

@@ -20,7 +20,7 @@
 
 namespace ruleengine::runtime {
 
-struct RunState;
+struct KernelRun;
 
 // What a rank sent, by op.
 struct SentBytes {
@@ -41,11 +41,11 @@ class Communicator {
   // the rank is one of. They throw Failure: an invalid group, other members
   // that call something else, have ended, failed, or wait for this rank
   // elsewhere; and what run.threads->check throws while they wait.
-  Tensor all_reduce(Group group, const Tensor& x, RunState& run);
+  Tensor all_reduce(Group group, const Tensor& x, KernelRun& run);
   Tensor reduce_scatter(Group group, const Tensor& x, std::size_t axis,
-                        RunState& run);
+                        KernelRun& run);
   Tensor all_gather(Group group, const Tensor& x, std::size_t axis,
-                    RunState& run);
+                    KernelRun& run);
 
   // What was sent so far.
   const Sent& sent() const { return sent_; }
@@ -56,7 +56,7 @@ class Communicator {
   struct Call {
     std::string text;
     SentBytes& sent;
-    RunState& run;
+    KernelRun& run;
   };
 
   // Sends out[i] to member i, and fills in[i] with what that member sent; the
@@ -68,7 +68,7 @@ class Communicator {
  private:
   std::size_t place_in(Group group) const;
   Call begin(std::string_view op, const Tensor& x,
-             std::optional<std::size_t> axis, RunState& run);
+             std::optional<std::size_t> axis, KernelRun& run);
   // This rank's piece of the sum of all tensors, whose elements are cut into
   // pieces as `ends` says.
   Tensor sum_of_piece(Group group, const Call& call, const Tensor& x,

@@ -51,7 +51,7 @@ std::vector<double> doubles(const Tensor& t) {
 // The elements of a tensor of numbers; empty for other types.
 std::vector<double> numbers_of(const Tensor& t) {
   Threads one(1);
-  RunState run{.memory = Memory::create(), .threads = &one};
+  KernelRun run{.memory = Memory::create(), .threads = &one};
   if (ir::is_narrow_float(t.dtype())) return doubles<float>(widened(t, run));
   if (is_packed(t.dtype())) return numbers_of(unpacked(t, run));
   switch (t.dtype()) {

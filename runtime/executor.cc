@@ -78,7 +78,7 @@ struct Executor::Impl {
   Threads threads;
   std::shared_ptr<Memory> memory;
   std::vector<std::unique_ptr<KernelCache>> caches;
-  RunState state;
+  KernelRun state;
   Clock::time_point began;
 };
 

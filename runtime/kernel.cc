@@ -275,7 +275,7 @@ std::shared_ptr<Strings> KernelContext::empty_strings(std::size_t count) const {
   return out;
 }
 
-Tensor allocate(RunState& run, DataType dtype, Shape dims) {
+Tensor allocate(KernelRun& run, DataType dtype, Shape dims) {
   Tensor out(dtype, dims,
              run.memory->allocate(bytes_of(dtype, count_of(dims))));
   out.mark_own();

@@ -28,7 +28,7 @@ using Ints = std::vector<std::int64_t>;
 class Communicator;
 
 // What a run has for all of its nodes.
-struct RunState {
+struct KernelRun {
   std::shared_ptr<Memory> memory;
   Threads* threads = nullptr;
   std::uint64_t seed = 0;                // of ops that draw numbers
@@ -37,7 +37,7 @@ struct RunState {
 };
 
 // A tensor of fixed-size elements in the memory of the run, not initialized.
-Tensor allocate(RunState& run, DataType dtype, Shape dims);
+Tensor allocate(KernelRun& run, DataType dtype, Shape dims);
 
 // "A: float[2,3], B: float[3]": the inputs that are given, each named as the
 // op's schema does.
@@ -56,7 +56,7 @@ class KernelContext {
       std::function<std::vector<Datum>(ir::BlockId, std::vector<Datum>)>;
 
   KernelContext(const ops::NodeView& node, std::span<Datum* const> inputs,
-                std::span<Datum> outputs, RunState& run)
+                std::span<Datum> outputs, KernelRun& run)
       : node_(node),
         given_(inputs),
         inputs_(inputs),
@@ -183,7 +183,7 @@ class KernelContext {
   // A tensor for intermediate results, not initialized.
   Tensor allocate(DataType dtype, Shape dims) const;
   Threads& threads() const { return *run_.threads; }
-  RunState& run() const { return run_; }
+  KernelRun& run() const { return run_; }
   // A number for an op that draws random ones: from its attribute `seed`, or
   // from the seed of the run.
   std::uint64_t seed() const;
@@ -207,7 +207,7 @@ class KernelContext {
   const ops::NodeView& node_;
   std::span<Datum*const> given_, inputs_;
   std::span<Datum> outputs_;
-  RunState& run_;
+  KernelRun& run_;
   RunBlock run_block_;
   std::unique_ptr<KernelCache>* cache_ = nullptr;
   std::span<const bool> dying_;

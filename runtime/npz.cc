@@ -130,7 +130,7 @@ Result<std::pair<std::string, std::string>> read_member(
 
 void add_member(zipFile zip, const std::string& name, const Tensor& t) {
   // float4 has a byte for each element here too, though no number.
-  RunState run{.memory = Memory::create()};
+  KernelRun run{.memory = Memory::create()};
   const std::string bytes = npy_of(unpacked(t, run));
   zip_fileinfo info = {};
   info.dosDate = 1u << 21 | 1u << 16;  // 1980-01-01: the same bytes each time

@@ -366,7 +366,7 @@ class Drawing {
   const InputOptions& options_;
   Threads threads_;
   Ticker tick_{threads_};
-  RunState run_;
+  KernelRun run_;
   Uses uses_;
   std::mt19937_64 random_;
   std::map<ir::Dim, std::int64_t> by_place_;

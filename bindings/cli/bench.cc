@@ -10,7 +10,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "bindings/cli/judging.h"
+#include "bindings/cli/execution.h"
 #include "bindings/cli/profile.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"

@@ -13,7 +13,7 @@
 
 namespace ruleengine::cli {
 
-class CommandRuntime final : public engine::Runtime {
+class CommandRuntime final : public engine::MeasuredRuntime {
  public:
   struct Settings {
     std::string command;           // for the shell
@@ -30,7 +30,7 @@ class CommandRuntime final : public engine::Runtime {
         name_(settings_.command),
         scratch_(scratch) {}
 
-  Result<std::unique_ptr<engine::Session>> load(
+  Result<std::unique_ptr<engine::MeasuredModel>> load(
       std::unique_ptr<ir::Model> model) override;
   // What the runtime calls itself, after it loaded a model; else the command.
   std::string name() const override { return name_; }

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bindings/cli/judging.h"
+#include "bindings/cli/execution.h"
 #include "bindings/cli/profile.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -29,7 +29,7 @@ std::string range_text(const Datum& value) {
   if (!value.is_tensor()) return "";
   const runtime::Tensor& t = value.tensor();
   runtime::Threads one(1);
-  runtime::RunState run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
   const auto range = [](const auto* data, std::int64_t count) {
     double low = INFINITY, high = -INFINITY, sum = 0;
     for (std::int64_t i = 0; i < count; ++i) {

@@ -13,7 +13,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "bindings/cli/judging.h"
+#include "bindings/cli/execution.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/run_paths.h"
 #include "bindings/cli/run_report.h"
@@ -103,20 +103,27 @@ struct Outcome {
   bool spoils_report = false;  // its path is one of the model's data files
 };
 
+// A copy to rewrite; the model must outlive it.
+std::shared_ptr<ir::Model> copy_of(const ir::Model& model,
+                                   const Options& options) {
+  auto copy = model.copy();
+  copy->limit_growth(options.limit_memory << 20);
+  return copy;
+}
+
 // Runs the model and the result on the same inputs. Fails with the rewrite at
 // fault where they differ.
-Status verify(const std::vector<std::string>& rules, const Options& options,
-              const ir::Model& result, engine::FileReport& report) {
-  auto model = load_model(report.model, options);
-  if (!model) return model.error();
-  KernelJudge judge(options, options.threads);
+Status verify(engine::Engine& engine, const Options& options,
+              const ir::Model& model, const ir::Model& result,
+              engine::FileReport& report) {
+  const auto compare = compare_by_kernels(options, options.threads);
   const bool assumes = !report.run.rewrites.assumptions.empty();
-  const auto found = judge.compare(**model, result, assumes);
+  const auto found = compare(model, result, assumes);
   if (!found) return found.error();
-  if (!found->unjudged.empty()) {
+  if (!found->unverified.empty()) {
     report.run.rewrites.warnings.push_back(
         {"", "",
-         "the result was not verified: " + found->unjudged +
+         "the result was not verified: " + found->unverified +
              "; --inputs gives inputs"});
     return {};
   }
@@ -124,25 +131,13 @@ Status verify(const std::vector<std::string>& rules, const Options& options,
     report.verified = found->verified;
     return {};
   }
-  const auto files = rule_files(options);
-  if (!files) return files.error();
   const auto make = [&](std::uint64_t rewrites) -> Result<engine::Prefix> {
-    engine::RunOptions how = engine_options(options);
-    if (report.tuned) {
-      how.target = report.tuned->best.target;
-      how.permits = engine::permits_of(report.tuned->best);
-    }
-    how.limits.first = rewrites;
-    how.keep_all = true;
-    auto engine = engine::Engine::load(*files, rules, how);
-    if (!engine) return engine.error();
-    auto again = load_model(report.model, options);
-    if (!again) return again.error();
-    auto done = (*engine)->run(**again);
+    auto again = copy_of(model, options);
+    auto done = engine.run_first(*again, rewrites);
     if (!done) return done.error();
-    return engine::Prefix{*std::move(again), *std::move(done)};
+    return engine::Prefix{std::move(again), *std::move(done)};
   };
-  const auto culprit = engine::find_culprit(judge, **model, make);
+  const auto culprit = engine::find_culprit(compare, model, make);
   if (!culprit) return culprit.error();
   return engine::mismatch_error(report.model, *culprit, *found);
 }
@@ -157,15 +152,16 @@ engine::RunOptions run_options(const Options& options) {
   return how;
 }
 
-// Replaces the model by the fastest variant of the result.
+// The fastest variant of the result.
 Status tune(engine::Variants& variants, const Options& options,
-            std::unique_ptr<ir::Model>& model, engine::FileReport& report) {
-  auto tuned = tune_model(variants, *model, options);
+            const ir::Model& original, std::shared_ptr<ir::Model>& result,
+            engine::FileReport& report) {
+  auto tuned = tune_model(variants, original, options);
   if (!tuned) return tuned.error();
   report.tuned = *std::move(tuned);
   auto made = variants.make(report.tuned->best);
   if (!made) return made.error();
-  model = std::move(made->model);
+  result = std::move(made->model);
   report.run = std::move(made->report);
   return {};
 }
@@ -180,11 +176,12 @@ Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
   if (auto status = deadline.check(); !status) return status;
   const Stopwatch load;
   std::vector<rewrite::Warning> warnings, ignored;
-  auto model = load_model(report.model, options, &warnings);
-  if (!model) return model.error();
+  auto loaded = load_model(report.model, options, &warnings);
+  if (!loaded) return loaded.error();
+  const std::shared_ptr<ir::Model> model = *std::move(loaded);
   report.load_seconds = load.seconds();
   for (const SideFile& file : side_files(options)) {
-    if (!io::holds_data(**model, file.path)) continue;
+    if (!io::holds_data(*model, file.path)) continue;
     outcome.spoils_report = true;
     return usage(file.what + " would replace the data of a model", file.path,
                  "give it another name");
@@ -192,13 +189,16 @@ Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
   engine::Variants variants(files, rules, run_options(options), [&] {
     return load_model(report.model, options, &ignored);
   });
+  std::shared_ptr<ir::Model> result = model;
   if (options.if_faster) {
-    auto status = tune(variants, options, *model, report);
+    auto status = tune(variants, options, *model, result, report);
     if (!status) return status;
   } else {
+    const bool compares = !options.verify.empty() || options.bench;
+    if (compares) result = copy_of(*model, options);
     Progress progress(fs::path(report.model).filename().string(),
                       !options.quiet);
-    auto done = engine.run(**model, progress.callback());
+    auto done = engine.run(*result, progress.callback());
     if (!done) return done.error();
     report.run = std::move(*done);
   }
@@ -206,24 +206,32 @@ Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
   if (!options.verify.empty() && !report.run.is_untouched()) {
-    auto status = verify(rules, options, **model, report);
+    std::unique_ptr<engine::Engine> tuned;
+    if (report.tuned) {
+      engine::RunOptions how = engine_options(options);
+      how.target = report.tuned->best.target;
+      how.permits = engine::permits_of(report.tuned->best);
+      auto again = engine::Engine::load(files, rules, how);
+      if (!again) return again.error();
+      tuned = *std::move(again);
+    }
+    auto status =
+        verify(tuned ? *tuned : engine, options, *model, *result, report);
     if (!status) return status;
   }
   if (options.bench && report.run.is_untouched()) {
     all.push_back({.message = "nothing was rewritten, so nothing is measured"});
   } else if (options.bench) {
-    const auto original = load_model(report.model, options, &ignored);
-    if (!original) return original.error();
-    auto status = measure(variants, **original, options, report);
+    auto status = measure(variants, *model, options, report);
     if (!status) return status;
   }
-  if (auto status = check_end(**model, options); !status) return status;
+  if (auto status = check_end(*result, options); !status) return status;
   if (options.dry_run) {
     report.output.clear();
     return {};
   }
   const Stopwatch save;
-  auto staged = stage(**model, report, options);
+  auto staged = stage(*result, report, options);
   if (!staged) return staged.error();
   outcome.result = std::move(*staged);
   report.save_seconds = save.seconds();

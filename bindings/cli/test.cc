@@ -9,7 +9,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bindings/cli/judging.h"
+#include "bindings/cli/execution.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -134,8 +134,8 @@ int test(const Options& options) {
   auto rules = load_what_loads(paths->rules, options, code);
   if (!rules) return code;
   for (const auto& message : rules->warnings()) warn(message);
-  KernelJudge judge(options, 1);  // examples are small
-  const auto runs = lua::run_examples(*rules, &judge);
+  // Examples are small, so one thread runs them.
+  const auto runs = lua::run_examples(*rules, compare_by_kernels(options, 1));
   for (const Diagnostic& error : runs.errors) tell(error, code);
   warn_of_untested(*rules);
   const auto passed = static_cast<std::size_t>(std::ranges::count(

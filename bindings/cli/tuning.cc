@@ -9,7 +9,7 @@
 #include <sstream>
 #include <utility>
 
-#include "bindings/cli/judging.h"
+#include "bindings/cli/execution.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "core/base/stopwatch.h"
@@ -34,7 +34,7 @@ double seconds_of(const Options& options) {
 }
 
 // This program's executor.
-class OurRuntime final : public engine::Runtime {
+class OurRuntime final : public engine::MeasuredRuntime {
  public:
   OurRuntime(runtime::NamedData inputs, const Options& options)
       : inputs_(std::move(inputs)), options_(options) {}
@@ -43,17 +43,17 @@ class OurRuntime final : public engine::Runtime {
     return fmt::format("ruleengine {}", kVersion);
   }
 
-  Result<std::unique_ptr<engine::Session>> load(
+  Result<std::unique_ptr<engine::MeasuredModel>> load(
       std::unique_ptr<ir::Model> model) override {
     auto executor =
         runtime::Executor::create(*model, executor_options(options_));
     if (!executor) return executor.error();
-    return std::unique_ptr<engine::Session>(std::make_unique<OurSession>(
+    return std::unique_ptr<engine::MeasuredModel>(std::make_unique<OurSession>(
         std::move(model), *std::move(executor), inputs_));
   }
 
  private:
-  class OurSession final : public engine::Session {
+  class OurSession final : public engine::MeasuredModel {
    public:
     OurSession(std::unique_ptr<ir::Model> model,
                std::unique_ptr<runtime::Executor> executor,
@@ -72,7 +72,7 @@ class OurRuntime final : public engine::Runtime {
     }
 
     Result<std::optional<std::string>> difference(
-        engine::Session& other) override {
+        engine::MeasuredModel& other) override {
       auto& its = static_cast<OurSession&>(other);
       const auto theirs = its.executor_->run(inputs_);
       if (!theirs) return std::optional<std::string>();

@@ -23,12 +23,12 @@ class Bench {
   // Draws inputs for the model. The options must outlive it.
   static Result<std::unique_ptr<Bench>> create(const ir::Model& model,
                                                const Options& options);
-  engine::Runtime& runtime() { return *runtime_; }
+  engine::MeasuredRuntime& runtime() { return *runtime_; }
 
  private:
   std::unique_ptr<Scratch> scratch_;
   ScratchFile inputs_;
-  std::unique_ptr<engine::Runtime> runtime_;
+  std::unique_ptr<engine::MeasuredRuntime> runtime_;
 };
 
 // The best variant by --runtime, or by the measurements of --replay. Writes

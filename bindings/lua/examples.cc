@@ -81,7 +81,7 @@ class ExampleRun {
   ExampleRun(Sandbox& sandbox, const LoadedRule& rule, const Example& example)
       : sandbox_(sandbox), rule_(rule), example_(example) {}
 
-  Result<ExampleResult> run(engine::Judge* judge) {
+  Result<ExampleResult> run(const engine::CompareModels& compare) {
     ExampleResult out{
         .rule = rule_.name, .title = example_.title, .line = line()};
     auto before = parse();
@@ -92,20 +92,20 @@ class ExampleRun {
     model_ = std::move(*model);
     auto report = rewrite_alone();
     if (!report) return in_example(std::move(report.error()));
-    Status judged = decide(*report, out);
-    if (!judged) return judged.error();
+    Status decided = decide(*report, out);
+    if (!decided) return decided.error();
     if (out.verdict != Verdict::kOk && fired(*report)) {
       out.notes = shown(*model_);
     }
-    if (out.verdict != Verdict::kOk || judge == nullptr ||
+    if (out.verdict != Verdict::kOk || compare == nullptr ||
         rule_.changes_meaning || example_.changes_meaning || !fired(*report)) {
       return out;
     }
     const bool assumes = !report->assumptions.empty() || example_.assumed;
-    auto finding = judge->compare(*before_, *model_, assumes);
+    auto finding = compare(*before_, *model_, assumes);
     if (!finding) return finding.error();
-    out.executed = finding->unjudged.empty();
-    out.not_executed = std::move(finding->unjudged);
+    out.executed = finding->unverified.empty();
+    out.not_executed = std::move(finding->unverified);
     if (!finding->difference.empty()) {
       say(out, Verdict::kUnsound, std::move(finding->difference));
       out.notes = std::move(finding->shown_by);
@@ -234,7 +234,7 @@ class ExampleRun {
         say(out, Verdict::kNoisy, "matches where it should not");
       }
     } else if (example_.after) {
-      return judge_after(report, out);
+      return decide_after(report, out);
     } else if (fired(report)) {
       say(out, Verdict::kNoisy, "fired where it should not");
     } else if (example_.rejected &&
@@ -246,7 +246,7 @@ class ExampleRun {
     return {};
   }
 
-  Status judge_after(const rewrite::DriverReport& report, ExampleResult& out) {
+  Status decide_after(const rewrite::DriverReport& report, ExampleResult& out) {
     auto after = text::parse_after(*before_, example_.before, *example_.after,
                                    {}, {.check_ops = true});
     if (!after) return in_file(std::move(after.error()), ", `after`");
@@ -277,7 +277,7 @@ std::string_view verdict_name(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-ExampleRuns run_examples(RuleSet& set, engine::Judge* judge) {
+ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare) {
   ExampleRuns out;
   const Deadline& deadline = set.sandbox().limits().deadline;
   for (const auto& rule : set.rules()) {
@@ -289,7 +289,7 @@ ExampleRuns run_examples(RuleSet& set, engine::Judge* judge) {
                             rule->name + "'"));
         return out;
       }
-      auto result = ExampleRun(set.sandbox(), *rule, example).run(judge);
+      auto result = ExampleRun(set.sandbox(), *rule, example).run(compare);
       if (result) {
         out.results.push_back(std::move(*result));
         continue;

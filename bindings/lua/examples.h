@@ -1,7 +1,7 @@
 // Examples: runs the examples of a rule file and gives each a verdict. The
 // graph before is rewritten by the rule alone to the fixed point and compared
-// with the graph after, up to renaming. A Judge runs both on random inputs;
-// without one that step is reported as not run.
+// with the graph after, up to renaming. `compare` runs both on random inputs;
+// without it that step is reported as not run.
 #pragma once
 
 #include <optional>
@@ -40,6 +40,6 @@ struct ExampleRuns {
   std::vector<ExampleResult> results;
   std::vector<Diagnostic> errors;
 };
-ExampleRuns run_examples(RuleSet& set, engine::Judge* judge);
+ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare);
 
 }  // namespace ruleengine::lua

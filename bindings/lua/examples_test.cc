@@ -11,10 +11,10 @@ namespace ruleengine::lua {
 namespace {
 
 std::vector<ExampleResult> run(const std::string& file,
-                               engine::Judge* judge = nullptr) {
+                               const engine::CompareModels& compare = {}) {
   auto set = RuleSet::load({file}, {}, {});
   if (!set.ok()) FAIL(set.error().text());
-  auto runs = run_examples(**set, judge);
+  auto runs = run_examples(**set, compare);
   if (!runs.errors.empty()) FAIL(runs.errors[0].text());
   return runs.results;
 }
@@ -32,9 +32,10 @@ std::string rule_with(std::string_view examples) {
          std::string(examples) + "}}";
 }
 
-ExampleResult one(std::string_view example, engine::Judge* judge = nullptr) {
+ExampleResult one(std::string_view example,
+                  const engine::CompareModels& compare = {}) {
   const RuleFolder folder;
-  const auto results = run(folder.write("r.lua", rule_with(example)), judge);
+  const auto results = run(folder.write("r.lua", rule_with(example)), compare);
   REQUIRE(results.size() == 1);
   return results[0];
 }
@@ -114,36 +115,40 @@ TEST_CASE("wrong") {
   CHECK(out.detail.find("Neg") != std::string::npos);
 }
 
-struct Says final : engine::Judge {
-  explicit Says(std::string difference, std::string unjudged = "") {
+struct Says {
+  explicit Says(std::string difference, std::string unverified = "") {
     answer.difference = std::move(difference);
     answer.shown_by = "x = 1\n";
-    answer.unjudged = std::move(unjudged);
+    answer.unverified = std::move(unverified);
   }
-  Result<Finding> compare(const ir::Model& before, const ir::Model& after,
-                          bool assumes) override {
-    ++calls;
-    CHECK(before.graph.live_node_count() == 2);
-    CHECK(after.graph.live_node_count() == 1);
-    CHECK_FALSE(assumes);
-    return answer;
+  engine::CompareModels compare() {
+    return [this](const ir::Model& before, const ir::Model& after,
+                  bool assumes) -> Result<engine::Finding> {
+      ++calls;
+      CHECK(before.graph.live_node_count() == 2);
+      CHECK(after.graph.live_node_count() == 1);
+      CHECK_FALSE(assumes);
+      return answer;
+    };
   }
-  Finding answer;
+  engine::Finding answer;
   int calls = 0;
 };
 
 TEST_CASE("execution decides when there is an executor") {
   Says same(""), differs("y differs by 1"), cannot("", "no kernel");
-  const ExampleResult ok = one("{" TWICE ", 'y = Relu(x)'}", &same);
+  const ExampleResult ok = one("{" TWICE ", 'y = Relu(x)'}", same.compare());
   CHECK(ok.verdict == Verdict::kOk);
   CHECK(ok.executed);
-  const ExampleResult out = one("{" TWICE ", 'y = Relu(x)'}", &differs);
+  const ExampleResult out =
+      one("{" TWICE ", 'y = Relu(x)'}", differs.compare());
   CHECK(out.verdict == Verdict::kUnsound);
   CHECK(out.detail == "y differs by 1");
   CHECK(out.notes == "x = 1\n");
-  one("{" NAMED("keep") ", rejected = 'it is kept'}", &differs);
+  one("{" NAMED("keep") ", rejected = 'it is kept'}", differs.compare());
   CHECK(differs.calls == 1);
-  const ExampleResult open = one("{" TWICE ", 'y = Relu(x)'}", &cannot);
+  const ExampleResult open =
+      one("{" TWICE ", 'y = Relu(x)'}", cannot.compare());
   CHECK(open.verdict == Verdict::kOk);
   CHECK_FALSE(open.executed);
   CHECK(open.not_executed == "no kernel");

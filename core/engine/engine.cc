@@ -48,7 +48,8 @@ std::int64_t oldest_with_bodies(const ir::Model& model) {
 // The run of one model.
 class Engine::Run {
  public:
-  Run(Engine& engine, ir::Model& model) : engine_(engine), model_(model) {}
+  Run(Engine& engine, const RunOptions& options, ir::Model& model)
+      : engine_(engine), options_(options), model_(model) {}
 
   Result<RunReport> run(const Progress& progress) {
     std::optional<ops::Sizes> sizes;
@@ -101,7 +102,7 @@ class Engine::Run {
   }
 
  private:
-  const RunOptions& options() const { return engine_.options_; }
+  const RunOptions& options() const { return options_; }
 
   // The requested opset is set first, since rules may need it.
   Status raise_to_requested() {
@@ -338,6 +339,7 @@ class Engine::Run {
   }
 
   Engine& engine_;
+  const RunOptions& options_;
   ir::Model& model_;
   RunReport report_;
   std::vector<rewrite::Warning> warnings_;
@@ -423,7 +425,14 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
 }
 
 Result<RunReport> Engine::run(ir::Model& model, const Progress& progress) {
-  return Run(*this, model).run(progress);
+  return Run(*this, options_, model).run(progress);
+}
+
+Result<RunReport> Engine::run_first(ir::Model& model, std::uint64_t rewrites) {
+  RunOptions options = options_;
+  options.limits.first = rewrites;
+  options.keep_all = true;
+  return Run(*this, options, model).run({});
 }
 
 Result<rewrite::DriverReport> run_rules(ir::Model& model, const RuleSet& rules,

@@ -40,6 +40,8 @@ class Engine {
   // Rewrites the model, which belongs to the caller; on an error it is in a
   // consistent but unspecified state. `progress` may be empty.
   Result<RunReport> run(ir::Model& model, const Progress& progress = {});
+  // The same with the first rewrites alone, and with all canonical forms.
+  Result<RunReport> run_first(ir::Model& model, std::uint64_t rewrites);
 
  private:
   class Run;

@@ -65,7 +65,7 @@ std::string brief(const Diagnostic& error) {
 // Runs two sessions in turn until it is clear which one is faster.
 class Race {
  public:
-  Race(Session& a, Session& b, const Deadline& deadline)
+  Race(MeasuredModel& a, MeasuredModel& b, const Deadline& deadline)
       : a_(a), b_(b), deadline_(deadline) {}
 
   // False after an error.
@@ -97,7 +97,7 @@ class Race {
   bool is_second_at_fault() const { return at_fault_ == &b_; }
 
  private:
-  bool time(Session& session, double& seconds) {
+  bool time(MeasuredModel& session, double& seconds) {
     if (const Status s = deadline_.check(); !s) {
       error_ = s.error();
       return false;
@@ -112,12 +112,12 @@ class Race {
     return false;
   }
 
-  Session& a_;
-  Session& b_;
+  MeasuredModel& a_;
+  MeasuredModel& b_;
   const Deadline& deadline_;
   int times_ = 1;
   std::optional<Diagnostic> error_;
-  const Session* at_fault_ = nullptr;  // of an error of the runtime
+  const MeasuredModel* at_fault_ = nullptr;  // of an error of the runtime
 };
 
 }  // namespace
@@ -174,10 +174,10 @@ const Comparison& middle(std::span<const Comparison> comparisons) {
 
 struct LiveMeter::Loaded {
   std::string variant;
-  std::unique_ptr<Session> session;
+  std::unique_ptr<MeasuredModel> session;
 };
 
-LiveMeter::LiveMeter(Runtime& runtime, MakeModel make, double seconds,
+LiveMeter::LiveMeter(MeasuredRuntime& runtime, MakeModel make, double seconds,
                      const Deadline& deadline)
     : runtime_(runtime),
       make_(std::move(make)),
@@ -188,7 +188,7 @@ LiveMeter::~LiveMeter() = default;
 
 bool LiveMeter::goes_on() const { return !end_.is_over(); }
 
-Result<Session*> LiveMeter::session(const Variant& variant) {
+Result<MeasuredModel*> LiveMeter::session(const Variant& variant) {
   const std::string text = variant.text();
   for (Loaded& each : loaded_) {
     if (each.variant == text) return each.session.get();
@@ -240,7 +240,7 @@ Result<Comparison> LiveMeter::compare(Step step, const Variant& of,
   return out;
 }
 
-Status LiveMeter::measure(Session& a, Session& b, double noise,
+Status LiveMeter::measure(MeasuredModel& a, MeasuredModel& b, double noise,
                           Comparison& out) const {
   Race race(a, b, deadline_);
   const bool done = race.run(seconds_ * kShare, noise, out.rounds);

@@ -21,23 +21,24 @@
 namespace ruleengine::engine {
 
 // A model that a runtime has loaded, with inputs for it.
-class Session {
+class MeasuredModel {
  public:
-  virtual ~Session() = default;
+  virtual ~MeasuredModel() = default;
   // Runs the model so many times; the seconds that it took.
   virtual Result<double> run(int times) = 0;
   // How its outputs differ from those of `other`; "" where they agree, none
   // where `other` has none, or this session gives none. An error is one of this
   // session.
-  virtual Result<std::optional<std::string>> difference(Session& other) = 0;
+  virtual Result<std::optional<std::string>> difference(
+      MeasuredModel& other) = 0;
 };
 
-class Runtime {
+class MeasuredRuntime {
  public:
-  virtual ~Runtime() = default;
+  virtual ~MeasuredRuntime() = default;
   virtual std::string name() const = 0;
   // An error says why the runtime cannot run the model.
-  virtual Result<std::unique_ptr<Session>> load(
+  virtual Result<std::unique_ptr<MeasuredModel>> load(
       std::unique_ptr<ir::Model> model) = 0;
 };
 
@@ -134,7 +135,7 @@ using MakeModel =
 class LiveMeter final : public Meter {
  public:
   // `seconds`: to measure in, about. Past the deadline compare() fails.
-  LiveMeter(Runtime& runtime, MakeModel make, double seconds,
+  LiveMeter(MeasuredRuntime& runtime, MakeModel make, double seconds,
             const Deadline& deadline);
   ~LiveMeter() override;
 
@@ -144,10 +145,11 @@ class LiveMeter final : public Meter {
 
  private:
   struct Loaded;
-  Result<Session*> session(const Variant& variant);
-  Status measure(Session& a, Session& b, double noise, Comparison& out) const;
+  Result<MeasuredModel*> session(const Variant& variant);
+  Status measure(MeasuredModel& a, MeasuredModel& b, double noise,
+                 Comparison& out) const;
 
-  Runtime& runtime_;
+  MeasuredRuntime& runtime_;
   MakeModel make_;
   double seconds_;
   Deadline end_, deadline_;

@@ -8,7 +8,7 @@ namespace ruleengine::engine {
 namespace {
 
 // Times by name, without any run.
-class PretendedSession final : public Session {
+class PretendedSession final : public MeasuredModel {
  public:
   explicit PretendedSession(const double& seconds) : seconds_(seconds) {}
   Result<double> run(int times) override {
@@ -16,7 +16,7 @@ class PretendedSession final : public Session {
     // A machine that slows down steadily, as if it got hot.
     return seconds_ * times * (1 + 0.02 * ++runs);
   }
-  Result<std::optional<std::string>> difference(Session&) override {
+  Result<std::optional<std::string>> difference(MeasuredModel&) override {
     return std::optional<std::string>();
   }
 
@@ -26,13 +26,13 @@ class PretendedSession final : public Session {
   const double& seconds_;
 };
 
-class PretendedRuntime final : public Runtime {
+class PretendedRuntime final : public MeasuredRuntime {
  public:
   std::string name() const override { return "pretended"; }
-  Result<std::unique_ptr<Session>> load(
+  Result<std::unique_ptr<MeasuredModel>> load(
       std::unique_ptr<ir::Model> model) override {
     ++loads;
-    return std::unique_ptr<Session>(
+    return std::unique_ptr<MeasuredModel>(
         std::make_unique<PretendedSession>(seconds[model->path]));
   }
 

@@ -36,26 +36,26 @@ TEST_CASE("targets with equal results are tried once") {
 }
 
 // Times vary by session, and a little by run.
-class LuckyRuntime final : public Runtime {
+class LuckyRuntime final : public MeasuredRuntime {
  public:
   explicit LuckyRuntime(double of_result) : of_result_(of_result) {}
   std::string name() const override { return "lucky"; }
-  Result<std::unique_ptr<Session>> load(
+  Result<std::unique_ptr<MeasuredModel>> load(
       std::unique_ptr<ir::Model> model) override {
     const double base = model->path == "original" ? 1 : of_result_;
-    return std::unique_ptr<Session>(
+    return std::unique_ptr<MeasuredModel>(
         std::make_unique<LuckySession>(*this, base * about_one(0.03)));
   }
 
  private:
-  class LuckySession final : public Session {
+  class LuckySession final : public MeasuredModel {
    public:
     LuckySession(LuckyRuntime& of, double seconds)
         : of_(of), seconds_(seconds) {}
     Result<double> run(int times) override {
       return seconds_ * times * of_.about_one(0.005);
     }
-    Result<std::optional<std::string>> difference(Session&) override {
+    Result<std::optional<std::string>> difference(MeasuredModel&) override {
       return std::optional<std::string>();
     }
 

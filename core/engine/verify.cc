@@ -13,15 +13,15 @@ bool has_assumptions(const Prefix& prefix) {
 
 }  // namespace
 
-Result<Culprit> find_culprit(Judge& judge, const ir::Model& model,
-                             const MakePrefix& make) {
+Result<Culprit> find_culprit(const CompareModels& compare,
+                             const ir::Model& model, const MakePrefix& make) {
   Culprit out;
   // What the first `count` rewrites give, and how it differs.
   const auto look = [&](std::uint64_t count, Prefix& prefix) -> Result<bool> {
     auto made = make(count);
     if (!made) return made.error();
     prefix = *std::move(made);
-    auto found = judge.compare(model, *prefix.model, has_assumptions(prefix));
+    auto found = compare(model, *prefix.model, has_assumptions(prefix));
     if (!found) return found.error();
     const bool is_wrong = !found->difference.empty();
     if (is_wrong) out.finding = *std::move(found);
@@ -58,7 +58,7 @@ Result<Culprit> find_culprit(Judge& judge, const ir::Model& model,
 }
 
 Diagnostic mismatch_error(const std::string& model, const Culprit& culprit,
-                          const Judge::Finding& whole) {
+                          const Finding& whole) {
   Diagnostic out{.kind = ErrorKind::kVerify,
                  .what = "the result computes something else than the model",
                  .where = model,

@@ -33,14 +33,14 @@ bool overlaps(const Box& a, const Box& b, float threshold) {
   return common / (area_a + area_b - common) > threshold;
 }
 
-struct Options {
+struct Thresholds {
   std::int64_t most = 0;
   float overlap = 0, score = 0;
   bool has_score = false, is_center = false;
 };
 
-Options options_of(const KernelContext& c) {
-  Options out;
+Thresholds thresholds_of(const KernelContext& c) {
+  Thresholds out;
   out.most = c.has_input(2) ? c.scalar_int(2) : 0;
   out.overlap = c.has_input(3) ? static_cast<float>(c.scalar_float(3)) : 0.0f;
   out.has_score = c.has_input(4);
@@ -54,7 +54,7 @@ Options options_of(const KernelContext& c) {
 
 // The boxes of one class that stay, best first.
 Ints kept(const KernelContext& c, const float* boxes, const float* scores,
-          std::int64_t count, const Options& options) {
+          std::int64_t count, const Thresholds& options) {
   Ticker tick(c.threads());
   Ints order;
   for (std::int64_t i = 0; i < count; ++i) {
@@ -91,7 +91,7 @@ void non_max_suppression(KernelContext& c) {
   const Tensor& boxes = c.expect_shape(0, Dims{-1, -1, 4}, DataType::kFloat);
   const Tensor& scores =
       c.expect_shape(1, Dims{boxes.dim(0), -1, boxes.dim(1)}, DataType::kFloat);
-  const Options options = options_of(c);
+  const Thresholds options = thresholds_of(c);
   const std::int64_t count = boxes.dim(1), classes = scores.dim(1);
   const std::int64_t all = scores.count() == 0 ? 0 : boxes.dim(0) * classes;
   std::vector<Ints> found(index_of(all));

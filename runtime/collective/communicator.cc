@@ -56,7 +56,7 @@ void need_sum(const Tensor& x) {
 }
 
 // In float for narrow floats, rounded once.
-Tensor sum_of(const std::vector<Tensor>& all, RunState& run) {
+Tensor sum_of(const std::vector<Tensor>& all, KernelRun& run) {
   const DataType type = all[0].dtype();
   const bool is_narrow = ir::is_narrow_float(type);
   Tensor sum =
@@ -135,7 +135,7 @@ std::size_t Communicator::place_in(Group group) const {
 
 Communicator::Call Communicator::begin(std::string_view op, const Tensor& x,
                                        std::optional<std::size_t> axis,
-                                       RunState& run) {
+                                       KernelRun& run) {
   if (x.is_string() || is_packed(x.dtype())) {
     fail("ranks cannot exchange " + x.text());
   }
@@ -185,7 +185,7 @@ Tensor Communicator::joined(Group group, const Call& call, const Tensor& piece,
   return all;
 }
 
-Tensor Communicator::all_reduce(Group group, const Tensor& x, RunState& run) {
+Tensor Communicator::all_reduce(Group group, const Tensor& x, KernelRun& run) {
   place_in(group);
   need_sum(x);
   const Call call = begin("all_reduce", x, std::nullopt, run);
@@ -195,7 +195,7 @@ Tensor Communicator::all_reduce(Group group, const Tensor& x, RunState& run) {
 }
 
 Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
-                                    std::size_t axis, RunState& run) {
+                                    std::size_t axis, KernelRun& run) {
   place_in(group);
   need_sum(x);
   const auto n = static_cast<std::int64_t>(group.size());
@@ -214,7 +214,7 @@ Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
 }
 
 Tensor Communicator::all_gather(Group group, const Tensor& x, std::size_t axis,
-                                RunState& run) {
+                                KernelRun& run) {
   place_in(group);
   const Call call = begin("all_gather", x, axis, run);
   const auto n = static_cast<std::int64_t>(group.size());

@@ -67,11 +67,9 @@ struct Rank {
   const Rendezvous* waits = nullptr;
   bool has_ended = false;
   // Why it cannot go on: it fails with this as soon as it looks.
-  std::optional<Diagnostic> verdict;
+  std::optional<Diagnostic> reason;
 
-  bool is_running() const {
-    return !has_ended && (waits == nullptr || verdict);
-  }
+  bool is_running() const { return !has_ended && (waits == nullptr || reason); }
 };
 
 // What the ranks share. All is guarded by `mutex`, but is_over().
@@ -93,10 +91,10 @@ class World {
       const Rendezvous::Offer &first = rendezvous.offers[0],
                               &other = rendezvous.offers[i];
       if (first.call == other.call) continue;
-      judge(rendezvous.group,
-            "ranks called different ops, or with different sizes",
-            first.call + " on " + name_of(rendezvous.group[0]),
-            other.call + " on " + name_of(rendezvous.group[i]));
+      stop(rendezvous.group,
+           "ranks called different ops, or with different sizes",
+           first.call + " on " + name_of(rendezvous.group[0]),
+           other.call + " on " + name_of(rendezvous.group[i]));
       break;
     }
     changed.notify_all();
@@ -104,12 +102,12 @@ class World {
 
   void wait(std::int64_t rank, const Rendezvous& rendezvous) {
     ranks[at(rank)].waits = &rendezvous;
-    judge_waiting();
+    stop_waiting();
   }
 
   void end(std::int64_t rank) {
     ranks[at(rank)].has_ended = true;
-    judge_waiting();
+    stop_waiting();
   }
 
   // Whether a failure has ended all ranks.
@@ -132,9 +130,9 @@ class World {
   bool has_failure = false;
 
  private:
-  // Whether those who wait can go on. The answer is the same in every run,
-  // since it is asked once nobody runs.
-  void judge_waiting() {
+  // Stops ranks that can never go on. It stops the same ones in every run,
+  // since it looks when no rank runs.
+  void stop_waiting() {
     if (std::ranges::any_of(ranks, &Rank::is_running)) return;
     if (has_failure) return end_all();
     std::optional<std::int64_t> waiting;
@@ -142,18 +140,18 @@ class World {
     for (std::size_t i = ranks.size(); i-- > 0;) {
       if (ranks[i].waits == nullptr) continue;
       waiting = static_cast<std::int64_t>(i);
-      is_ended |= judge_by_ended(*waiting);
+      is_ended |= stop_by_ended(*waiting);
     }
-    if (waiting && !is_ended) judge_cycle(*waiting);
+    if (waiting && !is_ended) stop_cycle(*waiting);
   }
 
   // Whether `rank` waits for one that has ended.
-  bool judge_by_ended(std::int64_t rank) {
+  bool stop_by_ended(std::int64_t rank) {
     const Rendezvous& rendezvous = *ranks[at(rank)].waits;
     for (std::size_t i = 0; i < rendezvous.group.size(); ++i) {
       const std::int64_t other = rendezvous.group[i];
       if (rendezvous.offers[i].is_here || !ranks[at(other)].has_ended) continue;
-      judge({rank}, name_of(other) + " ended before the op");
+      stop({rank}, name_of(other) + " ended before the op");
       return true;
     }
     return false;
@@ -168,8 +166,8 @@ class World {
   }
 
   // Whoever waits for ranks that all wait comes to a cycle: who waits for whom
-  // in it is the verdict.
-  void judge_cycle(std::int64_t rank) {
+  // in it is the reason.
+  void stop_cycle(std::int64_t rank) {
     std::vector<std::int64_t> path;
     auto first = path.end();
     while (first == path.end()) {
@@ -185,17 +183,17 @@ class World {
                name_of(path[(i + 1) % path.size()]) + " in " +
                ranks[at(path[i])].waits->text();
     }
-    judge(path, "ranks wait for each other", {}, found);
+    stop(path, "ranks wait for each other", {}, found);
   }
 
-  void judge(const std::vector<std::int64_t>& whom, const std::string& what,
-             const std::string& expected = {}, const std::string& found = {}) {
+  void stop(const std::vector<std::int64_t>& whom, const std::string& what,
+            const std::string& expected = {}, const std::string& found = {}) {
     for (const std::int64_t each : whom) {
-      ranks[at(each)].verdict = Diagnostic{.kind = ErrorKind::kModel,
-                                           .what = what,
-                                           .expected = expected,
-                                           .found = found,
-                                           .hint = kSameOps};
+      ranks[at(each)].reason = Diagnostic{.kind = ErrorKind::kModel,
+                                          .what = what,
+                                          .expected = expected,
+                                          .found = found,
+                                          .hint = kSameOps};
     }
     changed.notify_all();
   }
@@ -216,7 +214,7 @@ class RankCommunicator final : public Communicator {
     if (!has_failed_ && world_.is_over()) was_ended_ = true;
     return was_ended_;
   }
-  // Whether it was told so; then its error is not its own.
+  // Whether it ended because another rank failed: its error is not its own.
   bool was_ended() const { return was_ended_; }
 
  protected:
@@ -228,9 +226,9 @@ class RankCommunicator final : public Communicator {
       meet(lock, world_.rendezvous(group), own, call, out, in);
     } catch (...) {
       has_failed_ = true;
-      // What it brought dies with it: under the same lock, nobody reads on. Of
-      // ranks that have a verdict, nobody reads.
-      if (!world_.ranks[at(rank_)].verdict) world_.end_all();
+      // Its buffers go as it throws. The lock is held, so no rank is reading
+      // them; no rank reads those of a rank that was stopped.
+      if (!world_.ranks[at(rank_)].reason) world_.end_all();
       throw;
     }
   }
@@ -269,7 +267,7 @@ class RankCommunicator final : public Communicator {
   void wait(std::unique_lock<std::mutex>& lock, const Call& call, F is_done) {
     const Rank& self = world_.ranks[at(rank_)];
     while (true) {
-      if (self.verdict) throw Failure{*self.verdict};
+      if (self.reason) throw Failure{*self.reason};
       if (is_cancelled()) fail("another rank failed");
       if (is_done()) return;
       call.run.threads->look();

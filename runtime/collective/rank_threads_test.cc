@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 // What a rank needs to call an operation.
 struct Own {
   Threads threads{1};
-  RunState state{.memory = Memory::create(), .threads = &threads};
+  KernelRun state{.memory = Memory::create(), .threads = &threads};
 
   Tensor floats(std::vector<std::int64_t> dims, float first, float step) {
     Tensor out = allocate(state, ir::DataType::kFloat, dims);

@@ -1,4 +1,4 @@
-#include "runtime/judge.h"
+#include "runtime/verify.h"
 
 #include <algorithm>
 #include <random>
@@ -49,7 +49,7 @@ class Shaking {
   }
 
   Threads threads_;
-  RunState run_;
+  KernelRun run_;
   std::mt19937_64 random_{1};
 };
 
@@ -64,35 +64,35 @@ std::string one_line(const Diagnostic& error) {
   return out;
 }
 
-class Judging {
+class Verifying {
  public:
-  Judging(const ir::Model& before, const ir::Model& after,
-          const JudgeOptions& options)
+  Verifying(const ir::Model& before, const ir::Model& after,
+            const VerifyOptions& options)
       : before_model_(before), after_model_(after), options_(options) {}
 
-  // False if one of them cannot be run at all; the judgement says why.
+  // False if one of them cannot be run at all; the verification says why.
   Result<bool> prepare() {
     auto before = Executor::create(before_model_, executor_options());
     if (!before) {
-      out_.unjudged = one_line(before.error());
+      out_.unverified = one_line(before.error());
       return false;
     }
     before_ = *std::move(before);
     auto after = Executor::create(after_model_, executor_options());
     if (!after) {
-      out_.unjudged = "the result: " + one_line(after.error());
+      out_.unverified = "the result: " + one_line(after.error());
       return false;
     }
     after_ = *std::move(after);
     return true;
   }
 
-  // Whether `before` ran on the inputs, so that a judgement was possible.
+  // Whether `before` ran on the inputs, so that a verification was possible.
   Result<bool> on(const Named& inputs) {
     auto before = before_->run(inputs);
     if (!before) {
       if (is_limit(before.error())) return before.error();
-      if (out_.unjudged.empty()) out_.unjudged = one_line(before.error());
+      if (out_.unverified.empty()) out_.unverified = one_line(before.error());
       return false;
     }
     auto after = after_->run(inputs);
@@ -106,7 +106,7 @@ class Judging {
     Comparison found = compare(*before, *after);
     if (found.mismatch) {
       if (draws_numbers(inputs, *before)) {
-        out_.unjudged = "the model draws random numbers";
+        out_.unverified = "the model draws random numbers";
         return false;
       }
       found = compare(*before, *after, slack(inputs, *before));
@@ -129,7 +129,7 @@ class Judging {
           random_inputs(before_model_, how, Memory::create(limit()));
       if (!inputs) {
         if (inputs.error().kind == ErrorKind::kUsage) return inputs.error();
-        if (out_.unjudged.empty()) out_.unjudged = one_line(inputs.error());
+        if (out_.unverified.empty()) out_.unverified = one_line(inputs.error());
         return false;
       }
       const auto ran = on(*inputs);
@@ -140,8 +140,8 @@ class Judging {
   }
 
   bool is_over() const { return out_.mismatch.has_value(); }
-  Judgement take() {
-    if (out_.inputs > 0) out_.unjudged.clear();
+  Verification take() {
+    if (out_.inputs > 0) out_.unverified.clear();
     return std::move(out_);
   }
 
@@ -190,10 +190,10 @@ class Judging {
 
   const ir::Model& before_model_;
   const ir::Model& after_model_;
-  const JudgeOptions& options_;
+  const VerifyOptions& options_;
   const std::uint64_t seed_ = 1;
   std::unique_ptr<Executor> before_, after_;
-  Judgement out_;
+  Verification out_;
 };
 
 bool has_names(const ir::Model& model) {
@@ -210,24 +210,24 @@ bool has_names(const ir::Model& model) {
 
 }  // namespace
 
-Result<Judgement> judge(const ir::Model& before, const ir::Model& after,
-                        const JudgeOptions& options) {
-  Judging judging(before, after, options);
-  const auto ready = judging.prepare();
+Result<Verification> verify(const ir::Model& before, const ir::Model& after,
+                            const VerifyOptions& options) {
+  Verifying verifying(before, after, options);
+  const auto ready = verifying.prepare();
   if (!ready) return ready.error();
-  if (!*ready) return judging.take();
+  if (!*ready) return verifying.take();
   const bool has_sizes = has_names(before);
   std::optional<Sizes> fit;
   for (const Sizes sizes : kSizesToTry) {
     if (fit || (!has_sizes && sizes != Sizes::kDistinct)) break;
-    const auto ran = judging.with(sizes, Floats::kNormal);
+    const auto ran = verifying.with(sizes, Floats::kNormal);
     if (!ran) return ran.error();
     if (*ran) fit = sizes;
   }
-  if (!fit) return judging.take();
+  if (!fit) return verifying.take();
   const auto more = [&](Sizes sizes, Floats floats) -> Status {
-    if (judging.is_over()) return {};
-    const auto ran = judging.with(sizes, floats);
+    if (verifying.is_over()) return {};
+    const auto ran = verifying.with(sizes, floats);
     return ran ? Status() : Status(ran.error());
   };
   for (const Floats floats : {Floats::kHidden, Floats::kLarge, Floats::kTiny}) {
@@ -241,20 +241,20 @@ Result<Judgement> judge(const ir::Model& before, const ir::Model& after,
       return status.error();
     }
   }
-  return judging.take();
+  return verifying.take();
 }
 
-Result<Judgement> judge_on(const Executor::Named& inputs,
-                           const ir::Model& before, const ir::Model& after,
-                           const JudgeOptions& options) {
-  Judging judging(before, after, options);
-  const auto ready = judging.prepare();
+Result<Verification> verify_on(const Executor::Named& inputs,
+                               const ir::Model& before, const ir::Model& after,
+                               const VerifyOptions& options) {
+  Verifying verifying(before, after, options);
+  const auto ready = verifying.prepare();
   if (!ready) return ready.error();
   if (*ready) {
-    const auto ran = judging.on(inputs);
+    const auto ran = verifying.on(inputs);
     if (!ran) return ran.error();
   }
-  return judging.take();
+  return verifying.take();
 }
 
 }  // namespace ruleengine::runtime

@@ -13,7 +13,7 @@
 
 namespace ruleengine::runtime {
 
-struct JudgeOptions {
+struct VerifyOptions {
   FindKernel find_kernel = nullptr;
   int threads = 0;
   std::size_t limit_memory = Memory::kUnlimited;
@@ -24,24 +24,24 @@ struct JudgeOptions {
   bool extremes = true;
 };
 
-struct Judgement {
+struct Verification {
   std::size_t inputs = 0;  // sets of inputs that both models ran on
   double max_abs = 0, max_rel = 0;
   std::optional<Mismatch> mismatch;
   Executor::Named shown_by;  // the inputs of the mismatch
   // Why the models could not be compared, if they ran on no inputs.
-  std::string unjudged;
+  std::string unverified;
 };
 
 // Errors: only a limit that was reached, and bad options. A model that cannot
-// be run leaves the judgement open; where only `after` cannot, it is a
+// be run leaves the verification open; where only `after` cannot, it is a
 // mismatch.
-Result<Judgement> judge(const ir::Model& before, const ir::Model& after,
-                        const JudgeOptions& options);
+Result<Verification> verify(const ir::Model& before, const ir::Model& after,
+                            const VerifyOptions& options);
 
 // The same on these inputs.
-Result<Judgement> judge_on(const Executor::Named& inputs,
-                           const ir::Model& before, const ir::Model& after,
-                           const JudgeOptions& options);
+Result<Verification> verify_on(const Executor::Named& inputs,
+                               const ir::Model& before, const ir::Model& after,
+                               const VerifyOptions& options);
 
 }  // namespace ruleengine::runtime

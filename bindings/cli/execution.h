@@ -43,18 +43,8 @@ runtime::ExecutorOptions executor_options(const Options& options);
 void add_inputs(VerbLine& verb, Options& options,
                 const char* dims = "sizes of inputs: batch=2,seq=7");
 
-// Runs models with the kernels of the CPU: on --inputs, or on random ones.
-class KernelJudge final : public engine::Judge {
- public:
-  // The options must outlive it. threads: 0 is one for each core.
-  KernelJudge(const Options& options, int threads);
-
-  Result<Finding> compare(const ir::Model& before, const ir::Model& after,
-                          bool assumes) override;
-
- private:
-  const Options& options_;
-  int threads_;
-};
+// Runs models with the kernels of the CPU: on --inputs, or on random ones. The
+// options must outlive it. threads: 0 is one for each core.
+engine::CompareModels compare_by_kernels(const Options& options, int threads);
 
 }  // namespace ruleengine::cli

@@ -1,4 +1,4 @@
-#include "bindings/cli/judging.h"
+#include "bindings/cli/execution.h"
 
 #include <fmt/format.h>
 
@@ -9,15 +9,15 @@
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu.h"
 #include "runtime/adapt.h"
-#include "runtime/judge.h"
 #include "runtime/random_inputs.h"
+#include "runtime/verify.h"
 
 namespace ruleengine::cli {
 namespace {
 
 // A raw type of NumPy's becomes the type of that width that the model declares.
 void fit_types(const ir::Model& model, runtime::NamedData& inputs,
-               runtime::RunState& run) {
+               runtime::KernelRun& run) {
   const ir::Graph& graph = model.graph;
   for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
     const ir::Type* type = graph.value(v).declared;
@@ -104,7 +104,7 @@ Result<runtime::NamedData> read_inputs(const ir::Model& model,
   auto read = runtime::read_npz(options.inputs, tensor_limit(options));
   if (!read) return read.error();
   runtime::Threads one(1);
-  runtime::RunState run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
   fit_types(model, *read, run);
   return read;
 }
@@ -182,33 +182,32 @@ void add_inputs(VerbLine& verb, Options& o, const char* dims) {
       .whole(1, std::uint64_t{1} << 40);
 }
 
-KernelJudge::KernelJudge(const Options& options, int threads)
-    : options_(options), threads_(threads) {}
-
-Result<engine::Judge::Finding> KernelJudge::compare(const ir::Model& before,
-                                                    const ir::Model& after,
-                                                    bool assumes) {
-  Finding out;
-  auto inputs = input_options(options_);
-  if (!inputs) return inputs.error();
-  runtime::JudgeOptions how{.find_kernel = kernels::find_cpu_kernel,
-                            .threads = threads_,
-                            .limit_memory = tensor_limit(options_),
-                            .deadline = deadline_of(options_),
-                            .inputs = *std::move(inputs),
-                            .extremes = !assumes};
-  auto given = read_inputs(before, options_);
-  if (!given) return given.error();
-  auto judged = given->empty() ? runtime::judge(before, after, how)
-                               : runtime::judge_on(*given, before, after, how);
-  if (!judged) return judged.error();
-  out.verified = {judged->inputs, judged->max_abs, judged->max_rel};
-  out.unjudged = std::move(judged->unjudged);
-  if (judged->mismatch) {
-    out.difference = text_of(*judged->mismatch);
-    out.shown_by = text_of(judged->shown_by);
-  }
-  return out;
+engine::CompareModels compare_by_kernels(const Options& options, int threads) {
+  return [&options, threads](const ir::Model& before, const ir::Model& after,
+                             bool assumes) -> Result<engine::Finding> {
+    auto inputs = input_options(options);
+    if (!inputs) return inputs.error();
+    const runtime::VerifyOptions how{.find_kernel = kernels::find_cpu_kernel,
+                                     .threads = threads,
+                                     .limit_memory = tensor_limit(options),
+                                     .deadline = deadline_of(options),
+                                     .inputs = *std::move(inputs),
+                                     .extremes = !assumes};
+    const auto given = read_inputs(before, options);
+    if (!given) return given.error();
+    auto found = given->empty()
+                     ? runtime::verify(before, after, how)
+                     : runtime::verify_on(*given, before, after, how);
+    if (!found) return found.error();
+    engine::Finding out{
+        .verified = {found->inputs, found->max_abs, found->max_rel},
+        .unverified = std::move(found->unverified)};
+    if (found->mismatch) {
+      out.difference = text_of(*found->mismatch);
+      out.shown_by = text_of(found->shown_by);
+    }
+    return out;
+  };
 }
 
 }  // namespace ruleengine::cli
