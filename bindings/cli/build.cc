@@ -5,7 +5,6 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "bindings/lua/code.h"
-#include "core/io/save.h"
 #include "core/rewrite/portable.h"
 
 namespace ruleengine::cli {
@@ -15,14 +14,13 @@ Status build_one(const std::string& code_file, const std::string& path,
                  const Options& options) {
   auto model = load_model(path, options);
   if (!model) return model.error();
-  auto made = lua::rebuild(**model, code_file, sandbox_limits(options));
+  auto made =
+      lua::rebuild(**model, code_file, api::sandbox_limits(limits_of(options)));
   if (!made) return made.error();
   const auto bare = rewrite::write_portable(**model, {.more = *made});
   if (!bare) return bare.error();
   if (auto status = check_end(**model, options); !status) return status;
-  auto staged = is_text_model(options.output)
-                    ? stage_model_text(options.output, **model)
-                    : io::stage(**model, options.output);
+  auto staged = api::stage_model(**model, options.output);
   if (!staged) return staged.error();
   return staged->commit();
 }

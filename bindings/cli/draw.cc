@@ -2,210 +2,32 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <filesystem>
-#include <map>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <span>
 
-#include "bindings/cli/draw_page.h"
-#include "bindings/cli/graphviz.h"
+#include "bindings/api/draw.h"
+#include "bindings/api/files.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/draw/dot.h"
-#include "core/engine/picture.h"
 #include "core/io/leftovers.h"
 #include "core/io/load.h"
-#include "core/text/print.h"
 
 namespace ruleengine::cli {
 namespace {
 
-using Json = nlohmann::ordered_json;
-using draw::Scene;
-using draw::View;
-
-constexpr std::size_t kMostViews = 300;  // of a page
-constexpr std::size_t kMostBoxes = 12'000;
-constexpr std::size_t kTextBytes = 300;  // of a name on a page
-constexpr std::size_t kMostListed = 60;  // inputs, attributes, rejections
-constexpr double kLayoutSeconds = 120;   // for Graphviz
-
-std::string count(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
-
-// --- the page
-
-// A page has several views: one of the whole model, and one of each closed box.
-class Page {
- public:
-  Page(const Scene& scene, std::size_t boxes) : scene_(scene), most_(boxes) {
-    add(draw::Outline::root(), nullptr);
-    std::size_t drawn = 0;
-    for (std::size_t i = 0; i < views_.size(); ++i) {
-      drawn += views_[i].boxes.size();
-      for (std::size_t k = 0; k < views_[i].boxes.size(); ++k) {
-        const draw::GroupId group = views_[i].boxes[k].item.group;
-        if (group && views_.size() < kMostViews && drawn < kMostBoxes) {
-          add(group, Json(i));
-        }
-      }
-    }
-  }
-
-  std::vector<std::string> dots() const {
-    std::vector<std::string> out;
-    for (const View& view : views_) {
-      out.push_back(draw::dot(scene_, view, {.legend = false, .heading = ""}));
-    }
-    return out;
-  }
-
-  Json data() {
-    Json views = Json::array();
-    for (std::size_t i = 0; i < views_.size(); ++i) {
-      const draw::Group& group = scene_.outline[views_[i].group];
-      views.push_back(
-          {{"name", group.name}, {"parent", parents_[i]}, {"boxes", boxes(i)}});
-    }
-    Json rules = Json::array();
-    for (std::size_t i = 0; i < scene_.marks.rules.size(); ++i) {
-      rules.push_back({{"name", printable(scene_.marks.rules[i])},
-                       {"colour", draw::colour(i)},
-                       {"matches", scene_.marks.matches[i]}});
-    }
-    return {{"views", std::move(views)},
-            {"nodes", std::move(nodes_)},
-            {"rules", std::move(rules)}};
-  }
-
- private:
-  void add(draw::GroupId group, Json parent) {
-    number_[group.index()] = views_.size();
-    views_.push_back(draw::view_of(scene_, group, most_));
-    parents_.push_back(std::move(parent));
-  }
-
-  Json boxes(std::size_t i) {
-    Json out = Json::object();
-    for (std::size_t k = 0; k < views_[i].boxes.size(); ++k) {
-      const draw::Box& box = views_[i].boxes[k];
-      const std::string id = fmt::format("b{}", k);
-      if (!box.item.group) {
-        out[id] = nodes_.size();
-        nodes_.push_back(node(box.item.node, box.rules));
-        continue;
-      }
-      const draw::Group& group = scene_.outline[box.item.group];
-      Json closed = {{"name", group.name},
-                     {"text", count(group.nodes, "node")},
-                     {"rules", box.rules}};
-      const auto found = number_.find(box.item.group.index());
-      if (found != number_.end()) closed["view"] = found->second;
-      out[id] = std::move(closed);
-    }
-    for (std::size_t k = 0; k < views_[i].ports.size(); ++k) {
-      const draw::Port& port = views_[i].ports[k];
-      out[fmt::format("p{}", k)] = {
-          {"name", value(port.value)},
-          {"text", port.of_model ? (port.in ? "input of the model"
-                                            : "output of the model")
-                                 : (port.in ? "from outside this view"
-                                            : "to outside this view")}};
-    }
-    return out;
-  }
-
-  std::string value(ir::ValueId id) {
-    if (!id) return "(absent)";
-    std::string text = printable(scene_.graph.name(id), kTextBytes);
-    if (const ir::Type* type = scene_.facts.type(id)) {
-      text += " " + printable(text::type_text(scene_.graph.model(), type));
-    }
-    return text;
-  }
-
-  Json node(ir::NodeId id, const std::vector<std::uint32_t>& rules) {
-    const ir::Node& node = scene_.graph.node(id);
-    Json inputs = Json::array(), outputs = Json::array();
-    Json attributes = Json::array();
-    for (const ir::Operand& each : scene_.graph.inputs(id)) {
-      if (inputs.size() < kMostListed) inputs.push_back(value(each.value));
-    }
-    for (const ir::ValueId each : scene_.graph.outputs(id)) {
-      if (outputs.size() < kMostListed) outputs.push_back(value(each));
-    }
-    for (const ir::Attribute& each : node.attributes) {
-      if (attributes.size() >= kMostListed) break;
-      attributes.push_back(
-          printable(text::attribute_text(scene_.graph, each), kTextBytes));
-    }
-    return {{"op", printable(scene_.graph.op(id).text())},
-            {"name", printable(node.name, kTextBytes)},
-            {"inputs", std::move(inputs)},
-            {"outputs", std::move(outputs)},
-            {"attributes", std::move(attributes)},
-            {"rules", rules}};
-  }
-
-  const Scene& scene_;
-  std::size_t most_;
-  std::vector<View> views_;
-  std::vector<Json> parents_;
-  std::map<std::size_t, std::size_t> number_;  // from a group to its view
-  Json nodes_ = Json::array();
-};
-
-double seconds_to_draw(const Options& options) {
-  return std::min(kLayoutSeconds, deadline_of(options).seconds_left());
-}
-
-Result<std::string> page(const Scene& scene,
-                         const std::vector<std::string>& rejected,
-                         const std::string& name, const Options& options) {
-  Page page(scene, options.boxes);
-  auto svgs = svgs_of(page.dots(), seconds_to_draw(options));
-  if (!svgs) return svgs.error();
-  Json data = page.data();
-  data["model"] = name;
-  data["summary"] = count(scene.graph.live_node_count(), "node");
-  data["silent"] = scene.marks.silent;
-  data["rejected"] = rejected;
-  return draw_page(name, *svgs, data);
-}
-
-// --- the verb
-
-Result<std::string> picture(const Scene& scene,
-                            const std::vector<std::string>& rejected,
-                            const std::string& name, const Options& options,
-                            const std::string& form) {
-  if (form == ".html") return page(scene, rejected, name, options);
-  const View view = draw::view_of(scene, draw::Outline::root(), options.boxes);
-  std::string dot = draw::dot(scene, view, {.legend = true, .heading = name});
-  if (form == ".dot") return dot;
-  auto svgs = svgs_of({dot}, seconds_to_draw(options));
-  if (!svgs) return svgs.error();
-  return std::move(svgs->front());
-}
-
-std::vector<std::string> rejections(const engine::Picture& drawn) {
-  std::vector<std::string> out;
-  for (const rewrite::Found& each : drawn.rejected) {
-    if (out.size() == kMostListed) break;
-    out.push_back(fmt::format("{} at {}: {}", each.rule,
-                              printable(each.graph->describe(each.root), 120),
-                              printable(each.rejection->reason)));
-  }
-  return out;
+std::optional<api::Form> form_of(const std::string& output) {
+  const std::string form = std::filesystem::path(output).extension();
+  if (form == ".svg") return api::Form::kSvg;
+  if (form == ".html") return api::Form::kHtml;
+  if (form == ".dot") return api::Form::kDot;
+  return std::nullopt;
 }
 
 Status check_output(const std::string& model, const Options& options) {
-  const std::string form = std::filesystem::path(options.output).extension();
   Diagnostic wrong{.kind = ErrorKind::kUsage, .where = options.output};
-  if (form != ".svg" && form != ".dot" && form != ".html") {
+  if (!form_of(options.output)) {
     wrong.what = "unknown kind of picture";
     wrong.expected = "-o FILE.svg, FILE.dot or FILE.html";
     return wrong;
@@ -220,10 +42,10 @@ Status check_output(const std::string& model, const Options& options) {
 
 Status draw_one(const std::string& path, const Options& options) {
   if (auto status = check_output(path, options); !status) return status;
-  Result<LoadedRules> rules = LoadedRules();
+  Result<api::LoadedRules> rules = api::LoadedRules();
   if (!options.rules.empty()) rules = load_rules(options.rules, options);
   if (!rules) return rules.error();
-  auto model = load_model(path, options, nullptr, Use::kLook);
+  auto model = load_model(path, options, Use::kLook);
   if (!model) return model.error();
   if (io::holds_data(**model, options.output)) {
     return Diagnostic{.kind = ErrorKind::kUsage,
@@ -232,27 +54,23 @@ Status draw_one(const std::string& path, const Options& options) {
                       .hint = "give the picture another name"};
   }
   if (auto status = run_first(**model, options); !status) return status;
-  const auto drawn = engine::picture(**model, rules->get(), options.boxes,
-                                     engine_options(options));
+  const auto drawn = api::draw(
+      **model, rules->get(),
+      {.form = *form_of(options.output),
+       .name = printable(std::filesystem::path(path).filename().string()),
+       .boxes = options.boxes,
+       .run = engine_options(options)});
   if (!drawn) return drawn.error();
-  const auto facts = engine::facts_of((*model)->graph);
-  const Scene scene{(*model)->graph, drawn->outline, drawn->marks, *facts};
-  const std::string name =
-      printable(std::filesystem::path(path).filename().string());
-  auto text = picture(scene, rejections(*drawn), name, options,
-                      std::filesystem::path(options.output).extension());
-  if (!text) return text.error();
   if (auto status = check_end(**model, options); !status) return status;
   io::remove_leftovers(std::span(&options.output, 1));
-  auto staged = stage_text(options.output, *text);
-  if (!staged) return staged.error();
-  if (auto status = staged->commit(); !status) return status;
-  staged->release();
-  std::size_t total = 0;
-  for (const std::size_t each : drawn->marks.matches) total += each;
-  std::string said = count((*model)->graph.live_node_count(), "node");
+  if (auto status = api::write_file(options.output, drawn->text); !status) {
+    return status;
+  }
+  const std::size_t nodes = (*model)->graph.live_node_count();
+  std::string said = fmt::format("{} node{}", nodes, nodes == 1 ? "" : "s");
   if (!options.rules.empty()) {
-    said += fmt::format(", {} match{}", total, total == 1 ? "" : "es");
+    said += fmt::format(", {} match{}", drawn->matches,
+                        drawn->matches == 1 ? "" : "es");
   }
   say(fmt::format("{}: {}, {}", printable(path), said,
                   printable(options.output)));

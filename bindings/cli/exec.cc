@@ -5,25 +5,19 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bindings/cli/execution.h"
-#include "bindings/cli/profile.h"
+#include "bindings/api/exec.h"
+#include "bindings/api/files.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/engine/options.h"
 #include "core/ir/narrow_float.h"
-#include "core/ranks/communication.h"
 #include "runtime/adapt.h"
-#include "runtime/executor.h"
-#include "runtime/npz.h"
-#include "runtime/random_inputs.h"
-#include "runtime/rank_threads.h"
 
 namespace ruleengine::cli {
 namespace {
 
+using api::Executed;
 using runtime::Datum;
-using runtime::NamedData;
 
 std::string range_text(const Datum& value) {
   if (!value.is_tensor()) return "";
@@ -62,7 +56,7 @@ std::string range_text(const Datum& value) {
 
 // "{rank}" in a path becomes the number.
 constexpr std::string_view kRank = "{rank}";
-std::string of_rank(std::string path, int rank) {
+std::string of_rank(std::string path, std::size_t rank) {
   const std::size_t at = path.find(kRank);
   if (at != std::string::npos) {
     path.replace(at, kRank.size(), std::to_string(rank));
@@ -70,77 +64,12 @@ std::string of_rank(std::string path, int rank) {
   return path;
 }
 
-// What one rank, or the only one, runs, and what came of it.
-struct Done {
-  std::unique_ptr<ir::Model> model;  // the outputs may refer to its weights
-  NamedData inputs;
-  NamedData outputs;
-  ranks::Traffic predicted;
-  runtime::Sent sent;
-};
-
-Result<Done> load(const std::string& path, const Options& options, int rank) {
-  auto model = load_model(path, options);
-  if (!model) return model.error();
-  Done done{.model = *std::move(model)};
-  if (rank >= 0) {
-    const auto facts = engine::facts_of(done.model->graph);
-    done.predicted = ranks::traffic(done.model->graph, *facts);
-  }
-  Options own = options;
-  own.inputs = of_rank(options.inputs, std::max(rank, 0));
-  auto inputs = read_inputs(*done.model, own);
-  if (!inputs) return inputs.error();
-  done.inputs = *std::move(inputs);
-  return done;
-}
-
-// Where the inputs are drawn, `place` is null or `draw` says how.
-Status run_model(Done& done, const Options& options, runtime::RankPlace* place,
-                 const runtime::InputOptions* draw) {
-  Profile profile;
-  runtime::ExecutorOptions how = executor_options(options);
-  if (!options.profile.empty()) how.trace = profile.trace();
-  if (place != nullptr) {
-    how.threads = std::max(1, options.threads);
-    how.communicator = &place->communicator;
-    how.is_cancelled = place->is_cancelled;
-  }
-  auto executor = runtime::Executor::create(*done.model, std::move(how));
-  if (!executor) return executor.error();
-  if (options.random) {
-    auto inputs = draw == nullptr
-                      ? draw_inputs(**executor, *done.model, options)
-                      : runtime::random_inputs(
-                            *done.model, *draw,
-                            runtime::Memory::create(tensor_limit(options)));
-    if (!inputs) return inputs.error();
-    done.inputs = *std::move(inputs);
-  }
-  profile.clear();
-  auto outputs = (*executor)->run(done.inputs);
-  if (!outputs) {
-    Diagnostic error = outputs.error();
-    if (error.where.empty()) error.where = done.model->path;
-    return error;
-  }
-  done.outputs = *std::move(outputs);
-  if (place != nullptr) done.sent = place->communicator.sent();
-  if (auto status = check_end(*done.model, options); !status) return status;
-  return write_profile(
-      of_rank(options.profile,
-              place == nullptr ? 0 : place->communicator.rank()),
-      profile);
-}
-
 // All files, or none.
-Status write_outputs(const std::vector<Done>& all, const Options& options) {
+Status write_all(const std::string& path,
+                 const std::vector<std::string>& contents) {
   std::vector<io::Staged> files;
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const auto bytes = runtime::npz_of(all[i].outputs);
-    if (!bytes) return bytes.error();
-    auto staged =
-        stage_text(of_rank(options.output, static_cast<int>(i)), *bytes);
+  for (std::size_t i = 0; i < contents.size(); ++i) {
+    auto staged = api::stage_text(of_rank(path, i), contents[i]);
     if (!staged) return staged.error();
     files.push_back(*std::move(staged));
   }
@@ -154,7 +83,23 @@ Status write_outputs(const std::vector<Done>& all, const Options& options) {
   return {};
 }
 
-void print_outputs(const std::vector<Done>& all) {
+Status write_outputs(const std::vector<Executed>& all, const Options& options) {
+  std::vector<std::string> files, traces;
+  for (const Executed& each : all) traces.push_back(each.trace);
+  if (!options.profile.empty()) {
+    auto status = write_all(options.profile, traces);
+    if (!status) return status;
+  }
+  if (options.output.empty()) return {};
+  for (const Executed& each : all) {
+    auto bytes = runtime::npz_of(each.outputs);
+    if (!bytes) return bytes.error();
+    files.push_back(*std::move(bytes));
+  }
+  return write_all(options.output, files);
+}
+
+void print_outputs(const std::vector<Executed>& all) {
   const bool several = all.size() > 1;
   std::vector<std::vector<std::string>> rows = {{"output", "type", "values"}};
   if (several) rows[0].insert(rows[0].begin(), "rank");
@@ -168,7 +113,7 @@ void print_outputs(const std::vector<Done>& all) {
 }
 
 // The bytes that were sent, beside those that the graph predicts.
-void print_traffic(const std::vector<Done>& all) {
+void print_traffic(const std::vector<Executed>& all) {
   std::vector<std::vector<std::string>> rows = {
       {"rank", "op", "count", "bytes sent", "predicted"}};
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -185,41 +130,22 @@ void print_traffic(const std::vector<Done>& all) {
   if (rows.size() > 1) put("\n" + table(rows));
 }
 
-Status run_ranks(std::vector<Done>& all, const Options& options,
-                 const runtime::InputOptions* draw) {
-  return runtime::run_ranks(
-      static_cast<int>(all.size()), [&](runtime::RankPlace& place) {
-        const auto rank = static_cast<std::size_t>(place.communicator.rank());
-        return run_model(all[rank], options, &place, draw);
-      });
-}
-
-// A model each, or one for all. Inputs are drawn alike on all ranks, until all
-// can run on them.
-Result<std::vector<Done>> run_all(const std::vector<std::string>& models,
-                                  const Options& options) {
-  const int count =
-      options.ranks > 0 ? options.ranks : static_cast<int>(models.size());
-  const bool is_alone = count == 1 && options.ranks == 0;
-  std::vector<Done> all;
-  for (int rank = 0; rank < count; ++rank) {
-    const auto i = models.size() == 1 ? 0 : static_cast<std::size_t>(rank);
-    auto done = load(models[i], options, is_alone ? -1 : rank);
-    if (!done) return done.error();
-    all.push_back(*std::move(done));
-  }
-  if (is_alone || !options.random) {
-    const auto status = is_alone ? run_model(all[0], options, nullptr, nullptr)
-                                 : run_ranks(all, options, nullptr);
-    if (!status) return status.error();
-    return all;
-  }
-  const auto how = input_options(options);
+// The options of the library, where those of the command line are right.
+Result<api::ExecOptions> exec_options(const std::vector<std::string>& models,
+                                      const Options& options) {
+  auto how = execution_options(options);
   if (!how) return how.error();
-  const auto status = runtime::try_inputs(
-      *how, [&](const auto& draw) { return run_ranks(all, options, &draw); });
-  if (!status) return status.error();
-  return all;
+  api::ExecOptions out{.how = *std::move(how),
+                       .draws = options.random,
+                       .ranks = options.ranks,
+                       .traces = !options.profile.empty(),
+                       .warn = warn};
+  const auto count = options.ranks > 0 ? static_cast<std::size_t>(options.ranks)
+                                       : models.size();
+  for (std::size_t i = 0; i < count && !options.inputs.empty(); ++i) {
+    out.inputs.push_back(of_rank(options.inputs, i));
+  }
+  return out;
 }
 
 Status check_exec(const std::vector<std::string>& models,
@@ -255,14 +181,14 @@ int exec(const Options& options) {
   if (auto status = check_exec(paths->models, options); !status) {
     return fail(status.error());
   }
-  const auto all = run_all(paths->models, options);
+  const auto how = exec_options(paths->models, options);
+  if (!how) return fail(how.error());
+  const auto all = api::exec(paths->models, *how);
   if (!all) return fail(all.error());
-  if (!options.output.empty()) {
-    const auto status = write_outputs(*all, options);
-    if (!status) return fail(status.error());
-  } else {
-    print_outputs(*all);
+  if (auto status = write_outputs(*all, options); !status) {
+    return fail(status.error());
   }
+  if (options.output.empty()) print_outputs(*all);
   if (options.ranks > 0 || all->size() > 1) print_traffic(*all);
   return 0;
 }

@@ -17,7 +17,7 @@ int print(const Options& options) {
   auto paths = sort_paths(options, Wants::kModels);
   if (!paths) return fail(paths.error());
   for (const std::string& path : paths->models) {
-    auto model = load_model(path, options, nullptr, Use::kLook);
+    auto model = load_model(path, options, Use::kLook);
     if (!model) return fail(model.error());
     const std::string text = text::print(**model, {.weights = options.weights});
     if (auto status = check_end(**model, options); !status) {

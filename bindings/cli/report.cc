@@ -284,7 +284,7 @@ Json to_json(const std::string& path, const Contents& contents) {
 
 Status report_one(const std::string& path, const Options& options, bool several,
                   Json& json) {
-  auto model = load_model(path, options, nullptr, Use::kLook);
+  auto model = load_model(path, options, Use::kLook);
   if (!model) return model.error();
   if (auto status = run_first(**model, options); !status) return status;
   auto contents = contents_of(**model);

@@ -5,15 +5,13 @@
 #include <atomic>
 #include <cmath>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <new>
-#include <sstream>
 #include <thread>
 
 #include <nlohmann/json.hpp>
 
-#include "bindings/cli/execution.h"
+#include "bindings/api/files.h"
+#include "bindings/api/rewrite.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/run_paths.h"
 #include "bindings/cli/run_report.h"
@@ -21,12 +19,8 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/tuning.h"
 #include "bindings/cli/verbs.h"
-#include "core/base/stopwatch.h"
-#include "core/engine/engine.h"
 #include "core/engine/json.h"
-#include "core/engine/tune.h"
 #include "core/io/load.h"
-#include "core/io/save.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -66,29 +60,6 @@ Status check_options(const Options& options) {
   return engine::check(engine_options(options));
 }
 
-// If nothing matched, the result is a copy of the text file, comments included.
-Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
-  const auto text = read_text_file(from);
-  if (text) return stage_text(to, *text);
-  return Diagnostic{.kind = ErrorKind::kModel,
-                    .what = "the model cannot be read again",
-                    .where = from,
-                    .found = text.error().found};
-}
-
-Result<io::Staged> stage(const ir::Model& model,
-                         const engine::FileReport& report,
-                         const Options& options) {
-  if (!is_text_model(report.output)) {
-    return io::stage(model, report.output, {.share_data = options.share_data});
-  }
-  if (report.run.is_untouched() && options.fixed.empty() &&
-      is_text_model(report.model)) {
-    return copy_text(report.model, report.output);
-  }
-  return stage_model_text(report.output, model);
-}
-
 // Not the fault of a rule; a thread of --jobs has no caller that would catch
 // it.
 Diagnostic out_of_memory() {
@@ -96,146 +67,40 @@ Diagnostic out_of_memory() {
 }
 
 // What happened to one model. The result is renamed into place at the end.
-struct Outcome {
+struct Outcome : api::Rewritten {
   int code = 0;
-  engine::FileReport report;
-  io::Staged result;
   bool spoils_report = false;  // its path is one of the model's data files
 };
 
-// A copy to rewrite; the model must outlive it.
-std::shared_ptr<ir::Model> copy_of(const ir::Model& model,
-                                   const Options& options) {
-  auto copy = model.copy();
-  copy->limit_growth(options.limit_memory << 20);
-  return copy;
-}
-
-// Runs the model and the result on the same inputs. Fails with the rewrite at
-// fault where they differ.
-Status verify(engine::Engine& engine, const Options& options,
-              const ir::Model& model, const ir::Model& result,
-              engine::FileReport& report) {
-  const auto compare = compare_by_kernels(options, options.threads);
-  const bool assumes = !report.run.rewrites.assumptions.empty();
-  const auto found = compare(model, result, assumes);
-  if (!found) return found.error();
-  if (!found->unverified.empty()) {
-    report.run.rewrites.warnings.push_back(
-        {"", "",
-         "the result was not verified: " + found->unverified +
-             "; --inputs gives inputs"});
-    return {};
-  }
-  if (found->difference.empty()) {
-    report.verified = found->verified;
-    return {};
-  }
-  const auto make = [&](std::uint64_t rewrites) -> Result<engine::Prefix> {
-    auto again = copy_of(model, options);
-    auto done = engine.run_first(*again, rewrites);
-    if (!done) return done.error();
-    return engine::Prefix{std::move(again), *std::move(done)};
-  };
-  const auto culprit = engine::find_culprit(compare, model, make);
-  if (!culprit) return culprit.error();
-  return engine::mismatch_error(report.model, *culprit, *found);
-}
-
-// With the cost, if somebody will read it.
-engine::RunOptions run_options(const Options& options) {
-  engine::RunOptions how = engine_options(options);
-  const auto inputs = input_options(options);
-  if (inputs && (!options.quiet || !options.report.empty())) {
-    how.cost_at = inputs->dims;
-  }
-  return how;
-}
-
-// The fastest variant of the result.
-Status tune(engine::Variants& variants, const Options& options,
-            const ir::Model& original, std::shared_ptr<ir::Model>& result,
-            engine::FileReport& report) {
-  auto tuned = tune_model(variants, original, options);
-  if (!tuned) return tuned.error();
-  report.tuned = *std::move(tuned);
-  auto made = variants.make(report.tuned->best);
-  if (!made) return made.error();
-  result = std::move(made->model);
-  report.run = std::move(made->report);
-  return {};
-}
-
-// Fills the outcome as far as it gets. Checks the deadline between the steps;
-// the engine checks it within its own.
-Status rewrite_model(engine::Engine& engine, const lua::RuleFiles& files,
-                     const std::vector<std::string>& rules,
-                     const Options& options, Outcome& outcome) {
-  engine::FileReport& report = outcome.report;
-  const Deadline deadline = deadline_of(options);
-  if (auto status = deadline.check(); !status) return status;
-  const Stopwatch load;
-  std::vector<rewrite::Warning> warnings, ignored;
-  auto loaded = load_model(report.model, options, &warnings);
-  if (!loaded) return loaded.error();
-  const std::shared_ptr<ir::Model> model = *std::move(loaded);
-  report.load_seconds = load.seconds();
-  for (const SideFile& file : side_files(options)) {
-    if (!io::holds_data(*model, file.path)) continue;
-    outcome.spoils_report = true;
-    return usage(file.what + " would replace the data of a model", file.path,
-                 "give it another name");
-  }
-  engine::Variants variants(files, rules, run_options(options), [&] {
-    return load_model(report.model, options, &ignored);
-  });
-  std::shared_ptr<ir::Model> result = model;
+// The options of the library, where those of the command line are right.
+Result<api::RewriteOptions> rewrite_options(const Paths& paths,
+                                            const Options& options) {
+  auto sets = parse_sets(options);
+  if (!sets) return sets.error();
+  auto how = execution_options(options);
+  if (!how) return how.error();
+  api::RewriteOptions out{.rules = paths.rules,
+                          .sets = *std::move(sets),
+                          .run = engine_options(options),
+                          .fixed = options.fixed,
+                          .share_data = options.share_data,
+                          .verifies = !options.verify.empty(),
+                          .how = *how,
+                          .limits = limits_of(options),
+                          .warn = warn};
+  // If somebody will read it.
+  if (!options.quiet || !options.report.empty()) out.run.cost_at = how->dims;
+  api::MeasureOptions measure{.runtime = options.runtime,
+                              .how = *std::move(how)};
+  if (options.tune_seconds > 0) measure.seconds = options.tune_seconds;
   if (options.if_faster) {
-    auto status = tune(variants, options, *model, result, report);
-    if (!status) return status;
-  } else {
-    const bool compares = !options.verify.empty() || options.bench;
-    if (compares) result = copy_of(*model, options);
-    Progress progress(fs::path(report.model).filename().string(),
-                      !options.quiet);
-    auto done = engine.run(*result, progress.callback());
-    if (!done) return done.error();
-    report.run = std::move(*done);
+    out.tunes = {
+        .measure = measure, .record = options.record, .replay = options.replay};
+    const bool tries_all = options.every_target && options.target == "auto";
+    if (!tries_all) out.tunes->targets = {options.target};
   }
-  auto& all = report.run.rewrites.warnings;
-  all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
-             std::make_move_iterator(warnings.end()));
-  if (!options.verify.empty() && !report.run.is_untouched()) {
-    std::unique_ptr<engine::Engine> tuned;
-    if (report.tuned) {
-      engine::RunOptions how = engine_options(options);
-      how.target = report.tuned->best.target;
-      how.permits = engine::permits_of(report.tuned->best);
-      auto again = engine::Engine::load(files, rules, how);
-      if (!again) return again.error();
-      tuned = *std::move(again);
-    }
-    auto status =
-        verify(tuned ? *tuned : engine, options, *model, *result, report);
-    if (!status) return status;
-  }
-  if (options.bench && report.run.is_untouched()) {
-    all.push_back({.message = "nothing was rewritten, so nothing is measured"});
-  } else if (options.bench) {
-    auto status = measure(variants, *model, options, report);
-    if (!status) return status;
-  }
-  if (auto status = check_end(*result, options); !status) return status;
-  if (options.dry_run) {
-    report.output.clear();
-    return {};
-  }
-  const Stopwatch save;
-  auto staged = stage(*result, report, options);
-  if (!staged) return staged.error();
-  outcome.result = std::move(*staged);
-  report.save_seconds = save.seconds();
-  return deadline.check();
+  if (options.bench) out.measures = std::move(measure);
+  return out;
 }
 
 // Each result that waits for the report keeps a file open.
@@ -254,12 +119,10 @@ class Batch {
         outcomes_(paths.models.size()) {}
 
   int run() {
-    const auto files = rule_files(options_);
-    if (!files) return fail(files.error());
-    auto engine = load(*files);
-    if (!engine) return fail(of_set(engine.error()));
-    for (const auto& message : (*engine)->warnings()) warn(message);
-    run_all(*files, **engine);
+    auto rewriter = load();
+    if (!rewriter) return fail(of_set(rewriter.error()));
+    for (const auto& message : (*rewriter)->warnings()) warn(message);
+    run_all(**rewriter);
     if (several() && !options_.quiet) say(summary_of_all(reports()));
     if (std::ranges::any_of(outcomes_, &Outcome::spoils_report)) {
       return first_failure();
@@ -275,18 +138,17 @@ class Batch {
     return !options_.report.empty() && outcomes_.size() <= kMostWaiting;
   }
 
-  Result<std::unique_ptr<engine::Engine>> load(
-      const lua::RuleFiles& files) const {
-    return engine::Engine::load(files, paths_.rules, run_options(options_));
+  Result<std::unique_ptr<api::Rewriter>> load() const {
+    auto options = rewrite_options(paths_, options_);
+    if (!options) return options.error();
+    return api::Rewriter::create(*std::move(options));
   }
 
-  // An engine is not thread-safe: each further thread has its own.
-  void run_all(const lua::RuleFiles& files, engine::Engine& engine) {
+  // A rewriter is not thread-safe: each further thread has its own.
+  void run_all(api::Rewriter& rewriter) {
     std::atomic<std::size_t> next = 0;
-    const auto work = [&](engine::Engine& own) {
-      for (std::size_t i; (i = next++) < outcomes_.size();) {
-        run_one(own, files, i);
-      }
+    const auto work = [&](api::Rewriter& own) {
+      for (std::size_t i; (i = next++) < outcomes_.size();) run_one(own, i);
     };
     const auto jobs = std::min(
         static_cast<std::size_t>(std::max(1, options_.jobs)), outcomes_.size());
@@ -295,23 +157,46 @@ class Batch {
       threads.emplace_back([&] {
         // If loading fails here, the other threads do this one's work.
         try {
-          if (const auto own = load(files)) work(**own);
+          if (const auto own = load()) work(**own);
         } catch (const std::bad_alloc&) {
         }
       });
     }
-    work(engine);
+    work(rewriter);
   }
 
-  void run_one(engine::Engine& engine, const lua::RuleFiles& files,
-               std::size_t i) {
+  // A report must not replace the data of a model.
+  Status accept(const ir::Model& model, Outcome& outcome) const {
+    for (const SideFile& file : side_files(options_)) {
+      if (!io::holds_data(model, file.path)) continue;
+      outcome.spoils_report = true;
+      return usage(file.what + " would replace the data of a model", file.path,
+                   "give it another name");
+    }
+    return {};
+  }
+
+  Status rewrite(api::Rewriter& rewriter, std::size_t i) {
+    const std::string& model = paths_.models[i];
+    Progress progress(
+        options_.if_faster ? "measuring" : fs::path(model).filename().string(),
+        !options_.quiet);
+    return rewriter.rewrite(
+        {.model = model,
+         .output = options_.dry_run ? "" : results_.of(model),
+         .progress = progress.callback(),
+         .accepts =
+             [&](const ir::Model& its) { return accept(its, outcomes_[i]); }},
+        outcomes_[i]);
+  }
+
+  void run_one(api::Rewriter& rewriter, std::size_t i) {
     Outcome& outcome = outcomes_[i];
     engine::FileReport& report = outcome.report;
     report.model = paths_.models[i];
-    report.output = results_.of(report.model);
     Status status = out_of_memory();
     try {
-      status = rewrite_model(engine, files, paths_.rules, options_, outcome);
+      status = rewrite(rewriter, i);
     } catch (const std::bad_alloc&) {
     }
     if (status && !waits()) status = outcome.result.commit();
@@ -376,8 +261,8 @@ class Batch {
         json.back()["error"]["code"] = exit_code(error->kind);
       }
     }
-    auto report = stage_text(options_.report,
-                             engine::json_text(several() ? json : json[0]));
+    auto report = api::stage_text(
+        options_.report, engine::json_text(several() ? json : json[0]));
     if (!report) return report.error();
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
@@ -406,11 +291,6 @@ int run_models(const Options& options) {
   }
   auto paths = sort_paths(options, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
-  if (paths->rules.empty()) {
-    auto shipped = lua::rules_folder();
-    if (!shipped) return fail(shipped.error());
-    paths->rules = {*std::move(shipped)};
-  }
   if (paths->models.size() > 1 &&
       !(options.record.empty() && options.replay.empty())) {
     return fail(usage("measurements are those of one model",

@@ -1,54 +1,16 @@
 #include "bindings/cli/session.h"
 
 #include <algorithm>
+#include <charconv>
 #include <filesystem>
-#include <fstream>
-#include <sstream>
+#include <variant>
 
 #include "bindings/cli/terminal.h"
-#include "core/engine/engine.h"
-#include "core/io/load.h"
-#include "core/text/parse.h"
-#include "core/text/print.h"
 
 namespace ruleengine::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-Diagnostic unreadable(const std::string& path, std::string why) {
-  return {ErrorKind::kModel,
-          "the model cannot be read",
-          path,
-          "",
-          std::move(why),
-          ""};
-}
-
-std::string one_line(const Diagnostic& d) {
-  std::string text = d.where + ": " + d.what;
-  if (!d.found.empty()) text += ", found " + d.found;
-  if (!d.expected.empty()) text += ", expected " + d.expected;
-  if (!d.hint.empty()) text += "; " + d.hint;
-  return text;
-}
-
-// Text models are written by hand. An unknown op in one may be a typing error,
-// which gets a warning and no error, since another runtime may know the op.
-Result<std::unique_ptr<ir::Model>> load_text(
-    const std::string& path, const Deadline& deadline,
-    std::vector<Diagnostic>& warnings) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) {
-    return unreadable(path, error ? error.message() : "not a regular file");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return unreadable(path, "reading failed");
-  return text::parse_model(text.str(), path,
-                           {.warnings = &warnings, .deadline = deadline});
-}
 
 // Parses RULE.OPTION=VALUE, split at the first dot and the first equals sign.
 Result<lua::SetOption> parse_set(const std::string& text) {
@@ -104,27 +66,6 @@ Diagnostic usage(std::string what, std::string found, std::string hint) {
           std::move(found),  std::move(hint)};
 }
 
-Result<std::string> read_text_file(const std::string& path) {
-  std::error_code error;
-  std::ostringstream text;
-  // Opening a pipe would wait for who writes to it.
-  const bool is_regular = std::filesystem::is_regular_file(path, error);
-  if (is_regular) {
-    const std::ifstream file(path, std::ios::binary);
-    if (file && text << file.rdbuf()) return text.str();
-  }
-  return Diagnostic{.kind = ErrorKind::kUsage,
-                    .what = "the file cannot be read",
-                    .where = path,
-                    .found = error        ? error.message()
-                             : is_regular ? std::strerror(errno)
-                                          : "no regular file"};
-}
-
-bool is_text_model(const std::string& path) {
-  return fs::path(path).extension() == ".onnxtxt";
-}
-
 Result<Paths> sort_paths(const Options& options, Wants wants) {
   Paths out;
   for (const std::string& path : options.paths) {
@@ -168,45 +109,24 @@ Deadline deadline_of(const Options& options) {
   return Deadline(seconds, options.started);
 }
 
-Result<std::unique_ptr<ir::Model>> load_model(
-    const std::string& path, const Options& options,
-    std::vector<rewrite::Warning>* report, Use use) {
-  const Deadline deadline = deadline_of(options);
-  std::vector<Diagnostic> warnings;
-  auto model = is_text_model(path)
-                   ? load_text(path, deadline, warnings)
-                   : io::load(path, {.deadline = deadline,
-                                     .warnings = &warnings,
-                                     .needs_data = use == Use::kWhole});
-  for (const Diagnostic& each : warnings) {
-    std::string text = one_line(each);
-    if (report == nullptr || !model) {
-      warn(text);
-    } else {
-      report->push_back({"", "", std::move(text)});
-    }
-  }
-  if (!model) return model;
-  if (auto status = engine::fix_sizes(**model, options.fixed); !status) {
-    return status.error();
-  }
-  (*model)->limit_growth(options.limit_memory << 20);
-  return model;
+api::Limits limits_of(const Options& options) {
+  return {.deadline = deadline_of(options),
+          .callback_seconds = options.limit_callback,
+          .load_seconds = options.limit_load,
+          .memory = std::size_t{options.limit_memory} << 20,
+          .tensors = std::size_t{options.limit_tensors} << 20};
+}
+
+Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
+                                              const Options& options, Use use) {
+  return api::load_model(path, {.limits = limits_of(options),
+                                .fixed = options.fixed,
+                                .needs_data = use == Use::kWhole,
+                                .warn = warn});
 }
 
 Status check_end(const ir::Model& model, const Options& options) {
-  if (auto status = io::check_intact(model); !status) return status;
-  return deadline_of(options).check();
-}
-
-lua::SandboxLimits sandbox_limits(const Options& options) {
-  lua::SandboxLimits limits;
-  limits.load_seconds = options.limit_load;
-  limits.callback_seconds = options.limit_callback;
-  limits.total_bytes = std::size_t{options.limit_memory} << 20;
-  limits.load_bytes = std::min(limits.load_bytes, limits.total_bytes);
-  limits.deadline = deadline_of(options);
-  return limits;
+  return api::check_end(model, deadline_of(options));
 }
 
 engine::RunOptions engine_options(const Options& options) {
@@ -230,12 +150,6 @@ Result<std::vector<lua::SetOption>> parse_sets(const Options& options) {
   return sets;
 }
 
-Result<lua::RuleFiles> rule_files(const Options& options) {
-  auto sets = parse_sets(options);
-  if (!sets) return sets.error();
-  return lua::RuleFiles(std::move(*sets), sandbox_limits(options));
-}
-
 Diagnostic of_set(Diagnostic error) {
   if (error.kind == ErrorKind::kUsage && error.expected == "a boolean") {
     error.expected = "true or false";
@@ -243,15 +157,14 @@ Diagnostic of_set(Diagnostic error) {
   return error;
 }
 
-Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
-                               const Options& options,
-                               const std::vector<std::string>& shipped) {
-  const auto files = rule_files(options);
-  if (!files) return files.error();
-  auto rules =
-      paths.empty() ? files->load_shipped(shipped) : files->load(paths);
+Result<api::LoadedRules> load_rules(const std::vector<std::string>& paths,
+                                    const Options& options,
+                                    const std::vector<std::string>& shipped) {
+  auto sets = parse_sets(options);
+  if (!sets) return sets.error();
+  auto rules = api::load_rules(
+      paths, {.sets = *std::move(sets), .limits = limits_of(options)}, shipped);
   if (!rules) return of_set(rules.error());
-  if (!(*rules)->unclaimed().empty()) return (*rules)->unclaimed()[0].error;
   return rules;
 }
 
@@ -262,31 +175,71 @@ std::string why_absent(const engine::Absent& rule) {
 }
 
 Status run_first(ir::Model& model, const Options& options) {
-  if (options.first.empty()) return {};
-  const auto rules = load_rules(options.first, options);
-  if (!rules) return rules.error();
-  const auto report =
-      engine::run_rules(model, **rules, engine_options(options));
-  return report ? Status() : Status(report.error());
+  auto sets = parse_sets(options);
+  if (!sets) return sets.error();
+  auto status =
+      api::run_rules(model, options.first,
+                     {.sets = *std::move(sets), .limits = limits_of(options)},
+                     engine_options(options));
+  return status ? status : of_set(status.error());
 }
 
-Result<io::Staged> stage_text(const std::string& path, std::string_view text) {
-  const io::FileSizeSignalBlock no_signal;
-  auto file = io::OutputFile::create(path);
-  if (!file) return file.error();
-  const auto bytes = std::as_bytes(std::span(text.data(), text.size()));
-  if (auto status = (*file)->write(bytes); !status) return status.error();
-  if (auto status = (*file)->finish(false); !status) return status.error();
-  return io::Staged(std::move(*file));
+Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie) {
+  engine::FixedSizes out;
+  for (const std::string& text : options.dims) {
+    const std::size_t at = text.rfind('=');
+    const std::string name = text.substr(0, at);
+    const std::string given = at == text.npos ? "" : text.substr(at + 1);
+    std::int64_t size = -1;
+    const char* end = given.data() + given.size();
+    const auto read = std::from_chars(given.data(), end, size);
+    const bool is_size = read.ec == std::errc() && read.ptr == end && size >= 0;
+    const bool is_name = may_tie && !given.empty() &&
+                         given.find_first_of("-+") != 0 &&
+                         given.find_first_not_of("0123456789") != given.npos;
+    if (out.contains(name)) {
+      return usage("a dimension has two sizes", printable(text),
+                   "give each name once");
+    }
+    if (name.empty() || !(is_size || is_name)) {
+      return Diagnostic{.kind = ErrorKind::kUsage,
+                        .what = "a size of --dims cannot be read",
+                        .expected = may_tie
+                                        ? "NAME=SIZE or NAME=NAME, such as "
+                                          "batch=2,mask_length=seq"
+                                        : "NAME=SIZE, such as batch=2,seq=7",
+                        .found = printable(text)};
+    }
+    if (is_size) {
+      out[name] = size;
+    } else {
+      out[name] = given;
+    }
+  }
+  return out;
 }
 
-Result<io::Staged> stage_model_text(const std::string& path,
-                                    const ir::Model& model) {
-  auto text = text::print_whole(model);
-  if (text) return stage_text(path, *text);
-  Diagnostic error = text.error();
-  error.where = path;
-  return error;
+Result<api::ExecutionOptions> execution_options(const Options& options) {
+  const auto sizes = parse_dims(options, false);
+  if (!sizes) return sizes.error();
+  api::ExecutionOptions out{.inputs = options.inputs,
+                            .seed = options.seed,
+                            .threads = options.threads,
+                            .limits = limits_of(options)};
+  for (const auto& [name, size] : *sizes) {
+    out.dims.emplace(name, std::get<std::int64_t>(size));
+  }
+  return out;
+}
+
+void add_inputs(VerbLine& verb, Options& o, const char* dims) {
+  verb.option("--inputs", o.inputs, "an .npz file with an array an input");
+  verb.option("--dims", o.dims, dims).separated_by(',');
+  verb.option("--seed", o.seed, "of random inputs and random ops; 0");
+  verb.option("--threads", o.threads, "one for each core").whole(1, 4096);
+  verb.option("--limit-tensors", o.limit_tensors,
+              "MiB of tensors at once; three quarters of the machine's")
+      .whole(1, std::uint64_t{1} << 40);
 }
 
 }  // namespace ruleengine::cli

@@ -9,7 +9,6 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
-#include "bindings/cli/execution.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -75,7 +74,8 @@ Result<RuleSet> load_files(const std::vector<std::string>& paths,
                            const Options& options) {
   const auto sets = parse_sets(options);
   if (!sets) return sets.error();
-  auto set = lua::RuleSet::load(paths, *sets, sandbox_limits(options));
+  auto set =
+      lua::RuleSet::load(paths, *sets, api::sandbox_limits(limits_of(options)));
   if (!set) return of_set(set.error());
   if (!(*set)->unclaimed().empty()) return (*set)->unclaimed()[0].error;
   return set;
@@ -135,7 +135,9 @@ int test(const Options& options) {
   if (!rules) return code;
   for (const auto& message : rules->warnings()) warn(message);
   // Examples are small, so one thread runs them.
-  const auto runs = lua::run_examples(*rules, compare_by_kernels(options, 1));
+  const auto runs = lua::run_examples(
+      *rules,
+      api::compare_by_kernels({.threads = 1, .limits = limits_of(options)}));
   for (const Diagnostic& error : runs.errors) tell(error, code);
   warn_of_untested(*rules);
   const auto passed = static_cast<std::size_t>(std::ranges::count(

@@ -1,6 +1,5 @@
 // `ruleengine tune`: `run` with the rewrites that a runtime gains from.
 
-#include "bindings/cli/execution.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/tuning.h"

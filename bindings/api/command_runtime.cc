@@ -1,4 +1,4 @@
-#include "bindings/cli/command_runtime.h"
+#include "bindings/api/command_runtime.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -18,14 +18,14 @@
 #include <string_view>
 #include <utility>
 
-#include "bindings/cli/child.h"
+#include "bindings/api/child.h"
 #include "bindings/lua/rule_source.h"
 #include "core/base/deadline.h"
 #include "core/io/descriptor.h"
 #include "runtime/compare.h"
 #include "runtime/npz.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 namespace {
 
 namespace fs = std::filesystem;
@@ -319,4 +319,4 @@ Result<std::string> runtime_command(const std::string& name) {
   return failed("the adapter of this runtime is missing", name);
 }
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

@@ -11,7 +11,7 @@
 
 #include "core/io/signals.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 class Child {
  public:
@@ -44,4 +44,4 @@ std::string status_text(int status);
 // Whether the status of a program says that it was not found.
 bool is_missing(int status);
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

@@ -11,7 +11,7 @@
 #include "core/io/signals.h"
 #include "core/ir/model.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 // A file of a Scratch; removed in the same cases.
 class ScratchFile {
@@ -63,4 +63,4 @@ class ModelFile {
   ScratchFile file_, data_;
 };
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

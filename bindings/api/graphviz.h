@@ -7,11 +7,11 @@
 
 #include "core/base/result.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 // The SVG of each digraph, in order; several are drawn in parallel. kLimit if
 // all of it takes longer than `seconds`.
 Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
                                          double seconds);
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

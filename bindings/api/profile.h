@@ -5,10 +5,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/result.h"
 #include "runtime/executor.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 class Profile {
  public:
@@ -39,7 +38,4 @@ class Profile {
   std::vector<std::pair<double, double>> outermost_;
 };
 
-// Writes the trace to the file of --profile; nothing without the option.
-Status write_profile(const std::string& path, const Profile& profile);
-
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

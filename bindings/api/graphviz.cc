@@ -1,4 +1,4 @@
-#include "bindings/cli/graphviz.h"
+#include "bindings/api/graphviz.h"
 
 #include <fmt/format.h>
 #include <sys/mman.h>
@@ -16,10 +16,10 @@
 #include <thread>
 #include <utility>
 
-#include "bindings/cli/child.h"
+#include "bindings/api/child.h"
 #include "core/io/descriptor.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 namespace {
 
 using Clock = Child::Clock;
@@ -129,4 +129,4 @@ Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
   return svgs;
 }
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

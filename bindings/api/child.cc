@@ -1,4 +1,4 @@
-#include "bindings/cli/child.h"
+#include "bindings/api/child.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 extern char** environ;
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 int Child::start(const std::vector<std::string>& arguments, int in, int out,
                  int err) {
@@ -93,4 +93,4 @@ bool is_missing(int status) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 127;
 }
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

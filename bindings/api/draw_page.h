@@ -7,11 +7,11 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 // `pictures`: the SVG of each view, in order; `data`: what the script reads.
 std::string draw_page(const std::string& title,
                       const std::vector<std::string>& pictures,
                       const nlohmann::ordered_json& data);
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

@@ -6,12 +6,12 @@
 #include <memory>
 #include <string>
 
-#include "bindings/cli/scratch.h"
+#include "bindings/api/scratch.h"
 #include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/engine/measure.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 class CommandRuntime final : public engine::MeasuredRuntime {
  public:
@@ -46,4 +46,4 @@ class CommandRuntime final : public engine::MeasuredRuntime {
 // the adapter is missing.
 Result<std::string> runtime_command(const std::string& name);
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

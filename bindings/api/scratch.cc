@@ -1,4 +1,4 @@
-#include "bindings/cli/scratch.h"
+#include "bindings/api/scratch.h"
 
 #include <stdlib.h>
 
@@ -8,10 +8,10 @@
 #include <system_error>
 #include <utility>
 
-#include "bindings/cli/session.h"
+#include "bindings/api/models.h"
 #include "core/io/save.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 namespace fs = std::filesystem;
 
@@ -75,4 +75,4 @@ Result<ModelFile> ModelFile::create(const ir::Model& model, Scratch& scratch) {
   return out;
 }
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

@@ -1,11 +1,10 @@
-#include "bindings/cli/profile.h"
+#include "bindings/api/profile.h"
 
 #include <nlohmann/json.hpp>
 
-#include "bindings/cli/session.h"
 #include "core/engine/json.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 
 using engine::Json;
 
@@ -51,11 +50,4 @@ std::string Profile::chrome_trace() const {
       {{"traceEvents", std::move(events)}, {"displayTimeUnit", "ms"}});
 }
 
-Status write_profile(const std::string& path, const Profile& profile) {
-  if (path.empty()) return {};
-  auto staged = stage_text(path, profile.chrome_trace());
-  if (!staged) return staged.error();
-  return staged->commit();
-}
-
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

@@ -1,10 +1,10 @@
-#include "bindings/cli/draw_page.h"
+#include "bindings/api/draw_page.h"
 
 #include <nlohmann/json.hpp>
 
 #include "core/draw/dot.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 namespace {
 
 constexpr const char* kHead = R"html(<!DOCTYPE html>
@@ -254,9 +254,8 @@ std::string inlined(const std::string& svg) {
 
 // JSON as the content of a script element, which must not contain "</".
 std::string quoted(const nlohmann::ordered_json& data) {
-  using Json = nlohmann::ordered_json;
-  const std::string text =
-      data.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = data.dump(
+      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
   std::string out;
   for (const char c : text) {
     if (c == '<') {
@@ -283,4 +282,4 @@ std::string draw_page(const std::string& title,
   return page + kScript;
 }
 
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api

@@ -1,0 +1,142 @@
+#include "bindings/api/bench.h"
+
+#include <algorithm>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <utility>
+
+#include "bindings/api/models.h"
+#include "bindings/api/profile.h"
+#include "core/base/stopwatch.h"
+
+namespace ruleengine::api {
+namespace {
+
+// Without a number of rounds: as many as this time allows, within these bounds.
+constexpr double kSeconds = 5;
+constexpr std::size_t kLeastRounds = 7, kMostRounds = 1000;
+constexpr int kWarmUps = 2;
+
+// A model that is measured.
+struct Subject {
+  std::unique_ptr<ir::Model> model;
+  Profile profile;  // of its last run
+  std::unique_ptr<runtime::Executor> executor;
+  std::map<std::string, OpCost> ops;  // of all rounds
+  Measured out;
+};
+
+Status prepare(Subject& subject, const std::string& path,
+               const BenchOptions& options) {
+  subject.out.model = path;
+  auto model =
+      load_model(path, {.limits = options.how.limits, .warn = options.warn});
+  if (!model) return model.error();
+  subject.model = *std::move(model);
+  runtime::ExecutorOptions how = executor_options(options.how);
+  how.trace = subject.profile.trace();
+  auto executor = runtime::Executor::create(*subject.model, std::move(how));
+  if (!executor) return executor.error();
+  subject.executor = *std::move(executor);
+  return {};
+}
+
+// One run; its seconds.
+Result<double> time_run(Subject& subject, const runtime::NamedData& inputs) {
+  subject.profile.clear();
+  const Stopwatch watch;
+  const auto outputs = subject.executor->run(inputs);
+  const double seconds = watch.seconds();
+  if (outputs) return seconds;
+  Diagnostic error = outputs.error();
+  if (error.where.empty()) error.where = subject.out.model;
+  return error;
+}
+
+Status measure(Subject& subject, const runtime::NamedData& inputs) {
+  const auto seconds = time_run(subject, inputs);
+  if (!seconds) return seconds.error();
+  std::vector<double>& rounds = subject.out.seconds;
+  rounds.push_back(*seconds);
+  for (const Profile::Event& e : subject.profile.events()) {
+    OpCost& cost = subject.ops[e.graph->op(e.node).text()];
+    cost.seconds.resize(rounds.size());
+    cost.seconds.back() += e.own;
+    ++cost.calls;
+  }
+  for (auto& [op, cost] : subject.ops) cost.seconds.resize(rounds.size());
+  return {};
+}
+
+// All subjects in turn, each first as often as another.
+Status measure_all(std::vector<Subject>& subjects,
+                   const runtime::NamedData& inputs, std::size_t rounds) {
+  for (Subject& each : subjects) {
+    for (int i = 0; i < kWarmUps; ++i) {
+      const auto seconds = time_run(each, inputs);
+      if (!seconds) return seconds.error();
+    }
+  }
+  const Stopwatch watch;
+  const auto goes_on = [&](std::size_t round) {
+    if (rounds > 0) return round < rounds;
+    return round < kLeastRounds ||
+           (round < kMostRounds && watch.seconds() < kSeconds);
+  };
+  for (std::size_t round = 0; goes_on(round); ++round) {
+    for (std::size_t i = 0; i < subjects.size(); ++i) {
+      auto status = measure(subjects[(round + i) % subjects.size()], inputs);
+      if (!status) return status;
+    }
+  }
+  return {};
+}
+
+Measured finished(Subject& subject) {
+  Measured out = std::move(subject.out);
+  for (auto& [op, cost] : subject.ops) {
+    cost.op = op;
+    out.ops.push_back(std::move(cost));
+  }
+  std::ranges::stable_sort(out.ops, std::ranges::greater(), &OpCost::median);
+  out.peak_bytes = subject.executor->peak_bytes();
+  out.held_bytes = subject.executor->held_bytes();
+  return out;
+}
+
+Spread ratio_of(const Measured& a, const Measured& b) {
+  std::vector<double> ratios;
+  for (std::size_t i = 0; i < a.seconds.size(); ++i) {
+    ratios.push_back(a.seconds[i] / b.seconds[i]);
+  }
+  return confidence(ratios);
+}
+
+}  // namespace
+
+Result<BenchResult> bench(const std::vector<std::string>& models,
+                          const BenchOptions& options) {
+  std::vector<Subject> subjects(models.size());
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    if (Status s = prepare(subjects[i], models[i], options); !s) {
+      return s.error();
+    }
+  }
+  const auto inputs =
+      inputs_for(*subjects[0].executor, *subjects[0].model, options.how);
+  if (!inputs) return inputs.error();
+  if (Status s = measure_all(subjects, *inputs, options.rounds); !s) {
+    return s.error();
+  }
+  BenchResult out;
+  if (options.traces) out.trace = subjects[0].profile.chrome_trace();
+  for (Subject& each : subjects) out.models.push_back(finished(each));
+  if (out.models.size() == 2) {
+    out.ratio = ratio_of(out.models[0], out.models[1]);
+  }
+  return out;
+}
+
+}  // namespace ruleengine::api

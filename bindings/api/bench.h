@@ -1,0 +1,51 @@
+// How long models run on the CPU, in which ops, and with how much memory. Two
+// models run in turn on the same inputs, so that whatever slows the machine
+// slows both.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/api/execution.h"
+#include "core/base/result.h"
+#include "core/base/sample.h"
+
+namespace ruleengine::api {
+
+struct BenchOptions {
+  ExecutionOptions how;
+  std::size_t rounds = 0;  // 0: as many as 5 seconds allow
+  bool traces = false;
+  Warn warn;
+};
+
+// The calls of an op in all rounds, and its seconds in each.
+struct OpCost {
+  std::string op;
+  std::size_t calls = 0;
+  std::vector<double> seconds;
+
+  double median() const { return quartiles(seconds).median; }
+};
+
+struct Measured {
+  std::string model;
+  std::vector<double> seconds;  // of each round
+  std::vector<OpCost> ops;      // of all rounds, the slowest first
+  // Bytes of tensors at once, and those that were taken for them.
+  std::size_t peak_bytes = 0, held_bytes = 0;
+};
+
+struct BenchResult {
+  std::vector<Measured> models;
+  std::optional<Spread> ratio;  // of two models, with 95 % confidence
+  std::string trace;            // of the last run of the first model
+};
+
+// Measures one model, or two in turn.
+Result<BenchResult> bench(const std::vector<std::string>& models,
+                          const BenchOptions& options);
+
+}  // namespace ruleengine::api

@@ -1,0 +1,107 @@
+#include "bindings/api/exec.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "bindings/api/profile.h"
+#include "core/engine/options.h"
+#include "runtime/rank_threads.h"
+
+namespace ruleengine::api {
+namespace {
+
+Result<Executed> load(const std::string& path, const ExecOptions& options,
+                      std::size_t rank, bool is_alone) {
+  const Limits& limits = options.how.limits;
+  auto model = load_model(path, {.limits = limits, .warn = options.warn});
+  if (!model) return model.error();
+  Executed out{.model = *std::move(model)};
+  if (!is_alone) {
+    const auto facts = engine::facts_of(out.model->graph);
+    out.predicted = ranks::traffic(out.model->graph, *facts);
+  }
+  if (rank < options.inputs.size()) {
+    auto inputs = read_inputs(*out.model, options.inputs[rank], limits);
+    if (!inputs) return inputs.error();
+    out.inputs = *std::move(inputs);
+  }
+  return out;
+}
+
+// Where the inputs are drawn, `place` is null or `draw` says how.
+Status run_model(Executed& done, const ExecOptions& options,
+                 runtime::RankPlace* place, const runtime::InputOptions* draw) {
+  const ExecutionOptions& given = options.how;
+  Profile profile;
+  runtime::ExecutorOptions how = executor_options(given);
+  if (options.traces) how.trace = profile.trace();
+  if (place != nullptr) {
+    how.threads = std::max(1, given.threads);
+    how.communicator = &place->communicator;
+    how.is_cancelled = place->is_cancelled;
+  }
+  auto executor = runtime::Executor::create(*done.model, std::move(how));
+  if (!executor) return executor.error();
+  if (options.draws) {
+    auto inputs =
+        draw == nullptr
+            ? inputs_for(**executor, *done.model, given)
+            : runtime::random_inputs(
+                  *done.model, *draw,
+                  runtime::Memory::create(tensor_limit(given.limits)));
+    if (!inputs) return inputs.error();
+    done.inputs = *std::move(inputs);
+  }
+  profile.clear();
+  auto outputs = (*executor)->run(done.inputs);
+  if (!outputs) {
+    Diagnostic error = outputs.error();
+    if (error.where.empty()) error.where = done.model->path;
+    return error;
+  }
+  done.outputs = *std::move(outputs);
+  if (place != nullptr) done.sent = place->communicator.sent();
+  // The profile refers to the graph that the executor runs.
+  if (options.traces) done.trace = profile.chrome_trace();
+  return check_end(*done.model, given.limits.deadline);
+}
+
+Status run_ranks(std::vector<Executed>& all, const ExecOptions& options,
+                 const runtime::InputOptions* draw) {
+  return runtime::run_ranks(
+      static_cast<int>(all.size()), [&](runtime::RankPlace& place) {
+        const auto rank = static_cast<std::size_t>(place.communicator.rank());
+        return run_model(all[rank], options, &place, draw);
+      });
+}
+
+}  // namespace
+
+Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
+                                   const ExecOptions& options) {
+  const auto count = options.ranks > 0 ? static_cast<std::size_t>(options.ranks)
+                                       : models.size();
+  const bool is_alone = count == 1 && options.ranks == 0;
+  std::vector<Executed> all;
+  for (std::size_t rank = 0; rank < count; ++rank) {
+    auto done =
+        load(models[models.size() == 1 ? 0 : rank], options, rank, is_alone);
+    if (!done) return done.error();
+    all.push_back(*std::move(done));
+  }
+  Status status;
+  if (is_alone) {
+    status = run_model(all[0], options, nullptr, nullptr);
+  } else if (!options.draws) {
+    status = run_ranks(all, options, nullptr);
+  } else {
+    // Until all ranks can run on them.
+    status = runtime::try_inputs(
+        input_options(options.how),
+        [&](const auto& draw) { return run_ranks(all, options, &draw); });
+  }
+  if (!status) return status.error();
+  return all;
+}
+
+}  // namespace ruleengine::api

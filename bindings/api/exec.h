@@ -1,0 +1,42 @@
+// Running models: one, or the programs of several ranks.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/api/execution.h"
+#include "bindings/api/models.h"
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "core/ranks/communication.h"
+#include "runtime/communicator.h"
+
+namespace ruleengine::api {
+
+struct ExecOptions {
+  ExecutionOptions how;
+  bool draws = false;  // random inputs instead of files
+  // 0: a model each; a single one then runs alone.
+  int ranks = 0;
+  // Files of inputs, one for each rank; none: models without inputs.
+  std::vector<std::string> inputs;
+  bool traces = false;
+  Warn warn;
+};
+
+// What one rank, or the only one, ran.
+struct Executed {
+  std::unique_ptr<ir::Model> model;  // the outputs may refer to its weights
+  runtime::NamedData inputs, outputs;
+  ranks::Traffic predicted;  // of several ranks
+  runtime::Sent sent;
+  std::string trace;  // JSON that chrome://tracing and Perfetto show
+};
+
+// Runs the models, one for each rank or one for all. Random inputs are drawn
+// alike on all ranks.
+Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
+                                   const ExecOptions& options);
+
+}  // namespace ruleengine::api

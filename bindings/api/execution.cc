@@ -1,0 +1,164 @@
+#include "bindings/api/execution.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu.h"
+#include "runtime/adapt.h"
+#include "runtime/verify.h"
+
+namespace ruleengine::api {
+namespace {
+
+// A raw type of NumPy's becomes the type of that width that the model declares.
+void fit_types(const ir::Model& model, runtime::NamedData& inputs,
+               runtime::KernelRun& run) {
+  const ir::Graph& graph = model.graph;
+  for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
+    const ir::Type* type = graph.value(v).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    for (auto& [name, value] : inputs) {
+      if (name != graph.name(v) || !value.is_tensor()) continue;
+      const ir::DataType given = value.tensor().dtype();
+      const bool is_raw = given == ir::DataType::kUint8 ||
+                          given == ir::DataType::kUint16 ||
+                          given == ir::DataType::kInt8;
+      if (!is_raw || given == type->elem) continue;
+      if (runtime::is_packed(type->elem)) {
+        value = runtime::packed(value.tensor(), type->elem, run);
+      } else if (ir::is_narrow_float(type->elem) &&
+                 ir::bit_width(given) == ir::bit_width(type->elem)) {
+        value = value.tensor().as(type->elem);
+      }
+    }
+  }
+}
+
+constexpr std::int64_t kMostShown = 12;
+
+template <typename T>
+std::string elements(const runtime::Tensor& t) {
+  std::string out;
+  for (std::int64_t i = 0; i < std::min(t.count(), kMostShown); ++i) {
+    out += fmt::format("{}{:.9g}", i == 0 ? "" : ", ",
+                       static_cast<double>(t.data<T>()[i]));
+  }
+  return out + (t.count() > kMostShown ? ", ..." : "");
+}
+
+std::string text_of(const runtime::Datum& value) {
+  if (!value.is_tensor()) return value.text();
+  const runtime::Tensor& t = value.tensor();
+  std::string all;
+  switch (t.dtype()) {
+    case ir::DataType::kFloat:
+      all = elements<float>(t);
+      break;
+    case ir::DataType::kDouble:
+      all = elements<double>(t);
+      break;
+    case ir::DataType::kInt64:
+      all = elements<std::int64_t>(t);
+      break;
+    case ir::DataType::kInt32:
+      all = elements<std::int32_t>(t);
+      break;
+    case ir::DataType::kBool:
+    case ir::DataType::kUint8:
+      all = elements<std::uint8_t>(t);
+      break;
+    default:
+      return t.text();
+  }
+  return t.text() + " {" + all + "}";
+}
+
+std::string text_of(const runtime::Mismatch& mismatch) {
+  if (mismatch.output.empty()) return mismatch.text;
+  return "output '" + printable(mismatch.output) + "', " + mismatch.text;
+}
+
+std::string text_of(const runtime::Executor::Named& inputs) {
+  std::string out;
+  for (const auto& [name, value] : inputs) {
+    out += printable(name) + " = " + text_of(value) + "\n";
+  }
+  return out;
+}
+
+}  // namespace
+
+std::size_t tensor_limit(const Limits& limits) {
+  return limits.tensors != 0 ? limits.tensors
+                             : runtime::Memory::of_machine() / 4 * 3;
+}
+
+Result<runtime::NamedData> read_inputs(const ir::Model& model,
+                                       const std::string& path,
+                                       const Limits& limits) {
+  if (path.empty()) return runtime::NamedData();
+  auto read = runtime::read_npz(path, tensor_limit(limits));
+  if (!read) return read.error();
+  runtime::Threads one(1);
+  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  fit_types(model, *read, run);
+  return read;
+}
+
+runtime::InputOptions input_options(const ExecutionOptions& options) {
+  return {.seed = options.seed,
+          .dims = options.dims,
+          .deadline = options.limits.deadline};
+}
+
+runtime::ExecutorOptions executor_options(const ExecutionOptions& options) {
+  return {.find_kernel = kernels::find_cpu_kernel,
+          .threads = options.threads,
+          .limit_memory = tensor_limit(options.limits),
+          .seed = options.seed,
+          .deadline = options.limits.deadline};
+}
+
+Result<runtime::NamedData> inputs_for(runtime::Executor& executor,
+                                      const ir::Model& model,
+                                      const ExecutionOptions& options) {
+  if (!options.inputs.empty()) {
+    return read_inputs(model, options.inputs, options.limits);
+  }
+  return runtime::inputs_to_run(
+      executor, model, input_options(options),
+      runtime::Memory::create(tensor_limit(options.limits)));
+}
+
+engine::CompareModels compare_by_kernels(ExecutionOptions options) {
+  return [options = std::move(options)](
+             const ir::Model& before, const ir::Model& after,
+             bool assumes) -> Result<engine::Finding> {
+    const runtime::VerifyOptions how{
+        .find_kernel = kernels::find_cpu_kernel,
+        .threads = options.threads,
+        .limit_memory = tensor_limit(options.limits),
+        .deadline = options.limits.deadline,
+        .inputs = input_options(options),
+        .extremes = !assumes};
+    const auto given = read_inputs(before, options.inputs, options.limits);
+    if (!given) return given.error();
+    auto found = given->empty()
+                     ? runtime::verify(before, after, how)
+                     : runtime::verify_on(*given, before, after, how);
+    if (!found) return found.error();
+    engine::Finding out{
+        .verified = {found->inputs, found->max_abs, found->max_rel},
+        .unverified = std::move(found->unverified)};
+    if (found->mismatch) {
+      out.difference = text_of(*found->mismatch);
+      out.shown_by = text_of(found->shown_by);
+    }
+    return out;
+  };
+}
+
+}  // namespace ruleengine::api

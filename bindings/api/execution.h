@@ -1,0 +1,46 @@
+// What runs models: the kernels of the CPU, on inputs of a file or random ones.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "bindings/api/limits.h"
+#include "core/base/result.h"
+#include "core/engine/verify.h"
+#include "core/ir/model.h"
+#include "runtime/executor.h"
+#include "runtime/npz.h"
+#include "runtime/random_inputs.h"
+
+namespace ruleengine::api {
+
+struct ExecutionOptions {
+  std::string inputs;                        // an .npz file; "": random ones
+  std::map<std::string, std::int64_t> dims;  // sizes of random inputs
+  std::uint64_t seed = 0;                    // of random inputs and random ops
+  int threads = 0;                           // 0: one for each core
+  Limits limits;
+};
+
+// Bytes.
+std::size_t tensor_limit(const Limits& limits);
+
+// The arrays of an .npz file, as the types that the model declares; none where
+// `path` is empty.
+Result<runtime::NamedData> read_inputs(const ir::Model& model,
+                                       const std::string& path,
+                                       const Limits& limits);
+
+runtime::InputOptions input_options(const ExecutionOptions& options);
+runtime::ExecutorOptions executor_options(const ExecutionOptions& options);
+
+// Inputs of the file, or random ones with which the model runs.
+Result<runtime::NamedData> inputs_for(runtime::Executor& executor,
+                                      const ir::Model& model,
+                                      const ExecutionOptions& options);
+
+// Runs two models on inputs of the file, or on random ones of several kinds.
+engine::CompareModels compare_by_kernels(ExecutionOptions options);
+
+}  // namespace ruleengine::api

@@ -1,0 +1,101 @@
+#include "bindings/api/models.h"
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <vector>
+
+#include "bindings/api/files.h"
+#include "core/io/load.h"
+#include "core/io/save.h"
+#include "core/text/parse.h"
+#include "core/text/print.h"
+
+namespace ruleengine::api {
+namespace {
+
+namespace fs = std::filesystem;
+
+Diagnostic unreadable(const std::string& path, std::string why) {
+  return {.kind = ErrorKind::kModel,
+          .what = "the model cannot be read",
+          .where = path,
+          .found = std::move(why)};
+}
+
+std::string one_line(const Diagnostic& d) {
+  std::string text = d.where + ": " + d.what;
+  if (!d.found.empty()) text += ", found " + d.found;
+  if (!d.expected.empty()) text += ", expected " + d.expected;
+  if (!d.hint.empty()) text += "; " + d.hint;
+  return text;
+}
+
+// Text models are written by hand. An unknown op in one may be a typing error,
+// which gets a warning and no error, since another runtime may know the op.
+Result<std::unique_ptr<ir::Model>> load_text(
+    const std::string& path, const Deadline& deadline,
+    std::vector<Diagnostic>& warnings) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    return unreadable(path, error ? error.message() : "not a regular file");
+  }
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  if (!file) return unreadable(path, "reading failed");
+  return text::parse_model(text.str(), path,
+                           {.warnings = &warnings, .deadline = deadline});
+}
+
+}  // namespace
+
+bool is_text_model(const std::string& path) {
+  return fs::path(path).extension() == ".onnxtxt";
+}
+
+Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
+                                              const ModelOptions& options) {
+  const Deadline& deadline = options.limits.deadline;
+  std::vector<Diagnostic> warnings;
+  auto model = is_text_model(path)
+                   ? load_text(path, deadline, warnings)
+                   : io::load(path, {.deadline = deadline,
+                                     .warnings = &warnings,
+                                     .needs_data = options.needs_data});
+  if (options.warn) {
+    for (const Diagnostic& each : warnings) options.warn(one_line(each));
+  }
+  if (!model) return model;
+  if (auto status = engine::fix_sizes(**model, options.fixed); !status) {
+    return status.error();
+  }
+  (*model)->limit_growth(options.limits.memory);
+  return model;
+}
+
+std::shared_ptr<ir::Model> copy_of(const ir::Model& model,
+                                   const Limits& limits) {
+  auto copy = model.copy();
+  copy->limit_growth(limits.memory);
+  return copy;
+}
+
+Status check_end(const ir::Model& model, const Deadline& deadline) {
+  if (auto status = io::check_intact(model); !status) return status;
+  return deadline.check();
+}
+
+Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
+                               bool share_data) {
+  if (!is_text_model(path)) {
+    return io::stage(model, path, {.share_data = share_data});
+  }
+  auto text = text::print_whole(model);
+  if (text) return stage_text(path, *text);
+  Diagnostic error = text.error();
+  error.where = path;
+  return error;
+}
+
+}  // namespace ruleengine::api

@@ -1,0 +1,42 @@
+// Models from files, and back.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "bindings/api/limits.h"
+#include "core/base/result.h"
+#include "core/engine/fixed_sizes.h"
+#include "core/io/staged.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::api {
+
+struct ModelOptions {
+  Limits limits;
+  engine::FixedSizes fixed;  // sizes that named dimensions get
+  // False: external data may be missing, for models that are only looked at.
+  bool needs_data = true;
+  Warn warn;
+};
+
+bool is_text_model(const std::string& path);  // *.onnxtxt
+
+// The model of a file, which may grow by limits.memory.
+Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
+                                              const ModelOptions& options);
+
+// A copy to rewrite, of the graph alone; the model must outlive it.
+std::shared_ptr<ir::Model> copy_of(const ir::Model& model,
+                                   const Limits& limits);
+
+// To call before anything about a model is told or written: fails if its file
+// has changed, or if the deadline has passed.
+Status check_end(const ir::Model& model, const Deadline& deadline);
+
+// A model as ONNX or, by the ending of the path, as text: written but not yet
+// renamed into place. Fails if text cannot express everything in the model.
+Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
+                               bool share_data = false);
+
+}  // namespace ruleengine::api

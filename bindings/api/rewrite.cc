@@ -1,0 +1,176 @@
+#include "bindings/api/rewrite.h"
+
+#include <iterator>
+#include <utility>
+
+#include "bindings/api/files.h"
+#include "core/base/stopwatch.h"
+
+namespace ruleengine::api {
+namespace {
+
+// If nothing matched, the result is a copy of the text file, comments included.
+Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
+  const auto text = read_text_file(from);
+  if (text) return stage_text(to, *text);
+  return Diagnostic{.kind = ErrorKind::kModel,
+                    .what = "the model cannot be read again",
+                    .where = from,
+                    .found = text.error().found};
+}
+
+}  // namespace
+
+Rewriter::Rewriter(RewriteOptions options)
+    : options_(std::move(options)),
+      files_(options_.sets, sandbox_limits(options_.limits)) {}
+
+Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
+  if (options.rules.empty()) {
+    auto shipped = lua::rules_folder();
+    if (!shipped) return shipped.error();
+    options.rules = {*std::move(shipped)};
+  }
+  std::unique_ptr<Rewriter> out(new Rewriter(std::move(options)));
+  auto engine =
+      engine::Engine::load(out->files_, out->options_.rules, out->options_.run);
+  if (!engine) return engine.error();
+  out->engine_ = *std::move(engine);
+  return out;
+}
+
+const std::vector<std::string>& Rewriter::warnings() const {
+  return engine_->warnings();
+}
+
+// Fails with the rewrite at fault where model and result differ.
+Status Rewriter::verify(engine::Engine& engine, const ir::Model& model,
+                        const ir::Model& result,
+                        engine::FileReport& report) const {
+  const auto compare = compare_by_kernels(options_.how);
+  const bool assumes = !report.run.rewrites.assumptions.empty();
+  const auto found = compare(model, result, assumes);
+  if (!found) return found.error();
+  if (!found->unverified.empty()) {
+    report.run.rewrites.warnings.push_back(
+        {.message = "the result was not verified: " + found->unverified});
+    return {};
+  }
+  if (found->difference.empty()) {
+    report.verified = found->verified;
+    return {};
+  }
+  const auto make = [&](std::uint64_t rewrites) -> Result<engine::Prefix> {
+    auto again = copy_of(model, options_.limits);
+    auto done = engine.run_first(*again, rewrites);
+    if (!done) return done.error();
+    return engine::Prefix{std::move(again), *std::move(done)};
+  };
+  const auto culprit = engine::find_culprit(compare, model, make);
+  if (!culprit) return culprit.error();
+  return engine::mismatch_error(report.model, *culprit, *found);
+}
+
+// The best variant is that of an engine of its own.
+Status Rewriter::verify_tuned(const ir::Model& model, const ir::Model& result,
+                              engine::FileReport& report) const {
+  engine::RunOptions how = options_.run;
+  how.target = report.tuned->best.target;
+  how.permits = engine::permits_of(report.tuned->best);
+  const auto engine = engine::Engine::load(files_, options_.rules, how);
+  if (!engine) return engine.error();
+  return verify(**engine, model, result, report);
+}
+
+Result<std::shared_ptr<ir::Model>> Rewriter::tune(
+    engine::Variants& variants, const ir::Model& model,
+    const Progress& progress, engine::FileReport& report) const {
+  TuneOptions how = *options_.tunes;
+  how.progress = progress;
+  auto tuned = api::tune(variants, model, how);
+  if (!tuned) return tuned.error();
+  report.tuned = *std::move(tuned);
+  auto made = variants.make(report.tuned->best);
+  if (!made) return made.error();
+  report.run = std::move(made->report);
+  return std::shared_ptr<ir::Model>(std::move(made->model));
+}
+
+Result<io::Staged> Rewriter::stage(const ir::Model& model,
+                                   const engine::FileReport& report) const {
+  const bool is_copy = report.run.is_untouched() && options_.fixed.empty() &&
+                       is_text_model(report.model) &&
+                       is_text_model(report.output);
+  return is_copy ? copy_text(report.model, report.output)
+                 : stage_model(model, report.output, options_.share_data);
+}
+
+Status Rewriter::rewrite(const Job& job, Rewritten& out) {
+  engine::FileReport& report = out.report;
+  report.model = job.model;
+  const Deadline& deadline = options_.limits.deadline;
+  if (auto status = deadline.check(); !status) return status;
+  const Stopwatch load;
+  std::vector<rewrite::Warning> warnings;
+  ModelOptions how{.limits = options_.limits,
+                   .fixed = options_.fixed,
+                   .warn = [&](const std::string& message) {
+                     warnings.push_back({.message = message});
+                   }};
+  auto loaded = load_model(job.model, how);
+  if (!loaded) {
+    for (const auto& each : warnings) {
+      if (options_.warn) options_.warn(each.message);
+    }
+    return loaded.error();
+  }
+  const std::shared_ptr<ir::Model> model = *std::move(loaded);
+  report.load_seconds = load.seconds();
+  if (job.accepts) {
+    if (auto status = job.accepts(*model); !status) return status;
+  }
+  how.warn = {};  // they were heard
+  engine::Variants variants(files_, options_.rules, options_.run,
+                            [&] { return load_model(job.model, how); });
+  const bool compares = options_.verifies || options_.measures;
+  std::shared_ptr<ir::Model> result = model;
+  if (options_.tunes) {
+    auto best = tune(variants, *model, job.progress, report);
+    if (!best) return best.error();
+    result = *std::move(best);
+  } else {
+    if (compares) result = copy_of(*model, options_.limits);
+    auto done = engine_->run(*result, job.progress);
+    if (!done) return done.error();
+    report.run = *std::move(done);
+  }
+  auto& all = report.run.rewrites.warnings;
+  all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
+             std::make_move_iterator(warnings.end()));
+  if (options_.verifies && !report.run.is_untouched()) {
+    auto status = report.tuned ? verify_tuned(*model, *result, report)
+                               : verify(*engine_, *model, *result, report);
+    if (!status) return status;
+  }
+  if (options_.measures && report.run.is_untouched()) {
+    all.push_back({.message = "nothing was rewritten, so nothing is measured"});
+  } else if (options_.measures) {
+    auto measured =
+        measure(variants, *model, options_.run.target, *options_.measures);
+    if (!measured) return measured.error();
+    report.measured = std::move(measured->comparison);
+    report.noise = measured->noise;
+    report.runtime = std::move(measured->runtime);
+  }
+  if (auto status = check_end(*result, deadline); !status) return status;
+  if (job.output.empty()) return {};
+  report.output = job.output;
+  const Stopwatch save;
+  auto staged = stage(*result, report);
+  if (!staged) return staged.error();
+  out.result = *std::move(staged);
+  report.save_seconds = save.seconds();
+  return deadline.check();
+}
+
+}  // namespace ruleengine::api

@@ -1,0 +1,81 @@
+// Rewriting models: from a file to a file, with whatever proves and measures
+// the result.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bindings/api/execution.h"
+#include "bindings/api/models.h"
+#include "bindings/api/rules.h"
+#include "bindings/api/tune.h"
+#include "core/base/result.h"
+#include "core/engine/engine.h"
+#include "core/io/staged.h"
+
+namespace ruleengine::api {
+
+struct RewriteOptions {
+  std::vector<std::string> rules;  // paths; none: all that ship
+  std::vector<lua::SetOption> sets;
+  engine::RunOptions run;
+  engine::FixedSizes fixed;
+  bool share_data = false;  // refer to the model's external data
+  // Whether the result is compared with the model, on the inputs of `how`.
+  bool verifies = false;
+  ExecutionOptions how;
+  // Keeps the rewrites that a runtime gains from.
+  std::optional<TuneOptions> tunes;
+  // Measures the model and the result.
+  std::optional<MeasureOptions> measures;
+  Limits limits;
+  Warn warn;  // hears of faults of a model that cannot be loaded
+};
+
+// One model to rewrite.
+struct Job {
+  std::string model;
+  std::string output;  // the name of the result; "": nothing is written
+  Progress progress;
+  // Asked once the model is loaded; an error ends the job. May be empty.
+  std::function<Status(const ir::Model&)> accepts;
+};
+
+// What became of it.
+struct Rewritten {
+  engine::FileReport report;
+  io::Staged result;  // not yet renamed into place
+};
+
+// Rules that are loaded and compiled once. One thread at a time.
+class Rewriter {
+ public:
+  static Result<std::unique_ptr<Rewriter>> create(RewriteOptions options);
+
+  const std::vector<std::string>& warnings() const;
+
+  // On an error, `out` has what was known by then.
+  Status rewrite(const Job& job, Rewritten& out);
+
+ private:
+  explicit Rewriter(RewriteOptions options);
+  Status verify(engine::Engine& engine, const ir::Model& model,
+                const ir::Model& result, engine::FileReport& report) const;
+  Status verify_tuned(const ir::Model& model, const ir::Model& result,
+                      engine::FileReport& report) const;
+  Result<std::shared_ptr<ir::Model>> tune(engine::Variants& variants,
+                                          const ir::Model& model,
+                                          const Progress& progress,
+                                          engine::FileReport& report) const;
+  Result<io::Staged> stage(const ir::Model& model,
+                           const engine::FileReport& report) const;
+
+  RewriteOptions options_;
+  lua::RuleFiles files_;
+  std::unique_ptr<engine::Engine> engine_;
+};
+
+}  // namespace ruleengine::api

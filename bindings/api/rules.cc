@@ -1,0 +1,42 @@
+#include "bindings/api/rules.h"
+
+#include <algorithm>
+
+#include "core/engine/engine.h"
+
+namespace ruleengine::api {
+
+lua::SandboxLimits sandbox_limits(const Limits& limits) {
+  lua::SandboxLimits out;
+  out.load_seconds = limits.load_seconds;
+  out.callback_seconds = limits.callback_seconds;
+  out.total_bytes = limits.memory;
+  out.load_bytes = std::min(out.load_bytes, out.total_bytes);
+  out.deadline = limits.deadline;
+  return out;
+}
+
+lua::RuleFiles rule_files(const RuleOptions& options) {
+  return {options.sets, sandbox_limits(options.limits)};
+}
+
+Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
+                               const RuleOptions& options,
+                               const std::vector<std::string>& shipped) {
+  const auto files = rule_files(options);
+  auto rules = paths.empty() ? files.load_shipped(shipped) : files.load(paths);
+  if (!rules) return rules.error();
+  if (!(*rules)->unclaimed().empty()) return (*rules)->unclaimed()[0].error;
+  return rules;
+}
+
+Status run_rules(ir::Model& model, const std::vector<std::string>& paths,
+                 const RuleOptions& options, const engine::RunOptions& how) {
+  if (paths.empty()) return {};
+  const auto rules = load_rules(paths, options);
+  if (!rules) return rules.error();
+  const auto report = engine::run_rules(model, **rules, how);
+  return report ? Status() : Status(report.error());
+}
+
+}  // namespace ruleengine::api

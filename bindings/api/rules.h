@@ -1,0 +1,39 @@
+// Rules from files, folders and the packs that ship.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/api/limits.h"
+#include "bindings/lua/rule_file.h"
+#include "bindings/lua/rule_source.h"
+#include "core/base/result.h"
+#include "core/engine/options.h"
+#include "core/engine/rule_set.h"
+#include "core/ir/model.h"
+
+namespace ruleengine::api {
+
+struct RuleOptions {
+  std::vector<lua::SetOption> sets;  // options of rules
+  Limits limits;
+};
+
+lua::SandboxLimits sandbox_limits(const Limits& limits);
+
+// Where an Engine loads its rules from.
+lua::RuleFiles rule_files(const RuleOptions& options);
+
+// The rules of these paths; if there are none, those of `shipped`, paths below
+// rules/. Fails for a setting that names no rule of them.
+using LoadedRules = std::unique_ptr<engine::RuleSet>;
+Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
+                               const RuleOptions& options,
+                               const std::vector<std::string>& shipped = {});
+
+// Runs the rules of these paths over the model, without a target.
+Status run_rules(ir::Model& model, const std::vector<std::string>& paths,
+                 const RuleOptions& options, const engine::RunOptions& how);
+
+}  // namespace ruleengine::api
