@@ -112,38 +112,44 @@ class Lowering {
       if (each->removed) continue;
       needed = is_needed(each->body) || needed;
       for_nodes(each->body, [&](NodeId node) {
-        types_matter_ = types_matter_ || needs_types(each->body.op(node));
+        types_matter_ =
+            types_matter_ || runs_as(each->body, node) != RunsAs::kItself;
       });
     }
     return needed;
   }
 
-  bool is_needed(const ir::Graph& graph) const {
+  bool is_needed(const ir::Graph& graph) {
     bool needed = has_references(graph);
     for_nodes(graph, [&](NodeId node) {
-      const ir::Op& op = graph.op(node);
-      needed = needed || needs_types(op) || is_old(graph, op);
+      needed = needed || runs_as(graph, node) != RunsAs::kItself ||
+               is_old(graph, graph.op(node));
     });
     return needed;
   }
 
-  // Whether another op's nodes take the place of this one, chosen by the types
-  // of its inputs.
-  bool needs_types(const ir::Op& op) const {
-    return needs_meaning(op) || needs_standard_body(op);
+  // What runs the nodes of an op: its own kernel or function, if it has one;
+  // else our meaning of it or the standard's body, which are chosen by the
+  // types of a node's inputs.
+  enum class RunsAs : std::uint8_t { kUnknown, kItself, kMeaning, kBody };
+
+  RunsAs runs_as(const ir::Graph& graph, NodeId node) {
+    const std::size_t op = graph.node(node).op.index();
+    if (op >= runs_as_.size()) runs_as_.resize(op + 1);
+    RunsAs& known = runs_as_[op];
+    if (known == RunsAs::kUnknown) known = runs_as(graph.op(node));
+    return known;
   }
 
-  bool has_none(const ir::Op& op) const {
-    return choice_.find_kernel(op.domain, op.type) == nullptr &&
-           model_.find_function(op) == nullptr;
-  }
-
-  bool needs_meaning(const ir::Op& op) const {
-    return ops::meaning_of(op.domain, op.type) != nullptr && has_none(op);
-  }
-
-  bool needs_standard_body(const ir::Op& op) const {
-    return has_none(op) && io::has_standard_body(op);
+  RunsAs runs_as(const ir::Op& op) const {
+    if (choice_.find_kernel(op.domain, op.type) != nullptr ||
+        model_.find_function(op) != nullptr) {
+      return RunsAs::kItself;
+    }
+    if (ops::meaning_of(op.domain, op.type) != nullptr) {
+      return RunsAs::kMeaning;
+    }
+    return io::has_standard_body(op) ? RunsAs::kBody : RunsAs::kItself;
   }
 
   static bool is_old(const ir::Graph& graph, const ir::Op& op) {
@@ -174,13 +180,14 @@ class Lowering {
     });
     make_newest(imports);
     replace_nodes(graph, [&](const auto& facts, NodeId node) {
-      const ir::Op& op = graph.op(node);
-      if (needs_meaning(op)) {
+      const RunsAs how = runs_as(graph, node);
+      if (how == RunsAs::kMeaning) {
         write_meaning(graph, facts(), node);
-      } else if (const auto* function = choice_.function(*copy_, op)) {
+      } else if (const auto* function =
+                     choice_.function(*copy_, graph.op(node))) {
         auto& called = const_cast<ir::Function&>(*function);
         bind(graph, types_matter_ ? &facts() : nullptr, node, called);
-      } else if (needs_standard_body(op)) {
+      } else if (how == RunsAs::kBody) {
         write_standard_body(graph, facts(), node);
       }
     });
@@ -262,12 +269,9 @@ class Lowering {
   void write_standard_body(const ir::Graph& graph, ir::Facts& facts,
                            NodeId node) {
     const ir::Op op = graph.op(node);  // interning others moves the table
-    const auto types = types_of(graph, facts, node);
+    const auto sized = types_of(graph, facts, node);
+    const auto types = without_sizes(sized);
     const auto attributes = graph.node(node).attributes;
-    std::vector<const ir::Type*> sized;
-    for (const ir::Operand& in : graph.inputs(node)) {
-      sized.push_back(in.value ? facts.type(in.value) : nullptr);
-    }
     const auto body = io::standard_body(graph, node, sized);
     if (!body) {
       reasons_.try_emplace(op.text(), reason_of(body.error()));
@@ -343,7 +347,7 @@ class Lowering {
       return;
     }
     std::vector<const ir::Type*> types;
-    if (facts != nullptr) types = types_of(graph, *facts, node);
+    if (facts != nullptr) types = without_sizes(types_of(graph, *facts, node));
     const auto [at, is_new] =
         bound.variants.try_emplace(key_of(attributes) + key_of(types));
     if (is_new) {
@@ -373,21 +377,26 @@ class Lowering {
     reach(function);
   }
 
-  // What bodies may depend on: the types of inputs, without their sizes.
-  std::vector<const ir::Type*> types_of(const ir::Graph& graph,
-                                        ir::Facts& facts, NodeId node) {
+  static std::vector<const ir::Type*> types_of(const ir::Graph& graph,
+                                               ir::Facts& facts, NodeId node) {
     std::vector<const ir::Type*> out;
     for (const ir::Operand& in : graph.inputs(node)) {
-      const ir::Type* type = in.value ? facts.type(in.value) : nullptr;
-      if (type != nullptr) {
-        ir::Type own = *type;
-        own.dims = copy_->arena.array<ir::Dim>(type->dims.size());
-        own.other = copy_->arena.copy(type->other);
-        type = copy_->arena.make<ir::Type>(own);
-      }
-      out.push_back(type);
+      out.push_back(in.value ? facts.type(in.value) : nullptr);
     }
     return out;
+  }
+
+  // So that calls with other sizes share a function; for as long as the copy.
+  std::vector<const ir::Type*> without_sizes(
+      std::vector<const ir::Type*> types) {
+    for (const ir::Type*& type : types) {
+      if (type == nullptr) continue;
+      ir::Type own = *type;
+      own.dims = copy_->arena.array<ir::Dim>(type->dims.size());
+      own.other = copy_->arena.copy(type->other);
+      type = copy_->arena.make<ir::Type>(own);
+    }
+    return types;
   }
 
   void reach(ir::Function& function) {
@@ -444,6 +453,7 @@ class Lowering {
   };
   std::map<const ir::Function*, Bound> bound_;  // never iterated
   std::map<std::string, ir::OpId> standard_;    // by body, attributes and types
+  std::vector<RunsAs> runs_as_;                 // by op
   bool types_matter_ = false;  // whether bodies depend on the types of inputs
 };
 

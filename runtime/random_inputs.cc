@@ -47,19 +47,21 @@ class Uses {
   }
 
   void look(ir::NodeId node, ValueId value) {
-    const std::string_view op = graph_.op(node).type;
+    const ir::Op& op = graph_.op(node);
     const auto inputs = graph_.inputs(node);
     const bool is_first = !inputs.empty() && inputs[0].value == value;
-    const ops::Roles roles = ops::roles_of(graph_.op(node));
+    const ops::Roles roles = ops::roles_of(op);
     if (roles.indexes && !is_first) return bound(node);
-    if (op == "Cast" && is_to_floats(node)) {
+    if (op.standard("Cast") && is_to_floats(node)) {
       use_.is_mask = true;
       return;
     }
-    if (op == "Sub" && is_turned(node, value)) use_.is_mask = true;
-    if (op == "Where" && is_first) use_.is_mask = true;
-    if (op == "Equal" || op == "Not" || op == "And") use_.is_mask = true;
-    if (!roles.moves && !roles.joins && op != "Cast") return;
+    if (op.standard("Sub") && is_turned(node, value)) use_.is_mask = true;
+    if (op.standard("Where") && is_first) use_.is_mask = true;
+    if (op.standard("Equal") || op.standard("Not") || op.standard("And")) {
+      use_.is_mask = true;
+    }
+    if (!roles.moves && !roles.joins && !op.standard("Cast")) return;
     for (const ValueId out : graph_.outputs(node)) {
       if (out) follow(out);
     }

@@ -215,7 +215,7 @@ class Talk {
   std::string said_;  // the end of its standard error since the latest answer
 };
 
-class CommandSession final : public engine::MeasuredModel {
+class CommandSession final : public engine::RuntimeSession {
  public:
   CommandSession(ModelFile model, Scratch& scratch,
                  const CommandRuntime::Settings& settings)
@@ -255,7 +255,7 @@ class CommandSession final : public engine::MeasuredModel {
   }
 
   Result<std::optional<std::string>> difference(
-      engine::MeasuredModel& other) override {
+      engine::RuntimeSession& other) override {
     const auto theirs = static_cast<CommandSession&>(other).outputs();
     if (!theirs) return std::optional<std::string>();
     const auto ours = outputs();
@@ -289,7 +289,7 @@ class CommandSession final : public engine::MeasuredModel {
 
 }  // namespace
 
-Result<std::unique_ptr<engine::MeasuredModel>> CommandRuntime::load(
+Result<std::unique_ptr<engine::RuntimeSession>> CommandRuntime::load(
     std::unique_ptr<ir::Model> model) {
   auto file = ModelFile::create(*model, scratch_);
   if (!file) return file.error();
@@ -298,7 +298,7 @@ Result<std::unique_ptr<engine::MeasuredModel>> CommandRuntime::load(
   const auto name = session->start(settings_);
   if (!name) return name.error();
   if (!name->empty()) name_ = *name;
-  return std::unique_ptr<engine::MeasuredModel>(std::move(session));
+  return std::unique_ptr<engine::RuntimeSession>(std::move(session));
 }
 
 Result<std::string> runtime_command(const std::string& name) {

@@ -30,7 +30,7 @@ class CommandRuntime final : public engine::MeasuredRuntime {
         name_(settings_.command),
         scratch_(scratch) {}
 
-  Result<std::unique_ptr<engine::MeasuredModel>> load(
+  Result<std::unique_ptr<engine::RuntimeSession>> load(
       std::unique_ptr<ir::Model> model) override;
   // What the runtime calls itself, after it loaded a model; else the command.
   std::string name() const override { return name_; }

@@ -1,7 +1,8 @@
-// What every call of the library is given: limits, and who hears warnings.
+// What every call of the library is given: limits, and who hears how it goes.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -18,6 +19,9 @@ struct Limits {
   // Bytes of tensors at once; 0: three quarters of the machine's memory.
   std::size_t tensors = 0;
 };
+
+// How far a call has come, out of `total`. May be empty.
+using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 
 // Hears of faults that do not stop the call. May be empty.
 using Warn = std::function<void(const std::string&)>;

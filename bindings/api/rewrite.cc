@@ -23,7 +23,13 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
 
 Rewriter::Rewriter(RewriteOptions options)
     : options_(std::move(options)),
-      files_(options_.sets, sandbox_limits(options_.limits)) {}
+      files_(options_.sets, sandbox_limits(options_.limits)) {
+  const Limits& limits = options_.limits;
+  options_.run.limits.deadline = limits.deadline;
+  options_.how.limits = limits;
+  if (options_.tunes) options_.tunes->measure.how.limits = limits;
+  if (options_.measures) options_.measures->how.limits = limits;
+}
 
 Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
   if (options.rules.empty()) {
@@ -105,6 +111,44 @@ Result<io::Staged> Rewriter::stage(const ir::Model& model,
                  : stage_model(model, report.output, options_.share_data);
 }
 
+// By the rules, or the best variant of what they make.
+Result<std::shared_ptr<ir::Model>> Rewriter::result_of(
+    engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
+    const Progress& progress, engine::FileReport& report) {
+  if (options_.tunes) return tune(variants, *model, progress, report);
+  const bool compares = options_.verifies || options_.measures;
+  auto result = compares ? copy_of(*model, options_.limits) : model;
+  auto done = engine_->run(*result, progress);
+  if (!done) return done.error();
+  report.run = *std::move(done);
+  return result;
+}
+
+// Compares and measures the two, as the options say.
+Status Rewriter::prove(engine::Variants& variants, const ir::Model& model,
+                       const ir::Model& result, engine::FileReport& report) {
+  if (report.run.is_untouched()) {
+    if (options_.measures) {
+      report.run.rewrites.warnings.push_back(
+          {.message = "nothing was rewritten, so nothing is measured"});
+    }
+    return {};
+  }
+  if (options_.verifies) {
+    auto status = report.tuned ? verify_tuned(model, result, report)
+                               : verify(*engine_, model, result, report);
+    if (!status) return status;
+  }
+  if (!options_.measures) return {};
+  auto measured =
+      measure(variants, model, options_.run.target, *options_.measures);
+  if (!measured) return measured.error();
+  report.measured = std::move(measured->comparison);
+  report.noise = measured->noise;
+  report.runtime = std::move(measured->runtime);
+  return {};
+}
+
 Status Rewriter::rewrite(const Job& job, Rewritten& out) {
   engine::FileReport& report = out.report;
   report.model = job.model;
@@ -132,41 +176,19 @@ Status Rewriter::rewrite(const Job& job, Rewritten& out) {
   how.warn = {};  // they were heard
   engine::Variants variants(files_, options_.rules, options_.run,
                             [&] { return load_model(job.model, how); });
-  const bool compares = options_.verifies || options_.measures;
-  std::shared_ptr<ir::Model> result = model;
-  if (options_.tunes) {
-    auto best = tune(variants, *model, job.progress, report);
-    if (!best) return best.error();
-    result = *std::move(best);
-  } else {
-    if (compares) result = copy_of(*model, options_.limits);
-    auto done = engine_->run(*result, job.progress);
-    if (!done) return done.error();
-    report.run = *std::move(done);
-  }
+  const auto result = result_of(variants, model, job.progress, report);
+  if (!result) return result.error();
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
-  if (options_.verifies && !report.run.is_untouched()) {
-    auto status = report.tuned ? verify_tuned(*model, *result, report)
-                               : verify(*engine_, *model, *result, report);
-    if (!status) return status;
+  if (auto status = prove(variants, *model, **result, report); !status) {
+    return status;
   }
-  if (options_.measures && report.run.is_untouched()) {
-    all.push_back({.message = "nothing was rewritten, so nothing is measured"});
-  } else if (options_.measures) {
-    auto measured =
-        measure(variants, *model, options_.run.target, *options_.measures);
-    if (!measured) return measured.error();
-    report.measured = std::move(measured->comparison);
-    report.noise = measured->noise;
-    report.runtime = std::move(measured->runtime);
-  }
-  if (auto status = check_end(*result, deadline); !status) return status;
+  if (auto status = check_end(**result, deadline); !status) return status;
   if (job.output.empty()) return {};
   report.output = job.output;
   const Stopwatch save;
-  auto staged = stage(*result, report);
+  auto staged = stage(**result, report);
   if (!staged) return staged.error();
   out.result = *std::move(staged);
   report.save_seconds = save.seconds();

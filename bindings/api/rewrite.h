@@ -31,8 +31,8 @@ struct RewriteOptions {
   std::optional<TuneOptions> tunes;
   // Measures the model and the result.
   std::optional<MeasureOptions> measures;
-  Limits limits;
-  Warn warn;  // hears of faults of a model that cannot be loaded
+  Limits limits;  // of all parts: those in `run`, `how` and others are not read
+  Warn warn;      // hears of faults of a model that cannot be loaded
 };
 
 // One model to rewrite.
@@ -70,6 +70,11 @@ class Rewriter {
                                           const ir::Model& model,
                                           const Progress& progress,
                                           engine::FileReport& report) const;
+  Result<std::shared_ptr<ir::Model>> result_of(
+      engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
+      const Progress& progress, engine::FileReport& report);
+  Status prove(engine::Variants& variants, const ir::Model& model,
+               const ir::Model& result, engine::FileReport& report);
   Result<io::Staged> stage(const ir::Model& model,
                            const engine::FileReport& report) const;
 

@@ -35,17 +35,17 @@ class OurRuntime final : public engine::MeasuredRuntime {
     return fmt::format("ruleengine {}", kVersion);
   }
 
-  Result<std::unique_ptr<engine::MeasuredModel>> load(
+  Result<std::unique_ptr<engine::RuntimeSession>> load(
       std::unique_ptr<ir::Model> model) override {
     auto executor =
         runtime::Executor::create(*model, executor_options(options_));
     if (!executor) return executor.error();
-    return std::unique_ptr<engine::MeasuredModel>(std::make_unique<OurSession>(
+    return std::unique_ptr<engine::RuntimeSession>(std::make_unique<OurSession>(
         std::move(model), *std::move(executor), inputs_));
   }
 
  private:
-  class OurSession final : public engine::MeasuredModel {
+  class OurSession final : public engine::RuntimeSession {
    public:
     OurSession(std::unique_ptr<ir::Model> model,
                std::unique_ptr<runtime::Executor> executor,
@@ -64,7 +64,7 @@ class OurRuntime final : public engine::MeasuredRuntime {
     }
 
     Result<std::optional<std::string>> difference(
-        engine::MeasuredModel& other) override {
+        engine::RuntimeSession& other) override {
       auto& its = static_cast<OurSession&>(other);
       const auto theirs = its.executor_->run(inputs_);
       if (!theirs) return std::optional<std::string>();

@@ -21,9 +21,6 @@ struct MeasureOptions {
   ExecutionOptions how;
 };
 
-// How far a call has come, out of `total`. May be empty.
-using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
-
 struct TuneOptions {
   MeasureOptions measure;
   // To try; ties go to the first. None: all, first those that most runtimes

@@ -16,12 +16,11 @@ namespace ruleengine::engine {
 using FixedSizes =
     std::map<std::string, std::variant<std::int64_t, std::string>>;
 
-// Writes the sizes into the declared types of the model; "past + 1" is computed.
-// Types of sequences and optionals stay as they are, and so do functions: their
-// names are their own.
-// kUsage for a name that the model does not have, for names that are equal to
-// each other in a circle, for a size below 0, and for sizes that contradict an
-// op or an initializer.
+// Writes the sizes into the declared types of the model; "past + 1" is
+// computed. Types of sequences and optionals stay as they are, and so do
+// functions: their names are their own. kUsage for a name that the model does
+// not have, for names that are equal to each other in a circle, for a size
+// below 0, and for sizes that contradict an op or an initializer.
 Status fix_sizes(ir::Model& model, const FixedSizes& sizes);
 
 }  // namespace ruleengine::engine

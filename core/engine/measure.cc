@@ -65,7 +65,7 @@ std::string brief(const Diagnostic& error) {
 // Runs two sessions in turn until it is clear which one is faster.
 class Race {
  public:
-  Race(MeasuredModel& a, MeasuredModel& b, const Deadline& deadline)
+  Race(RuntimeSession& a, RuntimeSession& b, const Deadline& deadline)
       : a_(a), b_(b), deadline_(deadline) {}
 
   // False after an error.
@@ -97,7 +97,7 @@ class Race {
   bool is_second_at_fault() const { return at_fault_ == &b_; }
 
  private:
-  bool time(MeasuredModel& session, double& seconds) {
+  bool time(RuntimeSession& session, double& seconds) {
     if (const Status s = deadline_.check(); !s) {
       error_ = s.error();
       return false;
@@ -112,12 +112,12 @@ class Race {
     return false;
   }
 
-  MeasuredModel& a_;
-  MeasuredModel& b_;
+  RuntimeSession& a_;
+  RuntimeSession& b_;
   const Deadline& deadline_;
   int times_ = 1;
   std::optional<Diagnostic> error_;
-  const MeasuredModel* at_fault_ = nullptr;  // of an error of the runtime
+  const RuntimeSession* at_fault_ = nullptr;  // of an error of the runtime
 };
 
 }  // namespace
@@ -174,7 +174,7 @@ const Comparison& middle(std::span<const Comparison> comparisons) {
 
 struct LiveMeter::Loaded {
   std::string variant;
-  std::unique_ptr<MeasuredModel> session;
+  std::unique_ptr<RuntimeSession> session;
 };
 
 LiveMeter::LiveMeter(MeasuredRuntime& runtime, MakeModel make, double seconds,
@@ -188,7 +188,7 @@ LiveMeter::~LiveMeter() = default;
 
 bool LiveMeter::goes_on() const { return !end_.is_over(); }
 
-Result<MeasuredModel*> LiveMeter::session(const Variant& variant) {
+Result<RuntimeSession*> LiveMeter::session(const Variant& variant) {
   const std::string text = variant.text();
   for (Loaded& each : loaded_) {
     if (each.variant == text) return each.session.get();
@@ -240,7 +240,7 @@ Result<Comparison> LiveMeter::compare(Step step, const Variant& of,
   return out;
 }
 
-Status LiveMeter::measure(MeasuredModel& a, MeasuredModel& b, double noise,
+Status LiveMeter::measure(RuntimeSession& a, RuntimeSession& b, double noise,
                           Comparison& out) const {
   Race race(a, b, deadline_);
   const bool done = race.run(seconds_ * kShare, noise, out.rounds);

@@ -21,16 +21,16 @@
 namespace ruleengine::engine {
 
 // A model that a runtime has loaded, with inputs for it.
-class MeasuredModel {
+class RuntimeSession {
  public:
-  virtual ~MeasuredModel() = default;
+  virtual ~RuntimeSession() = default;
   // Runs the model so many times; the seconds that it took.
   virtual Result<double> run(int times) = 0;
   // How its outputs differ from those of `other`; "" where they agree, none
   // where `other` has none, or this session gives none. An error is one of this
   // session.
   virtual Result<std::optional<std::string>> difference(
-      MeasuredModel& other) = 0;
+      RuntimeSession& other) = 0;
 };
 
 class MeasuredRuntime {
@@ -38,7 +38,7 @@ class MeasuredRuntime {
   virtual ~MeasuredRuntime() = default;
   virtual std::string name() const = 0;
   // An error says why the runtime cannot run the model.
-  virtual Result<std::unique_ptr<MeasuredModel>> load(
+  virtual Result<std::unique_ptr<RuntimeSession>> load(
       std::unique_ptr<ir::Model> model) = 0;
 };
 
@@ -145,8 +145,8 @@ class LiveMeter final : public Meter {
 
  private:
   struct Loaded;
-  Result<MeasuredModel*> session(const Variant& variant);
-  Status measure(MeasuredModel& a, MeasuredModel& b, double noise,
+  Result<RuntimeSession*> session(const Variant& variant);
+  Status measure(RuntimeSession& a, RuntimeSession& b, double noise,
                  Comparison& out) const;
 
   MeasuredRuntime& runtime_;

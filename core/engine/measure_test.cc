@@ -8,7 +8,7 @@ namespace ruleengine::engine {
 namespace {
 
 // Times by name, without any run.
-class PretendedSession final : public MeasuredModel {
+class PretendedSession final : public RuntimeSession {
  public:
   explicit PretendedSession(const double& seconds) : seconds_(seconds) {}
   Result<double> run(int times) override {
@@ -16,7 +16,7 @@ class PretendedSession final : public MeasuredModel {
     // A machine that slows down steadily, as if it got hot.
     return seconds_ * times * (1 + 0.02 * ++runs);
   }
-  Result<std::optional<std::string>> difference(MeasuredModel&) override {
+  Result<std::optional<std::string>> difference(RuntimeSession&) override {
     return std::optional<std::string>();
   }
 
@@ -29,10 +29,10 @@ class PretendedSession final : public MeasuredModel {
 class PretendedRuntime final : public MeasuredRuntime {
  public:
   std::string name() const override { return "pretended"; }
-  Result<std::unique_ptr<MeasuredModel>> load(
+  Result<std::unique_ptr<RuntimeSession>> load(
       std::unique_ptr<ir::Model> model) override {
     ++loads;
-    return std::unique_ptr<MeasuredModel>(
+    return std::unique_ptr<RuntimeSession>(
         std::make_unique<PretendedSession>(seconds[model->path]));
   }
 

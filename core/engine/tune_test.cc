@@ -40,22 +40,22 @@ class LuckyRuntime final : public MeasuredRuntime {
  public:
   explicit LuckyRuntime(double of_result) : of_result_(of_result) {}
   std::string name() const override { return "lucky"; }
-  Result<std::unique_ptr<MeasuredModel>> load(
+  Result<std::unique_ptr<RuntimeSession>> load(
       std::unique_ptr<ir::Model> model) override {
     const double base = model->path == "original" ? 1 : of_result_;
-    return std::unique_ptr<MeasuredModel>(
+    return std::unique_ptr<RuntimeSession>(
         std::make_unique<LuckySession>(*this, base * about_one(0.03)));
   }
 
  private:
-  class LuckySession final : public MeasuredModel {
+  class LuckySession final : public RuntimeSession {
    public:
     LuckySession(LuckyRuntime& of, double seconds)
         : of_(of), seconds_(seconds) {}
     Result<double> run(int times) override {
       return seconds_ * times * of_.about_one(0.005);
     }
-    Result<std::optional<std::string>> difference(MeasuredModel&) override {
+    Result<std::optional<std::string>> difference(RuntimeSession&) override {
       return std::optional<std::string>();
     }
 

@@ -112,8 +112,10 @@ struct Roles {
   bool collective = false;
   bool free = false;      // reads and writes no memory, as a view
   bool measures = false;  // its result depends on the shape of its input alone
-  bool keeps_rank = false;  // the result has as many axes as the first input
-  bool picks = false;       // reads of an input no more than it writes
+  // The result has as many axes as the first input, of other sizes. Only of ops
+  // for which the ONNX library may find too few.
+  bool keeps_rank = false;
+  bool picks = false;    // reads of an input no more than it writes
   bool moves = false;    // each element of the result is one of the first input
   bool joins = false;    // each is an element of one of several inputs
   bool indexes = false;  // the second input has indices into the first

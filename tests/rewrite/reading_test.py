@@ -6,7 +6,7 @@ import unittest
 import numpy as np
 import onnx
 
-from support import onnx_runtime, program
+from support import make, onnx_runtime, program
 
 MODEL = program.ROOT / "examples" / "bert.onnx"
 INPUTS = program.DATA / "models" / "bert.ts17_eager.npz"
@@ -81,6 +81,17 @@ class Reading(program.ProgramTest):
                 ("ort", "ONNX Runtime and `ruleengine exec`, since it needs "
                         "ops of com.microsoft")):
             self.assertIn(says, self.result(target)[1])
+
+    def test_a_newer_ir_version(self):
+        # The new node has metadata.
+        self.write("cancel.lua", make.CANCEL.replace(
+            "return m.x", "return op.Identity(m.x)"))
+        self.write("m.onnx", make.onnx_bytes(make.NEGATIONS))
+        for more, says in (((), "that know IR version 10; --keep-ir-version"),
+                           (("--keep-ir-version",), "whatever reads the")):
+            done = self.run_ok("run", "cancel.lua", "m.onnx", "-o",
+                               "out.onnx", *more)
+            self.assertIn(says, done.err)
 
     def test_needs_of_the_original_do_not_count(self):
         for target in ("portable", "ort", "onnx"):

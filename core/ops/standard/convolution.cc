@@ -161,7 +161,6 @@ double conv_transpose(const SizedNode& n) {
   return n.in(0) * n.in(1) / n.in(1, 0);
 }
 
-// Of an op whose sizes the ONNX library knows, but not always how many.
 constexpr OpRow keeps_rank(std::string_view type) {
   return {.type = type, .roles = {.keeps_rank = true}};
 }
