@@ -19,7 +19,7 @@ enum class ErrorKind {
   kInternal,  // a bug in the engine
 };
 
-// What the caller can change so that it works. Each door adds how to say it
+// What the caller can change so that it works. Each adapter adds how to say it
 // there.
 enum class Remedy {
   kNone,

@@ -1,4 +1,4 @@
-// Engine: runs rules and a target over models; every door into the program uses
+// Engine: runs rules and a target over models; every way into the program uses
 // it. Rules are loaded and compiled once, with those of the target; then any
 // number of models is rewritten, one after another: first by the given rules,
 // then by those of the target. Rewrites that no rule needed are undone. Ops

@@ -1,5 +1,5 @@
 // JSON: what the functions of the engine return, in the documented form. Every
-// door (the command line, C, Python) hands out these values, so all of them
+// adapter (the command line, C, Python) hands out these values, so all of them
 // give the same bytes. Pure functions, except that the report of a run states
 // the memory of the process.
 #pragma once
