@@ -15,4 +15,14 @@ function(ruleengine_precompiled name)
   add_library(${name} OBJECT EXCLUDE_FROM_ALL ${CMAKE_BINARY_DIR}/${name}.cc)
   target_link_libraries(${name} PRIVATE ruleengine_options)
   target_precompile_headers(${name} PRIVATE ${precompiled} ${ARGN})
+  # ccache compares preprocessed text, which has no comments. But #pragma once
+  # knows a header by all of its bytes: after a change in a comment the compiler
+  # would read it a second time beside an old precompiled one.
+  if(CMAKE_CXX_COMPILER_LAUNCHER)
+    file(GLOB headers CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/core/base/*.h
+         ${CMAKE_SOURCE_DIR}/core/ir/*.h)
+    list(JOIN headers ":" headers)
+    set_target_properties(${name} PROPERTIES CXX_COMPILER_LAUNCHER
+      "env;CCACHE_EXTRAFILES=${headers};${CMAKE_CXX_COMPILER_LAUNCHER}")
+  endif()
 endfunction()
