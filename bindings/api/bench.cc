@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "bindings/api/models.h"
@@ -137,6 +138,35 @@ Result<BenchResult> bench(const std::vector<std::string>& models,
     out.ratio = ratio_of(out.models[0], out.models[1]);
   }
   return out;
+}
+
+namespace {
+
+engine::Json json_of(const Measured& s) {
+  const auto rounds = static_cast<double>(s.seconds.size());
+  engine::Json ops = engine::Json::array();
+  for (const OpCost& cost : s.ops) {
+    ops.push_back({{"op", engine::exact(cost.op)},
+                   {"calls", static_cast<double>(cost.calls) / rounds},
+                   {"ms", cost.median() * 1e3}});
+  }
+  return {{"model", engine::exact(s.model)},
+          {"rounds", s.seconds.size()},
+          {"ms", engine::to_json(quartiles(s.seconds), 1e3)},
+          {"peak_bytes", s.peak_bytes},
+          {"held_bytes", s.held_bytes},
+          {"ops", std::move(ops)}};
+}
+
+}  // namespace
+
+engine::Json to_json(const BenchResult& found) {
+  engine::Json json = json_of(found.models[0]);
+  if (found.ratio) {
+    json["against"] = json_of(found.models[1]);
+    json["ratio"] = engine::to_json(*found.ratio);
+  }
+  return json;
 }
 
 }  // namespace ruleengine::api

@@ -11,6 +11,7 @@
 #include "bindings/api/execution.h"
 #include "core/base/result.h"
 #include "core/base/sample.h"
+#include "core/engine/json.h"
 
 namespace ruleengine::api {
 
@@ -47,5 +48,7 @@ struct BenchResult {
 // Measures one model, or two in turn.
 Result<BenchResult> bench(const std::vector<std::string>& models,
                           const BenchOptions& options);
+
+engine::Json to_json(const BenchResult& found);
 
 }  // namespace ruleengine::api

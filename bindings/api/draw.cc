@@ -9,6 +9,7 @@
 
 #include "bindings/api/draw_page.h"
 #include "bindings/api/graphviz.h"
+#include "bindings/api/models.h"
 #include "core/draw/dot.h"
 #include "core/engine/picture.h"
 #include "core/text/print.h"
@@ -203,6 +204,9 @@ Result<Drawn> draw(ir::Model& model, const engine::RuleSet* rules,
   const Scene scene{model.graph, drawn->outline, drawn->marks, *facts};
   auto text = picture(scene, *drawn, options);
   if (!text) return text.error();
+  if (auto status = check_end(model, options.run.limits.deadline); !status) {
+    return status.error();
+  }
   Drawn out{.text = *std::move(text)};
   for (const std::size_t each : drawn->marks.matches) out.matches += each;
   return out;

@@ -1,10 +1,13 @@
 #include "bindings/api/exec.h"
 
 #include <algorithm>
+#include <cmath>
+#include <span>
 #include <utility>
 
 #include "bindings/api/profile.h"
 #include "core/engine/options.h"
+#include "runtime/adapt.h"
 #include "runtime/rank_threads.h"
 
 namespace ruleengine::api {
@@ -75,12 +78,32 @@ Status run_ranks(std::vector<Executed>& all, const ExecOptions& options,
       });
 }
 
+template <typename T>
+Range range_in(const runtime::Tensor& t) {
+  Range out{.low = INFINITY, .high = -INFINITY};
+  for (const T each :
+       std::span(t.data<T>(), static_cast<std::size_t>(t.count()))) {
+    const auto number = static_cast<double>(each);
+    out.low = std::min(out.low, number);
+    out.high = std::max(out.high, number);
+    out.mean += number;
+  }
+  out.mean /= static_cast<double>(t.count());
+  return out;
+}
+
 }  // namespace
 
 Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
                                    const ExecOptions& options) {
   const auto count = options.ranks > 0 ? static_cast<std::size_t>(options.ranks)
                                        : models.size();
+  if (models.empty() || (models.size() != 1 && models.size() != count)) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "there are " + std::to_string(models.size()) +
+                              " models for " + std::to_string(count) + " ranks",
+                      .hint = "one model for all ranks, or one for each"};
+  }
   const bool is_alone = count == 1 && options.ranks == 0;
   std::vector<Executed> all;
   for (std::size_t rank = 0; rank < count; ++rank) {
@@ -102,6 +125,25 @@ Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
   }
   if (!status) return status.error();
   return all;
+}
+
+std::optional<Range> range_of(const runtime::Datum& value) {
+  if (!value.is_tensor() || value.tensor().count() == 0) return std::nullopt;
+  runtime::Threads one(1);
+  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  const runtime::Tensor t = runtime::widened(value.tensor(), run);
+  switch (t.dtype()) {
+    case ir::DataType::kFloat:
+      return range_in<float>(t);
+    case ir::DataType::kDouble:
+      return range_in<double>(t);
+    case ir::DataType::kInt32:
+      return range_in<std::int32_t>(t);
+    case ir::DataType::kInt64:
+      return range_in<std::int64_t>(t);
+    default:
+      return std::nullopt;
+  }
 }
 
 }  // namespace ruleengine::api

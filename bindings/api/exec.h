@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,9 +35,15 @@ struct Executed {
   std::string trace;  // JSON that chrome://tracing and Perfetto show
 };
 
-// Runs the models, one for each rank or one for all. Random inputs are drawn
-// alike on all ranks.
+// Runs the models, one for each rank or one for all; kUsage for another number
+// of them. Random inputs are drawn alike on all ranks.
 Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
                                    const ExecOptions& options);
+
+// Of the elements of a tensor of numbers that has some.
+struct Range {
+  double low = 0, high = 0, mean = 0;
+};
+std::optional<Range> range_of(const runtime::Datum& value);
 
 }  // namespace ruleengine::api

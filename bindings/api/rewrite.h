@@ -14,6 +14,7 @@
 #include "bindings/api/tune.h"
 #include "core/base/result.h"
 #include "core/engine/engine.h"
+#include "core/engine/json.h"
 #include "core/io/staged.h"
 
 namespace ruleengine::api {

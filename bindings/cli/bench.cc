@@ -11,12 +11,17 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/engine/json.h"
 
 namespace ruleengine::cli {
 namespace {
 
-using engine::Json;
+struct BenchFlags : Flags {
+  InputFlags in;
+  std::string against;     // a model
+  std::size_t rounds = 0;  // 0: as many as time allows
+  std::string profile;     // a file
+  bool json = false;
+};
 
 constexpr std::size_t kMostOps = 12;  // in the table
 
@@ -53,31 +58,7 @@ void print(const api::Measured& s) {
   put(table(rows));
 }
 
-Json json_of(const api::Measured& s) {
-  const auto rounds = static_cast<double>(s.seconds.size());
-  Json ops = Json::array();
-  for (const api::OpCost& cost : s.ops) {
-    ops.push_back({{"op", engine::exact(cost.op)},
-                   {"calls", static_cast<double>(cost.calls) / rounds},
-                   {"ms", cost.median() * 1e3}});
-  }
-  return {{"model", engine::exact(s.model)},
-          {"rounds", s.seconds.size()},
-          {"ms", engine::to_json(quartiles(s.seconds), 1e3)},
-          {"peak_bytes", s.peak_bytes},
-          {"held_bytes", s.held_bytes},
-          {"ops", std::move(ops)}};
-}
-
-void print_all(const api::BenchResult& found, bool as_json) {
-  if (as_json) {
-    Json json = json_of(found.models[0]);
-    if (found.ratio) {
-      json["against"] = json_of(found.models[1]);
-      json["ratio"] = engine::to_json(*found.ratio);
-    }
-    return put(engine::json_text(json));
-  }
+void print_all(const api::BenchResult& found) {
   for (const api::Measured& each : found.models) {
     print(each);
     if (found.ratio) put("\n");
@@ -88,48 +69,51 @@ void print_all(const api::BenchResult& found, bool as_json) {
   }
 }
 
-int bench(const Options& options) {
-  auto paths = sort_paths(options, Wants::kModels);
+int bench(const BenchFlags& flags) {
+  auto paths = sort_paths(flags, Wants::kModels);
   if (!paths) return fail(paths.error());
   if (paths->models.size() != 1) {
     return fail(
-        {ErrorKind::kUsage, "expected one model", "", "", "", options.example});
+        {ErrorKind::kUsage, "expected one model", "", "", "", flags.example});
   }
-  if (!options.against.empty()) paths->models.push_back(options.against);
-  auto how = execution_options(options);
+  if (!flags.against.empty()) paths->models.push_back(flags.against);
+  auto how = execution_options(flags, flags.in);
   if (!how) return fail(how.error());
   const auto found =
       api::bench(paths->models, {.how = *std::move(how),
-                                 .rounds = options.rounds,
-                                 .traces = !options.profile.empty(),
+                                 .rounds = flags.rounds,
+                                 .traces = !flags.profile.empty(),
                                  .warn = warn});
   if (!found) return fail(found.error());
-  if (!options.profile.empty()) {
-    auto status = api::write_file(options.profile, found->trace);
+  if (!flags.profile.empty()) {
+    auto status = api::write_file(flags.profile, found->trace);
     if (!status) return fail(status.error());
   }
-  print_all(*found, options.json);
+  if (flags.json) {
+    put(engine::json_text(api::to_json(*found)));
+  } else {
+    print_all(*found);
+  }
   return 0;
 }
 
 }  // namespace
 
 void add_bench(Line& line) {
-  Options& o = line.options;
-  VerbLine bench =
+  auto [bench, flags] =
       line.add(cli::bench, "bench", "measure how long models run on the CPU",
                "ruleengine bench rewritten.onnx --against model.onnx");
-  bench.paths("the model");
-  add_inputs(bench, o);
-  bench.option("--against", o.against,
+  bench.paths(flags, "the model");
+  bench.inputs(flags, flags.in);
+  bench.option("--against", flags.against,
                "a model to run in turn with it, on the same inputs");
   bench
-      .option("--rounds", o.rounds,
+      .option("--rounds", flags.rounds,
               "runs of each model; as many as 5 seconds allow")
       .whole(6, 1'000'000);
-  bench.option("--profile", o.profile,
+  bench.option("--profile", flags.profile,
                "a file for the last run as a Chrome trace");
-  bench.flag("--json", o.json, "print JSON");
+  bench.flag("--json", flags.json, "print JSON");
 }
 
 }  // namespace ruleengine::cli

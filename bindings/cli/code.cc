@@ -2,29 +2,26 @@
 
 #include <fmt/format.h>
 
+#include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "bindings/lua/code.h"
 
 namespace ruleengine::cli {
 namespace {
 
-int code(const Options& options) {
-  auto paths = sort_paths(options, Wants::kModels);
+int code(const RuleFlags& flags) {
+  auto paths = sort_paths(flags, Wants::kModels);
   if (!paths) return fail(paths.error());
   for (const std::string& path : paths->models) {
-    auto model = load_model(path, options);
+    auto model = load_model(path, flags);
     if (!model) return fail(model.error());
     const std::size_t first_new = (*model)->graph.value_count();
-    if (auto status = run_first(**model, options); !status) {
+    if (auto status = run_first(**model, flags); !status) {
       return fail(status.error());
     }
-    auto text = lua::code_of(**model, first_new);
+    const auto text = api::code(**model, first_new, limits_of(flags));
     if (!text) return fail(text.error());
-    if (auto status = check_end(**model, options); !status) {
-      return fail(status.error());
-    }
     fmt::print("{}", *text);
   }
   return 0;
@@ -33,13 +30,13 @@ int code(const Options& options) {
 }  // namespace
 
 void add_code(Line& line) {
-  VerbLine code = line.add(cli::code, "code",
-                           "the graph of a model as Lua, one statement a node",
-                           "ruleengine code model.onnx > model.lua");
-  code.paths("models");
-  code.first();
-  code.rules();
-  code.exact();
+  auto [code, flags] = line.add(
+      cli::code, "code", "the graph of a model as Lua, one statement a node",
+      "ruleengine code model.onnx > model.lua");
+  code.paths(flags, "models");
+  code.first(flags);
+  code.rules(flags);
+  code.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -8,11 +8,10 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/engine/collectives.h"
-#include "core/engine/json.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -21,9 +20,8 @@ using engine::Json;
 using ranks::Sent;
 using ranks::Traffic;
 
-struct Examined {
-  std::string model;
-  engine::Collectives collectives;
+struct CollectivesFlags : RuleFlags {
+  bool json = false;
 };
 
 Sent total(const Traffic& traffic) {
@@ -34,16 +32,6 @@ Sent total(const Traffic& traffic) {
     out.bytes += sent.bytes;
   }
   return out;
-}
-
-Result<Examined> examine(const std::string& path, const engine::RuleSet& rules,
-                         const Options& options) {
-  auto model = load_model(path, options);
-  if (!model) return model.error();
-  auto done = engine::collectives(**model, rules, engine_options(options));
-  if (!done) return done.error();
-  if (auto status = check_end(**model, options); !status) return status.error();
-  return Examined{path, std::move(*done)};
 }
 
 std::string bytes_text(const Sent& sent) {
@@ -66,8 +54,7 @@ std::vector<std::string> row(const std::string& op, const Sent& before,
           std::to_string(after.nodes), bytes_text(after)};
 }
 
-void print_text(const Examined& examined) {
-  const auto& [model, each] = examined;
+void print_text(const std::string& model, const engine::Collectives& each) {
   show("{}: a rank sends\n", printable(model));
   std::vector<std::vector<std::string>> rows = {
       {"op", "before", "bytes", "after", "bytes"}};
@@ -90,43 +77,45 @@ void print_text(const Examined& examined) {
   }
 }
 
-int collectives(const Options& options) {
-  auto paths = sort_paths(options, Wants::kModelsAndRules);
+int collectives(const CollectivesFlags& given) {
+  CollectivesFlags flags = given;
+  auto paths = sort_paths(flags, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
-  Options own = options;
   if (paths->rules.empty()) {
-    own.sets.insert(own.sets.begin(), "sequence_parallel.enable=true");
+    flags.sets.insert(flags.sets.begin(), "sequence_parallel.enable=true");
   }
-  const auto rules = load_rules(paths->rules, own, engine::serving_packs());
+  const auto rules = load_rules(paths->rules, flags, engine::serving_packs());
   if (!rules) return fail(rules.error());
   Json json = Json::array();
   for (const std::string& path : paths->models) {
-    const auto one = examine(path, **rules, own);
+    auto model = load_model(path, flags);
+    if (!model) return fail(model.error());
+    const auto one = api::collectives(**model, **rules, run_options(flags));
     if (!one) return fail(one.error());
-    if (options.json) {
-      json.push_back(engine::to_json(one->model, one->collectives));
+    if (flags.json) {
+      json.push_back(engine::to_json(path, *one));
     } else {
-      print_text(*one);
+      print_text(path, *one);
     }
   }
-  if (options.json) put(engine::json_text(json));
+  if (flags.json) put(engine::json_text(json));
   return 0;
 }
 
 }  // namespace
 
 void add_collectives(Line& line) {
-  Options& o = line.options;
-  VerbLine collectives = line.add(
+  auto [collectives, flags] = line.add(
       cli::collectives, "collectives",
       "what the ranks of a model send to each other, before and after rules",
       "ruleengine collectives rank0.onnx");
   collectives.paths(
+      flags,
       "models, and rules instead of the packs linear, quantization and "
       "sequence_parallel");
-  collectives.flag("--json", o.json, "as JSON");
-  collectives.rules();
-  collectives.exact();
+  collectives.flag("--json", flags.json, "as JSON");
+  collectives.rules(flags);
+  collectives.exact(flags);
 }
 
 }  // namespace ruleengine::cli

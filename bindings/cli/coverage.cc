@@ -7,31 +7,25 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/engine/coverage.h"
-#include "core/engine/json.h"
 
 namespace ruleengine::cli {
 namespace {
 
 using engine::Json;
 
+struct CoverageFlags : RuleFlags {
+  double min = 0;  // percent
+  bool json = false;
+};
+
 struct Covered {
   std::string model;
   engine::Coverage coverage;
 };
-
-Result<Covered> cover(const std::string& path, const engine::RuleSet& rules,
-                      const Options& options) {
-  auto model = load_model(path, options);
-  if (!model) return model.error();
-  auto coverage = engine::coverage(**model, rules, engine_options(options));
-  if (!coverage) return coverage.error();
-  if (auto status = check_end(**model, options); !status) return status.error();
-  return Covered{path, std::move(*coverage)};
-}
 
 void print_text(const std::vector<Covered>& all) {
   std::vector<std::vector<std::string>> rows = {{"model", "found", "fused"}};
@@ -51,26 +45,27 @@ void print_text(const std::vector<Covered>& all) {
   }
 }
 
-int coverage(const Options& options) {
-  auto paths = sort_paths(options, Wants::kModelsAndRules);
+int coverage(const CoverageFlags& flags) {
+  auto paths = sort_paths(flags, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
-  const auto rules =
-      load_rules(paths->rules, options, engine::attention_packs());
+  const auto rules = load_rules(paths->rules, flags, engine::attention_packs());
   if (!rules) return fail(rules.error());
   std::vector<Covered> all;
   bool enough = true;
   for (const std::string& path : paths->models) {
-    auto one = cover(path, **rules, options);
+    auto model = load_model(path, flags);
+    if (!model) return fail(model.error());
+    auto one = api::coverage(**model, **rules, run_options(flags));
     if (!one) return fail(one.error());
-    enough = enough && one->coverage.percent() >= options.min;
-    all.push_back(std::move(*one));
+    enough = enough && one->percent() >= flags.min;
+    all.push_back({path, *std::move(one)});
   }
   const bool any = std::ranges::any_of(
       all, [](const Covered& each) { return each.coverage.found() > 0; });
-  if (options.min > 0 && !any) {
+  if (flags.min > 0 && !any) {
     warn("no attention was found, so --min had nothing to measure");
   }
-  if (options.json) {
+  if (flags.json) {
     Json json = Json::array();
     for (const Covered& each : all)
       json.push_back(engine::to_json(each.model, each.coverage));
@@ -84,18 +79,18 @@ int coverage(const Options& options) {
 }  // namespace
 
 void add_coverage(Line& line) {
-  Options& o = line.options;
-  VerbLine coverage = line.add(
+  auto [coverage, flags] = line.add(
       cli::coverage, "coverage",
       "count the attention blocks that rules compose, and say what stops them",
       "ruleengine coverage model.onnx --min 100");
-  coverage.paths("models, and rules to use instead of those that ship");
+  coverage.paths(flags, "models, and rules to use instead of those that ship");
   coverage
-      .option("--min", o.min, "exit code 1 when a model has less, in percent")
+      .option("--min", flags.min,
+              "exit code 1 when a model has less, in percent")
       .number(0.0, 100.0);
-  coverage.flag("--json", o.json, "as JSON");
-  coverage.rules();
-  coverage.exact();
+  coverage.flag("--json", flags.json, "as JSON");
+  coverage.rules(flags);
+  coverage.exact(flags);
 }
 
 }  // namespace ruleengine::cli

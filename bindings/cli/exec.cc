@@ -2,56 +2,29 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <cmath>
-
 #include "bindings/api/exec.h"
 #include "bindings/api/files.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/ir/narrow_float.h"
-#include "runtime/adapt.h"
 
 namespace ruleengine::cli {
 namespace {
 
 using api::Executed;
-using runtime::Datum;
 
-std::string range_text(const Datum& value) {
-  if (!value.is_tensor()) return "";
-  const runtime::Tensor& t = value.tensor();
-  runtime::Threads one(1);
-  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
-  const auto range = [](const auto* data, std::int64_t count) {
-    double low = INFINITY, high = -INFINITY, sum = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
-      const auto v = static_cast<double>(data[i]);
-      low = std::min(low, v);
-      high = std::max(high, v);
-      sum += v;
-    }
-    return fmt::format("{:.6g} to {:.6g}, mean {:.6g}", low, high,
-                       sum / static_cast<double>(count));
-  };
-  if (t.count() == 0) return "";
-  if (ir::is_narrow_float(t.dtype())) {
-    const runtime::Tensor wide = runtime::widened(t, run);
-    return range(wide.data<float>(), wide.count());
-  }
-  switch (t.dtype()) {
-    case ir::DataType::kFloat:
-      return range(t.data<float>(), t.count());
-    case ir::DataType::kDouble:
-      return range(t.data<double>(), t.count());
-    case ir::DataType::kInt32:
-      return range(t.data<std::int32_t>(), t.count());
-    case ir::DataType::kInt64:
-      return range(t.data<std::int64_t>(), t.count());
-    default:
-      return "";
-  }
+struct ExecFlags : Flags {
+  InputFlags in;
+  bool random = false;
+  std::string output, profile;  // files
+  int ranks = 0;                // 0: one for each model
+};
+
+std::string range_text(const runtime::Datum& value) {
+  const auto range = api::range_of(value);
+  return range ? fmt::format("{:.6g} to {:.6g}, mean {:.6g}", range->low,
+                             range->high, range->mean)
+               : "";
 }
 
 // "{rank}" in a path becomes the number.
@@ -83,20 +56,20 @@ Status write_all(const std::string& path,
   return {};
 }
 
-Status write_outputs(const std::vector<Executed>& all, const Options& options) {
+Status write_outputs(const std::vector<Executed>& all, const ExecFlags& flags) {
   std::vector<std::string> files, traces;
   for (const Executed& each : all) traces.push_back(each.trace);
-  if (!options.profile.empty()) {
-    auto status = write_all(options.profile, traces);
+  if (!flags.profile.empty()) {
+    auto status = write_all(flags.profile, traces);
     if (!status) return status;
   }
-  if (options.output.empty()) return {};
+  if (flags.output.empty()) return {};
   for (const Executed& each : all) {
     auto bytes = runtime::npz_of(each.outputs);
     if (!bytes) return bytes.error();
     files.push_back(*std::move(bytes));
   }
-  return write_all(options.output, files);
+  return write_all(flags.output, files);
 }
 
 void print_outputs(const std::vector<Executed>& all) {
@@ -132,84 +105,76 @@ void print_traffic(const std::vector<Executed>& all) {
 
 // The options of the library, where those of the command line are right.
 Result<api::ExecOptions> exec_options(const std::vector<std::string>& models,
-                                      const Options& options) {
-  auto how = execution_options(options);
+                                      const ExecFlags& flags) {
+  auto how = execution_options(flags, flags.in);
   if (!how) return how.error();
   api::ExecOptions out{.how = *std::move(how),
-                       .draws = options.random,
-                       .ranks = options.ranks,
-                       .traces = !options.profile.empty(),
+                       .draws = flags.random,
+                       .ranks = flags.ranks,
+                       .traces = !flags.profile.empty(),
                        .warn = warn};
-  const auto count = options.ranks > 0 ? static_cast<std::size_t>(options.ranks)
-                                       : models.size();
-  for (std::size_t i = 0; i < count && !options.inputs.empty(); ++i) {
-    out.inputs.push_back(of_rank(options.inputs, i));
+  const auto count =
+      flags.ranks > 0 ? static_cast<std::size_t>(flags.ranks) : models.size();
+  for (std::size_t i = 0; i < count && !flags.in.how.inputs.empty(); ++i) {
+    out.inputs.push_back(of_rank(flags.in.how.inputs, i));
   }
   return out;
 }
 
 Status check_exec(const std::vector<std::string>& models,
-                  const Options& options) {
-  if (options.random && !options.inputs.empty()) {
-    return usage("--random and --inputs exclude each other", "",
-                 options.example);
+                  const ExecFlags& flags) {
+  if (flags.random && !flags.in.how.inputs.empty()) {
+    return usage("--random and --inputs exclude each other", "", flags.example);
   }
-  const auto count = static_cast<int>(models.size());
-  if (options.ranks > 0 && count != 1 && count != options.ranks) {
-    return usage("there are " + std::to_string(count) + " models for " +
-                     std::to_string(options.ranks) + " ranks",
-                 "", "one model for all ranks, or one for each");
-  }
-  const bool several = options.ranks > 1 || count > 1;
-  const auto is_shared = [&](const std::string& path) {
-    return several && !path.empty() && path.find(kRank) == std::string::npos;
+  const auto check = [&](const std::string& path, const char* what,
+                         const char* hint) -> Status {
+    const bool several = flags.ranks > 1 || models.size() > 1;
+    if (!several || path.empty() || path.find(kRank) != std::string::npos) {
+      return {};
+    }
+    return usage(fmt::format("each rank has {} of its own", what), "", hint);
   };
-  if (is_shared(options.output)) {
-    return usage("each rank has outputs of its own", "",
-                 "--outputs 'out{rank}.npz'");
-  }
-  if (is_shared(options.profile)) {
-    return usage("each rank has a profile of its own", "",
-                 "--profile 'trace{rank}.json'");
-  }
-  return {};
+  auto status = check(flags.output, "outputs", "--outputs 'out{rank}.npz'");
+  return status
+             ? check(flags.profile, "a profile", "--profile 'trace{rank}.json'")
+             : status;
 }
 
-int exec(const Options& options) {
-  auto paths = sort_paths(options, Wants::kModels);
+int exec(const ExecFlags& flags) {
+  auto paths = sort_paths(flags, Wants::kModels);
   if (!paths) return fail(paths.error());
-  if (auto status = check_exec(paths->models, options); !status) {
+  if (auto status = check_exec(paths->models, flags); !status) {
     return fail(status.error());
   }
-  const auto how = exec_options(paths->models, options);
+  const auto how = exec_options(paths->models, flags);
   if (!how) return fail(how.error());
   const auto all = api::exec(paths->models, *how);
   if (!all) return fail(all.error());
-  if (auto status = write_outputs(*all, options); !status) {
+  if (auto status = write_outputs(*all, flags); !status) {
     return fail(status.error());
   }
-  if (options.output.empty()) print_outputs(*all);
-  if (options.ranks > 0 || all->size() > 1) print_traffic(*all);
+  if (flags.output.empty()) print_outputs(*all);
+  if (flags.ranks > 0 || all->size() > 1) print_traffic(*all);
   return 0;
 }
 
 }  // namespace
 
 void add_exec(Line& line) {
-  Options& o = line.options;
-  VerbLine exec =
+  auto [exec, flags] =
       line.add(cli::exec, "exec", "run a model on the CPU",
                "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
-  exec.paths("the model, or one for each rank");
-  add_inputs(exec, o);
-  exec.flag("--random", o.random, "draw the inputs");
-  exec.option("--outputs", o.output,
+  exec.paths(flags, "the model, or one for each rank");
+  exec.inputs(flags, flags.in);
+  exec.flag("--random", flags.random, "draw the inputs");
+  exec.option("--outputs", flags.output,
               "an .npz file for the outputs; without it a table of them");
-  exec.option("--ranks", o.ranks,
+  exec.option("--ranks", flags.ranks,
               "run on so many ranks, as threads; {rank} in the names of "
               "--inputs and --outputs is the number of the rank")
       .whole(1, 1024);
-  exec.option("--profile", o.profile, "a file for the run as a Chrome trace");
+  exec.option("--profile", flags.profile,
+              "a file for the run as a Chrome trace");
 }
 
 }  // namespace ruleengine::cli

@@ -4,11 +4,10 @@
 
 #include <fmt/format.h>
 
+#include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/engine/match.h"
-#include "core/engine/nearest_miss.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -63,62 +62,54 @@ void print(const engine::Explanation& one, const ir::Graph& graph) {
   }
 }
 
-Status explain_model(const std::string& path, const engine::RuleSet& rules,
-                     const Options& options) {
-  auto model = load_model(path, options);
-  if (!model) return model.error();
-  if (auto status = run_first(**model, options); !status) return status;
-  const auto all =
-      engine::explain(**model, rules, options.node, engine_options(options));
-  if (!all) return all.error();
-  for (const engine::Explanation& one : *all) print(one, (*model)->graph);
-  return check_end(**model, options);
-}
-
 // `explain RULE MODEL NODE`: the third argument is a node, even if it looks
 // like a path, provided that a model comes before it.
-Options split_node(Options o) {
+std::string take_node(std::vector<std::string>& paths) {
   const auto is_model = [](const std::string& path) {
     return path.ends_with(".onnx") || path.ends_with(".onnxtxt");
   };
-  if (o.paths.size() < 3 || !(is_model(o.paths[0]) || is_model(o.paths[1]))) {
-    return o;
+  if (paths.size() < 3 || !(is_model(paths[0]) || is_model(paths[1]))) {
+    return "";
   }
-  o.node = o.paths.back();
-  o.paths.pop_back();
-  return o;
+  std::string node = std::move(paths.back());
+  paths.pop_back();
+  return node;
 }
 
-int explain(const Options& given) {
-  const Options options = split_node(given);
-  auto paths = sort_paths(options, Wants::kBoth);
+int explain(const RuleFlags& given) {
+  RuleFlags flags = given;
+  const std::string node = take_node(flags.paths);
+  auto paths = sort_paths(flags, Wants::kBoth);
   if (!paths) return fail(paths.error());
   if (paths->rules.size() != 1 || paths->models.size() != 1) {
     return fail(
         {ErrorKind::kUsage, "expected one rule and one model", "",
          "a rule (a file, a folder or a pack), a model, and optionally a node",
-         "", options.example});
+         "", flags.example});
   }
-  const auto rules = load_rules(paths->rules, options);
+  const auto rules = load_rules(paths->rules, flags);
   if (!rules) return fail(rules.error());
-  auto status = explain_model(paths->models[0], **rules, options);
-  return status ? 0 : fail(status.error());
+  const auto model = load_after_first(paths->models[0], flags);
+  if (!model) return fail(model.error());
+  const auto all = api::explain(**model, **rules, node, run_options(flags));
+  if (!all) return fail(all.error());
+  for (const engine::Explanation& one : *all) print(one, (*model)->graph);
+  return 0;
 }
 
 }  // namespace
 
 void add_explain(Line& line) {
-  Options& o = line.options;
-  VerbLine explain = line.add(
+  auto [explain, flags] = line.add(
       cli::explain, "explain",
       "say how far a rule gets in a model, and what stops it",
       "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
-  explain.option("RULE MODEL [NODE]", o.paths,
+  explain.option("RULE MODEL [NODE]", flags.paths,
                  "a rule, a model, and a node by its name or that of one of "
                  "its outputs");
-  explain.first();
-  explain.rules();
-  explain.exact();
+  explain.first(flags);
+  explain.rules(flags);
+  explain.exact(flags);
 }
 
 }  // namespace ruleengine::cli

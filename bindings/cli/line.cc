@@ -160,33 +160,59 @@ Setting VerbLine::option(const std::string& name, double& to,
   return Setting(app_->add_option(name, to, what));
 }
 
-void VerbLine::paths(const std::string& what) {
-  option("paths", options_.paths, what);
+void VerbLine::mebibytes(const std::string& name, std::size_t& to,
+                         std::uint64_t most, const std::string& what) {
+  app_->add_option_function<std::uint64_t>(
+          name, [&to](std::uint64_t given) { to = std::size_t{given} << 20; },
+          what)
+      ->check(from_to(std::uint64_t{1}, most));
 }
-void VerbLine::memory() {
-  option("--limit-memory", options_.limit_memory,
-         "MiB of memory for rule code, and for what it adds to a model; 1024")
-      .whole(1, std::uint64_t{1} << 20);
+
+void VerbLine::paths(Flags& flags, const std::string& what) {
+  option("paths", flags.paths, what);
 }
-void VerbLine::rules() {
-  option("--set", options_.sets, "set an option of a rule; repeatable")
-      .each("RULE.OPTION=VALUE");
-  option("--limit-callback", options_.limit_callback,
-         "seconds for one callback of a rule; 5")
-      .seconds();
-  option("--limit-load", options_.limit_load,
+void VerbLine::load_limits(Flags& flags) {
+  option("--limit-load", flags.limits.load_seconds,
          "seconds for loading one rule file; 2")
       .seconds();
-  memory();
+  mebibytes("--limit-memory", flags.limits.memory, std::uint64_t{1} << 20,
+            "MiB of memory for rule code, and for what it adds to a model; "
+            "1024");
 }
-void VerbLine::exact() {
-  flag("--exact", options_.exact,
+void VerbLine::rules(RuleFlags& flags) {
+  option("--set", flags.sets, "set an option of a rule; repeatable")
+      .each("RULE.OPTION=VALUE");
+  option("--limit-callback", flags.limits.callback_seconds,
+         "seconds for one callback of a rule; 5")
+      .seconds();
+  load_limits(flags);
+}
+void VerbLine::exact(RuleFlags& flags) {
+  flag("--exact", flags.run.exact,
        "leave out rewrites that rest on an assumption");
 }
-void VerbLine::first() {
-  option("--first", options_.first,
+void VerbLine::first(RuleFlags& flags) {
+  option("--first", flags.first,
          "rules to run over the model first, in memory; takes all paths "
          "up to the next option, so give it last");
+}
+void VerbLine::inputs(Flags& flags, InputFlags& inputs, const char* dims) {
+  option("--inputs", inputs.how.inputs, "an .npz file with an array an input");
+  option("--dims", inputs.dims, dims).separated_by(',');
+  option("--seed", inputs.how.seed, "of random inputs and random ops; 0");
+  option("--threads", inputs.how.threads, "one for each core").whole(1, 4096);
+  mebibytes("--limit-tensors", flags.limits.tensors, std::uint64_t{1} << 40,
+            "MiB of tensors at once; three quarters of the machine's");
+}
+void VerbLine::tuning(TuningFlags& flags) {
+  option("--runtime", flags.runtime,
+         "what measures: ours, onnxruntime, openvino, or a command "
+         "(docs/tune.md); ours");
+  option("--time", flags.seconds, "seconds to measure in, about; 60")
+      .number(1, 1e6);
+  option("--record", flags.record, "a file for the measurements");
+  option("--replay", flags.replay,
+         "use these measurements instead of making new ones");
 }
 
 Line::Line()
@@ -198,16 +224,15 @@ Line::Line()
 }
 Line::~Line() = default;
 
-VerbLine Line::add(Verb run, const std::string& name, const std::string& what,
-                   const char* example) {
+VerbLine Line::add_verb(std::function<int()> run, Flags& flags,
+                        const std::string& name, const std::string& what,
+                        const char* example) {
+  flags.example = example;
   CLI::App* const app = app_->add_subcommand(name, what);
-  app->callback([this, run, example] {
-    verb = run;
-    options.example = example;
-  });
+  app->callback([this, run = std::move(run)] { verb_ = run; });
   app->footer(fmt::format("Example:\n  {}", example));
-  VerbLine out(app, options);
-  out.option("--limit-time", options.limit_time,
+  VerbLine out(app);
+  out.option("--limit-time", flags.seconds,
              "seconds for the whole command; 3600 for each model")
       .seconds();
   return out;

@@ -1,11 +1,14 @@
-// Line: the command line. Verbs say what they take, and the Line fills in their
-// Options. Only line.cc knows the library that parses.
+// Line: the command line. Each verb says which options it takes, and the Line
+// fills in their struct. Only line.cc knows the library that parses.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/cli/options.h"
@@ -16,10 +19,6 @@ class Option;
 }  // namespace CLI
 
 namespace ruleengine::cli {
-
-// Runs a verb and returns the exit code; diagnostics go to stderr, results to
-// stdout.
-using Verb = int (*)(const Options&);
 
 // What an option takes. Belongs to its Line.
 class Setting {
@@ -42,7 +41,7 @@ class Setting {
 // One verb of a Line, to which it belongs.
 class VerbLine {
  public:
-  VerbLine(CLI::App* app, Options& options) : app_(app), options_(options) {}
+  explicit VerbLine(CLI::App* app) : app_(app) {}
 
   void flag(const std::string& name, bool& to, const std::string& what);
   // A flag that stands for `value`, or for another one: --name=other.
@@ -58,20 +57,24 @@ class VerbLine {
   Setting option(const std::string& name, std::uint64_t& to,
                  const std::string& what);
   Setting option(const std::string& name, double& to, const std::string& what);
+  // A number of MiB, stored in bytes.
+  void mebibytes(const std::string& name, std::size_t& to, std::uint64_t most,
+                 const std::string& what);
 
   // Options that several verbs share.
-  void paths(const std::string& what);
-  void memory();
-  // Of every verb that loads rules.
-  void rules();
-  // Of every verb that runs rules over models.
-  void exact();
-  // Of verbs that can run other rules first.
-  void first();
+  void paths(Flags& flags, const std::string& what);
+  void load_limits(Flags& flags);  // of one file of rules
+  void rules(RuleFlags& flags);    // of every verb that loads rules
+  void exact(RuleFlags& flags);    // of every verb that runs them over models
+  void first(RuleFlags& flags);    // of verbs that can run other rules first
+  // Of verbs that run models.
+  void inputs(Flags& flags, InputFlags& inputs,
+              const char* dims = "sizes of inputs: batch=2,seq=7");
+  // Of verbs that measure.
+  void tuning(TuningFlags& flags);
 
  private:
   CLI::App* app_;
-  Options& options_;
 };
 
 class Line {
@@ -79,16 +82,27 @@ class Line {
   Line();
   ~Line();
 
-  VerbLine add(Verb run, const std::string& name, const std::string& what,
-               const char* example);
-  // nullopt: `verb` is to be called with `options`. Else the exit code of what
-  // was done instead: --help, --version, or an error that was told.
-  std::optional<int> parse(int argc, char** argv);
+  // Adds a verb. `run` is called with its options and returns the exit code;
+  // diagnostics go to stderr, results to stdout.
+  template <typename T>
+  std::pair<VerbLine, T&> add(int (*run)(const T&), const std::string& name,
+                              const std::string& what, const char* example) {
+    const auto flags = std::make_shared<T>();
+    return {add_verb([=] { return run(*flags); }, *flags, name, what, example),
+            *flags};
+  }
 
-  Options options;
-  Verb verb = nullptr;
+  // nullopt: verb() is to be called. Else the exit code of what was done
+  // instead: --help, --version, or an error that was told.
+  std::optional<int> parse(int argc, char** argv);
+  int verb() const { return verb_(); }
 
  private:
+  VerbLine add_verb(std::function<int()> run, Flags& flags,
+                    const std::string& name, const std::string& what,
+                    const char* example);
+
+  std::function<int()> verb_;
   std::unique_ptr<CLI::App> app_;
 };
 

@@ -1,4 +1,4 @@
-// The command line: parses arguments into Options and calls one verb.
+// The command line: parses arguments and calls one verb.
 
 #include <cerrno>
 #include <cstdio>
@@ -6,10 +6,9 @@
 #include <new>
 #include <system_error>
 
+#include "bindings/api/process.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/io/load.h"
-#include "core/io/signals.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -18,9 +17,8 @@ int parse_and_run(int argc, char** argv) {
   Line line;
   for (AddVerb* add : kVerbs) add(line);
   if (const auto done = line.parse(argc, argv)) return *done;
-  io::guard_mapping_faults();
-  io::clean_up_on_signals();
-  const int code = line.verb(line.options);
+  api::handle_signals();
+  const int code = line.verb();
   if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
     throw std::system_error(errno, std::generic_category());
   }

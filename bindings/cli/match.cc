@@ -5,16 +5,19 @@
 
 #include <nlohmann/json.hpp>
 
+#include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/engine/json.h"
-#include "core/engine/match.h"
 
 namespace ruleengine::cli {
 namespace {
 
 using engine::Json;
+
+struct MatchFlags : RuleFlags {
+  bool json = false;
+};
 
 std::vector<std::string> to_row(const rewrite::Found& found) {
   std::string verdict = "fires";
@@ -31,59 +34,51 @@ std::vector<std::string> to_row(const rewrite::Found& found) {
           std::to_string(found.nodes.size()), verdict};
 }
 
-Status match_one(const std::string& path, const engine::RuleSet& rules,
-                 const Options& options, Json& json) {
-  auto model = load_model(path, options);
-  if (!model) return model.error();
-  if (auto status = run_first(**model, options); !status) return status;
-  const auto matches = engine::match(**model, rules, engine_options(options));
-  if (!matches) return matches.error();
-  const auto& found = matches->found;
-  if (auto status = check_end(**model, options); !status) return status;
-  if (options.json) {
-    for (const auto& f : found) json.push_back(engine::to_json(path, f));
-    return {};
-  }
+void print(const std::string& path, const engine::Matches& matches) {
+  const auto& found = matches.found;
   std::vector<std::vector<std::string>> rows = {
       {"rule", "node", "nodes", "verdict"}};
   for (const auto& f : found) rows.push_back(to_row(f));
   show("{}: {} {}\n", printable(path), found.size(),
        found.size() == 1 ? "match" : "matches");
   if (!found.empty()) put(table(rows));
-  for (const engine::Absent& each : matches->absent) {
+  for (const engine::Absent& each : matches.absent) {
     show("{} {}\n", each.name, why_absent(each));
   }
-  return {};
 }
 
-int match(const Options& options) {
-  auto paths = sort_paths(options, Wants::kBoth);
+int match(const MatchFlags& flags) {
+  auto paths = sort_paths(flags, Wants::kBoth);
   if (!paths) return fail(paths.error());
-  auto rules = load_rules(paths->rules, options);
+  auto rules = load_rules(paths->rules, flags);
   if (!rules) return fail(rules.error());
   for (const auto& message : (*rules)->warnings()) warn(message);
   Json json = Json::array();
   for (const std::string& path : paths->models) {
-    if (auto status = match_one(path, **rules, options, json); !status) {
-      return fail(status.error());
+    const auto model = load_after_first(path, flags);
+    if (!model) return fail(model.error());
+    const auto matches = api::match(**model, **rules, run_options(flags));
+    if (!matches) return fail(matches.error());
+    if (!flags.json) print(path, *matches);
+    for (const auto& f : matches->found) {
+      if (flags.json) json.push_back(engine::to_json(path, f));
     }
   }
-  if (options.json) put(engine::json_text(json));
+  if (flags.json) put(engine::json_text(json));
   return 0;
 }
 
 }  // namespace
 
 void add_match(Line& line) {
-  Options& o = line.options;
-  VerbLine match = line.add(cli::match, "match",
-                            "show where each rule would fire; write nothing",
-                            "ruleengine match rules/attention.lua model.onnx");
-  match.paths("rules and models");
-  match.first();
-  match.flag("--json", o.json, "as JSON");
-  match.rules();
-  match.exact();
+  auto [match, flags] = line.add(
+      cli::match, "match", "show where each rule would fire; write nothing",
+      "ruleengine match rules/attention.lua model.onnx");
+  match.paths(flags, "rules and models");
+  match.first(flags);
+  match.flag("--json", flags.json, "as JSON");
+  match.rules(flags);
+  match.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -4,14 +4,15 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <string>
 #include <string_view>
 
+#include "bindings/api/ops.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 #include "core/base/suggest.h"
-#include "core/ops/row_text.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -38,63 +39,49 @@ std::string folded(std::string_view text, std::size_t indent) {
   return out + line + "\n";
 }
 
-std::string entry(const ops::OpRow& row) {
-  return folded(ops::signature(row), 0) +
-         folded("= " + std::string(row.formula), 2);
-}
-
-std::string full_name(std::string_view domain, std::string_view type) {
-  return domain.empty() ? std::string(type)
-                        : fmt::format("{}.{}", domain, type);
-}
-
 // The entries of a domain, of an op, or of all.
 std::string entries(std::string_view name) {
   std::string text, domain;
-  for (const ops::OpRow* row : ops::all_rows()) {
-    const bool is_asked = name.empty() || name == row->domain ||
-                          name == row->type ||
-                          name == full_name(row->domain, row->type);
-    if (!ops::has_text(*row) || !is_asked) continue;
-    if (row->domain != domain && name != row->domain) {
-      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", row->domain);
+  for (const api::OpText& op : api::described_ops()) {
+    const bool is_asked = name.empty() || name == op.domain ||
+                          name == op.type || name == op.domain + "." + op.type;
+    if (!is_asked) continue;
+    if (op.domain != domain && name != op.domain) {
+      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", op.domain);
     }
-    domain = row->domain;
-    text += entry(*row);
+    domain = op.domain;
+    text += folded(op.signature, 0) + folded("= " + op.formula, 2);
   }
   return text;
 }
 
-std::string members(const ops::OpClass& of) {
-  std::vector<std::string> names;
-  for (const ops::OpName& op : of.ops) {
-    names.push_back(full_name(op.domain, op.type));
-  }
+std::string members(const api::OpClassText& of) {
   return fmt::format("{}\n{}", of.name,
-                     folded(fmt::format("{}", fmt::join(names, " ")), 2));
+                     folded(fmt::format("{}", fmt::join(of.ops, " ")), 2));
 }
 
 Diagnostic unknown(const std::string& name) {
   std::vector<std::string> known;
-  for (const ops::OpClass& each : ops::op_classes())
-    known.emplace_back(each.name);
-  for (const ops::OpRow* row : ops::all_rows()) {
-    if (ops::has_text(*row)) known.emplace_back(row->type);
+  for (const api::OpClassText& each : api::op_classes()) {
+    known.push_back(each.name);
   }
+  for (const api::OpText& op : api::described_ops()) known.push_back(op.type);
   return usage(fmt::format("no op, domain or class {}", quoted_name(name, 100)),
                "", suggestion(name, known));
 }
 
-int ops_verb(const Options& options) {
-  if (options.paths.empty()) {
+int ops_verb(const Flags& flags) {
+  const auto classes = api::op_classes();
+  if (flags.paths.empty()) {
     put(entries(""));
-    for (const ops::OpClass& each : ops::op_classes())
-      put("\n" + members(each));
+    for (const api::OpClassText& each : classes) put("\n" + members(each));
     return 0;
   }
-  for (const std::string& name : options.paths) {
-    const ops::OpClass* found = ops::find_op_class(name);
-    const std::string text = found == nullptr ? entries(name) : members(*found);
+  for (const std::string& name : flags.paths) {
+    const auto found =
+        std::ranges::find(classes, name, &api::OpClassText::name);
+    const std::string text =
+        found == classes.end() ? entries(name) : members(*found);
     if (text.empty()) return fail(unknown(name));
     put(text);
   }
@@ -104,9 +91,10 @@ int ops_verb(const Options& options) {
 }  // namespace
 
 void add_ops(Line& line) {
-  VerbLine ops = line.add(ops_verb, "ops", "ops that are not the standard's",
-                          "ruleengine ops tensor_cast");
-  ops.option("NAME", line.options.paths, "domains, ops or classes of ops");
+  auto [ops, flags] =
+      line.add(ops_verb, "ops", "ops that are not the standard's",
+               "ruleengine ops tensor_cast");
+  ops.option("NAME", flags.paths, "domains, ops or classes of ops");
 }
 
 }  // namespace ruleengine::cli

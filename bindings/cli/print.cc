@@ -2,28 +2,27 @@
 
 #include <fmt/format.h>
 
-#include <string>
-
+#include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "core/io/load.h"
-#include "core/text/print.h"
 
 namespace ruleengine::cli {
 namespace {
 
-int print(const Options& options) {
-  auto paths = sort_paths(options, Wants::kModels);
+struct PrintFlags : Flags {
+  bool weights = false;
+};
+
+int print(const PrintFlags& flags) {
+  auto paths = sort_paths(flags, Wants::kModels);
   if (!paths) return fail(paths.error());
   for (const std::string& path : paths->models) {
-    auto model = load_model(path, options, Use::kLook);
+    const auto model = load_model(path, flags, Use::kLook);
     if (!model) return fail(model.error());
-    const std::string text = text::print(**model, {.weights = options.weights});
-    if (auto status = check_end(**model, options); !status) {
-      return fail(status.error());
-    }
-    fmt::print("{}\n", text);
+    const auto text = api::print(**model, flags.weights, limits_of(flags));
+    if (!text) return fail(text.error());
+    fmt::print("{}\n", *text);
   }
   return 0;
 }
@@ -31,11 +30,10 @@ int print(const Options& options) {
 }  // namespace
 
 void add_print(Line& line) {
-  Options& o = line.options;
-  VerbLine print = line.add(cli::print, "print", "a model as ONNX text",
-                            "ruleengine print model.onnx");
-  print.paths("models");
-  print.flag("--weights", o.weights, "large constants in full");
+  auto [print, flags] = line.add(cli::print, "print", "a model as ONNX text",
+                                 "ruleengine print model.onnx");
+  print.paths(flags, "models");
+  print.flag("--weights", flags.weights, "large constants in full");
 }
 
 }  // namespace ruleengine::cli

@@ -19,8 +19,6 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/tuning.h"
 #include "bindings/cli/verbs.h"
-#include "core/engine/json.h"
-#include "core/io/load.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -28,36 +26,37 @@ namespace {
 namespace fs = std::filesystem;
 
 // Rejects options that are wrong by themselves or beside others.
-Status check_options(const Options& options) {
-  for (double limit :
-       {options.limit_time, options.limit_callback, options.limit_load}) {
+Status check_options(const RunFlags& flags) {
+  for (double limit : {flags.seconds, flags.limits.callback_seconds,
+                       flags.limits.load_seconds}) {
     if (std::isnan(limit)) return usage("a limit is not a number", "nan", "");
   }
-  if (options.verify != "" && options.verify != "model") {
-    return usage("--verify=" + options.verify + " is not implemented yet", "",
+  if (flags.verify != "" && flags.verify != "model") {
+    return usage("--verify=" + flags.verify + " is not implemented yet", "",
                  "use --verify");
   }
-  const bool measures = options.if_faster || options.bench;
-  if (measures && options.jobs > 1) {
+  const TuningFlags& tuning = flags.tuning;
+  const bool measures = flags.if_faster || flags.bench;
+  if (measures && flags.jobs > 1) {
     return usage("--jobs disturbs what is measured", "",
                  "leave out --jobs, or --if-faster and --bench");
   }
   const std::string& file =
-      options.record.empty() ? options.replay : options.record;
-  if (!file.empty() && !options.if_faster) {
+      tuning.record.empty() ? tuning.replay : tuning.record;
+  if (!file.empty() && !flags.if_faster) {
     return usage("measurements are recorded and replayed with --if-faster only",
                  file, "add --if-faster");
   }
-  if (options.bench && options.if_faster) {
+  if (flags.bench && flags.if_faster) {
     return usage("--if-faster measures already", "--bench",
                  "leave out --bench");
   }
-  if (!measures && (!options.runtime.empty() || options.tune_seconds > 0)) {
+  if (!measures && (!tuning.runtime.empty() || tuning.seconds > 0)) {
     return usage("nothing is measured",
-                 options.runtime.empty() ? "--time" : "--runtime",
+                 tuning.runtime.empty() ? "--time" : "--runtime",
                  "add --bench or --if-faster");
   }
-  return engine::check(engine_options(options));
+  return engine::check(flags.run);
 }
 
 // Not the fault of a rule; a thread of --jobs has no caller that would catch
@@ -74,32 +73,48 @@ struct Outcome : api::Rewritten {
 
 // The options of the library, where those of the command line are right.
 Result<api::RewriteOptions> rewrite_options(const Paths& paths,
-                                            const Options& options) {
-  auto sets = parse_sets(options);
-  if (!sets) return sets.error();
-  auto how = execution_options(options);
+                                            const RunFlags& flags) {
+  auto rules = rule_options(flags);
+  if (!rules) return rules.error();
+  auto how = execution_options(flags, flags.in);
   if (!how) return how.error();
   api::RewriteOptions out{.rules = paths.rules,
-                          .sets = *std::move(sets),
-                          .run = engine_options(options),
-                          .fixed = options.fixed,
-                          .share_data = options.share_data,
-                          .verifies = !options.verify.empty(),
+                          .sets = std::move(rules->sets),
+                          .run = flags.run,
+                          .fixed = flags.fixed,
+                          .share_data = flags.share_data,
+                          .verifies = !flags.verify.empty(),
                           .how = *how,
-                          .limits = limits_of(options),
+                          .limits = rules->limits,
                           .warn = warn};
   // If somebody will read it.
-  if (!options.quiet || !options.report.empty()) out.run.cost_at = how->dims;
-  api::MeasureOptions measure{.runtime = options.runtime,
+  if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how->dims;
+  const TuningFlags& tuning = flags.tuning;
+  api::MeasureOptions measure{.runtime = tuning.runtime,
                               .how = *std::move(how)};
-  if (options.tune_seconds > 0) measure.seconds = options.tune_seconds;
-  if (options.if_faster) {
+  if (tuning.seconds > 0) measure.seconds = tuning.seconds;
+  if (flags.if_faster) {
     out.tunes = {
-        .measure = measure, .record = options.record, .replay = options.replay};
-    const bool tries_all = options.every_target && options.target == "auto";
-    if (!tries_all) out.tunes->targets = {options.target};
+        .measure = measure, .record = tuning.record, .replay = tuning.replay};
+    const bool tries_all = flags.every_target && flags.run.target == "auto";
+    if (!tries_all) out.tunes->targets = {flags.run.target};
   }
-  if (options.bench) out.measures = std::move(measure);
+  if (flags.bench) out.measures = std::move(measure);
+  return out;
+}
+
+// What is written, and read besides models and rules.
+RunFiles files_of(const RunFlags& flags) {
+  RunFiles out{.output = flags.output, .dry_run = flags.dry_run};
+  if (!flags.report.empty()) {
+    out.beside.push_back({"the report", "--report", flags.report});
+  }
+  if (!flags.tuning.record.empty()) {
+    out.beside.push_back({"the record", "--record", flags.tuning.record});
+  }
+  for (const std::string& file : {flags.in.how.inputs, flags.tuning.replay}) {
+    if (!file.empty()) out.read.push_back(file);
+  }
   return out;
 }
 
@@ -112,10 +127,11 @@ constexpr std::size_t kMostWaiting = 256;
 // not wait; the report may then still fail if the disk is full.
 class Batch {
  public:
-  Batch(const Paths& paths, const Options& options)
+  Batch(const Paths& paths, const RunFlags& flags, const RunFiles& files)
       : paths_(paths),
-        options_(options),
-        results_(paths.models, options),
+        flags_(flags),
+        files_(files),
+        results_(paths.models, files.output),
         outcomes_(paths.models.size()) {}
 
   int run() {
@@ -123,7 +139,7 @@ class Batch {
     if (!rewriter) return fail(of_set(rewriter.error()));
     for (const auto& message : (*rewriter)->warnings()) warn(message);
     run_all(**rewriter);
-    if (several() && !options_.quiet) say(summary_of_all(reports()));
+    if (several() && !flags_.quiet) say(summary_of_all(reports()));
     if (std::ranges::any_of(outcomes_, &Outcome::spoils_report)) {
       return first_failure();
     }
@@ -135,11 +151,11 @@ class Batch {
   bool several() const { return paths_.models.size() > 1; }
 
   bool waits() const {
-    return !options_.report.empty() && outcomes_.size() <= kMostWaiting;
+    return !flags_.report.empty() && outcomes_.size() <= kMostWaiting;
   }
 
   Result<std::unique_ptr<api::Rewriter>> load() const {
-    auto options = rewrite_options(paths_, options_);
+    auto options = rewrite_options(paths_, flags_);
     if (!options) return options.error();
     return api::Rewriter::create(*std::move(options));
   }
@@ -151,7 +167,7 @@ class Batch {
       for (std::size_t i; (i = next++) < outcomes_.size();) run_one(own, i);
     };
     const auto jobs = std::min(
-        static_cast<std::size_t>(std::max(1, options_.jobs)), outcomes_.size());
+        static_cast<std::size_t>(std::max(1, flags_.jobs)), outcomes_.size());
     std::vector<std::jthread> threads;
     for (std::size_t i = 1; i < jobs; ++i) {
       threads.emplace_back([&] {
@@ -167,7 +183,7 @@ class Batch {
 
   // A report must not replace the data of a model.
   Status accept(const ir::Model& model, Outcome& outcome) const {
-    for (const SideFile& file : side_files(options_)) {
+    for (const SideFile& file : files_.beside) {
       if (!io::holds_data(model, file.path)) continue;
       outcome.spoils_report = true;
       return usage(file.what + " would replace the data of a model", file.path,
@@ -179,11 +195,11 @@ class Batch {
   Status rewrite(api::Rewriter& rewriter, std::size_t i) {
     const std::string& model = paths_.models[i];
     Progress progress(
-        options_.if_faster ? "measuring" : fs::path(model).filename().string(),
-        !options_.quiet);
+        flags_.if_faster ? "measuring" : fs::path(model).filename().string(),
+        !flags_.quiet);
     return rewriter.rewrite(
         {.model = model,
-         .output = options_.dry_run ? "" : results_.of(model),
+         .output = flags_.dry_run ? "" : results_.of(model),
          .progress = progress.callback(),
          .accepts =
              [&](const ir::Model& its) { return accept(its, outcomes_[i]); }},
@@ -215,11 +231,11 @@ class Batch {
          report.run.rewrites.warnings) {
       warn(rule.empty() ? message : message + " (" + rule + ")");
     }
-    for (const auto& idle : idle_settings(report, options_.sets)) warn(idle);
-    if (options_.verbose || !(several() || options_.quiet)) {
-      say(summary(report, options_.verbose));
+    for (const auto& idle : idle_settings(report, flags_.sets)) warn(idle);
+    if (flags_.verbose || !(several() || flags_.quiet)) {
+      say(summary(report, flags_.verbose));
     }
-    if (options_.require_match && !report.run.has_rewritten()) {
+    if (flags_.require_match && !report.run.has_rewritten()) {
       warn(report.model + ": no rule rewrote anything (--require-match)");
       outcome.code = kAnswerIsNo;
     }
@@ -252,7 +268,7 @@ class Batch {
   // Commits the report and the results, all or none. A single model that failed
   // has no report.
   Status conclude() {
-    if (options_.report.empty()) return {};
+    if (flags_.report.empty()) return {};
     if (!several() && outcomes_[0].report.error) return {};
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const Outcome& o : outcomes_) {
@@ -262,7 +278,7 @@ class Batch {
       }
     }
     auto report = api::stage_text(
-        options_.report, engine::json_text(several() ? json : json[0]));
+        flags_.report, engine::json_text(several() ? json : json[0]));
     if (!report) return report.error();
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
@@ -278,83 +294,88 @@ class Batch {
   }
 
   const Paths& paths_;
-  const Options& options_;
+  const RunFlags& flags_;
+  const RunFiles& files_;
   const ResultPaths results_;
   std::vector<Outcome> outcomes_;
 };
 
 }  // namespace
 
-int run_models(const Options& options) {
-  if (auto status = check_options(options); !status) {
-    return fail(status.error());
-  }
-  auto paths = sort_paths(options, Wants::kModelsAndRules);
+int run_models(const RunFlags& flags) {
+  if (auto status = check_options(flags); !status) return fail(status.error());
+  auto paths = sort_paths(flags, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
   if (paths->models.size() > 1 &&
-      !(options.record.empty() && options.replay.empty())) {
+      !(flags.tuning.record.empty() && flags.tuning.replay.empty())) {
     return fail(usage("measurements are those of one model",
                       std::to_string(paths->models.size()) + " models", ""));
   }
-  if (auto status = check_run_paths(*paths, options); !status) {
+  const RunFiles files = files_of(flags);
+  if (auto status = check_files(*paths, files, flags); !status) {
     return fail(status.error());
   }
-  remove_leftovers(*paths, options);
-  return Batch(*paths, options).run();
+  return Batch(*paths, flags, files).run();
+}
+
+void add_run_options(VerbLine& run, RunFlags& flags) {
+  run.flag("--verify", "model", flags.verify,
+           "compare model and result by running");
+  run.tuning(flags.tuning);
+  run.option("--report", flags.report, "write a report as JSON");
+  run.flag("--dry-run", flags.dry_run, "do everything but write the result");
+  run.rules(flags);
+  run.exact(flags);
+  run.flag("-q", flags.quiet, "only warnings and errors");
+  run.flag("-v", flags.verbose,
+           "a row for every rule, a line for every rejection, all parts of "
+           "rules that were measured");
 }
 
 namespace {
 
 // --dims changes the model.
-int run(const Options& given) {
-  auto fixed = parse_dims(given, true);
+int run(const RunFlags& given) {
+  auto fixed = parse_dims(given.in, true);
   if (!fixed) return fail(fixed.error());
-  Options options = given;
-  options.fixed = *std::move(fixed);
-  options.dims.clear();
-  return run_models(options);
+  RunFlags flags = given;
+  flags.fixed = *std::move(fixed);
+  flags.in.dims.clear();
+  return run_models(flags);
 }
 
 }  // namespace
 
 void add_run(Line& line) {
-  Options& o = line.options;
-  VerbLine run = line.add(cli::run, "run", "rewrite models with rules",
-                          "ruleengine run rules/*.lua model.onnx -o out.onnx");
-  run.paths(
-      "models (*.onnx, *.onnxtxt), and rules (*.lua, folders) instead of those "
-      "that ship");
-  run.option("-o", o.output,
+  auto [run, flags] =
+      line.add(cli::run, "run", "rewrite models with rules",
+               "ruleengine run rules/*.lua model.onnx -o out.onnx");
+  run.paths(flags,
+            "models (*.onnx, *.onnxtxt), and rules (*.lua, folders) instead of "
+            "those that ship");
+  run.option("-o", flags.output,
              "the result, or a folder (FOLDER/, or several models); "
              "NAME.rewritten.onnx beside the model");
-  run.option("--target", o.target, engine::target_names());
-  run.flag("--keep-ir-version", o.keep_ir_version,
+  run.option("--target", flags.run.target, engine::target_names());
+  run.flag("--keep-ir-version", flags.run.keep_ir_version,
            "no metadata and no overloads: older runtimes read the result");
-  run.option("--opset", o.opset,
+  run.option("--opset", flags.run.opset,
              "raise the opset of the result to this; not with portable")
       .whole(1, 1'000'000);
-  run.option("--report", o.report, "write a report as JSON");
-  run.flag("--verify", "model", o.verify,
-           "compare model and result by running");
-  add_inputs(run, o,
+  run.inputs(flags, flags.in,
              "sizes of named dimensions in the model: batch=2,mask=seq");
-  run.flag("--share-data", o.share_data,
+  run.flag("--share-data", flags.share_data,
            "refer to the model's external data instead of copying it");
-  run.flag("--dry-run", o.dry_run, "do everything but write the result");
-  run.flag("--require-match", o.require_match,
+  run.flag("--require-match", flags.require_match,
            "exit code 1 when no rule rewrote anything in a model");
-  run.flag("--if-faster", o.if_faster,
+  run.flag("--if-faster", flags.if_faster,
            "keep only rewrites that measure faster; else the model");
-  run.flag("--bench", o.bench, "measure the model and the result");
-  add_tuning(run, o);
-  run.option("--limit-rewrites", o.limit_rewrites, "1000000")
+  run.flag("--bench", flags.bench, "measure the model and the result");
+  run.option("--limit-rewrites", flags.run.limits.rewrites, "1000000")
       .whole(0, std::uint64_t{1} << 62);
-  run.rules();
-  run.exact();
-  run.option("--jobs", o.jobs, "models to rewrite in parallel; 1")
+  run.option("--jobs", flags.jobs, "models to rewrite in parallel; 1")
       .whole(1, 256);
-  run.flag("-q", o.quiet, "only warnings and errors");
-  run.flag("-v", o.verbose, "a row for every rule, a line for every rejection");
+  add_run_options(run, flags);
 }
 
 }  // namespace ruleengine::cli

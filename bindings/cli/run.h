@@ -1,11 +1,34 @@
 // What the verbs that rewrite models share.
 #pragma once
 
+#include <string>
+
+#include "bindings/cli/line.h"
 #include "bindings/cli/options.h"
+#include "core/engine/fixed_sizes.h"
 
 namespace ruleengine::cli {
 
-// Rewrites the models of the options; returns the exit code.
-int run_models(const Options& options);
+struct RunFlags : RuleFlags {
+  std::string output;
+  std::string report;  // a file
+  std::string verify;  // "", "model" or "local"
+  InputFlags in;
+  TuningFlags tuning;
+  engine::FixedSizes fixed;  // what --dims makes of the model
+  bool share_data = false;
+  bool dry_run = false;
+  bool require_match = false;
+  bool if_faster = false, bench = false;
+  bool every_target = false;  // to measure, if the target is auto
+  int jobs = 1;
+  bool quiet = false, verbose = false;
+};
+
+// The options that all of them have.
+void add_run_options(VerbLine& verb, RunFlags& flags);
+
+// Rewrites the models; returns the exit code.
+int run_models(const RunFlags& flags);
 
 }  // namespace ruleengine::cli

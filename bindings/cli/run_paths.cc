@@ -6,9 +6,7 @@
 #include <set>
 #include <vector>
 
-#include "core/io/leftovers.h"
-#include "core/io/load.h"
-#include "core/io/output.h"
+#include "bindings/api/files.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -17,22 +15,23 @@ namespace fs = std::filesystem;
 
 // With several models, no result may replace external data of any model. The
 // models are loaded for that only if a file with the name of a result exists.
-Status check_data(const Paths& paths, const Options& options) {
+Status check_data(const Paths& paths, const RunFiles& files,
+                  const Flags& flags) {
   if (paths.models.size() < 2) return {};
-  const ResultPaths results(paths.models, options);
+  const ResultPaths results(paths.models, files.output);
   std::vector<std::string> replaced;
   for (const std::string& model : paths.models) {
     const std::string output = results.of(model);
     for (const std::string& path : {output, output + ".data"}) {
-      if (io::existing(path)) replaced.push_back(path);
+      if (api::existing(path)) replaced.push_back(path);
     }
   }
   if (replaced.empty()) return {};
   for (const std::string& path : paths.models) {
-    const auto model = load_model(path, options);
+    const auto model = load_model(path, flags);
     if (!model) continue;  // the run reports the error
     for (const std::string& result : replaced) {
-      if (!io::holds_data(**model, result)) continue;
+      if (!api::holds_data(**model, result)) continue;
       Diagnostic d = usage("a result would replace the data of a model", result,
                            "give a folder with -o");
       d.where = path;
@@ -42,22 +41,22 @@ Status check_data(const Paths& paths, const Options& options) {
   return {};
 }
 
-Status prepare_output(const Paths& paths, const Options& options) {
-  const ResultPaths results(paths.models, options);
+Status prepare_output(const Paths& paths, const RunFiles& files) {
+  const ResultPaths results(paths.models, files.output);
   if (!results.are_in_folder()) {
     std::error_code none;
-    if (!fs::equivalent(options.output, paths.models[0], none)) return {};
-    return usage("the result would replace the model", options.output,
+    if (!fs::equivalent(files.output, paths.models[0], none)) return {};
+    return usage("the result would replace the model", files.output,
                  "give the result another name");
   }
-  std::vector<io::FileId> models;
+  std::vector<api::FileId> models;
   for (const std::string& model : paths.models) {
-    if (const auto there = io::existing(model)) models.push_back(there->id);
+    if (const auto there = api::existing(model)) models.push_back(there->id);
   }
   std::ranges::sort(models);
   for (const std::string& model : paths.models) {
     const std::string output = results.of(model);
-    const auto there = io::existing(output);
+    const auto there = api::existing(output);
     if (!there || !std::ranges::binary_search(models, there->id)) continue;
     return usage("a result would replace a model that is still to be read",
                  output, "give a folder with -o");
@@ -70,7 +69,7 @@ Status prepare_output(const Paths& paths, const Options& options) {
                    it->second + " and " + model, "run them one by one with -o");
     }
   }
-  if (options.output.empty() || options.dry_run) return {};
+  if (files.output.empty() || files.dry_run) return {};
   for (const std::string& model : paths.models) {
     const fs::path folder = fs::path(results.of(model)).parent_path();
     std::error_code error;
@@ -88,26 +87,26 @@ Status prepare_output(const Paths& paths, const Options& options) {
 // Results must have the name of a model, and what is written beside them
 // neither that of a rule nor of a model, so that a mistake on the command line
 // cannot overwrite a rule.
-Status check_names(const Paths& paths, const Options& options) {
-  const std::string kind = fs::path(options.output).extension();
+Status check_names(const Paths& paths, const RunFiles& files) {
+  const std::string kind = fs::path(files.output).extension();
   std::error_code none;
   // A device is allowed here; opening it fails with its own message.
-  if (!ResultPaths(paths.models, options).are_in_folder() &&
-      !options.output.empty() && kind != ".onnx" && kind != ".onnxtxt" &&
-      !fs::is_other(options.output, none)) {
+  if (!ResultPaths(paths.models, files.output).are_in_folder() &&
+      !files.output.empty() && kind != ".onnx" && kind != ".onnxtxt" &&
+      !fs::is_other(files.output, none)) {
     Diagnostic d = usage("the name of the result is not that of a model",
-                         options.output, "for instance -o result.onnx");
+                         files.output, "for instance -o result.onnx");
     d.expected = "*.onnx, *.onnxtxt or a folder with a slash at its end";
     return d;
   }
   if (paths.models.size() > 1 && (kind == ".onnx" || kind == ".onnxtxt") &&
-      !fs::is_directory(options.output, none)) {
+      !fs::is_directory(files.output, none)) {
     Diagnostic d = usage("several results cannot be written to one file",
-                         options.output, "for instance -o results/");
+                         files.output, "for instance -o results/");
     d.expected = "a folder, since there are several models";
     return d;
   }
-  for (const SideFile& file : side_files(options)) {
+  for (const SideFile& file : files.beside) {
     const std::string its = fs::path(file.path).extension();
     for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data", ".npz"}) {
       if (its != taken) continue;
@@ -121,18 +120,16 @@ Status check_names(const Paths& paths, const Options& options) {
 
 // What is written beside the results must not replace an input or an output. It
 // is written last, so whether its folder is writable is checked first.
-Status check_side_files(const Paths& paths, const Options& options) {
+Status check_side_files(const Paths& paths, const RunFiles& files) {
   std::vector<std::string> taken = paths.models;
   taken.insert(taken.end(), paths.rules.begin(), paths.rules.end());
-  const ResultPaths of_models(paths.models, options);
+  const ResultPaths of_models(paths.models, files.output);
   for (const std::string& model : paths.models) {
     taken.push_back(of_models.of(model));
   }
-  for (const std::string& read : {options.inputs, options.replay}) {
-    if (!read.empty()) taken.push_back(read);
-  }
-  for (const SideFile& file : side_files(options)) {
-    if (auto made = io::OutputFile::create(file.path); !made) {
+  taken.insert(taken.end(), files.read.begin(), files.read.end());
+  for (const SideFile& file : files.beside) {
+    if (auto made = api::OutputFile::create(file.path); !made) {
       Diagnostic d = made.error();
       if (d.found.empty()) d.found = d.what;
       d.what = file.what + " cannot be written";
@@ -152,20 +149,9 @@ Status check_side_files(const Paths& paths, const Options& options) {
 
 }  // namespace
 
-std::vector<SideFile> side_files(const Options& options) {
-  std::vector<SideFile> out;
-  if (!options.report.empty()) {
-    out.push_back({"the report", "--report", options.report});
-  }
-  if (!options.record.empty()) {
-    out.push_back({"the record", "--record", options.record});
-  }
-  return out;
-}
-
 ResultPaths::ResultPaths(const std::vector<std::string>& models,
-                         const Options& options)
-    : output_(options.output) {
+                         std::string output)
+    : output_(std::move(output)) {
   std::error_code none;
   in_folder_ = models.size() > 1 ||
                (!output_.empty() && (output_.filename().empty() ||
@@ -199,23 +185,22 @@ std::string ResultPaths::of(const std::string& model) const {
       .string();
 }
 
-Status check_run_paths(const Paths& paths, const Options& options) {
-  for (const auto check :
-       {check_names, check_side_files, check_data, prepare_output}) {
-    if (auto status = check(paths, options); !status) return status;
+Status check_files(const Paths& paths, const RunFiles& files,
+                   const Flags& flags) {
+  for (const auto check : {check_names, check_side_files}) {
+    if (auto status = check(paths, files); !status) return status;
   }
-  return {};
-}
-
-void remove_leftovers(const Paths& paths, const Options& options) {
-  if (options.dry_run) return;
-  const ResultPaths of_models(paths.models, options);
-  std::vector<std::string> results;
+  if (auto status = check_data(paths, files, flags); !status) return status;
+  if (auto status = prepare_output(paths, files); !status) return status;
+  if (files.dry_run) return {};
+  const ResultPaths results(paths.models, files.output);
+  std::vector<std::string> written;
   for (const std::string& model : paths.models) {
-    results.push_back(of_models.of(model));
+    written.push_back(results.of(model));
   }
-  if (!options.report.empty()) results.push_back(options.report);
-  io::remove_leftovers(results);
+  for (const SideFile& file : files.beside) written.push_back(file.path);
+  api::remove_leftovers(written);
+  return {};
 }
 
 }  // namespace ruleengine::cli

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/engine/run_report.h"
+#include "bindings/api/rewrite.h"
 
 namespace ruleengine::cli {
 

@@ -66,9 +66,9 @@ Diagnostic usage(std::string what, std::string found, std::string hint) {
           std::move(found),  std::move(hint)};
 }
 
-Result<Paths> sort_paths(const Options& options, Wants wants) {
+Result<Paths> sort_paths(const Flags& flags, Wants wants) {
   Paths out;
-  for (const std::string& path : options.paths) {
+  for (const std::string& path : flags.paths) {
     std::error_code error;
     if (fs::path(path).extension() == ".lua" || fs::is_directory(path, error)) {
       out.rules.push_back(path);
@@ -82,72 +82,62 @@ Result<Paths> sort_paths(const Options& options, Wants wants) {
     }
   }
   if ((wants == Wants::kRules || wants == Wants::kBoth) && out.rules.empty()) {
-    return usage("no rules given", "", options.example);
+    return usage("no rules given", "", flags.example);
   }
   if (wants != Wants::kRules && out.models.empty()) {
-    return no_model(out.rules, options.example);
+    return no_model(out.rules, flags.example);
   }
   if (wants == Wants::kModels && !out.rules.empty()) {
-    return usage("this verb takes models only: " + out.rules[0],
-                 options.example);
+    return usage("this verb takes models only: " + out.rules[0], flags.example);
   }
   if (wants == Wants::kRules && !out.models.empty()) {
-    return usage("this verb takes rules only: " + out.models[0],
-                 options.example);
+    return usage("this verb takes rules only: " + out.models[0], flags.example);
   }
   return out;
 }
 
-Deadline deadline_of(const Options& options) {
+api::Limits limits_of(const Flags& flags) {
   constexpr double kHour = 3600;
   const auto models = std::ranges::count_if(
-      options.paths, [](const std::string& path) { return is_model(path); });
+      flags.paths, [](const std::string& path) { return is_model(path); });
   const double seconds =
-      options.limit_time > 0
-          ? options.limit_time
+      flags.seconds > 0
+          ? flags.seconds
           : kHour * static_cast<double>(std::max<std::ptrdiff_t>(models, 1));
-  return Deadline(seconds, options.started);
-}
-
-api::Limits limits_of(const Options& options) {
-  return {.deadline = deadline_of(options),
-          .callback_seconds = options.limit_callback,
-          .load_seconds = options.limit_load,
-          .memory = std::size_t{options.limit_memory} << 20,
-          .tensors = std::size_t{options.limit_tensors} << 20};
+  api::Limits out = flags.limits;
+  out.deadline = Deadline(seconds, flags.started);
+  return out;
 }
 
 Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
-                                              const Options& options, Use use) {
-  return api::load_model(path, {.limits = limits_of(options),
-                                .fixed = options.fixed,
+                                              const Flags& flags, Use use) {
+  return api::load_model(path, {.limits = limits_of(flags),
                                 .needs_data = use == Use::kWhole,
                                 .warn = warn});
 }
 
-Status check_end(const ir::Model& model, const Options& options) {
-  return api::check_end(model, deadline_of(options));
+Result<std::unique_ptr<ir::Model>> load_after_first(const std::string& path,
+                                                    const RuleFlags& flags,
+                                                    Use use) {
+  auto model = load_model(path, flags, use);
+  if (!model) return model;
+  auto status = run_first(**model, flags);
+  return status ? std::move(model)
+                : Result<std::unique_ptr<ir::Model>>(status.error());
 }
 
-engine::RunOptions engine_options(const Options& options) {
-  engine::RunOptions out;
-  out.target = options.target;
-  out.opset = options.opset;
-  out.exact = options.exact;
-  out.keep_ir_version = options.keep_ir_version;
-  out.limits.rewrites = options.limit_rewrites;
-  out.limits.deadline = deadline_of(options);
+Status run_first(ir::Model& model, const RuleFlags& flags) {
+  const auto options = rule_options(flags);
+  if (!options) return options.error();
+  auto status =
+      api::run_rules(model, flags.first, *options, run_options(flags));
+  return status ? status : of_set(status.error());
+}
+
+engine::RunOptions run_options(const RuleFlags& flags) {
+  engine::RunOptions out = flags.run;
+  out.limits.deadline = limits_of(flags).deadline;
   return out;
-}
-
-Result<std::vector<lua::SetOption>> parse_sets(const Options& options) {
-  std::vector<lua::SetOption> sets;
-  for (const std::string& text : options.sets) {
-    auto set = parse_set(text);
-    if (!set) return set.error();
-    sets.push_back(std::move(*set));
-  }
-  return sets;
 }
 
 Diagnostic of_set(Diagnostic error) {
@@ -157,15 +147,24 @@ Diagnostic of_set(Diagnostic error) {
   return error;
 }
 
+Result<api::RuleOptions> rule_options(const RuleFlags& flags) {
+  api::RuleOptions out{.limits = limits_of(flags)};
+  for (const std::string& text : flags.sets) {
+    auto set = parse_set(text);
+    if (!set) return set.error();
+    out.sets.push_back(*std::move(set));
+  }
+  return out;
+}
+
 Result<api::LoadedRules> load_rules(const std::vector<std::string>& paths,
-                                    const Options& options,
+                                    const RuleFlags& flags,
                                     const std::vector<std::string>& shipped) {
-  auto sets = parse_sets(options);
-  if (!sets) return sets.error();
-  auto rules = api::load_rules(
-      paths, {.sets = *std::move(sets), .limits = limits_of(options)}, shipped);
-  if (!rules) return of_set(rules.error());
-  return rules;
+  const auto options = rule_options(flags);
+  if (!options) return options.error();
+  auto rules = api::load_rules(paths, *options, shipped);
+  return rules ? std::move(rules)
+               : Result<api::LoadedRules>(of_set(rules.error()));
 }
 
 std::string why_absent(const engine::Absent& rule) {
@@ -174,19 +173,9 @@ std::string why_absent(const engine::Absent& rule) {
   return why + " (options of its own or its pack's: " + rule.switches + ")";
 }
 
-Status run_first(ir::Model& model, const Options& options) {
-  auto sets = parse_sets(options);
-  if (!sets) return sets.error();
-  auto status =
-      api::run_rules(model, options.first,
-                     {.sets = *std::move(sets), .limits = limits_of(options)},
-                     engine_options(options));
-  return status ? status : of_set(status.error());
-}
-
-Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie) {
+Result<engine::FixedSizes> parse_dims(const InputFlags& flags, bool may_tie) {
   engine::FixedSizes out;
-  for (const std::string& text : options.dims) {
+  for (const std::string& text : flags.dims) {
     const std::size_t at = text.rfind('=');
     const std::string name = text.substr(0, at);
     const std::string given = at == text.npos ? "" : text.substr(at + 1);
@@ -219,27 +208,16 @@ Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie) {
   return out;
 }
 
-Result<api::ExecutionOptions> execution_options(const Options& options) {
-  const auto sizes = parse_dims(options, false);
+Result<api::ExecutionOptions> execution_options(const Flags& flags,
+                                                const InputFlags& inputs) {
+  const auto sizes = parse_dims(inputs, false);
   if (!sizes) return sizes.error();
-  api::ExecutionOptions out{.inputs = options.inputs,
-                            .seed = options.seed,
-                            .threads = options.threads,
-                            .limits = limits_of(options)};
+  api::ExecutionOptions out = inputs.how;
+  out.limits = limits_of(flags);
   for (const auto& [name, size] : *sizes) {
     out.dims.emplace(name, std::get<std::int64_t>(size));
   }
   return out;
-}
-
-void add_inputs(VerbLine& verb, Options& o, const char* dims) {
-  verb.option("--inputs", o.inputs, "an .npz file with an array an input");
-  verb.option("--dims", o.dims, dims).separated_by(',');
-  verb.option("--seed", o.seed, "of random inputs and random ops; 0");
-  verb.option("--threads", o.threads, "one for each core").whole(1, 4096);
-  verb.option("--limit-tensors", o.limit_tensors,
-              "MiB of tensors at once; three quarters of the machine's")
-      .whole(1, std::uint64_t{1} << 40);
 }
 
 }  // namespace ruleengine::cli

@@ -11,13 +11,9 @@
 #include "bindings/api/limits.h"
 #include "bindings/api/models.h"
 #include "bindings/api/rules.h"
-#include "bindings/cli/line.h"
 #include "bindings/cli/options.h"
 #include "core/base/deadline.h"
 #include "core/base/result.h"
-#include "core/engine/options.h"
-#include "core/engine/rule_set.h"
-#include "core/ir/model.h"
 
 namespace ruleengine::cli {
 
@@ -33,46 +29,40 @@ enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 // Sorts by name: *.lua and folders are rules, *.onnx and *.onnxtxt models.
 // Missing or surplus ones are usage errors; with kModelsAndRules the rules are
 // optional.
-Result<Paths> sort_paths(const Options& options, Wants wants);
+Result<Paths> sort_paths(const Flags& flags, Wants wants);
 
-// The deadline of --limit-time; by default an hour for each model.
-Deadline deadline_of(const Options& options);
-api::Limits limits_of(const Options& options);
+// The limits of the command line, with their deadline; see Flags.
+api::Limits limits_of(const Flags& flags);
 
 // Loads a model; warnings about it go to stderr. If the model is only looked
 // at, its external data may be missing.
 enum class Use { kWhole, kLook };
 Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
-                                              const Options& options,
+                                              const Flags& flags,
                                               Use use = Use::kWhole);
-// To call before anything about a model is printed or written: fails if its
-// file has changed, or if the deadline has passed.
-Status check_end(const ir::Model& model, const Options& options);
+// The same after the rules of --first.
+Result<std::unique_ptr<ir::Model>> load_after_first(const std::string& path,
+                                                    const RuleFlags& flags,
+                                                    Use use = Use::kWhole);
+Status run_first(ir::Model& model, const RuleFlags& flags);
 
-engine::RunOptions engine_options(const Options& options);
+engine::RunOptions run_options(const RuleFlags& flags);
 
 // What --dims says: NAME=SIZE, and NAME=NAME if dimensions may be tied.
-Result<engine::FixedSizes> parse_dims(const Options& options, bool may_tie);
-// --inputs, --dims, --seed, --threads and --limit-tensors.
-Result<api::ExecutionOptions> execution_options(const Options& options);
-// These options of verbs that run models.
-void add_inputs(VerbLine& verb, Options& options,
-                const char* dims = "sizes of inputs: batch=2,seq=7");
+Result<engine::FixedSizes> parse_dims(const InputFlags& flags, bool may_tie);
+Result<api::ExecutionOptions> execution_options(const Flags& flags,
+                                                const InputFlags& inputs);
 
-// The --sets of the command line.
-Result<std::vector<lua::SetOption>> parse_sets(const Options& options);
+Result<api::RuleOptions> rule_options(const RuleFlags& flags);
 // For verbs without a target: the rules of these paths; if there are none, the
 // rules of `shipped` (paths below rules/).
 Result<api::LoadedRules> load_rules(
-    const std::vector<std::string>& paths, const Options& options,
+    const std::vector<std::string>& paths, const RuleFlags& flags,
     const std::vector<std::string>& shipped = {});
 // Says in the terms of --set which values are allowed.
 Diagnostic of_set(Diagnostic error);
 
 // "takes no part, since its `when` returned false (...)".
 std::string why_absent(const engine::Absent& rule);
-
-// Runs the rules of --first over the model.
-Status run_first(ir::Model& model, const Options& options);
 
 }  // namespace ruleengine::cli

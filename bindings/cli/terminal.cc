@@ -9,8 +9,6 @@
 #include <cstdio>
 #include <cstdlib>
 
-#include "core/engine/json.h"
-
 namespace ruleengine::cli {
 namespace {
 

@@ -87,15 +87,4 @@ std::string text_of(const engine::Comparison& measured, double noise,
       compared_text(measured.compared));
 }
 
-void add_tuning(VerbLine& verb, Options& o) {
-  verb.option("--runtime", o.runtime,
-              "what measures: ours, onnxruntime, openvino, or a command "
-              "(docs/tune.md); ours");
-  verb.option("--time", o.tune_seconds, "seconds to measure in, about; 60")
-      .number(1, 1e6);
-  verb.option("--record", o.record, "a file for the measurements");
-  verb.option("--replay", o.replay,
-              "use these measurements instead of making new ones");
-}
-
 }  // namespace ruleengine::cli

@@ -3,10 +3,7 @@
 
 #include <string>
 
-#include "bindings/cli/line.h"
-#include "bindings/cli/options.h"
-#include "core/engine/measure.h"
-#include "core/engine/tuned.h"
+#include "bindings/api/tune.h"
 
 namespace ruleengine::cli {
 
@@ -16,8 +13,5 @@ std::string text_of(const engine::Tuned& tuned, bool verbose);
 // fast, noise 0.8 %".
 std::string text_of(const engine::Comparison& measured, double noise,
                     const std::string& runtime);
-
-// --runtime, --time, --record and --replay.
-void add_tuning(VerbLine& verb, Options& options);
 
 }  // namespace ruleengine::cli

@@ -1,0 +1,11 @@
+// For programs that own their process: what the library asks of it.
+#pragma once
+
+namespace ruleengine::api {
+
+// Installs signal handlers, once. A signal that ends the process first removes
+// unfinished files. Reading a mapped file that was cut short is an error
+// instead of SIGBUS.
+void handle_signals();
+
+}  // namespace ruleengine::api
