@@ -1,12 +1,22 @@
 // The library as a program that embeds it calls it.
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <filesystem>
+#include <nlohmann/json.hpp>
+#include <stop_token>
+#include <thread>
 
 #include "bindings/api/bench.h"
+#include "bindings/api/contents.h"
 #include "bindings/api/draw.h"
+#include "bindings/api/examples.h"
 #include "bindings/api/exec.h"
+#include "bindings/api/ops.h"
+#include "bindings/api/questions.h"
 #include "bindings/api/rewrite.h"
+#include "bindings/api/run_files.h"
 #include "tests/support/rule_folder.h"
 
 namespace ruleengine::api {
@@ -132,6 +142,136 @@ TEST_CASE("a deadline that has passed ends every call") {
   CHECK(is_limit(exec({c.model}, {.how = how, .draws = true})));
   CHECK(is_limit(bench({c.model}, {.how = how})));
   CHECK(is_limit(Rewriter::create({.rules = {c.rule}, .limits = over})));
+}
+
+TEST_CASE("what a model contains") {
+  const Case c("m.x");
+  const auto model = load_model(c.model, {});
+  REQUIRE(model.ok());
+  const auto found = contents(**model, {});
+  REQUIRE(found.ok());
+  REQUIRE(found->nodes.size() == 3);
+  CHECK(found->nodes[2].op == "Exp");
+  CHECK(type_text(*found, found->nodes[0].outputs[0]) == "float[N,3]");
+  CHECK(found->ops.at("Neg") == 2);
+  CHECK(to_json("m", *found)["inputs"][0]["shape"][0] == "N");
+}
+
+TEST_CASE("what rules would do, and what they did") {
+  const Case c("m.x");
+  const auto rules = load_rules({c.rule}, {});
+  const auto model = load_model(c.model, {});
+  REQUIRE((rules.ok() && model.ok()));
+  const engine::RunOptions how;
+  const auto matches = api::match(**model, **rules, how);
+  REQUIRE(matches.ok());
+  CHECK(matches->found.size() == 1);
+  const auto explained = api::explain(**model, **rules, "y", how);
+  REQUIRE(explained.ok());
+  CHECK(explained->front().misses.size() == 1);
+  CHECK(api::explain(**model, **rules, "z", how).error().kind ==
+        ErrorKind::kUsage);
+  CHECK(api::coverage(**model, **rules, how)->found() == 0);
+  CHECK(api::collectives(**model, **rules, how)->before.empty());
+}
+
+TEST_CASE("a model as text, as Lua, and a model again") {
+  const Case c("m.x");
+  const auto model = load_model(c.model, {});
+  REQUIRE(model.ok());
+  CHECK(print(**model, true, {})->find("Exp") != std::string::npos);
+  const auto lua = code(**model, (*model)->graph.value_count(), {});
+  REQUIRE(lua.ok());
+  const std::string file = c.folder.write("m.lua", *lua);
+  const std::string output = c.folder.path("again.onnxtxt");
+  auto built = build(file, **model, output, {});
+  REQUIRE_MESSAGE(built.ok(), (built ? "" : built.error().text()));
+  REQUIRE(built->commit().ok());
+  CHECK(load_model(output, {}).value()->graph.live_node_count() == 3);
+}
+
+TEST_CASE("examples are run, and a bad file stops no other") {
+  const Case c("m.x");
+  const std::string bad = c.folder.write("bad.lua", "return rule {");
+  const Tested tested = test({c.rule, bad}, {});
+  CHECK(tested.errors.size() == 1);
+  CHECK(tested.warnings.size() == 1);  // no examples
+  CHECK(tested.results.empty());
+  CHECK(to_json(tested).empty());
+}
+
+TEST_CASE("ops that are described, and classes of ops") {
+  const auto all = described_ops();
+  CHECK(std::ranges::any_of(all, [](const OpText& op) {
+    return op.type == "ScaledDotProductAttention" && !op.signature.empty();
+  }));
+  CHECK_FALSE(op_classes().empty());
+}
+
+TEST_CASE("where results go") {
+  const lua::RuleFolder folder;
+  const auto make = [&](const char* name) { return folder.write(name, "x"); };
+  const RunFiles two{.models = {make("a/m.onnx"), make("b/m.onnx")},
+                     .output = folder.path("out")};
+  const auto results = prepare_files(two, {});
+  REQUIRE(results.ok());
+  CHECK((*results)[1] == folder.path("out/b/m.rewritten.onnx"));
+  CHECK(std::filesystem::is_directory(folder.path("out/b")));
+
+  const auto kind_of = [](const RunFiles& files) {
+    return prepare_files(files, {}).error().kind;
+  };
+  RunFiles one{.models = {two.models[0]}, .output = two.models[0]};
+  CHECK(kind_of(one) == ErrorKind::kUsage);  // would replace the model
+  one.output = folder.path("m.lua");
+  CHECK(kind_of(one) == ErrorKind::kUsage);
+  one.output = "";
+  CHECK(prepare_files(one, {}).value()[0] == folder.path("a/m.rewritten.onnx"));
+  one.beside = {{"the report", two.models[0]}};
+  CHECK(kind_of(one) == ErrorKind::kUsage);
+  one.beside = {{"the report", folder.path("none/r.json")}};
+  CHECK(kind_of(one) == ErrorKind::kWrite);
+}
+
+// Requests a stop soon after the call began. Whether the call ended with that.
+template <typename F>
+bool is_cancelled(F call) {
+  std::stop_source source;
+  const std::jthread stop([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    source.request_stop();
+  });
+  const Limits limits{.deadline = Deadline().or_when(source.get_token()),
+                      .callback_seconds = 1000};
+  const Status status = call(limits);
+  return !status && status.error().kind == ErrorKind::kCancelled;
+}
+
+TEST_CASE("another thread cancels a call") {
+  SUBCASE("rule code") {
+    const Case c("(function() while true do end end)()");
+    CHECK(is_cancelled([&](const Limits& limits) -> Status {
+      auto rewriter = Rewriter::create({.rules = {c.rule}, .limits = limits});
+      if (!rewriter) return rewriter.error();
+      Rewritten out;
+      return (*rewriter)->rewrite({.model = c.model}, out);
+    }));
+  }
+  SUBCASE("kernels") {
+    const lua::RuleFolder folder;
+    const std::string model = folder.write(
+        "loop.onnxtxt",
+        "<ir_version: 8, opset_import: [\"\" : 17]>"
+        "g (float x) => (float y)"
+        " <int64 many = {1000000000000}, bool yes = {1}> {"
+        " y = Loop (many, yes, x) <body = b (int64 i, bool c, float a)"
+        " => (bool d, float e) { d = Identity(c) e = Neg(a) }> }");
+    CHECK(is_cancelled([&](const Limits& limits) -> Status {
+      const auto done =
+          exec({model}, {.how = {.limits = limits}, .draws = true});
+      return done ? Status() : Status(done.error());
+    }));
+  }
 }
 
 }  // namespace

@@ -54,7 +54,7 @@ int Child::start(const std::vector<std::string>& arguments, int in, int out,
   return error;
 }
 
-std::optional<int> Child::wait_until(Clock::time_point until) {
+std::optional<int> Child::wait_until(const Deadline& until) {
   using std::chrono::milliseconds;
   for (milliseconds pause(1);; pause = std::min(pause * 2, milliseconds(20))) {
     siginfo_t ended = {};
@@ -65,7 +65,7 @@ std::optional<int> Child::wait_until(Clock::time_point until) {
                      errno == EINTR);
     if (!is_ours || ended.si_pid != 0) kill();
     if (id_ == 0) return status_;
-    if (Clock::now() > until) return std::nullopt;
+    if (until.is_over()) return std::nullopt;
     std::this_thread::sleep_for(pause);
   }
 }

@@ -4,19 +4,17 @@
 
 #include <sys/types.h>
 
-#include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "core/base/deadline.h"
 #include "core/io/signals.h"
 
 namespace ruleengine::api {
 
 class Child {
  public:
-  using Clock = std::chrono::steady_clock;
-
   Child() = default;
   ~Child() { kill(); }
   Child(const Child&) = delete;
@@ -28,7 +26,7 @@ class Child {
             int err);
   // The status as waitpid() gives it, also when asked again; none if the
   // program still runs then. Ends what an ended program left running.
-  std::optional<int> wait_until(Clock::time_point until);
+  std::optional<int> wait_until(const Deadline& until);
   // Ends the program and those that it started.
   void kill();
 

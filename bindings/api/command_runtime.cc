@@ -62,7 +62,7 @@ class Talk {
   // Lets the runtime end by itself.
   ~Talk() {
     to_ = {};
-    child_.wait_until(Child::Clock::now() + std::chrono::seconds(1));
+    child_.wait_until(Deadline(1));
   }
 
   Status start(const std::string& command) {
@@ -99,7 +99,7 @@ class Talk {
       if (sent <= 0) return ended();
       rest.remove_prefix(static_cast<std::size_t>(sent));
     }
-    const Deadline until(std::min(answer_seconds_, deadline_.seconds_left()));
+    const Deadline until = Deadline(answer_seconds_).or_before(deadline_);
     for (std::size_t noise = 0; noise < kMostNoise;) {
       const auto next = read_line(until);
       if (!next) return next.error();
@@ -156,7 +156,7 @@ class Talk {
       if (ready == 0) {
         // Processes that it started may hold the pipe open.
         if (has_ended) return ended();
-        has_ended = child_.wait_until(Child::Clock::now()).has_value();
+        has_ended = child_.wait_until(Deadline(0)).has_value();
         continue;
       }
       if (wait[1].revents != 0) has_errors = listen();
@@ -189,8 +189,7 @@ class Talk {
   }
 
   Diagnostic ended() {
-    const auto status =
-        child_.wait_until(Child::Clock::now() + std::chrono::seconds(1));
+    const auto status = child_.wait_until(Deadline(1));
     // What is left in the pipe; others may still write to it.
     constexpr int kMostReads = 64;
     pollfd more{errors_.get(), POLLIN, 0};

@@ -25,7 +25,6 @@ constexpr std::size_t kMostViews = 300;  // of a page
 constexpr std::size_t kMostBoxes = 12'000;
 constexpr std::size_t kTextBytes = 300;  // of a name on a page
 constexpr std::size_t kMostListed = 60;  // inputs, attributes, rejections
-constexpr double kLayoutSeconds = 120;   // for Graphviz
 
 std::string count(std::size_t number, const char* what) {
   return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
@@ -155,9 +154,9 @@ class Page {
 
 Result<std::string> page(const Scene& scene,
                          const std::vector<std::string>& rejected,
-                         const DrawOptions& options, double seconds) {
+                         const DrawOptions& options) {
   Page page(scene, options.boxes);
-  const auto svgs = svgs_of(page.dots(), seconds);
+  const auto svgs = svgs_of(page.dots(), options.run.limits.deadline);
   if (!svgs) return svgs.error();
   Json data = page.data();
   data["model"] = options.name;
@@ -180,16 +179,15 @@ std::vector<std::string> rejections(const engine::Picture& drawn) {
 
 Result<std::string> picture(const Scene& scene, const engine::Picture& drawn,
                             const DrawOptions& options) {
-  const double seconds =
-      std::min(kLayoutSeconds, options.run.limits.deadline.seconds_left());
+  const Deadline& deadline = options.run.limits.deadline;
   if (options.form == Form::kHtml) {
-    return page(scene, rejections(drawn), options, seconds);
+    return page(scene, rejections(drawn), options);
   }
   const View view = draw::view_of(scene, draw::Outline::root(), options.boxes);
   std::string dot =
       draw::dot(scene, view, {.legend = true, .heading = options.name});
   if (options.form == Form::kDot) return dot;
-  auto svgs = svgs_of({dot}, seconds);
+  auto svgs = svgs_of({dot}, deadline);
   if (!svgs) return svgs.error();
   return std::move(svgs->front());
 }

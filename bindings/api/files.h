@@ -7,13 +7,11 @@
 #include "core/base/result.h"
 #include "core/io/leftovers.h"
 #include "core/io/load.h"
-#include "core/io/output.h"
 #include "core/io/staged.h"
 
 namespace ruleengine::api {
 
-using io::existing, io::FileId, io::holds_data, io::OutputFile,
-    io::remove_leftovers;
+using io::holds_data, io::remove_leftovers;
 
 // What a regular file holds; `found` of the error says why it cannot be read.
 Result<std::string> read_text_file(const std::string& path);

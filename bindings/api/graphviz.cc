@@ -22,7 +22,7 @@
 namespace ruleengine::api {
 namespace {
 
-using Clock = Child::Clock;
+constexpr double kMostSeconds = 120;
 
 Diagnostic failed(std::string found) {
   return {.kind = ErrorKind::kWrite,
@@ -85,10 +85,12 @@ class Drawing {
     return error == ENOENT ? missing() : failed(std::strerror(error));
   }
 
-  Result<std::string> finish(Clock::time_point until, double seconds) {
+  Result<std::string> finish(const Deadline& until, const Deadline& run) {
     const std::optional<int> status = child_.wait_until(until);
     if (!status) {
-      Diagnostic slow = failed(fmt::format("no result after {} s", seconds));
+      if (run.is_over()) return run.passed({}, "Graphviz at work");
+      Diagnostic slow =
+          failed(fmt::format("no result after {} s", kMostSeconds));
       slow.kind = ErrorKind::kLimit;
       slow.hint = "use a smaller --boxes";
       return slow;
@@ -107,9 +109,8 @@ class Drawing {
 }  // namespace
 
 Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
-                                         double seconds) {
-  const auto until = Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                                        std::chrono::duration<double>(seconds));
+                                         const Deadline& deadline) {
+  const Deadline until = Deadline(kMostSeconds).or_before(deadline);
   const std::size_t most =
       std::clamp(std::thread::hardware_concurrency(), 1U, 16U);
   std::deque<std::unique_ptr<Drawing>> running;
@@ -121,7 +122,7 @@ Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
         return status.error();
       }
     }
-    auto svg = running.front()->finish(until, seconds);
+    auto svg = running.front()->finish(until, deadline);
     if (!svg) return svg.error();
     svgs.push_back(std::move(*svg));
     running.pop_front();

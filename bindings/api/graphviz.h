@@ -5,13 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 
 namespace ruleengine::api {
 
 // The SVG of each digraph, in order; several are drawn in parallel. kLimit if
-// all of it takes longer than `seconds`.
+// all of it takes longer than two minutes.
 Result<std::vector<std::string>> svgs_of(const std::vector<std::string>& dots,
-                                         double seconds);
+                                         const Deadline& deadline);
 
 }  // namespace ruleengine::api

@@ -1,7 +1,7 @@
 // `ruleengine build CODE MODEL`: makes a model from Lua that `code` printed.
 
 #include "bindings/api/questions.h"
-#include "bindings/cli/run_paths.h"
+#include "bindings/api/run_files.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -20,14 +20,16 @@ int build(const BuildFlags& flags) {
     return fail({ErrorKind::kUsage, "expected one Lua file and one model", "",
                  "", "", flags.example});
   }
-  auto status = check_files(*paths, {.output = flags.output}, flags);
-  if (!status) return fail(status.error());
+  const auto files = api::prepare_files(
+      {.models = paths->models, .rules = paths->rules, .output = flags.output},
+      limits_of(flags));
+  if (!files) return fail(files.error());
   auto model = load_model(paths->models[0], flags);
   if (!model) return fail(model.error());
   auto staged =
       api::build(paths->rules[0], **model, flags.output, limits_of(flags));
   if (!staged) return fail(staged.error());
-  status = staged->commit();
+  auto status = staged->commit();
   return status ? 0 : fail(status.error());
 }
 

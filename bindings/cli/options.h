@@ -9,8 +9,8 @@
 
 #include "bindings/api/execution.h"
 #include "bindings/api/limits.h"
+#include "bindings/api/rules.h"
 #include "bindings/api/tune.h"
-#include "core/engine/options.h"
 
 namespace ruleengine::cli {
 

@@ -12,8 +12,8 @@
 
 #include "bindings/api/files.h"
 #include "bindings/api/rewrite.h"
+#include "bindings/api/run_files.h"
 #include "bindings/cli/run.h"
-#include "bindings/cli/run_paths.h"
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -103,16 +103,17 @@ Result<api::RewriteOptions> rewrite_options(const Paths& paths,
   return out;
 }
 
-// What is written, and read besides models and rules.
-RunFiles files_of(const RunFlags& flags) {
-  RunFiles out{.output = flags.output, .dry_run = flags.dry_run};
-  if (!flags.report.empty()) {
-    out.beside.push_back({"the report", "--report", flags.report});
+api::RunFiles files_of(const Paths& paths, const RunFlags& flags) {
+  api::RunFiles out{.models = paths.models,
+                    .rules = paths.rules,
+                    .output = flags.output,
+                    .dry_run = flags.dry_run};
+  const TuningFlags& tuning = flags.tuning;
+  if (!flags.report.empty()) out.beside.push_back({"the report", flags.report});
+  if (!tuning.record.empty()) {
+    out.beside.push_back({"the record", tuning.record});
   }
-  if (!flags.tuning.record.empty()) {
-    out.beside.push_back({"the record", "--record", flags.tuning.record});
-  }
-  for (const std::string& file : {flags.in.how.inputs, flags.tuning.replay}) {
+  for (const std::string& file : {flags.in.how.inputs, tuning.replay}) {
     if (!file.empty()) out.read.push_back(file);
   }
   return out;
@@ -127,11 +128,12 @@ constexpr std::size_t kMostWaiting = 256;
 // not wait; the report may then still fail if the disk is full.
 class Batch {
  public:
-  Batch(const Paths& paths, const RunFlags& flags, const RunFiles& files)
+  Batch(const Paths& paths, const RunFlags& flags, const api::RunFiles& files,
+        const std::vector<std::string>& results)
       : paths_(paths),
         flags_(flags),
         files_(files),
-        results_(paths.models, files.output),
+        results_(results),
         outcomes_(paths.models.size()) {}
 
   int run() {
@@ -183,7 +185,7 @@ class Batch {
 
   // A report must not replace the data of a model.
   Status accept(const ir::Model& model, Outcome& outcome) const {
-    for (const SideFile& file : files_.beside) {
+    for (const api::SideFile& file : files_.beside) {
       if (!io::holds_data(model, file.path)) continue;
       outcome.spoils_report = true;
       return usage(file.what + " would replace the data of a model", file.path,
@@ -199,7 +201,7 @@ class Batch {
         !flags_.quiet);
     return rewriter.rewrite(
         {.model = model,
-         .output = flags_.dry_run ? "" : results_.of(model),
+         .output = flags_.dry_run ? "" : results_[i],
          .progress = progress.callback(),
          .accepts =
              [&](const ir::Model& its) { return accept(its, outcomes_[i]); }},
@@ -295,8 +297,8 @@ class Batch {
 
   const Paths& paths_;
   const RunFlags& flags_;
-  const RunFiles& files_;
-  const ResultPaths results_;
+  const api::RunFiles& files_;
+  const std::vector<std::string>& results_;
   std::vector<Outcome> outcomes_;
 };
 
@@ -311,11 +313,10 @@ int run_models(const RunFlags& flags) {
     return fail(usage("measurements are those of one model",
                       std::to_string(paths->models.size()) + " models", ""));
   }
-  const RunFiles files = files_of(flags);
-  if (auto status = check_files(*paths, files, flags); !status) {
-    return fail(status.error());
-  }
-  return Batch(*paths, flags, files).run();
+  const api::RunFiles files = files_of(*paths, flags);
+  const auto results = api::prepare_files(files, limits_of(flags));
+  if (!results) return fail(results.error());
+  return Batch(*paths, flags, files, *results).run();
 }
 
 void add_run_options(VerbLine& run, RunFlags& flags) {

@@ -3,9 +3,9 @@
 
 #include <string>
 
+#include "bindings/api/rewrite.h"
 #include "bindings/cli/line.h"
 #include "bindings/cli/options.h"
-#include "core/engine/fixed_sizes.h"
 
 namespace ruleengine::cli {
 

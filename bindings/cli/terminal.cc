@@ -117,6 +117,8 @@ int exit_code(ErrorKind kind) {
       return 6;
     case ErrorKind::kWrite:
       return 7;
+    case ErrorKind::kCancelled:  // as a shell says of SIGINT
+      return 130;
     case ErrorKind::kInternal:
       break;
   }
@@ -131,6 +133,7 @@ Diagnostic with_option(Diagnostic error) {
       {Remedy::kRewrites, "--limit-rewrites raises it"},
       {Remedy::kCallback, "--limit-callback raises it"},
       {Remedy::kLoad, "--limit-load raises it"},
+      {Remedy::kFolder, "give a folder with -o"},
       {Remedy::kInputs, "give sizes with --dims, or arrays with --inputs"},
       {Remedy::kRanks, "exec --ranks runs several"}};
   for (const auto& [remedy, hint] : kHints) {

@@ -19,7 +19,20 @@ Deadline::Deadline(double seconds, Clock::time_point start)
                     std::chrono::duration<double>(std::max(seconds, 0.0)));
 }
 
+Deadline Deadline::or_before(const Deadline& other) const {
+  const bool is_earlier = other.at_ < at_;
+  Deadline out = is_earlier ? other : *this;
+  const Deadline& later = is_earlier ? *this : other;
+  if (!out.stop_.stop_possible()) out.stop_ = later.stop_;
+  return out;
+}
+
 Diagnostic Deadline::passed(std::string where, std::string found) const {
+  if (is_cancelled()) {
+    return {.kind = ErrorKind::kCancelled,
+            .what = "the run was cancelled",
+            .where = std::move(where)};
+  }
   char most[32];
   std::snprintf(most, sizeof(most), "at most %g s", seconds_);
   return {.kind = ErrorKind::kLimit,

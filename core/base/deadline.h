@@ -1,11 +1,13 @@
-// Deadline: the time at which a run must end, by a steady clock. Long
-// computations receive one and check it now and then; a check costs some 20 ns.
-// A plain value; safe on any thread.
+// Deadline: when a run must end: at a time, by a steady clock, or as soon as
+// the caller asks for it. Long computations receive one and check it now and
+// then; a check costs some 20 ns. A plain value; safe on any thread.
 #pragma once
 
 #include <algorithm>
 #include <chrono>
+#include <stop_token>
 #include <string>
+#include <utility>
 
 #include "core/base/result.h"
 
@@ -18,15 +20,23 @@ class Deadline {
   Deadline() = default;  // never
   explicit Deadline(double seconds, Clock::time_point start = Clock::now());
 
-  bool is_over() const {
-    return at_ != Clock::time_point::max() && Clock::now() >= at_;
+  // The same time, or earlier: when a stop is requested, from any thread.
+  Deadline or_when(std::stop_token stop) const {
+    Deadline out = *this;
+    out.stop_ = std::move(stop);
+    return out;
   }
-  // The earlier of the two.
-  Deadline or_before(const Deadline& other) const {
-    return other.at_ < at_ ? other : *this;
+  // The earlier of the two; at most one of them may have a stop token.
+  Deadline or_before(const Deadline& other) const;
+
+  bool is_cancelled() const { return stop_.stop_requested(); }
+  bool is_over() const {
+    return is_cancelled() ||
+           (at_ != Clock::time_point::max() && Clock::now() >= at_);
   }
   Clock::time_point at() const { return at_; }
   double seconds_left() const {  // 0 when it is over
+    if (is_cancelled()) return 0;
     const std::chrono::duration<double> left = at_ - Clock::now();
     return std::max(left.count(), 0.0);
   }
@@ -34,12 +44,13 @@ class Deadline {
   // The error for a deadline that has passed: `where` the run was, and in
   // `found` what took the time, if known.
   Diagnostic passed(std::string where = {}, std::string found = {}) const;
-  // kLimit when it is over.
+  // kLimit or kCancelled when it is over.
   Status check() const { return is_over() ? Status(passed()) : Status(); }
 
  private:
   Clock::time_point at_ = Clock::time_point::max();
   double seconds_ = 0;
+  std::stop_token stop_;
 };
 
 }  // namespace ruleengine

@@ -27,6 +27,22 @@ TEST_CASE("the earlier of two") {
   CHECK(never.or_before(soon).at() == soon.at());
 }
 
+TEST_CASE("a stop request ends it at once") {
+  std::stop_source source;
+  const Deadline hour(3600);
+  const Deadline deadline = hour.or_when(source.get_token());
+  const Deadline copies[] = {deadline, deadline.or_before(Deadline(10)),
+                             Deadline(10).or_before(deadline)};
+  for (const Deadline& each : copies) CHECK(!each.is_over());
+  source.request_stop();
+  CHECK(!hour.is_over());
+  for (const Deadline& each : copies) {
+    CHECK(each.is_over());
+    CHECK(each.seconds_left() == 0);
+    CHECK(each.check().error().kind == ErrorKind::kCancelled);
+  }
+}
+
 TEST_CASE("the error of a deadline that is over") {
   const Deadline over(0.25, Deadline::Clock::now() - std::chrono::seconds(1));
   const Status status = over.check();

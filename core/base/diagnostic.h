@@ -16,7 +16,8 @@ enum class ErrorKind {
   kLimit,
   kVerify,
   kWrite,
-  kInternal,  // a bug in the engine
+  kCancelled,  // the caller stopped the run
+  kInternal,   // a bug in the engine
 };
 
 // What the caller can change so that it works. Each adapter adds how to say it
@@ -29,6 +30,7 @@ enum class Remedy {
   kRewrites,  // ... of the number of rewrites
   kCallback,  // ... of the time of a callback
   kLoad,      // ... of the time to load a rule file
+  kFolder,    // a folder for the results
   kInputs,    // other sizes of inputs, or arrays
   kRanks      // a run on several ranks
 };

@@ -347,7 +347,7 @@ Status Sandbox::call(int arguments, int results, Budget budget,
     impl.entered_line = activation.linedefined;
     impl.meter.begin(
         state, load ? impl.limits.load_seconds : impl.limits.callback_seconds,
-        most, impl.limits.deadline.at(), budget != Budget::kCallback);
+        most, impl.limits.deadline, budget != Budget::kCallback);
   }
   ++impl.depth;
   const int nesting = impl.meter.nesting;

@@ -74,20 +74,20 @@ bool Meter::late() {
   if (begun_.count() == 0) begun_ = thread_time();
   if (now > deadline_ && thread_time() - begun_ > allowed_) {
     spent_ = Spent::kTime;
-  } else if (now > run_end_) {
+  } else if (run_->is_over()) {
     spent_ = Spent::kRunTime;
   }
   return spent_ != Spent::kNothing;
 }
 
 void Meter::begin(lua_State* state, double seconds, std::size_t cap,
-                  std::chrono::steady_clock::time_point run_end, bool lines) {
+                  const Deadline& run, bool lines) {
   allowed_ = std::chrono::duration_cast<std::chrono::nanoseconds>(
       std::chrono::duration<double>(std::min(seconds, 1e9)));
   const auto now = std::chrono::steady_clock::now();
   soon_ = now + std::min<std::chrono::nanoseconds>(kSoon, allowed_);
   deadline_ = now + allowed_;
-  run_end_ = run_end;
+  run_ = &run;
   begun_ = {};
   timed_ = true;
   spent_ = Spent::kNothing;

@@ -14,6 +14,8 @@
 struct lua_State;
 struct lua_Debug;
 
+#include "core/base/deadline.h"
+
 namespace ruleengine::lua {
 
 class Sandbox;
@@ -41,9 +43,9 @@ class Meter {
 
   // Begin and end the budget of an outermost call. `lines` tracks the current
   // line, which costs time, and is the only way to know the place of a tail
-  // call.
+  // call. `run`: the deadline of all calls, which must outlive this one.
   void begin(lua_State* state, double seconds, std::size_t cap,
-             std::chrono::steady_clock::time_point run_end, bool lines);
+             const Deadline& run, bool lines);
   void end(lua_State* state, std::size_t cap);
 
   void charge(lua_State* state, std::size_t work);
@@ -87,7 +89,8 @@ class Meter {
   std::size_t work_ = 0;               // since the clock was last read
   // Deadlines by the wall clock, which is cheap to read. It runs ahead of the
   // CPU time, which is read only for longer calls, and decides.
-  std::chrono::steady_clock::time_point soon_, deadline_, run_end_;
+  std::chrono::steady_clock::time_point soon_, deadline_;
+  const Deadline* run_ = nullptr;
   std::chrono::nanoseconds allowed_{0}, begun_{0};
   bool timed_ = false;
   bool lines_ = false;
