@@ -111,6 +111,15 @@ TEST_CASE("exec, bench and draw return data") {
   REQUIRE_MESSAGE(ran.ok(), (ran ? "" : ran.error().text()));
   REQUIRE(ran->size() == 1);
   CHECK(ran->front().outputs[0].second.text() == "float[2,3]");
+  const auto range = range_of(ran->front().outputs[0].second);
+  REQUIRE(range.has_value());
+  double sum = 0;
+  for (const float each :
+       ran->front().outputs[0].second.tensor().values<float>()) {
+    sum += each;
+  }
+  CHECK(range->mean == doctest::Approx(sum / 6));
+  CHECK(range->low < range->high);
   CHECK(ran->front().trace.find("\"Neg\"") != std::string::npos);
 
   const auto measured = bench({c.model, c.model}, {.how = how, .rounds = 6});
@@ -155,6 +164,22 @@ TEST_CASE("what a model contains") {
   CHECK(type_text(*found, found->nodes[0].outputs[0]) == "float[N,3]");
   CHECK(found->ops.at("Neg") == 2);
   CHECK(to_json("m", *found)["inputs"][0]["shape"][0] == "N");
+}
+
+TEST_CASE("weights that nothing reads are left out") {
+  const lua::RuleFolder folder;
+  const std::string path = folder.write(
+      "w.onnxtxt",
+      "<ir_version: 8, opset_import: [\"\" : 17]> g (float[2] x) => (float[2] "
+      "y)"
+      " <float[2] w = {1, 2}, float[3] unread = {1, 2, 3}> { y = Add(x, w) }");
+  const auto model = load_model(path, {});
+  REQUIRE(model.ok());
+  const auto found = contents(**model, {});
+  REQUIRE(found.ok());
+  REQUIRE(found->weights.size() == 1);
+  CHECK(found->weights[0].name == "w");
+  CHECK(found->weights[0].bytes == 8);
 }
 
 TEST_CASE("what rules would do, and what they did") {
@@ -221,6 +246,8 @@ TEST_CASE("where results go") {
   const auto kind_of = [](const RunFiles& files) {
     return prepare_files(files, {}).error().kind;
   };
+  const RunFiles eats{.models = {two.models[0], make("a/m.rewritten.onnx")}};
+  CHECK(kind_of(eats) == ErrorKind::kUsage);  // a model still to be read
   RunFiles one{.models = {two.models[0]}, .output = two.models[0]};
   CHECK(kind_of(one) == ErrorKind::kUsage);  // would replace the model
   one.output = folder.path("m.lua");
