@@ -40,7 +40,8 @@ struct Contents {
   engine::OpCounts ops;
 };
 
-// Fails for a graph with a cycle.
+// Fails for a graph with a cycle, if the deadline has passed, or if the file of
+// the model has changed meanwhile.
 Result<Contents> contents(ir::Model& model, const Limits& limits);
 
 // "float[2,N]", or "-" for an absent value. Shortens long names of dimensions.

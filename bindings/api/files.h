@@ -11,7 +11,7 @@
 
 namespace ruleengine::api {
 
-using io::holds_data, io::remove_leftovers;
+using io::commit_all, io::holds_data, io::remove_leftovers;
 
 // What a regular file holds; `found` of the error says why it cannot be read.
 Result<std::string> read_text_file(const std::string& path);

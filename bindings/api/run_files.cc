@@ -9,6 +9,7 @@
 
 #include "bindings/api/files.h"
 #include "bindings/api/models.h"
+#include "core/io/output.h"
 
 namespace ruleengine::api {
 namespace {

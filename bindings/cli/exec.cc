@@ -46,14 +46,9 @@ Status write_all(const std::string& path,
     if (!staged) return staged.error();
     files.push_back(*std::move(staged));
   }
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    auto status = files[i].commit();
-    if (status) continue;
-    while (i-- > 0) files[i].revert();
-    return status;
-  }
-  for (io::Staged& each : files) each.release();
-  return {};
+  std::vector<io::Staged*> all;
+  for (io::Staged& each : files) all.push_back(&each);
+  return api::commit_all(all);
 }
 
 Status write_outputs(const std::vector<Executed>& all, const ExecFlags& flags) {

@@ -186,7 +186,7 @@ class Batch {
   // A report must not replace the data of a model.
   Status accept(const ir::Model& model, Outcome& outcome) const {
     for (const api::SideFile& file : files_.beside) {
-      if (!io::holds_data(model, file.path)) continue;
+      if (!api::holds_data(model, file.path)) continue;
       outcome.spoils_report = true;
       return usage(file.what + " would replace the data of a model", file.path,
                    "give it another name");
@@ -285,14 +285,7 @@ class Batch {
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
     all.push_back(&*report);
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      auto status = all[i]->commit();
-      if (status) continue;
-      while (i-- > 0) all[i]->revert();
-      return status;
-    }
-    for (io::Staged* one : all) one->release();
-    return {};
+    return api::commit_all(all);
   }
 
   const Paths& paths_;

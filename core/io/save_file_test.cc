@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "core/io/output.h"
+#include "core/io/staged.h"
 #include "tests/support/io.h"
 
 namespace ruleengine::io {
@@ -117,6 +118,32 @@ TEST_CASE(
   (*other)->revert();
   CHECK(read_file(folder / "a").size() == 10);
   CHECK(folder.names() == Names{"a"});
+}
+
+TEST_CASE("all results appear, or none") {
+  const TemporaryFolder folder;
+  write_file(folder / "a", "before");
+  const auto staged = [&](const char* name) {
+    auto file = OutputFile::create(folder / name);
+    REQUIRE(file.ok());
+    REQUIRE((*file)->write(as_bytes("after")).ok());
+    REQUIRE((*file)->finish(false).ok());
+    return Staged(*std::move(file));
+  };
+  {
+    fs::create_directory(folder / "gone");
+    Staged a = staged("a"), b = staged("gone/b");
+    fs::remove_all(folder / "gone");
+    Staged* const both[] = {&a, &b};
+    CHECK_FALSE(commit_all(both).ok());
+    CHECK(read_file(folder / "a") == "before");
+  }
+  CHECK(folder.names() == Names{"a"});
+  Staged a = staged("a"), c = staged("c");
+  Staged* const both[] = {&a, &c};
+  CHECK(commit_all(both).ok());
+  CHECK(read_file(folder / "a") == "after");
+  CHECK(folder.names() == Names{"a", "c"});
 }
 
 TEST_CASE("files with holes are copied as such") {

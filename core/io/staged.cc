@@ -60,4 +60,15 @@ void Staged::release() {
   committed_ = nullptr;
 }
 
+Status commit_all(std::span<Staged* const> results) {
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    auto status = results[i]->commit();
+    if (status) continue;
+    while (i-- > 0) results[i]->revert();
+    return status;
+  }
+  for (Staged* each : results) each->release();
+  return {};
+}
+
 }  // namespace ruleengine::io

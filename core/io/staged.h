@@ -5,6 +5,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include "core/base/result.h"
 #include "core/io/output.h"
@@ -38,5 +39,8 @@ class Staged {
   DataFiles data_;
   std::unique_ptr<SignalHold> committed_;
 };
+
+// Commits and releases all of them, or none.
+Status commit_all(std::span<Staged* const> results);
 
 }  // namespace ruleengine::io
