@@ -34,6 +34,8 @@ struct KernelRun {
   std::uint64_t seed = 0;                // of ops that draw numbers
   std::uint64_t drawn = 0;               // how many of them ran
   Communicator* communicator = nullptr;  // of a run with other ranks
+  // Fail on values for which runtimes give different results.
+  bool agreed_only = false;
 };
 
 // A tensor of fixed-size elements in the memory of the run, not initialized.

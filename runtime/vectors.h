@@ -48,6 +48,19 @@ namespace ruleengine::runtime {
 // in the environment asks for narrower vectors; other values are ignored.
 int vector_bits();
 
+// While one lives, loops of this thread use vectors that every machine has, so
+// that their results are the same on all of them.
+class CommonVectors {
+ public:
+  CommonVectors();
+  ~CommonVectors();
+  CommonVectors(const CommonVectors&) = delete;
+  CommonVectors& operator=(const CommonVectors&) = delete;
+
+ private:
+  bool before_;
+};
+
 // Lambdas that for_vectors calls need it.
 #define RULEENGINE_INLINE __attribute__((always_inline))
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bindings/api/execution.h"
+#include "kernels/cpu.h"
 
 namespace ruleengine::api {
 namespace {
@@ -90,7 +91,8 @@ Tested test(const std::vector<std::string>& paths, const RuleOptions& options) {
   out.warnings = rules->warnings();
   // Examples are small, so one thread runs them.
   auto runs = lua::run_examples(
-      *rules, compare_by_kernels({.threads = 1, .limits = options.limits}));
+      *rules, compare_by_kernels({.threads = 1, .limits = options.limits}),
+      kernels::cpu_evaluator());
   out.results = std::move(runs.results);
   out.errors.insert(out.errors.end(), runs.errors.begin(), runs.errors.end());
   for (const auto& rule : rules->rules()) {

@@ -10,6 +10,7 @@
 #include "core/io/save.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
+#include "kernels/cpu.h"
 
 namespace ruleengine::api {
 namespace {
@@ -71,6 +72,7 @@ Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
     return status.error();
   }
   (*model)->limit_growth(options.limits.memory);
+  (*model)->evaluator = kernels::cpu_evaluator();
   return model;
 }
 

@@ -78,8 +78,12 @@ bool assumed_with(const rewrite::DriverReport& report,
 // Runs one example of one rule.
 class ExampleRun {
  public:
-  ExampleRun(Sandbox& sandbox, const LoadedRule& rule, const Example& example)
-      : sandbox_(sandbox), rule_(rule), example_(example) {}
+  ExampleRun(Sandbox& sandbox, const LoadedRule& rule, const Example& example,
+             const ir::Evaluator* evaluator)
+      : sandbox_(sandbox),
+        rule_(rule),
+        example_(example),
+        evaluator_(evaluator) {}
 
   Result<ExampleResult> run(const engine::CompareModels& compare) {
     ExampleResult out{
@@ -155,6 +159,7 @@ class ExampleRun {
         text::parse_model(example_.before, example_.file, {.check_ops = true});
     if (!model) return in_file(std::move(model.error()));
     (*model)->limit_growth(sandbox_.limits().total_bytes);
+    (*model)->evaluator = evaluator_;
     return model;
   }
 
@@ -264,6 +269,7 @@ class ExampleRun {
   Sandbox& sandbox_;
   const LoadedRule& rule_;
   const Example& example_;
+  const ir::Evaluator* evaluator_;
   std::unique_ptr<ir::Model> before_, model_;
   LoadedRule own_;  // with the example's options
   std::unique_ptr<rewrite::Rule> alone_;
@@ -277,7 +283,8 @@ std::string_view verdict_name(Verdict verdict) {
   return kNames[static_cast<std::size_t>(verdict)];
 }
 
-ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare) {
+ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
+                         const ir::Evaluator* evaluator) {
   ExampleRuns out;
   const Deadline& deadline = set.sandbox().limits().deadline;
   for (const auto& rule : set.rules()) {
@@ -289,7 +296,8 @@ ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare) {
                             rule->name + "'"));
         return out;
       }
-      auto result = ExampleRun(set.sandbox(), *rule, example).run(compare);
+      auto result =
+          ExampleRun(set.sandbox(), *rule, example, evaluator).run(compare);
       if (result) {
         out.results.push_back(std::move(*result));
         continue;

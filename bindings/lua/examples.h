@@ -1,7 +1,8 @@
 // Examples: runs the examples of a rule file and gives each a verdict. The
 // graph before is rewritten by the rule alone to the fixed point and compared
 // with the graph after, up to renaming. `compare` runs both on random inputs;
-// without it that step is reported as not run.
+// without it that step is reported as not run. `evaluator` folds constants of
+// the graphs.
 #pragma once
 
 #include <optional>
@@ -40,6 +41,7 @@ struct ExampleRuns {
   std::vector<ExampleResult> results;
   std::vector<Diagnostic> errors;
 };
-ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare);
+ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
+                         const ir::Evaluator* evaluator = nullptr);
 
 }  // namespace ruleengine::lua

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/text/parse.h"
+#include "kernels/cpu.h"
 
 namespace ruleengine::analysis {
 namespace {
@@ -22,6 +23,7 @@ struct Counted {
 Counted count(const std::string& text, ops::Sizes::Named given = {}) {
   const auto model = text::parse_model(kHeader + text, "test");
   REQUIRE(model.ok());
+  (*model)->evaluator = kernels::cpu_evaluator();
   ops::Sizes sizes((*model)->dims, std::move(given));
   const Cost cost = cost_of(**model, sizes);
   return {cost, sizes.used()};

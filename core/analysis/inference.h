@@ -19,14 +19,13 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/evaluator.h"
 #include "core/ir/facts.h"
 
 namespace ruleengine::analysis {
 
 struct InferenceOptions {
-  // Constants with up to this many elements are computed (a weight of 2048 by
-  // 2048); larger ones only fold if nothing is computed (views, transposes,
+  // Constants with up to this many elements are computed, by the evaluator of
+  // the model (a weight of 2048 by 2048); larger ones only fold if nothing is computed (views, transposes,
   // concatenations). All folded constants of a model together are limited to
   // 256 MiB.
   std::int64_t fold_limit = 1 << 22;
@@ -37,8 +36,6 @@ struct InferenceOptions {
   bool believe = true;
   // Uses our own rules for types; off only to compare both.
   bool use_rules = true;
-  // Used after the small built-in one; must outlive the Inference.
-  Evaluator* evaluator = nullptr;
 };
 
 // Whether the op is elementwise with broadcasting: the shape of its result is

@@ -46,6 +46,7 @@ Model::Model(const Model& other, Copied)
       graph(other.graph, *this),
       source(other.source),
       external(other.external),
+      evaluator(other.evaluator),
       changed(other.changed),
       folded(other.folded) {
   for (const auto& each : other.functions) {

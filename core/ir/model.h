@@ -41,6 +41,8 @@ struct Function {
   bool removed = false;
 };
 
+class Evaluator;  // core/ir/evaluator.h
+
 // What keeps the bytes behind all views alive (a mapping, a buffer).
 class Source {
  public:
@@ -73,6 +75,8 @@ class Model : public std::enable_shared_from_this<Model> {
 
   std::shared_ptr<const Source> source;    // null for built models
   std::shared_ptr<ExternalData> external;  // null: no external data
+  // What folds nodes; it outlives the model. nullptr: nothing is computed.
+  const Evaluator* evaluator = nullptr;
   bool changed = false;                    // anything differs from `source`
   std::int64_t folded = 0;  // bytes of larger constants that analysis computed
 

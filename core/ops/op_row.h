@@ -63,29 +63,16 @@ struct ElementRule {
   Inputs types = 0;   // those whose types it reads
 };
 
-// --- folding ----------------------------------------------------------------
+// --- constants ---------------------------------------------------------------
 
-// A node with the constants that it is given.
-struct Call {
-  const NodeView& node;
-  std::span<const ir::Literal* const> inputs;
-  std::int64_t limit;  // of the elements that may be computed
+// One tensor for each output, or empty.
+using Literals = std::vector<const ir::Literal*>;
 
-  ir::Model& model() const { return node.model(); }
-  // nullptr when absent.
-  const ir::Literal* input(std::size_t i) const {
-    return i < inputs.size() ? inputs[i] : nullptr;
-  }
-  // Attribute `name`, else input `i`: none when it cannot be read, an inner
-  // none when there is neither.
-  std::optional<NodeView::MaybeInts> ints_of(std::string_view name,
-                                             std::size_t i) const;
-  NodeView::MaybeInts ints(std::size_t i) const;
-};
-
-// One tensor an output; none where it cannot be folded.
-using Folded = std::optional<std::vector<const ir::Literal*>>;
-using Fold = Folded (*)(const Call&);
+// The outputs as views of constant inputs: other shapes, parts and joints,
+// which are put together where they are read, so nothing is computed however
+// large they are. Empty where that cannot be. All inputs are constant,
+// and the first one is there if the op takes any.
+using Views = Literals (*)(const NodeView&);
 
 // --- axes -------------------------------------------------------------------
 
@@ -100,6 +87,7 @@ struct Roles {
   bool commutative = false;            // the inputs may be given in any order
   bool broadcasts = false;             // as large as all inputs together
   bool counts_axes_of_result = false;  // by its axes, not those of the input
+  bool folds = false;                  // computed where its inputs are constant
   bool folds_whole = false;  // however large, since nothing is computed
   bool makes = false;        // out of nothing: what it folds to is no weight
   bool linear = false;       // of a residual it makes a residual again
@@ -148,7 +136,7 @@ struct OpRow {
   Inputs types_only = 0;  // inputs of which the node needs the type alone
   TypeRule types;
   ElementRule elements;
-  Fold fold = nullptr;
+  Views views = nullptr;
   AxisRule axes = nullptr;
   // Of a norm: the output that is the sum which it normalizes; 0: none is.
   std::uint8_t sum_output = 0;

@@ -149,12 +149,29 @@ void mod(KernelContext& c) {
   binary<Numbers>(c, FloorMod());
 }
 
+// 1 divided by an integer zero.
+template <typename A, typename B>
+void expect_no_power_of_zero(const KernelContext& c, const Tensor& a,
+                             const Tensor& b) {
+  if constexpr (std::is_integral_v<A> && std::is_signed_v<B>) {
+    const auto has = [](const auto& values, auto is) {
+      return std::ranges::any_of(values, is);
+    };
+    if (c.run().agreed_only && has(a.values<A>(), [](A x) { return x == 0; }) &&
+        has(b.values<B>(), [](B y) { return y < 0; })) {
+      fail("a negative power of an integer zero");
+    }
+  }
+}
+
 template <typename B>
 void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, a.dtype(), dims);
-  dispatch(Numbers(), a.dtype(),
-           [&]<typename A>() { map_binary<A, B, A>(c, a, b, out, Power()); });
+  dispatch(Numbers(), a.dtype(), [&]<typename A>() {
+    expect_no_power_of_zero<A, B>(c, a, b);
+    map_binary<A, B, A>(c, a, b, out, Power());
+  });
 }
 
 // The exponent may be of another type; the result has that of the base. It is

@@ -2,8 +2,11 @@
 // and elements below a byte are widened before and narrowed after.
 #include "kernels/cpu/cast.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
+#include <type_traits>
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise.h"
@@ -96,6 +99,28 @@ DataType byte_type(DataType packed) {
              : DataType::kUint8;
 }
 
+[[noreturn]] void fail_unheld() {
+  fail("a number is cast to a type that does not hold it");
+}
+
+// What a float becomes that no integer of the type is near to depends on the
+// processor.
+template <typename From, typename To>
+void expect_to_fit(const Tensor& x) {
+  if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To> &&
+                !std::is_same_v<To, bool>) {
+    using Limits = std::numeric_limits<To>;
+    constexpr auto kLow = static_cast<From>(Limits::min());
+    constexpr auto kHigh = static_cast<From>(Limits::max() / 2 + 1) * 2;
+    for (const From v : x.values<From>()) {
+      const From whole = std::trunc(v);
+      if (!(whole >= kLow && whole < kHigh)) {
+        fail_unheld();
+      }
+    }
+  }
+}
+
 }  // namespace
 
 Tensor in_type(const KernelContext& c, const Tensor& x, DataType to) {
@@ -103,6 +128,7 @@ Tensor in_type(const KernelContext& c, const Tensor& x, DataType to) {
   Tensor out;
   dispatch(NumbersAndBool(), x.dtype(), [&]<typename From>() {
     dispatch(NumbersAndBool(), to, [&]<typename To>() {
+      if (c.run().agreed_only) expect_to_fit<From, To>(x);
       out = runtime::mapped<From, To>(x, to, c.run(),
                                       [](From v) { return to_number<To>(v); });
     });
@@ -139,7 +165,15 @@ Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
   }
   from = from.is_string() ? parse_strings(c, from, native)
                           : in_type(c, from, native);
-  if (packs) return runtime::packed(from, to, c.run());
+  if (packs) {
+    Tensor out = runtime::packed(from, to, c.run());
+    if (c.run().agreed_only &&
+        !std::ranges::equal(runtime::unpacked(out, c.run()).bytes(),
+                            from.bytes())) {
+      fail_unheld();
+    }
+    return out;
+  }
   if (!narrows) return from;
   return native == DataType::kDouble ? narrow<double>(c, from, to, mode)
                                      : narrow<float>(c, from, to, mode);

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu.h"
 #include "kernels/cpu/families.h"
+#include "runtime/folding.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -33,6 +34,11 @@ const Kernel* find_cpu_kernel(std::string_view domain, std::string_view type) {
   const bool found =
       it != all.end() && (*it)->domain == domain && (*it)->type == type;
   return found ? *it : nullptr;
+}
+
+const ir::Evaluator* cpu_evaluator() {
+  static const runtime::Folding kFolding(find_cpu_kernel);
+  return &kFolding;
 }
 
 std::vector<const Kernel*> all_cpu_kernels() { return table(); }

@@ -14,12 +14,17 @@ struct SliceRange {
 };
 
 // What Slice takes of an axis of `size`.
-SliceRange range_of(std::int64_t size, std::int64_t start, std::int64_t end,
-                    std::int64_t step) {
+SliceRange range_of(const KernelContext& c, std::int64_t size,
+                    std::int64_t start, std::int64_t end, std::int64_t step) {
+  constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
   if (step == 0) fail("wrong value of input 'steps'", "not 0", "0");
+  // Nothing is left, but ONNX Runtime goes to the end.
+  if (c.run().agreed_only && step < 0 && end == kLast) {
+    fail("wrong value of input 'ends'", "one that backward steps reach");
+  }
   if (size == 0) return {};
   // So that it can be negated.
-  step = std::max(step, -std::numeric_limits<std::int64_t>::max());
+  step = std::max(step, -kLast);
   if (start < 0) start += size;
   if (end < 0) end += size;
   SliceRange out{.step = step};
@@ -63,7 +68,7 @@ std::vector<SliceRange> ranges_of(const KernelContext& c) {
            std::to_string(axis));
     }
     named[axis] = true;
-    out[axis] = range_of(x.dim(axis), starts[i], ends[i], steps[i]);
+    out[axis] = range_of(c, x.dim(axis), starts[i], ends[i], steps[i]);
   }
   return out;
 }

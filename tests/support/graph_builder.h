@@ -9,6 +9,7 @@
 #include "core/analysis/inference.h"
 #include "core/ir/model.h"
 #include "core/ir/shapes.h"
+#include "kernels/cpu.h"
 
 namespace ruleengine::analysis {
 
@@ -19,6 +20,7 @@ struct Builder {
 
   explicit Builder(std::int64_t opset = 18) {
     model.ir_version = 9;
+    model.evaluator = kernels::cpu_evaluator();
     model.import_opset("", opset);
     model.import_opset("ruleengine", 1);
     model.import_opset("tensor_cast", 1);

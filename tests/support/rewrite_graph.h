@@ -12,6 +12,7 @@
 #include "core/ir/model.h"
 #include "core/ir/order.h"
 #include "core/rewrite/driver.h"
+#include "kernels/cpu.h"
 
 namespace ruleengine::rewrite::testing {
 
@@ -22,6 +23,7 @@ class World {
  public:
   explicit World(std::int64_t opset = 17) {
     model.ir_version = 8;
+    model.evaluator = kernels::cpu_evaluator();
     model.import_opset("", opset);
   }
 

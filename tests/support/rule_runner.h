@@ -15,6 +15,7 @@
 #include "core/ir/order.h"
 #include "core/match/machine.h"
 #include "core/text/parse.h"
+#include "kernels/cpu.h"
 #include "tests/support/rule_folder.h"
 
 namespace ruleengine::lua {
@@ -46,6 +47,7 @@ class RuleRunner {
     auto parsed = text::parse_model(model, "model");
     if (!parsed.ok()) FAIL(parsed.error().text());
     model_ = std::move(*parsed);
+    model_->evaluator = kernels::cpu_evaluator();
     facts_ = std::make_unique<analysis::Inference>(graph());
   }
 

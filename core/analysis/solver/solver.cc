@@ -18,11 +18,8 @@ Solver::Solver(ir::Graph& graph, InferenceOptions options,
     : graph_(graph),
       options_(options),
       call_(call),
-      small_(options.fold_limit),
       types_(graph.model().arena),
-      file_values_(graph.value_count()) {
-  if (call != nullptr) small_.set_opset(opset(""));
-}
+      file_values_(graph.value_count()) {}
 
 std::int64_t Solver::opset(std::string_view domain) const {
   if (call_ == nullptr || call_->opsets == nullptr) {

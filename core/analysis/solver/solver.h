@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/analysis/small_evaluator.h"
 #include "core/analysis/solver/memo.h"
 #include "core/analysis/solver/type_pool.h"
 #include "core/ir/by_op.h"
@@ -136,8 +135,12 @@ class Solver final : public ops::Known {
   bool set_type(ir::ValueId value, const Inferred* inferred);
   const ir::Literal* fold(ir::ValueId value);
   const ir::Literal* from_elements(ir::ValueId value);
-  std::vector<const ir::Literal*> evaluate(ir::NodeId node);
-  void account(const std::vector<const ir::Literal*>& results);
+  ops::Literals evaluate(ir::NodeId node);
+  struct OpRules;
+  ops::Literals compute(ir::NodeId node, const OpRules& rules,
+                        std::span<const ir::Literal* const> inputs);
+  const ir::Literal* kept(const ir::Literal& computed);
+  std::int64_t fold_limit(const OpRules& rules) const;
   // Valid until the next call.
   std::span<const Inferred> infer(ir::NodeId node);
   bool declared_in_full(ir::NodeId node) const;
@@ -145,7 +148,7 @@ class Solver final : public ops::Known {
   bool is_beyond(ir::NodeId node);
   void say_beyond(ir::ValueId value);
 
-  bool can_evaluate(ir::NodeId node) const;
+  bool can_evaluate(ir::NodeId node);
   bool followable(ir::ValueId value) const;
   ir::Dim axis_unknown(ir::ValueId value, std::size_t axis);
   const ir::Type* merge(ir::ValueId value, const Inferred& inferred);
@@ -163,8 +166,11 @@ class Solver final : public ops::Known {
     bool looked_up = false;
     const ops::TypeRule* type = nullptr;
     const ops::ElementRule* elements = nullptr;
+    ops::Views views = nullptr;
+    bool folds = false;
     bool computes = false;
     bool measures = false;
+    bool makes = false;
     bool picks = false;
   };
   const OpRules& rules_of(ir::OpId op);
@@ -180,7 +186,6 @@ class Solver final : public ops::Known {
   ir::Graph& graph_;
   InferenceOptions options_;
   const CallContext* call_;
-  SmallEvaluator small_;
   TypePool types_;
   std::vector<Memo> memos_;
   std::vector<Query> stack_;

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "core/analysis/solver/functions.h"
-#include "core/analysis/solver/solver.h"
 #include "core/analysis/solver/onnx_inference.h"
+#include "core/analysis/solver/solver.h"
 
 namespace ruleengine::analysis {
 

@@ -4,6 +4,8 @@
 
 #include "core/analysis/solver/functions.h"
 #include "core/analysis/solver/solver.h"
+#include "core/ir/evaluator.h"
+#include "core/ir/small_tensor.h"
 
 namespace ruleengine::analysis {
 
@@ -43,17 +45,27 @@ const Solver::OpRules& Solver::rules_of(ir::OpId op) {
       rules.type = &row->types;
     }
     if (row->elements.follow != nullptr) rules.elements = &row->elements;
+    rules.views = row->views;
+    rules.folds = row->roles.folds && model().ops[op].overload.empty() &&
+                  model().evaluator != nullptr &&
+                  model().evaluator->knows(model().ops[op]);
     rules.computes = !row->roles.folds_whole;
     rules.measures = row->roles.measures;
+    rules.makes = row->roles.makes;
     rules.picks = row->roles.picks;
   }
   return rules;
 }
 
-bool Solver::can_evaluate(NodeId node) const {
-  return small_.can_evaluate(graph_, node) ||
-         (options_.evaluator != nullptr &&
-          options_.evaluator->can_evaluate(graph_, node));
+bool Solver::can_evaluate(NodeId node) {
+  // What a call of the function passes is not known here.
+  if (std::ranges::any_of(
+          graph_.node(node).attributes,
+          [](const ir::Attribute& a) { return !a.ref.empty(); })) {
+    return false;
+  }
+  const OpRules& rules = rules_of(graph_.node(node).op);
+  return rules.folds || rules.views != nullptr || rules.measures;
 }
 
 bool Solver::followable(ValueId value) const {
@@ -108,7 +120,7 @@ bool Solver::is_beyond(NodeId node) {
   const ir::OpId op = graph_.node(node).op;
   const OpRules& rules = rules_of(op);
   if (!rules.computes) return false;
-  const auto most = small_.limit_of(model().ops[op]);
+  const auto most = fold_limit(rules);
   const auto is_large = [&](ValueId v) {
     const ir::Type* t = v ? known(v).type : nullptr;
     if (t == nullptr || !t->is_tensor() || !t->has_shape) return false;
@@ -127,11 +139,20 @@ bool Solver::is_beyond(NodeId node) {
           }));
 }
 
+// How many elements the op may have where it is computed. What it makes out of
+// nothing (a range, a mask of one number) is no weight: as a node it costs
+// nothing, as a constant it would swell the file.
+std::int64_t Solver::fold_limit(const OpRules& rules) const {
+  constexpr std::int64_t kMade = 1 << 16;
+  if (out_of_budget()) return kMaxElements;
+  return rules.makes ? std::min(options_.fold_limit, kMade)
+                     : options_.fold_limit;
+}
+
 // Warns once: a model with one such weight has many. A constant that an op
 // makes without inputs is not a weight.
 void Solver::say_beyond(ValueId value) {
-  const ir::Op& op = graph_.op(graph_.producer(value));
-  if (small_.limit_of(op) < options_.fold_limit) return;
+  if (rules_of(graph_.node(graph_.producer(value)).op).makes) return;
   if (std::exchange(said_beyond_, true)) return;
   warnings.push_back("value '" + printable(graph_.name(value)) +
                      "' is computed from constants, but is too large to be "
@@ -166,9 +187,21 @@ const Literal* Solver::fold(ValueId value) {
   if (known(value).origin == Origin::kShape) {
     if (const Literal* t = from_elements(value)) return t;
   }
-  const std::vector<const Literal*> results = evaluate(v.producer);
+  const ops::Literals results = evaluate(v.producer);
   return v.output_index < results.size() ? results[v.output_index] : nullptr;
 }
+
+namespace {
+
+template <typename T>
+std::span<const T> as(Arena& arena, std::span<const std::int64_t> values) {
+  const auto out = arena.array<T>(values.size());
+  std::ranges::transform(values, out.begin(),
+                         [](std::int64_t v) { return static_cast<T>(v); });
+  return out;
+}
+
+}  // namespace
 
 const Literal* Solver::from_elements(ValueId value) {
   const Memo& memo = known(value);
@@ -178,31 +211,45 @@ const Literal* Solver::from_elements(ValueId value) {
     if (!d.known()) return nullptr;
     ints.push_back(d.size());
   }
-  std::vector<std::int64_t> dims;
-  for (Dim d : memo.type->dims) dims.push_back(d.size());
-  return small_.make_ints(model().arena, memo.type->elem, dims, ints);
+  Arena& arena = model().arena;
+  const ir::DataType elem = memo.type->elem;
+  Literal t =
+      elem == ir::DataType::kInt64 ? ir::int64_vector(arena, ints)
+      : elem == ir::DataType::kInt32
+          ? ir::vector_tensor(arena, elem, as<std::int32_t>(arena, ints))
+          : ir::vector_tensor(arena, elem, as<std::uint8_t>(arena, ints));
+  const auto dims = arena.array<std::int64_t>(memo.type->rank());
+  std::ranges::transform(memo.type->dims, dims.begin(), &Dim::size);
+  t.dims = dims;
+  return arena.make<Literal>(t);
 }
 
+// The folded bytes that a model may have. They stay until it dies, so a model
+// with many nodes that make large constants must not be folded without limit,
+// whichever of its graphs asks, and how often.
 constexpr std::int64_t kBudget = std::int64_t{256} << 20;
 
-// Counts the folded bytes. They stay until the Model dies, so a model with many
-// nodes that make large constants must not be folded without limit, whichever
-// of its graphs asks, and how often.
-void Solver::account(const std::vector<const Literal*>& results) {
-  for (const Literal* t : results) {
-    if (t == nullptr || t->storage != ir::Storage::kRaw) continue;
-    if (t->element_count() > kMaxElements) {
-      model().folded += t->byte_size();
-    }
-  }
-}
-
-// Whether the budget for folding is used up.
 bool Solver::out_of_budget() const { return model().folded > kBudget; }
 
-std::vector<const Literal*> Solver::evaluate(NodeId node) {
-  if (out_of_budget()) small_.set_limit(kMaxElements);
-  std::vector<const Literal*> inputs;
+namespace {
+
+// Whether putting the tensors together at once is cheaper than doing so where
+// they are read: few elements of what lies in another file, so that files are
+// left alone.
+bool is_at_hand(std::span<const Literal* const> tensors) {
+  constexpr std::int64_t kMost = 1 << 16, kMostOfFile = 1 << 10;
+  return std::ranges::all_of(tensors, [](const Literal* t) {
+    if (t == nullptr) return true;
+    if (t->storage == ir::Storage::kLazy) return false;
+    return t->element_count() <=
+           (t->storage == ir::Storage::kExternal ? kMostOfFile : kMost);
+  });
+}
+
+}  // namespace
+
+ops::Literals Solver::evaluate(NodeId node) {
+  ops::Literals inputs;
   for (const ir::Operand& o : graph_.inputs(node)) {
     const Literal* t = nullptr;
     if (o.value) {
@@ -211,19 +258,58 @@ std::vector<const Literal*> Solver::evaluate(NodeId node) {
     }
     inputs.push_back(t);
   }
-  if (small_.can_evaluate(graph_, node)) {
-    auto result = small_.evaluate(graph_, node, inputs);
-    if (result.ok()) {
-      account(*result);
-      return *std::move(result);
-    }
-  }
-  if (options_.evaluator != nullptr &&
-      options_.evaluator->can_evaluate(graph_, node)) {
-    auto result = options_.evaluator->evaluate(graph_, node, inputs);
-    if (result.ok()) return *std::move(result);
-  }
-  return {};
+  const OpRules& rules = rules_of(graph_.node(node).op);
+  const bool has_first = inputs.empty() ? graph_.op(node).standard("Constant")
+                                        : inputs[0] != nullptr;
+  ops::Literals views;
+  if (rules.views != nullptr && has_first) views = rules.views(view(node));
+  const bool is_new = std::ranges::any_of(views, [&](const Literal* each) {
+    return each->storage == ir::Storage::kLazy &&
+           std::ranges::find(inputs, each) == inputs.end();
+  });
+  if (!views.empty() && !(is_new && is_at_hand(inputs))) return views;
+  const ops::Literals computed = compute(node, rules, inputs);
+  return computed.empty() ? views : computed;
+}
+
+ops::Literals Solver::compute(NodeId node, const OpRules& rules,
+                              std::span<const Literal* const> inputs) {
+  const std::int64_t most = fold_limit(rules);
+  const auto is_beyond = [&](const Literal* t) {
+    if (t == nullptr || t->element_count() <= most) return false;
+    // Stored bytes are read where they lie; others are put together first.
+    const bool is_stored =
+        t->storage == ir::Storage::kRaw || t->storage == ir::Storage::kExternal;
+    return !rules.picks || !is_stored;
+  };
+  if (!rules.folds || std::ranges::any_of(inputs, is_beyond)) return {};
+  // For the inputs and results in a wider type.
+  constexpr std::size_t kBytesOfElement = 32, kAtLeast = 1 << 16;
+  const std::size_t limit =
+      kAtLeast + kBytesOfElement * static_cast<std::size_t>(most);
+  const ir::Computation what{.op = graph_.op(node),
+                             .opset = opset(""),
+                             .attributes = graph_.node(node).attributes,
+                             .inputs = inputs,
+                             .outputs = graph_.outputs(node).size()};
+  ops::Literals out(what.outputs);
+  bool fits = true;
+  const Status done =
+      model().evaluator->evaluate(what, model().external.get(), limit,
+                                  [&](std::size_t output, const Literal& t) {
+                                    fits = fits && t.element_count() <= most;
+                                    if (fits) out[output] = kept(t);
+                                  });
+  return done && fits ? out : ops::Literals();
+}
+
+const Literal* Solver::kept(const Literal& computed) {
+  Arena& arena = model().arena;
+  Literal t = computed;
+  t.dims = arena.copy(t.dims);
+  t.bytes = arena.copy(t.bytes);
+  if (t.element_count() > kMaxElements) model().folded += t.byte_size();
+  return arena.make<Literal>(t);
 }
 
 // --- elements ----------------------------------------------------------------

@@ -97,6 +97,16 @@ std::optional<Ints> transposed_places(std::span<const std::int64_t> shape,
   return out;
 }
 
+std::optional<std::vector<bool>> flags(const Ints& axes, std::size_t rank) {
+  std::vector<bool> out(rank);
+  for (std::int64_t axis : axes) {
+    const auto place = ir::place_of_axis(axis, rank);
+    if (!place) return std::nullopt;
+    out[*place] = true;
+  }
+  return out;
+}
+
 std::optional<Ints> gathered_places(std::span<const std::int64_t> shape,
                                     std::size_t axis, const Ints& indices) {
   const std::int64_t size = shape[axis];

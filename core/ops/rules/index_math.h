@@ -37,6 +37,9 @@ Ints box_places(std::span<const std::int64_t> shape, const Ints& starts,
 std::optional<Ints> transposed_places(std::span<const std::int64_t> shape,
                                       const Ints& perm);
 
+// `axes` as flags of `rank` places; none when there is no such axis.
+std::optional<std::vector<bool>> flags(const Ints& axes, std::size_t rank);
+
 // Places that Gather along `axis` picks; none when an index is out of range.
 std::optional<Ints> gathered_places(std::span<const std::int64_t> shape,
                                     std::size_t axis, const Ints& indices);

@@ -46,11 +46,10 @@ std::vector<ir::LazyPart> kept(std::span<const ir::LazyPart> parts,
 
 }  // namespace
 
-std::int64_t most_eager(const ir::Literal& t) {
-  constexpr std::int64_t kMost = 1 << 16, kMostOfFile = 1 << 10;
-  const bool is_at_hand =
-      t.storage != ir::Storage::kExternal && t.storage != ir::Storage::kLazy;
-  return is_at_hand ? kMost : kMostOfFile;
+const ir::Literal* empty_tensor(ir::Model& model, ir::DataType dtype,
+                                std::span<const std::int64_t> dims) {
+  return model.arena.make<ir::Literal>(
+      ir::Literal{.dtype = dtype, .dims = model.arena.copy(dims)});
 }
 
 const ir::Literal* lazy_concat(ir::Model& model,

@@ -11,9 +11,14 @@
 
 namespace ruleengine::ops {
 
-// How many elements are copied at once, since that is cheaper: few of a tensor
-// whose data lie in another file, so that files are left alone.
-std::int64_t most_eager(const ir::Literal& t);
+// Whether parts of the tensor can be read where they lie.
+inline bool can_be_lazy(const ir::Literal& t) {
+  return ir::bit_width(t.dtype) >= 8;
+}
+
+// A tensor without elements.
+const ir::Literal* empty_tensor(ir::Model& model, ir::DataType dtype,
+                                std::span<const std::int64_t> dims);
 
 // The parts joined along `axis`, with these dims; nullptr where there are too
 // many to be read in sensible time. The parts must fit.

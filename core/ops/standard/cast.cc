@@ -1,11 +1,9 @@
 // Conversions between element types.
-#include <cmath>
 #include <cstdlib>
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/fold_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -46,63 +44,34 @@ MaybeElements cast(const NodeView& v, std::size_t) {
   return out;
 }
 
-// From a real to a whole number: towards zero, refused where it does not fit.
-Whole truncated(double v, DataType to) {
-  if (to == DataType::kBool) return v != 0;
-  if (!(std::fabs(v) < 9.2e18)) return std::nullopt;
-  const auto whole = static_cast<std::int64_t>(v);
-  return wrap_to(to, whole) == whole ? Whole(whole) : std::nullopt;
+// The input where the type stays; only a float8e5m2 may change.
+Literals to_type(const NodeView& v, DataType to) {
+  const ir::Literal* t = v.constant(0);
+  if (t->dtype != to || to == DataType::kFloat8E5M2) return {};
+  return {t};
 }
 
-Folded cast_to(const Call& call, DataType to) {
-  const ir::Literal* t = call.input(0);
-  if (t != nullptr && t->dtype == to) {
-    return std::vector<const ir::Literal*>{t};
-  }
-  auto n = read_numbers(call, t);
-  // 8-bit floats saturate by attribute.
-  if (!n || ir::bit_width(to) < 8 ||
-      (ir::is_float(to) && ir::bit_width(to) == 8)) {
-    return std::nullopt;
-  }
-  const bool real = ir::is_float(to);
-  if (!real && !ir::is_integer(to) && to != DataType::kBool) {
-    return std::nullopt;
-  }
-  if (real && !n->real) n->reals.assign(n->ints.begin(), n->ints.end());
-  if (!real && n->real) {
-    for (double v : n->reals) {
-      const Whole w = truncated(v, to);
-      if (!w) return std::nullopt;
-      n->ints.push_back(*w);
-    }
-  }
-  n->real = real;
-  n->dtype = to;
-  return one(call, *n);
+Literals cast(const NodeView& v) {
+  return to_type(v, static_cast<DataType>(v.attribute_int("to")));
 }
-
-Folded cast(const Call& call) {
-  return cast_to(call, static_cast<DataType>(call.node.attribute_int("to")));
-}
-Folded cast_like(const Call& call) {
-  return call.input(1) != nullptr ? cast_to(call, call.input(1)->dtype)
-                                  : std::nullopt;
+Literals cast_like(const NodeView& v) {
+  const ir::Literal* like = v.constant(1);
+  return like != nullptr ? to_type(v, like->dtype) : Literals();
 }
 
 constexpr OpRow kStandardCast[] = {
     {.type = "Cast",
      .family = OpFamily::kElementwise,
-     .roles = {.linear = true},
+     .roles = {.folds = true, .linear = true},
      .types = {cast},
      .elements = {cast, 1},
-     .fold = cast,
+     .views = cast,
      .axes = flow_elementwise},
     {.type = "CastLike",
-     .roles = {.linear = true, .settings = true},
+     .roles = {.folds = true, .linear = true, .settings = true},
      .types_only = 2,
      .types = {cast_like},
-     .fold = cast_like,
+     .views = cast_like,
      .axes = flow_like_first},
 };
 

@@ -1,11 +1,7 @@
 // Comparisons, and the choice by what they give.
-#include <cstring>
-
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/fold_math.h"
-#include "core/ops/rules/picking.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -68,111 +64,27 @@ MaybeElements where(const NodeView& v, std::size_t) {
   return out;
 }
 
-using Compare = bool (*)(int order, bool ordered);
-
-Folded compare(const Call& call, Compare holds) {
-  const ir::Literal *x = call.input(0), *y = call.input(1);
-  if (x == nullptr || y == nullptr || x->dtype != y->dtype) return std::nullopt;
-  const auto p = pair_of(call, read_numbers(call, x), read_numbers(call, y));
-  if (!p) return std::nullopt;
-  Numbers out;
-  out.dtype = DataType::kBool;
-  out.dims = p->dims;
-  for (std::size_t i = 0; i < p->left.size(); ++i) {
-    int order = 0;
-    bool ordered = true;
-    const auto set = [&](auto a, auto b) {
-      order = a < b ? -1 : a > b ? 1 : 0;
-      ordered = a == a && b == b;
-    };
-    if (p->a.real) {
-      set(p->a.reals[p->left[i]], p->b.reals[p->right[i]]);
-    } else {
-      set(p->a.ints[p->left[i]], p->b.ints[p->right[i]]);
-    }
-    out.ints.push_back(holds(order, ordered));
-  }
-  return one(call, out);
-}
-
-Folded equal(const Call& c) {
-  return compare(c, [](int o, bool n) { return n && o == 0; });
-}
-Folded less(const Call& c) {
-  return compare(c, [](int o, bool) { return o < 0; });
-}
-Folded greater(const Call& c) {
-  return compare(c, [](int o, bool) { return o > 0; });
-}
-Folded less_or_equal(const Call& c) {
-  return compare(c, [](int o, bool n) { return n && o <= 0; });
-}
-Folded greater_or_equal(const Call& c) {
-  return compare(c, [](int o, bool n) { return n && o >= 0; });
-}
-
-Folded where(const Call& call) {
-  const auto condition = read_numbers(call, call.input(0));
-  const ir::Literal *x = call.input(1), *y = call.input(2);
-  if (!condition || x == nullptr || y == nullptr || x->dtype != y->dtype ||
-      !count_of(x->dims) || !count_of(y->dims)) {
-    return std::nullopt;
-  }
-  const auto values = broadcast_dims(x->dims, y->dims);
-  if (!values) return std::nullopt;
-  const auto dims = broadcast_dims(*values, condition->dims);
-  if (!dims || !count_of(*dims, call.limit) || condition->real) {
-    return std::nullopt;
-  }
-  const Source yes(call, x), no(call, y);
-  if (!yes.ok() || !no.ok()) return std::nullopt;
-  const std::size_t width = yes.width();
-  const auto out = call.model().arena.array<std::byte>(
-      static_cast<std::size_t>(*count_of(*dims)) * width);
-  std::vector<bool> chosen(static_cast<std::size_t>(*count_of(*dims)));
-  for_each_broadcast(condition->dims, *dims,
-                     [&](std::size_t to, std::size_t i) {
-                       chosen[to] = condition->ints[i] != 0;
-                     });
-  const auto copy = [&](const Source& from, const ir::Literal* t, bool which) {
-    for_each_broadcast(t->dims, *dims, [&](std::size_t to, std::size_t i) {
-      if (chosen[to] != which) return;
-      std::memcpy(out.data() + to * width,
-                  from.at(static_cast<std::int64_t>(i)), width);
-    });
-  };
-  copy(yes, x, true);
-  copy(no, y, false);
-  return one(make_tensor(call.model(), x->dtype, *dims, out));
-}
-
 constexpr OpRow kStandardComparison[] = {
     broadcasting({.type = "Equal",
                   .roles = {.commutative = true},
                   .types = {comparison},
-                  .elements = {equal, 3},
-                  .fold = equal}),
+                  .elements = {equal, 3}}),
     broadcasting({.type = "Greater",
                   .types = {comparison},
-                  .elements = {ordered<true, false>, 3},
-                  .fold = greater}),
+                  .elements = {ordered<true, false>, 3}}),
     broadcasting({.type = "GreaterOrEqual",
                   .types = {comparison},
-                  .elements = {ordered<true, true>, 3},
-                  .fold = greater_or_equal}),
+                  .elements = {ordered<true, true>, 3}}),
     broadcasting({.type = "Less",
                   .types = {comparison},
-                  .elements = {ordered<false, false>, 3},
-                  .fold = less}),
+                  .elements = {ordered<false, false>, 3}}),
     broadcasting({.type = "LessOrEqual",
                   .types = {comparison},
-                  .elements = {ordered<false, true>, 3},
-                  .fold = less_or_equal}),
+                  .elements = {ordered<false, true>, 3}}),
     broadcasting({.type = "Where",
                   .roles = {.joins = true, .integers = true},
                   .types = {where},
-                  .elements = {where, 7},
-                  .fold = where}),
+                  .elements = {where, 7}}),
 };
 
 }  // namespace

@@ -3,7 +3,6 @@
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
-#include "core/ops/rules/picking.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -134,67 +133,29 @@ MaybeElements tile(const NodeView& v, std::size_t) {
   return out;
 }
 
-Folded broadcast_to(const Call& call, const ir::Literal* t, const Ints& dims) {
-  if (!count_of(dims, call.limit)) return std::nullopt;
-  Ints places(static_cast<std::size_t>(*count_of(dims)));
-  for_each_broadcast(t->dims, dims, [&](std::size_t to, std::size_t from) {
-    places[to] = static_cast<std::int64_t>(from);
-  });
-  return one(pick(call, t, dims, places));
-}
-
-Folded expand(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  const auto target = call.ints(1);
-  if (t == nullptr || !target || !count_of(t->dims)) return std::nullopt;
-  const auto dims = broadcast_dims(t->dims, *target);
-  if (!dims) return std::nullopt;
-  return broadcast_to(call, t, *dims);
-}
-
-Folded tile(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  const auto repeats = call.ints(1);
-  if (t == nullptr || !repeats || repeats->size() != t->dims.size() ||
-      !count_of(t->dims)) {
-    return std::nullopt;
-  }
-  // As a broadcast of [1, d] to [repeat, d] an axis.
-  Ints thin, wide, dims;
-  for (std::size_t i = 0; i < repeats->size(); ++i) {
-    thin.insert(thin.end(), {1, t->dims[i]});
-    wide.insert(wide.end(), {(*repeats)[i], t->dims[i]});
-    std::int64_t d = 0;
-    if (__builtin_mul_overflow((*repeats)[i], t->dims[i], &d)) {
-      return std::nullopt;
-    }
-    dims.push_back(d);
-  }
-  if (!count_of(wide, call.limit)) return std::nullopt;
-  Ints places(static_cast<std::size_t>(*count_of(wide)));
-  for_each_broadcast(thin, wide, [&](std::size_t to, std::size_t from) {
-    places[to] = static_cast<std::int64_t>(from);
-  });
-  return one(pick(call, t, dims, places));
-}
-
 constexpr OpRow kStandardExpand[] = {
     {.type = "CenterCropPad", .roles = {.keeps_rank = true}},
     {.type = "Expand",
-     .roles = {.makes = true, .picks = true, .moves = true, .integers = true},
+     .roles = {.folds = true,
+               .makes = true,
+               .picks = true,
+               .moves = true,
+               .integers = true},
      .types = {expand, 2},
-     .elements = {expand, 1},
-     .fold = expand},
+     .elements = {expand, 1}},
     {.type = "Pad",
-     .roles = {.joins = true, .integers = true},
+     .roles = {.folds = true, .joins = true, .integers = true},
      .types = {pad, 2 | 8}},
     {.type = "Resize", .roles = {.integers = true}, .types = {resize, 4 | 8}},
     {.type = "Upsample", .roles = {.keeps_rank = true}},
     {.type = "Tile",
-     .roles = {.makes = true, .picks = true, .moves = true, .integers = true},
+     .roles = {.folds = true,
+               .makes = true,
+               .picks = true,
+               .moves = true,
+               .integers = true},
      .types = {tile, 2},
-     .elements = {tile, 1},
-     .fold = tile},
+     .elements = {tile, 1}},
 };
 
 }  // namespace

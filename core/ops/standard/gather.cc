@@ -1,7 +1,6 @@
 // Ops that pick elements by indices, and those that put them there.
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
-#include "core/ops/rules/picking.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -82,47 +81,36 @@ MaybeElements one_hot(const NodeView& v, std::size_t) {
   return out;
 }
 
-Folded gather(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  const ir::Literal* where = call.input(1);
-  const auto indices = call.ints(1);
-  if (t == nullptr || !indices || !count_of(t->dims)) return std::nullopt;
-  const auto axis =
-      ir::place_of_axis(call.node.attribute_int("axis"), t->dims.size());
-  if (!axis) return std::nullopt;
-  const auto before = t->dims.first(*axis), after = t->dims.subspan(*axis + 1);
-  Ints dims(before.begin(), before.end());
-  dims.insert(dims.end(), where->dims.begin(), where->dims.end());
-  dims.insert(dims.end(), after.begin(), after.end());
-  if (!count_of(dims, call.limit)) return std::nullopt;
-  const auto places = gathered_places(t->dims, *axis, *indices);
-  if (!places) return std::nullopt;
-  return one(pick(call, t, dims, *places));
-}
-
 constexpr OpRow kStandardGather[] = {
     {.type = "Gather",
-     .roles = {.picks = true, .moves = true, .indexes = true, .integers = true},
+     .roles = {.folds = true,
+               .picks = true,
+               .moves = true,
+               .indexes = true,
+               .integers = true},
      .types = {gather},
-     .elements = {gather, 3},
-     .fold = gather},
+     .elements = {gather, 3}},
     {.type = "GatherElements",
-     .roles = {.picks = true, .moves = true, .indexes = true, .integers = true},
+     .roles = {.folds = true,
+               .picks = true,
+               .moves = true,
+               .indexes = true,
+               .integers = true},
      .types = {gather_elements}},
     {.type = "GatherND",
-     .roles = {.picks = true, .moves = true, .indexes = true},
+     .roles = {.folds = true, .picks = true, .moves = true, .indexes = true},
      .types = {gather_nd}},
     {.type = "OneHot",
-     .roles = {.counts_axes_of_result = true},
+     .roles = {.counts_axes_of_result = true, .folds = true},
      .elements = {one_hot, 7}},
     {.type = "Scatter",
-     .roles = {.joins = true, .indexes = true},
+     .roles = {.folds = true, .joins = true, .indexes = true},
      .types = {like_first}},
     {.type = "ScatterElements",
-     .roles = {.joins = true, .indexes = true},
+     .roles = {.folds = true, .joins = true, .indexes = true},
      .types = {like_first}},
     {.type = "ScatterND",
-     .roles = {.joins = true, .indexes = true},
+     .roles = {.folds = true, .joins = true, .indexes = true},
      .types = {like_first}},
 };
 

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ir/small_tensor.h"
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
-#include "core/ops/rules/fold_helpers.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -188,209 +188,74 @@ MaybeElements range(const NodeView& v, std::size_t) {
   return out;
 }
 
-Folded whole(const Call& call, Ints dims, Ints values) {
-  Numbers n;
-  n.dtype = DataType::kInt64;
-  n.dims = std::move(dims);
-  n.ints = std::move(values);
-  return one(write_numbers(call.model(), n));
+// A tensor of an attribute's value: of no axes where it is one, else of one.
+template <typename T>
+Literals tensor_of(const NodeView& v, DataType dtype, std::span<const T> values,
+                   bool is_list) {
+  Arena& arena = v.model().arena;
+  ir::Literal t = ir::vector_tensor(arena, dtype, values);
+  if (!is_list) t.dims = {};
+  return {arena.make<ir::Literal>(t)};
 }
 
-Folded real(const Call& call, Ints dims, std::vector<double> values) {
-  Numbers n;
-  n.dtype = DataType::kFloat;
-  n.real = true;
-  n.dims = std::move(dims);
-  n.reals = std::move(values);
-  return one(write_numbers(call.model(), n));
-}
-
-Folded strings(const Call& call, Ints dims,
-               std::span<const std::string_view> values) {
-  ir::Model& model = call.model();
+Literals strings_of(const NodeView& v, std::span<const std::string_view> values,
+                    bool is_list) {
+  Arena& arena = v.model().arena;
+  const auto size = static_cast<std::int64_t>(values.size());
   ir::Literal t;
   t.dtype = DataType::kString;
   t.storage = ir::Storage::kStrings;
-  t.dims = model.arena.copy(std::span<const std::int64_t>(dims));
-  t.strings = model.arena.copy(values);
-  return one(model.arena.make<ir::Literal>(t));
+  if (is_list) t.dims = arena.copy(std::span(&size, 1));
+  t.strings = arena.copy(values);
+  return {arena.make<ir::Literal>(t)};
 }
 
-template <typename T>
-std::int64_t size_of(const T& list) {
-  return static_cast<std::int64_t>(list.size());
-}
-
-Folded constant(const Call& call) {
-  for (const Attribute& a : call.node.attributes()) {
+Literals constant(const NodeView& v) {
+  for (const Attribute& a : v.attributes()) {
     switch (a.kind) {
       case AttributeKind::kTensor:
-        return a.tensors.empty() ? std::nullopt : one(a.tensors[0]);
+        return a.tensors.empty() ? Literals() : Literals{a.tensors[0]};
       case AttributeKind::kFloat:
-        return real(call, {}, {a.f});
+        return tensor_of(v, DataType::kFloat, std::span(&a.f, 1), false);
       case AttributeKind::kInt:
-        return whole(call, {}, {a.i});
+        return tensor_of(v, DataType::kInt64, std::span(&a.i, 1), false);
       case AttributeKind::kString:
-        return strings(call, {}, {&a.s, 1});
+        return strings_of(v, std::span(&a.s, 1), false);
       case AttributeKind::kFloats:
-        return real(call, {size_of(a.floats)},
-                    {a.floats.begin(), a.floats.end()});
+        return tensor_of(v, DataType::kFloat, a.floats, true);
       case AttributeKind::kInts:
-        return whole(call, {size_of(a.ints)}, {a.ints.begin(), a.ints.end()});
+        return tensor_of(v, DataType::kInt64, a.ints, true);
       case AttributeKind::kStrings:
-        return strings(call, {size_of(a.strings)}, a.strings);
+        return strings_of(v, a.strings, true);
       default:
         break;
     }
   }
-  return std::nullopt;
-}
-
-Folded constant_of_shape(const Call& call) {
-  const auto dims = call.ints(0);
-  if (!dims) return std::nullopt;
-  const auto count = count_of(*dims, call.limit);
-  if (!count) return std::nullopt;
-  const Attribute* a = call.node.attribute("value");
-  if (a == nullptr || a->tensors.empty()) {
-    return real(call, *dims,
-                std::vector<double>(static_cast<std::size_t>(*count)));
-  }
-  auto value = read_numbers(call, a->tensors[0]);
-  if (!value || value->size() != 1) return std::nullopt;
-  value->dims = *dims;
-  if (value->real) {
-    value->reals.assign(static_cast<std::size_t>(*count), value->reals[0]);
-  } else {
-    value->ints.assign(static_cast<std::size_t>(*count), value->ints[0]);
-  }
-  return one(write_numbers(call.model(), *value));
-}
-
-std::optional<Ints> whole_range(std::int64_t start, std::int64_t limit,
-                                std::int64_t delta, std::int64_t most) {
-  std::int64_t span = 0;
-  if (delta == 0 || __builtin_sub_overflow(limit, start, &span)) {
-    return std::nullopt;
-  }
-  Ints out;
-  if (span == 0 || (span < 0) != (delta < 0)) return out;
-  // Rounded away from zero; neither division nor the walk can overflow, since
-  // every element lies between start and limit.
-  const std::int64_t count =
-      delta == -1 ? -span : span / delta + (span % delta != 0 ? 1 : 0);
-  if (count > most) return std::nullopt;
-  for (std::int64_t i = 0; i < count; ++i) out.push_back(start + i * delta);
-  return out;
-}
-
-Folded range(const Call& call) {
-  const auto start = read_numbers(call, call.input(0));
-  const auto limit = read_numbers(call, call.input(1));
-  const auto delta = read_numbers(call, call.input(2));
-  if (!start || !limit || !delta || start->size() != 1 || limit->size() != 1 ||
-      delta->size() != 1 || start->dtype != limit->dtype ||
-      start->dtype != delta->dtype) {
-    return std::nullopt;
-  }
-  Numbers out;
-  out.dtype = start->dtype;
-  out.real = start->real;
-  if (!out.real) {
-    const auto all =
-        whole_range(start->ints[0], limit->ints[0], delta->ints[0], call.limit);
-    if (!all) return std::nullopt;
-    out.ints = *all;
-  } else {
-    const double s = start->reals[0], d = delta->reals[0];
-    const double n = std::ceil((limit->reals[0] - s) / d);
-    if (!(n <= static_cast<double>(call.limit))) return std::nullopt;
-    for (std::int64_t i = 0; static_cast<double>(i) < n; ++i) {
-      const double far = round_to(out.dtype, static_cast<double>(i) * d);
-      out.reals.push_back(s + far);
-    }
-  }
-  out.dims = {static_cast<std::int64_t>(out.size())};
-  return one(write_numbers(call.model(), out));
-}
-
-Folded shape(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  if (t == nullptr) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(t->dims.size());
-  const auto place = [&](std::int64_t at) {
-    at = std::max(at, -rank);
-    return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
-  };
-  const std::int64_t from = place(call.node.attribute_int("start"));
-  const std::int64_t end = call.node.attribute("end") == nullptr
-                               ? rank
-                               : call.node.attribute_int("end");
-  const std::int64_t to = std::max(from, place(end));
-  return whole(call, {to - from},
-               Ints(t->dims.begin() + from, t->dims.begin() + to));
-}
-
-Folded size(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  const auto count = t != nullptr ? count_of(t->dims) : std::nullopt;
-  return count ? whole(call, {}, {*count}) : std::nullopt;
-}
-
-Folded trilu(const Call& call) {
-  auto n = read_numbers(call, call.input(0));
-  if (!n || n->dims.size() < 2) return std::nullopt;
-  std::int64_t k = 0;
-  if (call.input(1) != nullptr) {
-    const auto given = call.ints(1);
-    if (!given || given->size() != 1) return std::nullopt;
-    k = (*given)[0];
-  }
-  const bool upper = call.node.attribute_int("upper") != 0;
-  const std::int64_t columns = n->dims[n->dims.size() - 1];
-  const std::int64_t rows = n->dims[n->dims.size() - 2];
-  k = std::clamp(k, -rows - 1, columns + 1);
-  for (std::size_t i = 0; i < n->size(); ++i) {
-    const auto at = static_cast<std::int64_t>(i);
-    const std::int64_t column = at % columns;
-    const std::int64_t row = at / columns % rows;
-    const bool keep = upper ? column - row >= k : column - row <= k;
-    if (keep) continue;
-    if (n->real) {
-      n->reals[i] = 0;
-    } else {
-      n->ints[i] = 0;
-    }
-  }
-  return one(write_numbers(call.model(), *n));
+  return {};
 }
 
 constexpr OpRow kStandardGenerators[] = {
     {.type = "Constant",
      .roles = {.folds_whole = true, .free = true},
      .types = {constant},
-     .fold = constant},
+     .views = constant},
     {.type = "ConstantOfShape",
-     .roles = {.makes = true},
+     .roles = {.folds = true, .makes = true},
      .types = {constant_of_shape, 1},
-     .elements = {constant_of_shape},
-     .fold = constant_of_shape},
+     .elements = {constant_of_shape}},
     {.type = "Range",
-     .roles = {.makes = true},
+     .roles = {.folds = true, .makes = true},
      .types = {range, 1 | 2 | 4},
-     .elements = {range, 7},
-     .fold = range},
+     .elements = {range, 7}},
     {.type = "Shape",
      .roles = {.free = true, .measures = true},
      .types = {shape},
-     .elements = {shape, 0, 1},
-     .fold = shape},
+     .elements = {shape, 0, 1}},
     {.type = "Size",
      .roles = {.free = true, .measures = true},
      .types = {size},
-     .elements = {size, 0, 1},
-     .fold = size},
-    {.type = "Trilu", .types = {like_first}, .fold = trilu},
+     .elements = {size, 0, 1}},
+    {.type = "Trilu", .roles = {.folds = true}, .types = {like_first}},
 };
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/fold_helpers.h"
+#include "core/ops/rules/index_math.h"
 #include "core/ops/rules/lazy_tensors.h"
 #include "core/ops/rules/type_helpers.h"
 
@@ -14,7 +14,6 @@ namespace ruleengine::ops {
 namespace {
 
 using ir::Dim;
-using Bytes = std::span<const std::byte>;
 
 // --- Transpose ---------------------------------------------------------------
 
@@ -56,48 +55,18 @@ MaybeElements transpose(const NodeView& v, std::size_t) {
   return picked(*data, *places);
 }
 
-std::optional<Bytes> read(const Call& call, const ir::Literal& t,
-                          std::vector<std::byte>& scratch) {
-  if (ir::bit_width(t.dtype) < 8) return std::nullopt;
-  const auto bytes = ir::raw_bytes(t, call.model().external.get(), scratch);
-  if (!bytes.ok() || static_cast<std::int64_t>(bytes->size()) < t.byte_size()) {
-    return std::nullopt;
+// Only two axes can be swapped where a tensor is read.
+Literals transpose(const NodeView& v) {
+  const ir::Literal& t = *v.constant(0);
+  const Ints perm = permutation(v, t.dims.size());
+  const auto all = flags(perm, t.dims.size());
+  if (!all || perm.size() != t.dims.size() ||
+      std::ranges::count(*all, false) > 0) {
+    return {};
   }
-  return *bytes;
-}
-
-Folded transpose(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  if (t == nullptr) return std::nullopt;
-  const std::size_t rank = t->dims.size();
-  const Ints perm = permutation(call.node, rank);
-  const auto all = flags(perm, rank);
-  if (!all || perm.size() != rank || std::ranges::count(*all, false) > 0) {
-    return std::nullopt;
-  }
-  if (std::ranges::is_sorted(perm)) return one(call.input(0));
-  const auto count = count_of(
-      t->dims, rank == 2 ? std::min(call.limit, most_eager(*t)) : call.limit);
-  if (!count) {
-    return rank == 2 && ir::bit_width(t->dtype) >= 8 && count_of(t->dims)
-               ? one(lazy_transpose(call.model(), *t))
-               : std::nullopt;
-  }
-  std::vector<std::byte> scratch;
-  const auto bytes = read(call, *t, scratch);
-  const auto places = transposed_places(t->dims, perm);
-  if (!bytes || !places) return std::nullopt;
-  Ints dims;
-  for (std::int64_t axis : perm) {
-    dims.push_back(t->dims[*ir::place_of_axis(axis, rank)]);
-  }
-  const auto width = static_cast<std::size_t>(ir::bit_width(t->dtype) / 8);
-  const auto out = call.model().arena.array<std::byte>(places->size() * width);
-  for (std::size_t to = 0; to < places->size(); ++to) {
-    const auto from = static_cast<std::size_t>((*places)[to]);
-    std::copy_n(bytes->data() + from * width, width, out.data() + to * width);
-  }
-  return one(make_tensor(call.model(), t->dtype, dims, out));
+  if (std::ranges::is_sorted(perm)) return {&t};
+  if (perm.size() != 2 || !can_be_lazy(t)) return {};
+  return {lazy_transpose(v.model(), t)};
 }
 
 // --- Concat ------------------------------------------------------------------
@@ -165,70 +134,42 @@ MaybeElements concat(const NodeView& v, std::size_t) {
   return out;
 }
 
-// The shape of the concatenation, none when the parts do not fit.
-std::optional<Ints> joined(const Call& call, std::size_t& axis) {
+Literals concat(const NodeView& v) {
   std::optional<Ints> dims;
-  for (const ir::Literal* t : call.inputs) {
+  std::size_t axis = 0;
+  std::vector<ir::LazyPart> parts;
+  for (std::size_t i = 0; i < v.input_count(); ++i) {
+    const ir::Literal* t = v.constant(i);
     if (t == nullptr || !count_of(t->dims) ||
-        t->dtype != call.inputs[0]->dtype) {
-      return std::nullopt;
+        t->dtype != v.constant(0)->dtype) {
+      return {};
     }
+    if (t->element_count() > 0) parts.push_back({t, false});
     if (!dims) {
       const auto place =
-          ir::place_of_axis(call.node.attribute_int("axis"), t->dims.size());
-      if (!place) return std::nullopt;
+          ir::place_of_axis(v.attribute_int("axis"), t->dims.size());
+      if (!place) return {};
       axis = *place;
       dims.emplace(t->dims.begin(), t->dims.end());
       continue;
     }
-    if (t->dims.size() != dims->size()) return std::nullopt;
-    for (std::size_t i = 0; i < dims->size(); ++i) {
-      if (i == axis
-              ? __builtin_add_overflow((*dims)[i], t->dims[i], &(*dims)[i])
-              : t->dims[i] != (*dims)[i]) {
-        return std::nullopt;
+    if (t->dims.size() != dims->size()) return {};
+    for (std::size_t d = 0; d < dims->size(); ++d) {
+      if (d == axis
+              ? __builtin_add_overflow((*dims)[d], t->dims[d], &(*dims)[d])
+              : t->dims[d] != (*dims)[d]) {
+        return {};
       }
     }
   }
-  return dims;
-}
-
-Folded concat(const Call& call) {
-  std::size_t axis = 0;
-  const auto dims = joined(call, axis);
-  if (!dims || !count_of(*dims)) return std::nullopt;
-  if (call.inputs.size() == 1) return one(call.input(0));
-  const ir::DataType type = call.inputs[0]->dtype;
-  if (ir::bit_width(type) < 8) return std::nullopt;
-  std::int64_t most = call.limit;
-  for (const ir::Literal* t : call.inputs)
-    most = std::min(most, most_eager(*t));
-  const auto count = count_of(*dims, most);
-  if (!count) {
-    std::vector<ir::LazyPart> parts;
-    for (const ir::Literal* t : call.inputs) {
-      if (t->element_count() > 0) parts.push_back({t, false});
-    }
-    return one(lazy_concat(call.model(), *dims, parts, axis));
+  if (!dims) return {};
+  if (v.input_count() == 1) return {v.constant(0)};
+  if (parts.empty()) {
+    return {empty_tensor(v.model(), v.constant(0)->dtype, *dims)};
   }
-  const auto width = static_cast<std::int64_t>(ir::bit_width(type) / 8);
-  const auto out = call.model().arena.array<std::byte>(
-      static_cast<std::size_t>(*count * width));
-  if (*count == 0) return one(make_tensor(call.model(), type, *dims, out));
-  const std::int64_t outer = *count_of(std::span(*dims).first(axis));
-  std::int64_t at = 0;
-  const std::int64_t row = *count * width / outer;
-  for (const ir::Literal* t : call.inputs) {
-    std::vector<std::byte> scratch;
-    const auto bytes = read(call, *t, scratch);
-    if (!bytes) return std::nullopt;
-    const std::int64_t run = *count_of(t->dims.subspan(axis)) * width;
-    for (std::int64_t o = 0; o < outer; ++o) {
-      std::copy_n(bytes->begin() + o * run, run, out.begin() + o * row + at);
-    }
-    at += run;
-  }
-  return one(make_tensor(call.model(), type, *dims, out));
+  if (!count_of(*dims) || !can_be_lazy(*parts[0].tensor)) return {};
+  const ir::Literal* joined = lazy_concat(v.model(), *dims, parts, axis);
+  return joined != nullptr ? Literals{joined} : Literals();
 }
 
 // --- axes --------------------------------------------------------------------
@@ -269,20 +210,24 @@ bool concat(Flow& flow, Port, int axis) {
 
 constexpr OpRow kStandardLayout[] = {
     {.type = "Concat",
-     .roles =
-         {.folds_whole = true, .linear = true, .joins = true, .integers = true},
+     .roles = {.folds = true,
+               .folds_whole = true,
+               .linear = true,
+               .joins = true,
+               .integers = true},
      .types = {concat},
      .elements = {concat, kAll, kAll},
-     .fold = concat,
+     .views = concat,
      .axes = concat},
     {.type = "Transpose",
-     .roles = {.linear = true,
+     .roles = {.folds = true,
+               .linear = true,
                .moves = true,
                .passes_quantizers = true,
                .integers = true},
      .types = {transpose},
      .elements = {transpose, 1},
-     .fold = transpose,
+     .views = transpose,
      .axes = transpose,
      .rank_default = turned_round},
 };

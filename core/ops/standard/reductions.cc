@@ -4,7 +4,6 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/fold_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -84,52 +83,6 @@ MaybeElements reduce(const NodeView& v, std::size_t) {
   return Elements{out};
 }
 
-template <WholeOp kWhole, RealOp kReal>
-Folded reduce(const Call& call) {
-  const auto in = read_numbers(call, call.input(0));
-  const auto axes = call.ints_of("axes", 1);
-  if (!in || !axes || in->size() == 0 || in->dtype == DataType::kBool) {
-    return std::nullopt;
-  }
-  const std::size_t rank = in->dims.size();
-  const bool all = !*axes || (*axes)->empty();
-  if (all && call.node.attribute_int("noop_with_empty_axes") != 0) {
-    return std::vector<const ir::Literal*>{call.input(0)};
-  }
-  std::vector<bool> gone(rank, all);
-  for (std::int64_t axis : axes->value_or(Ints())) {
-    const auto place = ir::place_of_axis(axis, rank);
-    if (!place) return std::nullopt;
-    gone[*place] = true;
-  }
-  Numbers out;
-  out.dtype = in->dtype;
-  out.real = in->real;
-  Ints thin = in->dims;
-  for (std::size_t i = 0; i < rank; ++i) {
-    if (gone[i]) thin[i] = 1;
-    if (!gone[i] || call.node.attribute_int("keepdims") != 0) {
-      out.dims.push_back(thin[i]);
-    }
-  }
-  const auto n = static_cast<std::size_t>(*count_of(thin));
-  std::vector<bool> seen(n);
-  out.ints.resize(out.real ? 0 : n);
-  out.reals.resize(out.real ? n : 0);
-  for_each_broadcast(thin, in->dims, [&](std::size_t from, std::size_t to) {
-    const bool first = !seen[to];
-    seen[to] = true;
-    if (out.real) {
-      const double v = in->reals[from];
-      out.reals[to] = first ? v : kReal(out.reals[to], v);
-    } else {
-      const std::int64_t v = in->ints[from];
-      out.ints[to] = first ? v : *kWhole(out.ints[to], v);
-    }
-  });
-  return one(call, out);
-}
-
 // The reduced axes are a setting; each of them has size 1 in the result.
 bool reduce(Flow& flow, Port port, int axis) {
   return flow_like_first(flow, port, axis) &&
@@ -138,36 +91,30 @@ bool reduce(Flow& flow, Port port, int axis) {
 
 constexpr OpRow reduction(OpRow row) {
   row.family = OpFamily::kReduction;
-  row.roles.settings = row.roles.normalizing = true;
+  row.roles.folds = row.roles.settings = row.roles.normalizing = true;
   row.types = {reduce, 2};
   row.axes = reduce;
   return row;
 }
 
 constexpr OpRow kStandardReductions[] = {
-    {.type = "ArgMax", .roles = {.integers = true}, .types = {arg}},
-    {.type = "ArgMin", .types = {arg}},
-    {.type = "CumSum", .types = {like_first}},
+    {.type = "ArgMax",
+     .roles = {.folds = true, .integers = true},
+     .types = {arg}},
+    {.type = "ArgMin", .roles = {.folds = true}, .types = {arg}},
+    {.type = "CumSum", .roles = {.folds = true}, .types = {like_first}},
     {.type = "DFT", .roles = {.keeps_rank = true}},
     reduction({.type = "ReduceL1"}),
     reduction({.type = "ReduceL2"}),
     reduction({.type = "ReduceLogSum"}),
     reduction({.type = "ReduceLogSumExp"}),
-    reduction({.type = "ReduceMax",
-               .roles = {.integers = true},
-               .fold = reduce<whole::maximum, real::maximum>}),
+    reduction({.type = "ReduceMax", .roles = {.integers = true}}),
     reduction({.type = "ReduceMean"}),
-    reduction({.type = "ReduceMin",
-               .roles = {.integers = true},
-               .fold = reduce<whole::minimum, real::minimum>}),
-    reduction({.type = "ReduceProd",
-               .elements = {reduce<true>, 3},
-               .fold = reduce<whole::mul, real::mul>}),
-    reduction({.type = "ReduceSum",
-               .elements = {reduce<false>, 3},
-               .fold = reduce<whole::add, real::add>}),
+    reduction({.type = "ReduceMin", .roles = {.integers = true}}),
+    reduction({.type = "ReduceProd", .elements = {reduce<true>, 3}}),
+    reduction({.type = "ReduceSum", .elements = {reduce<false>, 3}}),
     reduction({.type = "ReduceSumSquare"}),
-    {.type = "TopK", .roles = {.keeps_rank = true}},
+    {.type = "TopK", .roles = {.folds = true, .keeps_rank = true}},
 };
 
 }  // namespace

@@ -3,8 +3,8 @@
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
+#include "core/ops/rules/index_math.h"
 #include "core/ops/rules/lazy_tensors.h"
-#include "core/ops/rules/picking.h"
 #include "core/ops/rules/slice_math.h"
 #include "core/ops/rules/type_helpers.h"
 
@@ -123,56 +123,47 @@ MaybeElements slice(const NodeView& v, std::size_t) {
   return picked(*data, box_places(shape, first, stride, dims));
 }
 
-// The block of these sizes that begins at `first`: copied if it has up to
-// `most` elements, else cut where it is read.
-const ir::Literal* cut(const Call& call, const ir::Literal* t,
-                       const Ints& first, const Ints& dims, std::int64_t most) {
-  const auto few = count_of(dims, std::min(call.limit, most));
-  if (few && (*few == 0 || t->storage != ir::Storage::kLazy)) {
-    const Ints steps(dims.size(), 1);
-    return pick(call, t, dims, box_places(t->dims, first, steps, dims));
-  }
-  if (ir::bit_width(t->dtype) < 8 || !count_of(dims)) return nullptr;
+// The block of these sizes that begins at `first`; nullptr where it cannot be
+// cut where it is read.
+const ir::Literal* cut(ir::Model& model, const ir::Literal* t,
+                       const Ints& first, const Ints& dims) {
+  const auto count = count_of(dims);
+  if (count == 0) return empty_tensor(model, t->dtype, dims);
+  if (std::ranges::equal(dims, t->dims)) return t;
+  if (!count || !can_be_lazy(*t)) return nullptr;
   for (std::size_t axis = 0; t != nullptr && axis < dims.size(); ++axis) {
-    t = lazy_slice(call.model(), *t, axis, first[axis], dims[axis]);
+    t = lazy_slice(model, *t, axis, first[axis], dims[axis]);
   }
   return t;
 }
 
-Folded slice(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  if (t == nullptr || !count_of(t->dims)) return std::nullopt;
-  const auto starts = call.ints_of("starts", 1);
-  const auto ends = call.ints_of("ends", 2);
-  const auto axes = call.ints_of("axes", 3);
-  const auto steps = call.ints_of("steps", 4);
-  if (!starts || !ends || !axes || !steps || !*starts || !*ends) {
-    return std::nullopt;
+Literals slice(const NodeView& v) {
+  const ir::Literal* t = v.constant(0);
+  const auto starts = v.ints_of("starts", 1), ends = v.ints_of("ends", 2);
+  const auto axes = v.ints_of("axes", 3), steps = v.ints_of("steps", 4);
+  if (!count_of(t->dims) || !starts || !ends || !axes || !steps || !*starts ||
+      !*ends) {
+    return {};
   }
   const std::size_t rank = t->dims.size(), n = (*starts)->size();
   if ((*ends)->size() != n || n > rank || (*axes && (*axes)->size() != n) ||
       (*steps && (*steps)->size() != n)) {
-    return std::nullopt;
+    return {};
   }
-  Ints first(rank, 0), stride(rank, 1);
-  Ints dims(t->dims.begin(), t->dims.end());
+  Ints first(rank, 0), dims(t->dims.begin(), t->dims.end());
   for (std::size_t i = 0; i < n; ++i) {
     const auto place = ir::place_of_axis(
         *axes ? (**axes)[i] : static_cast<std::int64_t>(i), rank);
     const std::int64_t step = *steps ? (**steps)[i] : 1;
-    if (!place) return std::nullopt;
+    if (!place) return {};
     const auto r =
         slice_range(t->dims[*place], (**starts)[i], (**ends)[i], step);
-    if (!r) return std::nullopt;
+    if (!r || (r->count > 1 && step != 1)) return {};
     first[*place] = r->start;
-    stride[*place] = r->count > 1 ? step : 1;
     dims[*place] = r->count;
   }
-  const bool is_block =
-      std::ranges::all_of(stride, [](std::int64_t step) { return step == 1; });
-  if (is_block) return one(cut(call, t, first, dims, most_eager(*t)));
-  if (!count_of(dims, call.limit)) return std::nullopt;
-  return one(pick(call, t, dims, box_places(t->dims, first, stride, dims)));
+  const ir::Literal* block = cut(v.model(), t, first, dims);
+  return block != nullptr ? Literals{block} : Literals();
 }
 
 // --- Split -------------------------------------------------------------------
@@ -240,59 +231,56 @@ MaybeElements split(const NodeView& v, std::size_t output) {
   return std::nullopt;
 }
 
-std::optional<Ints> split_sizes(const Call& call, std::int64_t size) {
-  const auto given = call.ints_of("split", 1);
-  if (!given) return std::nullopt;
-  if (*given) return **given;
-  const auto n = static_cast<std::int64_t>(call.node.output_count());
+// The sizes as numbers, as many as outputs.
+std::optional<Ints> sizes_of_parts(const NodeView& v, std::int64_t size) {
+  const auto n = static_cast<std::int64_t>(v.output_count());
+  if (v.attribute("split") != nullptr) return v.attribute_ints("split");
+  if (const ir::Literal* t = v.constant(1)) {
+    return ir::to_ints(*t, v.model().external.get(), n);
+  }
   const std::int64_t each = (size + n - 1) / n;
   Ints out(static_cast<std::size_t>(n), each);
   out.back() = size - each * (n - 1);
   return out;
 }
 
-Folded split(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  if (t == nullptr || !count_of(t->dims)) return std::nullopt;
-  const auto axis =
-      ir::place_of_axis(call.node.attribute_int("axis"), t->dims.size());
-  if (!axis) return std::nullopt;
-  const auto sizes = split_sizes(call, t->dims[*axis]);
-  if (!sizes || sizes->size() != call.node.output_count()) {
-    return std::nullopt;
-  }
-  std::vector<const ir::Literal*> out;
-  // The parts of a large tensor are not copied, however many there are.
-  const std::int64_t most = count_of(t->dims, call.limit) ? most_eager(*t) : 0;
-  Ints first(t->dims.size(), 0);
+Literals split(const NodeView& v) {
+  const ir::Literal* t = v.constant(0);
+  const auto axis = ir::place_of_axis(v.attribute_int("axis"), t->dims.size());
+  if (!axis || !count_of(t->dims)) return {};
+  const auto sizes = sizes_of_parts(v, t->dims[*axis]);
+  if (!sizes || sizes->size() != v.output_count()) return {};
+  Literals out;
+  Ints first(t->dims.size(), 0), dims(t->dims.begin(), t->dims.end());
   std::int64_t left = t->dims[*axis];
   for (std::int64_t size : *sizes) {
-    if (size < 0 || size > left) return std::nullopt;
+    if (size < 0 || size > left) return {};
     left -= size;
-    Ints dims(t->dims.begin(), t->dims.end());
     dims[*axis] = size;
-    out.push_back(cut(call, t, first, dims, most));
-    if (out.back() == nullptr) return std::nullopt;
+    out.push_back(cut(v.model(), t, first, dims));
+    if (out.back() == nullptr) return {};
     first[*axis] += size;
   }
-  return left == 0 ? Folded(out) : std::nullopt;
+  return left == 0 ? out : Literals();
 }
 
 constexpr OpRow kStandardSlice[] = {
     {.type = "Slice",
-     .roles = {.folds_whole = true,
+     .roles = {.folds = true,
+               .folds_whole = true,
                .picks = true,
                .moves = true,
                .passes_quantizers = true,
                .integers = true},
      .types = {slice, 2 | 4 | 8 | 16},
      .elements = {slice, 31},
-     .fold = slice},
+     .views = slice},
     {.type = "Split",
-     .roles = {.folds_whole = true, .moves = true, .integers = true},
+     .roles =
+         {.folds = true, .folds_whole = true, .moves = true, .integers = true},
      .types = {split, 2},
      .elements = {split, 3},
-     .fold = split},
+     .views = split},
 };
 
 }  // namespace

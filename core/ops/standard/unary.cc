@@ -1,11 +1,7 @@
 // Functions of each element by itself, some with settings beside it.
-#include <algorithm>
-#include <cmath>
-
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/fold_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -57,37 +53,11 @@ MaybeElements logical_not(const NodeView& v, std::size_t) {
 
 MaybeElements identity(const NodeView& v, std::size_t) { return copied(v, 0); }
 
-Folded identity(const Call& call) { return one(call.input(0)); }
-
-template <double (*kReal)(double), WholeOp kWhole = nullptr>
-Folded unary(const Call& call) {
-  auto n = read_numbers(call, call.input(0));
-  if (!n || n->dtype == DataType::kBool) return std::nullopt;
-  if (!n->real && kWhole == nullptr) return std::nullopt;
-  for (double& v : n->reals) v = kReal(v);
-  if constexpr (kWhole != nullptr) {
-    for (std::int64_t& v : n->ints) v = *kWhole(v, 0);
-  }
-  return one(call, *n);
-}
-
-double negative(double v) { return -v; }
-Whole negative(std::int64_t v, std::int64_t) { return whole::sub(0, v); }
-double reciprocal(double v) { return 1 / v; }
-double round_even(double v) { return std::nearbyint(v); }
-Whole absolute(std::int64_t v, std::int64_t) {
-  return v < 0 ? whole::sub(0, v) : v;
-}
-
-Folded logical_not(const Call& call) {
-  auto n = read_numbers(call, call.input(0));
-  if (!n || n->dtype != DataType::kBool) return std::nullopt;
-  for (std::int64_t& v : n->ints) v = v == 0;
-  return one(call, *n);
-}
+Literals identity(const NodeView& v) { return {v.constant(0)}; }
 
 // Like the first input, unless the row says otherwise.
 constexpr OpRow unary_op(OpRow row) {
+  row.roles.folds = true;
   row.family = OpFamily::kElementwise;
   if (row.types.infer == nullptr) row.types = {like_first};
   row.axes = flow_elementwise;
@@ -95,9 +65,7 @@ constexpr OpRow unary_op(OpRow row) {
 }
 
 constexpr OpRow kStandardUnary[] = {
-    unary_op({.type = "Abs",
-              .elements = {abs, 1},
-              .fold = unary<std::fabs, absolute>}),
+    unary_op({.type = "Abs", .elements = {abs, 1}}),
     unary_op({.type = "Acos"}),
     unary_op({.type = "Acosh"}),
     unary_op({.type = "Asin"}),
@@ -105,15 +73,15 @@ constexpr OpRow kStandardUnary[] = {
     unary_op({.type = "Atan"}),
     unary_op({.type = "Atanh"}),
     unary_op({.type = "BitwiseNot"}),
-    unary_op({.type = "Ceil", .fold = unary<std::ceil>}),
+    unary_op({.type = "Ceil"}),
     unary_op({.type = "Celu"}),
     unary_op({.type = "Clip", .roles = {.bounds = true}}),
-    unary_op({.type = "Cos", .fold = unary<std::cos>}),
+    unary_op({.type = "Cos"}),
     unary_op({.type = "Cosh"}),
     unary_op({.type = "Elu"}),
     unary_op({.type = "Erf"}),
-    unary_op({.type = "Exp", .fold = unary<std::exp>}),
-    unary_op({.type = "Floor", .fold = unary<std::floor>}),
+    unary_op({.type = "Exp"}),
+    unary_op({.type = "Floor"}),
     unary_op({.type = "Gelu"}),
     unary_op({.type = "HardSigmoid"}),
     unary_op({.type = "HardSwish"}),
@@ -124,31 +92,27 @@ constexpr OpRow kStandardUnary[] = {
                         .moves = true,
                         .passes_quantizers = true},
               .elements = {identity, 1},
-              .fold = identity}),
+              .views = identity}),
     unary_op({.type = "IsInf", .types = {like_first_bool}}),
     unary_op({.type = "IsNaN", .types = {like_first_bool}}),
     unary_op({.type = "LeakyRelu", .roles = {.integers = true}}),
-    unary_op({.type = "Log", .fold = unary<std::log>}),
+    unary_op({.type = "Log"}),
     unary_op({.type = "Mish"}),
-    unary_op({.type = "Neg",
-              .roles = {.linear = true},
-              .elements = {neg, 1},
-              .fold = unary<negative, negative>}),
-    unary_op(
-        {.type = "Not", .elements = {logical_not, 1}, .fold = logical_not}),
+    unary_op({.type = "Neg", .roles = {.linear = true}, .elements = {neg, 1}}),
+    unary_op({.type = "Not", .elements = {logical_not, 1}}),
     unary_op({.type = "PRelu"}),
-    unary_op({.type = "Reciprocal", .fold = unary<reciprocal>}),
+    unary_op({.type = "Reciprocal"}),
     unary_op({.type = "Relu", .roles = {.bounds = true}}),
-    unary_op({.type = "Round", .fold = unary<round_even>}),
+    unary_op({.type = "Round"}),
     unary_op({.type = "Selu"}),
     unary_op({.type = "Shrink"}),
     unary_op({.type = "Sigmoid", .roles = {.integers = true}}),
     unary_op({.type = "Sign"}),
-    unary_op({.type = "Sin", .fold = unary<std::sin>}),
+    unary_op({.type = "Sin"}),
     unary_op({.type = "Sinh"}),
     unary_op({.type = "Softplus"}),
     unary_op({.type = "Softsign"}),
-    unary_op({.type = "Sqrt", .fold = unary<std::sqrt>}),
+    unary_op({.type = "Sqrt"}),
     unary_op({.type = "Swish"}),
     unary_op({.type = "Tan"}),
     unary_op({.type = "Tanh"}),

@@ -5,7 +5,7 @@
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/flow.h"
-#include "core/ops/rules/fold_helpers.h"
+#include "core/ops/rules/index_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {
@@ -216,95 +216,86 @@ bool unsqueeze(const NodeView& v, Outputs out) {
 
 MaybeElements unmoved(const NodeView& v, std::size_t) { return copied(v, 0); }
 
-// The same bytes; only a lazy tensor is bound to the dims of its parts.
-const ir::Literal* make_view(ir::Model& model, const ir::Literal& t,
-                             std::span<const std::int64_t> dims) {
-  if (std::ranges::equal(t.dims, dims)) return &t;
-  if (t.storage == ir::Storage::kLazy) return nullptr;
+// The first input in another shape: the same bytes. Only a lazy tensor is bound
+// to the dims of its parts.
+Literals reshaped(const NodeView& v, const Ints& dims) {
+  const ir::Literal& t = *v.constant(0);
+  if (count_of(dims) != count_of(t.dims)) return {};
+  if (std::ranges::equal(t.dims, dims)) return {&t};
+  if (t.storage == ir::Storage::kLazy) return {};
+  Arena& arena = v.model().arena;
   ir::Literal view = t;
-  view.dims = model.arena.copy(dims);
+  view.dims = arena.copy(std::span<const std::int64_t>(dims));
   view.proto = {};
-  return model.arena.make<ir::Literal>(view);
+  return {arena.make<ir::Literal>(view)};
 }
 
-Folded view(const Call& call, const Ints& dims) {
-  const ir::Literal* t = call.input(0);
-  if (count_of(dims) != count_of(t->dims)) return std::nullopt;
-  return one(make_view(call.model(), *t, dims));
-}
-
-Folded reshape(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  auto target = call.ints(1);
-  if (t == nullptr || !target) return std::nullopt;
-  const bool allow_zero = call.node.attribute_int("allowzero") != 0;
+Literals reshape(const NodeView& v) {
+  const auto in = v.constant(0)->dims;
+  auto target = v.ints(1);
+  if (!target) return {};
+  const bool allow_zero = v.attribute_int("allowzero") != 0;
   std::optional<std::size_t> open;
   Ints others;
   for (std::size_t i = 0; i < target->size(); ++i) {
     std::int64_t& d = (*target)[i];
     if (d == 0 && !allow_zero) {
-      if (i >= t->dims.size()) return std::nullopt;
-      d = t->dims[i];
+      if (i >= in.size()) return {};
+      d = in[i];
     }
     if (d != -1) {
       others.push_back(d);
     } else if (std::exchange(open, i)) {
-      return std::nullopt;
+      return {};
     }
   }
   if (open) {
-    const auto total = count_of(t->dims), rest = count_of(others);
-    if (!total || !rest || *rest == 0 || *total % *rest != 0) {
-      return std::nullopt;
-    }
+    const auto total = count_of(in), rest = count_of(others);
+    if (!total || !rest || *rest == 0 || *total % *rest != 0) return {};
     (*target)[*open] = *total / *rest;
   }
-  return view(call, *target);
+  return reshaped(v, *target);
 }
 
-Folded flatten(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  if (t == nullptr) return std::nullopt;
-  const auto rank = static_cast<std::int64_t>(t->dims.size());
-  std::int64_t axis = call.node.attribute_int("axis");
-  if (axis < -rank || axis > rank) return std::nullopt;
+Literals flatten(const NodeView& v) {
+  const auto in = v.constant(0)->dims;
+  const auto rank = static_cast<std::int64_t>(in.size());
+  std::int64_t axis = v.attribute_int("axis");
+  if (axis < -rank || axis > rank) return {};
   if (axis < 0) axis += rank;
   const auto at = static_cast<std::size_t>(axis);
-  const auto rows = count_of(t->dims.first(at));
-  const auto columns = count_of(t->dims.subspan(at));
-  if (!rows || !columns) return std::nullopt;
-  return view(call, {*rows, *columns});
+  const auto rows = count_of(in.first(at)), columns = count_of(in.subspan(at));
+  if (!rows || !columns) return {};
+  return reshaped(v, {*rows, *columns});
 }
 
-Folded squeeze(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  const auto axes = call.ints_of("axes", 1);
-  if (t == nullptr || !axes) return std::nullopt;
-  const auto drop = flags(axes->value_or(Ints()), t->dims.size());
-  if (!drop) return std::nullopt;
+Literals squeeze(const NodeView& v) {
+  const auto in = v.constant(0)->dims;
+  const auto axes = v.ints_of("axes", 1);
+  if (!axes) return {};
+  const auto drop = flags(axes->value_or(Ints()), in.size());
+  if (!drop) return {};
   Ints dims;
-  for (std::size_t i = 0; i < t->dims.size(); ++i) {
-    const bool gone = *axes ? (*drop)[i] : t->dims[i] == 1;
-    if (!gone) dims.push_back(t->dims[i]);
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const bool gone = *axes ? (*drop)[i] : in[i] == 1;
+    if (!gone) dims.push_back(in[i]);
   }
-  return view(call, dims);
+  return reshaped(v, dims);
 }
 
-Folded unsqueeze(const Call& call) {
-  const ir::Literal* t = call.input(0);
-  const auto axes = call.ints_of("axes", 1);
-  if (t == nullptr || !axes || !*axes || (*axes)->size() > 64) {
-    return std::nullopt;
-  }
-  const auto added = flags(**axes, t->dims.size() + (*axes)->size());
-  if (!added) return std::nullopt;
+Literals unsqueeze(const NodeView& v) {
+  const auto in = v.constant(0)->dims;
+  const auto axes = v.ints_of("axes", 1);
+  if (!axes || !*axes) return {};
+  const auto added = flags(**axes, in.size() + (*axes)->size());
+  if (!added) return {};
   Ints dims;
-  auto next = t->dims.begin();
+  auto next = in.begin();
   for (const bool is_new : *added) {
-    if (!is_new && next == t->dims.end()) return std::nullopt;  // axis twice
+    if (!is_new && next == in.end()) return {};  // an axis twice
     dims.push_back(is_new ? 1 : *next++);
   }
-  return view(call, dims);
+  return reshaped(v, dims);
 }
 
 std::optional<std::int64_t> product(std::span<const Dim> dims) {
@@ -367,20 +358,20 @@ constexpr OpRow kStandardViews[] = {
     a_view({.type = "Flatten",
             .types = {flatten},
             .elements = {unmoved, 1},
-            .fold = flatten}),
+            .views = flatten}),
     a_view({.type = "Reshape",
             .types = {reshape, 2},
             .elements = {unmoved, 1},
-            .fold = reshape}),
+            .views = reshape}),
     a_view({.type = "Squeeze",
             .types = {squeeze, 2},
             .elements = {unmoved, 1},
-            .fold = squeeze}),
+            .views = squeeze}),
     a_view({.type = "Unsqueeze",
             .roles = {.counts_axes_of_result = true},
             .types = {unsqueeze, 2},
             .elements = {unmoved, 1},
-            .fold = unsqueeze}),
+            .views = unsqueeze}),
 };
 
 }  // namespace
