@@ -238,12 +238,19 @@ namespace {
 // left alone.
 bool is_at_hand(std::span<const Literal* const> tensors) {
   constexpr std::int64_t kMost = 1 << 16, kMostOfFile = 1 << 10;
-  return std::ranges::all_of(tensors, [](const Literal* t) {
-    if (t == nullptr) return true;
+  std::int64_t most = kMost;
+  for (const Literal* t : tensors) {
+    if (t == nullptr) continue;
     if (t->storage == ir::Storage::kLazy) return false;
-    return t->element_count() <=
-           (t->storage == ir::Storage::kExternal ? kMostOfFile : kMost);
-  });
+    if (t->storage == ir::Storage::kExternal)
+      most = std::min(most, kMostOfFile);
+  }
+  for (const Literal* t : tensors) {
+    if (t == nullptr) continue;
+    if (t->element_count() > most) return false;
+    most -= t->element_count();
+  }
+  return true;
 }
 
 }  // namespace
