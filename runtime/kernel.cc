@@ -325,12 +325,13 @@ Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model) {
   const auto address = reinterpret_cast<std::uintptr_t>(bytes->data());
   const auto width =
       static_cast<std::size_t>(std::max(1, ir::bit_width(tensor.dtype) / 8));
-  if (scratch->empty() && address % std::min<std::size_t>(width, 8) == 0) {
-    // The model keeps the bytes; where it is a copy, the tensor keeps the
+  if (address % std::min<std::size_t>(width, 8) == 0) {
+    // The model keeps its bytes; where it is a copy, the tensor keeps the
     // model.
+    std::shared_ptr<const void> owner = model.weak_from_this().lock();
+    if (!scratch->empty()) owner = scratch;
     return {tensor.dtype, tensor.dims,
-            std::shared_ptr<const std::byte>(model.weak_from_this().lock(),
-                                             bytes->data())};
+            std::shared_ptr<const std::byte>(std::move(owner), bytes->data())};
   }
   auto block = Memory::create()->allocate(size);  // no run owns the result
   std::memcpy(block.get(), bytes->data(), size);

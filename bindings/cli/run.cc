@@ -367,6 +367,9 @@ void add_run(Line& line) {
   run.flag("--bench", flags.bench, "measure the model and the result");
   run.option("--limit-rewrites", flags.run.limits.rewrites, "1000000")
       .whole(0, std::uint64_t{1} << 62);
+  run.mebibytes("--limit-growth", flags.run.limits.growth,
+                std::uint64_t{1} << 40,
+                "MiB by which constants may grow; a quarter of them, or 64");
   run.option("--jobs", flags.jobs, "models to rewrite in parallel; 1")
       .whole(1, 256);
   add_run_options(run, flags);

@@ -62,6 +62,9 @@ Result<Bytes> raw_bytes(const Literal& tensor, ExternalData* external,
 Status stream_bytes(const Literal& tensor, ExternalData* external,
                     const ByteSink& sink) {
   constexpr std::size_t kPiece = std::size_t{1} << 20;
+  if (tensor.storage == Storage::kComputed) {
+    return tensor_internal::compute(tensor, external, sink);
+  }
   if (tensor.storage != Storage::kLazy) {
     std::vector<std::byte> scratch;
     const auto bytes = tensor_internal::stored_bytes(tensor, external, scratch);
@@ -107,6 +110,8 @@ bool same_place(const Literal& a, const Literal& b) {
              a.external.length == b.external.length;
     case Storage::kLazy:
       return a.lazy == b.lazy;
+    case Storage::kComputed:
+      return a.computed == b.computed;
   }
   return false;
 }

@@ -1,9 +1,10 @@
 // Literals: the tensors of a model, never copied. A Literal says where its
 // bytes are: in the mapped model file (raw bytes, or protobuf's packed fields),
-// in an external file that is not opened yet, in an arena, or not computed yet
-// (Lazy: an expression over other tensors, evaluated when read and streamed at
-// save). A Literal lives in the arena of its Model and is immutable. Concurrent
-// reads are safe with different scratch buffers.
+// in an external file that is not opened yet, in an arena, or not made yet
+// (Lazy: put together from other tensors; Computed: the result of a node; both
+// are evaluated when read and streamed at save). A Literal lives in the arena
+// of its Model and is immutable. Concurrent reads are safe with different
+// scratch buffers.
 #pragma once
 
 #include <cstddef>
@@ -27,6 +28,7 @@ enum class Storage : std::uint8_t {
   kStrings,   // `strings`
   kExternal,  // `external`
   kLazy,      // `lazy`
+  kComputed,  // `computed`
 };
 
 struct ExternalRef {
@@ -65,6 +67,20 @@ struct Lazy {
   bool is_single() const { return parts.size() == 1 && !parts[0].is_cut(); }
 };
 
+class Evaluator;     // core/ir/evaluator.h
+struct Computation;  // core/ir/evaluator.h
+
+// A deferred output of a node. Reading it computes it, and what it is computed
+// from, each time.
+struct Computed {
+  const Evaluator* evaluator = nullptr;
+  const Computation* what = nullptr;
+  std::size_t output = 0;
+  // The number of nodes in the expression, counting repetitions: the cost of
+  // reading it. Code that makes computed tensors keeps it bounded.
+  std::int64_t nodes = 1;
+};
+
 struct Literal {
   DataType dtype = DataType::kUndefined;
   Storage storage = Storage::kRaw;
@@ -73,6 +89,7 @@ struct Literal {
   std::span<const std::string_view> strings;
   ExternalRef external;
   const Lazy* lazy = nullptr;
+  const Computed* computed = nullptr;
   // The encoded TensorProto this was read from, for verbatim save; empty for
   // tensors made by rules.
   std::span<const std::byte> proto;
@@ -91,13 +108,15 @@ class ExternalData {
 };
 
 // The raw little-endian bytes of `tensor`. Raw data is returned as a view;
-// decoded (kTyped) and computed (kLazy) bytes are put into `scratch`.
+// other bytes are put into `scratch`. An error also where a computed tensor is
+// refused by its Evaluator.
 Result<std::span<const std::byte>> raw_bytes(const Literal& tensor,
                                              ExternalData* external,
                                              std::vector<std::byte>& scratch);
 
 // Passes the raw bytes to `sink` in pieces, in order. Needs about as much
-// memory as the largest single part of a lazy tensor.
+// memory as the largest single part of a lazy tensor, or as a computed tensor
+// and what it is computed from.
 using ByteSink = std::function<Status(std::span<const std::byte>)>;
 Status stream_bytes(const Literal& tensor, ExternalData* external,
                     const ByteSink& sink);

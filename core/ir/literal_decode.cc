@@ -1,9 +1,12 @@
 #include "core/ir/literal_decode.h"
 
 #include <cstring>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
+
+#include "core/ir/evaluator.h"
 
 namespace ruleengine::ir::tensor_internal {
 namespace {
@@ -54,6 +57,24 @@ Diagnostic bad_tensor(std::string what, std::string expected,
   return d;
 }
 
+Status compute(const Literal& tensor, ExternalData* external,
+               const ByteSink& sink) {
+  const Computed& from = *tensor.computed;
+  Status passed;
+  const Status done = from.evaluator->evaluate(
+      *from.what, external, std::numeric_limits<std::size_t>::max(),
+      [&](std::size_t output, const Literal& result) {
+        if (output != from.output) return;
+        const bool fits = result.dtype == tensor.dtype &&
+                          result.element_count() == tensor.element_count();
+        passed = fits ? sink(result.bytes)
+                      : bad_tensor("a computed constant has another type",
+                                   std::string(data_type_name(tensor.dtype)),
+                                   std::string(data_type_name(result.dtype)));
+      });
+  return done ? passed : done;
+}
+
 Result<Bytes> stored_bytes(const Literal& tensor, ExternalData* external,
                            std::vector<std::byte>& scratch) {
   if (bit_width(tensor.dtype) == 0) {
@@ -62,6 +83,15 @@ Result<Bytes> stored_bytes(const Literal& tensor, ExternalData* external,
   }
   const auto size = static_cast<std::size_t>(tensor.byte_size());
   Bytes bytes = tensor.bytes;
+  if (tensor.storage == Storage::kComputed) {
+    const Status done =
+        compute(tensor, external, [&](Bytes computed) -> Status {
+          scratch.assign(computed.begin(), computed.end());
+          return {};
+        });
+    if (!done) return done.error();
+    bytes = scratch;
+  }
   if (tensor.storage == Storage::kExternal) {
     if (external == nullptr) {
       return bad_tensor("external data cannot be read here", {},

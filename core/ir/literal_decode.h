@@ -22,6 +22,10 @@ constexpr int kMaxDepth = 200;
 Diagnostic bad_tensor(std::string what, std::string expected = {},
                       std::string found = {});
 
+// Calls `sink` once with the raw bytes of a computed tensor.
+Status compute(const Literal& tensor, ExternalData* external,
+               const ByteSink& sink);
+
 // Raw bytes of a tensor that is not lazy.
 Result<Bytes> stored_bytes(const Literal& tensor, ExternalData* external,
                            std::vector<std::byte>& scratch);

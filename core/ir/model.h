@@ -77,7 +77,7 @@ class Model : public std::enable_shared_from_this<Model> {
   std::shared_ptr<ExternalData> external;  // null: no external data
   // What folds nodes; it outlives the model. nullptr: nothing is computed.
   const Evaluator* evaluator = nullptr;
-  bool changed = false;                    // anything differs from `source`
+  bool changed = false;     // anything differs from `source`
   std::int64_t folded = 0;  // bytes of larger constants that analysis computed
 
   // The version imported for `domain` ("" or "ai.onnx" is the standard one), 0

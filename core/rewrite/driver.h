@@ -26,6 +26,10 @@ struct Limits {
   std::uint64_t rewrites = 1'000'000;
   // Rewrites after so many do not take place; to find the one that is wrong.
   std::uint64_t first = ~std::uint64_t{0};
+  // Bytes by which the constants of the result may exceed those of the model;
+  // edits beyond it are rejected. 0: a quarter of them, or 64 MiB if that is
+  // more.
+  std::size_t growth = 0;
   // For all models of a run together. The limit on what rules may build belongs
   // to the model: ir::Model::limit_growth.
   Deadline deadline;

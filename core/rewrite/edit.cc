@@ -186,6 +186,30 @@ std::span<const ir::NodeId> Edit::touched() const { return journal_->touched; }
 std::span<const ir::NodeId> Edit::added() const { return journal_->added; }
 std::span<const ir::NodeId> Edit::removed() const { return journal_->removed; }
 
+Edit::NewConstants Edit::new_constants() const {
+  const EditState& s = *journal_;
+  NewConstants out;
+  std::int64_t most = -1;
+  ir::ValueId largest;
+  for (std::size_t i = s.first_value; i < s.graph.value_count(); ++i) {
+    const ir::ValueId v(i);
+    const ir::Value& value = s.graph.value(v);
+    if (value.kind != ir::ValueKind::kInitializer || value.removed ||
+        s.graph.reader_count(v) == 0) {
+      continue;
+    }
+    const std::int64_t size = value.tensor->byte_size();
+    out.bytes += size;
+    if (size > most) largest = v;
+    most = std::max(most, size);
+  }
+  if (largest) out.largest = s.graph.name(largest);
+  for (const auto& [value, stem] : s.stems) {
+    if (value == largest && out.largest.empty()) out.largest = stem;
+  }
+  return out;
+}
+
 void add_assumption(std::vector<Assumption>& all, Assumption one) {
   if (std::ranges::find(all, one.text, &Assumption::text) == all.end()) {
     all.push_back(std::move(one));

@@ -174,6 +174,14 @@ class Edit {
   std::span<const ir::NodeId> added() const;
   std::span<const ir::NodeId> removed() const;  // dead nodes included
 
+  // The bytes of new constants that something reads, and the name of the
+  // largest, or what it will begin with.
+  struct NewConstants {
+    std::int64_t bytes = 0;
+    std::string largest;
+  };
+  NewConstants new_constants() const;
+
  private:
   struct Journal;  // core/rewrite/edits/state.h
   std::unique_ptr<Journal> journal_;

@@ -10,6 +10,7 @@
 
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
+#include "kernels/cpu.h"
 #include "tests/support/agreement.h"
 
 namespace ruleengine::analysis {
@@ -66,6 +67,7 @@ TEST_CASE("every value of real exports has a rank, and nearly all axes") {
     CAPTURE(file);
     auto model = io::load(file);
     REQUIRE(model.ok());
+    (*model)->evaluator = kernels::cpu_evaluator();
     Inference facts((*model)->graph);
     const Known k = count((*model)->graph, facts);
     CHECK(k.ranked == k.values);
@@ -90,6 +92,7 @@ TEST_CASE("our rules and the ONNX library's agree on real exports") {
   for (const std::string& file : models()) {
     auto model = io::load(file);
     REQUIRE(model.ok());
+    (*model)->evaluator = kernels::cpu_evaluator();
     Solver solver((*model)->graph, {});
     const std::size_t before = found.wrong.size() + found.weaker.size();
     agree(solver, found);

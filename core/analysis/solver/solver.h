@@ -140,6 +140,9 @@ class Solver final : public ops::Known {
   ops::Literals compute(ir::NodeId node, const OpRules& rules,
                         std::span<const ir::Literal* const> inputs);
   const ir::Literal* kept(const ir::Literal& computed);
+  const ir::Literal* deferred(ir::NodeId node, const OpRules& rules,
+                              const ops::Literals& inputs);
+  bool can_defer(ir::NodeId node, const OpRules& rules);
   std::int64_t fold_limit(const OpRules& rules) const;
   // Valid until the next call.
   std::span<const Inferred> infer(ir::NodeId node);
@@ -171,6 +174,7 @@ class Solver final : public ops::Known {
     bool computes = false;
     bool measures = false;
     bool makes = false;
+    bool defers = false;
     bool picks = false;
   };
   const OpRules& rules_of(ir::OpId op);

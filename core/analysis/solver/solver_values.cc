@@ -52,6 +52,9 @@ const Solver::OpRules& Solver::rules_of(ir::OpId op) {
     rules.computes = !row->roles.folds_whole;
     rules.measures = row->roles.measures;
     rules.makes = row->roles.makes;
+    rules.defers = rules.folds && (row->family == ops::OpFamily::kElementwise ||
+                                   row->family == ops::OpFamily::kReduction ||
+                                   model().ops[op].type == "Transpose");
     rules.picks = row->roles.picks;
   }
   return rules;
@@ -127,11 +130,7 @@ bool Solver::is_beyond(NodeId node) {
     const auto count = known_count(t->dims);
     return count && *count > most;
   };
-  const ir::Type* first = known(graph_.input(node, 0)).type;
-  if (model().ops[op].standard("Transpose") && first != nullptr &&
-      first->rank() == 2) {
-    return false;  // transposed when it is read
-  }
+  if (can_defer(node, rules)) return false;
   return std::ranges::any_of(graph_.outputs(node), is_large) ||
          (!rules.picks &&
           std::ranges::any_of(graph_.inputs(node), [&](const ir::Operand& o) {
@@ -233,6 +232,16 @@ bool Solver::out_of_budget() const { return model().folded > kBudget; }
 
 namespace {
 
+// Nodes that are computed where the tensor is read.
+std::int64_t nodes_of(const Literal& t) {
+  if (t.storage == ir::Storage::kComputed) return t.computed->nodes;
+  if (t.storage != ir::Storage::kLazy) return 0;
+  std::int64_t nodes = 0;
+  for (const ir::LazyPart& part : t.lazy->parts)
+    nodes += nodes_of(*part.tensor);
+  return nodes;
+}
+
 // Whether putting the tensors together at once is cheaper than doing so where
 // they are read: few elements of what lies in another file, so that files are
 // left alone.
@@ -241,7 +250,10 @@ bool is_at_hand(std::span<const Literal* const> tensors) {
   std::int64_t most = kMost;
   for (const Literal* t : tensors) {
     if (t == nullptr) continue;
-    if (t->storage == ir::Storage::kLazy) return false;
+    if (t->storage == ir::Storage::kLazy ||
+        t->storage == ir::Storage::kComputed) {
+      return false;
+    }
     if (t->storage == ir::Storage::kExternal)
       most = std::min(most, kMostOfFile);
   }
@@ -276,7 +288,44 @@ ops::Literals Solver::evaluate(NodeId node) {
   });
   if (!views.empty() && !(is_new && is_at_hand(inputs))) return views;
   const ops::Literals computed = compute(node, rules, inputs);
-  return computed.empty() ? views : computed;
+  if (!computed.empty()) return computed;
+  if (!views.empty()) return views;
+  const Literal* later = deferred(node, rules, inputs);
+  return later != nullptr ? ops::Literals{later} : ops::Literals();
+}
+
+// Whether the node may be computed where it is read: it must not fail then. The
+// only values that floats fail on are those of a Cast to integers.
+bool Solver::can_defer(NodeId node, const OpRules& rules) {
+  if (!rules.defers || graph_.outputs(node).size() != 1) return false;
+  const ir::Type* type = known(graph_.output(node)).type;
+  return type != nullptr && type->is_tensor() && type->has_shape &&
+         ir::is_float(type->elem) && ir::bit_width(type->elem) >= 8 &&
+         known_count(type->dims);
+}
+
+const Literal* Solver::deferred(NodeId node, const OpRules& rules,
+                                const ops::Literals& inputs) {
+  constexpr std::int64_t kMostNodes = 256;
+  if (!can_defer(node, rules)) return nullptr;
+  std::int64_t nodes = 1;
+  for (const Literal* t : inputs) nodes += t != nullptr ? nodes_of(*t) : 0;
+  if (nodes > kMostNodes) return nullptr;
+  Arena& arena = model().arena;
+  const ir::Type& type = *known(graph_.output(node)).type;
+  const auto dims = arena.array<std::int64_t>(type.rank());
+  std::ranges::transform(type.dims, dims.begin(), &Dim::size);
+  const auto* what = arena.make<ir::Computation>(ir::Computation{
+      .op = graph_.op(node),
+      .opset = opset(""),
+      .attributes = graph_.node(node).attributes,
+      .inputs = arena.copy(std::span<const Literal* const>(inputs))});
+  return arena.make<Literal>(
+      Literal{.dtype = type.elem,
+              .storage = ir::Storage::kComputed,
+              .dims = dims,
+              .computed = arena.make<ir::Computed>(
+                  ir::Computed{model().evaluator, what, 0, nodes})});
 }
 
 ops::Literals Solver::compute(NodeId node, const OpRules& rules,

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "core/ir/evaluator.h"
 #include "core/ir/model.h"
 #include "core/ir/order.h"
 #include "core/rewrite/edits/workspace.h"
@@ -26,10 +27,24 @@ Fingerprint print_of_type(const ir::Literal& tensor) {
   return out;
 }
 
+// Of a Literal that is not made yet, by what it is made of.
+Fingerprint print_of(const ir::Computed& computed) {
+  const ir::Computation& what = *computed.what;
+  Fingerprint out = mixed(print_of(what.op.type), computed.output);
+  out = mixed(out, std::hash<const void*>()(what.attributes.data()));
+  for (const ir::Literal* input : what.inputs) {
+    out = mixed(out, std::hash<const void*>()(input));
+  }
+  return out;
+}
+
 // Tensors with the same bytes in the same place are equal.
 Fingerprint print_of(const ir::Literal& tensor, const ir::Model& model) {
   const std::string key = key_of(tensor, model.external.get());
   if (!key.empty()) return print_of(key);
+  if (tensor.storage == ir::Storage::kComputed) {
+    return mixed(print_of_type(tensor), print_of(*tensor.computed));
+  }
   if (tensor.storage != ir::Storage::kLazy) {
     Fingerprint out = print_of_type(tensor);
     out = mixed(out, std::hash<const void*>()(tensor.bytes.data()));

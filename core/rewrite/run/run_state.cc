@@ -1,9 +1,11 @@
 #include "core/rewrite/run/run_state.h"
 
-#include <cstdio>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <numeric>
+#include <unordered_set>
 
 #include "core/rewrite/portable.h"
 #include "core/rewrite/raise.h"
@@ -36,13 +38,38 @@ void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
   of[rule].rejected.push_back(std::move(place));
 }
 
+namespace {
+
+// Of the main graph; functions have only small ones. Each tensor counts once.
+std::int64_t bytes_of_constants(const ir::Model& model) {
+  const ir::Graph& graph = model.graph;
+  std::unordered_set<const ir::Literal*> seen;
+  std::int64_t bytes = 0;
+  for (std::size_t i = 0; i < graph.value_count(); ++i) {
+    const ir::ValueId v(i);
+    const ir::Value& value = graph.value(v);
+    if (value.kind == ir::ValueKind::kInitializer && !value.removed &&
+        graph.reader_count(v) != 0 && seen.insert(value.tensor).second) {
+      bytes += value.tensor->byte_size();
+    }
+  }
+  return bytes;
+}
+
+double in_mebibytes(std::int64_t bytes) {
+  return static_cast<double>(bytes) / (1 << 20);
+}
+
+}  // namespace
+
 RunState::RunState(ir::Model& m, std::span<Rule* const> r, DriverOptions o)
     : model(m),
       rules(r),
       options(std::move(o)),
       counts(r.size()),
       seconds_of(r.size(), 0),
-      took_part(r.size(), false) {}
+      took_part(r.size(), false),
+      constants_(bytes_of_constants(m)) {}
 
 // Adds the rule and the node at work.
 Diagnostic RunState::named(Diagnostic error) const {
@@ -166,13 +193,33 @@ std::optional<Rejection> RunState::too_much(
   return Rejection{"it rests on an assumption: " + all[0].text, all[0].value};
 }
 
-std::optional<Rejection> RunState::end(Edit& edit, bool keeps) const {
+std::int64_t RunState::limit_on_growth() const {
+  constexpr std::int64_t kUsual = 1 << 26;
+  const auto given = static_cast<std::int64_t>(options.limits.growth);
+  return given != 0 ? given : std::max(kUsual, constants_ / 4);
+}
+
+std::optional<Rejection> RunState::end(Edit& edit, bool keeps) {
   auto doubt = edit.doubt();
   if (doubt) {
     if (auto rejection = too_much({&*doubt, 1})) return rejection;
   }
+  const Edit::NewConstants added = edit.new_constants();
+  std::int64_t grown = grown_ + added.bytes;
+  if (added.bytes != 0 && grown > limit_on_growth()) {
+    // Constants may have gone since: counted again, which takes a while.
+    grown = bytes_of_constants(model) - constants_;
+    if (grown > limit_on_growth()) {
+      return Rejection{
+          fmt::format("the constants of the model would grow by {:.1f} MiB, "
+                      "and may grow by {:.1f} MiB",
+                      in_mebibytes(grown), in_mebibytes(limit_on_growth())),
+          added.largest};
+    }
+  }
   auto rejection = keeps ? edit.commit() : edit.rehearse();
   if (!rejection && doubt) edit.assume(*std::move(doubt));
+  if (!rejection && keeps) grown_ = grown;
   return rejection;
 }
 

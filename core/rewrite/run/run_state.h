@@ -126,7 +126,7 @@ class RunState {
   std::optional<Rejection> too_much(std::span<const Assumption> all) const;
   // Commits or rehearses an edit, with what it assumes about sizes; why it is
   // not kept.
-  std::optional<Rejection> end(Edit& edit, bool keeps) const;
+  std::optional<Rejection> end(Edit& edit, bool keeps);
   Diagnostic loop(const GraphRun& run, const Lineage::RuleLoop& loop) const;
   // The error for an endless run without one responsible node: names the rules
   // that rewrote since `then`.
@@ -150,6 +150,11 @@ class RunState {
   bool worked_ = true;  // whether a rule worked since progress was last shown
   // Why the model cannot be raised to an opset that allows function bodies;
   // computed for older models only.
+  std::int64_t limit_on_growth() const;
+
+  // Bytes of the constants of the model, and at most how many more they are
+  // now.
+  std::int64_t constants_, grown_ = 0;
   std::optional<std::string> no_bodies_;
   Clock::time_point shown_ = Clock::now();
   std::uint64_t ticks_ = 0;
