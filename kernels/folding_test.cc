@@ -147,8 +147,7 @@ TEST_CASE_FIXTURE(FoldingFixture,
   CHECK(of(add("Add", {ints({1}), ints({2})})) == "int64[1]: 3");
 }
 
-TEST_CASE_FIXTURE(FoldingFixture,
-                  "large constants fold without being read") {
+TEST_CASE_FIXTURE(FoldingFixture, "large constants fold without being read") {
   // The 4 MiB do not exist: reading them would fail.
   ir::Literal t;
   t.dtype = DataType::kFloat;
@@ -189,8 +188,11 @@ TEST_CASE_FIXTURE(FoldingFixture,
   REQUIRE(cut != nullptr);
   CHECK(cut->lazy->parts[0].begin == 24);
   CHECK(cut->lazy->parts[0].count == 1000);
-  CHECK(facts.constant(add("Mul", {w, w})) == nullptr);
-  CHECK(facts.is_constant(add("Mul", {w, w})));
+  const ir::Literal* square = facts.constant(add("Mul", {w, w}));
+  REQUIRE(square != nullptr);
+  CHECK(square->storage == ir::Storage::kComputed);
+  std::vector<std::byte> scratch;
+  CHECK_FALSE(ir::raw_bytes(*square, nullptr, scratch).ok());
   CHECK_FALSE(facts.is_constant(add("MatMul", {w, w})));
 }
 
@@ -264,17 +266,63 @@ TEST_CASE_FIXTURE(FoldingFixture, "values that are constant fold") {
   CHECK_FALSE(facts.is_constant(mask));
   CHECK(facts.constant(mask) == nullptr);
   CHECK(facts.take_warnings().empty());
+  // Above 2^22 elements: computed where it is read.
   const ValueId large = filled(2049, 2048);
   const ValueId half = add("Cast", {large}, {i("to", 10)});
-  CHECK_FALSE(facts.is_constant(half));
-  CHECK(facts.constant(half) == nullptr);
-  CHECK_FALSE(facts.is_constant(add("Reshape", {half, ints({-1})})));
-  CHECK_FALSE(facts.is_constant(add("ReduceSum", {large, ints({0})})));
-  CHECK_FALSE(facts.is_constant(add("Add", {half, floats({1}, {1})})));
-  CHECK(facts.is_constant(add("Transpose", {large})));
-  CHECK(facts.is_constant(add("Concat", {large, large}, {i("axis", 0)})));
-  CHECK(facts.is_constant(add("Slice", {large, ints({0}), ints({9})})));
+  for (const ValueId v :
+       {half, add("Reshape", {half, ints({-1})}), add("Transpose", {large}),
+        add("ReduceSum", {large, ints({0})}),
+        add("Concat", {large, large}, {i("axis", 0)}),
+        add("Slice", {large, ints({0}), ints({9})})}) {
+    CHECK(facts.is_constant(v));
+    CHECK(facts.constant(v) != nullptr);
+  }
+  CHECK(facts.constant(half)->storage == ir::Storage::kComputed);
+  CHECK(facts.take_warnings().empty());
+  // Whether integers fail is known when they are computed, which is too late.
+  const ValueId whole = add("Cast", {large}, {i("to", 7)});
+  CHECK_FALSE(facts.is_constant(whole));
+  CHECK(facts.constant(whole) == nullptr);
   CHECK(facts.take_warnings().size() == 1);
+}
+
+TEST_CASE_FIXTURE(FoldingFixture, "large constants are computed when read") {
+  Inference few(g, {.fold_limit = 4});
+  const ValueId x = floats({2, 3}, {1, 2, 3, 4, 5, 6});
+  const ValueId y =
+      add("Mul", {x, add("Unsqueeze", {floats({2}, {1, -1}), ints({1})})});
+  const ir::Literal* product = few.constant(y);
+  REQUIRE(product != nullptr);
+  CHECK(product->storage == ir::Storage::kComputed);
+  CHECK(constant(few, y) == "float[2][3]: 1 2 3 -4 -5 -6");
+  CHECK(constant(few, add("Transpose", {y})) == "float[3][2]: 1 -4 2 -5 3 -6");
+  const ValueId flat = add("Reshape", {y, ints({6})});
+  CHECK(constant(few, flat) == "float[6]: 1 2 3 -4 -5 -6");
+  CHECK(constant(few, add("Slice", {flat, ints({2}), ints({4})})) ==
+        "float[2]: 3 -4");
+  CHECK(constant(few, add("ReduceMax", {y}, {i("keepdims", 0)})) == "float: 3");
+  CHECK(constant(few, add("Concat", {y, x}, {i("axis", 1)})) ==
+        "float[2][6]: 1 2 3 1 2 3 -4 -5 -6 4 5 6");
+  // An opset in which the axes are an attribute.
+  Builder old(12);
+  Inference facts_of_old(old.g, {.fold_limit = 4});
+  const ValueId sum =
+      old.add("ReduceSum", {old.floats({2, 3}, {1, 2, 3, 4, 5, 6})},
+              {old.is("axes", {0}), old.i("keepdims", 0)});
+  CHECK(old.constant(facts_of_old, sum) == "float[3]: 5 7 9");
+}
+
+TEST_CASE_FIXTURE(FoldingFixture, "what is computed when read is limited") {
+  Inference few(g, {.fold_limit = 4});
+  ValueId v = floats({5}, {1, 1, 1, 1, 1});
+  int deferred = 0;
+  for (; deferred < 1000; ++deferred) {
+    v = add("Add", {v, v});
+    if (few.constant(v) == nullptr) break;
+  }
+  // Each reads the one before it twice.
+  CHECK(deferred == 8);
+  CHECK(facts.constant(v) != nullptr);
 }
 
 TEST_CASE_FIXTURE(FoldingFixture, "every form of Constant") {

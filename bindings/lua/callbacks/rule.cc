@@ -120,7 +120,11 @@ Result<Ended> LuaRule::run_where() {
   host.session.stage = Stage::kWhere;
   std::string returned;
   auto ended = where_.call(
-      sandbox_, [&host](lua_State* state) { push_match(host, state, 0); },
+      sandbox_,
+      [&host](lua_State* state) {
+        push_match(host, state, 0);
+        lua_rawgeti(state, LUA_REGISTRYINDEX, host.builders);
+      },
       [&returned](lua_State* state) {
         if (!lua_isnoneornil(state, 1)) returned = kind_of(state, 1);
       });

@@ -212,11 +212,42 @@ bool check_can_build(Host& host) {
               "compute numbers in `where` and put them onto m");
 }
 
+// In `where`: a node of constants, built aside. The handles of its outputs are
+// invalid once `where` has ended.
+int compute_aside(Host& host, lua_State* state, std::string_view domain,
+                  std::string_view type) {
+  Session& session = host.session;
+  if (!session.aside) {
+    session.first_value = session.graph->value_count();
+    session.first_node = session.graph->node_count();
+    session.aside = std::make_unique<rewrite::Edit>(
+        *session.graph, *session.facts, rewrite::Provenance());
+    session.aside->set_block(
+        session.graph->node(session.members[0].match->root).block);
+    session.epochs.insert(session.epochs.begin(), session.epochs.back() - 1);
+  }
+  session.edit = session.aside.get();
+  const int top = lua_gettop(state);
+  const int count = build_op(host, state, domain, type, 1);
+  session.edit = nullptr;
+  for (int i = top + 1; i <= top + count; ++i) {
+    const ir::ValueId value = to_handle(host, state, i)->value();
+    if (session.facts->is_constant(value)) continue;
+    return reject(host, "`where` computes with constants alone",
+                  ir::Op{domain, type, {}}.text());
+  }
+  return count;
+}
+
 // Upvalues: the domain, the type.
 int build_call(Host& host, lua_State* state) {
+  const std::string_view domain = *string_at(state, lua_upvalueindex(2));
+  const std::string_view type = *string_at(state, lua_upvalueindex(3));
+  if (host.session.stage == Stage::kWhere) {
+    return compute_aside(host, state, domain, type);
+  }
   if (!check_can_build(host)) return kFailed;
-  return build_op(host, state, *string_at(state, lua_upvalueindex(2)),
-                  *string_at(state, lua_upvalueindex(3)), 1);
+  return build_op(host, state, domain, type, 1);
 }
 
 // --- op.X, op.domain.X ---

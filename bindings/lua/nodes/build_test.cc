@@ -331,6 +331,39 @@ TEST_CASE("nodes are only built in rewrite") {
         "nodes are built only in `rewrite` and `pass`");
 }
 
+TEST_CASE("`where` computes with constants") {
+  const auto attempt = [](const std::string& where, const std::string& result) {
+    RuleRunner runner(
+        "match = function(op, x, w) return op.Mul(x, w) end,\n"
+        "where = function(m, op) " +
+            where +
+            " end,\n"
+            "rewrite = function(op, m) return " +
+            result + " end",
+        "(float[2] x) => (float[2] y) <float[2] w = {-3, 2}> {"
+        " y = Mul(x, w) }");
+    const std::size_t nodes = runner.graph().live_node_count();
+    const Attempted out = runner.attempt();
+    CHECK(runner.graph().live_node_count() == nodes);
+    return out;
+  };
+  CHECK(attempt("need(op.ReduceMax(op.Abs(m.w)):constant()[1] == 3)",
+                "op.Add(m.x, m.w)")
+            .fired);
+  CHECK(attempt("need(op.ReduceSum(m.w):constant()[1] > 0, 'none is left')",
+                "op.Add(m.x, m.w)")
+            .reason() == "none is left");
+  CHECK(attempt("m.top = op.ReduceMax{m.w, keepdims = 0}:scalar()",
+                "op.Add(m.x, m.top)")
+            .fired);
+  CHECK(attempt("m.v = op.Neg(m.w)", "op.Add(m.x, m.v)").what() ==
+        "a value was kept from an earlier callback");
+  CHECK(attempt("m.v = op.Neg(op.Unsqueeze(m.w, {0})).T", "op.Add(m.x, m.v)")
+            .what() == "a value was kept from an earlier callback");
+  CHECK(attempt("local y = op.Neg(m.x)", "op.Add(m.x, m.w)").reason() ==
+        "`where` computes with constants alone");
+}
+
 // --- Results ---
 
 TEST_CASE("an existing value, numbers and lists as results") {

@@ -139,10 +139,25 @@ const Handle* check_self(Host& host, lua_State* state, HandleKind kind) {
               "write a colon instead of the dot: a:method()");
 }
 
+namespace {
+
+// `float` also works outside of callbacks.
+std::uint64_t epoch_of(const Session& session, const Handle& handle) {
+  if (session.epochs.empty()) return 0;
+  const bool is_node = handle.kind == HandleKind::kNode ||
+                       handle.kind == HandleKind::kAttributes;
+  const bool is_aside =
+      session.aside && ((handle.kind == HandleKind::kValue &&
+                         handle.id >= session.first_value) ||
+                        (is_node && handle.id >= session.first_node));
+  return is_aside ? session.epochs.front() : session.epochs.back();
+}
+
+}  // namespace
+
 void push_handle(Host& host, lua_State* state, const Handle& handle) {
   auto* made = new (lua_newuserdata(state, sizeof(Handle))) Handle(handle);
-  // `float` also works outside of callbacks.
-  made->epoch = host.session.epochs.empty() ? 0 : host.session.epochs.back();
+  made->epoch = epoch_of(host.session, handle);
   lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(handle.kind)]);
   lua_setmetatable(state, -2);
 }

@@ -67,7 +67,7 @@ bool Host::alive(std::uint64_t epoch) const {
 }
 
 SessionScope::SessionScope(Host& host, const SessionStart& start)
-    : host_(host), epoch_(++host.last_epoch) {
+    : host_(host), epoch_(host.last_epoch += 2) {
   static_cast<SessionStart&>(host.session) = start;
   host.session.epochs.push_back(epoch_);
 }
@@ -124,7 +124,7 @@ int bounded(Body body, Host& host, lua_State* state) {
   } catch (const std::bad_alloc&) {
     exhausted = true;
   }
-  if (host.session.edit != nullptr) {
+  if (host.session.edit != nullptr || host.session.aside) {
     const ir::Model& model = host.session.graph->model();
     if (model.is_full()) {
       exhausted = true;

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <lua.hpp>
 #include <optional>
 #include <string>
@@ -74,6 +75,10 @@ struct SessionCourse {
   bool attempting = false;            // a pass is in a part of its own
   bool changed = false;               // a pass replaced something
   bool has_cache = false;             // handles of this session are being kept
+  // What `where` computes of constants is built here and undone at the end. Its
+  // values and nodes begin at these indices.
+  std::unique_ptr<rewrite::Edit> aside;
+  std::size_t first_value = 0, first_node = 0;
   // The last symbolic dimension pushed, and whether there were different ones.
   std::optional<ir::Dim> symbol;
   bool several_symbols = false;
@@ -83,7 +88,7 @@ struct SessionCourse {
 struct Session : SessionStart, SessionCourse {
   std::vector<Member> members;
   // Handles carry the epoch they were made in; these are alive. Ascending, the
-  // last one is the session's own.
+  // last one is the session's own. The first is that of `aside`, if it is set.
   std::vector<std::uint64_t> epochs;
   ops::NewestForm form;
   // Names of variables read and found not taken, to name in errors.
@@ -118,7 +123,7 @@ class Host {
 
   Session session;
   Scratch scratch;
-  std::uint64_t last_epoch = 0;
+  std::uint64_t last_epoch = 0;  // the one before it is that of `aside`
   int metatables[16] = {};             // registry references, by handle kind
   const void* metatable_ids[16] = {};  // lua_topointer of the same
   int list_metatable = 0, floats_metatable = 0, shape_metatable = 0;
