@@ -153,8 +153,14 @@ std::int64_t Solver::fold_limit(const OpRules& rules) const {
 void Solver::say_beyond(ValueId value) {
   if (rules_of(graph_.node(graph_.producer(value)).op).makes) return;
   if (std::exchange(said_beyond_, true)) return;
-  warnings.push_back("value '" + printable(graph_.name(value)) +
-                     "' is computed from constants, but is too large to be "
+  std::string what = "value " + quoted_name(graph_.name(value));
+  if (graph_.name(value).empty()) {  // that of an edit
+    const NodeId node = graph_.producer(value);
+    what = "the " + graph_.op(node).text() + " of " +
+           quoted_name(graph_.name(graph_.input(node, 0)));
+  }
+  warnings.push_back(what +
+                     " is computed from constants, but is too large to be "
                      "computed here; such values count as computed at run "
                      "time");
 }
