@@ -289,14 +289,16 @@ class Constants(Declared):
   where = function(m) need(m.w:const(), "no constant", m.w) end,
   rewrite = function(op, m) return op.Sub(m.x, op.Neg(m.w)) end"""
 
-    def rewrites(self, rows, columns):
+    def rewrites(self, rows, columns, elem=onnx.TensorProto.FLOAT):
         w = numpy_helper.from_array(
-            np.ones((rows, columns), np.float32), "a")
+            np.ones((rows, columns), helper.tensor_dtype_to_np_dtype(elem)),
+            "a")
         graph = helper.make_graph(
             [helper.make_node("Mul", ["a", "a"], ["w"]),
              helper.make_node("Add", ["x", "w"], ["y"])], "g",
-            [helper.make_tensor_value_info("x", 1, ["N", rows, columns])],
-            [helper.make_tensor_value_info("y", 1, ["N", rows, columns])], [w])
+            [helper.make_tensor_value_info("x", elem, ["N", rows, columns])],
+            [helper.make_tensor_value_info("y", elem, ["N", rows, columns])],
+            [w])
         model = helper.make_model(
             graph, ir_version=8, opset_imports=[helper.make_opsetid("", 17)])
         result, report, done = self.rewritten(model, self.rule(self.RULE))
@@ -309,8 +311,11 @@ class Constants(Declared):
         for side in (255, 258, 1024):
             self.assertEqual(self.rewrites(side, side)[0], 1, side)
 
+    def test_a_large_one_is_computed_when_it_is_written(self):
+        self.assertEqual(self.rewrites(2049, 2048)[0], 1)
+
     def test_a_constant_that_does_not_fold_warns(self):
-        count, said = self.rewrites(2049, 2048)
+        count, said = self.rewrites(2049, 2048, onnx.TensorProto.INT64)
         self.assertEqual(count, 0)
         self.assertIn("too large to be computed", said)
 

@@ -40,7 +40,8 @@ void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
 
 namespace {
 
-// Of the main graph; functions have only small ones. Each tensor counts once.
+// Of the main graph; functions have only small ones. Each tensor counts once;
+// sparse ones, which no rule makes, do not.
 std::int64_t bytes_of_constants(const ir::Model& model) {
   const ir::Graph& graph = model.graph;
   std::unordered_set<const ir::Literal*> seen;
@@ -49,7 +50,8 @@ std::int64_t bytes_of_constants(const ir::Model& model) {
     const ir::ValueId v(i);
     const ir::Value& value = graph.value(v);
     if (value.kind == ir::ValueKind::kInitializer && !value.removed &&
-        graph.reader_count(v) != 0 && seen.insert(value.tensor).second) {
+        value.tensor != nullptr && graph.reader_count(v) != 0 &&
+        seen.insert(value.tensor).second) {
       bytes += value.tensor->byte_size();
     }
   }
