@@ -174,6 +174,7 @@ void reduce_to(KernelContext& c, const Reducer& r, const Tensor& x,
   auto* y = out.mutable_data<std::byte>();
   if (out.count() == 0) return;
   if (x.count() == 0) {
+    if (c.run().agreed_only) fail("a reduction of nothing");
     AnySum none;
     r.start(&none, 1);
     const auto size = static_cast<std::int64_t>(r.size);

@@ -137,11 +137,13 @@ class Solver final : public ops::Known {
   const ir::Literal* from_elements(ir::ValueId value);
   ops::Literals evaluate(ir::NodeId node);
   struct OpRules;
-  ops::Literals compute(ir::NodeId node, const OpRules& rules,
-                        std::span<const ir::Literal* const> inputs);
+  bool is_beyond(ir::NodeId node, const OpRules& rules,
+                 std::span<const ir::Literal* const> inputs);
+  ops::Literals compute(ir::NodeId node,
+                        std::span<const ir::Literal* const> inputs,
+                        std::int64_t most);
   const ir::Literal* kept(const ir::Literal& computed);
-  const ir::Literal* deferred(ir::NodeId node, const OpRules& rules,
-                              const ops::Literals& inputs);
+  const ir::Literal* deferred(ir::NodeId node, const ops::Literals& inputs);
   bool can_defer(ir::NodeId node, const OpRules& rules);
   std::int64_t fold_limit(const OpRules& rules) const;
   // Valid until the next call.
@@ -149,6 +151,7 @@ class Solver final : public ops::Known {
   bool declared_in_full(ir::NodeId node) const;
   Origin origin_of_node(ir::NodeId node);
   bool is_beyond(ir::NodeId node);
+  bool has_more(ir::ValueId value, std::int64_t most) const;
   void say_beyond(ir::ValueId value);
 
   bool can_evaluate(ir::NodeId node);

@@ -118,23 +118,25 @@ Origin Solver::origin_of_node(NodeId node) {
   return beyond ? Origin::kBeyond : origin;
 }
 
-// Whether folding the node would compute more elements than the limit.
+// Whether it is known to have more elements.
+bool Solver::has_more(ValueId value, std::int64_t most) const {
+  const ir::Type* t = value ? known(value).type : nullptr;
+  if (t == nullptr || !t->is_tensor() || !t->has_shape) return false;
+  const auto count = known_count(t->dims);
+  return count && *count > most;
+}
+
+// Whether folding the node would compute more elements than the limit, and
+// cannot be left to who reads them.
 bool Solver::is_beyond(NodeId node) {
-  const ir::OpId op = graph_.node(node).op;
-  const OpRules& rules = rules_of(op);
-  if (!rules.computes) return false;
-  const auto most = fold_limit(rules);
-  const auto is_large = [&](ValueId v) {
-    const ir::Type* t = v ? known(v).type : nullptr;
-    if (t == nullptr || !t->is_tensor() || !t->has_shape) return false;
-    const auto count = known_count(t->dims);
-    return count && *count > most;
-  };
-  if (can_defer(node, rules)) return false;
-  return std::ranges::any_of(graph_.outputs(node), is_large) ||
+  const OpRules& rules = rules_of(graph_.node(node).op);
+  if (!rules.computes || can_defer(node, rules)) return false;
+  const std::int64_t most = fold_limit(rules);
+  return std::ranges::any_of(graph_.outputs(node),
+                             [&](ValueId v) { return has_more(v, most); }) ||
          (!rules.picks &&
           std::ranges::any_of(graph_.inputs(node), [&](const ir::Operand& o) {
-            return is_large(o.value);
+            return has_more(o.value, most);
           }));
 }
 
@@ -248,6 +250,16 @@ std::int64_t nodes_of(const Literal& t) {
   return nodes;
 }
 
+// One element in place of all, broadcast as these are.
+const Literal* sample_of(Arena& arena, const Literal& t) {
+  const auto dims = arena.array<std::int64_t>(t.dims.size());
+  std::ranges::fill(dims, 1);
+  const auto bytes =
+      static_cast<std::size_t>(std::max(1, ir::bit_width(t.dtype) / 8));
+  return arena.make<Literal>(Literal{
+      .dtype = t.dtype, .dims = dims, .bytes = arena.array<std::byte>(bytes)});
+}
+
 // Whether putting the tensors together at once is cheaper than doing so where
 // they are read: few elements of what lies in another file, so that files are
 // left alone.
@@ -293,11 +305,28 @@ ops::Literals Solver::evaluate(NodeId node) {
            std::ranges::find(inputs, each) == inputs.end();
   });
   if (!views.empty() && !(is_new && is_at_hand(inputs))) return views;
-  const ops::Literals computed = compute(node, rules, inputs);
-  if (!computed.empty()) return computed;
-  if (!views.empty()) return views;
-  const Literal* later = deferred(node, rules, inputs);
-  return later != nullptr ? ops::Literals{later} : ops::Literals();
+  ops::Literals computed;
+  if (rules.folds && !is_beyond(node, rules, inputs)) {
+    computed = compute(node, inputs, fold_limit(rules));
+  } else if (views.empty() && can_defer(node, rules)) {
+    if (const Literal* later = deferred(node, inputs)) computed = {later};
+  }
+  return computed.empty() ? views : computed;
+}
+
+// Whether the node reads or gives a tensor of more elements than the limit.
+bool Solver::is_beyond(NodeId node, const OpRules& rules,
+                       std::span<const Literal* const> inputs) {
+  const std::int64_t most = fold_limit(rules);
+  for (const Literal* t : inputs) {
+    if (t == nullptr || t->element_count() <= most) continue;
+    // Stored bytes are read where they lie; others are put together first.
+    const bool is_stored =
+        t->storage == ir::Storage::kRaw || t->storage == ir::Storage::kExternal;
+    if (!rules.picks || !is_stored) return true;
+  }
+  return std::ranges::any_of(graph_.outputs(node),
+                             [&](ValueId v) { return has_more(v, most); });
 }
 
 // Whether the node may be computed where it is read: it must not fail then. The
@@ -310,13 +339,18 @@ bool Solver::can_defer(NodeId node, const OpRules& rules) {
          known_count(type->dims);
 }
 
-const Literal* Solver::deferred(NodeId node, const OpRules& rules,
-                                const ops::Literals& inputs) {
+const Literal* Solver::deferred(NodeId node, const ops::Literals& inputs) {
   constexpr std::int64_t kMostNodes = 256;
-  if (!can_defer(node, rules)) return nullptr;
   std::int64_t nodes = 1;
   for (const Literal* t : inputs) nodes += t != nullptr ? nodes_of(*t) : 0;
   if (nodes > kMostNodes) return nullptr;
+  // Whether the kernel takes these types is known from one element of each.
+  ops::Literals samples;
+  for (const Literal* t : inputs) {
+    const bool is_large = t != nullptr && t->element_count() > kMaxElements;
+    samples.push_back(is_large ? sample_of(model().arena, *t) : t);
+  }
+  if (compute(node, samples, kMaxElements).empty()) return nullptr;
   Arena& arena = model().arena;
   const ir::Type& type = *known(graph_.output(node)).type;
   const auto dims = arena.array<std::int64_t>(type.rank());
@@ -334,17 +368,10 @@ const Literal* Solver::deferred(NodeId node, const OpRules& rules,
                   ir::Computed{model().evaluator, what, 0, nodes})});
 }
 
-ops::Literals Solver::compute(NodeId node, const OpRules& rules,
-                              std::span<const Literal* const> inputs) {
-  const std::int64_t most = fold_limit(rules);
-  const auto is_beyond = [&](const Literal* t) {
-    if (t == nullptr || t->element_count() <= most) return false;
-    // Stored bytes are read where they lie; others are put together first.
-    const bool is_stored =
-        t->storage == ir::Storage::kRaw || t->storage == ir::Storage::kExternal;
-    return !rules.picks || !is_stored;
-  };
-  if (!rules.folds || std::ranges::any_of(inputs, is_beyond)) return {};
+// With results of at most this many elements.
+ops::Literals Solver::compute(NodeId node,
+                              std::span<const Literal* const> inputs,
+                              std::int64_t most) {
   // For the inputs and results in a wider type.
   constexpr std::size_t kBytesOfElement = 32, kAtLeast = 1 << 16;
   const std::size_t limit =

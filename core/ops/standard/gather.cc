@@ -104,13 +104,13 @@ constexpr OpRow kStandardGather[] = {
      .roles = {.counts_axes_of_result = true, .folds = true},
      .elements = {one_hot, 7}},
     {.type = "Scatter",
-     .roles = {.folds = true, .joins = true, .indexes = true},
+     .roles = {.joins = true, .indexes = true},
      .types = {like_first}},
     {.type = "ScatterElements",
-     .roles = {.folds = true, .joins = true, .indexes = true},
+     .roles = {.joins = true, .indexes = true},
      .types = {like_first}},
     {.type = "ScatterND",
-     .roles = {.folds = true, .joins = true, .indexes = true},
+     .roles = {.joins = true, .indexes = true},
      .types = {like_first}},
 };
 

@@ -114,7 +114,7 @@ constexpr OpRow kStandardReductions[] = {
     reduction({.type = "ReduceProd", .elements = {reduce<true>, 3}}),
     reduction({.type = "ReduceSum", .elements = {reduce<false>, 3}}),
     reduction({.type = "ReduceSumSquare"}),
-    {.type = "TopK", .roles = {.folds = true, .keeps_rank = true}},
+    {.type = "TopK", .roles = {.keeps_rank = true}},
 };
 
 }  // namespace
