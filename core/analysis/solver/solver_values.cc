@@ -340,7 +340,7 @@ bool Solver::can_defer(NodeId node, const OpRules& rules) {
 }
 
 const Literal* Solver::deferred(NodeId node, const ops::Literals& inputs) {
-  constexpr std::int64_t kMostNodes = 256;
+  constexpr std::int64_t kMostNodes = 256, kMostOfSample = 1 << 16;
   std::int64_t nodes = 1;
   for (const Literal* t : inputs) nodes += t != nullptr ? nodes_of(*t) : 0;
   if (nodes > kMostNodes) return nullptr;
@@ -350,7 +350,7 @@ const Literal* Solver::deferred(NodeId node, const ops::Literals& inputs) {
     const bool is_large = t != nullptr && t->element_count() > kMaxElements;
     samples.push_back(is_large ? sample_of(model().arena, *t) : t);
   }
-  if (compute(node, samples, kMaxElements).empty()) return nullptr;
+  if (compute(node, samples, kMostOfSample).empty()) return nullptr;
   Arena& arena = model().arena;
   const ir::Type& type = *known(graph_.output(node)).type;
   const auto dims = arena.array<std::int64_t>(type.rank());
