@@ -50,12 +50,13 @@ class Alone {
 
   void make_newest(const ir::Computation& what) {
     const auto* older = ops::older_meaning(what.op.type, what.opset);
-    if (older != nullptr && !older->may_upgrade) fail("another meaning");
+    constexpr auto kOther = "newer opsets mean something else by the node";
+    if (older != nullptr && !older->may_upgrade) fail(kOther);
     if (!ops::Upgrades::needed(what.op, what.opset)) return;
     analysis::Inference facts(model_.graph);
     ops::NewestForm form;
     ops::Upgrades(model_.graph, what.opset).view(node_, facts, form);
-    if (!form.readable) fail("another meaning");
+    if (!form.readable) fail(kOther);
     model_.graph.replace_node(
         node_, form.inputs,
         model_.arena.copy(std::span<const ir::Attribute>(form.attributes)));

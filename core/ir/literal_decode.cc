@@ -30,6 +30,11 @@ bool is_fixed(DataType type) {
          type == DataType::kComplex64 || type == DataType::kComplex128;
 }
 
+std::string type_text(const Literal& t) {
+  return std::to_string(t.element_count()) + " elements of " +
+         std::string(data_type_name(t.dtype));
+}
+
 std::string bytes_text(std::size_t n) { return std::to_string(n) + " bytes"; }
 
 // Decodes one varint for each `width` bytes of `to`.
@@ -68,9 +73,8 @@ Status compute(const Literal& tensor, ExternalData* external,
         const bool fits = result.dtype == tensor.dtype &&
                           result.element_count() == tensor.element_count();
         passed = fits ? sink(result.bytes)
-                      : bad_tensor("a computed constant has another type",
-                                   std::string(data_type_name(tensor.dtype)),
-                                   std::string(data_type_name(result.dtype)));
+                      : bad_tensor("a constant is not computed as inferred",
+                                   type_text(tensor), type_text(result));
       });
   return done ? passed : done;
 }

@@ -89,6 +89,7 @@ struct Roles {
   bool counts_axes_of_result = false;  // by its axes, not those of the input
   bool folds = false;                  // computed where its inputs are constant
   bool folds_whole = false;  // however large, since nothing is computed
+  bool total = false;        // floats give floats, whatever their values are
   bool makes = false;        // out of nothing: what it folds to is no weight
   bool linear = false;       // of a residual it makes a residual again
   bool sum = false;          // Add, Sub and Sum

@@ -9,7 +9,7 @@ import onnx
 import onnx.helper as h
 import onnx.numpy_helper as nh
 
-from support import numbers, program, usage
+from support import make, numbers, program, usage
 
 FOLD = """
 return rule {
@@ -104,6 +104,31 @@ class LargeConstants(program.ProgramTest):
         self.assertEqual((self.folder / "a.onnx").read_bytes(),
                          (self.folder / "b.onnx").read_bytes())
 
+    def test_the_same_bytes_on_every_machine(self):
+        numbers_of = ",".join(str(i / 37) for i in range(297))
+        made = make.model(
+            f"g (float[297] x) => (float[297] y) <float[297] c = {{{numbers_of}}}>"
+            " { e = Exp(c) t = Tanh(e) y = Sub(x, t) }")
+        self.write("m.onnx", made.SerializeToString())
+        self.write("fold.lua", """
+return rule {
+  doc = "x - f(c)   =>   x + a constant",
+  match = function(op, x, c)
+    c:const "N"
+    return op.Sub(x, op.Tanh(op.Exp(c)))
+  end,
+  rewrite = function(op, m)
+    return op.Add(m.x, op.Neg(op.Log(op.Exp(op.Tanh(op.Exp(m.c))))))
+  end,
+}
+""")
+        results = set()
+        for bits in ("128", "256", "512"):
+            self.run_ok("run", "fold.lua", "m.onnx", "-o", "out.onnx",
+                        env={"RULEENGINE_VECTOR_BITS": bits})
+            results.add((self.folder / "out.onnx").read_bytes())
+        self.assertEqual(len(results), 1)
+
     def test_no_weight_is_held_twice(self):
         self.write("fold.lua", re.sub(r"  where = .*?end,\n", "", FOLD,
                                       flags=re.S))
@@ -119,11 +144,16 @@ class LargeConstants(program.ProgramTest):
                         2.5 * weight_bytes(kernel) / 2**20)
 
     def test_growth_is_limited(self):
-        self.run_ok("run", "widen.lua", "m.onnx", "-o", "out.onnx",
-                    "--report", "r.json", "--limit-growth", "60")
-        report = json.loads((self.folder / "r.json").read_text())
-        rule = report["rules"][0]
-        # 22 MiB each.
+        def widened(*options):
+            self.run_ok("run", "widen.lua", "m.onnx", "-o", "out.onnx",
+                        "--report", "r.json", *options)
+            report = json.loads((self.folder / "r.json").read_text())
+            return report["rules"][0]
+
+        # 22 MiB each; by default 64 may be added.
+        self.assertEqual(widened()["rewrites"], 2)
+        self.assertEqual(widened("--limit-growth", "70")["rewrites"], 3)
+        rule = widened("--limit-growth", "60")
         self.assertEqual(rule["rewrites"], 2)
         reasons = {each["node"]: each for each in rule["rejected"]}
         self.assertIn("and may grow by 60.0 MiB", reasons["c2"]["reason"])

@@ -137,8 +137,8 @@ class Solver final : public ops::Known {
   const ir::Literal* from_elements(ir::ValueId value);
   ops::Literals evaluate(ir::NodeId node);
   struct OpRules;
-  bool is_beyond(ir::NodeId node, const OpRules& rules,
-                 std::span<const ir::Literal* const> inputs);
+  bool is_large(ir::NodeId node, const OpRules& rules,
+                std::span<const ir::Literal* const> inputs);
   ops::Literals compute(ir::NodeId node,
                         std::span<const ir::Literal* const> inputs,
                         std::int64_t most);

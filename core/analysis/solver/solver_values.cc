@@ -52,9 +52,7 @@ const Solver::OpRules& Solver::rules_of(ir::OpId op) {
     rules.computes = !row->roles.folds_whole;
     rules.measures = row->roles.measures;
     rules.makes = row->roles.makes;
-    rules.defers = rules.folds && (row->family == ops::OpFamily::kElementwise ||
-                                   row->family == ops::OpFamily::kReduction ||
-                                   model().ops[op].type == "Transpose");
+    rules.defers = rules.folds && row->roles.total;
     rules.picks = row->roles.picks;
   }
   return rules;
@@ -306,7 +304,7 @@ ops::Literals Solver::evaluate(NodeId node) {
   });
   if (!views.empty() && !(is_new && is_at_hand(inputs))) return views;
   ops::Literals computed;
-  if (rules.folds && !is_beyond(node, rules, inputs)) {
+  if (rules.folds && !is_large(node, rules, inputs)) {
     computed = compute(node, inputs, fold_limit(rules));
   } else if (views.empty() && can_defer(node, rules)) {
     if (const Literal* later = deferred(node, inputs)) computed = {later};
@@ -315,8 +313,8 @@ ops::Literals Solver::evaluate(NodeId node) {
 }
 
 // Whether the node reads or gives a tensor of more elements than the limit.
-bool Solver::is_beyond(NodeId node, const OpRules& rules,
-                       std::span<const Literal* const> inputs) {
+bool Solver::is_large(NodeId node, const OpRules& rules,
+                      std::span<const Literal* const> inputs) {
   const std::int64_t most = fold_limit(rules);
   for (const Literal* t : inputs) {
     if (t == nullptr || t->element_count() <= most) continue;
@@ -329,8 +327,7 @@ bool Solver::is_beyond(NodeId node, const OpRules& rules,
                              [&](ValueId v) { return has_more(v, most); });
 }
 
-// Whether the node may be computed where it is read: it must not fail then. The
-// only values that floats fail on are those of a Cast to integers.
+// Whether the node may be computed where it is read, since it cannot fail then.
 bool Solver::can_defer(NodeId node, const OpRules& rules) {
   if (!rules.defers || graph_.outputs(node).size() != 1) return false;
   const ir::Type* type = known(graph_.output(node)).type;

@@ -52,7 +52,7 @@ class Flow {
 bool flow_elementwise(Flow& flow, Port port, int axis);
 constexpr OpRow broadcasting(OpRow row) {
   row.family = OpFamily::kElementwise;
-  row.roles.folds = row.roles.broadcasts = true;
+  row.roles.folds = row.roles.total = row.roles.broadcasts = true;
   row.axes = flow_elementwise;
   return row;
 }

@@ -221,6 +221,7 @@ constexpr OpRow kStandardLayout[] = {
      .axes = concat},
     {.type = "Transpose",
      .roles = {.folds = true,
+               .total = true,
                .linear = true,
                .moves = true,
                .passes_quantizers = true,

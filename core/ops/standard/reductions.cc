@@ -91,7 +91,8 @@ bool reduce(Flow& flow, Port port, int axis) {
 
 constexpr OpRow reduction(OpRow row) {
   row.family = OpFamily::kReduction;
-  row.roles.folds = row.roles.settings = row.roles.normalizing = true;
+  row.roles.folds = row.roles.total = true;
+  row.roles.settings = row.roles.normalizing = true;
   row.types = {reduce, 2};
   row.axes = reduce;
   return row;

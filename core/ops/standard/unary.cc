@@ -57,7 +57,7 @@ Literals identity(const NodeView& v) { return {v.constant(0)}; }
 
 // Like the first input, unless the row says otherwise.
 constexpr OpRow unary_op(OpRow row) {
-  row.roles.folds = true;
+  row.roles.folds = row.roles.total = true;
   row.family = OpFamily::kElementwise;
   if (row.types.infer == nullptr) row.types = {like_first};
   row.axes = flow_elementwise;
