@@ -300,6 +300,8 @@ TEST_CASE_FIXTURE(FoldingFixture, "large constants are computed when read") {
   CHECK(constant(few, add("ReduceMax", {y}, {i("keepdims", 0)})) == "float: 3");
   CHECK(constant(few, add("Concat", {y, x}, {i("axis", 1)})) ==
         "float[2][6]: 1 2 3 1 2 3 -4 -5 -6 4 5 6");
+  // No kernel takes the type, which is found out before anything reads it.
+  CHECK(few.constant(add("BitwiseNot", {x})) == nullptr);
   // An opset in which the axes are an attribute.
   Builder old(12);
   Inference facts_of_old(old.g, {.fold_limit = 4});

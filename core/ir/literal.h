@@ -70,12 +70,11 @@ struct Lazy {
 class Evaluator;     // core/ir/evaluator.h
 struct Computation;  // core/ir/evaluator.h
 
-// A deferred output of a node. Reading it computes it, and what it is computed
-// from, each time.
+// The deferred output of a node that has one. Reading it computes it, and what
+// it is computed from, each time.
 struct Computed {
   const Evaluator* evaluator = nullptr;
   const Computation* what = nullptr;
-  std::size_t output = 0;
   // The number of nodes in the expression, counting repetitions: the cost of
   // reading it. Code that makes computed tensors keeps it bounded.
   std::int64_t nodes = 1;

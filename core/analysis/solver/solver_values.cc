@@ -362,7 +362,7 @@ const Literal* Solver::deferred(NodeId node, const ops::Literals& inputs) {
               .storage = ir::Storage::kComputed,
               .dims = dims,
               .computed = arena.make<ir::Computed>(
-                  ir::Computed{model().evaluator, what, 0, nodes})});
+                  ir::Computed{model().evaluator, what, nodes})});
 }
 
 // With results of at most this many elements.

@@ -27,11 +27,11 @@ Fingerprint print_of_type(const ir::Literal& tensor) {
   return out;
 }
 
-// Of a Literal that is not made yet, by what it is made of.
+// Of what it is computed from.
 Fingerprint print_of(const ir::Computed& computed) {
   const ir::Computation& what = *computed.what;
-  Fingerprint out = mixed(print_of(what.op.type), computed.output);
-  out = mixed(out, std::hash<const void*>()(what.attributes.data()));
+  Fingerprint out = mixed(print_of(what.op.type),
+                          std::hash<const void*>()(what.attributes.data()));
   for (const ir::Literal* input : what.inputs) {
     out = mixed(out, std::hash<const void*>()(input));
   }
