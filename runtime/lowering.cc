@@ -229,8 +229,9 @@ class Lowering {
                !spec) {
       reason = spec.error().what;
     } else {
-      reason =
-          call(graph, node, ops::FunctionBody(graph, facts, node, newest_));
+      reason = call(graph, node,
+                    ops::FunctionBody(graph, facts, node, newest_,
+                                      ops::FunctionBody::OwnOps::kStay));
     }
     if (reason) reasons_.try_emplace(op.text(), *std::move(reason));
   }
@@ -252,9 +253,10 @@ class Lowering {
     if (version == nullptr) return;
     std::string reason = "newer opsets mean something else by it";
     if (older != nullptr) {
-      auto refused = call(graph, node,
-                          ops::FunctionBody(graph, facts, node, newest_,
-                                            *version, older->meaning));
+      auto refused = call(
+          graph, node,
+          ops::FunctionBody(graph, facts, node, newest_, *version,
+                            older->meaning, ops::FunctionBody::OwnOps::kStay));
       if (!refused) return;
       reason = *std::move(refused);
     }

@@ -212,7 +212,8 @@ class Engine::Run {
 
   Status write_bodies(const Target& target) {
     const auto bare = rewrite::write_portable(
-        model_, {.overloads = target.overloads && !options().keep_ir_version});
+        model_, {.foreign = target.foreign_bodies,
+                 .overloads = target.overloads && !options().keep_ir_version});
     if (!bare) return bare.error();
     for (const rewrite::Bare& each : *bare) {
       report_.rewrites.warnings.push_back(

@@ -10,11 +10,11 @@ constexpr std::string_view kStandard = "targets/standard.lua";
 
 constexpr std::array kTargets = {
     Target{.name = "standard", .rules = kStandard, .plain = true},
-    Target{.name = "portable"},
+    Target{.name = "portable", .foreign_bodies = true},
     Target{.name = "onnx", .rules = "targets/onnx.lua", .raises = true},
     Target{.name = "ort", .rules = "targets/ort.lua"},
     Target{.name = "openvino", .rules = kStandard, .plain = true},
-    Target{.name = "tensorrt", .overloads = false},
+    Target{.name = "tensorrt", .overloads = false, .foreign_bodies = true},
 };
 
 // The first opset whose standard has Attention.

@@ -24,6 +24,9 @@ struct Target {
   bool plain = false;
   // Whether function bodies are told apart by overloads, or each by its name.
   bool overloads = true;
+  // Whether ops of ONNX Runtime's domain that rules make get function bodies:
+  // it runs its own kernels all the same.
+  bool foreign_bodies = false;
 
   bool operator==(const Target&) const = default;
 };

@@ -101,6 +101,14 @@ ir::Attribute Body::integer(std::string_view name, std::int64_t value) {
   return {.name = name, .kind = ir::AttributeKind::kInt, .i = value};
 }
 
+ir::Attribute Body::real(std::string_view name, float value) {
+  return {.name = name, .kind = ir::AttributeKind::kFloat, .f = value};
+}
+
+ir::Attribute Body::text(std::string_view name, std::string_view value) {
+  return {.name = name, .kind = ir::AttributeKind::kString, .s = value};
+}
+
 bool Body::is_all(ir::ValueId list, std::int64_t number) {
   const auto known = elements(list);
   return known && std::ranges::all_of(

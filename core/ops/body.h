@@ -74,6 +74,9 @@ class Body {
   ir::Attribute ints(std::string_view name,
                      const std::vector<std::int64_t>& data);
   static ir::Attribute integer(std::string_view name, std::int64_t value);
+  static ir::Attribute real(std::string_view name, float value);
+  // `value` must live as long as the program.
+  static ir::Attribute text(std::string_view name, std::string_view value);
 
   // The version of the standard in which the nodes are written.
   virtual std::int64_t opset() const = 0;

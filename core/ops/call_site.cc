@@ -16,8 +16,24 @@ std::size_t CallSite::place_of(std::string_view input) const {
 }
 
 std::size_t CallSite::output_count() const {
-  body_.note(fmt::format("wants{}", outputs_));
-  return outputs_;
+  body_.note(fmt::format("wants{}", outputs_.count));
+  return outputs_.count;
+}
+
+bool CallSite::reads(std::size_t output) const {
+  const bool is_read = (outputs_.read >> output & 1) != 0;
+  if (is_read) body_.note(fmt::format("reads{}", output));
+  return is_read;
+}
+
+CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call) {
+  CallOutputs out{.count = graph.outputs(call).size(), .read = 0};
+  while (out.count > 1 && !graph.output(call, out.count - 1)) --out.count;
+  for (std::size_t i = 0; i < std::min<std::size_t>(out.count, 32); ++i) {
+    const ir::ValueId value = graph.output(call, i);
+    if (value && graph.reader_count(value) > 0) out.read |= 1u << i;
+  }
+  return out;
 }
 
 ir::ValueId CallSite::operator[](std::string_view input) const {
@@ -187,8 +203,8 @@ Body::Values write_meaning(Body& body, std::string_view domain,
                            std::span<const ir::Attribute> attributes) {
   const OpFacts* op = newest_op(domain, type);
   inputs.resize(std::max(inputs.size(), op->inputs.size()));
-  return meaning_of(domain, type)(
-      CallSite(body, *op, std::move(inputs), attributes, op->outputs.size()));
+  return meaning_of(domain, type)(CallSite(
+      body, *op, std::move(inputs), attributes, {.count = op->outputs.size()}));
 }
 
 }  // namespace ruleengine::ops

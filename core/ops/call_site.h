@@ -18,10 +18,17 @@
 
 namespace ruleengine::ops {
 
+// The outputs of a call.
+struct CallOutputs {
+  std::size_t count = 0;     // up to the last one that is wanted
+  std::uint32_t read = ~0u;  // a bit for each that something reads
+};
+CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call);
+
 class CallSite {
  public:
   CallSite(Body& body, const OpFacts& op, Body::Values inputs,
-           std::span<const ir::Attribute> attributes, std::size_t outputs)
+           std::span<const ir::Attribute> attributes, CallOutputs outputs)
       : body_(body),
         op_(op),
         inputs_(std::move(inputs)),
@@ -34,6 +41,8 @@ class CallSite {
   int version() const { return op_.since_version; }
   // Up to the last one that is wanted.
   std::size_t output_count() const;
+  // Whether something reads the output; one that nothing reads may be invalid.
+  bool reads(std::size_t output) const;
 
   // Invalid where an optional input is absent.
   ir::ValueId operator[](std::string_view input) const;
@@ -91,7 +100,7 @@ class CallSite {
   const OpFacts& op_;
   Body::Values inputs_;
   std::span<const ir::Attribute> attributes_;
-  std::size_t outputs_;
+  CallOutputs outputs_;
 };
 
 // The meaning of another op, as part of a longer body.

@@ -67,15 +67,15 @@ std::optional<ir::Attribute> moved_attribute(Arena& arena, const Moved& row,
                                              ir::ExternalData* external) {
   ir::Attribute a;
   a.name = row.attribute;
-  if (row.as == MovedAs::kInts || row.as == MovedAs::kInt) {
+  if (row.as == MovedAs::kList || row.as == MovedAs::kOne) {
     const auto values = to_ints(tensor, external, kMostFolded);
-    if (!values || (row.as == MovedAs::kInt && values->size() != 1)) {
+    if (!values || (row.as == MovedAs::kOne && values->size() != 1)) {
       return std::nullopt;
     }
-    a.kind = row.as == MovedAs::kInt ? ir::AttributeKind::kInt
+    a.kind = row.as == MovedAs::kOne ? ir::AttributeKind::kInt
                                      : ir::AttributeKind::kInts;
-    if (row.as == MovedAs::kInt) a.i = values->front();
-    if (row.as == MovedAs::kInts) {
+    if (row.as == MovedAs::kOne) a.i = values->front();
+    if (row.as == MovedAs::kList) {
       a.ints = arena.copy(std::span<const std::int64_t>(*values));
     }
     return a;

@@ -32,6 +32,10 @@ namespace dialect {
 std::span<const OpRow> attention();
 std::span<const OpRow> collectives();
 std::span<const OpRow> contrib();
+std::span<const OpRow> contrib_attention();
+std::span<const OpRow> contrib_products();
+std::span<const OpRow> contrib_quantized();
+std::span<const OpRow> grouped_attention();
 std::span<const OpRow> norms();
 std::span<const OpRow> projections();
 std::span<const OpRow> mxfp4();
@@ -41,20 +45,36 @@ std::span<const OpRow> window_attention();
 std::span<const OpRow> windows();
 }  // namespace dialect
 
-inline constexpr Family kFamilies[] = {
-    standard::arithmetic,   standard::attention,
-    standard::cast,         standard::comparison,
-    standard::control,      standard::convolution,
-    standard::expand,       standard::gather,
-    standard::generators,   standard::layout,
-    standard::norms,        standard::products,
-    standard::quantization, standard::reductions,
-    standard::slice,        standard::unary,
-    standard::views,        dialect::attention,
-    dialect::collectives,   dialect::contrib,
-    dialect::norms,         dialect::projections,
-    dialect::mxfp4,         dialect::quantized_linear,
-    dialect::quantizers,    dialect::window_attention,
-    dialect::windows};
+inline constexpr Family kFamilies[] = {standard::arithmetic,
+                                       standard::attention,
+                                       standard::cast,
+                                       standard::comparison,
+                                       standard::control,
+                                       standard::convolution,
+                                       standard::expand,
+                                       standard::gather,
+                                       standard::generators,
+                                       standard::layout,
+                                       standard::norms,
+                                       standard::products,
+                                       standard::quantization,
+                                       standard::reductions,
+                                       standard::slice,
+                                       standard::unary,
+                                       standard::views,
+                                       dialect::attention,
+                                       dialect::collectives,
+                                       dialect::contrib,
+                                       dialect::contrib_attention,
+                                       dialect::contrib_products,
+                                       dialect::contrib_quantized,
+                                       dialect::grouped_attention,
+                                       dialect::norms,
+                                       dialect::projections,
+                                       dialect::mxfp4,
+                                       dialect::quantized_linear,
+                                       dialect::quantizers,
+                                       dialect::window_attention,
+                                       dialect::windows};
 
 }  // namespace ruleengine::ops

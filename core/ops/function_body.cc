@@ -28,15 +28,21 @@ const ir::Literal* copy_of(Arena& arena, const ir::Literal& tensor) {
 }  // namespace
 
 FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
-                           ir::NodeId call, std::int64_t opset)
+                           ir::NodeId call, std::int64_t opset, OwnOps own_ops)
     : FunctionBody(host, facts, call, opset,
                    *newest_op(host.op(call).domain, host.op(call).type),
-                   meaning_of(host.op(call).domain, host.op(call).type)) {}
+                   meaning_of(host.op(call).domain, host.op(call).type),
+                   own_ops) {}
 
 FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
                            ir::NodeId call, std::int64_t opset,
-                           const OpFacts& op, Meaning meaning)
-    : host_(host), facts_(facts), call_(call), op_(op), opset_(opset) {
+                           const OpFacts& op, Meaning meaning, OwnOps own_ops)
+    : host_(host),
+      facts_(facts),
+      call_(call),
+      op_(op),
+      opset_(opset),
+      own_ops_(own_ops) {
   Values inputs;
   for (const FormalValue& formal : op_.inputs) {
     const ValueId own = value(formal.name);
@@ -45,12 +51,14 @@ FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
   }
   // A call has as many outputs as its function.
   const std::size_t count = host_.outputs(call_).size();
-  std::size_t wanted = count;
-  while (wanted > 1 && !host_.output(call_, wanted - 1)) --wanted;
-  outputs_ = meaning(CallSite(*this, op_, std::move(inputs),
-                              host_.node(call_).attributes, wanted));
+  outputs_ =
+      meaning(CallSite(*this, op_, std::move(inputs),
+                       host_.node(call_).attributes, outputs_of(host_, call_)));
   if (count < op_.outputs.size()) note(fmt::format("outputs{}", count));
   outputs_.resize(std::min(count, outputs_.size()));
+  for (ValueId& each : outputs_) {
+    if (!each) each = node("Identity", {outputs_[0]}, "unread");
+  }
 }
 
 ValueId FunctionBody::value(std::string_view name) {
@@ -68,13 +76,23 @@ Body::Values FunctionBody::nodes(std::string_view type, Values inputs,
                                  Attributes attributes) {
   Values outputs;
   for (const std::string& name : names) outputs.push_back(value(name));
-  nodes_.push_back({type, std::move(inputs), outputs, std::move(attributes)});
+  nodes_.push_back(
+      {"", type, std::move(inputs), outputs, std::move(attributes)});
   return outputs;
 }
 
 Body::Values FunctionBody::call(std::string_view domain, std::string_view type,
                                 Values inputs, Attributes attributes) {
-  return write_meaning(*this, domain, type, std::move(inputs), attributes);
+  if (own_ops_ == OwnOps::kWritten) {
+    return write_meaning(*this, domain, type, std::move(inputs), attributes);
+  }
+  std::vector<std::string> names;
+  for (const FormalValue& formal : newest_op(domain, type)->outputs) {
+    names.emplace_back(formal.name);
+  }
+  Values outputs = nodes(type, std::move(inputs), names, std::move(attributes));
+  nodes_.back().domain = domain;
+  return outputs;
 }
 
 ValueId FunctionBody::constant(const ir::Literal& tensor,
@@ -163,6 +181,12 @@ class FunctionBody::Writer {
     function_->name = op.type;
     function_->overload = op.overload;
     function_->opset_imports = {{"", body.opset_}};
+    for (const Node& node : nodes_) {
+      auto& imports = function_->opset_imports;
+      if (imports.find(node.domain) == imports.size()) {
+        imports.push_back({.domain = std::string(node.domain), .version = 1});
+      }
+    }
   }
 
   Status write() {
@@ -185,6 +209,7 @@ class FunctionBody::Writer {
   Status make_older() {
     Known known(body_);
     for (Node& node : nodes_) {
+      if (!node.domain.empty()) continue;
       auto older = to_opset(body_.host_, "", node.type, std::move(node.inputs),
                             std::move(node.attributes), body_.opset_, known);
       if (!older) {
@@ -240,8 +265,9 @@ class FunctionBody::Writer {
       a.tensors = tensors;
     }
     function_->body.add_node(
-        model_.ops.intern("", node.type), ir::Graph::main_block(), {}, inputs,
-        outputs, model_.arena.copy(std::span<const ir::Attribute>(attributes)));
+        model_.ops.intern(node.domain, node.type), ir::Graph::main_block(), {},
+        inputs, outputs,
+        model_.arena.copy(std::span<const ir::Attribute>(attributes)));
   }
 
   ValueId declare(ValueId value) {

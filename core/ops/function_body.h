@@ -18,12 +18,16 @@ namespace ruleengine::ops {
 
 class FunctionBody final : public Body {
  public:
+  // What becomes of the engine's own ops within a meaning.
+  enum class OwnOps : std::uint8_t { kWritten, kStay };
+
   // Writes the meaning of `call`, which has one, at this opset of the standard.
   FunctionBody(const ir::Graph& host, ir::Facts& facts, ir::NodeId call,
-               std::int64_t opset);
+               std::int64_t opset, OwnOps own_ops = OwnOps::kWritten);
   // The same with the op in another version, and its meaning there.
   FunctionBody(const ir::Graph& host, ir::Facts& facts, ir::NodeId call,
-               std::int64_t opset, const OpFacts& op, Meaning meaning);
+               std::int64_t opset, const OpFacts& op, Meaning meaning,
+               OwnOps own_ops = OwnOps::kWritten);
 
   // The answers; equal for calls that can share the body. A body that was
   // refused has none.
@@ -61,7 +65,7 @@ class FunctionBody final : public Body {
  private:
   // Values are numbered as they come: the inputs of the op first.
   struct Node {
-    std::string_view type;
+    std::string_view domain, type;
     Values inputs, outputs;
     Attributes attributes;
   };
@@ -77,6 +81,7 @@ class FunctionBody final : public Body {
   ir::NodeId call_;
   const OpFacts& op_;
   std::int64_t opset_;
+  OwnOps own_ops_;
   Arena arena_;
   std::vector<std::string> names_;  // by value
   std::vector<Node> nodes_;

@@ -68,13 +68,9 @@ bool is_standard(std::string_view domain) {
 std::span<const OpFacts> versions(std::string_view domain,
                                   std::string_view type) {
   domain = ir::normalized(domain);
-  if (!is_standard(domain)) {
-    const OpRow* row = find_row(domain, type);
-    if (row == nullptr || row->facts.type.empty()) return {};
-    return {&row->facts, 1};
-  }
   std::size_t slot = name_hash(domain, type) % kFactSlots;
-  for (; kFactTable[slot] != kNone; slot = (slot + 1) % kFactSlots) {
+  const bool known = is_standard(domain);
+  for (; known && kFactTable[slot] != kNone; slot = (slot + 1) % kFactSlots) {
     std::size_t first = kFactTable[slot];
     if (!same_op(kStandardOps[first], domain, type)) continue;
     std::size_t end = first + 1;
@@ -84,7 +80,9 @@ std::span<const OpFacts> versions(std::string_view domain,
     }
     return std::span(kStandardOps).subspan(first, end - first);
   }
-  return {};
+  const OpRow* row = find_row(domain, type);
+  if (row == nullptr || row->facts.type.empty()) return {};
+  return {&row->facts, 1};
 }
 
 const FormalValue* formal_at(std::span<const FormalValue> formals,

@@ -117,11 +117,11 @@ std::optional<ir::Literal> moved_tensor(Arena& arena, const Moved& row,
                                         const ir::Attribute& a,
                                         ir::DataType dtype) {
   switch (row.as) {
-    case MovedAs::kInts:
+    case MovedAs::kList:
       return ir::int64_vector(arena, a.ints);
-    case MovedAs::kInt:
+    case MovedAs::kOne:
       return ir::int64_vector(arena, {&a.i, 1});
-    case MovedAs::kFloat:
+    case MovedAs::kReal:
       return scalar(arena, a.f, ir::DataType::kFloat);
     case MovedAs::kScalar:
       return scalar(arena, a.f, dtype);

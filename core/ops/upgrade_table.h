@@ -10,9 +10,9 @@ namespace ruleengine::ops {
 
 // How to make a tensor from the attribute's value.
 enum class MovedAs : std::uint8_t {
-  kInts,    // int64[n] from ints
-  kInt,     // int64[1] from int
-  kFloat,   // a scalar of type float
+  kList,    // int64[n] from ints
+  kOne,     // int64[1] from int
+  kReal,    // a scalar of type float
   kScalar,  // a scalar of the type of input 0
 };
 
@@ -27,27 +27,27 @@ struct Moved {
 inline constexpr std::array kMoved = {
     Moved{"Clip", "max", 11, 2, MovedAs::kScalar},
     Moved{"Clip", "min", 11, 1, MovedAs::kScalar},
-    Moved{"Dropout", "ratio", 12, 1, MovedAs::kFloat},
-    Moved{"Pad", "pads", 11, 1, MovedAs::kInts},
+    Moved{"Dropout", "ratio", 12, 1, MovedAs::kReal},
+    Moved{"Pad", "pads", 11, 1, MovedAs::kList},
     Moved{"Pad", "value", 11, 2, MovedAs::kScalar},
-    Moved{"ReduceL1", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceL2", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceLogSum", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceLogSumExp", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceMax", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceMean", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceMin", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceProd", "axes", 18, 1, MovedAs::kInts},
-    Moved{"ReduceSum", "axes", 13, 1, MovedAs::kInts},
-    Moved{"ReduceSumSquare", "axes", 18, 1, MovedAs::kInts},
-    Moved{"Reshape", "shape", 5, 1, MovedAs::kInts},
-    Moved{"Slice", "axes", 10, 3, MovedAs::kInts},
-    Moved{"Slice", "ends", 10, 2, MovedAs::kInts},
-    Moved{"Slice", "starts", 10, 1, MovedAs::kInts},
-    Moved{"Split", "split", 13, 1, MovedAs::kInts},
-    Moved{"Squeeze", "axes", 13, 1, MovedAs::kInts},
-    Moved{"TopK", "k", 10, 1, MovedAs::kInt},
-    Moved{"Unsqueeze", "axes", 13, 1, MovedAs::kInts},
+    Moved{"ReduceL1", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceL2", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceLogSum", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceLogSumExp", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceMax", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceMean", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceMin", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceProd", "axes", 18, 1, MovedAs::kList},
+    Moved{"ReduceSum", "axes", 13, 1, MovedAs::kList},
+    Moved{"ReduceSumSquare", "axes", 18, 1, MovedAs::kList},
+    Moved{"Reshape", "shape", 5, 1, MovedAs::kList},
+    Moved{"Slice", "axes", 10, 3, MovedAs::kList},
+    Moved{"Slice", "ends", 10, 2, MovedAs::kList},
+    Moved{"Slice", "starts", 10, 1, MovedAs::kList},
+    Moved{"Split", "split", 13, 1, MovedAs::kList},
+    Moved{"Squeeze", "axes", 13, 1, MovedAs::kList},
+    Moved{"TopK", "k", 10, 1, MovedAs::kOne},
+    Moved{"Unsqueeze", "axes", 13, 1, MovedAs::kList},
 };
 
 // From this opset on Softmax, LogSoftmax and Hardmax work on one axis; before,

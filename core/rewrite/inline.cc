@@ -142,8 +142,9 @@ Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   const std::vector<ir::Attribute> attributes(written.begin(), written.end());
   edit.inlines(call);
   InlineBody body(edit);
-  ops::Body::Values outputs = meaning(ops::CallSite(
-      body, facts, std::move(inputs), attributes, facts.outputs.size()));
+  ops::Body::Values outputs =
+      meaning(ops::CallSite(body, facts, std::move(inputs), attributes,
+                            ops::outputs_of(graph, call)));
   outputs.resize(facts.outputs.size());
   return body.finish(std::move(outputs));
 }

@@ -37,10 +37,12 @@ struct Names {
 
 class Writer {
  public:
-  Writer(ir::Model& model, ir::Graph& graph, bool overloads, Names& names)
+  Writer(ir::Model& model, ir::Graph& graph, const PortableOptions& options,
+         Names& names)
       : model_(model),
         graph_(graph),
-        overloads_(overloads),
+        overloads_(options.overloads),
+        foreign_(options.foreign),
         names_(names),
         opset_(Workspace(graph).opset("")),
         facts_(graph) {}
@@ -54,7 +56,7 @@ class Writer {
     if (!order) return order.error();
     for (NodeId n : *order) {
       const ir::Op& op = graph_.op(n);
-      if (!has_body(op) || model_.find_function(op) != nullptr) continue;
+      if (!gets_body(op) || model_.find_function(op) != nullptr) continue;
       if (made_by_rule(graph_.node(n)) || std::ranges::binary_search(more, n)) {
         calls_.push_back(n);
       }
@@ -72,6 +74,11 @@ class Writer {
   }
 
  private:
+  bool gets_body(const ir::Op& op) const {
+    return has_body(op) ||
+           (foreign_ && ops::meaning_of(op.domain, op.type) != nullptr);
+  }
+
   // For nodes that no edit made: an edit checks what it builds.
   Status check(NodeId node) const {
     auto made = ops::checked(model_, ops::spec_of(graph_, node));
@@ -139,7 +146,7 @@ class Writer {
 
   ir::Model& model_;
   ir::Graph& graph_;
-  bool overloads_;
+  bool overloads_, foreign_;
   Names& names_;
   std::int64_t opset_;
   analysis::Inference facts_;
@@ -154,7 +161,8 @@ bool made_by_rule(const ir::Node& node) {
 }
 
 bool has_body(const ir::Op& op) {
-  return ops::meaning_of(op.domain, op.type) != nullptr;
+  return ops::is_own_domain(op.domain) &&
+         ops::meaning_of(op.domain, op.type) != nullptr;
 }
 
 Result<std::vector<Bare>> write_portable(ir::Model& model,
@@ -162,8 +170,7 @@ Result<std::vector<Bare>> write_portable(ir::Model& model,
   Names names;
   std::vector<std::unique_ptr<Writer>> writers;
   for (ir::Graph* graph : rewritable_graphs(model)) {
-    writers.push_back(
-        std::make_unique<Writer>(model, *graph, options.overloads, names));
+    writers.push_back(std::make_unique<Writer>(model, *graph, options, names));
     const bool main = graph == &model.graph;
     Status s =
         writers.back()->look(main ? options.more : std::span<const NodeId>());

@@ -29,6 +29,8 @@ struct Bare {
 };
 
 struct PortableOptions {
+  // Whether ops of ONNX Runtime's domain get one, too.
+  bool foreign = false;
   // IR versions before 10 have none. The other names need version 8.
   bool overloads = true;
   // Nodes of the main graph (ascending) that get a body too. They are looked at
@@ -46,7 +48,7 @@ Result<std::vector<Bare>> write_portable(ir::Model& model,
 // Whether a rule of this run, or of an earlier one, made the node.
 bool made_by_rule(const ir::Node& node);
 
-// Is this one of the ops that get a body?
+// Is this one of the engine's own ops that get a body?
 bool has_body(const ir::Op& op);
 
 }  // namespace ruleengine::rewrite

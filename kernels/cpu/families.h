@@ -34,16 +34,6 @@ inline constexpr const KernelRows* kFamilies[] = {
 // instead of softmax.
 void flex_attention(KernelContext& c);
 void linear_attention(KernelContext& c);
-// contrib
-void contrib_attention(KernelContext& c);
-void multi_head_attention(KernelContext& c);
-void group_query_attention(KernelContext& c);
-void skip_layer_norm(KernelContext& c);
-void skip_rms_norm(KernelContext& c);
-void simplified_layer_norm(KernelContext& c);
-void fused_matmul(KernelContext& c);
-void matmul_nbits(KernelContext& c);
-void inverse(KernelContext& c);
 // control
 void scan(KernelContext& c);
 void scan_8(KernelContext& c);

@@ -5,6 +5,7 @@
 
 #include "core/ops/dialect.h"
 #include "kernels/cpu/attending.h"
+#include "kernels/cpu/elementwise.h"
 #include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {

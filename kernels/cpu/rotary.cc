@@ -61,46 +61,8 @@ void standard(KernelContext& c) {
   finish(c, r, x);
 }
 
-// A head count of 0 follows from the cosines.
-void contrib(KernelContext& c) {
-  const Tensor x = c.input(0);
-  if (x.count() == 0)
-    return static_cast<void>(c.output(0, x.dtype(), x.dims()));
-  const Tensor& positions = c.input(1);
-  const Tensor& cosines = c.expect_rank(2, 2);
-  std::int64_t heads = c.attribute_int("num_heads");
-  if (x.rank() == 3 && heads == 0) {
-    heads = head_size(x.dim(2), cosines.dim(1) * 2);
-  }
-  Rotation r = read_shape(c, heads);
-  if (x.rank() == 4 && c.attribute_int("rotary_embedding_dim") == 0) {
-    r.turned = cosines.dim(1) * 2;
-  }
-  r.cosines = cosines;
-  r.sines = c.input(3);
-  const std::int64_t count = r.batch * r.rows;
-  const Ints given = c.ints(1);
-  if (std::ssize(given) == count && positions.rank() == 2) {
-    r.positions = given;
-  } else if (given.size() == 1 && given[0] < cosines.dim(0)) {
-    for (std::int64_t i = 0; i < count; ++i) {
-      r.positions.push_back(given[0] + i % r.rows);
-    }
-  } else {
-    c.wrong_shape(1, runtime::shape_text(Dims{r.batch, r.rows}) +
-                         " or one position below " +
-                         std::to_string(cosines.dim(0)));
-  }
-  if (c.has_attribute("scale") && c.attribute_float("scale") != 1) {
-    fail("the kernel does not scale a rotation", "1",
-         std::to_string(c.attribute_float("scale")));
-  }
-  finish(c, r, x);
-}
-
 constexpr Kernel kRotaryKernels[] = {
     {"", "RotaryEmbedding", standard, Adapt::kWiden},
-    {"com.microsoft", "RotaryEmbedding", contrib, Adapt::kWiden},
 };
 
 }  // namespace

@@ -1,14 +1,16 @@
---- Write the engine's own ops in standard ops.
+--- Write ops that have a meaning in standard ops.
+local OWN = { aten = true, ruleengine = true, tensor_cast = true }
 local ATTENTION = { AttentionForward = true, ScaledDotProductAttention = true, scaled_dot_product_attention = true }
 
 return rule {
   doc = [[
-    an op of the engine's own   =>   its formula (docs/dialect.md)
+    an op of the engine's own, or of ONNX Runtime's   =>   its formula (docs/dialect.md)
 
     Known sizes and attributes of the call become constants. Options leave some ops unchanged: `attention` those with
-    fused forms in targets, `tensor_cast` those of that runtime.]],
+    fused forms in targets, `tensor_cast` and `onnxruntime` those of that runtime. Weights that `MatMulNBits` reads stay
+    packed.]],
   phase = "target",
-  options = { attention = true, tensor_cast = true },
+  options = { attention = true, tensor_cast = true, onnxruntime = false },
 
   match = function(op)
     return op.ours{any, inputs = any, attrs = any, outputs = any}:as "call"
@@ -17,12 +19,16 @@ return rule {
   where = function(m)
     local call, options = m.call, m.options
     need(options.tensor_cast or call.domain ~= "tensor_cast", "the target reads ops of tensor_cast", call)
+    need(options.onnxruntime or OWN[call.domain], "the target reads ops of ONNX Runtime", call)
+    need(call.op ~= "MatMulNBits", "its weights would no longer be packed", call)
     need(options.attention or not ATTENTION[call.op], "the target has no fused form for this attention", call)
   end,
 
   rewrite = function(_, m)
     local old, new = m.call.outputs, {m.call:inline()}
-    for i = 2, #old do old[i]:replace_with(new[i]) end
+    for i = 2, #old do
+      if old[i] and new[i] then old[i]:replace_with(new[i]) end
+    end
     return new[1]
   end,
 

@@ -45,26 +45,147 @@ bool norm_and_sum(const NodeView& v, Outputs out) {
   return true;
 }
 
+// --- Norms of ONNX Runtime's domain ------------------------------------------
+
+constexpr FormalValue kSkipNormIn[] = {in("input"), in("skip"), in("gamma"),
+                                       opt("beta"), opt("bias")};
+constexpr FormalValue kSkipRmsIn[] = {in("input"), in("skip"), in("gamma"),
+                                      opt("bias")};
+constexpr FormalValue kSkipNormOut[] = {in("output"), opt("mean", "U"),
+                                        opt("inv_std_var", "U"),
+                                        opt("input_skip_bias_sum")};
+constexpr FormalAttribute kSkipNorm[] = {with("epsilon", 1e-12f)};
+
+constexpr FormalValue kSimplifiedIn[] = {in("X"), in("scale", "V")};
+constexpr FormalValue kSimplifiedOut[] = {in("Y", "V"),
+                                          opt("inv_std_var", "U")};
+constexpr FormalAttribute kSimplified[] = {
+    with("axis", -1), with("epsilon", 1e-5f), with("stash_type", 1)};
+
+constexpr FormalValue kEmbedIn[] = {in("input_ids", "T1"),
+                                    opt("segment_ids", "T1"),
+                                    in("word_embedding"),
+                                    in("position_embedding"),
+                                    opt("segment_embedding"),
+                                    in("gamma"),
+                                    in("beta"),
+                                    opt("mask", "T1"),
+                                    opt("position_ids", "T1")};
+constexpr FormalValue kEmbedOut[] = {in("output"), opt("mask_index", "T1"),
+                                     opt("embedding_sum")};
+constexpr FormalAttribute kEmbed[] = {with("epsilon", 1e-12f),
+                                      with("mask_index_type", 0)};
+
+// The norm and the sum; mean and deviation between them are seldom read.
+bool skip_norm(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  if (out.size() > 3) copy_type(v, 0, out[3]);
+  return true;
+}
+
+// Of the scale's element type.
+bool simplified_norm(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  if (v.elem(1) != ir::DataType::kUndefined) out[0].elem = v.elem(1);
+  return true;
+}
+
+// Rows of the embeddings for each id, and a number for each of the batch.
+bool embed_norm(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(2);
+  if (v.ranked(0) && v.rank(0) == 2 && v.ranked(2) && v.rank(2) == 2) {
+    out[0].set_dims(Shape{v.shape(0)[0], v.shape(0)[1], v.shape(2)[1]});
+  }
+  if (out.size() > 1) {
+    out[1].elem = ir::DataType::kInt32;
+    if (v.ranked(0) && v.rank(0) == 2) out[1].set_dims(Shape{v.shape(0)[0]});
+  }
+  if (out.size() > 2) out[2] = out[0];
+  return true;
+}
+
 // --- Meanings ----------------------------------------------------------------
 
-// x / sqrt(mean(x^2) + epsilon) w along the last axis; narrow floats in float.
-ValueId norm(const CallSite& call, ValueId x) {
+// The opsets that brought these ops.
+constexpr std::int64_t kLayerNormalization = 17, kRmsNormalization = 23;
+
+struct Norm {
+  ValueId x;
+  ValueId scale, shift;  // invalid: none
+  float epsilon = 0;
+  bool centered = false;
+  std::int64_t axis = -1;  // from the end: the first axis of a row
+};
+
+struct Normalized {
+  ValueId y, mean, deviation;  // the last is 1 / sqrt(...)
+};
+
+// (x - mean) / sqrt(mean((x - mean)^2) + epsilon) scale + shift over the last
+// axes, or the same without the mean; narrow floats in float. `input` has x's
+// element type.
+Normalized written_out(const CallSite& call, std::string_view input,
+                       const Norm& n) {
   Body& body = call.body();
-  const Wide wide(call, "x");
-  x = wide.cast(x, wide.own());
-  const ValueId mean = body.node(
-      "ReduceMean",
-      {body.node("Mul", {x, x}, "squares"), body.integers({-1}, "last")},
-      "mean");
-  const ValueId epsilon =
-      body.number(call.float_of("epsilon"), wide.elem(), "epsilon");
-  const ValueId root = body.node(
-      "Sqrt", {body.node("Add", {mean, epsilon}, "mean_and_more")}, "root");
-  ValueId y = body.node("Div", {x, root}, "normalized");
-  if (call["weight"]) {
-    y = body.node("Mul", {y, wide.input("weight")}, "weighted");
+  const Wide wide(call, input);
+  const auto mean_of = [&](ValueId x, std::string_view name) {
+    std::vector<std::int64_t> axes;
+    for (std::int64_t i = n.axis; i < 0; ++i) axes.push_back(i);
+    return body.node("ReduceMean", {x, body.integers(axes, "last")}, name);
+  };
+  Normalized out;
+  ValueId x = wide.cast(n.x, wide.own());
+  if (n.centered) {
+    out.mean = mean_of(x, "mean");
+    x = body.node("Sub", {x, out.mean}, "centered");
   }
-  return wide.elem() == wide.own() ? y : body.cast(y, wide.own(), "Y");
+  const ValueId square =
+      mean_of(body.node("Mul", {x, x}, "squares"), "mean_square");
+  const ValueId epsilon = body.number(n.epsilon, wide.elem(), "epsilon");
+  const ValueId root = body.node(
+      "Sqrt", {body.node("Add", {square, epsilon}, "mean_and_more")}, "root");
+  out.deviation = body.node("Reciprocal", {root}, "inverse_root");
+  ValueId y = body.node("Div", {x, root}, "normalized");
+  if (n.scale) {
+    y = body.node("Mul", {y, wide.cast(n.scale, wide.own())}, "weighted");
+  }
+  if (n.shift) {
+    y = body.node("Add", {y, wide.cast(n.shift, wide.own())}, "shifted");
+  }
+  out.y = wide.elem() == wide.own() ? y : body.cast(y, wide.own(), "Y");
+  return out;
+}
+
+// The same by the standard's op, where the opset has it.
+Normalized normalized(const CallSite& call, std::string_view input,
+                      const Norm& n, bool wants_statistics) {
+  Body& body = call.body();
+  Body::Attributes attributes = {Body::real("epsilon", n.epsilon)};
+  if (n.axis != -1) {
+    attributes.insert(attributes.begin(), Body::integer("axis", n.axis));
+  }
+  if (n.centered && body.opset() >= kLayerNormalization) {
+    std::vector<std::string> names = {"Y"};
+    if (wants_statistics) names = {"Y", "mean", "inverse_deviation"};
+    auto out = body.nodes("LayerNormalization", {n.x, n.scale, n.shift}, names,
+                          std::move(attributes));
+    out.resize(3);
+    return {out[0], out[1], out[2]};
+  }
+  if (!n.centered && !wants_statistics && body.opset() >= kRmsNormalization) {
+    return {body.node("RMSNormalization", {n.x, n.scale}, "Y",
+                      std::move(attributes)),
+            {},
+            {}};
+  }
+  return written_out(call, input, n);
+}
+
+// x / sqrt(mean(x^2) + epsilon) w along the last axis.
+ValueId norm(const CallSite& call, ValueId x) {
+  const Norm own{
+      .x = x, .scale = call["weight"], .epsilon = call.float_of("epsilon")};
+  return written_out(call, "x", own).y;
 }
 
 Body::Values rms_norm(const CallSite& call) { return {norm(call, call["x"])}; }
@@ -76,7 +197,127 @@ Body::Values add_rms_norm(const CallSite& call) {
   return {norm(call, sum), sum};
 }
 
+// The norm of input + skip + bias; outputs 1 and 2 are for training.
+Body::Values skip_norm(const CallSite& call, bool centered) {
+  Body& body = call.body();
+  ValueId sum = body.node("Add", {call["input"], call["skip"]}, "sum");
+  if (const ValueId bias = call["bias"]) {
+    sum = body.node("Add", {sum, bias}, "sum_and_bias");
+  }
+  const Normalized y = normalized(call, "input",
+                                  {.x = sum,
+                                   .scale = call["gamma"],
+                                   .shift = centered ? call["beta"] : ValueId(),
+                                   .epsilon = call.float_of("epsilon"),
+                                   .centered = centered},
+                                  call.reads(1) || call.reads(2));
+  return {y.y, y.mean, y.deviation, sum};
+}
+
+Body::Values skip_layer_norm(const CallSite& call) {
+  return skip_norm(call, true);
+}
+Body::Values skip_rms_norm(const CallSite& call) {
+  return skip_norm(call, false);
+}
+
+Body::Values simplified_norm(const CallSite& call) {
+  std::int64_t axis = call.int_of("axis");
+  if (axis >= 0) {
+    const auto rank = call.rank("X");
+    if (!rank) call.body().refuse("the rank is unknown", call["X"]);
+    axis -= static_cast<std::int64_t>(rank.value_or(0));
+  }
+  constexpr std::int64_t kMostAxes = 64;
+  if (axis >= 0 || axis < -kMostAxes) {
+    call.body().refuse("axis is out of range");
+    return {};
+  }
+  const Normalized y = normalized(call, "X",
+                                  {.x = call["X"],
+                                   .scale = call["scale"],
+                                   .epsilon = call.float_of("epsilon"),
+                                   .axis = axis},
+                                  call.reads(1));
+  return {y.y, y.deviation};
+}
+
+// The norm of the sum of a word's, a position's and a segment's embedding;
+// beside it how many places of each row of the mask are 1.
+Body::Values embed_norm(const CallSite& call) {
+  Body& body = call.body();
+  const ValueId ids = call["input_ids"];
+  ValueId positions = call["position_ids"];
+  if (!positions) {
+    positions = body.places_below(body.size_of(ids, 1, "length"));
+  }
+  ValueId sum = body.node("Gather", {call["word_embedding"], ids}, "words");
+  const auto add = [&](ValueId table, ValueId rows, std::string_view name) {
+    sum = body.node("Add", {sum, body.node("Gather", {table, rows}, name)},
+                    "sum");
+  };
+  add(call["position_embedding"], positions, "by_position");
+  if (call["segment_embedding"] && call["segment_ids"]) {
+    add(call["segment_embedding"], call["segment_ids"], "by_segment");
+  }
+  const Normalized y = normalized(call, "word_embedding",
+                                  {.x = sum,
+                                   .scale = call["gamma"],
+                                   .shift = call["beta"],
+                                   .epsilon = call.float_of("epsilon"),
+                                   .centered = true},
+                                  false);
+  if (!call.reads(1)) return {y.y, {}, sum};
+  ValueId counted = body.node("Sub", {ids, ids}, "zeros");
+  if (const ValueId mask = call["mask"]) {
+    const ValueId is_seen =
+        body.node("Equal",
+                  {body.cast(mask, ir::DataType::kInt64, "mask_numbers"),
+                   body.integers({1}, "one")},
+                  "is_seen");
+    counted = body.cast(is_seen, ir::DataType::kInt32, "seen");
+  }
+  const ValueId lengths =
+      body.node("ReduceSum", {counted, body.integers({1}, "places")},
+                "mask_index", {Body::integer("keepdims", 0)});
+  return {y.y, lengths, sum};
+}
+
+constexpr OpRow skip_norm_row(std::string_view type,
+                              std::span<const FormalValue> inputs,
+                              std::string_view formula, Meaning meaning) {
+  return ours(dialect::kMicrosoft, type, inputs, kSkipNormOut, kSkipNorm,
+              {.roles = {.normalizing = true},
+               .types = {skip_norm},
+               .axes = flow_norm,
+               .sum_output = 3,
+               .formula = formula,
+               .meaning = meaning});
+}
+
+// ONNX Runtime has it in the standard's domain, too.
+constexpr OpRow simplified_row(std::string_view domain) {
+  return ours(domain, "SimplifiedLayerNormalization", kSimplifiedIn,
+              kSimplifiedOut, kSimplified,
+              {.roles = {.normalizing = true},
+               .types = {simplified_norm},
+               .axes = flow_norm,
+               .formula = "RMSNormalization(X, scale)",
+               .meaning = simplified_norm});
+}
+
 constexpr OpRow kDialectNorms[] = {
+    simplified_row(""),
+    ours(dialect::kMicrosoft, "EmbedLayerNormalization", kEmbedIn, kEmbedOut,
+         kEmbed,
+         {.types = {embed_norm},
+          .formula = "LayerNormalization(word + position + segment)",
+          .meaning = embed_norm}),
+    simplified_row(dialect::kMicrosoft),
+    skip_norm_row("SkipLayerNormalization", kSkipNormIn,
+                  "LayerNormalization(input + skip + bias)", skip_layer_norm),
+    skip_norm_row("SkipSimplifiedLayerNormalization", kSkipRmsIn,
+                  "RMSNormalization(input + skip + bias)", skip_rms_norm),
     ours(dialect::kCast, "add_rms_norm", kAddNormIn, kY, kNorm,
          {.roles = {.normalizing = true},
           .types = {norm_of_sum},

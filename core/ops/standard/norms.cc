@@ -55,9 +55,6 @@ constexpr OpRow kStandardNorms[] = {
      .roles = {.normalizing = true},
      .types = {like_first},
      .axes = flow_norm},
-    {.type = "SimplifiedLayerNormalization",
-     .roles = {.normalizing = true},
-     .axes = flow_norm},
     {.type = "Softmax", .roles = {.integers = true}, .types = {like_first}},
 };
 

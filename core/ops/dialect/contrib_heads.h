@@ -1,0 +1,47 @@
+// What the meanings of ONNX Runtime's attention ops share. Internal to
+// core/ops/dialect.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/ops/call_site.h"
+
+namespace ruleengine::ops {
+
+// The attribute; anything but a positive number of heads is refused, and 1.
+std::int64_t heads_of(const CallSite& call, std::string_view attribute);
+
+// The size of an axis of x as a list of one.
+ir::ValueId length_of(Body& body, ir::ValueId x, std::int64_t axis,
+                      std::string_view name);
+// A list that is the end of others.
+ir::ValueId joined(Body& body, Body::Values lists, std::string_view name);
+
+// x from `begin` on up to `end`, both lists of one, along an axis.
+ir::ValueId sliced(Body& body, ir::ValueId x, ir::ValueId begin,
+                   ir::ValueId end, std::int64_t axis, std::string_view name);
+
+// [B,S,heads*D] as [B,heads,S,D], and back. A size of 0 is not known.
+ir::ValueId split_heads(Body& body, ir::ValueId x, std::int64_t heads,
+                        std::int64_t size);
+ir::ValueId merged_heads(Body& body, ir::ValueId x, std::int64_t width);
+
+// `past`, [B,heads,P,D], before x; x where there is no past.
+ir::ValueId after_past(Body& body, ir::ValueId past, ir::ValueId x);
+
+// The number that hides a key when it is added to a score.
+ir::ValueId never(Body& body, ir::ValueId like);
+
+// softmax(cap(q k^T scale) + causal + mask) v of [B,heads,_,D].
+struct Attended {
+  ir::ValueId q, k, v, mask;
+  std::int64_t heads = 0;
+  bool is_causal = false;
+  float softcap = 0;
+  // Whether the mask may hide every key of a query.
+  bool may_hide_all = false;
+};
+ir::ValueId attended(const CallSite& call, const Attended& a);
+
+}  // namespace ruleengine::ops

@@ -1,0 +1,560 @@
+// Products of ONNX Runtime's domain: with transposes, factors and activations,
+// by weights of few bits, and of experts.
+#include <algorithm>
+#include <array>
+
+#include "core/ops/dialect/our_row.h"
+#include "core/ops/rules/flow.h"
+#include "core/ops/rules/meaning_helpers.h"
+#include "core/ops/sized_node.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::DataType;
+using ir::Dim;
+using ir::ValueId;
+
+constexpr AttributeKind kString = AttributeKind::kString;
+
+constexpr FormalValue kMatMulIn[] = {in("A"), in("B")};
+constexpr FormalAttribute kMatMul[] = {
+    with("alpha", 1.0f), with("transA", 0), with("transB", 0),
+    with("transBatchA", 0), with("transBatchB", 0)};
+
+constexpr FormalValue kGemmIn[] = {in("A"), in("B"), opt("C")};
+constexpr FormalAttribute kGemm[] = {attr("activation", kString),
+                                     attr("activation_alpha", kFloat),
+                                     attr("activation_beta", kFloat),
+                                     attr("activation_gamma", kFloat),
+                                     with("alpha", 1.0f),
+                                     with("beta", 1.0f),
+                                     with("transA", 0),
+                                     with("transB", 0)};
+
+constexpr FormalValue kConvIn[] = {in("X"), in("W"), opt("B"), opt("Z")};
+constexpr FormalAttribute kConv[] = {
+    attr("activation", kString),
+    attr("activation_params", AttributeKind::kFloats),
+    attr("auto_pad", kString),
+    attr("dilations", kInts),
+    with("group", 1),
+    attr("kernel_shape", kInts),
+    attr("pads", kInts),
+    attr("strides", kInts)};
+
+constexpr FormalValue kBitsIn[] = {in("A", "T1"),
+                                   in("B", "T2"),
+                                   in("scales", "T1"),
+                                   opt("zero_points", "T3"),
+                                   opt("g_idx", "tensor(int32)"),
+                                   opt("bias", "T1")};
+constexpr FormalAttribute kBits[] = {
+    need("K", kInt), need("N", kInt),          with("accuracy_level", 0),
+    with("bits", 4), need("block_size", kInt), with("weight_prepacked", 0)};
+
+constexpr FormalValue kExpertsIn[] = {in("input"),
+                                      in("router_probs"),
+                                      in("fc1_experts_weights"),
+                                      opt("fc1_experts_bias"),
+                                      in("fc2_experts_weights"),
+                                      opt("fc2_experts_bias"),
+                                      opt("fc3_experts_weights"),
+                                      opt("fc3_experts_bias")};
+constexpr FormalAttribute kExperts[] = {
+    with("activation_alpha", 1.0f),       with("activation_beta", 0.0f),
+    attr("activation_type", kString),     with("k", 1),
+    with("normalize_routing_weights", 0), with("swiglu_fusion", 0),
+    attr("swiglu_limit", kFloat),         with("use_sparse_mixer", 0)};
+
+// --- Types -------------------------------------------------------------------
+
+// The axes of A (input 0) or B (input 1) as the product reads them.
+Shape factor(const NodeView& v, std::size_t i, std::string_view flips,
+             std::string_view batch_flips) {
+  Shape shape(v.shape(i).begin(), v.shape(i).end());
+  if (shape.size() < 2) return shape;
+  if (v.attribute_int(batch_flips) != 0) {
+    std::rotate(shape.begin(), shape.begin() + 1, shape.end() - 1);
+  }
+  if (v.attribute_int(flips) != 0)
+    std::iter_swap(shape.end() - 1, shape.end() - 2);
+  return shape;
+}
+
+bool fused_matmul(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || !v.ranked(1) || v.rank(0) < 2 || v.rank(1) < 2) {
+    return true;
+  }
+  const Shape a = factor(v, 0, "transA", "transBatchA");
+  const Shape b = factor(v, 1, "transB", "transBatchB");
+  Dims dims = broadcast_shapes(v, std::span(a).first(a.size() - 2),
+                               std::span(b).first(b.size() - 2));
+  dims.push_back(a[a.size() - 2]);
+  dims.push_back(b.back());
+  out[0].set_dims(dims);
+  return true;
+}
+
+bool fused_gemm(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || !v.ranked(1) || v.rank(0) != 2 || v.rank(1) != 2) {
+    return true;
+  }
+  const bool flips_a = v.attribute_int("transA") != 0;
+  const bool flips_b = v.attribute_int("transB") != 0;
+  out[0].set_dims(
+      Shape{v.shape(0)[flips_a ? 1 : 0], v.shape(1)[flips_b ? 0 : 1]});
+  return true;
+}
+
+// Like what is added to it; else [N,M,...].
+bool fused_conv(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (v.has_input(3)) {
+    copy_type(v, 3, out[0]);
+  } else if (v.ranked(0) && v.ranked(1) && v.rank(0) > 1 && v.rank(1) > 1) {
+    Shape shape(v.rank(0), kUnknown);
+    shape[0] = v.shape(0)[0];
+    shape[1] = v.shape(1)[0];
+    out[0].set_dims(shape);
+  }
+  return true;
+}
+
+bool matmul_nbits(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (!v.ranked(0) || v.rank(0) == 0) return true;
+  out[0].set_dims(v.shape(0));
+  out[0].dims.back() = count(v.attribute_int("N"));
+  return true;
+}
+
+double fused_matmul(const SizedNode& n) {
+  return n.out(0) * n.in(0, n.node.attribute_int("transA") != 0 ? -2 : -1);
+}
+
+double matmul_nbits(const SizedNode& n) {
+  return n.in(0) * static_cast<double>(n.node.attribute_int("N"));
+}
+
+// --- Activations -------------------------------------------------------------
+
+// f(x) of an activation by its name, with its parameters in order, up to
+// `count` of them.
+ValueId activated(Body& body, ValueId x, ValueId like, std::string_view name,
+                  std::span<const float> parameters) {
+  struct Activation {
+    std::string_view name;
+    std::array<std::string_view, 2> attributes;
+  };
+  static constexpr Activation kKnown[] = {{"Celu", {"alpha"}},
+                                          {"Elu", {"alpha"}},
+                                          {"HardSigmoid", {"alpha", "beta"}},
+                                          {"HardSwish", {}},
+                                          {"LeakyRelu", {"alpha"}},
+                                          {"Relu", {}},
+                                          {"Selu", {"alpha", "gamma"}},
+                                          {"Sigmoid", {}},
+                                          {"Softplus", {}},
+                                          {"Softsign", {}},
+                                          {"Tanh", {}},
+                                          {"ThresholdedRelu", {"alpha"}}};
+  if (name == "Clip" && parameters.size() == 2) {
+    return body.node("Clip",
+                     {x, body.number(parameters[0], like, "least"),
+                      body.number(parameters[1], like, "most")},
+                     "clipped");
+  }
+  const auto* known = std::ranges::find(kKnown, name, &Activation::name);
+  if (known == std::end(kKnown)) {
+    body.refuse("no activation '" + std::string(name) + "' is known");
+    return x;
+  }
+  Body::Attributes attributes;
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
+    if (i >= known->attributes.size() || known->attributes[i].empty()) break;
+    attributes.push_back(Body::real(known->attributes[i], parameters[i]));
+  }
+  return body.node(known->name, {x}, "activated", std::move(attributes));
+}
+
+// --- Meanings ----------------------------------------------------------------
+
+// The factor with its transposes: that of the batch moves the first axis behind
+// the others of the batch.
+ValueId factor(const CallSite& call, std::string_view input,
+               std::string_view flips, std::string_view batch_flips) {
+  const bool flips_last = call.int_of(flips) != 0;
+  const bool flips_batch = call.int_of(batch_flips) != 0;
+  const ValueId x = call[input];
+  if (!flips_last && !flips_batch) return x;
+  const auto rank = call.rank(input);
+  if (!rank) {
+    call.body().refuse("the rank is unknown", x);
+    return x;
+  }
+  if (*rank < 2) return x;
+  std::vector<std::int64_t> perm(*rank);
+  for (std::size_t i = 0; i < perm.size(); ++i) {
+    perm[i] = static_cast<std::int64_t>(i);
+  }
+  if (flips_batch) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
+  if (flips_last) std::iter_swap(perm.end() - 1, perm.end() - 2);
+  return call.body().node("Transpose", {x}, "transposed",
+                          {call.body().ints("perm", perm)});
+}
+
+Body::Values fused_matmul(const CallSite& call) {
+  Body& body = call.body();
+  const ValueId y = body.node("MatMul",
+                              {factor(call, "A", "transA", "transBatchA"),
+                               factor(call, "B", "transB", "transBatchB")},
+                              "product");
+  const float alpha = call.float_of("alpha");
+  if (alpha == 1) return {y};
+  return {body.node("Mul", {y, body.number(alpha, call["A"], "alpha")}, "Y")};
+}
+
+Body::Values fused_gemm(const CallSite& call) {
+  const ValueId y =
+      call.body().node("Gemm", {call["A"], call["B"], call["C"]}, "Y",
+                       call.others({"activation", "activation_alpha",
+                                    "activation_beta", "activation_gamma"}));
+  if (!call.is_written("activation")) return {y};
+  const std::string_view name = call.string_of("activation");
+  std::vector<float> parameters;
+  for (const auto each :
+       {"activation_alpha",
+        name == "Selu" ? "activation_gamma" : "activation_beta"}) {
+    if (!call.is_written(each)) break;
+    parameters.push_back(call.float_of(each));
+  }
+  return {activated(call.body(), y, call["A"], name, parameters)};
+}
+
+Body::Values fused_conv(const CallSite& call) {
+  Body& body = call.body();
+  ValueId y = body.node("Conv", {call["X"], call["W"], call["B"]}, "convolved",
+                        call.others({"activation", "activation_params"}));
+  if (const ValueId z = call["Z"]) y = body.node("Add", {y, z}, "sum");
+  if (!call.is_written("activation")) return {y};
+  return {activated(body, y, call["X"], call.string_of("activation"),
+                    call.floats_of("activation_params"))};
+}
+
+// A W^T + bias with W [N,K] = (bits - zero point) scale, where each of both
+// serves `block_size` numbers of a row.
+class WeightsOfBits {
+ public:
+  explicit WeightsOfBits(const CallSite& call)
+      : call_(call),
+        body_(call.body()),
+        n_(call.int_of("N")),
+        k_(call.int_of("K")),
+        block_(call.int_of("block_size")),
+        bits_(call.int_of("bits")) {}
+
+  Body::Values write() {
+    const bool is_block = block_ >= 16 && (block_ & (block_ - 1)) == 0;
+    if (n_ <= 0 || n_ > kMostSize || k_ <= 0 || k_ > kMostSize || !is_block ||
+        block_ > kMostSize) {
+      body_.refuse("'N', 'K' or 'block_size' is out of range");
+      return {};
+    }
+    if (bits_ != 2 && bits_ != 4 && bits_ != 8) {
+      body_.refuse("'bits' is not 2, 4 or 8");
+      return {};
+    }
+    if (call_.int_of("weight_prepacked") != 0) {
+      body_.refuse("the weights are packed for one machine");
+    }
+    blocks_ = (k_ + block_ - 1) / block_;
+    ValueId w = unpacked(call_["B"], {n_, blocks_, block_ * bits_ / 8},
+                         {n_, blocks_, block_});
+    ValueId scale =
+        reshaped(call_["scales"], {n_, blocks_, 1}, "scales_of_blocks");
+    ValueId zero = zeros();
+    if (const ValueId groups = call_["g_idx"]) {
+      // Places of a row have groups of their own.
+      w = rows(w);
+      zero = by_place(zero, groups);
+      scale = by_place(scale, groups);
+      w = scaled(w, zero, scale);
+    } else {
+      w = rows(scaled(w, zero, scale));
+    }
+    const ValueId turned =
+        body_.node("Transpose", {w}, "weights", {body_.ints("perm", {1, 0})});
+    ValueId y = body_.node("MatMul", {call_["A"], turned}, "product");
+    if (const ValueId bias = call_["bias"]) {
+      y = body_.node("Add", {y, bias}, "Y");
+    }
+    return {y};
+  }
+
+ private:
+  ValueId reshaped(ValueId x, const std::vector<std::int64_t>& sizes,
+                   std::string_view name) {
+    return body_.node("Reshape", {x, body_.integers(sizes, "sizes")}, name);
+  }
+
+  // Numbers of `bits_`, the first ones of a byte in its lowest bits, with the
+  // surplus at the end of the last axis cut off.
+  ValueId unpacked(ValueId bytes, std::vector<std::int64_t> packed,
+                   const std::vector<std::int64_t>& sizes) {
+    ValueId x = body_.cast(reshaped(bytes, packed, "bytes"), DataType::kInt32,
+                           "numbers");
+    if (bits_ < 8) {
+      packed.push_back(1);
+      x = reshaped(x, packed, "byte_columns");
+      std::vector<std::int64_t> steps;
+      for (std::int64_t at = 0; at < 8; at += bits_) {
+        steps.push_back(std::int64_t{1} << at);
+      }
+      x = body_.node("Div", {x, narrow(steps, "steps")}, "shifted");
+      x = body_.node("Mod", {x, narrow({std::int64_t{1} << bits_}, "range")},
+                     "digits");
+      packed.pop_back();
+      packed.back() *= 8 / bits_;
+      x = reshaped(x, packed, "digits_of_rows");
+    }
+    if (packed.back() != sizes.back()) {
+      x = first(x, static_cast<std::int64_t>(sizes.size()) - 1, sizes.back());
+    }
+    return x;
+  }
+  ValueId narrow(const std::vector<std::int64_t>& data, std::string_view name) {
+    return body_.cast(body_.integers(data, name), DataType::kInt32, name);
+  }
+  ValueId first(ValueId x, std::int64_t axis, std::int64_t count) {
+    return body_.node(
+        "Slice",
+        {x, body_.integers({0}, "first"), body_.integers({count}, "count"),
+         body_.integers({axis}, "axis")},
+        "used");
+  }
+
+  // [N,blocks,1], or invalid where all are the middle of the range.
+  ValueId zeros() {
+    const ValueId given = call_["zero_points"];
+    if (!given) return given;
+    const DataType elem = call_.elem("zero_points");
+    if (elem == DataType::kUndefined) {
+      body_.refuse("the type of the zero points is unknown", given);
+    }
+    ValueId x = given;
+    if (elem == DataType::kUint8) {
+      x = unpacked(given, {n_, (blocks_ * bits_ + 7) / 8}, {n_, blocks_});
+    }
+    return reshaped(x, {n_, blocks_, 1}, "zero_points_of_blocks");
+  }
+
+  // [N,blocks,block] as [N,K].
+  ValueId rows(ValueId x) {
+    x = reshaped(x, {n_, blocks_ * block_}, "rows");
+    return blocks_ * block_ == k_ ? x : first(x, 1, k_);
+  }
+  // [N,blocks,1] as [N,K].
+  ValueId by_place(ValueId x, ValueId groups) {
+    if (!x) return x;
+    return body_.node("Gather",
+                      {reshaped(x, {n_, blocks_}, "of_blocks"), groups},
+                      "by_place", {Body::integer("axis", 1)});
+  }
+  ValueId scaled(ValueId w, ValueId zero, ValueId scale) {
+    const ValueId like = call_["A"];
+    const ValueId real = body_.like(w, like, "weights_real");
+    const auto middle = static_cast<double>(std::int64_t{1} << (bits_ - 1));
+    const ValueId from = zero ? body_.like(zero, like, "zero_points_real")
+                              : body_.number(middle, like, "middle");
+    return body_.node("Mul",
+                      {body_.node("Sub", {real, from}, "centered"), scale},
+                      "scaled_weights");
+  }
+
+  const CallSite& call_;
+  Body& body_;
+  std::int64_t n_, k_, block_, bits_, blocks_ = 0;
+};
+
+Body::Values matmul_nbits(const CallSite& call) {
+  return WeightsOfBits(call).write();
+}
+
+// Of the weights of the experts, [E,out,in], for every row of x, [E or 1,T,in],
+// plus a bias.
+ValueId expert_layer(const CallSite& call, ValueId x, std::string_view weights,
+                     std::string_view bias) {
+  Body& body = call.body();
+  const ValueId turned = body.node("Transpose", {call[weights]}, "weights",
+                                   {body.ints("perm", {0, 2, 1})});
+  const ValueId y = body.node("MatMul", {x, turned}, "product");
+  if (!call[bias]) return y;
+  return body.node(
+      "Add",
+      {y, body.node("Unsqueeze", {call[bias], body.integers({1}, "axis")},
+                    "bias_of_rows")},
+      "biased");
+}
+
+// Gates and values side by side, in turns or in halves:
+// g sigmoid(alpha g) (v + beta), both within the limit.
+ValueId swiglu(const CallSite& call, ValueId x) {
+  Body& body = call.body();
+  Body::Values parts;
+  if (call.int_of("swiglu_fusion") == 1) {
+    const ValueId pairs = body.node(
+        "Reshape", {x, body.integers({0, 0, -1, 2}, "by_pair")}, "pairs");
+    for (std::int64_t i = 0; i < 2; ++i) {
+      parts.push_back(body.node("Gather",
+                                {pairs, body.integers({i}, "which", true)},
+                                "of_pair", {Body::integer("axis", 3)}));
+    }
+  } else {
+    parts =
+        body.nodes("Split", {x}, {"gates", "values"},
+                   {Body::integer("axis", 2), Body::integer("num_outputs", 2)});
+  }
+  const ValueId like = call["input"];
+  ValueId gate = parts[0], value = parts[1];
+  if (call.is_written("swiglu_limit")) {
+    const ValueId most =
+        body.number(call.float_of("swiglu_limit"), like, "limit");
+    const ValueId least = body.node("Neg", {most}, "least");
+    gate = body.node("Min", {gate, most}, "gates");
+    value = body.node("Clip", {value, least, most}, "values");
+  }
+  const ValueId alpha =
+      body.number(call.float_of("activation_alpha"), like, "alpha");
+  const ValueId beta =
+      body.number(call.float_of("activation_beta"), like, "beta");
+  const ValueId open = body.node(
+      "Sigmoid", {body.node("Mul", {gate, alpha}, "scaled_gates")}, "open");
+  return body.node("Mul",
+                   {body.node("Mul", {gate, open}, "gated"),
+                    body.node("Add", {value, beta}, "moved_values")},
+                   "gated_values");
+}
+
+ValueId expert_activation(const CallSite& call, ValueId x) {
+  Body& body = call.body();
+  const std::string_view type = call.is_written("activation_type")
+                                    ? call.string_of("activation_type")
+                                    : "relu";
+  if (type == "identity") return x;
+  if (type == "relu") return body.node("Relu", {x}, "activated");
+  if (type == "swiglu" && call.int_of("swiglu_fusion") != 0) {
+    return swiglu(call, x);
+  }
+  if (type == "gelu") {
+    return body.call(dialect::kMicrosoft, "FastGelu", {x}, {})[0];
+  }
+  if (type == "silu") {
+    return body.node("Mul", {x, body.node("Sigmoid", {x}, "open")},
+                     "activated");
+  }
+  body.refuse("no activation '" + std::string(type) + "' of experts is known");
+  return x;
+}
+
+// The sum of what the `k` experts of the highest probability make of a row,
+// each times that. Every expert computes every row.
+Body::Values experts(const CallSite& call) {
+  Body& body = call.body();
+  if (call.int_of("use_sparse_mixer") != 0) {
+    body.refuse("the sparse mixer has no meaning");
+  }
+  const ValueId input = call["input"];
+  // [1,T,D]
+  const ValueId width = body.node(
+      "Gather",
+      {body.node("Shape", {input}, "shape"), body.integers({-1}, "last")},
+      "width");
+  const ValueId rows = body.node(
+      "Reshape",
+      {input, body.node("Concat", {body.integers({1, -1}, "rows"), width},
+                        "sizes", {Body::integer("axis", 0)})},
+      "rows_of_input");
+  ValueId h = expert_activation(
+      call,
+      expert_layer(call, rows, "fc1_experts_weights", "fc1_experts_bias"));
+  if (call["fc3_experts_weights"]) {
+    h = body.node("Mul",
+                  {h, expert_layer(call, rows, "fc3_experts_weights",
+                                   "fc3_experts_bias")},
+                  "gated");
+  }
+  const ValueId made =
+      expert_layer(call, h, "fc2_experts_weights", "fc2_experts_bias");
+  // [T,E]
+  const ValueId routes = call["router_probs"];
+  const ValueId shares =
+      body.node("Softmax", {routes}, "shares", {Body::integer("axis", -1)});
+  auto best =
+      body.nodes("TopK", {shares, body.integers({call.int_of("k")}, "k")},
+                 {"best", "which"}, {Body::integer("axis", -1)});
+  if (call.int_of("normalize_routing_weights") != 0) {
+    const ValueId sum = body.node(
+        "ReduceSum", {best[0], body.integers({-1}, "last")}, "sum_of_best");
+    best[0] = body.node("Div", {best[0], sum}, "shares_of_best");
+  }
+  const ValueId zeros = body.node("Sub", {shares, shares}, "no_shares");
+  const ValueId weights =
+      body.node("ScatterElements", {zeros, best[1], best[0]}, "routed",
+                {Body::integer("axis", -1)});
+  const ValueId by_expert =
+      body.node("Unsqueeze",
+                {body.node("Transpose", {weights}, "by_expert",
+                           {body.ints("perm", {1, 0})}),
+                 body.integers({2}, "axis")},
+                "weights_of_rows");
+  // An expert that has no share of a row does not spoil it.
+  const ValueId zero = body.number(0, input, "zero");
+  const ValueId shared =
+      body.node("Where",
+                {body.node("Equal", {by_expert, zero}, "is_idle"), zero,
+                 body.node("Mul", {made, by_expert}, "weighted")},
+                "parts");
+  const ValueId sum =
+      body.node("ReduceSum", {shared, body.integers({0}, "experts")}, "sum",
+                {Body::integer("keepdims", 0)});
+  return {body.node("Reshape", {sum, body.node("Shape", {input}, "shape")},
+                    "output")};
+}
+
+constexpr OpRow kDialectContribProducts[] = {
+    ours(dialect::kMicrosoft, "FusedConv", kConvIn, kY, kConv,
+         {.types = {fused_conv},
+          .formula = "activation(Conv(X, W, B) + Z)",
+          .meaning = fused_conv}),
+    ours(dialect::kMicrosoft, "FusedGemm", kGemmIn, kY, kGemm,
+         {.factors = {true},
+          .types = {fused_gemm},
+          .formula = "activation(Gemm(A, B, C))",
+          .meaning = fused_gemm}),
+    ours(dialect::kMicrosoft, "FusedMatMul", kMatMulIn, kY, kMatMul,
+         {.factors = {true},
+          .types = {fused_matmul},
+          .products = fused_matmul,
+          .formula = "alpha op(A) op(B)",
+          .meaning = fused_matmul}),
+    ours(dialect::kMicrosoft, "MatMulNBits", kBitsIn, kY, kBits,
+         {.types = {matmul_nbits},
+          .products = matmul_nbits,
+          .formula = "A ((B - zero_points) scales)^T + bias",
+          .meaning = matmul_nbits}),
+    ours(dialect::kMicrosoft, "MoE", kExpertsIn, kOutput, kExperts,
+         {.types = {all_like_first},
+          .formula = "the sum of the k best experts' fc2(activation(fc1(x)))",
+          .meaning = experts}),
+};
+
+}  // namespace
+
+std::span<const OpRow> dialect::contrib_products() {
+  return kDialectContribProducts;
+}
+
+}  // namespace ruleengine::ops

@@ -1,0 +1,228 @@
+// Quantized numbers of ONNX Runtime's domain: its quantizers, sums and products
+// between them, and products of integers that give floats.
+#include "core/ops/dialect/our_row.h"
+#include "core/ops/rules/meaning_helpers.h"
+#include "core/ops/sized_node.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::DataType;
+using ir::ValueId;
+
+constexpr FormalValue kToFloatIn[] = {in("x", "T1"), in("x_scale", "T2"),
+                                      opt("x_zero_point", "T1")};
+constexpr FormalValue kToFloatOut[] = {in("y", "T2")};
+constexpr FormalValue kFromFloatIn[] = {in("x", "T1"), in("y_scale", "T1"),
+                                        opt("y_zero_point", "T2")};
+constexpr FormalValue kFromFloatOut[] = {in("y", "T2")};
+constexpr FormalAttribute kAxis[] = {attr("axis", kInt)};
+
+constexpr FormalValue kDynamicQuantizeIn[] = {in("x", "T1")};
+constexpr FormalValue kDynamicQuantizeOut[] = {
+    in("y", "T2"), in("y_scale", "tensor(float)"), in("y_zero_point", "T2")};
+
+constexpr FormalValue kQLinearIn[] = {in("A"),
+                                      in("A_scale", "tensor(float)"),
+                                      opt("A_zero_point"),
+                                      in("B"),
+                                      in("B_scale", "tensor(float)"),
+                                      opt("B_zero_point"),
+                                      in("C_scale", "tensor(float)"),
+                                      opt("C_zero_point")};
+constexpr FormalValue kQLinearOut[] = {in("C")};
+
+constexpr FormalValue kDynamicProductIn[] = {
+    in("A", "T1"), in("B", "T2"), in("b_scale", "T1"),
+    opt("b_zero_point", "T2"), opt("bias", "T1")};
+constexpr FormalValue kIntegerProductIn[] = {in("A", "T1"),
+                                             in("B", "T2"),
+                                             in("a_scale", "T3"),
+                                             in("b_scale", "T3"),
+                                             opt("a_zero_point", "T1"),
+                                             opt("b_zero_point", "T2"),
+                                             opt("bias", "T3")};
+constexpr FormalValue kProductOut[] = {in("Y", "T1")};
+constexpr FormalValue kRealProductOut[] = {in("Y", "T3")};
+
+// --- Types -------------------------------------------------------------------
+
+bool to_float(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  out[0].elem = v.elem(1);
+  return true;
+}
+
+bool from_float(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  out[0].elem = v.has_input(2) ? v.elem(2) : DataType::kUint8;
+  return true;
+}
+
+bool dynamic_quantize(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  for (std::size_t i = 1; i < out.size(); ++i) out[i].set_dims({});
+  if (out.size() > 1) out[1].elem = DataType::kFloat;
+  if (out.size() > 2) out[2].elem = DataType::kUint8;
+  out[0].elem = DataType::kUint8;
+  return true;
+}
+
+bool q_linear(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (v.ranked(0) && v.ranked(3)) {
+    out[0].set_dims(broadcast_shapes(v, v.shape(0), v.shape(3)));
+  }
+  return true;
+}
+
+// [..., N] of [..., K] and [K, N].
+bool real_product(const NodeView& v, Outputs out, std::size_t like) {
+  out[0].elem = v.elem(like);
+  if (!v.ranked(0) || !v.ranked(1) || v.rank(0) == 0 || v.rank(1) != 2) {
+    return true;
+  }
+  out[0].set_dims(v.shape(0));
+  out[0].dims.back() = v.shape(1)[1];
+  return true;
+}
+bool dynamic_product(const NodeView& v, Outputs out) {
+  return real_product(v, out, 0);
+}
+bool integer_product(const NodeView& v, Outputs out) {
+  return real_product(v, out, 2);
+}
+
+double real_product(const SizedNode& n) { return n.out(0) * n.in(0, -1); }
+
+// --- Meanings ----------------------------------------------------------------
+
+// The standard's op of that name.
+Body::Values standard_op(const CallSite& call, Body::Values inputs) {
+  return {
+      call.body().node(call.type(), std::move(inputs), "y", call.others({}))};
+}
+
+Body::Values to_float(const CallSite& call) {
+  return standard_op(call, {call["x"], call["x_scale"], call["x_zero_point"]});
+}
+Body::Values from_float(const CallSite& call) {
+  return standard_op(call, {call["x"], call["y_scale"], call["y_zero_point"]});
+}
+
+Body::Values dynamic_quantize(const CallSite& call) {
+  return call.body().nodes("DynamicQuantizeLinear", {call["x"]},
+                           {"y", "y_scale", "y_zero_point"}, {});
+}
+
+// The op on floats, between quantizers.
+Body::Values q_linear(const CallSite& call, std::string_view op) {
+  Body& body = call.body();
+  const auto real = [&](ValueId x, ValueId scale, ValueId zero) {
+    return body.node("DequantizeLinear", {x, scale, zero}, "real");
+  };
+  const ValueId y =
+      body.node(op,
+                {real(call["A"], call["A_scale"], call["A_zero_point"]),
+                 real(call["B"], call["B_scale"], call["B_zero_point"])},
+                "real_result");
+  ValueId zero = call["C_zero_point"];
+  if (!zero) {
+    const DataType elem = call.elem("A");
+    if (elem != DataType::kInt8 && elem != DataType::kUint8) {
+      body.refuse("the type is unknown", call["A"]);
+    }
+    zero = body.cast(body.integers({0}, "zero", true), elem, "zero_point");
+  }
+  return {body.node("QuantizeLinear", {y, call["C_scale"], zero}, "C")};
+}
+
+Body::Values q_linear_add(const CallSite& call) {
+  return q_linear(call, "Add");
+}
+Body::Values q_linear_mul(const CallSite& call) {
+  return q_linear(call, "Mul");
+}
+
+struct Factor {
+  ValueId x, scale, zero;
+};
+
+// ((A - zero) (B - zero)) scales + bias
+Body::Values scaled_product(const CallSite& call, const Factor& a,
+                            const Factor& b) {
+  Body& body = call.body();
+  const ValueId product =
+      body.node("MatMulInteger", {a.x, b.x, a.zero, b.zero}, "product");
+  const ValueId scale = body.node("Mul", {a.scale, b.scale}, "scale");
+  ValueId y =
+      body.node("Mul", {body.like(product, b.scale, "product_real"), scale},
+                "scaled_product");
+  if (const ValueId bias = call["bias"]) y = body.node("Add", {y, bias}, "Y");
+  return {y};
+}
+
+Body::Values dynamic_product(const CallSite& call) {
+  const auto a = call.body().nodes("DynamicQuantizeLinear", {call["A"]},
+                                   {"a", "a_scale", "a_zero_point"}, {});
+  return scaled_product(call, {a[0], a[1], a[2]},
+                        {call["B"], call["b_scale"], call["b_zero_point"]});
+}
+
+Body::Values integer_product(const CallSite& call) {
+  return scaled_product(call,
+                        {call["A"], call["a_scale"], call["a_zero_point"]},
+                        {call["B"], call["b_scale"], call["b_zero_point"]});
+}
+
+constexpr OpRow kDialectContribQuantized[] = {
+    ours(dialect::kMicrosoft, "DequantizeLinear", kToFloatIn, kToFloatOut,
+         kAxis,
+         {.roles = {.dequantizes = true},
+          .types = {to_float},
+          .formula = "the standard's",
+          .meaning = to_float}),
+    ours(dialect::kMicrosoft, "DynamicQuantizeLinear", kDynamicQuantizeIn,
+         kDynamicQuantizeOut, {},
+         {.types = {dynamic_quantize},
+          .formula = "the standard's",
+          .meaning = dynamic_quantize}),
+    ours(dialect::kMicrosoft, "DynamicQuantizeMatMul", kDynamicProductIn,
+         kProductOut, {},
+         {.factors = {true, 0, 1, true},
+          .types = {dynamic_product},
+          .products = real_product,
+          .formula = "MatMulIntegerToFloat(DynamicQuantizeLinear(A), B) + bias",
+          .meaning = dynamic_product}),
+    ours(dialect::kMicrosoft, "MatMulIntegerToFloat", kIntegerProductIn,
+         kRealProductOut, {},
+         {.factors = {true, 0, 1, true},
+          .types = {integer_product},
+          .products = real_product,
+          .formula = "MatMulInteger(A, B) a_scale b_scale + bias",
+          .meaning = integer_product}),
+    ours(dialect::kMicrosoft, "QLinearAdd", kQLinearIn, kQLinearOut, {},
+         {.roles = {.linear = true},
+          .types = {q_linear},
+          .formula = "Quantize(Dequantize(A) + Dequantize(B))",
+          .meaning = q_linear_add}),
+    ours(dialect::kMicrosoft, "QLinearMul", kQLinearIn, kQLinearOut, {},
+         {.roles = {.linear = true},
+          .types = {q_linear},
+          .formula = "Quantize(Dequantize(A) Dequantize(B))",
+          .meaning = q_linear_mul}),
+    ours(dialect::kMicrosoft, "QuantizeLinear", kFromFloatIn, kFromFloatOut,
+         kAxis,
+         {.roles = {.quantizes = true},
+          .types = {from_float},
+          .formula = "the standard's",
+          .meaning = from_float}),
+};
+
+}  // namespace
+
+std::span<const OpRow> dialect::contrib_quantized() {
+  return kDialectContribQuantized;
+}
+
+}  // namespace ruleengine::ops

@@ -1,0 +1,544 @@
+// Attention of ONNX Runtime's domain over a cache, whose rows each of the batch
+// fills to its own length, and the rotation of queries and keys before it.
+#include <limits>
+
+#include "core/ops/dialect/contrib_heads.h"
+#include "core/ops/dialect/our_row.h"
+#include "core/ops/rules/meaning_helpers.h"
+#include "core/ops/sized_node.h"
+
+namespace ruleengine::ops {
+namespace {
+
+using ir::DataType;
+using ir::ValueId;
+
+constexpr FormalValue kRotaryIn[] = {in("input"), in("position_ids", kInt64),
+                                     in("cos_cache"), in("sin_cache")};
+constexpr FormalAttribute kRotary[] = {
+    with("interleaved", 0), with("is_packed_batching", 0), with("num_heads", 0),
+    with("rotary_embedding_dim", 0), with("scale", 1.0f)};
+
+constexpr FormalValue kGroupedIn[] = {in("query"),
+                                      opt("key"),
+                                      opt("value"),
+                                      opt("past_key", "C"),
+                                      opt("past_value", "C"),
+                                      in("seqlens_k", "M"),
+                                      in("total_sequence_length", "M"),
+                                      opt("cos_cache"),
+                                      opt("sin_cache"),
+                                      opt("position_ids", "P"),
+                                      opt("attention_bias"),
+                                      opt("head_sink"),
+                                      opt("k_scale", "S"),
+                                      opt("v_scale", "S"),
+                                      opt("q_norm_weight"),
+                                      opt("k_norm_weight")};
+constexpr FormalValue kGroupedOut[] = {in("output"), opt("present_key", "C"),
+                                       opt("present_value", "C"),
+                                       opt("output_qk")};
+constexpr FormalAttribute kGrouped[] = {
+    with("causal", 1),
+    with("do_rotary", 0),
+    attr("k_quant_type", AttributeKind::kString),
+    attr("kv_cache_bit_width", kInt),
+    need("kv_num_heads", kInt),
+    with("local_window_size", -1),
+    need("num_heads", kInt),
+    attr("qk_norm_epsilon", kFloat),
+    attr("qk_output", kInt),
+    with("rotary_interleaved", 0),
+    attr("scale", kFloat),
+    attr("sliding_window_cache", kInt),
+    attr("smooth_softmax", kInt),
+    with("softcap", 0.0f),
+    attr("v_quant_type", AttributeKind::kString)};
+
+// --- Types -------------------------------------------------------------------
+
+// Like the query, where queries, keys and values come apart.
+bool grouped_attention(const NodeView& v, Outputs out) {
+  out[0].elem = v.elem(0);
+  if (v.input(1)) copy_type(v, 0, out[0]);
+  for (std::size_t i = 1; i < std::min<std::size_t>(out.size(), 3); ++i) {
+    out[i].elem = v.elem(i + 2);
+    if (!v.ranked(i + 2) || v.rank(i + 2) != 4) continue;
+    out[i].set_dims(v.shape(i + 2));
+    out[i].dims[2] = kUnknown;
+  }
+  return true;
+}
+
+// Rows of cosines and sines, which positions (input 1) pick.
+bool contrib_rotary_embedding(const NodeView& v, Outputs out) {
+  need_rank(v, 2, 2, "wrong rank of the cosines");
+  need_rank(v, 3, 2, "wrong rank of the sines");
+  return all_like_first(v, out);
+}
+
+double grouped_attention(const SizedNode& n) {
+  const auto heads = static_cast<double>(n.node.attribute_int("num_heads"));
+  const auto groups = static_cast<double>(n.node.attribute_int("kv_num_heads"));
+  const double all = n.node.has_input(1) ? heads : heads + 2 * groups;
+  // Without keys, they are packed with the queries.
+  const double rows = n.node.has_input(1) ? n.in(1, -2) : n.in(0, 1);
+  const double cached = n.node.has_input(3) ? n.in(3, -2) : 0;
+  return 2 * (cached + rows) * n.in(0) * heads / all;
+}
+
+// --- Rotation ----------------------------------------------------------------
+
+// Pairs of x, [B,heads,S,D], turned by the angles of their rows' positions,
+// [B,S]: of the first `turned` of D numbers, or of all if that is 0.
+struct Rotation {
+  ValueId cosines, sines, positions;
+  bool is_interleaved = false;
+  std::int64_t turned = 0;
+};
+
+// The standard has the op since this opset.
+constexpr std::int64_t kRotaryEmbedding = 23;
+
+ValueId rotated(Body& body, ValueId x, const Rotation& r) {
+  if (body.opset() >= kRotaryEmbedding) {
+    Body::Attributes attributes;
+    if (r.is_interleaved) attributes.push_back(Body::integer("interleaved", 1));
+    if (r.turned != 0) {
+      attributes.push_back(Body::integer("rotary_embedding_dim", r.turned));
+    }
+    return body.node("RotaryEmbedding", {x, r.cosines, r.sines, r.positions},
+                     "rotated", std::move(attributes));
+  }
+  const auto angle = [&](ValueId table, std::string_view name) {
+    const ValueId rows =
+        body.node("Gather", {table, r.positions}, "of_positions");
+    return body.node("Unsqueeze", {rows, body.integers({1}, "axis_of_heads")},
+                     name);
+  };
+  const ValueId cosines = angle(r.cosines, "cosines");
+  const ValueId sines = angle(r.sines, "sines");
+  const auto along = [&](Body::Values parts, std::int64_t axis,
+                         std::string_view name) {
+    return body.node("Concat", std::move(parts), name,
+                     {Body::integer("axis", axis)});
+  };
+  ValueId part = x, rest;
+  if (r.turned != 0) {
+    const ValueId end = body.integers({r.turned}, "turned");
+    part = sliced(body, x, body.integers({0}, "first"), end, 3, "turned_part");
+    rest = sliced(
+        body, x, end,
+        body.integers({std::numeric_limits<std::int64_t>::max()}, "last"), 3,
+        "rest");
+  }
+  ValueId first, second;
+  if (r.is_interleaved) {
+    const ValueId pairs = body.node(
+        "Reshape", {part, body.integers({0, 0, 0, -1, 2}, "by_pair")}, "pairs");
+    const auto of_pair = [&](std::int64_t i) {
+      return body.node("Gather", {pairs, body.integers({i}, "which", true)},
+                       "of_pair", {Body::integer("axis", 4)});
+    };
+    first = of_pair(0);
+    second = of_pair(1);
+  } else {
+    const auto halves =
+        body.nodes("Split", {part}, {"first_half", "second_half"},
+                   {Body::integer("axis", 3), Body::integer("num_outputs", 2)});
+    first = halves[0];
+    second = halves[1];
+  }
+  const auto times = [&](ValueId a, ValueId b) {
+    return body.node("Mul", {a, b}, "term");
+  };
+  ValueId real = body.node("Sub", {times(first, cosines), times(second, sines)},
+                           "turned_first");
+  ValueId imaginary = body.node(
+      "Add", {times(first, sines), times(second, cosines)}, "turned_second");
+  ValueId y;
+  if (r.is_interleaved) {
+    const ValueId axis = body.integers({4}, "axis_of_pairs");
+    real = body.node("Unsqueeze", {real, axis}, "turned_first");
+    imaginary = body.node("Unsqueeze", {imaginary, axis}, "turned_second");
+    y = body.node("Reshape",
+                  {along({real, imaginary}, 4, "turned_pairs"),
+                   body.integers({0, 0, 0, -1}, "by_row")},
+                  "turned");
+  } else {
+    y = along({real, imaginary}, 3, "turned");
+  }
+  return rest ? along({y, rest}, 3, "rotated") : y;
+}
+
+// How many numbers of a head of `size` the cosines turn; 0 for all.
+std::int64_t turned_by(const CallSite& call, std::int64_t size) {
+  const std::int64_t turned = 2 * call.size("cos_cache", 1);
+  if (turned == 0 || size == 0) {
+    call.body().refuse("the size of a head or of the rotation is unknown",
+                       call["cos_cache"]);
+  } else if (turned > size) {
+    call.body().refuse("the cosines turn more than a head has",
+                       call["cos_cache"]);
+  }
+  return turned == size ? 0 : turned;
+}
+
+Body::Values contrib_rotary_embedding(const CallSite& call) {
+  Body& body = call.body();
+  if (call.int_of("is_packed_batching") != 0 || call.float_of("scale") != 1) {
+    body.refuse("packed or scaled rotations have no meaning");
+  }
+  const ValueId x = call["input"];
+  const auto rank = call.rank("input");
+  const auto rank_of_positions = call.rank("position_ids");
+  if (!rank || (*rank != 3 && *rank != 4) || !rank_of_positions) {
+    body.refuse("the ranks of the input and of the positions are not known", x);
+    return {};
+  }
+  const bool is_merged = *rank == 3;
+  const std::int64_t width = call.size("input", 1);
+  const std::int64_t all = call.int_of("rotary_embedding_dim");
+  std::int64_t heads = call.int_of("num_heads"), size = width;
+  if (is_merged) {
+    // Without a number of heads, the cosines turn whole heads.
+    if (heads == 0 && call.size("cos_cache", 1) > 0) {
+      heads = width / (2 * call.size("cos_cache", 1));
+    }
+    if (heads <= 0 || width <= 0 || width % heads != 0) {
+      body.refuse("the number of heads is unknown", x);
+      return {};
+    }
+    size = width / heads;
+  }
+  const std::int64_t turned = turned_by(call, size);
+  if (all != 0 && all != (turned == 0 ? size : turned)) {
+    body.refuse("rotary_embedding_dim is not twice the width of the cosines",
+                call["cos_cache"]);
+  }
+  // One position is that of the first row of each of the batch.
+  ValueId positions = call["position_ids"];
+  const ValueId batch = length_of(body, x, 0, "batch");
+  const std::int64_t axis_of_rows = is_merged ? 1 : 2;
+  if (*rank_of_positions != 2) {
+    const ValueId rows =
+        body.places_below(body.size_of(x, axis_of_rows, "rows"));
+    positions = body.node(
+        "Expand",
+        {body.node("Add", {rows, positions}, "positions_of_rows"),
+         joined(body, {batch, length_of(body, x, axis_of_rows, "length")},
+                "shape_of_positions")},
+        "positions");
+  }
+  ValueId y = is_merged ? split_heads(body, x, heads, size) : x;
+  y = rotated(body, y,
+              {.cosines = call["cos_cache"],
+               .sines = call["sin_cache"],
+               .positions = positions,
+               .is_interleaved = call.int_of("interleaved") != 0,
+               .turned = turned});
+  return {is_merged ? merged_heads(body, y, width) : y};
+}
+
+// --- Attention over a cache --------------------------------------------------
+
+class GroupedAttention {
+ public:
+  explicit GroupedAttention(const CallSite& call)
+      : call_(call),
+        body_(call.body()),
+        heads_(heads_of(call, "num_heads")),
+        groups_(heads_of(call, "kv_num_heads")) {
+    if (heads_ % groups_ != 0) {
+      body_.refuse("kv_num_heads does not divide num_heads");
+    }
+  }
+
+  Body::Values write() {
+    check();
+    read_heads();
+    read_lengths();
+    if (call_.int_of("do_rotary") != 0) rotate();
+    k_ = cached(k_, call_["past_key"]);
+    v_ = cached(v_, call_["past_value"]);
+    ValueId mask = seen();
+    const bool adds_sinks = call_["head_sink"] || is_smooth();
+    if (call_["attention_bias"] || adds_sinks) {
+      const ValueId shown =
+          call_["attention_bias"] ? bias() : body_.number(0, q_in(), "shown");
+      mask = body_.node("Where", {mask, shown, never(body_, q_in())}, "mask");
+    }
+    ValueId k = k_, v = v_;
+    if (adds_sinks) {
+      k = with_row_of_zeros(k);
+      v = with_row_of_zeros(v);
+      mask = with_sinks(mask);
+    }
+    const ValueId y = attended(call_, {.q = q_,
+                                       .k = k,
+                                       .v = v,
+                                       .mask = mask,
+                                       .heads = heads_,
+                                       .softcap = call_.float_of("softcap"),
+                                       .may_hide_all = true});
+    return {merged_heads(body_, y, size_ * heads_), k_, v_};
+  }
+
+ private:
+  ValueId q_in() const { return call_["query"]; }
+  ValueId list(std::int64_t n, std::string_view name) {
+    return body_.integers({n}, name);
+  }
+  ValueId unsqueezed(ValueId x, const std::vector<std::int64_t>& axes) {
+    return body_.node("Unsqueeze", {x, body_.integers(axes, "axes")}, "wide");
+  }
+  bool is_smooth() const {
+    return call_.is_written("smooth_softmax") &&
+           call_.int_of("smooth_softmax") > 0;
+  }
+
+  void check() {
+    for (const auto input :
+         {"k_scale", "v_scale", "q_norm_weight", "k_norm_weight"}) {
+      if (call_[input]) {
+        body_.refuse("input '" + std::string(input) + "' has no meaning");
+      }
+    }
+    if (call_["past_key"].valid() != call_["past_value"].valid()) {
+      body_.refuse("only one of 'past_key' and 'past_value' is given");
+    }
+    if (call_.reads(3)) {
+      body_.refuse("output 'output_qk' has no meaning");
+    }
+  }
+
+  // [B,heads,S,D] of queries, keys and values, which may come packed.
+  void read_heads() {
+    const std::int64_t width = call_.size("query", 1);
+    if (call_["key"]) {
+      size_ = width / heads_;
+      q_ = split_heads(body_, q_in(), heads_, size_);
+      k_ = split_heads(body_, call_["key"], groups_, size_);
+      v_ = split_heads(body_, call_["value"], groups_, size_);
+      return;
+    }
+    size_ = width / (heads_ + 2 * groups_);
+    if (size_ == 0) {
+      return body_.refuse("the size of a head is unknown", q_in());
+    }
+    const auto parts = body_.nodes(
+        "Split",
+        {q_in(),
+         body_.integers({heads_ * size_, groups_ * size_, groups_ * size_},
+                        "sizes")},
+        {"Q", "K", "V"}, {Body::integer("axis", 2)});
+    q_ = split_heads(body_, parts[0], heads_, size_);
+    k_ = split_heads(body_, parts[1], groups_, size_);
+    v_ = split_heads(body_, parts[2], groups_, size_);
+  }
+
+  // Each of the batch has `lengths_` keys, of which the new ones come after
+  // `past_`. Where all rows are new, none is past, whatever the lengths.
+  void read_lengths() {
+    const auto numbers = [&](std::string_view input) {
+      return body_.node("Reshape",
+                        {body_.cast(call_[input], DataType::kInt64, "numbers"),
+                         list(-1, "flat")},
+                        "list");
+    };
+    batch_ = length_of(body_, q_in(), 0, "batch");
+    rows_ = length_of(body_, q_in(), 1, "rows");
+    total_ = numbers("total_sequence_length");
+    lengths_ =
+        body_.node("Add", {numbers("seqlens_k"), list(1, "one")}, "lengths");
+    const ValueId before = body_.node("Sub", {lengths_, rows_}, "rows_before");
+    is_first_ = body_.node("Equal", {total_, rows_}, "is_first");
+    past_ =
+        body_.node("Where", {is_first_, list(0, "no_rows"), before}, "past");
+    keys_ = total_;
+    if (const ValueId cache = call_["past_key"]) {
+      const ValueId most = length_of(body_, cache, 2, "rows_of_cache");
+      keys_ = body_.node(
+          "Where", {body_.node("Less", {total_, most}, "fits"), most, total_},
+          "keys");
+    }
+    row_ = body_.places_below(body_.size_of(q_in(), 1, "length"));
+    position_ = body_.node("Add", {unsqueezed(past_, {1}), row_}, "positions");
+  }
+
+  void rotate() {
+    ValueId positions = position_;
+    if (const ValueId given = call_["position_ids"]) {
+      // Of a first prompt, the first position is taken and counted on.
+      const ValueId zero = list(0, "first"), one = list(1, "one");
+      const ValueId first =
+          sliced(body_, sliced(body_, given, zero, one, 0, "of_first"), zero,
+                 one, 1, "first_position");
+      const ValueId counted = body_.node("Add", {first, row_}, "counted");
+      positions =
+          body_.node("Where", {is_first_, counted, given}, "all_positions");
+      positions = body_.node(
+          "Expand", {positions, joined(body_, {batch_, rows_}, "each_row")},
+          "all_positions");
+    }
+    const Rotation r{.cosines = call_["cos_cache"],
+                     .sines = call_["sin_cache"],
+                     .positions = positions,
+                     .is_interleaved = call_.int_of("rotary_interleaved") != 0,
+                     .turned = turned_by(call_, size_)};
+    q_ = rotated(body_, q_, r);
+    k_ = rotated(body_, k_, r);
+  }
+
+  // The cache, [B,groups,keys,D], with the new rows in their places and zeros
+  // where there are none yet.
+  ValueId cached(ValueId rows, ValueId past) {
+    const ValueId groups = list(groups_, "groups");
+    const ValueId size = length_of(body_, rows, 3, "head_size");
+    ValueId base;
+    if (past) {
+      const ValueId more = body_.node(
+          "Sub", {keys_, length_of(body_, past, 2, "rows_of_cache")}, "more");
+      const ValueId pads = joined(body_,
+                                  {body_.integers({0, 0, 0, 0, 0, 0}, "before"),
+                                   more, list(0, "after")},
+                                  "pads");
+      base = body_.node("Pad", {past, pads}, "cache");
+    } else {
+      base = body_.node(
+          "Expand",
+          {body_.number(0, q_in(), "empty"),
+           joined(body_, {batch_, groups, keys_, size}, "shape_of_cache")},
+          "cache");
+    }
+    if (!places_) {
+      const ValueId shape = joined(
+          body_, {batch_, groups, rows_, list(1, "each")}, "shape_of_places");
+      const auto spread = [&](ValueId x,
+                              const std::vector<std::int64_t>& axes) {
+        return body_.node("Expand", {unsqueezed(x, axes), shape}, "spread");
+      };
+      const ValueId batch =
+          body_.places_below(body_.size_of(q_in(), 0, "batch_size"));
+      const ValueId group =
+          body_.places_below(body_.integers({groups_}, "groups", true));
+      places_ = body_.node("Concat",
+                           {spread(batch, {1, 2, 3}), spread(group, {1, 2}),
+                            spread(position_, {1, 3})},
+                           "places", {Body::integer("axis", 3)});
+    }
+    return body_.node("ScatterND", {base, places_, rows}, "present");
+  }
+
+  // [B,1,S,keys]: whether a query sees a key.
+  ValueId seen() {
+    const ValueId key =
+        body_.node("Range",
+                   {body_.integers({0}, "zero", true), scalar(keys_),
+                    body_.integers({1}, "one", true)},
+                   "key");
+    ValueId seen =
+        body_.node("Less", {key, unsqueezed(lengths_, {1, 2, 3})}, "is_filled");
+    const auto restrict = [&](ValueId by) {
+      seen = body_.node("And", {seen, by}, "is_seen");
+    };
+    const ValueId query = unsqueezed(position_, {1, 3});
+    if (call_.int_of("causal") != 0) {
+      restrict(body_.node("Not",
+                          {body_.node("Greater", {key, query}, "is_later")},
+                          "is_not_later"));
+    }
+    const std::int64_t window = call_.int_of("local_window_size");
+    if (window > 0) {
+      const ValueId first =
+          body_.node("Sub", {query, list(window, "window")}, "before_window");
+      restrict(body_.node("Greater", {key, first}, "is_in_window"));
+    }
+    return seen;
+  }
+
+  // What is added to the scores, for as many keys as there are.
+  ValueId bias() {
+    const ValueId given = call_["attention_bias"];
+    const ValueId more = body_.node(
+        "Sub", {keys_, length_of(body_, given, 3, "keys_of_bias")}, "more");
+    const ValueId pads = joined(
+        body_, {body_.integers({0, 0, 0, 0, 0, 0, 0}, "others"), more}, "pads");
+    return body_.node("Pad", {given, pads}, "bias");
+  }
+
+  ValueId scalar(ValueId one) {
+    return body_.node("Reshape", {one, body_.integers({}, "scalar")}, "number");
+  }
+
+  // A key that all queries score with 0, before the mask.
+  ValueId with_row_of_zeros(ValueId x) {
+    const ValueId shape =
+        joined(body_,
+               {batch_, list(groups_, "groups"), list(1, "one_row"),
+                length_of(body_, x, 3, "head_size")},
+               "shape_of_row");
+    const ValueId row = body_.node(
+        "Expand", {body_.number(0, q_in(), "zero"), shape}, "row_of_zeros");
+    return body_.node("Concat", {x, row}, "with_row",
+                      {Body::integer("axis", 2)});
+  }
+
+  // The mask with the sink of each head for that key.
+  ValueId with_sinks(ValueId mask) {
+    ValueId sink = call_["head_sink"];
+    if (sink) {
+      sink = body_.node("Reshape",
+                        {sink, body_.integers({1, heads_, 1, 1}, "by_head")},
+                        "sinks");
+    } else {
+      sink = body_.number(0, q_in(), "sink");
+    }
+    const auto spread = [&](ValueId x, ValueId last) {
+      return body_.node(
+          "Expand",
+          {x, joined(body_, {batch_, list(heads_, "heads"), rows_, last},
+                     "shape_of_scores")},
+          "spread");
+    };
+    return body_.node("Concat",
+                      {spread(mask, keys_), spread(sink, list(1, "one_key"))},
+                      "mask_and_sinks", {Body::integer("axis", 3)});
+  }
+
+  const CallSite& call_;
+  Body& body_;
+  std::int64_t heads_, groups_, size_ = 0;
+  ValueId q_, k_, v_;
+  ValueId batch_, rows_, total_, keys_;  // lists of one
+  ValueId lengths_, past_;               // [B]
+  ValueId is_first_, row_;               // [1], [S]
+  ValueId position_;                     // [B,S]: of the new rows in the cache
+  ValueId places_;                       // [B,groups,S,3]
+};
+
+Body::Values grouped_attention(const CallSite& call) {
+  return GroupedAttention(call).write();
+}
+
+constexpr OpRow kDialectGroupedAttention[] = {
+    ours(dialect::kMicrosoft, "GroupQueryAttention", kGroupedIn, kGroupedOut,
+         kGrouped,
+         {.roles = {.attention = true},
+          .types = {grouped_attention},
+          .products = grouped_attention,
+          .formula = "Attention over a cache, with groups of heads",
+          .meaning = grouped_attention}),
+    ours(dialect::kMicrosoft, "RotaryEmbedding", kRotaryIn, kOutput, kRotary,
+         {.types = {contrib_rotary_embedding},
+          .formula = "pairs of x turned by the angles of their positions",
+          .meaning = contrib_rotary_embedding}),
+};
+
+}  // namespace
+
+std::span<const OpRow> dialect::grouped_attention() {
+  return kDialectGroupedAttention;
+}
+
+}  // namespace ruleengine::ops
