@@ -231,7 +231,7 @@ class Lowering {
     } else {
       reason = call(graph, node,
                     ops::FunctionBody(graph, facts, node, newest_,
-                                      ops::FunctionBody::OwnOps::kStay));
+                                      ops::FunctionBody::Use::kRun));
     }
     if (reason) reasons_.try_emplace(op.text(), *std::move(reason));
   }
@@ -253,10 +253,10 @@ class Lowering {
     if (version == nullptr) return;
     std::string reason = "newer opsets mean something else by it";
     if (older != nullptr) {
-      auto refused = call(
-          graph, node,
-          ops::FunctionBody(graph, facts, node, newest_, *version,
-                            older->meaning, ops::FunctionBody::OwnOps::kStay));
+      auto refused =
+          call(graph, node,
+               ops::FunctionBody(graph, facts, node, newest_, *version,
+                                 older->meaning, ops::FunctionBody::Use::kRun));
       if (!refused) return;
       reason = *std::move(refused);
     }

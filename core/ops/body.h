@@ -82,6 +82,9 @@ class Body {
   virtual std::int64_t opset() const = 0;
   // Whether calls with inputs of other types and sizes share it.
   virtual bool is_shared() const = 0;
+  // Whether the engine's own executor runs the nodes: they need not be in a
+  // form that other runtimes can read.
+  virtual bool runs_here() const { return false; }
 
   // What is known of a value; nullptr, nothing or invalid where it is not, as
   // for most values of a function body.

@@ -28,21 +28,20 @@ const ir::Literal* copy_of(Arena& arena, const ir::Literal& tensor) {
 }  // namespace
 
 FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
-                           ir::NodeId call, std::int64_t opset, OwnOps own_ops)
+                           ir::NodeId call, std::int64_t opset, Use use)
     : FunctionBody(host, facts, call, opset,
                    *newest_op(host.op(call).domain, host.op(call).type),
-                   meaning_of(host.op(call).domain, host.op(call).type),
-                   own_ops) {}
+                   meaning_of(host.op(call).domain, host.op(call).type), use) {}
 
 FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
                            ir::NodeId call, std::int64_t opset,
-                           const OpFacts& op, Meaning meaning, OwnOps own_ops)
+                           const OpFacts& op, Meaning meaning, Use use)
     : host_(host),
       facts_(facts),
       call_(call),
       op_(op),
       opset_(opset),
-      own_ops_(own_ops) {
+      use_(use) {
   Values inputs;
   for (const FormalValue& formal : op_.inputs) {
     const ValueId own = value(formal.name);
@@ -83,7 +82,7 @@ Body::Values FunctionBody::nodes(std::string_view type, Values inputs,
 
 Body::Values FunctionBody::call(std::string_view domain, std::string_view type,
                                 Values inputs, Attributes attributes) {
-  if (own_ops_ == OwnOps::kWritten) {
+  if (use_ == Use::kFile) {
     return write_meaning(*this, domain, type, std::move(inputs), attributes);
   }
   std::vector<std::string> names;

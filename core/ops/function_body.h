@@ -18,16 +18,18 @@ namespace ruleengine::ops {
 
 class FunctionBody final : public Body {
  public:
-  // What becomes of the engine's own ops within a meaning.
-  enum class OwnOps : std::uint8_t { kWritten, kStay };
+  // What the body is for: a file that any runtime reads, in which the engine's
+  // own ops within a meaning are written out; or the executor, for which they
+  // stay calls.
+  enum class Use : std::uint8_t { kFile, kRun };
 
   // Writes the meaning of `call`, which has one, at this opset of the standard.
   FunctionBody(const ir::Graph& host, ir::Facts& facts, ir::NodeId call,
-               std::int64_t opset, OwnOps own_ops = OwnOps::kWritten);
+               std::int64_t opset, Use use = Use::kFile);
   // The same with the op in another version, and its meaning there.
   FunctionBody(const ir::Graph& host, ir::Facts& facts, ir::NodeId call,
                std::int64_t opset, const OpFacts& op, Meaning meaning,
-               OwnOps own_ops = OwnOps::kWritten);
+               Use use = Use::kFile);
 
   // The answers; equal for calls that can share the body. A body that was
   // refused has none.
@@ -44,6 +46,7 @@ class FunctionBody final : public Body {
               Attributes attributes) override;
   std::int64_t opset() const override { return opset_; }
   bool is_shared() const override { return true; }
+  bool runs_here() const override { return use_ == Use::kRun; }
   bool same(ir::ValueId a, ir::ValueId b) const override {
     return host_value(a) == host_value(b);
   }
@@ -81,7 +84,7 @@ class FunctionBody final : public Body {
   ir::NodeId call_;
   const OpFacts& op_;
   std::int64_t opset_;
-  OwnOps own_ops_;
+  Use use_;
   Arena arena_;
   std::vector<std::string> names_;  // by value
   std::vector<Node> nodes_;

@@ -177,6 +177,10 @@ void inverse(KernelContext& c) {
 }
 
 constexpr Kernel kContribKernels[] = {
+    {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
+     Adapt::kWiden},
+    {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
+     Adapt::kWiden},
     {ops::dialect::kMicrosoft, "Inverse", inverse, Adapt::kWiden},
     {ops::dialect::kMicrosoft, "MatMulNBits", matmul_nbits, Adapt::kWiden},
 };

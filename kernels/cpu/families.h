@@ -34,6 +34,8 @@ inline constexpr const KernelRows* kFamilies[] = {
 // instead of softmax.
 void flex_attention(KernelContext& c);
 void linear_attention(KernelContext& c);
+// contrib
+void group_query_attention(KernelContext& c);
 // control
 void scan(KernelContext& c);
 void scan_8(KernelContext& c);

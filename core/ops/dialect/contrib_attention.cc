@@ -198,30 +198,27 @@ double projecting_attention(const SizedNode& n) {
 
 // --- Meanings ----------------------------------------------------------------
 
-// Queries, keys and values of heads, and what hides keys from queries.
-class HeadedAttention {
+// Queries, keys and values, [B,rows,width] each, and what hides keys.
+class RowsAttention {
  public:
-  HeadedAttention(const CallSite& call, ValueId like)
+  struct Rows {
+    ValueId x;
+    std::int64_t width = 0;  // 0: not known
+    bool is_split = false;   // [B,heads,rows,D] instead
+    ValueId past;            // [B,heads,P,D], before the rows; or invalid
+  };
+
+  // `is_self`: the rows of keys are those of the queries.
+  RowsAttention(const CallSite& call, ValueId like, const Rows& q,
+                const Rows& k, const Rows& v, bool is_self)
       : call_(call),
         body_(call.body()),
         like_(like),
-        heads_(heads_of(call, "num_heads")) {}
-
-  std::int64_t heads() const { return heads_; }
-
-  // The size of a head of `width` numbers; 0 where it is not known.
-  std::int64_t head_size(std::int64_t width) const {
-    if (width % heads_ == 0) return width / heads_;
-    body_.refuse("num_heads does not divide the hidden size");
-    return 0;
-  }
-
-  // [B,S,width] as heads.
-  ValueId split(ValueId x, std::int64_t width) const {
-    return split_heads(body_, x, heads_, head_size(width));
-  }
-
-  void set(ValueId q, ValueId k, ValueId v) { q_ = q, k_ = k, v_ = v; }
+        heads_(heads_of(call, "num_heads")),
+        q_(q),
+        k_(k),
+        v_(v),
+        is_self_(is_self) {}
 
   // Integers [B], [2 B] (ends, then begins), [B,L] or [B,S,L] say which keys
   // are seen: those get 0, others `mask_filter_value`.
@@ -237,8 +234,8 @@ class HeadedAttention {
         *rank == 1 ? between(mask)
                    : body_.node("Greater", {mask, body_.integers({0}, "none")},
                                 "is_seen");
-    const std::vector<std::int64_t> axes =
-        *rank == 3 ? std::vector<std::int64_t>{1} : std::vector{1L, 2L};
+    std::vector<std::int64_t> axes = {1};
+    if (*rank < 3) axes.push_back(2);
     seen = body_.node("Unsqueeze", {seen, body_.integers(axes, "axes")},
                       "seen_keys");
     constexpr float kHidden = -10000;
@@ -257,20 +254,72 @@ class HeadedAttention {
     mask_ = mask_ ? body_.node("Add", {mask_, mask}, "masks") : mask;
   }
 
-  // Hides later keys where the call says so. `is_square`: there are as many
-  // keys as queries; `past`: so many keys are before the first query's.
-  void hide_later(bool is_square, ValueId past) {
-    if (call_.int_of("unidirectional") == 0) return;
-    if (is_square) {
-      is_causal_ = true;
-      return;
+  // The result, [B,S,width], and where they are asked for all keys and values,
+  // [B,heads,L,D].
+  Body::Values write(bool wants_keys) {
+    const bool is_causal = call_.int_of("unidirectional") != 0;
+    // The standard's op reads rows as they are. Other runtimes ask more of its
+    // masks.
+    const bool by_op = body_.runs_here() && !k_.is_split;
+    const bool by_mask = is_causal && (!is_self_ || (k_.past && !by_op));
+    if (by_mask) hide_later();
+    return by_op ? by_attention(is_causal && !by_mask, wants_keys)
+                 : by_heads(is_causal && !by_mask);
+  }
+
+ private:
+  Body::Values by_attention(bool is_causal, bool wants_keys) {
+    Body::Attributes attributes;
+    if (is_causal) attributes.push_back(Body::integer("is_causal", 1));
+    attributes.push_back(Body::integer("kv_num_heads", heads_));
+    attributes.push_back(Body::integer("q_num_heads", heads_));
+    if (call_.is_written("scale") && call_.float_of("scale") != 0) {
+      attributes.push_back(Body::real("scale", call_.float_of("scale")));
     }
-    const ValueId rows = body_.size_of(q_, 2, "rows");
+    std::vector<std::string> names = {"output"};
+    if (wants_keys) names = {"output", "present_key", "present_value"};
+    auto out =
+        body_.nodes("Attention", {q_.x, k_.x, v_.x, mask_, k_.past, v_.past},
+                    names, std::move(attributes));
+    out.resize(3);
+    return out;
+  }
+
+  Body::Values by_heads(bool is_causal) const {
+    const ValueId k = after_past(body_, k_.past, split(k_));
+    const ValueId v = after_past(body_, v_.past, split(v_));
+    const ValueId y = attended(call_, {.q = split(q_),
+                                       .k = k,
+                                       .v = v,
+                                       .mask = mask_,
+                                       .heads = heads_,
+                                       .is_causal = is_causal});
+    return {merged_heads(body_, y, v_.width), k, v};
+  }
+
+  ValueId split(const Rows& rows) const {
+    if (rows.is_split) return rows.x;
+    if (rows.width % heads_ != 0) {
+      body_.refuse("num_heads does not divide the hidden size");
+    }
+    return split_heads(body_, rows.x, heads_, rows.width / heads_);
+  }
+
+  // 0, 1, ... for all keys, and how many are past.
+  ValueId keys() const {
+    ValueId rows = body_.size_of(k_.x, k_.is_split ? 2 : 1, "own_keys");
+    if (k_.past) rows = body_.node("Add", {rows, past_rows()}, "all_keys");
+    return body_.places_below(rows);
+  }
+  ValueId past_rows() const { return body_.size_of(k_.past, 2, "past_rows"); }
+
+  // Masks the keys behind each query.
+  void hide_later() {
+    const ValueId rows = body_.size_of(q_.x, 1, "rows");
     const ValueId row = column(body_.places_below(rows));
     ValueId last = row;
-    if (past) last = body_.node("Add", {row, past}, "last_key");
-    const ValueId keys = body_.places_below(body_.size_of(k_, 2, "keys"));
-    ValueId later = body_.node("Greater", {keys, last}, "is_later");
+    if (k_.past) last = body_.node("Add", {row, past_rows()}, "last_key");
+    ValueId later = body_.node("Greater", {keys(), last}, "is_later");
     // The loop of ONNX Runtime that hides later keys stops before the last row.
     const ValueId end =
         body_.node("Sub", {rows, body_.integers({1}, "one")}, "last_row");
@@ -282,18 +331,6 @@ class HeadedAttention {
                    "causal"));
   }
 
-  // [B,S,width]
-  ValueId write(std::int64_t width) const {
-    const ValueId y = attended(call_, {.q = q_,
-                                       .k = k_,
-                                       .v = v_,
-                                       .mask = mask_,
-                                       .heads = heads_,
-                                       .is_causal = is_causal_});
-    return merged_heads(body_, y, width);
-  }
-
- private:
   ValueId column(ValueId list) const {
     return body_.node("Unsqueeze", {list, body_.integers({1}, "axis")},
                       "column");
@@ -302,7 +339,7 @@ class HeadedAttention {
   // [B,L]: whether a key is before the end of its row of the batch, and not
   // before the begin.
   ValueId between(ValueId mask) const {
-    const ValueId batch = length_of(body_, q_, 0, "batch");
+    const ValueId batch = length_of(body_, q_.x, 0, "batch");
     const ValueId zeros = body_.node(
         "Expand", {body_.integers({0}, "no_begin"), batch}, "no_begins");
     const ValueId both = joined(body_, {mask, zeros}, "ends_and_begins");
@@ -311,10 +348,10 @@ class HeadedAttention {
         sliced(body_, both, body_.integers({0}, "first"), batch, 0, "ends"));
     const ValueId begins =
         column(sliced(body_, both, batch, twice, 0, "begins"));
-    const ValueId keys = body_.places_below(body_.size_of(k_, 2, "keys"));
-    const ValueId early = body_.node("Less", {keys, begins}, "is_early");
+    const ValueId key = keys();
+    const ValueId early = body_.node("Less", {key, begins}, "is_early");
     return body_.node("And",
-                      {body_.node("Less", {keys, ends}, "is_before_end"),
+                      {body_.node("Less", {key, ends}, "is_before_end"),
                        body_.node("Not", {early}, "is_not_early")},
                       "is_seen");
   }
@@ -323,8 +360,9 @@ class HeadedAttention {
   Body& body_;
   ValueId like_;
   std::int64_t heads_;
-  ValueId q_, k_, v_, mask_;
-  bool is_causal_ = false;
+  Rows q_, k_, v_;
+  bool is_self_;
+  ValueId mask_;
 };
 
 void refuse_inputs(const CallSite& call,
@@ -351,74 +389,61 @@ Body::Values multi_head_attention(const CallSite& call) {
   Body& body = call.body();
   refuse_inputs(call, {"past_sequence_length", "cache_indirection"});
   if (call.reads(3)) body.refuse("output 'qk' has no meaning");
-  HeadedAttention attention(call, call["query"]);
-  const auto rank = call.rank("query");
-  const bool is_packed = !call["key"];
-  if (rank != (is_packed ? 5 : 3)) {
-    body.refuse("the query is not of the rank that it should have",
-                call["query"]);
+  const ValueId query = call["query"], key = call["key"];
+  if (call.rank("query") != (key ? 3 : 5)) {
+    body.refuse("the query is not of the rank that it should have", query);
     return {};
   }
-  const std::int64_t heads = attention.heads();
-  ValueId q = call["query"], k = call["key"], v = call["value"];
-  std::int64_t q_width = call.size("query", 1), v_width = 0;
-  bool is_split = false;  // keys and values, by heads
-  if (is_packed) {
-    const ValueId all = q;
-    q_width = v_width = q_width * heads;
-    q = unpacked(body, all, 0, q_width);
-    k = unpacked(body, all, 1, q_width);
-    v = unpacked(body, all, 2, q_width);
-  } else if (!v) {
+  const std::int64_t heads = heads_of(call, "num_heads");
+  RowsAttention::Rows q = {.x = query, .width = call.size("query", 1)}, k, v;
+  bool is_self = !key;
+  if (!key) {
+    q.width *= heads;
+    k = v = q;
+    q.x = unpacked(body, query, 0, q.width);
+    k.x = unpacked(body, query, 1, q.width);
+    v.x = unpacked(body, query, 2, q.width);
+  } else if (!call["value"]) {
     if (call.rank("key") != 5) {
-      body.refuse("keys without values are not packed with them", k);
+      body.refuse("keys without values are not packed with them", key);
       return {};
     }
-    v_width = q_width;
-    v = unpacked(body, k, 1, v_width);
-    k = unpacked(body, k, 0, q_width);
+    k = v = q;
+    k.x = unpacked(body, key, 0, q.width);
+    v.x = unpacked(body, key, 1, q.width);
   } else {
-    const auto rank_of_keys = call.rank("key");
-    is_split = rank_of_keys == 4;
-    if ((!is_split && rank_of_keys != 3) ||
-        call.rank("value") != rank_of_keys) {
-      body.refuse("keys and values are not both of 3 or 4 axes", k);
+    const auto rank = call.rank("key");
+    if ((rank != 3 && rank != 4) || call.rank("value") != rank) {
+      body.refuse("keys and values are not both of 3 or 4 axes", key);
       return {};
     }
-    v_width = call.size("value", 1) * (is_split ? heads : 1);
+    k = {.x = key, .width = q.width, .is_split = rank == 4};
+    v = {.x = call["value"],
+         .width = call.size("value", 1) * (k.is_split ? heads : 1),
+         .is_split = k.is_split};
+    is_self = !k.is_split && call.same_size("query", "key", 2);
+    if (is_self) body.note("self");
   }
   if (const ValueId bias = call["bias"]) {
     ValueId begin = body.integers({0}, "first");
-    const auto add_bias = [&](ValueId& x) {
+    for (RowsAttention::Rows* rows : {&q, &k, &v}) {
+      if (rows->is_split) continue;
       const ValueId end = body.node(
-          "Add", {begin, length_of(body, x, 2, "width")}, "end_of_bias");
-      x = body.node("Add", {x, sliced(body, bias, begin, end, 0, "own_bias")},
-                    "biased");
+          "Add", {begin, length_of(body, rows->x, 2, "width")}, "end_of_bias");
+      const ValueId own = sliced(body, bias, begin, end, 0, "own_bias");
+      rows->x = body.node("Add", {rows->x, own}, "biased");
       begin = end;
-    };
-    add_bias(q);
-    if (!is_split) add_bias(k), add_bias(v);
+    }
   }
-  q = attention.split(q, q_width);
-  if (!is_split) {
-    k = attention.split(k, q_width);
-    v = attention.split(v, v_width);
-  }
-  const ValueId past = call["past_key"];
-  if (past.valid() != call["past_value"].valid()) {
+  k.past = call["past_key"];
+  v.past = call["past_value"];
+  if (k.past.valid() != v.past.valid()) {
     body.refuse("only one of 'past_key' and 'past_value' is given");
   }
-  k = after_past(body, past, k);
-  v = after_past(body, call["past_value"], v);
-  attention.set(q, k, v);
+  RowsAttention attention(call, query, q, k, v, is_self);
   attention.pad("key_padding_mask");
   attention.add(call["attention_bias"]);
-  const bool is_square =
-      !past && (is_packed || (!is_split && call.same_size("query", "key", 2)));
-  if (is_square) body.note("square");
-  attention.hide_later(is_square,
-                       past ? body.size_of(past, 2, "past_rows") : past);
-  return {attention.write(v_width), k, v};
+  return attention.write(call.reads(1) || call.reads(2));
 }
 
 // Of queries, keys and values, [B,S,sum of the sizes].
@@ -433,7 +458,6 @@ Body::Values projected_attention(const CallSite& call, const Projected& p) {
   if (call.int_of("do_rotary") != 0) {
     body.refuse("a rotation within the op has no meaning");
   }
-  HeadedAttention attention(call, p.like);
   Body::Values parts;
   const std::vector<std::string> names = {"Q", "K", "V"};
   if (p.sizes.empty()) {
@@ -444,31 +468,27 @@ Body::Values projected_attention(const CallSite& call, const Projected& p) {
     parts = body.nodes("Split", {p.all, body.integers(p.sizes, "sizes")}, names,
                        {Body::integer("axis", 2)});
   }
-  const auto width = [&](std::size_t i) {
-    return p.sizes.empty() ? 0 : p.sizes[i];
-  };
-  for (std::size_t i = 0; i < 3; ++i) {
-    parts[i] = attention.split(parts[i], width(i));
-  }
   const ValueId past = call["past"];
-  const auto half = [&](std::int64_t i) {
-    return past ? body.node("Gather", {past, body.integers({i}, "half", true)},
-                            "past_half")
-                : past;
+  const auto rows = [&](std::size_t i) {
+    RowsAttention::Rows out{.x = parts[i],
+                            .width = p.sizes.empty() ? 0 : p.sizes[i]};
+    if (past && i > 0) {
+      const ValueId half =
+          body.integers({static_cast<std::int64_t>(i) - 1}, "half", true);
+      out.past = body.node("Gather", {past, half}, "past_half");
+    }
+    return out;
   };
-  const ValueId k = after_past(body, half(0), parts[1]);
-  const ValueId v = after_past(body, half(1), parts[2]);
-  attention.set(parts[0], k, v);
+  RowsAttention attention(call, p.like, rows(0), rows(1), rows(2), true);
   attention.pad("mask_index");
   if (call.type() == "Attention") attention.add(call["attention_bias"]);
-  attention.hide_later(!past, past ? body.size_of(past, 3, "past_rows") : past);
-  const ValueId y = attention.write(width(2));
-  if (!call.reads(1)) return {y, {}};
+  const auto y = attention.write(call.reads(1));
+  if (!call.reads(1)) return {y[0], {}};
   const auto first = [&](ValueId x) {
     return body.node("Unsqueeze", {x, body.integers({0}, "first")}, "half");
   };
-  return {y, body.node("Concat", {first(k), first(v)}, "present",
-                       {Body::integer("axis", 0)})};
+  return {y[0], body.node("Concat", {first(y[1]), first(y[2])}, "present",
+                          {Body::integer("axis", 0)})};
 }
 
 // `written` or, where the width of the weights is known, three thirds of it.

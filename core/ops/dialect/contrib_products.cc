@@ -208,13 +208,13 @@ ValueId factor(const CallSite& call, std::string_view input,
 
 Body::Values fused_matmul(const CallSite& call) {
   Body& body = call.body();
-  const ValueId y = body.node("MatMul",
-                              {factor(call, "A", "transA", "transBatchA"),
-                               factor(call, "B", "transB", "transBatchB")},
-                              "product");
-  const float alpha = call.float_of("alpha");
-  if (alpha == 1) return {y};
-  return {body.node("Mul", {y, body.number(alpha, call["A"], "alpha")}, "Y")};
+  ValueId a = factor(call, "A", "transA", "transBatchA");
+  // A is most often smaller than the product.
+  if (const float alpha = call.float_of("alpha"); alpha != 1) {
+    a = body.node("Mul", {a, body.number(alpha, call["A"], "alpha")}, "scaled");
+  }
+  return {body.node("MatMul", {a, factor(call, "B", "transB", "transBatchB")},
+                    "Y")};
 }
 
 Body::Values fused_gemm(const CallSite& call) {
