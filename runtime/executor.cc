@@ -136,11 +136,15 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     }
     for (const ValueId v : step.dead) frame.values[v.index()] = Datum();
   } catch (Failure& failure) {
-    if (failure.error.where.empty()) {
-      failure.error.where = graph.describe(step.node);
+    // The node, and in a function also those that call it.
+    const bool is_inner = step.kernel == nullptr;
+    std::string& where = failure.error.where;
+    if (where.empty() || is_inner) {
+      if (!where.empty()) where += ", in ";
+      where += graph.describe(step.node);
       const std::string given =
           inputs_text(view, {inputs.data(), inputs.size()});
-      if (!given.empty()) failure.error.where += " (" + given + ")";
+      if (!given.empty()) where += " (" + given + ")";
     }
     throw;
   }

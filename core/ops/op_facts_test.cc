@@ -20,8 +20,8 @@ TEST_CASE("the version of an opset is the newest one not after it") {
   CHECK(newest_op("", "Softmax")->since_version == 13);
   CHECK(find_op("", "Softmax", 0) == nullptr);
   CHECK(find_op("", "Sofmax", 13) == nullptr);
-  CHECK(find_op("com.microsoft", "Attention", 1) == nullptr);
-  CHECK(newest_op("com.microsoft", "Attention") == nullptr);
+  CHECK(find_op("com.microsoft", "PagedAttention", 1) == nullptr);
+  CHECK(newest_op("com.microsoft", "PagedAttention") == nullptr);
 }
 
 TEST_CASE("counts of inputs and outputs") {

@@ -18,15 +18,12 @@ local KINDS = {
   mxfp4_linear             = { columns = 1, "x", "w", "x_scale", "w_scale", "bias", attrs = {"out_dtype", "group_size"} },
 }
 
--- Attributes of MatMulNBits whose defaults no schema of the standard gives.
-local DEFAULTS = { bits = 4, accuracy_level = 0, weight_prepacked = 0 }
-
 -- The attributes of a layer that its kind lists; it must have no others, except N, which grows.
 local function said(m)
   local attrs, values, known = m.layer.attrs, {}, { N = m.kind == "MatMulNBits" }
   for i, name in ipairs(KINDS[m.kind].attrs) do
     known[name] = true
-    values[i] = attrs[name] or DEFAULTS[name] or false
+    values[i] = attrs[name] or false
   end
   for _, name in ipairs(m.layer.attribute_names) do
     need(known[name], "the meaning of '" .. name .. "' for a merged layer is unknown", m.layer)
@@ -115,7 +112,7 @@ return rule {
     need(rank == nil or rank == 2 or m.kind == "MatMulNBits", "the weight is not a matrix", m.w)
     need(not m.order, "the rows of the weight are permuted", m.order)
     m.said = said(m)
-    need(m.kind ~= "MatMulNBits" or (m.layer.attrs.weight_prepacked or 0) == 0, "the weight is packed for a specific device", m.w)
+    need(m.kind ~= "MatMulNBits" or m.layer.attrs.weight_prepacked == 0, "the weight is packed for a specific device", m.w)
   end,
 
   together = function(m)

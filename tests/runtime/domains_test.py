@@ -48,8 +48,10 @@ class Domains(program.ProgramTest):
                         ("FastGelu", [x], gelu_by_tanh(wide)),
                         ("FastGelu", [x, b], gelu_by_tanh(sum_)),
                         ("QuickGelu", [x], wide / (1 + np.exp(-1.702 * wide)))):
+                    # Sums of halves are halves.
+                    bound = {} if dtype == "f4" else {"tolerance": 1e-3}
                     cases.add(op, inputs, [wanted.astype(dtype)], f"{dtype} {shape}",
-                              **MICROSOFT)
+                              **{**MICROSOFT, **bound})
         x = self.normal(7)
         cases.add("QuickGelu", [x], [x / (1 + np.exp(-0.5 * x))], alpha=0.5,
                   **MICROSOFT)

@@ -110,7 +110,7 @@ CASES = [
      "a multiple of 2, the heads of the keys", "3", "K: float[1,2,5,4]"),
     ("MatMulNBits", [zeros(2, 32).astype("f8"), zeros(8, 1, 16, dtype="u1"),
                      zeros(8)], {"N": 8, "K": 32, "block_size": 32, **MICROSOFT},
-     "wrong type of input 0", "float", "double[2,32]", "[2]: float[8]"),
+     "wrong type of input 'A'", "float", "double[2,32]", "scales: float[8]"),
 ]
 
 
