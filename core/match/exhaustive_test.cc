@@ -13,6 +13,8 @@
 #include "core/match/overlap.h"
 #include "tests/support/match_patterns.h"
 #include "tests/support/match_world.h"
+#include "tests/support/pattern_text.h"
+#include "tests/support/program_text.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::match {
@@ -56,8 +58,8 @@ class Comparison {
       for (const Match& m : found) fits[m.rule] = true;
       for (const auto& [general, special] : covering) {
         if (!fits[special] || fits[general]) continue;
-        MESSAGE(world.text, "\n", pointers_[general]->text(),
-                "does not cover\n", pointers_[special]->text());
+        MESSAGE(world.text, "\n", text_of(*pointers_[general]),
+                "does not cover\n", text_of(*pointers_[special]));
         CHECK(false);
       }
       std::size_t next = 0;
@@ -86,8 +88,8 @@ class Comparison {
               const std::optional<Match>& expected, const Match* given) {
     if (++different > 5) return;
     const Pattern* one = pointers_[rule];
-    MESSAGE("graph ", world.text, " root ", root.index(), "\n", one->text(),
-            compile({&one, 1}).dump());
+    MESSAGE("graph ", world.text, " root ", root.index(), "\n", text_of(*one),
+            text_of(compile({&one, 1})));
     DeclaredFacts facts(world.model.graph);
     const Program alone = compile({&one, 1});
     std::vector<Match> found;

@@ -6,7 +6,6 @@
 
 #include <memory>
 #include <span>
-#include <string>
 
 #include "core/pattern/pattern.h"
 
@@ -20,8 +19,6 @@ class Program {
   Program& operator=(Program&&) noexcept;
   ~Program();
 
-  // The instructions as text, one per line, deterministic; for tests.
-  std::string dump() const;
   const Code& code() const { return *code_; }
   const pattern::Pattern& pattern(std::uint32_t rule) const;
   // The largest number of nodes from a match's root down to its deepest node: a

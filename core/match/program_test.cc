@@ -9,6 +9,7 @@
 
 #include "core/match/overlap.h"
 #include "tests/support/match_draft.h"
+#include "tests/support/program_text.h"
 
 namespace ruleengine::match {
 namespace {
@@ -35,7 +36,7 @@ std::vector<const Pattern*> pointers(const std::vector<Pattern>& patterns) {
 
 std::string dump(const std::vector<Build>& builds) {
   const std::vector<Pattern> patterns = made(builds);
-  return compile(pointers(patterns)).dump();
+  return text_of(compile(pointers(patterns)));
 }
 
 TEST_CASE("programs as text") {
@@ -174,7 +175,7 @@ TEST_CASE("siblings and conditions as text") {
   auto pattern = d.done({d.op("Neg", {x}), d.op("Relu", {x})});
   REQUIRE(pattern.ok());
   const Pattern* one = &*pattern;
-  CHECK(compile({&one, 1}).dump() == R"(Neg:
+  CHECK(text_of(compile({&one, 1})) == R"(Neg:
   node r0 Neg -> r1
   default r1 except []
   unread r1 1

@@ -194,9 +194,6 @@ class Pattern {
   // Contexts and nevers that stand alone outside alternatives.
   const std::vector<TermId>& conditions() const { return conditions_; }
 
-  // The pattern as text, one line per term, for dumps and tests; deterministic.
-  std::string text() const;
-
  private:
   friend class Builder;
   std::vector<Variable> variables_;

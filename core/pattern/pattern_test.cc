@@ -1,4 +1,5 @@
 #include "core/pattern/pattern.h"
+#include "tests/support/pattern_text.h"
 
 #include <doctest/doctest.h>
 
@@ -335,7 +336,7 @@ TEST_CASE("a chain's name: its records, and invalid names") {
   d.result(d.op("Mul", {chain, d.v("x")}));
   const auto made = d.finish();
   REQUIRE(made.ok());
-  CHECK(made->text().find(" as steps\n") != std::string::npos);
+  CHECK(text_of(*made).find(" as steps\n") != std::string::npos);
   const std::vector<Binding> found = bindings(*made);
   for (std::size_t i = 0; i < found.size(); ++i) {
     const Variable& variable = made->variables()[i];
@@ -411,7 +412,7 @@ TEST_CASE("a pattern as text") {
   d.global_fact(d.shape(x, {"B", "S"}));
   const auto made = d.finish();
   REQUIRE(made.ok());
-  CHECK(made->text() ==
+  CHECK(text_of(*made) ==
         "t0 = x\n"
         "t1 = 0.5\n"
         "t2 = n0 Mul(t0, t1)\n"

@@ -1,4 +1,4 @@
-// Parts of a pattern as text, for its dump and for explanations.
+// Parts of a pattern as text, for explanations.
 #pragma once
 
 #include <string>

@@ -57,7 +57,6 @@ struct Attending {
   double scale = 1, softcap = 0;
   ScoreMask mask;
   bool is_causal = false;
-  bool last_sees_all = false;  // the last query, where others are causal
   std::int64_t left = -1, right = -1;  // of a window; -1: no bound
   Ints offsets = {
       0};        // keys before the first query: one, or one for each batch

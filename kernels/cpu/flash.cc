@@ -243,7 +243,7 @@ KeyRange Attending::seen(std::int64_t b, std::int64_t query) const {
   KeyRange range{0, lengths.empty() ? keys : std::min(keys, lengths[at])};
   const std::int64_t place =
       query + (offsets.size() == 1 ? offsets[0] : offsets[at]);
-  if (is_causal && !(last_sees_all && query + 1 == queries)) {
+  if (is_causal) {
     range.end = std::min(range.end, place + 1);
   }
   if (right >= 0 && right < keys) {

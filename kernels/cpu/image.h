@@ -10,7 +10,6 @@
 
 namespace ruleengine::kernels {
 
-void affine_grid(KernelContext& c);
 void grid_sample(KernelContext& c);
 void resize(KernelContext& c);
 void roi_align(KernelContext& c);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tests/support/match_draft.h"
+#include "tests/support/pattern_text.h"
 
 namespace ruleengine::match::testing {
 
@@ -99,7 +100,7 @@ class Patterns {
       ++refused[made.error().what];
       return;
     }
-    if (!texts_.insert(made->text()).second) return;
+    if (!texts_.insert(pattern::text_of(*made)).second) return;
     patterns.push_back(std::make_unique<Pattern>(std::move(*made)));
   }
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "bindings/lua/rule_file.h"
+#include "tests/support/pattern_text.h"
 #include "tests/support/rule_folder.h"
 
 namespace ruleengine::lua {
@@ -127,7 +128,8 @@ TEST_CASE("match describes patterns") {
     auto set = load_text(folder, rule_of(said.parameters, said.body));
     CHECK_MESSAGE(set.ok(), (set ? "" : set.error().text()));
     if (!set) continue;
-    CHECK((*set)->rules()[0]->pattern->text() == std::string(said.text));
+    CHECK(pattern::text_of(*(*set)->rules()[0]->pattern) ==
+          std::string(said.text));
   }
 }
 

@@ -1,3 +1,7 @@
+// A Program as text, one instruction per line: the start of each root, its tree
+// indented by forks, then the blocks. Deterministic.
+#pragma once
+
 #include <fmt/format.h>
 
 #include <iterator>
@@ -6,20 +10,16 @@
 #include "core/match/compile/code.h"
 #include "core/match/program.h"
 
-// A Program as text: the start of each root, its tree indented by forks, then
-// the blocks.
 namespace ruleengine::match {
-namespace {
-
-std::string reg(Reg r) {
+inline std::string reg(Reg r) {
   if (r == kNone) return "-";
   if (reg_depth(r) == 0) return fmt::format("r{}", reg_index(r));
   return fmt::format("r{}.{}", reg_depth(r), reg_index(r));
 }
 
-class Dump {
+class ProgramText {
  public:
-  explicit Dump(const Code& code) : code_(code) {}
+  explicit ProgramText(const Code& code) : code_(code) {}
 
   std::string run() {
     for (const Start& start : code_.starts) {
@@ -346,8 +346,8 @@ class Dump {
   std::vector<Tree> trees_;
 };
 
-}  // namespace
-
-std::string Program::dump() const { return Dump(*code_).run(); }
+inline std::string text_of(const Program& program) {
+  return ProgramText(program.code()).run();
+}
 
 }  // namespace ruleengine::match
