@@ -338,7 +338,8 @@ class Lowering {
     if (is_first) {
       bound.is_needed = facts != nullptr || has_references(function.body);
     }
-    if (!bound.is_needed) return reach(function);
+    const std::string omitted = omitted_inputs(graph, node, function);
+    if (!bound.is_needed && omitted.empty()) return reach(function);
     const auto attributes = graph.node(node).attributes;
     for (const ir::Attribute& a : attributes) {
       if (a.blocks.empty()) continue;
@@ -350,8 +351,8 @@ class Lowering {
     }
     std::vector<const ir::Type*> types;
     if (facts != nullptr) types = without_sizes(types_of(graph, *facts, node));
-    const auto [at, is_new] =
-        bound.variants.try_emplace(key_of(attributes) + key_of(types));
+    const auto [at, is_new] = bound.variants.try_emplace(
+        key_of(attributes) + key_of(types) + omitted);
     if (is_new) {
       if (bound.variants.size() > kMostVariants) return too_many(function);
       const ir::OpId own =
@@ -360,10 +361,41 @@ class Lowering {
       auto made = std::make_unique<ir::Function>(function, *copy_);
       made->overload = copy_->ops[own].overload;
       copy_->functions.push_back(std::move(made));
+      omit_inputs(copy_->functions.back()->body, omitted);
       add_variant(own, *copy_->functions.back(), attributes, types);
       at->second = own;
     }
     changes_.push_back({.node = node, .op = at->second, .form = {}});
+  }
+
+  // '-' for each input that the call omits, '+' for others; "" if it omits
+  // none.
+  static std::string omitted_inputs(const ir::Graph& graph, NodeId node,
+                                    const ir::Function& function) {
+    std::string out;
+    for (std::size_t i = 0; i < function.inputs.size(); ++i) {
+      out += graph.input(node, i) ? '+' : '-';
+    }
+    return out.find('-') == std::string::npos ? std::string() : out;
+  }
+
+  // Nodes of the body omit those inputs, too.
+  void omit_inputs(ir::Graph& body, const std::string& omitted) {
+    const auto formals = body.block(ir::Graph::main_block()).inputs;
+    for (std::size_t i = 0; i < omitted.size(); ++i) {
+      if (omitted[i] == '+') continue;
+      for_nodes(body, [&](NodeId node) {
+        std::vector<ir::ValueId> inputs;
+        bool reads = false;
+        for (const ir::Operand& operand : body.inputs(node)) {
+          const bool is_omitted = operand.value == formals[i];
+          inputs.push_back(is_omitted ? ir::ValueId() : operand.value);
+          reads = reads || is_omitted;
+        }
+        if (!reads) return;
+        body.replace_node(node, inputs, body.node(node).attributes);
+      });
+    }
   }
 
   // The function is for calls with these attributes and types of inputs.

@@ -15,8 +15,9 @@ struct OpChoice {
 
   // nullptr: no function runs.
   const ir::Function* function(const ir::Model& model, const ir::Op& op) const {
-    const bool is_own = ops::is_own_domain(op.domain) &&
-                        find_kernel(op.domain, op.type) != nullptr;
+    const bool is_known = ops::is_own_domain(op.domain) ||
+                          ops::meaning_of(op.domain, op.type) != nullptr;
+    const bool is_own = is_known && find_kernel(op.domain, op.type) != nullptr;
     const bool skips =
         is_own &&
         !(prefers_functions && ops::meaning_of(op.domain, op.type) != nullptr);

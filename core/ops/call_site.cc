@@ -5,9 +5,16 @@
 #include <algorithm>
 #include <cassert>
 
+#include "core/ir/model.h"
 #include "core/ops/op_row.h"
 
 namespace ruleengine::ops {
+namespace {
+
+// An attribute that oldest opsets had for every op, and that means nothing.
+constexpr std::string_view kHint = "consumed_inputs";
+
+}  // namespace
 
 std::size_t CallSite::place_of(std::string_view input) const {
   const auto at = std::ranges::find(op_.inputs, input, &FormalValue::name);
@@ -20,18 +27,94 @@ std::size_t CallSite::output_count() const {
   return outputs_.count;
 }
 
-bool CallSite::reads(std::size_t output) const {
-  const bool is_read = (outputs_.read >> output & 1) != 0;
-  if (is_read) body_.note(fmt::format("reads{}", output));
-  return is_read;
+bool CallSite::wants(std::size_t output) const {
+  const bool wanted = output >= 32 || (outputs_.read >> output & 1) != 0;
+  if (wanted) body_.note(fmt::format("wants_{}", op_.outputs[output].name));
+  return wanted;
 }
 
-CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call) {
+void CallSite::check() const {
+  for (std::size_t i = 0; i < op_.inputs.size(); ++i) {
+    const FormalValue& formal = op_.inputs[i];
+    const bool given = i < inputs_.size() && inputs_[i];
+    if (formal.arity == Arity::kSingle && !given) {
+      body_.refuse(fmt::format("input '{}' is missing", formal.name));
+    }
+  }
+  for (const ir::Attribute& a : attributes_) {
+    if (op_.attribute(a.name) == nullptr && a.name != kHint) {
+      body_.refuse("attribute " + quoted_name(a.name) + " has no meaning");
+    }
+  }
+  for (const FormalAttribute& formal : op_.attributes) {
+    if (formal.required && written(formal.name) == nullptr) {
+      body_.refuse(fmt::format("attribute '{}' is missing", formal.name));
+    }
+  }
+}
+
+void refuse_surplus(Body& body, const OpFacts& op, const ir::Graph& graph,
+                    ir::NodeId call) {
+  for (std::size_t i = op.inputs.size(); i < graph.inputs(call).size(); ++i) {
+    const ir::ValueId value = graph.input(call, i);
+    if (value && op.input(i) == nullptr) {
+      body.refuse(fmt::format("input {} has no meaning", i + 1));
+    }
+  }
+}
+
+namespace {
+
+// Whether a node of the graph calls the function without that input.
+bool omits(const ir::Graph& graph, const ir::Function& function,
+           std::size_t input) {
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (!graph.node(node).removed &&
+        graph.model().find_function(graph.op(node)) == &function &&
+        !graph.input(node, input)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+void refuse_uncertain(Body& body, const OpFacts& op, const ir::Graph& graph,
+                      ir::NodeId call) {
+  const ir::Model& model = graph.model();
+  const auto function = std::ranges::find_if(
+      model.functions, [&](const auto& f) { return &f->body == &graph; });
+  if (function == model.functions.end()) return;
+  const auto formals = graph.block(ir::Graph::main_block()).inputs;
+  for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+    const ir::ValueId value = graph.input(call, i);
+    const auto formal = std::ranges::find(formals, value);
+    if (op.inputs[i].arity != Arity::kOptional || !value ||
+        formal == formals.end()) {
+      continue;
+    }
+    const auto place = static_cast<std::size_t>(formal - formals.begin());
+    bool omitted = omits(model.graph, **function, place);
+    for (const auto& each : model.functions) {
+      omitted =
+          omitted || (!each->removed && omits(each->body, **function, place));
+    }
+    if (!omitted) continue;
+    body.refuse(fmt::format("a call of the function omits input '{}'",
+                            op.inputs[i].name));
+  }
+}
+
+CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call, Wanted wanted) {
   CallOutputs out{.count = graph.outputs(call).size(), .read = 0};
   while (out.count > 1 && !graph.output(call, out.count - 1)) --out.count;
   for (std::size_t i = 0; i < std::min<std::size_t>(out.count, 32); ++i) {
     const ir::ValueId value = graph.output(call, i);
-    if (value && graph.reader_count(value) > 0) out.read |= 1u << i;
+    const bool is_wanted =
+        value && (wanted == Wanted::kNamed || graph.reader_count(value) > 0);
+    if (is_wanted) out.read |= 1u << i;
   }
   return out;
 }
@@ -130,8 +213,7 @@ Body::Attributes CallSite::others(
     std::initializer_list<std::string_view> without) const {
   Body::Attributes out;
   for (const ir::Attribute& a : attributes_) {
-    const bool is_hint = a.name == "consumed_inputs";
-    if (is_hint || std::ranges::find(without, a.name) != without.end())
+    if (a.name == kHint || std::ranges::find(without, a.name) != without.end())
       continue;
     if (written(a.name) != nullptr) out.push_back(a);
     body_.note(fmt::format("{}{}{}{}{}", a.name, a.s, a.i, a.f,

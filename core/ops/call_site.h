@@ -20,10 +20,20 @@ namespace ruleengine::ops {
 
 // The outputs of a call.
 struct CallOutputs {
-  std::size_t count = 0;     // up to the last one that is wanted
-  std::uint32_t read = ~0u;  // a bit for each that something reads
+  std::size_t count = 0;     // up to the last one that has a name
+  std::uint32_t read = ~0u;  // a bit for each of the first 32 that is wanted
 };
-CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call);
+// Those that have a name, or only those that something reads.
+enum class Wanted : std::uint8_t { kNamed, kRead };
+CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call, Wanted wanted);
+
+// Refuses a call with more inputs than the op has.
+void refuse_surplus(Body& body, const OpFacts& op, const ir::Graph& graph,
+                    ir::NodeId call);
+// Refuses a call in a function body whose optional input is one of the
+// function's that some of its callers omit: no node can say both.
+void refuse_uncertain(Body& body, const OpFacts& op, const ir::Graph& graph,
+                      ir::NodeId call);
 
 class CallSite {
  public:
@@ -33,7 +43,9 @@ class CallSite {
         op_(op),
         inputs_(std::move(inputs)),
         attributes_(attributes),
-        outputs_(outputs) {}
+        outputs_(outputs) {
+    check();
+  }
 
   Body& body() const { return body_; }
   // The op's, and the opset since which it has this form.
@@ -41,8 +53,8 @@ class CallSite {
   int version() const { return op_.since_version; }
   // Up to the last one that is wanted.
   std::size_t output_count() const;
-  // Whether something reads the output; one that nothing reads may be invalid.
-  bool reads(std::size_t output) const;
+  // Whether the output is wanted; one that is not may be invalid.
+  bool wants(std::size_t output) const;
 
   // Invalid where an optional input is absent.
   ir::ValueId operator[](std::string_view input) const;
@@ -90,6 +102,9 @@ class CallSite {
   }
 
  private:
+  // Refuses what the op's row does not have: a newer release of another runtime
+  // may mean more by it.
+  void check() const;
   const ir::Attribute* written(std::string_view attribute) const;
   std::size_t place_of(std::string_view input) const;
   const ir::Type* shape_of(std::string_view input) const;

@@ -48,15 +48,19 @@ FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
     const bool is_given = host_.input(call_, inputs.size()).valid();
     inputs.push_back(is_given ? own : ValueId());
   }
+  refuse_surplus(*this, op_, host_, call_);
+  if (use == Use::kFile) refuse_uncertain(*this, op_, host_, call_);
   // A call has as many outputs as its function.
   const std::size_t count = host_.outputs(call_).size();
-  outputs_ =
-      meaning(CallSite(*this, op_, std::move(inputs),
-                       host_.node(call_).attributes, outputs_of(host_, call_)));
+  outputs_ = meaning(
+      CallSite(*this, op_, std::move(inputs), host_.node(call_).attributes,
+               outputs_of(host_, call_,
+                          use == Use::kFile ? Wanted::kNamed : Wanted::kRead)));
   if (count < op_.outputs.size()) note(fmt::format("outputs{}", count));
   outputs_.resize(std::min(count, outputs_.size()));
   for (ValueId& each : outputs_) {
-    if (!each) each = node("Identity", {outputs_[0]}, "unread");
+    // The function has an output for each of the call, though it has no name.
+    if (!each) each = node("Identity", {outputs_[0]}, "unwanted");
   }
 }
 

@@ -64,13 +64,10 @@ bool is_standard(std::string_view domain) {
          std::end(kStandardDomains);
 }
 
-// All versions of the op, oldest first.
-std::span<const OpFacts> versions(std::string_view domain,
-                                  std::string_view type) {
-  domain = ir::normalized(domain);
+std::span<const OpFacts> standard_versions(std::string_view domain,
+                                           std::string_view type) {
   std::size_t slot = name_hash(domain, type) % kFactSlots;
-  const bool known = is_standard(domain);
-  for (; known && kFactTable[slot] != kNone; slot = (slot + 1) % kFactSlots) {
+  for (; kFactTable[slot] != kNone; slot = (slot + 1) % kFactSlots) {
     std::size_t first = kFactTable[slot];
     if (!same_op(kStandardOps[first], domain, type)) continue;
     std::size_t end = first + 1;
@@ -79,6 +76,17 @@ std::span<const OpFacts> versions(std::string_view domain,
       ++end;
     }
     return std::span(kStandardOps).subspan(first, end - first);
+  }
+  return {};
+}
+
+// All versions of the op, oldest first.
+std::span<const OpFacts> versions(std::string_view domain,
+                                  std::string_view type) {
+  domain = ir::normalized(domain);
+  if (is_standard(domain)) {
+    const auto found = standard_versions(domain, type);
+    if (!found.empty()) return found;
   }
   const OpRow* row = find_row(domain, type);
   if (row == nullptr || row->facts.type.empty()) return {};

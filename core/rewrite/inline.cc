@@ -142,9 +142,11 @@ Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   const std::vector<ir::Attribute> attributes(written.begin(), written.end());
   edit.inlines(call);
   InlineBody body(edit);
+  ops::refuse_surplus(body, facts, graph, call);
+  ops::refuse_uncertain(body, facts, graph, call);
   ops::Body::Values outputs =
       meaning(ops::CallSite(body, facts, std::move(inputs), attributes,
-                            ops::outputs_of(graph, call)));
+                            ops::outputs_of(graph, call, ops::Wanted::kRead)));
   outputs.resize(facts.outputs.size());
   return body.finish(std::move(outputs));
 }

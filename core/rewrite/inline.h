@@ -8,9 +8,9 @@
 
 namespace ruleengine::rewrite {
 
-// The outputs that the op has, whether `call` names them or not; some that
-// nothing reads may be invalid. The node stays as it is. A Rejection where the
-// op has no meaning, or not for this call; errors are those of Edit::build.
+// An output for each that the op has; those that nothing reads may be invalid.
+// The node stays as it is. A Rejection where the op has no meaning, or not for
+// this call; errors are those of Edit::build.
 Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call);
 
 }  // namespace ruleengine::rewrite

@@ -18,6 +18,7 @@ struct Quantized {
   const float* scales = nullptr;
   const std::uint8_t* zeros = nullptr;  // packed like weights, rows of blocks
   const float* float_zeros = nullptr;
+  Ints groups;  // of each place in a row, where it is not that of its block
 
   std::int64_t value(const std::uint8_t* row, std::int64_t i) const {
     const std::int64_t per_byte = 8 / bits;
@@ -26,22 +27,31 @@ struct Quantized {
            ((1 << bits) - 1);
   }
 
+  float zero_of(std::int64_t row, std::int64_t group) const {
+    if (float_zeros != nullptr) return float_zeros[row * blocks + group];
+    if (zeros == nullptr) {
+      return static_cast<float>(std::int64_t{1} << (bits - 1));
+    }
+    const std::int64_t bytes = (blocks * bits + 7) / 8;
+    return static_cast<float>(value(zeros + row * bytes, group));
+  }
+
   // Row `row` of the weights as floats.
   void decode(std::int64_t row, float* to) const {
     const std::int64_t bytes = block * bits / 8;
-    const std::int64_t zero_bytes = (blocks * bits + 7) / 8;
+    const std::uint8_t* from = weights + row * blocks * bytes;
+    const float* scale = scales + row * blocks;
+    for (std::int64_t i = 0; i < std::ssize(groups); ++i) {
+      const std::int64_t g = groups[index_of(i)];
+      to[i] = (static_cast<float>(value(from, i)) - zero_of(row, g)) * scale[g];
+    }
+    if (!groups.empty()) return;
     for (std::int64_t b = 0; b < blocks; ++b) {
-      const std::int64_t at = row * blocks + b;
-      auto zero = static_cast<float>(std::int64_t{1} << (bits - 1));
-      if (zeros != nullptr) {
-        zero = static_cast<float>(value(zeros + row * zero_bytes, b));
-      }
-      if (float_zeros != nullptr) zero = float_zeros[at];
+      const float zero = zero_of(row, b);
       const std::int64_t end = std::min(block, k - b * block);
       for (std::int64_t i = 0; i < end; ++i) {
         to[b * block + i] =
-            (static_cast<float>(value(weights + at * bytes, i)) - zero) *
-            scales[at];
+            (static_cast<float>(value(from + b * bytes, i)) - zero) * scale[b];
       }
     }
   }
@@ -86,8 +96,17 @@ Quantized read_quantized(KernelContext& c) {
 void matmul_nbits(KernelContext& c) {
   const Tensor x = need_float(c, 0);
   c.expect_min_rank(0, 1);
-  if (c.has_input(4)) fail("the kernel does not take input 'g_idx'");
-  const Quantized q = read_quantized(c);
+  Quantized q = read_quantized(c);
+  if (c.has_input(4)) {
+    c.expect_count(4, q.k);
+    q.groups = c.ints(4);
+    for (const std::int64_t g : q.groups) {
+      if (g < 0 || g >= q.blocks) {
+        c.wrong_value(4, "0 to " + std::to_string(q.blocks - 1),
+                      std::to_string(g));
+      }
+    }
+  }
   if (x.dim(x.rank() - 1) != q.k) {
     c.wrong_shape(0, "a last axis of " + std::to_string(q.k));
   }
@@ -177,8 +196,6 @@ void inverse(KernelContext& c) {
 }
 
 constexpr Kernel kContribKernels[] = {
-    {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
-     Adapt::kWiden},
     {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
      Adapt::kWiden},
     {ops::dialect::kMicrosoft, "Inverse", inverse, Adapt::kWiden},

@@ -208,11 +208,12 @@ void group_query_attention(KernelContext& c) {
   a.offsets = g.past;
   a.is_causal = !c.has_attribute("causal") || c.attribute_flag("causal");
   const std::int64_t window = c.attribute_int("local_window_size", -1);
+  if (window == 0) c.wrong_attribute("local_window_size", "-1, or 1 or more");
   if (window > 0) a.left = window - 1;
   const float scale = c.attribute_float("scale", 0);
   a.scale = scale != 0 ? static_cast<double>(scale)
                        : 1 / std::sqrt(static_cast<double>(g.size));
-  a.softcap = static_cast<double>(c.attribute_float("softcap"));
+  a.softcap = std::max(static_cast<double>(c.attribute_float("softcap")), 0.0);
   if (c.has_input(GroupedSlot::kBias))
     a.mask = mask_of(c, a, GroupedSlot::kBias, c.input(GroupedSlot::kBias));
   set_sinks(c, a);

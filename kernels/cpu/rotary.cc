@@ -1,6 +1,4 @@
-// RotaryEmbedding of the standard, and of ONNX Runtime's domain, which has the
-// inputs in another order and one position for a whole sequence.
-
+// RotaryEmbedding of the standard.
 #include "kernels/cpu/attending.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/rotation.h"

@@ -1,5 +1,5 @@
 --- Write ops that have a meaning in standard ops.
-local OWN = { aten = true, ruleengine = true, tensor_cast = true }
+local FOREIGN = { [""] = true, ["com.microsoft"] = true }
 local ATTENTION = { AttentionForward = true, ScaledDotProductAttention = true, scaled_dot_product_attention = true }
 
 return rule {
@@ -19,7 +19,7 @@ return rule {
   where = function(m)
     local call, options = m.call, m.options
     need(options.tensor_cast or call.domain ~= "tensor_cast", "the target reads ops of tensor_cast", call)
-    need(options.onnxruntime or OWN[call.domain], "the target reads ops of ONNX Runtime", call)
+    need(options.onnxruntime or not FOREIGN[call.domain], "the target reads ops of ONNX Runtime", call)
     need(call.op ~= "MatMulNBits", "its weights would no longer be packed", call)
     need(options.attention or not ATTENTION[call.op], "the target has no fused form for this attention", call)
   end,

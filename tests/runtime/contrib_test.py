@@ -11,8 +11,8 @@ import onnxruntime
 from support import program
 
 DOMAIN = "com.microsoft"
-# Relative to the largest number of an output.
 RULES = program.ROOT / "rules/lowering/collective_of_one.lua"
+# Relative to the largest number of an output.
 BOUND = {"f2": 4e-3, "f4": 4e-6}
 
 
@@ -154,6 +154,13 @@ class Contrib(program.ProgramTest):
                 Case("SimplifiedLayerNormalization", [x, scale], domain="", axis=-1),
                 Case("SimplifiedLayerNormalization", [x, scale], 2, domain="",
                      axis=2, epsilon=1e-3, stash_type=1)]
+        # Their sum is larger than any half.
+        large = np.array([[[60000, 1, 2, 3]]], "f2")
+        cases.append(Case("SkipLayerNormalization", [large, large, np.ones(4, "f2")]))
+        x, scale = self.normal(2, 8), self.normal(8)
+        for a, b in ("f4", "f2"), ("f2", "f4"):
+            cases.append(Case("SimplifiedLayerNormalization",
+                              [x.astype(a), scale.astype(b)], domain="", bound=4e-3))
         self.check(cases)
 
     def test_embeddings(self):
@@ -168,6 +175,7 @@ class Contrib(program.ProgramTest):
         self.check([
             Case("EmbedLayerNormalization", [ids, segments, *tables], 2),
             Case("EmbedLayerNormalization", [ids, None, *bare, mask], 3),
+            Case("EmbedLayerNormalization", [ids, None, *tables], 3),
             Case("EmbedLayerNormalization", [ids, segments, *tables, mask, at], 2,
                  epsilon=1e-3),
             Case("EmbedLayerNormalization", [ids, None, *bare, None, at[:1]], 2)])
@@ -182,10 +190,15 @@ class Contrib(program.ProgramTest):
         cases += [Case("FusedMatMul", [c, d]),
                   Case("FusedMatMul", [np.moveaxis(c, 2, 0), np.moveaxis(d, 2, 0)],
                        transBatchA=1, transBatchB=1),
-                  Case("FusedMatMul", [self.normal(7), b], transA=1)]
+                  Case("FusedMatMul", [self.normal(7), b], transA=1),
+                  Case("FusedMatMul", [np.full((1, 1), 300, "f2"),
+                                       np.full((1, 1), 0.01, "f2")], alpha=300.0)]
         x, y, z = self.normal(4, 6), self.normal(6, 5), self.normal(5)
-        for activation in ("Relu", "Tanh", "Sigmoid", "Softsign"):
+        for activation in ("Relu", "Tanh", "Sigmoid", "Softsign", "Softplus"):
             cases.append(Case("FusedGemm", [x, y, z], activation=activation))
+        for activation in "Elu", "ThresholdedRelu":
+            cases.append(Case("FusedGemm", [x, y, z], activation=activation,
+                              activation_alpha=0.4))
         cases += [
             Case("FusedGemm", [x.T, y.T], transA=1, transB=1, alpha=0.5,
                  activation="LeakyRelu", activation_alpha=0.3),
@@ -237,6 +250,9 @@ class Contrib(program.ProgramTest):
                                   normalize_routing_weights=normalize))
         cases.append(Case("MoE", [x.reshape(1, 5, 8), routes, w1, None, w2], k=4,
                           activation_type="silu", bound=1e-5))
+        # Of equal experts the last one is taken.
+        cases.append(Case("MoE", [x, np.zeros((5, 4), "f4"), w1, b1, w2, b2], k=1,
+                          bound=1e-5))
         w1, b1 = self.normal(4, 32, 8), self.normal(4, 32)
         for limit in {}, {"swiglu_limit": 1.0}:
             cases.append(Case("MoE", [x, routes, w1, b1, w2, b2], k=2, bound=1e-5,
@@ -308,6 +324,7 @@ class Contrib(program.ProgramTest):
         x, w, bias = self.normal(b, s, 8), self.normal(8, 3 * h * d), self.normal(3 * h * d)
         past = self.normal(2, b, h, 6, d)
         for mask in (None, np.array([3, 5], "i4"), np.array([4, 5, 1, 0], "i4"),
+                     np.array([4, 5, 0, 3, 0, 3, 0, 3], "i4"), np.array([[0], [1]], "i4"),
                      self.integers(0, 2, (b, s)), self.integers(0, 2, (b, s, s))):
             for causal in 0, 1:
                 cases.append(Case("Attention", [x, w, bias, mask], num_heads=h,
@@ -319,6 +336,9 @@ class Contrib(program.ProgramTest):
                  num_heads=h, mask_filter_value=-50.0),
             Case("Attention", [x, w, bias, None, past], 2, num_heads=h,
                  unidirectional=1),
+            Case("Attention", [x, w, bias, np.array([[0, 1, 1, 1, 1]] * 2, "i4")],
+                 num_heads=h, unidirectional=1,
+                 mask_filter_value=float(np.finfo("f4").min)),
             Case("Attention", [x, w, bias, self.integers(0, 2, (b, s + 6)), past], 2,
                  num_heads=h),
             Case("Attention",
@@ -332,7 +352,8 @@ class Contrib(program.ProgramTest):
         q, k, v = (self.normal(b, n, h * d) for n in (s, l, l))
         bias = self.normal(3 * h * d)
         options = {"num_heads": h}
-        for mask in None, np.array([3, 7], "i4"), self.integers(0, 2, (b, l)):
+        for mask in (None, np.array([3, 7], "i4"), self.integers(0, 2, (b, l)),
+                     self.integers(0, 2, (b, s, l))):
             cases += [Case("MultiHeadAttention", [q, k, v, bias, mask], **options),
                       Case("MultiHeadAttention",
                            [q, k, v, None, mask, self.normal(1, h, s, l)], scale=0.4,
@@ -372,6 +393,11 @@ class Contrib(program.ProgramTest):
                     [x, w, bias, np.float32(0.01), np.float32(0.02), mask,
                      np.array(7, "u1"), zero], num_heads=h, unidirectional=1,
                     weights=(1, 2), bound=1e-5))
+        past = self.normal(2, b, h, 6, d)
+        scales = np.abs(self.normal(3 * h * d, scale=0.02))
+        cases.append(Case("QAttention", [x, w, bias, np.float32(0.01), scales, None,
+                                         np.array(7, "u1"), None, past], 2,
+                          num_heads=h, weights=(1, 2), bound=1e-5))
         self.check(cases)
 
     def test_grouped_attention(self):
@@ -409,7 +435,75 @@ class Contrib(program.ProgramTest):
         case(5, 0, [4, 4], smooth_softmax=1)
         case(5, 0, [4, 4], [None, None, None, self.normal(2, 1, 5, 5)])
         case(3, p, [8], turns, do_rotary=1)
+        case(1, p, [9, 9], softcap=-1.0)
+        case(1, p, [9, 9], [*turns, np.array([[3], [5]])], do_rotary=1)
+        # The rows behind those of a cache are not initialized.
+        case(1, p, [7, 7])
+        for cache in 3, 4:
+            cases[-1].inputs[cache][:, :, 9:] = np.nan
         self.check(cases)
+
+    def test_forms_without_a_kernel_there(self):
+        """ONNX Runtime's CPU kernels refuse these."""
+        k, n, block = 32, 3, 16
+        packed = self.integers(0, 256, (n, 2, 8), "u1")
+        scale, x = self.normal(n, 2), self.normal(4, k)
+        groups = self.integers(0, 2, (k,))
+        digits = np.stack([packed & 15, packed >> 4], -1).reshape(n, k)
+        weights = (digits.astype("f4") - 8) * scale[:, groups]
+        rows, routes = self.normal(5, 8), self.normal(5, 2)
+        w1, w2, w3 = self.normal(2, 16, 8), self.normal(2, 8, 8), self.normal(2, 16, 8)
+        h = np.einsum("td,eid->tei", rows, w1)
+        halves = h[..., :8] / (1 + np.exp(-h[..., :8])) * h[..., 8:]
+        wide = self.normal(2, 8, 16)
+        gated = np.maximum(h, 0) * np.einsum("td,eid->tei", rows, w3)
+        shares = np.exp(routes) / np.exp(routes).sum(-1, keepdims=True)
+        cases = [
+            (Case("MatMulNBits", [x, packed, scale, None, groups], K=k, N=n,
+                  block_size=block), x @ weights.T),
+            (Case("MoE", [rows, routes, w1, None, w2], k=2, swiglu_fusion=2,
+                  activation_type="swiglu"),
+             np.einsum("tei,edi,te->td", halves, w2, shares)),
+            (Case("MoE", [rows, routes, w1, None, wide, None, w3], k=2),
+             np.einsum("tei,edi,te->td", gated, wide, shares))]
+        model, feeds = model_of([case for case, _ in cases], 17, False)
+        self.write("model.onnx", model.SerializeToString())
+        np.savez(self.folder / "in.npz", **feeds)
+        got = self.exec("model.onnx")
+        for i, (case, wanted) in enumerate(cases):
+            with self.subTest(str(case)):
+                np.testing.assert_allclose(got[f"y{i}_0"], wanted, rtol=1e-4, atol=1e-4)
+
+    def test_what_a_function_omits(self):
+        text = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1, "f": 1]>
+            g (float[2,4] x, float[4] b) => (y, z) { y = f.F(x) z = f.F(x, b) }
+            <domain: "f", opset_import: ["": 17, "com.microsoft": 1]>
+            F (x, b) => (y) { y = com.microsoft.FastGelu(x, b) }"""
+        x, b = self.normal(2, 4), self.normal(4)
+        self.write("model.onnxtxt", text)
+        np.savez(self.folder / "in.npz", x=x, b=b)
+        wanted = [0.5 * v * (1 + np.tanh(np.sqrt(2 / np.pi) * (v + 0.044715 * v ** 3)))
+                  for v in (x, x + b)]
+        self.run_ok("run", RULES, "model.onnxtxt", "-o", "out.onnx", "--target",
+                    "standard")
+        for name in "model.onnxtxt", "out.onnx":
+            got = self.exec(name)
+            for y, right in zip("yz", wanted):
+                np.testing.assert_allclose(got[y], right, rtol=1e-5, atol=1e-6)
+
+    def test_what_has_no_meaning(self):
+        for node, reason in (
+                ("Gelu <more = 1> (x)", "attribute 'more' has no meaning"),
+                ("BiasGelu(x)", "input 'B' is missing"),
+                ("Attention(x, x)", "attribute 'num_heads' is missing"),
+                ("Attention <num_heads = 0> (r, w)", "positive number of heads"),
+                ('FusedGemm <activation = "Bent"> (x, x)', "no activation 'Bent'")):
+            with self.subTest(node):
+                self.write("m.onnxtxt", f"""<ir_version: 8,
+                    opset_import: ["": 17, "com.microsoft": 1]>
+                    g (float[4,4] x, float[1,4,4] r, float[4,12] w) => (y) {{
+                      y = com.microsoft.{node} }}""")
+                self.run_bad(3, "exec", "m.onnxtxt", "--random", says=[reason])
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 // Attention of ONNX Runtime's domain whose keys are all there: Attention,
 // MultiHeadAttention and QAttention. Packed, paged and masked forms for one
 // step are known by name alone.
-#include <array>
+#include <limits>
 
 #include "core/ops/dialect/contrib_heads.h"
 #include "core/ops/dialect/our_row.h"
@@ -22,6 +22,25 @@ std::int64_t heads_of(const CallSite& call, std::string_view attribute) {
   call.body().refuse("'" + std::string(attribute) +
                      "' is not a positive number of heads");
   return 1;
+}
+
+void refuse_inputs(const CallSite& call,
+                   std::initializer_list<std::string_view> inputs) {
+  for (const std::string_view input : inputs) {
+    if (call[input]) {
+      call.body().refuse("input '" + std::string(input) + "' has no meaning");
+    }
+  }
+}
+
+void refuse_attributes(const CallSite& call,
+                       std::initializer_list<std::string_view> attributes) {
+  for (const std::string_view attribute : attributes) {
+    if (call.is_written(attribute) && call.int_of(attribute) != 0) {
+      call.body().refuse("attribute '" + std::string(attribute) +
+                         "' has no meaning");
+    }
+  }
 }
 
 ValueId length_of(Body& body, ValueId x, std::int64_t axis,
@@ -230,21 +249,30 @@ class RowsAttention {
       return body_.refuse("the mask is not of 1 to 3 axes", given);
     }
     const ValueId mask = body_.cast(given, DataType::kInt64, "mask_numbers");
-    ValueId seen =
-        *rank == 1 ? between(mask)
-                   : body_.node("Greater", {mask, body_.integers({0}, "none")},
-                                "is_seen");
+    ValueId seen = *rank == 1 ? between(mask) : positive(mask);
+    if (*rank == 2 && call_.size(input, 1) <= 1) {
+      // One number for all keys changes nothing.
+      const ValueId one =
+          body_.node("Equal",
+                     {length_of(body_, mask, 1, "length_of_mask"),
+                      body_.integers({1}, "one")},
+                     "is_one");
+      seen = body_.node("Or", {seen, one}, "is_seen");
+    }
     std::vector<std::int64_t> axes = {1};
     if (*rank < 3) axes.push_back(2);
     seen = body_.node("Unsqueeze", {seen, body_.integers(axes, "axes")},
                       "seen_keys");
-    constexpr float kHidden = -10000;
-    const float hidden = call_.is_written("mask_filter_value")
-                             ? call_.float_of("mask_filter_value")
-                             : kHidden;
+    if (call_.is_written("mask_filter_value")) {
+      hidden_ = call_.float_of("mask_filter_value");
+    }
+    // As long as the keys: a mask of another length fails.
+    const ValueId keys = body_.node(
+        "Reshape", {key_count(), body_.integers({1}, "list")}, "key_count");
+    const ValueId zeros =
+        body_.node("Expand", {body_.number(0, like_, "seen"), keys}, "zeros");
     add(body_.node("Where",
-                   {seen, body_.number(0, like_, "seen"),
-                    body_.number(hidden, like_, "hidden")},
+                   {seen, zeros, body_.number(hidden_, like_, "hidden")},
                    "padding"));
   }
 
@@ -261,7 +289,11 @@ class RowsAttention {
     // The standard's op reads rows as they are. Other runtimes ask more of its
     // masks.
     const bool by_op = body_.runs_here() && !k_.is_split;
-    const bool by_mask = is_causal && (!is_self_ || (k_.past && !by_op));
+    // A padding that hides as much as the op's own mask ties with it.
+    constexpr float kAsMuch = -1e30f;
+    const bool ties = hidden_ < kAsMuch;
+    const bool by_mask =
+        is_causal && (!is_self_ || ties || (k_.past && !by_op));
     if (by_mask) hide_later();
     return by_op ? by_attention(is_causal && !by_mask, wants_keys)
                  : by_heads(is_causal && !by_mask);
@@ -305,15 +337,20 @@ class RowsAttention {
     return split_heads(body_, rows.x, heads_, rows.width / heads_);
   }
 
-  // 0, 1, ... for all keys, and how many are past.
-  ValueId keys() const {
-    ValueId rows = body_.size_of(k_.x, k_.is_split ? 2 : 1, "own_keys");
-    if (k_.past) rows = body_.node("Add", {rows, past_rows()}, "all_keys");
-    return body_.places_below(rows);
+  ValueId positive(ValueId mask) const {
+    return body_.node("Greater", {mask, body_.integers({0}, "none")},
+                      "is_positive");
   }
-  ValueId past_rows() const { return body_.size_of(k_.past, 2, "past_rows"); }
 
-  // Masks the keys behind each query.
+  ValueId past_rows() const { return body_.size_of(k_.past, 2, "past_rows"); }
+  // How many keys there are, as a scalar, and 0, 1, ... for them.
+  ValueId key_count() const {
+    const ValueId own = body_.size_of(k_.x, k_.is_split ? 2 : 1, "own_keys");
+    return k_.past ? body_.node("Add", {own, past_rows()}, "all_keys") : own;
+  }
+  ValueId keys() const { return body_.places_below(key_count()); }
+
+  // Masks the keys behind each query, whatever else does.
   void hide_later() {
     const ValueId rows = body_.size_of(q_.x, 1, "rows");
     const ValueId row = column(body_.places_below(rows));
@@ -326,9 +363,11 @@ class RowsAttention {
     later = body_.node(
         "And", {later, body_.node("Less", {row, end}, "is_before_last")},
         "is_hidden");
-    add(body_.node("Where",
-                   {later, never(body_, like_), body_.number(0, like_, "seen")},
-                   "causal"));
+    constexpr double kLowest = std::numeric_limits<float>::lowest();
+    mask_ = body_.node("Where",
+                       {later, body_.number(kLowest, like_, "lowest"),
+                        mask_ ? mask_ : body_.number(0, like_, "seen")},
+                       "causal");
   }
 
   ValueId column(ValueId list) const {
@@ -340,14 +379,19 @@ class RowsAttention {
   // before the begin.
   ValueId between(ValueId mask) const {
     const ValueId batch = length_of(body_, q_.x, 0, "batch");
+    const ValueId twice = body_.node("Add", {batch, batch}, "end_of_begins");
+    // Only a mask of exactly 2 B has begins; a longer one begins with the ends.
     const ValueId zeros = body_.node(
         "Expand", {body_.integers({0}, "no_begin"), batch}, "no_begins");
     const ValueId both = joined(body_, {mask, zeros}, "ends_and_begins");
-    const ValueId twice = body_.node("Add", {batch, batch}, "end_of_begins");
+    const ValueId has_begins = body_.node(
+        "Equal", {length_of(body_, mask, 0, "given"), twice}, "has_begins");
     const ValueId ends = column(
         sliced(body_, both, body_.integers({0}, "first"), batch, 0, "ends"));
-    const ValueId begins =
-        column(sliced(body_, both, batch, twice, 0, "begins"));
+    const ValueId begins = column(body_.node(
+        "Where",
+        {has_begins, sliced(body_, both, batch, twice, 0, "second"), zeros},
+        "begins"));
     const ValueId key = keys();
     const ValueId early = body_.node("Less", {key, begins}, "is_early");
     return body_.node("And",
@@ -363,16 +407,8 @@ class RowsAttention {
   Rows q_, k_, v_;
   bool is_self_;
   ValueId mask_;
+  float hidden_ = -10000;  // what padding adds to a score
 };
-
-void refuse_inputs(const CallSite& call,
-                   std::initializer_list<std::string_view> inputs) {
-  for (const std::string_view input : inputs) {
-    if (call[input]) {
-      call.body().refuse("input '" + std::string(input) + "' has no meaning");
-    }
-  }
-}
 
 // Part `part` of [B,S,heads,parts,D] as [B,S,heads*D].
 ValueId unpacked(Body& body, ValueId x, std::int64_t part, std::int64_t width) {
@@ -388,9 +424,10 @@ ValueId unpacked(Body& body, ValueId x, std::int64_t part, std::int64_t width) {
 Body::Values multi_head_attention(const CallSite& call) {
   Body& body = call.body();
   refuse_inputs(call, {"past_sequence_length", "cache_indirection"});
-  if (call.reads(3)) body.refuse("output 'qk' has no meaning");
+  if (call.wants(3)) body.refuse("output 'qk' has no meaning");
   const ValueId query = call["query"], key = call["key"];
-  if (call.rank("query") != (key ? 3 : 5)) {
+  // An unknown rank is taken for the usual one: another fails when it runs.
+  if (call.rank("query").value_or(key ? 3 : 5) != (key ? 3 : 5)) {
     body.refuse("the query is not of the rank that it should have", query);
     return {};
   }
@@ -404,7 +441,7 @@ Body::Values multi_head_attention(const CallSite& call) {
     k.x = unpacked(body, query, 1, q.width);
     v.x = unpacked(body, query, 2, q.width);
   } else if (!call["value"]) {
-    if (call.rank("key") != 5) {
+    if (call.rank("key").value_or(5) != 5) {
       body.refuse("keys without values are not packed with them", key);
       return {};
     }
@@ -412,8 +449,8 @@ Body::Values multi_head_attention(const CallSite& call) {
     k.x = unpacked(body, key, 0, q.width);
     v.x = unpacked(body, key, 1, q.width);
   } else {
-    const auto rank = call.rank("key");
-    if ((rank != 3 && rank != 4) || call.rank("value") != rank) {
+    const std::size_t rank = call.rank("key").value_or(3);
+    if ((rank != 3 && rank != 4) || call.rank("value").value_or(rank) != rank) {
       body.refuse("keys and values are not both of 3 or 4 axes", key);
       return {};
     }
@@ -443,21 +480,19 @@ Body::Values multi_head_attention(const CallSite& call) {
   RowsAttention attention(call, query, q, k, v, is_self);
   attention.pad("key_padding_mask");
   attention.add(call["attention_bias"]);
-  return attention.write(call.reads(1) || call.reads(2));
+  return attention.write(call.wants(1) || call.wants(2));
 }
 
 // Of queries, keys and values, [B,S,sum of the sizes].
 struct Projected {
-  ValueId all;
+  ValueId all, bias;                // `bias` is added to the scores
   std::vector<std::int64_t> sizes;  // empty: three thirds
   ValueId like;                     // of the type of all
 };
 
 Body::Values projected_attention(const CallSite& call, const Projected& p) {
   Body& body = call.body();
-  if (call.int_of("do_rotary") != 0) {
-    body.refuse("a rotation within the op has no meaning");
-  }
+  refuse_attributes(call, {"do_rotary", "past_present_share_buffer"});
   Body::Values parts;
   const std::vector<std::string> names = {"Q", "K", "V"};
   if (p.sizes.empty()) {
@@ -481,9 +516,9 @@ Body::Values projected_attention(const CallSite& call, const Projected& p) {
   };
   RowsAttention attention(call, p.like, rows(0), rows(1), rows(2), true);
   attention.pad("mask_index");
-  if (call.type() == "Attention") attention.add(call["attention_bias"]);
-  const auto y = attention.write(call.reads(1));
-  if (!call.reads(1)) return {y[0], {}};
+  attention.add(p.bias);
+  const auto y = attention.write(call.wants(1));
+  if (!call.wants(1)) return {y[0], {}};
   const auto first = [&](ValueId x) {
     return body.node("Unsqueeze", {x, body.integers({0}, "first")}, "half");
   };
@@ -520,6 +555,7 @@ Body::Values attention(const CallSite& call) {
   }
   return projected_attention(
       call, {.all = all,
+             .bias = call["attention_bias"],
              .sizes = projected_sizes(call, call.size("weights", 1),
                                       call.ints_of("qkv_hidden_sizes")),
              .like = call["input"]});
@@ -541,6 +577,7 @@ Body::Values q_attention(const CallSite& call) {
       "projected");
   return projected_attention(
       call, {.all = all,
+             .bias = {},
              .sizes = projected_sizes(call, call.size("weight", 1), {}),
              .like = bias});
 }

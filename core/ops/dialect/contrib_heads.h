@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <string_view>
 
 #include "core/ops/call_site.h"
@@ -11,6 +12,13 @@ namespace ruleengine::ops {
 
 // The attribute; anything but a positive number of heads is refused, and 1.
 std::int64_t heads_of(const CallSite& call, std::string_view attribute);
+
+// Refuses a call that has one of these inputs; or that gives one of these
+// integer attributes a value other than 0.
+void refuse_inputs(const CallSite& call,
+                   std::initializer_list<std::string_view> inputs);
+void refuse_attributes(const CallSite& call,
+                       std::initializer_list<std::string_view> attributes);
 
 // The size of an axis of x as a list of one.
 ir::ValueId length_of(Body& body, ir::ValueId x, std::int64_t axis,

@@ -2,6 +2,9 @@
 // by weights of few bits, and of experts.
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/rules/flow.h"
@@ -49,6 +52,7 @@ constexpr FormalValue kBitsIn[] = {in("A", "T1"),
                                    opt("zero_points", "T3"),
                                    opt("g_idx", "tensor(int32)"),
                                    opt("bias", "T1")};
+constexpr FormalValue kBitsOut[] = {in("Y", "T1")};
 constexpr FormalAttribute kBits[] = {
     need("K", kInt), need("N", kInt),          with("accuracy_level", 0),
     with("bits", 4), need("block_size", kInt), with("weight_prepacked", 0)};
@@ -141,43 +145,37 @@ double matmul_nbits(const SizedNode& n) {
 
 // --- Activations -------------------------------------------------------------
 
-// f(x) of an activation by its name, with its parameters in order, up to
-// `count` of them.
+struct Parameter {
+  std::string_view name;
+  float value = 0;
+};
+
+// f(x) of an activation by its name. `like` has x's element type.
 ValueId activated(Body& body, ValueId x, ValueId like, std::string_view name,
-                  std::span<const float> parameters) {
-  struct Activation {
-    std::string_view name;
-    std::array<std::string_view, 2> attributes;
-  };
-  static constexpr Activation kKnown[] = {{"Celu", {"alpha"}},
-                                          {"Elu", {"alpha"}},
-                                          {"HardSigmoid", {"alpha", "beta"}},
-                                          {"HardSwish", {}},
-                                          {"LeakyRelu", {"alpha"}},
-                                          {"Relu", {}},
-                                          {"Selu", {"alpha", "gamma"}},
-                                          {"Sigmoid", {}},
-                                          {"Softplus", {}},
-                                          {"Softsign", {}},
-                                          {"Tanh", {}},
-                                          {"ThresholdedRelu", {"alpha"}}};
-  if (name == "Clip" && parameters.size() == 2) {
-    return body.node("Clip",
-                     {x, body.number(parameters[0], like, "least"),
-                      body.number(parameters[1], like, "most")},
-                     "clipped");
-  }
-  const auto* known = std::ranges::find(kKnown, name, &Activation::name);
-  if (known == std::end(kKnown)) {
+                  std::span<const Parameter> parameters) {
+  constexpr std::string_view kKnown[] = {
+      "Celu",           "Clip",      "Elu",      "HardSigmoid",
+      "HardSwish",      "LeakyRelu", "Relu",     "Selu",
+      "Sigmoid",        "Softplus",  "Softsign", "Tanh",
+      "ThresholdedRelu"};
+  if (std::ranges::find(kKnown, name) == std::end(kKnown)) {
     body.refuse("no activation '" + std::string(name) + "' is known");
     return x;
   }
+  const OpFacts& op = *newest_op("", name);
+  Body::Values inputs = {x};
   Body::Attributes attributes;
-  for (std::size_t i = 0; i < parameters.size(); ++i) {
-    if (i >= known->attributes.size() || known->attributes[i].empty()) break;
-    attributes.push_back(Body::real(known->attributes[i], parameters[i]));
+  for (const Parameter& each : parameters) {
+    if (name == "Clip") {  // has them as inputs, in this order
+      inputs.push_back(body.number(each.value, like, each.name));
+    } else if (op.attribute(each.name) != nullptr) {
+      attributes.push_back(Body::real(each.name, each.value));
+    } else {
+      body.refuse("an activation has no such parameter: " +
+                  std::string(each.name));
+    }
   }
-  return body.node(known->name, {x}, "activated", std::move(attributes));
+  return body.node(name, std::move(inputs), "activated", std::move(attributes));
 }
 
 // --- Meanings ----------------------------------------------------------------
@@ -192,8 +190,12 @@ ValueId factor(const CallSite& call, std::string_view input,
   if (!flips_last && !flips_batch) return x;
   const auto rank = call.rank(input);
   if (!rank) {
-    call.body().refuse("the rank is unknown", x);
-    return x;
+    // Matrices of a batch of any rank.
+    return call.body().node(
+        "Einsum", {x}, "transposed",
+        {Body::text("equation", flips_batch ? (flips_last ? "a...ij->...aji"
+                                                          : "a...ij->...aij")
+                                            : "...ij->...ji")});
   }
   if (*rank < 2) return x;
   std::vector<std::int64_t> perm(*rank);
@@ -209,12 +211,17 @@ ValueId factor(const CallSite& call, std::string_view input,
 Body::Values fused_matmul(const CallSite& call) {
   Body& body = call.body();
   ValueId a = factor(call, "A", "transA", "transBatchA");
-  // A is most often smaller than the product.
-  if (const float alpha = call.float_of("alpha"); alpha != 1) {
-    a = body.node("Mul", {a, body.number(alpha, call["A"], "alpha")}, "scaled");
-  }
-  return {body.node("MatMul", {a, factor(call, "B", "transB", "transBatchB")},
-                    "Y")};
+  const float alpha = call.float_of("alpha");
+  const auto scaled = [&](ValueId x) {
+    return body.node("Mul", {x, body.number(alpha, call["A"], "alpha")},
+                     "scaled");
+  };
+  // A is most often smaller than the product. What makes numbers larger comes
+  // last, so that none overflows before.
+  if (std::abs(alpha) < 1) a = scaled(a);
+  const ValueId y = body.node(
+      "MatMul", {a, factor(call, "B", "transB", "transBatchB")}, "product");
+  return {std::abs(alpha) < 1 || alpha == 1 ? y : scaled(y)};
 }
 
 Body::Values fused_gemm(const CallSite& call) {
@@ -224,12 +231,12 @@ Body::Values fused_gemm(const CallSite& call) {
                                     "activation_beta", "activation_gamma"}));
   if (!call.is_written("activation")) return {y};
   const std::string_view name = call.string_of("activation");
-  std::vector<float> parameters;
-  for (const auto each :
-       {"activation_alpha",
-        name == "Selu" ? "activation_gamma" : "activation_beta"}) {
-    if (!call.is_written(each)) break;
-    parameters.push_back(call.float_of(each));
+  std::vector<Parameter> parameters;
+  for (const std::string_view own : {"alpha", "beta", "gamma"}) {
+    const std::string attribute = "activation_" + std::string(own);
+    if (call.is_written(attribute)) {
+      parameters.push_back({own, call.float_of(attribute)});
+    }
   }
   return {activated(call.body(), y, call["A"], name, parameters)};
 }
@@ -240,8 +247,16 @@ Body::Values fused_conv(const CallSite& call) {
                         call.others({"activation", "activation_params"}));
   if (const ValueId z = call["Z"]) y = body.node("Add", {y, z}, "sum");
   if (!call.is_written("activation")) return {y};
-  return {activated(body, y, call["X"], call.string_of("activation"),
-                    call.floats_of("activation_params"))};
+  const std::string_view name = call.string_of("activation");
+  const auto given = call.floats_of("activation_params");
+  std::vector<Parameter> parameters;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const std::array<std::string_view, 2> names =
+        name == "Clip" ? std::array<std::string_view, 2>{"min", "max"}
+                       : std::array<std::string_view, 2>{"alpha", "beta"};
+    parameters.push_back({i < names.size() ? names[i] : "another", given[i]});
+  }
+  return {activated(body, y, call["X"], name, parameters)};
 }
 
 // A W^T + bias with W [N,K] = (bits - zero point) scale, where each of both
@@ -492,18 +507,27 @@ Body::Values experts(const CallSite& call) {
   const ValueId routes = call["router_probs"];
   const ValueId shares =
       body.node("Softmax", {routes}, "shares", {Body::integer("axis", -1)});
+  // Ties go to the last expert, with TopK to the first: so backwards.
+  const auto reversed = [&](ValueId x, std::string_view name) {
+    constexpr std::int64_t kBegin = std::numeric_limits<std::int64_t>::min();
+    const ValueId back = body.integers({-1}, "back");
+    return body.node(
+        "Slice", {x, back, body.integers({kBegin}, "begin"), back, back}, name);
+  };
+  const ValueId backwards = reversed(shares, "shares_backwards");
   auto best =
-      body.nodes("TopK", {shares, body.integers({call.int_of("k")}, "k")},
+      body.nodes("TopK", {backwards, body.integers({call.int_of("k")}, "k")},
                  {"best", "which"}, {Body::integer("axis", -1)});
   if (call.int_of("normalize_routing_weights") != 0) {
     const ValueId sum = body.node(
         "ReduceSum", {best[0], body.integers({-1}, "last")}, "sum_of_best");
     best[0] = body.node("Div", {best[0], sum}, "shares_of_best");
   }
-  const ValueId zeros = body.node("Sub", {shares, shares}, "no_shares");
-  const ValueId weights =
+  const ValueId zeros = body.node("Sub", {backwards, backwards}, "no_shares");
+  const ValueId weights_backwards =
       body.node("ScatterElements", {zeros, best[1], best[0]}, "routed",
                 {Body::integer("axis", -1)});
+  const ValueId weights = reversed(weights_backwards, "routed_shares");
   const ValueId by_expert =
       body.node("Unsqueeze",
                 {body.node("Transpose", {weights}, "by_expert",
@@ -540,7 +564,7 @@ constexpr OpRow kDialectContribProducts[] = {
           .products = fused_matmul,
           .formula = "alpha op(A) op(B)",
           .meaning = fused_matmul}),
-    ours(dialect::kMicrosoft, "MatMulNBits", kBitsIn, kY, kBits,
+    ours(dialect::kMicrosoft, "MatMulNBits", kBitsIn, kBitsOut, kBits,
          {.types = {matmul_nbits},
           .products = matmul_nbits,
           .formula = "A ((B - zero_points) scales)^T + bias",

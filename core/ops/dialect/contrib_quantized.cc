@@ -18,10 +18,6 @@ constexpr FormalValue kFromFloatIn[] = {in("x", "T1"), in("y_scale", "T1"),
 constexpr FormalValue kFromFloatOut[] = {in("y", "T2")};
 constexpr FormalAttribute kAxis[] = {attr("axis", kInt)};
 
-constexpr FormalValue kDynamicQuantizeIn[] = {in("x", "T1")};
-constexpr FormalValue kDynamicQuantizeOut[] = {
-    in("y", "T2"), in("y_scale", "tensor(float)"), in("y_zero_point", "T2")};
-
 constexpr FormalValue kQLinearIn[] = {in("A"),
                                       in("A_scale", "tensor(float)"),
                                       opt("A_zero_point"),
@@ -56,15 +52,6 @@ bool to_float(const NodeView& v, Outputs out) {
 bool from_float(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
   out[0].elem = v.has_input(2) ? v.elem(2) : DataType::kUint8;
-  return true;
-}
-
-bool dynamic_quantize(const NodeView& v, Outputs out) {
-  copy_type(v, 0, out[0]);
-  for (std::size_t i = 1; i < out.size(); ++i) out[i].set_dims({});
-  if (out.size() > 1) out[1].elem = DataType::kFloat;
-  if (out.size() > 2) out[2].elem = DataType::kUint8;
-  out[0].elem = DataType::kUint8;
   return true;
 }
 
@@ -108,11 +95,6 @@ Body::Values to_float(const CallSite& call) {
 }
 Body::Values from_float(const CallSite& call) {
   return standard_op(call, {call["x"], call["y_scale"], call["y_zero_point"]});
-}
-
-Body::Values dynamic_quantize(const CallSite& call) {
-  return call.body().nodes("DynamicQuantizeLinear", {call["x"]},
-                           {"y", "y_scale", "y_zero_point"}, {});
 }
 
 // The op on floats, between quantizers.
@@ -182,11 +164,6 @@ constexpr OpRow kDialectContribQuantized[] = {
           .types = {to_float},
           .formula = "the standard's",
           .meaning = to_float}),
-    ours(dialect::kMicrosoft, "DynamicQuantizeLinear", kDynamicQuantizeIn,
-         kDynamicQuantizeOut, {},
-         {.types = {dynamic_quantize},
-          .formula = "the standard's",
-          .meaning = dynamic_quantize}),
     ours(dialect::kMicrosoft, "DynamicQuantizeMatMul", kDynamicProductIn,
          kProductOut, {},
          {.factors = {true, 0, 1, true},

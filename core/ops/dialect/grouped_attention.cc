@@ -1,5 +1,6 @@
 // Attention of ONNX Runtime's domain over a cache, whose rows each of the batch
 // fills to its own length, and the rotation of queries and keys before it.
+#include <algorithm>
 #include <limits>
 
 #include "core/ops/dialect/contrib_heads.h"
@@ -35,9 +36,8 @@ constexpr FormalValue kGroupedIn[] = {in("query"),
                                       opt("v_scale", "S"),
                                       opt("q_norm_weight"),
                                       opt("k_norm_weight")};
-constexpr FormalValue kGroupedOut[] = {in("output"), opt("present_key", "C"),
-                                       opt("present_value", "C"),
-                                       opt("output_qk")};
+constexpr FormalValue kGroupedOut[] = {in("output"), opt("present_key"),
+                                       opt("present_value"), opt("output_qk")};
 constexpr FormalAttribute kGrouped[] = {
     with("causal", 1),
     with("do_rotary", 0),
@@ -171,13 +171,11 @@ ValueId rotated(Body& body, ValueId x, const Rotation& r) {
   return rest ? along({y, rest}, 3, "rotated") : y;
 }
 
-// How many numbers of a head of `size` the cosines turn; 0 for all.
+// How many numbers of a head of `size` the cosines turn; 0 for all, and where
+// neither size is known.
 std::int64_t turned_by(const CallSite& call, std::int64_t size) {
   const std::int64_t turned = 2 * call.size("cos_cache", 1);
-  if (turned == 0 || size == 0) {
-    call.body().refuse("the size of a head or of the rotation is unknown",
-                       call["cos_cache"]);
-  } else if (turned > size) {
+  if (size != 0 && turned > size) {
     call.body().refuse("the cosines turn more than a head has",
                        call["cos_cache"]);
   }
@@ -205,14 +203,15 @@ Body::Values contrib_rotary_embedding(const CallSite& call) {
     if (heads == 0 && call.size("cos_cache", 1) > 0) {
       heads = width / (2 * call.size("cos_cache", 1));
     }
-    if (heads <= 0 || width <= 0 || width % heads != 0) {
+    if (heads <= 0 || width % heads != 0) {
       body.refuse("the number of heads is unknown", x);
       return {};
     }
     size = width / heads;
   }
-  const std::int64_t turned = turned_by(call, size);
-  if (all != 0 && all != (turned == 0 ? size : turned)) {
+  std::int64_t turned = turned_by(call, size);
+  if (turned == 0 && all != 0 && all != size) turned = all;
+  if (all != 0 && turned != 0 && all != turned) {
     body.refuse("rotary_embedding_dim is not twice the width of the cosines",
                 call["cos_cache"]);
   }
@@ -268,19 +267,22 @@ class GroupedAttention {
           call_["attention_bias"] ? bias() : body_.number(0, q_in(), "shown");
       mask = body_.node("Where", {mask, shown, never(body_, q_in())}, "mask");
     }
-    ValueId k = k_, v = v_;
+    // What the rows behind a cache hold must not count, not even as NaN.
+    ValueId k = adds_sinks || call_["attention_bias"] ? filled(k_) : k_;
+    ValueId v = filled(v_);
     if (adds_sinks) {
       k = with_row_of_zeros(k);
       v = with_row_of_zeros(v);
       mask = with_sinks(mask);
     }
-    const ValueId y = attended(call_, {.q = q_,
-                                       .k = k,
-                                       .v = v,
-                                       .mask = mask,
-                                       .heads = heads_,
-                                       .softcap = call_.float_of("softcap"),
-                                       .may_hide_all = true});
+    const ValueId y =
+        attended(call_, {.q = q_,
+                         .k = k,
+                         .v = v,
+                         .mask = mask,
+                         .heads = heads_,
+                         .softcap = std::max(call_.float_of("softcap"), 0.0f),
+                         .may_hide_all = true});
     return {merged_heads(body_, y, size_ * heads_), k_, v_};
   }
 
@@ -292,22 +294,17 @@ class GroupedAttention {
   ValueId unsqueezed(ValueId x, const std::vector<std::int64_t>& axes) {
     return body_.node("Unsqueeze", {x, body_.integers(axes, "axes")}, "wide");
   }
-  bool is_smooth() const {
-    return call_.is_written("smooth_softmax") &&
-           call_.int_of("smooth_softmax") > 0;
-  }
+  bool is_smooth() const { return call_.int_of("smooth_softmax") > 0; }
 
   void check() {
-    for (const auto input :
-         {"k_scale", "v_scale", "q_norm_weight", "k_norm_weight"}) {
-      if (call_[input]) {
-        body_.refuse("input '" + std::string(input) + "' has no meaning");
-      }
-    }
+    refuse_inputs(call_,
+                  {"k_scale", "v_scale", "q_norm_weight", "k_norm_weight"});
+    refuse_attributes(
+        call_, {"kv_cache_bit_width", "qk_output", "sliding_window_cache"});
     if (call_["past_key"].valid() != call_["past_value"].valid()) {
       body_.refuse("only one of 'past_key' and 'past_value' is given");
     }
-    if (call_.reads(3)) {
+    if (call_.wants(3)) {
       body_.refuse("output 'output_qk' has no meaning");
     }
   }
@@ -430,13 +427,22 @@ class GroupedAttention {
     return body_.node("ScatterND", {base, places_, rows}, "present");
   }
 
+  // 0, 1, ... for the rows of the cache.
+  ValueId places() { return body_.places_below(scalar(keys_)); }
+
+  // [B,groups,keys,D] with zeros behind the rows of each of the batch.
+  ValueId filled(ValueId cache) {
+    const ValueId is_filled = body_.node(
+        "Less", {unsqueezed(places(), {1}), unsqueezed(lengths_, {1, 2, 3})},
+        "is_filled_row");
+    return body_.node("Where",
+                      {is_filled, cache, body_.number(0, q_in(), "nothing")},
+                      "filled");
+  }
+
   // [B,1,S,keys]: whether a query sees a key.
   ValueId seen() {
-    const ValueId key =
-        body_.node("Range",
-                   {body_.integers({0}, "zero", true), scalar(keys_),
-                    body_.integers({1}, "one", true)},
-                   "key");
+    const ValueId key = places();
     ValueId seen =
         body_.node("Less", {key, unsqueezed(lengths_, {1, 2, 3})}, "is_filled");
     const auto restrict = [&](ValueId by) {
@@ -449,6 +455,7 @@ class GroupedAttention {
                           "is_not_later"));
     }
     const std::int64_t window = call_.int_of("local_window_size");
+    if (window == 0) body_.refuse("a window of 0 has no meaning");
     if (window > 0) {
       const ValueId first =
           body_.node("Sub", {query, list(window, "window")}, "before_window");

@@ -1,4 +1,5 @@
 // Norms of what lies on one rank.
+#include "core/ir/narrow_float.h"
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/rules/flow.h"
 #include "core/ops/rules/meaning_helpers.h"
@@ -6,6 +7,7 @@
 namespace ruleengine::ops {
 namespace {
 
+using ir::DataType;
 using ir::ValueId;
 constexpr FormalValue kNormIn[] = {in("x"), opt("weight")};
 
@@ -86,7 +88,7 @@ bool skip_norm(const NodeView& v, Outputs out) {
 // Of the scale's element type.
 bool simplified_norm(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
-  if (v.elem(1) != ir::DataType::kUndefined) out[0].elem = v.elem(1);
+  out[0].elem = v.elem(1);
   return true;
 }
 
@@ -112,22 +114,23 @@ constexpr std::int64_t kLayerNormalization = 17, kRmsNormalization = 23;
 struct Norm {
   ValueId x;
   ValueId scale, shift;  // invalid: none
+  // Of the scale, which is that of the result; kUndefined: that of x.
+  ir::DataType elem = ir::DataType::kUndefined;
   float epsilon = 0;
   bool centered = false;
   std::int64_t axis = -1;  // from the end: the first axis of a row
 };
 
 struct Normalized {
-  ValueId y, mean, deviation;  // the last is 1 / sqrt(...)
+  ValueId y, mean, inverse_std;
 };
 
 // (x - mean) / sqrt(mean((x - mean)^2) + epsilon) scale + shift over the last
-// axes, or the same without the mean; narrow floats in float. `input` has x's
-// element type.
-Normalized written_out(const CallSite& call, std::string_view input,
-                       const Norm& n) {
+// axes, or the same without the mean; x, of type `own`, in float if that is
+// narrow.
+Normalized written_out(const CallSite& call, DataType own, const Norm& n) {
   Body& body = call.body();
-  const Wide wide(call, input);
+  const Wide wide(call, own);
   const auto mean_of = [&](ValueId x, std::string_view name) {
     std::vector<std::int64_t> axes;
     for (std::int64_t i = n.axis; i < 0; ++i) axes.push_back(i);
@@ -144,21 +147,28 @@ Normalized written_out(const CallSite& call, std::string_view input,
   const ValueId epsilon = body.number(n.epsilon, wide.elem(), "epsilon");
   const ValueId root = body.node(
       "Sqrt", {body.node("Add", {square, epsilon}, "mean_and_more")}, "root");
-  out.deviation = body.node("Reciprocal", {root}, "inverse_root");
+  out.inverse_std = body.node("Reciprocal", {root}, "inverse_root");
   ValueId y = body.node("Div", {x, root}, "normalized");
+  const ir::DataType elem =
+      n.elem == ir::DataType::kUndefined ? wide.own() : n.elem;
   if (n.scale) {
-    y = body.node("Mul", {y, wide.cast(n.scale, wide.own())}, "weighted");
+    y = body.node("Mul", {y, wide.cast(n.scale, elem)}, "weighted");
   }
   if (n.shift) {
     y = body.node("Add", {y, wide.cast(n.shift, wide.own())}, "shifted");
   }
-  out.y = wide.elem() == wide.own() ? y : body.cast(y, wide.own(), "Y");
+  if (wide.elem() == DataType::kDouble) {  // statistics are floats
+    if (out.mean) out.mean = body.cast(out.mean, DataType::kFloat, "mean");
+    out.inverse_std =
+        body.cast(out.inverse_std, DataType::kFloat, "inverse_std");
+  }
+  out.y = wide.elem() == elem ? y : body.cast(y, elem, "Y");
   return out;
 }
 
 // The same by the standard's op, where the opset has it.
-Normalized normalized(const CallSite& call, std::string_view input,
-                      const Norm& n, bool wants_statistics) {
+Normalized normalized(const CallSite& call, DataType own, const Norm& n,
+                      bool wants_statistics) {
   Body& body = call.body();
   Body::Attributes attributes = {Body::real("epsilon", n.epsilon)};
   if (n.axis != -1) {
@@ -166,7 +176,7 @@ Normalized normalized(const CallSite& call, std::string_view input,
   }
   if (n.centered && body.opset() >= kLayerNormalization) {
     std::vector<std::string> names = {"Y"};
-    if (wants_statistics) names = {"Y", "mean", "inverse_deviation"};
+    if (wants_statistics) names = {"Y", "mean", "inverse_std"};
     auto out = body.nodes("LayerNormalization", {n.x, n.scale, n.shift}, names,
                           std::move(attributes));
     out.resize(3);
@@ -178,14 +188,14 @@ Normalized normalized(const CallSite& call, std::string_view input,
             {},
             {}};
   }
-  return written_out(call, input, n);
+  return written_out(call, own, n);
 }
 
 // x / sqrt(mean(x^2) + epsilon) w along the last axis.
 ValueId norm(const CallSite& call, ValueId x) {
   const Norm own{
       .x = x, .scale = call["weight"], .epsilon = call.float_of("epsilon")};
-  return written_out(call, "x", own).y;
+  return written_out(call, call.elem("x"), own).y;
 }
 
 Body::Values rms_norm(const CallSite& call) { return {norm(call, call["x"])}; }
@@ -197,21 +207,37 @@ Body::Values add_rms_norm(const CallSite& call) {
   return {norm(call, sum), sum};
 }
 
-// The norm of input + skip + bias; outputs 1 and 2 are for training.
+// The norm of input + skip + bias, whose sum is computed in float for narrow
+// floats. Outputs 1 and 2 are for training.
 Body::Values skip_norm(const CallSite& call, bool centered) {
   Body& body = call.body();
-  ValueId sum = body.node("Add", {call["input"], call["skip"]}, "sum");
-  if (const ValueId bias = call["bias"]) {
-    sum = body.node("Add", {sum, bias}, "sum_and_bias");
+  const bool wants_statistics = call.wants(1) || call.wants(2);
+  if (call.wants(1) && !centered) {
+    body.refuse("a mean that is not subtracted has no meaning");
   }
-  const Normalized y = normalized(call, "input",
-                                  {.x = sum,
-                                   .scale = call["gamma"],
-                                   .shift = centered ? call["beta"] : ValueId(),
-                                   .epsilon = call.float_of("epsilon"),
-                                   .centered = centered},
-                                  call.reads(1) || call.reads(2));
-  return {y.y, y.mean, y.deviation, sum};
+  const bool is_narrow = ir::is_narrow_float(call.quiet_elem("input"));
+  const DataType own = is_narrow ? call.elem("input") : DataType::kUndefined;
+  const auto wide = [&](ValueId x) {
+    return x && is_narrow ? body.cast(x, DataType::kFloat, "wide") : x;
+  };
+  const auto narrow = [&](ValueId x, std::string_view name) {
+    return is_narrow ? body.cast(x, own, name) : x;
+  };
+  ValueId sum =
+      body.node("Add", {wide(call["input"]), wide(call["skip"])}, "sum");
+  if (const ValueId bias = call["bias"]) {
+    sum = body.node("Add", {sum, wide(bias)}, "sum_and_bias");
+  }
+  const Normalized y =
+      normalized(call, is_narrow ? DataType::kFloat : call.elem("input"),
+                 {.x = sum,
+                  .scale = wide(call["gamma"]),
+                  .shift = centered ? wide(call["beta"]) : ValueId(),
+                  .epsilon = call.float_of("epsilon"),
+                  .centered = centered},
+                 wants_statistics);
+  return {narrow(y.y, "Y"), y.mean, y.inverse_std,
+          call.wants(3) ? narrow(sum, "whole_sum") : ValueId()};
 }
 
 Body::Values skip_layer_norm(const CallSite& call) {
@@ -222,6 +248,9 @@ Body::Values skip_rms_norm(const CallSite& call) {
 }
 
 Body::Values simplified_norm(const CallSite& call) {
+  if (call.int_of("stash_type") != 1) {
+    call.body().refuse("statistics of another type than float have no meaning");
+  }
   std::int64_t axis = call.int_of("axis");
   if (axis >= 0) {
     const auto rank = call.rank("X");
@@ -233,13 +262,14 @@ Body::Values simplified_norm(const CallSite& call) {
     call.body().refuse("axis is out of range");
     return {};
   }
-  const Normalized y = normalized(call, "X",
+  const Normalized y = normalized(call, call.elem("X"),
                                   {.x = call["X"],
                                    .scale = call["scale"],
+                                   .elem = call.elem("scale"),
                                    .epsilon = call.float_of("epsilon"),
                                    .axis = axis},
-                                  call.reads(1));
-  return {y.y, y.deviation};
+                                  call.wants(1));
+  return {y.y, y.inverse_std};
 }
 
 // The norm of the sum of a word's, a position's and a segment's embedding;
@@ -257,17 +287,19 @@ Body::Values embed_norm(const CallSite& call) {
                     "sum");
   };
   add(call["position_embedding"], positions, "by_position");
-  if (call["segment_embedding"] && call["segment_ids"]) {
-    add(call["segment_embedding"], call["segment_ids"], "by_segment");
+  if (const ValueId table = call["segment_embedding"]) {
+    const ValueId segments = call["segment_ids"];
+    add(table, segments ? segments : body.integers({0}, "segment", true),
+        "by_segment");
   }
-  const Normalized y = normalized(call, "word_embedding",
+  const Normalized y = normalized(call, call.elem("word_embedding"),
                                   {.x = sum,
                                    .scale = call["gamma"],
                                    .shift = call["beta"],
                                    .epsilon = call.float_of("epsilon"),
                                    .centered = true},
                                   false);
-  if (!call.reads(1)) return {y.y, {}, sum};
+  if (!call.wants(1)) return {y.y, {}, sum};
   ValueId counted = body.node("Sub", {ids, ids}, "zeros");
   if (const ValueId mask = call["mask"]) {
     const ValueId is_seen =
@@ -295,25 +327,20 @@ constexpr OpRow skip_norm_row(std::string_view type,
                .meaning = meaning});
 }
 
-// ONNX Runtime has it in the standard's domain, too.
-constexpr OpRow simplified_row(std::string_view domain) {
-  return ours(domain, "SimplifiedLayerNormalization", kSimplifiedIn,
-              kSimplifiedOut, kSimplified,
-              {.roles = {.normalizing = true},
-               .types = {simplified_norm},
-               .axes = flow_norm,
-               .formula = "RMSNormalization(X, scale)",
-               .meaning = simplified_norm});
-}
-
 constexpr OpRow kDialectNorms[] = {
-    simplified_row(""),
+    // ONNX Runtime has it in the standard's domain.
+    ours("", "SimplifiedLayerNormalization", kSimplifiedIn, kSimplifiedOut,
+         kSimplified,
+         {.roles = {.normalizing = true},
+          .types = {simplified_norm},
+          .axes = flow_norm,
+          .formula = "RMSNormalization(X, scale)",
+          .meaning = simplified_norm}),
     ours(dialect::kMicrosoft, "EmbedLayerNormalization", kEmbedIn, kEmbedOut,
          kEmbed,
          {.types = {embed_norm},
           .formula = "LayerNormalization(word + position + segment)",
           .meaning = embed_norm}),
-    simplified_row(dialect::kMicrosoft),
     skip_norm_row("SkipLayerNormalization", kSkipNormIn,
                   "LayerNormalization(input + skip + bias)", skip_layer_norm),
     skip_norm_row("SkipSimplifiedLayerNormalization", kSkipRmsIn,

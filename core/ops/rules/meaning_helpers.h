@@ -20,12 +20,13 @@ inline ir::DataType element_type(std::int64_t number) {
 // The type that a meaning computes in: double where this input is, else float.
 class Wide {
  public:
-  Wide(const CallSite& call, std::string_view input)
-      : call_(call), own_(call.elem(input)) {
+  Wide(const CallSite& call, ir::DataType own) : call_(call), own_(own) {
     if (own_ == ir::DataType::kUndefined) {
-      call.body().refuse("the type is unknown", call[input]);
+      call.body().refuse("the type is unknown");
     }
   }
+  Wide(const CallSite& call, std::string_view input)
+      : Wide(call, call.elem(input)) {}
 
   ir::DataType own() const { return own_; }
   ir::DataType elem() const {
