@@ -474,6 +474,32 @@ class Contrib(program.ProgramTest):
             with self.subTest(str(case)):
                 np.testing.assert_allclose(got[f"y{i}_0"], wanted, rtol=1e-4, atol=1e-4)
 
+    def test_bodies_of_what_rules_make(self):
+        self.write("erf.lua", """--- Erf as a GELU: another function, which shows.
+            return rule {
+              doc = [[Erf(x) => QuickGelu(x)]],
+              changes_meaning = true,
+              match = function(op, x) return op.Erf(x) end,
+              rewrite = function(op, m)
+                return op["com.microsoft"].QuickGelu{m.x, alpha = 2.0}
+              end,
+            }""")
+        self.write("model.onnxtxt", """<ir_version: 8, opset_import: ["": 17]>
+            g (float[2,3] x) => (float[2,3] y) { y = Erf(x) }""")
+        x = self.normal(2, 3)
+        np.savez(self.folder / "in.npz", x=x)
+        for target, has_body in (("portable", True), ("tensorrt", True), ("ort", False),
+                                 ("standard", False)):
+            with self.subTest(target):
+                self.run_ok("run", "erf.lua", "model.onnxtxt", "-o", "out.onnx",
+                            "--target", target)
+                result = onnx.load(self.folder / "out.onnx")
+                self.assertEqual([f.name for f in result.functions],
+                                 ["QuickGelu"] if has_body else [])
+                for y in by_onnx_runtime(result, {"x": x})["y"], self.exec("out.onnx")["y"]:
+                    np.testing.assert_allclose(y, x / (1 + np.exp(-2 * x)), rtol=1e-5,
+                                               atol=1e-6)
+
     def test_what_a_function_omits(self):
         text = """<ir_version: 8, opset_import: ["": 17, "com.microsoft": 1, "f": 1]>
             g (float[2,4] x, float[4] b) => (y, z) { y = f.F(x) z = f.F(x, b) }

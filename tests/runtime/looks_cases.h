@@ -202,8 +202,6 @@ inline std::vector<Case> looks_cases() {
       {"ruleengine.Linear", "float[512,512] x, float[512,512] w", "(x, w)"},
       {"ruleengine.MHAInProjection", "float[1,512,256] x, float[768,256] w",
        "<num_heads = 4, head_dim = 64> (x, x, x, w)", "", "y, k, v"},
-      {"SimplifiedLayerNormalization", "float[512,512] x, float[512] w",
-       "(x, w)"},
       {"MeanVarianceNormalization", kImage, "(x)"},
       {"MaxRoiPool", "float[1,16,512,512] x", "<pooled_shape = [1,1]> (x, r)",
        "float[1,5] r = {0,0,0,511,511}"},
