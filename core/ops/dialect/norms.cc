@@ -212,9 +212,6 @@ Body::Values add_rms_norm(const CallSite& call) {
 Body::Values skip_norm(const CallSite& call, bool centered) {
   Body& body = call.body();
   const bool wants_statistics = call.wants(1) || call.wants(2);
-  if (call.wants(1) && !centered) {
-    body.refuse("a mean that is not subtracted has no meaning");
-  }
   const bool is_narrow = ir::is_narrow_float(call.quiet_elem("input"));
   const DataType own = is_narrow ? call.elem("input") : DataType::kUndefined;
   const auto wide = [&](ValueId x) {
@@ -236,7 +233,12 @@ Body::Values skip_norm(const CallSite& call, bool centered) {
                   .epsilon = call.float_of("epsilon"),
                   .centered = centered},
                  wants_statistics);
-  return {narrow(y.y, "Y"), y.mean, y.inverse_std,
+  // A mean that is not subtracted is nobody's: ONNX Runtime leaves it unset.
+  const ValueId mean =
+      centered || !call.wants(1)
+          ? y.mean
+          : body.node("Sub", {y.inverse_std, y.inverse_std}, "mean");
+  return {narrow(y.y, "Y"), mean, y.inverse_std,
           call.wants(3) ? narrow(sum, "whole_sum") : ValueId()};
 }
 

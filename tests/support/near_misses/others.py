@@ -183,10 +183,14 @@ OF = {
              y = Slice(rows, at, past, axis2)"""),
     ],
     "lowering/ours.lua": [
-        *(near("one source, one unused part",
-               "num_heads and head_dim are not two positive numbers", change)
-          for change in (("num_heads = 2, ", ""), ("num_heads = 2", "num_heads = 0"),
-                         (", head_dim = 1", ""), ("head_dim = 1", "head_dim = -1"))),
+        *(near("one source, one unused part", reason, change)
+          for reason, change in (
+              ("attribute 'num_heads' is missing", ("num_heads = 2, ", "")),
+              ("attribute 'head_dim' is missing", (", head_dim = 1", "")),
+              ("num_heads and head_dim are not two positive numbers",
+               ("num_heads = 2", "num_heads = 0")),
+              ("num_heads and head_dim are not two positive numbers",
+               ("head_dim = 1", "head_dim = -1")))),
         *(near("one window, which needs no roll", reason, ("{2,2,2,2,2,0,0}", spatial))
           for reason, spatial in (
               ("it is not a map of such windows", "{2,2,2,3,2,0,0}"),
