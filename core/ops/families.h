@@ -35,9 +35,11 @@ std::span<const OpRow> contrib();
 std::span<const OpRow> contrib_attention();
 std::span<const OpRow> contrib_products();
 std::span<const OpRow> contrib_quantized();
+std::span<const OpRow> experts();
 std::span<const OpRow> grouped_attention();
 std::span<const OpRow> norms();
 std::span<const OpRow> projections();
+std::span<const OpRow> rotary();
 std::span<const OpRow> mxfp4();
 std::span<const OpRow> quantized_linear();
 std::span<const OpRow> quantizers();
@@ -68,7 +70,9 @@ inline constexpr Family kFamilies[] = {standard::arithmetic,
                                        dialect::contrib_attention,
                                        dialect::contrib_products,
                                        dialect::contrib_quantized,
+                                       dialect::experts,
                                        dialect::grouped_attention,
+                                       dialect::rotary,
                                        dialect::norms,
                                        dialect::projections,
                                        dialect::mxfp4,

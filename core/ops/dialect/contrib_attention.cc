@@ -9,100 +9,11 @@
 #include "core/ops/sized_node.h"
 
 namespace ruleengine::ops {
+namespace {
 
 using ir::DataType;
 using ir::Dim;
 using ir::ValueId;
-
-// --- Heads (contrib_heads.h) -------------------------------------------------
-
-std::int64_t heads_of(const CallSite& call, std::string_view attribute) {
-  const std::int64_t heads = call.int_of(attribute);
-  if (heads > 0 && heads <= kMostSize) return heads;
-  call.body().refuse("'" + std::string(attribute) +
-                     "' is not a positive number of heads");
-  return 1;
-}
-
-void refuse_inputs(const CallSite& call,
-                   std::initializer_list<std::string_view> inputs) {
-  for (const std::string_view input : inputs) {
-    if (call[input]) {
-      call.body().refuse("input '" + std::string(input) + "' has no meaning");
-    }
-  }
-}
-
-void refuse_attributes(const CallSite& call,
-                       std::initializer_list<std::string_view> attributes) {
-  for (const std::string_view attribute : attributes) {
-    if (call.is_written(attribute) && call.int_of(attribute) != 0) {
-      call.body().refuse("attribute '" + std::string(attribute) +
-                         "' has no meaning");
-    }
-  }
-}
-
-ValueId length_of(Body& body, ValueId x, std::int64_t axis,
-                  std::string_view name) {
-  return body.node(
-      "Gather",
-      {body.node("Shape", {x}, "shape"), body.integers({axis}, "axis")}, name);
-}
-
-ValueId joined(Body& body, Body::Values lists, std::string_view name) {
-  return body.node("Concat", std::move(lists), name,
-                   {Body::integer("axis", 0)});
-}
-
-ValueId sliced(Body& body, ValueId x, ValueId begin, ValueId end,
-               std::int64_t axis, std::string_view name) {
-  return body.node("Slice", {x, begin, end, body.integers({axis}, "axis")},
-                   name);
-}
-
-ValueId split_heads(Body& body, ValueId x, std::int64_t heads,
-                    std::int64_t size) {
-  const ValueId sizes =
-      body.integers({0, 0, heads, size > 0 ? size : -1}, "head_sizes");
-  return body.node("Transpose", {body.node("Reshape", {x, sizes}, "by_head")},
-                   "heads_apart", {body.ints("perm", {0, 2, 1, 3})});
-}
-
-ValueId merged_heads(Body& body, ValueId x, std::int64_t width) {
-  const ValueId together = body.node("Transpose", {x}, "heads_together",
-                                     {body.ints("perm", {0, 2, 1, 3})});
-  return body.node(
-      "Reshape",
-      {together, body.integers({0, 0, width > 0 ? width : -1}, "merged")},
-      "output");
-}
-
-ValueId after_past(Body& body, ValueId past, ValueId x) {
-  return past ? body.node("Concat", {past, x}, "present",
-                          {Body::integer("axis", 2)})
-              : x;
-}
-
-ValueId never(Body& body, ValueId like) {
-  return body.number(-std::numeric_limits<double>::infinity(), like, "never");
-}
-
-ValueId attended(const CallSite& call, const Attended& a) {
-  Body::Attributes attributes;
-  if (!a.may_hide_all) attributes.push_back(Body::integer("guarded", 0));
-  if (a.is_causal) attributes.push_back(Body::integer("is_causal", 1));
-  attributes.push_back(Body::integer("num_heads", a.heads));
-  // A scale of 0 stands for the usual one.
-  if (call.is_written("scale") && call.float_of("scale") != 0) {
-    attributes.push_back(Body::real("scale", call.float_of("scale")));
-  }
-  if (a.softcap != 0) attributes.push_back(Body::real("softcap", a.softcap));
-  return call.body().call(dialect::kOwn, "ScaledDotProductAttention",
-                          {a.q, a.k, a.v, a.mask}, std::move(attributes))[0];
-}
-
-namespace {
 
 constexpr FormalValue kMultiHeadIn[] = {in("query"),
                                         opt("key"),
@@ -261,8 +172,7 @@ class RowsAttention {
     }
     std::vector<std::int64_t> axes = {1};
     if (*rank < 3) axes.push_back(2);
-    seen = body_.node("Unsqueeze", {seen, body_.integers(axes, "axes")},
-                      "seen_keys");
+    seen = unsqueezed(body_, seen, axes, "seen_keys");
     if (call_.is_written("mask_filter_value")) {
       hidden_ = call_.float_of("mask_filter_value");
     }
@@ -305,9 +215,7 @@ class RowsAttention {
     if (is_causal) attributes.push_back(Body::integer("is_causal", 1));
     attributes.push_back(Body::integer("kv_num_heads", heads_));
     attributes.push_back(Body::integer("q_num_heads", heads_));
-    if (call_.is_written("scale") && call_.float_of("scale") != 0) {
-      attributes.push_back(Body::real("scale", call_.float_of("scale")));
-    }
+    add_scale(call_, attributes);
     std::vector<std::string> names = {"output"};
     if (wants_keys) names = {"output", "present_key", "present_value"};
     auto out =
@@ -371,8 +279,7 @@ class RowsAttention {
   }
 
   ValueId column(ValueId list) const {
-    return body_.node("Unsqueeze", {list, body_.integers({1}, "axis")},
-                      "column");
+    return unsqueezed(body_, list, {1}, "column");
   }
 
   // [B,L]: whether a key is before the end of its row of the batch, and not
@@ -412,9 +319,7 @@ class RowsAttention {
 
 // Part `part` of [B,S,heads,parts,D] as [B,S,heads*D].
 ValueId unpacked(Body& body, ValueId x, std::int64_t part, std::int64_t width) {
-  const ValueId own =
-      body.node("Gather", {x, body.integers({part}, "part", true)}, "of_part",
-                {Body::integer("axis", 3)});
+  const ValueId own = one_of(body, x, part, 3, "of_part");
   return body.node(
       "Reshape",
       {own, body.integers({0, 0, width > 0 ? width : -1}, "merged_part")},
@@ -472,11 +377,9 @@ Body::Values multi_head_attention(const CallSite& call) {
       begin = end;
     }
   }
-  k.past = call["past_key"];
-  v.past = call["past_value"];
-  if (k.past.valid() != v.past.valid()) {
-    body.refuse("only one of 'past_key' and 'past_value' is given");
-  }
+  const Past past = past_of(call);
+  k.past = past.keys;
+  v.past = past.values;
   RowsAttention attention(call, query, q, k, v, is_self);
   attention.pad("key_padding_mask");
   attention.add(call["attention_bias"]);
@@ -508,9 +411,8 @@ Body::Values projected_attention(const CallSite& call, const Projected& p) {
     RowsAttention::Rows out{.x = parts[i],
                             .width = p.sizes.empty() ? 0 : p.sizes[i]};
     if (past && i > 0) {
-      const ValueId half =
-          body.integers({static_cast<std::int64_t>(i) - 1}, "half", true);
-      out.past = body.node("Gather", {past, half}, "past_half");
+      out.past =
+          one_of(body, past, static_cast<std::int64_t>(i) - 1, 0, "past_half");
     }
     return out;
   };
@@ -520,10 +422,9 @@ Body::Values projected_attention(const CallSite& call, const Projected& p) {
   const auto y = attention.write(call.wants(1));
   if (!call.wants(1)) return {y[0], {}};
   const auto first = [&](ValueId x) {
-    return body.node("Unsqueeze", {x, body.integers({0}, "first")}, "half");
+    return unsqueezed(body, x, {0}, "half");
   };
-  return {y[0], body.node("Concat", {first(y[1]), first(y[2])}, "present",
-                          {Body::integer("axis", 0)})};
+  return {y[0], joined(body, {first(y[1]), first(y[2])}, "present")};
 }
 
 // `written` or, where the width of the weights is known, three thirds of it.

@@ -1,10 +1,11 @@
-// What the meanings of ONNX Runtime's attention ops share. Internal to
-// core/ops/dialect.
+// What the meanings of ONNX Runtime's ops share, those of attention above all.
+// Internal to core/ops/dialect.
 #pragma once
 
 #include <cstdint>
 #include <initializer_list>
 #include <string_view>
+#include <vector>
 
 #include "core/ops/call_site.h"
 
@@ -20,11 +21,23 @@ void refuse_inputs(const CallSite& call,
 void refuse_attributes(const CallSite& call,
                        std::initializer_list<std::string_view> attributes);
 
+// 'past_key' and 'past_value' of the call, [B,heads,P,D]: both or neither.
+struct Past {
+  ir::ValueId keys, values;
+};
+Past past_of(const CallSite& call);
+
 // The size of an axis of x as a list of one.
 ir::ValueId length_of(Body& body, ir::ValueId x, std::int64_t axis,
                       std::string_view name);
-// A list that is the end of others.
-ir::ValueId joined(Body& body, Body::Values lists, std::string_view name);
+ir::ValueId joined(Body& body, Body::Values parts, std::string_view name,
+                   std::int64_t axis = 0);
+// x at one place of an axis, without that axis.
+ir::ValueId one_of(Body& body, ir::ValueId x, std::int64_t place,
+                   std::int64_t axis, std::string_view name);
+ir::ValueId unsqueezed(Body& body, ir::ValueId x,
+                       const std::vector<std::int64_t>& axes,
+                       std::string_view name);
 
 // x from `begin` on up to `end`, both lists of one, along an axis.
 ir::ValueId sliced(Body& body, ir::ValueId x, ir::ValueId begin,
@@ -40,6 +53,10 @@ ir::ValueId after_past(Body& body, ir::ValueId past, ir::ValueId x);
 
 // The number that hides a key when it is added to a score.
 ir::ValueId never(Body& body, ir::ValueId like);
+
+// The attribute 'scale' of the call, where it says more than the usual one, for
+// which 0 stands, too.
+void add_scale(const CallSite& call, Body::Attributes& attributes);
 
 // softmax(cap(q k^T scale) + causal + mask) v of [B,heads,_,D].
 struct Attended {

@@ -1,10 +1,11 @@
 // Attention of ONNX Runtime's domain over a cache, whose rows each of the batch
-// fills to its own length, and the rotation of queries and keys before it.
+// fills to its own length.
 #include <algorithm>
 #include <limits>
 
 #include "core/ops/dialect/contrib_heads.h"
 #include "core/ops/dialect/our_row.h"
+#include "core/ops/dialect/rotary.h"
 #include "core/ops/rules/meaning_helpers.h"
 #include "core/ops/sized_node.h"
 
@@ -13,12 +14,6 @@ namespace {
 
 using ir::DataType;
 using ir::ValueId;
-
-constexpr FormalValue kRotaryIn[] = {in("input"), in("position_ids", kInt64),
-                                     in("cos_cache"), in("sin_cache")};
-constexpr FormalAttribute kRotary[] = {
-    with("interleaved", 0), with("is_packed_batching", 0), with("num_heads", 0),
-    with("rotary_embedding_dim", 0), with("scale", 1.0f)};
 
 constexpr FormalValue kGroupedIn[] = {in("query"),
                                       opt("key"),
@@ -70,13 +65,6 @@ bool grouped_attention(const NodeView& v, Outputs out) {
   return true;
 }
 
-// Rows of cosines and sines, which positions (input 1) pick.
-bool contrib_rotary_embedding(const NodeView& v, Outputs out) {
-  need_rank(v, 2, 2, "wrong rank of the cosines");
-  need_rank(v, 3, 2, "wrong rank of the sines");
-  return all_like_first(v, out);
-}
-
 double grouped_attention(const SizedNode& n) {
   const auto heads = static_cast<double>(n.node.attribute_int("num_heads"));
   const auto groups = static_cast<double>(n.node.attribute_int("kv_num_heads"));
@@ -85,158 +73,6 @@ double grouped_attention(const SizedNode& n) {
   const double rows = n.node.has_input(1) ? n.in(1, -2) : n.in(0, 1);
   const double cached = n.node.has_input(3) ? n.in(3, -2) : 0;
   return 2 * (cached + rows) * n.in(0) * heads / all;
-}
-
-// --- Rotation ----------------------------------------------------------------
-
-// Pairs of x, [B,heads,S,D], turned by the angles of their rows' positions,
-// [B,S]: of the first `turned` of D numbers, or of all if that is 0.
-struct Rotation {
-  ValueId cosines, sines, positions;
-  bool is_interleaved = false;
-  std::int64_t turned = 0;
-};
-
-// The standard has the op since this opset.
-constexpr std::int64_t kRotaryEmbedding = 23;
-
-ValueId rotated(Body& body, ValueId x, const Rotation& r) {
-  if (body.opset() >= kRotaryEmbedding) {
-    Body::Attributes attributes;
-    if (r.is_interleaved) attributes.push_back(Body::integer("interleaved", 1));
-    if (r.turned != 0) {
-      attributes.push_back(Body::integer("rotary_embedding_dim", r.turned));
-    }
-    return body.node("RotaryEmbedding", {x, r.cosines, r.sines, r.positions},
-                     "rotated", std::move(attributes));
-  }
-  const auto angle = [&](ValueId table, std::string_view name) {
-    const ValueId rows =
-        body.node("Gather", {table, r.positions}, "of_positions");
-    return body.node("Unsqueeze", {rows, body.integers({1}, "axis_of_heads")},
-                     name);
-  };
-  const ValueId cosines = angle(r.cosines, "cosines");
-  const ValueId sines = angle(r.sines, "sines");
-  const auto along = [&](Body::Values parts, std::int64_t axis,
-                         std::string_view name) {
-    return body.node("Concat", std::move(parts), name,
-                     {Body::integer("axis", axis)});
-  };
-  ValueId part = x, rest;
-  if (r.turned != 0) {
-    const ValueId end = body.integers({r.turned}, "turned");
-    part = sliced(body, x, body.integers({0}, "first"), end, 3, "turned_part");
-    rest = sliced(
-        body, x, end,
-        body.integers({std::numeric_limits<std::int64_t>::max()}, "last"), 3,
-        "rest");
-  }
-  ValueId first, second;
-  if (r.is_interleaved) {
-    const ValueId pairs = body.node(
-        "Reshape", {part, body.integers({0, 0, 0, -1, 2}, "by_pair")}, "pairs");
-    const auto of_pair = [&](std::int64_t i) {
-      return body.node("Gather", {pairs, body.integers({i}, "which", true)},
-                       "of_pair", {Body::integer("axis", 4)});
-    };
-    first = of_pair(0);
-    second = of_pair(1);
-  } else {
-    const auto halves =
-        body.nodes("Split", {part}, {"first_half", "second_half"},
-                   {Body::integer("axis", 3), Body::integer("num_outputs", 2)});
-    first = halves[0];
-    second = halves[1];
-  }
-  const auto times = [&](ValueId a, ValueId b) {
-    return body.node("Mul", {a, b}, "term");
-  };
-  ValueId real = body.node("Sub", {times(first, cosines), times(second, sines)},
-                           "turned_first");
-  ValueId imaginary = body.node(
-      "Add", {times(first, sines), times(second, cosines)}, "turned_second");
-  ValueId y;
-  if (r.is_interleaved) {
-    const ValueId axis = body.integers({4}, "axis_of_pairs");
-    real = body.node("Unsqueeze", {real, axis}, "turned_first");
-    imaginary = body.node("Unsqueeze", {imaginary, axis}, "turned_second");
-    y = body.node("Reshape",
-                  {along({real, imaginary}, 4, "turned_pairs"),
-                   body.integers({0, 0, 0, -1}, "by_row")},
-                  "turned");
-  } else {
-    y = along({real, imaginary}, 3, "turned");
-  }
-  return rest ? along({y, rest}, 3, "rotated") : y;
-}
-
-// How many numbers of a head of `size` the cosines turn; 0 for all, and where
-// neither size is known.
-std::int64_t turned_by(const CallSite& call, std::int64_t size) {
-  const std::int64_t turned = 2 * call.size("cos_cache", 1);
-  if (size != 0 && turned > size) {
-    call.body().refuse("the cosines turn more than a head has",
-                       call["cos_cache"]);
-  }
-  return turned == size ? 0 : turned;
-}
-
-Body::Values contrib_rotary_embedding(const CallSite& call) {
-  Body& body = call.body();
-  if (call.int_of("is_packed_batching") != 0 || call.float_of("scale") != 1) {
-    body.refuse("packed or scaled rotations have no meaning");
-  }
-  const ValueId x = call["input"];
-  const auto rank = call.rank("input");
-  const auto rank_of_positions = call.rank("position_ids");
-  if (!rank || (*rank != 3 && *rank != 4) || !rank_of_positions) {
-    body.refuse("the ranks of the input and of the positions are not known", x);
-    return {};
-  }
-  const bool is_merged = *rank == 3;
-  const std::int64_t width = call.size("input", 1);
-  const std::int64_t all = call.int_of("rotary_embedding_dim");
-  std::int64_t heads = call.int_of("num_heads"), size = width;
-  if (is_merged) {
-    // Without a number of heads, the cosines turn whole heads.
-    if (heads == 0 && call.size("cos_cache", 1) > 0) {
-      heads = width / (2 * call.size("cos_cache", 1));
-    }
-    if (heads <= 0 || width % heads != 0) {
-      body.refuse("the number of heads is unknown", x);
-      return {};
-    }
-    size = width / heads;
-  }
-  std::int64_t turned = turned_by(call, size);
-  if (turned == 0 && all != 0 && all != size) turned = all;
-  if (all != 0 && turned != 0 && all != turned) {
-    body.refuse("rotary_embedding_dim is not twice the width of the cosines",
-                call["cos_cache"]);
-  }
-  // One position is that of the first row of each of the batch.
-  ValueId positions = call["position_ids"];
-  const ValueId batch = length_of(body, x, 0, "batch");
-  const std::int64_t axis_of_rows = is_merged ? 1 : 2;
-  if (*rank_of_positions != 2) {
-    const ValueId rows =
-        body.places_below(body.size_of(x, axis_of_rows, "rows"));
-    positions = body.node(
-        "Expand",
-        {body.node("Add", {rows, positions}, "positions_of_rows"),
-         joined(body, {batch, length_of(body, x, axis_of_rows, "length")},
-                "shape_of_positions")},
-        "positions");
-  }
-  ValueId y = is_merged ? split_heads(body, x, heads, size) : x;
-  y = rotated(body, y,
-              {.cosines = call["cos_cache"],
-               .sines = call["sin_cache"],
-               .positions = positions,
-               .is_interleaved = call.int_of("interleaved") != 0,
-               .turned = turned});
-  return {is_merged ? merged_heads(body, y, width) : y};
 }
 
 // --- Attention over a cache --------------------------------------------------
@@ -258,8 +94,9 @@ class GroupedAttention {
     read_heads();
     read_lengths();
     if (call_.int_of("do_rotary") != 0) rotate();
-    k_ = cached(k_, call_["past_key"]);
-    v_ = cached(v_, call_["past_value"]);
+    const Past past = past_of(call_);
+    k_ = cached(k_, past.keys);
+    v_ = cached(v_, past.values);
     ValueId mask = seen();
     const bool adds_sinks = call_["head_sink"] || is_smooth();
     if (call_["attention_bias"] || adds_sinks) {
@@ -291,8 +128,8 @@ class GroupedAttention {
   ValueId list(std::int64_t n, std::string_view name) {
     return body_.integers({n}, name);
   }
-  ValueId unsqueezed(ValueId x, const std::vector<std::int64_t>& axes) {
-    return body_.node("Unsqueeze", {x, body_.integers(axes, "axes")}, "wide");
+  ValueId wide(ValueId x, const std::vector<std::int64_t>& axes) {
+    return unsqueezed(body_, x, axes, "wide");
   }
   bool is_smooth() const { return call_.int_of("smooth_softmax") > 0; }
 
@@ -301,9 +138,6 @@ class GroupedAttention {
                   {"k_scale", "v_scale", "q_norm_weight", "k_norm_weight"});
     refuse_attributes(
         call_, {"kv_cache_bit_width", "qk_output", "sliding_window_cache"});
-    if (call_["past_key"].valid() != call_["past_value"].valid()) {
-      body_.refuse("only one of 'past_key' and 'past_value' is given");
-    }
     if (call_.wants(3)) {
       body_.refuse("output 'output_qk' has no meaning");
     }
@@ -360,7 +194,7 @@ class GroupedAttention {
           "keys");
     }
     row_ = body_.places_below(body_.size_of(q_in(), 1, "length"));
-    position_ = body_.node("Add", {unsqueezed(past_, {1}), row_}, "positions");
+    position_ = body_.node("Add", {wide(past_, {1}), row_}, "positions");
   }
 
   void rotate() {
@@ -413,7 +247,7 @@ class GroupedAttention {
           body_, {batch_, groups, rows_, list(1, "each")}, "shape_of_places");
       const auto spread = [&](ValueId x,
                               const std::vector<std::int64_t>& axes) {
-        return body_.node("Expand", {unsqueezed(x, axes), shape}, "spread");
+        return body_.node("Expand", {wide(x, axes), shape}, "spread");
       };
       const ValueId batch =
           body_.places_below(body_.size_of(q_in(), 0, "batch_size"));
@@ -432,9 +266,9 @@ class GroupedAttention {
 
   // [B,groups,keys,D] with zeros behind the rows of each of the batch.
   ValueId filled(ValueId cache) {
-    const ValueId is_filled = body_.node(
-        "Less", {unsqueezed(places(), {1}), unsqueezed(lengths_, {1, 2, 3})},
-        "is_filled_row");
+    const ValueId is_filled =
+        body_.node("Less", {wide(places(), {1}), wide(lengths_, {1, 2, 3})},
+                   "is_filled_row");
     return body_.node("Where",
                       {is_filled, cache, body_.number(0, q_in(), "nothing")},
                       "filled");
@@ -444,11 +278,11 @@ class GroupedAttention {
   ValueId seen() {
     const ValueId key = places();
     ValueId seen =
-        body_.node("Less", {key, unsqueezed(lengths_, {1, 2, 3})}, "is_filled");
+        body_.node("Less", {key, wide(lengths_, {1, 2, 3})}, "is_filled");
     const auto restrict = [&](ValueId by) {
       seen = body_.node("And", {seen, by}, "is_seen");
     };
-    const ValueId query = unsqueezed(position_, {1, 3});
+    const ValueId query = wide(position_, {1, 3});
     if (call_.int_of("causal") != 0) {
       restrict(body_.node("Not",
                           {body_.node("Greater", {key, query}, "is_later")},
@@ -536,10 +370,6 @@ constexpr OpRow kDialectGroupedAttention[] = {
           .products = grouped_attention,
           .formula = "Attention over a cache, with groups of heads",
           .meaning = grouped_attention}),
-    ours(dialect::kMicrosoft, "RotaryEmbedding", kRotaryIn, kOutput, kRotary,
-         {.types = {contrib_rotary_embedding},
-          .formula = "pairs of x turned by the angles of their positions",
-          .meaning = contrib_rotary_embedding}),
 };
 
 }  // namespace
