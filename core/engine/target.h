@@ -24,8 +24,8 @@ struct Target {
   bool plain = false;
   // Whether function bodies are told apart by overloads, or each by its name.
   bool overloads = true;
-  // Whether ops of ONNX Runtime's domain that rules make get function bodies:
-  // it runs its own kernels all the same.
+  // Whether ops of ONNX Runtime's domain that rules make get function bodies.
+  // ONNX Runtime runs its own kernels for them all the same.
   bool foreign_bodies = false;
 
   bool operator==(const Target&) const = default;

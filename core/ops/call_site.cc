@@ -28,7 +28,7 @@ std::size_t CallSite::output_count() const {
 }
 
 bool CallSite::wants(std::size_t output) const {
-  const bool wanted = output >= 32 || (outputs_.read >> output & 1) != 0;
+  const bool wanted = output >= 32 || (outputs_.wanted >> output & 1) != 0;
   if (wanted) body_.note(fmt::format("wants_{}", op_.outputs[output].name));
   return wanted;
 }
@@ -108,13 +108,13 @@ void refuse_uncertain(Body& body, const OpFacts& op, const ir::Graph& graph,
 }
 
 CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call, Wanted wanted) {
-  CallOutputs out{.count = graph.outputs(call).size(), .read = 0};
+  CallOutputs out{.count = graph.outputs(call).size(), .wanted = 0};
   while (out.count > 1 && !graph.output(call, out.count - 1)) --out.count;
   for (std::size_t i = 0; i < std::min<std::size_t>(out.count, 32); ++i) {
     const ir::ValueId value = graph.output(call, i);
     const bool is_wanted =
         value && (wanted == Wanted::kNamed || graph.reader_count(value) > 0);
-    if (is_wanted) out.read |= 1u << i;
+    if (is_wanted) out.wanted |= 1u << i;
   }
   return out;
 }

@@ -20,10 +20,10 @@ namespace ruleengine::ops {
 
 // The outputs of a call.
 struct CallOutputs {
-  std::size_t count = 0;     // up to the last one that has a name
-  std::uint32_t read = ~0u;  // a bit for each of the first 32 that is wanted
+  std::size_t count = 0;       // up to the last one that has a name
+  std::uint32_t wanted = ~0u;  // a bit for each of the first 32
 };
-// Those that have a name, or only those that something reads.
+// Which are wanted: those that have a name, or only those that something reads.
 enum class Wanted : std::uint8_t { kNamed, kRead };
 CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call, Wanted wanted);
 
@@ -102,8 +102,9 @@ class CallSite {
   }
 
  private:
-  // Refuses what the op's row does not have: a newer release of another runtime
-  // may mean more by it.
+  // Refuses a call that lacks what its op requires, or has an attribute that
+  // the op's row lacks: a newer release of another runtime may mean something
+  // by it.
   void check() const;
   const ir::Attribute* written(std::string_view attribute) const;
   std::size_t place_of(std::string_view input) const;
