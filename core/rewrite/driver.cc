@@ -229,9 +229,7 @@ class Driver::State {
   Status sweep(Place& place, bool serve) {
     GraphRun& run = *state_.graphs[place.graph];
     const Rule& any = *state_.rules[place.stage->all[0]];
-    // Lowering for a target may add nodes without making up for them.
-    run.history.set_kind(serve && is_canonical(any),
-                         any.phase() == Phase::kTarget);
+    run.history.set_kind(serve && is_canonical(any));
     return Sweep(state_, run, *place.stage, place.known).run(place.standing);
   }
 

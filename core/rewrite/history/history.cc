@@ -4,6 +4,7 @@
 
 #include "core/ir/order.h"
 #include "core/rewrite/driver.h"
+#include "core/rewrite/history/choice.h"
 #include "core/rewrite/history/needs.h"
 #include "core/rewrite/history/replay.h"
 
@@ -17,7 +18,6 @@ History::History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace)
 void History::record(EditState& state) {
   EditRecord& record = records_.emplace_back();
   record.canonical = canonical_;
-  record.may_grow = may_grow_;
   record.log_begin = log_.size();
   record.first_node = state.first_node;
   record.end_node = graph_.node_count();
@@ -27,19 +27,19 @@ void History::record(EditState& state) {
   const auto is_carrier = [&](NodeId n) {
     return std::ranges::find(state.carriers, n) != state.carriers.end();
   };
-  SmallVector<NodeId, 8> added;
+  SmallVector<NodeId, 8> added, removed;
   for (NodeId n : state.added) {
     if (!is_carrier(n)) added.push_back(n);
   }
-  record.growth =
-      static_cast<std::int32_t>(state.added.size()) -
-      static_cast<std::int32_t>(std::ranges::count_if(
-          state.removed, [&](NodeId n) { return !state.is_new(n); }));
+  for (NodeId n : state.removed) {
+    if (!state.is_new(n)) removed.push_back(n);
+  }
   record.builds = !state.added.empty();
   record.metadata = state.metadata;
   record.looked_at = put(nodes_, state.mentions.nodes());
   record.added = put(nodes_, added);
   record.carriers = put(nodes_, state.carriers);
+  record.removed = put(nodes_, removed);
   record.shared = put(nodes_, state.shared);
   record.actions = put(actions_, state.actions);
   record.declared = put(declared_, state.declared);
@@ -103,7 +103,11 @@ Result<std::optional<std::vector<History::TakenBack>>> History::settle(
   std::vector<TakenBack> out;
   if (std::ranges::none_of(records_, &EditRecord::canonical))
     return std::optional(out);
-  if (std::ranges::all_of(records_, &EditRecord::canonical)) {
+  const auto cannot_shrink = [](const EditRecord& record) {
+    return record.canonical &&
+           record.removed.count <= record.added.count + record.carriers.count;
+  };
+  if (std::ranges::all_of(records_, cannot_shrink)) {
     log_.park_to(0);
     for (EditRecord& record : records_) record.kept = record.builds = false;
     renumber();
@@ -111,14 +115,14 @@ Result<std::optional<std::vector<History::TakenBack>>> History::settle(
     for (EditRecord& record : records_)
       record.assumes = assuming.contains(record.number);
     Needs needs(*this);
+    Choice choice(*this);
     for (auto k = static_cast<std::uint32_t>(records_.size()); k-- > 0;) {
       if (Status s = deadline.check(); !s) return s.error();
       log_.park_to(records_[k].log_begin);
       needs.find(k);
+      choice.see(k);
     }
-    if (Status s = choose(records_, needs_, deadline); !s) {
-      return s.error();
-    }
+    if (Status s = choice.make(deadline); !s) return s.error();
     renumber();
     const auto done = Replay(*this, needs).run(deadline);
     if (!done) return done.error();

@@ -1,10 +1,11 @@
 // History: the kept edits of one Graph, in their order, with the data to undo
 // and repeat each. At the end of a run it undoes the edits of canonical rules
-// that no rule needed: all edits are parked (see log.h), and those that are
-// needed are repeated on the original graph. So the result is what these edits
-// alone would have made, and everything else is as in the file.
-// docs/decisions/0011 defines "needed". Internal to core/rewrite; borrows the
-// graph and its workspace; not thread-safe.
+// that no rule needed and that do not make the graph smaller: all edits are
+// parked (see log.h), and those that are needed are repeated on the original
+// graph. So the result is what these edits alone would have made, and
+// everything else is as in the file. docs/decisions/0011 defines "needed".
+// Internal to core/rewrite; borrows the graph and its workspace; not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -35,19 +36,18 @@ struct EditRecord {
   std::uint32_t rule = 0;
   std::uint64_t number = 0;  // counted over all graphs
   bool canonical = false;
-  bool may_grow = false;  // its new nodes need no compensation
   bool kept = true;
   bool assumes = false;       // it rests on an assumption, its own or another's
   bool builds = false;        // whether it adds nodes
   ir::NodeId root;            // invalid for a pass
   std::size_t log_begin = 0;  // its first step in the log
   std::size_t first_node = 0, end_node = 0, first_value = 0, end_value = 0;
-  std::int32_t growth = 0;  // nodes that it added minus nodes that it removed
-  Part consumed, context;   // what it matched
-  Part died;                // what it removed of the context
-  Part looked_at;           // by the rule's callbacks
-  Part added, carriers;     // new nodes; new Identities of outputs
-  Part shared;              // existing nodes that it reused
+  Part consumed, context;  // what it matched
+  Part died;               // what it removed of the context
+  Part looked_at;          // by the rule's callbacks
+  Part added, carriers;    // new nodes; new Identities of outputs
+  Part removed;
+  Part shared;  // existing nodes that it reused
   Part actions, taken, declared;
   Part needs, turned;                      // see needs.h
   std::span<const ir::Metadata> metadata;  // shared by its new nodes
@@ -80,10 +80,7 @@ class History {
   History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace);
 
   // Sets the kind of the following edits.
-  void set_kind(bool canonical, bool may_grow) {
-    canonical_ = canonical;
-    may_grow_ = may_grow;
-  }
+  void set_kind(bool canonical) { canonical_ = canonical; }
   // Records a committed edit and takes over its log.
   void record(EditState& state);
   // Sets the rule, root and number of the latest edit.
@@ -94,9 +91,9 @@ class History {
     std::uint64_t number = 0;
     std::string node;  // the name of its root in reports
   };
-  // Undoes the edits that no rule needed. To call once, at the end. If needed
-  // edits made the graph larger (except those that may), edits that make it
-  // smaller count as needed. None if a needed edit could not be repeated.
+  // Undoes the edits that no rule needed. To call once, at the end. Edits that
+  // make the graph smaller count as needed. None if a needed edit could not be
+  // repeated.
   // kLimit if the deadline has passed. `assuming`: the numbers of the edits
   // that rest on an assumption.
   Result<std::optional<std::vector<TakenBack>>> settle(
@@ -108,6 +105,7 @@ class History {
   bool has_added() const;  // whether kept edits have added nodes
 
  private:
+  friend class Choice;
   friend class Needs;
   friend class Replay;
 
@@ -130,7 +128,7 @@ class History {
   ir::Facts& facts_;
   Workspace& workspace_;
   Log log_;
-  bool canonical_ = false, may_grow_ = false;
+  bool canonical_ = false;
   std::vector<EditRecord> records_;
   std::vector<ir::NodeId> nodes_;
   std::vector<Action> actions_;

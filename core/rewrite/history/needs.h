@@ -77,12 +77,4 @@ class Needs {
   std::vector<Need> found_;
 };
 
-// Decides which records are kept, given all needs: those of rules that are not
-// canonical, those that they need, and those that simplified the results of
-// either. If the graph is larger than it was (not counting edits that may add
-// nodes), records that shrink it are kept too until it is not. kLimit if the
-// deadline has passed.
-Status choose(std::vector<EditRecord>& records, const std::vector<Need>& needs,
-              const Deadline& deadline);
-
 }  // namespace ruleengine::rewrite
