@@ -20,7 +20,11 @@ Choice::Choice(History& history)
       died_(history.graph_.node_count(), kNone) {
   // One node counts more than all records.
   const auto node = static_cast<std::int64_t>(weights_.size()) + 1;
-  for (const EditRecord& record : history_.records_) {
+  for (std::uint32_t k = 0; k < history_.records_.size(); ++k) {
+    const EditRecord& record = history_.records_[k];
+    for (const Action& a : History::part(history_.actions_, record.actions)) {
+      if (!a.slot) replaced_[a.old_value] = k;
+    }
     for (const Part p : {record.added, record.carriers}) {
       for (NodeId n : History::part(history_.nodes_, p)) {
         made_[n.index()] = add_item(n, -node);
@@ -42,8 +46,15 @@ void Choice::need(Item item, Item needed) {
   if (item != kNone && needed != kNone) needs_.emplace_back(item, needed);
 }
 
-Choice::Item Choice::death_of_producer(ir::ValueId value) const {
-  return value ? item(died_, graph_.producer(value)) : kNone;
+// The death of the producer of `value` needs that a reader went in record `k`.
+// Not if a later edit, or this one, replaces the value for all that read it by
+// then: the death needs that one.
+void Choice::need_gone(ir::ValueId value, std::uint32_t k, Item reader) {
+  if (!value) return;
+  const Item death = item(died_, graph_.producer(value));
+  if (death == kNone) return;
+  const auto it = replaced_.find(value);
+  need(death, it != replaced_.end() && it->second >= k ? it->second : reader);
 }
 
 void Choice::see(std::uint32_t k) {
@@ -58,11 +69,11 @@ void Choice::see(std::uint32_t k) {
     need(death, k);
     need(death, item(made_, n));
     for (const ir::Operand& o : graph_.inputs(n)) {
-      need(death_of_producer(o.value), death);
+      need_gone(o.value, k, death);
     }
   }
   for (const Taken& t : History::part(history_.taken_, record.taken)) {
-    if (t.slot || !t.reader) need(death_of_producer(t.value), k);
+    if (t.slot || !t.reader) need_gone(t.value, k, k);
   }
 }
 

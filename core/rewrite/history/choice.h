@@ -12,6 +12,7 @@
 // Internal to core/rewrite; borrows the History.
 #pragma once
 
+#include <unordered_map>
 #include <vector>
 
 #include "core/rewrite/history/closure.h"
@@ -40,13 +41,15 @@ class Choice {
   Item item(const std::vector<Item>& of_node, ir::NodeId node) const {
     return node ? of_node[node.index()] : kNone;
   }
-  Item death_of_producer(ir::ValueId value) const;
+  void need_gone(ir::ValueId value, std::uint32_t k, Item reader);
 
   History& history_;
   const ir::Graph& graph_;
   std::vector<std::int64_t> weights_;  // records first
   std::vector<ItemNeed> needs_;
   std::vector<Item> made_, died_;  // by node
+  // By value: the last record that replaced it for all its readers.
+  std::unordered_map<ir::ValueId, std::uint32_t> replaced_;
 };
 
 }  // namespace ruleengine::rewrite

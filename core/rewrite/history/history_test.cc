@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/rewrite/functions.h"
-#include "core/rewrite/history/needs.h"
 #include "core/text/parse.h"
 #include "tests/support/rewrite_driver.h"
 
@@ -76,13 +75,6 @@ Parts takes(const std::string& type,
 }
 
 TEST_CASE("settling checks the deadline") {
-  std::vector<EditRecord> records(3);
-  for (EditRecord& record : records) record.canonical = true;
-  CHECK(choose(records, {}, Deadline()).ok());
-  const Status late = choose(records, {}, Deadline(0.0));
-  REQUIRE(!late.ok());
-  CHECK(late.error().kind == ErrorKind::kLimit);
-
   World w;
   w.output(chain(w, "Relu", 2));
   Workspace workspace(w.graph());
@@ -100,46 +92,6 @@ TEST_CASE("settling checks the deadline") {
   const auto settled = history.settle(Deadline(0.0));
   REQUIRE(!settled.ok());
   CHECK(settled.error().kind == ErrorKind::kLimit);
-}
-
-// Records, each with the number of nodes that it adds and the earlier records
-// that it needs.
-struct Records {
-  Records& add(int growth, bool canonical, std::vector<std::uint32_t> needed) {
-    EditRecord& record = records.emplace_back();
-    record.growth = growth;
-    record.canonical = canonical;
-    record.needs = {static_cast<std::uint32_t>(needs.size()),
-                    static_cast<std::uint32_t>(needed.size())};
-    for (std::uint32_t k : needed) needs.push_back({k, Need::Why::kSeen});
-    return *this;
-  }
-  // "01": only the second is kept.
-  std::string kept() {
-    REQUIRE(choose(records, needs, Deadline()).ok());
-    std::string out;
-    for (const EditRecord& record : records) out += record.kept ? '1' : '0';
-    return out;
-  }
-  std::vector<EditRecord> records;
-  std::vector<Need> needs;
-};
-
-TEST_CASE("a form that shrinks the graph stays") {
-  Records all;
-  all.add(1, true, {}).add(-1, true, {0}).add(-1, true, {0});
-  SUBCASE("with the edits that it needs") {
-    all.add(-1, true, {1, 2});
-    CHECK(all.kept() == "1111");
-  }
-  SUBCASE("not if it only makes up for them") {
-    all.add(0, true, {1, 2});
-    CHECK(all.kept() == "0000");
-  }
-  SUBCASE("also once another one needs what it needs") {
-    all.add(-1, false, {0});
-    CHECK(all.kept() == "1111");
-  }
 }
 
 // The state of a graph, without tombstones and numbering.
@@ -207,6 +159,61 @@ TEST_CASE("what makes the graph smaller stays, though nothing else fires") {
   CHECK(w.text() == "a = Abs(x); y = Neg(a)");
   CHECK(rewrites(*report, "Identity") == 1);
   CHECK(rewrites(*report, "Abs") == 0);
+}
+
+TEST_CASE("a form stays with another one if both together make it smaller") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Abs", {x}, "a");
+  w.output(w.node("Relu", {a}, "y"));
+  // Abs(x) => Tanh(Cos(x)), Relu(Tanh(x)) => x
+  Parts grows = unary("grows", "Abs", [](Edit& e, ValueId v) {
+    return make(e, "Tanh", {make(e, "Cos", {v})});
+  });
+  Parts shrinks = unary(
+      "shrinks", "Relu", [](Edit&, ValueId v) { return v; }, "Tanh");
+  SUBCASE("") {
+    Runner r({grows, shrinks, fuses("Exp", "", "Sqrt")});
+    REQUIRE(r.run(w).ok());
+    CHECK(w.text() == "y = Cos(x)");
+  }
+  SUBCASE("not if the grown part has another reader") {
+    w.output(w.node("Neg", {a}, "z"));
+    Runner r({grows, shrinks, fuses("Exp", "", "Sqrt")});
+    REQUIRE(r.run(w).ok());
+    CHECK(w.text() == "a = Abs(x); y = Relu(a); z = Neg(a)");
+  }
+}
+
+TEST_CASE("a node dies with the last of its readers") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId far = w.node("Exp", {w.node("Sin", {x}, "s")}, "e");
+  const ValueId p = w.node("Add", {x, far}, "p");
+  const ValueId q = w.node("Mul", {x, far}, "q");
+  w.output(w.node("Neg", {p}, "y"));
+  w.output(w.node("Abs", {q}, "z"));
+  // op(a, b) => Tanh(Cos(a))
+  const auto drops = [](const char* op) {
+    return Parts{.name = op,
+                 .pattern = [=] { return one_node(op, 2); },
+                 .rewrite =
+                     [](std::span<const Match* const> ms, Edit& e) {
+                       const ValueId cos = make(e, "Cos", {bound(*ms[0])});
+                       e.replace(ms[0]->results[0], make(e, "Tanh", {cos}));
+                       return std::optional<Rejection>();
+                     }};
+  };
+  SUBCASE("all of which are taken by forms that stay together") {
+    Runner r({drops("Add"), drops("Mul"), fuses("Relu", "", "Sqrt")});
+    REQUIRE(r.run(w).ok());
+    CHECK(w.graph().live_node_count() == 4);
+  }
+  SUBCASE("one of which no form takes") {
+    Runner r({drops("Add"), fuses("Relu", "", "Sqrt")});
+    REQUIRE(r.run(w).ok());
+    CHECK(w.graph().live_node_count() == 6);
+  }
 }
 
 TEST_CASE("an option keeps them") {
