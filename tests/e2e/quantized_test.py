@@ -144,15 +144,17 @@ class Lossless(program.ProgramTest):
                         break  # not a valid model of the standard
         return made
 
-    def check_examples(self, folder, steps, targets):
-        files = sorted(RULES.glob(f"{folder}/*.lua"))
+    def check_examples(self, folder, steps, targets, without=""):
+        files = sorted(path for path in RULES.glob(f"{folder}/*.lua")
+                       if path.stem != without)
         made = self.examples(files, steps)
         for target in targets:
             self.check(made, program.packs(), target)
 
     def test_examples_of_canonical_rules(self):
         self.check_examples("canonical", [(1, 0), (0.6, 1), (0.4, 2)],
-                            ["portable"])
+                            ["portable"],
+                            without="common_subexpressions")  # which merges ops
 
     def test_examples_of_attention(self):
         self.check_examples("attention", [(1, 0), (0.4, 1)], ["portable"])

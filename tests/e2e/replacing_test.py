@@ -123,7 +123,7 @@ class Fires(Replacing):
             "d = ", "s1 = Identity(s) d = ") + " y = Identity(o)"
         self.assertEqual(
             self.replaced(model(spelled), rules=(CANONICAL, FUSE)),
-            [FUSED, "Identity"])  # no rewrite needs the last one removed
+            [FUSED])
 
     def test_s2_19_s2_27_the_dropout_goes_first(self):
         dropped = layer().replace("MatMul(p,", "MatMul(r,").replace(

@@ -127,6 +127,7 @@ Result<std::optional<std::vector<History::TakenBack>>> History::settle(
     const auto done = Replay(*this, needs).run(deadline);
     if (!done) return done.error();
     if (!*done) return std::optional<std::vector<TakenBack>>();
+    if (Status s = share_twins(needs); !s) return s.error();
   }
   for (const EditRecord& record : records_) {
     if (record.kept) continue;
@@ -134,6 +135,31 @@ Result<std::optional<std::vector<History::TakenBack>>> History::settle(
                    record.root ? node_label(graph_, record.root) : ""});
   }
   return std::optional(std::move(out));
+}
+
+// Edit::build() reuses an equal node. One that a form had replaced is back now,
+// and may be equal to a node of a kept edit.
+Status History::share_twins(const Needs& needs) {
+  if (std::ranges::all_of(records_, &EditRecord::kept)) return {};
+  Edit edit(graph_, facts_, {}, &workspace_);
+  const auto twins = edit.twins();
+  if (!twins) return twins.error();
+  for (const auto& [first, second] : *twins) {
+    if (needs.maker(first) == Needs::kNobody &&
+        needs.maker(second) == Needs::kNobody) {
+      continue;
+    }
+    for (std::size_t i = 0; i < graph_.outputs(second).size(); ++i) {
+      if (const ir::ValueId v = graph_.output(second, i)) {
+        edit.replace(v, graph_.output(first, i));
+      }
+    }
+  }
+  if (edit.empty()) return {};
+  edit.remove_dead({});
+  set_kind(false);
+  static_cast<void>(edit.commit());  // if it is rejected, the twins stay
+  return {};
 }
 
 void History::park() {

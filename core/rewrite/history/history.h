@@ -75,6 +75,8 @@ struct Turned {
   ir::ValueId value;
 };
 
+class Needs;
+
 class History {
  public:
   History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace);
@@ -122,6 +124,7 @@ class History {
   }
 
   void record_match(const EditState& state, EditRecord& record);
+  Status share_twins(const Needs& needs);
   void renumber();
 
   ir::Graph& graph_;
