@@ -400,12 +400,13 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
     if (!own) return own.error();
     plan.own = std::move(*own);
     // Given canonical rules also run with the target's rules, which read
-    // canonical forms.
+    // canonical forms, and rules that simplify after them.
     std::vector<std::uint32_t> members;
     std::map<std::string_view, std::uint32_t> by_name;
     for (std::uint32_t i = 0; i < plan.rules.size(); ++i) {
       by_name.emplace(plan.rules[i]->qualified(), i);
-      if (plan.rules[i]->phase() == rewrite::Phase::kCanonical) {
+      if (plan.rules[i]->phase() == rewrite::Phase::kCanonical ||
+          plan.rules[i]->phase() == rewrite::Phase::kSimplify) {
         members.push_back(i);
       }
     }

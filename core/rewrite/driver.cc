@@ -59,8 +59,10 @@ class Before {
   std::vector<std::size_t> of_functions_;
 };
 
-bool is_canonical(const Rule& rule) {
-  return rule.phase() == Phase::kCanonical;
+// Whether its edits stay only where another rule needs them or the graph gets
+// smaller.
+bool is_lent(const Rule& rule) {
+  return rule.phase() == Phase::kCanonical || rule.phase() == Phase::kSimplify;
 }
 
 }  // namespace
@@ -93,7 +95,7 @@ class Driver::State {
 
   bool has_rewritten() const {
     for (std::size_t i = 0; i < state_.rules.size(); ++i) {
-      const bool may_go = recorded_ && is_canonical(*state_.rules[i]);
+      const bool may_go = recorded_ && is_lent(*state_.rules[i]);
       if (state_.counts.rewrites[i] > 0 && !may_go) return true;
     }
     return false;
@@ -140,7 +142,7 @@ class Driver::State {
 
   Status take_up(const Stages& stages) {
     if (Status s = prepare(); !s) return s;
-    if (canonical_forms_serve(stages) && !recorded_) record();
+    if (lends(stages) && !recorded_) record();
     acts_.push_back(&stages);
     return perform(stages);
   }
@@ -154,15 +156,16 @@ class Driver::State {
     return {};
   }
 
-  // Canonical rules serve only if their act has other rules too. Alone, they
-  // are what the user asked for.
-  bool canonical_forms_serve(const Stages& stages) const {
-    bool canonical = false, other = false;
+  // Whether the act has edits that are lent. Canonical rules alone are what the
+  // user asked for.
+  bool lends(const Stages& stages) const {
+    bool lent = false, other = false;
     for (const Stage& stage : stages) {
-      const bool is = is_canonical(*state_.rules[stage.all[0]]);
-      (is ? canonical : other) = true;
+      const Rule& any = *state_.rules[stage.all[0]];
+      lent = lent || is_lent(any);
+      other = other || any.phase() != Phase::kCanonical;
     }
-    return !state_.options.keep_all && canonical && other;
+    return !state_.options.keep_all && lent && other;
   }
 
   // Starts to record edits, so that they can be undone.
@@ -180,7 +183,7 @@ class Driver::State {
   }
 
   Status perform(const Stages& stages) {
-    const bool serve = canonical_forms_serve(stages);
+    const bool lent = lends(stages);
     std::vector<Place> places;
     for (const Stage& stage : stages) {
       for (const std::uint32_t rule : stage.all) {
@@ -195,14 +198,14 @@ class Driver::State {
         places.push_back({&stage, known, g, ~std::uint64_t{0}, {}});
       }
     }
-    if (Status s = rounds(places, serve); !s) return s;
+    if (Status s = rounds(places, lent); !s) return s;
     for (Place& place : places) {
       standings_.push_back(std::move(place.standing));
     }
     return {};
   }
 
-  Status rounds(std::vector<Place>& places, bool serve) {
+  Status rounds(std::vector<Place>& places, bool lent) {
     LoopDetector loop_detector;
     Patience patience;
     const std::uint64_t most = kMostRounds + live_nodes();
@@ -211,7 +214,7 @@ class Driver::State {
       for (Place& place : places) {
         if (place.settled == state_.version) continue;
         const std::uint64_t version = state_.version;
-        if (Status s = sweep(place, serve); !s) return s;
+        if (Status s = sweep(place, lent); !s) return s;
         place.settled = state_.version;
         changed |= state_.version != version;
       }
@@ -226,10 +229,10 @@ class Driver::State {
     }
   }
 
-  Status sweep(Place& place, bool serve) {
+  Status sweep(Place& place, bool lent) {
     GraphRun& run = *state_.graphs[place.graph];
     const Rule& any = *state_.rules[place.stage->all[0]];
-    run.history.set_kind(serve && is_canonical(any));
+    run.history.set_kind(lent && is_lent(any));
     return Sweep(state_, run, *place.stage, place.known).run(place.standing);
   }
 

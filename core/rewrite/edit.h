@@ -126,6 +126,12 @@ class Edit {
   // Excludes nodes that build() never reuses.
   Result<std::vector<Twin>> twins() const;
 
+  // Values that are computed, but known, and that something reads which is not
+  // known itself; in graph order.
+  std::vector<ir::ValueId> known_values() const;
+  // A constant that is equal to a known value; invalid for other values.
+  ir::ValueId known(ir::ValueId value);
+
   // Moves the readers of `old_value` (block outputs included) to `new_value`;
   // checked at commit. Nodes of this edit and the producer of `new_value` keep
   // reading `old_value`, since they were built from it. A block output keeps

@@ -5,9 +5,9 @@
 namespace ruleengine::rewrite {
 namespace {
 
-constexpr std::array<std::string_view, 7> kPhases = {
+constexpr std::array<std::string_view, 8> kPhases = {
     "canonical", "conversion", "attention", "quantization",
-    "linear",    "parallel",   "target"};
+    "linear",    "parallel",   "target",    "simplify"};
 
 }  // namespace
 

@@ -27,6 +27,7 @@ enum class Phase : std::uint8_t {
   kLinear,
   kParallel,
   kTarget,
+  kSimplify,
 };
 std::string_view phase_name(Phase phase);
 std::optional<Phase> phase_from_name(std::string_view name);

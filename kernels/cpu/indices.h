@@ -44,6 +44,7 @@ class SlicePlaces {
               std::size_t batch_dims);
 
   std::int64_t count() const { return std::ssize(places_); }
+  const Ints& all() const { return places_; }
   std::int64_t operator[](std::int64_t i) const { return places_[index_of(i)]; }
   // Axes of the data before those of a slice.
   std::size_t axes() const { return axes_; }

@@ -28,7 +28,7 @@ constexpr rewrite::Phase kPhases[] = {
     rewrite::Phase::kCanonical, rewrite::Phase::kConversion,
     rewrite::Phase::kAttention, rewrite::Phase::kQuantization,
     rewrite::Phase::kLinear,    rewrite::Phase::kParallel,
-    rewrite::Phase::kTarget};
+    rewrite::Phase::kTarget,    rewrite::Phase::kSimplify};
 
 // A table and the line of each of its keys.
 class Keys {

@@ -343,6 +343,18 @@ int twins(Host& host, lua_State* state, const Handle&) {
   return 1;
 }
 
+// graph:known_values(): values that are computed, but known, with a reader that
+// is not; in graph order.
+int known_values(Host& host, lua_State* state, const Handle&) {
+  if (host.session.stage != Stage::kPass || host.session.attempting) {
+    return fail(host, "graph:known_values works only in `pass`", {}, {},
+                "call it before any `attempt`");
+  }
+  Sandbox::charge(state, host.session.graph->node_count());
+  push_values(host, state, host.session.edit->known_values());
+  return 1;
+}
+
 enum GraphField { kGraphInputs, kGraphOutputs };
 
 int graph_index(Host& host, lua_State* state) {
@@ -361,6 +373,7 @@ int graph_index(Host& host, lua_State* state) {
 constexpr Field kGraphFields[] = {
     {"inputs", kGraphInputs},
     {"outputs", kGraphOutputs},
+    {"known_values", kMethod, method<HandleKind::kGraph, known_values>},
     {"nodes", kMethod, method<HandleKind::kGraph, nodes>},
     {"residual_chains", kMethod, method<HandleKind::kGraph, residual_chains>},
     {"twins", kMethod, method<HandleKind::kGraph, twins>}};

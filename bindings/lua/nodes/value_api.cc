@@ -231,6 +231,18 @@ int replace_with(Host& host, lua_State* state, const Handle& value) {
   return 0;
 }
 
+// v:known(): the constant that v is, also where v is computed; or nil.
+int known(Host& host, lua_State* state, const Handle& value) {
+  rewrite::Edit* edit = host.session.edit;
+  if (edit == nullptr) {
+    return fail(host, ":known works only in `rewrite` and `pass`");
+  }
+  const ir::ValueId constant = edit->known(value.value());
+  if (!constant) return lua_pushnil(state), 1;
+  push_value(host, state, constant);
+  return 1;
+}
+
 // --- Fields -----------------------------------------------------------------
 
 enum ValueField {
@@ -369,6 +381,7 @@ constexpr Field kFields[] = {
     {"constant", kMethod, method<HandleKind::kValue, constant>},
     {"among", kMethod, method<HandleKind::kValue, among>},
     {"dims", kMethod, method<HandleKind::kValue, dims>},
+    {"known", kMethod, method<HandleKind::kValue, known>},
     {"replicated", kMethod, method<HandleKind::kValue, replicated>},
     {"replace_with", kMethod, method<HandleKind::kValue, replace_with>},
 };

@@ -107,10 +107,10 @@ constexpr OpRow kStandardGather[] = {
      .roles = {.joins = true, .indexes = true},
      .types = {like_first}},
     {.type = "ScatterElements",
-     .roles = {.joins = true, .indexes = true},
+     .roles = {.folds = true, .joins = true, .indexes = true},
      .types = {like_first}},
     {.type = "ScatterND",
-     .roles = {.joins = true, .indexes = true},
+     .roles = {.folds = true, .joins = true, .indexes = true},
      .types = {like_first}},
 };
 

@@ -45,17 +45,19 @@ constexpr OpRow kStandardNorms[] = {
     {.type = "InstanceNormalization", .types = {like_first}},
     {.type = "LRN", .types = {like_first}},
     {.type = "LayerNormalization",
-     .roles = {.normalizing = true},
+     .roles = {.folds = true, .normalizing = true},
      .types = {layer_normalization},
      .axes = flow_norm},
-    {.type = "LogSoftmax", .types = {like_first}},
+    {.type = "LogSoftmax", .roles = {.folds = true}, .types = {like_first}},
     {.type = "LpNormalization", .types = {like_first}},
     {.type = "MeanVarianceNormalization", .types = {like_first}},
     {.type = "RMSNormalization",
-     .roles = {.normalizing = true},
+     .roles = {.folds = true, .normalizing = true},
      .types = {like_first},
      .axes = flow_norm},
-    {.type = "Softmax", .roles = {.integers = true}, .types = {like_first}},
+    {.type = "Softmax",
+     .roles = {.folds = true, .integers = true},
+     .types = {like_first}},
 };
 
 }  // namespace

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/ops/op_facts.h"
 #include "core/ops/node_spec.h"
+#include "core/ops/op_facts.h"
 #include "core/rewrite/edits/older_form.h"
 #include "core/rewrite/edits/same.h"
 #include "core/rewrite/edits/state.h"
@@ -242,6 +242,39 @@ ValueId Edit::constant(const Literal* tensor, std::string_view name_hint) {
   }
   s.workspace->add_constant(*tensor, value);
   return value;
+}
+
+std::vector<ValueId> Edit::known_values() const {
+  const EditState& s = *journal_;
+  const auto is_known = [&](NodeId node) {
+    return std::ranges::all_of(s.graph.outputs(node), [&](ValueId v) {
+      return !v || s.facts.is_constant(v);
+    });
+  };
+  const auto is_wanted = [&](ValueId v) {
+    if (s.graph.value(v).block_output_count > 0) return true;
+    ir::OperandId u = s.graph.first_use(v);
+    while (u && is_known(s.graph.operand(u).user)) u = s.graph.next_use(u);
+    return bool(u);
+  };
+  std::vector<ValueId> out;
+  for (std::size_t i = 0; i < s.graph.node_count(); ++i) {
+    const NodeId node(i);
+    if (s.graph.node(node).removed || s.graph.op(node).standard("Constant")) {
+      continue;
+    }
+    for (ValueId v : s.graph.outputs(node)) {
+      if (!v || !s.facts.is_constant(v) || !is_wanted(v)) continue;
+      if (s.facts.constant(v) != nullptr) out.push_back(v);
+    }
+  }
+  return out;
+}
+
+ValueId Edit::known(ValueId value) {
+  const Literal* tensor = journal_->facts.constant(value);
+  if (tensor == nullptr) return {};
+  return constant(tensor, journal_->graph.name(value));
 }
 
 ValueId Edit::transposed(ValueId constant) {
