@@ -125,14 +125,20 @@ std::optional<ValueId> Sizes::node(std::string_view type,
   return std::nullopt;
 }
 
-// Compilers that keep shapes apart from tensors follow a Slice of a Shape; of a
-// Gather of several axes TVM takes the first one alone.
+// Before opset 15 by a Slice: compilers that keep shapes apart from tensors
+// follow it; of a Gather of several axes TVM takes the first one alone.
 std::optional<ValueId> Sizes::axes(ValueId input, std::int64_t first,
                                    std::int64_t end) {
+  const auto rank = std::ssize(edit_.facts().type(input)->dims);
+  std::vector<ir::Attribute> range;
+  const auto limit = [&](std::string_view name, std::int64_t axis) {
+    range.push_back({.name = name, .kind = ir::AttributeKind::kInt, .i = axis});
+  };
+  if (first != 0) limit("start", first);
+  if (end != rank) limit("end", end);
+  if (const auto part = node("Shape", {input}, range)) return part;
   const auto shape = node("Shape", {input});
   if (!shape) return std::nullopt;
-  const auto rank = std::ssize(edit_.facts().type(input)->dims);
-  if (first == 0 && end == rank) return shape;
   return node("Slice",
               {*shape, numbers({first}), numbers({end}), numbers({0})});
 }

@@ -6,7 +6,7 @@ return rule {
 
     Identity; Cast to the same type; Transpose that keeps the order; Reshape, Expand, Flatten, Tile and forward Slice that
     keep the shape; Pad by 0; Concat, Sum, Max, Min and Mean of one input; Split into one output;
-    x + 0, x - 0, x 1, x / 1 and x ^ 1.
+    x + 0, x - 0, x 1, x / 1 and x ^ 1; sum, mean, product, maximum and minimum over axes of one place.
     An Identity whose result is a graph output stays if its input is an input, an initializer or another output.]],
   phase = "canonical",
 
@@ -23,6 +23,9 @@ return rule {
       op.Pad{x, pads, maybe(any), maybe(any), mode = any},
       op.Split{x, maybe(any), axis = any, num_outputs = any, outputs = 1},
       op.Concat{x, axis = any}, op.Sum(x), op.Max(x), op.Min(x), op.Mean(x),
+      op.ReduceSum{x, maybe(any), attrs = any}, op.ReduceMean{x, maybe(any), attrs = any},
+      op.ReduceProd{x, maybe(any), attrs = any}, op.ReduceMax{x, maybe(any), attrs = any},
+      op.ReduceMin{x, maybe(any), attrs = any},
       op.Add(x, 0), op.Sub(x, 0), op.Mul(x, 1), op.Div(x, 1), op.Pow(x, 1)):as "step"
   end,
 
@@ -72,6 +75,21 @@ return rule {
           y = Neg(f)
         }]],
       "y = Neg(x)" },
+    { "reductions of one place", [[
+        (float[2,1,3] x) => (float[2,1,3] y) <int64[1] axis = {1}> {
+          a = ReduceMean(x, axis)
+          b = ReduceMax(a, axis)
+          c = ReduceSum(b, axis)
+          d = ReduceMin(c, axis)
+          e = ReduceProd(d, axis)
+          y = Neg(e)
+        }]],
+      "y = Neg(x)" },
+    { "a reduction of two places", [[
+        (float[2,2,3] x) => (float[2,1,3] y) <int64[1] axis = {1}> {
+          y = ReduceMean(x, axis)
+        }]],
+      rejected = "the shape changes" },
     { "backwards", [[
         (float[2,3] x) => (float[2,3] y) <int64[1] last = {2}, int64[1] first = {-4}, int64[1] axis = {1}, int64[1] back = {-1}> {
           y = Slice(x, last, first, axis, back)

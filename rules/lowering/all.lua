@@ -8,5 +8,5 @@ return pack {
 
   "ours",
   "collective_of_one",
-  "joined_transposes",
+  "../simplify/joined_transposes",
 }

@@ -4,7 +4,7 @@ return pack {
 
   "../canonical/cancel_reshapes",
   "../canonical/cancel_transposes",
-  "../lowering/joined_transposes",
+  "../simplify/joined_transposes",
   "../lowering/ours",
   "product_parts",
 }

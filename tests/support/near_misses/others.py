@@ -135,7 +135,7 @@ OF = {
              ("[1,4,8] x", "[1,4,8] x, float[8] w"),
              ("tensor_cast.rms_norm(z)", "LayerNormalization <axis = 1> (z, w)")),
     ],
-    "lowering/joined_transposes.lua": [
+    "simplify/joined_transposes.lua": [
         near("the axes reversed by default", "the order of axes is unknown",
              ("float[2,3,4] x", "float[] x"), ("float[4,2,3] y", "float[] y")),
         near("then reversed", "the order of axes is unknown",

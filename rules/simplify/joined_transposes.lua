@@ -7,7 +7,6 @@ return rule {
 
     Attention in standard ops moves heads to the front, then transposes keys. If the inner Transpose has other readers,
     both stay.]],
-  phase = "target",
 
   match = function(op, x)
     return op.Transpose{op.Transpose{x, attrs = any}:as "inner", attrs = any}:as "outer"

@@ -1,0 +1,95 @@
+--- Replace two views by one.
+local axes = lib "axes"
+
+-- The axes that a Squeeze or Unsqueeze names, counted from the front of `rank` axes, ascending; or nil.
+local function named(node, rank)
+  local list, out = node.inputs[2] and node.inputs[2]:constant(), {}
+  if not list then return nil end
+  for i, axis in ipairs(list) do out[i] = axes.from_front(axis, rank) end
+  table.sort(out)
+  return out
+end
+
+-- Adds to `outer` the axes of `inner`, which are counted among those that `outer` does not name.
+local function both(outer, inner, rank)
+  local taken, free, all = {}, {}, {}
+  for _, axis in ipairs(outer) do taken[axis] = true end
+  for axis = 0, rank - 1 do
+    if taken[axis] then all[#all + 1] = axis else free[#free + 1] = axis end
+  end
+  for _, axis in ipairs(inner) do all[#all + 1] = free[axis + 1] end
+  table.sort(all)
+  return all
+end
+
+return rule {
+  doc = [[
+    Unsqueeze(Unsqueeze(x))    =>   Unsqueeze(x)      Squeeze likewise
+    Reshape(Flatten(x))        =>   Reshape(x)        any two of Reshape, Flatten, Squeeze, Unsqueeze]],
+
+  match = function(op, x, s, t)
+    return op.view(op.view(x, maybe(s)):as "first", maybe(t)):as "second"
+  end,
+
+  where = function(m)
+    m.y = m.second.outputs[1]
+    need(m.x:rank() and m.y:rank(), "a rank is unknown", m.y)
+    if m.first.op ~= m.second.op then return end
+    local middle = m.first.outputs[1]:rank()
+    if m.first.op == "Unsqueeze" then
+      local inner, outer = named(m.first, middle), named(m.second, m.y:rank())
+      m.added = inner and outer and both(outer, inner, m.y:rank())
+    elseif m.first.op == "Squeeze" then
+      local inner, outer = named(m.first, m.x:rank()), named(m.second, middle)
+      m.removed = inner and outer and both(inner, outer, m.x:rank())
+    end
+  end,
+
+  rewrite = function(op, m)
+    if m.added then return op.Unsqueeze(m.x, m.added) end
+    if m.removed then return op.Squeeze(m.x, m.removed) end
+    local sizes = {}
+    for i = 0, m.y:rank() - 1 do sizes[i + 1] = m.y:dim(i) end
+    return op.Reshape(m.x, sizes)
+  end,
+
+  examples = {
+    { "new axes at both ends", [[
+        (float[B,S] x) => (float[1,B,S,1] y) <int64[1] last = {-1}, int64[1] first = {0}> {
+          a = Unsqueeze(x, last)
+          y = Unsqueeze(a, first)
+        }]],
+      "k = Constant <value = int64[2] {0,3}> () y = Unsqueeze(x, k)" },
+    { "a new axis before one that was new", [[
+        (float[B,S] x) => (float[B,1,1,S] y) <int64[1] one = {1}> {
+          a = Unsqueeze(x, one)
+          y = Unsqueeze(a, one)
+        }]],
+      "k = Constant <value = int64[2] {1,2}> () y = Unsqueeze(x, k)" },
+    { "axes that go one after the other", [[
+        (float[1,B,1,S] x) => (float[B,S] y) <int64[1] first = {0}, int64[1] one = {1}> {
+          a = Squeeze(x, first)
+          y = Squeeze(a, one)
+        }]],
+      "k = Constant <value = int64[2] {0,2}> () y = Squeeze(x, k)" },
+    { "a Reshape of a Reshape", [[
+        (float[2,3,4] x) => (float[4,6] y) <int64[2] s = {6,4}, int64[2] t = {4,6}> {
+          a = Reshape(x, s)
+          y = Reshape(a, t)
+        }]],
+      "y = Reshape(x, t)" },
+    { "another reader between", [[
+        (float[2,3,4] x) => (float[4,6] y, float[6,4] z) <int64[2] s = {6,4}, int64[2] t = {4,6}> {
+          a = Reshape(x, s)
+          y = Reshape(a, t)
+          z = Neg(a)
+        }]],
+      "a = Reshape(x, s) y = Reshape(a, t) z = Neg(a)" },
+    { "of a rank that is unknown", [[
+        (float[] x, int64[?] s) => (float[?,?] y) <int64[1] one = {1}> {
+          a = Flatten(x)
+          y = Reshape(a, s)
+        }]],
+      rejected = "a rank is unknown" },
+  },
+}

@@ -1,0 +1,92 @@
+--- Take parts of a shape in one step.
+return rule {
+  doc = [[
+    Unsqueeze(Gather(x, i))        =>   Gather(x, {i})          x: of one axis; i: one index
+    Reshape(Gather(x, i), {-1})    =>   Gather(x, {i})
+    Squeeze(Slice(x, i, i + 1))    =>   Gather(x, i)
+    Gather(Shape(x), {i})          =>   Shape(x, i, i + 1)      from opset 15 on
+    Slice(Shape(x), i, j)          =>   Shape(x, i, j)          likewise]],
+
+  match = function(op, x, s, i, n, a, t)
+    s:rank(1)
+    local shape = op.Shape{x}
+    return either(
+      op.Unsqueeze(op.Gather{s, i, axis = any}:rank(0), any):as "list",
+      op.Reshape{op.Gather{s, i, axis = any}:rank(0), any, allowzero = any}:shape "1":as "list",
+      op.Squeeze(op.Slice(s, i, n, maybe(a), maybe(t)):shape "1", any):as "element",
+      op.Gather{shape, i, axis = any}:shape "1":as "part",
+      op.Slice(shape, i, n, maybe(a), maybe(t)):as "range")
+  end,
+
+  where = function(m)
+    m.first = need(m.i:scalar(), "the index is not constant", m.i)
+    if m.list then return end
+    need(not m.t or m.t:among(1), "the steps are not 1", m.t)
+    if m.range then
+      m.last = need(m.n:scalar(), "the end is not constant", m.n)
+    elseif m.part then
+      if m.first < 0 then m.first = m.first + need(m.x:rank(), "the rank is unknown", m.x) end
+      m.last = m.first + 1
+    end
+  end,
+
+  rewrite = function(op, m)
+    if m.list then return op.Gather{m.s, { m.first }, axis = 0} end
+    if m.element then return op.Gather{m.s, m.first, axis = 0} end
+    return op.Shape{m.x, start = m.first, ["end"] = m.last}
+  end,
+
+  examples = {
+    { "one size as a list", [[
+        (float[A,B,C] x) => (int64[1] y) <int64 i = {-2}, int64[1] axis = {0}> {
+          s = Shape(x)
+          n = Gather(s, i)
+          y = Unsqueeze(n, axis)
+        }]],
+      "y = Shape <start = 1, end = 2> (x)" },
+    { "one number as a list", [[
+        (int64[4] s) => (int64[1] y) <int64 i = {2}, int64[1] flat = {-1}> {
+          n = Gather(s, i)
+          y = Reshape(n, flat)
+        }]],
+      "k = Constant <value = int64[1] {2}> () y = Gather(s, k)" },
+    { "one of a list", [[
+        (int64[4] s) => (int64 y) <int64[1] i = {1}, int64[1] j = {2}, int64[1] axis = {0}> {
+          n = Slice(s, i, j)
+          y = Squeeze(n, axis)
+        }]],
+      "k = Constant <value = int64 {1}> () y = Gather(s, k)" },
+    { "some sizes", [[
+        (float[A,B,C,D] x) => (int64[2] y) <int64[1] i = {1}, int64[1] j = {-1}, int64[1] axis = {0}> {
+          s = Shape(x)
+          y = Slice(s, i, j, axis)
+        }]],
+      "y = Shape <start = 1, end = -1> (x)" },
+    { "before opset 15", [[
+        <ir_version: 8, opset_import: ["": 13]>
+        g (float[A,B,C] x) => (int64[1] y) <int64 i = {0}, int64[1] axis = {0}> {
+          s = Shape(x)
+          n = Gather(s, i)
+          y = Unsqueeze(n, axis)
+        }]],
+      "s = Shape(x) k = Constant <value = int64[1] {0}> () y = Gather(s, k)" },
+    { "every second size", [[
+        (float[A,B,C,D] x) => (int64[2] y) <int64[1] i = {0}, int64[1] j = {4}, int64[1] axis = {0}, int64[1] two = {2}> {
+          s = Shape(x)
+          y = Slice(s, i, j, axis, two)
+        }]],
+      rejected = "the steps are not 1" },
+    { "a computed index", [[
+        (float[A,B,C] x, int64[1] i) => (int64[1] y) {
+          s = Shape(x)
+          y = Gather(s, i)
+        }]],
+      rejected = "the index is not constant" },
+    { "a computed end", [[
+        (float[A,B,C] x, int64[1] j) => (int64[?] y) <int64[1] i = {0}> {
+          s = Shape(x)
+          y = Slice(s, i, j)
+        }]],
+      rejected = "the end is not constant" },
+  },
+}
