@@ -6,7 +6,8 @@ return rule {
     x Clip(x + 3, 0, 6) / 6       =>   HardSwish(x)                    with the division anywhere]],
 
   match = function(op, x)
-    local bounded = either(op.Clip(op.Add(x, 3), 0, 6), op.Min(op.Max(op.Add(x, 3), 0), 6))
+    local raised = op.Add(x, 3)
+    local bounded = either(op.Clip(raised, 0, 6), op.Min(op.Max(raised, 0), 6))
     local function sixth(y) return either(op.Div(y, 6), op.Mul(y, 1 / 6)) end
     return either(
       op.Mul(x, op.HardSigmoid{x, alpha = 1 / 6, beta = 0.5}):as "swish",
@@ -42,6 +43,16 @@ return rule {
           y = Div(b, six)
         }]],
       "y = HardSigmoid <alpha = 0.16666667, beta = 0.5> (x)" },
+    { "a swish by bounds, divided first", [[
+        (float[2,3] x) => (float[2,3] y) <float three = {3.0}, float zero = {0.0}, float six = {6.0},
+          float sixth = {0.16666667}> {
+          a = Add(x, three)
+          b = Max(a, zero)
+          c = Min(b, six)
+          d = Mul(x, sixth)
+          y = Mul(c, d)
+        }]],
+      "y = HardSwish(x)" },
     { "a sigmoid of Keras", [[
         (float[2,3] x) => (float[2,3] y) {
           a = HardSigmoid <alpha = 0.2, beta = 0.5> (x)

@@ -5,8 +5,7 @@ return rule {
     -(-x), not not x                             =>   x ]],
 
   match = function(op, x, a, b)
-    a:fits "1"
-    b:fits "1"
+    a:const()
     x:type("float", "float16", "bfloat16", "double")
     local first = either(op.Mul(x, a), op.Div(x, a):as "first")
     return either(
@@ -17,7 +16,7 @@ return rule {
   where = function(m)
     if m.undone then return end
     local function factor(v)
-      local number = need(v:scalar(), "a factor is computed", v)
+      local number = need(v:scalar(), "a factor is not one number", v)
       local size = math.abs(number)
       need(size >= 1e-4 and size <= 1e4, "a factor is very small or large", v)
       return number
@@ -57,16 +56,22 @@ return rule {
         }]],
       rejected = "a factor is very small or large" },
     { "of integers", [[
-        (int64[2,3] x) => (int64[2,3] y) <int64 a = {4}, int64 b = {2}> {
+        (int64[2,3] x) => (int64[2,3] y) <int64 a = {2}, int64 b = {4}> {
           c = Div(x, a)
           y = Mul(c, b)
         }]],
       "c = Div(x, a) y = Mul(c, b)" },
-    { "a computed factor", [[
-        (float[2,3] x, float b) => (float[2,3] y) <float a = {4.0}> {
+    { "numbers first", [[
+        (float[2,3] x) => (float[2,3] y) <float a = {4.0}, float b = {0.5}> {
+          c = Mul(a, x)
+          y = Mul(b, c)
+        }]],
+      "k = Constant <value = float {2.0}> () y = Mul(x, k)" },
+    { "a factor for each column", [[
+        (float[2,3] x) => (float[2,3] y) <float a = {4.0}, float[3] b = {1.0,2.0,3.0}> {
           c = Div(x, a)
           y = Mul(c, b)
         }]],
-      rejected = "a factor is computed" },
+      rejected = "a factor is not one number" },
   },
 }

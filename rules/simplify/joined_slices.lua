@@ -61,5 +61,11 @@ return rule {
           y = Slice(a, one, three, one)
         }]],
       rejected = "a limit is not constant" },
+    { "a computed end of the second", [[
+        (float[8,8] x, int64[1] n) => (float[?,2] y) <int64[1] one = {1}, int64[1] three = {3}, int64[1] none = {0}> {
+          a = Slice(x, one, three, one)
+          y = Slice(a, one, n, none)
+        }]],
+      rejected = "a limit is not constant" },
   },
 }

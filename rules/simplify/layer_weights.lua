@@ -2,7 +2,7 @@
 
 -- Whether v is one number, or one for each of `channels` on the axis of a result of this rank.
 local function is_of_channels(v, channels, axis, rank)
-  local added = need(v:rank(), "the rank is unknown", v) - rank
+  local added = v:rank() - rank
   for i = 0, v:rank() - 1 do
     if v:dim(i) ~= 1 and (i - added ~= axis or v:dim(i) ~= channels) then return false end
   end

@@ -10,7 +10,6 @@ return rule {
     ones:const()
     on:const()
     off:const()
-    c:const()
     return either(
       op.Add(x, zeros), op.Sub(x, zeros), op.Mul(x, ones), op.Div(x, ones), op.Pow(x, ones),
       op.And(x, on), op.Or(x, off), op.Xor(x, off),
@@ -26,7 +25,7 @@ return rule {
       m.falls = m.c:among(0)
       need(m.falls or m.c:among(1), "the choice falls on both sides", m.c)
     end
-    need(y.shape and (m.falls and m.y or m.x).shape == y.shape, "the shape changes", y)
+    need((m.falls and m.y or m.x).shape == y.shape, "the shape changes", y)
   end,
 
   rewrite = function(op, m) return m.falls and m.y or m.x end,
@@ -35,7 +34,7 @@ return rule {
     { "zeros and ones", [[
         (float[2,3] x) => (float[2,3] y) <float[3] zeros = {0.0,0.0,0.0}, float[2,1] ones = {1.0,1.0}> {
           a = Add(zeros, x)
-          b = Mul(a, ones)
+          b = Mul(ones, a)
           c = Sub(b, zeros)
           d = Div(c, ones)
           e = Pow(d, ones)
@@ -44,7 +43,7 @@ return rule {
       "y = Neg(x)" },
     { "truths", [[
         (bool[2,3] x) => (bool[2,3] y) <bool[1,3] all = {1,1,1}, bool[2,1] none = {0,0}> {
-          a = And(x, all)
+          a = And(all, x)
           b = Or(none, a)
           c = Xor(b, none)
           d = Not(c)
@@ -64,7 +63,9 @@ return rule {
         (float[2,3] x) => (float[2,3] y) <float[3] c = {0.0,0.0,1.0}> { y = Add(x, c) }]],
       rejected = "the operand changes numbers" },
     { "a choice by place", [[
-        (float[2] x, float[2] z) => (float[2] y) <bool[2] c = {1,0}> { y = Where(c, x, z) }]],
+        (float[2] x, float[2] z) => (float[2] y) <bool[2] c = {1,0}> {
+          y = Where(c, x, z)
+        }]],
       rejected = "the choice falls on both sides" },
     { "ones of a larger shape", [[
         (float[1,3] x) => (float[2,3] y) <float[2,1] ones = {1.0,1.0}> { y = Mul(x, ones) }]],

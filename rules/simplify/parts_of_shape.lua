@@ -8,11 +8,10 @@ return rule {
     Slice(Shape(x), i, j)          =>   Shape(x, i, j)          likewise]],
 
   match = function(op, x, s, i, n, a, t)
-    s:rank(1)
-    local shape = op.Shape{x}
+    local shape, element = op.Shape{x}, op.Gather{s, i, axis = any}:rank(0)
     return either(
-      op.Unsqueeze(op.Gather{s, i, axis = any}:rank(0), any):as "list",
-      op.Reshape{op.Gather{s, i, axis = any}:rank(0), any, allowzero = any}:shape "1":as "list",
+      op.Unsqueeze(element, any):as "list",
+      op.Reshape{element, any, allowzero = any}:as "list",
       op.Squeeze(op.Slice(s, i, n, maybe(a), maybe(t)):shape "1", any):as "element",
       op.Gather{shape, i, axis = any}:shape "1":as "part",
       op.Slice(shape, i, n, maybe(a), maybe(t)):as "range")
@@ -50,6 +49,12 @@ return rule {
           y = Reshape(n, flat)
         }]],
       "k = Constant <value = int64[1] {2}> () y = Gather(s, k)" },
+    { "a column of a matrix", [[
+        (int64[4,4] s) => (int64[1,4] y) <int64 i = {2}, int64[1] axis = {0}> {
+          n = Gather <axis = 1> (s, i)
+          y = Unsqueeze(n, axis)
+        }]],
+      "n = Gather <axis = 1> (s, i) y = Unsqueeze(n, axis)" },
     { "one of a list", [[
         (int64[4] s) => (int64 y) <int64[1] i = {1}, int64[1] j = {2}, int64[1] axis = {0}> {
           n = Slice(s, i, j)
@@ -62,6 +67,12 @@ return rule {
           y = Slice(s, i, j, axis)
         }]],
       "y = Shape <start = 1, end = -1> (x)" },
+    { "one size as a number", [[
+        (float[A,B,C] x) => (int64 y) <int64 i = {0}> {
+          s = Shape(x)
+          y = Gather(s, i)
+        }]],
+      "s = Shape(x) y = Gather(s, i)" },
     { "before opset 15", [[
         <ir_version: 8, opset_import: ["": 13]>
         g (float[A,B,C] x) => (int64[1] y) <int64 i = {0}, int64[1] axis = {0}> {
@@ -76,6 +87,12 @@ return rule {
           y = Slice(s, i, j, axis, two)
         }]],
       rejected = "the steps are not 1" },
+    { "of a value of unknown rank", [[
+        (float[] x) => (int64[1] y) <int64[1] i = {-1}> {
+          s = Shape(x)
+          y = Gather(s, i)
+        }]],
+      rejected = "the rank is unknown" },
     { "a computed index", [[
         (float[A,B,C] x, int64[1] i) => (int64[1] y) {
           s = Shape(x)

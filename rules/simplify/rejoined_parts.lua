@@ -27,7 +27,7 @@ return rule {
           local axis = axes.from_front(split.attrs.axis, rank)
           need(axis == axes.from_front(whole.attrs.axis, rank), "the axis is another one", split)
           for i, part in ipairs(split.outputs) do
-            need(part:dim(axis) and part:dim(axis) == whole.inputs[i]:dim(axis), "the parts are others", part)
+            need(part:dim(axis) == whole.inputs[i]:dim(axis), "the parts are others", part)
           end
           for i, part in ipairs(split.outputs) do part:replace_with(whole.inputs[i]) end
         end)

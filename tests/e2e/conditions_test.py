@@ -26,6 +26,7 @@ OF_SHAPES = [
     ("canonical/joined_keys.lua", "op.MatMul(q, a)", "axis = -1"),
     ("canonical/merged_batch.lua", "op.MatMul(merged", ':shape "X K L"'),
     ("lib/attention.lua", "op.Expand(sink, any)", "axis = -1"),
+    ("simplify/parts_of_shape.lua", "op.Gather{shape", ':shape "1"'),
 ]
 # The replacement for a removed call.
 GONE = {"need": "(function(value) return value end)(",

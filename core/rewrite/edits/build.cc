@@ -244,6 +244,18 @@ ValueId Edit::constant(const Literal* tensor, std::string_view name_hint) {
   return value;
 }
 
+namespace {
+
+// A Constant, or what gives a constant the name of a block output.
+bool gives_constant(const ir::Graph& graph, NodeId node) {
+  if (graph.op(node).standard("Constant")) return true;
+  if (!graph.op(node).standard("Identity")) return false;
+  const ValueId x = graph.input(node, 0);
+  return !graph.producer(x) || gives_constant(graph, graph.producer(x));
+}
+
+}  // namespace
+
 std::vector<ValueId> Edit::known_values() const {
   const EditState& s = *journal_;
   const auto is_known = [&](NodeId node) {
@@ -260,9 +272,7 @@ std::vector<ValueId> Edit::known_values() const {
   std::vector<ValueId> out;
   for (std::size_t i = 0; i < s.graph.node_count(); ++i) {
     const NodeId node(i);
-    if (s.graph.node(node).removed || s.graph.op(node).standard("Constant")) {
-      continue;
-    }
+    if (s.graph.node(node).removed || gives_constant(s.graph, node)) continue;
     for (ValueId v : s.graph.outputs(node)) {
       if (!v || !s.facts.is_constant(v) || !is_wanted(v)) continue;
       if (s.facts.constant(v) != nullptr) out.push_back(v);
