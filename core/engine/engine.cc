@@ -405,10 +405,7 @@ Result<const Engine::Plan*> Engine::plan(const Target& target) {
     std::map<std::string_view, std::uint32_t> by_name;
     for (std::uint32_t i = 0; i < plan.rules.size(); ++i) {
       by_name.emplace(plan.rules[i]->qualified(), i);
-      if (plan.rules[i]->phase() == rewrite::Phase::kCanonical ||
-          plan.rules[i]->phase() == rewrite::Phase::kSimplify) {
-        members.push_back(i);
-      }
+      if (rewrite::is_lent(plan.rules[i]->phase())) members.push_back(i);
     }
     for (rewrite::Rule* rule : plan.own->rules()) {
       auto [at, is_new] = by_name.emplace(

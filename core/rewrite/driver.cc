@@ -59,12 +59,6 @@ class Before {
   std::vector<std::size_t> of_functions_;
 };
 
-// Whether its edits stay only where another rule needs them or the graph gets
-// smaller.
-bool is_lent(const Rule& rule) {
-  return rule.phase() == Phase::kCanonical || rule.phase() == Phase::kSimplify;
-}
-
 }  // namespace
 
 class Driver::State {
@@ -95,7 +89,7 @@ class Driver::State {
 
   bool has_rewritten() const {
     for (std::size_t i = 0; i < state_.rules.size(); ++i) {
-      const bool may_go = recorded_ && is_lent(*state_.rules[i]);
+      const bool may_go = recorded_ && is_lent(state_.rules[i]->phase());
       if (state_.counts.rewrites[i] > 0 && !may_go) return true;
     }
     return false;
@@ -162,7 +156,7 @@ class Driver::State {
     bool lent = false, other = false;
     for (const Stage& stage : stages) {
       const Rule& any = *state_.rules[stage.all[0]];
-      lent = lent || is_lent(any);
+      lent = lent || is_lent(any.phase());
       other = other || any.phase() != Phase::kCanonical;
     }
     return !state_.options.keep_all && lent && other;
@@ -232,7 +226,7 @@ class Driver::State {
   Status sweep(Place& place, bool lent) {
     GraphRun& run = *state_.graphs[place.graph];
     const Rule& any = *state_.rules[place.stage->all[0]];
-    run.history.set_kind(lent && is_lent(any));
+    run.history.set_kind(lent && is_lent(any.phase()));
     return Sweep(state_, run, *place.stage, place.known).run(place.standing);
   }
 

@@ -127,7 +127,8 @@ class Edit {
   Result<std::vector<Twin>> twins() const;
 
   // Values that are computed, but known, and that something reads which is not
-  // known itself; in graph order.
+  // known itself; in graph order. Not those that are more than 1 MiB larger
+  // than the constants that they are computed from.
   std::vector<ir::ValueId> known_values() const;
   // A constant that is equal to a known value; invalid for other values.
   ir::ValueId known(ir::ValueId value);

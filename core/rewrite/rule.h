@@ -29,6 +29,11 @@ enum class Phase : std::uint8_t {
   kTarget,
   kSimplify,
 };
+// Whether edits of the phase stay only where another rule needs them or the
+// graph gets smaller.
+constexpr bool is_lent(Phase phase) {
+  return phase == Phase::kCanonical || phase == Phase::kSimplify;
+}
 std::string_view phase_name(Phase phase);
 std::optional<Phase> phase_from_name(std::string_view name);
 

@@ -3,7 +3,8 @@ return rule {
   doc = [[
     f(c, d, ...)   =>   a constant, if c, d, ... are constants or known sizes
 
-    Not what would compute more than some million elements, or make more than 65,536 out of nothing.]],
+    Not what would compute more than some million elements, make more than 65,536 out of nothing, or be more than 1 MiB
+    larger than the constants that it is computed from.]],
 
   pass = function(graph)
     for _, v in ipairs(graph:known_values()) do

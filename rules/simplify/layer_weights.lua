@@ -14,7 +14,7 @@ return rule {
     BatchNormalization(Conv(x, w, b))   =>   Conv(x, w s, b s + t)     s = scale / sqrt(variance + epsilon)
     s Conv(x, w, b) + t                 =>   Conv(x, w s, b s + t)     s, t: a number, or one for each channel
 
-    Also ConvTranspose and Gemm; and MatMul, without t.]],
+    Also ConvTranspose and Gemm; and MatMul, without t. Nothing else reads w.]],
 
   match = function(op, x, w, b, s, t, mean, variance)
     w:const()
@@ -37,6 +37,8 @@ return rule {
       need(not m.t, "a product has no summand", m.t)
       axis = rank - 1
     end
+    need(m.w:rank() > 1, "the weight is a vector", m.w)
+    need(#m.w.users == 1, "the weight has another reader", m.w)
     m.out = first and 0 or kind == "MatMul" and m.w:rank() - 1 or 1
     m.group = kind == "ConvTranspose" and m.layer.attrs.group or 1
     m.channels = m.w:dim(m.out) * m.group
@@ -161,6 +163,25 @@ return rule {
           y = BatchNormalization <epsilon = 0.01> (c, s, t, mean, variance)
         }]],
       rejected = "a statistic is computed" },
+    { "a product with a vector", [[
+        (float[2,3] x) => (float[2] y) <float[3] w = {1,2,3}, float[2] s = {2,4}> {
+          c = MatMul(x, w)
+          y = Mul(c, s)
+        }]],
+      rejected = "the weight is a vector" },
+    { "two layers of one weight", [[
+        (float[B,3] x, float[B,3] z) => (float[B,3] y, float[B,3] d) <float[3,3] w = {1,2,3,4,5,6,7,8,9}, float s = {2.0}> {
+          c = MatMul(x, w)
+          y = Mul(c, s)
+          d = MatMul(z, w)
+        }]],
+      rejected = "the weight has another reader" },
+    { "a quotient of integers", [[
+        (int32[B,2] x) => (int32[B,2] y) <int32[2,2] w = {1,2,3,4}, int32 s = {2}> {
+          c = MatMul(x, w)
+          y = Div(c, s)
+        }]],
+      "c = MatMul(x, w) y = Div(c, s)" },
     { "a product with a summand", [[
         (float[B,2] x) => (float[B,3] y) <float[2,3] w = {1,2,3,4,5,6}, float t = {2.0}> {
           c = MatMul(x, w)

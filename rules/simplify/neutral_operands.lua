@@ -3,7 +3,7 @@ return rule {
   doc = [[
     f(x, c)         =>   x       x + 0, x - 0, x 1, x / 1, x ^ 1, and with true, or and xor with false; each number of c
     Where(c, x, y)  =>   x       c always true; or x and y are one value
-    not not x       =>   x ]],
+    not not x       =>   x       -(-x) likewise]],
 
   match = function(op, x, y, zeros, ones, on, off, c)
     zeros:const()
@@ -13,8 +13,8 @@ return rule {
     return either(
       op.Add(x, zeros), op.Sub(x, zeros), op.Mul(x, ones), op.Div(x, ones), op.Pow(x, ones),
       op.And(x, on), op.Or(x, off), op.Xor(x, off),
-      op.Where(any, x, x):as "same", op.Where(c, x, y),
-      op.Not(op.Not(x)):as "same"):as "step"
+      op.Where(any, x, x), op.Where(c, x, y),
+      op.Not(op.Not(x)), op.Neg(op.Neg(x))):as "step"
   end,
 
   where = function(m)
@@ -51,6 +51,13 @@ return rule {
           y = Not(e)
         }]],
       "y = Not(x)" },
+    { "negative twice", [[
+        (int64[2,3] x) => (int64[2,3] y) {
+          a = Neg(x)
+          b = Neg(a)
+          y = Abs(b)
+        }]],
+      "y = Abs(x)" },
     { "a choice of one value, and choices that are known", [[
         (float[2,3] x, float[1,3] z, bool[2,3] c) => (float[2,3] y) <bool[1] yes = {1}, bool[2,3] no = {0,0,0,0,0,0}> {
           a = Where(c, x, x)

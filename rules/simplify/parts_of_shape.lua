@@ -23,7 +23,10 @@ return rule {
     need(not m.t or m.t:among(1), "the steps are not 1", m.t)
     if m.range then
       m.last = need(m.n:scalar(), "the end is not constant", m.n)
-    elseif m.part then
+      if m.last >= 2 ^ 31 then m.last = nil end
+    elseif m.element then
+      need(m.first >= -m.s:dim(0), "the index may be out of range", m.s)
+    else
       if m.first < 0 then m.first = m.first + need(m.x:rank(), "the rank is unknown", m.x) end
       m.last = m.first + 1
     end
@@ -61,6 +64,18 @@ return rule {
           y = Squeeze(n, axis)
         }]],
       "k = Constant <value = int64 {1}> () y = Gather(s, k)" },
+    { "one from before a list", [[
+        (int64[4] s) => (int64 y) <int64[1] i = {-9}, int64[1] j = {1}, int64[1] axis = {0}> {
+          n = Slice(s, i, j)
+          y = Squeeze(n, axis)
+        }]],
+      rejected = "the index may be out of range" },
+    { "to the end of a shape", [[
+        (float[A,B,C] x) => (int64[2] y) <int64[1] i = {1}, int64[1] j = {9223372036854775807}, int64[1] axis = {0}> {
+          s = Shape(x)
+          y = Slice(s, i, j, axis)
+        }]],
+      "y = Shape <start = 1> (x)" },
     { "some sizes", [[
         (float[A,B,C,D] x) => (int64[2] y) <int64[1] i = {1}, int64[1] j = {-1}, int64[1] axis = {0}> {
           s = Shape(x)

@@ -9,7 +9,7 @@ return rule {
   pass = function(graph)
     for _, whole in ipairs(graph:nodes{op = "Concat", domain = ""}) do
       local split = whole.inputs[1].producer
-      if split and split.op == "Split" and #split.outputs == #whole.inputs then
+      if split and split.op == "Split" and split.domain == "" and #split.outputs == #whole.inputs then
         attempt(whole, function()
           local rank = need(whole.outputs[1]:rank(), "the rank is unknown", whole)
           local same = axes.from_front(split.attrs.axis, rank) == axes.from_front(whole.attrs.axis, rank)
@@ -21,7 +21,7 @@ return rule {
     end
     for _, split in ipairs(graph:nodes{op = "Split", domain = ""}) do
       local whole = split.inputs[1].producer
-      if whole and whole.op == "Concat" and #whole.inputs == #split.outputs then
+      if whole and whole.op == "Concat" and whole.domain == "" and #whole.inputs == #split.outputs then
         attempt(split, function()
           local rank = need(split.inputs[1]:rank(), "the rank is unknown", split)
           local axis = axes.from_front(split.attrs.axis, rank)

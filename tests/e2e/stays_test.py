@@ -74,6 +74,20 @@ class Stays(program.ProgramTest):
                 self.assertEqual([n.op_type for n in after.graph.node], ["Neg"])
                 self.assertEqual(report["nodes_after"], 1)
 
+    def test_what_would_swell_the_file(self):
+        for size, ops in (256, ["Add"]), (1024, ["Expand", "Gather", "Add"]):
+            with self.subTest(size):
+                source = self.written(make.model(f"""
+                    g (float[{size},{size}] x) => (float[{size},{size}] y)
+                      <float[2] t = {{1, 2}}, int64[1] i = {{1}},
+                       int64[2] s = {{{size},{size}}}> {{
+                      places = Expand(i, s)
+                      numbers = Gather(t, places)
+                      y = Add(x, numbers)
+                    }}"""))
+                after, _ = self.result(source)
+                self.assertEqual([n.op_type for n in after.graph.node], ops)
+
     def test_only_canonical_rules(self):
         source = self.written(model(FORMS + NEEDLESS + "y = Add(r, z)"))
         self.run_ok("run", CANONICAL, source, "-o", "out.onnx")

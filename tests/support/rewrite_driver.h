@@ -62,6 +62,41 @@ inline TestRule::Parts unary(
           }};
 }
 
+// from(x) => to(x), canonical.
+inline TestRule::Parts spells(const std::string& from, const std::string& to) {
+  return unary(from, from,
+               [=](Edit& e, ir::ValueId x) { return make(e, to, {x}); });
+}
+
+// Identity(x) => x, canonical.
+inline TestRule::Parts skips() {
+  return unary("Identity", "Identity", [](Edit&, ir::ValueId x) { return x; });
+}
+
+// type(x, y) => build(x, y), canonical.
+inline TestRule::Parts binary(
+    const std::string& type,
+    const std::function<ir::ValueId(Edit&, ir::ValueId, ir::ValueId)>& build) {
+  return {.name = type,
+          .pattern = [=] { return one_node(type, 2); },
+          .rewrite =
+              [=](std::span<const Match* const> ms, Edit& e) {
+                const ir::ValueId v = build(e, bound(*ms[0]), bound(*ms[0], 1));
+                e.replace(ms[0]->results[0], v);
+                return std::optional<Rejection>();
+              }};
+}
+
+// outer(inner(x)) => to(x), which needs both; outer(x) without `inner`.
+inline TestRule::Parts fuses(const std::string& outer, const std::string& inner,
+                             const std::string& to) {
+  TestRule::Parts parts = unary(
+      "fuses", outer, [=](Edit& e, ir::ValueId x) { return make(e, to, {x}); },
+      inner);
+  parts.phase = Phase::kAttention;
+  return parts;
+}
+
 struct Runner {
   explicit Runner(std::vector<TestRule::Parts> parts) {
     for (auto& p : parts) {
@@ -82,6 +117,15 @@ struct Runner {
   std::vector<Rule*> pointers;
   DriverOptions options;
 };
+
+// How often a rule rewrote; 99 if it is not in the report.
+inline std::uint64_t rewrites(const DriverReport& report,
+                              std::string_view rule) {
+  for (const RuleReport& each : report.rules) {
+    if (each.name == rule) return each.rewrites;
+  }
+  return 99;
+}
 
 inline ir::ValueId chain(World& w, std::string_view op, int length) {
   ir::ValueId v = w.input("x");

@@ -244,49 +244,6 @@ ValueId Edit::constant(const Literal* tensor, std::string_view name_hint) {
   return value;
 }
 
-namespace {
-
-// A Constant, or what gives a constant the name of a block output.
-bool gives_constant(const ir::Graph& graph, NodeId node) {
-  if (graph.op(node).standard("Constant")) return true;
-  if (!graph.op(node).standard("Identity")) return false;
-  const ValueId x = graph.input(node, 0);
-  return !graph.producer(x) || gives_constant(graph, graph.producer(x));
-}
-
-}  // namespace
-
-std::vector<ValueId> Edit::known_values() const {
-  const EditState& s = *journal_;
-  const auto is_known = [&](NodeId node) {
-    return std::ranges::all_of(s.graph.outputs(node), [&](ValueId v) {
-      return !v || s.facts.is_constant(v);
-    });
-  };
-  const auto is_wanted = [&](ValueId v) {
-    if (s.graph.value(v).block_output_count > 0) return true;
-    ir::OperandId u = s.graph.first_use(v);
-    while (u && is_known(s.graph.operand(u).user)) u = s.graph.next_use(u);
-    return bool(u);
-  };
-  std::vector<ValueId> out;
-  for (std::size_t i = 0; i < s.graph.node_count(); ++i) {
-    const NodeId node(i);
-    if (s.graph.node(node).removed || gives_constant(s.graph, node)) continue;
-    for (ValueId v : s.graph.outputs(node)) {
-      if (!v || !s.facts.is_constant(v) || !is_wanted(v)) continue;
-      if (s.facts.constant(v) != nullptr) out.push_back(v);
-    }
-  }
-  return out;
-}
-
-ValueId Edit::known(ValueId value) {
-  const Literal* tensor = journal_->facts.constant(value);
-  if (tensor == nullptr) return {};
-  return constant(tensor, journal_->graph.name(value));
-}
-
 ValueId Edit::transposed(ValueId constant) {
   EditState& s = *journal_;
   if (const ValueId v = s.workspace->find_transposed(constant)) return v;

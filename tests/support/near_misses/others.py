@@ -164,6 +164,7 @@ OF = {
              ("{0.0,0.0,1.0}", "{0.0,0.0,0.0}")),
     ],
     "simplify/parts_of_shape.lua": [
+        near("one of a list", None, ("int64[4] s", "int64[N] s")),
         near("one of a list", None, ("int64[4] s", "int64[4,4] s"), ("int64 y", "int64[4] y"),
              ("Slice(s, i, j)", "Slice(s, i, j, i)"), ("int64[1] axis = {0}", "int64[1] axis = {1}")),
     ],
