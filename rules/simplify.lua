@@ -1,6 +1,8 @@
 return pack {
   doc = [[What is computed although it is known, or for nothing, or in two steps instead of one.]],
 
+  "simplify/known_branches",
+  "simplify/single_calls",
   "simplify/neutral_operands",
   "simplify/joined_factors",
   "simplify/joined_bounds",

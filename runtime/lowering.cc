@@ -451,21 +451,7 @@ class Lowering {
     for_nodes(body, [&](NodeId node) {
       const auto written = body.node(node).attributes;
       if (!has_references(body, node)) return;
-      std::vector<ir::Attribute> values;
-      for (const ir::Attribute& a : written) {
-        if (a.ref.empty()) {
-          values.push_back(a);
-          continue;
-        }
-        for (const auto& list : {given, defaults}) {
-          const auto value =
-              std::ranges::find(list, a.ref, &ir::Attribute::name);
-          if (value == list.end()) continue;
-          values.push_back(*value);
-          values.back().name = a.name;
-          break;
-        }
-      }
+      const auto values = ir::bound_attributes(written, given, defaults);
       body.mutable_node(node).attributes =
           copy_->arena.copy(std::span<const ir::Attribute>(values));
     });

@@ -31,12 +31,11 @@ class Lifetimes {
     }
     for (std::size_t b = 0; b < graph.block_count(); ++b) {
       const ir::Block& block = graph.block(BlockId(b));
+      if (block.owner && graph.node(block.owner).removed) continue;
       for (const ValueId v : block.outputs) {
-        const bool is_outer = graph.value(v).block != BlockId(b);
-        if (!is_outer) {
-          last_[v.index()] = NodeId();
+        if (graph.value(v).block == BlockId(b)) {
           kept_.push_back(v);
-        } else if (!graph.node(block.owner).removed) {
+        } else {
           read(v, block.owner);
         }
       }

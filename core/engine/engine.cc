@@ -75,6 +75,7 @@ class Engine::Run {
     if (!is_plain) {
       if (Status s = write_bodies(target); !s) return s.error();
     }
+    if (model_.changed) rewrite::remove_unused_imports(model_, 0);
     if (is_plain) drop_new_names();
     if (is_plain || options().keep_ir_version) {
       const bool added = model_.functions.size() > functions;

@@ -70,4 +70,25 @@ bool same_value(const Attribute& a, const Attribute& b,
   return false;
 }
 
+std::vector<Attribute> bound_attributes(std::span<const Attribute> written,
+                                        std::span<const Attribute> given,
+                                        std::span<const Attribute> defaults) {
+  std::vector<Attribute> out;
+  for (const Attribute& a : written) {
+    if (a.ref.empty()) {
+      out.push_back(a);
+      continue;
+    }
+    for (const auto& list : {given, defaults}) {
+      const auto value = std::ranges::find(list, a.ref, &Attribute::name);
+      if (value == list.end()) continue;
+      out.push_back(*value);
+      out.back().name = a.name;
+      if (value->name != a.name) out.back().proto = {};  // it has the name
+      break;
+    }
+  }
+  return out;
+}
+
 }  // namespace ruleengine::ir

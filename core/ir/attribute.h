@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/base/id.h"
 #include "core/ir/literal.h"
@@ -59,5 +60,12 @@ struct Attribute {
 // Same kind and value. Names and `proto` are ignored; floats are compared by
 // their bits, graphs by identity.
 bool same_value(const Attribute& a, const Attribute& b, ExternalData* external);
+
+// The attributes of a node of a function's body for a call: those that refer to
+// an attribute of the function have the value that the call gives it, or its
+// default; without either they are left out.
+std::vector<Attribute> bound_attributes(std::span<const Attribute> written,
+                                        std::span<const Attribute> given,
+                                        std::span<const Attribute> defaults);
 
 }  // namespace ruleengine::ir

@@ -108,6 +108,12 @@ void Graph::pop_value() {
   values_.pop_back();
 }
 
+void Graph::pop_block() {
+  assert(blocks_.back().nodes.empty());
+  for (std::size_t i = blocks_.back().inputs.size(); i-- > 0;) pop_value();
+  blocks_.pop_back();
+}
+
 NodeId Graph::add_node(OpId op, BlockId block, std::string_view name,
                        std::span<const ValueId> inputs,
                        std::span<const ValueId> outputs,

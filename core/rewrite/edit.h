@@ -68,6 +68,17 @@ struct Twin {
   ir::NodeId first, second;
 };
 
+// A body of a node of the same graph, or of a function of the model, and what
+// it is given.
+struct BodyCall {
+  const ir::Graph& from;
+  ir::BlockId body;
+  std::vector<ir::ValueId> inputs;  // in order; invalid: absent
+  // The attributes of a call of a function, and their defaults.
+  std::span<const ir::Attribute> attributes, defaults;
+  std::string prefix;  // of the names of copies
+};
+
 class Edit {
  public:
   // `workspace` (core/rewrite/edits/workspace.h) carries constants from one
@@ -108,6 +119,13 @@ class Edit {
   // (Diagnostic kRule without position).
   using Built = std::variant<std::vector<ir::ValueId>, Rejection>;
   Result<Built> build(const NodeSpec& spec);
+
+  // Builds copies of the nodes that the outputs of a body need, those within
+  // bodies included, and returns the values in the place of the outputs. They
+  // are written as their originals are; a Rejection where the graph imports
+  // another opset than the function. They take the names of their originals if
+  // these are removed.
+  Built copy_body(const BodyCall& call);
 
   // A constant value (a hidden initializer until a saved node reads it); equal
   // small constants are one value.

@@ -94,6 +94,35 @@ std::vector<ir::Function*> called_functions(const ir::Model& model) {
   return out;
 }
 
+std::vector<ir::NodeId> single_calls(const ir::Graph& graph) {
+  const ir::Model& model = graph.model();
+  std::vector<ir::NodeId> out;
+  if (model.functions.empty()) return out;
+  std::vector<std::uint64_t> calls(model.ops.size(), 0);
+  std::vector<const ir::Graph*> reached = {&model.graph};
+  std::set<const ir::Graph*> seen = {&model.graph};
+  for (std::size_t i = 0; i < reached.size(); ++i) {
+    for_each_op(*reached[i], [&](std::size_t op) {
+      if (++calls[op] > 1) return;
+      const ir::Function* const f =
+          model.find_function(model.ops[ir::OpId(op)]);
+      if (f != nullptr && seen.insert(&f->body).second) {
+        reached.push_back(&f->body);
+      }
+    });
+  }
+  if (!seen.contains(&graph)) return out;
+  for (std::size_t i = 0; i < graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (graph.node(node).removed) continue;
+    const ir::Function* const f = model.find_function(graph.op(node));
+    if (f == nullptr || is_own_op(*f)) continue;
+    const bool is_only = calls[graph.node(node).op.index()] == 1;
+    if (is_only || f->body.live_node_count() <= 1) out.push_back(node);
+  }
+  return out;
+}
+
 void remove_uncalled(const ir::Model& model,
                      const std::vector<ir::Function*>& were_called) {
   if (were_called.empty()) return;
@@ -121,7 +150,7 @@ void remove_uncalled(const ir::Model& model,
 void remove_unused_imports(ir::Model& model, std::size_t kept) {
   auto& imports = model.opset_imports;
   if (imports.size() <= kept) return;
-  std::set<std::string_view> used;
+  std::set<std::string_view> used = {"", "ai.onnx"};
   const auto look_at = [&](const ir::Graph& graph) {
     for (std::size_t i = 0; i < graph.node_count(); ++i) {
       const ir::NodeId node(i);

@@ -20,13 +20,18 @@ bool reaches(const ir::Function& from, const ir::Function& to);
 // The functions that some node calls.
 std::vector<ir::Function*> called_functions(const ir::Model& model);
 
+// The calls in `graph` of functions that nothing else calls, or whose bodies
+// have one node at most; in graph order. What is not reached from the main
+// graph does not call. Not those of the engine's own ops.
+std::vector<ir::NodeId> single_calls(const ir::Graph& graph);
+
 // Removes functions of `were_called` that lost their last call, directly or
 // because their callers are removed. Linear in the model.
 void remove_uncalled(const ir::Model& model,
                      const std::vector<ir::Function*>& were_called);
 
 // Removes opset imports of the model whose domain no node and no function uses,
-// except the first `kept` ones.
+// except the first `kept` ones and that of the standard.
 void remove_unused_imports(ir::Model& model, std::size_t kept);
 
 }  // namespace ruleengine::rewrite

@@ -115,5 +115,25 @@ TEST_CASE("unused imports are removed, except those of the file") {
   CHECK(model->opset_imports.size() == own);
 }
 
+TEST_CASE("single calls are those of functions that are called once") {
+  const auto model =
+      parsed(function("my", "F", "a = Abs(x) y = my.G(a)") +
+                 function("my", "G", "a = Abs(x) y = Exp(a)") +
+                 function("my", "H", "y = Exp(x)") +
+                 function("my", "K", "a = Exp(x) y = my.H(a)") +
+                 function("ruleengine", "Linear", "a = Abs(x) y = Exp(a)"),
+             "a = my.F(x) b = my.H(a) c = my.H(b) y = ruleengine.Linear(c)");
+  const auto names = [](const ir::Graph& graph) {
+    std::string out;
+    for (const ir::NodeId n : single_calls(graph)) {
+      out += (out.empty() ? "" : " ") + std::string(graph.op(n).type);
+    }
+    return out;
+  };
+  CHECK(names(model->graph) == "F H H");
+  CHECK(names(model->functions[0]->body) == "G");
+  CHECK(names(model->functions[3]->body) == "");  // nothing calls it
+}
+
 }  // namespace
 }  // namespace ruleengine::rewrite

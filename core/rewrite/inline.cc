@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "core/ir/model.h"
+#include "core/ir/shapes.h"
+#include "core/ir/small_tensor.h"
 #include "core/ops/call_site.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/op_row.h"
@@ -124,11 +127,170 @@ class InlineBody final : public ops::Body {
 
 }  // namespace
 
+namespace {
+
+Rejection rejected(const Edit& edit, std::string reason, ir::ValueId value) {
+  return {std::move(reason),
+          value ? ir::describe(edit.graph(), edit.facts(), value) : ""};
+}
+
+// The only number of a constant.
+std::optional<std::int64_t> known_number(Edit& edit, ValueId value) {
+  const ir::Literal* const tensor = edit.facts().constant(value);
+  if (tensor == nullptr) return std::nullopt;
+  const auto numbers =
+      ir::to_ints(*tensor, edit.graph().model().external.get(), 1);
+  if (!numbers || numbers->size() != 1) return std::nullopt;
+  return (*numbers)[0];
+}
+
+ir::BlockId body_of(const ir::Graph& graph, ir::NodeId node,
+                    std::string_view name) {
+  const ir::Attribute* const body = graph.attribute(node, name);
+  return body == nullptr || body->blocks.empty() ? ir::BlockId()
+                                                 : body->blocks[0];
+}
+
+// The branch that is always taken.
+Edit::Built inline_branch(Edit& edit, ir::NodeId node) {
+  const ir::Graph& graph = edit.graph();
+  const auto condition = known_number(edit, graph.input(node, 0));
+  if (!condition) {
+    return rejected(edit, "the condition is not known", graph.input(node, 0));
+  }
+  const ir::BlockId body =
+      body_of(graph, node, *condition != 0 ? "then_branch" : "else_branch");
+  if (!body) return Rejection{"the branch is missing", graph.describe(node)};
+  return edit.copy_body({.from = graph, .body = body});
+}
+
+// A loop that runs once, or never.
+class InlineLoop {
+ public:
+  InlineLoop(Edit& edit, ir::NodeId node)
+      : edit_(edit),
+        graph_(edit.graph()),
+        node_(node),
+        body_(body_of(graph_, node, "body")) {}
+
+  Result<Edit::Built> run() {
+    const auto& inputs = graph_.inputs(node_);
+    if (!body_ || graph_.block(body_).inputs.size() != inputs.size()) {
+      return Edit::Built(
+          Rejection{"the body does not fit the loop", graph_.describe(node_)});
+    }
+    const auto most = known(0, std::numeric_limits<std::int64_t>::max());
+    const auto condition = known(1, 1);
+    if ((most && *most <= 0) || (condition && *condition == 0)) {
+      return run_never();
+    }
+    if (!most || !condition) {
+      return Edit::Built(rejected(edit_, "it is not known how often it runs",
+                                  graph_.input(node_, most ? 1 : 0)));
+    }
+    if (*most != 1 && known_number(edit_, result(0)) != 0) {
+      return Edit::Built(
+          Rejection{"it may run more than once", graph_.describe(node_)});
+    }
+    return run_once();
+  }
+
+ private:
+  // Of an input; `otherwise` if it is absent.
+  std::optional<std::int64_t> known(std::uint32_t input,
+                                    std::int64_t otherwise) {
+    const ValueId v = graph_.input(node_, input);
+    return v ? known_number(edit_, v) : otherwise;
+  }
+
+  ValueId result(std::size_t i) const {
+    const auto& outputs = graph_.block(body_).outputs;
+    return i < outputs.size() ? outputs[i] : ValueId();
+  }
+
+  std::size_t carried() const { return graph_.inputs(node_).size() - 2; }
+
+  Edit::Built run_never() {
+    std::vector<ValueId> out;
+    for (std::uint32_t i = 0; i < graph_.outputs(node_).size(); ++i) {
+      out.push_back(i < carried() ? graph_.input(node_, i + 2) : ValueId());
+      const ValueId old = graph_.output(node_, i);
+      if (out.back() || !old || graph_.reader_count(old) == 0) continue;
+      return rejected(edit_, "it never runs, but what it collects is read",
+                      old);
+    }
+    return out;
+  }
+
+  Result<Edit::Built> run_once() {
+    Arena& arena = graph_.model().arena;
+    static constexpr bool kTrue[] = {true};
+    std::vector<ValueId> inputs = {
+        constant(ir::int64_scalar(arena, 0)),
+        constant({.dtype = ir::DataType::kBool,
+                  .bytes = std::as_bytes(std::span(kTrue))})};
+    for (std::uint32_t i = 0; i < carried(); ++i) {
+      inputs.push_back(graph_.input(node_, i + 2));
+    }
+    Edit::Built copied = edit_.copy_body(
+        {.from = graph_, .body = body_, .inputs = std::move(inputs)});
+    auto* const values = std::get_if<std::vector<ValueId>>(&copied);
+    if (values == nullptr || values->empty()) return copied;
+    values->erase(values->begin());  // the condition
+    static constexpr std::int64_t kFirst[] = {0};
+    const ir::Literal first_axis = ir::int64_vector(arena, kFirst);
+    for (std::size_t i = carried(); i < values->size(); ++i) {
+      const ValueId old = graph_.output(node_, i);
+      if (!old || graph_.reader_count(old) == 0) continue;
+      auto stacked =
+          edit_.build({.type = "Unsqueeze",
+                       .inputs = {(*values)[i], constant(first_axis)}});
+      if (!stacked || std::holds_alternative<Rejection>(*stacked))
+        return stacked;
+      (*values)[i] = std::get<std::vector<ValueId>>(*stacked)[0];
+    }
+    return copied;
+  }
+
+  ValueId constant(const ir::Literal& tensor) {
+    return edit_.constant(graph_.model().arena.make<ir::Literal>(tensor), "");
+  }
+
+  Edit& edit_;
+  const ir::Graph& graph_;
+  ir::NodeId node_;
+  ir::BlockId body_;
+};
+
+Edit::Built inline_function(Edit& edit, ir::NodeId call,
+                            const ir::Function& function) {
+  const ir::Graph& graph = edit.graph();
+  std::vector<ValueId> inputs;
+  for (const ir::Operand& o : graph.inputs(call)) inputs.push_back(o.value);
+  const std::string_view name = graph.node(call).name;
+  return edit.copy_body(
+      {.from = function.body,
+       .body = ir::Graph::main_block(),
+       .inputs = std::move(inputs),
+       .attributes = graph.node(call).attributes,
+       .defaults = function.attribute_defaults,
+       .prefix = std::string(name.empty() ? function.name : name) + "/"});
+}
+
+}  // namespace
+
 Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   const ir::Graph& graph = edit.graph();
   const ir::Op& op = graph.op(call);
   const ops::Meaning meaning = ops::meaning_of(op.domain, op.type);
   if (meaning == nullptr) {
+    edit.inlines(call);
+    edit.set_block(graph.node(call).block);
+    if (op.standard("If")) return inline_branch(edit, call);
+    if (op.standard("Loop")) return InlineLoop(edit, call).run();
+    if (const ir::Function* f = graph.model().find_function(op)) {
+      return inline_function(edit, call, *f);
+    }
     return Edit::Built(
         Rejection{"the op has no function body", graph.describe(call)});
   }

@@ -5,15 +5,17 @@
 namespace ruleengine::rewrite {
 namespace {
 
-constexpr std::array<std::string_view, 8> kPhases = {
-    "canonical", "conversion", "attention", "quantization",
-    "linear",    "parallel",   "target",    "simplify"};
+constexpr std::array<std::string_view, 9> kPhases = {
+    "expansion", "canonical", "conversion", "attention", "quantization",
+    "linear",    "parallel",  "target",     "simplify"};
 
 }  // namespace
 
 std::string_view phase_name(Phase phase) {
   return kPhases[static_cast<std::size_t>(phase)];
 }
+
+std::span<const std::string_view> phase_names() { return kPhases; }
 
 std::optional<Phase> phase_from_name(std::string_view name) {
   for (std::size_t i = 0; i < kPhases.size(); ++i) {

@@ -20,6 +20,7 @@
 namespace ruleengine::rewrite {
 
 enum class Phase : std::uint8_t {
+  kExpansion,
   kCanonical,
   kConversion,
   kAttention,
@@ -35,6 +36,7 @@ constexpr bool is_lent(Phase phase) {
   return phase == Phase::kCanonical || phase == Phase::kSimplify;
 }
 std::string_view phase_name(Phase phase);
+std::span<const std::string_view> phase_names();
 std::optional<Phase> phase_from_name(std::string_view name);
 
 // A match that passed `where`, with the values that `where` computed.

@@ -24,11 +24,6 @@ constexpr std::array kRuleKeys = {"after",   "changes_meaning",
                                   "rewrite", "together",
                                   "when",    "where"};
 constexpr std::array kPackKeys = {"doc", "options"};
-constexpr rewrite::Phase kPhases[] = {
-    rewrite::Phase::kCanonical, rewrite::Phase::kConversion,
-    rewrite::Phase::kAttention, rewrite::Phase::kQuantization,
-    rewrite::Phase::kLinear,    rewrite::Phase::kParallel,
-    rewrite::Phase::kTarget,    rewrite::Phase::kSimplify};
 
 // A table and the line of each of its keys.
 class Keys {
@@ -139,10 +134,8 @@ rewrite::Phase read_phase(const Keys& keys, const RuleTable& table) {
   const std::optional<std::string> name = keys.string("phase");
   if (!name) return default_phase(table.real);
   if (const auto phase = rewrite::phase_from_name(*name)) return *phase;
-  std::vector<std::string> known;
-  for (const rewrite::Phase phase : kPhases) {
-    known.emplace_back(rewrite::phase_name(phase));
-  }
+  const auto names = rewrite::phase_names();
+  const std::vector<std::string> known(names.begin(), names.end());
   keys.fail("phase", wrong(fmt::format("no phase '{}'", printable(*name, 60)),
                            {}, {}, suggestion(*name, known)));
   return {};

@@ -12,6 +12,7 @@
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/ir/model.h"
 #include "core/ops/rank_default.h"
+#include "core/rewrite/functions.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -297,6 +298,13 @@ bool read_wanted(Host& host, lua_State* state, Wanted& out) {
   return true;
 }
 
+void push_nodes(Host& host, lua_State* state,
+                std::span<const ir::NodeId> nodes) {
+  push_all(host, state, nodes, [](Host& h, lua_State* s, ir::NodeId node) {
+    push_node(h, s, node);
+  });
+}
+
 // All nodes of that op and domain, subgraphs included, in graph order.
 int nodes(Host& host, lua_State* state, const Handle&) {
   Wanted wanted;
@@ -304,17 +312,16 @@ int nodes(Host& host, lua_State* state, const Handle&) {
   if (wanted.domain == "ai.onnx") wanted.domain = "";
   const ir::Graph& graph = *host.session.graph;
   Sandbox::charge(state, graph.node_count());
-  push_list(host, state, 0);
-  int count = 0;
+  std::vector<ir::NodeId> found;
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const ir::NodeId id(i);
     if (graph.node(id).removed) continue;
     const ir::Op& op = graph.op(id);
     if (wanted.op && op.type != *wanted.op) continue;
     if (wanted.domain && op.domain != *wanted.domain) continue;
-    push_node(host, state, id);
-    lua_rawseti(state, -2, ++count);
+    found.push_back(id);
   }
+  push_nodes(host, state, found);
   return 1;
 }
 
@@ -355,6 +362,15 @@ int known_values(Host& host, lua_State* state, const Handle&) {
   return 1;
 }
 
+// graph:single_calls(): calls of functions that nothing else calls, or whose
+// bodies have one node at most; in graph order.
+int single_calls(Host& host, lua_State* state, const Handle&) {
+  const ir::Graph& graph = *host.session.graph;
+  Sandbox::charge(state, graph.node_count());
+  push_nodes(host, state, rewrite::single_calls(graph));
+  return 1;
+}
+
 enum GraphField { kGraphInputs, kGraphOutputs };
 
 int graph_index(Host& host, lua_State* state) {
@@ -376,6 +392,7 @@ constexpr Field kGraphFields[] = {
     {"known_values", kMethod, method<HandleKind::kGraph, known_values>},
     {"nodes", kMethod, method<HandleKind::kGraph, nodes>},
     {"residual_chains", kMethod, method<HandleKind::kGraph, residual_chains>},
+    {"single_calls", kMethod, method<HandleKind::kGraph, single_calls>},
     {"twins", kMethod, method<HandleKind::kGraph, twins>}};
 
 int opaque_index(Host& host, lua_State* state) {

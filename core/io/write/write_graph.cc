@@ -31,8 +31,9 @@ GraphWriter::GraphWriter(const ir::Model& model, const ir::Graph& graph,
 void GraphWriter::find_changes(bool fresh) {
   for (std::size_t b = 0; b < graph_.block_count(); ++b) {
     const ir::Block& block = graph_.block(BlockId(b));
+    const bool is_gone = block.owner && graph_.node(block.owner).removed;
     const bool anew = block.changed || block.proto.empty() || (fresh && b == 0);
-    if (!anew) continue;
+    if (is_gone || !anew) continue;
     changed_ = true;
     // Stops at the first block that is marked already.
     for (BlockId at(b); !dirty_[at.index()];) {

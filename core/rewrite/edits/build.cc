@@ -189,24 +189,29 @@ Result<Edit::Built> Edit::build(const NodeSpec& given) {
   if (auto r = to_older_form(s, *spec)) return Built(*std::move(r));
   const ir::OpId op = s.graph.model().ops.intern(spec->domain, spec->type,
                                                  overload_of(s.graph, *spec));
-  const std::uint32_t count = spec->output_count;
+  return build_written(s, *spec, op);
+}
+
+Edit::Built build_written(EditState& s, const NodeSpec& spec, ir::OpId op) {
+  if (auto r = check_visible(s, spec)) return *std::move(r);
+  const std::uint32_t count = spec.output_count;
   const auto carry = [&](const std::vector<ValueId>& outputs) {
-    if (spec->like && !outputs.empty()) {
-      s.carried.emplace_back(spec->like, outputs[0]);
+    if (spec.like && !outputs.empty()) {
+      s.carried.emplace_back(spec.like, outputs[0]);
     }
-    return Built(outputs);
+    return Edit::Built(outputs);
   };
-  if (const NodeId same = EqualNodeFinder(s, *spec, op).find()) {
+  if (const NodeId same = EqualNodeFinder(s, spec, op).find()) {
     s.shared.push_back(same);
     return carry(first_outputs(s.graph, same, count));
   }
-  const bool foldable = !s.in_function() && all_constant(s, *spec);
+  const bool foldable = !s.in_function() && all_constant(s, spec);
   const auto attributes =
-      s.graph.model().arena.copy(std::span<const Attribute>(spec->attributes));
-  const NodeId node = s.add_node(op, s.block, spec->inputs, count, attributes);
+      s.graph.model().arena.copy(std::span<const Attribute>(spec.attributes));
+  const NodeId node = s.add_node(op, s.block, spec.inputs, count, attributes);
   const auto outputs = first_outputs(s.graph, node, count);
-  if (foldable && fold(s, *spec, node)) return carry(outputs);
-  if (spec->like) s.likes.emplace_back(node, spec->like);
+  if (foldable && fold(s, spec, node)) return carry(outputs);
+  if (spec.like) s.likes.emplace_back(node, spec.like);
   return carry(outputs);
 }
 

@@ -2,6 +2,7 @@
 // what differs from the file.
 #include <algorithm>
 #include <string>
+#include <unordered_set>
 
 #include "core/ops/op_facts.h"
 #include "core/rewrite/edits/state.h"
@@ -45,6 +46,7 @@ class Keeper {
   void keep() {
     drop_removed();
     list_adopted();
+    name_copies();
     name_nodes();
     name_constants();
     for (const auto& [node, like] : state_.likes) {
@@ -94,6 +96,37 @@ class Keeper {
       if (graph_.reader_count(v) == 0) continue;
       graph_.mutable_block(graph_.value(v).block).initializers.push_back(v);
     }
+  }
+
+  // A copy takes the names of its original if that is removed, once.
+  void name_copies() {
+    std::unordered_set<NodeId> heired;
+    for (const Copied& copied : state_.copied) {
+      if (graph_.node(copied.node).removed) continue;
+      const bool is_free = copied.from && graph_.node(copied.from).removed &&
+                           heired.insert(copied.from).second;
+      if (!copied.name.empty()) {
+        graph_.mutable_node(copied.node).name = own_name(copied.name, is_free);
+      }
+      for (std::size_t i = 0; i < copied.outputs.size(); ++i) {
+        const ValueId v = graph_.output(copied.node, i);
+        if (!v || graph_.value(v).name || copied.outputs[i].empty()) continue;
+        rename(v, own_name(copied.outputs[i], is_free));
+        state_.named.emplace_back(v, graph_.value(v).name);
+      }
+    }
+    std::unordered_set<std::string_view> taken;
+    for (const CopiedInput& copied : state_.copied_inputs) {
+      const bool is_free = copied.from && graph_.node(copied.from).removed &&
+                           taken.insert(copied.name).second;
+      // The input goes with its body, and keeps its name until then.
+      graph_.mutable_value(copied.value).name =
+          model_.names.intern(own_name(copied.name, is_free));
+    }
+  }
+
+  std::string_view own_name(const std::string& name, bool is_free) {
+    return is_free ? model_.arena.copy(name) : model_.unique_name(name);
   }
 
   void name_nodes() {

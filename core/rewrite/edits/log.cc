@@ -33,6 +33,23 @@ ir::NodeId Log::add_node(ir::OpId op, ir::BlockId block,
   return node;
 }
 
+ir::BlockId Log::add_body(ir::BlockId parent, std::string_view name,
+                          std::uint32_t input_count) {
+  const ir::BlockId body = graph_.add_block({}, parent, name);
+  graph_.mutable_block(body).changed = true;
+  for (std::uint32_t i = 0; i < input_count; ++i) {
+    graph_.add_block_input(
+        body, graph_.add_value(Name(), body, ir::ValueKind::kUndefined));
+  }
+  entries_.push_back({Step::kBody, body.index()});
+  return body;
+}
+
+void Log::give_outputs(ir::BlockId body, std::span<const ir::ValueId> outputs) {
+  for (const ir::ValueId v : outputs) graph_.add_block_output(body, v);
+  entries_.push_back({Step::kBodyOutputs, body.index()});
+}
+
 ir::ValueId Log::add_initializer(ir::BlockId block, const ir::Literal* tensor) {
   const ir::ValueId value =
       graph_.add_value(Name(), block, ir::ValueKind::kUndefined);
@@ -201,6 +218,10 @@ void Log::undo(const Entry& entry, bool park) {
     case Step::kBlockOutput:
     case Step::kChanged:
       return undo_link(entry);
+    case Step::kBody:
+    case Step::kBodyOutputs:
+      // A parked body stays as it is, with its removed nodes.
+      if (!park) undo_body(entry);
   }
 }
 
@@ -267,6 +288,14 @@ void Log::undo_link(const Entry& entry) {
   graph_.set_block_output(block, entry.index, take(values_));
   if (const ir::NodeId owner = graph_.block(block).owner) {
     facts_.invalidate(owner);
+  }
+}
+
+void Log::undo_body(const Entry& entry) {
+  if (entry.step == Step::kBody) return graph_.pop_block();
+  const ir::BlockId body(entry.id);
+  for (std::size_t i = graph_.block(body).outputs.size(); i-- > 0;) {
+    graph_.set_block_output(body, i, {});
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string_view>
 
 #include "core/base/small_vector.h"
 #include "core/ir/facts.h"
@@ -45,6 +46,10 @@ class Log {
                       std::uint32_t output_count,
                       std::span<const ir::Attribute> attributes,
                       std::uint64_t rank);
+  // A body for a node that is added later, which is then made its owner.
+  ir::BlockId add_body(ir::BlockId parent, std::string_view name,
+                       std::uint32_t input_count);
+  void give_outputs(ir::BlockId body, std::span<const ir::ValueId> outputs);
   ir::ValueId add_initializer(ir::BlockId block, const ir::Literal* tensor);
   // Replaces the latest node, whose outputs fold to `tensors`, by initializers.
   void fold_last(std::span<const ir::Literal* const> tensors);
@@ -73,6 +78,8 @@ class Log {
  private:
   enum class Step : std::uint8_t {
     kNode,
+    kBody,
+    kBodyOutputs,
     kValue,
     kInitializer,
     kBack,
@@ -100,6 +107,7 @@ class Log {
   void undo_node(const Entry& entry, bool park);
   void undo_value_entry(const Entry& entry, bool park);
   void undo_link(const Entry& entry);
+  void undo_body(const Entry& entry);
   void undo_value(ir::ValueId value);
   void undo_initializer(ir::ValueId value);
   void forget_producer(ir::ValueId value);

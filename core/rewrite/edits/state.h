@@ -56,6 +56,21 @@ struct Again {
   }
 };
 
+// A copy of a node, and the names of its original, which it takes over if
+// `from`, the original in the same graph, is removed.
+struct Copied {
+  ir::NodeId node, from;
+  std::string name;
+  std::vector<std::string> outputs;  // "" for those that it does not have
+};
+// The same for an input of a copied body, where `from` is the owner of the
+// original.
+struct CopiedInput {
+  ir::ValueId value;
+  ir::NodeId from;
+  std::string name;
+};
+
 struct EditState {
   EditState(ir::Graph& g, ir::Facts& f, Provenance p, Workspace* w)
       : graph(g),
@@ -101,6 +116,8 @@ struct EditState {
   // Like `likes`, also for nodes that were reused or folded: their first
   // output.
   std::vector<std::pair<ir::NodeId, ir::ValueId>> carried;
+  std::vector<Copied> copied;
+  std::vector<CopiedInput> copied_inputs;
   std::vector<Claimants> claims;
   Mentions mentions;
   // For history.h: the replacements, existing nodes that were reused,
@@ -154,6 +171,9 @@ struct Edit::Journal : EditState {
   using EditState::EditState;
 };
 
+// build.cc: builds a node that is written at the opset of the graph, and checks
+// nothing but that its inputs are visible.
+Edit::Built build_written(EditState& state, const NodeSpec& spec, ir::OpId op);
 // replace.cc
 void replace_value(EditState& state, ir::ValueId old_value,
                    ir::ValueId new_value);

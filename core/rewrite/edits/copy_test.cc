@@ -1,0 +1,169 @@
+// Copies of bodies, as calls of Edit::copy_body through inline_call.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/analysis/inference.h"
+#include "core/rewrite/edits/workspace.h"
+#include "core/rewrite/history/history.h"
+#include "core/rewrite/inline.h"
+#include "core/text/parse.h"
+#include "core/text/print.h"
+#include "core/verify/verify.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::NodeId;
+using ir::ValueId;
+
+constexpr const char* kNested = R"(
+  <ir_version: 10, opset_import: ["" : 21]>
+  g (float[2] x, bool c) => (float[2] y) <bool yes = {1}> {
+    z = Identity(x)
+    a = If (yes) <
+      then_branch = t () => (float[2] p) {
+        n = Abs(z)
+        l = Loop (, c, n) <
+          body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) {
+            e = Not(d)
+            w = Add(v, n)
+          }
+        >
+        p = Mul(l, n)
+      },
+      else_branch = e () => (float[2] q) { q = Exp(x) }
+    >
+    y = Relu(a)
+  })";
+
+struct Host {
+  explicit Host(const std::string& text) {
+    auto parsed = text::parse_model(text, "model");
+    if (!parsed.ok()) FAIL(parsed.error().text());
+    model = std::move(*parsed);
+    facts.emplace(model->graph);
+    workspace.emplace(model->graph);
+  }
+
+  ir::Graph& graph() { return model->graph; }
+
+  ValueId find(std::string_view name) {
+    for (std::size_t i = 0; i < graph().value_count(); ++i) {
+      const ValueId v(i);
+      if (graph().name(v) == name && !graph().value(v).removed) return v;
+    }
+    FAIL("no value " << name);
+    return {};
+  }
+
+  Edit edit() { return {graph(), *facts, {}, &*workspace}; }
+
+  // Replaces the outputs of the producer of `name` by what it is inlined to.
+  void inline_at(Edit& edit, std::string_view name) {
+    const NodeId node = graph().producer(find(name));
+    auto built = inline_call(edit, node);
+    REQUIRE(built.ok());
+    if (const auto* r = std::get_if<Rejection>(&*built)) FAIL(r->reason);
+    const auto& made = std::get<std::vector<ValueId>>(*built);
+    for (std::uint32_t i = 0; i < made.size(); ++i) {
+      edit.replace(graph().output(node, i), made[i]);
+    }
+    edit.remove_dead({});
+  }
+
+  std::string text() {
+    const Status status = verify::check_graph(graph());
+    if (!status) FAIL(status.error().text());
+    return text::print(*model);
+  }
+
+  std::unique_ptr<ir::Model> model;
+  std::optional<analysis::Inference> facts;
+  std::optional<Workspace> workspace;
+};
+
+TEST_CASE("an undone copy leaves the graph as it was") {
+  Host h(kNested);
+  const std::string before = h.text();
+  const std::size_t nodes = h.graph().node_count();
+  const std::size_t blocks = h.graph().block_count();
+  {
+    Edit edit = h.edit();
+    h.inline_at(edit, "a");
+  }
+  CHECK(h.text() == before);
+  CHECK(h.graph().node_count() == nodes);
+  CHECK(h.graph().block_count() == blocks);
+}
+
+TEST_CASE("copies take the names of what they replace") {
+  Host h(kNested);
+  Edit edit = h.edit();
+  h.inline_at(edit, "a");
+  REQUIRE(!edit.commit());
+  const std::string after = h.text();
+  for (const char* line : {"n = Abs(z)", "l = Loop", "e = Not(d)",
+                           "w = Add(v, n)", "a = Mul(l, n)", "y = Relu(a)"}) {
+    CAPTURE(after);
+    CHECK(after.find(line) != std::string::npos);
+  }
+  CHECK(after.find("Exp") == std::string::npos);
+}
+
+TEST_CASE("copies of a function have the name of the call in front") {
+  Host h(R"(
+    <ir_version: 10, opset_import: ["" : 21, "my" : 1]>
+    g (float[2] x) => (float[2] y) { [first] y = my.f <k = 2.0> (x) }
+    <domain: "my", opset_import: ["" : 21]> f <k> (u) => (w) {
+      c = Constant <value_float : float = @k> ()
+      w = Mul(u, c)
+    })");
+  Edit edit = h.edit();
+  h.inline_at(edit, "y");
+  REQUIRE(!edit.commit());
+  const std::string after = h.text();
+  CAPTURE(after);
+  CHECK(after.find("first/c") != std::string::npos);
+  CHECK(after.find("@k") == std::string::npos);
+}
+
+TEST_CASE("a copy is repeated when an edit of a body in it is taken back") {
+  Host h(kNested);
+  History history(h.graph(), *h.facts, *h.workspace);
+  h.workspace->set_history(&history);
+  history.set_kind(false);
+  {
+    Edit edit = h.edit();
+    h.inline_at(edit, "a");
+    REQUIRE(!edit.commit());
+    history.sign(0, {}, 1);
+  }
+  const std::string copied = h.text();
+  history.set_kind(true);
+  {
+    // Is not needed, and makes the graph larger.
+    const ValueId w = h.find("w");
+    Edit edit = h.edit();
+    edit.set_block(h.graph().value(w).block);
+    ValueId v = w;
+    for (int i = 0; i < 2; ++i) {
+      auto built = edit.build({.type = "Neg", .inputs = {v}});
+      REQUIRE(built.ok());
+      v = std::get<std::vector<ValueId>>(*built)[0];
+    }
+    edit.replace(w, v);
+    edit.remove_dead({});
+    REQUIRE(!edit.commit());
+    history.sign(1, {}, 2);
+  }
+  CHECK(h.text() != copied);
+  const auto settled = history.settle(Deadline());
+  REQUIRE(settled.ok());
+  CHECK(settled->has_value());
+  CHECK(h.text() == copied);
+}
+
+}  // namespace
+}  // namespace ruleengine::rewrite
