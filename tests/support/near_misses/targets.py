@@ -149,6 +149,19 @@ OF = {
         near("with tanh", None, ("one = {1.0}", "one = {2.0}")),
         near("with tanh", None, ("three = {3.0}", "three = {2.0}")),
         near("with tanh", None, ("c = {0.044715}", "c = {0.05}")),
+        *(near("half of the erf, plus a half", None, change)
+          for change in (("half = {0.5}", "half = {0.25}"), ("two = {2.0}", "two = {4.0}"))),
+        near("half of x, plus half of x times the erf", None, ("half = {0.5}", "half = {0.25}")),
+        *(near("half of x, plus half of x times the erf", None, ("half = {0.5}", "half = {0.5}, float z = {0.25}"),
+               ("d = Mul", "k = Mul(x, z)\n          d = Mul"), change)
+          for change in (("Add(h, p)", "Add(k, p)"), ("Mul(h, e)", "Mul(k, e)"))),
+        near("half of a sum", None, ("two = {2.0}", "two = {4.0}")),
+        *(near("the erf of the negative", None, change)
+          for change in (("one = {1.0}", "one = {2.0}"), ("{-0.70710677}", "{0.70710677}"), ("half = {0.5}", "half = {0.25}"))),
+        near("with tanh, x multiplied out", None, ("one = {1.0}", "one = {1.0}, float z = {2.0}"), ("Add(q, one)", "Add(q, z)")),
+        near("with tanh, all multiplied in", None, ("{0.03567741}", "{0.044715}")),
+        *(near("with a sigmoid, x squared", None, change) for change in (
+            ("{1.5957691}", "{0.7978846}"), ("{0.07135481}", "{0.044715}"), ("two = {2.0}", "two = {3.0}"))),
     ],
     "targets/onnx/rms_normalization.lua": [
         near("a root that divides one", "runtimes differ in the precision", ("float", "double")),
