@@ -16,6 +16,14 @@ LOW_MASK = """lowest = Constant <value = float {-3.4028234663852886e38}> ()
     n = IsNaN(a)
     y = Where(n, zero, a)"""
 
+MEANS = "means are no more than 100 times the deviations"
+
+# A norm whose weight and bias are not the op's.
+PLAIN_NORM = """ones = Constant <value = float[4] {1,1,1,1}> ()
+    n = LayerNormalization <axis = -1, epsilon = 0.00001> (x, ones)
+    p = Mul(n, w)
+    y = Add(p, b)"""
+
 HALF = "each query sees a key that its float16 mask does not hide"
 
 
@@ -171,6 +179,8 @@ OF = {
              ("Mul(w, h)", "Mul(w, n)"), gives="""
              f = Cast <to = 1> (x)
              y = RMSNormalization <axis = -1, epsilon = 0.000001> (f, w)"""),
+        near("float16 normalized in float", "it is not computed in float", ("to = 10>", "to = 16>"),
+             ("float16[4] w", "bfloat16[4] w"), ("float16[2,3,4] y", "bfloat16[2,3,4] y")),
         near("a root that divides one", None, ("two = {2.0}", "two = {3.0}")),
         near("a root that divides one", None, ("one = {1.0}", "one = {2.0}")),
         near("a root that divides one", None, ("float[4] w", "float[1] w")),
@@ -197,17 +207,25 @@ OF = {
         near("in floats", None, ("int64[1] last = {-1}",
              "int64[1] last = {-1}, int64[1] one = {1}"),
              ("v = ReduceMean(s, last)", "v = ReduceMean(s, one)")),
-        *(near("in floats", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
-          for x in "wb" for sizes in ("1", "3,4")),
-        near("in floats", None, ("float[4]", "float[1]")),
+        *(near("in floats", None, *changes, gives=PLAIN_NORM, assumed=MEANS) for changes in (
+            [("float[4] w", "float[1] w")], [("float[4] w", "float[3,4] w")], [("float[4]", "float[1]")])),
+        *(near("in floats", None, ("float[4] b", f"float[{sizes}] b"), assumed=MEANS,
+               gives="p = LayerNormalization <axis = -1, epsilon = 0.00001> (x, w) y = Add(p, b)")
+          for sizes in ("1", "3,4")),
         near("float16 normalized in float", "it is not computed in float",
              ("to = 1>", "to = 11>"), ("float tiny", "double tiny")),
-        near("float16 normalized in float", "it is not computed in float",
-             ("to = 10>", "to = 1>"), ("float16[4]", "float[4]"), ("float16[2,3,4] y",
-             "float[2,3,4] y")),
         near("float16 normalized in float",
              "runtimes differ in the precision of other types",
              ("float16", "double"), ("to = 10>", "to = 11>")),
+        *(near("the weight first, and no bias", None, ("power = {-0.5}", f"power = {{{power}}}")) for power in (0.5, -1.0)),
+        near("a root as a power, neither weight nor bias, a sum after it", None, ("half = {0.5}", "half = {0.25}")),
+        near("the bias less the mean, as in TensorFlow", None, ("last = {-1}", "last = {-1}, int64[1] one = {1}"),
+             ("c = Sub(x, m)", "k = ReduceMean(x, one)\n          c = Sub(x, m)"), ("n = Mul(m, i)", "n = Mul(k, i)")),
+        *(near("the bias less the mean, as in TensorFlow", "it is not a weight or bias", (f"float[4] {x}", f"float[3,1] {x}"))
+          for x in "wb"),
+        near("a constant weight of three axes, and one bias for all", "it is not a weight or bias",
+             ("float[1,1,4] w = {1,2,3,4}", "float[1,3,1] w = {1,2,3}")),
+        near("in floats", "runtimes want numbers to normalize", ("float[2,3,4] x", "float[] x"), ("float[2,3,4] y", "float[] y")),
     ],
     "targets/ort/gpu/skip_layer_normalization.lua": [
         near("a sum with other readers", "the op does not have this type", ("float", "double")),
