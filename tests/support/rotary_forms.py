@@ -1,7 +1,7 @@
 """Every way to write a rotary embedding that the targets' rules know, as models:
 as llama (halves, each angle twice), gpt-oss (halves, each angle once), GPT-J
-and Cohere (neighbours), ChatGLM (pairs on an axis of their own) and GPT-NeoX (a
-part of each head) do, with angles that are computed or come from tables."""
+and Cohere (neighbours), ChatGLM (pairs on an axis of their own), Keras (halves
+on an axis of their own) and GPT-NeoX (a part of each head) do, with angles that are computed or come from tables."""
 
 import numpy as np
 import onnx
@@ -11,8 +11,9 @@ from support import attention_forms
 
 B, H, S, D, REST = 2, 3, 5, 8, 2
 CHOICES = {
-    "pairs": ["halves", "halves_split", "neighbours", "pairs_gather",
-              "pairs_slice", "pairs_split"],
+    "pairs": ["halves", "halves_split", "halves_gather", "halves_stack",
+              "neighbours", "neighbours_gather", "pairs_gather", "pairs_slice",
+              "pairs_split"],
     "angles": ["one", "batch", "table", "gathered"],
     "written": ["whole", "whole_late", "parts"],
     "heads": ["before", "behind"],
@@ -51,11 +52,17 @@ class Writer(attention_forms.Writer):
     def parts(self, x):
         """The two elements of each pair."""
         how = self.form["pairs"]
+        if how in ("halves_gather", "neighbours_gather"):
+            places = np.arange(D).reshape(2, -1)
+            if self.neighbours:
+                places = places.reshape(-1, 2).T
+            return [self.op("Gather", x, self.integers(*part), axis=-1)
+                    for part in places]
         if how == "halves":
             return self.slice(x, 0, D // 2), self.slice(x, D // 2, FAR)
         if how == "neighbours":
             return self.slice(x, 0, FAR, 2), self.slice(x, 1, FAR, 2)
-        if how == "halves_split":
+        if how in ("halves_split", "halves_stack"):
             return self.split(x, D // 2)
         shape = (S, H) if self.behind else (H, S)
         cut = self.op("Reshape", x, self.integers(0, *shape, D // 2, 2))
@@ -67,11 +74,13 @@ class Writer(attention_forms.Writer):
         return [self.op("Squeeze", x, self.integers(-1)) for x in columns]
 
     def joined(self, a, b):
-        if not self.neighbours:
+        stacks = self.form["pairs"] == "halves_stack"
+        if not self.neighbours and not stacks:
             return self.op("Concat", a, b, axis=-1)
-        pair = [self.op("Unsqueeze", x, self.integers(-1)) for x in (a, b)]
+        axis = -2 if stacks else -1
+        pair = [self.op("Unsqueeze", x, self.integers(axis)) for x in (a, b)]
         shape = (S, H) if self.behind else (H, S)
-        return self.op("Reshape", self.op("Concat", *pair, axis=-1),
+        return self.op("Reshape", self.op("Concat", *pair, axis=axis),
                        self.integers(0, *shape, D))
 
     def early(self):

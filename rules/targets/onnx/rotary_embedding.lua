@@ -19,7 +19,10 @@ return rule {
     local x, cos, sin, behind = rotary.operands(op, m)
     local function wide(c)
       if c:rank() == 2 then c = op.Unsqueeze(c, {0}) end
-      return c:dim(0) == x:dim(0) and c or op.Expand(c, {x:dim(0), 1, 1})
+      local batch = x:dim(0)
+      if c:dim(0) == batch then return c end
+      if type(batch) == "number" or not batch.unknown then return op.Expand(c, {batch, 1, 1}) end
+      return op.Expand(c, op.Concat{op.Shape{x, start = 0, ["end"] = 1}, {1, 1}, axis = 0})
     end
     return rotary.built(op, x, behind, function(rows, heads)
       return op.RotaryEmbedding{rows, wide(cos), wide(sin), interleaved = m.pairs and 1 or 0, num_heads = heads}
