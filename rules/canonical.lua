@@ -14,6 +14,7 @@ return pack {
   "canonical/counted_range",
   "canonical/gather_as_slice",
   "canonical/stack_as_concat",
+  "canonical/parts_of_copies",
   "canonical/gemm_of_activations",
   "canonical/softmax_from_exp",
   "canonical/choice_by_product",
