@@ -68,8 +68,8 @@ function norm.vector(op, v, x)
   return op.Expand(op.Reshape(v, {-1}), {x:dim(-1)})
 end
 
--- Whether the node gives the quotient y of `layer` another step: the cast back to the smaller type that m.x was cast from, a
--- weight or a bias.
+-- Whether the node gives the quotient y of `layer` another step: a weight, a bias, or
+-- the cast back to the smaller type that m.x was cast from.
 local function continues(m, node, y)
   if node.domain ~= "" then return false end
   local is_cast = not m.w and not m.widened and m.x.producer and m.x.producer.op == "Cast"

@@ -28,8 +28,8 @@ local function cuts(factors)
   return found
 end
 
---- The product of the factors, which are patterns or numbers, in every order: of a factor with itself as a power too, by a
---- number as a quotient too.
+--- The product of the factors, which are patterns or numbers, in every order: of a
+--- factor with itself as a power too, by a number as a quotient too.
 function product.of(op, factors)
   if #factors == 1 then return factors[1] end
   local ways, is_power = {}, true
