@@ -2,6 +2,7 @@
 --- pattern, and functions that build from a match. Elements of the last axis
 --- are rotated (`turned`) in pairs: an element of the first half and the
 --- element at the same index of the second half, or two neighbours.
+local axes = lib "axes"
 local merge = lib "merge"
 
 local rotary = {}
@@ -37,8 +38,8 @@ local function joined(op, a, b)
   return either(op.Concat{a, b, axis = any}:as "join", op.Reshape{stack, any, allowzero = any}:as "zip")
 end
 
--- The pattern of f with each number doubled: f after f, or each number next to
--- its copy; or a constant t. Steps that do not change the last axis may follow.
+-- The pattern of f with each number doubled: f after f (or sections of f after
+-- the same), or each number next to its copy; or a constant t. Steps that do not change the last axis may follow.
 -- The nodes may have other users.
 local function doubled(op, f, t, tag)
   local lone = op.Unsqueeze(f, any):as(tag .. "_lone")
@@ -48,6 +49,8 @@ local function doubled(op, f, t, tag)
   local base = either(
     function() t:const "... W"; return t end,
     op.Concat{f, f, axis = any}:as(tag .. "_twice"),
+    op.Transpose{op.Concat{f, f, axis = any}, perm = any}:as(tag .. "_turned"),
+    op.Concat{rest(tag .. "_sections"), axis = any}:as(tag .. "_joined"),
     op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any), stacked):as(tag .. "_wide"), any, allowzero = any}:as(tag .. "_zip"))
   return context(many(function(s)
     return either(op.Cos(s), op.Sin(s), op.Cast{s, to = any}, op.Mul(s, any), op.Unsqueeze(s, any),
@@ -71,6 +74,13 @@ function rotary.turned(op, x, p)
     return either(op.Add(level, op.Mul(quarter, wide_sin):as "upright"),
       joined(op, op.Sub(op.Mul(a, p.cos), op.Mul(b, p.sin)), op.Add(op.Mul(b, p.cos), op.Mul(a, p.sin))))
   end)
+end
+
+-- Where a Transpose of this order moves an axis.
+local function place_of(order, axis, rank)
+  for place, from in ipairs(order or {}) do
+    if from == axes.from_front(axis, rank) then return place - 1 end
+  end
 end
 
 local function is_last(axis, rank) return axis == -1 or axis == rank - 1 end
@@ -177,6 +187,17 @@ local function unzipped(op, f, lone, wide, zip)
   return f
 end
 
+-- The first half of sections that are joined along the last axis to base; the
+-- second half must be the same.
+local function first_half(op, sections, base)
+  local half, first = #sections / 2, {}
+  for i, section in ipairs(sections) do
+    need(half % 1 == 0 and section == sections[(i - 1) % half + 1], "the angles of a pair differ", base)
+    if i <= half then first[i] = section end
+  end
+  return op.Concat{first, axis = -1}
+end
+
 -- The factor v, as `doubled` found it, without the doubling.
 local function halved(op, m, v, tag)
   local width = m.x:dim(-1)
@@ -187,10 +208,15 @@ local function halved(op, m, v, tag)
     base = need(m[tag .. "_zip"], "the angles of a pair differ", f).outputs[1]
     f = unzipped(op, f, m[tag .. "_lone"], m[tag .. "_wide"].outputs[1], base)
   else
-    local twice = need(m[tag .. "_twice"], "the angles of a pair differ", f)
-    base = twice.outputs[1]
-    need(base:rank(), "the rank of the angles is unknown", base)
-    need(is_last(twice.attrs.axis, base:rank()), "wrong shape of the doubled angles", base)
+    local turned, joined = m[tag .. "_turned"], m[tag .. "_twice"] or m[tag .. "_joined"]
+    local last = need(turned or joined, "the angles of a pair differ", f)
+    base = last.outputs[1]
+    local rank = need(base:rank(), "the rank of the angles is unknown", base)
+    local axis = (joined or turned.inputs[1].producer).attrs.axis
+    if turned then axis = place_of(turned.attrs.perm, axis, rank) end
+    need(is_last(axis, rank), "wrong shape of the doubled angles", base)
+    if turned then f = turned:with(f) end
+    if m[tag .. "_joined"] then f = first_half(op, m[tag .. "_sections"], base) end
   end
   for _, step in ipairs(steps(v, base)) do
     local was = step.outputs[1]

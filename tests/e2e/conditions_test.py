@@ -22,6 +22,7 @@ CALL = re.compile(r"(?<!function )\b(need|refuse|assume)\(")
 # (file, part of the line, condition)
 OF_SHAPES = [
     ("attention/wrap_functional_sdpa.lua", "", 'mask:fits "B H S T"'),
+    ("canonical/gather_as_slice.lua", "", 'places:const "_"'),
     ("canonical/joined_keys.lua", "", 'a:shape "... _ _"'),
     ("canonical/joined_keys.lua", "op.MatMul(q, a)", "axis = -1"),
     ("canonical/merged_batch.lua", "op.MatMul(merged", ':shape "X K L"'),

@@ -1,7 +1,7 @@
 """Every way to write a rotary embedding that the targets' rules know, as models:
 as llama (halves, each angle twice), gpt-oss (halves, each angle once), GPT-J
-and Cohere (neighbours), ChatGLM (pairs on an axis of their own) and GPT-NeoX (a
-part of each head) do, with angles that are computed or come from tables."""
+and Cohere (neighbours), ChatGLM (pairs on an axis of their own), Keras (halves
+on an axis of their own) and GPT-NeoX (a part of each head) do, with angles that are computed or come from tables."""
 
 import numpy as np
 import onnx
@@ -11,9 +11,10 @@ from support import attention_forms
 
 B, H, S, D, REST = 2, 3, 5, 8, 2
 CHOICES = {
-    "pairs": ["halves", "halves_split", "neighbours", "pairs_gather",
-              "pairs_slice", "pairs_split"],
-    "angles": ["one", "batch", "table", "gathered"],
+    "pairs": ["halves", "halves_split", "halves_gather", "halves_stack",
+              "neighbours", "neighbours_gather", "pairs_gather", "pairs_slice",
+              "pairs_split"],
+    "angles": ["one", "batch", "table", "gathered", "sections"],
     "written": ["whole", "whole_late", "parts"],
     "heads": ["before", "behind"],
     "axis": ["late", "early"],
@@ -33,6 +34,7 @@ class Writer(attention_forms.Writer):
         self.neighbours = not form["pairs"].startswith("halves")
         self.behind = form["heads"] == "behind"
         self.half = form["kind"] == "half"
+        self.batch = "batch" if form["batch"] == "symbolic" else B
         self.mixed = form["kind"] == "mixed" and form["written"] != "parts"
 
     def integers(self, *values):
@@ -51,11 +53,17 @@ class Writer(attention_forms.Writer):
     def parts(self, x):
         """The two elements of each pair."""
         how = self.form["pairs"]
+        if how in ("halves_gather", "neighbours_gather"):
+            places = np.arange(D).reshape(2, -1)
+            if self.neighbours:
+                places = places.reshape(-1, 2).T
+            return [self.op("Gather", x, self.integers(*part), axis=-1)
+                    for part in places]
         if how == "halves":
             return self.slice(x, 0, D // 2), self.slice(x, D // 2, FAR)
         if how == "neighbours":
             return self.slice(x, 0, FAR, 2), self.slice(x, 1, FAR, 2)
-        if how == "halves_split":
+        if how in ("halves_split", "halves_stack"):
             return self.split(x, D // 2)
         shape = (S, H) if self.behind else (H, S)
         cut = self.op("Reshape", x, self.integers(0, *shape, D // 2, 2))
@@ -67,20 +75,26 @@ class Writer(attention_forms.Writer):
         return [self.op("Squeeze", x, self.integers(-1)) for x in columns]
 
     def joined(self, a, b):
-        if not self.neighbours:
+        stacks = self.form["pairs"] == "halves_stack"
+        if not self.neighbours and not stacks:
             return self.op("Concat", a, b, axis=-1)
-        pair = [self.op("Unsqueeze", x, self.integers(-1)) for x in (a, b)]
+        axis = -2 if stacks else -1
+        pair = [self.op("Unsqueeze", x, self.integers(axis)) for x in (a, b)]
         shape = (S, H) if self.behind else (H, S)
-        return self.op("Reshape", self.op("Concat", *pair, axis=-1),
+        return self.op("Reshape", self.op("Concat", *pair, axis=axis),
                        self.integers(0, *shape, D))
 
     def early(self):
         """Whether repeated angles get the axis of heads after that."""
         return (self.neighbours and self.form["axis"] == "early"
                 and self.form["written"] != "parts"
-                and self.form["angles"] in ("one", "batch"))
+                and self.form["angles"] in ("one", "batch", "sections"))
 
     def twice(self, angles, leads):
+        if not self.neighbours and self.form["axis"] == "early" and leads == 2:
+            turned = self.op("Transpose", angles, perm=[0, 2, 1])
+            return self.op("Transpose", self.op("Concat", turned, turned, axis=1),
+                           perm=[0, 2, 1])
         if not self.neighbours:
             return self.op("Concat", angles, angles, axis=-1)
         axes = [-1]
@@ -96,6 +110,20 @@ class Writer(attention_forms.Writer):
         return self.op("Reshape", wide,
                        self.integers(*[0] * leads, D))
 
+    def sections(self):
+        """Whether the angles are mixed from those of three axes."""
+        return (self.form["angles"] == "sections" and not self.neighbours
+                and self.form["written"] != "parts")
+
+    def mixed_sections(self, wave):
+        widths = [1, 1, D // 2 - 2] * 2
+        names = [f"{wave}_{i}" for i in range(len(widths))]
+        self.nodes.append(helper.make_node(
+            "Split", [wave, self.integers(*widths)], names, axis=-1))
+        return self.op("Concat", *(
+            self.op("Gather", name, self.constant(i % 3, np.int64), axis=0)
+            for i, name in enumerate(names)), axis=-1)
+
     def wave(self, kind, angles):
         """Cosine or sine, to multiply with x or with its parts."""
         written, how = self.form["written"], self.form["angles"]
@@ -108,6 +136,8 @@ class Writer(attention_forms.Writer):
             x = self.constant(table)
             if how == "gathered":
                 x = self.op("Gather", x, angles, axis=0)
+        elif self.sections():
+            x = self.mixed_sections(self.op(kind, self.twice(angles, 3)))
         elif written == "whole":
             x = self.op(kind, self.twice(angles, 2))
         else:
@@ -130,7 +160,11 @@ class Writer(attention_forms.Writer):
             return None
         if how == "gathered":
             return self.input("places", B, S, kind=TensorProto.INT64)
-        if how == "batch":
+        if self.sections():
+            self.inputs.append(helper.make_tensor_value_info(
+                "angles", TensorProto.FLOAT, (3, self.batch, S, D // 2)))
+            return "angles"
+        if how in ("batch", "sections"):
             return self.input("angles", B, S, D // 2)
         self.inputs.append(helper.make_tensor_value_info(
             "angles", TensorProto.FLOAT, (1, S, D // 2)))
@@ -162,10 +196,9 @@ class Writer(attention_forms.Writer):
             y = self.op("Cast", y, to=kind)
         if width > D:
             y = self.op("Concat", y, self.slice(x, D, FAR), axis=-1)
-        batch = "batch" if self.form["batch"] == "symbolic" else B
         graph = helper.make_graph(
             self.nodes, "form", self.inputs,
-            [helper.make_tensor_value_info(y, kind, (batch, *shape[1:]))],
+            [helper.make_tensor_value_info(y, kind, (self.batch, *shape[1:]))],
             self.weights)
         return helper.make_model(
             graph, ir_version=8, opset_imports=[

@@ -19,7 +19,10 @@ return rule {
     local x, cos, sin, behind = rotary.operands(op, m)
     local function wide(c)
       if c:rank() == 2 then c = op.Unsqueeze(c, {0}) end
-      return c:dim(0) == x:dim(0) and c or op.Expand(c, {x:dim(0), 1, 1})
+      local batch = x:dim(0)
+      if c:dim(0) == batch then return c end
+      if type(batch) == "number" or not batch.unknown then return op.Expand(c, {batch, 1, 1}) end
+      return op.Expand(c, op.Concat{op.Shape{x, start = 0, ["end"] = 1}, {1, 1}, axis = 0})
     end
     return rotary.built(op, x, behind, function(rows, heads)
       return op.RotaryEmbedding{rows, wide(cos), wide(sin), interleaved = m.pairs and 1 or 0, num_heads = heads}
@@ -137,6 +140,47 @@ return rule {
         s1 = Unsqueeze(s, first)
         s2 = Expand(s1, batches)
         y = RotaryEmbedding(x, c2, s2)]] },
+    { "angles of two sections", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,8] x, float[2,4,1] ca, float[2,4,3] cb, float[2,4,1] sa, float[2,4,3] sb) => (float[2,3,4,8] y)
+        <int64[1] zero = {0}, int64[1] half = {4}, int64[1] far = {100}, int64[1] last = {3}, int64[1] heads = {1}> {
+          c0 = Concat <axis = 2> (ca, cb, ca, cb)
+          s0 = Concat <axis = 2> (sa, sb, sa, sb)
+          c = Unsqueeze(c0, heads)
+          s = Unsqueeze(s0, heads)
+          a = Slice(x, zero, half, last)
+          b = Slice(x, half, far, last)
+          n = Neg(b)
+          r = Concat <axis = -1> (n, a)
+          xc = Mul(x, c)
+          rs = Mul(r, s)
+          y = Add(xc, rs)
+        }]],
+      [[c = Concat <axis = -1> (ca, cb)
+        s = Concat <axis = -1> (sa, sb)
+        y = RotaryEmbedding(x, c, s)]] },
+    { "angles in front of tokens, then behind them", [[
+        <ir_version: 11, opset_import: ["" : 23]>
+        g (float[2,3,4,8] x, float[2,4,4] f) => (float[2,3,4,8] y)
+        <int64[1] zero = {0}, int64[1] half = {4}, int64[1] far = {100}, int64[1] last = {3}, int64[1] heads = {1}> {
+          u = Concat <axis = 1> (f, f)
+          t = Transpose <perm = [0,2,1]> (u)
+          c0 = Cos(t)
+          s0 = Sin(t)
+          c = Unsqueeze(c0, heads)
+          s = Unsqueeze(s0, heads)
+          a = Slice(x, zero, half, last)
+          b = Slice(x, half, far, last)
+          n = Neg(b)
+          r = Concat <axis = -1> (n, a)
+          xc = Mul(x, c)
+          rs = Mul(r, s)
+          y = Add(xc, rs)
+        }]],
+      [[t = Transpose <perm = [0,2,1]> (f)
+        c = Cos(t)
+        s = Sin(t)
+        y = RotaryEmbedding(x, c, s)]] },
     { "neighbours, angles as for halves", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,3,4,8] x, float[2,1,4,4] f) => (float[2,3,4,8] y)

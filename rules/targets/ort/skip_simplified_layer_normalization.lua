@@ -16,11 +16,12 @@ return rule {
 
   where = function(m)
     norm.need_runtimes(m, m.x)
+    norm.need_vector(m.w, m.x)
     norm.need_skip(m)
   end,
 
   rewrite = function(op, m)
-    local y, _, _, sum = op["com.microsoft"].SkipSimplifiedLayerNormalization{m.x, m.skip, m.w,
+    local y, _, _, sum = op["com.microsoft"].SkipSimplifiedLayerNormalization{m.x, m.skip, norm.vector(op, m.w, m.x),
       epsilon = norm.epsilon(m.epsilon), outputs = 4}
     return y, sum
   end,

@@ -3,6 +3,25 @@
 from support.near_misses.words import near
 
 OF = {
+    "canonical/gather_as_slice.lua": [
+        near("every second column", None, ("(float[2,6] x)", "(float[2,6] x, int64[3] odd)"), ("<int64[3] odd = {1,3,5}> ", "")),
+        near("every second column", None, ("int64[3] odd", "int64[1,3] odd"), ("float[2,3] y", "float[2,1,3] y")),
+        near("every second column", "the places are too many", ("[2,3] y", "[2,70000] y"), ("[2,6] x", "[2,70000] x"),
+             ("int64[3] odd = {1,3,5}", "int64[70000] odd = {" + ",".join(map(str, range(70000))) + "}")),
+    ],
+    "canonical/stack_as_concat.lua": [
+        near("halves", "the rank is unknown", ("float[B,3,2]", "float[]"), ("float[B,3,4] y", "float[?,3,4] y")),
+        near("three parts, the size copied is another", "a part has no new axis there", ("float[2,3]", "float[1,3]"),
+             ("float[1,3] c", "float[5,3] c"), ("{-2}", "{-2}, int64[1] first = {0}"), ("(c, new)", "(c, first)"),
+             ("float[2,9] y", "float[1,21] y")),
+        near("halves", "a size may be copied", ("(float[B,3,2] a", "(float[B,3,N] z, float[B,3,2] a"),
+             ("float[B,3,4] y", "float[B,3,N] y"), (", int64[3] sizes = {0,3,4}", ""), ("s = Concat", "sizes = Shape(z)\n          s = Concat")),
+    ],
+    "canonical/counted_range.lua": [
+        near("positions", "a limit is not a small whole number", ("zero = {0.0}", "zero = {16777216.0}")),
+        near("positions", None, ("int64 n", "float n")),
+        near("positions", None, ("to = 1>", "to = 5>"), ("float", "int16"), ("0.0", "0"), ("1.0", "1")),
+    ],
     "canonical/merged_batch.lua": [
         near("transposed heads", None, ("perm = [0,2,1]", "perm = [1,0,2]"), ("{2,4,16,8}", "{8,2,4,16}"),
              ("[2,4,16,8] y", "[8,2,4,16] y")),

@@ -16,6 +16,14 @@ LOW_MASK = """lowest = Constant <value = float {-3.4028234663852886e38}> ()
     n = IsNaN(a)
     y = Where(n, zero, a)"""
 
+MEANS = "means are no more than 100 times the deviations"
+
+# A norm whose weight and bias are not the op's.
+PLAIN_NORM = """ones = Constant <value = float[4] {1,1,1,1}> ()
+    n = LayerNormalization <axis = -1, epsilon = 0.00001> (x, ones)
+    p = Mul(n, w)
+    y = Add(p, b)"""
+
 HALF = "each query sees a key that its float16 mask does not hide"
 
 
@@ -149,6 +157,19 @@ OF = {
         near("with tanh", None, ("one = {1.0}", "one = {2.0}")),
         near("with tanh", None, ("three = {3.0}", "three = {2.0}")),
         near("with tanh", None, ("c = {0.044715}", "c = {0.05}")),
+        *(near("half of the erf, plus a half", None, change)
+          for change in (("half = {0.5}", "half = {0.25}"), ("two = {2.0}", "two = {4.0}"))),
+        near("half of x, plus half of x times the erf", None, ("half = {0.5}", "half = {0.25}")),
+        *(near("half of x, plus half of x times the erf", None, ("half = {0.5}", "half = {0.5}, float z = {0.25}"),
+               ("d = Mul", "k = Mul(x, z)\n          d = Mul"), change)
+          for change in (("Add(h, p)", "Add(k, p)"), ("Mul(h, e)", "Mul(k, e)"))),
+        near("half of a sum", None, ("two = {2.0}", "two = {4.0}")),
+        *(near("the erf of the negative", None, change)
+          for change in (("one = {1.0}", "one = {2.0}"), ("{-0.70710677}", "{0.70710677}"), ("half = {0.5}", "half = {0.25}"))),
+        near("with tanh, x multiplied out", None, ("one = {1.0}", "one = {1.0}, float z = {2.0}"), ("Add(q, one)", "Add(q, z)")),
+        near("with tanh, all multiplied in", None, ("{0.03567741}", "{0.044715}")),
+        *(near("with a sigmoid, x squared", None, change) for change in (
+            ("{1.5957691}", "{0.7978846}"), ("{0.07135481}", "{0.044715}"), ("two = {2.0}", "two = {3.0}"))),
     ],
     "targets/onnx/rms_normalization.lua": [
         near("a root that divides one", "runtimes differ in the precision", ("float", "double")),
@@ -158,6 +179,8 @@ OF = {
              ("Mul(w, h)", "Mul(w, n)"), gives="""
              f = Cast <to = 1> (x)
              y = RMSNormalization <axis = -1, epsilon = 0.000001> (f, w)"""),
+        near("float16 normalized in float", "it is not computed in float", ("to = 10>", "to = 16>"),
+             ("float16[4] w", "bfloat16[4] w"), ("float16[2,3,4] y", "bfloat16[2,3,4] y")),
         near("a root that divides one", None, ("two = {2.0}", "two = {3.0}")),
         near("a root that divides one", None, ("one = {1.0}", "one = {2.0}")),
         near("a root that divides one", None, ("float[4] w", "float[1] w")),
@@ -184,17 +207,25 @@ OF = {
         near("in floats", None, ("int64[1] last = {-1}",
              "int64[1] last = {-1}, int64[1] one = {1}"),
              ("v = ReduceMean(s, last)", "v = ReduceMean(s, one)")),
-        *(near("in floats", None, (f"float[4] {x}", f"float[{sizes}] {x}"))
-          for x in "wb" for sizes in ("1", "3,4")),
-        near("in floats", None, ("float[4]", "float[1]")),
+        *(near("in floats", None, *changes, gives=PLAIN_NORM, assumed=MEANS) for changes in (
+            [("float[4] w", "float[1] w")], [("float[4] w", "float[3,4] w")], [("float[4]", "float[1]")])),
+        *(near("in floats", None, ("float[4] b", f"float[{sizes}] b"), assumed=MEANS,
+               gives="p = LayerNormalization <axis = -1, epsilon = 0.00001> (x, w) y = Add(p, b)")
+          for sizes in ("1", "3,4")),
         near("float16 normalized in float", "it is not computed in float",
              ("to = 1>", "to = 11>"), ("float tiny", "double tiny")),
-        near("float16 normalized in float", "it is not computed in float",
-             ("to = 10>", "to = 1>"), ("float16[4]", "float[4]"), ("float16[2,3,4] y",
-             "float[2,3,4] y")),
         near("float16 normalized in float",
              "runtimes differ in the precision of other types",
              ("float16", "double"), ("to = 10>", "to = 11>")),
+        *(near("the weight first, and no bias", None, ("power = {-0.5}", f"power = {{{power}}}")) for power in (0.5, -1.0)),
+        near("a root as a power, neither weight nor bias, a sum after it", None, ("half = {0.5}", "half = {0.25}")),
+        near("the bias less the mean, as in TensorFlow", None, ("last = {-1}", "last = {-1}, int64[1] one = {1}"),
+             ("c = Sub(x, m)", "k = ReduceMean(x, one)\n          c = Sub(x, m)"), ("n = Mul(m, i)", "n = Mul(k, i)")),
+        *(near("the bias less the mean, as in TensorFlow", "it is not a weight or bias", (f"float[4] {x}", f"float[3,1] {x}"))
+          for x in "wb"),
+        near("a constant weight of three axes, and one bias for all", "it is not a weight or bias",
+             ("float[1,1,4] w = {1,2,3,4}", "float[1,3,1] w = {1,2,3}")),
+        near("in floats", "runtimes want numbers to normalize", ("float[2,3,4] x", "float[] x"), ("float[2,3,4] y", "float[] y")),
     ],
     "targets/ort/gpu/skip_layer_normalization.lua": [
         near("a sum with other readers", "the op does not have this type", ("float", "double")),
@@ -233,6 +264,7 @@ OF = {
                 "u = Unsqueeze(f, end) w = Tile(u, twos) t = Reshape(w, flat)")),
               ("wrong shape of the doubled angles", ("[2,4,4] f", "[2,2,8] f"),
                ("t = Concat <axis = -1>", "t = Concat <axis = 1>")),
+              ("the angles of a pair differ", ("[2,4,4] f", "[2,4,8] f"), ("(f, f)", "(f)")),
               ("a step changes the last axis", ("[2,4,4] f", "[2,4,8] f"),
                ("last = {3}", "last = {3}, int64[1] two = {2}, int64[1] twelve = {12}"),
                ("t = Concat <axis = -1> (f, f)",
@@ -258,6 +290,11 @@ OF = {
               ("does not have this type on every device", ("float[", "double[")))),
         near("neighbours, heads after tokens, scaled angles of no batch",
              "the angles of a pair differ", ("8,8}", "8,9}")),
+        near("angles of two sections", "the angles of a pair differ", ("(ca, cb, ca, cb)", "(ca, cb, cb, ca)")),
+        near("angles in front of tokens, then behind them", "wrong shape of the doubled angles",
+             ("[2,4,4] f", "[2,8,2] f"), ("axis = 1", "axis = 2")),
+        near("angles in front of tokens, then behind them", "wrong shape of the doubled angles",
+             ("[2,4,4] f", "[8,4,1] f"), ("axis = 1", "axis = 2"), ("[0,2,1]", "[2,1,0]")),
         near(COMPLEX, "these are not the elements to rotate",
              ("rd = Unsqueeze(real, behind)\n", "\n"), ("id = Unsqueeze(imaginary, behind)\n", "\n"),
              ("q = Concat <axis = -1> (rd, id)\n", "\n"),
