@@ -20,6 +20,7 @@ return pack {
   "canonical/shared_probabilities",
   "canonical/turned_scores",
   "canonical/transposed_product",
+  "canonical/unit_axes",
   "canonical/split_heads",
   "canonical/merged_batch",
   "canonical/rejoined_pointwise",

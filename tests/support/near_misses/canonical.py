@@ -57,6 +57,12 @@ OF = {
         near("there and back", "the order of axes is unknown",
              ("float[2,3,4]", "float[]"), (" <perm = [2,0,1]>", "")),
     ],
+    "canonical/unit_axes.lua": [
+        near("two new axes", "the axes are not constant", ("[2,3] x", "[2,3] x, int64[2] a"),
+             ("<int64[2] a = {0,2}> ", "")),
+        near("scores of heads", "the rank is unknown", ("6] x", "6] x, int64[1] last"),
+             (", int64[1] last = {-1}", ""), ("float[2,4,8,6] y", "float[] y")),
+    ],
     "canonical/einsum_as_matmul.lua": [
         near("a softmax, and axes without a letter", None, ("4,8,6] s", "4,8,K] s"), ("[3,2,6,4,16] v", "[3,2,V,4,16] v"),
              gives="""p = Softmax <axis = -1> (s)
