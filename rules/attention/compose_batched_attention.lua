@@ -57,19 +57,6 @@ return rule {
         mh = Unsqueeze(mask, one)
         yh = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 1, head_dim = 32, scale = 0.25> (qh, kh, vh, mh)
         y = Squeeze(yh, one)]] },
-    { "batches of different names", [[
-        (float[A,S,16] q, float[B,T,16] k, float[B,T,32] v) => (float[C,S,32] y) {
-          kt = Transpose <perm = [0,2,1]> (k)
-          s = MatMul(q, kt)
-          p = Softmax <axis = -1> (s)
-          y = MatMul(p, v)
-        }]],
-      [[one = Constant <value = int64[1] {1}> ()
-        qh = Unsqueeze(q, one)
-        kh = Unsqueeze(k, one)
-        vh = Unsqueeze(v, one)
-        yh = ruleengine.ScaledDotProductAttention <num_heads = 1, head_dim = 32, scale = 1.0> (qh, kh, vh)
-        y = Squeeze(yh, one)]], assumed = "queries, keys and values have the same batch size" },
     { "without a batch", [[
         (float[8,16] q, float[6,16] k, float[6,32] v) => (float[8,32] y) {
           kt = Transpose <perm = [1,0]> (k)

@@ -120,6 +120,15 @@ return rule {
       [[n = Constant <value = int64[4] {2,1,1,1}> ()
         w = Expand(v, n)
         y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, w)]] },
+    { "batches of different names", [[
+        (float[A,4,S,16] q, float[B,4,T,16] k, float[B,4,T,16] v) => (float[C,4,S,16] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v)",
+      assumed = "queries, keys and values have the same batch size" },
     { "masks and scales by turns, less the largest of each row, with a floor", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n) => (float[2,4,8,16] y)
         <float c = {0.25}, float lowest = {-3.4e38}, int64[1] last = {-1}> {

@@ -65,7 +65,6 @@ return rule {
       local function number(k) return context(op.Cast{k, to = any}) end
       return function()
         c:const()
-        c:fits "1"
         return op.Add(op.Mul(number(keep), x), op.Mul(number(hide), c)):as "more"
       end
     end

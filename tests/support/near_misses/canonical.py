@@ -240,6 +240,18 @@ OF = {
              "float[8] c = {1,2,3,4,5,6,7,8}")),
         near("causal attention in an old form", "the other factor is not one constant", ("int64[1] n)", "int64[1] n, float c)"),
              (", float c = {10000.0}", "")),
+        near("probabilities", None, ("axis = -1", "axis = 0")),
+        near("probabilities", None, ("v) =>", "v, float z) =>"),
+             ("y) {", "y) <float half = {0.5}> {"), ("y = MatMul(w, v)", "h = Mul(z, half) a = Add(w, h) y = MatMul(a, v)"),
+             assumed="no probability is NaN", gives="""
+             p = Softmax <axis = -1> (x) f = Cast <to = 1> (b) c = Cast <to = 9> (f)
+             zero = Constant <value = float {0.0}> () w = Where(c, p, zero)
+             h = Mul(z, half) a = Add(w, h) y = MatMul(a, v)"""),
+        near("a choice between scores and a number, and between their probabilities and 0, before Where existed",
+             None, ("[2,4,8,16] y", "[2,4,8,8] y"), ("MatMul(w, v)", "Neg(w)"),
+             assumed="no score is NaN", gives="""
+             one = Cast <to = 1> (k) n = Not(k) other = Cast <to = 1> (n) s = Where(k, x, low)
+             p = Softmax <axis = -1> (s) c = Mul(one, p) d = Mul(zero, other) w = Add(c, d) y = Neg(w)"""),
         near("causal attention in an old form", None, ("one = {1.0}", "one = {2.0}")),
         near("causal attention in an old form", None, ("one = {1.0}", "one = {2.0}"),
              ("Sub(one, b)", "Sub(b, one)")),
