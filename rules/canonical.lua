@@ -21,6 +21,7 @@ return pack {
   "canonical/turned_scores",
   "canonical/transposed_product",
   "canonical/unit_axes",
+  "canonical/sized_scores",
   "canonical/split_heads",
   "canonical/merged_batch",
   "canonical/rejoined_pointwise",

@@ -77,7 +77,7 @@ end
 
 -- One step on the scores s: multiply or divide by a number, subtract the
 -- maximum of each row (softmax is invariant to that), add or subtract a mask,
--- choose between s and a number, or clamp s from below.
+-- choose between s and a number, clamp s from below, or state its shape.
 local function step(op, s)
   local times, mask, fill = any "times", any "mask", any "fill"
   local function by_one_number(p)
@@ -93,7 +93,8 @@ local function step(op, s)
     op.Where(mask, s, fill),
     op.Where(mask, fill, s):as "hiding",
     op.Max(s, fill),
-    op.Clip(s, fill, maybe(any "ceiling")))
+    op.Clip(s, fill, maybe(any "ceiling")),
+    op.Reshape{s, any, allowzero = any}:as "sized")
 end
 
 -- Operations on scores before their softmax: a cast to a wider type, a soft cap
