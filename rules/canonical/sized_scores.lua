@@ -28,8 +28,8 @@ return rule {
 
   where = function(m)
     local last, scores = m.last.outputs[1], m.product.outputs[1]
-    need(scores:rank() and last:rank() == scores:rank(), "the ranks differ", last)
     need(last.shape ~= scores.shape, "the shape is known", last)
+    need(last:rank() == scores:rank(), "the ranks differ", last)
     need(is_viewed(last, scores.shape), "no view needs the shape", last)
     for i, size in ipairs(scores.shape) do
       local known = last:dim(i - 1)

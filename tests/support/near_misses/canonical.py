@@ -57,6 +57,13 @@ OF = {
         near("there and back", "the order of axes is unknown",
              ("float[2,3,4]", "float[]"), (" <perm = [2,0,1]>", "")),
     ],
+    "canonical/sized_scores.lua": [
+        near("a mask of unknown sizes, and heads that are merged into the batch", "the shape is known", ("float[L,1,M,N] m", "float[B,1,S,T] m")),
+        near("a mask of unknown sizes, and heads that are merged into the batch", "the ranks differ", ("float[L,1,M,N] m", "float[1,L,1,M,N] m")),
+        near("a mask of unknown sizes, and heads that are merged into the batch", "a mask makes the scores larger", ("float[B,4,S,16] q", "float[B,4,1,16] q"),
+             ("float[L,1,M,N] m", "float[L,1,8,N] m"), ("float[X,S,T]", "float[X,8,T]")),
+        near("a mask of unknown sizes, and heads that are merged into the batch", "no view needs the shape", ("axis = -1", "axis = 1")),
+    ],
     "canonical/unit_axes.lua": [
         near("two new axes", "the axes are not constant", ("[2,3] x", "[2,3] x, int64[2] a"),
              ("<int64[2] a = {0,2}> ", "")),
