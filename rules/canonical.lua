@@ -17,6 +17,7 @@ return pack {
   "canonical/joined_keys",
   "canonical/joined_values",
   "canonical/scaled_probabilities",
+  "canonical/renormalized_probabilities",
   "canonical/shared_probabilities",
   "canonical/turned_scores",
   "canonical/transposed_product",

@@ -114,6 +114,22 @@ return rule {
           y = MatMul(p, vr)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)" },
+    { "heads of keys alone are repeated", [[
+        (float[2,4,8,16] q, float[2,2,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y)
+        <int64[1] two = {2}, int64[5] wide = {2,2,2,8,16}, int64[4] heads = {2,4,8,16}> {
+          ku = Unsqueeze(k, two)
+          ke = Expand(ku, wide)
+          kr = Reshape(ke, heads)
+          kt = Transpose <perm = [0,1,3,2]> (kr)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      [[ku = Unsqueeze(k, two)
+        twice = Constant <value = int64[5] {1,1,2,1,1}> ()
+        ke = Expand(ku, twice)
+        kr = Reshape(ke, heads)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, kr, v)]] },
     { "one head of keys and values for all, which are there for one batch", [[
         (float[2,4,8,16] q, float[2,1,6,16] k, float[1,1,6,16] v) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)

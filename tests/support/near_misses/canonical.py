@@ -57,6 +57,14 @@ OF = {
         near("there and back", "the order of axes is unknown",
              ("float[2,3,4]", "float[]"), (" <perm = [2,0,1]>", "")),
     ],
+    "canonical/renormalized_probabilities.lua": [
+        *(near("with a guard against rows that see nothing", None, change)
+          for change in (("axis = -1", "axis = 2"), ("w = Where(k, p, zero)", "w = Where(k, p, one)"),
+                         ("last = {-1}", "last = {2}"), ("Greater(s, zero)", "Greater(s, one)"),
+                         ("one = {1.0}", "one = {0.5}"), ("y = Where(g, n, zero)", "y = Where(g, n, one)"))),
+        *(near("sums of 0 that are found by Equal", None, change)
+          for change in (("Equal(s, zero)", "Equal(s, one)"), ("one = {1.0}", "one = {0.5}"))),
+    ],
     "canonical/sized_scores.lua": [
         near("a mask of unknown sizes, and heads that are merged into the batch", "the shape is known", ("float[L,1,M,N] m", "float[B,1,S,T] m")),
         near("a mask of unknown sizes, and heads that are merged into the batch", "the ranks differ", ("float[L,1,M,N] m", "float[1,L,1,M,N] m")),
