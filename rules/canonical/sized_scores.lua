@@ -45,13 +45,12 @@ return rule {
   end,
 
   examples = {
-    { "a mask of unknown sizes, and heads that are merged into the batch", [[
-        (float[B,4,S,16] q, float[B,4,16,T] k, float[L,1,M,N] m, float[X,S,T] x) => (float[X,S,T] y) {
+    { "a mask of unknown sizes, and a view of the probabilities", [[
+        (float[B,4,S,16] q, float[B,4,16,6] k, float[1,1,M,1] m) => (float[B,4,1,L,6] y) <int64[1] two = {2}> {
           s = MatMul(q, k)
           a = Add(s, m)
           p = Softmax <axis = -1> (a)
-          t = Shape(x)
-          y = Reshape(p, t)
+          y = Unsqueeze(p, two)
         }]],
       [[s = MatMul(q, k)
         a = Add(s, m)
@@ -59,11 +58,10 @@ return rule {
         b = Shape <end = 1> (q)
         four = Constant <value = int64[1] {4}> ()
         l = Shape <start = 2, end = 3> (q)
-        n = Shape <start = 3> (k)
-        shape = Concat <axis = 0> (b, four, l, n)
+        six = Constant <value = int64[1] {6}> ()
+        shape = Concat <axis = 0> (b, four, l, six)
         r = Reshape <allowzero = 1> (p, shape)
-        t = Shape(x)
-        y = Reshape(r, t)]], assumed = "no mask makes the scores larger" },
+        y = Unsqueeze(r, two)]], assumed = "no mask makes the scores larger" },
     { "no view", [[
         (float[B,4,S,16] q, float[B,4,16,T] k, float[L,1,M,N] m) => (float[E,4,F,G] y) {
           s = MatMul(q, k)

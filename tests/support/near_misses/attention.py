@@ -116,6 +116,13 @@ OF = {
         near("masks of unknown sizes, and Reshapes to the shape that the scores had", "a Reshape changes the scores", ("int64[1] four", "int64[1] one = {1}, int64[1] four"),
              ("r = Reshape <allowzero = 1> (a, shape)",
               "f = Concat <axis = 0> (one, b, four, l, t) r = Reshape <allowzero = 1> (a, f)")),
+        # The rank of what GatherElements gathers is that of its data.
+        near("the scale after the mask", None, ("8] mask)", "8] mask, int64[N] n)"),
+             ("Add(s, mask)", "Add(s, g)"), ("          a = ",
+              "          i = ConstantOfShape <value = int64[1] {0}> (n) g = GatherElements(mask, i) a = "), gives="""
+             i = ConstantOfShape <value = int64[1] {0}> (n) g = GatherElements(mask, i) scaled = Mul(g, c)
+             y = ruleengine.ScaledDotProductAttention
+               <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, scaled)"""),
         near("the scale after the mask", "the numbers of keys and values may differ",
              ("[2,4,8,16] k", "[2,4,N,16] k")),
         near("divided", "it does not fit the scores", ("[2,4,8,16] k", "[N,4,8,16] k")),

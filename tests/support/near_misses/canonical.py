@@ -66,11 +66,11 @@ OF = {
           for change in (("Equal(s, zero)", "Equal(s, one)"), ("one = {1.0}", "one = {0.5}"))),
     ],
     "canonical/sized_scores.lua": [
-        near("a mask of unknown sizes, and heads that are merged into the batch", "the shape is known", ("float[L,1,M,N] m", "float[B,1,S,T] m")),
-        near("a mask of unknown sizes, and heads that are merged into the batch", "the ranks differ", ("float[L,1,M,N] m", "float[1,L,1,M,N] m")),
-        near("a mask of unknown sizes, and heads that are merged into the batch", "a mask makes the scores larger", ("float[B,4,S,16] q", "float[B,4,1,16] q"),
-             ("float[L,1,M,N] m", "float[L,1,8,N] m"), ("float[X,S,T]", "float[X,8,T]")),
-        near("a mask of unknown sizes, and heads that are merged into the batch", "no view needs the shape", ("axis = -1", "axis = 1")),
+        near("a mask of unknown sizes, and a view of the probabilities", "the shape is known", ("[1,1,M,1] m", "[1,1,S,1] m")),
+        near("a mask of unknown sizes, and a view of the probabilities", "the ranks differ", ("[1,1,M,1] m", "[1,1,1,M,1] m"), ("[B,4,1,L,6] y", "[1,B,1,4,L,6] y")),
+        near("a mask of unknown sizes, and a view of the probabilities", "a mask makes the scores larger", ("[B,4,S,16] q", "[B,4,1,16] q"),
+             ("[1,1,M,1] m", "[1,1,8,1] m"), ("[B,4,1,L,6] y", "[B,4,1,8,6] y")),
+        near("a mask of unknown sizes, and a view of the probabilities", "no view needs the shape", ("axis = -1", "axis = 1")),
     ],
     "canonical/unit_axes.lua": [
         near("two new axes", "the axes are not constant", ("[2,3] x", "[2,3] x, int64[2] a"),
