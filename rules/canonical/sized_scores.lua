@@ -28,6 +28,7 @@ return rule {
 
   where = function(m)
     local last, scores = m.last.outputs[1], m.product.outputs[1]
+    need(not (m.a:const() or m.b:const()), "an operand is constant, so this is a layer", scores)
     need(last.shape ~= scores.shape, "the shape is known", last)
     need(last:rank() == scores:rank(), "the ranks differ", last)
     need(is_viewed(last, scores.shape), "no view needs the shape", last)

@@ -66,6 +66,9 @@ OF = {
           for change in (("Equal(s, zero)", "Equal(s, one)"), ("one = {1.0}", "one = {0.5}"))),
     ],
     "canonical/sized_scores.lua": [
+        near("a mask of unknown sizes, and a view of the probabilities", "an operand is constant, so this is a layer",
+             ("float[B,4,16,6] k, ", ""), ("two = {2}", "two = {2}, float c = {0.5}, int64[3] w = {4,16,6}"),
+             ("          s = ", "          k = Expand(c, w) s = ")),
         near("a mask of unknown sizes, and a view of the probabilities", "the shape is known", ("[1,1,M,1] m", "[1,1,S,1] m")),
         near("a mask of unknown sizes, and a view of the probabilities", "the ranks differ", ("[1,1,M,1] m", "[1,1,1,M,1] m"), ("[B,4,1,L,6] y", "[1,B,1,4,L,6] y")),
         near("a mask of unknown sizes, and a view of the probabilities", "a mask makes the scores larger", ("[B,4,S,16] q", "[B,4,1,16] q"),
