@@ -12,7 +12,8 @@ return rule {
     chosen by Where, in any number and order; a scale after them scales them too. Dropout becomes dropout_p. Key and
     value heads that Expand repeats, or one for all, are not repeated. Scores with other readers stay for them. A sink,
     one more score in each row whose probability is dropped, becomes a key and a value of zeros with the sink as its
-    mask. If float16 operands are multiplied or masked in float, the attention is in float.]],
+    mask. If float16 operands are multiplied or masked in float, the attention is in float. A Reshape may state the shape of the
+    scores (sized_scores).]],
   phase = "attention",
   after = "fuse_masked_attention",
 
@@ -26,12 +27,15 @@ return rule {
     scores = either(
       function() head_scale:shape "... H 1 1"; return op.Mul(scores, head_scale) end,
       context(op.Mul(scores, scale)), context(op.Div(scores, scale):as "divided"), scores)
-    return op.MatMul(attention.softmax_or_sunk(op, scores), heads.repeated(op, v, "L", "E"))
+    local weights = attention.softmax_or_sunk(op, scores)
+    weights = either(op.Reshape{weights, any, allowzero = any}:as "kept", weights)
+    return op.MatMul(weights, heads.repeated(op, v, "L", "E"))
   end,
 
   where = function(m)
     m.sizes = {m.T, m.S, m.H, m.B}
     m.numbers = masking.numbers(m, m.sizes)
+    if m.kept then masking.need_kept(m.kept.outputs[1], m.sizes) end
     masking.need_sink(m, m.sizes)
   end,
 
@@ -110,6 +114,22 @@ return rule {
           y = MatMul(p, vr)
         }]],
       "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)" },
+    { "heads of keys alone are repeated", [[
+        (float[2,4,8,16] q, float[2,2,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y)
+        <int64[1] two = {2}, int64[5] wide = {2,2,2,8,16}, int64[4] heads = {2,4,8,16}> {
+          ku = Unsqueeze(k, two)
+          ke = Expand(ku, wide)
+          kr = Reshape(ke, heads)
+          kt = Transpose <perm = [0,1,3,2]> (kr)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      [[ku = Unsqueeze(k, two)
+        twice = Constant <value = int64[5] {1,1,2,1,1}> ()
+        ke = Expand(ku, twice)
+        kr = Reshape(ke, heads)
+        y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, kr, v)]] },
     { "one head of keys and values for all, which are there for one batch", [[
         (float[2,4,8,16] q, float[2,1,6,16] k, float[1,1,6,16] v) => (float[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)
@@ -120,6 +140,34 @@ return rule {
       [[n = Constant <value = int64[4] {2,1,1,1}> ()
         w = Expand(v, n)
         y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, w)]] },
+    { "batches of different names", [[
+        (float[A,4,S,16] q, float[B,4,T,16] k, float[B,4,T,16] v) => (float[C,4,S,16] y) {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          p = Softmax <axis = -1> (s)
+          y = MatMul(p, v)
+        }]],
+      "y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v)",
+      assumed = "queries, keys and values have the same batch size" },
+    { "masks of unknown sizes, and Reshapes to the shape that the scores had", [[
+        (float[B,4,S,16] q, float[B,4,T,16] k, float[B,4,T,16] v, float[L,1,M,N] m) => (float[B,4,S,16] y)
+        <float tiny = {1e-9}, int64[1] four = {4}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          a = Add(s, m)
+          b = Shape <end = 1> (q)
+          l = Shape <start = 2, end = 3> (q)
+          t = Shape <start = 2, end = 3> (k)
+          shape = Concat <axis = 0> (b, four, l, t)
+          r = Reshape <allowzero = 1> (a, shape)
+          c = Add(r, tiny)
+          p = Softmax <axis = -1> (c)
+          w = Reshape <allowzero = 1> (p, shape)
+          y = MatMul(w, v)
+        }]],
+      [[mask = Add(m, tiny)
+        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]],
+      assumed = "no mask makes the scores larger" },
     { "masks and scales by turns, less the largest of each row, with a floor", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n) => (float[2,4,8,16] y)
         <float c = {0.25}, float lowest = {-3.4e38}, int64[1] last = {-1}> {

@@ -51,24 +51,39 @@ end
 
 return rule {
   doc = [[
-    x b + c (1 - b)   =>   Where(b, x, c)                    b: zeros and ones
-    softmax(x) b      =>   Where(b, softmax(x), 0)
+    x b + c (1 - b)        =>   Where(b, x, c)               b: zeros and ones
+    x num(k) + c num(!k)   =>   Where(k, x, c)               k: booleans
+    softmax(x) b           =>   Where(b, softmax(x), 0)
 
     The form of masks before Where existed; the summand may be a constant. A product of 0 with NaN or infinity is
     NaN, so this only applies to scores and probabilities.]],
   phase = "canonical",
 
-  match = function(op, x, b, c, y)
+  match = function(op, x, b, c, y, keep, hide)
     y:const()
+    local function chosen_by(keep, hide)
+      local function number(k) return context(op.Cast{k, to = any}) end
+      return function()
+        c:const()
+        return op.Add(op.Mul(number(keep), x), op.Mul(number(hide), c)):as "more"
+      end
+    end
+    local function weighed()
+      local weights = op.Mul(op.Softmax{x, axis = -1}:as "softmax", b):as "weights"
+      never(op.Add(weights, op.Mul(any, 0)))
+      return weights
+    end
     local chosen, other = op.Mul(x, b), op.Mul(op.Sub(1, b), c)
     local turned = op.Mul(op.Sub(b, 1), c)
-    return either(op.Add(chosen, other):as "more", op.Sub(chosen, turned):as "more", op.Sub(chosen, other):as "less",
+    return either(
+      chosen_by(keep, context(op.Not(keep))), chosen_by(context(op.Not(hide)), hide),
+      op.Add(chosen, other):as "more", op.Sub(chosen, turned):as "more", op.Sub(chosen, other):as "less",
       op.Add(chosen, turned):as "less", function() b:const "... _ _"; return op.Add(chosen, y):as "more" end,
-      op.Mul(op.Softmax{x, axis = -1}:as "softmax", b):as "weights")
+      weighed)
   end,
 
   where = function(m)
-    need(is_choice(m.b), "the factors are not known to be zeros and ones", m.b)
+    need(not m.b or is_choice(m.b), "the factors are not known to be zeros and ones", m.b)
     need(not holds_infinity(m.x, 5), "some scores are -inf, and 0 times -inf is NaN", m.x)
     m.number = m.y and only_number(m.b, m.y)
     if m.softmax then
@@ -76,13 +91,21 @@ return rule {
       assume("no probability is NaN", m.x)
       return
     end
-    need(leads_to("Softmax", (m.more or m.less).outputs[1], 6), "the numbers are not scores of a softmax", m.x)
+    local y = (m.more or m.less).outputs[1]
+    if m.c and m.c:scalar() == 0 and m.x.producer and m.x.producer.op == "Softmax" then
+      need(leads_to("MatMul", y, 4), "the probabilities are not multiplied with values", m.x)
+      assume("no probability is NaN", m.x)
+      return
+    end
+    need(leads_to("Softmax", y, 6), "the numbers are not scores of a softmax", m.x)
     local number = m.number or need(m.c:scalar(), "the other factor is not one constant", m.c)
     need(m.y or number - number == 0, "the other factor is infinite, and 0 times infinity is NaN", m.c)
     assume("no score is NaN or infinite", m.x)
   end,
 
   rewrite = function(op, m)
+    if m.hide then return op.Where(m.hide, m.c, m.x) end
+    if m.keep then return op.Where(m.keep, m.x, m.c) end
     if m.softmax then return op.Where(op.Cast{m.b, to = "bool"}, op.Softmax{m.x, axis = -1}, 0) end
     return op.Where(op.Cast{m.b, to = "bool"}, m.x, m.number or m.less and op.Neg(m.c) or m.c)
   end,
@@ -116,6 +139,51 @@ return rule {
         low = Constant <value = float {-9.0}> ()
         s = Where(shown, x, low)
         y = Softmax <axis = -1> (s)]], assumed = "no score is NaN or infinite" },
+    { "a choice between scores and a number, and between their probabilities and 0, before Where existed", [[
+        (float[2,4,8,8] x, bool[2,1,8,8] k, float[2,4,8,16] v) => (float[2,4,8,16] y)
+        <float low = {-1e9}, float zero = {0.0}> {
+          one = Cast <to = 1> (k)
+          n = Not(k)
+          other = Cast <to = 1> (n)
+          a = Mul(one, x)
+          b = Mul(low, other)
+          s = Add(a, b)
+          p = Softmax <axis = -1> (s)
+          c = Mul(one, p)
+          d = Mul(zero, other)
+          w = Add(c, d)
+          y = MatMul(w, v)
+        }]],
+      [[s = Where(k, x, low)
+        p = Softmax <axis = -1> (s)
+        w = Where(k, p, zero)
+        y = MatMul(w, v)]], assumed = "no probability is NaN" },
+    { "a choice by what hides", [[
+        (float[2,4,8,8] x, bool[2,1,8,8] h) => (float[2,4,8,8] y) <float low = {-1e9}> {
+          k = Not(h)
+          one = Cast <to = 1> (k)
+          other = Cast <to = 1> (h)
+          a = Mul(one, x)
+          b = Mul(low, other)
+          s = Add(a, b)
+          y = Softmax <axis = -1> (s)
+        }]],
+      "s = Where(h, low, x) y = Softmax <axis = -1> (s)", assumed = "no score is NaN or infinite" },
+    { "zeros and ones of two masks", [[
+        (float[2,4,8,8] x, bool[2,1,8,8] k, bool[2,1,8,8] h) => (float[2,4,8,8] y) <float low = {-1e9}> {
+          one = Cast <to = 1> (k)
+          other = Cast <to = 1> (h)
+          a = Mul(one, x)
+          b = Mul(low, other)
+          s = Add(a, b)
+          y = Softmax <axis = -1> (s)
+        }]],
+      [[one = Cast <to = 1> (k)
+        other = Cast <to = 1> (h)
+        a = Mul(one, x)
+        b = Mul(low, other)
+        s = Add(a, b)
+        y = Softmax <axis = -1> (s)]] },
     { "probabilities", [[
         (float[2,3] x, bool[3] b, float[3,4] v) => (float[2,4] y) {
           p = Softmax <axis = -1> (x)

@@ -52,9 +52,15 @@ function attention.build(op, m, q, k, v, mask, B, H)
   local kept = not mask or shown and (shown == 1 or shown == k:dim(2))
   need(kept or type(k:dim(2)) == type(v:dim(2)), "the numbers of keys and values may differ", v)
   local groups, dtype = k:dim(1) == v:dim(1) and k:dim(1) or H, m.numbers.dtype
+  -- The pattern may have taken only keys or only values before their heads were repeated.
+  local function repeated(x)
+    local own = x:dim(1)
+    local is_few = type(own) == "number" and type(groups) == "number" and own > 1 and groups % own == 0
+    return is_few and heads.spread(op, x, own, groups, x:dim(3)) or x
+  end
   q = heads.widened(op, cast(op, q, dtype), B, H)
-  k = heads.widened(op, cast(op, k, dtype), B, groups)
-  v = heads.widened(op, cast(op, v, dtype), B, groups)
+  k = heads.widened(op, cast(op, repeated(k), dtype), B, groups)
+  v = heads.widened(op, cast(op, repeated(v), dtype), B, groups)
   local width = v:dim(3)
   if type(width) ~= "number" then width = nil end
   -- Without a guard in the model, a query that sees no key gives NaN there, and may give anything here.
@@ -77,7 +83,7 @@ end
 
 -- One step on the scores s: multiply or divide by a number, subtract the
 -- maximum of each row (softmax is invariant to that), add or subtract a mask,
--- choose between s and a number, or clamp s from below.
+-- choose between s and a number, clamp s from below, or state its shape.
 local function step(op, s)
   local times, mask, fill = any "times", any "mask", any "fill"
   local function by_one_number(p)
@@ -93,7 +99,8 @@ local function step(op, s)
     op.Where(mask, s, fill),
     op.Where(mask, fill, s):as "hiding",
     op.Max(s, fill),
-    op.Clip(s, fill, maybe(any "ceiling")))
+    op.Clip(s, fill, maybe(any "ceiling")),
+    op.Reshape{s, any, allowzero = any}:as "sized")
 end
 
 -- Operations on scores before their softmax: a cast to a wider type, a soft cap

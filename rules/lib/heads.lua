@@ -31,13 +31,15 @@ function heads.spread(op, x, G, H, width)
   return op.Reshape(wide, {x:dim(0), H, x:dim(2), width})
 end
 
---- x, [B or 1, H or 1, _, _], as [B,H,_,_].
+--- x, [B or 1, H or 1, _, _], as [B,H,_,_]. A batch of another name is assumed to be B.
 function heads.widened(op, x, B, H)
-  for axis, size in ipairs{B, H} do
-    need(x:dim(axis - 1) == size or x:dim(axis - 1) == 1, "it does not fit the scores", x)
-  end
-  if x:dim(0) == B and x:dim(1) == H then return x end
-  return op.Expand(x, {B, H, 1, 1})
+  local batch, count = x:dim(0), x:dim(1)
+  local renamed = batch ~= B and type(batch) ~= "number" and type(B) ~= "number"
+  need(renamed or batch == B or batch == 1, "it does not fit the scores", x)
+  need(count == H or count == 1, "it does not fit the scores", x)
+  if renamed then assume("queries, keys and values have the same batch size", x) end
+  if (renamed or batch == B) and count == H then return x end
+  return op.Expand(x, {renamed and 1 or B, H, 1, 1})
 end
 
 --- Whether a size is known, and not 0.

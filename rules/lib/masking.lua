@@ -19,16 +19,26 @@ function masking.need_mask(mask, sizes)
   end
 end
 
+--- For a Reshape of scores, y, after masks: ends the match unless it states the
+--- sizes that the scores had before.
+function masking.need_kept(y, sizes)
+  need(y:rank() == #sizes, "a Reshape changes the scores", y)
+  for i, size in ipairs(sizes) do need(y:dim(-i) == size, "a Reshape changes the scores", y) end
+  assume("no mask makes the scores larger", y)
+end
+
 -- The steps that `softmax` matched, the one nearest to the scores first: for
 -- each its op (`op`, `hiding`), mask, fill, factor, and `after`, the product of
 -- all later factors. Then the product of all factors.
-local function steps_of(m)
+local function steps_of(m, sizes)
   local steps, masked, centred = {}, false, nil
   for _, found in ipairs(m.steps) do
     local name = found.step.op
     local step = { op = name == "Clip" and "Max" or name, mask = found.mask, fill = found.fill, hiding = found.hiding,
       factor = attention.factor(found.times, name == "Div") }
-    if found.centred then
+    if found.sized then
+      masking.need_kept(found.sized.outputs[1], sizes)
+    elseif found.centred then
       centred = masked and found.centred or centred
     elseif not found.times then
       need(not centred, "the scores are centred between two masks", centred)
@@ -156,7 +166,7 @@ end
 --- first.
 function masking.numbers(m, sizes)
   local n, after, masks = {}, 1, {}
-  n.steps, after = steps_of(m)
+  n.steps, after = steps_of(m, sizes)
   n.dtype, n.scores_dtype = computed_in(m, #n.steps > 0 or m.cap)
   n.factor = after * attention.factor(m.scale, m.divided)
     * attention.factor(m.q_scale, m.q_divided)

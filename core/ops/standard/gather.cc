@@ -26,7 +26,12 @@ bool gather(const NodeView& v, Outputs out) {
 
 bool gather_elements(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
-  if (v.ranked(1)) out[0].set_dims(v.shape(1));
+  // Data and indices have as many axes.
+  if (v.ranked(1)) {
+    out[0].set_dims(v.shape(1));
+  } else if (v.ranked(0)) {
+    out[0].set_dims(std::vector<Dim>(v.rank(0), kUnknown));
+  }
   return true;
 }
 

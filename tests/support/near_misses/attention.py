@@ -111,11 +111,22 @@ OF = {
         near("divided", "the scale divides by zero", ("c = {4.0}", "c = {0.0}")),
         near("divided", "the number of heads or their size is 0", ("[2,4,8,16]", "[2,0,8,16]")),
         near("divided", "the number of heads or their size is 0", ("[2,4,8,16] q", "[2,4,8,0] q"), ("[2,4,8,16] k", "[2,4,8,0] k")),
+        near("masks of unknown sizes, and Reshapes to the shape that the scores had", "a Reshape changes the scores",
+             ("r = Reshape <allowzero = 1> (a, shape)", "f = Concat <axis = 0> (four, b, l, t) r = Reshape <allowzero = 1> (a, f)")),
+        near("masks of unknown sizes, and Reshapes to the shape that the scores had", "a Reshape changes the scores", ("int64[1] four", "int64[1] one = {1}, int64[1] four"),
+             ("r = Reshape <allowzero = 1> (a, shape)",
+              "f = Concat <axis = 0> (one, b, four, l, t) r = Reshape <allowzero = 1> (a, f)")),
+        # The rank of what GatherElements gathers is that of its data.
+        near("the scale after the mask", None, ("8] mask)", "8] mask, int64[N] n)"),
+             ("Add(s, mask)", "Add(s, g)"), ("          a = ",
+              "          i = ConstantOfShape <value = int64[1] {0}> (n) g = GatherElements(mask, i) a = "), gives="""
+             i = ConstantOfShape <value = int64[1] {0}> (n) g = GatherElements(mask, i) scaled = Mul(g, c)
+             y = ruleengine.ScaledDotProductAttention
+               <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, scaled)"""),
         near("the scale after the mask", "the numbers of keys and values may differ",
              ("[2,4,8,16] k", "[2,4,N,16] k")),
-        near("divided", "it does not fit the scores",
-             ("[2,4,8,16] k", "[N,4,8,16] k"), ("[2,4,8,16] v", "[N,4,8,16] v"),
-             ("[2,4,8,16] q", "[B,4,8,16] q"), ("[2,4,8,16] y", "[C,4,8,16] y")),
+        near("divided", "it does not fit the scores", ("[2,4,8,16] k", "[N,4,8,16] k")),
+        near("divided", "it does not fit the scores", ("[2,4,8,16] v", "[2,G,8,16] v")),
         near("divided", "the scale is out of a float's range",
              ("float", "double"), ("c = {4.0}", "c = {1e40}")),
         near("divided", "the scale is out of a float's range",

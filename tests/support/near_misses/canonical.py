@@ -76,6 +76,30 @@ OF = {
         near("there and back", "the order of axes is unknown",
              ("float[2,3,4]", "float[]"), (" <perm = [2,0,1]>", "")),
     ],
+    "canonical/renormalized_probabilities.lua": [
+        *(near("with a guard against rows that see nothing", None, change)
+          for change in (("axis = -1", "axis = 2"), ("w = Where(k, p, zero)", "w = Where(k, p, one)"),
+                         ("last = {-1}", "last = {2}"), ("Greater(s, zero)", "Greater(s, one)"),
+                         ("one = {1.0}", "one = {0.5}"), ("y = Where(g, n, zero)", "y = Where(g, n, one)"))),
+        *(near("sums of 0 that are found by Equal", None, change)
+          for change in (("Equal(s, zero)", "Equal(s, one)"), ("one = {1.0}", "one = {0.5}"))),
+    ],
+    "canonical/sized_scores.lua": [
+        near("a mask of unknown sizes, and a view of the probabilities", "an operand is constant, so this is a layer",
+             ("float[B,4,16,6] k, ", ""), ("two = {2}", "two = {2}, float c = {0.5}, int64[3] w = {4,16,6}"),
+             ("          s = ", "          k = Expand(c, w) s = ")),
+        near("a mask of unknown sizes, and a view of the probabilities", "the shape is known", ("[1,1,M,1] m", "[1,1,S,1] m")),
+        near("a mask of unknown sizes, and a view of the probabilities", "the ranks differ", ("[1,1,M,1] m", "[1,1,1,M,1] m"), ("[B,4,1,L,6] y", "[1,B,1,4,L,6] y")),
+        near("a mask of unknown sizes, and a view of the probabilities", "a mask makes the scores larger", ("[B,4,S,16] q", "[B,4,1,16] q"),
+             ("[1,1,M,1] m", "[1,1,8,1] m"), ("[B,4,1,L,6] y", "[B,4,1,8,6] y")),
+        near("a mask of unknown sizes, and a view of the probabilities", "no view needs the shape", ("axis = -1", "axis = 1")),
+    ],
+    "canonical/unit_axes.lua": [
+        near("two new axes", "the axes are not constant", ("[2,3] x", "[2,3] x, int64[2] a"),
+             ("<int64[2] a = {0,2}> ", "")),
+        near("scores of heads", "the rank is unknown", ("6] x", "6] x, int64[1] last"),
+             (", int64[1] last = {-1}", ""), ("float[2,4,8,6] y", "float[] y")),
+    ],
     "canonical/einsum_as_matmul.lua": [
         near("a softmax, and axes without a letter", None, ("4,8,6] s", "4,8,K] s"), ("[3,2,6,4,16] v", "[3,2,V,4,16] v"),
              gives="""p = Softmax <axis = -1> (s)
@@ -253,6 +277,18 @@ OF = {
              "float[8] c = {1,2,3,4,5,6,7,8}")),
         near("causal attention in an old form", "the other factor is not one constant", ("int64[1] n)", "int64[1] n, float c)"),
              (", float c = {10000.0}", "")),
+        near("probabilities", None, ("axis = -1", "axis = 0")),
+        near("probabilities", None, ("v) =>", "v, float z) =>"),
+             ("y) {", "y) <float half = {0.5}> {"), ("y = MatMul(w, v)", "h = Mul(z, half) a = Add(w, h) y = MatMul(a, v)"),
+             assumed="no probability is NaN", gives="""
+             p = Softmax <axis = -1> (x) f = Cast <to = 1> (b) c = Cast <to = 9> (f)
+             zero = Constant <value = float {0.0}> () w = Where(c, p, zero)
+             h = Mul(z, half) a = Add(w, h) y = MatMul(a, v)"""),
+        near("a choice between scores and a number, and between their probabilities and 0, before Where existed",
+             None, ("[2,4,8,16] y", "[2,4,8,8] y"), ("MatMul(w, v)", "Neg(w)"),
+             assumed="no score is NaN", gives="""
+             one = Cast <to = 1> (k) n = Not(k) other = Cast <to = 1> (n) s = Where(k, x, low)
+             p = Softmax <axis = -1> (s) c = Mul(one, p) d = Mul(zero, other) w = Add(c, d) y = Neg(w)"""),
         near("causal attention in an old form", None, ("one = {1.0}", "one = {2.0}")),
         near("causal attention in an old form", None, ("one = {1.0}", "one = {2.0}"),
              ("Sub(one, b)", "Sub(b, one)")),

@@ -1,0 +1,73 @@
+--- State that masks leave the shape of scores as it is.
+
+-- Whether a view of y needs its shape: another one than the Reshape to this shape.
+local function is_viewed(y, shape)
+  for _, user in ipairs(y.users) do
+    if user.op == "Unsqueeze" or user.op == "Reshape" and user.outputs[1].shape ~= shape then return true end
+  end
+  return false
+end
+
+return rule {
+  doc = [[
+    f(s, y)   =>   Reshape(f(s, y), shape of s)      s: scores, a product a b or the sum of one and masks
+
+    f are masks whose sizes have other names than those of the scores: sums and choices, scales, and a softmax over the
+    last axis. Views of heads need a shape that is known (merged_batch).]],
+  phase = "canonical",
+
+  match = function(op, a, b)
+    local product = context(op.MatMul(a, b):as "product")
+    local function step(s)
+      return either(op.Mul(s, any), op.Div(s, any), op.Add(s, any), op.Sub(s, any), op.Where(any, s, any),
+        op.Where(any, any, s))
+    end
+    local scores = many(function(s) return context(step(s)) end, product)
+    return either(op.Softmax{scores, axis = -1}, step(scores)):as "last"
+  end,
+
+  where = function(m)
+    local last, scores = m.last.outputs[1], m.product.outputs[1]
+    need(not (m.a:const() or m.b:const()), "an operand is constant, so this is a layer", scores)
+    need(last.shape ~= scores.shape, "the shape is known", last)
+    need(last:rank() == scores:rank(), "the ranks differ", last)
+    need(is_viewed(last, scores.shape), "no view needs the shape", last)
+    for i, size in ipairs(scores.shape) do
+      local known = last:dim(i - 1)
+      need(known == size or type(known) ~= "number", "a mask makes the scores larger", last)
+    end
+    assume("no mask makes the scores larger", last)
+  end,
+
+  rewrite = function(op, m)
+    local sizes = {}
+    for i, size in ipairs(m.product.outputs[1].shape) do sizes[i] = size end
+    return op.Reshape(m.last:with(m.last.inputs), sizes)
+  end,
+
+  examples = {
+    { "a mask of unknown sizes, and a view of the probabilities", [[
+        (float[B,4,S,16] q, float[B,4,16,6] k, float[1,1,M,1] m) => (float[B,4,1,L,6] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      [[s = MatMul(q, k)
+        a = Add(s, m)
+        p = Softmax <axis = -1> (a)
+        b = Shape <end = 1> (q)
+        four = Constant <value = int64[1] {4}> ()
+        l = Shape <start = 2, end = 3> (q)
+        six = Constant <value = int64[1] {6}> ()
+        shape = Concat <axis = 0> (b, four, l, six)
+        r = Reshape <allowzero = 1> (p, shape)
+        y = Unsqueeze(r, two)]], assumed = "no mask makes the scores larger" },
+    { "no view", [[
+        (float[B,4,S,16] q, float[B,4,16,T] k, float[L,1,M,N] m) => (float[E,4,F,G] y) {
+          s = MatMul(q, k)
+          y = Add(s, m)
+        }]],
+      rejected = "no view needs the shape" },
+  },
+}
