@@ -1,8 +1,13 @@
 // The last steps of a kept edit: names, provenance, imports, and the marks of
 // what differs from the file.
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <optional>
+#include <ranges>
 #include <string>
 #include <unordered_set>
+#include <vector>
 
 #include "core/ops/op_facts.h"
 #include "core/rewrite/edits/state.h"
@@ -18,6 +23,18 @@ using ir::ValueId;
 // Node metadata needs this IR version.
 constexpr std::int64_t kMetadataIrVersion = 10;
 constexpr std::size_t kMaxFrom = 16;
+constexpr std::string_view kRuleKey = "ruleengine.rule";
+constexpr std::string_view kFromKey = "ruleengine.from";
+
+// "/encoder/layer.0/" of "/encoder/layer.0/MatMul".
+std::string_view scope_of(std::string_view name) {
+  return name.substr(0, name.rfind('/') + 1);
+}
+
+std::string_view common_scope(std::string_view a, std::string_view b) {
+  const auto [end, other] = std::ranges::mismatch(a, b);
+  return scope_of(a.substr(0, static_cast<std::size_t>(end - a.begin())));
+}
 
 class Keeper {
  public:
@@ -47,6 +64,7 @@ class Keeper {
     drop_removed();
     list_adopted();
     name_copies();
+    name_likes();
     name_nodes();
     name_constants();
     for (const auto& [node, like] : state_.likes) {
@@ -133,7 +151,8 @@ class Keeper {
     for (NodeId node : state_.added) {
       const ir::Op& op = graph_.op(node);
       std::string_view& name = graph_.mutable_node(node).name;
-      if (name.empty()) name = model_.unique_name(op.type);
+      if (name.empty())
+        name = model_.unique_name(scope() + std::string(op.type));
       const ops::OpFacts* facts = ops::newest_op(op.domain, op.type);
       for (std::size_t i = 0; i < graph_.outputs(node).size(); ++i) {
         const ValueId v = graph_.output(node, i);
@@ -161,25 +180,77 @@ class Keeper {
     }
   }
 
-  std::string from() const {
+  // The matched nodes; a pass does not state them, so what it removed.
+  SmallVector<NodeId, 16> replaced() const {
     SmallVector<NodeId, 16> nodes;
     for (NodeId n : state_.provenance.from) nodes.push_back(n);
+    if (!nodes.empty()) return nodes;
+    for (NodeId n : state_.removed) {
+      if (!state_.is_new(n)) nodes.push_back(n);
+    }
+    return nodes;
+  }
+
+  // The scope that the replaced nodes have in common, of those with a name.
+  const std::string& scope() {
+    if (scope_) return *scope_;
+    std::optional<std::string_view> common;
+    for (NodeId n : replaced()) {
+      const std::string_view name = graph_.node(n).name;
+      if (name.empty()) continue;
+      const std::string_view own = scope_of(name);
+      common = common ? common_scope(*common, own) : own;
+    }
+    return scope_.emplace(common.value_or(""));
+  }
+
+  // A node like another has the name of that one, if it replaces it.
+  void name_likes() {
+    std::unordered_set<NodeId> heired;
+    for (const auto& [node, like] : state_.likes) {
+      std::string_view& name = graph_.mutable_node(node).name;
+      const std::string_view old = graph_.node(like).name;
+      if (!name.empty() || old.empty()) continue;
+      const bool is_free =
+          std::ranges::find(state_.removed, like) != state_.removed.end() &&
+          heired.insert(like).second;
+      name = is_free ? old : model_.unique_name(old);
+    }
+  }
+
+  static std::string_view said(const ir::Node& node, std::string_view key) {
+    const auto it = std::ranges::find(node.metadata, key, &ir::Metadata::key);
+    return it == node.metadata.end() ? std::string_view() : it->value;
+  }
+
+  // The names of the matched nodes, where another edit made one, those that
+  // this came from.
+  std::string from() const {
+    SmallVector<NodeId, 16> nodes = replaced();
     for (NodeId n : state_.provenance.context) {
       if (graph_.node(n).removed) nodes.push_back(n);
     }
     nodes.sort_unique();
-    std::string out;
-    std::size_t count = 0;
+    std::vector<std::string_view> names;
+    const auto add = [&](std::string_view name) {
+      if (name.empty() || names.size() == kMaxFrom) return;
+      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+    };
     for (NodeId n : nodes) {
-      std::string_view name = graph_.node(n).name;
-      if (name.empty() && graph_.output(n))
-        name = graph_.name(graph_.output(n));
-      if (name.empty()) continue;
-      if (++count > kMaxFrom) break;
-      if (!out.empty()) out += ",";
-      out += name;
+      const ir::Node& node = graph_.node(n);
+      const bool is_made = n.index() >= state_.workspace->first_made() &&
+                           !said(node, kRuleKey).empty();
+      if (is_made) {
+        for (const auto part : std::views::split(said(node, kFromKey), ',')) {
+          add(std::string_view(part.begin(), part.end()));
+        }
+      } else if (!node.name.empty()) {
+        add(node.name);
+      } else if (graph_.output(n)) {
+        add(graph_.name(graph_.output(n)));
+      }
     }
-    return out;
+    return fmt::format("{}", fmt::join(names, ","));
   }
 
   void write_provenance() {
@@ -192,9 +263,9 @@ class Keeper {
       bytes += key.size() + value.size();
       common.push_back({model_.arena.copy(key), model_.arena.copy(value)});
     };
-    add("ruleengine.rule", state_.provenance.rule);
+    add(kRuleKey, state_.provenance.rule);
     if (const std::string names = from(); !names.empty()) {
-      add("ruleengine.from", names);
+      add(kFromKey, names);
     }
     for (const auto& [key, value] : state_.provenance.meta) add(key, value);
     const auto shared =
@@ -215,7 +286,7 @@ class Keeper {
     std::vector<ir::Metadata> all;
     for (const ir::Metadata& m : graph_.node(like).metadata) {
       const bool said =
-          m.key == "ruleengine.from" ||
+          m.key == kFromKey ||
           std::ranges::find(own, m.key, &ir::Metadata::key) != own.end();
       if (!said) all.push_back(m);
     }
@@ -255,6 +326,7 @@ class Keeper {
   EditState& state_;
   ir::Graph& graph_;
   ir::Model& model_;
+  std::optional<std::string> scope_;
 };
 
 }  // namespace

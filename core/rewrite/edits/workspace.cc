@@ -27,7 +27,9 @@ std::string key_of(const ir::Literal& tensor, ir::ExternalData* external) {
 }
 
 Workspace::Workspace(ir::Graph& graph)
-    : graph_(graph), values_before_(graph.value_count()) {}
+    : graph_(graph),
+      first_made_(graph.node_count()),
+      values_before_(graph.value_count()) {}
 
 std::int64_t Workspace::opset(std::string_view domain) const {
   return graph_.opset(domain);

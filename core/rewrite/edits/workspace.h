@@ -27,6 +27,11 @@ class Workspace {
 
   // The function whose body this graph is; nullptr for the main graph.
   ir::Function* function() const { return graph_.function(); }
+  // The first node that is not of the file: an edit made it, or it took the
+  // place of one when the opset was raised. By default the graph is as in the
+  // file.
+  std::size_t first_made() const { return first_made_; }
+  void set_first_made(std::size_t node) { first_made_ = node; }
   // The version that this graph imports for `domain`; 0 if it does not.
   std::int64_t opset(std::string_view domain) const;
   void import_opset(std::string_view domain, std::int64_t version);
@@ -61,6 +66,7 @@ class Workspace {
 
   ir::Graph& graph_;
   History* history_ = nullptr;
+  std::size_t first_made_;
   std::string no_bodies_;
   std::unordered_map<std::string, ir::ValueId> constants_;
   std::unordered_map<ir::ValueId, ir::ValueId> transposed_;

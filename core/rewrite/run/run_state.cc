@@ -138,6 +138,8 @@ const std::string& RunState::no_bodies() {
 
 std::unique_ptr<GraphRun> RunState::run_of(ir::Graph& graph) {
   auto run = std::make_unique<GraphRun>(graph, options.facts(graph));
+  const auto first = first_made_.try_emplace(&graph, graph.node_count());
+  run->workspace.set_first_made(first.first->second);
   const std::int64_t opset = run->workspace.opset("");
   if (opset != 0 && opset < kOldestOpset && !no_bodies().empty()) {
     run->workspace.refuse_bodies("opset " + std::to_string(opset) + "; " +

@@ -147,6 +147,8 @@ class RunState {
   const std::string& no_bodies();
 
   AtWork at_;
+  // By graph: the first node that is not of the file.
+  std::unordered_map<const ir::Graph*, std::size_t> first_made_;
   bool worked_ = true;  // whether a rule worked since progress was last shown
   // Why the model cannot be raised to an opset that allows function bodies;
   // computed for older models only.
