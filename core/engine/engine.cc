@@ -75,7 +75,8 @@ class Engine::Run {
     if (!is_plain) {
       if (Status s = write_bodies(target); !s) return s.error();
     }
-    if (model_.changed) rewrite::remove_unused_imports(model_, 0);
+    // A model must state one import.
+    if (simplifies()) rewrite::remove_unused_imports(model_, 1);
     if (is_plain) drop_new_names();
     if (is_plain || options().keep_ir_version) {
       const bool added = model_.functions.size() > functions;
@@ -123,6 +124,14 @@ class Engine::Run {
 
   static bool is_lowering(const rewrite::Rule& rule) {
     return rule.qualified().starts_with("lowering/");
+  }
+
+  // Whether the model changed, and what is useless in it is to go.
+  bool simplifies() const {
+    return model_.changed &&
+           std::ranges::any_of(engine_.given_->rules(), [](const auto* rule) {
+             return rule->phase() == rewrite::Phase::kSimplify;
+           });
   }
 
   // Whether a user may do without the rule's rewrites.
