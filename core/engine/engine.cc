@@ -71,24 +71,16 @@ class Engine::Run {
     rewrite::remove_unused_imports(model_, imports);
     const bool is_plain =
         target.plain && model_.opset_imports.size() == imports;
-    const std::size_t functions = model_.functions.size();
     if (!is_plain) {
-      if (Status s = write_bodies(target); !s) return s.error();
+      const bool has_functions = !options().keep_ir_version ||
+                                 ir_version >= rewrite::kFunctionIrVersion;
+      if (Status s = write_bodies(target, has_functions); !s) return s.error();
     }
     // A model must state one import.
     if (simplifies()) rewrite::remove_unused_imports(model_, 1);
     if (is_plain) drop_new_names();
     if (is_plain || options().keep_ir_version) {
-      const bool added = model_.functions.size() > functions;
-      if (added && ir_version < rewrite::kFunctionIrVersion) {
-        report_.rewrites.warnings.push_back(
-            {.message = fmt::format(
-                 "functions of a model need IR version {}; this one had {}, "
-                 "which the target keeps",
-                 rewrite::kFunctionIrVersion, ir_version)});
-      }
-      keep_ir_version(added ? std::max(ir_version, rewrite::kFunctionIrVersion)
-                            : ir_version);
+      keep_ir_version(ir_version);
     }
     if (Status s = verify::check_model(model_); !s) return s.error();
     report_.needs = requirements_of(model_).beyond(needs);
@@ -220,10 +212,15 @@ class Engine::Run {
     model_.ir_version = version;
   }
 
-  Status write_bodies(const Target& target) {
-    const auto bare = rewrite::write_portable(
-        model_, {.foreign = target.foreign_bodies,
-                 .overloads = target.overloads && !options().keep_ir_version});
+  // Where functions cannot be, bodies stand in the place of the calls.
+  Status write_bodies(const Target& target, bool has_functions) {
+    const auto bare =
+        has_functions
+            ? rewrite::write_portable(
+                  model_,
+                  {.foreign = target.foreign_bodies,
+                   .overloads = target.overloads && !options().keep_ir_version})
+            : rewrite::write_inline(model_);
     if (!bare) return bare.error();
     for (const rewrite::Bare& each : *bare) {
       report_.rewrites.warnings.push_back(

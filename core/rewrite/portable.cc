@@ -18,8 +18,10 @@
 #include "core/ops/op_facts.h"
 #include "core/ops/op_row.h"
 #include "core/rewrite/driver.h"
+#include "core/rewrite/edit.h"
 #include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/functions.h"
+#include "core/rewrite/inline.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -153,6 +155,57 @@ class Writer {
   std::vector<NodeId> calls_;
 };
 
+// Writes bodies in the place of the calls, in one graph.
+class InlineWriter {
+ public:
+  explicit InlineWriter(ir::Graph& graph)
+      : graph_(graph), workspace_(graph), facts_(graph) {}
+
+  Status write(std::vector<Bare>& bare) {
+    const auto order = ir::number_nodes(graph_);
+    if (!order) return order.error();
+    std::vector<NodeId> calls(order->rbegin(), order->rend());
+    while (!calls.empty()) {
+      const NodeId node = calls.back();
+      calls.pop_back();
+      if (graph_.node(node).removed || !has_body(graph_.op(node)) ||
+          !made_by_rule(graph_.node(node))) {
+        continue;
+      }
+      Edit edit(graph_, facts_, {.rule = "lowering/ours", .from = {&node, 1}},
+                &workspace_);
+      edit.set_block(graph_.node(node).block);
+      const auto rejection = inline_at(edit, node);
+      if (!rejection) return rejection.error();
+      if (*rejection)
+        bare.push_back({node_label(graph_, node), (*rejection)->reason});
+      // Bodies may call other ops of ours.
+      for (NodeId n : edit.added()) calls.push_back(n);
+    }
+    return {};
+  }
+
+ private:
+  Result<std::optional<Rejection>> inline_at(Edit& edit, NodeId node) {
+    auto built = inline_call(edit, node);
+    if (!built) return built.error();
+    if (auto* rejection = std::get_if<Rejection>(&*built)) {
+      return std::optional(std::move(*rejection));
+    }
+    const auto& made = std::get<std::vector<ir::ValueId>>(*built);
+    for (std::uint32_t i = 0; i < graph_.outputs(node).size(); ++i) {
+      const ir::ValueId old = graph_.output(node, i);
+      if (old && i < made.size()) edit.replace(old, made[i]);
+    }
+    edit.remove_dead({&node, 1});
+    return edit.commit();
+  }
+
+  ir::Graph& graph_;
+  Workspace workspace_;
+  analysis::Inference facts_;
+};
+
 }  // namespace
 
 bool made_by_rule(const ir::Node& node) {
@@ -178,6 +231,14 @@ Result<std::vector<Bare>> write_portable(ir::Model& model,
   }
   std::vector<Bare> bare;
   for (const auto& each : writers) each->write(bare);
+  return bare;
+}
+
+Result<std::vector<Bare>> write_inline(ir::Model& model) {
+  std::vector<Bare> bare;
+  for (ir::Graph* graph : rewritable_graphs(model)) {
+    if (Status s = InlineWriter(*graph).write(bare); !s) return s.error();
+  }
   return bare;
 }
 

@@ -149,8 +149,8 @@ class Canonical(program.ProgramTest):
                 "c = Transpose<perm: ints = @r>(b) "
                 "y = Transpose<perm: ints = @r>(c) }")
         model = make.model(
-            "g (float[3,2] x) => (float[3,2] y) "
-            "{ y = f.turn<p = 6, q = 1, r = [1,0]>(x) }\n"
+            "g (float[3,2] x) => (float[3,2] y, float[3,2] z) "
+            "{ y = f.turn<p = 6, q = 1, r = [1,0]>(x) z = f.turn<p = 6, q = 1, r = [0,1]>(x) }\n"
             f'<domain: "f", opset_import: ["": 17]> turn<p, q, r>(x) => (y) '
             f"{body}", '<ir_version: 8, opset_import: ["": 17, "f": 1]>\n')
         self.write("m.onnx", model.SerializeToString())
