@@ -2,6 +2,7 @@ return pack {
   doc = [[What is computed although it is known, or for nothing, or in two steps instead of one.]],
 
   "simplify/known_branches",
+  "simplify/short_loops",
   "simplify/single_calls",
   "simplify/neutral_operands",
   "simplify/joined_factors",
