@@ -16,6 +16,7 @@ return pack {
   "canonical/stack_as_concat",
   "canonical/parts_of_copies",
   "canonical/gemm_of_activations",
+  "canonical/fused_product",
   "canonical/softmax_from_exp",
   "canonical/choice_by_product",
   "canonical/joined_keys",
