@@ -249,6 +249,12 @@ OF = {
         near("a number expanded to the shape", None, ("float c)", "float[8] c)")),
         near("the type of another value", "the type is unknown",
              ("y = CastLike(x, t)", "u = com.example.Unknown(t) y = CastLike(x, u)")),
+        near("probabilities that are narrowed", None, ("float[2,8] x", "int64[2,8] x")),
+        near("probabilities that are narrowed", "the type is unknown", ("p = Cast <to = 10> (x)",
+             "u = com.example.Unknown(x) p = Cast <to = 10> (u)")),
+        # An infinite number becomes NaN there.
+        near("probabilities that are narrowed", None, ("float16[2,8] p", "float8e4m3fn[2,8] p"),
+             ("to = 10", "saturate = 0, to = 17")),
     ],
     "canonical/choice_by_product.lua": [
         near("the summand is a constant", "the summand is not a constant of the same shape",
