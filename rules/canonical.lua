@@ -6,6 +6,7 @@ return pack {
   "canonical/common_subexpressions",
   "canonical/plain_operands",
   "canonical/whole_assignment",
+  "canonical/shape_of_transpose",
   "canonical/shape_from_inputs",
   "canonical/cancel_reshapes",
   "canonical/cancel_transposes",

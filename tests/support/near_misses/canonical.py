@@ -303,6 +303,12 @@ OF = {
         near("one operand is a constant, so this is a layer", "one operand is a constant, so this is a layer", ("x) =>", "x, float[2,16] k) =>"), ("(x, w)", "(w, k)"),
              ("[8,2] y", "[2,2] y")),
     ],
+    "canonical/shape_of_transpose.lua": [
+        near("the middle axes exchanged", None, ("int64[4] p = {0,2,1,3}", "int64 p = {2}"), ("int64[4] z", "int64 z")),
+        near("the middle axes exchanged", "no Transpose has its axes in this order", ("Transpose <perm = [0,2,1,3]>", "Transpose"),
+             ("[A,C,B,D] y", "[D,C,B,A] y")),
+        near("the middle axes exchanged", "no Transpose has its axes in this order", ("{0,2,1,3}", "{0,2,1}"), ("int64[4]", "int64[3]")),
+    ],
     "canonical/scaled_probabilities.lua": [
         near("a number for each head", None, ("axis = -1", "axis = 2")),
         near("zeros where a mask hides", None, ("zero = {0.0}", "zero = {1.0}")),
