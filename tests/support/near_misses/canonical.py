@@ -23,6 +23,7 @@ OF = {
         near("positions", None, ("to = 1>", "to = 5>"), ("float", "int16"), ("0.0", "0"), ("1.0", "1")),
     ],
     "canonical/merged_batch.lua": [
+        near("the largest number of each row", None, ("last = {2}", "last = {1}"), ("float[8,8,1] y", "float[8,1,16] y")),
         near("transposed heads", None, ("perm = [0,2,1]", "perm = [1,0,2]"), ("{2,4,16,8}", "{8,2,4,16}"),
              ("[2,4,16,8] y", "[8,2,4,16] y")),
         near("transposed heads", None, ("perm = [0,2,1]", "perm = [0,1,2]"), ("[2,4,8,16] x", "[2,4,8,8] x"),
