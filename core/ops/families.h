@@ -33,6 +33,7 @@ std::span<const OpRow> attention();
 std::span<const OpRow> collectives();
 std::span<const OpRow> contrib();
 std::span<const OpRow> contrib_attention();
+std::span<const OpRow> contrib_blocked();
 std::span<const OpRow> contrib_products();
 std::span<const OpRow> contrib_quantized();
 std::span<const OpRow> experts();
@@ -68,6 +69,7 @@ inline constexpr Family kFamilies[] = {standard::arithmetic,
                                        dialect::collectives,
                                        dialect::contrib,
                                        dialect::contrib_attention,
+                                       dialect::contrib_blocked,
                                        dialect::contrib_products,
                                        dialect::contrib_quantized,
                                        dialect::experts,

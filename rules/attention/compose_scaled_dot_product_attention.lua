@@ -12,8 +12,8 @@ return rule {
     chosen by Where, in any number and order; a scale after them scales them too. Dropout becomes dropout_p. Key and
     value heads that Expand repeats, or one for all, are not repeated. Scores with other readers stay for them. A sink,
     one more score in each row whose probability is dropped, becomes a key and a value of zeros with the sink as its
-    mask. If float16 operands are multiplied or masked in float, the attention is in float. A Reshape may state the shape of the
-    scores (sized_scores).]],
+    mask. If float16 operands are multiplied or masked in float, the attention is in float; so it is if float16 scores
+    are replaced by a finite number. A Reshape may state the shape of the scores (sized_scores).]],
   phase = "attention",
   after = "fuse_masked_attention",
 
@@ -214,6 +214,24 @@ return rule {
         hiding = Constant <value = float {-1e30}> ()
         mask = Where(keep, zero, hiding)
         y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]],
+      assumed = "scores between -9,900 and 1e13" },
+    { "a choice in float16, which has no number that hides so much", [[
+        (float16[2,4,8,16] q, float16[2,4,8,16] k, float16[2,4,8,16] v, bool[2,1,1,8] keep) => (float16[2,4,8,16] y)
+        <float16 fill = {-10000.0}> {
+          kt = Transpose <perm = [0,1,3,2]> (k)
+          s = MatMul(q, kt)
+          w = Where(keep, s, fill)
+          p = Softmax <axis = -1> (w)
+          y = MatMul(p, v)
+        }]],
+      [[zero = Constant <value = float {0.0}> ()
+        hiding = Constant <value = float {-1e30}> ()
+        mask = Where(keep, zero, hiding)
+        qf = Cast <to = 1> (q)
+        kf = Cast <to = 1> (k)
+        vf = Cast <to = 1> (v)
+        yf = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (qf, kf, vf, mask)
+        y = Cast <to = 10> (yf)]],
       assumed = "scores between -9,900 and 1e13" },
     { "GPT-2 as it was exported of old: a causal choice of -1e4, and as much is added where a token is padding", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[1,1,8,8] causal, float[2,1,1,8] seen)

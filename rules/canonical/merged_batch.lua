@@ -5,10 +5,10 @@ return rule {
   doc = [[
     f(merge(x), y)   =>   merge(f(x, split(y)))      merge: [B,H,M,N] -> [B*H,M,N]
 
-    f transposes the last two axes, is a softmax over the last one, a product with a value that was merged too, or
-    elementwise arithmetic or choice; there y is split unless it is broadcast over the batch. The merge moves towards the
-    outputs, until the Reshape that splits the axes again removes it (cancel_reshapes). The number of elements determines
-    the merged axis.]],
+    f transposes the last two axes, is a softmax or the largest number over the last one, a product with a value that
+    was merged too, a Cast, or elementwise arithmetic or choice; there y is split unless it is broadcast over the batch.
+    The merge moves towards the outputs, until the Reshape that splits the axes again removes it (cancel_reshapes). The
+    number of elements determines the merged axis.]],
   phase = "canonical",
 
   match = function(op, x, y, z, c, sizes, B, H, X, M)
@@ -17,6 +17,8 @@ return rule {
     return either(
       op.Transpose{merged, perm = {0, 2, 1}}:as "turn",
       op.Softmax{merged, axis = -1}:as "softmax",
+      op.Cast{merged, to = any}:as "cast",
+      op.ReduceMax(merged, {-1}):as "largest",
       function()
         -- The axis that is summed over may have different names.
         z:shape "B H K L"
@@ -41,7 +43,9 @@ return rule {
   rewrite = function(op, m)
     if m.turn then return merge.merged(op, op.Transpose{m.x, perm = {0, 1, 3, 2}}, m.X) end
     if m.z then return merge.merged(op, op.MatMul(m.x, m.z), m.X) end
-    if m.softmax then return m.merge:with(op.Softmax{m.x, axis = -1}, m.sizes) end
+    if m.largest then return merge.merged(op, op.ReduceMax(m.x, {-1}), m.X) end
+    local alone = m.softmax and op.Softmax{m.x, axis = -1} or m.cast and m.cast:with(m.x)
+    if alone then return m.merge:with(alone, m.sizes) end
     local old, inputs = m.merge.outputs[1], {}
     local y = m.split and merge.split(op, m.y, m.B, m.H) or m.y
     for i, input in ipairs(m.elements.inputs) do inputs[i] = input == old and m.x or input == m.y and y or input end
@@ -68,6 +72,21 @@ return rule {
           y = MatMul(c, d)
         }]],
       "m = MatMul(a, b) s2 = Constant <value = int64[3] {8,8,8}> () y = Reshape(m, s2)" },
+    { "the largest number of each row", [[
+        (float[2,4,8,16] x) => (float[8,8,1] y) <int64[3] s = {8,8,16}, int64[1] last = {2}> {
+          a = Reshape(x, s)
+          y = ReduceMax(a, last)
+        }]],
+      [[axis = Constant <value = int64[1] {-1}> ()
+        a = ReduceMax(x, axis)
+        t = Constant <value = int64[3] {8,8,1}> ()
+        y = Reshape(a, t)]] },
+    { "in another type", [[
+        (float16[2,4,8,16] x) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
+          a = Reshape(x, s)
+          y = Cast <to = 1> (a)
+        }]],
+      "a = Cast <to = 1> (x) y = Reshape(a, s)" },
     { "softmax", [[
         (float[2,4,8,16] x) => (float[8,8,16] y) <int64[3] s = {8,8,16}> {
           a = Reshape(x, s)

@@ -2,7 +2,8 @@
 return rule {
   doc = [[
     Where(b, x, expand(c))   =>   Where(b, x, c)       if x has the full shape; c may come from ConstantOfShape too
-    CastLike(x, y)           =>   Cast(x)              to the type of y]],
+    CastLike(x, y)           =>   Cast(x)              to the type of y
+    IsNaN(Cast(x))           =>   IsNaN(x)             if x is of floats, of which only NaN becomes NaN]],
   phase = "canonical",
 
   match = function(op, b, x, c, y)
@@ -12,16 +13,18 @@ return rule {
       x:type("float", "float16", "bfloat16", "double")
       return either(op.Where(b, x, filled), op.Where(b, filled, x):as "hidden"):as "chosen"
     end
-    return either(chosen, op.CastLike(x, y):as "like")
+    return either(chosen, op.CastLike(x, y):as "like", op.IsNaN(context(op.Cast{x, to = any})):as "asked")
   end,
 
   where = function(m)
     if m.chosen then need(m.x.shape == m.chosen.outputs[1].shape, "the shape comes from the constant", m.x) end
-    need(not m.like or m.y.dtype, "the type is unknown", m.y)
+    local typed = m.like and m.y or m.asked and m.x
+    need(not typed or typed.dtype, "the type is unknown", typed)
   end,
 
   rewrite = function(op, m)
     if m.like then return op.Cast{m.x, to = m.y.dtype} end
+    if m.asked then return m.asked:with(m.x) end
     local c = m.c or m.filled:with({1})
     return m.hidden and op.Where(m.b, c, m.x) or op.Where(m.b, m.x, c)
   end,
@@ -48,5 +51,11 @@ return rule {
     { "the type of another value", [[
         (double[2,3] x, float[4] t) => (float[2,3] y) { y = CastLike(x, t) }]],
       "y = Cast <to = 1> (x)" },
+    { "probabilities that are narrowed", [[
+        (float[2,8] x) => (float16[2,8] p, bool[2,8] y) {
+          p = Cast <to = 10> (x)
+          y = IsNaN(p)
+        }]],
+      "p = Cast <to = 10> (x) y = IsNaN(x)" },
   },
 }

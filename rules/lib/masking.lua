@@ -60,7 +60,8 @@ local function steps_of(m, sizes)
 end
 
 -- HIDING absorbs any score that is added to it, and is far from the lowest
--- number. A number below LOWEST absorbs HIDING itself, in float.
+-- number. A number below LOWEST absorbs HIDING itself, in float. float16 has no
+-- such numbers: masks and attention are in float.
 local HIDING, LOWEST = -1e30, -3e37
 
 -- Assumptions under which adding a mask equals choosing with Where. FINITE: the
@@ -106,7 +107,7 @@ local function hiding_number(step, masks, dtype)
     assume(FINITE, fill)
     return number
   end
-  need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask hides too little", fill)
+  need(step.mask and highest <= -1e4, "the fill of the mask hides too little", fill)
   -- A score plus HIDING is HIDING: a row in which all keys are hidden gives the
   -- mean of all values that no other mask hides, as in the graph, if the other
   -- masks hide by the same number or by one that absorbs HIDING.
@@ -161,9 +162,9 @@ local function computed_in(m, something_between)
 end
 
 --- The numbers of a match of `softmax`, after its conditions are checked:
---- factor (the product of all scales), steps, softcap, dropped, and dtype, the
---- type to compute in. sizes: those of the scores, from the last axis to the
---- first.
+--- factor (the product of all scales), steps, softcap, dropped, dtype (the type
+--- to compute in), and lifts (whether masks are cast to it). sizes: those of the
+--- scores, from the last axis to the first.
 function masking.numbers(m, sizes)
   local n, after, masks = {}, 1, {}
   n.steps, after = steps_of(m, sizes)
@@ -179,7 +180,6 @@ function masking.numbers(m, sizes)
     if m.tanh then n.factor = n.factor * cap * attention.factor(m.steepness, m.flattened) end
   end
   attention.need_float(n.factor, m.q)
-  attention.need_halves(m.q, n.dtype, after * attention.factor(m.scale, m.divided))
   for _, step in ipairs(n.steps) do
     if step.mask or step.fill then
       masks[#masks + 1], n.last = step, step
@@ -191,7 +191,10 @@ function masking.numbers(m, sizes)
   masks[#masks + 1] = guard
   for _, step in ipairs(masks) do
     if step.fill then step.number = hiding_number(step, masks, n.scores_dtype) end
+    n.lifts = n.lifts or n.scores_dtype == "float16" and step.fill and step.number > -math.huge
   end
+  if n.lifts then n.dtype = "float" end
+  attention.need_halves(m.q, n.dtype, after * attention.factor(m.scale, m.divided))
   if guard then
     masking.need_mask(guard.mask, sizes)
     -- Keys that a finite guard hides have some weight in rows where the other
@@ -208,6 +211,10 @@ function masking.numbers(m, sizes)
   return n
 end
 
+local function lifted(op, numbers, x)
+  return numbers.lifts and op.Cast{x, to = numbers.dtype} or x
+end
+
 --- All masks of a match of `softmax` as one mask; nil when there is none. The
 --- fused op guards only against rows that a mask hides. With a guard, scores
 --- themselves may be infinite, so without a mask the mask is 0.
@@ -217,15 +224,17 @@ function masking.mask(op, m, numbers)
     if step.factor ~= 1 then
       mask = mask and op.Mul(mask, step.factor)
     elseif step.op == "Add" then
-      mask = mask and op.Add(mask, step.mask) or step.mask
+      local added = lifted(op, numbers, step.mask)
+      mask = mask and op.Add(mask, added) or added
     elseif step.op == "Sub" then
-      mask = mask and op.Sub(mask, step.mask) or op.Neg(step.mask)
+      local taken = lifted(op, numbers, step.mask)
+      mask = mask and op.Sub(mask, taken) or op.Neg(taken)
     elseif step.op == "Max" then
-      mask = mask and op.Max(mask, step.fill)
+      mask = mask and op.Max(mask, lifted(op, numbers, step.fill))
     elseif step.number == -math.huge and not mask and step == numbers.last and not m.guard_fill then
       return step.hiding and op.Not(step.mask) or step.mask
     else
-      local fill = op.Min(step.fill, step.number)
+      local fill = op.Min(lifted(op, numbers, step.fill), step.number)
       mask = step.hiding and op.Where(step.mask, fill, mask or 0) or op.Where(step.mask, mask or 0, fill)
     end
   end
@@ -275,7 +284,7 @@ function masking.sink_mask(op, m, mask, sizes)
   end
   wide[rank], column[rank] = sizes[1], 1
   if m.padded then return mask and op.Pad(op.Expand(mask, wide), pads) end
-  if mask then return op.Concat{op.Expand(mask, wide), op.Expand(m.sink, column), axis = -1} end
+  if mask then return op.Concat{op.Expand(mask, wide), lifted(op, m.numbers, op.Expand(m.sink, column)), axis = -1} end
   pads[rank], pads[2 * rank] = sizes[1], 0
   return op.Pad(m.sink, pads)
 end

@@ -26,6 +26,7 @@ OF_SHAPES = [
     ("canonical/joined_keys.lua", "", 'a:shape "... _ _"'),
     ("canonical/joined_keys.lua", "op.MatMul(q, a)", "axis = -1"),
     ("canonical/merged_batch.lua", "op.MatMul(merged", ':shape "X K L"'),
+    ("canonical/merged_batch.lua", "op.ReduceMax(merged", "{-1}"),
     ("lib/attention.lua", "op.Expand(sink, any)", "axis = -1"),
     ("simplify/parts_of_shape.lua", "op.Gather{shape", ':shape "1"'),
 ]

@@ -53,6 +53,30 @@ TEST_CASE_FIXTURE(RulesFixture, "products and convolutions") {
       "float[B,8,5,5]");
 }
 
+TEST_CASE_FIXTURE(RulesFixture, "what ONNX Runtime makes of convolutions") {
+  const ValueId x = input({"B", "3", "9", "9"}),
+                w = input({"8", "3", "3", "3"});
+  const auto walk = {is("pads", {1, 1, 1, 1}), is("strides", {2, 2})};
+  CHECK(of(add("com.microsoft::FusedConv", {x, w}, walk)) == "float[B,8,5,5]");
+  CHECK(of(add("com.microsoft.nchwc::Conv", {x, w}, walk)) == "float[B,8,5,5]");
+  CHECK(of(add("com.microsoft.nchwc::MaxPool", {x},
+               {is("kernel_shape", {3, 3})})) == "float[B,3,7,7]");
+  CHECK(of(add("com.microsoft.nchwc::ReorderInput",
+               {input({"B", "9", "7", "C"})}, {i("channels_last", 1)})) ==
+        "float[B,?1,9,7]");
+  CHECK(of(add("com.microsoft.nchwc::ReorderOutput", {x},
+               {i("channels", 2)})) == "float[B,2,9,9]");
+  CHECK(of(add("com.microsoft.nchwc::ReorderOutput", {x},
+               {i("channels", 2), i("channels_last", 1)})) == "float[B,9,9,2]");
+  CHECK(of(add("com.microsoft.nchwc::Upsample", {x},
+               {is("scales", {1, 1, 2, 3})})) == "float[B,3,18,27]");
+  const ValueId a = input({"B", "H", "S", "64"}, DataType::kUint8),
+                b = input({"B", "H", "64", "T"}, DataType::kUint8),
+                scale = input({});
+  CHECK(of(add("com.microsoft::MatMulIntegerToFloat", {a, b, scale, scale})) ==
+        "float[B,H,S,T]");
+}
+
 TEST_CASE_FIXTURE(RulesFixture, "attention and pools") {
   Builder b(23);
   Inference f(b.g);

@@ -98,8 +98,9 @@ bool fused_gemm(const NodeView& v, Outputs out) {
   return true;
 }
 
-// Like what is added to it; else [N,M,...].
+// A convolution; or like what is added to it; else [N,M,...].
 bool fused_conv(const NodeView& v, Outputs out) {
+  if (like_standard("Conv", v, out)) return true;
   out[0].elem = v.elem(0);
   if (v.has_input(3)) {
     copy_type(v, 3, out[0]);

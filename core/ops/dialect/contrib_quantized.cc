@@ -63,14 +63,10 @@ bool q_linear(const NodeView& v, Outputs out) {
   return true;
 }
 
-// [..., N] of [..., K] and [K, N].
+// A product of the element type of input `like`.
 bool real_product(const NodeView& v, Outputs out, std::size_t like) {
+  like_standard("MatMul", v, out);
   out[0].elem = v.elem(like);
-  if (!v.ranked(0) || !v.ranked(1) || v.rank(0) == 0 || v.rank(1) != 2) {
-    return true;
-  }
-  out[0].set_dims(v.shape(0));
-  out[0].dims.back() = v.shape(1)[1];
   return true;
 }
 bool dynamic_product(const NodeView& v, Outputs out) {

@@ -110,4 +110,11 @@ ir::DataType out_dtype(const NodeView& v);
 // unknown rank it is taken for a scalar or for the last axis, as it should be.
 void widen(const NodeView& v, std::size_t input, Inferred& out);
 
+// The type that the standard's op of that name would have; false where its rule
+// does not know.
+inline bool like_standard(std::string_view type, const NodeView& v,
+                          Outputs out) {
+  return find_row("", type)->types.infer(v, out);
+}
+
 }  // namespace ruleengine::ops

@@ -63,6 +63,7 @@ std::optional<std::vector<Dim>> walked(const NodeView& v,
   const std::size_t space = kernel.size();
   if (v.rank(0) != space + 2) return std::nullopt;
   const auto word = v.attribute_string("auto_pad");
+  const bool is_set = !word.empty() && word != "NOTSET";
   const bool ceil = v.attribute_int("ceil_mode") != 0;
   const auto list = [&](std::string_view name, std::size_t n,
                         std::int64_t fallback) {
@@ -85,8 +86,8 @@ std::optional<std::vector<Dim>> walked(const NodeView& v,
                        pads[i],
                        pads[space + i],
                        ceil};
-    out.push_back(word == "NOTSET" ? windows(v.dims(), d, w)
-                                   : auto_padded(v.dims(), d, w, word));
+    out.push_back(is_set ? auto_padded(v.dims(), d, w, word)
+                         : windows(v.dims(), d, w));
   }
   return out;
 }

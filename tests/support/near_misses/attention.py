@@ -149,8 +149,22 @@ OF = {
              y = ruleengine.ScaledDotProductAttention
                <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)""",
              assumed=SEEN),
-        near("a mask of -1e9 and no other", "the fill of the mask hides too little",
-             ("float", "float16"), ("-1e9", "-60000.0")),
+        near("a choice in float16, which has no number that hides so much", None, ("keep)", "keep, float16[8,8] m)"), ("-10000.0", "-60000.0"),
+             ("p = Softmax <axis = -1> (w)", "a = Add(w, m) p = Softmax <axis = -1> (a)"), assumed=SEEN, gives="""
+             zero = Constant <value = float {0.0}> () hiding = Constant <value = float {-1e30}> ()
+             shown = Where(keep, zero, hiding) mf = Cast <to = 1> (m) mask = Add(shown, mf)
+             qf = Cast <to = 1> (q) kf = Cast <to = 1> (k) vf = Cast <to = 1> (v)
+             yf = ruleengine.ScaledDotProductAttention
+               <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (qf, kf, vf, mask)
+             y = Cast <to = 10> (yf)"""),
+        near("a choice in float16, which has no number that hides so much", None, ("keep)", "keep, float16[8,8] m)"),
+             ("w = Where(keep, s, fill)", "a = Sub(s, m) w = Where(keep, a, fill)"), assumed=SEEN, gives="""
+             mf = Cast <to = 1> (m) less = Neg(mf) hiding = Constant <value = float {-1e30}> ()
+             mask = Where(keep, less, hiding)
+             qf = Cast <to = 1> (q) kf = Cast <to = 1> (k) vf = Cast <to = 1> (v)
+             yf = ruleengine.ScaledDotProductAttention
+               <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (qf, kf, vf, mask)
+             y = Cast <to = 10> (yf)"""),
         near("a soft cap, and a scale for each head",
              "the soft cap is not a constant",
              ("[4,1,1] h", "[4,1,1] h, float c"), ("<float c = {50.0}>", "")),

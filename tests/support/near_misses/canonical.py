@@ -23,6 +23,7 @@ OF = {
         near("positions", None, ("to = 1>", "to = 5>"), ("float", "int16"), ("0.0", "0"), ("1.0", "1")),
     ],
     "canonical/merged_batch.lua": [
+        near("the largest number of each row", None, ("last = {2}", "last = {1}"), ("float[8,8,1] y", "float[8,1,16] y")),
         near("transposed heads", None, ("perm = [0,2,1]", "perm = [1,0,2]"), ("{2,4,16,8}", "{8,2,4,16}"),
              ("[2,4,16,8] y", "[8,2,4,16] y")),
         near("transposed heads", None, ("perm = [0,2,1]", "perm = [0,1,2]"), ("[2,4,8,16] x", "[2,4,8,8] x"),
@@ -249,6 +250,12 @@ OF = {
         near("a number expanded to the shape", None, ("float c)", "float[8] c)")),
         near("the type of another value", "the type is unknown",
              ("y = CastLike(x, t)", "u = com.example.Unknown(t) y = CastLike(x, u)")),
+        near("probabilities that are narrowed", None, ("float[2,8] x", "int64[2,8] x")),
+        near("probabilities that are narrowed", "the type is unknown", ("p = Cast <to = 10> (x)",
+             "u = com.example.Unknown(x) p = Cast <to = 10> (u)")),
+        # An infinite number becomes NaN there.
+        near("probabilities that are narrowed", None, ("float16[2,8] p", "float8e4m3fn[2,8] p"),
+             ("to = 10", "saturate = 0, to = 17")),
     ],
     "canonical/choice_by_product.lua": [
         near("the summand is a constant", "the summand is not a constant of the same shape",
@@ -296,6 +303,12 @@ OF = {
     "canonical/gemm_of_activations.lua": [
         near("one operand is a constant, so this is a layer", "one operand is a constant, so this is a layer", ("x) =>", "x, float[2,16] k) =>"), ("(x, w)", "(w, k)"),
              ("[8,2] y", "[2,2] y")),
+    ],
+    "canonical/shape_of_transpose.lua": [
+        near("the middle axes exchanged", None, ("int64[4] p = {0,2,1,3}", "int64 p = {2}"), ("int64[4] z", "int64 z")),
+        near("the middle axes exchanged", "no Transpose has its axes in this order", ("Transpose <perm = [0,2,1,3]>", "Transpose"),
+             ("[A,C,B,D] y", "[D,C,B,A] y")),
+        near("the middle axes exchanged", "no Transpose has its axes in this order", ("{0,2,1,3}", "{0,2,1}"), ("int64[4]", "int64[3]")),
     ],
     "canonical/scaled_probabilities.lua": [
         near("a number for each head", None, ("axis = -1", "axis = 2")),
