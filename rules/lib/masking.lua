@@ -68,9 +68,11 @@ local HIDING, LOWEST = -1e30, -3e37
 -- that are seen weigh e^100 times as much as hidden ones. SEEN, if other masks
 -- hide keys that this one shows: as ABOVE, and all masks show some key. (In a
 -- row that sees no key, the least hidden keys would have all the weight.)
-masking.FINITE = "scores between -1e13 and 1e13"
+local FINITE = "scores between -1e13 and 1e13"
 local ABOVE = "scores between -9,900 and 1e13"
 local SEEN = "each query sees a key whose score, masks added, is above -9,900; scores are below 1e13, masks add no more than 50"
+
+masking.FINITE = FINITE
 
 -- Whether all elements of x are whole numbers: cast from a type that is not
 -- float, differences of whole numbers, or 0 and 1.
@@ -103,7 +105,7 @@ local function hiding_number(step, masks, dtype)
   -- The fused op itself supports a single choice of -inf, as a bool mask.
   if number == -math.huge and #masks == 1 then return number end
   if highest < -1e37 then
-    assume(masking.FINITE, fill)
+    assume(FINITE, fill)
     return number
   end
   need(step.mask and highest <= -1e4 and dtype ~= "float16", "the fill of the mask hides too little", fill)
@@ -259,7 +261,7 @@ end
 --- in the mask is the sink. sizes as in `numbers`.
 function masking.sink_mask(op, m, mask, sizes)
   if mask and mask.dtype == "bool" then
-    assume(masking.FINITE, mask)
+    assume(FINITE, mask)
     mask = op.Log(op.Cast{mask, to = m.numbers.scores_dtype})
   end
   local pads, rank = {}, #sizes
