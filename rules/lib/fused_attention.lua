@@ -1,5 +1,6 @@
 --- The fused op over heads: its pattern, and helpers for rules that replace it
 --- by ops of other domains.
+local causal = lib "causal"
 local elements = lib "elements"
 local heads = lib "heads"
 
@@ -84,6 +85,14 @@ function fused.need_widths(m)
   need(heads.positive(m.D) and heads.positive(m.E), "the size of the heads is not known", m.q)
 end
 
+--- What `attention` hides: `causal`, and by `mask`. A causal mask becomes `causal`, and is `found`, if `takes(found)`.
+function fused.hides(op, m, takes)
+  local hides = {causal = m.causal ~= 0, mask = m.mask}
+  local found = m.mask and m.causal == 0 and m.S == m.L and causal.of(op, m.mask, m.S)
+  if not found or not takes(found) then return hides end
+  return {causal = true, mask = not found.alone and m.mask or nil, found = found}
+end
+
 --- Ends the match of `attention` if an op that does not broadcast might refuse
 --- its sizes: lengths of 0, or a mask that may make the scores larger. A mask
 --- does so if it has more batches or rows than the scores, and these have one.
@@ -93,15 +102,15 @@ end
 --- rows.
 function fused.need_sizes(m)
   need(m.S ~= 0 and m.L ~= 0, "there are no queries or no keys", m.q)
-  if not m.mask then return nil end
-  local cut
-  local rank, sizes = need(m.mask:rank(), "the rank of the mask is unknown", m.mask), {m.L, m.S, m.H, m.q:dim(0)}
+  local mask, cut = m.hides.mask
+  if not mask then return nil end
+  local rank, sizes = need(mask:rank(), "the rank of the mask is unknown", mask), {m.L, m.S, m.H, m.q:dim(0)}
   for i = 2, rank do
-    local size, want = m.mask:dim(-i), sizes[i]
+    local size, want = mask:dim(-i), sizes[i]
     local several = type(want) == "number" and want ~= 1
     local fits = several or size == 1 or size == want
     local computed = type(size) ~= "number" and (size.computed or size.unknown)
-    need(fits or i == 2 and computed, "the mask may be larger than the scores", m.mask, size, want)
+    need(fits or i == 2 and computed, "the mask may be larger than the scores", mask, size, want)
     cut = cut or not fits
   end
   return cut
@@ -140,15 +149,17 @@ end
 --- of the score, -65504 all of them; runtimes keep float between the sum and the
 --- softmax. So a row that hides all keys has other probabilities.
 function fused.assume_numbers(m)
-  local half = m.mask and m.mask.dtype == "float16"
-  if half and not is_exact(m.mask) then assume("each query sees a key that its float16 mask does not hide", m.mask) end
-  if m.causal ~= 0 or m.mask and m.mask.dtype == "bool" then assume("no score is NaN or infinite", m.mask or m.q) end
+  local mask, found = m.hides.mask, m.hides.found
+  local half = mask and mask.dtype == "float16"
+  if half and not is_exact(mask) then assume("each query sees a key that its float16 mask does not hide", mask) end
+  if m.hides.causal or mask and mask.dtype == "bool" then assume("no score is NaN or infinite", m.mask or m.q) end
+  if found then causal.assume_fill(found, m.mask) end
 end
 
 --- The mask as what is added to the scores, with the lengths of queries and
 --- keys, as the contrib ops of ONNX Runtime need it.
 function fused.bias(op, m)
-  local bias = m.mask
+  local bias = m.hides.mask
   if not bias then return nil end
   local rank = bias:rank()
   -- 0 where the mask keeps, -inf where it hides.
@@ -168,7 +179,8 @@ end
 --- y, the result of a runtime's op, with zeros for queries for which the mask
 --- hides all keys: there runtimes give NaN.
 function fused.seen(op, y, m)
-  return m.mask and m.guarded ~= 0 and not is_finite(m.mask) and op.Where(op.IsNaN(y), 0, y) or y
+  local mask = m.hides.mask
+  return mask and m.guarded ~= 0 and not is_finite(mask) and op.Where(op.IsNaN(y), 0, y) or y
 end
 
 return fused

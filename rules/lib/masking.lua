@@ -73,6 +73,8 @@ local FINITE = "scores between -1e13 and 1e13"
 local ABOVE = "scores between -9,900 and 1e13"
 local SEEN = "each query sees a key whose score, masks added, is above -9,900; scores are below 1e13, masks add no more than 50"
 
+masking.FINITE = FINITE
+
 -- Whether all elements of x are whole numbers: cast from a type that is not
 -- float, differences of whole numbers, or 0 and 1.
 local function is_whole(x)

@@ -5,6 +5,7 @@ return pack {
   "../canonical/cancel_reshapes",
   "../canonical/cancel_transposes",
   "../lowering/ours",
+  "onnx/causal_attention",
   "onnx/gelu",
   "onnx/layer_normalization",
   "onnx/partial_rotary_embedding",

@@ -11,9 +11,9 @@ local function may_have_lowest(mask)
 end
 
 -- Whether the mask needs no change that costs more than the op saves.
-local function is_cheap(m)
-  if m.mask.dtype == "bool" then return true end
-  return not may_have_lowest(m.mask) or m.mask:rank() < 2 or m.mask:dim(-2) == 1
+local function is_cheap(mask)
+  if mask.dtype == "bool" then return true end
+  return not may_have_lowest(mask) or mask:rank() < 2 or mask:dim(-2) == 1
 end
 
 return rule {
@@ -24,7 +24,7 @@ return rule {
     stay there: the op takes both orders, and four Transposes are removed. On CPUs the op only saves time if it removes
     Transposes, or has a mask that needs no change, causality or a soft cap; the option gpu applies the rule to all
     attention. The mask is expanded to the lengths of queries and keys, since not every runtime broadcasts it. Key heads
-    are repeated if the mask differs between heads.]],
+    are repeated if the mask differs between heads. A causal mask becomes is_causal = 1.]],
   phase = "target",
   options = { gpu = false },
 
@@ -33,30 +33,32 @@ return rule {
       {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, guarded = guarded, H = H})
   end,
 
-  where = function(m)
+  where = function(m, op)
+    m.hides = fused.hides(op, m, function(found) return found.alone end)
+    local mask, causal = m.hides.mask, m.hides.causal
     need(m.scale == nil or m.scale > 0, "runtimes need a positive scale", m.q)
     need(m.q:dim(0) ~= 0, "the batch is empty", m.q)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
-    need(m.softcap == 0 or not m.mask and m.causal == 0, "older runtimes apply the mask before the soft cap", m.mask or m.q)
-    need(m.causal == 0 or m.S == m.L or type(m.S) == "number" and m.S ~= 1, "older runtimes ignore causality for a single query", m.q)
-    need(m.causal == 0 or not m.mask or m.mask.dtype == "bool", "runtimes weigh later keys where a mask hides all earlier ones",
-      m.mask)
+    need(m.softcap == 0 or not mask and not causal, "older runtimes apply the mask before the soft cap", m.mask or m.q)
+    need(not causal or m.S == m.L or type(m.S) == "number" and m.S ~= 1, "older runtimes ignore causality for a single query", m.q)
+    need(not causal or not mask or mask.dtype == "bool", "runtimes weigh later keys where a mask hides all earlier ones",
+      mask)
     m.cut = fused.need_sizes(m)
-    m.by_head = m.mask and m.mask:rank() > 2 and m.mask:dim(-3) ~= 1
+    m.by_head = mask and mask:rank() > 2 and mask:dim(-3) ~= 1
     if m.by_head then fused.need_heads(m) end
     -- ONNX Runtime 1.23 computes grouped heads behind tokens wrongly in float16.
     local has_groups = m.G ~= m.H
     m.is_behind = not m.cut and not (has_groups and (m.by_head or m.q.dtype == "float16")) and fused.is_behind(m)
-    need(m.options.gpu or m.is_behind or m.mask or m.causal ~= 0 or m.softcap ~= 0,
+    need(m.options.gpu or m.is_behind or mask or causal or m.softcap ~= 0,
       "it saves nothing on CPUs: no Transpose goes, and there is no mask", m.q)
-    need(m.options.gpu or m.is_behind or not m.mask or is_cheap(m),
-      "costs more than it saves: no Transpose goes, and the mask has to be changed", m.mask)
+    need(m.options.gpu or m.is_behind or not mask or is_cheap(mask),
+      "costs more than it saves: no Transpose goes, and the mask has to be changed", mask)
     fused.assume_numbers(m)
   end,
 
   rewrite = function(op, m)
-    local q, k, v, mask = fused.queries(op, m, m.cut), m.k, m.v, m.mask
+    local q, k, v, mask = fused.queries(op, m, m.cut), m.k, m.v, m.hides.mask
     if mask then
       local rank = mask:rank()
       local is_short = rank < 2 or mask:dim(-2) ~= m.S or mask:dim(-1) ~= m.L
@@ -72,7 +74,7 @@ return rule {
     -- In older runtimes the probabilities of a row without a visible key are NaN, as are those of a row whose mask has
     -- +inf or NaN: they are replaced by zeros.
     local function seen(y) return mask and m.guarded ~= 0 and op.Where(op.IsNaN(y), 0, y) or y end
-    local is_causal = m.causal ~= 0 and 1 or 0
+    local is_causal = m.hides.causal and 1 or 0
     if not m.is_behind then
       return seen(op.Attention{q, k, v, mask, scale = m.scale, is_causal = is_causal, softcap = m.softcap})
     end
@@ -226,6 +228,13 @@ return rule {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, is_causal = 1> (q, k, v, mask)
         }]],
       rejected = "runtimes weigh later keys where a mask hides all earlier ones" },
+    { "a causal mask", [[
+        <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
+        g (float[2,4,3,16] q, float[2,4,3,16] k, float[2,4,3,16] v) => (float[2,4,3,16] y)
+        <float[3,3] mask = {0, -1e9, -1e9, 0, 0, -1e9, 0, 0, 0}> {
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v, mask)
+        }]],
+      "y = Attention <is_causal = 1> (q, k, v)", assumed = "scores between -4,900 and 4,900" },
     { "causal, of queries that may be one", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
         g (float[2,4,S,16] q, float[2,4,T,16] k, float[2,4,T,16] v) => (float[2,4,S,16] y) {

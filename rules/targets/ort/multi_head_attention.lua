@@ -7,9 +7,9 @@ return rule {
     ScaledDotProductAttention(heads(q), heads(k), heads(v), mask)   =>   heads(MultiHeadAttention(q, k, v, bias))
     ScaledDotProductAttention(heads(q), k, v, mask)                 =>   heads(MultiHeadAttention(q, k, v, bias))
 
-    The op has tokens before heads in queries and results, and either order in keys and values. No Transpose is added,
-    and no key head repeated: on CPUs both cost more than the op saves. The option gpu allows Transposes. The op has no
-    soft cap.]],
+    A causal mask becomes unidirectional = 1. The op has tokens before heads in queries and results, and either order in
+    keys and values. No Transpose is added, and no key head repeated: on CPUs both cost more than the op saves. The
+    option gpu allows Transposes. The op has no soft cap.]],
   phase = "target",
   options = { gpu = false },
   after = "group_query_attention",
@@ -19,12 +19,13 @@ return rule {
       {q = q, k = k, v = v, mask = mask, scale = scale, causal = causal, softcap = softcap, guarded = guarded, H = H})
   end,
 
-  where = function(m)
+  where = function(m, op)
+    m.hides = fused.hides(op, m, function(found) return found.alone end)
     need(m.q.dtype == "float" or m.q.dtype == "float16", "MultiHeadAttention does not have this type", m.q)
     need(m.scale == nil or m.scale > 0, "the op has no scale of 0, which means the default, and no negative scale", m.q)
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
-    need(m.causal == 0 or not m.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
-    need(m.causal == 0 or m.S == m.L, "causal, and the sequences have different lengths", m.q)
+    need(not m.hides.causal or not m.hides.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
+    need(not m.hides.causal or m.S == m.L, "causal, and the sequences have different lengths", m.q)
     fused.need_widths(m)
     need(m.G == m.H, "costs more than it saves: heads of keys and values would be repeated", m.k)
     m.cut = fused.need_sizes(m)
@@ -39,11 +40,29 @@ return rule {
       k, v = fused.rows(op, k, m.H, m.D), fused.rows(op, v, m.H, m.E)
     end
     local y = op["com.microsoft"].MultiHeadAttention{fused.rows(op, m.q, m.H, m.D), k, v, nil, nil, bias,
-      num_heads = m.H, scale = m.scale, unidirectional = m.causal ~= 0 and 1 or 0}
+      num_heads = m.H, scale = m.scale, unidirectional = m.hides.causal and 1 or 0}
     return heads.split(op, fused.seen(op, y, m), m.H, m.E)
   end,
 
   examples = {
+    { "a causal mask", [[
+        (float[2,3,4,16] qt, float[2,3,4,16] kt, float[2,3,4,16] vt) => (float[2,3,4,16] yt)
+        <float[3,3] mask = {0, -inf, -inf, 0, 0, -inf, 0, 0, 0}> {
+          q = Transpose <perm = [0,2,1,3]> (qt)
+          k = Transpose <perm = [0,2,1,3]> (kt)
+          v = Transpose <perm = [0,2,1,3]> (vt)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v, mask)
+          yt = Transpose <perm = [0,2,1,3]> (y)
+        }]],
+      [[merged = Constant <value = int64[3] {0,0,64}> ()
+        qm = Reshape(qt, merged)
+        km = Reshape(kt, merged)
+        vm = Reshape(vt, merged)
+        a = com.microsoft.MultiHeadAttention <num_heads = 4, unidirectional = 1> (qm, km, vm)
+        split = Constant <value = int64[4] {0,0,4,16}> ()
+        s = Reshape(a, split)
+        y = Transpose <perm = [0,2,1,3]> (s)
+        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
     { "without a mask", [[
         (float[2,8,4,16] qt, float[2,8,4,16] kt, float[2,8,4,16] vt) => (float[2,8,4,16] yt) {
           q = Transpose <perm = [0,2,1,3]> (qt)

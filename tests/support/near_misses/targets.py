@@ -26,6 +26,10 @@ PLAIN_NORM = """ones = Constant <value = float[4] {1,1,1,1}> ()
 
 HALF = "each query sees a key that its float16 mask does not hide"
 
+NOT_CAUSAL = "the mask is not known to be causal"
+HIDES_MORE = "the mask hides more than later keys"
+POSITIONS = "positions are compared, and the number is as low as can be"
+
 
 def row(last):
     """The numbers of a mask of 8 by 8: zeros and the last one."""
@@ -92,6 +96,10 @@ OF = {
           for numbers, assumed in ((row(-5), None), (row(-10), HALF))),
     ],
     "targets/ort/group_query_attention.lua": [
+        near("a mask that hides later keys, and padding", "ONNX Runtime weighs later keys", ("hide = {-inf}", "hide = {-1e9}"),
+             ("guarded = 0", "is_causal = 1"), options="{ gpu = true }"),
+        near("a mask that hides later keys, and padding", "only causal attention", ("hide = {-inf}", "hide = {-1e9}"),
+             options="{ gpu = true }"),
         near("two key heads for four", "heads of one width, a multiple of 8",
              ("[2,6,2,8] vt", "[2,6,2,16] vt"), ("[2,6,4,8] yt", "[2,6,4,16] yt"),
              ("head_dim = 8", "head_dim = 16")),
@@ -144,6 +152,31 @@ OF = {
              ("[2,3,4] z", "[2,1,4] z")),
         near("a sum with other readers", "it is not a sum of [batch, length, width]",
              ("[2,3,4]", "[3,4]")),
+    ],
+    "targets/onnx/causal_attention.lua": [
+        *(near("a mask that is given", "queries and keys have different lengths", *edits)
+          for edits in ([("[2,4,3,16] k", "[2,4,5,16] k"), ("[2,4,3,16] v", "[2,4,5,16] v"), ("[3,3]", "[3,5]")],
+                        [("[2,4,3,16] q", "[] q"), ("[2,4,3,16] k", "[] k")])),
+        near("a constant", HIDES_MORE, ("{1, 0, 0, 1, 1, 0, 1", "{1, 0, 0, 1, 1, 0, 0")),
+        near("numbers", NOT_CAUSAL, ("-10000", "-9999")),
+        *(near(title, NOT_CAUSAL, edit) for title, edit in (
+            ("a constant", ("{1, 0, 0,", "{1, 1, 0,")),
+            ("numbers", ("{0, -10000", "{0, -20000")),
+            ("cut from a buffer", ("first = {0}", "first = {1}")),
+            ("cut from a buffer", ("start = 2, end = 3", "start = 0, end = 1")),
+            ("cut from a buffer", ("bool[1,1,3,3] buffer = {1, 0, 0, 1, 1, 0, 1, 1, 1}", "bool[1,1,1,1] buffer = {1}")),
+            (POSITIONS, ("LessOrEqual", "Less")),
+            (POSITIONS, ("LessOrEqual", "GreaterOrEqual")),
+            (POSITIONS, ("places, column)", "column, places)")),
+            (POSITIONS, ("one = {1}", "one = {2}")),
+            (POSITIONS, ("(seen, keep, hide)", "(seen, hide, keep)")),
+            (POSITIONS, ("hide = {-3.4e38}", "hide = {-9.0}")),
+            ("later keys are hidden, in all heads", ("Add(one, places)", "Sub(places, one)")),
+            ("later keys are hidden, in all heads", ("hidden = Not(shown)", "hidden = Identity(shown)")),
+            ("a triangle of -inf", ("upper = 1", "upper = 0")),
+            ("a triangle of -inf", ("one = {1}", "one = {2}")),
+            ("one minus what is seen, times a number", ("one = {1.0}", "one = {2.0}")),
+            ("one minus what is seen, times a number", ("upper = 0", "upper = 1")))),
     ],
     "targets/onnx/gelu.lua": [
         near("one half as the first factor", None, ("{0.5}", "{0.25}")),
