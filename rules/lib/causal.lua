@@ -66,7 +66,7 @@ end
 -- Along which axis, -1 or -2, x counts 0, 1, 2, ..., and what is added to that; or nil.
 local function positions(x, steps)
   local node = x.producer
-  if not node or steps == 0 then return nil end
+  if not node or #node.inputs == 0 or steps == 0 then return nil end
   if node.op == "Range" then
     local from, by = node.inputs[1]:scalar(), node.inputs[3]:scalar()
     if by == 1 and from then return -1, from end

@@ -19,7 +19,7 @@ return rule {
 
   examples = {
     { "the only call", [[
-        <opset_import: ["" : 21, "my" : 1]>
+        <ir_version: 10, opset_import: ["" : 21, "my" : 1]>
         g (float[2] x) => (float[2] y) {
           a = my.f <alpha = 2.0> (x)
           y = Neg(a)
@@ -31,7 +31,7 @@ return rule {
         }]],
       "c = Constant <value = float {2.0}> () t = Mul(x, c) a = Add(t, x) y = Neg(a)" },
     { "two calls", [[
-        <opset_import: ["" : 21, "my" : 1]>
+        <ir_version: 10, opset_import: ["" : 21, "my" : 1]>
         g (float[2] x) => (float[2] y) {
           a = my.f(x)
           y = my.f(a)
@@ -42,7 +42,7 @@ return rule {
         }]],
       "a = my.f(x) y = my.f(a)" },
     { "two calls of one node", [[
-        <opset_import: ["" : 21, "my" : 1]>
+        <ir_version: 10, opset_import: ["" : 21, "my" : 1]>
         g (float[2] x) => (float[2] y) {
           a = my.f(x)
           y = my.f(a)
@@ -50,7 +50,7 @@ return rule {
         <domain: "my", opset_import: ["" : 21]> f (u) => (w) { w = Abs(u) }]],
       "a = Abs(x) y = Abs(a)" },
     { "a function that is written for another opset", [[
-        <opset_import: ["" : 21, "my" : 1]>
+        <ir_version: 10, opset_import: ["" : 21, "my" : 1]>
         g (float[2,2] x) => (float[2,2] y) { y = my.f(x) }
         <domain: "my", opset_import: ["" : 12]> f (u) => (w) { w = Softmax <axis = 0> (u) }]],
       rejected = "the function is written for another opset" },
