@@ -27,16 +27,15 @@ class BodyCopy {
         is_own_(&call.from == &state.graph) {}
 
   Edit::Built run() {
-    const auto& inputs = from_.block(call_.body).inputs;
+    const auto inputs = from_.block(call_.body).inputs;
+    const auto results = from_.block(call_.body).outputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       copies_[inputs[i]] =
           i < call_.inputs.size() ? call_.inputs[i] : ValueId();
     }
     std::vector<ValueId> outputs;
     block_ = call_.body;
-    for (const ValueId v : from_.block(call_.body).outputs) {
-      outputs.push_back(copy(v));
-    }
+    for (const ValueId v : results) outputs.push_back(copy(v));
     if (rejection_) return *std::move(rejection_);
     return outputs;
   }
@@ -118,11 +117,11 @@ class BodyCopy {
   std::string name_of(ValueId v) const { return quoted_name(from_.name(v)); }
 
   bool copy_node(NodeId node) {
-    const ir::Node& n = from_.node(node);
+    const ir::Node n = from_.node(node);  // the list of nodes grows
     if (!fits_opset(from_.op(node))) return false;
     NodeSpec spec{.domain = from_.op(node).domain, .type = from_.op(node).type};
-    for (const ir::Operand& o : from_.inputs(node)) {
-      spec.inputs.push_back(now(o.value));
+    for (std::uint32_t i = 0; i < n.operand_count; ++i) {
+      spec.inputs.push_back(now(from_.input(node, i)));
     }
     while (!spec.inputs.empty() && !spec.inputs.back()) spec.inputs.pop_back();
     spec.attributes =
