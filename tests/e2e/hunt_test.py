@@ -21,10 +21,10 @@ FIXES = {
         "attention/compose_stacked_attention.lua", None,
         "read(), allowzero = 1", "read(), allowzero = 0"),
     "a soft cap beside a mask, in the oldest runtime": (
-        STANDARD, None, "need(m.softcap == 0 or not m.mask and m.causal == 0,",
+        STANDARD, None, "need(m.softcap == 0 or not mask and not causal,",
         "local _ = (function() end)(true,"),
     "a causal mask of one query, in the oldest runtime": (
-        STANDARD, None, 'need(m.causal == 0 or m.S == m.L or type(m.S) == "number"'
+        STANDARD, None, 'need(not causal or m.S == m.L or type(m.S) == "number"'
         " and m.S ~= 1,", "local _ = (function() end)(true,"),
     "one number that is normalized, in the oldest runtime": (
         "targets/onnx/rms_normalization.lua", "lib/norm.lua",
