@@ -220,7 +220,7 @@ class Engine::Run {
                   model_,
                   {.foreign = target.foreign_bodies,
                    .overloads = target.overloads && !options().keep_ir_version})
-            : rewrite::write_inline(model_);
+            : rewrite::write_inline(model_, target.foreign_bodies);
     if (!bare) return bare.error();
     for (const rewrite::Bare& each : *bare) {
       report_.rewrites.warnings.push_back(

@@ -129,6 +129,27 @@ TEST_CASE("copies of a function have the name of the call in front") {
         std::string::npos);
 }
 
+TEST_CASE("bodies beside each other may have the same names") {
+  const auto branch = [](const std::string& name, const std::string& of) {
+    return name +
+           " = If (yes) < then_branch = t () => (float[2] p) { n = Abs(" + of +
+           ") p = Neg(n) }, else_branch = e () => (float[2] p) { p = Exp(" +
+           of + ") } > ";
+  };
+  Host h(R"(<ir_version: 10, opset_import: ["" : 21]>
+            g (float[2] x) => (float[2] y) <bool yes = {1}> { )" +
+         branch("a", "x") + branch("y", "a") + "}");
+  for (const char* name : {"a", "y"}) {
+    Edit edit = h.edit();
+    h.inline_at(edit, name);
+    REQUIRE(!edit.commit());
+  }
+  const std::string after = h.text();  // checks that names are unique
+  CAPTURE(after);
+  CHECK(after.find("n_1 = Abs(x)") != std::string::npos);
+  CHECK(after.find("n = Abs(a)") != std::string::npos);
+}
+
 TEST_CASE("a copy is repeated when an edit of a body in it is taken back") {
   Host h(kNested);
   History history(h.graph(), *h.facts, *h.workspace);

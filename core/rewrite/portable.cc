@@ -37,6 +37,11 @@ struct Names {
   std::set<ir::OpId> added;
 };
 
+bool gets_body(const ir::Op& op, bool foreign) {
+  return has_body(op) ||
+         (foreign && ops::meaning_of(op.domain, op.type) != nullptr);
+}
+
 class Writer {
  public:
   Writer(ir::Model& model, ir::Graph& graph, const PortableOptions& options,
@@ -58,7 +63,8 @@ class Writer {
     if (!order) return order.error();
     for (NodeId n : *order) {
       const ir::Op& op = graph_.op(n);
-      if (!gets_body(op) || model_.find_function(op) != nullptr) continue;
+      if (!gets_body(op, foreign_) || model_.find_function(op) != nullptr)
+        continue;
       if (made_by_rule(graph_.node(n)) || std::ranges::binary_search(more, n)) {
         calls_.push_back(n);
       }
@@ -76,11 +82,6 @@ class Writer {
   }
 
  private:
-  bool gets_body(const ir::Op& op) const {
-    return has_body(op) ||
-           (foreign_ && ops::meaning_of(op.domain, op.type) != nullptr);
-  }
-
   // For nodes that no edit made: an edit checks what it builds.
   Status check(NodeId node) const {
     auto made = ops::checked(model_, ops::spec_of(graph_, node));
@@ -158,8 +159,8 @@ class Writer {
 // Writes bodies in the place of the calls, in one graph.
 class InlineWriter {
  public:
-  explicit InlineWriter(ir::Graph& graph)
-      : graph_(graph), workspace_(graph), facts_(graph) {}
+  InlineWriter(ir::Graph& graph, bool foreign)
+      : graph_(graph), foreign_(foreign), workspace_(graph), facts_(graph) {}
 
   Status write(std::vector<Bare>& bare) {
     const auto order = ir::number_nodes(graph_);
@@ -168,7 +169,7 @@ class InlineWriter {
     while (!calls.empty()) {
       const NodeId node = calls.back();
       calls.pop_back();
-      if (graph_.node(node).removed || !has_body(graph_.op(node)) ||
+      if (graph_.node(node).removed || !gets_body(graph_.op(node), foreign_) ||
           !made_by_rule(graph_.node(node))) {
         continue;
       }
@@ -177,8 +178,10 @@ class InlineWriter {
       edit.set_block(graph_.node(node).block);
       const auto rejection = inline_at(edit, node);
       if (!rejection) return rejection.error();
-      if (*rejection)
+      if (*rejection) {
         bare.push_back({node_label(graph_, node), (*rejection)->reason});
+        continue;
+      }
       // Bodies may call other ops of ours.
       for (NodeId n : edit.added()) calls.push_back(n);
     }
@@ -202,6 +205,7 @@ class InlineWriter {
   }
 
   ir::Graph& graph_;
+  bool foreign_;
   Workspace workspace_;
   analysis::Inference facts_;
 };
@@ -234,10 +238,11 @@ Result<std::vector<Bare>> write_portable(ir::Model& model,
   return bare;
 }
 
-Result<std::vector<Bare>> write_inline(ir::Model& model) {
+Result<std::vector<Bare>> write_inline(ir::Model& model, bool foreign) {
   std::vector<Bare> bare;
   for (ir::Graph* graph : rewritable_graphs(model)) {
-    if (Status s = InlineWriter(*graph).write(bare); !s) return s.error();
+    if (Status s = InlineWriter(*graph, foreign).write(bare); !s)
+      return s.error();
   }
   return bare;
 }

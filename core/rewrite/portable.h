@@ -47,7 +47,8 @@ Result<std::vector<Bare>> write_portable(ir::Model& model,
 
 // For a file of an IR version without functions: writes the nodes of such ops
 // that rules made as the nodes of their bodies. Those with a Bare stay.
-Result<std::vector<Bare>> write_inline(ir::Model& model);
+// `foreign` as in PortableOptions.
+Result<std::vector<Bare>> write_inline(ir::Model& model, bool foreign);
 
 // Whether a rule of this run, or of an earlier one, made the node.
 bool made_by_rule(const ir::Node& node);

@@ -116,35 +116,49 @@ class Keeper {
     }
   }
 
-  // A copy takes the names of its original if that is removed, once.
+  // A copy takes the names of its original if that is removed and nothing else
+  // has them: values of bodies beside each other may have the same names.
   void name_copies() {
-    std::unordered_set<NodeId> heired;
+    if (state_.copied.empty() && state_.copied_inputs.empty()) return;
+    std::unordered_set<Name> used = used_names();
+    const auto own_name = [&](NodeId from, const std::string& name) {
+      if (from && graph_.node(from).removed) {
+        const Name own = model_.names.intern(name);
+        if (used.insert(own).second) return own;
+      }
+      return model_.names.intern(model_.unique_name(name));
+    };
     for (const Copied& copied : state_.copied) {
       if (graph_.node(copied.node).removed) continue;
-      const bool is_free = copied.from && graph_.node(copied.from).removed &&
-                           heired.insert(copied.from).second;
       if (!copied.name.empty()) {
-        graph_.mutable_node(copied.node).name = own_name(copied.name, is_free);
+        const bool is_gone = copied.from && graph_.node(copied.from).removed;
+        graph_.mutable_node(copied.node).name =
+            is_gone ? model_.arena.copy(copied.name)
+                    : model_.unique_name(copied.name);
       }
       for (std::size_t i = 0; i < copied.outputs.size(); ++i) {
         const ValueId v = graph_.output(copied.node, i);
         if (!v || graph_.value(v).name || copied.outputs[i].empty()) continue;
-        rename(v, own_name(copied.outputs[i], is_free));
+        set_name(v, own_name(copied.from, copied.outputs[i]));
         state_.named.emplace_back(v, graph_.value(v).name);
       }
     }
-    std::unordered_set<std::string_view> taken;
     for (const CopiedInput& copied : state_.copied_inputs) {
-      const bool is_free = copied.from && graph_.node(copied.from).removed &&
-                           taken.insert(copied.name).second;
       // The input goes with its body, and keeps its name until then.
       graph_.mutable_value(copied.value).name =
-          model_.names.intern(own_name(copied.name, is_free));
+          own_name(copied.from, copied.name);
     }
   }
 
-  std::string_view own_name(const std::string& name, bool is_free) {
-    return is_free ? model_.arena.copy(name) : model_.unique_name(name);
+  std::unordered_set<Name> used_names() const {
+    std::unordered_set<Name> used;
+    for (std::size_t i = 0; i < graph_.value_count(); ++i) {
+      const ir::Value& v = graph_.value(ValueId(i));
+      const NodeId owner = graph_.block(v.block).owner;
+      const bool is_gone = v.removed || (owner && graph_.node(owner).removed);
+      if (v.name && !is_gone) used.insert(v.name);
+    }
+    return used;
   }
 
   void name_nodes() {
