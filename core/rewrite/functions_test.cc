@@ -121,8 +121,10 @@ TEST_CASE("single calls are those of functions that are called once") {
                  function("my", "G", "a = Abs(x) y = Exp(a)") +
                  function("my", "H", "y = Exp(x)") +
                  function("my", "K", "a = Exp(x) y = my.H(a)") +
+                 function("my", "T", "a = Abs(x) y = Exp(a)") +
                  function("ruleengine", "Linear", "a = Abs(x) y = Exp(a)"),
-             "a = my.F(x) b = my.H(a) c = my.H(b) y = ruleengine.Linear(c)");
+             "a = my.F(x) b = my.H(a) c = my.H(b) d = my.T(c) e = my.T(d) "
+             "y = ruleengine.Linear(e)");
   const auto names = [](const ir::Graph& graph) {
     std::string out;
     for (const ir::NodeId n : single_calls(graph)) {
