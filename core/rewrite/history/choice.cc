@@ -23,7 +23,7 @@ Choice::Choice(History& history)
   for (std::uint32_t k = 0; k < history_.records_.size(); ++k) {
     const EditRecord& record = history_.records_[k];
     for (const Action& a : History::part(history_.actions_, record.actions)) {
-      if (!a.slot) replaced_[a.old_value] = k;
+      if (!a.slot) replaced_[a.old_value] = {k, a.new_value};
     }
     for (const Part p : {record.added, record.carriers}) {
       for (NodeId n : History::part(history_.nodes_, p)) {
@@ -47,14 +47,19 @@ void Choice::need(Item item, Item needed) {
 }
 
 // The death of the producer of `value` needs that a reader went in record `k`.
-// Not if a later edit, or this one, replaces the value for all that read it by
-// then: the death needs that one.
+// If a later edit, or this one, replaces the value for all that read it by
+// then, the death needs that edit instead; and the reader, had it stayed, would
+// read the new value.
 void Choice::need_gone(ir::ValueId value, std::uint32_t k, Item reader) {
-  if (!value) return;
-  const Item death = item(died_, graph_.producer(value));
-  if (death == kNone) return;
-  const auto it = replaced_.find(value);
-  need(death, it != replaced_.end() && it->second >= k ? it->second : reader);
+  while (value) {
+    const auto it = replaced_.find(value);
+    const bool is_replaced = it != replaced_.end() && it->second.record >= k;
+    need(item(died_, graph_.producer(value)),
+         is_replaced ? it->second.record : reader);
+    if (!is_replaced) return;
+    k = it->second.record + 1;
+    value = it->second.by;
+  }
 }
 
 void Choice::see(std::uint32_t k) {

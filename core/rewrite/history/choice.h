@@ -49,7 +49,11 @@ class Choice {
   std::vector<ItemNeed> needs_;
   std::vector<Item> made_, died_;  // by node
   // By value: the last record that replaced it for all its readers.
-  std::unordered_map<ir::ValueId, std::uint32_t> replaced_;
+  struct Replaced {
+    std::uint32_t record = 0;
+    ir::ValueId by;
+  };
+  std::unordered_map<ir::ValueId, Replaced> replaced_;
 };
 
 }  // namespace ruleengine::rewrite

@@ -123,6 +123,22 @@ TEST_CASE("a node that another reader keeps alive is no gain") {
   }
 }
 
+TEST_CASE("a form takes a reader from what replaces the value later") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId far = w.node("Exp", {x}, "e");
+  w.output(w.node("Add", {x, far}, "z"));
+  w.output(w.node("Neg", {far}, "y"));
+  const Parts add = binary(
+      "Add", [](Edit& e, ValueId a, ValueId) { return make(e, "Floor", {a}); });
+  Parts later = unary("Exp", "Exp",
+                      [](Edit& e, ValueId v) { return make(e, "Tanh", {v}); });
+  later.phase = Phase::kAttention;
+  Runner r({add, later, fuses("Neg", "Tanh", "Sqrt")});
+  REQUIRE(r.run(w).ok());
+  CHECK(w.text() == "z = Floor(x); y = Sqrt(x)");
+}
+
 TEST_CASE("a node that only undone edits made is no gain when it dies") {
   World w;
   const ValueId v = w.input("v");
