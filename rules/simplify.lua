@@ -4,6 +4,7 @@ return pack {
   "simplify/known_branches",
   "simplify/short_loops",
   "simplify/single_calls",
+  "simplify/pruned_bodies",
   "simplify/neutral_operands",
   "simplify/joined_factors",
   "simplify/joined_bounds",

@@ -79,6 +79,21 @@ struct BodyCall {
   std::string prefix;  // of the names of copies
 };
 
+// The inputs and outputs of a node or of a body that stay.
+struct Ports {
+  std::vector<bool> inputs, outputs;
+};
+
+// A node with bodies, and what of it is copied.
+struct NodeCopy {
+  ir::NodeId node;
+  Ports ports;   // of the node
+  Ports bodies;  // of each of its bodies
+  // By input of the bodies: what they read instead of one that goes.
+  std::vector<ir::ValueId> instead;
+  std::span<const ir::Attribute> attributes;
+};
+
 class Edit {
  public:
   // `workspace` (core/rewrite/edits/workspace.h) carries constants from one
@@ -126,6 +141,8 @@ class Edit {
   // another opset than the function. They take the names of their originals if
   // these are removed.
   Built copy_body(const BodyCall& call);
+  // The same for a node of the graph: returns the outputs that stay.
+  Built copy_node(const NodeCopy& part);
 
   // A constant value (a hidden initializer until a saved node reads it); equal
   // small constants are one value.

@@ -1,4 +1,5 @@
-// Copies of bodies, as calls of Edit::copy_body through inline_call.
+// Copies of bodies, as calls of Edit::copy_body through inline_call, and of
+// Edit::copy_node through prune_bodies.
 #include <doctest/doctest.h>
 
 #include <string>
@@ -8,6 +9,7 @@
 #include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/history/history.h"
 #include "core/rewrite/inline.h"
+#include "core/rewrite/prune.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
 #include "core/verify/verify.h"
@@ -65,10 +67,19 @@ struct Host {
     const NodeId node = graph().producer(find(name));
     auto built = inline_call(edit, node);
     REQUIRE(built.ok());
-    if (const auto* r = std::get_if<Rejection>(&*built)) FAIL(r->reason);
-    const auto& made = std::get<std::vector<ValueId>>(*built);
+    replace(edit, node, *built);
+  }
+
+  void prune_at(Edit& edit, std::string_view name) {
+    const NodeId node = graph().producer(find(name));
+    replace(edit, node, prune_bodies(edit, node));
+  }
+
+  void replace(Edit& edit, NodeId node, const Edit::Built& built) {
+    if (const auto* r = std::get_if<Rejection>(&built)) FAIL(r->reason);
+    const auto& made = std::get<std::vector<ValueId>>(built);
     for (std::uint32_t i = 0; i < made.size(); ++i) {
-      edit.replace(graph().output(node, i), made[i]);
+      if (made[i]) edit.replace(graph().output(node, i), made[i]);
     }
     edit.remove_dead({});
   }
@@ -184,6 +195,75 @@ TEST_CASE("a copy is repeated when an edit of a body in it is taken back") {
   REQUIRE(settled.ok());
   CHECK(settled->has_value());
   CHECK(h.text() == copied);
+}
+
+constexpr const char* kUnread = R"(
+  <ir_version: 10, opset_import: ["" : 21]>
+  g (float[2] x, float[2] k, int64 n) => (float[2] y) {
+    a, same, all = Loop (n, , x, k) <
+      body = b (int64 i, bool c, float[2] v, float[2] f)
+          => (bool d, float[2] w, float[2] g, float[2] part) {
+        d = Identity(c)
+        w = Mul(v, f)
+        g = Identity(f)
+        part = Neg(w)
+      }
+    >
+    y = Add(a, same)
+  })";
+
+TEST_CASE("an undone copy without unread parts leaves the graph as it was") {
+  Host h(kUnread);
+  const std::string before = h.text();
+  const std::size_t values = h.graph().value_count();
+  {
+    Edit edit = h.edit();
+    h.prune_at(edit, "a");
+  }
+  CHECK(h.text() == before);
+  CHECK(h.graph().value_count() == values);
+}
+
+TEST_CASE("a copy without unread parts keeps the names of the others") {
+  Host h(kUnread);
+  Edit edit = h.edit();
+  h.prune_at(edit, "a");
+  REQUIRE(!edit.commit());
+  const std::string after = h.text();
+  CAPTURE(after);
+  for (const char* line :
+       {"a = Loop(n, \"\", x)", "w = Mul(v, k)", "Add(a, k)"}) {
+    CHECK(after.find(line) != std::string::npos);
+  }
+  CHECK(after.find("part") == std::string::npos);
+}
+
+TEST_CASE("a node whose bodies do not fit is not pruned") {
+  const auto rejected = [](const std::string& opset, const std::string& node,
+                           const std::string& inputs) {
+    Host h("<ir_version: 7, opset_import: [\"\" : " + opset + R"(]>
+      g (float[1,2] x, float[1,3,2] s) => (float[1,2] y) {
+        y, unread = )" +
+           node + R"( <num_scan_inputs = 1,
+          body = b ()" +
+           inputs + R"() => (float[2] w, float[2] u) {
+            w = Add(v, p)
+            u = Neg(p)
+          }
+        >
+      })");
+    Edit edit = h.edit();
+    const auto built = prune_bodies(edit, h.graph().producer(h.find("y")));
+    REQUIRE(std::holds_alternative<Rejection>(built));
+    CHECK(std::get<Rejection>(built).reason ==
+          "its bodies are not of a known form");
+  };
+  SUBCASE("a Scan over batches") {
+    rejected("8", "Scan (, x, s)", "float[2] v, float[2] p");
+  }
+  SUBCASE("a body with too many inputs") {
+    rejected("16", "Scan (x, s)", "float[2] v, float[2] p, float[2] q");
+  }
 }
 
 }  // namespace

@@ -16,6 +16,7 @@
 #include "core/ir/model.h"
 #include "core/ops/op_family.h"
 #include "core/rewrite/inline.h"
+#include "core/rewrite/prune.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -355,14 +356,30 @@ int build_with(Host& host, lua_State* state, const Handle& node) {
   return build_like(host, state, node.node(), 2);
 }
 
+namespace {
+
+// The node, of which nothing is lost: the rule mentions all its attributes.
+ir::NodeId heard(Host& host, const Handle& node) {
+  for (const auto& a : host.session.graph->node(node.node()).attributes) {
+    host.session.hear(node.node(), a.name);
+  }
+  return node.node();
+}
+
+}  // namespace
+
 int build_inline(Host& host, lua_State* state, const Handle& node) {
   if (!check_can_build(host)) return kFailed;
-  const ir::NodeId call = node.node();
-  for (const ir::Attribute& a : host.session.graph->node(call).attributes) {
-    host.session.hear(call, a.name);
-  }
+  const ir::NodeId call = heard(host, node);
   return push_built(host, state, rewrite::inline_call(*host.session.edit, call),
                     call);
+}
+
+int build_pruned(Host& host, lua_State* state, const Handle& node) {
+  if (!check_can_build(host)) return kFailed;
+  const ir::NodeId owner = heard(host, node);
+  return push_built(host, state,
+                    rewrite::prune_bodies(*host.session.edit, owner), owner);
 }
 
 }  // namespace ruleengine::lua

@@ -25,5 +25,7 @@ int build_with(Host& host, lua_State* state, const Handle& node);
 
 // n:inline(): the values that the node computes, by its function body.
 int build_inline(Host& host, lua_State* state, const Handle& node);
+// n:pruned(): the same of a node with bodies, without what nothing reads.
+int build_pruned(Host& host, lua_State* state, const Handle& node);
 
 }  // namespace ruleengine::lua

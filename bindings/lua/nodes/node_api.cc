@@ -258,6 +258,7 @@ constexpr Field kNodeFields[] = {
     {"meta", kNodeMeta},
     {"with", kMethod, method<HandleKind::kNode, build_with>},
     {"inline", kMethod, method<HandleKind::kNode, build_inline>},
+    {"pruned", kMethod, method<HandleKind::kNode, build_pruned>},
     {"replace_input", kMethod, method<HandleKind::kNode, replace_input>},
     {"along", kMethod, method<HandleKind::kNode, along>},
 };

@@ -36,11 +36,22 @@ class BodyCopy {
     std::vector<ValueId> outputs;
     block_ = call_.body;
     for (const ValueId v : results) outputs.push_back(copy(v));
+    return finish(std::move(outputs));
+  }
+
+  Edit::Built run(const NodeCopy& part) {
+    part_ = &part;
+    NodeSpec spec = described(part.node, part.ports, part.attributes);
+    std::vector<ValueId> outputs = build(part.node, part.ports, spec);
+    return finish(std::move(outputs));
+  }
+
+ private:
+  Edit::Built finish(std::vector<ValueId> outputs) {
     if (rejection_) return *std::move(rejection_);
     return outputs;
   }
 
- private:
   bool reject(std::string reason, std::string value) {
     if (!rejection_) rejection_ = {std::move(reason), std::move(value)};
     return false;
@@ -116,42 +127,75 @@ class BodyCopy {
 
   std::string name_of(ValueId v) const { return quoted_name(from_.name(v)); }
 
-  bool copy_node(NodeId node) {
-    const ir::Node n = from_.node(node);  // the list of nodes grows
-    if (!fits_opset(from_.op(node))) return false;
+  void copy_node(NodeId node) {
+    if (!fits_opset(from_.op(node))) return;
+    const NodeSpec spec =
+        described(node, {},
+                  ir::bound_attributes(from_.node(node).attributes,
+                                       call_.attributes, call_.defaults));
+    build(node, {}, spec);
+  }
+
+  static bool stays(const std::vector<bool>& all, std::size_t i) {
+    return i >= all.size() || all[i];
+  }
+
+  NodeSpec described(NodeId node, const Ports& ports,
+                     std::span<const Attribute> attributes) {
     NodeSpec spec{.domain = from_.op(node).domain, .type = from_.op(node).type};
-    for (std::uint32_t i = 0; i < n.operand_count; ++i) {
-      spec.inputs.push_back(now(from_.input(node, i)));
+    const std::size_t input_count = from_.inputs(node).size();
+    for (std::size_t i = 0; i < input_count; ++i) {
+      if (stays(ports.inputs, i)) {
+        spec.inputs.push_back(now(from_.input(node, i)));
+      }
     }
     while (!spec.inputs.empty() && !spec.inputs.back()) spec.inputs.pop_back();
-    spec.attributes =
-        ir::bound_attributes(n.attributes, call_.attributes, call_.defaults);
-    std::vector<BlockId> bodies;
-    for (Attribute& a : spec.attributes) {
-      if (!a.blocks.empty() && !copy_bodies(a, bodies)) return false;
-    }
-    if (rejection_) return false;
-    for (std::uint32_t i = 0; i < n.output_count; ++i) {
-      if (from_.output(node, i)) spec.output_count = i + 1;
+    spec.attributes.assign(attributes.begin(), attributes.end());
+    std::uint32_t count = 0;
+    const auto outputs = from_.outputs(node);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!stays(ports.outputs, i)) continue;
+      ++count;
+      if (outputs[i]) spec.output_count = count;
     }
     if (is_own_) spec.like = node;
-    auto built = build_written(state_, spec, n.op);
+    return spec;
+  }
+
+  // Copies the bodies, builds the copy of the node, and notes what is known of
+  // it.
+  std::vector<ValueId> build(NodeId node, const Ports& ports, NodeSpec spec) {
+    std::vector<BlockId> bodies;
+    for (Attribute& a : spec.attributes) {
+      if (!a.blocks.empty() && !copy_bodies(a, bodies)) return {};
+    }
+    if (rejection_) return {};
+    auto built = build_written(state_, spec, from_.node(node).op);
     if (const auto* rejected = std::get_if<Rejection>(&built)) {
       rejection_ = *rejected;
-      return false;
+      return {};
     }
     const auto& made = std::get<std::vector<ValueId>>(built);
     for (const BlockId body : bodies) {
       state_.graph.mutable_block(body).owner = state_.graph.producer(made[0]);
     }
-    for (std::uint32_t i = 0; i < spec.output_count; ++i) {
-      const ValueId old = from_.output(node, i);
-      if (!old) continue;
-      copies_[old] = made[i];
-      declare(old, made[i]);
+    const std::vector<ValueId> old = staying_outputs(node, ports);
+    for (std::size_t i = 0; i < made.size(); ++i) {
+      if (!old[i]) continue;
+      copies_[old[i]] = made[i];
+      declare(old[i], made[i]);
     }
-    note_names(node, made);
-    return true;
+    note_names(node, old, made);
+    return made;
+  }
+
+  std::vector<ValueId> staying_outputs(NodeId node, const Ports& ports) const {
+    std::vector<ValueId> all;
+    const auto outputs = from_.outputs(node);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (stays(ports.outputs, i)) all.push_back(outputs[i]);
+    }
+    return all;
   }
 
   // A function may be written for other opsets than the graph that calls it.
@@ -190,27 +234,19 @@ class BodyCopy {
   }
 
   BlockId copy_body(BlockId body) {
-    const auto inputs = from_.block(body).inputs;
-    const auto outputs = from_.block(body).outputs;
-    const BlockId made =
-        state_.log.add_body(state_.block, from_.block(body).name,
-                            static_cast<std::uint32_t>(inputs.size()));
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const ValueId input = state_.graph.block(made).inputs[i];
-      copies_[inputs[i]] = input;
-      state_.graph.mutable_value(input).declared = declared(inputs[i]);
-      state_.copied_inputs.push_back(
-          {input, from_node(from_.block(body).owner),
-           call_.prefix + std::string(from_.name(inputs[i]))});
-    }
+    const NodeCopy* const part = depth_ == 0 ? part_ : nullptr;
+    const Ports ports = part == nullptr ? Ports() : part->bodies;
+    const BlockId made = add_body(body, ports);
     const BlockId outer = std::exchange(block_, body);
     const BlockId outer_made = std::exchange(state_.block, made);
     ++depth_;
+    const auto outputs = from_.block(body).outputs;
     std::vector<ValueId> results;
-    for (const ValueId v : outputs) {
-      const ValueId result = copy(v);
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!stays(ports.outputs, i)) continue;
+      const ValueId result = copy(outputs[i]);
       if (rejection_) break;
-      results.push_back(as_output(result, v, results));
+      results.push_back(as_output(result, outputs[i], results));
     }
     --depth_;
     block_ = outer;
@@ -218,6 +254,32 @@ class BodyCopy {
     state_.log.give_outputs(made, results);
     for (std::uint32_t i = 0; i < results.size(); ++i) {
       state_.workspace->note_output(results[i], {made, i});
+    }
+    return made;
+  }
+
+  // A body with the inputs that stay. What reads one that goes reads another
+  // value instead.
+  BlockId add_body(BlockId body, const Ports& ports) {
+    const auto inputs = from_.block(body).inputs;
+    std::vector<ValueId> staying;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (stays(ports.inputs, i)) {
+        staying.push_back(inputs[i]);
+      } else {
+        copies_[inputs[i]] = part_->instead[i];
+      }
+    }
+    const BlockId made =
+        state_.log.add_body(state_.block, from_.block(body).name,
+                            static_cast<std::uint32_t>(staying.size()));
+    for (std::size_t i = 0; i < staying.size(); ++i) {
+      const ValueId input = state_.graph.block(made).inputs[i];
+      copies_[staying[i]] = input;
+      state_.graph.mutable_value(input).declared = declared(staying[i]);
+      state_.copied_inputs.push_back(
+          {input, from_node(from_.block(body).owner),
+           call_.prefix + std::string(from_.name(staying[i]))});
     }
     return made;
   }
@@ -257,14 +319,15 @@ class BodyCopy {
     state_.declared.emplace_back(made, type);
   }
 
-  void note_names(NodeId node, const std::vector<ValueId>& made) {
+  void note_names(NodeId node, const std::vector<ValueId>& outputs,
+                  const std::vector<ValueId>& made) {
     const NodeId copy = state_.graph.producer(made[0]);
     if (!state_.is_new(copy)) return;
     Copied all{.node = copy, .from = from_node(node)};
     if (!from_.node(node).name.empty()) {
       all.name = call_.prefix + std::string(from_.node(node).name);
     }
-    for (const ValueId v : from_.outputs(node)) {
+    for (const ValueId v : outputs) {
       all.outputs.push_back(v ? call_.prefix + std::string(from_.name(v)) : "");
     }
     state_.copied.push_back(std::move(all));
@@ -279,6 +342,7 @@ class BodyCopy {
   bool is_own_;    // a body of a node of the graph
   BlockId block_;  // whose nodes are being copied
   int depth_ = 0;
+  const NodeCopy* part_ = nullptr;
   std::unordered_map<ValueId, ValueId> copies_;
   std::optional<Rejection> rejection_;
 };
@@ -287,6 +351,12 @@ class BodyCopy {
 
 Edit::Built Edit::copy_body(const BodyCall& call) {
   return BodyCopy(*this, *journal_, call).run();
+}
+
+Edit::Built Edit::copy_node(const NodeCopy& part) {
+  const ir::Graph& graph = journal_->graph;
+  const BodyCall here{.from = graph, .body = graph.node(part.node).block};
+  return BodyCopy(*this, *journal_, here).run(part);
 }
 
 }  // namespace ruleengine::rewrite

@@ -1,0 +1,90 @@
+--- Leave out what the bodies of If, Loop, Scan and SequenceMap compute or are given for nothing.
+return rule {
+  doc = [[
+    y, unread = Loop(n, c, x, k, body = f)   =>   y = Loop(n, c, x, body = g)
+
+    Leaves out outputs that nothing reads, inputs of a body that it does not read, and values that each turn passes on
+    to the next as they are: the body reads those from outside.]],
+  phase = "expansion",
+
+  match = function(op)
+    local all = { inputs = any, attrs = any, outputs = any }
+    return either(
+      op.If{any, attrs = any, outputs = any},
+      op.Loop(all),
+      op.Scan(all),
+      op.SequenceMap(all)
+    ):as "node"
+  end,
+
+  rewrite = function(_, m)
+    local old, new = m.node.outputs, {m.node:pruned()}
+    for i = 2, #old do
+      if old[i] and new[i] then old[i]:replace_with(new[i]) end
+    end
+    return new[1]
+  end,
+
+  examples = {
+    { "an output of branches that nothing reads", [[
+        (float[2] x, bool c) => (float[2] y) {
+          y, unread = If (c) <
+            then_branch = t () => (float[2] p, float[2] r) { n = Neg(x)  p = Abs(n)  r = Sin(n) },
+            else_branch = e () => (float[2] q, float[2] s) { q = Exp(x)  s = Cos(x) }
+          >
+        }]],
+      [[y = If (c) <
+          then_branch = t () => (float[2] p) { n = Neg(x)  p = Abs(n) },
+          else_branch = e () => (float[2] q) { q = Exp(x) }
+        >]] },
+    { "the first output", [[
+        (float[2] x, bool c) => (float[2] y) {
+          unread, y = If (c) <
+            then_branch = t () => (float[2] p, float[2] r) { p = Abs(x)  r = Sin(x) },
+            else_branch = e () => (float[2] q, float[2] s) { q = Exp(x)  s = Cos(x) }
+          >
+        }]],
+      [[y = If (c) <
+          then_branch = t () => (float[2] r) { r = Sin(x) },
+          else_branch = e () => (float[2] s) { s = Cos(x) }
+        >]] },
+    { "a carried value that stays, one that nothing needs, and a list that nothing reads", [[
+        (float[2] x, float[2] k, float[2] u, int64 n) => (float[2] y) {
+          y, same, counted, all = Loop (n, , x, k, u) <
+            body = b (int64 i, bool c, float[2] v, float[2] f, float[2] s)
+                => (bool d, float[2] w, float[2] g, float[2] t, float[2] part) {
+              d = Identity(c)
+              w = Mul(v, f)
+              g = Identity(f)
+              t = Add(s, v)
+              part = Neg(w)
+            }
+          >
+        }]],
+      [[y = Loop (n, , x) <
+          body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w) { d = Identity(c)  w = Mul(v, k) }
+        >]] },
+    { "inputs of a Scan that its body does not read", [[
+        (float[2] x, float[3,2] a, float[2,3] u) => (float[2] y, float[2,3] out) {
+          y, none, out = Scan (x, a, u) <
+            num_scan_inputs = 2, scan_input_axes = [0, 1], scan_output_axes = [0, 1],
+            body = b (float[2] v, float[2] p, float[2] q) => (float[2] w, float[2] lost, float[2] r) {
+              w = Add(v, p)
+              lost = Sin(v)
+              r = Exp(w)
+            }
+          >
+        }]],
+      [[y, out = Scan (x, a) <
+          num_scan_inputs = 1, scan_input_axes = [0], scan_output_axes = [1],
+          body = b (float[2] v, float[2] p) => (float[2] w, float[2] r) { w = Add(v, p)  r = Exp(w) }
+        >]] },
+    { "all is read", [[
+        (float[2] x, int64 n) => (float[2] y) {
+          y = Loop (n, , x) <
+            body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w) { d = Identity(c)  w = Exp(v) }
+          >
+        }]],
+      rejected = "everything that its bodies compute is read" },
+  },
+}
