@@ -18,5 +18,6 @@ return pack {
   "simplify/sizes_in_place",
   "simplify/padded_convolution",
   "simplify/layer_weights",
+  "simplify/joined_convolutions",
   "simplify/known_values",
 }

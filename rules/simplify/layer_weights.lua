@@ -1,4 +1,5 @@
 --- Scale and shift the weights of a layer instead of its result.
+local weights = lib "weights"
 
 -- Whether v is one number, or one for each of `channels` on the axis of a result of this rank.
 local function is_of_channels(v, channels, axis, rank)
@@ -53,15 +54,12 @@ return rule {
     if m.s and m.w.dtype == "float16" then
       local factor = m.norm and op.Div(m.s, op.Sqrt(op.Add(m.variance, m.norm.attrs.epsilon))) or
         m.divided and op.Reciprocal(m.s) or m.s
-      local largest = op.ReduceMax(op.Abs(m.w)):scalar() * op.ReduceMax(op.Abs(factor)):scalar()
-      need(largest < 65504, "a weight might overflow", m.w)
+      need(weights.largest(op, m.w) * weights.largest(op, factor) < 65504, "a weight might overflow", m.w)
     end
   end,
 
   rewrite = function(op, m)
-    local wide = m.w:type("float16", "bfloat16")
-    local function up(v) return wide and op.Cast{v, to = "float"} or v end
-    local function down(v) return wide and op.Cast{v, to = m.w.dtype} or v end
+    local up, down = weights.casts(op, m.w.dtype)
     local function flat(v) return op.Reshape(up(v), {-1}) end
     local s, t = m.s and flat(m.s), m.t and flat(m.t)
     if m.norm then
