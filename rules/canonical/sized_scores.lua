@@ -1,16 +1,8 @@
 --- State that masks leave the shape of scores as it is.
 
--- Whether a view of y needs its shape: another one than the Reshape to this shape.
-local function is_viewed(y, shape)
-  for _, user in ipairs(y.users) do
-    if user.op == "Unsqueeze" or user.op == "Reshape" and user.outputs[1].shape ~= shape then return true end
-  end
-  return false
-end
-
 return rule {
   doc = [[
-    f(s, y)   =>   Reshape(f(s, y), shape of s)      s: scores, a product a b or the sum of one and masks
+    view(f(s, y))   =>   view(Reshape(f(s, y), shape of s))      s: scores, a product a b or the sum of one and masks
 
     f are masks whose sizes have other names than those of the scores: sums and choices, scales, and a softmax over the
     last axis. Views of heads need a shape that is known (merged_batch).]],
@@ -23,15 +15,16 @@ return rule {
         op.Where(any, any, s))
     end
     local scores = many(function(s) return context(step(s)) end, product)
-    return either(op.Softmax{scores, axis = -1}, step(scores)):as "last"
+    local last = context(either(op.Softmax{scores, axis = -1}, step(scores)):as "last")
+    return either(op.Unsqueeze(last, any), op.Reshape{last, any, allowzero = any}):as "view"
   end,
 
   where = function(m)
     local last, scores = m.last.outputs[1], m.product.outputs[1]
-    need(not (m.a:const() or m.b:const()), "an operand is constant, so this is a layer", scores)
     need(last.shape ~= scores.shape, "the shape is known", last)
+    need(not (m.a:const() or m.b:const()), "an operand is constant, so this is a layer", scores)
     need(last:rank() == scores:rank(), "the ranks differ", last)
-    need(is_viewed(last, scores.shape), "no view needs the shape", last)
+    need(m.view.op ~= "Reshape" or m.view.outputs[1].shape ~= scores.shape, "the view gives the shape", last)
     for i, size in ipairs(scores.shape) do
       local known = last:dim(i - 1)
       need(known == size or type(known) ~= "number", "a mask makes the scores larger", last)
@@ -42,7 +35,8 @@ return rule {
   rewrite = function(op, m)
     local sizes = {}
     for i, size in ipairs(m.product.outputs[1].shape) do sizes[i] = size end
-    return op.Reshape(m.last:with(m.last.inputs), sizes)
+    local last = m.last.outputs[1]
+    return m.view:with{op.Reshape(last, sizes), m.view.inputs[2]}
   end,
 
   examples = {
@@ -63,11 +57,13 @@ return rule {
         shape = Concat <axis = 0> (b, four, l, six)
         r = Reshape <allowzero = 1> (p, shape)
         y = Unsqueeze(r, two)]], assumed = "no mask makes the scores larger" },
-    { "no view", [[
-        (float[B,4,S,16] q, float[B,4,16,T] k, float[L,1,M,N] m) => (float[E,4,F,G] y) {
+    { "a view that gives the shape", [[
+        (float[B,4,S,16] q, float[B,4,16,6] k, float[1,1,M,1] m) => (float[B,4,S,6] y) {
           s = MatMul(q, k)
-          y = Add(s, m)
+          a = Add(s, m)
+          b = Shape(s)
+          y = Reshape(a, b)
         }]],
-      rejected = "no view needs the shape" },
+      rejected = "the view gives the shape" },
   },
 }
