@@ -12,6 +12,7 @@ return pack {
   "simplify/joined_views",
   "simplify/joined_transposes",
   "simplify/joined_slices",
+  "simplify/slices_as_split",
   "simplify/joined_concats",
   "simplify/rejoined_parts",
   "simplify/parts_of_shape",

@@ -1,21 +1,6 @@
 --- Replace two Slices of different axes by one.
 local axes = lib "axes"
 
--- Starts, ends, axes and steps as lists; or nil if one is not constant.
-local function parts(node, rank)
-  local given, out = {}, { {}, {}, {}, {} }
-  for i = 1, 4 do
-    local input = node.inputs[i + 1]
-    given[i] = input and input:constant() or {}
-    if input and #given[i] == 0 then return nil end
-  end
-  for i, start in ipairs(given[1]) do
-    out[1][i], out[2][i] = start, given[2][i]
-    out[3][i], out[4][i] = axes.from_front(given[3][i] or i - 1, rank), given[4][i] or 1
-  end
-  return out
-end
-
 return rule {
   doc = [[ Slice(Slice(x))   =>   Slice(x)   if they cut different axes ]],
 
@@ -25,8 +10,8 @@ return rule {
 
   where = function(m)
     local rank = need(m.x:rank(), "the rank is unknown", m.x)
-    m.all = need(parts(m.first, rank), "a limit is not constant", m.first)
-    local more = need(parts(m.second, rank), "a limit is not constant", m.second)
+    m.all = need(axes.limits(m.first, rank), "a limit is not constant", m.first)
+    local more = need(axes.limits(m.second, rank), "a limit is not constant", m.second)
     local cut = {}
     for _, axis in ipairs(m.all[3]) do cut[axis] = true end
     for _, axis in ipairs(more[3]) do need(not cut[axis], "both cut one axis", m.x) end
