@@ -5,6 +5,7 @@ return pack {
   "../canonical/cancel_reshapes",
   "../canonical/cancel_transposes",
   "../lowering/ours",
+  "ort/fused_convolution",
   "ort/gelu",
   "ort/group_query_attention",
   "ort/layer_normalization",
