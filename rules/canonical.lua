@@ -1,6 +1,7 @@
 return pack {
   doc = [[One form for what exporters write in many forms; the other packs match that form.]],
 
+  "canonical/calls_in_place",
   "canonical/normalize_operators",
   "canonical/remove_dropout",
   "canonical/common_subexpressions",

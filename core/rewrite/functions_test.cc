@@ -137,5 +137,34 @@ TEST_CASE("single calls are those of functions that are called once") {
   CHECK(names(model->functions[3]->body) == "");  // nothing calls it
 }
 
+TEST_CASE("calls are listed as long as their bodies fit") {
+  // Each function calls the one before it twice.
+  std::string text = R"(<ir_version: 10, opset_import: ["" : 21, "f" : 1]>
+      g (float[2] x) => (float[2] y) { a = f.f3(x) b = f.f1(a) y = f.f29(b) }
+      <domain: "f", opset_import: ["" : 21]> f0 (u) => (w) { w = Neg(u) })";
+  for (int i = 1; i < 30; ++i) {
+    const std::string inner = "f.f" + std::to_string(i - 1);
+    text += R"(<domain: "f", opset_import: ["" : 21, "f" : 1]> f)" +
+            std::to_string(i) + " (u) => (w) { t = " + inner +
+            "(u) w = " + inner + "(t) }";
+  }
+  const auto model = text::parse_model(text, "model");
+  REQUIRE(model.ok());
+  const ir::Graph& graph = (*model)->graph;
+  const auto names = [&](std::uint64_t most) {
+    std::string out;
+    for (const ir::NodeId n : calls(graph, most)) {
+      out += std::string(graph.op(n).type) + " ";
+    }
+    return out;
+  };
+  CHECK(names(2) == "");
+  CHECK(names(12) == "f3 ");
+  CHECK(names(13) == "f3 f1 ");
+  CHECK(names(9) == "f1 ");
+  CHECK(names(1'000'000) == "f3 f1 ");
+  CHECK(names(1'000'000'000) == "f3 f1 f29 ");
+}
+
 }  // namespace
 }  // namespace ruleengine::rewrite

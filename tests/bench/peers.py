@@ -55,6 +55,10 @@ def onnxscript(work, source, result):
         from onnxscript.rewriter.ort_fusions import optimize_for_ort
         model, counts = optimize_for_ort(model)
         done = f"fused {sum(counts.values())}"
+    elif work == "simplify":
+        from onnxscript import optimizer
+        optimizer.optimize(model)
+        done = "simplified"
     else:
         from onnxscript.rewriter import pattern
         rules = pattern.RewriteRuleSet([

@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
-"""Nodes and CPU seconds beside the simplifiers: the table in docs/peers.md.
+"""Nodes and CPU seconds beside the simplifiers: the tables in docs/peers.md.
 
     /tmp/bench/bin/python tests/bench/simplifiers.py [--write] [MODEL...]
+    /tmp/bench/bin/python tests/bench/simplifiers.py --vision [--write] MODEL...
 
 Runs in the virtual environment of run.py. Without MODEL: those of
-tests/data/models. Nodes of bodies count, constants do not; a call of a function
-counts as one node. A model on which a tool fails is left out.
+tests/data/models; with --vision: the second table, of models that vision.py
+wrote. Nodes of bodies count, constants do not; a call of a function counts as
+one node. A model on which a tool fails is left out.
 """
 
 import argparse
@@ -21,8 +23,10 @@ from google.protobuf.message import DecodeError
 
 import measure
 
-TARGETS = ["auto", "standard"]
-TOOLS = ["onnxsim", "onnxslim", "onnxscript", "onnxruntime"]
+# Tools whose results are read by the same runtimes.
+GROUPS = [["portable", "onnxsim", "onnxslim", "onnxscript"],
+          ["ort", "onnxruntime"]]
+OURS = ["portable", "ort"]
 PEERS = pathlib.Path(__file__).with_name("peers.py")
 
 
@@ -41,26 +45,47 @@ def nodes_of(path):
     return nodes(onnx.load(path, load_external_data=False).graph)
 
 
-def results(model, folder):
-    """{tool or target: (nodes, CPU seconds)}, or None."""
+def commands(model):
     packs = sorted((measure.ROOT / "rules").glob("*.lua"))
-    commands = {target: [measure.PROGRAM, "run", *packs, model, "-q",
-                         "--target", target, "-o"] for target in TARGETS}
-    for tool in TOOLS:
-        commands[tool] = [sys.executable, "-W", "ignore", PEERS, "--peer",
-                          tool, "fuse", model]
+    for tool in sum(GROUPS, []):
+        if tool in OURS:
+            yield tool, [measure.PROGRAM, "run", *packs, model, "-q",
+                         "--target", tool, "-o"]
+        else:
+            yield tool, [sys.executable, "-W", "ignore", PEERS, "--peer", tool,
+                         "simplify", model]
+
+
+def results(model, folder, runs):
+    """{tool: (nodes, CPU seconds)}, or None."""
     found = {}
-    for tool, command in commands.items():
+    for tool, command in commands(model):
         result = folder / f"{tool}.onnx"
         try:
-            runs = [measure.run([*command, result]).cpu for _ in range(3)]
-            found[tool] = nodes_of(result), statistics.median(runs)
+            used = [measure.run([*command, result]).cpu for _ in range(runs)]
+            found[tool] = nodes_of(result), statistics.median(used)
         except (RuntimeError, OSError, DecodeError) as error:
             print(f"{model}: {tool}: {str(error)[-300:]}", file=sys.stderr)
             return None
         finally:
             result.unlink(missing_ok=True)
+    print(model.name, {tool: n for tool, (n, _) in found.items()}, flush=True)
     return found
+
+
+def rows_of(all_of):
+    rows = [["as they are", str(sum(before for before, _ in all_of)), "", ""]]
+    for group in GROUPS:
+        for tool in group:
+            smallest = sum(
+                found[tool][0] == min(found[other][0] for other in group)
+                for _, found in all_of)
+            name = f"`--target {tool}`" if tool in OURS \
+                else f"{tool} {importlib.metadata.version(tool)}"
+            rows.append([name, str(sum(found[tool][0] for _, found in all_of)),
+                         str(smallest),
+                         f"{sum(found[tool][1] for _, found in all_of):.2f}"])
+    return rows
 
 
 def main():
@@ -68,26 +93,22 @@ def main():
     parser.add_argument("models", nargs="*", type=pathlib.Path)
     parser.add_argument("--write", action="store_true",
                         help="put the table into its document")
+    parser.add_argument("--vision", action="store_true",
+                        help="for the table of vision models")
     arguments = parser.parse_args()
     models = arguments.models or sorted(
         (measure.ROOT / "tests" / "data" / "models").glob("*.onnx"))
+    # Weights make the peers slow.
+    runs = 1 if arguments.vision else 3
     with tempfile.TemporaryDirectory() as temporary:
         all_of = [(nodes_of(model), found) for model in models if
-                  (found := results(model, pathlib.Path(temporary)))]
-    rows = [["as they are", str(sum(before for before, _ in all_of)), "", ""]]
-    for tool in [*TARGETS, *TOOLS]:
-        smallest = sum(found[tool][0] == min(n for n, _ in found.values())
-                       for _, found in all_of)
-        name = f"`--target {tool}`" if tool in TARGETS \
-            else f"{tool} {importlib.metadata.version(tool)}"
-        rows.append([name, str(sum(found[tool][0] for _, found in all_of)),
-                     str(smallest),
-                     f"{sum(found[tool][1] for _, found in all_of):.2f}"])
+                  (found := results(model, pathlib.Path(temporary), runs))]
     text = f"{datetime.date.today()}, {len(all_of)} models:\n\n" + measure.table(
-        ["tool", "nodes", "smallest result for", "CPU seconds"], rows)
+        ["tool", "nodes", "none has fewer", "CPU seconds"], rows_of(all_of))
     print(text)
     if arguments.write:
-        measure.put("docs/peers.md", "simplifiers.py", text)
+        script = "vision.py" if arguments.vision else "simplifiers.py"
+        measure.put("docs/peers.md", script, text)
 
 
 if __name__ == "__main__":

@@ -171,7 +171,8 @@ class FormTest(unittest.TestCase):
         for page, script in (("README.md", "targets.py"),
                              ("docs/targets.md", "targets.py"),
                              ("docs/peers.md", "targets.py"),
-                             ("docs/peers.md", "simplifiers.py")):
+                             ("docs/peers.md", "simplifiers.py"),
+                             ("docs/peers.md", "vision.py")):
             with self.subTest(page=page, script=script):
                 text = (program.ROOT / page).read_text()
                 self.assertRegex(

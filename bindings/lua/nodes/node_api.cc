@@ -372,6 +372,16 @@ int single_calls(Host& host, lua_State* state, const Handle&) {
   return 1;
 }
 
+// graph:calls(): calls of functions, as long as the graph stays within bounds
+// with their bodies in place; in graph order.
+int calls(Host& host, lua_State* state, const Handle&) {
+  constexpr std::uint64_t kMostNodes = 200'000;
+  const ir::Graph& graph = *host.session.graph;
+  Sandbox::charge(state, graph.node_count());
+  push_nodes(host, state, rewrite::calls(graph, kMostNodes));
+  return 1;
+}
+
 enum GraphField { kGraphInputs, kGraphOutputs };
 
 int graph_index(Host& host, lua_State* state) {
@@ -388,6 +398,7 @@ int graph_index(Host& host, lua_State* state) {
 }
 
 constexpr Field kGraphFields[] = {
+    {"calls", kMethod, method<HandleKind::kGraph, calls>},
     {"inputs", kGraphInputs},
     {"outputs", kGraphOutputs},
     {"known_values", kMethod, method<HandleKind::kGraph, known_values>},
