@@ -1,6 +1,7 @@
 return pack {
   doc = [[What is computed although it is known, or for nothing, or in two steps instead of one.]],
 
+  "simplify/equal_weights",
   "simplify/known_branches",
   "simplify/short_loops",
   "simplify/single_calls",

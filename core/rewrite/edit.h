@@ -68,6 +68,10 @@ struct Twin {
   ir::NodeId first, second;
 };
 
+struct EqualValues {
+  ir::ValueId first, second;
+};
+
 // A body of a node of the same graph, or of a function of the model, and what
 // it is given.
 struct BodyCall {
@@ -160,6 +164,11 @@ class Edit {
   // node has one first node, which is never the second of another pair.
   // Excludes nodes that build() never reuses.
   Result<std::vector<Twin>> twins() const;
+
+  // Initializers of more than 256 bytes with the same bits as an earlier one,
+  // by the second one; not those that callers of the model may override. A
+  // first one is never the second of another pair. Reads little of others.
+  std::vector<EqualValues> equal_weights() const;
 
   // Values that are computed, but known, and that something reads which is not
   // known itself; in graph order. Not those that are more than 1 MiB larger

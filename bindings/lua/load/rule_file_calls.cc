@@ -42,7 +42,7 @@ SourceScan::Call SourceScan::call_at(std::size_t i) const {
       call.attributes.push_back(
           {std::string(tokens_[at].text), tokens_[at].line});
     }
-    at = is(at, "{") || is(at, "(") || is(at, "[") ? skip_brackets(at) : at + 1;
+    at = skip(at);
   }
   return call;
 }

@@ -90,6 +90,18 @@ FoundLib find_lib(lua_State* state, const std::string& name,
 
 }  // namespace
 
+void Loader::push_lib(lua_State* state, const std::string& file,
+                      const fs::path& real, const std::string& text) {
+  Lib& lib = libs_[real];
+  if (lib.function == 0 || lib.file != file || lib.text != text) {
+    if (lib.function != 0) luaL_unref(state, LUA_REGISTRYINDEX, lib.function);
+    lib.function = 0;
+    static_cast<void>(compile(state, file, text));
+    lib = {file, text, luaL_ref(state, LUA_REGISTRYINDEX)};
+  }
+  lua_rawgeti(state, LUA_REGISTRYINDEX, lib.function);
+}
+
 int Loader::lib(lua_State* state) {
   std::size_t size = 0;
   const char* data = luaL_checklstring(state, 1, &size);
@@ -125,7 +137,8 @@ int Loader::lib(lua_State* state) {
                                .lexically_normal()
                                .string();
   request.running.push_back({file, found.real, true});
-  static_cast<void>(run_source(state, file, found.text));
+  push_lib(state, file, found.real, found.text);
+  run(state);
   request.running.pop_back();
   if (lua_isnil(state, -1)) {
     return Sandbox::fail(state, {.kind = ErrorKind::kRule,

@@ -247,8 +247,8 @@ Status Loader::run_file(const std::string& file, const fs::path& real,
   return status;
 }
 
-SourceScan Loader::run_source(lua_State* state, const std::string& file,
-                              const std::string& text) {
+SourceScan Loader::compile(lua_State* state, const std::string& file,
+                           const std::string& text) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, words_table_);
   Status status = sandbox_.compile(text, file, -1);
   if (!status) Sandbox::fail(state, status.error());
@@ -261,15 +261,19 @@ SourceScan Loader::run_source(lua_State* state, const std::string& file,
                                                scan.foreign_literal_line()),
                           .expected = "a number of Lua 5.1"});
   }
+  return scan;
+}
+
+void Loader::run(lua_State* state) {
   Nested nested(state);
   lua_call(state, 0, 1);
-  return scan;
 }
 
 void Loader::run_body(lua_State* state, Request& request) {
   lua_newtable(state);
   request.libs = luaL_ref(state, LUA_REGISTRYINDEX);
-  const SourceScan scan = run_source(state, request.file, request.text);
+  const SourceScan scan = compile(state, request.file, request.text);
+  run(state);
   if (request.word == nullptr) {
     Sandbox::fail(state, {.kind = ErrorKind::kRule,
                           .what = "the file has no rule",

@@ -111,10 +111,14 @@ class Loader {
 
   // Called inside of the sandbox; may raise.
   void run_body(lua_State* state, Request& request);
-  // Compiles and runs a file, and leaves its result. `text` must outlive the
-  // scan.
-  SourceScan run_source(lua_State* state, const std::string& file,
-                        const std::string& text);
+  // Compiles a file and leaves its function. `text` must outlive the scan.
+  SourceScan compile(lua_State* state, const std::string& file,
+                     const std::string& text);
+  // Runs the function on top of the stack, and leaves its result.
+  static void run(lua_State* state);
+  // Leaves the function of a lib, which is compiled once for all rules.
+  void push_lib(lua_State* state, const std::string& file,
+                const std::filesystem::path& real, const std::string& text);
   int lib(lua_State* state);
   int declare(lua_State* state, const char* word);
 
@@ -127,6 +131,12 @@ class Loader {
   std::vector<engine::RuleSet::Unclaimed> unclaimed_;
   // Loaded files by real path: whether it is a rule, and its index.
   std::map<std::filesystem::path, std::pair<bool, std::size_t>> known_;
+  // Compiled libs, by real path.
+  struct Lib {
+    std::string file, text;
+    int function = 0;  // registry reference
+  };
+  std::map<std::filesystem::path, Lib> libs_;
   Request* request_ = nullptr;  // the file that is running
 };
 

@@ -39,7 +39,7 @@ class SourceReader {
     return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0';
   }
   void add(Kind kind, std::string_view text) {
-    scan_.tokens_.push_back({kind, text, line_});
+    scan_.tokens_.push_back({.kind = kind, .text = text, .line = line_});
   }
   void skip_line() {
     while (at_ < text_.size() && text_[at_] != '\n') ++at_;
@@ -97,8 +97,9 @@ class SourceReader {
       ++at_;
     }
     const std::size_t end = std::min(at_, text_.size());
-    scan_.tokens_.push_back(
-        {Kind::kString, text_.substr(begin, end - begin), line});
+    scan_.tokens_.push_back({.kind = Kind::kString,
+                             .text = text_.substr(begin, end - begin),
+                             .line = line});
     ++at_;
   }
 
@@ -141,7 +142,25 @@ class SourceReader {
 
 SourceScan::SourceScan(std::string_view text) {
   SourceReader(text, *this).read();
+  link_brackets();
   find_functions();
+}
+
+void SourceScan::link_brackets() {
+  std::vector<std::size_t> open;
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    if (tokens_[i].kind != Kind::kSymbol || tokens_[i].text.size() != 1) {
+      continue;
+    }
+    const char c = tokens_[i].text.front();
+    if (c == '{' || c == '(' || c == '[') {
+      open.push_back(i);
+    } else if ((c == '}' || c == ')' || c == ']') && !open.empty()) {
+      tokens_[open.back()].after = i + 1;
+      open.pop_back();
+    }
+  }
+  for (const std::size_t i : open) tokens_[i].after = tokens_.size();
 }
 
 void SourceScan::find_functions() {
@@ -191,17 +210,6 @@ std::size_t SourceScan::table_of(std::string_view word) const {
   return 0;
 }
 
-// The token after the closing bracket of the one at `i`, functions included.
-std::size_t SourceScan::skip_brackets(std::size_t i) const {
-  int depth = 0;
-  for (; i < tokens_.size(); ++i) {
-    if (is(i, "{") || is(i, "(") || is(i, "[")) ++depth;
-    if (is(i, "}") || is(i, ")") || is(i, "]")) --depth;
-    if (depth <= 0) return i + 1;
-  }
-  return i;
-}
-
 // The first token of the value of `key` in that table; 0: none.
 std::size_t SourceScan::key_value(std::string_view word,
                                   std::string_view key) const {
@@ -219,7 +227,7 @@ std::size_t SourceScan::key_value(std::string_view word,
         tokens_[i].text == key && is(i + 1, "=")) {
       return i + 2;
     }
-    i = is(i, "{") || is(i, "(") || is(i, "[") ? skip_brackets(i) : i + 1;
+    i = skip(i);
   }
   return 0;
 }
@@ -254,7 +262,7 @@ std::vector<int> SourceScan::element_lines(std::string_view word,
   for (bool fresh = true; i < tokens_.size() && !is(i, "}");) {
     if (fresh && !is(i + 1, "=")) lines.push_back(tokens_[i].line);
     fresh = is(i, ",") || is(i, ";");
-    i = is(i, "{") || is(i, "(") || is(i, "[") ? skip_brackets(i) : i + 1;
+    i = skip(i);
   }
   return lines;
 }

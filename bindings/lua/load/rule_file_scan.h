@@ -74,6 +74,8 @@ class SourceScan {
     Kind kind = Kind::kEnd;
     std::string_view text;  // for a string: without the quotes
     int line = 0;
+    // Of an opening bracket: the token after the closing one.
+    std::size_t after = 0;
   };
   struct Function {
     std::size_t begin = 0, end = 0;  // tokens of the body
@@ -84,6 +86,7 @@ class SourceScan {
 
   friend class SourceReader;
   void find_functions();
+  void link_brackets();
   const Token& at(std::size_t i) const {
     return tokens_[i < tokens_.size() ? i : tokens_.size() - 1];
   }
@@ -102,7 +105,10 @@ class SourceScan {
   std::size_t literal(std::size_t i) const;
   std::string literal_text(std::size_t i) const;
   std::size_t compared_literal(std::size_t begin, std::size_t end) const;
-  std::size_t skip_brackets(std::size_t i) const;
+  // The token after `i`, or after the brackets that begin there.
+  std::size_t skip(std::size_t i) const {
+    return tokens_[i].after != 0 ? tokens_[i].after : i + 1;
+  }
   Call call_at(std::size_t i) const;
   // The position of the `=` after the list of names that begins at `i`; 0:
   // none.

@@ -112,7 +112,7 @@ SourceScan::Uses SourceScan::uses(std::string_view key, int line,
       note(i, i + 2, false, uses);
     }
     if (list && is(i + 1, "[")) {
-      const std::size_t behind = skip_brackets(i + 1);
+      const std::size_t behind = skip(i + 1);
       if (is(behind, ".")) note(i, behind + 1, false, uses);
     }
     if (list && is(i + 1, ":") && at(i + 2).text == "all") {

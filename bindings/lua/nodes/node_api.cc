@@ -326,6 +326,22 @@ int nodes(Host& host, lua_State* state, const Handle&) {
   return 1;
 }
 
+// A list of pairs {first = ..., second = ...}.
+template <class Pairs, class Push>
+void push_pairs(Host& host, lua_State* state, const Pairs& pairs,
+                const Push& push) {
+  push_list(host, state, static_cast<int>(pairs.size()));
+  int i = 0;
+  for (const auto& [first, second] : pairs) {
+    lua_createtable(state, 0, 2);
+    push(host, state, first);
+    lua_setfield(state, -2, "first");
+    push(host, state, second);
+    lua_setfield(state, -2, "second");
+    lua_rawseti(state, -2, ++i);
+  }
+}
+
 // graph:twins(): pairs {first = node, second = node}, in the computation order
 // of `second`. Both nodes compute the same values.
 int twins(Host& host, lua_State* state, const Handle&) {
@@ -339,15 +355,7 @@ int twins(Host& host, lua_State* state, const Handle&) {
     host.session.failure = std::move(found.error());
     return Sandbox::stop(state);
   }
-  push_list(host, state, static_cast<int>(found->size()));
-  for (std::size_t i = 0; i < found->size(); ++i) {
-    lua_createtable(state, 0, 2);
-    push_node(host, state, (*found)[i].first);
-    lua_setfield(state, -2, "first");
-    push_node(host, state, (*found)[i].second);
-    lua_setfield(state, -2, "second");
-    lua_rawseti(state, -2, static_cast<int>(i) + 1);
-  }
+  push_pairs(host, state, *found, push_node);
   return 1;
 }
 
@@ -360,6 +368,18 @@ int known_values(Host& host, lua_State* state, const Handle&) {
   }
   Sandbox::charge(state, host.session.graph->node_count());
   push_values(host, state, host.session.edit->known_values());
+  return 1;
+}
+
+// graph:equal_weights(): pairs {first = value, second = value}.
+int equal_weights(Host& host, lua_State* state, const Handle&) {
+  if (host.session.stage != Stage::kPass || host.session.attempting) {
+    return fail(host, "graph:equal_weights works only in `pass`", {}, {},
+                "call it before any `attempt`");
+  }
+  Sandbox::charge(state, host.session.graph->value_count());
+  push_pairs(host, state, host.session.edit->equal_weights(),
+             [](Host& h, lua_State* s, ir::ValueId v) { push_value(h, s, v); });
   return 1;
 }
 
@@ -399,6 +419,7 @@ int graph_index(Host& host, lua_State* state) {
 
 constexpr Field kGraphFields[] = {
     {"calls", kMethod, method<HandleKind::kGraph, calls>},
+    {"equal_weights", kMethod, method<HandleKind::kGraph, equal_weights>},
     {"inputs", kGraphInputs},
     {"outputs", kGraphOutputs},
     {"known_values", kMethod, method<HandleKind::kGraph, known_values>},

@@ -169,8 +169,11 @@ Replacement build_replacement(lua_State* state, WordsSession& session,
 
 }  // namespace
 
+// Files are scanned at each start, so the first letter is compared first.
 bool is_lua_keyword(std::string_view text) {
-  return std::ranges::binary_search(kKeywords, text);
+  return std::ranges::any_of(kKeywords, [&](std::string_view keyword) {
+    return !text.empty() && keyword[0] == text[0] && keyword == text;
+  });
 }
 
 bool is_lua_name(std::string_view text) {

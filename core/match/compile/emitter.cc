@@ -14,6 +14,7 @@ Emitter::Emitter(Assembler& out, const Prepared& prepared)
   node_regs_.assign(nodes, kNone);
   term_regs_.assign(terms, kNone);
   variable_regs_.assign(variables, kNone);
+  node_ops_.resize(nodes);
   node_certain_.resize(nodes);
   node_touched_.resize(nodes);
   head_done_.resize(nodes);

@@ -123,6 +123,7 @@ class Emitter {
   std::vector<std::uint32_t> registers_, scalars_;  // used, by depth
   std::vector<Reg> node_regs_, term_regs_, variable_regs_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Reg> hole_regs_;
+  std::vector<std::vector<std::uint32_t>> node_ops_;  // for future()
   std::vector<bool> node_certain_;  // bound in main
   std::vector<bool> node_touched_;  // some instruction binds it
   std::vector<bool> head_done_;     // by node; its tail is not emitted yet

@@ -128,8 +128,8 @@ std::uint32_t Emitter::future(TermId output) {
         dominated(node, output) || (chain && dominated(node, chain))) {
       continue;
     }
-    const NodePattern& p = pattern()[node];
-    const std::vector<std::uint32_t> ops = out_.ops(p);
+    std::vector<std::uint32_t>& ops = node_ops_[i];
+    if (ops.empty()) ops = out_.ops(pattern()[node]);
     set.ops.insert(set.ops.end(), ops.begin(), ops.end());
   }
   return out_.op_set(std::move(set));
