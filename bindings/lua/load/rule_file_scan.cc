@@ -28,7 +28,7 @@ class SourceReader {
     if (text_.starts_with("\xEF\xBB\xBF")) at_ = 3;
     scan_.tokens_.reserve(text_.size() / 4);
     if (peek() == '#') skip_line();
-    while (at_ < text_.size()) token();
+    while (skip_spaces(), at_ < text_.size()) token();
     add(Kind::kEnd, {});
   }
 
@@ -43,6 +43,10 @@ class SourceReader {
   }
   void skip_line() {
     while (at_ < text_.size() && text_[at_] != '\n') ++at_;
+  }
+
+  void skip_spaces() {
+    at_ = std::min(text_.find_first_not_of(" \t\r\f\v", at_), text_.size());
   }
 
   void token() {
@@ -64,8 +68,6 @@ class SourceReader {
       add(is_lua_keyword(name) ? Kind::kKeyword : Kind::kName, name);
     } else if (is_digit(c) || (c == '.' && is_digit(peek(1)))) {
       number();
-    } else if (c == ' ' || c == '\t' || c == '\r' || c == '\f' || c == '\v') {
-      ++at_;
     } else {
       symbol();
     }

@@ -169,10 +169,12 @@ Replacement build_replacement(lua_State* state, WordsSession& session,
 
 }  // namespace
 
-// Files are scanned at each start, so the first letter is compared first.
+// Files are scanned at each start, so most words are turned away by their
+// length or first letter.
 bool is_lua_keyword(std::string_view text) {
+  if (text.size() < 2 || text.size() > 8) return false;
   return std::ranges::any_of(kKeywords, [&](std::string_view keyword) {
-    return !text.empty() && keyword[0] == text[0] && keyword == text;
+    return keyword[0] == text[0] && keyword == text;
   });
 }
 
