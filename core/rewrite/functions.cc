@@ -11,6 +11,8 @@
 namespace ruleengine::rewrite {
 namespace {
 
+constexpr int kDeepestCall = 64;  // each pass writes one level in place
+
 bool is_own_op(const ir::Function& function) {
   return ops::is_own_domain(function.domain) &&
          ops::newest_op(function.domain, function.name) != nullptr;
@@ -49,46 +51,57 @@ ir::OpId op_of(const ir::Model& model, const ir::Function& f) {
   return model.ops.find(f.domain, f.name, f.overload);
 }
 
-// How many nodes stand in a body once all calls in it, and those in their
-// bodies, are written in place; `most` and more count as `most`.
-class Sizes {
+// What stands in a body once all calls in it, and those in their bodies, are
+// written in place.
+struct Extent {
+  std::uint64_t nodes = 0;  // `most` and more count as `most`
+  int depth = 0;            // of calls in bodies of calls
+};
+
+class Extents {
  public:
-  Sizes(const ir::Model& model, std::uint64_t most)
+  Extents(const ir::Model& model, std::uint64_t most)
       : model_(model), most_(most) {}
 
-  std::uint64_t of(const ir::Function& function) {
+  Extent of(const ir::Function& function) {
     // Calls may be nested deeply, so this does not recur.
     std::vector<const ir::Function*> todo = {&function};
     while (!todo.empty()) {
       const ir::Function* const f = todo.back();
       const std::size_t before = todo.size();
-      if (!sizes_.contains(f)) visit(*f, todo);
+      if (!extents_.contains(f)) visit(*f, todo);
       if (todo.size() == before) todo.pop_back();
     }
-    return sizes_.at(&function);
+    return extents_.at(&function);
   }
 
  private:
-  // Notes the size of `f`, or adds the functions whose sizes it waits for.
+  // Notes the extent of `f`, or adds the functions whose extents it waits for.
   void visit(const ir::Function& f, std::vector<const ir::Function*>& todo) {
     const std::size_t before = todo.size();
-    std::uint64_t size = 0;
+    Extent all;
     for_each_op(f.body, [&](std::size_t op) {
       const ir::Function* const callee =
           model_.find_function(model_.ops[ir::OpId(op)]);
-      const auto known = callee == nullptr ? sizes_.end() : sizes_.find(callee);
-      if (callee != nullptr && known == sizes_.end()) {
-        todo.push_back(callee);
-      } else {
-        size = std::min(most_, size + (callee ? known->second : 1));
+      Extent own{.nodes = 1};
+      if (callee != nullptr) {
+        const auto known = extents_.find(callee);
+        if (known == extents_.end()) {
+          todo.push_back(callee);
+          return;
+        }
+        own = known->second;
+        ++own.depth;
       }
+      all.nodes = std::min(most_, all.nodes + own.nodes);
+      all.depth = std::max(all.depth, own.depth);
     });
-    if (todo.size() == before) sizes_[&f] = size;
+    if (todo.size() == before) extents_[&f] = all;
   }
 
   const ir::Model& model_;
   std::uint64_t most_;
-  std::map<const ir::Function*, std::uint64_t> sizes_;
+  std::map<const ir::Function*, Extent> extents_;
 };
 
 }  // namespace
@@ -165,20 +178,20 @@ std::vector<ir::NodeId> single_calls(const ir::Graph& graph) {
   return out;
 }
 
-std::vector<ir::NodeId> calls(const ir::Graph& graph, std::uint64_t most) {
-  const ir::Model& model = graph.model();
+std::vector<ir::NodeId> calls(const ir::Model& model, std::uint64_t most) {
+  const ir::Graph& graph = model.graph;
   std::vector<ir::NodeId> out;
   if (model.functions.empty()) return out;
-  Sizes sizes(model, most);
+  Extents extents(model, most);
   std::uint64_t count = graph.live_node_count();
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const ir::NodeId node(i);
     if (graph.node(node).removed) continue;
     const ir::Function* const f = model.find_function(graph.op(node));
     if (f == nullptr || is_own_op(*f)) continue;
-    const std::uint64_t size = sizes.of(*f);
-    if (size > most || count > most - size) continue;
-    count += size;
+    const Extent body = extents.of(*f);
+    if (body.depth > kDeepestCall || count > most - body.nodes) continue;
+    count += body.nodes;
     out.push_back(node);
   }
   return out;

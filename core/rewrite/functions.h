@@ -26,10 +26,11 @@ std::vector<ir::Function*> called_functions(const ir::Model& model);
 // graph does not call. Not those of the engine's own ops.
 std::vector<ir::NodeId> single_calls(const ir::Graph& graph);
 
-// The calls in `graph` of functions of the model that can be written in place,
-// as long as the graph has at most `most` nodes then, those included that the
-// bodies call in turn; in graph order. Not those of the engine's own ops.
-std::vector<ir::NodeId> calls(const ir::Graph& graph, std::uint64_t most);
+// The calls in the main graph of functions that can be written in place, as
+// long as the graph has at most `most` nodes then, those included that the
+// bodies call in turn; in graph order. Not those of the engine's own ops, nor
+// those with more than 64 calls within each other.
+std::vector<ir::NodeId> calls(const ir::Model& model, std::uint64_t most);
 
 // Removes functions of `were_called` that lost their last call, directly or
 // because their callers are removed. Linear in the model.

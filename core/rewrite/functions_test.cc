@@ -153,7 +153,7 @@ TEST_CASE("calls are listed as long as their bodies fit") {
   const ir::Graph& graph = (*model)->graph;
   const auto names = [&](std::uint64_t most) {
     std::string out;
-    for (const ir::NodeId n : calls(graph, most)) {
+    for (const ir::NodeId n : calls(**model, most)) {
       out += std::string(graph.op(n).type) + " ";
     }
     return out;
@@ -164,6 +164,22 @@ TEST_CASE("calls are listed as long as their bodies fit") {
   CHECK(names(9) == "f1 ");
   CHECK(names(1'000'000) == "f3 f1 ");
   CHECK(names(1'000'000'000) == "f3 f1 f29 ");
+}
+
+TEST_CASE("calls that are nested very deeply are not listed") {
+  std::string text = R"(<ir_version: 10, opset_import: ["" : 21, "f" : 1]>
+      g (float[2] x) => (float[2] y) { a = f.f65(x) y = f.f64(a) }
+      <domain: "f", opset_import: ["" : 21]> f0 (u) => (w) { w = Neg(u) })";
+  for (int i = 1; i < 66; ++i) {
+    text += R"(<domain: "f", opset_import: ["" : 21, "f" : 1]> f)" +
+            std::to_string(i) + " (u) => (w) { w = f.f" +
+            std::to_string(i - 1) + "(u) }";
+  }
+  const auto model = text::parse_model(text, "model");
+  REQUIRE(model.ok());
+  const auto found = calls(**model, 1000);
+  REQUIRE(found.size() == 1);
+  CHECK((*model)->graph.op(found[0]).type == "f64");
 }
 
 }  // namespace

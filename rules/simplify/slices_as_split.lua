@@ -9,6 +9,9 @@ return rule {
   end,
 
   where = function(m)
+    local from = m.x.producer
+    need(not (from and from.op == "DequantizeLinear"), "runtimes take quantized parts one by one", m.x)
+    need(not m.x:const(), "the parts are constants", m.x)
     local rank = need(m.x:rank(), "the rank is unknown", m.x)
     local limits = need(axes.limits(m.slice, rank), "a limit is not constant", m.slice)
     need(#limits[1] == 1 and limits[4][1] == 1, "it does not take neighbours along one axis", m.slice)
@@ -58,6 +61,13 @@ return rule {
           b = Slice(x, one, all)
         }]],
       rejected = "the parts do not follow each other" },
+    { "quantized parts", [[
+        (int8[6] x, float c) => (float[1] a, float[5] b) <int64[1] none = {0}, int64[1] one = {1}, int64[1] all = {6}> {
+          d = DequantizeLinear(x, c)
+          a = Slice(d, none, one)
+          b = Slice(d, one, all)
+        }]],
+      rejected = "runtimes take quantized parts one by one" },
     { "every second one", [[
         (float[6] x) => (float[3] a, float[3] b) <int64[1] none = {0}, int64[1] one = {1}, int64[1] all = {6},
           int64[1] two = {2}> {

@@ -13,11 +13,9 @@ end
 
 return rule {
   doc = [[
-    Split(x W^T + b)   =>   x W1^T + b1, x W2^T + b2, ...             W and b are constant
-                       =>   Slice(x W^T + b), Slice(x W^T + b), ...   if few rows are known
+    Split(x W^T + b)   =>   x W1^T + b1, x W2^T + b2, ...   W and b are constant
 
-    On a CPU one product takes as long as its parts, and a Split copies it. Slices take no longer than a Split. They
-    also work in runtimes without the Split of opset 18.]],
+    On a CPU one product takes as long as its parts, and a Split copies it.]],
   phase = "target",
 
   match = function(op, x, w, b)
@@ -41,21 +39,18 @@ return rule {
       local size = y:dim(i)
       rows = rows and type(size) == "number" and rows * size
     end
-    m.whole = rows and rows * m.O <= NUMBERS_PER_NODE * (#m.ends - 1)
+    local copies = rows and rows * m.O
+    need(not copies or copies > NUMBERS_PER_NODE * (#m.ends - 1), "more nodes take longer than the copy", m.split)
   end,
 
   rewrite = function(op, m)
     local old, new = m.split.outputs, {}
     for i, stop in ipairs(m.ends) do
       local start = m.ends[i - 1]
-      if m.whole then
-        new[i] = op.Slice(m.split.inputs[1], {start}, {stop}, {-1})
-      else
-        local b = m.b and of_bias(op, m.b, m.O, start, stop)
-        local w = op.Slice(m.w, {start}, {stop}, {0})
-        need(not w.producer, "the weight cannot be cut without a copy", m.w)
-        new[i] = linear.apply(op, m.x, w, b)
-      end
+      local b = m.b and of_bias(op, m.b, m.O, start, stop)
+      local w = op.Slice(m.w, {start}, {stop}, {0})
+      need(not w.producer, "the weight cannot be cut without a copy", m.w)
+      new[i] = linear.apply(op, m.x, w, b)
     end
     for i = 2, #new do old[i]:replace_with(new[i]) end
     return new[1]
@@ -84,14 +79,7 @@ return rule {
           s = Add(p, b)
           y, z = Split <axis = 1> (s, parts)
         }]],
-      [[last = Constant <value = int64[1] {-1}> ()
-        n0 = Constant <value = int64[1] {0}> ()
-        n1 = Constant <value = int64[1] {1}> ()
-        n3 = Constant <value = int64[1] {3}> ()
-        p = MatMul(x, w)
-        s = Add(p, b)
-        y = Slice(s, n0, n1, last)
-        z = Slice(s, n1, n3, last)]] },
+      rejected = "more nodes take longer than the copy" },
     { "parts of equal width, and one number for all as bias", [[
         (float[2,R,2] x) => (float[2,R,2] y)
         <float[2,4] w = {1,2,3,4,5,6,7,8}, float b = {0.5}> {

@@ -392,13 +392,16 @@ int single_calls(Host& host, lua_State* state, const Handle&) {
   return 1;
 }
 
-// graph:calls(): calls of functions, as long as the graph stays within bounds
-// with their bodies in place; in graph order.
+// graph:calls(): calls of functions in the main graph, as long as it stays
+// within bounds with their bodies in place; in graph order.
 int calls(Host& host, lua_State* state, const Handle&) {
   constexpr std::uint64_t kMostNodes = 200'000;
   const ir::Graph& graph = *host.session.graph;
   Sandbox::charge(state, graph.node_count());
-  push_nodes(host, state, rewrite::calls(graph, kMostNodes));
+  const bool is_main = graph.function() == nullptr;
+  push_nodes(host, state,
+             is_main ? rewrite::calls(graph.model(), kMostNodes)
+                     : std::vector<ir::NodeId>());
   return 1;
 }
 
