@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <utility>
 
@@ -13,9 +14,8 @@ namespace {
 class Key {
  public:
   Key& add(std::uint64_t number) {
-    for (int shift = 0; shift < 64; shift += 8) {
-      text_.push_back(static_cast<char>(number >> shift));
-    }
+    const auto bytes = std::bit_cast<std::array<char, sizeof number>>(number);
+    text_.append(bytes.data(), bytes.size());
     return *this;
   }
   Key& add(std::int64_t number) {

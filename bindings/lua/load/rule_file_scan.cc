@@ -177,10 +177,14 @@ void SourceScan::find_functions() {
       blocks.push_back({false, 0});
     } else if (is(i, "end") || is(i, "until")) {
       if (blocks.empty()) continue;
-      if (blocks.back().function) functions_[blocks.back().index].end = i;
+      if (blocks.back().function) {
+        Function& function = functions_[blocks.back().index];
+        function.end = i;
+        tokens_[function.word].after = i + 1;
+      }
       blocks.pop_back();
     } else if (is(i, "function")) {
-      Function function{.line = tokens_[i].line};
+      Function function{.word = i, .line = tokens_[i].line};
       if (i >= 2 && is(i - 1, "=")) function.key = tokens_[i - 2].text;
       std::size_t next = i + 1;
       while (next < tokens_.size() && !is(next, "(")) ++next;
@@ -217,16 +221,11 @@ std::size_t SourceScan::key_value(std::string_view word,
                                   std::string_view key) const {
   const std::size_t table = table_of(word);
   if (table == 0) return 0;
-  int blocks = 0;
   for (std::size_t i = table; i < tokens_.size();) {
-    if (is(i, "}") && blocks == 0) return 0;
-    if (is(i, "function") || is(i, "if") || is(i, "do") || is(i, "repeat")) {
-      ++blocks;
-    }
-    if (is(i, "end") || is(i, "until")) --blocks;
+    if (is(i, "}")) return 0;
     const bool starts = i == table || is(i - 1, ",") || is(i - 1, ";");
-    if (blocks == 0 && starts && tokens_[i].kind == Kind::kName &&
-        tokens_[i].text == key && is(i + 1, "=")) {
+    if (starts && tokens_[i].kind == Kind::kName && tokens_[i].text == key &&
+        is(i + 1, "=")) {
       return i + 2;
     }
     i = skip(i);

@@ -74,10 +74,11 @@ class SourceScan {
     Kind kind = Kind::kEnd;
     std::string_view text;  // for a string: without the quotes
     int line = 0;
-    // Of an opening bracket: the token after the closing one.
+    // Of an opening bracket, or of `function`: the token after its end.
     std::size_t after = 0;
   };
   struct Function {
+    std::size_t word = 0;            // the token `function`
     std::size_t begin = 0, end = 0;  // tokens of the body
     int line = 0;
     std::vector<std::string_view> parameters;
@@ -105,7 +106,7 @@ class SourceScan {
   std::size_t literal(std::size_t i) const;
   std::string literal_text(std::size_t i) const;
   std::size_t compared_literal(std::size_t begin, std::size_t end) const;
-  // The token after `i`, or after the brackets that begin there.
+  // The token after `i`, or after the brackets or the function there.
   std::size_t skip(std::size_t i) const {
     return tokens_[i].after != 0 ? tokens_[i].after : i + 1;
   }
