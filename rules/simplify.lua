@@ -1,7 +1,6 @@
 return pack {
   doc = [[What is computed although it is known, or for nothing, or in two steps instead of one.]],
 
-  "simplify/equal_weights",
   "simplify/known_branches",
   "simplify/short_loops",
   "simplify/single_calls",
@@ -22,4 +21,5 @@ return pack {
   "simplify/layer_weights",
   "simplify/joined_convolutions",
   "simplify/known_values",
+  "simplify/equal_weights",
 }

@@ -306,8 +306,10 @@ class Driver::State {
       for (auto& [rule, number, node] : **settled) {
         --counts.rewrites[rule];
         unneeded.insert(number);
-        taken_back_.push_back(
-            {rule, std::move(node), "no other rule needed it"});
+        const bool shrinks = state_.rules[rule]->phase() == Phase::kSimplify;
+        taken_back_.push_back({rule, std::move(node),
+                               shrinks ? "the model is no smaller with it"
+                                       : "no other rule needed it"});
       }
       edited = edited || run->history.has_edits();
       added = added || run->history.has_added();

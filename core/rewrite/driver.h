@@ -108,7 +108,7 @@ struct DriverOptions {
   // Whether the rules may lead back to where they began, as those do that take
   // ops apart again. Then a run that changed nothing in the end undoes all.
   bool may_return = false;
-  // Keeps canonical forms even if no other rule of the run needed them.
+  // Keeps lent edits (is_lent()) even if no other rule of the run needed them.
   bool keep_all = false;
   // Asked before each rewrite; it is rejected where the answer is a reason. May
   // be empty.
@@ -122,9 +122,10 @@ struct DriverOptions {
 std::string node_label(const ir::Graph& graph, ir::NodeId node);
 
 // A run consists of acts. Each act brings its stages to their fixed point, on
-// the graphs that the acts before it left. In an act with canonical rules and
-// others, the canonical ones serve the others: their edits that no other rule
-// needed are undone when the run is settled, and reported as rejections.
+// the graphs that the acts before it left. In an act with rules that are lent
+// (is_lent()) and others, the lent ones serve the others: their edits that no
+// other rule needed, and that make the graph no smaller, are undone when the
+// run is settled, and reported as rejections.
 // kLimit, with the names of the rules, if a limit is reached, if a rule feeds
 // itself, or if two undo each other; after that only the destructor may be
 // called. The rules and stages must outlive the driver.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <utility>
 #include <vector>
@@ -140,18 +141,23 @@ class Pruning {
   }
 
   void find_live() {
-    for (std::size_t i = 0; i < form_.outer_inputs && i < live_inputs_.size();
-         ++i) {
-      live_inputs_[i] = true;
+    for (std::size_t i = 0; i < live_inputs_.size(); ++i) {
+      body_input_[body_inputs()[i]] = i;
+      if (i < form_.outer_inputs) live_inputs_[i] = true;
     }
-    for (std::size_t i = 0; i < form_.outer_outputs; ++i) see_output(i);
+    for (std::size_t i = 0; i < form_.outer_outputs; ++i) need_output(i);
     for (std::size_t i = 0; i < graph_.outputs(node_).size(); ++i) {
       const ValueId v = graph_.output(node_, i);
       const std::size_t input = form_.outer_inputs + i;
-      const bool stays = is_carried(input) && instead_[input];
-      if (v && graph_.reader_count(v) > 0 && !stays) {
-        see_output(i + form_.outer_outputs);
+      const bool stays_same = is_carried(input) && instead_[input];
+      if (v && graph_.reader_count(v) > 0 && !stays_same) {
+        need_output(i + form_.outer_outputs);
       }
+    }
+    while (!wanted_.empty()) {
+      const ValueId v = wanted_.back();
+      wanted_.pop_back();
+      see(v);
     }
     if (form_.counts_turns) keep_one(live_inputs_, form_.carried);
   }
@@ -162,27 +168,30 @@ class Pruning {
   }
 
   // A carried value stays as a whole: its input and its output.
-  void see_output(std::size_t i) {
+  void need_output(std::size_t i) {
     if (live_outputs_[i]) return;
     live_outputs_[i] = true;
-    for (const BlockId body : bodies_) see(graph_.block(body).outputs[i]);
-    for (std::size_t k = 0; k < live_inputs_.size(); ++k) {
-      const bool is_read = !instead_[k] && seen_.contains(body_inputs()[k]);
-      const bool is_its = is_carried(k) && next(k) == i;
-      if (live_inputs_[k] || !(is_read || is_its)) continue;
-      live_inputs_[k] = true;
-      if (is_carried(k)) see_output(next(k));
+    for (const BlockId body : bodies_) {
+      wanted_.push_back(graph_.block(body).outputs[i]);
+    }
+    const std::size_t input = i + form_.outer_inputs - form_.outer_outputs;
+    if (i >= form_.outer_outputs && is_carried(input)) {
+      live_inputs_[input] = true;
     }
   }
 
-  // The values of the bodies that this one is computed from.
-  void see(ValueId wanted) {
-    std::vector<ValueId> todo = {wanted};
-    while (!todo.empty()) {
-      const ValueId v = todo.back();
-      todo.pop_back();
-      if (!v || !is_inside(v) || !seen_.insert(v).second) continue;
-      if (const NodeId n = graph_.producer(v)) push_reads(n, todo);
+  void need_input(std::size_t i) {
+    live_inputs_[i] = true;
+    if (is_carried(i)) need_output(next(i));
+  }
+
+  // A value that something in the bodies is computed from.
+  void see(ValueId v) {
+    if (!v || !is_inside(v) || !seen_.insert(v).second) return;
+    if (const NodeId n = graph_.producer(v)) push_reads(n);
+    const auto input = body_input_.find(v);
+    if (input != body_input_.end() && !instead_[input->second]) {
+      need_input(input->second);
     }
   }
 
@@ -192,11 +201,11 @@ class Pruning {
     });
   }
 
-  void push_reads(NodeId n, std::vector<ValueId>& todo) const {
-    for (const ir::Operand& o : graph_.inputs(n)) todo.push_back(o.value);
+  void push_reads(NodeId n) {
+    for (const ir::Operand& o : graph_.inputs(n)) wanted_.push_back(o.value);
     for (const BlockId body : bodies_of(graph_, n)) {
       const auto& outputs = graph_.block(body).outputs;
-      todo.insert(todo.end(), outputs.begin(), outputs.end());
+      wanted_.insert(wanted_.end(), outputs.begin(), outputs.end());
     }
   }
 
@@ -277,7 +286,9 @@ class Pruning {
   Form form_;
   std::vector<bool> live_inputs_, live_outputs_;  // of a body
   std::vector<ValueId> instead_;  // of an unchanged input: the value outside
+  std::unordered_map<ValueId, std::size_t> body_input_;  // its place
   std::unordered_set<ValueId> seen_;
+  std::vector<ValueId> wanted_;  // to be seen
 };
 
 }  // namespace

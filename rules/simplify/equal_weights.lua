@@ -2,8 +2,6 @@
 return rule {
   doc = [[
     f(x, w), g(y, v)   =>   f(x, w), g(y, w)   if the initializers w and v hold the same bits, more than 256 bytes]],
-  phase = "expansion",
-
   pass = function(graph)
     for _, pair in ipairs(graph:equal_weights()) do
       attempt(pair.second.users[1], function() pair.second:replace_with(pair.first) end)

@@ -92,6 +92,7 @@ class Keeper {
   void set_name(ValueId value, Name name) {
     if (graph_.value(value).name == name) return;
     state_.log.set_name(value, name);
+    state_.workspace->note_name(name, value);
     // Nodes that contain the name must be written again.
     if (const NodeId p = graph_.producer(value)) state_.moved.push_back(p);
     for (OperandId u = graph_.first_use(value); u; u = graph_.next_use(u)) {
@@ -120,11 +121,10 @@ class Keeper {
   // has them: values of bodies beside each other may have the same names.
   void name_copies() {
     if (state_.copied.empty() && state_.copied_inputs.empty()) return;
-    std::unordered_set<Name> used = used_names();
     const auto own_name = [&](NodeId from, const std::string& name) {
       if (from && graph_.node(from).removed) {
         const Name own = model_.names.intern(name);
-        if (used.insert(own).second) return own;
+        if (!state_.workspace->is_used(own)) return own;
       }
       return model_.names.intern(model_.unique_name(name));
     };
@@ -145,20 +145,10 @@ class Keeper {
     }
     for (const CopiedInput& copied : state_.copied_inputs) {
       // The input goes with its body, and keeps its name until then.
-      graph_.mutable_value(copied.value).name =
-          own_name(copied.from, copied.name);
+      const Name name = own_name(copied.from, copied.name);
+      graph_.mutable_value(copied.value).name = name;
+      state_.workspace->note_name(name, copied.value);
     }
-  }
-
-  std::unordered_set<Name> used_names() const {
-    std::unordered_set<Name> used;
-    for (std::size_t i = 0; i < graph_.value_count(); ++i) {
-      const ir::Value& v = graph_.value(ValueId(i));
-      const NodeId owner = graph_.block(v.block).owner;
-      const bool is_gone = v.removed || (owner && graph_.node(owner).removed);
-      if (v.name && !is_gone) used.insert(v.name);
-    }
-    return used;
   }
 
   void name_nodes() {

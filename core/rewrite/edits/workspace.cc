@@ -122,6 +122,30 @@ void Workspace::note_output(ir::ValueId value, Place place) {
   if (outputs_known_) outputs_[value].push_back(place);
 }
 
+bool Workspace::is_used(Name name) {
+  if (!names_known_) {
+    names_known_ = true;
+    for (std::size_t i = 0; i < graph_.value_count(); ++i) {
+      const ir::ValueId v(i);
+      if (graph_.value(v).name) note_name(graph_.value(v).name, v);
+    }
+  }
+  const auto it = of_name_.find(name);
+  return it != of_name_.end() &&
+         std::ranges::any_of(it->second, [&](ir::ValueId v) {
+           if (v.index() >= graph_.value_count()) return false;
+           const ir::Value& value = graph_.value(v);
+           const ir::NodeId owner = graph_.block(value.block).owner;
+           const bool is_gone =
+               value.removed || (owner && graph_.node(owner).removed);
+           return value.name == name && !is_gone;
+         });
+}
+
+void Workspace::note_name(Name name, ir::ValueId value) {
+  if (names_known_) of_name_[name].push_back(value);
+}
+
 void Workspace::clear_marks() {
   marks_.resize(graph_.node_count(), epoch_);
   ++epoch_;

@@ -56,6 +56,11 @@ class Workspace {
   std::vector<Place> output_places(ir::ValueId value);
   void note_output(ir::ValueId value, Place place);
 
+  // Whether a value that stands, in any block, has the name. note_name must be
+  // told of names that edits give.
+  bool is_used(Name name);
+  void note_name(Name name, ir::ValueId value);
+
   // Starts a new set of marked nodes; takes constant time, as mark() does.
   void clear_marks();
   bool mark(ir::NodeId node);  // false if it was marked before
@@ -75,6 +80,9 @@ class Workspace {
   std::unordered_map<const ir::Literal*, ir::ValueId> initializers_;
   bool outputs_known_ = false;
   std::unordered_map<ir::ValueId, std::vector<Place>> outputs_;
+  bool names_known_ = false;
+  // The values that had a name once.
+  std::unordered_map<Name, std::vector<ir::ValueId>> of_name_;
   std::vector<std::uint32_t> marks_;
   std::uint32_t epoch_ = 0;
 };

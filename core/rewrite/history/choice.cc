@@ -90,9 +90,10 @@ Status Choice::make(const Deadline& deadline) {
       need(k, each.record);
       if (each.why != Need::Why::kConsumed) continue;
       tidies[k] =
-          tidies[k] || tidies[each.record] || !records[each.record].canonical;
+          tidies[k] || tidies[each.record] || !records[each.record].lent;
     }
-    weights_[k] = records[k].canonical ? std::int64_t{tidies[k]} : kAlways;
+    const bool is_tie_kept = tidies[k] || !records[k].builds;
+    weights_[k] = records[k].lent ? std::int64_t{is_tie_kept} : kAlways;
   }
   const auto closure = heaviest_closure(weights_, needs_, deadline);
   if (!closure) return closure.error();

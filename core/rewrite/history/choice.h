@@ -1,7 +1,7 @@
-// Choice: which records of a History are kept. Those of rules that are not
-// canonical are, and what they need. Of the others, the choice leaves the
-// fewest nodes; and where that is equal, it keeps what simplified the result of
-// a rule that is not canonical, as there is no original form to return to.
+// Choice: which records of a History are kept. Those that are not lent are, and
+// what they need. Of the others, the choice leaves the fewest nodes; and where
+// that is equal, it keeps what built nothing, and what simplified the result of
+// a record that is not lent, as there is no original form to return to.
 //
 // A node that an edit made exists if any kept edit uses it, and a node dies
 // once its last reader is gone, wherever that edit matched. So both are items

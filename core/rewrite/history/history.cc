@@ -17,7 +17,7 @@ History::History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace)
 
 void History::record(EditState& state) {
   EditRecord& record = records_.emplace_back();
-  record.canonical = canonical_;
+  record.lent = lent_;
   record.log_begin = log_.size();
   record.first_node = state.first_node;
   record.end_node = graph_.node_count();
@@ -43,7 +43,7 @@ void History::record(EditState& state) {
   record.shared = put(nodes_, state.shared);
   record.actions = put(actions_, state.actions);
   record.declared = put(declared_, state.declared);
-  if (canonical_) {
+  if (lent_) {
     SmallVector<Taken, 16> taken;
     state.log.for_each_taken([&](const Taken& t) {
       if (!state.is_new(t.reader)) taken.push_back(t);
@@ -101,10 +101,10 @@ void History::sign(std::uint32_t rule, NodeId root, std::uint64_t number) {
 Result<std::optional<std::vector<History::TakenBack>>> History::settle(
     const Deadline& deadline, const std::set<std::uint64_t>& assuming) {
   std::vector<TakenBack> out;
-  if (std::ranges::none_of(records_, &EditRecord::canonical))
+  if (std::ranges::none_of(records_, &EditRecord::lent))
     return std::optional(out);
   const auto cannot_shrink = [](const EditRecord& record) {
-    return record.canonical &&
+    return record.lent && record.builds &&
            record.removed.count <= record.added.count + record.carriers.count;
   };
   if (std::ranges::all_of(records_, cannot_shrink)) {

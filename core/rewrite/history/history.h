@@ -1,5 +1,5 @@
 // History: the kept edits of one Graph, in their order, with the data to undo
-// and repeat each. At the end of a run it undoes the edits of canonical rules
+// and repeat each. At the end of a run it undoes the lent edits (is_lent())
 // that no rule needed and that do not make the graph smaller: all edits are
 // parked (see log.h), and those that are needed are repeated on the original
 // graph. So the result is what these edits alone would have made, and
@@ -35,7 +35,7 @@ struct Part {
 struct EditRecord {
   std::uint32_t rule = 0;
   std::uint64_t number = 0;  // counted over all graphs
-  bool canonical = false;
+  bool lent = false;         // is_lent() of its rule's phase
   bool kept = true;
   bool assumes = false;       // it rests on an assumption, its own or another's
   bool builds = false;        // whether it adds nodes
@@ -81,8 +81,8 @@ class History {
  public:
   History(ir::Graph& graph, ir::Facts& facts, Workspace& workspace);
 
-  // Sets the kind of the following edits.
-  void set_kind(bool canonical) { canonical_ = canonical; }
+  // Sets whether the following edits are lent.
+  void set_kind(bool lent) { lent_ = lent; }
   // Records a committed edit and takes over its log.
   void record(EditState& state);
   // Sets the rule, root and number of the latest edit.
@@ -131,7 +131,7 @@ class History {
   ir::Facts& facts_;
   Workspace& workspace_;
   Log log_;
-  bool canonical_ = false;
+  bool lent_ = false;
   std::vector<EditRecord> records_;
   std::vector<ir::NodeId> nodes_;
   std::vector<Action> actions_;
