@@ -110,7 +110,6 @@ void Graph::pop_value() {
 
 void Graph::pop_block() {
   assert(blocks_.back().nodes.empty());
-  for (std::size_t i = blocks_.back().inputs.size(); i-- > 0;) pop_value();
   blocks_.pop_back();
 }
 

@@ -211,7 +211,7 @@ class Graph {
                       std::span<const Attribute> attributes);
   void pop_node();   // undoes the latest add_node
   void pop_value();  // undoes the latest add_value (no uses left)
-  void pop_block();  // undoes the latest add_block, and those of its inputs
+  void pop_block();  // undoes the latest add_block (no nodes left)
 
   void set_operand(OperandId slot, ValueId value);  // links at the tail
   // Unlinks `slot` but remembers its neighbours; relink undoes it exactly, when

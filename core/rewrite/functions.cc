@@ -149,16 +149,14 @@ std::vector<ir::Function*> called_functions(const ir::Model& model) {
   return out;
 }
 
-std::vector<ir::NodeId> single_calls(const ir::Graph& graph) {
-  const ir::Model& model = graph.model();
-  std::vector<ir::NodeId> out;
-  if (model.functions.empty()) return out;
-  std::vector<std::uint64_t> calls(model.ops.size(), 0);
+std::vector<ir::NodeId> single_calls(const ir::Model& model) {
+  // By op, in what the main graph reaches.
+  std::vector<std::uint64_t> counts(model.ops.size(), 0);
   std::vector<const ir::Graph*> reached = {&model.graph};
   std::set<const ir::Graph*> seen = {&model.graph};
   for (std::size_t i = 0; i < reached.size(); ++i) {
     for_each_op(*reached[i], [&](std::size_t op) {
-      if (++calls[op] > 1) return;
+      if (++counts[op] > 1) return;
       const ir::Function* const f =
           model.find_function(model.ops[ir::OpId(op)]);
       if (f != nullptr && seen.insert(&f->body).second) {
@@ -166,13 +164,10 @@ std::vector<ir::NodeId> single_calls(const ir::Graph& graph) {
       }
     });
   }
-  if (!seen.contains(&graph)) return out;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed) continue;
-    const ir::Function* const f = model.find_function(graph.op(node));
-    if (f == nullptr || is_own_op(*f)) continue;
-    const bool is_only = calls[graph.node(node).op.index()] == 1;
+  std::vector<ir::NodeId> out;
+  for (const ir::NodeId node : calls(model)) {
+    const ir::Function* const f = model.find_function(model.graph.op(node));
+    const bool is_only = counts[model.graph.node(node).op.index()] == 1;
     if (is_only || f->body.live_node_count() <= 1) out.push_back(node);
   }
   return out;

@@ -21,16 +21,17 @@ bool reaches(const ir::Function& from, const ir::Function& to);
 // The functions that some node calls.
 std::vector<ir::Function*> called_functions(const ir::Model& model);
 
-// The calls in `graph` of functions that nothing else calls, or whose bodies
-// have one node at most; in graph order. What is not reached from the main
-// graph does not call. Not those of the engine's own ops.
-std::vector<ir::NodeId> single_calls(const ir::Graph& graph);
-
 // The calls in the main graph of functions that can be written in place, as
 // long as the graph has at most `most` nodes then, those included that the
 // bodies call in turn; in graph order. Not those of the engine's own ops, nor
 // those with more than 64 calls within each other.
-std::vector<ir::NodeId> calls(const ir::Model& model, std::uint64_t most);
+inline constexpr std::uint64_t kMostNodesInPlace = 200'000;
+std::vector<ir::NodeId> calls(const ir::Model& model,
+                              std::uint64_t most = kMostNodesInPlace);
+
+// Those of functions that nothing else calls, or whose bodies have one node at
+// most. What is not reached from the main graph does not call.
+std::vector<ir::NodeId> single_calls(const ir::Model& model);
 
 // Removes functions of `were_called` that lost their last call, directly or
 // because their callers are removed. Linear in the model.

@@ -267,14 +267,18 @@ Edit::Built inline_function(Edit& edit, ir::NodeId call,
   const ir::Graph& graph = edit.graph();
   std::vector<ValueId> inputs;
   for (const ir::Operand& o : graph.inputs(call)) inputs.push_back(o.value);
-  const std::string_view name = graph.node(call).name;
+  // A long name, or that of a call within calls, would be repeated for each
+  // value.
+  constexpr std::size_t kLongest = 200;
+  std::string_view name = graph.node(call).name;
+  if (name.empty() || name.size() > kLongest) name = function.name;
   return edit.copy_body(
       {.from = function.body,
        .body = ir::Graph::main_block(),
        .inputs = std::move(inputs),
        .attributes = graph.node(call).attributes,
        .defaults = function.attribute_defaults,
-       .prefix = std::string(name.empty() ? function.name : name) + "/"});
+       .prefix = name.size() > kLongest ? "" : std::string(name) + "/"});
 }
 
 }  // namespace

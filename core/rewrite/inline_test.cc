@@ -224,6 +224,113 @@ TEST_CASE("an undone copy without unread parts leaves the graph as it was") {
   CHECK(h.graph().value_count() == values);
 }
 
+TEST_CASE("an undone copy leaves no value in a block that is gone") {
+  // The copy of the Add folds, and constants stay in the table.
+  Host h(R"(
+    <ir_version: 10, opset_import: ["" : 21]>
+    g (float[2] x, bool c) => (float[2] y) <float[2] k = {1, 2}> {
+      y, u = If (c) <
+        then_branch = t () => (float[2] p, float[2] r) {
+          n = Add(k, k)
+          l = Loop (, c, x) <
+            body = b (int64 i, bool d, float[2] v) => (bool e, float[2] w) {
+              e = Not(d)
+              m = Mul(n, n)
+              w = Add(v, m)
+            }
+          >
+          p = Mul(l, n)
+          r = Neg(x)
+        },
+        else_branch = e () => (float[2] q, float[2] s) { q = Exp(x) s = Abs(x) }
+      >
+    })");
+  const std::string before = h.text();
+  {
+    Edit edit = h.edit();
+    h.prune_at(edit, "y");
+  }
+  CHECK(h.text() == before);
+  for (std::size_t i = 0; i < h.graph().value_count(); ++i) {
+    CHECK(h.graph().value(ValueId(i)).block.index() < h.graph().block_count());
+  }
+}
+
+TEST_CASE("a pruned node has an output for each of its bodies") {
+  Host h(R"(
+    <ir_version: 10, opset_import: ["" : 21]>
+    g (float[2] x, float[2] z, int64 n) => (float[2] y) {
+      y, "", gone = Loop (n, , x, z, x) <
+        body = b (int64 i, bool c, float[2] p, float[2] q, float[2] r)
+            => (bool d, float[2] p2, float[2] q2, float[2] r2) {
+          d = Identity(c)
+          p2 = Neg(q)
+          q2 = Exp(p)
+          r2 = Tanh(r)
+        }
+      >
+    })");
+  const ValueId y = h.find("y");
+  Edit edit = h.edit();
+  h.prune_at(edit, "y");
+  REQUIRE(!edit.commit());
+  const NodeId loop = h.graph().producer(h.find("y"));
+  CHECK(h.find("y") != y);
+  REQUIRE(h.graph().outputs(loop).size() == 2);
+  CHECK(h.graph().output(loop, 1));
+}
+
+constexpr const char* kInFunction = R"(
+  <ir_version: 10, opset_import: ["" : 21, "my" : 1]>
+  g (float[2,2] x, int64 n) => (float[2,2] y) { y = my.f <p = [1, 0]> (x, n) }
+  <domain: "my", opset_import: ["" : 21]> f <p> (u, n) => (w) {
+    yes = Constant <value = bool {1}> ()
+    w = If (yes) <
+      then_branch = t () => (float[2,N] a) {
+        l = Loop (n, , u) <
+          body = b (int64 i, bool c, float[2,N] v) => (bool d, float[2,N] t) {
+            d = Identity(c)
+            t = Transpose <perm : ints = @p> (v)
+          }
+        >
+        a = Neg(l)
+      },
+      else_branch = e () => (float[2,N] q) { q = Exp(u) }
+    >
+  })";
+
+TEST_CASE("a body that stays in its function refers to its attributes") {
+  Host h(kInFunction);
+  ir::Graph& body = h.model->functions[0]->body;
+  analysis::Inference facts(body);
+  Workspace workspace(body);
+  Edit edit(body, facts, {}, &workspace);
+  NodeId branch;
+  for (std::size_t i = 0; i < body.node_count(); ++i) {
+    if (body.op(NodeId(i)).type == "If") branch = NodeId(i);
+  }
+  auto built = inline_call(edit, branch);
+  REQUIRE(built.ok());
+  edit.replace(body.output(branch, 0),
+               std::get<std::vector<ValueId>>(*built).at(0));
+  edit.remove_dead({});
+  REQUIRE(!edit.commit());
+  const std::string after = h.text();
+  CAPTURE(after);
+  CHECK(after.find("@p") != std::string::npos);
+}
+
+TEST_CASE("inputs of bodies keep their ranks out of a function") {
+  Host h(kInFunction);
+  Edit edit = h.edit();
+  h.inline_at(edit, "y");
+  REQUIRE(!edit.commit());
+  const std::string after = h.text();
+  CAPTURE(after);
+  CHECK(after.find("(int64 \"f/i\", bool \"f/c\", float[2,?] \"f/v\")") !=
+        std::string::npos);
+}
+
 TEST_CASE("a copy without unread parts keeps the names of the others") {
   Host h(kUnread);
   Edit edit = h.edit();

@@ -21,12 +21,15 @@ VERBS = {
 # Other verbs and options that visit functions, imports and ops.
 FUNCTIONS = {
     "packs": ["run", *(f"{program.ROOT}/rules/{pack}.lua"
-                       for pack in ("canonical", "attention", "linear")),
+                       for pack in ("canonical", "attention", "linear", "simplify")),
               "m.onnx", "-o", "out.onnx"],
     "ort": ["run", "cancel.lua", "m.onnx", "-o", "out.onnx", "--target", "ort"],
     "raised": ["run", "cancel.lua", "m.onnx", "-o", "out.onnx", "--opset",
                "21"],
 }
+
+# Of the names of models that all rules run on.
+PARTS_WITH_RULES = ("function", "import", "branches", "carried")
 
 
 class Loading(program.ProgramTest):
@@ -62,7 +65,7 @@ class Loading(program.ProgramTest):
 
     def test_functions_everywhere(self):
         for name in repeats.MODELS:
-            if "function" not in name and "import" not in name:
+            if not any(part in name for part in PARTS_WITH_RULES):
                 continue
             for verb, words in FUNCTIONS.items():
                 with self.subTest(name, verb=verb):

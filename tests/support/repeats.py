@@ -199,6 +199,14 @@ def calls_of_one_function(n):
                  domains=("", "f"))
 
 
+@case
+def calls_of_a_larger_function(n):
+    """The body comes back in no place, since nothing needed it there."""
+    body = [node("Abs", ["a"], ["c"]), node("Exp", ["c"], ["d"]), node("Relu", ["d"], ["b"])]
+    calls = each(n, lambda i: field(1, call("one", "x", f"v{i}")))
+    return model(graph(calls), field(25, function("one", body)), domains=("", "f"))
+
+
 @refused
 def functions_without_end(n):
     """Twice each: 2^n nodes."""
@@ -289,6 +297,44 @@ def attribute_in_pieces(n):
     first = field(5, field(1, n + 1) + field(2, FLOAT))
     return model(graph(field(1, node("Constant", [], ["v"], attribute(
         "value", "t", first + field(5, field(4, b"\0\0\0\0")) * (n + 1))))))
+
+
+# --- bodies -------------------------------------------------------------------
+
+
+def body_of(nodes, inputs, outputs):
+    return (b"".join(field(1, each_node) for each_node in nodes) + text(2, "b") +
+            b"".join(field(11, each_one) for each_one in inputs) +
+            b"".join(field(12, each_one) for each_one in outputs))
+
+
+def graph_attribute(name, encoded):
+    return attribute(name, "g", field(6, encoded))
+
+
+@case
+def known_branches(n):
+    def one(i):
+        branches = b"".join(
+            graph_attribute(f"{kind}_branch", body_of(
+                [node(op, ["x"], [f"{kind}{i}"])], [], [value(f"{kind}{i}")]))
+            for kind, op in (("then", "Abs"), ("else", "Exp")))
+        return field(1, node("If", ["yes"], [f"v{i}"], branches))
+    return model(graph(initializers(tensor("yes", (), b"\1", 9)) + each(n, one)))
+
+
+@case
+def carried_values(n):
+    """Of a Loop; each needs the next one."""
+    inner = body_of([node("Identity", ["c"], ["d"])] +
+                 [node("Add", [f"v{i}", f"v{(i + 1) % n}"], [f"w{i}"]) for i in range(n)],
+                 [value("i", (), INT64), value("c", (), 9)] + [value(f"v{i}") for i in range(n)],
+                 [value("d", (), 9)] + [value(f"w{i}") for i in range(n)])
+    loop = node("Loop", ["two", ""] + ["x"] * n, [f"l{i}" for i in range(n)],
+                graph_attribute("body", inner))
+    last = node("Neg", ["l0"], ["u"])
+    return model(graph(initializers(tensor("two", (), struct.pack("<q", 2), INT64)) +
+                       field(1, loop) + field(1, last)))
 
 
 # --- nodes --------------------------------------------------------------------

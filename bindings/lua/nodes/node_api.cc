@@ -383,26 +383,28 @@ int equal_weights(Host& host, lua_State* state, const Handle&) {
   return 1;
 }
 
-// graph:single_calls(): calls of functions that nothing else calls, or whose
-// bodies have one node at most; in graph order.
-int single_calls(Host& host, lua_State* state, const Handle&) {
+int push_calls(Host& host, lua_State* state,
+               std::vector<ir::NodeId> (*find)(const ir::Model&)) {
   const ir::Graph& graph = *host.session.graph;
   Sandbox::charge(state, graph.node_count());
-  push_nodes(host, state, rewrite::single_calls(graph));
+  const bool is_main = graph.function() == nullptr;
+  push_nodes(host, state,
+             is_main ? find(graph.model()) : std::vector<ir::NodeId>());
   return 1;
 }
 
 // graph:calls(): calls of functions in the main graph, as long as it stays
 // within bounds with their bodies in place; in graph order.
 int calls(Host& host, lua_State* state, const Handle&) {
-  constexpr std::uint64_t kMostNodes = 200'000;
-  const ir::Graph& graph = *host.session.graph;
-  Sandbox::charge(state, graph.node_count());
-  const bool is_main = graph.function() == nullptr;
-  push_nodes(host, state,
-             is_main ? rewrite::calls(graph.model(), kMostNodes)
-                     : std::vector<ir::NodeId>());
-  return 1;
+  return push_calls(host, state, [](const ir::Model& model) {
+    return rewrite::calls(model);
+  });
+}
+
+// graph:single_calls(): those of functions that nothing else calls, or whose
+// bodies have one node at most.
+int single_calls(Host& host, lua_State* state, const Handle&) {
+  return push_calls(host, state, rewrite::single_calls);
 }
 
 enum GraphField { kGraphInputs, kGraphOutputs };

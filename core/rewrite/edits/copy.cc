@@ -42,6 +42,9 @@ class BodyCopy {
   Edit::Built run(const NodeCopy& part) {
     part_ = &part;
     NodeSpec spec = described(part.node, part.ports, part.attributes);
+    // Also absent ones at the end, as there is one for each of the bodies.
+    spec.output_count = static_cast<std::uint32_t>(
+        staying_outputs(part.node, part.ports).size());
     std::vector<ValueId> outputs = build(part.node, part.ports, spec);
     return finish(std::move(outputs));
   }
@@ -129,11 +132,16 @@ class BodyCopy {
 
   void copy_node(NodeId node) {
     if (!fits_opset(from_.op(node))) return;
-    const NodeSpec spec =
-        described(node, {},
-                  ir::bound_attributes(from_.node(node).attributes,
-                                       call_.attributes, call_.defaults));
-    build(node, {}, spec);
+    const auto written = from_.node(node).attributes;
+    if (is_own_) {
+      // In a function, what refers to its attributes goes on to do so.
+      build(node, {}, described(node, {}, written));
+      return;
+    }
+    build(node, {},
+          described(
+              node, {},
+              ir::bound_attributes(written, call_.attributes, call_.defaults)));
   }
 
   static bool stays(const std::vector<bool>& all, std::size_t i) {
@@ -302,10 +310,14 @@ class BodyCopy {
   const ir::Type* declared(ValueId v) {
     const ir::Type* const type = from_.value(v).declared;
     if (type == nullptr || is_own_ || !type->is_tensor()) return type;
+    ir::Model& model = state_.graph.model();
+    const auto dims = model.arena.array<ir::Dim>(type->dims.size());
+    std::ranges::transform(type->dims, dims.begin(), [&](ir::Dim d) {
+      return d.known() ? d : model.dims.fresh();
+    });
     ir::Type own = *type;
-    own.has_shape = false;
-    own.dims = {};
-    return state_.graph.model().arena.make<ir::Type>(own);
+    own.dims = dims;
+    return model.arena.make<ir::Type>(own);
   }
 
   void declare(ValueId old, ValueId made) {

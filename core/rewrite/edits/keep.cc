@@ -23,6 +23,8 @@ using ir::ValueId;
 // Node metadata needs this IR version.
 constexpr std::int64_t kMetadataIrVersion = 10;
 constexpr std::size_t kMaxFrom = 16;
+// Longer names and scopes would be repeated for each new node.
+constexpr std::size_t kLongestFrom = 1000;
 constexpr std::string_view kRuleKey = "ruleengine.rule";
 constexpr std::string_view kFromKey = "ruleengine.from";
 
@@ -205,6 +207,7 @@ class Keeper {
       const std::string_view own = scope_of(name);
       common = common ? common_scope(*common, own) : own;
     }
+    if (common && common->size() > kLongestFrom) common.reset();
     return scope_.emplace(common.value_or(""));
   }
 
@@ -237,7 +240,8 @@ class Keeper {
     nodes.sort_unique();
     std::vector<std::string_view> names;
     const auto add = [&](std::string_view name) {
-      if (name.empty() || names.size() == kMaxFrom) return;
+      if (name.empty() || name.size() > kLongestFrom) return;
+      if (names.size() == kMaxFrom) return;
       if (std::ranges::find(names, name) == names.end()) names.push_back(name);
     };
     for (NodeId n : nodes) {

@@ -292,19 +292,25 @@ void Log::undo_link(const Entry& entry) {
 }
 
 void Log::undo_body(const Entry& entry) {
-  if (entry.step == Step::kBody) return graph_.pop_block();
   const ir::BlockId body(entry.id);
+  if (entry.step == Step::kBody) {
+    const auto& inputs = graph_.block(body).inputs;
+    for (std::size_t i = inputs.size(); i-- > 0;) undo_value(inputs[i]);
+    return graph_.pop_block();
+  }
   for (std::size_t i = graph_.block(body).outputs.size(); i-- > 0;) {
     graph_.set_block_output(body, i, {});
   }
 }
 
+// Behind it may stand initializers that stay in the table. Then it stays too,
+// but its block may go.
 void Log::undo_value(ir::ValueId value) {
-  if (value.index() + 1 == graph_.value_count()) {
-    graph_.pop_value();
-  } else {
-    graph_.mutable_value(value).removed = true;
-  }
+  if (value.index() + 1 == graph_.value_count()) return graph_.pop_value();
+  ir::Value& v = graph_.mutable_value(value);
+  v.kind = ir::ValueKind::kUndefined;
+  v.block = ir::Graph::main_block();
+  v.removed = true;
 }
 
 // Facts may have cached this value and cannot be told that it is removed, so
@@ -312,6 +318,7 @@ void Log::undo_value(ir::ValueId value) {
 void Log::undo_initializer(ir::ValueId value) {
   ir::Value& v = graph_.mutable_value(value);
   graph_.mutable_block(v.block).initializers.pop_back();
+  v.block = ir::Graph::main_block();  // its own may go
   v.kind = ir::ValueKind::kUndefined;
   v.tensor = nullptr;
   v.removed = true;
