@@ -19,7 +19,7 @@ return rule {
     return op.Conv{first, v:const(), maybe(c), attrs = any}:as "second"
   end,
 
-  where = function(m, op)
+  where = function(m)
     local first, second = m.first.attrs, m.second.attrs
     for i = 3, m.v:rank() do need(m.v.shape[i] == 1, "the second convolution is of more than one place", m.v) end
     need(first.group == 1 and second.group == 1, "a convolution is in groups", m.second)
@@ -37,10 +37,6 @@ return rule {
     for _, bias in ipairs{m.b or false, m.c or false} do
       need(not bias or bias:const(), "a bias is computed", bias or m.v)
     end
-    if m.w.dtype == "float16" then
-      local most = middle * weights.largest(op, m.w) * weights.largest(op, m.v)
-      need(most < 65504, "a weight might overflow", m.w)
-    end
   end,
 
   rewrite = function(op, m)
@@ -51,6 +47,8 @@ return rule {
     local w = op.Reshape(op.MatMul(across, op.Reshape(up(m.w), {m.w.shape[1], -1})), sizes)
     local b = m.b and op.Reshape(op.MatMul(across, op.Reshape(up(m.b), {-1, 1})), {outer})
     if m.c then b = b and op.Add(b, up(m.c)) or up(m.c) end
+    need(weights.fits(op, w, m.w.dtype), "a weight might overflow", m.w)
+    need(weights.fits(op, b, m.w.dtype), "a bias might overflow", m.c or m.b)
     local first, second = m.first.attrs.strides, m.second.attrs.strides
     local strides = first or second
     if first and second then
@@ -133,5 +131,19 @@ return rule {
           y = Conv(a, v)
         }]],
       rejected = "a weight might overflow" },
+    { "halves with a large bias", [[
+        (float16[B,1,9] x) => (float16[B,1,7] y) <float16[1,1,3] w = {1.0, 2.0, 3.0}, float16[1] b = {600.0},
+          float16[1,1,1] v = {200.0}> {
+          a = Conv(x, w, b)
+          y = Conv(a, v)
+        }]],
+      rejected = "a bias might overflow" },
+    { "halves with two large biases", [[
+        (float16[B,1,9] x) => (float16[B,1,7] y) <float16[1,1,3] w = {1.0, 2.0, 3.0}, float16[1] b = {20000.0},
+          float16[1,1,1] v = {2.0}, float16[1] c = {40000.0}> {
+          a = Conv(x, w, b)
+          y = Conv(a, v, c)
+        }]],
+      rejected = "a bias might overflow" },
   },
 }
