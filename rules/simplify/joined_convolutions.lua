@@ -10,9 +10,9 @@ end
 
 return rule {
   doc = [[
-    Conv(Conv(x, w, b), v, c)   =>   Conv(x, v w, v b + c)   if v is of one place, and it costs no more
+    Conv(Conv(x, w, b), v, c)   =>   Conv(x, v w, v b + c)   if v is of one place
 
-    The joined one has the product of the strides.]],
+    There are no more products and no more weights than before. The strides are multiplied.]],
 
   match = function(op, x, w, b, v, c)
     local first = op.Conv{x, w:const(), maybe(b), attrs = any}:as "first"
@@ -32,7 +32,8 @@ return rule {
 
     local outer, middle = m.v.shape[1], m.w.shape[1]
     local taps = product(m.w.shape) / middle
-    need(outer * taps <= middle * taps * steps + outer * middle, "together they would cost more", m.second)
+    -- No more weights are no more products either: with strides the first convolution computes more than is used.
+    need(outer * taps <= middle * taps + outer * middle, "the weights would grow", m.second)
     need(#m.w.users == 1 and #m.v.users == 1, "a weight has another reader", m.w)
     for _, bias in ipairs{m.b or false, m.c or false} do
       need(not bias or bias:const(), "a bias is computed", bias or m.v)
@@ -80,7 +81,21 @@ return rule {
           a = Conv(x, w)
           y = Conv(a, v)
         }]],
-      rejected = "together they would cost more" },
+      rejected = "the weights would grow" },
+    { "one that widens, with strides", [[
+        (float[B,1,9,9] x) => (float[B,4,4,4] y) <float[1,1,3,3] w = {1,2,3,4,5,6,7,8,9},
+          float[4,1,1,1] v = {2,3,4,5}> {
+          a = Conv(x, w)
+          y = Conv <strides = [2,2]> (a, v)
+        }]],
+      rejected = "the weights would grow" },
+    { "a first one that something else reads", [[
+        (float[B,1,9] x) => (float[B,1,7] y, float[B,1,7] z) <float[1,1,3] w = {1,2,3}, float[1,1,1] v = {2}> {
+          a = Conv(x, w)
+          y = Conv(a, v)
+          z = Neg(a)
+        }]],
+      "a = Conv(x, w) y = Conv(a, v) z = Neg(a)" },
     { "a second one of more places", [[
         (float[B,1,9] x) => (float[B,1,6] y) <float[1,1,3] w = {1,2,3}, float[1,1,2] v = {2,3}> {
           a = Conv(x, w)
