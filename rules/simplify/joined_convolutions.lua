@@ -114,6 +114,12 @@ return rule {
           y = Conv(a, v)
         }]],
       rejected = "a convolution is in groups" },
+    { "a depthwise convolution that is second", [[
+        (float[B,1,9] x) => (float[B,2,7] y) <float[2,1,3] w = {1,2,3,4,5,6}, float[2,1,1] v = {2,3}> {
+          a = Conv(x, w)
+          y = Conv <group = 2> (a, v)
+        }]],
+      rejected = "a convolution is in groups" },
     { "padding that depends on the step", [[
         (float[B,1,9] x) => (float[B,1,5] y) <float[1,1,3] w = {1,2,3}, float[1,1,1] v = {2}> {
           a = Conv <auto_pad = "SAME_UPPER"> (x, w)
@@ -126,6 +132,14 @@ return rule {
           y = Conv(a, v)
           n = Neg(x)
           z = Conv(n, w)
+        }]],
+      rejected = "a weight has another reader" },
+    { "a second weight of two convolutions", [[
+        (float[B,1,9] x) => (float[B,1,7] y, float[B,1,9] z) <float[1,1,3] w = {1,2,3}, float[1,1,1] v = {2}> {
+          a = Conv(x, w)
+          y = Conv(a, v)
+          n = Neg(x)
+          z = Conv(n, v)
         }]],
       rejected = "a weight has another reader" },
     { "a computed bias", [[
