@@ -25,10 +25,15 @@ end
 return rule {
   doc = [[
     Unsqueeze(Unsqueeze(x))    =>   Unsqueeze(x)      Squeeze likewise
-    Reshape(Flatten(x))        =>   Reshape(x)        any two of Reshape, Flatten, Squeeze, Unsqueeze]],
+    Reshape(Flatten(x))        =>   Reshape(x)        any two of Reshape, Flatten, Squeeze, Unsqueeze
+
+    Sizes of 0 stay: allowzero is written where a 0 would copy another size.]],
 
   match = function(op, x, s, t)
-    return op.view(op.view(x, maybe(s)):as "first", maybe(t)):as "second"
+    local function view(y, sizes)
+      return either(op.Reshape{y, any, allowzero = any}, op.Flatten{y, axis = any}, op.view(y, maybe(sizes)))
+    end
+    return view(view(x, s):as "first", t):as "second"
   end,
 
   where = function(m)
@@ -48,9 +53,13 @@ return rule {
   rewrite = function(op, m)
     if m.added then return op.Unsqueeze(m.x, m.added) end
     if m.removed then return op.Squeeze(m.x, m.removed) end
-    local sizes = {}
-    for i = 0, m.y:rank() - 1 do sizes[i + 1] = m.y:dim(i) end
-    return op.Reshape(m.x, sizes)
+    -- For a known 0; where a size has a name, the engine finds out itself.
+    local sizes, zero = {}, nil
+    for i, size in ipairs(m.y.shape) do
+      sizes[i] = size
+      if size == 0 then zero = 1 end
+    end
+    return op.Reshape{m.x, sizes, allowzero = zero}
   end,
 
   examples = {
@@ -91,5 +100,39 @@ return rule {
           y = Reshape(a, s)
         }]],
       rejected = "a rank is unknown" },
+    { "a Reshape of a Flatten", [[
+        (float[2,3,4] x) => (float[24] y) <int64[1] t = {24}> {
+          a = Flatten <axis = 2> (x)
+          y = Reshape(a, t)
+        }]],
+      "y = Reshape(x, t)" },
+    { "Reshapes that would take a 0 as it is", [[
+        (float[2,3,4] x) => (float[4,6] y) <int64[2] s = {6,4}, int64[2] t = {4,6}> {
+          a = Reshape <allowzero = 1> (x, s)
+          y = Reshape <allowzero = 1> (a, t)
+        }]],
+      "y = Reshape(x, t)" },
+    { "sizes of 0", [[
+        (float[0,3,4] x) => (float[2,0,0] y) <int64[2] s = {12,0}, int64[3] t = {2,0,0}> {
+          a = Reshape <allowzero = 1> (x, s)
+          y = Reshape <allowzero = 1> (a, t)
+        }]],
+      "y = Reshape <allowzero = 1> (x, t)" },
+    { "sizes that may be 0", [[
+        (float[N,3,4] x) => (float[2,N,6] y) <int64[2] s = {-1,12}, int64[1] two = {2}, int64[1] six = {6}> {
+          a = Reshape(x, s)
+          n = Shape <end = 1> (x)
+          t = Concat <axis = 0> (two, n, six)
+          y = Reshape <allowzero = 1> (a, t)
+        }]],
+      "t = Constant <value = int64[3] {2,-1,6}> () y = Reshape(x, t)" },
+    { "a size of 0 and one that may be 0", [[
+        (float[N,3,0] x) => (float[0,N,6] y) <int64[2] s = {12,0}, int64[1] none = {0}, int64[1] six = {6}> {
+          a = Reshape <allowzero = 1> (x, s)
+          n = Shape <end = 1> (x)
+          t = Concat <axis = 0> (none, n, six)
+          y = Reshape <allowzero = 1> (a, t)
+        }]],
+      "n = Shape <end = 1> (x) t = Concat <axis = 0> (none, n, six) y = Reshape <allowzero = 1> (x, t)" },
   },
 }
