@@ -107,7 +107,8 @@ local function positions(x, steps)
   return nil
 end
 
--- For a comparison a <= b with `more` added to b: EXACT if it is true where key j <= query i, or, if `hides`, where j > i.
+-- For a comparison a <= b with `more` added to b: EXACT if it is true where key j <= query i, or, if `hides`, where
+-- j > i.
 local function compared(x, a, b, more, hides, steps)
   local axis, offset = positions(a, steps)
   local other, added = positions(b, steps)
@@ -142,7 +143,9 @@ local function switches(proof, x, hides, steps)
   local a, b = node.inputs[1], node.inputs[2]
   local function of(y) return is_aligned(x, y) and switches(proof, y, hides, steps - 1) or nil end
   if node.op == "Not" then return switches(proof, a, not hides, steps - 1) end
-  if node.op == "Cast" then return (x.dtype == "bool" or a.dtype == "bool") and switches(proof, a, hides, steps - 1) or nil end
+  if node.op == "Cast" then
+    return (x.dtype == "bool" or a.dtype == "bool") and switches(proof, a, hides, steps - 1) or nil
+  end
   if node.op == "And" and not hides or node.op == "Or" and hides then
     local first, second = of(a), of(b)
     if first and number(proof.op, b) == (hides and 0 or 1) then return first end
@@ -212,8 +215,8 @@ local function bias(proof, x, steps)
   return nil
 end
 
--- Whether the axis of the mask has this length whenever the model runs. A mask that is cut to it from several rows is no
--- shorter: else it would not fit the scores.
+-- Whether the axis of the mask has this length whenever the model runs. A mask that is cut to it from several rows is
+-- no shorter: else it would not fit the scores.
 local function is_as_long(mask, axis, length, cuts)
   local size = mask:dim(axis)
   if size == length then return true end
@@ -223,9 +226,9 @@ local function is_as_long(mask, axis, length, cuts)
   return false
 end
 
---- What a mask of `rows` queries and as many keys does: nil, or a table. It has `alone` if the mask hides from each query
---- the keys behind it and nothing else; without `alone` it hides more. `fill` is what it adds where it hides: any number
---- that hides if alone, else -inf.
+--- What a mask of `rows` queries and as many keys does: nil, or a table. It has `alone` if the mask hides from each
+--- query the keys behind it and nothing else; without `alone` it hides more. `fill` is what it adds where it hides: any
+--- number that hides if alone, else -inf.
 function causal.of(op, mask, rows)
   if not mask:rank() or mask:rank() < 2 then return nil end
   local proof = {op = op, cuts = {}}

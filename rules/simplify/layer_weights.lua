@@ -99,7 +99,8 @@ return rule {
         b2 = Constant <value = float[2] {-2.0, -1.0}> ()
         y = Conv(x, w2, b2)]] },
     { "a norm of a transposed convolution in groups", [[
-        (float[B,4,3] x) => (float[B,6,3] y) <float[4,3,1] w = {1,2,3, 4,5,6, 7,8,9, 10,11,12}, float[6] b = {1,1,1,1,1,1},
+        (float[B,4,3] x) => (float[B,6,3] y)
+          <float[4,3,1] w = {1,2,3, 4,5,6, 7,8,9, 10,11,12}, float[6] b = {1,1,1,1,1,1},
           float[6] s = {1,2,3,4,5,6}, float[6] t = {0,0,0,0,0,1}, float[6] mean = {0,0,0,0,0,1},
           float[6] variance = {0.5,0.5,0.5,0.5,0.5,0.5}> {
           c = ConvTranspose <group = 2> (x, w, b)
@@ -141,13 +142,15 @@ return rule {
         }]],
       rejected = "a weight might overflow" },
     { "a large bias, scaled", [[
-        (float16[B,2] x) => (float16[B,1] y) <float16[2,1] w = {2.0, 1.0}, float16[1] b = {60000.0}, float16 s = {2.0}> {
+        (float16[B,2] x) => (float16[B,1] y)
+          <float16[2,1] w = {2.0, 1.0}, float16[1] b = {60000.0}, float16 s = {2.0}> {
           c = Gemm(x, w, b)
           y = Mul(c, s)
         }]],
       rejected = "a bias might overflow" },
     { "a large bias and a large summand", [[
-        (float16[B,2] x) => (float16[B,1] y) <float16[2,1] w = {2.0, 1.0}, float16[1] b = {60000.0}, float16 t = {9000.0}> {
+        (float16[B,2] x) => (float16[B,1] y)
+          <float16[2,1] w = {2.0, 1.0}, float16[1] b = {60000.0}, float16 t = {9000.0}> {
           c = Gemm(x, w, b)
           y = Add(c, t)
         }]],
@@ -188,7 +191,8 @@ return rule {
         }]],
       rejected = "the weight is a vector" },
     { "two layers of one weight", [[
-        (float[B,3] x, float[B,3] z) => (float[B,3] y, float[B,3] d) <float[3,3] w = {1,2,3,4,5,6,7,8,9}, float s = {2.0}> {
+        (float[B,3] x, float[B,3] z) => (float[B,3] y, float[B,3] d)
+          <float[3,3] w = {1,2,3,4,5,6,7,8,9}, float s = {2.0}> {
           c = MatMul(x, w)
           y = Mul(c, s)
           d = MatMul(z, w)

@@ -117,7 +117,8 @@ return rule {
         }]],
       "s = Shape(x) k = Constant <value = int64[1] {0}> () y = Gather(s, k)" },
     { "every second size", [[
-        (float[A,B,C,D] x) => (int64[2] y) <int64[1] i = {0}, int64[1] j = {4}, int64[1] axis = {0}, int64[1] two = {2}> {
+        (float[A,B,C,D] x) => (int64[2] y)
+          <int64[1] i = {0}, int64[1] j = {4}, int64[1] axis = {0}, int64[1] two = {2}> {
           s = Shape(x)
           y = Slice(s, i, j, axis, two)
         }]],
