@@ -118,5 +118,25 @@ return rule {
           b = Slice(x, one, all)
         }]],
       rejected = "the rank is unknown" },
+    { "an empty part", [[
+        (float[6] x) => (float[0] a, float[6] b) <int64[1] none = {0}, int64[1] all = {6}> {
+          a = Slice(x, none, none)
+          b = Slice(x, none, all)
+        }]],
+      rejected = "the parts do not follow each other" },
+    { "along two axes", [[
+        (float[6,2] x) => (float[1,2] a, float[5,2] b) <int64[2] none = {0,0}, int64[2] one = {1,2},
+          int64[2] from = {1,0}, int64[2] all = {6,2}, int64[2] axes = {0,1}> {
+          a = Slice(x, none, one, axes)
+          b = Slice(x, from, all, axes)
+        }]],
+      rejected = "it does not take neighbours along one axis" },
+    { "parts of a constant", [[
+        () => (float[1] a, float[5] b) <float[6] x = {1,2,3,4,5,6}, int64[1] none = {0}, int64[1] one = {1},
+          int64[1] all = {6}> {
+          a = Slice(x, none, one)
+          b = Slice(x, one, all)
+        }]],
+      rejected = "the parts are constants" },
   },
 }
