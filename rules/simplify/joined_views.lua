@@ -22,6 +22,26 @@ local function both(outer, inner, rank)
   return all
 end
 
+local function count(v, size)
+  local times = 0
+  for _, each in ipairs(v.shape) do
+    if each == size then times = times + 1 end
+  end
+  return times
+end
+
+-- Whether a Reshape from x to y moves no axis, but says that sizes of x are equal to others (sized_scores makes such).
+local function states_sizes(x, y)
+  if x:rank() ~= y:rank() then return false end
+  local others = false
+  for i, size in ipairs(y.shape) do
+    local old = x.shape[i]
+    if old ~= size and type(old) == "number" and type(size) == "number" then return false end
+    if count(y, size) > count(x, size) then others = true end
+  end
+  return others
+end
+
 return rule {
   doc = [[
     Unsqueeze(Unsqueeze(x))    =>   Unsqueeze(x)      Squeeze likewise
@@ -39,6 +59,7 @@ return rule {
   where = function(m)
     m.y = m.second.outputs[1]
     need(m.x:rank() and m.y:rank(), "a rank is unknown", m.y)
+    need(m.first.op ~= "Reshape" or not states_sizes(m.x, m.first.outputs[1]), "the first one states sizes", m.x)
     if m.first.op ~= m.second.op then return end
     local middle = m.first.outputs[1]:rank()
     if m.first.op == "Unsqueeze" then
@@ -134,5 +155,33 @@ return rule {
           y = Reshape <allowzero = 1> (a, t)
         }]],
       "n = Shape <end = 1> (x) t = Concat <axis = 0> (none, n, six) y = Reshape <allowzero = 1> (x, t)" },
+    { "a Reshape that states a size", [[
+        (float[B,4,L,6] x, float[S] s) => (float[B,4,1,S,6] y) <int64[1] four = {4}, int64[1] six = {6},
+          int64[1] two = {2}> {
+          b = Shape <end = 1> (x)
+          n = Shape(s)
+          t = Concat <axis = 0> (b, four, n, six)
+          a = Reshape <allowzero = 1> (x, t)
+          y = Unsqueeze(a, two)
+        }]],
+      rejected = "the first one states sizes" },
+    { "a Reshape that states a number", [[
+        (float[1,4,L,6] x) => (float[1,4,1,1,6] y) <int64[4] t = {1,4,1,6}, int64[1] two = {2}> {
+          a = Reshape(x, t)
+          y = Unsqueeze(a, two)
+        }]],
+      rejected = "the first one states sizes" },
+    { "a Reshape that moves a size", [[
+        (float[B,1,64] x) => (float[1,B,8,8] y) <int64[3] s = {1,-1,64}, int64[4] t = {1,-1,8,8}> {
+          a = Reshape(x, s)
+          y = Reshape(a, t)
+        }]],
+      "y = Reshape(x, t)" },
+    { "a Reshape that takes a number apart", [[
+        (float[B,6,4] x) => (float[2,B,3,4] y) <int64[3] s = {-1,3,4}, int64[4] t = {2,-1,3,4}> {
+          a = Reshape(x, s)
+          y = Reshape(a, t)
+        }]],
+      "y = Reshape(x, t)" },
   },
 }
