@@ -21,6 +21,7 @@ return rule {
 
   where = function(m)
     local last, scores = m.last.outputs[1], m.product.outputs[1]
+    need(scores:rank(), "the rank is unknown", scores)
     need(last.shape ~= scores.shape, "the shape is known", last)
     need(not (m.a:const() or m.b:const()), "an operand is constant, so this is a layer", scores)
     need(last:rank() == scores:rank(), "the ranks differ", last)
@@ -78,6 +79,14 @@ return rule {
           y = Unsqueeze(p, two)
         }]],
       rejected = "the ranks differ" },
+    { "scores of an unknown rank", [[
+        (float[] q, float[B,4,16,6] k, float[1,1,M,1] m) => (float[] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      rejected = "the rank is unknown" },
     { "a mask of more rows", [[
         (float[B,4,1,16] q, float[B,4,16,6] k, float[1,1,8,1] m) => (float[B,4,1,8,6] y) <int64[1] two = {2}> {
           s = MatMul(q, k)
