@@ -42,12 +42,23 @@ local function states_sizes(x, y)
   return others
 end
 
+-- Whether numbers can say the sizes of a Reshape from x to y: 0 copies those that stay, or -1 is the only other one.
+local function has_plain_sizes(x, y)
+  local copied, others = 0, 0
+  for i, size in ipairs(y.shape) do
+    if type(size) ~= "number" then
+      if x.shape[i] == size then copied = copied + 1 else others = others + 1 end
+    end
+  end
+  return others == 0 or copied + others == 1
+end
+
 return rule {
   doc = [[
     Unsqueeze(Unsqueeze(x))    =>   Unsqueeze(x)      Squeeze likewise
     Reshape(Flatten(x))        =>   Reshape(x)        any two of Reshape, Flatten, Squeeze, Unsqueeze
 
-    Sizes of 0 stay: allowzero is written where a 0 would copy another size.]],
+    Sizes of 0 stay: allowzero is written where a 0 would copy another size. A Reshape with allowzero keeps its sizes.]],
 
   match = function(op, x, s, t)
     local function view(y, sizes)
@@ -60,6 +71,9 @@ return rule {
     m.y = m.second.outputs[1]
     need(m.x:rank() and m.y:rank(), "a rank is unknown", m.y)
     need(m.first.op ~= "Reshape" or not states_sizes(m.x, m.first.outputs[1]), "the first one states sizes", m.x)
+    local function takes_zero(view) return view.op == "Reshape" and view.attrs.allowzero == 1 end
+    m.sized = takes_zero(m.second)
+    need(m.sized or not takes_zero(m.first) or has_plain_sizes(m.x, m.y), "new sizes would have to be computed", m.y)
     if m.first.op ~= m.second.op then return end
     local middle = m.first.outputs[1]:rank()
     if m.first.op == "Unsqueeze" then
@@ -74,6 +88,7 @@ return rule {
   rewrite = function(op, m)
     if m.added then return op.Unsqueeze(m.x, m.added) end
     if m.removed then return op.Squeeze(m.x, m.removed) end
+    if m.sized then return m.second:with(m.x, m.second.inputs[2]) end
     -- For a known 0; where a size has a name, the engine finds out itself.
     local sizes, zero = {}, nil
     for i, size in ipairs(m.y.shape) do
@@ -132,7 +147,7 @@ return rule {
           a = Reshape <allowzero = 1> (x, s)
           y = Reshape <allowzero = 1> (a, t)
         }]],
-      "y = Reshape(x, t)" },
+      "y = Reshape <allowzero = 1> (x, t)" },
     { "sizes of 0", [[
         (float[0,3,4] x) => (float[2,0,0] y) <int64[2] s = {12,0}, int64[3] t = {2,0,0}> {
           a = Reshape <allowzero = 1> (x, s)
@@ -146,7 +161,22 @@ return rule {
           t = Concat <axis = 0> (two, n, six)
           y = Reshape <allowzero = 1> (a, t)
         }]],
-      "t = Constant <value = int64[3] {2,-1,6}> () y = Reshape(x, t)" },
+      "n = Shape <end = 1> (x) t = Concat <axis = 0> (two, n, six) y = Reshape <allowzero = 1> (x, t)" },
+    { "sizes that may be 0, then a new axis", [[
+        (float[A,B,3,4] x) => (float[B,A,12,1] y) <int64[1] twelve = {12}, int64[1] last = {-1}> {
+          a = Shape <end = 1> (x)
+          b = Shape <start = 1, end = 2> (x)
+          t = Concat <axis = 0> (b, a, twelve)
+          z = Reshape <allowzero = 1> (x, t)
+          y = Unsqueeze(z, last)
+        }]],
+      rejected = "new sizes would have to be computed" },
+    { "a size that may be 0, then a new axis", [[
+        (float[A,3,4] x) => (float[2,A,6,1] y) <int64[3] t = {2,-1,6}, int64[1] last = {-1}> {
+          z = Reshape <allowzero = 1> (x, t)
+          y = Unsqueeze(z, last)
+        }]],
+      "u = Constant <value = int64[4] {2,-1,6,1}> () y = Reshape(x, u)" },
     { "a size of 0 and one that may be 0", [[
         (float[N,3,0] x) => (float[0,N,6] y) <int64[2] s = {12,0}, int64[1] none = {0}, int64[1] six = {6}> {
           a = Reshape <allowzero = 1> (x, s)
