@@ -23,7 +23,8 @@ return rule {
 
   where = function(m)
     local scores, k, rank = m.product.outputs[1], m.k or m.swapped, m.q:rank()
-    need(rank < 4 and k:rank() == rank and m.v:rank() == rank, "the operands do not have the same two or three axes", scores)
+    need(rank < 4 and k:rank() == rank and m.v:rank() == rank, "the operands do not have the same two or three axes",
+      scores)
     need(rank == 3 or not (k:const() or m.v:const()), "the keys or values are constant, so this is a layer", scores)
     m.batch = rank == 3 and scores:dim(0) or 1
     m.numbers = masking.numbers(m, {m.T, m.S, m.batch})
@@ -55,7 +56,8 @@ return rule {
         kh = Unsqueeze(k, one)
         vh = Unsqueeze(v, one)
         mh = Unsqueeze(mask, one)
-        yh = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 1, head_dim = 32, scale = 0.25> (qh, kh, vh, mh)
+        yh = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 1, head_dim = 32, scale = 0.25>
+          (qh, kh, vh, mh)
         y = Squeeze(yh, one)]] },
     { "without a batch", [[
         (float[8,16] q, float[6,16] k, float[6,32] v) => (float[8,32] y) {

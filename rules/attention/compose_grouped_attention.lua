@@ -5,7 +5,8 @@ local masking = lib "masking"
 
 return rule {
   doc = [[
-    apart(together(softmax(s apart(together(q) k^T) + mask)) v)   =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
+    apart(together(softmax(s apart(together(q) k^T) + mask)) v)
+      =>   ScaledDotProductAttention(q, k, v, mask, scale = s)
 
     q is [B,H,S,D], k is [B,G,T,D]. The H/G heads that share a head of k are consecutive, so together(q) is
     [B,G,H/G S,D]; apart is the inverse. `--target standard` writes attention in this form, which repeats no key.]],
@@ -60,7 +61,8 @@ return rule {
       "y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 6, scale = 0.5> (q, k, v, m)" },
     { "keys that are transposed already, one for all queries", [[
         (float[2,4,6,8] q, float[2,1,8,5] kt, float[2,1,5,8] v) => (float[2,4,6,8] y)
-        <int64[4] queries = {2,1,24,8}, int64[4] weights = {2,1,24,5}, int64[4] scores = {2,4,6,5}, int64[4] apart = {2,4,6,8}> {
+        <int64[4] queries = {2,1,24,8}, int64[4] weights = {2,1,24,5},
+          int64[4] scores = {2,4,6,5}, int64[4] apart = {2,4,6,8}> {
           qg = Reshape(q, queries)
           sg = MatMul(qg, kt)
           s = Reshape(sg, scores)

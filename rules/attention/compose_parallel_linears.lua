@@ -7,7 +7,8 @@ return rule {
       =>   q, k, v = MHAInProjection(x, x, x, [Wq; Wk; Wv], [bq; bk; bv]);  attend(q, k, v, ...)
 
     attend is the engine's own attention, or that of the standard or of PyTorch, which is not changed. All three
-    projections have a bias, or none has one; their weights have the same shape. x may be flattened to rows, for Gemm.]],
+    projections have a bias, or none has one; their weights have the same shape. For Gemm, x may be
+    flattened to rows.]],
   phase = "attention",
 
   match = function(op, x, wq, wk, wv, bq, bk, bv, H, D)

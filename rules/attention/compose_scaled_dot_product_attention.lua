@@ -97,7 +97,8 @@ return rule {
           y = MatMul(p, v)
         }]],
       [[scaled = Mul(mask, c)
-        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, scaled)]] },
+        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25>
+          (q, k, v, scaled)]] },
     { "heads repeated by Expand stay few", [[
         (float[2,4,8,16] q, float[2,2,8,16] k, float[2,2,8,16] v) => (float[2,4,8,16] y)
         <float c = {4.0}, int64[1] two = {2}, int64[5] wide = {2,2,2,8,16}, int64[4] heads = {2,4,8,16}> {
@@ -166,10 +167,12 @@ return rule {
           y = MatMul(w, v)
         }]],
       [[mask = Add(m, tiny)
-        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]],
+        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0>
+          (q, k, v, mask)]],
       assumed = "no mask makes the scores larger" },
     { "masks and scales by turns, less the largest of each row, with a floor", [[
-        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n) => (float[2,4,8,16] y)
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n)
+          => (float[2,4,8,16] y)
         <float c = {0.25}, float lowest = {-3.4e38}, int64[1] last = {-1}> {
           kt = Transpose <perm = [0,1,3,2]> (k)
           s = MatMul(q, kt)
@@ -186,7 +189,8 @@ return rule {
         u = Mul(t, c)
         w = Add(u, n)
         mask = Max(w, lowest)
-        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v, mask)]],
+        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25>
+          (q, k, v, mask)]],
       assumed = "scores between -1e13 and 1e13" },
     { "zeros where the mask hides, after the softmax too", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[2,1,1,8] hide) => (float[2,4,8,16] y)
@@ -213,7 +217,8 @@ return rule {
       [[zero = Constant <value = float {0.0}> ()
         hiding = Constant <value = float {-1e30}> ()
         mask = Where(keep, zero, hiding)
-        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, mask)]],
+        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0>
+          (q, k, v, mask)]],
       assumed = "scores between -9,900 and 1e13" },
     { "a choice in float16, which has no number that hides so much", [[
         (float16[2,4,8,16] q, float16[2,4,8,16] k, float16[2,4,8,16] v, bool[2,1,1,8] keep) => (float16[2,4,8,16] y)
@@ -230,7 +235,8 @@ return rule {
         qf = Cast <to = 1> (q)
         kf = Cast <to = 1> (k)
         vf = Cast <to = 1> (v)
-        yf = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (qf, kf, vf, mask)
+        yf = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0>
+          (qf, kf, vf, mask)
         y = Cast <to = 10> (yf)]],
       assumed = "scores between -9,900 and 1e13" },
     { "GPT-2 as it was exported of old: a causal choice of -1e4, and as much is added where a token is padding", [[
@@ -252,7 +258,8 @@ return rule {
         hiding = Constant <value = float {-1e30}> ()
         m = Where(causal, zero, hiding)
         mask = Add(m, n)
-        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.125> (q, k, v, mask)]],
+        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.125>
+          (q, k, v, mask)]],
       assumed = "each query sees a key whose score, masks added, is above -9,900" },
     { "attention between channels, of images of any size", [[
         (float[2,4,8,N] q, float[2,4,8,N] k, float[2,4,8,N] v) => (float[2,4,8,N] y) {
@@ -272,7 +279,8 @@ return rule {
           h = Cast <to = 10> (p)
           y = MatMul(h, v)
         }]],
-      "y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, m)" },
+      [[y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0>
+          (q, k, v, m)]] },
     { "scores of halves that are masked in float", [[
         (float16[2,4,8,16] q, float16[2,4,8,16] k, float16[2,4,8,16] v, float[2,1,8,8] m) => (float16[2,4,8,16] y) {
           kt = Transpose <perm = [0,1,3,2]> (k)
@@ -286,7 +294,8 @@ return rule {
       [[qf = Cast <to = 1> (q)
         kf = Cast <to = 1> (k)
         vf = Cast <to = 1> (v)
-        yf = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (qf, kf, vf, m)
+        yf = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0>
+          (qf, kf, vf, m)
         y = Cast <to = 10> (yf)]], assumed = "no product of a query and a key is beyond 65,504" },
     { "a sink for each head", [[
         (float[2,4,8,16] q, float[2,4,6,16] k, float[2,4,6,16] v, float[2,1,1,6] m, float[1,4,1,1] sink)
@@ -311,7 +320,8 @@ return rule {
         column = Constant <value = int64[4] {2,4,1,1}> ()
         se = Expand(sink, column)
         mask = Concat <axis = -1> (me, se)
-        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, kp, vp, mask)]] },
+        y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0>
+          (q, kp, vp, mask)]] },
     { "a sink of zero", [[
         (float[2,4,8,16] q, float[2,4,6,16] k, float[2,4,6,16] v) => (float[2,4,8,16] y)
         <int64[8] pads = {0,0,0,0,0,0,0,1}, int64[1] from = {0}, int64[1] to = {-1}, int64[1] last = {3}> {
@@ -386,7 +396,8 @@ return rule {
       [[y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q, k, v)
         z = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16, scale = 0.25> (q2, k, v)]] },
     { "centred between two masks: a row that the first hides as a whole is told apart by the second", [[
-        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n) => (float[2,4,8,16] y)
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, float[4,8,8] n)
+          => (float[2,4,8,16] y)
         <int64[1] last = {-1}> {
           kt = Transpose <perm = [0,1,3,2]> (k)
           s = MatMul(q, kt)
@@ -399,7 +410,8 @@ return rule {
         }]],
       rejected = "the scores are centred between two masks" },
     { "and so by a guard", [[
-        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, bool[8,8] hide) => (float[2,4,8,16] y)
+        (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, float[2,1,1,8] m, bool[8,8] hide)
+          => (float[2,4,8,16] y)
         <int64[1] last = {-1}, float fill = {-3e38}, float zero = {0.0}> {
           kt = Transpose <perm = [0,1,3,2]> (k)
           s = MatMul(q, kt)
@@ -420,8 +432,9 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      "y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0> (q, k, v, m)" },
-    { "a finite guard beside a finite mask: what both hide weighs something in the guard alone, where a query sees nothing", [[
+      [[y = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 1.0>
+          (q, k, v, m)]] },
+    { "a finite guard beside a finite mask: what both hide weighs something in the guard alone", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v, bool[8,8] keep, bool[8,8] hide) => (float[2,4,8,16] y)
         <float fill = {-3e38}, float zero = {0.0}> {
           kt = Transpose <perm = [0,1,3,2]> (k)

@@ -133,7 +133,8 @@ return rule {
         mm = Reshape(me, sm)
         wv = Constant <value = int64[4] {10,4,1,1}> ()
         ve = Expand(vm, wv)
-        a = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25> (qm, km, ve, mm)
+        a = ruleengine.ScaledDotProductAttention <guarded = 0, num_heads = 4, head_dim = 16, scale = 0.25>
+          (qm, km, ve, mm)
         s5 = Constant <value = int64[5] {2,5,4,8,16}> ()
         y = Reshape(a, s5)]] },
     { "an unknown number of windows", [[

@@ -49,7 +49,8 @@ return rule {
 
     local q, k, v
     if m.in_w then
-      q, k, v = op.ruleengine.MHAInProjection{query, key, value, m.in_w, m.in_b, num_heads = H, head_dim = D, outputs = 3}
+      q, k, v = op.ruleengine.MHAInProjection{query, key, value, m.in_w, m.in_b,
+        num_heads = H, head_dim = D, outputs = 3}
     else
       local function projected(x, w, part)
         local b = m.in_b and op.Slice(m.in_b, {part * m.E}, {(part + 1) * m.E}, {0})
@@ -75,7 +76,8 @@ return rule {
   examples = {
     { "self-attention", [[
         (float[2,3,4] x) => (float[2,3,4] y)
-        <float[12,4] in_w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3},
+        <float[12,4] in_w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,
+            1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3},
          float[12] in_b = {1,2,3,4,5,6,7,8,9,1,2,3}, float[4,4] out_w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16},
          float[4] out_b = {1,2,3,4}> {
           y = ruleengine.MultiheadAttention <embed_dim = 4, num_heads = 2, batch_first = 1, dropout = 0.1>
@@ -91,7 +93,8 @@ return rule {
         y = Add(p, out_b)]] },
     { "a mask of keys, the sequence first", [[
         (float[3,2,4] x, bool[2,3] padding) => (float[3,2,4] y)
-        <float[12,4] in_w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3},
+        <float[12,4] in_w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,
+            1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7,8,9,1,2,3},
          float[4,4] out_w = {1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16}> {
           y = ruleengine.MultiheadAttention <embed_dim = 4, num_heads = 2>
             (x, x, x, in_w, "", out_w, "", "", padding)

@@ -15,7 +15,8 @@ return rule {
 
   match = function(op, x, qkv_w, proj_w, bias, table, index, qkv_b, proj_b, logit_scale, window_size, shift, H, dropout)
     local traced = either(context(window.traced(op, table, index, window_size, H)), bias)
-    return op.ruleengine.ShiftedWindowAttention{x, qkv_w, proj_w, traced, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
+    return op.ruleengine.ShiftedWindowAttention{
+      x, qkv_w, proj_w, traced, maybe(qkv_b), maybe(proj_b), maybe(logit_scale),
       window_size = window_size, shift_size = shift, num_heads = H, attention_dropout = dropout, dropout = any}
   end,
 
@@ -68,7 +69,8 @@ return rule {
         p = MatMul(a, w)
         y = ruleengine.SwinWindowReverse <window_size = [2,2]> (p, spatial)]] },
     { "an index of rows and columns", [[
-        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int64[4,4] index) => (float[1,4,4,2] y)
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int64[4,4] index)
+          => (float[1,4,4,2] y)
         <int64[3] s = {4,4,-1}, int64[1] first = {0}> {
           g = Gather <axis = 0> (table, index)
           r = Reshape(g, s)
@@ -114,7 +116,8 @@ return rule {
       options = { any_bias = true } },
     { "Swin V2, of a map whose shape is unknown", [[
         (float[] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] s) => (float[] y) {
-          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b, "", "", s)
+          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2>
+            (x, qkv_w, proj_w, b, "", "", s)
         }]],
       warned = "Skipping block: Swin V2 (logit_scale) not supported" },
   },

@@ -90,12 +90,15 @@ return rule {
         p = MatMul(a, w)
         y = ruleengine.SwinWindowReverse <window_size = [2,2]> (p, spatial)]] },
     { "a bias from elsewhere", [[
-        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] t) => (float[1,4,4,2] y) {
-          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b, "", "", t)
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[1,2,4,4] b, float[2,1,1] t)
+          => (float[1,4,4,2] y) {
+          [block] y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2>
+            (x, qkv_w, proj_w, b, "", "", t)
         }]],
       warned = "Skipping block: the relative position bias cannot be traced" },
     { "Swin V1", [[
-        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int64[16] index) => (float[1,4,4,2] y) {
+        (float[1,4,4,2] x, float[6,2] qkv_w, float[2,2] proj_w, float[9,2] table, int64[16] index)
+          => (float[1,4,4,2] y) {
           b = ruleengine.RelativePositionBias <window_size = [2,2]> (table, index)
           y = ruleengine.ShiftedWindowAttention <window_size = [2,2], num_heads = 2> (x, qkv_w, proj_w, b)
         }]],

@@ -6,8 +6,8 @@ return rule {
   doc = [[
     softmax(q k^T / c + mask) v   =>   AttentionForward(q, k, v, mask, sm_scale = 1 / c)
 
-    The textbook form only: one scale, one mask that is added, no dropout. With the option literal_divisor it matches only
-    that c.]],
+    The textbook form only: one scale, one mask that is added, no dropout. With the option literal_divisor it matches
+    only that c.]],
   phase = "attention",
   options = { literal_divisor = {"number"} },
 
@@ -67,7 +67,8 @@ return rule {
           p = Softmax <axis = -1> (a)
           y = MatMul(p, v)
         }]],
-      "y = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (q, k, v, mask)", options = { literal_divisor = 8 } },
+      "y = ruleengine.AttentionForward <guarded = 0, sm_scale = 0.125> (q, k, v, mask)",
+      options = { literal_divisor = 8 } },
     { "multiplied, the mask in front", [[
         (float[2,4,8,64] q, float[2,4,8,64] k, float[2,4,8,64] v, float[2,1,1,8] mask)
           => (float[2,4,8,64] y) <float c = {0.5}> {

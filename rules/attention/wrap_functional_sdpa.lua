@@ -4,8 +4,8 @@ return rule {
     Attention(q, k, v, mask)                           =>   ScaledDotProductAttention(q, k, v, mask)
     aten.scaled_dot_product_attention(q, k, v, mask)   =>   ScaledDotProductAttention(q, k, v, mask)
 
-    On [B,H,S,D] with as many key heads as query heads. An explicit scale stays explicit, also 1.0; the default of both is
-    1/sqrt(D). Nodes with caches, soft caps or grouped heads stay unchanged.]],
+    On [B,H,S,D] with as many key heads as query heads. An explicit scale stays explicit, also 1.0; the default of both
+    is 1/sqrt(D). Nodes with caches, soft caps or grouped heads stay unchanged.]],
   phase = "conversion",
 
   match = function(op, q, k, v, mask, scale, causal, dropout, H, E)
@@ -15,7 +15,8 @@ return rule {
     mask:fits "B H S T"
     return either(
       op.Attention{q, k, v, maybe(mask), scale = scale, is_causal = causal}:as "standard",
-      op.aten.scaled_dot_product_attention{q, k, v, maybe(mask), scale = scale, is_causal = causal, dropout_p = dropout})
+      op.aten.scaled_dot_product_attention{q, k, v, maybe(mask), scale = scale, is_causal = causal,
+        dropout_p = dropout})
   end,
 
   where = function(m)

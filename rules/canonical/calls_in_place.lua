@@ -1,4 +1,6 @@
 --- Write the bodies of functions in the places of their calls.
+local bodies = lib "bodies"
+
 return rule {
   doc = [[
     f(x)   =>   the nodes of f
@@ -7,16 +9,7 @@ return rule {
     call comes back where no rule needed its body.]],
   phase = "canonical",
 
-  pass = function(graph)
-    for _, call in ipairs(graph:calls()) do
-      attempt(call, function()
-        local new = {call:inline()}
-        for i, old in ipairs(call.outputs) do
-          if new[i] then old:replace_with(new[i]) end
-        end
-      end)
-    end
-  end,
+  pass = function(graph) bodies.inline(graph:calls()) end,
 
   examples = {
     { "two calls, one within a function", [[

@@ -3,8 +3,8 @@ return rule {
   doc = [[
     Reshape(Reshape(x, _), shape of x)   =>   x
 
-    One axis of x may have an unknown size: the number of elements determines it, if the other sizes are numbers. If that
-    axis has another name after the Reshape, the Reshape states that both sizes are equal, so it stays.]],
+    One axis of x may have an unknown size: the number of elements determines it, if the other sizes are numbers. If
+    that axis has another name after the Reshape, the Reshape states that both sizes are equal, so it stays.]],
   phase = "canonical",
 
   match = function(op, x)

@@ -48,9 +48,9 @@ local function are_keys(x, place, size, other)
     and type(other) ~= "number"
 end
 
--- Removes all letters except one from `own`: they are batch axes, of size 1 in the other operand, which has `batch` axes.
--- The letter that stays is the last one in the result; for a softmax the last one of its own. Also returns the axes that
--- the other operand lacks.
+-- Removes all letters except one from `own`: they are batch axes, of size 1 in the other operand, which has `batch`
+-- axes. The letter that stays is the last one in the result; for a softmax the last one of its own. Also returns the
+-- axes that the other operand lacks.
 local function spread(x, own, result, batch)
   if not (x.producer and x.producer.op == "Softmax") then
     table.sort(own, function(one, two) return result[one] < result[two] end)
@@ -85,15 +85,18 @@ return rule {
     local b_list, b = letters(right)
     local out_list, result = letters(out)
     need(a_list and b_list and out_list, "a letter occurs twice in one term", m.equation)
-    for _, letter in ipairs(out_list) do need(a[letter] or b[letter], "a letter of the result is in no operand", m.equation) end
+    for _, letter in ipairs(out_list) do
+      need(a[letter] or b[letter], "a letter of the result is in no operand", m.equation)
+    end
     local batch, summed, own = sort(a_list, b, result)
     local b_batch, _, b_own = sort(b_list, a, result)
     need(batch and b_batch, "a letter that is in one operand only is summed over", m.equation)
-    need(#summed == 1 and #own > 0 and #b_own > 0 and (#own == 1 or #b_own == 1), "the equation is not a product of matrices",
-      m.equation)
+    need(#summed == 1 and #own > 0 and #b_own > 0 and (#own == 1 or #b_own == 1),
+      "the equation is not a product of matrices", m.equation)
     -- An Einsum broadcasts a size of 1 in a sum, a MatMul does not.
     local rows, columns = m.a:dim(a[summed[1]] - 1), m.b:dim(b[summed[1]] - 1)
-    need(rows and (rows == columns or are_keys(m.a, a[summed[1]], rows, columns) or are_keys(m.b, b[summed[1]], columns, rows)),
+    need(rows and (rows == columns or
+      are_keys(m.a, a[summed[1]], rows, columns) or are_keys(m.b, b[summed[1]], columns, rows)),
       "the size that is summed over may be 1 in one operand only", m.equation)
     if rows ~= columns then assume("there are as many values as keys", m.equation) end
     -- The order of batch letters is free; this takes that of the result.

@@ -3,8 +3,8 @@ return rule {
   doc = [[
     Gemm(a, b, c)   =>   alpha (a b) + beta c      with a or b transposed if the attributes say so
 
-    Some exporters write the scores of one head so. If b is a constant, the Gemm is a layer and stays. With a factor of 0
-    the operand is not read: infinite numbers in it do not reach the result.]],
+    Some exporters write the scores of one head so. If b is a constant, the Gemm is a layer and stays. With a factor of
+    0 the operand is not read: infinite numbers in it do not reach the result.]],
   phase = "canonical",
 
   match = function(op, a, b, c)

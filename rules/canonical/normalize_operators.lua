@@ -4,8 +4,8 @@ return rule {
   doc = [[
     f(x)   =>   x   if f changes neither shape, type nor numbers
 
-    Identity; Cast to the same type; Transpose that keeps the order; Reshape, Expand, Flatten, Tile and forward Slice that
-    keep the shape; Pad by 0; Concat, Sum, Max, Min and Mean of one input; Split into one output;
+    Identity; Cast to the same type; Transpose that keeps the order; Reshape, Expand, Flatten, Tile and forward Slice
+    that keep the shape; Pad by 0; Concat, Sum, Max, Min and Mean of one input; Split into one output;
     x + 0, x - 0, x 1, x / 1 and x ^ 1; sum, mean, product, maximum and minimum over axes of one place.
     An Identity whose result is a graph output stays if its input is an input, an initializer or another output.]],
   phase = "canonical",
@@ -64,7 +64,8 @@ return rule {
         }]],
       "y = Neg(x)" },
     { "a full Slice, an empty Pad, and one operand", [[
-        (float[B,3] x) => (float[B,3] y) <int64[1] first = {0}, int64[1] last = {9223372036854775807}, int64[1] axis = {1},
+        (float[B,3] x) => (float[B,3] y)
+          <int64[1] first = {0}, int64[1] last = {9223372036854775807}, int64[1] axis = {1},
           int64[4] none = {0,0,0,0}, int64[2] once = {1,1}> {
           a = Slice(x, first, last, axis)
           b = Pad(a, none)
@@ -91,7 +92,8 @@ return rule {
         }]],
       rejected = "the shape changes" },
     { "backwards", [[
-        (float[2,3] x) => (float[2,3] y) <int64[1] last = {2}, int64[1] first = {-4}, int64[1] axis = {1}, int64[1] back = {-1}> {
+        (float[2,3] x) => (float[2,3] y)
+          <int64[1] last = {2}, int64[1] first = {-4}, int64[1] axis = {1}, int64[1] back = {-1}> {
           y = Slice(x, last, first, axis, back)
         }]],
       rejected = "the Slice may go backwards" },

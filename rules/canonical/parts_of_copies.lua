@@ -5,8 +5,9 @@ return rule {
   doc = [[
     Split(g(Concat(f, f)))   =>   Split(g(f)), each part twice
 
-    g are ops of one input that work on each element. The second half of the parts has the widths of the first. So the angles
-    of several axes of positions are mixed: cosines of angles that stand twice are split, and a part of each is joined.]],
+    g are ops of one input that work on each element. The second half of the parts has the widths of the first. So the
+    angles of several axes of positions are mixed: cosines of angles that stand twice are split, and a part of each is
+    joined.]],
   phase = "canonical",
 
   match = function(op, f)
@@ -41,7 +42,8 @@ return rule {
 
   examples = {
     { "two parts of cosines", [[
-        (float[2,4] f) => (float[2,1] a, float[2,3] b, float[2,1] c, float[2,3] d, float[2,8] z) <int64[4] widths = {1,3,1,3}> {
+        (float[2,4] f) => (float[2,1] a, float[2,3] b, float[2,1] c, float[2,3] d, float[2,8] z)
+          <int64[4] widths = {1,3,1,3}> {
           t = Concat <axis = 1> (f, f)
           x = Cos(t)
           z = Sin(t)

@@ -50,9 +50,9 @@ return rule {
   doc = [[
     join(f(split(x), y))   =>   f(x, join(expand(y)))
 
-    f are sums, choices between x and a number, and softmax on a last axis that is not split, in any number and order. y is
-    broadcast: a mask for each window, the same for each image; position biases of images, [rows, columns] of queries by
-    those of keys; masks of heads that were stacked as rows. It is expanded only on axes that are joined. With a y as
+    f are sums, choices between x and a number, and softmax on a last axis that is not split, in any number and order. y
+    is broadcast: a mask for each window, the same for each image; position biases of images, [rows, columns] of queries
+    by those of keys; masks of heads that were stacked as rows. It is expanded only on axes that are joined. With a y as
     large as x the rule has no use.]],
   phase = "canonical",
 

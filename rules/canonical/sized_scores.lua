@@ -2,10 +2,10 @@
 
 return rule {
   doc = [[
-    view(f(s, y))   =>   view(Reshape(f(s, y), shape of s))      s: scores, a product a b or the sum of one and masks
+    view(f(a b))   =>   view(Reshape(f(a b), shape of a b))
 
-    f are masks whose sizes have other names than those of the scores: sums and choices, scales, and a softmax over the
-    last axis. Views of heads need a shape that is known (merged_batch).]],
+    f: masks of the scores a b whose sizes have other names than those of the scores; sums and choices, scales, and a
+    softmax over the last axis. Views of heads need a shape that is known (merged_batch).]],
   phase = "canonical",
 
   match = function(op, a, b)
@@ -21,6 +21,7 @@ return rule {
 
   where = function(m)
     local last, scores = m.last.outputs[1], m.product.outputs[1]
+    need(scores:rank(), "the rank is unknown", scores)
     need(last.shape ~= scores.shape, "the shape is known", last)
     need(not (m.a:const() or m.b:const()), "an operand is constant, so this is a layer", scores)
     need(last:rank() == scores:rank(), "the ranks differ", last)
@@ -33,10 +34,7 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local sizes = {}
-    for i, size in ipairs(m.product.outputs[1].shape) do sizes[i] = size end
-    local last = m.last.outputs[1]
-    return m.view:with{op.Reshape(last, sizes), m.view.inputs[2]}
+    return m.view:with{op.Reshape(m.last.outputs[1], m.product.outputs[1].shape), m.view.inputs[2]}
   end,
 
   examples = {
@@ -65,5 +63,55 @@ return rule {
           y = Reshape(a, b)
         }]],
       rejected = "the view gives the shape" },
+    { "a mask of the same sizes", [[
+        (float[B,4,S,16] q, float[B,4,16,6] k, float[1,1,S,1] m) => (float[B,4,1,S,6] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      rejected = "the shape is known" },
+    { "a mask of more axes", [[
+        (float[B,4,S,16] q, float[B,4,16,6] k, float[1,1,1,M,1] m) => (float[1,B,1,4,L,6] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      rejected = "the ranks differ" },
+    { "scores of an unknown rank", [[
+        (float[] q, float[B,4,16,6] k, float[1,1,M,1] m) => (float[] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      rejected = "the rank is unknown" },
+    { "a mask of more rows", [[
+        (float[B,4,1,16] q, float[B,4,16,6] k, float[1,1,8,1] m) => (float[B,4,1,8,6] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      rejected = "a mask makes the scores larger" },
+    { "a layer", [[
+        (float[B,4,S,16] q, float[1,1,M,1] m) => (float[B,4,1,L,6] y) <float c = {0.5}, int64[3] w = {4,16,6},
+          int64[1] two = {2}> {
+          k = Expand(c, w)
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      rejected = "an operand is constant, so this is a layer" },
+    { "a softmax over another axis", [[
+        (float[B,4,S,16] q, float[B,4,16,6] k, float[1,1,M,1] m) => (float[B,4,1,L,6] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = 1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      "s = MatMul(q, k) a = Add(s, m) p = Softmax <axis = 1> (a) y = Unsqueeze(p, two)" },
   },
 }

@@ -5,7 +5,8 @@ return rule {
   doc = [[
     Reshape(Concat(Unsqueeze(a), Unsqueeze(b), ...), sizes)   =>   Reshape(Concat(a, b, ...), sizes)
 
-    The new axis is the one of the Concat, and in front of another: the numbers then lie in the same order without it.]],
+    The new axis is the one of the Concat, and in front of another: without it the numbers
+    lie in the same order.]],
   phase = "canonical",
 
   match = function(op, sizes)

@@ -59,13 +59,15 @@ return rule {
     turn = m.turn and m.turn.attrs.perm or turn
     axis = turn[axes.from_front(axis, rank) + 1] or 0
     need(axis >= rank - 2, "the softmax is over a batch axis", m.softmax)
-    need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(), "the operands are not computed scores", product)
+    need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(),
+      "the operands are not computed scores", product)
     -- The transposition that makes the old softmax from the new one.
     m.swap, m.turned = axis == rank - 2 and swap, axis == rank - 2 and after(swap, turn) or turn
     need(m.turn or m.swap, "the softmax is over the last axis already", m.softmax)
     -- Otherwise transposed_product would transpose the result again, endlessly.
     local made = m.a.producer
-    need(not m.swap or not made or made.op ~= "Softmax", "an operand is a softmax, so this is not a product of queries and keys", product)
+    need(not m.swap or not made or made.op ~= "Softmax",
+      "an operand is a softmax, so this is not a product of queries and keys", product)
     need(not moves(m.turned) or helps(m.softmax.outputs[1]), "nothing removes the Transpose", m.softmax)
     for _, step in ipairs(m.step) do
       need(step.outputs[1]:rank() == rank, "an op broadcasts the scores to a larger shape", step)

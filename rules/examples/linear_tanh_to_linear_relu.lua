@@ -5,8 +5,8 @@ return rule {
   doc = [[
     tanh(x w^T + b)   =>   relu(x w^T + b)
 
-    The result computes something else, so the rule sets changes_meaning. The part that is the same on both sides keeps its
-    nodes and weights; the Relu is new.]],
+    The result computes something else, so the rule sets changes_meaning. The part that is the same on both sides keeps
+    its nodes and weights; the Relu is new.]],
   changes_meaning = true,
 
   match = function(op, x, w, b)
@@ -32,7 +32,8 @@ return rule {
         }]],
       "p = MatMul(x, w) h = Add(b, p) y = Relu(h)" },
     { "the first layer of two", [[
-        (float[3,5] x) => (float[3,1] y) <float[5,2] w = {1,2,3,4,5,6,7,8,9,10}, float[2] b = {1,2}, float[2,1] v = {1,2}> {
+        (float[3,5] x) => (float[3,1] y)
+          <float[5,2] w = {1,2,3,4,5,6,7,8,9,10}, float[2] b = {1,2}, float[2,1] v = {1,2}> {
           h = Gemm(x, w, b)
           t = Tanh(h)
           o = Gemm(t, v)

@@ -13,19 +13,25 @@ function axes.order(turn)
   return reversed
 end
 
---- Starts, ends, axes and steps of a Slice as lists; nil if one is not constant.
-function axes.limits(slice, rank)
-  local given, out = {}, { {}, {}, {}, {} }
-  for i = 1, 4 do
-    local input = slice.inputs[i + 1]
+--- Starts, axes and steps of a Slice as three lists; nil if one is not constant.
+function axes.starts(slice, rank)
+  local given, along, steps = {}, {}, {}
+  for _, i in ipairs{2, 4, 5} do
+    local input = slice.inputs[i]
     given[i] = input and input:constant() or {}
     if input and #given[i] == 0 then return nil end
   end
-  for i, start in ipairs(given[1]) do
-    out[1][i], out[2][i] = start, given[2][i]
-    out[3][i], out[4][i] = axes.from_front(given[3][i] or i - 1, rank), given[4][i] or 1
+  for i in ipairs(given[2]) do
+    along[i], steps[i] = axes.from_front(given[4][i] or i - 1, rank), given[5][i] or 1
   end
-  return out
+  return given[2], along, steps
+end
+
+--- Starts, ends, axes and steps of a Slice as lists; nil if one is not constant.
+function axes.limits(slice, rank)
+  local starts, along, steps = axes.starts(slice, rank)
+  local ends = slice.inputs[3]:constant()
+  return starts and ends and {starts, ends, along, steps}
 end
 
 return axes

@@ -1,19 +1,25 @@
 --- Masks that hide from each query the keys behind it.
-local masking = lib "masking"
+local axes, masking = lib "axes", lib "masking"
 
 local causal = {}
 
--- What a mask does, weaker last: it hides exactly the keys j > i from query i; it hides these and perhaps others.
-local EXACT, MORE = 2, 1
--- Nodes between a mask and its positions, more than any exporter writes.
+-- A mask that hides exactly the keys j > i from query i.
+local EXACT = 2
+-- A mask that hides these keys and perhaps others.
+local MORE = 1
+-- The most nodes between a mask and its positions: more than any exporter writes.
 local MOST_STEPS = 20
--- The highest number that hides; the highest that hides whatever masking.FINITE permits; what is assumed of others.
-local HIGHEST, LOW = -1e4, -1e30
+-- The highest number that hides a key.
+local HIGHEST = -1e4
+-- The highest number that hides a key whatever scores masking.FINITE permits.
+local LOW = -1e30
+-- What is assumed of the scores if the number is higher than LOW.
 local SMALL = "scores between -4,900 and 4,900"
 
+-- What both masks hide together; nil if one of them is not known.
 local function weaker(a, b) return a and b and math.min(a, b) end
-local function stronger(a, b) return math.max(a or 0, b or 0) > 0 and math.max(a or 0, b or 0) or nil end
 
+-- Whether x and y have the same size on an axis, which is counted from the back.
 local function is_same(x, y, axis)
   local size = x:rank() and x:rank() >= -axis and x:dim(axis)
   return size and y:rank() and y:rank() >= -axis and y:dim(axis) == size or false
@@ -24,19 +30,16 @@ local function is_aligned(x, y) return is_same(x, y, -1) and is_same(x, y, -2) e
 
 -- Whether the Slice takes the first rows and columns. Notes sizes that it cuts to computed ends.
 local function is_from_start(node, cuts)
-  local from, axes, steps = node.inputs[2]:constant(), node.inputs[4], node.inputs[5]
-  if not from or steps and not steps:among(1) then return false end
-  axes = axes and axes:constant()
-  for i, start in ipairs(from) do
-    local axis = axes and axes[i] or i - 1
-    if axis >= 0 then axis = axis - node.inputs[1]:rank() end
-    if axis >= -2 then
+  local whole, part, stops = node.inputs[1], node.outputs[1], node.inputs[3]:dims()
+  local starts, along, steps = axes.starts(node, whole:rank())
+  for i, start in ipairs(starts or {}) do
+    if steps[i] ~= 1 then return false end
+    if along[i] >= whole:rank() - 2 then
       if start ~= 0 then return false end
-      local stops = node.inputs[3]:dims()
-      cuts[#cuts + 1] = {from = node.inputs[1]:dim(axis), to = stops and stops[i], size = node.outputs[1]:dim(axis)}
+      cuts[#cuts + 1] = {from = whole:dim(along[i]), to = stops and stops[i], size = part:dim(along[i])}
     end
   end
-  return true
+  return starts ~= nil
 end
 
 -- The mask that x repeats, moves or cuts without moving its first row and column; or nil.
@@ -107,7 +110,8 @@ local function positions(x, steps)
   return nil
 end
 
--- For a comparison a <= b with `more` added to b: EXACT if it is true where key j <= query i, or, if `hides`, where j > i.
+-- For a comparison a <= b with `more` added to b: EXACT if it is true where key j <= query i, or, if `hides`, where
+-- j > i.
 local function compared(x, a, b, more, hides, steps)
   local axis, offset = positions(a, steps)
   local other, added = positions(b, steps)
@@ -142,12 +146,14 @@ local function switches(proof, x, hides, steps)
   local a, b = node.inputs[1], node.inputs[2]
   local function of(y) return is_aligned(x, y) and switches(proof, y, hides, steps - 1) or nil end
   if node.op == "Not" then return switches(proof, a, not hides, steps - 1) end
-  if node.op == "Cast" then return (x.dtype == "bool" or a.dtype == "bool") and switches(proof, a, hides, steps - 1) or nil end
+  if node.op == "Cast" then
+    return (x.dtype == "bool" or a.dtype == "bool") and switches(proof, a, hides, steps - 1) or nil
+  end
   if node.op == "And" and not hides or node.op == "Or" and hides then
     local first, second = of(a), of(b)
     if first and number(proof.op, b) == (hides and 0 or 1) then return first end
     if second and number(proof.op, a) == (hides and 0 or 1) then return second end
-    return weaker(first, second) or stronger(first, second) and MORE
+    return weaker(first, second) or (first or second) and MORE
   end
   if node.op == "LessOrEqual" then return compared(x, a, b, 0, hides, steps - 1) end
   if node.op == "GreaterOrEqual" then return compared(x, b, a, 0, hides, steps - 1) end
@@ -212,8 +218,8 @@ local function bias(proof, x, steps)
   return nil
 end
 
--- Whether the axis of the mask has this length whenever the model runs. A mask that is cut to it from several rows is no
--- shorter: else it would not fit the scores.
+-- Whether the axis of the mask has this length whenever the model runs. A mask that is cut to it from several rows is
+-- no shorter: else it would not fit the scores.
 local function is_as_long(mask, axis, length, cuts)
   local size = mask:dim(axis)
   if size == length then return true end
@@ -223,9 +229,9 @@ local function is_as_long(mask, axis, length, cuts)
   return false
 end
 
---- What a mask of `rows` queries and as many keys does: nil, or a table. It has `alone` if the mask hides from each query
---- the keys behind it and nothing else; without `alone` it hides more. `fill` is what it adds where it hides: any number
---- that hides if alone, else -inf.
+--- What a mask of `rows` queries and as many keys does: nil, or a table. It has `alone` if the mask hides from each
+--- query the keys behind it and nothing else; without `alone` it hides more. `fill` is what it adds where it hides: any
+--- number that hides if alone, else -inf.
 function causal.of(op, mask, rows)
   if not mask:rank() or mask:rank() < 2 then return nil end
   local proof = {op = op, cuts = {}}

@@ -3,8 +3,8 @@ local foreign = {}
 
 foreign.KINDS = { "all_reduce", "all_gather", "reduce_scatter" }
 
-foreign.options = { all_reduce = "", all_gather = "", reduce_scatter = "", group = "group", sized = false, axis = "axis",
-  ranks = 0, rank = { "number" }, sum = "sum", ignored = "" }
+foreign.options = { all_reduce = "", all_gather = "", reduce_scatter = "", group = "group", sized = false,
+  axis = "axis", ranks = 0, rank = { "number" }, sum = "sum", ignored = "" }
 
 --- The domain and the type that an option names; nil if it is empty.
 function foreign.op(name)

@@ -13,8 +13,9 @@ function fused.attention(op, p)
   p.q:shape "_ _ S D"
   p.k:shape "_ G L D"
   p.v:shape "_ _ _ E"
-  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, p.mask and maybe(p.mask), num_heads = p.H, head_dim = any,
-    scale = p.scale, is_causal = p.causal, softcap = p.softcap, guarded = p.guarded, dropout_p = any}:as "call"
+  return op.ruleengine.ScaledDotProductAttention{p.q, p.k, p.v, p.mask and maybe(p.mask),
+    num_heads = p.H, head_dim = any, scale = p.scale, is_causal = p.causal, softcap = p.softcap,
+    guarded = p.guarded, dropout_p = any}:as "call"
 end
 
 local function is_split(perm)

@@ -71,7 +71,8 @@ local HIDING, LOWEST = -1e30, -3e37
 -- row that sees no key, the least hidden keys would have all the weight.)
 local FINITE = "scores between -1e13 and 1e13"
 local ABOVE = "scores between -9,900 and 1e13"
-local SEEN = "each query sees a key whose score, masks added, is above -9,900; scores are below 1e13, masks add no more than 50"
+local SEEN =
+  "each query sees a key whose score, masks added, is above -9,900; scores are below 1e13, masks add no more than 50"
 
 masking.FINITE = FINITE
 

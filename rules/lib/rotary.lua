@@ -51,7 +51,8 @@ local function doubled(op, f, t, tag)
     op.Concat{f, f, axis = any}:as(tag .. "_twice"),
     op.Transpose{op.Concat{f, f, axis = any}, perm = any}:as(tag .. "_turned"),
     op.Concat{rest(tag .. "_sections"), axis = any}:as(tag .. "_joined"),
-    op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any), stacked):as(tag .. "_wide"), any, allowzero = any}:as(tag .. "_zip"))
+    op.Reshape{either(op.Tile(lone, any), op.Expand(lone, any), stacked):as(tag .. "_wide"), any,
+      allowzero = any}:as(tag .. "_zip"))
   return context(many(function(s)
     return either(op.Cos(s), op.Sin(s), op.Cast{s, to = any}, op.Mul(s, any), op.Unsqueeze(s, any),
       op.Slice{s, inputs = any}, op.Gather{s, any, axis = 0})
@@ -240,7 +241,8 @@ local function rows(op, x, c)
   if rank == 2 or (rank == 3 and not behind) then return c, behind end
   local heads = behind and rank - 2 or rank - 3
   local made = c.producer
-  if made and made.op == "Unsqueeze" and (made.inputs[2]:dims() or {})[1] == heads and made.inputs[1]:rank() == rank - 1 then
+  if made and made.op == "Unsqueeze" and (made.inputs[2]:dims() or {})[1] == heads and
+    made.inputs[1]:rank() == rank - 1 then
     return made.inputs[1], behind
   end
   return op.Squeeze(c, {heads}), behind
@@ -278,8 +280,8 @@ function rotary.partial(op, x, turned)
   local function slice(tag) return op.Slice{x, any(tag .. "_from"), inputs = any}:as(tag) end
   local function join(a, b)
     local merged = op.Reshape{a, any, allowzero = any}:as "merged"
-    return op.Concat{either(turned(a):as "rotary", op.Reshape{turned(merged):as "rotary", any, allowzero = any}:as "apart"), b,
-      axis = any}:as "join"
+    local apart = op.Reshape{turned(merged):as "rotary", any, allowzero = any}:as "apart"
+    return op.Concat{either(turned(a):as "rotary", apart), b, axis = any}:as "join"
   end
   return either(
     function() return join(slice "first", slice "second") end,
@@ -308,7 +310,8 @@ function rotary.need_part(m)
   if m.apart then
     local merged = m.merged.outputs[1]
     need(m.apart.outputs[1].shape == outputs[1].shape, "wrong shape of the split heads", m.apart)
-    need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1), "wrong shape of the merged heads", merged)
+    need(merged:rank() == 3 and merged:dim(0) == m.x:dim(0) and merged:dim(1) == m.x:dim(1),
+      "wrong shape of the merged heads", merged)
   end
   return width, heads
 end

@@ -120,7 +120,8 @@ local function run_module(op, module, prev)
   local node = {outputs = module.outputs}
   local count = module.take or prev.n
   if count > prev.n then
-    wrong(module.place, "a module takes more operands than there are; expected `take` = %d at most; found %d", prev.n, count)
+    wrong(module.place, "a module takes more operands than there are; expected `take` = %d at most; found %d",
+      prev.n, count)
   end
   for i = 1, count do node[i] = prev[i] end
   for i, weight in pairs(module.weights or {}) do node[count + i] = weight end

@@ -66,7 +66,8 @@ local function check_root(plan, place)
     if stands(entry) then return end
   end
   if not root.fork then
-    wrong(place, "`tree` may match no node at all; expected a node that is not optional, since the last node is replaced")
+    wrong(place,
+      "`tree` may match no node at all; expected a node that is not optional, since the last node is replaced")
   end
 end
 

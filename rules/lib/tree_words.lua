@@ -111,8 +111,8 @@ function words.node_check(check, predicate)
     wrong(place, "node_check() takes a check and a function(node); found %s", shown(predicate))
   end
   local old = words.check(check, place, "the first argument of node_check()")
-  local new = setmetatable({place = place, ops = old.ops, detail = old.detail, build = old.build, tag = old.tag, facts = {},
-    predicates = {}}, Check)
+  local new = setmetatable({place = place, ops = old.ops, detail = old.detail, build = old.build, tag = old.tag,
+    facts = {}, predicates = {}}, Check)
   for i, fact in ipairs(old.facts) do new.facts[i] = fact end
   for i, each in ipairs(old.predicates) do new.predicates[i] = each end
   new.predicates[#new.predicates + 1] = predicate
@@ -133,7 +133,8 @@ function words.Wildcard(check, count)
   if count ~= "?" and count ~= "*" and count ~= "+" then
     wrong(place, "a wildcard takes \"?\", \"*\" or \"+\"; found %s", shown(count))
   end
-  return setmetatable({place = place, check = words.check(check, place, "the check of a wildcard"), count = count}, Wildcard)
+  return setmetatable({place = place, check = words.check(check, place, "the check of a wildcard"), count = count},
+    Wildcard)
 end
 
 --- In a sequence: output i, counted from 0, of the previous node.

@@ -11,9 +11,11 @@ function weights.casts(op, dtype)
     function(value) return op.Cast{value, to = dtype} end
 end
 
--- The largest magnitude in a constant.
-function weights.largest(op, value)
-  return op.ReduceMax(op.Abs(value)):scalar()
+-- Whether a constant that was computed, or nil, can be stored as `dtype`: no half may become infinite.
+function weights.fits(op, value, dtype)
+  if not value or dtype ~= "float16" then return true end
+  local largest = op.ReduceMax(op.Abs(value)):scalar()
+  return largest and largest < 65504
 end
 
 return weights

@@ -6,8 +6,8 @@ local KINDS = {
   MatMul                   = { columns = 1, "x", "w", attrs = {} },
   Gemm                     = { columns = 1, "x", "w", "bias", attrs = {"alpha", "beta", "transA", "transB"} },
   Linear                   = { columns = 0, "x", "w", "bias", attrs = {} },
-  QLinearMatMul            = { columns = 1, "x", "x_scale", "x_offset", "w", "w_scale", "w_offset", "y_scale", "y_offset",
-                               attrs = {} },
+  QLinearMatMul            = { columns = 1, "x", "x_scale", "x_offset", "w", "w_scale", "w_offset",
+                               "y_scale", "y_offset", attrs = {} },
   MatMulNBits              = { columns = 0, "x", "w", "w_scale", "w_offset", "order", "bias",
                                attrs = {"K", "bits", "block_size", "accuracy_level", "weight_prepacked"} },
   static_quant_linear      = { columns = 1, "x", "w", "w_scale", "w_offset", "x_scale", "x_offset", "bias",
@@ -15,7 +15,8 @@ local KINDS = {
   static_quant_linear_int4 = { columns = 1, "x", "w", "w_scale", "w_offset", "x_scale", "x_offset", "bias",
                                attrs = {"out_dtype"} },
   fp8_linear               = { columns = 1, "x", "w", "x_scale", "w_scale", "bias", attrs = {"out_dtype"} },
-  mxfp4_linear             = { columns = 1, "x", "w", "x_scale", "w_scale", "bias", attrs = {"out_dtype", "group_size"} },
+  mxfp4_linear             = { columns = 1, "x", "w", "x_scale", "w_scale", "bias",
+                               attrs = {"out_dtype", "group_size"} },
 }
 
 -- The attributes of a layer that its kind lists; it must have no others, except N, which grows.
@@ -99,7 +100,8 @@ return rule {
       op.Gemm{x, w, maybe(bias), attrs = any}:as "layer",
       op.ruleengine.Linear{x, w, maybe(bias)}:as "layer",
       op.QLinearMatMul(x, x_scale, x_offset, w, w_scale, w_offset, y_scale, y_offset):as "layer",
-      op["com.microsoft"].MatMulNBits{x, w, w_scale, maybe(w_offset), maybe(order), maybe(bias), attrs = any}:as "layer",
+      op["com.microsoft"].MatMulNBits{x, w, w_scale, maybe(w_offset), maybe(order), maybe(bias),
+        attrs = any}:as "layer",
       cast.static_quant_linear(quantized):as "layer",
       cast.static_quant_linear_int4(quantized):as "layer",
       cast.fp8_linear(scaled):as "layer",
@@ -112,7 +114,8 @@ return rule {
     need(rank == nil or rank == 2 or m.kind == "MatMulNBits", "the weight is not a matrix", m.w)
     need(not m.order, "the rows of the weight are permuted", m.order)
     m.said = said(m)
-    need(m.kind ~= "MatMulNBits" or m.layer.attrs.weight_prepacked == 0, "the weight is packed for a specific device", m.w)
+    need(m.kind ~= "MatMulNBits" or m.layer.attrs.weight_prepacked == 0, "the weight is packed for a specific device",
+      m.w)
   end,
 
   together = function(m)

@@ -127,7 +127,8 @@ return rule {
     { "one window, which needs no roll", [[
         (float[2,2,4,3] q, float[2,2,4,3] k, float[2,2,4,3] v, float[9,2] table, int64[16] index) => (float[2,4,6] y)
         <int64[7] spatial = {2,2,2,2,2,0,0}> {
-          y = ruleengine.SwinAttention <window_size = [2,2], num_heads = 2, head_dim = 3> (q, k, v, table, index, spatial)
+          y = ruleengine.SwinAttention <window_size = [2,2], num_heads = 2, head_dim = 3>
+            (q, k, v, table, index, spatial)
         }]],
       [[flat = Constant <value = int64[1] {-1}> ()
         i = Reshape(index, flat)

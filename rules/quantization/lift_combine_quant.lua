@@ -31,7 +31,8 @@ local function along(m, rank)
   if kind == "dynamic_quantize_mxfp4" then return "rows" end
   if kind:sub(1, 7) == "dynamic" then
     if #m.dims == 0 then return "all" end
-    need(#m.dims == 1 and axes.from_front(m.dims[1], rank) == rank - 1, "the quantizer does not work along the last axis", m.quantizer)
+    need(#m.dims == 1 and axes.from_front(m.dims[1], rank) == rank - 1,
+      "the quantizer does not work along the last axis", m.quantizer)
     return "rows"
   end
   if has_one_element(m.scale) and has_one_element(m.offset) then return "all" end
@@ -56,8 +57,8 @@ local function passes(way, axis, x, viewed)
   return true
 end
 
--- Rejects if ONNX Runtime does not have this view for the quantized type: it has none for types of less than a byte, and
--- only Reshape for 8-bit floats.
+-- Rejects if ONNX Runtime does not have this view for the quantized type: it has none for types of less than a byte,
+-- and only Reshape for 8-bit floats.
 local function need_views(m)
   if m.quantizer.op ~= "QuantizeLinear" then return end
   local made = m.quantizer.outputs[1]
@@ -67,8 +68,8 @@ local function need_views(m)
   need(m.last.op == "Reshape", "no runtime has this view for this type", made)
 end
 
--- Rejects if a runtime fuses the quantizer with its reader: an op between DequantizeLinear and QuantizeLinear is computed
--- on integers, and so is a product after DynamicQuantizeLinear. A view between them would prevent that.
+-- Rejects if a runtime fuses the quantizer with its reader: an op between DequantizeLinear and QuantizeLinear is
+-- computed on integers, and so is a product after DynamicQuantizeLinear. A view between them would prevent that.
 local function need_parts(m)
   local readers = m.quantizer.outputs[1].users
   for _, reader in ipairs(readers) do
@@ -109,12 +110,13 @@ end
 
 return rule {
   doc = [[
-    quantize(view(x))          =>   view(quantize(x))    views: Reshape, Flatten, Squeeze, Unsqueeze, without other readers
+    quantize(view(x))          =>   view(quantize(x))    views without other readers: Reshape, Flatten, Squeeze,
+                                                    Unsqueeze
     quantize(x), quantize(x)   =>   one of them          same scale, offset and attributes
 
-    A quantizer along the last axis (a scale for each channel or each row, blocks) only passes views that keep that axis;
-    scales of rows then get the shape that their readers expect. Together both rewrites leave one quantizer directly after
-    the producer of x.]],
+    A quantizer along the last axis (a scale for each channel or each row, blocks) only passes views that keep that
+    axis; scales of rows then get the shape that their readers expect. Together both rewrites leave one quantizer
+    directly after the producer of x.]],
   phase = "quantization",
 
   match = function(op, x, scale, offset, dtype, dims, group, axis, block, saturate, precision)
@@ -145,7 +147,8 @@ return rule {
       m.kept = m.kept + 1
     end
     need(m.kept <= #m.inner, "the views change the axis of the quantizer", viewed)
-    need(not source.producer or source.producer.op ~= "DequantizeLinear", "the views are already on quantized values", source)
+    need(not source.producer or source.producer.op ~= "DequantizeLinear", "the views are already on quantized values",
+      source)
     need_axes(m, source, rank)
     need_views(m)
     need_parts(m)

@@ -178,7 +178,8 @@ return rule {
         axis = Constant <value = int64[1] {1}> ()
         y = Slice(y6, from, to, axis)]], options = { uneven = true } },
     { "two of one table, whose other chain breaks", [[
-        (float[1,4,8] x, float[1,4,8] x2, float[1,4,8] table, float[8] w) => (float[1,4,8] y, float[1,4,8] y2, float[1,4,8] z) {
+        (float[1,4,8] x, float[1,4,8] x2, float[1,4,8] table, float[8] w)
+          => (float[1,4,8] y, float[1,4,8] y2, float[1,4,8] z) {
           s = tensor_cast.all_reduce <rank = 1, rank_group = [0,1]> (x)
           t = Add(s, table)
           y = RMSNormalization(t, w)

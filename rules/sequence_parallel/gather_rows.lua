@@ -59,7 +59,8 @@ return rule {
 
   examples = {
     { "the last token", [[
-        (float[1,4,8] x) => (float[1,1,8] y) <int64[1] start = {-1}, int64[1] stop = {9223372036854775807}, int64[1] axis = {1}> {
+        (float[1,4,8] x) => (float[1,1,8] y)
+          <int64[1] start = {-1}, int64[1] stop = {9223372036854775807}, int64[1] axis = {1}> {
           g = tensor_cast.all_gather <dim = 1, rank = 0, rank_group = [0,1]> (x)
           y = Slice(g, start, stop, axis)
         }]],

@@ -25,7 +25,8 @@ return rule {
       return context(cast.all_reduce{other, rank = rank, rank_group = group}:as "whole")
     end
     local residual = either(
-      shard.through(op, cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", "step", view), shared_out)
+      shard.through(op, cast.all_gather{r, dim = dim, rank = rank, rank_group = group}:as "gather", "step", view),
+        shared_out)
     local function layer(a, b) return cast.add_rms_norm2{a, b, maybe(w), attrs = any, outputs = any}:as "norm" end
     return either(layer(sum, residual), layer(residual, sum), layer(sum, r), layer(r, sum))
   end,

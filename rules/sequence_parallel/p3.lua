@@ -5,8 +5,8 @@ return rule {
   doc = [[
     norm(all_gather(t) + all_reduce(x))   =>   all_gather(norm(t + reduce_scatter(x)))
 
-    t is the second result of an add_rms_norm2 that p2 marked (tensor_cast_sp_local). The sum may be reshaped by a leading
-    1. The end of a region and copies may be before the norm. An add_rms_norm computes sum and norm in one node.]],
+    t is the second result of an add_rms_norm2 that p2 marked (tensor_cast_sp_local). The sum may be reshaped by a
+    leading 1. The end of a region and copies may be before the norm. An add_rms_norm is sum and norm in one node.]],
   phase = "parallel",
   after = "p2",
   options = { enable = true },

@@ -23,7 +23,9 @@ return rule {
           local counted, all = true, foreign.all_ranks(#group)
           for i, rank in ipairs(group) do counted = counted and rank == all[i] end
           need(counted or not options.sized, "a number says no other ranks than the first ones", node)
-          if not counted or #group ~= options.ranks then attributes[options.group] = options.sized and #group or group end
+          if not counted or #group ~= options.ranks then
+            attributes[options.group] = options.sized and #group or group
+          end
           if kind ~= "all_reduce" then attributes[options.axis] = node.attrs.dim end
           node.outputs[1]:replace_with(op[domain][type](attributes))
         end)

@@ -10,16 +10,16 @@ end
 
 return rule {
   doc = [[
-    Conv(Conv(x, w, b), v, c)   =>   Conv(x, v w, v b + c)   if v is of one place, and it costs no more
+    Conv(Conv(x, w, b), v, c)   =>   Conv(x, v w, v b + c)   if v is of one place
 
-    The joined one has the product of the strides.]],
+    There are no more products and no more weights than before. The strides are multiplied.]],
 
   match = function(op, x, w, b, v, c)
     local first = op.Conv{x, w:const(), maybe(b), attrs = any}:as "first"
     return op.Conv{first, v:const(), maybe(c), attrs = any}:as "second"
   end,
 
-  where = function(m, op)
+  where = function(m)
     local first, second = m.first.attrs, m.second.attrs
     for i = 3, m.v:rank() do need(m.v.shape[i] == 1, "the second convolution is of more than one place", m.v) end
     need(first.group == 1 and second.group == 1, "a convolution is in groups", m.second)
@@ -32,14 +32,11 @@ return rule {
 
     local outer, middle = m.v.shape[1], m.w.shape[1]
     local taps = product(m.w.shape) / middle
-    need(outer * taps <= middle * taps * steps + outer * middle, "together they would cost more", m.second)
+    -- No more weights are no more products either: with strides the first convolution computes more than is used.
+    need(outer * taps <= middle * taps + outer * middle, "the weights would grow", m.second)
     need(#m.w.users == 1 and #m.v.users == 1, "a weight has another reader", m.w)
     for _, bias in ipairs{m.b or false, m.c or false} do
       need(not bias or bias:const(), "a bias is computed", bias or m.v)
-    end
-    if m.w.dtype == "float16" then
-      local most = middle * weights.largest(op, m.w) * weights.largest(op, m.v)
-      need(most < 65504, "a weight might overflow", m.w)
     end
   end,
 
@@ -51,6 +48,8 @@ return rule {
     local w = op.Reshape(op.MatMul(across, op.Reshape(up(m.w), {m.w.shape[1], -1})), sizes)
     local b = m.b and op.Reshape(op.MatMul(across, op.Reshape(up(m.b), {-1, 1})), {outer})
     if m.c then b = b and op.Add(b, up(m.c)) or up(m.c) end
+    need(weights.fits(op, w, m.w.dtype), "a weight might overflow", m.w)
+    need(weights.fits(op, b, m.w.dtype), "a bias might overflow", m.c or m.b)
     local first, second = m.first.attrs.strides, m.second.attrs.strides
     local strides = first or second
     if first and second then
@@ -82,7 +81,21 @@ return rule {
           a = Conv(x, w)
           y = Conv(a, v)
         }]],
-      rejected = "together they would cost more" },
+      rejected = "the weights would grow" },
+    { "one that widens, with strides", [[
+        (float[B,1,9,9] x) => (float[B,4,4,4] y) <float[1,1,3,3] w = {1,2,3,4,5,6,7,8,9},
+          float[4,1,1,1] v = {2,3,4,5}> {
+          a = Conv(x, w)
+          y = Conv <strides = [2,2]> (a, v)
+        }]],
+      rejected = "the weights would grow" },
+    { "a first one that something else reads", [[
+        (float[B,1,9] x) => (float[B,1,7] y, float[B,1,7] z) <float[1,1,3] w = {1,2,3}, float[1,1,1] v = {2}> {
+          a = Conv(x, w)
+          y = Conv(a, v)
+          z = Neg(a)
+        }]],
+      "a = Conv(x, w) y = Conv(a, v) z = Neg(a)" },
     { "a second one of more places", [[
         (float[B,1,9] x) => (float[B,1,6] y) <float[1,1,3] w = {1,2,3}, float[1,1,2] v = {2,3}> {
           a = Conv(x, w)
@@ -101,6 +114,12 @@ return rule {
           y = Conv(a, v)
         }]],
       rejected = "a convolution is in groups" },
+    { "a depthwise convolution that is second", [[
+        (float[B,1,9] x) => (float[B,2,7] y) <float[2,1,3] w = {1,2,3,4,5,6}, float[2,1,1] v = {2,3}> {
+          a = Conv(x, w)
+          y = Conv <group = 2> (a, v)
+        }]],
+      rejected = "a convolution is in groups" },
     { "padding that depends on the step", [[
         (float[B,1,9] x) => (float[B,1,5] y) <float[1,1,3] w = {1,2,3}, float[1,1,1] v = {2}> {
           a = Conv <auto_pad = "SAME_UPPER"> (x, w)
@@ -113,6 +132,14 @@ return rule {
           y = Conv(a, v)
           n = Neg(x)
           z = Conv(n, w)
+        }]],
+      rejected = "a weight has another reader" },
+    { "a second weight of two convolutions", [[
+        (float[B,1,9] x) => (float[B,1,7] y, float[B,1,9] z) <float[1,1,3] w = {1,2,3}, float[1,1,1] v = {2}> {
+          a = Conv(x, w)
+          y = Conv(a, v)
+          n = Neg(x)
+          z = Conv(n, v)
         }]],
       rejected = "a weight has another reader" },
     { "a computed bias", [[
@@ -133,5 +160,19 @@ return rule {
           y = Conv(a, v)
         }]],
       rejected = "a weight might overflow" },
+    { "halves with a large bias", [[
+        (float16[B,1,9] x) => (float16[B,1,7] y) <float16[1,1,3] w = {1.0, 2.0, 3.0}, float16[1] b = {600.0},
+          float16[1,1,1] v = {200.0}> {
+          a = Conv(x, w, b)
+          y = Conv(a, v)
+        }]],
+      rejected = "a bias might overflow" },
+    { "halves with two large biases", [[
+        (float16[B,1,9] x) => (float16[B,1,7] y) <float16[1,1,3] w = {1.0, 2.0, 3.0}, float16[1] b = {20000.0},
+          float16[1,1,1] v = {2.0}, float16[1] c = {40000.0}> {
+          a = Conv(x, w, b)
+          y = Conv(a, v, c)
+        }]],
+      rejected = "a bias might overflow" },
   },
 }

@@ -3,8 +3,8 @@ return rule {
   doc = [[
     (x a) b, (x a) / b, (x / a) b, (x / a) / b   =>   x c
 
-    a, b and c are numbers from 1e-4 to 1e4 or their negatives; for float16 from 1/16 to 16, since its products soon are 0
-    or infinite.]],
+    a, b and c are numbers from 1e-4 to 1e4 or their negatives; for float16 from 1/16 to 16, since its products soon are
+    0 or infinite.]],
 
   match = function(op, x, a, b)
     a:const()

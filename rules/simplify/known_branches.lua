@@ -1,4 +1,6 @@
 --- Replace an If whose condition is known by the branch that it takes.
+local bodies = lib "bodies"
+
 return rule {
   doc = [[
     If(c, then = f, else = g)   =>   f   if c is true, and g if it is false
@@ -10,13 +12,7 @@ return rule {
     return op.If{any, attrs = any, outputs = any}:as "node"
   end,
 
-  rewrite = function(_, m)
-    local old, new = m.node.outputs, {m.node:inline()}
-    for i = 2, #old do
-      if old[i] and new[i] then old[i]:replace_with(new[i]) end
-    end
-    return new[1]
-  end,
+  rewrite = function(_, m) return bodies.replace(m.node, {m.node:inline()}) end,
 
   examples = {
     { "a branch that is taken, and reads from outside", [[

@@ -30,7 +30,7 @@ return rule {
       op.Add(layer, t), op.Sub(layer, t):as "less")
   end,
 
-  where = function(m, op)
+  where = function(m)
     local y = m.layer.outputs[1]
     local rank, kind = need(y:rank(), "the rank is unknown", y), m.layer.op
     local axis, first = 1, kind == "Conv" or kind == "Gemm" and m.layer.attrs.transB == 1
@@ -51,11 +51,7 @@ return rule {
       end
     end
     if m.norm then need(m.mean:const() and m.variance:const(), "a statistic is computed", m.mean) end
-    if m.s and m.w.dtype == "float16" then
-      local factor = m.norm and op.Div(m.s, op.Sqrt(op.Add(m.variance, m.norm.attrs.epsilon))) or
-        m.divided and op.Reciprocal(m.s) or m.s
-      need(weights.largest(op, m.w) * weights.largest(op, factor) < 65504, "a weight might overflow", m.w)
-    end
+    need(not m.divided or m.w:type("float16", "bfloat16", "float", "double"), "a quotient of integers is cut", m.w)
   end,
 
   rewrite = function(op, m)
@@ -86,6 +82,8 @@ return rule {
       b = b and op.Mul(b, s)
     end
     if t then b = b and op.Add(b, t) or op.Expand(t, {m.channels}) end
+    need(weights.fits(op, w, m.w.dtype), "a weight might overflow", m.w)
+    need(weights.fits(op, b, m.w.dtype), "a bias might overflow", m.t or m.b)
     if m.layer.op == "MatMul" then return op.MatMul(m.x, down(w)) end
     return m.layer:with(m.x, down(w), b and down(b))
   end,
@@ -101,7 +99,8 @@ return rule {
         b2 = Constant <value = float[2] {-2.0, -1.0}> ()
         y = Conv(x, w2, b2)]] },
     { "a norm of a transposed convolution in groups", [[
-        (float[B,4,3] x) => (float[B,6,3] y) <float[4,3,1] w = {1,2,3, 4,5,6, 7,8,9, 10,11,12}, float[6] b = {1,1,1,1,1,1},
+        (float[B,4,3] x) => (float[B,6,3] y)
+          <float[4,3,1] w = {1,2,3, 4,5,6, 7,8,9, 10,11,12}, float[6] b = {1,1,1,1,1,1},
           float[6] s = {1,2,3,4,5,6}, float[6] t = {0,0,0,0,0,1}, float[6] mean = {0,0,0,0,0,1},
           float[6] variance = {0.5,0.5,0.5,0.5,0.5,0.5}> {
           c = ConvTranspose <group = 2> (x, w, b)
@@ -142,6 +141,30 @@ return rule {
           y = Mul(c, s)
         }]],
       rejected = "a weight might overflow" },
+    { "a large bias, scaled", [[
+        (float16[B,2] x) => (float16[B,1] y)
+          <float16[2,1] w = {2.0, 1.0}, float16[1] b = {60000.0}, float16 s = {2.0}> {
+          c = Gemm(x, w, b)
+          y = Mul(c, s)
+        }]],
+      rejected = "a bias might overflow" },
+    { "a large bias and a large summand", [[
+        (float16[B,2] x) => (float16[B,1] y)
+          <float16[2,1] w = {2.0, 1.0}, float16[1] b = {60000.0}, float16 t = {9000.0}> {
+          c = Gemm(x, w, b)
+          y = Add(c, t)
+        }]],
+      rejected = "a bias might overflow" },
+    { "halves that stay small", [[
+        (float16[B,2] x) => (float16[B,1] y) <float16[2,1] w = {60000.0, 1.0}, float16[1] b = {2.0}, float16 s = {0.5},
+          float16 t = {4.0}> {
+          c = Gemm(x, w, b)
+          d = Mul(c, s)
+          y = Add(d, t)
+        }]],
+      [[w2 = Constant <value = float16[2,1] {30000.0, 0.5}> ()
+        b2 = Constant <value = float16[1] {5.0}> ()
+        y = Gemm(x, w2, b2)]] },
     { "a number for each row", [[
         (float[3,2] x) => (float[3,2] y) <float[2,2] w = {1,2,3,4}, float[3,1] s = {1,2,4}> {
           c = Gemm(x, w)
@@ -168,7 +191,8 @@ return rule {
         }]],
       rejected = "the weight is a vector" },
     { "two layers of one weight", [[
-        (float[B,3] x, float[B,3] z) => (float[B,3] y, float[B,3] d) <float[3,3] w = {1,2,3,4,5,6,7,8,9}, float s = {2.0}> {
+        (float[B,3] x, float[B,3] z) => (float[B,3] y, float[B,3] d)
+          <float[3,3] w = {1,2,3,4,5,6,7,8,9}, float s = {2.0}> {
           c = MatMul(x, w)
           y = Mul(c, s)
           d = MatMul(z, w)
@@ -179,7 +203,7 @@ return rule {
           c = MatMul(x, w)
           y = Div(c, s)
         }]],
-      "c = MatMul(x, w) y = Div(c, s)" },
+      rejected = "a quotient of integers is cut" },
     { "a product with a summand", [[
         (float[B,2] x) => (float[B,3] y) <float[2,3] w = {1,2,3,4,5,6}, float t = {2.0}> {
           c = MatMul(x, w)

@@ -25,7 +25,12 @@ return rule {
       m.last = need(m.n:scalar(), "the end is not constant", m.n)
       if m.last >= 2 ^ 31 then m.last = nil end
     elseif m.element then
-      need(m.first >= -m.s:dim(0), "the index may be out of range", m.s)
+      -- A list with a part of one number has a last number.
+      if m.first < -1 then
+        local size = m.s:dim(0)
+        need(type(size) == "number", "the size of the list is not a number", m.s)
+        need(m.first >= -size, "the index may be out of range", m.s)
+      end
     else
       if m.first < 0 then m.first = m.first + need(m.x:rank(), "the rank is unknown", m.x) end
       m.last = m.first + 1
@@ -70,6 +75,21 @@ return rule {
           y = Squeeze(n, axis)
         }]],
       rejected = "the index may be out of range" },
+    { "the last of a list whose size has a name", [[
+        (int64[N] r, int64[2] t) => (int64 y) <int64[1] i = {-1}, int64[1] j = {9223372036854775807},
+          int64[1] axis = {0}> {
+          s = Concat <axis = 0> (r, t)
+          n = Slice(s, i, j)
+          y = Squeeze(n, axis)
+        }]],
+      "s = Concat <axis = 0> (r, t) k = Constant <value = int64 {-1}> () y = Gather(s, k)" },
+    { "the last but one of a list whose size has a name", [[
+        (int64[N] r, int64[2] t) => (int64 y) <int64[1] i = {-2}, int64[1] j = {-1}, int64[1] axis = {0}> {
+          s = Concat <axis = 0> (r, t)
+          n = Slice(s, i, j)
+          y = Squeeze(n, axis)
+        }]],
+      rejected = "the size of the list is not a number" },
     { "to the end of a shape", [[
         (float[A,B,C] x) => (int64[2] y) <int64[1] i = {1}, int64[1] j = {9223372036854775807}, int64[1] axis = {0}> {
           s = Shape(x)
@@ -97,7 +117,8 @@ return rule {
         }]],
       "s = Shape(x) k = Constant <value = int64[1] {0}> () y = Gather(s, k)" },
     { "every second size", [[
-        (float[A,B,C,D] x) => (int64[2] y) <int64[1] i = {0}, int64[1] j = {4}, int64[1] axis = {0}, int64[1] two = {2}> {
+        (float[A,B,C,D] x) => (int64[2] y)
+          <int64[1] i = {0}, int64[1] j = {4}, int64[1] axis = {0}, int64[1] two = {2}> {
           s = Shape(x)
           y = Slice(s, i, j, axis, two)
         }]],

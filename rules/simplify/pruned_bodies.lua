@@ -1,4 +1,6 @@
 --- Leave out what the bodies of If, Loop, Scan and SequenceMap compute or are given for nothing.
+local bodies = lib "bodies"
+
 return rule {
   doc = [[
     y, unread = Loop(n, c, x, k, body = f)   =>   y = Loop(n, c, x, body = g)
@@ -17,13 +19,7 @@ return rule {
     ):as "node"
   end,
 
-  rewrite = function(_, m)
-    local old, new = m.node.outputs, {m.node:pruned()}
-    for i = 2, #old do
-      if old[i] and new[i] then old[i]:replace_with(new[i]) end
-    end
-    return new[1]
-  end,
+  rewrite = function(_, m) return bodies.replace(m.node, {m.node:pruned()}) end,
 
   examples = {
     { "an output of branches that nothing reads", [[

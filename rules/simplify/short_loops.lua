@@ -1,4 +1,6 @@
 --- Replace a Loop that runs once or never by what it computes.
+local bodies = lib "bodies"
+
 return rule {
   doc = [[
     Loop(1, true, x, body = f)   =>   f(x)   or if the body says that it is over
@@ -11,13 +13,7 @@ return rule {
     return op.Loop{inputs = any, attrs = any, outputs = any}:as "node"
   end,
 
-  rewrite = function(_, m)
-    local old, new = m.node.outputs, {m.node:inline()}
-    for i = 2, #old do
-      if old[i] and new[i] then old[i]:replace_with(new[i]) end
-    end
-    return new[1]
-  end,
+  rewrite = function(_, m) return bodies.replace(m.node, {m.node:inline()}) end,
 
   examples = {
     { "a loop of one turn, which collects", [[

@@ -1,4 +1,6 @@
 --- Write the body of a function in the place of its only call.
+local bodies = lib "bodies"
+
 return rule {
   doc = [[
     f(x)   =>   the nodes of f   if nothing else calls f, or if that is one node
@@ -6,16 +8,7 @@ return rule {
     Not where the function is written for another opset than its caller.]],
   phase = "expansion",
 
-  pass = function(graph)
-    for _, call in ipairs(graph:single_calls()) do
-      attempt(call, function()
-        local new = {call:inline()}
-        for i, old in ipairs(call.outputs) do
-          if new[i] then old:replace_with(new[i]) end
-        end
-      end)
-    end
-  end,
+  pass = function(graph) bodies.inline(graph:single_calls()) end,
 
   examples = {
     { "the only call", [[

@@ -1,8 +1,14 @@
 --- Replace Slices that take all parts of a value by one Split.
 local axes = lib "axes"
 
+local VIEWS = { Reshape = true, Squeeze = true, Transpose = true, Unsqueeze = true }
+
 return rule {
-  doc = [[ Slice(x, 0, a), Slice(x, a, b), ..., Slice(x, z, size of x)   =>   Split(x, {a, b - a, ..., size of x - z}) ]],
+  doc = [[
+    Slice(x, 0, a), Slice(x, a, b), ..., Slice(x, z, size of x)   =>   Split(x, {a, b - a, ..., size of x - z})
+
+    Not if x, or what it is a view of, was quantized. ONNX Runtime computes a Slice between DequantizeLinear and
+    QuantizeLinear on integers; behind a Split it would no longer make a QLinearConcat of the parts.]],
 
   match = function(op, x, along, steps)
     return op.Slice(x, any, any, maybe(along), maybe(steps)):as "slice"
@@ -10,6 +16,7 @@ return rule {
 
   where = function(m)
     local from = m.x.producer
+    while from and VIEWS[from.op] do from = from.inputs[1].producer end
     need(not (from and from.op == "DequantizeLinear"), "runtimes take quantized parts one by one", m.x)
     need(not m.x:const(), "the parts are constants", m.x)
     local rank = need(m.x:rank(), "the rank is unknown", m.x)
@@ -68,6 +75,24 @@ return rule {
           b = Slice(d, one, all)
         }]],
       rejected = "runtimes take quantized parts one by one" },
+    { "parts of a view of what was quantized", [[
+        (int8[6,2] x, float c) => (float[2,1] a, float[2,5] b) <int64[1] none = {0}, int64[1] one = {1},
+          int64[1] all = {6}> {
+          d = DequantizeLinear(x, c)
+          t = Transpose <perm = [1,0]> (d)
+          a = Slice(t, none, one, one)
+          b = Slice(t, one, all, one)
+        }]],
+      rejected = "runtimes take quantized parts one by one" },
+    { "parts of a view", [[
+        (float[6,2] x) => (float[2,1] a, float[2,5] b) <int64[1] none = {0}, int64[1] one = {1}, int64[1] all = {6}> {
+          t = Transpose <perm = [1,0]> (x)
+          a = Slice(t, none, one, one)
+          b = Slice(t, one, all, one)
+        }]],
+      [[t = Transpose <perm = [1,0]> (x)
+        s = Constant <value = int64[2] {1,5}> ()
+        a, b = Split <axis = 1> (t, s)]] },
     { "every second one", [[
         (float[6] x) => (float[3] a, float[3] b) <int64[1] none = {0}, int64[1] one = {1}, int64[1] all = {6},
           int64[1] two = {2}> {
@@ -93,5 +118,25 @@ return rule {
           b = Slice(x, one, all)
         }]],
       rejected = "the rank is unknown" },
+    { "an empty part", [[
+        (float[6] x) => (float[0] a, float[6] b) <int64[1] none = {0}, int64[1] all = {6}> {
+          a = Slice(x, none, none)
+          b = Slice(x, none, all)
+        }]],
+      rejected = "the parts do not follow each other" },
+    { "along two axes", [[
+        (float[6,2] x) => (float[1,2] a, float[5,2] b) <int64[2] none = {0,0}, int64[2] one = {1,2},
+          int64[2] from = {1,0}, int64[2] all = {6,2}, int64[2] axes = {0,1}> {
+          a = Slice(x, none, one, axes)
+          b = Slice(x, from, all, axes)
+        }]],
+      rejected = "it does not take neighbours along one axis" },
+    { "parts of a constant", [[
+        () => (float[1] a, float[5] b) <float[6] x = {1,2,3,4,5,6}, int64[1] none = {0}, int64[1] one = {1},
+          int64[1] all = {6}> {
+          a = Slice(x, none, one)
+          b = Slice(x, one, all)
+        }]],
+      rejected = "the parts are constants" },
   },
 }

@@ -158,7 +158,8 @@ class VerbsTest(program.ProgramTest):
 
 class FormTest(unittest.TestCase):
     def test_lines_are_short(self):
-        for page in ALL_PAGES:
+        rules = sorted((program.ROOT / "rules").rglob("*.lua"))
+        for page in [*ALL_PAGES, *rules]:
             for number, line in enumerate(page.read_text().splitlines(), 1):
                 with self.subTest(page=page.name, line=number):
                     self.assertLessEqual(len(line), WIDTH)

@@ -258,7 +258,7 @@ class Assumptions(Rewriting):
             for call in re.findall(r"\bassume\((.*)", text):
                 sentences = re.findall(r'"([^"]+)"', call)
                 for name in re.findall(r"\b[A-Z]{3,}\b", call):
-                    sentences += re.findall(rf'local {name} = "(.*)"', text)
+                    sentences += re.findall(rf'local {name} =\s+"(.*)"', text)
                 self.assertTrue(sentences, call)
                 said += len(sentences)
                 for sentence in sentences:

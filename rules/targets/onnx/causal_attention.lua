@@ -3,7 +3,7 @@ local causal = lib "causal"
 
 return rule {
   doc = [[
-    Attention(q, k, v, mask)   =>   Attention(q, k, v, is_causal = 1)   if the mask hides all later keys and nothing else
+    Attention(q, k, v, mask)   =>   Attention(q, k, v, is_causal = 1)   if the mask hides all later keys, and only these
 
     The mask is not computed, and no layer reads it.]],
   phase = "target",
@@ -23,8 +23,8 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    return op.Attention{m.q, m.k, m.v, is_causal = 1, q_num_heads = m.heads, kv_num_heads = m.key_heads, scale = m.scale,
-      softmax_precision = m.precision}
+    return op.Attention{m.q, m.k, m.v, is_causal = 1, q_num_heads = m.heads, kv_num_heads = m.key_heads,
+      scale = m.scale, softmax_precision = m.precision}
   end,
 
   examples = {
@@ -46,7 +46,8 @@ return rule {
     { "cut from a buffer", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[B,4,S,16] q, float[B,4,S,16] k, float[B,4,S,16] v) => (float[B,4,S,16] y)
-        <bool[1,1,3,3] buffer = {1, 0, 0, 1, 1, 0, 1, 1, 1}, int64[1] first = {0}, int64[1] rows = {2}, int64[1] columns = {3}> {
+        <bool[1,1,3,3] buffer = {1, 0, 0, 1, 1, 0, 1, 1, 1}, int64[1] first = {0}, int64[1] rows = {2},
+          int64[1] columns = {3}> {
           to = Shape <start = 2, end = 3> (q)
           cut = Slice(buffer, first, to, rows)
           mask = Slice(cut, first, to, columns)

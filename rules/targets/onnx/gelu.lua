@@ -77,7 +77,8 @@ return rule {
         }]],
       "y = Gelu(x)" },
     { "with tanh, x multiplied out", [[
-        (float[2,3] x) => (float[2,3] y) <float c = {0.044715}, float r = {0.7978846}, float one = {1.0}, float half = {0.5}> {
+        (float[2,3] x) => (float[2,3] y)
+          <float c = {0.044715}, float r = {0.7978846}, float one = {1.0}, float half = {0.5}> {
           p = Mul(c, x)
           q = Mul(p, x)
           s = Add(q, one)
@@ -90,7 +91,8 @@ return rule {
         }]],
       "y = Gelu <approximate = \"tanh\"> (x)" },
     { "with tanh, all multiplied in", [[
-        (float[2,3] x) => (float[2,3] y) <float c = {0.03567741}, float r = {0.7978846}, float one = {1.0}, float half = {0.5}> {
+        (float[2,3] x) => (float[2,3] y)
+          <float c = {0.03567741}, float r = {0.7978846}, float one = {1.0}, float half = {0.5}> {
           q = Mul(x, x)
           k = Mul(q, x)
           p = Mul(k, c)

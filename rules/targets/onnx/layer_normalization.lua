@@ -113,7 +113,8 @@ return rule {
       assumed = "means are no more than 100 times the deviations" },
     { "a constant weight of three axes, and one bias for all", [[
         (float[2,3,4] x) => (float[2,3,4] y)
-        <float two = {2.0}, float tiny = {0.00001}, int64[1] last = {-1}, float[1,1,4] w = {1,2,3,4}, float b = {0.25}> {
+        <float two = {2.0}, float tiny = {0.00001}, int64[1] last = {-1}, float[1,1,4] w = {1,2,3,4},
+          float b = {0.25}> {
           m = ReduceMean(x, last)
           c = Sub(x, m)
           s = Pow(c, two)

@@ -3,7 +3,8 @@ local rotary = lib "rotary"
 
 return rule {
   doc = [[
-    concat(RotaryEmbedding(x[..., :r], cos, sin), x[..., r:])   =>   RotaryEmbedding(x, cos, sin, rotary_embedding_dim = r) ]],
+    concat(RotaryEmbedding(x[..., :r], cos, sin), x[..., r:])
+      =>   RotaryEmbedding(x, cos, sin, rotary_embedding_dim = r) ]],
   phase = "target",
 
   match = function(op, x, cos, sin, pairs, N)

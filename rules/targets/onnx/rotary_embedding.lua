@@ -92,7 +92,8 @@ return rule {
     { "products of complex numbers, heads after tokens", [[
         <ir_version: 11, opset_import: ["" : 23]>
         g (float[2,4,3,8] x, float[4,1,4] c, float[4,1,4] s) => (float[2,4,3,8] y)
-        <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,4,2}, int64[4] whole = {2,4,3,8}> {
+        <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,4,2},
+          int64[4] whole = {2,4,3,8}> {
           p = Reshape(x, pairs)
           a = Gather <axis = -1> (p, zero)
           b = Gather <axis = -1> (p, one)

@@ -41,9 +41,10 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "runtimes differ for " .. (m.q.dtype or "this type"), m.q)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
     need(m.softcap == 0 or not mask and not causal, "older runtimes apply the mask before the soft cap", m.mask or m.q)
-    need(not causal or m.S == m.L or type(m.S) == "number" and m.S ~= 1, "older runtimes ignore causality for a single query", m.q)
-    need(not causal or not mask or mask.dtype == "bool", "runtimes weigh later keys where a mask hides all earlier ones",
-      mask)
+    need(not causal or m.S == m.L or type(m.S) == "number" and m.S ~= 1,
+      "older runtimes ignore causality for a single query", m.q)
+    need(not causal or not mask or mask.dtype == "bool",
+      "runtimes weigh later keys where a mask hides all earlier ones", mask)
     m.cut = fused.need_sizes(m)
     m.by_head = mask and mask:rank() > 2 and mask:dim(-3) ~= 1
     if m.by_head then fused.need_heads(m) end
@@ -143,7 +144,8 @@ return rule {
           q = Transpose <perm = [0,2,1,3]> (qt)
           k = Transpose <perm = [0,2,1,3]> (kt)
           v = Transpose <perm = [0,2,1,3]> (vt)
-          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, scale = 0.5, guarded = 0> (q, k, v, mask)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, scale = 0.5, guarded = 0>
+            (q, k, v, mask)
           yt = Transpose <perm = [0,2,1,3]> (y)
         }]],
       [[queries = Shape <start = 1, end = 2> (qt)
@@ -188,11 +190,13 @@ return rule {
         yt = Transpose <perm = [0,2,1,3]> (y)]] },
     { "two key heads for four in float16", [[
         <ir_version: 11, opset_import: ["" : 23, "ruleengine" : 1]>
-        g (float16[2,S,4,16] qt, float16[2,L,2,16] kt, float16[2,L,2,8] vt, bool[2,1,1,L] mask) => (float16[2,S,4,8] yt) {
+        g (float16[2,S,4,16] qt, float16[2,L,2,16] kt, float16[2,L,2,8] vt, bool[2,1,1,L] mask)
+          => (float16[2,S,4,8] yt) {
           q = Transpose <perm = [0,2,1,3]> (qt)
           k = Transpose <perm = [0,2,1,3]> (kt)
           v = Transpose <perm = [0,2,1,3]> (vt)
-          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, scale = 0.5, guarded = 0> (q, k, v, mask)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, scale = 0.5, guarded = 0>
+            (q, k, v, mask)
           yt = Transpose <perm = [0,2,1,3]> (y)
         }]],
       [[q = Transpose <perm = [0,2,1,3]> (qt)

@@ -28,7 +28,8 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "GroupQueryAttention does not have this type", m.q)
     need(m.scale == nil or m.scale > 0, "the op has no scale of 0, which means the default, and no negative scale", m.q)
     need(m.softcap >= 0, "the soft cap is negative", m.q)
-    need(m.hides.causal, "only causal attention: MultiHeadAttention has the others, and older runtimes have no soft cap there", m.q)
+    need(m.hides.causal,
+      "only causal attention: MultiHeadAttention has the others, and older runtimes have no soft cap there", m.q)
     need(not mask or m.hides.found or mask.dtype == "bool",
       "ONNX Runtime weighs later keys where a mask hides all earlier ones", mask)
     need(m.softcap ~= 0 or mask or m.G < m.H, "there are as many key heads as query heads", m.k)
@@ -162,7 +163,8 @@ return rule {
           q = Transpose <perm = [0,2,1,3]> (qt)
           k = Transpose <perm = [0,2,1,3]> (kt)
           v = Transpose <perm = [0,2,1,3]> (vt)
-          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1, softcap = 30.0, scale = 0.25> (q, k, v)
+          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 8, is_causal = 1, softcap = 30.0,
+            scale = 0.25> (q, k, v)
           yt = Transpose <perm = [0,2,1,3]> (y)
         }]],
       [[merged = Constant <value = int64[3] {0,0,32}> ()

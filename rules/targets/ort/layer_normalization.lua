@@ -16,8 +16,8 @@ return rule {
   doc = [[
     cast(LayerNormalization(cast(x), cast(w), cast(b)))   =>   LayerNormalization(x, w, b)
 
-    For x of a smaller type than float: ONNX Runtime computes in float and rounds once, at the end. The standard also rounds
-    the quotient and the product, so this rule is for ONNX Runtime only.]],
+    For x of a smaller type than float: ONNX Runtime computes in float and rounds once, at the end. The standard also
+    rounds the quotient and the product, so this rule is for ONNX Runtime only.]],
   phase = "target",
 
   match = function(op, x, w, b)

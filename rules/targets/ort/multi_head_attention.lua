@@ -24,7 +24,8 @@ return rule {
     need(m.q.dtype == "float" or m.q.dtype == "float16", "MultiHeadAttention does not have this type", m.q)
     need(m.scale == nil or m.scale > 0, "the op has no scale of 0, which means the default, and no negative scale", m.q)
     need(m.softcap == 0, "MultiHeadAttention has no soft cap", m.q)
-    need(not m.hides.causal or not m.hides.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones", m.mask)
+    need(not m.hides.causal or not m.hides.mask, "ONNX Runtime weighs later keys where a mask hides all earlier ones",
+      m.mask)
     need(not m.hides.causal or m.S == m.L, "causal, and the sequences have different lengths", m.q)
     fused.need_widths(m)
     need(m.G == m.H, "costs more than it saves: heads of keys and values would be repeated", m.k)

@@ -8,8 +8,8 @@ return rule {
 
   match = function(op, x, places, cos, sin, pairs, part, H)
     x:shape "_ _ H D"
-    return op["com.microsoft"].RotaryEmbedding{op.Transpose{x, perm = {0, 2, 1, 3}}, places, cos, sin, interleaved = pairs,
-      rotary_embedding_dim = part, num_heads = any}
+    return op["com.microsoft"].RotaryEmbedding{op.Transpose{x, perm = {0, 2, 1, 3}}, places, cos, sin,
+      interleaved = pairs, rotary_embedding_dim = part, num_heads = any}
   end,
 
   where = function(m)

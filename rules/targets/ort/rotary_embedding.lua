@@ -23,7 +23,9 @@ return rule {
       local lengths = op.Shape{cos, start = 0, ["end"] = 2}
       places = op.Reshape{op.Range(0, op.ReduceProd{lengths, keepdims = 0}, 1), lengths, allowzero = 1}
       local more
-      if not heads.positive(cos:dim(0)) then more = op.Concat{{0, 0}, op.Shape{cos, start = 1, ["end"] = 2}, {0}, axis = 0} end
+      if not heads.positive(cos:dim(0)) then
+        more = op.Concat{{0, 0}, op.Shape{cos, start = 1, ["end"] = 2}, {0}, axis = 0}
+      end
       local function rows(angles)
         local all = op.Reshape(angles, {-1, x:dim(-1) / 2})
         -- The op requires as many rows as tokens, even without a batch.
@@ -95,7 +97,8 @@ return rule {
         y = com.microsoft.RotaryEmbedding(x, places, c, s)]] },
     { "products of complex numbers, heads after tokens", [[
         (float[2,4,3,8] x, float[4,1,4] c, float[4,1,4] s) => (float[2,4,3,8] y)
-        <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,4,2}, int64[4] whole = {2,4,3,8}> {
+        <int64 zero = {0}, int64 one = {1}, int64[1] behind = {-1}, int64[5] pairs = {2,4,3,4,2},
+          int64[4] whole = {2,4,3,8}> {
           p = Reshape(x, pairs)
           a = Gather <axis = -1> (p, zero)
           b = Gather <axis = -1> (p, one)

@@ -5,8 +5,8 @@ return rule {
   doc = [[
     s = x + skip; s / sqrt(mean(s^2) + epsilon) * w   =>   SkipSimplifiedLayerNormalization(x, skip, w, epsilon)
 
-    The op returns the sum as well. If that has a smaller type, the quotient is computed in float and cast back, as in the
-    op.]],
+    The op returns the sum as well. If that has a smaller type, the quotient is computed in float and cast back, as in
+    the op.]],
   phase = "target",
 
   match = function(op, x, skip, w, epsilon)

@@ -85,16 +85,6 @@ OF = {
         *(near("sums of 0 that are found by Equal", None, change)
           for change in (("Equal(s, zero)", "Equal(s, one)"), ("one = {1.0}", "one = {0.5}"))),
     ],
-    "canonical/sized_scores.lua": [
-        near("a mask of unknown sizes, and a view of the probabilities", "an operand is constant, so this is a layer",
-             ("float[B,4,16,6] k, ", ""), ("two = {2}", "two = {2}, float c = {0.5}, int64[3] w = {4,16,6}"),
-             ("          s = ", "          k = Expand(c, w) s = ")),
-        near("a mask of unknown sizes, and a view of the probabilities", "the shape is known", ("[1,1,M,1] m", "[1,1,S,1] m")),
-        near("a mask of unknown sizes, and a view of the probabilities", "the ranks differ", ("[1,1,M,1] m", "[1,1,1,M,1] m"), ("[B,4,1,L,6] y", "[1,B,1,4,L,6] y")),
-        near("a mask of unknown sizes, and a view of the probabilities", "a mask makes the scores larger", ("[B,4,S,16] q", "[B,4,1,16] q"),
-             ("[1,1,M,1] m", "[1,1,8,1] m"), ("[B,4,1,L,6] y", "[B,4,1,8,6] y")),
-        near("a mask of unknown sizes, and a view of the probabilities", None, ("axis = -1", "axis = 1")),
-    ],
     "canonical/unit_axes.lua": [
         near("two new axes", "the axes are not constant", ("[2,3] x", "[2,3] x, int64[2] a"),
              ("<int64[2] a = {0,2}> ", "")),

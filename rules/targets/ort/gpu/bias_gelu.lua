@@ -41,7 +41,8 @@ return rule {
         }]],
       "y = com.microsoft.BiasGelu(x, b)" },
     { "in doubles", [[
-        (double[2,3] x, double[3] b) => (double[2,3] y) <double r = {1.4142135}, double one = {1.0}, double half = {0.5}> {
+        (double[2,3] x, double[3] b) => (double[2,3] y)
+          <double r = {1.4142135}, double one = {1.0}, double half = {0.5}> {
           s = Add(b, x)
           d = Div(s, r)
           e = Erf(d)

@@ -23,7 +23,8 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    local y, _, _, sum = op["com.microsoft"].SkipLayerNormalization{m.x, m.skip, m.w, m.b, epsilon = m.epsilon, outputs = 4}
+    local y, _, _, sum = op["com.microsoft"].SkipLayerNormalization{m.x, m.skip, m.w, m.b, epsilon = m.epsilon,
+      outputs = 4}
     return y, sum
   end,
 
