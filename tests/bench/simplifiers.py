@@ -23,10 +23,13 @@ from google.protobuf.message import DecodeError
 
 import measure
 
-# Tools whose results are read by the same runtimes.
-GROUPS = [["portable", "onnxsim", "onnxslim", "onnxscript"],
+# Tools that are compared with each other: with standard ops alone, with calls
+# of functions, with ops of ONNX Runtime.
+SIMPLIFIERS = ["onnxsim", "onnxslim", "onnxscript"]
+GROUPS = [["standard", *SIMPLIFIERS], ["portable", *SIMPLIFIERS],
           ["ort", "onnxruntime"]]
-OURS = ["portable", "ort"]
+OURS = ["standard", "portable", "ort"]
+TOOLS = ["standard", "portable", *SIMPLIFIERS, "ort", "onnxruntime"]
 PEERS = pathlib.Path(__file__).with_name("peers.py")
 
 
@@ -47,7 +50,7 @@ def nodes_of(path):
 
 def commands(model):
     packs = sorted((measure.ROOT / "rules").glob("*.lua"))
-    for tool in sum(GROUPS, []):
+    for tool in TOOLS:
         if tool in OURS:
             yield tool, [measure.PROGRAM, "run", *packs, model, "-q",
                          "--target", tool, "-o"]
@@ -75,16 +78,17 @@ def results(model, folder, runs):
 
 def rows_of(all_of):
     rows = [["as they are", str(sum(before for before, _ in all_of)), "", ""]]
-    for group in GROUPS:
-        for tool in group:
-            smallest = sum(
-                found[tool][0] == min(found[other][0] for other in group)
-                for _, found in all_of)
-            name = f"`--target {tool}`" if tool in OURS \
-                else f"{tool} {importlib.metadata.version(tool)}"
-            rows.append([name, str(sum(found[tool][0] for _, found in all_of)),
-                         str(smallest),
-                         f"{sum(found[tool][1] for _, found in all_of):.2f}"])
+    for tool in TOOLS:
+        # A peer of two groups stands beside the first.
+        group = next(group for group in GROUPS if tool in group)
+        smallest = sum(
+            found[tool][0] == min(found[other][0] for other in group)
+            for _, found in all_of)
+        name = f"`--target {tool}`" if tool in OURS \
+            else f"{tool} {importlib.metadata.version(tool)}"
+        rows.append([name, str(sum(found[tool][0] for _, found in all_of)),
+                     str(smallest),
+                     f"{sum(found[tool][1] for _, found in all_of):.2f}"])
     return rows
 
 
