@@ -58,7 +58,8 @@ return rule {
     Unsqueeze(Unsqueeze(x))    =>   Unsqueeze(x)      Squeeze likewise
     Reshape(Flatten(x))        =>   Reshape(x)        any two of Reshape, Flatten, Squeeze, Unsqueeze
 
-    Sizes of 0 stay: allowzero is written where a 0 would copy another size. A Reshape with allowzero keeps its sizes.]],
+    Sizes of 0 stay: allowzero is written where a 0 would copy another size. A second Reshape that has
+    it keeps its sizes.]],
 
   match = function(op, x, s, t)
     local function view(y, sizes)
