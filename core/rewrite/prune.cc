@@ -269,12 +269,12 @@ class Pruning {
     std::size_t next_made = 0;
     for (std::size_t i = 0; i < graph_.outputs(node_).size(); ++i) {
       const std::size_t input = form_.outer_inputs + i;
+      ValueId v = is_carried(input) ? instead_[input] : ValueId();
       if (live_outputs_[i + form_.outer_outputs]) {
-        all.push_back(next_made < made.size() ? made[next_made] : ValueId());
+        v = next_made < made.size() ? made[next_made] : ValueId();
         ++next_made;
-      } else {
-        all.push_back(is_carried(input) ? instead_[input] : ValueId());
       }
+      all.push_back(graph_.output(node_, i) ? v : ValueId());
     }
     return all;
   }
