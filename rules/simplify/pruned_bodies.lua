@@ -75,6 +75,36 @@ return rule {
           num_scan_inputs = 1, scan_input_axes = [0], scan_output_axes = [1],
           body = b (float[2] v, float[2] p) => (float[2] w, float[2] r) { w = Add(v, p)  r = Exp(w) }
         >]] },
+    { "a Scan whose body reads none of its inputs, which still count the turns", [[
+        (float[2] x, float[3,2] a, float[3,2] u) => (float[2] y) {
+          y = Scan (x, a, u) <
+            num_scan_inputs = 2,
+            body = b (float[2] v, float[2] p, float[2] q) => (float[2] w) { w = Exp(v) }
+          >
+        }]],
+      [[y = Scan (x, a) <
+          num_scan_inputs = 1,
+          body = b (float[2] v, float[2] p) => (float[2] w) { w = Exp(v) }
+        >]] },
+    { "a carried value that the body sets, and does not read", [[
+        (float[2] x, float[2] z, float[2] u, int64 n) => (float[2] y, float[2] last) {
+          y, last, gone = Loop (n, , x, z, u) <
+            body = b (int64 i, bool c, float[2] v, float[2] p, float[2] q)
+                => (bool d, float[2] w, float[2] r, float[2] s) {
+              d = Identity(c)
+              w = Exp(v)
+              r = Neg(v)
+              s = Abs(q)
+            }
+          >
+        }]],
+      [[y, last = Loop (n, , x, z) <
+          body = b (int64 i, bool c, float[2] v, float[2] p) => (bool d, float[2] w, float[2] r) {
+            d = Identity(c)
+            w = Exp(v)
+            r = Neg(v)
+          }
+        >]] },
     { "all is read", [[
         (float[2] x, int64 n) => (float[2] y) {
           y = Loop (n, , x) <

@@ -25,9 +25,7 @@ std::string_view text(std::span<const std::byte> bytes) {
 class EqualWeights {
  public:
   explicit EqualWeights(const EditState& state)
-      : graph_(state.graph),
-        facts_(state.facts),
-        external_(state.graph.model().external.get()) {}
+      : graph_(state.graph), external_(state.graph.model().external.get()) {}
 
   std::vector<EqualValues> find() {
     // Nearly all weights differ in a few bytes at known places, so that the
@@ -55,6 +53,7 @@ class EqualWeights {
     auto operator<=>(const Looks&) const = default;
   };
 
+  // What a caller may override is an input, and no initializer.
   bool is_weight(ValueId v) const {
     const ir::Value& value = graph_.value(v);
     return value.kind == ir::ValueKind::kInitializer && !value.removed &&
@@ -62,7 +61,7 @@ class EqualWeights {
            value.block_output_count == 0 && value.tensor != nullptr &&
            value.tensor->storage != ir::Storage::kLazy &&
            value.tensor->storage != ir::Storage::kComputed &&
-           value.tensor->byte_size() > kSmall && facts_.is_constant(v);
+           value.tensor->byte_size() > kSmall;
   }
 
   std::optional<std::span<const std::byte>> bytes(const Literal& tensor) {
@@ -104,7 +103,6 @@ class EqualWeights {
   }
 
   const ir::Graph& graph_;
-  ir::Facts& facts_;
   ir::ExternalData* external_;
   std::vector<std::byte> scratch_;
   std::vector<EqualValues> pairs_;
