@@ -4,10 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 #include "core/ir/narrow_float.h"
 #include "runtime/adapt.h"
+#include "runtime/widening.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -43,53 +47,115 @@ double least_of(DataType type) {
   }
 }
 
-template <typename T>
-std::vector<double> doubles(const Tensor& t) {
-  return {t.data<T>(), t.data<T>() + t.count()};
-}
-
-// The elements of a tensor of numbers; empty for other types.
-std::vector<double> numbers_of(const Tensor& t) {
-  Threads one(1);
-  KernelRun run{.memory = Memory::create(), .threads = &one};
-  if (ir::is_narrow_float(t.dtype())) return doubles<float>(widened(t, run));
-  if (is_packed(t.dtype())) return numbers_of(unpacked(t, run));
-  switch (t.dtype()) {
-    case DataType::kFloat:
-      return doubles<float>(t);
-    case DataType::kDouble:
-      return doubles<double>(t);
-    case DataType::kInt64:
-      return doubles<std::int64_t>(t);
-    case DataType::kInt32:
-      return doubles<std::int32_t>(t);
-    case DataType::kInt16:
-      return doubles<std::int16_t>(t);
-    case DataType::kInt8:
-      return doubles<std::int8_t>(t);
-    case DataType::kUint64:
-      return doubles<std::uint64_t>(t);
-    case DataType::kUint32:
-      return doubles<std::uint32_t>(t);
-    case DataType::kUint16:
-      return doubles<std::uint16_t>(t);
-    case DataType::kUint8:
-    case DataType::kBool:
-      return doubles<std::uint8_t>(t);
-    default:
-      return {};
+// The elements of a tensor as numbers: of a complex one the larger of both
+// parts' distances counts.
+class Elements {
+ private:
+  template <typename F>
+  auto visit(const F& f) const {
+    switch (tensor_.dtype()) {
+      case DataType::kFloat:
+        return f.template operator()<float>();
+      case DataType::kDouble:
+        return f.template operator()<double>();
+      case DataType::kComplex64:
+        return f.template operator()<std::complex<float>>();
+      case DataType::kComplex128:
+        return f.template operator()<std::complex<double>>();
+      case DataType::kInt64:
+        return f.template operator()<std::int64_t>();
+      case DataType::kInt32:
+        return f.template operator()<std::int32_t>();
+      case DataType::kInt16:
+        return f.template operator()<std::int16_t>();
+      case DataType::kInt8:
+        return f.template operator()<std::int8_t>();
+      case DataType::kUint64:
+        return f.template operator()<std::uint64_t>();
+      case DataType::kUint32:
+        return f.template operator()<std::uint32_t>();
+      case DataType::kUint16:
+        return f.template operator()<std::uint16_t>();
+      default:
+        return f.template operator()<std::uint8_t>();
+    }
   }
-}
 
-double largest_finite(const std::vector<double>& values) {
+ public:
+  explicit Elements(const Tensor& t) : tensor_(t) {
+    Threads one(1);
+    KernelRun run{.memory = Memory::create(), .threads = &one};
+    if (is_packed(t.dtype())) tensor_ = unpacked(t, run);
+    if (ir::is_narrow_float(t.dtype())) tensor_ = widened(t, run);
+  }
+
+  std::size_t count() const {
+    return static_cast<std::size_t>(tensor_.count());
+  }
+  // Elements whose numbers are equal are equal; whole ones of 64 bits need not
+  // be.
+  bool equal(const Elements& other, std::size_t i) const {
+    return visit([&]<typename T>() {
+      return tensor_.data<T>()[i] == other.tensor_.data<T>()[i];
+    });
+  }
+  double value(std::size_t i) const {
+    return visit([&]<typename T>() { return magnitude(tensor_.data<T>()[i]); });
+  }
+  std::string text(std::size_t i) const {
+    return visit([&]<typename T>() { return text_of(tensor_.data<T>()[i]); });
+  }
+  double distance(const Elements& other, std::size_t i) const {
+    return visit([&]<typename T>() {
+      const T a = tensor_.data<T>()[i], b = other.tensor_.data<T>()[i];
+      if (a == b) return 0.0;
+      return off(a, b);
+    });
+  }
+
+ private:
+  template <typename T>
+  static double magnitude(std::complex<T> v) {
+    return std::max(std::abs(double(v.real())), std::abs(double(v.imag())));
+  }
+  template <typename T>
+  static double magnitude(T v) {
+    return static_cast<double>(v);
+  }
+  template <typename T>
+  static std::string text_of(std::complex<T> v) {
+    return fmt::format("{:.9g}{:+.9g}i", v.real(), v.imag());
+  }
+  template <typename T>
+  static std::string text_of(T v) {
+    if constexpr (std::is_integral_v<T>) return fmt::format("{}", v);
+    return fmt::format("{:.9g}", double(v));
+  }
+  template <typename T>
+  static double off(std::complex<T> a, std::complex<T> b) {
+    return std::max(off(a.real(), b.real()), off(a.imag(), b.imag()));
+  }
+  // NaN where both are not finite, or one is NaN.
+  template <typename T>
+  static double off(T a, T b) {
+    const double by = std::abs(double(a) - double(b));
+    return std::is_integral_v<T> ? std::max(by, 1.0) : by;
+  }
+
+  Tensor tensor_;
+};
+
+double largest_finite(const Elements& all) {
   double out = 0;
-  for (const double v : values) {
-    if (std::isfinite(v)) out = std::max(out, std::abs(v));
+  for (std::size_t i = 0; i < all.count(); ++i) {
+    const double v = std::abs(all.value(i));
+    if (std::isfinite(v)) out = std::max(out, v);
   }
   return out;
 }
 
-std::string place_text(Shape dims, std::int64_t at) {
+std::string place_text(Shape dims, std::size_t element) {
+  auto at = static_cast<std::int64_t>(element);
   std::string out;
   for (std::size_t i = dims.size(); i-- > 0;) {
     out = std::to_string(at % dims[i]) + (out.empty() ? "" : ",") + out;
@@ -98,115 +164,206 @@ std::string place_text(Shape dims, std::int64_t at) {
   return "[" + out + "]";
 }
 
+// Calls f(tensor) for each tensor of a value, in order.
+template <typename F>
+void for_each_tensor(const Datum& value, const F& f) {
+  if (value.is_tensor()) return f(value.tensor());
+  if (!value.is_sequence()) return;
+  for (const Datum& each : value.items()) for_each_tensor(each, f);
+}
+
+std::vector<const Tensor*> tensors_of(const Executor::Named& outputs) {
+  std::vector<const Tensor*> out;
+  for (const auto& [name, value] : outputs) {
+    for_each_tensor(value, [&](const Tensor& t) { out.push_back(&t); });
+  }
+  return out;
+}
+
+bool is_same_form(const Tensor& a, const Tensor& b) {
+  return a.dtype() == b.dtype() && std::ranges::equal(a.dims(), b.dims());
+}
+
+// "" where they are the same.
+std::string forms_differ(const Datum& a, const Datum& b) {
+  const std::string text = a.text() + " became " + b.text();
+  if (a.kind() != b.kind()) return text;
+  if (a.is_tensor()) return is_same_form(a.tensor(), b.tensor()) ? "" : text;
+  if (!a.is_sequence()) return "";
+  if (a.items().size() != b.items().size()) return text;
+  for (std::size_t i = 0; i < a.items().size(); ++i) {
+    const auto why = forms_differ(a.items()[i], b.items()[i]);
+    if (!why.empty()) return fmt::format("item {}: {}", i, why);
+  }
+  return "";
+}
+
+struct Rounding {
+  double relative, absolute;
+};
+Bound bound_of(std::vector<Rounding> by_tensor) {
+  return [all = std::move(by_tensor)](std::size_t tensor, std::size_t,
+                                      double value) {
+    return all[tensor].relative * std::abs(value) + all[tensor].absolute;
+  };
+}
+
+// Compares the tensors of one output.
 class Comparer {
  public:
-  explicit Comparer(Comparison& out) : out_(out) {}
+  Comparer(const Bound& bound, Comparison& out) : bound_(bound), out_(out) {}
 
-  // nullopt where they agree.
-  std::optional<std::string> values(const Datum& a, const Datum& b,
-                                    double slack) {
-    if (a.kind() != b.kind()) return a.text() + " became " + b.text();
-    if (a.is_tensor()) return tensors(a.tensor(), b.tensor(), slack);
-    if (!a.is_sequence()) return std::nullopt;
-    if (a.items().size() != b.items().size()) {
-      return a.text() + " became " + b.text();
-    }
-    for (std::size_t i = 0; i < a.items().size(); ++i) {
-      auto why = values(a.items()[i], b.items()[i], slack);
-      if (why) return fmt::format("item {}: {}", i, *why);
-    }
-    return std::nullopt;
-  }
-
- private:
-  std::optional<std::string> tensors(const Tensor& a, const Tensor& b,
-                                     double slack) {
-    if (a.dtype() != b.dtype() || !std::ranges::equal(a.dims(), b.dims())) {
-      return a.text() + " became " + b.text();
-    }
+  // "" where they agree.
+  std::string differ(std::size_t tensor, const Tensor& a, const Tensor& b) {
     if (a.is_string()) {
-      if (a.strings() == b.strings()) return std::nullopt;
-      return "strings differ";
+      return a.strings() == b.strings() ? "" : "strings differ";
     }
-    return numbers(a, numbers_of(a), numbers_of(b), slack);
-  }
-
-  std::optional<std::string> numbers(const Tensor& tensor,
-                                     const std::vector<double>& a,
-                                     const std::vector<double>& b,
-                                     double slack) {
-    const double size = largest_finite(a), eps = tolerance_of(tensor.dtype());
-    const double least = least_of(tensor.dtype()) + slack;
-    const auto bound = [&](double v) {
-      return eps * (std::abs(v) + size) + least;
-    };
+    const Elements x(a), y(b);
+    const double size = largest_finite(x);
     double worst = 0;
     std::optional<std::size_t> at;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-      if (std::isnan(a[i]) || a[i] == b[i]) continue;
-      const double off = std::isfinite(a[i]) && std::isfinite(b[i])
-                             ? std::abs(a[i] - b[i])
-                             : INFINITY;
+    for (std::size_t i = 0; i < x.count(); ++i) {
+      const double value = x.value(i);
+      if (std::isnan(value) || x.equal(y, i)) continue;
+      double off = x.distance(y, i);
       if (std::isfinite(off)) {
         out_.max_abs = std::max(out_.max_abs, off);
         if (size > 0) out_.max_rel = std::max(out_.max_rel, off / size);
+      } else {
+        off = INFINITY;  // also NaN: an infinity that was lost
       }
-      const double beyond = off - bound(a[i]);
-      // Also where it is NaN, as for an infinity that was lost.
-      if (beyond <= 0 || (at && beyond <= worst)) continue;
+      const double bound = bound_(tensor, i, value);
+      if (off <= bound) continue;
+      const double beyond = off / std::max(bound, 1e-300);
+      if (at && beyond <= worst) continue;
       worst = beyond;
       at = i;
     }
-    if (!at) return std::nullopt;
-    return fmt::format(
-        "{} at {}: {:.9g} became {:.9g} (largest element {:.6g}, tolerance "
-        "{:.3g})",
-        tensor.text(),
-        place_text(tensor.dims(), static_cast<std::int64_t>(*at)), a[*at],
-        b[*at], size, bound(a[*at]));
+    if (!at) return "";
+    return fmt::format("{} at {}: {} became {} (tolerance {:.3g})", a.text(),
+                       place_text(a.dims(), *at), x.text(*at), y.text(*at),
+                       bound_(tensor, *at, x.value(*at)));
   }
 
+ private:
+  const Bound& bound_;
   Comparison& out_;
 };
 
-double distance(const Datum& a, const Datum& b) {
-  if (!a.is_tensor() || !b.is_tensor() ||
-      a.tensor().count() != b.tensor().count()) {
-    return 0;
-  }
-  const auto x = numbers_of(a.tensor()), y = numbers_of(b.tensor());
-  double out = 0;
-  for (std::size_t i = 0; i < std::min(x.size(), y.size()); ++i) {
-    const double off = std::abs(x[i] - y[i]);
-    if (std::isfinite(off)) out = std::max(out, off);
-  }
-  return out;
-}
-
 }  // namespace
 
-Comparison compare(const Executor::Named& before, const Executor::Named& after,
-                   const Slack& slack) {
-  Comparison out;
+std::optional<Mismatch> compare_forms(const Executor::Named& before,
+                                      const Executor::Named& after) {
   if (before.size() != after.size()) {
-    out.mismatch = {"", "the number of outputs differs"};
-    return out;
+    return Mismatch{"", "the number of outputs differs"};
   }
-  Comparer comparer(out);
   for (std::size_t i = 0; i < before.size(); ++i) {
-    const double own = i < slack.size() ? slack[i] : 0;
-    auto why = comparer.values(before[i].second, after[i].second, own);
-    if (why && !out.mismatch) {
-      out.mismatch = {before[i].first, *std::move(why)};
-    }
+    auto why = forms_differ(before[i].second, after[i].second);
+    if (!why.empty()) return Mismatch{before[i].first, std::move(why)};
+  }
+  return std::nullopt;
+}
+
+Comparison compare(const Executor::Named& before, const Executor::Named& after,
+                   const Bound& bound, const std::vector<bool>& leaves_out) {
+  Comparison out;
+  Comparer comparer(bound, out);
+  const auto others = tensors_of(after);
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < before.size(); ++i) {
+    std::size_t item = 0;
+    for_each_tensor(before[i].second, [&](const Tensor& t) {
+      const std::size_t tensor = at++;
+      const std::size_t place = item++;
+      if (i < leaves_out.size() && leaves_out[i]) return;
+      std::string why = comparer.differ(tensor, t, *others[tensor]);
+      if (why.empty() || out.mismatch) return;
+      if (before[i].second.is_sequence()) {
+        why = fmt::format("item {}: {}", place, why);
+      }
+      out.mismatch = {before[i].first, std::move(why)};
+    });
   }
   return out;
 }
 
-Slack distances(const Executor::Named& a, const Executor::Named& b) {
-  Slack out;
-  for (std::size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
-    out.push_back(distance(a[i].second, b[i].second));
+Comparison compare_by_type(const Executor::Named& before,
+                           const Executor::Named& after,
+                           const std::vector<bool>& leaves_out) {
+  if (auto differ = compare_forms(before, after)) {
+    return {.mismatch = std::move(differ)};
+  }
+  std::vector<Rounding> all;
+  for (const Tensor* t : tensors_of(before)) {
+    const double by = tolerance_of(t->dtype());
+    const double size = by == 0 ? 0 : largest_finite(Elements(*t));
+    all.push_back({by, by * size + least_of(t->dtype())});
+  }
+  return compare(before, after, bound_of(std::move(all)), leaves_out);
+}
+
+Bound last_place_bound(const Executor::Named& before) {
+  constexpr double kUnits = 4;
+  std::vector<Rounding> all;
+  for (const Tensor* t : tensors_of(before)) {
+    const DataType type = t->dtype();
+    const bool is_float = is_widened(type) || type == DataType::kDouble;
+    all.push_back({is_float ? kUnits * rounding_of(precision_of(type)) : 0,
+                   least_of(type)});
+  }
+  return bound_of(std::move(all));
+}
+
+Spread::Spread(const Executor::Named& center)
+    : center_(center), off_(tensors_of(center).size()) {}
+
+void Spread::add(const Executor::Named& moved) {
+  const auto all = tensors_of(center_), others = tensors_of(moved);
+  for (std::size_t k = 0; k < all.size(); ++k) {
+    const Tensor& t = *all[k];
+    if (t.is_string()) continue;
+    const auto count = static_cast<std::size_t>(t.count());
+    if (off_[k].empty()) off_[k].resize(count);
+    if (all.size() != others.size() || !is_same_form(t, *others[k])) {
+      off_[k].assign(count, INFINITY);
+      continue;
+    }
+    const Elements x(t), y(*others[k]);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double off = x.distance(y, i);
+      // What becomes NaN may be anything.
+      off_[k][i] = std::max(off_[k][i], std::isnan(off) ? INFINITY : off);
+    }
+  }
+}
+
+std::vector<bool> differing(const Executor::Named& a,
+                            const Executor::Named& b) {
+  std::vector<bool> out;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const Executor::Named one{a[i]}, other{b[i]};
+    const Bound none = [](std::size_t, std::size_t, double) { return 0.0; };
+    out.push_back(compare_forms(one, other).has_value() ||
+                  compare(one, other, none).mismatch.has_value());
+  }
+  return out;
+}
+
+std::vector<bool> has_finite(const Executor::Named& outputs) {
+  std::vector<bool> out;
+  for (const auto& [name, value] : outputs) {
+    bool is_float = false, any = false;
+    std::int64_t count = 0;
+    for_each_tensor(value, [&](const Tensor& t) {
+      count += t.count();
+      if (t.is_string() || any) return;
+      const Elements all(t);
+      for (std::size_t i = 0; i < all.count() && !any; ++i) {
+        any = std::isfinite(all.value(i));
+      }
+      is_float = true;
+    });
+    out.push_back(any || count == 0 || !is_float);
   }
   return out;
 }

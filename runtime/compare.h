@@ -1,6 +1,7 @@
-// Whether two runs gave the same results, within what rounding explains.
+// Whether two runs gave the same results, element by element.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -14,25 +15,64 @@ struct Mismatch {
   std::string text;  // how they differ: type, shape, or the worst element
 };
 
+// What a user accepts: |a - b| <= abs + rel * |a|.
+struct Tolerance {
+  double abs = 0, rel = 0;
+};
+
 // The largest differences that were seen, and the first output that differs by
-// more than its tolerance.
+// more than its bound.
 struct Comparison {
   double max_abs = 0, max_rel = 0;  // max_rel: of the largest element
   std::optional<Mismatch> mismatch;
 };
 
-// How far an output moves by itself, when inputs change by a rounding error; in
-// the order of the outputs.
-using Slack = std::vector<double>;
+// How far an element may be off. `tensor` counts the tensors of all outputs,
+// those of a sequence one by one; `value` is that of the original.
+using Bound = std::function<double(std::size_t tensor, std::size_t element,
+                                   double value)>;
 
-// Compares by place. A difference may be the tolerance of the type times the
-// element's and the tensor's largest size, plus the slack of the output.
-// Integers, bool and strings are equal, except as far as there is slack. Where
-// `before` has NaN, anything is right.
+// The first output, by place, that has another type or shape.
+std::optional<Mismatch> compare_forms(const Executor::Named& before,
+                                      const Executor::Named& after);
+
+// Compares outputs of the same forms by place. Integers, bool, complex numbers
+// and strings count as numbers too; equal ones agree whatever the bound. Where
+// `before` has NaN, anything is right. Outputs for which `leaves_out` holds
+// are not looked at.
 Comparison compare(const Executor::Named& before, const Executor::Named& after,
-                   const Slack& slack = {});
+                   const Bound& bound,
+                   const std::vector<bool>& leaves_out = {});
 
-// The largest difference of each output, whatever its type.
-Slack distances(const Executor::Named& a, const Executor::Named& b);
+// Compares forms, and elements by what nothing but the types of the outputs
+// tells: some units in the last place of an element and of the largest one.
+Comparison compare_by_type(const Executor::Named& before,
+                           const Executor::Named& after,
+                           const std::vector<bool>& leaves_out = {});
+// What rounding a result may do: few units in the last place of an element.
+Bound last_place_bound(const Executor::Named& before);
+
+// How far each element of outputs has moved.
+class Spread {
+ public:
+  explicit Spread(const Executor::Named& center);
+  // Outputs of the same model on the same inputs. Where one has another shape
+  // than before, its elements may be anything.
+  void add(const Executor::Named& moved);
+  double at(std::size_t tensor, std::size_t element) const {
+    return off_[tensor].empty() ? 0 : off_[tensor][element];
+  }
+
+ private:
+  const Executor::Named& center_;
+  std::vector<std::vector<double>> off_;  // empty: has not moved
+};
+
+// By output: whether two runs differ in it.
+std::vector<bool> differing(const Executor::Named& a, const Executor::Named& b);
+
+// By output: whether some element is a finite number, or no float at all. An
+// output without elements counts.
+std::vector<bool> has_finite(const Executor::Named& outputs);
 
 }  // namespace ruleengine::runtime

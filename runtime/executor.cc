@@ -4,6 +4,7 @@
 #include <chrono>
 #include <new>
 
+#include "core/ir/narrow_float.h"
 #include "core/ops/op_facts.h"
 #include "runtime/adapt.h"
 #include "runtime/inputs.h"
@@ -22,6 +23,10 @@ struct Frame {
   std::vector<Datum> values;  // by ValueId
 
   explicit Frame(const Plan& p) : plan(p), values(p.graph->value_count()) {}
+
+  bool is_constant(ValueId v) const {
+    return values[v.index()].is_absent() && plan.constant_of[v.index()] >= 0;
+  }
 
   Datum* slot(ValueId v) {
     if (!v) return nullptr;
@@ -47,7 +52,9 @@ struct Executor::Impl {
         plans(std::move(p)),
         threads(options.threads),
         memory(Memory::create(options.limit_memory)),
-        caches(plans->cache_count()) {
+        caches(plans->cache_count()),
+        in_float(plans->cache_count()) {
+    state.wide = options.wide;
     state.memory = memory;
     state.threads = &threads;
     state.communicator = options.communicator;
@@ -64,10 +71,17 @@ struct Executor::Impl {
 
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
+  Result<Named> run(const Named& inputs);
   void run_step(Frame& frame, const Step& step);
   void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
                   std::span<Datum* const> inputs, std::span<const bool> dying,
                   std::span<Datum> outputs);
+  void run_wide(Frame& frame, const Step& step, const ops::NodeView& view,
+                std::span<Datum* const> inputs, std::span<const bool> dying,
+                std::span<Datum> outputs);
+  void run_in_float(Frame& frame, const Step& step, const ops::NodeView& view,
+                    std::span<Datum* const> inputs, std::span<Datum> outputs);
+  Datum widened_constant(const Frame& frame, ValueId v, const Datum& own);
   void run_function(const Step& step, std::span<Datum* const> inputs,
                     std::span<Datum> outputs);
 
@@ -78,6 +92,8 @@ struct Executor::Impl {
   Threads threads;
   std::shared_ptr<Memory> memory;
   std::vector<std::unique_ptr<KernelCache>> caches;
+  // Of a wide run: by step, whether its kernel has no double.
+  std::vector<bool> in_float;
   KernelRun state;
   Clock::time_point began;
 };
@@ -99,7 +115,10 @@ std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
     if (is_main && options.progress) options.progress(i + 1, steps.size());
   }
   std::vector<Datum> outputs;
-  for (const ValueId v : block.outputs) outputs.push_back(*frame.slot(v));
+  for (const ValueId v : block.outputs) {
+    const Datum& value = *frame.slot(v);
+    outputs.push_back(options.wide ? as_doubles(value, state) : value);
+  }
   for (const ValueId v : block.outputs) {
     if (graph.value(v).block == id) frame.values[v.index()] = Datum();
   }
@@ -115,18 +134,25 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     check();
     const auto operands = graph.inputs(step.node);
     SmallVector<bool, 8> dying;
+    std::vector<Datum> widened;  // constants
+    widened.reserve(options.wide ? operands.size() : 0);
     for (const ir::Operand& o : operands) {
       Datum* value = frame.slot(o.value);
       // An output of an optional kind that its node did not compute.
       if (value != nullptr && value->is_absent()) value = nullptr;
+      if (options.wide && value != nullptr && frame.is_constant(o.value)) {
+        widened.push_back(widened_constant(frame, o.value, *value));
+        value = &widened.back();
+      }
       inputs.push_back(value);
       dying.push_back(std::ranges::find(step.dead, o.value) != step.dead.end());
     }
     std::vector<Datum> outputs(std::max<std::size_t>(view.output_count(), 1));
     const std::span<Datum* const> given(inputs.data(), inputs.size());
     if (step.kernel != nullptr) {
-      run_kernel(frame, step, view, given, {dying.data(), dying.size()},
-                 outputs);
+      const auto run = options.wide ? &Impl::run_wide : &Impl::run_kernel;
+      (this->*run)(frame, step, view, given, {dying.data(), dying.size()},
+                   outputs);
     } else {
       run_function(step, given, outputs);
     }
@@ -163,11 +189,85 @@ void Executor::Impl::run_kernel(Frame& frame, const Step& step,
                                 std::span<Datum> outputs) {
   KernelContext context(view, inputs, outputs, state);
   context.set_dying(dying);
-  context.set_cache(&caches[step.cache]);
+  // What is kept of weights would be there twice, and noise moves them.
+  std::unique_ptr<KernelCache> passing;
+  context.set_cache(options.wide ? &passing : &caches[step.cache]);
   context.set_run_block([&](ir::BlockId block, std::vector<Datum> given) {
     return run_block(frame, block, std::move(given));
   });
   run_adapted(*step.kernel, context);
+}
+
+Datum Executor::Impl::widened_constant(const Frame& frame, ValueId v,
+                                       const Datum& own) {
+  Datum doubles = as_doubles(own, state);
+  if (state.noise == nullptr || !own.is_tensor()) return doubles;
+  return state.noise->constant(doubles, *frame.plan.graph->value(v).tensor,
+                               model);
+}
+
+void Executor::Impl::run_wide(Frame& frame, const Step& step,
+                              const ops::NodeView& view,
+                              std::span<Datum* const> inputs,
+                              std::span<const bool> dying,
+                              std::span<Datum> outputs) {
+  const auto attributes = view.graph().node(step.node).attributes;
+  const bool has_blocks = std::ranges::any_of(
+      attributes, [](const ir::Attribute& a) { return !a.blocks.empty(); });
+  if (has_blocks) return run_kernel(frame, step, view, inputs, dying, outputs);
+  if (!in_float[step.cache]) {
+    try {
+      run_kernel(frame, step, view, inputs, dying, outputs);
+    } catch (const Failure& failure) {
+      if (failure.error.kind == ErrorKind::kLimit) throw;
+      in_float[step.cache] = true;
+    }
+  }
+  if (in_float[step.cache]) run_in_float(frame, step, view, inputs, outputs);
+  const ops::Roles roles = ops::roles_of(view.op());
+  const bool moves = roles.moves || roles.joins;
+  for (Datum& each : outputs) {
+    each = as_doubles(each, state);
+    if (state.noise == nullptr || moves) continue;
+    each = in_float[step.cache] ? state.noise->of_float(each)
+                                : state.noise->result(each);
+  }
+}
+
+// The kernel on inputs of the types that the model gives them.
+void Executor::Impl::run_in_float(Frame& frame, const Step& step,
+                                  const ops::NodeView& view,
+                                  std::span<Datum* const> inputs,
+                                  std::span<Datum> outputs) {
+  const ir::Graph& graph = view.graph();
+  const auto operands = graph.inputs(step.node);
+  std::vector<Datum> own(inputs.size());
+  std::vector<Datum*> given(inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    const ValueId v = operands[i].value;
+    given[i] = &own[i];
+    const ir::Type* declared = graph.value(v).declared;
+    if (frame.is_constant(v)) {
+      own[i] = *frame.slot(v);
+      continue;
+    }
+    const bool is_declared = declared != nullptr && declared->is_tensor() &&
+                             ir::is_narrow_float(declared->elem);
+    own[i] =
+        state.noise != nullptr ? state.noise->of_float(*inputs[i]) : *inputs[i];
+    own[i] =
+        as_type(own[i], is_declared ? declared->elem : DataType::kFloat, state);
+  }
+  state.wide = false;
+  try {
+    for (Datum& each : outputs) each = Datum();
+    run_kernel(frame, step, view, given, {}, outputs);
+    state.wide = true;
+  } catch (...) {
+    state.wide = true;
+    throw;
+  }
 }
 
 void Executor::Impl::run_function(const Step& step,
@@ -199,18 +299,22 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
       model, *std::move(lowered), std::move(options), *std::move(plans))));
 }
 
-Result<Executor::Named> Executor::run(const Named& inputs) {
-  Impl& impl = *impl_;
-  const ir::Graph& graph = impl.model.graph;
-  impl.state.seed = impl.options.seed;
-  impl.state.drawn = 0;
-  impl.began = Clock::now();
-  impl.memory->reset_peak();
+Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
+  const ir::Graph& graph = model.graph;
+  state.seed = options.seed;
+  state.drawn.clear();
+  began = Clock::now();
+  memory->reset_peak();
   try {
-    std::vector<Datum> given = bind_inputs(impl.model, inputs);
-    Frame frame(impl.plans->main());
-    auto results =
-        impl.run_block(frame, ir::Graph::main_block(), std::move(given));
+    std::vector<Datum> given = bind_inputs(model, inputs);
+    if (options.wide) {
+      for (Datum& each : given) {
+        each = as_doubles(each, state);
+        if (state.noise != nullptr) each = state.noise->input(each);
+      }
+    }
+    Frame frame(plans->main());
+    auto results = run_block(frame, ir::Graph::main_block(), std::move(given));
     Named out;
     for (std::size_t i = 0; i < results.size(); ++i) {
       out.emplace_back(
@@ -224,6 +328,26 @@ Result<Executor::Named> Executor::run(const Named& inputs) {
     return Diagnostic{.kind = ErrorKind::kLimit,
                       .what = "the machine has too little memory for the run"};
   }
+}
+
+Result<Executor::Named> Executor::run(const Named& inputs) {
+  return impl_->run(inputs);
+}
+
+Result<Executor::Named> Executor::run_with_noise(const Named& inputs,
+                                                 const Noise& noise) {
+  NoiseSource source(noise, impl_->state);
+  impl_->state.noise = &source;
+  auto out = impl_->run(inputs);
+  impl_->state.noise = nullptr;
+  return out;
+}
+
+const ir::Model& Executor::model() const { return impl_->model; }
+
+const std::map<std::string, std::uint64_t, std::less<>>& Executor::drawn()
+    const {
+  return impl_->state.drawn;
 }
 
 std::size_t Executor::peak_bytes() const { return impl_->memory->peak(); }

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -18,6 +19,7 @@
 #include "core/base/result.h"
 #include "core/ir/model.h"
 #include "runtime/kernel.h"
+#include "runtime/widening.h"
 
 namespace ruleengine::runtime {
 
@@ -26,6 +28,10 @@ struct ExecutorOptions {
   // Whether the engine's own ops run as the functions that the model has for
   // them, as in other runtimes, also where they have kernels.
   bool prefers_functions = false;
+  // Whether all floats are doubles: inputs and weights become doubles, kernels
+  // that have none compute in float, outputs are doubles. Weights are widened
+  // for each node anew and take no memory in between.
+  bool wide = false;
   int threads = 0;                                // 0: one for each core
   std::size_t limit_memory = Memory::kUnlimited;  // bytes of tensors at once
   std::uint64_t seed = 0;  // of ops that draw random numbers
@@ -55,6 +61,13 @@ class Executor {
   // the model must outlive them. An error names the node that could not be
   // computed, or the input that is missing or does not fit.
   Result<Named> run(const Named& inputs);
+  // The same where numbers move. Of a wide executor.
+  Result<Named> run_with_noise(const Named& inputs, const Noise& noise);
+
+  // The model as it runs.
+  const ir::Model& model() const;
+  // What drew random numbers in the last run: names of values, and how often.
+  const std::map<std::string, std::uint64_t, std::less<>>& drawn() const;
 
   // Bytes of tensors that were in use at once in the last run, without weights
   // and inputs; and bytes that the run took from the system.

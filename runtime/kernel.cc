@@ -5,6 +5,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "runtime/adapt.h"
+#include "runtime/widening.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -96,7 +97,22 @@ std::optional<Tensor> KernelContext::attribute_tensor(
     std::string_view name) const {
   const ir::Attribute* a = node_.attribute(name);
   if (a == nullptr || a->tensors.empty()) return std::nullopt;
-  return to_tensor(*a->tensors[0], node_.model());
+  const ir::Literal& literal = *a->tensors[0];
+  const Tensor own = to_tensor(literal, node_.model());
+  if (!run_.wide) return own;
+  const Datum doubles = as_doubles(own, run_);
+  if (run_.noise == nullptr) return doubles.tensor();
+  return run_.noise->constant(doubles, literal, node_.model()).tensor();
+}
+
+DataType KernelContext::attribute_type(std::string_view name) const {
+  const auto type = static_cast<DataType>(node_.attribute_int(name));
+  return run_.wide && is_widened(type) ? DataType::kDouble : type;
+}
+
+float KernelContext::attribute_float(std::string_view name) const {
+  const float number = node_.attribute_float(name);
+  return run_.noise != nullptr ? run_.noise->attribute(number) : number;
 }
 
 void KernelContext::need_attribute(std::string_view name) const {
@@ -291,14 +307,21 @@ Tensor KernelContext::allocate(DataType dtype, Shape dims) const {
 }
 
 std::uint64_t KernelContext::seed() const {
-  const std::uint64_t turn = run_.drawn++;
   if (has_attribute("seed")) {
-    const float said = attribute_float("seed");
+    const float said = node_.attribute_float("seed");
     std::uint32_t bits;
     std::memcpy(&bits, &said, sizeof bits);
     return bits;
   }
-  return run_.seed * 0x9E3779B97F4A7C15u + turn;
+  std::size_t first = 0;
+  while (first + 1 < node_.output_count() && !node_.has_output(first)) ++first;
+  const ir::ValueId drawn = node_.graph().output(node_.id(), first);
+  const std::string name(drawn ? node_.graph().name(drawn) : "");
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const char c : name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
+  return run_.seed * 0x9E3779B97F4A7C15u + hash + run_.drawn[name]++;
 }
 
 std::vector<Datum> KernelContext::run_block(std::string_view attribute,

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -26,14 +27,19 @@ namespace ruleengine::runtime {
 using Ints = std::vector<std::int64_t>;
 
 class Communicator;
+class NoiseSource;
 
 // What a run has for all of its nodes.
 struct KernelRun {
   std::shared_ptr<Memory> memory;
   Threads* threads = nullptr;
-  std::uint64_t seed = 0;                // of ops that draw numbers
-  std::uint64_t drawn = 0;               // how many of them ran
+  std::uint64_t seed = 0;  // of ops that draw numbers
+  // How often the node that makes a value of this name drew numbers. By names,
+  // so that a node draws the same whatever else a model draws.
+  std::map<std::string, std::uint64_t, std::less<>> drawn;
   Communicator* communicator = nullptr;  // of a run with other ranks
+  bool wide = false;                     // floats are doubles
+  NoiseSource* noise = nullptr;          // of a wide run; may be nullptr
   // Fail on values for which runtimes give different results.
   bool agreed_only = false;
 };
@@ -90,9 +96,7 @@ class KernelContext {
   bool attribute_flag(std::string_view name) const {
     return node_.attribute_int(name) != 0;
   }
-  float attribute_float(std::string_view name) const {
-    return node_.attribute_float(name);
-  }
+  float attribute_float(std::string_view name) const;
   float attribute_float(std::string_view name, float otherwise) const {
     return has_attribute(name) ? attribute_float(name) : otherwise;
   }
@@ -106,11 +110,9 @@ class KernelContext {
     return node_.attribute_floats(name);
   }
   std::vector<std::string> attribute_strings(std::string_view name) const;
-  // kUndefined when it is not written.
-  DataType attribute_type(std::string_view name) const {
-    return static_cast<DataType>(node_.attribute_int(name));
-  }
-  // nullopt when it is not written.
+  // kUndefined when it is not written. In a wide run floats are doubles.
+  DataType attribute_type(std::string_view name) const;
+  // nullopt when it is not written. In a wide run floats are doubles.
   std::optional<Tensor> attribute_tensor(std::string_view name) const;
   // Fails when it is not written.
   void need_attribute(std::string_view name) const;

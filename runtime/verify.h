@@ -1,9 +1,14 @@
-// Whether two models compute the same: both run on the same random inputs, of
-// several sizes and kinds, ordinary ones first.
+// Whether two models compute the same: both run on the same inputs, of several
+// sizes and kinds, twice. In doubles, where results that are the same in theory
+// differ by almost nothing: an element may be off by what noise of 2^-40 in
+// each step and the rounding of constants that are new in the result move it
+// by. And in the types of the models, where it may be off by some times what
+// rounding in each step moves it by (runtime/widening.h).
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
@@ -22,15 +27,20 @@ struct VerifyOptions {
   // Also inputs that are large, denormal or hidden by masks. Not where a
   // rewrite rests on an assumption about the values.
   bool extremes = true;
+  // Replaces both bounds.
+  std::optional<Tolerance> tolerance;
 };
 
 struct Verification {
-  std::size_t inputs = 0;  // sets of inputs that both models ran on
-  double max_abs = 0, max_rel = 0;
+  std::size_t inputs = 0;           // sets of inputs that both models ran on
+  double max_abs = 0, max_rel = 0;  // in the types of the models
   std::optional<Mismatch> mismatch;
   Executor::Named shown_by;  // the inputs of the mismatch
-  // Why the models could not be compared, if they ran on no inputs.
+  // Why the models could not be compared: they ran on no inputs, or an output
+  // was never finite.
   std::string unverified;
+  // Outputs that were not compared, and why.
+  std::vector<std::string> notes;
 };
 
 // Errors: only a limit that was reached, and bad options. A model that cannot

@@ -260,7 +260,7 @@ class CommandSession final : public engine::RuntimeSession {
     const auto ours = outputs();
     if (!ours) return ours.error();
     if (!*theirs || !*ours) return std::optional<std::string>();
-    const auto compared = runtime::compare(**theirs, **ours);
+    const auto compared = runtime::compare_by_type(**theirs, **ours);
     return std::optional(compared.mismatch ? compared.mismatch->text
                                            : std::string());
   }

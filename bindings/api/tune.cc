@@ -70,7 +70,7 @@ class OurRuntime final : public engine::MeasuredRuntime {
       if (!theirs) return std::optional<std::string>();
       const auto ours = executor_->run(inputs_);
       if (!ours) return ours.error();
-      const auto compared = runtime::compare(*theirs, *ours);
+      const auto compared = runtime::compare_by_type(*theirs, *ours);
       return std::optional(compared.mismatch ? compared.mismatch->text
                                              : std::string());
     }

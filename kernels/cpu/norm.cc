@@ -63,7 +63,7 @@ RowShape rows_of(const KernelContext& c, const Tensor& x) {
 // Output `i` of layer normalization, in the type that the statistics have.
 void give_statistic(KernelContext& c, std::size_t i, const Tensor& values) {
   if (!c.wants(i)) return;
-  const auto type = static_cast<DataType>(c.attribute_int("stash_type"));
+  const DataType type = c.attribute_type("stash_type");
   c.set_output(i, runtime::narrowed(values, type, c.run()));
 }
 

@@ -1,0 +1,226 @@
+#include "runtime/model_pair.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace ruleengine::runtime {
+namespace {
+
+using Named = Executor::Named;
+
+// Runs with noise, at most. One suffices for most elements; what is rounded to
+// whole numbers moves rarely.
+constexpr std::uint64_t kMostSamples = 16;
+// In doubles results that are the same in theory differ by a few 2^-53.
+constexpr double kWideNoise = 0x1p-40;
+constexpr double kWideFloor = 0x1p-47;
+constexpr double kWideFactor = 4;
+constexpr double kOwnFactor = 8;
+
+// Compares after 1, 2, 4, ... samples, until the results agree.
+template <typename AddSample, typename Compare>
+Result<Comparison> compare_with_samples(const AddSample& add,
+                                        const Compare& compare) {
+  Comparison found;
+  for (std::uint64_t seed = 1; seed <= kMostSamples; ++seed) {
+    if (auto status = add(seed); !status) return status.error();
+    const bool is_power = (seed & (seed - 1)) == 0;
+    if (!is_power) continue;
+    found = compare();
+    if (!found.mismatch) break;
+  }
+  return found;
+}
+
+// A run that fails where noise moved an index or a size shows nothing.
+Status add_sample(Executor& executor, const Named& inputs, const Noise& noise,
+                  Spread& spread) {
+  const auto moved = executor.run_with_noise(inputs, noise);
+  if (!moved) return is_limit(moved.error()) ? Status(moved.error()) : Status();
+  spread.add(*moved);
+  return {};
+}
+
+}  // namespace
+
+bool is_limit(const Diagnostic& error) {
+  return error.kind == ErrorKind::kLimit;
+}
+
+std::string one_line(const Diagnostic& error) {
+  std::string out = error.what;
+  if (!error.found.empty()) out += ": " + error.found;
+  if (!error.where.empty()) out += " (" + error.where + ")";
+  return out;
+}
+
+ModelPair::ModelPair(const ir::Model& before, const ir::Model& after,
+                     ExecutorOptions options,
+                     std::optional<Tolerance> tolerance)
+    : before_model_(before),
+      options_(std::move(options)),
+      tolerance_(tolerance) {
+  auto own = Executor::create(after, options_);
+  if (!own) {
+    why_not_ = "the result: " + one_line(own.error());
+    return;
+  }
+  after_ = *std::move(own);
+  if (tolerance_) return;
+  wide_before_ = make_wide(before);
+  wide_after_ = make_wide(after);
+  if (wide_before_ == nullptr || wide_after_ == nullptr) return;
+  shared_.emplace(wide_before_->model(), wide_after_->model());
+}
+
+std::unique_ptr<Executor> ModelPair::make_wide(const ir::Model& model) {
+  ExecutorOptions how = options_;
+  how.wide = true;
+  auto made = Executor::create(model, std::move(how));
+  if (made) return *std::move(made);
+  only_own_types_ = one_line(made.error());
+  return nullptr;
+}
+
+Result<ModelPair::Agreement> ModelPair::compare_on(const Named& inputs,
+                                                   const Named& outputs) {
+  Agreement out;
+  auto after = after_->run(inputs);
+  if (!after) {
+    if (is_limit(after.error())) return after.error();
+    out.found.mismatch = {
+        "", "the result cannot be run: " + one_line(after.error())};
+    return out;
+  }
+  const Results own{outputs, *std::move(after)};
+  if (auto differ = compare_forms(own.before, own.after)) {
+    out.found.mismatch = *std::move(differ);
+    return out;
+  }
+  Results wide;
+  const auto is_wide = run_wide(inputs, wide, out.only_own_types);
+  if (!is_wide) return is_wide.error();
+  auto random = random_outputs(inputs, outputs);
+  if (!random) return random.error();
+  out.random = *std::move(random);
+  if (tolerance_) {
+    out.found = compare(
+        own.before, own.after,
+        [&](std::size_t, std::size_t, double v) {
+          return tolerance_->abs + tolerance_->rel * std::abs(v);
+        },
+        out.random);
+    return out;
+  }
+  if (!*is_wide) {
+    out.found = compare_by_type(own.before, own.after, out.random);
+    return out;
+  }
+  auto found = compare_own(inputs, own, wide, out.random);
+  if (!found) return found.error();
+  out.found = *std::move(found);
+  if (out.found.mismatch) return out;
+  auto exact = compare_wide(inputs, wide, out.random);
+  if (!exact) return exact.error();
+  out.found.mismatch = std::move(exact->mismatch);
+  if (out.found.mismatch) out.found.mismatch->text += ", in double arithmetic";
+  return out;
+}
+
+Result<bool> ModelPair::run_wide(const Named& inputs, Results& out,
+                                 std::string& why) {
+  why = only_own_types_;
+  if (wide_before_ == nullptr || wide_after_ == nullptr) return false;
+  for (const auto& [executor, results] :
+       {std::pair(wide_before_.get(), &out.before),
+        std::pair(wide_after_.get(), &out.after)}) {
+    auto ran = executor->run(inputs);
+    if (!ran) {
+      if (is_limit(ran.error())) return ran.error();
+      why = one_line(ran.error());
+      return false;
+    }
+    *results = *std::move(ran);
+  }
+  // Where doubles choose other sizes than the models' own types do.
+  const auto differ = compare_forms(out.before, out.after);
+  if (differ) why = differ->text;
+  return !differ;
+}
+
+// Outputs that depend on numbers that the models do not both draw.
+Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
+                                                    const Named& outputs) {
+  const Executor* first = wide_before_.get();
+  if (first == nullptr || first->drawn() == after_->drawn()) {
+    return std::vector<bool>();
+  }
+  ExecutorOptions how = options_;
+  how.seed = options_.seed + 1;
+  const auto other = Executor::create(before_model_, std::move(how));
+  if (!other) return std::vector<bool>();
+  const auto ran = (*other)->run(inputs);
+  if (ran) return differing(outputs, *ran);
+  if (is_limit(ran.error())) return ran.error();
+  return std::vector<bool>(outputs.size(), true);
+}
+
+Result<Comparison> ModelPair::compare_own(const Named& inputs,
+                                          const Results& own,
+                                          const Results& wide,
+                                          const std::vector<bool>& random) {
+  const int precision = shared_->precision();
+  Noise rounding{.results = rounding_of(precision),
+                 .exact_bits = precision,
+                 .leaves = rounding_of(precision)};
+  Spread before(wide.before), after(wide.after);
+  const Bound last_place = last_place_bound(own.before);
+  // An infinity may be an overflow; the doubles tell.
+  const Bound bound = [&](std::size_t tensor, std::size_t i, double v) {
+    if (!std::isfinite(v)) return std::numeric_limits<double>::infinity();
+    return kOwnFactor * (before.at(tensor, i) + after.at(tensor, i)) +
+           last_place(tensor, i, v);
+  };
+  return compare_with_samples(
+      [&](std::uint64_t seed) -> Status {
+        rounding.seed = seed;
+        auto status = add_sample(*wide_before_, inputs, rounding, before);
+        if (!status) return status;
+        return add_sample(*wide_after_, inputs,
+                          {.seed = seed, .shared = &*shared_}, after);
+      },
+      [&] { return compare(own.before, own.after, bound, random); });
+}
+
+Result<Comparison> ModelPair::compare_wide(const Named& inputs,
+                                           const Results& wide,
+                                           const std::vector<bool>& random) {
+  Spread before(wide.before), after(wide.after);
+  const Bound floor = [](std::size_t, std::size_t, double v) {
+    return kWideFloor * std::abs(v) + std::numeric_limits<float>::denorm_min();
+  };
+  Comparison found = compare(wide.before, wide.after, floor, random);
+  if (!found.mismatch) return found;
+  Noise noise{.results = kWideNoise, .leaves = kWideNoise, .shared = &*shared_};
+  return compare_with_samples(
+      [&](std::uint64_t seed) -> Status {
+        noise.seed = seed;
+        auto status = add_sample(*wide_before_, inputs, noise, before);
+        if (!status) return status;
+        noise.shared = &*shared_;
+        return add_sample(*wide_after_, inputs, noise, after);
+      },
+      [&] {
+        return compare(
+            wide.before, wide.after,
+            [&](std::size_t tensor, std::size_t i, double v) {
+              return floor(tensor, i, v) +
+                     kWideFactor * (before.at(tensor, i) + after.at(tensor, i));
+            },
+            random);
+      });
+}
+
+}  // namespace ruleengine::runtime
