@@ -21,6 +21,11 @@ struct Comparison {
   std::optional<Mismatch> mismatch;
 };
 
+// How far numbers may differ: `abs`, plus `rel` times their size.
+struct Tolerance {
+  double abs = 0, rel = 0;
+};
+
 // How far an output moves by itself, when inputs change by a rounding error; in
 // the order of the outputs.
 using Slack = std::vector<double>;

@@ -2,8 +2,11 @@
 // several sizes and kinds, ordinary ones first.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
@@ -22,11 +25,16 @@ struct VerifyOptions {
   // Also inputs that are large, denormal or hidden by masks. Not where a
   // rewrite rests on an assumption about the values.
   bool extremes = true;
+  // Instead of the rounding of the types.
+  std::optional<Tolerance> tolerance;
 };
 
 struct Verification {
   std::size_t inputs = 0;  // sets of inputs that both models ran on
   double max_abs = 0, max_rel = 0;
+  // Of the named dimensions, without repeats and in the order in which they
+  // ran.
+  std::map<std::string, std::vector<std::int64_t>> sizes;
   std::optional<Mismatch> mismatch;
   Executor::Named shown_by;  // the inputs of the mismatch
   // Why the models could not be compared, if they ran on no inputs.

@@ -77,6 +77,19 @@ RuleSet load_what_loads(const std::vector<std::string>& paths,
   return nullptr;
 }
 
+// Why an example was not executed, for a line of a list.
+std::string in_short(std::string why) {
+  constexpr std::string_view kMissing =
+      "the model has ops that cannot be run: ";
+  const std::size_t at = why.find(kMissing);
+  if (at == std::string::npos) return why;
+  std::string ops = why.substr(at + kMissing.size());
+  for (std::size_t i; (i = ops.find("::")) != std::string::npos;) {
+    ops.replace(i, 2, ".");
+  }
+  return "no kernel for " + ops;
+}
+
 }  // namespace
 
 std::size_t Tested::passed() const {
@@ -84,17 +97,31 @@ std::size_t Tested::passed() const {
       results, lua::Verdict::kOk, &lua::ExampleResult::verdict));
 }
 
-Tested test(const std::vector<std::string>& paths, const RuleOptions& options) {
+std::size_t Tested::not_executed() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(results, [](const lua::ExampleResult& each) {
+        return each.verdict == lua::Verdict::kOk && !each.not_executed.empty();
+      }));
+}
+
+Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   Tested out;
-  const auto rules = load_what_loads(paths, options, out.errors);
+  const auto rules = load_what_loads(paths, options, out.errors_of_files);
   if (!rules) return out;
   out.warnings = rules->warnings();
   // Examples are small, so one thread runs them.
-  auto runs = lua::run_examples(
-      *rules, compare_by_kernels({.threads = 1, .limits = options.limits}),
-      kernels::cpu_evaluator());
+  auto runs =
+      lua::run_examples(*rules,
+                        compare_by_kernels({.threads = 1,
+                                            .tolerance = options.tolerance,
+                                            .limits = options.limits}),
+                        kernels::cpu_evaluator());
   out.results = std::move(runs.results);
-  out.errors.insert(out.errors.end(), runs.errors.begin(), runs.errors.end());
+  for (lua::ExampleResult& each : out.results) {
+    each.not_executed = in_short(std::move(each.not_executed));
+  }
+  out.errors_of_examples = std::move(runs.errors);
+  if (runs.stopped) out.errors_of_files.push_back(*std::move(runs.stopped));
   for (const auto& rule : rules->rules()) {
     if (!rule->examples.empty()) continue;
     out.warnings.push_back("rule '" + rule->name +

@@ -1,6 +1,7 @@
 // The examples of rules.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,21 +9,29 @@
 #include "bindings/lua/examples.h"
 #include "core/base/diagnostic.h"
 #include "core/engine/json.h"
+#include "runtime/compare.h"
 
 namespace ruleengine::api {
 
+struct TestOptions : RuleOptions {
+  // How far results may differ, as in ExecutionOptions.
+  std::optional<runtime::Tolerance> tolerance;
+};
+
 struct Tested {
   std::vector<lua::ExampleResult> results;
-  // Of files that cannot be loaded, then of examples.
-  std::vector<Diagnostic> errors;
+  // Of files that cannot be loaded, and of a run that ended too early.
+  std::vector<Diagnostic> errors_of_files;
+  std::vector<Diagnostic> errors_of_examples;
   std::vector<std::string> warnings;
 
   std::size_t passed() const;
+  std::size_t not_executed() const;  // of those that passed
 };
 
 // Runs the examples of the rules of these files, folders and packs. An error in
 // one file or example does not stop the others.
-Tested test(const std::vector<std::string>& paths, const RuleOptions& options);
+Tested test(const std::vector<std::string>& paths, const TestOptions& options);
 
 engine::Json to_json(const Tested& tested);
 

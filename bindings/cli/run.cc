@@ -25,16 +25,30 @@ namespace {
 
 namespace fs = std::filesystem;
 
+Status check_verify(const RunFlags& flags) {
+  if (flags.verify == "local") {
+    return usage("--verify=local is not implemented yet", "", "use --verify");
+  }
+  if (flags.verify != "" && flags.verify != "model" &&
+      flags.verify != "lenient") {
+    Diagnostic error =
+        usage("unknown kind of verification", printable(flags.verify));
+    error.expected = "--verify or --verify=lenient";
+    return error;
+  }
+  if (flags.tolerance && flags.verify.empty()) {
+    return usage("nothing is compared", "--tolerance", "add --verify");
+  }
+  return {};
+}
+
 // Rejects options that are wrong by themselves or beside others.
 Status check_options(const RunFlags& flags) {
   for (double limit : {flags.seconds, flags.limits.callback_seconds,
                        flags.limits.load_seconds}) {
     if (std::isnan(limit)) return usage("a limit is not a number", "nan", "");
   }
-  if (flags.verify != "" && flags.verify != "model") {
-    return usage("--verify=" + flags.verify + " is not implemented yet", "",
-                 "use --verify");
-  }
+  if (auto status = check_verify(flags); !status) return status;
   const TuningFlags& tuning = flags.tuning;
   const bool measures = flags.if_faster || flags.bench;
   if (measures && flags.jobs > 1) {
@@ -65,6 +79,10 @@ Diagnostic out_of_memory() {
   return {.kind = ErrorKind::kLimit, .what = "out of memory"};
 }
 
+void warn_of(const std::string& model, const std::string& message) {
+  warn(message.starts_with(model) ? message : model + ": " + message);
+}
+
 // What happened to one model. The result is renamed into place at the end.
 struct Outcome : api::Rewritten {
   int code = 0;
@@ -78,15 +96,18 @@ Result<api::RewriteOptions> rewrite_options(const Paths& paths,
   if (!rules) return rules.error();
   auto how = execution_options(flags, flags.in);
   if (!how) return how.error();
+  const auto tolerance = parse_tolerance(flags.tolerance);
+  if (!tolerance) return tolerance.error();
+  how->tolerance = *tolerance;
   api::RewriteOptions out{.rules = paths.rules,
                           .sets = std::move(rules->sets),
                           .run = flags.run,
                           .fixed = flags.fixed,
                           .share_data = flags.share_data,
                           .verifies = !flags.verify.empty(),
+                          .lenient = flags.verify == "lenient",
                           .how = *how,
-                          .limits = rules->limits,
-                          .warn = warn};
+                          .limits = rules->limits};
   // If somebody will read it.
   if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how->dims;
   const TuningFlags& tuning = flags.tuning;
@@ -203,6 +224,7 @@ class Batch {
         {.model = model,
          .output = flags_.dry_run ? "" : results_[i],
          .progress = progress.callback(),
+         .warn = [&](const std::string& message) { warn_of(model, message); },
          .accepts =
              [&](const ir::Model& its) { return accept(its, outcomes_[i]); }},
         outcomes_[i]);
@@ -218,27 +240,38 @@ class Batch {
     } catch (const std::bad_alloc&) {
     }
     if (status && !waits()) status = outcome.result.commit();
+    for (const auto& [rule, node, message, allowed] :
+         report.run.rewrites.warnings) {
+      warn_of(report.model,
+              rule.empty() ? message : message + " (" + rule + ")");
+    }
     if (!status) {
-      outcome.code = fail(of_model(status.error(), report.model));
+      Diagnostic error = with_option(status.error());
+      if (!report.unverified.empty()) {
+        error.hint = "--verify=lenient accepts it";
+      }
+      outcome.code = fail(of_model(error, report.model));
       outcome.result = {};
       report.output.clear();
-      report.error = with_option(status.error());
+      report.error = std::move(error);
       return;
     }
     if (!waits()) {
       outcome.result.release();
       outcome.result = {};
     }
-    for (const auto& [rule, node, message, allowed] :
-         report.run.rewrites.warnings) {
-      warn(rule.empty() ? message : message + " (" + rule + ")");
+    for (const auto& idle : idle_settings(report, flags_.sets)) {
+      warn_of(report.model, idle);
     }
-    for (const auto& idle : idle_settings(report, flags_.sets)) warn(idle);
     if (flags_.verbose || !(several() || flags_.quiet)) {
       say(summary(report, flags_.verbose));
     }
+    if (report.verified && !flags_.quiet) {
+      say((several() ? report.model + ": " : "") +
+          engine::text_of(*report.verified));
+    }
     if (flags_.require_match && !report.run.has_rewritten()) {
-      warn(report.model + ": no rule rewrote anything (--require-match)");
+      warn_of(report.model, "no rule rewrote anything (--require-match)");
       outcome.code = kAnswerIsNo;
     }
   }
@@ -267,11 +300,11 @@ class Batch {
     return code;
   }
 
-  // Commits the report and the results, all or none. A single model that failed
-  // has no report.
+  // Commits the report and the results, all or none. A single model that cannot
+  // be loaded has no report.
   Status conclude() {
     if (flags_.report.empty()) return {};
-    if (!several() && outcomes_[0].report.error) return {};
+    if (!several() && !outcomes_[0].loaded) return {};
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const Outcome& o : outcomes_) {
       json.push_back(engine::to_json(o.report));
@@ -314,7 +347,9 @@ int run_models(const RunFlags& flags) {
 
 void add_run_options(VerbLine& run, RunFlags& flags) {
   run.flag("--verify", "model", flags.verify,
-           "compare model and result by running");
+           "compare model and result by running; --verify=lenient accepts a "
+           "result that cannot be run");
+  run.tolerance(flags.tolerance);
   run.tuning(flags.tuning);
   run.option("--report", flags.report, "write a report as JSON");
   run.flag("--dry-run", flags.dry_run, "do everything but write the result");

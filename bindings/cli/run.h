@@ -1,6 +1,7 @@
 // What the verbs that rewrite models share.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "bindings/api/rewrite.h"
@@ -12,7 +13,8 @@ namespace ruleengine::cli {
 struct RunFlags : RuleFlags {
   std::string output;
   std::string report;  // a file
-  std::string verify;  // "", "model" or "local"
+  std::string verify;  // "", "model", "lenient" or "local"
+  std::optional<std::string> tolerance;
   InputFlags in;
   TuningFlags tuning;
   engine::FixedSizes fixed;  // what --dims makes of the model

@@ -86,8 +86,10 @@ class ExampleRun {
         evaluator_(evaluator) {}
 
   Result<ExampleResult> run(const engine::CompareModels& compare) {
-    ExampleResult out{
-        .rule = rule_.name, .title = example_.title, .line = line()};
+    ExampleResult out{.rule = rule_.name,
+                      .file = rule_.file,
+                      .title = example_.title,
+                      .line = line()};
     auto before = parse();
     if (!before) return before.error();
     before_ = std::move(*before);
@@ -101,12 +103,19 @@ class ExampleRun {
     if (out.verdict != Verdict::kOk && fired(*report)) {
       out.notes = shown(*model_);
     }
-    if (out.verdict != Verdict::kOk || compare == nullptr ||
-        rule_.changes_meaning || example_.changes_meaning || !fired(*report)) {
+    if (out.verdict != Verdict::kOk || compare == nullptr || !fired(*report)) {
+      return out;
+    }
+    const auto& within = rule_.changes_meaning;
+    if (example_.changes_meaning || (within && !within->is_bounded())) {
+      out.not_executed = example_.changes_meaning
+                             ? "its options change the meaning"
+                             : "the rule changes the meaning";
       return out;
     }
     const bool assumes = !report->assumptions.empty() || example_.assumed;
-    auto finding = compare(*before_, *model_, assumes);
+    auto finding =
+        compare(*before_, *model_, {.assumes = assumes, .within = within});
     if (!finding) return finding.error();
     out.executed = finding->unverified.empty();
     out.not_executed = std::move(finding->unverified);
@@ -290,10 +299,10 @@ ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
   for (const auto& rule : set.rules()) {
     for (const Example& example : rule->examples) {
       if (deadline.is_over()) {
-        out.errors.push_back(deadline.passed(
+        out.stopped = deadline.passed(
             rule->file, std::to_string(out.results.size()) +
                             " examples were run, the next is of rule '" +
-                            rule->name + "'"));
+                            rule->name + "'");
         return out;
       }
       auto result =
@@ -303,6 +312,7 @@ ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
         continue;
       }
       out.results.push_back({.rule = rule->name,
+                             .file = rule->file,
                              .title = example.title,
                              .verdict = Verdict::kError,
                              .detail = result.error().what,

@@ -25,14 +25,14 @@ enum class Verdict {
 std::string_view verdict_name(Verdict verdict);
 
 struct ExampleResult {
-  std::string rule, title;
+  std::string rule, file, title;
   Verdict verdict = Verdict::kOk;
   std::string detail;  // the difference, or the reason that was found
   // More lines: how far the pattern got, or the resulting graph.
   std::string notes;
   int line = 0;
   bool executed = false;
-  std::string not_executed;  // why not, if it was tried
+  std::string not_executed;  // why not, though it was rewritten
 };
 
 // Each result with kError has an error (kRule or kLimit) here; after a limit
@@ -40,6 +40,7 @@ struct ExampleResult {
 struct ExampleRuns {
   std::vector<ExampleResult> results;
   std::vector<Diagnostic> errors;
+  std::optional<Diagnostic> stopped;  // the deadline passed before the end
 };
 ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
                          const ir::Evaluator* evaluator = nullptr);
