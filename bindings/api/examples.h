@@ -16,10 +16,21 @@ namespace ruleengine::api {
 struct TestOptions : RuleOptions {
   // How far results may differ, as in ExecutionOptions.
   std::optional<runtime::Tolerance> tolerance;
+  // Which examples get the graph that was found in place of the expected one:
+  // those that execution shows to be right, or also those that cannot be run.
+  enum class Update { kNone, kExecuted, kAll };
+  Update update = Update::kNone;
 };
 
 struct Tested {
   std::vector<lua::ExampleResult> results;
+  // What became of each result whose expected graph was to be updated; the
+  // verdict is then that of the new one.
+  struct Update {
+    std::size_t result = 0;  // its index
+    std::string why_not;     // "": its file was written
+  };
+  std::vector<Update> updates;
   // Of files that cannot be loaded, and of a run that ended too early.
   std::vector<Diagnostic> errors_of_files;
   std::vector<Diagnostic> errors_of_examples;

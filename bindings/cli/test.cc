@@ -19,9 +19,21 @@ namespace {
 
 struct TestFlags : RuleFlags {
   std::optional<std::string> tolerance;
-  std::string junit;  // a file
+  std::string junit;   // a file
+  std::string update;  // "", "executed" or "all"
   bool json = false, quiet = false;
 };
+
+// The examples whose files were written, and why others were not.
+void print_updates(const api::Tested& tested) {
+  for (const auto& [at, why_not] : tested.updates) {
+    const lua::ExampleResult& r = tested.results[at];
+    const bool is_done = why_not.empty();
+    show("{:8} {}: {} ({}:{}){}\n", is_done ? "updated" : "kept", r.rule,
+         printable(r.title), printable(r.file), r.line,
+         is_done ? "" : ", since " + printable(why_not, 2000));
+  }
+}
 
 void print_results(const api::Tested& tested, bool quiet) {
   for (const lua::ExampleResult& r : tested.results) {
@@ -38,11 +50,22 @@ void print_results(const api::Tested& tested, bool quiet) {
            indented(r.notes, 11));
     }
   }
+  print_updates(tested);
   if (const std::size_t open = tested.not_executed(); open > 0) {
     show("{} not executed\n", open);
   }
   show("{} passed, {} failed\n", tested.passed(),
        tested.results.size() - tested.passed());
+}
+
+Result<api::TestOptions::Update> update_of(const std::string& text) {
+  using Update = api::TestOptions::Update;
+  if (text.empty()) return Update::kNone;
+  if (text == "executed") return Update::kExecuted;
+  if (text == "all") return Update::kAll;
+  Diagnostic error = usage("unknown kind of update", printable(text));
+  error.expected = "--update or --update=all";
+  return error;
 }
 
 int test(const TestFlags& flags) {
@@ -57,7 +80,10 @@ int test(const TestFlags& flags) {
       !status) {
     return fail(status.error());
   }
-  const api::Tested tested = api::test(paths->rules, {*rules, *tolerance});
+  const auto update = update_of(flags.update);
+  if (!update) return fail(update.error());
+  const api::Tested tested =
+      api::test(paths->rules, {*rules, *tolerance, *update});
   int code = 0;  // that of the first error
   const auto tell = [&](const Diagnostic& error) {
     const int its = fail(of_set(error));
@@ -88,6 +114,10 @@ void add_test(Line& line) {
   test.flag("-q", flags.quiet, "only what is not ok");
   test.option("--junit", flags.junit, "write the results as JUnit XML");
   test.tolerance(flags.tolerance);
+  test.flag("--update", "executed", flags.update,
+            "write the graph that was found into the rule file where another "
+            "was expected and execution shows that it is right; "
+            "--update=all also where it cannot be run");
   test.rules(flags);
 }
 

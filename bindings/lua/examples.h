@@ -33,6 +33,11 @@ struct ExampleResult {
   int line = 0;
   bool executed = false;
   std::string not_executed;  // why not, though it was rewritten
+  std::size_t place = 0;     // among the examples of its rule
+  // Whether the rule made another graph than `after`; and that graph as an
+  // example lists it, if asked for and unless execution shows that it is wrong.
+  bool differs = false;
+  std::optional<std::string> found;
 };
 
 // Each result with kError has an error (kRule or kLimit) here; after a limit
@@ -42,7 +47,9 @@ struct ExampleRuns {
   std::vector<Diagnostic> errors;
   std::optional<Diagnostic> stopped;  // the deadline passed before the end
 };
+// `proposes`: whether ExampleResult::found is asked for.
 ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
-                         const ir::Evaluator* evaluator = nullptr);
+                         const ir::Evaluator* evaluator = nullptr,
+                         bool proposes = false);
 
 }  // namespace ruleengine::lua

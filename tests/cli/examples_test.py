@@ -166,7 +166,7 @@ class Examples(verbs.VerbsTest):
                       self.asks("test", "edit.lua"))
         self.assertNotIn("not executed", self.asks("test", "cancel.lua"))
 
-    # exp(x) is 1 plus a little where x is 0 times something.
+    # x + 0.001 becomes x.
     NEAR = """examples = {{ {{ "t", [[ (float[2] x) => (float[2] y)
       <float c = {{0.001}}> {{ y = Add(x, c) }} ]], "y = Identity(x)" }} }},"""
 
@@ -245,6 +245,93 @@ class Examples(verbs.VerbsTest):
         done = program.run("test", "cancel.lua", "--junit", "no/j.xml",
                            cwd=self.folder)
         self.assertEqual(done.code, 7, done.err)
+
+    # Three examples of Neg(Neg(x)), of which the first is right.
+    OLD = """-- kept \xe4 \t
+return rule {{
+  match = function(op, x) return op.Neg(op.Neg(x)) end,
+  rewrite = function(op, m) return {} end,
+  examples = {{
+    {{ "right", "(float[2] x) => (float[2] y) {{ a = Neg(x) y = Neg(a) }}",
+      "y = {}" }},
+    {{ "short", [[ (float[2] x) => (float[2] y) {{ a = Neg(x) b = Neg(a)
+      y = Exp(b) }}]], 'y = Sin(x)', options = {{}} }}; -- kept
+    {{ [==[long]==], [[ (float[2] x) => (float[2] y) {{ a = Neg(x) b = Neg(a)
+      {} }}]], [[
+      y = Sin(x)]] }},
+  }},
+}}"""
+    LONG = [f"{new} = Sin({old})" for new, old in
+            zip("cdefghij", "bcdefghi")] + ["y = Exp(j)"]
+
+    def old(self, build, right, name="old.lua"):
+        text = self.OLD.format(build, right, " ".join(self.LONG))
+        path = self.write(name, text.encode("latin-1"))
+        path.chmod(0o640)
+        return path
+
+    def test_update(self):
+        path = self.old("op.Add(m.x, 0.0)", "Identity(x)")
+        before = path.read_bytes()
+        done = program.run("test", "old.lua", "--update", cwd=self.folder)
+        self.assertEqual(done.code, 0, done.out + done.err)
+        for line, title in ((6, "right"), (8, "short"), (10, "long")):
+            self.assertIn(f"updated  old: {title} (old.lua:{line})\n",
+                          done.out)
+        self.assertTrue(done.out.endswith("3 passed, 0 failed\n"), done.out)
+        after = path.read_bytes().decode("latin-1")
+        self.assertEqual(path.stat().st_mode & 0o777, 0o640)
+        constant = "= Constant <value = float {0}> ()"
+        for old, new in (
+                ('"y = Identity(x)"', f'"B {constant} y = Add(x, B)"'),
+                ("'y = Sin(x)'", f'"B {constant} b = Add(x, B) y = Exp(b)"'),
+                ("[[\n      y = Sin(x)]]", "\n        ".join(
+                    ["[[", f"B {constant}", "b = Add(x, B)", *self.LONG])
+                 + "\n      ]]")):
+            self.assertIn(old.encode(), before)
+            before = before.replace(old.encode(), new.encode())
+        self.assertEqual(after, before.decode("latin-1"))
+        self.run_ok("test", "old.lua")
+        self.run_ok("test", "old.lua", "--update")
+        self.assertEqual(path.read_bytes(), before)
+
+    def test_no_update_of_what_is_wrong(self):
+        path = self.old("op.Add(m.x, 1.0)", "Identity(x)")
+        before = path.read_bytes()
+        for words in (["--update"], ["--update=all"]):
+            done = program.run("test", "old.lua", *words, cwd=self.folder)
+            self.assertEqual(done.code, 1, done.out + done.err)
+            self.assertRegex(done.out, r"(?m)^unsound\s+old: short$")
+            self.assertIn("kept     old: short (old.lua:8), since the graph "
+                          "that was found computes something else", done.out)
+            self.assertEqual(path.read_bytes(), before)
+
+    def test_update_of_what_cannot_be_run(self):
+        path = self.old('op["com.example"].E(m.x)', "Identity(x)")
+        before = path.read_bytes()
+        done = program.run("test", "old.lua", "--update", cwd=self.folder)
+        self.assertEqual(done.code, 1, done.out + done.err)
+        self.assertIn("since it was not executed: no kernel for com.example.E",
+                      done.out)
+        self.assertEqual(path.read_bytes(), before)
+        self.run_ok("test", "old.lua", "--update=all")
+        self.assertIn(b'"y = com.example.E(x)"', path.read_bytes())
+        self.run_ok("test", "old.lua")
+        self.run_bad(2, "test", "old.lua", "--update=some",
+                     says="--update or --update=all")
+
+    def test_update_of_an_expression(self):
+        path = self.write("old.lua", make.rule(rewrite="op.Max(m.x, m.x)",
+                                               more=f"""examples = {{
+            {{ "t", {self.TWO}, "y = " .. "Exp(x)" }} }},"""))
+        before = path.read_bytes()
+        done = program.run("test", "old.lua", "--update", "--json",
+                           cwd=self.folder)
+        self.assertEqual(done.code, 1, done.out + done.err)
+        self.assertIs(json.loads(done.out)[0]["updated"], False)
+        self.assertEqual(path.read_bytes(), before)
+        self.assertIn("not written as one string", program.run(
+            "test", "old.lua", "--update", cwd=self.folder).out)
 
     def test_all_of_ours(self):
         rules = [p for p in program.ROOT.glob("rules/**/*.lua")
