@@ -30,6 +30,9 @@ struct RunFlags : RuleFlags {
 // The options that all of them have.
 void add_run_options(VerbLine& verb, RunFlags& flags);
 
+// Rejects options that are wrong by themselves or beside others.
+Status check_options(const RunFlags& flags);
+
 // Rewrites the models; returns the exit code.
 int run_models(const RunFlags& flags);
 

@@ -372,6 +372,22 @@ class Failures(runs.RunTest):
             else:
                 folder.unlink()
 
+    def test_of_several(self):
+        self.wrong()
+        self.write("n.onnx", make.onnx_bytes(make.NEGATIONS))
+        done = program.run("run", "wrong.lua", "cancel.lua", "m.onnx",
+                           "n.onnx", "-o", "out", "--verify", "--report",
+                           "r.json", cwd=self.folder)
+        self.assertEqual(done.code, 6, done.err)
+        self.assertRegex(done.err, r"(?m)^n.onnx: verified on \d+ inputs$")
+        self.assertIn("m.onnx: wrong.lua: rule 'wrong' at node 'b'", done.err)
+        self.assertEqual(
+            sorted(path.name for path in (self.folder / "out").iterdir()),
+            ["m.rewritten.onnx.counterexample", "n.rewritten.onnx"])
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual(["error" in entry for entry in report],
+                         [True, False])
+
     def test_dry_run(self):
         self.wrong()
         before = program.state(self.folder)
