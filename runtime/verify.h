@@ -6,6 +6,8 @@
 // rounding in each step moves it by (runtime/widening.h).
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,6 +36,9 @@ struct VerifyOptions {
 struct Verification {
   std::size_t inputs = 0;           // sets of inputs that both models ran on
   double max_abs = 0, max_rel = 0;  // in the types of the models
+  // Of the named dimensions, without repeats and in the order in which they
+  // ran.
+  std::map<std::string, std::vector<std::int64_t>> sizes;
   std::optional<Mismatch> mismatch;
   Executor::Named shown_by;  // the inputs of the mismatch
   // Why the models could not be compared: they ran on no inputs, or an output

@@ -219,7 +219,7 @@ TEST_CASE("examples are run, and a bad file stops no other") {
   const Case c("m.x");
   const std::string bad = c.folder.write("bad.lua", "return rule {");
   const Tested tested = test({c.rule, bad}, {});
-  CHECK(tested.errors.size() == 1);
+  CHECK(tested.errors_of_files.size() == 1);
   CHECK(tested.warnings.size() == 1);  // no examples
   CHECK(tested.results.empty());
   CHECK(to_json(tested).empty());

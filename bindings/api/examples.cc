@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
 #include "bindings/api/execution.h"
+#include "bindings/api/files.h"
+#include "bindings/lua/example_texts.h"
 #include "kernels/cpu.h"
 
 namespace ruleengine::api {
@@ -77,6 +81,86 @@ RuleSet load_what_loads(const std::vector<std::string>& paths,
   return nullptr;
 }
 
+// Why an example was not executed, for a line of a list.
+std::string in_short(std::string why) {
+  constexpr std::string_view kMissing =
+      "the model has ops that cannot be run: ";
+  const std::size_t at = why.find(kMissing);
+  if (at == std::string::npos) return why;
+  std::string ops = why.substr(at + kMissing.size());
+  for (std::size_t i; (i = ops.find("::")) != std::string::npos;) {
+    ops.replace(i, 2, ".");
+  }
+  return "no kernel for " + ops;
+}
+
+// Why the expected graph of a result cannot be that which was found; "": it
+// can.
+std::string why_not(const lua::ExampleResult& result, bool all) {
+  if (result.verdict == lua::Verdict::kUnsound) {
+    return "the graph that was found computes something else";
+  }
+  if (!result.found) return "no text of an example says the graph";
+  if (!all && !result.executed) {
+    return "it was not executed: " + result.not_executed;
+  }
+  return "";
+}
+
+// Writes the texts of one file, and says so in the updates, which are those of
+// its results.
+Status update_file(const std::string& path, Tested& tested,
+                   std::vector<Tested::Update>& updates) {
+  std::error_code none;
+  const fs::path real = fs::canonical(path, none);
+  const auto source = read_text_file(real.string());
+  if (!source) return source.error();
+  std::vector<lua::NewText> texts;
+  for (const Tested::Update& each : updates) {
+    const lua::ExampleResult& result = tested.results[each.result];
+    texts.push_back({.example = result.place, .text = *result.found});
+  }
+  const std::string text = lua::with_new_texts(*source, texts);
+  const fs::perms mode = fs::status(real, none).permissions();
+  if (text != *source) {
+    if (auto status = write_file(real.string(), text); !status) return status;
+    fs::permissions(real, mode, none);
+  }
+  for (std::size_t i = 0; i < updates.size(); ++i) {
+    if (texts[i].written) {
+      lua::ExampleResult& result = tested.results[updates[i].result];
+      result.verdict = lua::Verdict::kOk;
+      result.detail = result.notes = "";
+    } else {
+      updates[i].why_not = "its graph is not written as one string";
+    }
+  }
+  return {};
+}
+
+// Results of one file follow each other, in the order of its examples.
+void update_files(bool all, Tested& tested) {
+  std::map<std::string, std::vector<Tested::Update>> by_file;
+  for (std::size_t i = 0; i < tested.results.size(); ++i) {
+    const lua::ExampleResult& result = tested.results[i];
+    if (!result.differs) continue;
+    Tested::Update update{.result = i, .why_not = why_not(result, all)};
+    if (update.why_not.empty()) {
+      by_file[result.file].push_back(std::move(update));
+    } else {
+      tested.updates.push_back(std::move(update));
+    }
+  }
+  for (auto& [file, updates] : by_file) {
+    if (auto status = update_file(file, tested, updates); !status) {
+      tested.errors_of_files.push_back(status.error());
+      continue;
+    }
+    std::ranges::move(updates, std::back_inserter(tested.updates));
+  }
+  std::ranges::sort(tested.updates, {}, &Tested::Update::result);
+}
+
 }  // namespace
 
 std::size_t Tested::passed() const {
@@ -84,17 +168,34 @@ std::size_t Tested::passed() const {
       results, lua::Verdict::kOk, &lua::ExampleResult::verdict));
 }
 
-Tested test(const std::vector<std::string>& paths, const RuleOptions& options) {
+std::size_t Tested::not_executed() const {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(results, [](const lua::ExampleResult& each) {
+        return each.verdict == lua::Verdict::kOk && !each.not_executed.empty();
+      }));
+}
+
+Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   Tested out;
-  const auto rules = load_what_loads(paths, options, out.errors);
+  const auto rules = load_what_loads(paths, options, out.errors_of_files);
   if (!rules) return out;
   out.warnings = rules->warnings();
   // Examples are small, so one thread runs them.
   auto runs = lua::run_examples(
-      *rules, compare_by_kernels({.threads = 1, .limits = options.limits}),
-      kernels::cpu_evaluator());
+      *rules,
+      compare_by_kernels({.threads = 1,
+                          .tolerance = options.tolerance,
+                          .limits = options.limits}),
+      kernels::cpu_evaluator(), options.update != TestOptions::Update::kNone);
   out.results = std::move(runs.results);
-  out.errors.insert(out.errors.end(), runs.errors.begin(), runs.errors.end());
+  for (lua::ExampleResult& each : out.results) {
+    each.not_executed = in_short(std::move(each.not_executed));
+  }
+  out.errors_of_examples = std::move(runs.errors);
+  if (options.update != TestOptions::Update::kNone) {
+    update_files(options.update == TestOptions::Update::kAll, out);
+  }
+  if (runs.stopped) out.errors_of_files.push_back(*std::move(runs.stopped));
   for (const auto& rule : rules->rules()) {
     if (!rule->examples.empty()) continue;
     out.warnings.push_back("rule '" + rule->name +
@@ -115,6 +216,9 @@ engine::Json to_json(const Tested& tested) {
                     {"line", each.line},
                     {"executed", each.executed},
                     {"not_executed", printable(each.not_executed, 2000)}});
+  }
+  for (const Tested::Update& each : tested.updates) {
+    json[each.result]["updated"] = each.why_not.empty();
   }
   return json;
 }

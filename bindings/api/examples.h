@@ -1,6 +1,7 @@
 // The examples of rules.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,21 +9,40 @@
 #include "bindings/lua/examples.h"
 #include "core/base/diagnostic.h"
 #include "core/engine/json.h"
+#include "runtime/compare.h"
 
 namespace ruleengine::api {
 
+struct TestOptions : RuleOptions {
+  // How far results may differ, as in ExecutionOptions.
+  std::optional<runtime::Tolerance> tolerance;
+  // Which examples get the graph that was found in place of the expected one:
+  // those that execution shows to be right, or also those that cannot be run.
+  enum class Update { kNone, kExecuted, kAll };
+  Update update = Update::kNone;
+};
+
 struct Tested {
   std::vector<lua::ExampleResult> results;
-  // Of files that cannot be loaded, then of examples.
-  std::vector<Diagnostic> errors;
+  // What became of each result whose expected graph was to be updated; the
+  // verdict is then that of the new one.
+  struct Update {
+    std::size_t result = 0;  // its index
+    std::string why_not;     // "": its file was written
+  };
+  std::vector<Update> updates;
+  // Of files that cannot be loaded, and of a run that ended too early.
+  std::vector<Diagnostic> errors_of_files;
+  std::vector<Diagnostic> errors_of_examples;
   std::vector<std::string> warnings;
 
   std::size_t passed() const;
+  std::size_t not_executed() const;  // of those that passed
 };
 
 // Runs the examples of the rules of these files, folders and packs. An error in
 // one file or example does not stop the others.
-Tested test(const std::vector<std::string>& paths, const RuleOptions& options);
+Tested test(const std::vector<std::string>& paths, const TestOptions& options);
 
 engine::Json to_json(const Tested& tested);
 

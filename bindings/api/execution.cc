@@ -133,29 +133,38 @@ Result<runtime::NamedData> inputs_for(runtime::Executor& executor,
       runtime::Memory::create(tensor_limit(options.limits)));
 }
 
-engine::CompareModels compare_by_kernels(ExecutionOptions options) {
-  return [options = std::move(options)](
+std::optional<runtime::Tolerance> tolerance_of(
+    const ExecutionOptions& options, const engine::Comparing& comparing) {
+  if (options.tolerance || !comparing.within) return options.tolerance;
+  return runtime::Tolerance{comparing.within->abs, comparing.within->rel};
+}
+
+engine::CompareModels compare_by_kernels(
+    ExecutionOptions options, std::shared_ptr<runtime::NamedData> shown_by) {
+  return [options = std::move(options), shown_by = std::move(shown_by)](
              const ir::Model& before, const ir::Model& after,
-             bool assumes) -> Result<engine::Finding> {
+             const engine::Comparing& comparing) -> Result<engine::Finding> {
     const runtime::VerifyOptions how{
         .find_kernel = kernels::find_cpu_kernel,
         .threads = options.threads,
         .limit_memory = tensor_limit(options.limits),
         .deadline = options.limits.deadline,
         .inputs = input_options(options),
-        .extremes = !assumes};
+        .extremes = !comparing.assumes,
+        .tolerance = tolerance_of(options, comparing)};
     const auto given = read_inputs(before, options.inputs, options.limits);
     if (!given) return given.error();
     auto found = given->empty()
                      ? runtime::verify(before, after, how)
                      : runtime::verify_on(*given, before, after, how);
     if (!found) return found.error();
-    engine::Finding out{
-        .verified = {found->inputs, found->max_abs, found->max_rel},
-        .unverified = std::move(found->unverified)};
+    engine::Finding out{.verified = {found->inputs, found->max_abs,
+                                     found->max_rel, std::move(found->sizes)},
+                        .unverified = std::move(found->unverified)};
     if (found->mismatch) {
       out.difference = text_of(*found->mismatch);
       out.shown_by = text_of(found->shown_by);
+      if (shown_by) *shown_by = std::move(found->shown_by);
     }
     return out;
   };

@@ -3,12 +3,15 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
 
 #include "bindings/api/limits.h"
 #include "core/base/result.h"
 #include "core/engine/verify.h"
 #include "core/ir/model.h"
+#include "runtime/compare.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
 #include "runtime/random_inputs.h"
@@ -20,6 +23,9 @@ struct ExecutionOptions {
   std::map<std::string, std::int64_t> dims;  // sizes of random inputs
   std::uint64_t seed = 0;                    // of random inputs and random ops
   int threads = 0;                           // 0: one for each core
+  // Of comparisons, instead of the rounding of the types and of what rules
+  // declare.
+  std::optional<runtime::Tolerance> tolerance;
   Limits limits;
 };
 
@@ -40,7 +46,15 @@ Result<runtime::NamedData> inputs_for(runtime::Executor& executor,
                                       const ir::Model& model,
                                       const ExecutionOptions& options);
 
+// What replaces the rounding of the types: what the caller says, else what the
+// rules declare.
+std::optional<runtime::Tolerance> tolerance_of(
+    const ExecutionOptions& options, const engine::Comparing& comparing);
+
 // Runs two models on inputs of the file, or on random ones of several kinds.
-engine::CompareModels compare_by_kernels(ExecutionOptions options);
+// The inputs of the last difference go to `shown_by`, unless it is nullptr.
+engine::CompareModels compare_by_kernels(
+    ExecutionOptions options,
+    std::shared_ptr<runtime::NamedData> shown_by = nullptr);
 
 }  // namespace ruleengine::api

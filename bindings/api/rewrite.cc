@@ -1,9 +1,11 @@
 #include "bindings/api/rewrite.h"
 
+#include <filesystem>
 #include <iterator>
 #include <utility>
 
 #include "bindings/api/files.h"
+#include "bindings/api/proof.h"
 #include "core/base/stopwatch.h"
 
 namespace ruleengine::api {
@@ -49,43 +51,24 @@ const std::vector<std::string>& Rewriter::warnings() const {
   return engine_->warnings();
 }
 
-// Fails with the rewrite at fault where model and result differ.
-Status Rewriter::verify(engine::Engine& engine, const ir::Model& model,
-                        const ir::Model& result,
+// The best variant of a tuned result is that of an engine of its own.
+Status Rewriter::verify(const ir::Model& model, const ir::Model& result,
+                        const std::string& output,
                         engine::FileReport& report) const {
-  const auto compare = compare_by_kernels(options_.how);
-  const bool assumes = !report.run.rewrites.assumptions.empty();
-  const auto found = compare(model, result, assumes);
-  if (!found) return found.error();
-  if (!found->unverified.empty()) {
-    report.run.rewrites.warnings.push_back(
-        {.message = "the result was not verified: " + found->unverified});
-    return {};
-  }
-  if (found->difference.empty()) {
-    report.verified = found->verified;
-    return {};
-  }
-  const auto make = [&](std::uint64_t rewrites) -> Result<engine::Prefix> {
-    auto again = copy_of(model, options_.limits);
-    auto done = engine.run_first(*again, rewrites);
-    if (!done) return done.error();
-    return engine::Prefix{std::move(again), *std::move(done)};
-  };
-  const auto culprit = engine::find_culprit(compare, model, make);
-  if (!culprit) return culprit.error();
-  return engine::mismatch_error(report.model, *culprit, *found);
-}
-
-// The best variant is that of an engine of its own.
-Status Rewriter::verify_tuned(const ir::Model& model, const ir::Model& result,
-                              engine::FileReport& report) const {
-  engine::RunOptions how = options_.run;
-  how.target = report.tuned->best.target;
-  how.permits = engine::permits_of(report.tuned->best);
-  const auto engine = engine::Engine::load(files_, options_.rules, how);
+  std::error_code none;
+  const bool is_saved =
+      !output.empty() && !std::filesystem::is_other(output, none);
+  const ProofOptions how{
+      .how = options_.how,
+      .lenient = options_.lenient,
+      .counterexample = is_saved ? output + ".counterexample" : ""};
+  if (!report.tuned) return prove(*engine_, model, result, how, report);
+  engine::RunOptions run = options_.run;
+  run.target = report.tuned->best.target;
+  run.permits = engine::permits_of(report.tuned->best);
+  const auto engine = engine::Engine::load(files_, options_.rules, run);
   if (!engine) return engine.error();
-  return verify(**engine, model, result, report);
+  return prove(**engine, model, result, how, report);
 }
 
 Result<std::shared_ptr<ir::Model>> Rewriter::tune(
@@ -125,8 +108,9 @@ Result<std::shared_ptr<ir::Model>> Rewriter::result_of(
 }
 
 // Compares and measures the two, as the options say.
-Status Rewriter::prove(engine::Variants& variants, const ir::Model& model,
-                       const ir::Model& result, engine::FileReport& report) {
+Status Rewriter::examine(engine::Variants& variants, const ir::Model& model,
+                         const ir::Model& result, const std::string& output,
+                         engine::FileReport& report) {
   if (report.run.is_untouched()) {
     if (options_.measures) {
       report.run.rewrites.warnings.push_back(
@@ -135,8 +119,7 @@ Status Rewriter::prove(engine::Variants& variants, const ir::Model& model,
     return {};
   }
   if (options_.verifies) {
-    auto status = report.tuned ? verify_tuned(model, result, report)
-                               : verify(*engine_, model, result, report);
+    auto status = verify(model, result, output, report);
     if (!status) return status;
   }
   if (!options_.measures) return {};
@@ -164,11 +147,12 @@ Status Rewriter::rewrite(const Job& job, Rewritten& out) {
   auto loaded = load_model(job.model, how);
   if (!loaded) {
     for (const auto& each : warnings) {
-      if (options_.warn) options_.warn(each.message);
+      if (job.warn) job.warn(each.message);
     }
     return loaded.error();
   }
   const std::shared_ptr<ir::Model> model = *std::move(loaded);
+  out.loaded = true;
   report.load_seconds = load.seconds();
   if (job.accepts) {
     if (auto status = job.accepts(*model); !status) return status;
@@ -177,11 +161,12 @@ Status Rewriter::rewrite(const Job& job, Rewritten& out) {
   engine::Variants variants(files_, options_.rules, options_.run,
                             [&] { return load_model(job.model, how); });
   const auto result = result_of(variants, model, job.progress, report);
-  if (!result) return result.error();
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
-  if (auto status = prove(variants, *model, **result, report); !status) {
+  if (!result) return result.error();
+  if (auto status = examine(variants, *model, **result, job.output, report);
+      !status) {
     return status;
   }
   if (auto status = check_end(**result, deadline); !status) return status;

@@ -25,15 +25,15 @@ struct RewriteOptions {
   engine::RunOptions run;
   engine::FixedSizes fixed;
   bool share_data = false;  // refer to the model's external data
-  // Whether the result is compared with the model, on the inputs of `how`.
-  bool verifies = false;
+  // Whether the result is compared with the model, on the inputs of `how`; and
+  // whether a result that cannot be run is accepted, with a warning.
+  bool verifies = false, lenient = false;
   ExecutionOptions how;
   // Keeps the rewrites that a runtime gains from.
   std::optional<TuneOptions> tunes;
   // Measures the model and the result.
   std::optional<MeasureOptions> measures;
   Limits limits;  // of all parts: those in `run`, `how` and others are not read
-  Warn warn;      // hears of faults of a model that cannot be loaded
 };
 
 // One model to rewrite.
@@ -41,6 +41,7 @@ struct Job {
   std::string model;
   std::string output;  // the name of the result; "": nothing is written
   Progress progress;
+  Warn warn;  // hears of faults of a model that cannot be loaded
   // Asked once the model is loaded; an error ends the job. May be empty.
   std::function<Status(const ir::Model&)> accepts;
 };
@@ -49,6 +50,7 @@ struct Job {
 struct Rewritten {
   engine::FileReport report;
   io::Staged result;  // not yet renamed into place
+  bool loaded = false;
 };
 
 // Rules that are loaded and compiled once. One thread at a time.
@@ -63,10 +65,8 @@ class Rewriter {
 
  private:
   explicit Rewriter(RewriteOptions options);
-  Status verify(engine::Engine& engine, const ir::Model& model,
-                const ir::Model& result, engine::FileReport& report) const;
-  Status verify_tuned(const ir::Model& model, const ir::Model& result,
-                      engine::FileReport& report) const;
+  Status verify(const ir::Model& model, const ir::Model& result,
+                const std::string& output, engine::FileReport& report) const;
   Result<std::shared_ptr<ir::Model>> tune(engine::Variants& variants,
                                           const ir::Model& model,
                                           const Progress& progress,
@@ -74,8 +74,9 @@ class Rewriter {
   Result<std::shared_ptr<ir::Model>> result_of(
       engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
       const Progress& progress, engine::FileReport& report);
-  Status prove(engine::Variants& variants, const ir::Model& model,
-               const ir::Model& result, engine::FileReport& report);
+  Status examine(engine::Variants& variants, const ir::Model& model,
+                 const ir::Model& result, const std::string& output,
+                 engine::FileReport& report);
   Result<io::Staged> stage(const ir::Model& model,
                            const engine::FileReport& report) const;
 

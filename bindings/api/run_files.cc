@@ -84,8 +84,7 @@ Results results_of(const RunFiles& files) {
 }
 
 // Results must have the name of a model, and what is written beside them
-// neither that of a rule nor of a model, so that a mistake cannot overwrite a
-// rule.
+// neither that of a rule nor of a model.
 Status check_names(const RunFiles& files, const Results&) {
   const std::string kind = fs::path(files.output).extension();
   const bool is_model = kind == ".onnx" || kind == ".onnxtxt";
@@ -106,14 +105,7 @@ Status check_names(const RunFiles& files, const Results&) {
     return d;
   }
   for (const SideFile& file : files.beside) {
-    const std::string its = fs::path(file.path).extension();
-    for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data", ".npz"}) {
-      if (its != taken) continue;
-      return misuse(
-          file.what + " would have the name of a rule, a model or data",
-          file.path,
-          "for instance " + fs::path(file.path).stem().string() + ".json");
-    }
+    if (auto status = check_name(file); !status) return status;
   }
   return {};
 }
@@ -216,6 +208,18 @@ Status make_folders(const RunFiles& files, const Results& results) {
 }
 
 }  // namespace
+
+Status check_name(const SideFile& file) {
+  const std::string its = fs::path(file.path).extension();
+  for (const char* taken : {".lua", ".onnx", ".onnxtxt", ".data", ".npz"}) {
+    if (its != taken) continue;
+    return misuse(
+        file.what + " would have the name of a rule, a model or data",
+        file.path,
+        "for instance " + fs::path(file.path).stem().string() + file.ending);
+  }
+  return {};
+}
 
 Result<std::vector<std::string>> prepare_files(const RunFiles& files,
                                                const Limits& limits) {

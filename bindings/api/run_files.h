@@ -14,7 +14,12 @@ namespace ruleengine::api {
 struct SideFile {
   std::string what;  // "the report"
   std::string path;
+  std::string ending = ".json";  // that it usually has
 };
+
+// kUsage for a file with the name of a rule, a model or data, so that a mistake
+// cannot overwrite one.
+Status check_name(const SideFile& file);
 
 struct RunFiles {
   std::vector<std::string> models, rules;

@@ -1,6 +1,7 @@
 #include "bindings/api/scratch.h"
 
 #include <stdlib.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstring>
@@ -14,6 +15,17 @@
 namespace ruleengine::api {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+Diagnostic cannot_write(const std::string& folder, std::string why) {
+  return {.kind = ErrorKind::kWrite,
+          .what = "the folder cannot be written",
+          .where = folder,
+          .found = std::move(why)};
+}
+
+}  // namespace
 
 ScratchFile::ScratchFile(std::string path)
     : path_(std::move(path)), doomed_(io::Doomed::temporary(path_)) {}
@@ -47,11 +59,39 @@ Result<std::unique_ptr<Scratch>> Scratch::create() {
   return std::unique_ptr<Scratch>(new Scratch(std::move(name)));
 }
 
+Result<std::unique_ptr<Scratch>> Scratch::create_beside(
+    const std::string& path) {
+  const io::SignalHold hold;
+  std::string name = path + "." + std::to_string(::getpid());
+  std::error_code error;
+  if (fs::create_directory(name, error)) {
+    return std::unique_ptr<Scratch>(new Scratch(std::move(name)));
+  }
+  return cannot_write(name, error ? error.message() : "it exists");
+}
+
+Status Scratch::become(const std::string& path) {
+  const io::SignalHold hold;
+  const std::string old = folder_ + ".old";
+  std::error_code error, none;
+  fs::rename(path, old, none);  // if there is one
+  fs::rename(folder_, path, error);
+  if (error) {
+    fs::rename(old, path, none);
+    return cannot_write(path, error.message());
+  }
+  fs::remove_all(old, none);
+  doomed_.drop();
+  folder_.clear();
+  return {};
+}
+
 Scratch::Scratch(std::string folder)
     : folder_(std::move(folder)), doomed_(io::Doomed::folder(folder_)) {}
 
 Scratch::~Scratch() {
   doomed_.drop();
+  if (folder_.empty()) return;
   std::error_code none;
   fs::remove_all(folder_, none);
 }

@@ -37,12 +37,18 @@ class Scratch {
  public:
   // In the system's folder for temporary files.
   static Result<std::unique_ptr<Scratch>> create();
+  // In the folder of `path`, with the permissions of other new folders.
+  static Result<std::unique_ptr<Scratch>> create_beside(
+      const std::string& path);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;
 
   // A new name with this ending; no file has it yet.
   ScratchFile file(std::string_view ending);
+  const std::string& folder() const { return folder_; }
+  // Gives the folder a lasting name; a folder of that name is removed.
+  Status become(const std::string& path);
 
  private:
   explicit Scratch(std::string folder);

@@ -159,6 +159,12 @@ Setting VerbLine::option(const std::string& name, double& to,
                          const std::string& what) {
   return Setting(app_->add_option(name, to, what));
 }
+Setting VerbLine::option(const std::string& name,
+                         std::optional<std::string>& to,
+                         const std::string& what) {
+  return Setting(app_->add_option_function<std::string>(
+      name, [&to](const std::string& given) { to = given; }, what));
+}
 
 void VerbLine::mebibytes(const std::string& name, std::size_t& to,
                          std::uint64_t most, const std::string& what) {
@@ -203,6 +209,12 @@ void VerbLine::inputs(Flags& flags, InputFlags& inputs, const char* dims) {
   option("--threads", inputs.how.threads, "one for each core").whole(1, 4096);
   mebibytes("--limit-tensors", flags.limits.tensors, std::uint64_t{1} << 40,
             "MiB of tensors at once; three quarters of the machine's");
+}
+void VerbLine::tolerance(std::optional<std::string>& to) {
+  option("--tolerance", to,
+         "how far outputs may differ, instead of the rounding of their types: "
+         "ABS plus REL times the numbers' size")
+      .each("ABS,REL");
 }
 void VerbLine::tuning(TuningFlags& flags) {
   option("--runtime", flags.runtime,

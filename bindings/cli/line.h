@@ -57,6 +57,9 @@ class VerbLine {
   Setting option(const std::string& name, std::uint64_t& to,
                  const std::string& what);
   Setting option(const std::string& name, double& to, const std::string& what);
+  // One that tells an empty text from none.
+  Setting option(const std::string& name, std::optional<std::string>& to,
+                 const std::string& what);
   // A number of MiB, stored in bytes.
   void mebibytes(const std::string& name, std::size_t& to, std::uint64_t most,
                  const std::string& what);
@@ -70,6 +73,8 @@ class VerbLine {
   // Of verbs that run models.
   void inputs(Flags& flags, InputFlags& inputs,
               const char* dims = "sizes of inputs: batch=2,seq=7");
+  // Of verbs that compare models.
+  void tolerance(std::optional<std::string>& to);
   // Of verbs that measure.
   void tuning(TuningFlags& flags);
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cmath>
 #include <filesystem>
 #include <new>
 #include <thread>
@@ -25,44 +24,14 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rejects options that are wrong by themselves or beside others.
-Status check_options(const RunFlags& flags) {
-  for (double limit : {flags.seconds, flags.limits.callback_seconds,
-                       flags.limits.load_seconds}) {
-    if (std::isnan(limit)) return usage("a limit is not a number", "nan", "");
-  }
-  if (flags.verify != "" && flags.verify != "model") {
-    return usage("--verify=" + flags.verify + " is not implemented yet", "",
-                 "use --verify");
-  }
-  const TuningFlags& tuning = flags.tuning;
-  const bool measures = flags.if_faster || flags.bench;
-  if (measures && flags.jobs > 1) {
-    return usage("--jobs disturbs what is measured", "",
-                 "leave out --jobs, or --if-faster and --bench");
-  }
-  const std::string& file =
-      tuning.record.empty() ? tuning.replay : tuning.record;
-  if (!file.empty() && !flags.if_faster) {
-    return usage("measurements are recorded and replayed with --if-faster only",
-                 file, "add --if-faster");
-  }
-  if (flags.bench && flags.if_faster) {
-    return usage("--if-faster measures already", "--bench",
-                 "leave out --bench");
-  }
-  if (!measures && (!tuning.runtime.empty() || tuning.seconds > 0)) {
-    return usage("nothing is measured",
-                 tuning.runtime.empty() ? "--time" : "--runtime",
-                 "add --bench or --if-faster");
-  }
-  return engine::check(flags.run);
-}
-
 // Not the fault of a rule; a thread of --jobs has no caller that would catch
 // it.
 Diagnostic out_of_memory() {
   return {.kind = ErrorKind::kLimit, .what = "out of memory"};
+}
+
+void warn_of(const std::string& model, const std::string& message) {
+  warn(message.starts_with(model) ? message : model + ": " + message);
 }
 
 // What happened to one model. The result is renamed into place at the end.
@@ -78,15 +47,18 @@ Result<api::RewriteOptions> rewrite_options(const Paths& paths,
   if (!rules) return rules.error();
   auto how = execution_options(flags, flags.in);
   if (!how) return how.error();
+  const auto tolerance = parse_tolerance(flags.tolerance);
+  if (!tolerance) return tolerance.error();
+  how->tolerance = *tolerance;
   api::RewriteOptions out{.rules = paths.rules,
                           .sets = std::move(rules->sets),
                           .run = flags.run,
                           .fixed = flags.fixed,
                           .share_data = flags.share_data,
                           .verifies = !flags.verify.empty(),
+                          .lenient = flags.verify == "lenient",
                           .how = *how,
-                          .limits = rules->limits,
-                          .warn = warn};
+                          .limits = rules->limits};
   // If somebody will read it.
   if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how->dims;
   const TuningFlags& tuning = flags.tuning;
@@ -203,6 +175,7 @@ class Batch {
         {.model = model,
          .output = flags_.dry_run ? "" : results_[i],
          .progress = progress.callback(),
+         .warn = [&](const std::string& message) { warn_of(model, message); },
          .accepts =
              [&](const ir::Model& its) { return accept(its, outcomes_[i]); }},
         outcomes_[i]);
@@ -218,27 +191,39 @@ class Batch {
     } catch (const std::bad_alloc&) {
     }
     if (status && !waits()) status = outcome.result.commit();
+    for (const auto& [rule, node, message, allowed] :
+         report.run.rewrites.warnings) {
+      warn_of(report.model,
+              rule.empty() ? message : message + " (" + rule + ")");
+    }
     if (!status) {
-      outcome.code = fail(of_model(status.error(), report.model));
+      Diagnostic error = status.error();
+      const bool is_open = error.kind == ErrorKind::kVerify &&
+                           flags_.verify != "lenient" &&
+                           !report.unverified.empty();
+      if (is_open) error.hint = "--verify=lenient accepts it";
+      outcome.code = fail(of_model(error, report.model));
       outcome.result = {};
       report.output.clear();
-      report.error = with_option(status.error());
+      report.error = with_option(error);
       return;
     }
     if (!waits()) {
       outcome.result.release();
       outcome.result = {};
     }
-    for (const auto& [rule, node, message, allowed] :
-         report.run.rewrites.warnings) {
-      warn(rule.empty() ? message : message + " (" + rule + ")");
+    for (const auto& idle : idle_settings(report, flags_.sets)) {
+      warn_of(report.model, idle);
     }
-    for (const auto& idle : idle_settings(report, flags_.sets)) warn(idle);
     if (flags_.verbose || !(several() || flags_.quiet)) {
       say(summary(report, flags_.verbose));
     }
+    if (report.verified && !flags_.quiet) {
+      say((several() ? report.model + ": " : "") +
+          engine::text_of(*report.verified));
+    }
     if (flags_.require_match && !report.run.has_rewritten()) {
-      warn(report.model + ": no rule rewrote anything (--require-match)");
+      warn_of(report.model, "no rule rewrote anything (--require-match)");
       outcome.code = kAnswerIsNo;
     }
   }
@@ -267,11 +252,11 @@ class Batch {
     return code;
   }
 
-  // Commits the report and the results, all or none. A single model that failed
-  // has no report.
+  // Commits the report and the results, all or none. A single model that cannot
+  // be loaded has no report.
   Status conclude() {
     if (flags_.report.empty()) return {};
-    if (!several() && outcomes_[0].report.error) return {};
+    if (!several() && !outcomes_[0].loaded) return {};
     nlohmann::ordered_json json = nlohmann::ordered_json::array();
     for (const Outcome& o : outcomes_) {
       json.push_back(engine::to_json(o.report));
@@ -310,20 +295,6 @@ int run_models(const RunFlags& flags) {
   const auto results = api::prepare_files(files, limits_of(flags));
   if (!results) return fail(results.error());
   return Batch(*paths, flags, files, *results).run();
-}
-
-void add_run_options(VerbLine& run, RunFlags& flags) {
-  run.flag("--verify", "model", flags.verify,
-           "compare model and result by running");
-  run.tuning(flags.tuning);
-  run.option("--report", flags.report, "write a report as JSON");
-  run.flag("--dry-run", flags.dry_run, "do everything but write the result");
-  run.rules(flags);
-  run.exact(flags);
-  run.flag("-q", flags.quiet, "only warnings and errors");
-  run.flag("-v", flags.verbose,
-           "a row for every rule, a line for every rejection, all parts of "
-           "rules that were measured");
 }
 
 namespace {

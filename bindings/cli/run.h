@@ -1,6 +1,7 @@
 // What the verbs that rewrite models share.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "bindings/api/rewrite.h"
@@ -12,7 +13,8 @@ namespace ruleengine::cli {
 struct RunFlags : RuleFlags {
   std::string output;
   std::string report;  // a file
-  std::string verify;  // "", "model" or "local"
+  std::string verify;  // "", "model", "lenient" or "local"
+  std::optional<std::string> tolerance;
   InputFlags in;
   TuningFlags tuning;
   engine::FixedSizes fixed;  // what --dims makes of the model
@@ -27,6 +29,9 @@ struct RunFlags : RuleFlags {
 
 // The options that all of them have.
 void add_run_options(VerbLine& verb, RunFlags& flags);
+
+// Rejects options that are wrong by themselves or beside others.
+Status check_options(const RunFlags& flags);
 
 // Rewrites the models; returns the exit code.
 int run_models(const RunFlags& flags);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <cmath>
 #include <filesystem>
 #include <variant>
 
@@ -206,6 +207,28 @@ Result<engine::FixedSizes> parse_dims(const InputFlags& flags, bool may_tie) {
     }
   }
   return out;
+}
+
+Result<std::optional<runtime::Tolerance>> parse_tolerance(
+    const std::optional<std::string>& text) {
+  if (!text) return std::optional<runtime::Tolerance>();
+  runtime::Tolerance out;
+  const std::size_t comma = std::min(text->find(','), text->size());
+  const auto reads = [&](std::size_t begin, std::size_t end, double& number) {
+    const char* const last = text->data() + end;
+    const auto [at, error] =
+        std::from_chars(text->data() + begin, last, number);
+    return error == std::errc() && at == last && std::isfinite(number) &&
+           number >= 0;
+  };
+  if (comma < text->size() && reads(0, comma, out.abs) &&
+      reads(comma + 1, text->size(), out.rel)) {
+    return std::optional(out);
+  }
+  Diagnostic error = usage("--tolerance cannot be read", printable(*text),
+                           "for instance --tolerance 1e-5,1e-3");
+  error.expected = "ABS,REL: two finite numbers from 0 on";
+  return error;
 }
 
 Result<api::ExecutionOptions> execution_options(const Flags& flags,

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,6 +53,10 @@ engine::RunOptions run_options(const RuleFlags& flags);
 Result<engine::FixedSizes> parse_dims(const InputFlags& flags, bool may_tie);
 Result<api::ExecutionOptions> execution_options(const Flags& flags,
                                                 const InputFlags& inputs);
+
+// ABS,REL; none: the option was not given.
+Result<std::optional<runtime::Tolerance>> parse_tolerance(
+    const std::optional<std::string>& text);
 
 Result<api::RuleOptions> rule_options(const RuleFlags& flags);
 // For verbs without a target: the rules of these paths; if there are none, the

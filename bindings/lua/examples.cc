@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bindings/lua/callbacks/rule.h"
+#include "bindings/lua/example_texts.h"
 #include "core/engine/nearest_miss.h"
 #include "core/engine/options.h"
 #include "core/rewrite/driver.h"
@@ -85,9 +86,12 @@ class ExampleRun {
         example_(example),
         evaluator_(evaluator) {}
 
-  Result<ExampleResult> run(const engine::CompareModels& compare) {
-    ExampleResult out{
-        .rule = rule_.name, .title = example_.title, .line = line()};
+  Result<ExampleResult> run(const engine::CompareModels& compare,
+                            bool proposes) {
+    ExampleResult out{.rule = rule_.name,
+                      .file = rule_.file,
+                      .title = example_.title,
+                      .line = line()};
     auto before = parse();
     if (!before) return before.error();
     before_ = std::move(*before);
@@ -101,18 +105,13 @@ class ExampleRun {
     if (out.verdict != Verdict::kOk && fired(*report)) {
       out.notes = shown(*model_);
     }
-    if (out.verdict != Verdict::kOk || compare == nullptr ||
-        rule_.changes_meaning || example_.changes_meaning || !fired(*report)) {
-      return out;
-    }
+    const bool is_asked =
+        out.verdict == Verdict::kOk || (proposes && out.differs);
+    if (compare == nullptr || !fired(*report) || !is_asked) return out;
     const bool assumes = !report->assumptions.empty() || example_.assumed;
-    auto finding = compare(*before_, *model_, assumes);
-    if (!finding) return finding.error();
-    out.executed = finding->unverified.empty();
-    out.not_executed = std::move(finding->unverified);
-    if (!finding->difference.empty()) {
-      say(out, Verdict::kUnsound, std::move(finding->difference));
-      out.notes = std::move(finding->shown_by);
+    if (Status s = execute(compare, assumes, out); !s) return s.error();
+    if (out.verdict == Verdict::kWrong) {
+      out.found = expected_text(*before_, example_.before, *model_);
     }
     return out;
   }
@@ -124,6 +123,28 @@ class ExampleRun {
   static void say(ExampleResult& out, Verdict verdict, std::string detail) {
     out.verdict = verdict;
     out.detail = std::move(detail);
+  }
+
+  // Compares the graphs by running them.
+  Status execute(const engine::CompareModels& compare, bool assumes,
+                 ExampleResult& out) {
+    const auto& within = rule_.changes_meaning;
+    if (example_.changes_meaning || (within && !within->is_bounded())) {
+      out.not_executed = example_.changes_meaning
+                             ? "its options change the meaning"
+                             : "the rule changes the meaning";
+      return {};
+    }
+    auto finding =
+        compare(*before_, *model_, {.assumes = assumes, .within = within});
+    if (!finding) return finding.error();
+    out.executed = finding->unverified.empty();
+    out.not_executed = std::move(finding->unverified);
+    if (!finding->difference.empty()) {
+      say(out, Verdict::kUnsound, std::move(finding->difference));
+      out.notes = std::move(finding->shown_by);
+    }
+    return {};
   }
 
   // If a function of the file returned the table, the lines of its examples are
@@ -262,6 +283,7 @@ class ExampleRun {
       say(out, Verdict::kNoisy, "fired where nothing should change");
     } else {
       say(out, Verdict::kWrong, *difference);
+      out.differs = true;
     }
     return {};
   }
@@ -284,25 +306,28 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
-                         const ir::Evaluator* evaluator) {
+                         const ir::Evaluator* evaluator, bool proposes) {
   ExampleRuns out;
   const Deadline& deadline = set.sandbox().limits().deadline;
   for (const auto& rule : set.rules()) {
     for (const Example& example : rule->examples) {
       if (deadline.is_over()) {
-        out.errors.push_back(deadline.passed(
+        out.stopped = deadline.passed(
             rule->file, std::to_string(out.results.size()) +
                             " examples were run, the next is of rule '" +
-                            rule->name + "'"));
+                            rule->name + "'");
         return out;
       }
-      auto result =
-          ExampleRun(set.sandbox(), *rule, example, evaluator).run(compare);
+      auto result = ExampleRun(set.sandbox(), *rule, example, evaluator)
+                        .run(compare, proposes);
       if (result) {
+        result->place =
+            static_cast<std::size_t>(&example - rule->examples.data());
         out.results.push_back(std::move(*result));
         continue;
       }
       out.results.push_back({.rule = rule->name,
+                             .file = rule->file,
                              .title = example.title,
                              .verdict = Verdict::kError,
                              .detail = result.error().what,

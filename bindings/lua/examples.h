@@ -25,14 +25,19 @@ enum class Verdict {
 std::string_view verdict_name(Verdict verdict);
 
 struct ExampleResult {
-  std::string rule, title;
+  std::string rule, file, title;
   Verdict verdict = Verdict::kOk;
   std::string detail;  // the difference, or the reason that was found
   // More lines: how far the pattern got, or the resulting graph.
   std::string notes;
   int line = 0;
   bool executed = false;
-  std::string not_executed;  // why not, if it was tried
+  std::string not_executed;  // why not, though it was rewritten
+  std::size_t place = 0;     // among the examples of its rule
+  // Whether the rule made another graph than `after`; and that graph as an
+  // example lists it, if asked for and unless execution shows that it is wrong.
+  bool differs = false;
+  std::optional<std::string> found;
 };
 
 // Each result with kError has an error (kRule or kLimit) here; after a limit
@@ -40,8 +45,11 @@ struct ExampleResult {
 struct ExampleRuns {
   std::vector<ExampleResult> results;
   std::vector<Diagnostic> errors;
+  std::optional<Diagnostic> stopped;  // the deadline passed before the end
 };
+// `proposes`: whether ExampleResult::found is asked for.
 ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
-                         const ir::Evaluator* evaluator = nullptr);
+                         const ir::Evaluator* evaluator = nullptr,
+                         bool proposes = false);
 
 }  // namespace ruleengine::lua

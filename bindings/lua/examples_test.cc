@@ -2,6 +2,7 @@
 #include "bindings/lua/examples.h"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
 
 #include <string>
 
@@ -123,15 +124,17 @@ struct Says {
   }
   engine::CompareModels compare() {
     return [this](const ir::Model& before, const ir::Model& after,
-                  bool assumes) -> Result<engine::Finding> {
+                  const engine::Comparing& how) -> Result<engine::Finding> {
       ++calls;
       CHECK(before.graph.live_node_count() == 2);
       CHECK(after.graph.live_node_count() == 1);
-      CHECK_FALSE(assumes);
+      CHECK_FALSE(how.assumes);
+      within = how.within;
       return answer;
     };
   }
   engine::Finding answer;
+  std::optional<rewrite::Deviation> within;
   int calls = 0;
 };
 
@@ -152,6 +155,28 @@ TEST_CASE("execution decides when there is an executor") {
   CHECK(open.verdict == Verdict::kOk);
   CHECK_FALSE(open.executed);
   CHECK(open.not_executed == "no kernel");
+}
+
+TEST_CASE("an edit is executed within the tolerance that it declares") {
+  Says same("");
+  const auto run_edit = [&](const char* key) {
+    const RuleFolder folder;
+    std::string rule = rule_with("{" TWICE ", 'y = Relu(x)'}");
+    constexpr std::string_view kBegin = "return rule {";
+    rule.insert(kBegin.size(), fmt::format("changes_meaning = {}, ", key));
+    const auto results = run(folder.write("r.lua", rule), same.compare());
+    REQUIRE(results.size() == 1);
+    return results[0];
+  };
+  CHECK(run_edit("{abs = 0.5}").executed);
+  REQUIRE(same.within);
+  CHECK(same.within->abs == 0.5);
+  CHECK(same.within->rel == 0);
+  const ExampleResult open = run_edit("true");
+  CHECK(open.not_executed == "the rule changes the meaning");
+  CHECK(same.calls == 1);
+  run_edit("false");
+  CHECK_FALSE(same.within);
 }
 
 TEST_CASE("an example that is not a graph is an error of the rule file") {

@@ -74,7 +74,7 @@ struct LoadedRule {
   // The values without those of packs: examples test the rule, not its packs.
   std::map<std::string, OptionValue> own_options;
   std::vector<std::pair<std::string, std::string>> meta;
-  bool changes_meaning = false;
+  std::optional<rewrite::Deviation> changes_meaning;
   bool lint = false;  // reports its matches and rewrites nothing
   // Whether every match is rewritten: no callback can reject one.
   bool unconditional = false;

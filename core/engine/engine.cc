@@ -48,8 +48,14 @@ std::int64_t oldest_with_bodies(const ir::Model& model) {
 // The run of one model.
 class Engine::Run {
  public:
-  Run(Engine& engine, const RunOptions& options, ir::Model& model)
-      : engine_(engine), options_(options), model_(model) {}
+  using LeavesOut = decltype(Part::leaves_out);
+
+  Run(Engine& engine, const RunOptions& options, ir::Model& model,
+      LeavesOut leaves_out = {})
+      : engine_(engine),
+        options_(options),
+        model_(model),
+        leaves_out_(std::move(leaves_out)) {}
 
   Result<RunReport> run(const Progress& progress) {
     std::optional<ops::Sizes> sizes;
@@ -103,8 +109,9 @@ class Engine::Run {
     const std::int64_t own = model_.opset("");
     if (options().opset == 0) return {};
     if (options().opset < own) {
-      warn(fmt::format("opset {} was requested, but {} already has opset {}",
-                       options().opset, model_.path, own));
+      warn(fmt::format(
+          "opset {} was requested, but the model already has opset {}",
+          options().opset, own));
     }
     return rewrite::raise_opset(model_, options().opset);
   }
@@ -139,11 +146,12 @@ class Engine::Run {
   Status drive(const Target& target, const Plan& plan,
                const Progress& progress) {
     rewrite::DriverOptions how = rewrite_options(options());
-    if (options().permits) {
+    if (options().permits || leaves_out_) {
       how.permits =
           [this](const rewrite::Rule& rule,
                  const rewrite::Site& site) -> std::optional<std::string> {
-        if (!is_optional(rule)) return std::nullopt;
+        if (leaves_out_ && leaves_out_(rule)) return "the rule is left out";
+        if (!options().permits || !is_optional(rule)) return std::nullopt;
         return options().permits(rule, site);
       };
     }
@@ -349,6 +357,7 @@ class Engine::Run {
   Engine& engine_;
   const RunOptions& options_;
   ir::Model& model_;
+  LeavesOut leaves_out_;
   RunReport report_;
   std::vector<rewrite::Warning> warnings_;
 };
@@ -434,11 +443,13 @@ Result<RunReport> Engine::run(ir::Model& model, const Progress& progress) {
   return Run(*this, options_, model).run(progress);
 }
 
-Result<RunReport> Engine::run_first(ir::Model& model, std::uint64_t rewrites) {
+Result<RunReport> Engine::run_part(ir::Model& model, const Part& part) {
   RunOptions options = options_;
-  options.limits.first = rewrites;
-  options.keep_all = true;
-  return Run(*this, options, model).run({});
+  if (part.first) {
+    options.limits.first = *part.first;
+    options.keep_all = true;
+  }
+  return Run(*this, options, model, part.leaves_out).run({});
 }
 
 Result<rewrite::DriverReport> run_rules(ir::Model& model, const RuleSet& rules,

@@ -11,6 +11,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,8 +41,14 @@ class Engine {
   // Rewrites the model, which belongs to the caller; on an error it is in a
   // consistent but unspecified state. `progress` may be empty.
   Result<RunReport> run(ir::Model& model, const Progress& progress = {});
-  // The same with the first rewrites alone, and with all canonical forms.
-  Result<RunReport> run_first(ir::Model& model, std::uint64_t rewrites);
+  // A part of a run.
+  struct Part {
+    // The first rewrites alone, with all canonical forms.
+    std::optional<std::uint64_t> first;
+    // Rules whose rewrites are rejected; may be empty.
+    std::function<bool(const rewrite::Rule&)> leaves_out;
+  };
+  Result<RunReport> run_part(ir::Model& model, const Part& part);
 
  private:
   class Run;

@@ -95,8 +95,12 @@ std::string json_text(const Json& json) {
 
 Json verified(const std::optional<Verified>& v) {
   if (!v) return nullptr;
-  return {
-      {"inputs", v->inputs}, {"max_abs", v->max_abs}, {"max_rel", v->max_rel}};
+  Json sizes = Json::object();
+  for (const auto& [name, its] : v->sizes) sizes[exact(name)] = its;
+  return {{"inputs", v->inputs},
+          {"max_abs", v->max_abs},
+          {"max_rel", v->max_rel},
+          {"sizes", std::move(sizes)}};
 }
 
 Json to_json(const FileReport& report) {

@@ -42,6 +42,19 @@ TEST_CASE("the report of a run has the documented keys, in their order") {
   CHECK(json["peak_bytes"] > 0);
 }
 
+TEST_CASE("on what a result was verified") {
+  FileReport report;
+  report.verified = {.inputs = 9, .max_abs = 0.5, .max_rel = 0.25};
+  CHECK(text_of(*report.verified) == "verified on 9 inputs");
+  report.verified->sizes = {{"B", {1, 3}}, {"S", {1, 7, 0}}};
+  CHECK(text_of(*report.verified) ==
+        "verified on 9 inputs: B = 1, 3; S = 1, 7, 0");
+  CHECK(to_json(report)["verified"].dump() ==
+        R"({"inputs":9,"max_abs":0.5,"max_rel":0.25,)"
+        R"("sizes":{"B":[1,3],"S":[1,7,0]}})");
+  CHECK(text_of(Verified{.inputs = 1}) == "verified on 1 input");
+}
+
 TEST_CASE("rules, rejections, warnings and assumptions") {
   FileReport report;
   rewrite::RuleReport rule;

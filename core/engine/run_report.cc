@@ -1,5 +1,8 @@
 #include "core/engine/run_report.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -24,6 +27,18 @@ std::uint64_t total(const OpCounts& counts) {
   std::uint64_t sum = 0;
   for (const auto& [op, count] : counts) sum += count;
   return sum;
+}
+
+std::string text_of(const Verified& verified) {
+  std::string out = fmt::format("verified on {} input{}", verified.inputs,
+                                verified.inputs == 1 ? "" : "s");
+  const char* before = ": ";
+  for (const auto& [name, sizes] : verified.sizes) {
+    out += fmt::format("{}{} = {}", before, printable(name),
+                       fmt::join(sizes, ", "));
+    before = "; ";
+  }
+  return out;
 }
 
 bool RunReport::has_rewritten() const {

@@ -52,7 +52,11 @@ struct RunReport {
 struct Verified {
   std::size_t inputs = 0;           // sets of inputs
   double max_abs = 0, max_rel = 0;  // max_rel: of the largest element
+  // Of the named dimensions, in the order in which they ran.
+  std::map<std::string, std::vector<std::int64_t>> sizes;
 };
+// "verified on 9 inputs: B = 1, 3; S = 1, 7, 0".
+std::string text_of(const Verified& verified);
 
 // A run that reads a file and writes one.
 struct FileReport {
@@ -60,6 +64,7 @@ struct FileReport {
   RunReport run;
   double load_seconds = 0, save_seconds = 0;
   std::optional<Verified> verified;
+  std::string unverified;  // why the result could not be verified
   std::optional<Tuned> tuned;
   // Of the model and the result, in the runtime with this name.
   std::optional<Comparison> measured;

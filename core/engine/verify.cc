@@ -14,14 +14,17 @@ bool has_assumptions(const Prefix& prefix) {
 }  // namespace
 
 Result<Culprit> find_culprit(const CompareModels& compare,
-                             const ir::Model& model, const MakePrefix& make) {
+                             const ir::Model& model, const MakePrefix& make,
+                             const std::optional<rewrite::Deviation>& within) {
   Culprit out;
   // What the first `count` rewrites give, and how it differs.
   const auto look = [&](std::uint64_t count, Prefix& prefix) -> Result<bool> {
     auto made = make(count);
     if (!made) return made.error();
     prefix = *std::move(made);
-    auto found = compare(model, *prefix.model, has_assumptions(prefix));
+    auto found =
+        compare(model, *prefix.model,
+                {.assumes = has_assumptions(prefix), .within = within});
     if (!found) return found.error();
     const bool is_wrong = !found->difference.empty();
     if (is_wrong) out.finding = *std::move(found);
@@ -73,6 +76,13 @@ Diagnostic mismatch_error(const std::string& model, const Culprit& culprit,
                           culprit.file, culprit.rule, printable(culprit.node),
                           culprit.number, culprit.of);
   return out;
+}
+
+Diagnostic unverified_error(const std::string& model, const Finding& finding) {
+  return {.kind = ErrorKind::kVerify,
+          .what = "the result was not verified",
+          .where = model,
+          .found = finding.unverified};
 }
 
 }  // namespace ruleengine::engine

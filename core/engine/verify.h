@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "core/base/result.h"
@@ -21,10 +22,18 @@ struct Finding {
   std::string unverified;  // why the models could not be run
 };
 
-// Runs both models. `assumes`: whether the rewrites rest on assumptions about
-// values, so that extreme ones prove nothing.
+// How two models are compared.
+struct Comparing {
+  // Whether the rewrites rest on assumptions about values, so that extreme ones
+  // prove nothing.
+  bool assumes = false;
+  // How far outputs may differ, instead of the rounding of their types.
+  std::optional<rewrite::Deviation> within;
+};
+
+// Runs both models.
 using CompareModels = std::function<Result<Finding>(
-    const ir::Model& before, const ir::Model& after, bool assumes)>;
+    const ir::Model& before, const ir::Model& after, const Comparing& how)>;
 
 // The model after the first `rewrites` of its run, and what they were.
 struct Prefix {
@@ -40,13 +49,19 @@ struct Culprit {
   Finding finding;
 };
 
-// By bisection, with about log2(rewrites) runs of `make`. number == 0: no
-// single rewrite was found, since the difference appears only in the whole run.
-Result<Culprit> find_culprit(const CompareModels& compare,
-                             const ir::Model& model, const MakePrefix& make);
+// By bisection, with about log2(rewrites) runs of `make`; what `make` gives is
+// compared within `within`. number == 0: no single rewrite was found, since the
+// difference appears only in the whole run. The last comparison with a
+// difference is the culprit's.
+Result<Culprit> find_culprit(
+    const CompareModels& compare, const ir::Model& model,
+    const MakePrefix& make,
+    const std::optional<rewrite::Deviation>& within = {});
 
 // What to tell the user of a result that differs; kVerify.
 Diagnostic mismatch_error(const std::string& model, const Culprit& culprit,
                           const Finding& whole);
+// The same of a model and a result that could not be compared.
+Diagnostic unverified_error(const std::string& model, const Finding& finding);
 
 }  // namespace ruleengine::engine

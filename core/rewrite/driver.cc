@@ -346,6 +346,7 @@ class Driver::State {
     out.phase = rule.phase();
     out.took_part = state_.took_part[index];
     out.lint = rule.is_lint();
+    out.changes_meaning = rule.changes_meaning();
     out.rewrites = state_.counts.rewrites[index];
     out.matches = state_.counts.matches[index];
     out.seconds = state_.seconds_of[index];

@@ -78,6 +78,7 @@ struct RuleReport {
   bool lint = false;
   std::vector<std::string>
       found;  // the nodes where a lint matches, at the fixed point
+  std::optional<Deviation> changes_meaning;
   double seconds = 0;
 };
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -72,6 +73,15 @@ class Transactions {
   virtual Status end(ir::NodeId node, std::optional<Rejection> rejection) = 0;
 };
 
+// How far the rewrites of an edit may move the outputs of a model.
+struct Deviation {
+  static constexpr double kAny = std::numeric_limits<double>::infinity();
+
+  double abs = kAny, rel = kAny;
+
+  bool is_bounded() const { return abs < kAny && rel < kAny; }
+};
+
 class Rule {
  public:
   virtual ~Rule() = default;
@@ -85,6 +95,8 @@ class Rule {
   virtual bool groups() const = 0;  // has `together`
   // A lint reports its matches and rewrites nothing: apply() is not called.
   virtual bool is_lint() const { return false; }
+  // Of a rule that is an edit, not an equation.
+  virtual std::optional<Deviation> changes_meaning() const { return {}; }
   // Metadata of every new node, for the Provenance of the Edit.
   virtual std::vector<std::pair<std::string, std::string>> meta() const {
     return {};

@@ -66,7 +66,7 @@ class OpsetTest(runs.RunTest):
                     done = self.run_ok("run", *program.packs(), "cancel.lua", "m.onnx", "-o", "out.onnx",
                                        "--target", target)
                     out = onnx.load(self.folder / "out.onnx")
-                    self.assertIn("warning: nodes that fused ops would replace stay unchanged: opset", done.err)
+                    self.assertIn("warning: m.onnx: nodes that fused ops would replace stay unchanged: opset", done.err)
                     self.assertIn(name, done.err)
                     self.assertEqual(out.opset_import[0].version, case[0])
                     self.assertEqual(graphs.fused(out), 0)

@@ -196,7 +196,7 @@ class Options(runs.RunTest):
 
     def test_an_older_opset_does_nothing(self):
         done = self.run_ok("run", "never.lua", "m.onnx", "--opset", "13")
-        self.assertIn("warning: opset 13 was requested, but m.onnx already has opset 17",
+        self.assertIn("warning: m.onnx: opset 13 was requested, but the model already has opset 17",
                       done.err)
         self.assertEqual((self.folder / "m.rewritten.onnx").read_bytes(),
                          (self.folder / "m.onnx").read_bytes())
@@ -346,7 +346,7 @@ class Options(runs.RunTest):
         # A setting of a rule that is off gives a warning.
         err = self.run_ok("run", "pack.lua", "m.onnx", "--set",
                           "a.deep=true").err
-        self.assertIn("warning: --set a.deep=true changes nothing, since a "
+        self.assertIn("warning: m.onnx: --set a.deep=true changes nothing, since a "
                       "took no part (enable = false)\n", err)
         self.assertNotIn("warning", self.run_ok(
             "run", "pack/a.lua", "m.onnx", "--set", "a.enable=false").err)
@@ -381,9 +381,17 @@ class Options(runs.RunTest):
             lines = [line for line in done.err.splitlines()
                      if line.startswith("warning: ")]
             self.assertEqual(len(lines), 1, done.err)
+            self.assertTrue(lines[0].startswith("warning: m.onnx: Skipping"),
+                            lines[0])
             self.assertIn("because it may", lines[0])
-            self.assertIn("Skipping", lines[0])
             self.assertTrue(lines[0].endswith(" (warn)"), lines[0])
+        self.write("n.onnx", (self.folder / "m.onnx").read_bytes())
+        for words in ([], ["-q"]):
+            done = self.run_ok("run", "warn.lua", "m.onnx", "n.onnx", "-o",
+                               "out", *words)
+            for name in "m.onnx", "n.onnx":
+                self.assertEqual(
+                    done.err.count(f"warning: {name}: Skipping"), 1, done.err)
 
 
 if __name__ == "__main__":

@@ -27,8 +27,9 @@ constexpr std::string_view kAbs =
     "n.outputs[1]:replace_with(op.Abs(n.inputs[1]))";
 
 TEST_CASE("a rejected attempt does not affect the others") {
-  RuleRunner runner =
-      of_each(std::string(kAbs) + " need(i ~= 2, 'not the second', n)");
+  std::string body(kAbs);
+  body += " need(i ~= 2, 'not the second', n)";
+  RuleRunner runner = of_each(body);
   const Attempted out = runner.pass();
   CHECK(out.what() == "");
   CHECK(out.fired);

@@ -45,6 +45,9 @@ class LuaRule final : public rewrite::Rule {
   const std::string& file() const override { return rule_.file; }
   rewrite::Phase phase() const override { return rule_.phase; }
   bool is_lint() const override { return rule_.lint; }
+  std::optional<rewrite::Deviation> changes_meaning() const override {
+    return rule_.changes_meaning;
+  }
   const std::vector<std::string>& after() const override { return rule_.after; }
   bool groups() const override { return rule_.together != 0; }
   std::vector<std::pair<std::string, std::string>> meta() const override {

@@ -195,6 +195,45 @@ bool read_flag(lua_State* state, const Keys& keys, const char* key) {
   return flag;
 }
 
+// `changes_meaning`: true, or how far the outputs may move.
+std::optional<rewrite::Deviation> read_deviation(lua_State* state,
+                                                 const Keys& keys) {
+  constexpr const char* kKey = "changes_meaning";
+  constexpr const char* kExpected =
+      "true, false, or a tolerance such as {abs = 1e-2, rel = 1e-3}";
+  if (!keys.push(kKey)) return {};
+  if (!lua_istable(state, -1)) {
+    if (!lua_isboolean(state, -1)) keys.fail_type(kKey, kExpected);
+    const bool changes = lua_toboolean(state, -1) != 0;
+    lua_pop(state, 1);
+    return changes ? std::optional(rewrite::Deviation()) : std::nullopt;
+  }
+  const TableKeys given = table_keys(state, -1);
+  if (!given.numbers.empty() || !given.other.empty() || given.names.empty()) {
+    keys.fail_type(kKey, kExpected);
+  }
+  rewrite::Deviation out{.abs = 0, .rel = 0};
+  for (const std::string& name : given.names) {
+    const bool is_abs = name == "abs";
+    if (!is_abs && name != "rel") {
+      keys.fail(kKey, wrong(fmt::format("`{}` has no key '{}'", kKey,
+                                        printable(name, 60)),
+                            "abs, rel"));
+    }
+    push_field(state, lua_gettop(state), name);
+    const bool is_number = lua_type(state, -1) == LUA_TNUMBER;
+    const double bound = is_number ? lua_tonumber(state, -1) : -1;
+    if (!(bound >= 0 && bound < rewrite::Deviation::kAny)) {
+      keys.fail(kKey, wrong(fmt::format("`{}` of `{}`", name, kKey),
+                            "a finite number from 0 on"));
+    }
+    (is_abs ? out.abs : out.rel) = bound;
+    lua_pop(state, 1);
+  }
+  lua_pop(state, 1);
+  return out;
+}
+
 // --- combinations of keys ---
 
 // A lint rewrites nothing, so it has no keys for rewriting.
@@ -205,7 +244,7 @@ void check_lint(const Keys& keys, const LoadedRule& rule, bool replace) {
       {"pass", rule.pass != 0},
       {"together", rule.together != 0},
       {"meta", !rule.meta.empty()},
-      {"changes_meaning", rule.changes_meaning}};
+      {"changes_meaning", rule.changes_meaning.has_value()}};
   for (const auto& [key, there] : kBuild) {
     if (!there) continue;
     keys.fail(key, wrong(fmt::format("a lint has `{}`", key), {}, {},
@@ -274,7 +313,7 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   rule.phase = read_phase(keys, table);
   rule.after = read_after(state, keys, table);
   rule.meta = read_meta(state, keys, table);
-  rule.changes_meaning = read_flag(state, keys, "changes_meaning");
+  rule.changes_meaning = read_deviation(state, keys);
   rule.lint = read_flag(state, keys, "lint");
   if (rule.changes_meaning) {
     load.changes_meaning_line = keys.line("changes_meaning");

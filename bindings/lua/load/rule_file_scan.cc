@@ -84,7 +84,10 @@ class SourceReader {
     const std::size_t end = std::min(text_.find(close, begin), text_.size());
     const std::string_view body =
         begin <= end ? text_.substr(begin, end - begin) : std::string_view();
-    if (keep) add(Kind::kString, body);
+    if (keep) {
+      add(Kind::kString, body);
+      scan_.tokens_.back().quotes = static_cast<std::uint32_t>(level + 2);
+    }
     line_ += static_cast<int>(std::count(body.begin(), body.end(), '\n'));
     at_ = std::min(end + close.size(), text_.size());
     return true;
@@ -101,7 +104,8 @@ class SourceReader {
     const std::size_t end = std::min(at_, text_.size());
     scan_.tokens_.push_back({.kind = Kind::kString,
                              .text = text_.substr(begin, end - begin),
-                             .line = line});
+                             .line = line,
+                             .quotes = 1});
     ++at_;
   }
 
@@ -142,7 +146,7 @@ class SourceReader {
   int line_ = 1;
 };
 
-SourceScan::SourceScan(std::string_view text) {
+SourceScan::SourceScan(std::string_view text) : text_(text) {
   SourceReader(text, *this).read();
   link_brackets();
   find_functions();
@@ -251,13 +255,49 @@ int SourceScan::key_line(std::string_view word, std::string_view key) const {
   return value == 0 ? 0 : tokens_[value - 2].line;
 }
 
+std::size_t SourceScan::list_of(std::string_view word,
+                                std::string_view key) const {
+  if (key.empty()) return table_of(word);
+  const std::size_t value = key_value(word, key);
+  return value != 0 && is(value, "{") ? value + 1 : 0;
+}
+
+SourceScan::Place SourceScan::last_string(std::size_t table) const {
+  Place out;
+  if (!is(table, "{")) return out;
+  bool fresh = true;
+  for (std::size_t i = table + 1; i < tokens_.size() && !is(i, "}");) {
+    const bool is_element = fresh && !is(i + 1, "=") && !is(i, "[");
+    fresh = is(i, ",") || is(i, ";");
+    const Token& token = tokens_[i];
+    i = skip(i);
+    if (!is_element) continue;
+    const bool is_alone = is(i, ",") || is(i, ";") || is(i, "}");
+    out = {};
+    if (token.kind != Kind::kString || !is_alone) continue;
+    const auto begin =
+        static_cast<std::size_t>(token.text.data() - text_.data());
+    out = {begin - token.quotes, begin + token.text.size() + token.quotes};
+  }
+  return out;
+}
+
+std::vector<SourceScan::Place> SourceScan::last_strings(
+    std::string_view word, std::string_view key) const {
+  std::vector<Place> places;
+  std::size_t i = list_of(word, key);
+  if (i == 0) return places;
+  for (bool fresh = true; i < tokens_.size() && !is(i, "}");) {
+    if (fresh && !is(i + 1, "=")) places.push_back(last_string(i));
+    fresh = is(i, ",") || is(i, ";");
+    i = skip(i);
+  }
+  return places;
+}
+
 std::vector<int> SourceScan::element_lines(std::string_view word,
                                            std::string_view key) const {
-  std::size_t i = table_of(word);
-  if (!key.empty()) {
-    const std::size_t value = key_value(word, key);
-    i = value != 0 && is(value, "{") ? value + 1 : 0;
-  }
+  std::size_t i = list_of(word, key);
   std::vector<int> lines;
   if (i == 0) return lines;
   for (bool fresh = true; i < tokens_.size() && !is(i, "}");) {

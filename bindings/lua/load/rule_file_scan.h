@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace ruleengine::lua {
@@ -32,6 +34,12 @@ class SourceScan {
   // the table itself).
   std::vector<int> element_lines(std::string_view word,
                                  std::string_view key) const;
+
+  // For each element of that list: where in the text the last of its own
+  // elements is written, with the quotes, if it is one string; else {0, 0}.
+  using Place = std::pair<std::size_t, std::size_t>;
+  std::vector<Place> last_strings(std::string_view word,
+                                  std::string_view key) const;
 
   struct Use {
     std::string name;
@@ -74,6 +82,7 @@ class SourceScan {
     Kind kind = Kind::kEnd;
     std::string_view text;  // for a string: without the quotes
     int line = 0;
+    std::uint32_t quotes = 0;  // bytes of a string's quotes, on each side
     // Of an opening bracket, or of `function`: the token after its end.
     std::size_t after = 0;
   };
@@ -98,6 +107,9 @@ class SourceScan {
            token.text.front() == symbol.front() && token.text == symbol;
   }
   std::size_t table_of(std::string_view word) const;
+  // The first token in the table that is a list; 0: none.
+  std::size_t list_of(std::string_view word, std::string_view key) const;
+  Place last_string(std::size_t table) const;
   std::size_t key_value(std::string_view word, std::string_view key) const;
   const Function* find(std::string_view key, int line) const;
   const Function* function_at(std::size_t body) const;
@@ -116,6 +128,7 @@ class SourceScan {
   bool is_assigned(std::size_t i) const;
   void note(std::size_t i, std::size_t name, bool written, Uses& uses) const;
 
+  std::string_view text_;
   std::vector<Token> tokens_;  // ends with a kEnd
   std::vector<Function> functions_;
   int foreign_literal_line_ = 0;

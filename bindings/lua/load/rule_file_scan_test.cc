@@ -41,6 +41,20 @@ TEST_CASE("lines of keys and elements") {
             .element_lines("pack", "") == std::vector<int>{2, 3});
 }
 
+TEST_CASE("the last string of each element") {
+  const std::string text =
+      "return rule { examples = { {'a', [==[b]==]}, {'a', k = 'c', "
+      "\"d\\\"\"},\n"
+      "{'a', 'e', k = 'f'}, {'a' .. 'b'}, {'g', f 'h'}, x, {}, {['i'] = 'j'},\n"
+      "{'k'; [[\n l]];} } }";
+  std::string all;
+  for (const auto& [begin, end] :
+       SourceScan(text).last_strings("rule", "examples")) {
+    all += text.substr(begin, end - begin) + "|";
+  }
+  CHECK(all == "[==[b]==]|\"d\\\"\"|'e'||||||[[\n l]]|");
+}
+
 TEST_CASE("reads and writes of a match") {
   const auto uses = [](const std::string& body, bool list = false) {
     return SourceScan("where = function(a, m)\n" + body + "\nend")

@@ -149,7 +149,7 @@ constexpr Refused kKeys[] = {
     {"meta = {['ruleengine.rule'] = 'x'}", 4, "reserved for the program"},
     {"name = 'a.b'", 4, "is not a valid name of a rule"},
     {"name = ''", 4, "is not a valid name of a rule"},
-    {"changes_meaning = 1", 4, "true or false"},
+    {"changes_meaning = 1", 4, "true, false"},
     {"options = 3", 4, "not a table"},
     {"options = {a = {}}", 4, "option 'a'"},
     {"options = {a = {'numbr'}}", 4, "{\"number\"}"},

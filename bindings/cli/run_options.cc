@@ -1,0 +1,76 @@
+// The options that the verbs that rewrite models share.
+
+#include <cmath>
+
+#include "bindings/cli/run.h"
+#include "bindings/cli/session.h"
+
+namespace ruleengine::cli {
+namespace {
+
+Status check_verify(const RunFlags& flags) {
+  if (flags.verify == "local") {
+    return usage("--verify=local is not implemented yet", "", "use --verify");
+  }
+  if (flags.verify != "" && flags.verify != "model" &&
+      flags.verify != "lenient") {
+    Diagnostic error =
+        usage("unknown kind of verification", printable(flags.verify));
+    error.expected = "--verify or --verify=lenient";
+    return error;
+  }
+  if (flags.tolerance && flags.verify.empty()) {
+    return usage("nothing is compared", "--tolerance", "add --verify");
+  }
+  return {};
+}
+
+}  // namespace
+
+Status check_options(const RunFlags& flags) {
+  for (double limit : {flags.seconds, flags.limits.callback_seconds,
+                       flags.limits.load_seconds}) {
+    if (std::isnan(limit)) return usage("a limit is not a number", "nan", "");
+  }
+  if (auto status = check_verify(flags); !status) return status;
+  const TuningFlags& tuning = flags.tuning;
+  const bool measures = flags.if_faster || flags.bench;
+  if (measures && flags.jobs > 1) {
+    return usage("--jobs disturbs what is measured", "",
+                 "leave out --jobs, or --if-faster and --bench");
+  }
+  const std::string& file =
+      tuning.record.empty() ? tuning.replay : tuning.record;
+  if (!file.empty() && !flags.if_faster) {
+    return usage("measurements are recorded and replayed with --if-faster only",
+                 file, "add --if-faster");
+  }
+  if (flags.bench && flags.if_faster) {
+    return usage("--if-faster measures already", "--bench",
+                 "leave out --bench");
+  }
+  if (!measures && (!tuning.runtime.empty() || tuning.seconds > 0)) {
+    return usage("nothing is measured",
+                 tuning.runtime.empty() ? "--time" : "--runtime",
+                 "add --bench or --if-faster");
+  }
+  return engine::check(flags.run);
+}
+
+void add_run_options(VerbLine& run, RunFlags& flags) {
+  run.flag("--verify", "model", flags.verify,
+           "compare model and result by running; --verify=lenient accepts a "
+           "result that cannot be run");
+  run.tolerance(flags.tolerance);
+  run.tuning(flags.tuning);
+  run.option("--report", flags.report, "write a report as JSON");
+  run.flag("--dry-run", flags.dry_run, "do everything but write the result");
+  run.rules(flags);
+  run.exact(flags);
+  run.flag("-q", flags.quiet, "only warnings and errors");
+  run.flag("-v", flags.verbose,
+           "a row for every rule, a line for every rejection, all parts of "
+           "rules that were measured");
+}
+
+}  // namespace ruleengine::cli

@@ -1,0 +1,127 @@
+#include "bindings/lua/example_texts.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "bindings/lua/load/rule_file_scan.h"
+#include "core/text/equivalent.h"
+#include "core/text/parse.h"
+#include "core/text/print.h"
+#include "core/text/words.h"
+
+namespace ruleengine::lua {
+namespace {
+
+constexpr text::PrintOptions kWhole{
+    .max_elements = std::numeric_limits<std::int64_t>::max()};
+constexpr std::size_t kLongestLine = 80;
+
+std::set<std::string_view> constants_of(const ir::Graph& graph) {
+  std::set<std::string_view> out;
+  const ir::Block& main = graph.block(ir::Graph::main_block());
+  for (const ir::ValueId v : main.initializers) out.insert(graph.name(v));
+  return out;
+}
+
+// The constants that the rule made, and the nodes, a line each or several.
+std::string nodes_of(const ir::Model& before, const ir::Model& found) {
+  std::string out;
+  const ir::Graph& graph = found.graph;
+  const auto known = constants_of(before.graph);
+  for (const ir::ValueId v :
+       graph.block(ir::Graph::main_block()).initializers) {
+    const ir::Value& value = graph.value(v);
+    if (value.removed || value.tensor == nullptr) continue;
+    if (known.contains(graph.name(v))) continue;
+    out += fmt::format("{} = Constant <value = {}> ()\n",
+                       text::name_text(graph.name(v)),
+                       text::tensor_text(*value.tensor, nullptr, kWhole));
+  }
+  // Names that new nodes got say nothing in an example.
+  const auto nameless = found.copy();
+  for (std::size_t i = 0; i < nameless->graph.node_count(); ++i) {
+    const ir::NodeId node(i);
+    if (!graph.node(node).removed) nameless->graph.mutable_node(node).name = {};
+  }
+  const std::string all = text::print(*nameless, kWhole);
+  std::string_view rest = all;
+  rest.remove_prefix(std::min(rest.find(" {\n"), rest.size() - 3) + 3);
+  rest = rest.substr(0, rest.find("\n}") + 1);
+  while (!rest.empty()) {
+    std::string_view line = rest.substr(0, rest.find('\n') + 1);
+    rest.remove_prefix(line.size());
+    if (line.starts_with("  ")) line.remove_prefix(2);
+    out += line;
+  }
+  return out;
+}
+
+// How the text stands in Lua, in a line that is indented so far.
+std::string literal_of(std::string_view lines, std::size_t indent) {
+  std::string joined;
+  bool is_simple = true;
+  for (std::string_view rest = lines; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    is_simple = is_simple && !line.starts_with(' ');
+    joined += (joined.empty() ? "" : " ") + std::string(line);
+  }
+  if (is_simple && joined.size() <= kLongestLine &&
+      joined.find_first_of("\"\\") == std::string::npos) {
+    return '"' + joined + '"';
+  }
+  std::string level;
+  while (lines.find("]" + level + "]") != std::string_view::npos) level += '=';
+  const std::string margin(indent, ' ');
+  std::string out = "[" + level + "[\n";
+  for (std::string_view rest = lines; !rest.empty();) {
+    const std::string_view line = rest.substr(0, rest.find('\n'));
+    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    out += margin + "  " + std::string(line) + "\n";
+  }
+  return out + margin + "]" + level + "]";
+}
+
+std::size_t indent_at(std::string_view source, std::size_t at) {
+  const std::size_t line = source.rfind('\n', at) + 1;
+  return std::min(source.find_first_not_of(' ', line), at) - line;
+}
+
+}  // namespace
+
+std::optional<std::string> expected_text(const ir::Model& before,
+                                         std::string_view before_text,
+                                         const ir::Model& found) {
+  const auto says_it = [&](std::string_view nodes) {
+    const auto again =
+        text::parse_after(before, before_text, nodes, {}, {.check_ops = true});
+    return again && !text::difference(**again, found);
+  };
+  if (std::string nodes = nodes_of(before, found); says_it(nodes)) return nodes;
+  auto whole = text::print_whole(found);
+  if (whole && says_it(*whole)) return *std::move(whole);
+  return std::nullopt;
+}
+
+std::string with_new_texts(std::string_view source,
+                           std::vector<NewText>& texts) {
+  std::ranges::sort(texts, {}, &NewText::example);
+  const auto places = SourceScan(source).last_strings("rule", "examples");
+  std::string out;
+  std::size_t done = 0;
+  for (NewText& each : texts) {
+    if (each.example >= places.size()) continue;
+    const auto [begin, end] = places[each.example];
+    if (begin == end) continue;
+    out += source.substr(done, begin - done);
+    out += literal_of(each.text, indent_at(source, begin));
+    done = end;
+    each.written = true;
+  }
+  return out.append(source.substr(done));
+}
+
+}  // namespace ruleengine::lua
