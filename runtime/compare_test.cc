@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <complex>
 #include <limits>
 
 namespace ruleengine::runtime {
@@ -25,10 +27,14 @@ Executor::Named floats(const std::vector<float>& values) {
 }
 
 bool agree(const std::vector<float>& a, const std::vector<float>& b) {
-  return !compare(floats(a), floats(b)).mismatch;
+  return !compare_by_type(floats(a), floats(b)).mismatch;
 }
 
-TEST_CASE("floats agree within rounding of the largest") {
+Bound at_most(double bound) {
+  return [bound](std::size_t, std::size_t, double) { return bound; };
+}
+
+TEST_CASE("by type, floats agree within rounding of the largest") {
   CHECK(agree({1, 2}, {1, 2}));
   CHECK(agree({1, 1000}, {1.001f, 1000}));
   CHECK_FALSE(agree({1, 2}, {1.001f, 2}));
@@ -43,12 +49,52 @@ TEST_CASE("where the model gives NaN, anything is right") {
   CHECK_FALSE(agree({1, 1}, {kInf, 1}));
 }
 
-TEST_CASE("integers are equal, or within the slack") {
+TEST_CASE("integers are equal, or within the bound") {
   const auto a = named<std::int64_t>(DataType::kInt64, {1, 5});
   const auto b = named<std::int64_t>(DataType::kInt64, {1, 6});
-  CHECK(compare(a, b).mismatch);
-  CHECK_FALSE(compare(a, b, {1.0}).mismatch);
-  CHECK(distances(a, b) == Slack{1.0});
+  CHECK(compare_by_type(a, b).mismatch);
+  CHECK(compare(a, b, at_most(0.5)).mismatch);
+  CHECK_FALSE(compare(a, b, at_most(1)).mismatch);
+  // As doubles they are the same.
+  const auto large = named<std::int64_t>(DataType::kInt64, {1LL << 53});
+  const auto other = named<std::int64_t>(DataType::kInt64, {(1LL << 53) + 1});
+  CHECK(compare(large, other, at_most(0)).mismatch);
+}
+
+TEST_CASE("complex numbers count by both parts") {
+  using Complex = std::complex<float>;
+  const auto of = [](float imaginary) {
+    return named<Complex>(DataType::kComplex64, {{1, 2}, {3, imaginary}});
+  };
+  CHECK_FALSE(compare_by_type(of(4), of(4)).mismatch);
+  CHECK(compare_by_type(of(4), of(5)).mismatch->text.find(
+            "3+4i became 3+5i") != std::string::npos);
+}
+
+TEST_CASE("an output that is left out may be anything") {
+  CHECK_FALSE(compare(floats({1}), floats({2}), at_most(0), {true}).mismatch);
+  CHECK(compare(floats({1}), floats({2}), at_most(0), {false}).mismatch);
+}
+
+TEST_CASE("a spread is the largest move of each element") {
+  const auto center = floats({1, 2, 3});
+  Spread spread(center);
+  CHECK(spread.at(0, 1) == 0);
+  spread.add(floats({1, 2.5f, 3}));
+  spread.add(floats({1.25f, 1.75f, kNan}));
+  CHECK(spread.at(0, 0) == 0.25);
+  CHECK(spread.at(0, 1) == 0.5);
+  CHECK(std::isinf(spread.at(0, 2)));
+  spread.add(floats({1}));
+  CHECK(std::isinf(spread.at(0, 0)));
+}
+
+TEST_CASE("outputs that are finite somewhere") {
+  const std::vector<bool> yes{true}, no{false};
+  CHECK(has_finite(floats({kNan, 1})) == yes);
+  CHECK(has_finite(floats({kNan, kInf})) == no);
+  CHECK(has_finite(floats({})) == yes);
+  CHECK(has_finite(named<std::int64_t>(DataType::kInt64, {1})) == yes);
 }
 
 TEST_CASE("sequences agree item by item") {
@@ -58,24 +104,24 @@ TEST_CASE("sequences agree item by item") {
     return Executor::Named{{"y", Datum::sequence(std::move(list))}};
   };
   const auto a = floats({1, 2}), b = floats({1, 3});
-  CHECK_FALSE(compare(sequence({a, b}), sequence({a, b})).mismatch);
-  CHECK_FALSE(compare(sequence({}), sequence({})).mismatch);
-  CHECK(compare(sequence({a, b}), sequence({a, a})).mismatch);
-  CHECK(compare(sequence({b, a}), sequence({a, a})).mismatch);
-  CHECK(compare(sequence({a, b}), sequence({a})).mismatch);
-  CHECK(compare(sequence({a}), a).mismatch);
+  CHECK_FALSE(compare_by_type(sequence({a, b}), sequence({a, b})).mismatch);
+  CHECK_FALSE(compare_by_type(sequence({}), sequence({})).mismatch);
+  CHECK(compare_by_type(sequence({a, b}), sequence({a, a})).mismatch);
+  CHECK(compare_by_type(sequence({b, a}), sequence({a, a})).mismatch);
+  CHECK(compare_by_type(sequence({a, b}), sequence({a})).mismatch);
+  CHECK(compare_by_type(sequence({a}), a).mismatch);
 }
 
 TEST_CASE("types, shapes and numbers of outputs") {
   const auto f = floats({1, 2});
-  CHECK(compare(f, named<std::int64_t>(DataType::kInt64, {1, 2}))
+  CHECK(compare_by_type(f, named<std::int64_t>(DataType::kInt64, {1, 2}))
             .mismatch->text == "float[2] became int64[2]");
-  CHECK(compare(f, floats({1})).mismatch->text == "float[2] became float[1]");
-  CHECK(compare(f, {}).mismatch);
+  CHECK(compare_by_type(f, floats({1})).mismatch->text == "float[2] became float[1]");
+  CHECK(compare_by_type(f, {}).mismatch);
 }
 
 TEST_CASE("the worst element is named") {
-  const auto found = compare(floats({1, 2, 3}), floats({1, 2.5f, 4}));
+  const auto found = compare_by_type(floats({1, 2, 3}), floats({1, 2.5f, 4}));
   REQUIRE(found.mismatch);
   CHECK(found.mismatch->output == "y");
   CHECK(found.mismatch->text.find("at [2]: 3 became 4") != std::string::npos);

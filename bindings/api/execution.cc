@@ -152,7 +152,10 @@ engine::CompareModels compare_by_kernels(
         .inputs = input_options(options),
         .extremes = !comparing.assumes,
         .tolerance = tolerance_of(options, comparing)};
-    const auto given = read_inputs(before, options.inputs, options.limits);
+    // Inputs that showed a difference once tell which rewrite makes it.
+    auto given = shown_by && !shown_by->empty()
+                     ? Result<runtime::NamedData>(*shown_by)
+                     : read_inputs(before, options.inputs, options.limits);
     if (!given) return given.error();
     auto found = given->empty()
                      ? runtime::verify(before, after, how)
@@ -160,7 +163,8 @@ engine::CompareModels compare_by_kernels(
     if (!found) return found.error();
     engine::Finding out{.verified = {found->inputs, found->max_abs,
                                      found->max_rel, std::move(found->sizes)},
-                        .unverified = std::move(found->unverified)};
+                        .unverified = std::move(found->unverified),
+                        .notes = std::move(found->notes)};
     if (found->mismatch) {
       out.difference = text_of(*found->mismatch);
       out.shown_by = text_of(found->shown_by);

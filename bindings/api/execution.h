@@ -52,7 +52,8 @@ std::optional<runtime::Tolerance> tolerance_of(
     const ExecutionOptions& options, const engine::Comparing& comparing);
 
 // Runs two models on inputs of the file, or on random ones of several kinds.
-// The inputs of the last difference go to `shown_by`, unless it is nullptr.
+// The inputs of the last difference go to `shown_by`, unless it is nullptr;
+// once there are some, models are compared on those alone.
 engine::CompareModels compare_by_kernels(
     ExecutionOptions options,
     std::shared_ptr<runtime::NamedData> shown_by = nullptr);

@@ -99,6 +99,7 @@ class Proof {
       warn("the result was not verified: " + found->unverified);
       return {};
     }
+    for (std::string& note : found->notes) warn(std::move(note));
     if (!found->difference.empty()) return blame(result, part, within, *found);
     report_.verified = std::move(found->verified);
     return {};

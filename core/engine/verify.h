@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "core/base/result.h"
 #include "core/engine/run_report.h"
@@ -17,9 +18,10 @@ namespace ruleengine::engine {
 // How two models differ on the same inputs.
 struct Finding {
   Verified verified;
-  std::string difference;  // "": none
-  std::string shown_by;    // the inputs that show it, a line each
-  std::string unverified;  // why the models could not be run
+  std::string difference;          // "": none
+  std::string shown_by;            // the inputs that show it, a line each
+  std::string unverified;          // why the models could not be run
+  std::vector<std::string> notes;  // what was left out, and why
 };
 
 // How two models are compared.
