@@ -88,6 +88,8 @@ class Demands {
       split(node);
     } else if (op.standard("Expand")) {
       expand(node);
+    } else if (op.standard("Conv")) {
+      convolution(node);
     } else if (op.standard("Attention")) {
       attention(node);
     }
@@ -196,6 +198,14 @@ class Demands {
     const ValueId target = graph_.input(node, 1);
     const auto to = target ? facts_.dims_of(target) : std::nullopt;
     if (from && to) aligned(*from, *to);
+  }
+
+  // A filter reads the channels of its group.
+  void convolution(NodeId node) {
+    const auto x = shape(node, 0), w = shape(node, 1);
+    if (!x || !w || x->size() < 3 || w->size() < 3) return;
+    const ir::Attribute* group = graph_.attribute(node, "group");
+    equal((*x)[1], dims_.mul((*w)[1], Dim(group == nullptr ? 1 : group->i)));
   }
 
   // Keys and values are as long as each other.

@@ -183,6 +183,10 @@ class Drawing {
   template <typename T>
   Tensor bytes(DataType type, Shape shape, std::uint64_t most = 0) {
     Tensor out = allocate(run_, type, shape);
+    if (most == 0 && draws_mask()) {
+      T* to = out.mutable_data<T>();
+      return masked(std::move(out), to);
+    }
     fill<T>(out, out.count(), [&] {
       if (most > 0) return static_cast<T>(below(most + 1));
       if (!domain_->met.empty() && below(2) == 0) {
@@ -217,7 +221,8 @@ class Drawing {
       case Integers::kSmall:
         return {0, 3};
       case Integers::kBits:
-        return {0, 1};
+        // A size of 0 tells Reshape to keep what is there.
+        return {0, d.is_size ? 0 : 1};
       case Integers::kOnes:
         return {1, 1};
       default:
@@ -305,12 +310,8 @@ class Drawing {
 
   Tensor bools(Shape shape) {
     Tensor out = allocate(run_, DataType::kBool, shape);
-    if (!how_.same) {
-      auto* to = out.mutable_data<std::uint8_t>();
-      return masked(std::move(out), to);
-    }
-    fill<std::uint8_t>(out, out.count(), [&] { return below(2); });
-    return out;
+    auto* to = out.mutable_data<std::uint8_t>();
+    return masked(std::move(out), to);
   }
 
   // Rows of the last axis that begin with ones and end with zeros; where whole
@@ -318,6 +319,10 @@ class Drawing {
   // queries and keys, is random.
   template <typename T>
   Tensor masked(Tensor out, T* to) {
+    if (how_.same) {
+      fill<T>(out, out.count(), [&] { return below(2); });
+      return out;
+    }
     const std::int64_t length = out.rank() == 0 ? 1 : out.dim(out.rank() - 1);
     const bool padded = out.rank() == 2 && out.dim(0) != length;
     const std::int64_t rows = length == 0 ? 0 : out.count() / length;

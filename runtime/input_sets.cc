@@ -172,15 +172,41 @@ class InputSets {
       if (!helps) continue;
       if (auto status = try_set(at, how, ""); !status) return status;
     }
+    if (auto status = other_sums(how); !status) return status;
     constexpr std::size_t kMostNames = 8;
     const auto& leaves = sizes().leaves();
     for (std::size_t i = 0; i < std::min(leaves.size(), kMostNames); ++i) {
       const std::int64_t now = fit_->at(leaves[i]);
       for (const std::int64_t size : {now + 1, 2 * now, std::int64_t{1}}) {
         if (!lacks_sizes(leaves[i])) break;
-        const SizeOf at = trials_.source().solved(0, {{leaves[i], size}});
-        if (auto status = try_set(at, how, ""); !status) return status;
+        for (const SizeOf& at : with_size(leaves[i], size)) {
+          if (!lacks_sizes(leaves[i])) break;
+          if (auto status = try_set(at, how, ""); !status) return status;
+        }
       }
+    }
+    return {};
+  }
+
+  // The sizes that fit but for one, and such as the demands allow.
+  std::vector<SizeOf> with_size(Dim leaf, std::int64_t size) {
+    SizeOf near = *fit_;
+    near[leaf] = size;
+    return {near, trials_.source().solved(0, {{leaf, size}})};
+  }
+
+  // A size that the first ones have as a sum may have to be that sum, where no
+  // op says it: a mask that is as long as past and new tokens.
+  Status other_sums(const Drawn& how) {
+    constexpr std::size_t kMostSums = 6;
+    const std::vector<Dim> sums = sizes().sums(*fit_);
+    for (std::size_t i = 0; i < std::min(sums.size(), kMostSums); ++i) {
+      const auto& leaves = sizes().leaves();
+      if (std::ranges::none_of(leaves, [&](Dim d) { return lacks_sizes(d); })) {
+        break;
+      }
+      const SizeOf at = trials_.source().solved(1, {}, sums[i]);
+      if (auto status = try_set(at, how, ""); !status) return status;
     }
     return {};
   }
@@ -200,8 +226,11 @@ class InputSets {
     if (*ran || leaves.size() == 1) return {};
     for (std::size_t i = 0; i < std::min(leaves.size(), kMostNames); ++i) {
       if (none.at(leaves[i]) != 0) continue;
-      const SizeOf at = trials_.source().solved(0, {{leaves[i], 0}});
-      if (auto status = try_set(at, how, ""); !status) return status;
+      for (const SizeOf& at : with_size(leaves[i], 0)) {
+        const auto one = trials_.run(at, how, "");
+        if (!one) return one.error();
+        if (*one) break;
+      }
     }
     return {};
   }
@@ -282,8 +311,15 @@ class InputSets {
     if (log.missing().empty()) return {};
     if (auto status = turn_sizes(); !status) return status;
     constexpr int kMostDraws = 24;
+    std::vector<SizeOf> others = {trials_.source().solved(1),
+                                  sizes().guess(Sizes::kOne),
+                                  sizes().guess(Sizes::kLong)};
+    if (options_.extremes) others.push_back(sizes().guess(Sizes::kZero));
     for (int i = 0; i < kMostDraws && !log.missing().empty(); ++i) {
-      if (auto status = try_branch(*fit_, restart(i)); !status) return status;
+      const auto turn = static_cast<std::size_t>(i / 4);
+      const bool is_other = i % 4 == 3 && sizes().has_names();
+      const SizeOf& at = is_other ? others[turn % others.size()] : *fit_;
+      if (auto status = try_branch(at, restart(i)); !status) return status;
     }
     return {};
   }
@@ -297,6 +333,8 @@ class InputSets {
     how.scale = kScales[i / 3 % (options_.extremes ? 4 : 3)];
     how.signs = kSigns[i % 3];
     how.hides_rows = i % 4 == 3;
+    // Numbers of two inputs that are to be the same.
+    if (i % 4 >= 2) how.integers = Integers::kSmall;
     return how;
   }
 
@@ -322,6 +360,7 @@ class InputSets {
       const auto turned =
           sizes_that_turn(source.model(), source.facts(), node, *fit_);
       for (const SizeOf& fixed : turned) {
+        if (!options_.extremes && fixed.begin()->second == 0) continue;
         if (tried++ >= kMostSizes) return {};
         const SizeOf at = source.solved(0, fixed);
         if (auto status = try_branch(at, varied()); !status) return status;

@@ -366,9 +366,27 @@ void InputSizes::collect(ir::Facts& facts) {
   demands_ = size_demands(model_, facts);
 }
 
-SizeOf InputSizes::solve(std::size_t round, const SizeOf& fixed) {
+std::vector<Dim> InputSizes::sums(const SizeOf& at) {
+  std::vector<Dim> out;
+  const auto is_sum = [&](Dim a, Dim b, Dim c) {
+    return a != b && a != c && at.at(a) == at.at(b) + at.at(c);
+  };
+  for (const Dim a : leaves_) {
+    for (std::size_t i = 0; i < leaves_.size(); ++i) {
+      for (std::size_t k = i + 1; k < leaves_.size(); ++k) {
+        if (!is_sum(a, leaves_[i], leaves_[k])) continue;
+        out.push_back(
+            model_.dims.sub(a, model_.dims.add(leaves_[i], leaves_[k])));
+      }
+    }
+  }
+  return out;
+}
+
+SizeOf InputSizes::solve(std::size_t round, const SizeOf& fixed, Dim zero) {
   const SizeOf known = fixed_sizes(fixed);
   Lines lines(model_.dims, known, leaves_);
+  if (zero != Dim()) lines.add(zero);
   std::vector<SizeDemand> rest;
   for (const SizeDemand& each : demands_) {
     const bool is_line =

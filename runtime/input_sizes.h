@@ -47,9 +47,13 @@ class InputSizes {
 
   // Reads what the ops demand. `facts` are those of the main graph.
   void collect(ir::Facts& facts);
-  // Sizes that fulfil as many demands as can be, with those of `fixed`. Each
-  // round has others, where the demands leave a choice.
-  SizeOf solve(std::size_t round, const SizeOf& fixed = {});
+  // Sizes that fulfil as many demands as can be, with those of `fixed`, and on
+  // which `zero` is 0. Each round has others, where the demands leave a choice.
+  SizeOf solve(std::size_t round, const SizeOf& fixed = {},
+               ir::Dim zero = ir::Dim());
+  // Expressions that are 0 at these sizes, each a leaf less the sum of two
+  // others: what may hold for all sizes that the model runs on.
+  std::vector<ir::Dim> sums(const SizeOf& at);
 
   std::map<std::string, std::int64_t> named(const SizeOf& sizes) const;
 

@@ -51,7 +51,7 @@ constexpr Sizing kSizings[] = {
     {"Range", 7},
     {"Reshape", 2},
     {"Resize", 8},
-    {"Slice", 30},
+    {"Slice", 16},
     {"Split", 2},
     {"Squeeze", 2},
     {"Tile", 2},

@@ -80,10 +80,11 @@ const std::vector<InputUse>& InputSource::uses() {
   return uses_;
 }
 
-SizeOf InputSource::solved(std::size_t round, const SizeOf& fixed) {
+SizeOf InputSource::solved(std::size_t round, const SizeOf& fixed,
+                           ir::Dim zero) {
   if (!has_demands_ && sizes_.has_names()) sizes_.collect(*facts_);
   has_demands_ = true;
-  return sizes_.solve(round, fixed);
+  return sizes_.solve(round, fixed, zero);
 }
 
 std::optional<std::int64_t> InputSource::size_of(const TableUse& table,

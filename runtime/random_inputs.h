@@ -51,7 +51,8 @@ class InputSource {
   const std::vector<InputUse>& uses();  // by input
 
   // Sizes that the ops of the model demand: InputSizes::solve.
-  SizeOf solved(std::size_t round, const SizeOf& fixed = {});
+  SizeOf solved(std::size_t round, const SizeOf& fixed = {},
+                ir::Dim zero = ir::Dim());
 
   // Values of the main graph whose shapes or elements say what inputs may be,
   // and are not known at these sizes.
