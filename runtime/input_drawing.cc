@@ -6,6 +6,7 @@
 #include <limits>
 #include <numbers>
 #include <random>
+#include <utility>
 
 #include "core/ir/narrow_float.h"
 #include "core/ir/shapes.h"
@@ -166,6 +167,13 @@ class Drawing {
       return masked(std::move(out), to);
     }
     fill<T>(out, out.count(), [&] { return std::clamp(real(), -most, most); });
+    if (!how_.meets) return out;
+    for (std::size_t i = 0; i < turn_size(out.count()); ++i) {
+      const auto [met, step] = met_in_turn(i, out.count());
+      const double by = std::max(1.0, std::abs(met) * 0.01) * step;
+      out.mutable_data<T>()[i] =
+          static_cast<T>(std::clamp(met + by, -most, most));
+    }
     return out;
   }
 
@@ -262,6 +270,7 @@ class Drawing {
     if (draws_mask()) return masked(std::move(out), to);
     const Span in = span<T>();
     fill<T>(out, out.count(), [&] { return whole<T>(in); });
+    place_met(out, to, in);
     if (!how_.ends || how_.same) return out;
     if (domain_->has_table()) {
       put(out, to,
@@ -272,14 +281,42 @@ class Drawing {
     return out;
   }
 
+  // How many elements show what is met in this turn.
+  std::size_t turn_size(std::int64_t count) const {
+    if (how_.turn == 0 || how_.same) return 0;
+    return std::min(static_cast<std::size_t>(count), 3 * domain_->met.size());
+  }
+
+  // What element `i` shows: a number, and by how many steps it is beside it.
+  std::pair<double, int> met_in_turn(std::size_t i, std::int64_t count) const {
+    const std::size_t at = (how_.turn - 1) * turn_size(count) + i;
+    return {domain_->met[at / 3 % domain_->met.size()],
+            static_cast<int>(at % 3) - 1};
+  }
+
+  template <typename T>
+  void place_met(const Tensor& out, T* to, Span in) {
+    if (how_.integers > Integers::kWide) return;
+    for (std::size_t i = 0; i < turn_size(out.count()); ++i) {
+      const auto [met, step] = met_in_turn(i, out.count());
+      const double at = std::clamp(std::floor(met) + step, -1e15, 1e15);
+      const auto number = static_cast<std::int64_t>(at);
+      if (is_allowed<T>(number, in)) to[i] = static_cast<T>(number);
+    }
+  }
+
+  template <typename T>
+  bool is_allowed(std::int64_t number, Span in) const {
+    if (domain_->has_table()) return number >= in.low && number <= in.high;
+    return std::is_signed_v<T> || number >= 0;
+  }
+
   template <typename T>
   std::int64_t whole(Span in) {
     const bool is_free = how_.integers <= Integers::kWide;
-    if (is_free && !domain_->met.empty() && below(2) == 0) {
+    if (is_free && !domain_->met.empty() && (how_.meets || below(2) == 0)) {
       const auto at = static_cast<std::int64_t>(met());
-      const bool fits = domain_->has_table() ? at >= in.low && at <= in.high
-                                             : std::is_signed_v<T> || at >= 0;
-      if (fits) return at;
+      if (is_allowed<T>(at, in)) return at;
     }
     if (goes_far() && below(2) == 0) return far<T>();
     const auto count = static_cast<std::uint64_t>(in.high - in.low) + 1;
@@ -383,6 +420,27 @@ Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
   } catch (const Failure& failure) {
     return failure.error;
   }
+}
+
+std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,
+                     const std::vector<Domain>& domains) {
+  std::size_t out = 0;
+  const ir::Graph& graph = model.graph;
+  const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Type* type = graph.value(inputs[i]).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    const std::size_t all = 3 * domains[i].met.size();
+    double count = 1;
+    for (const ir::Dim d : type->dims) {
+      count *= static_cast<double>(size_at(model.dims, d, sizes));
+    }
+    if (all == 0 || count < 1) continue;
+    const double each = std::min(count, static_cast<double>(all));
+    out = std::max(out, static_cast<std::size_t>(
+                            std::ceil(static_cast<double>(all) / each)));
+  }
+  return out;
 }
 
 double bytes_of_inputs(const ir::Model& model, const SizeOf& sizes) {

@@ -50,7 +50,10 @@ struct Drawn {
   bool far = false;                // whole numbers also far from 0
   bool ends = false;               // the first elements are the ends of a table
   bool meets = false;              // floats at all numbers that they meet
-  bool same = false;               // all elements of a tensor are the same
+  // From 1: the first elements are, in turn, each number that they meet and
+  // those beside it. Where elements are few, more turns show all of them.
+  std::size_t turn = 0;
+  bool same = false;  // all elements of a tensor are the same
   Deadline deadline;
 };
 
@@ -68,6 +71,12 @@ Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
                                     const Drawn& how,
                                     const std::shared_ptr<Memory>& memory);
 
+// Turns that show all that is met.
+std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,
+                     const std::vector<Domain>& domains);
+
+// Inputs beyond it are not drawn just to try their sizes.
+inline constexpr double kMostInputBytes = 64 << 20;
 // Bytes that the inputs have at these sizes, without strings.
 double bytes_of_inputs(const ir::Model& model, const SizeOf& sizes);
 

@@ -99,8 +99,8 @@ class InputSets {
     if (auto status = first(); !status || !fit_) return status;
     using Step = Status (InputSets::*)();
     for (const Step step :
-         {&InputSets::second, &InputSets::other_sizes, &InputSets::branches,
-          &InputSets::numbers, &InputSets::small_sizes}) {
+         {&InputSets::second, &InputSets::other_sizes, &InputSets::met,
+          &InputSets::branches, &InputSets::numbers, &InputSets::small_sizes}) {
       if (trials_.is_over()) break;
       if (auto status = (this->*step)(); !status) return status;
     }
@@ -113,7 +113,12 @@ class InputSets {
     const Drawn how = next();
     for (int i = 0; i < 6 && !fit_ && !trials_.is_over(); ++i) {
       if (i > 0 && !sizes().has_names()) break;
-      const SizeOf at = candidate(i);
+      SizeOf at = candidate(i);
+      // The first try is made whatever it takes.
+      if (i == 0 &&
+          bytes_of_inputs(trials_.source().model(), at) > kMostInputBytes) {
+        at = sizes().guess(Sizes::kOne);
+      }
       const auto ran = trials_.run(at, how, "");
       if (!ran) return ran.error();
       if (*ran) fit_ = at;
@@ -138,6 +143,7 @@ class InputSets {
   Drawn varied() {
     Drawn how = next();
     how.numbers_for_masks = how.far = how.ends = true;
+    how.turn = 1;
     return how;
   }
 
@@ -266,16 +272,6 @@ class InputSets {
       }
     }
     if (auto status = masks(); !status || !has_floats()) return status;
-    Drawn met = varied();
-    met.meets = true;
-    const bool has_met =
-        std::ranges::any_of(trials_.source().uses(), [](const InputUse& use) {
-          return !use.met.empty() || !use.meetings.empty();
-        });
-    if (has_met) {
-      constexpr auto kKind = "numbers that are compared";
-      if (auto status = try_set(*fit_, met, kKind); !status) return status;
-    }
     for (const Magnitude& each : {Magnitude{1e-2, "small floats", false},
                                   Magnitude{4, "floats of some units", false},
                                   Magnitude{1e3, "large floats", true},
@@ -287,6 +283,23 @@ class InputSets {
       how.numbers_for_masks = !each.is_extreme;
       const auto status = try_set(*fit_, how, each.kind, has_finite);
       if (!status) return status;
+    }
+    return {};
+  }
+
+  // Both sides of each number that is met.
+  Status met() {
+    constexpr std::size_t kMostTurns = 9;
+    InputSource& source = trials_.source();
+    const std::size_t turns =
+        turns_of(source.model(), *fit_, source.domains(*fit_));
+    for (std::size_t turn = 1; turn <= std::min(turns, kMostTurns); ++turn) {
+      Drawn how = varied();
+      how.meets = true;
+      how.turn = turn;
+      const std::string_view kind =
+          has_floats() ? "numbers that are compared" : "";
+      if (auto status = try_set(*fit_, how, kind); !status) return status;
     }
     return {};
   }
@@ -310,7 +323,7 @@ class InputSets {
     const auto& log = trials_.branches();
     if (log.missing().empty()) return {};
     if (auto status = turn_sizes(); !status) return status;
-    constexpr int kMostDraws = 24;
+    constexpr int kMostDraws = 48;
     std::vector<SizeOf> others = {trials_.source().solved(1),
                                   sizes().guess(Sizes::kOne),
                                   sizes().guess(Sizes::kLong)};
@@ -330,6 +343,7 @@ class InputSets {
     Drawn how = varied();
     how.same = i % 2 == 0;
     how.meets = i % 3 != 2;
+    how.turn = 0;
     how.scale = kScales[i / 3 % (options_.extremes ? 4 : 3)];
     how.signs = kSigns[i % 3];
     how.hides_rows = i % 4 == 3;

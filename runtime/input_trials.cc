@@ -7,7 +7,6 @@
 namespace ruleengine::runtime {
 namespace {
 
-constexpr double kMostInputBytes = 64 << 20;  // but for the first try
 constexpr std::size_t kMostTries = 160;
 
 constexpr Integers kLevels[] = {Integers::kAnywhere, Integers::kWide,
@@ -75,9 +74,9 @@ bool InputTrials::prepare() {
     log_.note(graph, node);
     if (outer) outer(graph, node, begin, end);
   };
-  // The first set runs to its end.
+  // The first try runs to its end.
   how.is_cancelled = [this, outer = executor_options_.is_cancelled] {
-    return (outer && outer()) || (sets_ > 0 && Clock::now() >= end_);
+    return (outer && outer()) || (tries_ > 1 && Clock::now() >= end_);
   };
   auto made = Executor::create(model_, std::move(how));
   if (!made) {
@@ -142,7 +141,7 @@ Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
     const Diagnostic& error = outputs.error();
     const auto& is_cancelled = executor_options_.is_cancelled;
     if (ends_all(error) || (is_cancelled && is_cancelled())) return error;
-    if (sets_ > 0 && Clock::now() >= end_) is_late_ = is_done = true;
+    if (tries_ > 1 && Clock::now() >= end_) is_late_ = is_done = true;
     if (why_.empty()) why_ = reason(error);
     return false;
   }

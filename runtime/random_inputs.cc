@@ -198,6 +198,10 @@ Result<Executor::Named> draw_as(InputSource& source,
   const SizeOf sizes = options.sizes == Sizes::kDistinct
                            ? source.solved(0)
                            : source.sizes().guess(options.sizes);
+  if (options.sizes == Sizes::kLong &&
+      bytes_of_inputs(source.model(), sizes) > kMostInputBytes) {
+    return Diagnostic{.what = "inputs of such sizes are too large to be tried"};
+  }
   return source.draw(sizes, how, memory);
 }
 

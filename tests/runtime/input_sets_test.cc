@@ -113,6 +113,24 @@ TEST_CASE("numbers on both sides of what they are compared with") {
   CHECK(all.contains(50256));
 }
 
+TEST_CASE("a single number that is compared with several") {
+  const auto sets = sets_of(
+      "g (int64 x, float f) => (bool y, bool z, bool w)"
+      " <int64 a = {50256}, int64 b = {7}, float c = {1000.0}> {"
+      " y = Equal(x, a) z = Less(x, b) w = LessOrEqual(f, c) }");
+  std::set<std::int64_t> all;
+  std::set<float> floats;
+  for (std::size_t i = 0; i < sets.sets.size(); ++i) {
+    all.insert(sets.input(i, 0).data<std::int64_t>()[0]);
+    floats.insert(sets.input(i, 1).data<float>()[0]);
+  }
+  for (const auto each : {6, 7, 8, 50255, 50256, 50257}) {
+    CHECK(all.contains(each));
+  }
+  CHECK(floats.contains(1000));
+  CHECK(*floats.rbegin() > 1000);
+}
+
 TEST_CASE("masks are masks at first, then other numbers") {
   const auto sets = sets_of(
       "g (int64[B,S] m, float[B,S] x) => (float[B,S] y)"
@@ -167,6 +185,14 @@ TEST_CASE("branches that an input decides") {
         " m = ReduceMax <keepdims = 0> (x) c = Greater(m, big)",
         "g (float[4] x, float[N] w) => (float[4] z) <int64 k = {40}> {"
         " s = Size(w) c = Greater(s, k)",
+        "g (float[4] x, int64 i, int64[2] j) => (float[4] z)"
+        " <int64 k = {100}, int64 l = {-50}> { a = Greater(i, k)"
+        " s = ReduceMin <keepdims = 0> (j) b = Less(s, l) c = And(a, b)",
+        "g (float[4] x, int64 i, int64 j) => (float[4] z) { c = Equal(i, j)",
+        "g (float[4] x, float[3] w) => (float[4] z) <float k = {5000.0}> {"
+        " s = ReduceSum <keepdims = 0> (w) c = Less(k, s)",
+        "g (float[4] x, int64[B,S] m) => (float[4] z) <int64 k = {0}> {"
+        " s = ReduceSum <keepdims = 0> (m) c = Equal(s, k)",
         "g (float[4] x, bool[5] w) => (float[4] z) {"
         " n = Cast <to = 1> (w) m = ReduceMax <keepdims = 0> (n)"
         " c = Cast <to = 9> (m)"}) {
