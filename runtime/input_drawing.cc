@@ -144,7 +144,7 @@ class Drawing {
 
   double real() {
     constexpr double kNear = 8;  // ordinary floats come that far by themselves
-    if (!domain_->met.empty() && below(4) == 0) {
+    if (!domain_->met.empty() && how_.center == 0 && below(4) == 0) {
       const double met = domain_->met[below(domain_->met.size())];
       const double step = std::max(1.0, std::abs(met) * 0.01);
       const double near = met + step * static_cast<double>(below(3)) - step;
@@ -153,9 +153,13 @@ class Drawing {
       }
     }
     const double x = normal();
-    if (how_.signs == Signs::kPositive) return (std::abs(x) + 0.1) * how_.scale;
-    if (how_.signs == Signs::kUnit) return std::tanh(x) * how_.scale;
-    return x * how_.scale;
+    if (how_.signs == Signs::kPositive) {
+      return how_.center + (std::abs(x) + 0.1) * how_.scale;
+    }
+    if (how_.signs == Signs::kUnit) {
+      return how_.center + std::tanh(x) * how_.scale;
+    }
+    return how_.center + x * how_.scale;
   }
 
   template <typename T>

@@ -42,7 +42,7 @@ enum class Signs : std::uint8_t { kAny, kPositive, kUnit };
 struct Drawn {
   std::uint64_t seed = 0;
   Integers integers = Integers::kWide;
-  double scale = 1;  // of floats
+  double scale = 1, center = 0;  // of floats
   Signs signs = Signs::kAny;
   bool hides_rows = false;         // masks hide every other row
   bool numbers_for_masks = false;  // where an input is also a number

@@ -1,56 +1,18 @@
 #include "runtime/input_sets.h"
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "core/ir/narrow_float.h"
-#include "runtime/adapt.h"
 #include "runtime/branch_sizes.h"
 #include "runtime/input_trials.h"
+#include "runtime/shown_outputs.h"
 
 namespace ruleengine::runtime {
 namespace {
 
 using ir::Dim;
-
-template <typename T, typename F>
-bool any_number(const Tensor& t, F f) {
-  return std::ranges::any_of(t.values<T>(),
-                             [&](T x) { return f(static_cast<double>(x)); });
-}
-
-// Whether f holds for some element of a tensor of floats.
-template <typename F>
-bool any_float(const Tensor& t, F f) {
-  if (t.dtype() == DataType::kFloat) return any_number<float>(t, f);
-  if (t.dtype() == DataType::kDouble) return any_number<double>(t, f);
-  if (!ir::is_narrow_float(t.dtype())) return false;
-  Threads threads(1);
-  KernelRun run{.memory = Memory::create(), .threads = &threads};
-  return any_number<float>(widened(t, run), f);
-}
-
-bool has_finite(const Executor::Named& outputs) {
-  return std::ranges::any_of(outputs, [](const auto& each) {
-    if (!each.second.is_tensor()) return true;
-    const Tensor& t = each.second.tensor();
-    return !ir::is_float(t.dtype()) ||
-           any_float(t, [](double x) { return std::isfinite(x); });
-  });
-}
-
-// Whether some output says nothing, since all of it is NaN.
-bool hides_output(const Executor::Named& outputs) {
-  return std::ranges::any_of(outputs, [](const auto& each) {
-    if (!each.second.is_tensor()) return false;
-    const Tensor& t = each.second.tensor();
-    return ir::is_float(t.dtype()) && t.count() > 0 &&
-           !any_float(t, [](double x) { return !std::isnan(x); });
-  });
-}
 
 class InputSets {
  public:
@@ -84,7 +46,7 @@ class InputSets {
 
   // What a set showed.
   void note(const InputSet& set) {
-    hides_ = hides_ || (set.kind.empty() && hides_output(set.outputs));
+    shown_.note(set.outputs);
     for (const auto& [name, size] : set.sizes) ran_with_[name].insert(size);
   }
 
@@ -100,7 +62,8 @@ class InputSets {
     using Step = Status (InputSets::*)();
     for (const Step step :
          {&InputSets::second, &InputSets::other_sizes, &InputSets::met,
-          &InputSets::branches, &InputSets::numbers, &InputSets::small_sizes}) {
+          &InputSets::reveal, &InputSets::branches, &InputSets::numbers,
+          &InputSets::small_sizes}) {
       if (trials_.is_over()) break;
       if (auto status = (this->*step)(); !status) return status;
     }
@@ -262,15 +225,6 @@ class InputSets {
   };
 
   Status numbers() {
-    if (hides_) {
-      for (const auto& [signs, kind] :
-           {std::pair(Signs::kPositive, "positive floats"),
-            std::pair(Signs::kUnit, "floats from -1 to 1")}) {
-        Drawn how = varied();
-        how.signs = signs;
-        if (auto status = try_set(*fit_, how, kind); !status) return status;
-      }
-    }
     if (auto status = masks(); !status || !has_floats()) return status;
     for (const Magnitude& each : {Magnitude{1e-2, "small floats", false},
                                   Magnitude{4, "floats of some units", false},
@@ -304,8 +258,54 @@ class InputSets {
     return {};
   }
 
+  // Floats for which no output is mostly NaN: ones of one sign or near 0,
+  // around what they meet, and larger ones.
+  Status reveal() {
+    struct Place {
+      double center, scale;
+    };
+    std::vector<Place> places = {{0, 1}};
+    constexpr std::size_t kMostPlaces = 6;
+    for (const InputUse& use : trials_.source().uses()) {
+      for (const double each : use.met) places.push_back({each, 1});
+    }
+    places.resize(std::min(places.size(), kMostPlaces));
+    places.insert(places.end(), {{0, 1e3}, {0, 1e6}});
+    for (const auto& [center, scale] : places) {
+      for (const auto& [signs, kind] :
+           {std::pair(Signs::kPositive, "positive floats"),
+            std::pair(Signs::kUnit, "floats from -1 to 1")}) {
+        if (!shown_.hides() || !has_floats()) return {};
+        Drawn how = varied();
+        how.signs = signs;
+        how.center = center;
+        how.scale = scale;
+        const auto status =
+            try_set(*fit_, how, kind, [&](const Executor::Named& outputs) {
+              return shown_.reveals(outputs);
+            });
+        if (!status) return status;
+      }
+    }
+    return {};
+  }
+
+  bool has_masks() {
+    const auto& inputs =
+        trials_.source().model().graph.block(ir::Graph::main_block()).inputs;
+    const auto domains = trials_.source().domains(*fit_);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const ir::Type* type =
+          trials_.source().model().graph.value(inputs[i]).declared;
+      if (type == nullptr) continue;
+      if (type->elem == DataType::kBool) return true;
+      if (domains[i].is_mask && !domains[i].has_table()) return true;
+    }
+    return false;
+  }
+
   Status masks() {
-    if (!options_.extremes) return {};
+    if (!options_.extremes || !has_masks()) return {};
     Drawn how = next();
     how.hides_rows = true;
     if (auto status = try_set(*fit_, how, "hidden rows"); !status) {
@@ -388,7 +388,7 @@ class InputSets {
   InputTrials trials_;
   std::uint64_t drawn_ = 0;
   std::optional<SizeOf> fit_;  // sizes that the model runs with
-  bool hides_ = false;         // an output of ordinary inputs was NaN alone
+  ShownOutputs shown_;
   std::map<std::string, std::set<std::int64_t>> ran_with_;
 };
 

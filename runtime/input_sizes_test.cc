@@ -44,6 +44,15 @@ TEST_CASE("what is divided, and products") {
   CHECK(sizes["B"] * sizes["S"] == 77);
 }
 
+TEST_CASE("sums of products") {
+  auto sizes = solved(
+      "g (float[N] x, float[M,K] w) => (float[2] y)"
+      " <int64[1] flat = {-1}, int64[1] two = {2}> {"
+      " v = Reshape(w, flat) c = Concat <axis = 0> (x, v)"
+      " y = Reshape(c, two) }");
+  CHECK(sizes["N"] + sizes["M"] * sizes["K"] == 2);
+}
+
 TEST_CASE("a broadcast to a constant size") {
   const auto sizes = solved(
       "g (float[B,S] x) => (float[B,6] y)"

@@ -164,6 +164,10 @@ class FollowedUse {
       return;
     }
     note_number(at);
+    // Functions change most around 0: Log(x - 10000).
+    if (graph.inputs(node).size() == 1 && at.line.shift != 0) {
+      use_.met.push_back(at.line.inverse(0));
+    }
   }
 
   bool is_sizing(const ir::Op& op, std::size_t slot) {

@@ -232,6 +232,20 @@ TEST_CASE("where ordinary floats give NaN alone") {
   }
 }
 
+TEST_CASE("where only floats beyond a number give some") {
+  for (const auto* from : {"Log(d)", "Sqrt(d)"}) {
+    CAPTURE(from);
+    const auto sets = sets_of(
+        "g (float[2,3] x) => (float[2,3] y) <float k = {10000.0}> {"
+        " d = Sub(x, k) y = " +
+        std::string(from) + " }");
+    CHECK(std::ranges::any_of(sets.sets, [](const InputSet& each) {
+      const auto y = each.outputs[0].second.tensor().values<float>();
+      return std::ranges::all_of(y, [](float v) { return std::isfinite(v); });
+    }));
+  }
+}
+
 TEST_CASE("floats of several magnitudes, and fewer without extremes") {
   constexpr std::string_view kText =
       "g (float[N,4] x) => (float[N,4] y) { y = Relu(x) }";
