@@ -4,7 +4,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "core/base/result.h"
 #include "core/ir/model.h"
 #include "runtime/executor.h"
+#include "runtime/sizes_at.h"
 
 namespace ruleengine::runtime {
 
@@ -57,12 +57,6 @@ struct Drawn {
   Deadline deadline;
 };
 
-using SizeOf = std::map<ir::Dim, std::int64_t>;  // of leaves
-
-// The size of a dimension that may be an expression, such as past + 1; -1 where
-// it has a leaf of no known size.
-std::int64_t size_at(const ir::DimTable& dims, ir::Dim d, const SizeOf& sizes);
-
 // One value for each input without a default, by name. `domains` has one for
 // each input of the main block. Fails where an input is not a tensor, has no
 // known rank, or is beyond `memory`.
@@ -74,10 +68,5 @@ Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
 // Turns that show all that is met.
 std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,
                      const std::vector<Domain>& domains);
-
-// Inputs beyond it are not drawn just to try their sizes.
-inline constexpr double kMostInputBytes = 64 << 20;
-// Bytes that the inputs have at these sizes, without strings.
-double bytes_of_inputs(const ir::Model& model, const SizeOf& sizes);
 
 }  // namespace ruleengine::runtime

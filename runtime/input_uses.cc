@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/ir/narrow_float.h"
 #include "core/ops/op_row.h"
+#include "runtime/input_slots.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -18,49 +18,6 @@ using ir::ValueId;
 constexpr std::int64_t kMostNumbers = 64;    // of a constant that is met
 constexpr std::size_t kMostFollowed = 4096;  // values, of one input
 constexpr std::size_t kMostMet = 32;
-
-// Ops beyond those of the role `indexes` that index an input.
-struct Lookup {
-  std::string_view domain, type;
-  std::size_t slot, data;
-  std::int64_t axis;
-};
-constexpr std::string_view kContrib = "com.microsoft";
-constexpr Lookup kLookups[] = {
-    {"", "NegativeLogLikelihoodLoss", 1, 0, 1},
-    {"", "RotaryEmbedding", 3, 1, 0},
-    {"", "SoftmaxCrossEntropyLoss", 1, 0, 1},
-    {kContrib, "EmbedLayerNormalization", 0, 2, 0},
-    {kContrib, "EmbedLayerNormalization", 1, 4, 0},
-    {kContrib, "GatherBlockQuantized", 1, 0, 0},
-    {kContrib, "RotaryEmbedding", 1, 2, 0},
-};
-
-// Inputs of which an op takes sizes, counts or axes; a bit for each.
-struct Sizing {
-  std::string_view type;
-  std::uint32_t slots;
-};
-constexpr Sizing kSizings[] = {
-    {"ConstantOfShape", 1},
-    {"CumSum", 2},
-    {"Expand", 2},
-    {"Loop", 1},
-    {"OneHot", 2},
-    {"Pad", 2},
-    {"Range", 7},
-    {"Reshape", 2},
-    {"Resize", 8},
-    {"Slice", 16},
-    {"Split", 2},
-    {"Squeeze", 2},
-    {"Tile", 2},
-    {"TopK", 2},
-    {"Unsqueeze", 2},
-    {"Trilu", 2},
-    {"ReduceSum", 2},
-    {"SplitToSequence", 2},
-};
 
 // A graph that is looked at, and for a function's body the call of it.
 struct Place {

@@ -198,12 +198,13 @@ class SizeSearch {
     return 0.4 * out / (static_cast<double>(rest_.size()) + 1);
   }
 
-  // Less than that: sizes of 1, and those that two leaves have.
+  // Less than that: sizes of 1, those that two leaves have, and large ones.
   static double blemish(const SizeOf& free) {
     std::set<std::int64_t> seen;
     double out = 0;
     for (const auto& [leaf, size] : free) {
       if (size == 1) out += 1e-4;
+      out += 1e-8 * static_cast<double>(size);
       if (!seen.insert(size).second) out += 1e-5;
     }
     return std::min(out, 1e-3);
@@ -224,6 +225,8 @@ class SizeSearch {
     values.push_back(1);
     SizeOf best = free;
     const auto try_one = [&](const SizeOf& next) {
+      if (left_ == 0) return;
+      --left_;
       const double now = score(next);
       if (now >= worst) return;
       worst = now;
@@ -258,6 +261,7 @@ class SizeSearch {
   const SizeLines& lines_;
   const std::vector<SizeDemand>& rest_;
   std::set<std::int64_t> numbers_;
+  mutable std::size_t left_ = 20000;  // sizes to try
 };
 
 }  // namespace
