@@ -1,0 +1,50 @@
+// Which branches of If ran. A BranchLog is told of each node that an executor
+// ran (ExecutorOptions::trace), over any number of runs. Graphs are told apart
+// by their functions, so that it may be asked about the model that the executor
+// made its own from. Not thread-safe.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/ir/model.h"
+
+namespace ruleengine::runtime {
+
+class BranchLog {
+ public:
+  void note(const ir::Graph& graph, ir::NodeId node);
+
+  // Branches that were taken, of all runs so far.
+  std::size_t taken() const;
+  // Of graphs that ran.
+  struct Missing {
+    bool is_main = false;
+    ir::BlockId block;  // of the main graph; its owner is the If
+    std::string text;   // "the else branch of If 'x'"
+    auto operator<=>(const Missing&) const = default;
+  };
+  std::vector<Missing> missing() const;
+
+ private:
+  using Key = std::pair<std::string, std::size_t>;
+  struct Branch {
+    Missing as;
+    Key owner, other;
+    bool has_nodes = false;
+    std::size_t first_node = 0;  // that was seen in it
+    std::size_t runs = 0;
+  };
+  void meet(const ir::Graph& graph, const std::string& name);
+  bool is_taken(const Branch& branch) const;
+
+  std::set<std::string> known_;
+  std::map<Key, Branch> branches_;   // by function and block
+  std::map<Key, std::size_t> runs_;  // of Ifs, by function and node
+};
+
+}  // namespace ruleengine::runtime

@@ -1,0 +1,437 @@
+#include "runtime/input_drawing.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <random>
+#include <utility>
+
+#include "core/ir/narrow_float.h"
+#include "core/ir/shapes.h"
+#include "runtime/adapt.h"
+#include "runtime/failure.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+using ir::ValueId;
+
+class Drawing {
+ public:
+  Drawing(const ir::Model& model, const SizeOf& sizes,
+          const std::vector<Domain>& domains, const Drawn& how,
+          const std::shared_ptr<Memory>& memory)
+      : model_(model),
+        sizes_(sizes),
+        domains_(domains),
+        how_(how),
+        threads_(1) {
+    run_.memory = memory;
+    run_.threads = &threads_;
+    threads_.check = [this] {
+      if (how_.deadline.is_over()) {
+        throw Failure{how_.deadline.passed("while inputs are drawn")};
+      }
+    };
+  }
+
+  Executor::Named draw() {
+    const ir::Graph& graph = model_.graph;
+    Executor::Named out;
+    const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (graph.value(inputs[i]).tensor != nullptr) continue;
+      random_.seed(how_.seed * 0x9E3779B97F4A7C15u + i + 1);
+      domain_ = &domains_[i];
+      out.emplace_back(graph.name(inputs[i]), value(inputs[i]));
+    }
+    return out;
+  }
+
+ private:
+  Datum value(ValueId v) {
+    const ir::Type* type = model_.graph.value(v).declared;
+    const std::string name(model_.graph.name(v));
+    if (type == nullptr || !type->is_tensor() || !type->has_shape ||
+        type->elem == DataType::kUndefined) {
+      fail("no random values can be drawn for input '" + printable(name) + "'",
+           "a tensor of known type and rank",
+           type == nullptr ? "" : ir::type_text(model_.dims, *type));
+    }
+    Dims dims;
+    for (const ir::Dim d : type->dims) {
+      dims.push_back(
+          std::max<std::int64_t>(size_at(model_.dims, d, sizes_), 0));
+    }
+    if (type->elem == DataType::kString) return strings(dims);
+    if (ir::is_narrow_float(type->elem)) {
+      return narrowed(floats<float>(DataType::kFloat, dims, most(type->elem)),
+                      type->elem, run_);
+    }
+    if (is_packed(type->elem)) {
+      return packed(bytes<std::uint8_t>(DataType::kUint8, dims, 1), type->elem,
+                    run_);
+    }
+    return numbers(type->elem, dims);
+  }
+
+  // About the largest number that a narrow type holds.
+  static double most(DataType type) {
+    if (type == DataType::kFloat16) return 6e4;
+    return type == DataType::kBfloat16 ? 1e38 : 200;
+  }
+
+  Datum numbers(DataType type, Shape shape) {
+    switch (type) {
+      case DataType::kFloat:
+        return floats<float>(type, shape);
+      case DataType::kDouble:
+        return floats<double>(type, shape);
+      case DataType::kComplex64:
+        return pairs<float>(type, shape);
+      case DataType::kComplex128:
+        return pairs<double>(type, shape);
+      case DataType::kBool:
+        return bools(shape);
+      case DataType::kInt64:
+        return integers<std::int64_t>(type, shape);
+      case DataType::kInt32:
+        return integers<std::int32_t>(type, shape);
+      case DataType::kInt16:
+        return bytes<std::int16_t>(type, shape);
+      case DataType::kInt8:
+        return bytes<std::int8_t>(type, shape);
+      case DataType::kUint8:
+        return bytes<std::uint8_t>(type, shape);
+      case DataType::kUint16:
+        return bytes<std::uint16_t>(type, shape);
+      case DataType::kUint32:
+        return integers<std::uint32_t>(type, shape);
+      case DataType::kUint64:
+        return integers<std::uint64_t>(type, shape);
+      default:
+        fail("no random values can be drawn", "numbers", text_of(type, shape));
+    }
+  }
+
+  std::uint64_t below(std::uint64_t count) { return random_() % count; }
+  double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
+  // Of mean 0 and deviation 1 (Box and Muller).
+  double normal() {
+    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
+    return radius * std::cos(2 * std::numbers::pi * uniform());
+  }
+
+  // next() for each element, or once for all.
+  template <typename T, typename F>
+  void fill(Tensor& out, std::int64_t count, F next) {
+    T* to = out.mutable_data<T>();
+    for (std::int64_t i = 0; i < count; ++i) {
+      tick_();
+      to[i] = how_.same && i > 0 ? to[0] : static_cast<T>(next());
+    }
+  }
+
+  bool draws_mask() const {
+    if (!domain_->is_mask || domain_->has_table()) return false;
+    if (how_.numbers_for_all) return false;
+    return !domain_->is_number || !how_.numbers_for_masks;
+  }
+
+  // --- floats ----------------------------------------------------------------
+
+  double real() {
+    constexpr double kNear = 8;  // ordinary floats come that far by themselves
+    if (!domain_->met.empty() && how_.center == 0 && below(4) == 0) {
+      const double met = domain_->met[below(domain_->met.size())];
+      const double step = std::max(1.0, std::abs(met) * 0.01);
+      const double near = met + step * static_cast<double>(below(3)) - step;
+      if (how_.meets || (std::abs(met) <= kNear && how_.scale == 1)) {
+        return near;
+      }
+    }
+    const double x = normal();
+    if (how_.signs == Signs::kPositive) {
+      return how_.center + (std::abs(x) + 0.1) * how_.scale;
+    }
+    if (how_.signs == Signs::kUnit) {
+      return how_.center + std::tanh(x) * how_.scale;
+    }
+    return how_.center + x * how_.scale;
+  }
+
+  template <typename T>
+  Tensor floats(DataType type, Shape shape,
+                double most = std::numeric_limits<double>::infinity()) {
+    Tensor out = allocate(run_, type, shape);
+    if (draws_mask()) {
+      T* to = out.mutable_data<T>();
+      return masked(std::move(out), to);
+    }
+    fill<T>(out, out.count(), [&] { return std::clamp(real(), -most, most); });
+    if (!how_.meets) return out;
+    for (std::size_t i = 0; i < turn_size(out.count()); ++i) {
+      const auto [met, step] = met_in_turn(i, out.count());
+      const double by = std::max(1.0, std::abs(met) * 0.01) * step;
+      out.mutable_data<T>()[i] =
+          static_cast<T>(std::clamp(met + by, -most, most));
+    }
+    return out;
+  }
+
+  // Complex numbers: two floats each.
+  template <typename T>
+  Tensor pairs(DataType type, Shape shape) {
+    Tensor out = allocate(run_, type, shape);
+    fill<T>(out, 2 * out.count(), [&] { return real(); });
+    return out;
+  }
+
+  // --- whole numbers ---------------------------------------------------------
+
+  // All values of the type, or up to `most`.
+  template <typename T>
+  Tensor bytes(DataType type, Shape shape, std::uint64_t most = 0) {
+    Tensor out = allocate(run_, type, shape);
+    if (most == 0 && draws_mask()) {
+      T* to = out.mutable_data<T>();
+      return masked(std::move(out), to);
+    }
+    fill<T>(out, out.count(), [&] {
+      if (most > 0) return static_cast<T>(below(most + 1));
+      if (!domain_->met.empty() && below(2) == 0) {
+        return static_cast<T>(static_cast<std::int64_t>(met()));
+      }
+      if (domain_->has_table()) {
+        return static_cast<T>(
+            below(static_cast<std::uint64_t>(domain_->last) + 1));
+      }
+      return static_cast<T>(random_());
+    });
+    return out;
+  }
+
+  // A number that is met, or one beside it.
+  double met() {
+    const double at = domain_->met[below(domain_->met.size())];
+    return std::clamp(std::floor(at) + static_cast<double>(below(3)) - 1, -1e15,
+                      1e15);
+  }
+
+  struct Span {
+    std::int64_t low, high;
+  };
+
+  template <typename T>
+  Span span() const {
+    constexpr bool kSigned = std::is_signed_v<T>;
+    const Domain& d = *domain_;
+    if (d.has_table()) return in_table(d, kSigned);
+    switch (how_.integers) {
+      case Integers::kSmall:
+        return {0, 3};
+      case Integers::kBits:
+        // A size of 0 tells Reshape to keep what is there.
+        return {0, d.is_size ? 0 : 1};
+      case Integers::kOnes:
+        return {1, 1};
+      default:
+        if (d.is_size) return {how_.far ? 0 : 1, 4};
+        return {kSigned ? -3 : 0, 6};
+    }
+  }
+
+  Span in_table(const Domain& d, bool is_signed) const {
+    std::int64_t last = d.last;
+    const auto limit = [&](std::int64_t most) { last = std::min(last, most); };
+    const std::int64_t first = std::max<std::int64_t>(d.first, 0);
+    switch (how_.integers) {
+      case Integers::kAnywhere:
+        return {is_signed ? d.first : first, last};
+      case Integers::kWide:
+        if (d.is_guess) limit(15);
+        break;
+      case Integers::kSmall:
+        limit(3);
+        break;
+      case Integers::kBits:
+        limit(1);
+        break;
+      case Integers::kOnes:
+        limit(0);
+        break;
+    }
+    last = std::max(last, std::min(first, d.last));
+    return {std::min(first, last), last};
+  }
+
+  template <typename T>
+  Tensor integers(DataType type, Shape shape) {
+    Tensor out = allocate(run_, type, shape);
+    T* to = out.mutable_data<T>();
+    if (draws_mask()) return masked(std::move(out), to);
+    const Span in = span<T>();
+    fill<T>(out, out.count(), [&] { return whole<T>(in); });
+    place_met(out, to, in);
+    if (!how_.ends || how_.same) return out;
+    if (domain_->has_table()) {
+      put(out, to,
+          {in.low, in.high, std::clamp<std::int64_t>(0, in.low, in.high)});
+    } else if (goes_far() && (domain_->met.empty() || out.count() > 6)) {
+      put(out, to, {far<T>(), 99, std::is_signed_v<T> ? -98 : 98});
+    }
+    return out;
+  }
+
+  // How many elements show what is met in this turn.
+  std::size_t turn_size(std::int64_t count) const {
+    if (how_.turn == 0 || how_.same) return 0;
+    return std::min(static_cast<std::size_t>(count), 3 * domain_->met.size());
+  }
+
+  // What element `i` shows: a number, and by how many steps it is beside it.
+  std::pair<double, int> met_in_turn(std::size_t i, std::int64_t count) const {
+    const std::size_t at = (how_.turn - 1) * turn_size(count) + i;
+    return {domain_->met[at / 3 % domain_->met.size()],
+            static_cast<int>(at % 3) - 1};
+  }
+
+  template <typename T>
+  void place_met(const Tensor& out, T* to, Span in) {
+    if (how_.integers > Integers::kWide) return;
+    for (std::size_t i = 0; i < turn_size(out.count()); ++i) {
+      const auto [met, step] = met_in_turn(i, out.count());
+      const double at = std::clamp(std::floor(met) + step, -1e15, 1e15);
+      const auto number = static_cast<std::int64_t>(at);
+      if (is_allowed<T>(number, in)) to[i] = static_cast<T>(number);
+    }
+  }
+
+  template <typename T>
+  bool is_allowed(std::int64_t number, Span in) const {
+    if (domain_->has_table()) return number >= in.low && number <= in.high;
+    return std::is_signed_v<T> || number >= 0;
+  }
+
+  template <typename T>
+  std::int64_t whole(Span in) {
+    const bool is_free = how_.integers <= Integers::kWide;
+    if (is_free && !domain_->met.empty() && (how_.meets || below(2) == 0)) {
+      const auto at = static_cast<std::int64_t>(met());
+      if (is_allowed<T>(at, in)) return at;
+    }
+    if (goes_far() && below(2) == 0) return far<T>();
+    const auto count = static_cast<std::uint64_t>(in.high - in.low) + 1;
+    return in.low + static_cast<std::int64_t>(below(count));
+  }
+
+  bool goes_far() const {
+    return how_.far && how_.integers <= Integers::kWide &&
+           !domain_->has_table() && !domain_->is_size;
+  }
+
+  template <typename T>
+  std::int64_t far() {
+    const auto far = static_cast<std::int64_t>(below(201));
+    return std::is_signed_v<T> ? far - 100 : far;
+  }
+
+  // Such elements are there for sure; of a single one, one of them by the seed.
+  template <typename T>
+  void put(const Tensor& out, T* to, std::array<std::int64_t, 3> numbers) {
+    for (std::int64_t i = 0; i < std::min<std::int64_t>(out.count(), 3); ++i) {
+      const auto at = static_cast<std::uint64_t>(i) + how_.seed;
+      to[i] = static_cast<T>(numbers[at % 3]);
+    }
+  }
+
+  // --- masks -----------------------------------------------------------------
+
+  Tensor bools(Shape shape) {
+    Tensor out = allocate(run_, DataType::kBool, shape);
+    auto* to = out.mutable_data<std::uint8_t>();
+    return masked(std::move(out), to);
+  }
+
+  // Rows of the last axis that begin with ones and end with zeros; where whole
+  // rows are hidden, every other one is zeros alone. A vector, or a mask over
+  // queries and keys, is random.
+  template <typename T>
+  Tensor masked(Tensor out, T* to) {
+    if (how_.same) {
+      fill<T>(out, out.count(), [&] { return below(2); });
+      return out;
+    }
+    const std::int64_t length = out.rank() == 0 ? 1 : out.dim(out.rank() - 1);
+    const bool padded = out.rank() == 2 && out.dim(0) != length;
+    const std::int64_t rows = length == 0 ? 0 : out.count() / length;
+    for (std::int64_t row = 0; row < rows; ++row) {
+      const auto shown = 1 + static_cast<std::int64_t>(
+                                 below(static_cast<std::uint64_t>(length)));
+      const bool hidden = how_.hides_rows && row % 2 == 0;
+      tick_(length);
+      for (std::int64_t i = 0; i < length; ++i) {
+        const bool one = padded ? i < shown : below(4) != 0;
+        to[row * length + i] = static_cast<T>(one && !hidden);
+      }
+    }
+    return out;
+  }
+
+  Datum strings(Shape shape) {
+    auto all = run_.memory->strings(static_cast<std::size_t>(count_of(shape)));
+    for (String& each : *all) {
+      tick_();
+      each = static_cast<char>('a' + below(4));
+    }
+    return Tensor(shape, std::move(all));
+  }
+
+  const ir::Model& model_;
+  const SizeOf& sizes_;
+  const std::vector<Domain>& domains_;
+  const Drawn& how_;
+  const Domain* domain_ = nullptr;  // of the input that is drawn
+  Threads threads_;
+  Ticker tick_{threads_};
+  KernelRun run_;
+  std::mt19937_64 random_;
+};
+
+}  // namespace
+
+Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
+                                    const std::vector<Domain>& domains,
+                                    const Drawn& how,
+                                    const std::shared_ptr<Memory>& memory) {
+  try {
+    return Drawing(model, sizes, domains, how, memory).draw();
+  } catch (const Failure& failure) {
+    return failure.error;
+  }
+}
+
+std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,
+                     const std::vector<Domain>& domains) {
+  std::size_t out = 0;
+  const ir::Graph& graph = model.graph;
+  const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Type* type = graph.value(inputs[i]).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    const std::size_t all = 3 * domains[i].met.size();
+    double count = 1;
+    for (const ir::Dim d : type->dims) {
+      count *= static_cast<double>(size_at(model.dims, d, sizes));
+    }
+    if (all == 0 || count < 1) continue;
+    const double each = std::min(count, static_cast<double>(all));
+    out = std::max(out, static_cast<std::size_t>(
+                            std::ceil(static_cast<double>(all) / each)));
+  }
+  return out;
+}
+
+}  // namespace ruleengine::runtime

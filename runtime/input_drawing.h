@@ -1,0 +1,72 @@
+// Random tensors for the inputs of a model, of given sizes and from given
+// domains. Deterministic: the same arguments give the same tensors on every
+// machine; each input has numbers of its own, whatever the others are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "core/base/deadline.h"
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/executor.h"
+#include "runtime/sizes_at.h"
+
+namespace ruleengine::runtime {
+
+// How far whole numbers reach. Each is more careful than the one before.
+enum class Integers : std::uint8_t {
+  kAnywhere,  // as kWide; indices also count from the end
+  kWide,      // -3 to 6; indices into all of a table
+  kSmall,     // 0 to 3
+  kBits,      // 0 or 1
+  kOnes,      // 1; indices are 0
+};
+
+// What the elements of an input may be.
+struct Domain {
+  // Of indices: the first and the last; `last` is -1 where no table is indexed.
+  std::int64_t first = 0, last = -1;
+  bool is_guess = false;    // the size of the table is not known
+  std::vector<double> met;  // numbers at which some result changes
+  bool is_mask = false;
+  bool is_number = false;  // beside a mask
+  bool is_size = false;
+
+  bool has_table() const { return last >= 0; }
+};
+
+enum class Signs : std::uint8_t { kAny, kPositive, kUnit };
+
+struct Drawn {
+  std::uint64_t seed = 0;
+  Integers integers = Integers::kWide;
+  double scale = 1, center = 0;  // of floats
+  Signs signs = Signs::kAny;
+  bool hides_rows = false;         // masks hide every other row
+  bool numbers_for_masks = false;  // where an input is also a number
+  bool numbers_for_all = false;    // also where it is a mask alone
+  bool far = false;                // whole numbers also far from 0
+  bool ends = false;               // the first elements are the ends of a table
+  bool meets = false;              // floats at all numbers that they meet
+  // From 1: the first elements are, in turn, each number that they meet and
+  // those beside it. Where elements are few, more turns show all of them.
+  std::size_t turn = 0;
+  bool same = false;  // all elements of a tensor are the same
+  Deadline deadline;
+};
+
+// One value for each input without a default, by name. `domains` has one for
+// each input of the main block. Fails where an input is not a tensor, has no
+// known rank, or is beyond `memory`.
+Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
+                                    const std::vector<Domain>& domains,
+                                    const Drawn& how,
+                                    const std::shared_ptr<Memory>& memory);
+
+// Turns that show all that is met.
+std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,
+                     const std::vector<Domain>& domains);
+
+}  // namespace ruleengine::runtime

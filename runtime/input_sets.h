@@ -1,0 +1,57 @@
+// The sets of inputs on which a model is verified. They are drawn for what the
+// graph does with them (runtime/input_uses.h): ordinary ones of several sizes,
+// numbers of several magnitudes, masks that hide rows, and ones that take the
+// branches of If that no other set took. The model runs on each of them.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/executor.h"
+#include "runtime/random_inputs.h"
+
+namespace ruleengine::runtime {
+
+struct InputSet {
+  Executor::Named inputs;
+  Executor::Named outputs;                    // of the model on them
+  std::map<std::string, std::int64_t> sizes;  // of the named dimensions
+  // "" for ordinary values, else what they are: "small floats", "floats of some
+  // units", "positive floats", "floats from -1 to 1", "numbers that are
+  // compared", "numbers for masks"; with `extremes` also "large floats",
+  // "huge floats", "tiny floats", "hidden rows".
+  std::string kind;
+};
+
+struct InputSetsOptions {
+  InputOptions inputs;  // the seed, sizes by name, and the deadline
+  // Also tiny and huge floats, masks that hide whole rows, masks of other
+  // numbers and sizes of 0. Not where a rewrite rests on an assumption about
+  // the values.
+  bool extremes = true;
+  // For drawing and for the runs of the model. When they have passed, no other
+  // set is looked for; the first one that is tried runs to its end.
+  double seconds = 10;
+};
+
+struct DrawnSets {
+  std::size_t sets = 0;
+  std::string unverified;  // why none ran
+  // What no set shows: "the else branch of If 'x' was never taken".
+  std::vector<std::string> notes;
+};
+
+// Calls `visit` with each set that the model ran on; false ends it. Errors:
+// those of `visit`, a deadline that passed, and kUsage for sizes of names that
+// no input has.
+Result<DrawnSets> for_each_input_set(
+    const ir::Model& model, ExecutorOptions executor,
+    const InputSetsOptions& options,
+    const std::function<Result<bool>(const InputSet&)>& visit);
+
+}  // namespace ruleengine::runtime

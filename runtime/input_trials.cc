@@ -1,0 +1,205 @@
+#include "runtime/input_trials.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace ruleengine::runtime {
+namespace {
+
+constexpr std::size_t kMostTries = 160;
+
+constexpr Integers kLevels[] = {Integers::kAnywhere, Integers::kWide,
+                                Integers::kSmall, Integers::kBits,
+                                Integers::kOnes};
+
+// FNV-1a over shapes and bytes.
+class Digest {
+ public:
+  void add(std::uint64_t byte) { state_ = (state_ ^ byte) * 0x100000001B3u; }
+  void add(const Tensor& t) {
+    for (const std::int64_t d : t.dims()) add(static_cast<std::uint64_t>(d));
+    if (t.is_string()) {
+      for (const String& s : t.strings()) {
+        for (const char c : s) add(static_cast<unsigned char>(c));
+      }
+      return;
+    }
+    for (const std::byte b : t.bytes()) add(static_cast<std::uint64_t>(b));
+  }
+  std::uint64_t state() const { return state_; }
+
+ private:
+  std::uint64_t state_ = 0xCBF29CE484222325u;
+};
+
+std::uint64_t digest(const Executor::Named& inputs) {
+  Digest out;
+  for (const auto& [name, value] : inputs) out.add(value.tensor());
+  return out.state();
+}
+
+std::string reason(const Diagnostic& error) {
+  std::string out = error.what;
+  if (!error.expected.empty()) out += ", not " + error.expected;
+  if (!error.found.empty()) out += ": " + error.found;
+  if (!error.where.empty()) out += " (" + error.where + ")";
+  return out;
+}
+
+bool ends_all(const Diagnostic& error) {
+  return error.kind == ErrorKind::kUsage ||
+         error.kind == ErrorKind::kCancelled ||
+         (error.kind == ErrorKind::kLimit && error.remedy == Remedy::kTime);
+}
+
+}  // namespace
+
+InputTrials::InputTrials(const ir::Model& model, ExecutorOptions executor,
+                         const InputSetsOptions& options, const Visit& visit)
+    : model_(model),
+      executor_options_(std::move(executor)),
+      options_(options),
+      visit_(visit),
+      source_(model, options.inputs.dims),
+      end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
+                              std::chrono::duration<double>(
+                                  std::clamp(options.seconds, 0.0, 1e6)))) {}
+
+bool InputTrials::prepare() {
+  ExecutorOptions how = executor_options_;
+  how.trace = [this, outer = executor_options_.trace](
+                  const ir::Graph& graph, ir::NodeId node, double begin,
+                  double end) {
+    log_.note(graph, node);
+    if (outer) outer(graph, node, begin, end);
+  };
+  // The first try runs to its end.
+  how.is_cancelled = [this, outer = executor_options_.is_cancelled] {
+    return (outer && outer()) || (tries_ > 1 && Clock::now() >= end_);
+  };
+  auto made = Executor::create(model_, std::move(how));
+  if (!made) {
+    why_ = reason(made.error());
+    return false;
+  }
+  executor_ = *std::move(made);
+  return true;
+}
+
+bool InputTrials::is_over() const {
+  if (is_enough_ || is_late_) return true;
+  return tries_ > 0 && (tries_ >= kMostTries || Clock::now() >= end_);
+}
+
+std::shared_ptr<Memory> InputTrials::memory() const {
+  return Memory::create(executor_options_.limit_memory);
+}
+
+Result<bool> InputTrials::run(const SizeOf& sizes, Drawn how,
+                              std::string_view kind, const Accept& accept) {
+  if (tries_ > 0 && bytes_of_inputs(source_.model(), sizes) > kMostInputBytes) {
+    return false;
+  }
+  how.deadline = options_.inputs.deadline;
+  learn(sizes);
+  for (const Integers each : kLevels) {
+    if (each < how.integers) continue;
+    if (is_over()) {
+      is_late_ = is_late_ || !is_enough_;
+      return false;
+    }
+    Drawn level = how;
+    level.integers = each;
+    bool is_done = false;
+    const auto ran = run_once(sizes, level, kind, accept, is_done);
+    if (!ran || *ran || is_done) return ran;
+  }
+  return false;
+}
+
+// `is_done`: more careful numbers would not help.
+Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
+                                   std::string_view kind, const Accept& accept,
+                                   bool& is_done) {
+  auto inputs = source_.draw(sizes, how, memory());
+  if (!inputs) {
+    if (ends_all(inputs.error())) return inputs.error();
+    if (why_.empty()) why_ = reason(inputs.error());
+    is_done = true;
+    return false;
+  }
+  const std::uint64_t drawn = digest(*inputs);
+  if (failed_.contains(drawn)) return false;
+  if (ran_.contains(drawn)) return true;
+  ++tries_;
+  const BranchLog before = log_;
+  auto outputs = executor_->run(*inputs);
+  if (!outputs) {
+    log_ = before;
+    failed_.insert(drawn);
+    const Diagnostic& error = outputs.error();
+    const auto& is_cancelled = executor_options_.is_cancelled;
+    if (ends_all(error) || (is_cancelled && is_cancelled())) return error;
+    if (tries_ > 1 && Clock::now() >= end_) is_late_ = is_done = true;
+    if (why_.empty()) why_ = reason(error);
+    return false;
+  }
+  if (accept && !accept(*outputs)) {
+    log_ = before;
+    is_done = true;
+    return false;
+  }
+  ran_.insert(drawn);
+  const auto status = hand_on({.inputs = *std::move(inputs),
+                               .outputs = *std::move(outputs),
+                               .sizes = source_.sizes().named(sizes),
+                               .kind = std::string(kind)});
+  if (!status) return status.error();
+  return true;
+}
+
+Status InputTrials::hand_on(InputSet set) {
+  const auto began = Clock::now();
+  const auto more = visit_(set);
+  end_ += Clock::now() - began;
+  if (!more) return more.error();
+  ++sets_;
+  is_enough_ = !*more;
+  return {};
+}
+
+void InputTrials::learn(const SizeOf& sizes) {
+  if (learned_at_ == sizes) return;
+  learned_at_ = sizes;
+  source_.learn({});
+  const auto open = source_.open(sizes);
+  if (open.empty()) return;
+  const auto probe = source_.model().copy();
+  ir::Graph& graph = probe->graph;
+  const ir::BlockId main = ir::Graph::main_block();
+  const std::size_t own = graph.block(main).outputs.size();
+  for (const ir::ValueId v : open) graph.add_block_output(main, v);
+  ExecutorOptions how = executor_options_;
+  how.trace = nullptr;
+  how.progress = nullptr;
+  const auto executor = Executor::create(*probe, std::move(how));
+  if (!executor) return;
+  for (const Integers each : {Integers::kBits, Integers::kOnes}) {
+    const Drawn drawn{.seed = options_.inputs.seed,
+                      .integers = each,
+                      .deadline = options_.inputs.deadline};
+    const auto inputs = source_.draw(sizes, drawn, memory());
+    if (!inputs) return;
+    const auto outputs = (*executor)->run(*inputs);
+    if (!outputs) continue;
+    std::map<ir::ValueId, Tensor> values;
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      const Datum& value = (*outputs)[own + i].second;
+      if (value.is_tensor()) values.emplace(open[i], value.tensor());
+    }
+    return source_.learn(std::move(values));
+  }
+}
+
+}  // namespace ruleengine::runtime

@@ -1,0 +1,36 @@
+#include "runtime/sizes_at.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ruleengine::runtime {
+
+std::int64_t size_at(const ir::DimTable& dims, ir::Dim d, const SizeOf& sizes) {
+  if (d.known()) return d.size();
+  bool is_known = true;
+  const double size = dims.value(d, [&](ir::Dim leaf) {
+    const auto it = sizes.find(leaf);
+    is_known = is_known && it != sizes.end();
+    return it == sizes.end() ? 1.0 : static_cast<double>(it->second);
+  });
+  constexpr double kMost = 1e18;  // more than any memory holds
+  if (!is_known || std::isnan(size)) return -1;
+  return static_cast<std::int64_t>(std::clamp(size, 0.0, kMost));
+}
+
+double bytes_of_inputs(const ir::Model& model, const SizeOf& sizes) {
+  double all = 0;
+  const ir::Graph& graph = model.graph;
+  for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
+    const ir::Type* type = graph.value(v).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    double own = ir::bit_width(type->elem) / 8.0;
+    for (const ir::Dim d : type->dims) {
+      own *= static_cast<double>(size_at(model.dims, d, sizes));
+    }
+    all += own;
+  }
+  return all;
+}
+
+}  // namespace ruleengine::runtime
