@@ -349,7 +349,7 @@ std::vector<bool> differing(const Executor::Named& a,
   return out;
 }
 
-std::vector<bool> has_finite(const Executor::Named& outputs) {
+std::vector<bool> finite_outputs(const Executor::Named& outputs) {
   std::vector<bool> out;
   for (const auto& [name, value] : outputs) {
     bool is_float = false, any = false;

@@ -73,6 +73,6 @@ std::vector<bool> differing(const Executor::Named& a, const Executor::Named& b);
 
 // By output: whether some element is a finite number, or no float at all. An
 // output without elements counts.
-std::vector<bool> has_finite(const Executor::Named& outputs);
+std::vector<bool> finite_outputs(const Executor::Named& outputs);
 
 }  // namespace ruleengine::runtime

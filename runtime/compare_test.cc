@@ -67,8 +67,8 @@ TEST_CASE("complex numbers count by both parts") {
     return named<Complex>(DataType::kComplex64, {{1, 2}, {3, imaginary}});
   };
   CHECK_FALSE(compare_by_type(of(4), of(4)).mismatch);
-  CHECK(compare_by_type(of(4), of(5)).mismatch->text.find(
-            "3+4i became 3+5i") != std::string::npos);
+  CHECK(compare_by_type(of(4), of(5)).mismatch->text.find("3+4i became 3+5i") !=
+        std::string::npos);
 }
 
 TEST_CASE("an output that is left out may be anything") {
@@ -91,10 +91,10 @@ TEST_CASE("a spread is the largest move of each element") {
 
 TEST_CASE("outputs that are finite somewhere") {
   const std::vector<bool> yes{true}, no{false};
-  CHECK(has_finite(floats({kNan, 1})) == yes);
-  CHECK(has_finite(floats({kNan, kInf})) == no);
-  CHECK(has_finite(floats({})) == yes);
-  CHECK(has_finite(named<std::int64_t>(DataType::kInt64, {1})) == yes);
+  CHECK(finite_outputs(floats({kNan, 1})) == yes);
+  CHECK(finite_outputs(floats({kNan, kInf})) == no);
+  CHECK(finite_outputs(floats({})) == yes);
+  CHECK(finite_outputs(named<std::int64_t>(DataType::kInt64, {1})) == yes);
 }
 
 TEST_CASE("sequences agree item by item") {
@@ -116,7 +116,8 @@ TEST_CASE("types, shapes and numbers of outputs") {
   const auto f = floats({1, 2});
   CHECK(compare_by_type(f, named<std::int64_t>(DataType::kInt64, {1, 2}))
             .mismatch->text == "float[2] became int64[2]");
-  CHECK(compare_by_type(f, floats({1})).mismatch->text == "float[2] became float[1]");
+  CHECK(compare_by_type(f, floats({1})).mismatch->text ==
+        "float[2] became float[1]");
   CHECK(compare_by_type(f, {}).mismatch);
 }
 

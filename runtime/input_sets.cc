@@ -6,11 +6,17 @@
 #include <utility>
 
 #include "runtime/branch_sizes.h"
+#include "runtime/compare.h"
 #include "runtime/input_trials.h"
 #include "runtime/shown_outputs.h"
 
 namespace ruleengine::runtime {
 namespace {
+
+bool is_some_finite(const Executor::Named& outputs) {
+  const std::vector<bool> all = finite_outputs(outputs);
+  return std::ranges::find(all, true) != all.end();
+}
 
 using ir::Dim;
 
@@ -235,7 +241,7 @@ class InputSets {
       Drawn how = next();
       how.scale = each.scale;
       how.numbers_for_masks = !each.is_extreme;
-      const auto status = try_set(*fit_, how, each.kind, has_finite);
+      const auto status = try_set(*fit_, how, each.kind, is_some_finite);
       if (!status) return status;
     }
     return {};
@@ -314,7 +320,7 @@ class InputSets {
     how = next();
     how.numbers_for_all = true;
     how.integers = Integers::kSmall;
-    return try_set(*fit_, how, "numbers for masks", has_finite);
+    return try_set(*fit_, how, "numbers for masks", is_some_finite);
   }
 
   // --- branches --------------------------------------------------------------

@@ -64,7 +64,9 @@ ModelPair::ModelPair(const ir::Model& before, const ir::Model& after,
       tolerance_(tolerance) {
   auto own = Executor::create(after, options_);
   if (!own) {
-    why_not_ = "the result: " + one_line(own.error());
+    const auto model = Executor::create(before, options_);
+    why_not_ = model ? "the result: " + one_line(own.error())
+                     : one_line(model.error());
     return;
   }
   after_ = *std::move(own);

@@ -36,7 +36,7 @@ class ModelPair {
   ModelPair(const ir::Model& before, const ir::Model& after,
             ExecutorOptions options, std::optional<Tolerance> tolerance);
 
-  // Why the second model cannot be run at all; "" where it can.
+  // Why a model cannot be run at all; "" where both can.
   const std::string& why_not() const { return why_not_; }
 
   // `outputs`: of the first model, in its own types. Errors: only limits.

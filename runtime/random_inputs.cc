@@ -189,12 +189,9 @@ Result<Executor::Named> draw_as(InputSource& source,
                                 const InputOptions& options,
                                 const std::shared_ptr<Memory>& memory) {
   if (auto status = source.sizes().check(); !status) return status.error();
-  Drawn how{.seed = options.seed,
-            .integers = options.integers,
-            .hides_rows = options.floats == Floats::kHidden,
-            .deadline = options.deadline};
-  if (options.floats == Floats::kLarge) how.scale = 100;
-  if (options.floats == Floats::kTiny) how.scale = 1e-40;
+  const Drawn how{.seed = options.seed,
+                  .integers = options.integers,
+                  .deadline = options.deadline};
   const SizeOf sizes = options.sizes == Sizes::kDistinct
                            ? source.solved(0)
                            : source.sizes().guess(options.sizes);

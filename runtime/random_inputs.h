@@ -23,16 +23,11 @@
 
 namespace ruleengine::runtime {
 
-// Floats: random around 0, or values that overflow or vanish easily. `kHidden`
-// are ordinary floats with masks that hide whole rows.
-enum class Floats : std::uint8_t { kNormal, kLarge, kTiny, kHidden };
-
 struct InputOptions {
   std::uint64_t seed = 0;
   std::map<std::string, std::int64_t> dims;  // by name
   Sizes sizes = Sizes::kDistinct;
   Integers integers = Integers::kWide;
-  Floats floats = Floats::kNormal;
   Deadline deadline;
 };
 

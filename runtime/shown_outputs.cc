@@ -28,15 +28,6 @@ std::int64_t count_floats(const Tensor& t, F f) {
 
 }  // namespace
 
-bool has_finite(const Executor::Named& outputs) {
-  return std::ranges::any_of(outputs, [](const auto& each) {
-    if (!each.second.is_tensor()) return true;
-    const Tensor& t = each.second.tensor();
-    return !ir::is_float(t.dtype()) ||
-           count_floats(t, [](double x) { return std::isfinite(x); }) > 0;
-  });
-}
-
 ShownOutputs::Seen ShownOutputs::seen(const Datum& output) {
   if (!output.is_tensor()) return Seen::kNumbers;
   const Tensor& t = output.tensor();

@@ -8,9 +8,6 @@
 
 namespace ruleengine::runtime {
 
-// Whether some output has a finite element, or no floats.
-bool has_finite(const Executor::Named& outputs);
-
 // Which outputs of a model were mostly numbers in some run.
 class ShownOutputs {
  public:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "runtime/input_sets.h"
 #include "runtime/model_pair.h"
 
 namespace ruleengine::runtime {
@@ -24,59 +25,44 @@ class Verifying {
                           .deadline = options.deadline},
         pair_(before, after, executor_options_, options.tolerance) {}
 
-  // False if one of them cannot be run at all; the verification says why.
-  bool prepare() {
+  // Why the result cannot be run at all; "" where it can.
+  const std::string& why_not() const { return pair_.why_not(); }
+
+  // Inputs of the caller.
+  Status on(const Named& inputs) {
     auto before = Executor::create(before_model_, executor_options_);
     if (!before) {
       out_.unverified = one_line(before.error());
-      return false;
+      return {};
     }
-    before_ = *std::move(before);
-    out_.unverified = pair_.why_not();
-    return out_.unverified.empty();
+    const auto outputs = (*before)->run(inputs);
+    if (outputs) return compare_on(inputs, *outputs);
+    if (is_limit(outputs.error())) return outputs.error();
+    out_.unverified = one_line(outputs.error());
+    return {};
   }
 
-  // Whether `before` ran on the inputs, so that a verification was possible.
-  Result<bool> on(const Named& inputs) {
-    auto before = before_->run(inputs);
-    if (!before) {
-      if (is_limit(before.error())) return before.error();
-      if (out_.unverified.empty()) out_.unverified = one_line(before.error());
-      return false;
-    }
-    if (auto status = compare_on(inputs, *before); !status) {
-      return status.error();
-    }
-    return true;
+  // Inputs that are drawn for the model, until some show a difference.
+  Status on_drawn() {
+    const auto drawn = for_each_input_set(
+        before_model_, executor_options_,
+        {.inputs = options_.inputs, .extremes = options_.extremes},
+        [&](const InputSet& set) -> Result<bool> {
+          note_sizes(set.sizes);
+          auto status = compare_on(set.inputs, set.outputs);
+          if (!status) return status.error();
+          return !out_.mismatch.has_value();
+        });
+    if (!drawn) return drawn.error();
+    out_.unverified = drawn->unverified;
+    out_.notes = drawn->notes;
+    return {};
   }
-
-  // The first whole numbers that the model runs with, for sizes of this kind.
-  Result<bool> with(Sizes sizes, Floats floats) {
-    InputOptions how = options_.inputs;
-    how.sizes = sizes;
-    how.floats = floats;
-    for (const Integers integers : kIntegersToTry) {
-      how.integers = integers;
-      const auto inputs = random_inputs(before_model_, how,
-                                        Memory::create(options_.limit_memory));
-      if (!inputs) {
-        if (inputs.error().kind == ErrorKind::kUsage) return inputs.error();
-        if (out_.unverified.empty()) out_.unverified = one_line(inputs.error());
-        return false;
-      }
-      const auto ran = on(*inputs);
-      if (!ran) return ran.error();
-      if (*ran) return true;
-    }
-    return false;
-  }
-
-  bool is_over() const { return out_.mismatch.has_value(); }
 
   Verification take() {
     if (out_.inputs == 0) return std::move(out_);
     out_.unverified.clear();
-    for (std::size_t i = 0; i < is_finite_.size() && !is_over(); ++i) {
+    for (std::size_t i = 0; i < is_finite_.size() && !out_.mismatch; ++i) {
       if (is_finite_[i]) continue;
       out_.unverified = "output '" + printable(names_[i]) +
                         "' is NaN or infinite on all inputs that were drawn";
@@ -101,7 +87,7 @@ class Verifying {
       out_.mismatch = std::move(compared->found.mismatch);
       out_.shown_by = inputs;
     }
-    const std::vector<bool> finite = has_finite(before);
+    const std::vector<bool> finite = finite_outputs(before);
     names_.resize(finite.size());
     is_finite_.resize(finite.size());
     is_random_.resize(finite.size());
@@ -114,72 +100,47 @@ class Verifying {
     return {};
   }
 
+  void note_sizes(const std::map<std::string, std::int64_t>& sizes) {
+    for (const auto& [name, size] : sizes) {
+      auto& seen = out_.sizes[name];
+      if (std::ranges::find(seen, size) == seen.end()) seen.push_back(size);
+    }
+  }
+
   const ir::Model& before_model_;
   const VerifyOptions& options_;
   const ExecutorOptions executor_options_;
   ModelPair pair_;
-  std::unique_ptr<Executor> before_;
   // By output.
   std::vector<std::string> names_;
   std::vector<bool> is_finite_, is_random_;  // on some inputs
   Verification out_;
 };
 
-bool has_names(const ir::Model& model) {
-  const ir::Graph& graph = model.graph;
-  for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
-    const ir::Type* type = graph.value(v).declared;
-    if (type == nullptr) continue;
-    for (const ir::Dim d : type->dims) {
-      if (!d.known()) return true;
-    }
+Result<Verification> verified(const ir::Model& before, const ir::Model& after,
+                              const VerifyOptions& options,
+                              const Named* inputs) {
+  Verifying verifying(before, after, options);
+  if (!verifying.why_not().empty()) {
+    return Verification{.unverified = verifying.why_not()};
   }
-  return false;
+  const auto status =
+      inputs != nullptr ? verifying.on(*inputs) : verifying.on_drawn();
+  if (!status) return status.error();
+  return verifying.take();
 }
 
 }  // namespace
 
 Result<Verification> verify(const ir::Model& before, const ir::Model& after,
                             const VerifyOptions& options) {
-  Verifying verifying(before, after, options);
-  if (!verifying.prepare()) return verifying.take();
-  const bool has_sizes = has_names(before);
-  std::optional<Sizes> fit;
-  for (const Sizes sizes : kSizesToTry) {
-    if (fit || (!has_sizes && sizes != Sizes::kDistinct)) break;
-    const auto ran = verifying.with(sizes, Floats::kNormal);
-    if (!ran) return ran.error();
-    if (*ran) fit = sizes;
-  }
-  if (!fit) return verifying.take();
-  const auto more = [&](Sizes sizes, Floats floats) -> Status {
-    if (verifying.is_over()) return {};
-    const auto ran = verifying.with(sizes, floats);
-    return ran ? Status() : Status(ran.error());
-  };
-  for (const Floats floats : {Floats::kHidden, Floats::kLarge, Floats::kTiny}) {
-    if (!options.extremes) break;
-    if (auto status = more(*fit, floats); !status) return status.error();
-  }
-  for (const Sizes sizes : {Sizes::kEqual, Sizes::kOne, Sizes::kZero}) {
-    if (!has_sizes || sizes == *fit) continue;
-    if (sizes == Sizes::kZero && !options.extremes) continue;
-    if (auto status = more(sizes, Floats::kNormal); !status) {
-      return status.error();
-    }
-  }
-  return verifying.take();
+  return verified(before, after, options, nullptr);
 }
 
 Result<Verification> verify_on(const Executor::Named& inputs,
                                const ir::Model& before, const ir::Model& after,
                                const VerifyOptions& options) {
-  Verifying verifying(before, after, options);
-  if (verifying.prepare()) {
-    const auto ran = verifying.on(inputs);
-    if (!ran) return ran.error();
-  }
-  return verifying.take();
+  return verified(before, after, options, &inputs);
 }
 
 }  // namespace ruleengine::runtime
