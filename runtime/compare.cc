@@ -204,7 +204,7 @@ struct Rounding {
 Bound bound_of(std::vector<Rounding> by_tensor) {
   return [all = std::move(by_tensor)](std::size_t tensor, std::size_t,
                                       double value) {
-    return all[tensor].relative * std::abs(value) + all[tensor].absolute;
+    return relative_bound(value, all[tensor].relative, all[tensor].absolute);
   };
 }
 
@@ -251,6 +251,10 @@ class Comparer {
 };
 
 }  // namespace
+
+double relative_bound(double value, double rel, double abs) {
+  return std::isfinite(value) ? rel * std::abs(value) + abs : abs;
+}
 
 std::optional<Mismatch> compare_forms(const Executor::Named& before,
                                       const Executor::Named& after) {

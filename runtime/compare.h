@@ -32,6 +32,10 @@ struct Comparison {
 using Bound = std::function<double(std::size_t tensor, std::size_t element,
                                    double value)>;
 
+// The bound rel * |value| + abs; rel counts for nothing at an infinity, which
+// is right alone.
+double relative_bound(double value, double rel, double abs);
+
 // The first output, by place, that has another type or shape.
 std::optional<Mismatch> compare_forms(const Executor::Named& before,
                                       const Executor::Named& after);

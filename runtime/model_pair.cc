@@ -16,6 +16,7 @@ constexpr std::uint64_t kMostSamples = 16;
 // In doubles results that are the same in theory differ by a few 2^-53.
 constexpr double kWideNoise = 0x1p-40;
 constexpr double kWideFloor = 0x1p-47;
+constexpr double kLeast = std::numeric_limits<float>::denorm_min();
 constexpr double kWideFactor = 4;
 constexpr double kOwnFactor = 8;
 
@@ -111,7 +112,7 @@ Result<ModelPair::Agreement> ModelPair::compare_on(const Named& inputs,
     out.found = compare(
         own.before, own.after,
         [&](std::size_t, std::size_t, double v) {
-          return tolerance_->abs + tolerance_->rel * std::abs(v);
+          return relative_bound(v, tolerance_->rel, tolerance_->abs);
         },
         out.random);
     return out;
@@ -201,7 +202,7 @@ Result<Comparison> ModelPair::compare_wide(const Named& inputs,
                                            const std::vector<bool>& random) {
   Spread before(wide.before), after(wide.after);
   const Bound floor = [](std::size_t, std::size_t, double v) {
-    return kWideFloor * std::abs(v) + std::numeric_limits<float>::denorm_min();
+    return relative_bound(v, kWideFloor, kLeast);
   };
   Comparison found = compare(wide.before, wide.after, floor, random);
   if (!found.mismatch) return found;
