@@ -355,9 +355,9 @@ class Drawing {
     return masked(std::move(out), to);
   }
 
-  // Rows of the last axis that begin with ones and end with zeros; where whole
-  // rows are hidden, every other one is zeros alone. A vector, or a mask over
-  // queries and keys, is random.
+  // Rows of the last axis that begin with what is shown and end with what is
+  // hidden; where whole rows are hidden, every other one shows nothing. A
+  // vector, or a mask over queries and keys, is random, and shows most.
   template <typename T>
   Tensor masked(Tensor out, T* to) {
     if (how_.same) {
@@ -367,6 +367,7 @@ class Drawing {
     const std::int64_t length = out.rank() == 0 ? 1 : out.dim(out.rank() - 1);
     const bool padded = out.rank() == 2 && out.dim(0) != length;
     const std::int64_t rows = length == 0 ? 0 : out.count() / length;
+    const bool hides = domain_->hides;
     for (std::int64_t row = 0; row < rows; ++row) {
       const auto shown = 1 + static_cast<std::int64_t>(
                                  below(static_cast<std::uint64_t>(length)));
@@ -374,7 +375,7 @@ class Drawing {
       tick_(length);
       for (std::int64_t i = 0; i < length; ++i) {
         const bool one = padded ? i < shown : below(4) != 0;
-        to[row * length + i] = static_cast<T>(one && !hidden);
+        to[row * length + i] = static_cast<T>((one && !hidden) != hides);
       }
     }
     return out;

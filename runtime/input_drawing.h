@@ -31,6 +31,7 @@ struct Domain {
   bool is_guess = false;    // the size of the table is not known
   std::vector<double> met;  // numbers at which some result changes
   bool is_mask = false;
+  bool hides = false;      // a mask of which 1 hides
   bool is_number = false;  // beside a mask
   bool is_size = false;
 

@@ -96,11 +96,23 @@ std::shared_ptr<Memory> InputTrials::memory() const {
   return Memory::create(executor_options_.limit_memory);
 }
 
+// Whether a size of 1 stands beside others.
+bool InputTrials::broadcasts(const SizeOf& sizes) {
+  bool has_one = false, has_more = false;
+  for (const auto& [name, size] : source_.sizes().named(sizes)) {
+    if (options_.inputs.dims.contains(name)) continue;
+    (size == 1 ? has_one : has_more) = true;
+  }
+  return has_one && has_more;
+}
+
 Result<bool> InputTrials::run(const SizeOf& sizes, Drawn how,
                               std::string_view kind, const Accept& accept) {
   if (tries_ > 0 && bytes_of_inputs(source_.model(), sizes) > kMostInputBytes) {
     return false;
   }
+  // A rewrite may assume that sizes are equal that the model broadcasts.
+  if (!options_.extremes && sets_ > 0 && broadcasts(sizes)) return false;
   how.deadline = options_.inputs.deadline;
   learn(sizes);
   for (const Integers each : kLevels) {

@@ -46,6 +46,7 @@ class InputTrials {
  private:
   using Clock = std::chrono::steady_clock;
 
+  bool broadcasts(const SizeOf& sizes);
   Result<bool> run_once(const SizeOf& sizes, const Drawn& how,
                         std::string_view kind, const Accept& accept,
                         bool& is_done);

@@ -12,6 +12,9 @@
 namespace ruleengine::runtime {
 namespace {
 
+// Numbers from here on stand for scores that are hidden.
+constexpr double kHiding = -1e3;
+
 using ir::NodeId;
 using ir::ValueId;
 
@@ -243,16 +246,27 @@ class FollowedUse {
       meet(at, node, 1 - slot);
       return true;
     }
-    if ((type == "Where" || type == "If") && slot == 0) {
+    if (type == "Where" && slot == 0) {
+      if (is_low(at, node, at.line.scale > 0 ? 1 : 2)) use_.hides = true;
       return use_.is_mask = true;
     }
+    if (type == "If" && slot == 0) return use_.is_mask = true;
     if (type == "Compress" && slot == 1) return use_.is_mask = true;
-    if (type == "Not" || type == "And" || type == "Or" || type == "Xor") {
-      return use_.is_mask = true;
+    if (type == "Xor") return use_.is_mask = true;
+    if (type == "And" || type == "Or") {
+      use_.is_mask = true;
+      return go_on(at, node, 1, 0);
+    }
+    if (type == "Not") {
+      use_.is_mask = true;
+      return go_on(at, node, -1, 1);
     }
     if (type == "Cast") {
       const auto to = static_cast<ir::DataType>(attribute(at, node, "to", 0));
-      if (to == ir::DataType::kBool) return use_.is_mask = true;
+      if (to == ir::DataType::kBool) {
+        use_.is_mask = true;
+        return go_on(at, node, 1, 0);
+      }
       At next = at;
       next.is_whole = is_integer(to);
       follow(next, node);
@@ -272,6 +286,13 @@ class FollowedUse {
     if (type == "Loop" || type == "Scan") return enter_body(at, node, slot);
     if (type == "Shape" || type == "Size") return true;
     return of_two(at, node, slot, type);
+  }
+
+  // Whether an operand hides scores.
+  bool is_low(const At& at, NodeId node, std::size_t operand) {
+    const auto found =
+        numbers(*at.place, at.place->graph->input(node, operand));
+    return !found.empty() && found[0] <= kHiding;
   }
 
   bool go_on(const At& at, NodeId node, double scale, double shift) {
@@ -308,7 +329,10 @@ class FollowedUse {
     }
     if (type == "Mul") {
       // What is added to scores to hide them.
-      if (c <= -1e3) use_.is_mask = true;
+      if (c <= kHiding) {
+        use_.is_mask = true;
+        use_.hides = use_.hides || at.line.scale > 0;
+      }
       note_number(at);
       return go_on(at, node, c, 0);
     }

@@ -45,6 +45,7 @@ struct InputUse {
   std::vector<double> met;  // numbers at which some result changes
   std::vector<Meeting> meetings;
   bool is_mask = false;    // surely: a condition, or 1 - x
+  bool hides = false;      // 1 hides, where 0 does for other masks
   bool is_pooled = false;  // multiplies other values, so perhaps a mask
   bool is_number = false;
   bool is_size = false;  // of a shape, or a count

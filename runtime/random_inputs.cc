@@ -125,6 +125,7 @@ std::vector<ValueId> InputSource::open(const SizeOf& sizes) {
 Domain InputSource::domain(const InputUse& use, const SizeOf& sizes) {
   Domain out{.met = use.met,
              .is_mask = use.is_mask,
+             .hides = use.hides,
              .is_number = use.is_number,
              .is_size = use.is_size};
   if (use.is_pooled) {

@@ -71,9 +71,9 @@ class Deadline(program.ProgramTest):
                            np.ones((256, 64, 7, 7), "f4")])
         self.ends("Attention", [np.ones((1, 1, 1 << 16, 64), "f4")] * 3,
                   opset=23)
-        self.ends("TfIdfVectorizer", [np.zeros(20_000, "i8")], mode="TF",
-                  min_gram_length=1, max_gram_length=20_000,
-                  max_skip_count=10_000, ngram_counts=[0],
+        self.ends("TfIdfVectorizer", [np.zeros(60_000, "i8")], mode="TF",
+                  min_gram_length=1, max_gram_length=60_000,
+                  max_skip_count=30_000, ngram_counts=[0],
                   ngram_indexes=[0], pool_int64s=[0])
 
 
