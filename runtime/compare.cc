@@ -353,8 +353,9 @@ std::vector<bool> differing(const Executor::Named& a,
   return out;
 }
 
-std::vector<bool> finite_outputs(const Executor::Named& outputs) {
-  std::vector<bool> out;
+std::vector<std::optional<bool>> finite_outputs(
+    const Executor::Named& outputs) {
+  std::vector<std::optional<bool>> out;
   for (const auto& [name, value] : outputs) {
     bool is_float = false, any = false;
     std::int64_t count = 0;
@@ -367,7 +368,11 @@ std::vector<bool> finite_outputs(const Executor::Named& outputs) {
       }
       is_float = true;
     });
-    out.push_back(any || count == 0 || !is_float);
+    if (count == 0) {
+      out.emplace_back();
+    } else {
+      out.emplace_back(any || !is_float);
+    }
   }
   return out;
 }

@@ -75,8 +75,8 @@ class Spread {
 // By output: whether two runs differ in it.
 std::vector<bool> differing(const Executor::Named& a, const Executor::Named& b);
 
-// By output: whether some element is a finite number, or no float at all. An
-// output without elements counts.
-std::vector<bool> finite_outputs(const Executor::Named& outputs);
+// By output: whether some element is a finite number, or no float at all;
+// nullopt where there are no elements.
+std::vector<std::optional<bool>> finite_outputs(const Executor::Named& outputs);
 
 }  // namespace ruleengine::runtime

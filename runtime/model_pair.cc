@@ -17,7 +17,7 @@ constexpr std::uint64_t kMostSamples = 16;
 constexpr double kWideNoise = 0x1p-40;
 constexpr double kWideFloor = 0x1p-47;
 constexpr double kLeast = std::numeric_limits<float>::denorm_min();
-constexpr double kWideFactor = 4;
+constexpr double kWideFactor = 2;
 constexpr double kOwnFactor = 8;
 
 // Compares after 1, 2, 4, ... samples, until the results agree.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "runtime/input_sets.h"
+#include "runtime/drawing/input_sets.h"
 #include "runtime/model_pair.h"
 
 namespace ruleengine::runtime {
@@ -63,7 +63,7 @@ class Verifying {
     if (out_.inputs == 0) return std::move(out_);
     out_.unverified.clear();
     for (std::size_t i = 0; i < is_finite_.size() && !out_.mismatch; ++i) {
-      if (is_finite_[i]) continue;
+      if (is_finite_[i] || !has_elements_[i]) continue;
       out_.unverified = "output '" + printable(names_[i]) +
                         "' is NaN or infinite on all inputs that were drawn";
     }
@@ -87,15 +87,17 @@ class Verifying {
       out_.mismatch = std::move(compared->found.mismatch);
       out_.shown_by = inputs;
     }
-    const std::vector<bool> finite = finite_outputs(before);
+    const auto finite = finite_outputs(before);
     names_.resize(finite.size());
+    has_elements_.resize(finite.size());
     is_finite_.resize(finite.size());
     is_random_.resize(finite.size());
     for (std::size_t i = 0; i < finite.size(); ++i) {
       names_[i] = before[i].first;
       const bool random = i < compared->random.size() && compared->random[i];
       is_random_[i] = is_random_[i] || random;
-      is_finite_[i] = is_finite_[i] || finite[i];
+      has_elements_[i] = has_elements_[i] || finite[i];
+      is_finite_[i] = is_finite_[i] || finite[i] == true;
     }
     return {};
   }
@@ -113,7 +115,7 @@ class Verifying {
   ModelPair pair_;
   // By output.
   std::vector<std::string> names_;
-  std::vector<bool> is_finite_, is_random_;  // on some inputs
+  std::vector<bool> has_elements_, is_finite_, is_random_;  // on some inputs
   Verification out_;
 };
 

@@ -15,8 +15,8 @@
 #include "core/base/result.h"
 #include "core/ir/model.h"
 #include "runtime/compare.h"
+#include "runtime/drawing/random_inputs.h"
 #include "runtime/executor.h"
-#include "runtime/random_inputs.h"
 
 namespace ruleengine::runtime {
 

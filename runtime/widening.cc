@@ -50,6 +50,36 @@ Datum each_tensor(const Datum& value, const F& f) {
   return Datum::sequence(std::move(items));
 }
 
+template <typename F>
+Datum each_double(const Datum& value, KernelRun& run, const F& f) {
+  return each_tensor(value, [&](const Tensor& t) -> Datum {
+    if (t.dtype() != DataType::kDouble) return t;
+    Tensor out = allocate(run, t.dtype(), t.dims());
+    std::ranges::transform(t.values<double>(), out.mutable_data<double>(), f);
+    return out;
+  });
+}
+
+constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15u;
+
+// The output function of SplitMix64 (G. Steele, D. Lea, C. Flood).
+std::uint64_t mixed(std::uint64_t z) {
+  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+  return z ^ (z >> 31);
+}
+
+// From -1 to 1.
+double unit(std::uint64_t state) {
+  return static_cast<double>(mixed(state) >> 11) * 0x1p-52 - 1;
+}
+
+// 1 or -1: a rounding may go all the way up or down.
+double sign_of(double number, std::uint64_t seed) {
+  const auto bits = std::bit_cast<std::uint64_t>(number);
+  return (mixed(bits + seed * kGolden) & 1) != 0 ? 1 : -1;
+}
+
 }  // namespace
 
 bool is_widened(DataType type) {
@@ -181,26 +211,17 @@ bool SharedNumbers::look(const ir::Literal& constant,
                              [&](double v) { return has(v); });
 }
 
-// SplitMix64 (G. Steele, D. Lea, C. Flood).
-double NoiseSource::draw() {
-  std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  z ^= z >> 31;
-  return static_cast<double>(z >> 11) * 0x1p-52 - 1;
+Datum NoiseSource::moved(const Datum& value, double by, int exact_bits) {
+  return each_double(value, run_, [&](double v) {
+    if (has_bits(v, exact_bits)) return v;
+    state_ += kGolden;
+    return v * (1 + by * unit(state_));
+  });
 }
 
-Datum NoiseSource::moved(const Datum& value, double by, int exact_bits) {
-  return each_tensor(value, [&](const Tensor& t) -> Datum {
-    if (t.dtype() != DataType::kDouble) return t;
-    Tensor out = allocate(run_, t.dtype(), t.dims());
-    const auto* in = t.data<double>();
-    auto* to = out.mutable_data<double>();
-    for (std::int64_t i = 0; i < t.count(); ++i) {
-      const double v = in[i];
-      to[i] = has_bits(v, exact_bits) ? v : v * (1 + by * draw());
-    }
-    return out;
+Datum NoiseSource::moved_alike(const Datum& value, double by) const {
+  return each_double(value, run_, [&](double v) {
+    return has_bits(v, kPlainBits) ? v : v * (1 + by * sign_of(v, noise_.seed));
   });
 }
 
@@ -209,8 +230,7 @@ Datum NoiseSource::of_float(const Datum& value) {
 }
 
 Datum NoiseSource::input(const Datum& doubles) {
-  return noise_.leaves == 0 ? doubles
-                            : moved(doubles, noise_.leaves, kPlainBits);
+  return noise_.leaves == 0 ? doubles : moved_alike(doubles, noise_.leaves);
 }
 
 Datum NoiseSource::constant(const Datum& doubles, const ir::Literal& own,
@@ -227,10 +247,10 @@ Datum NoiseSource::constant(const Datum& doubles, const ir::Literal& own,
         return has_bits(v, narrow);
       });
   const double by = rounding_of(fits ? narrow : bits);
-  return moved(doubles, std::max(by, noise_.leaves), kPlainBits);
+  return moved_alike(doubles, std::max(by, noise_.leaves));
 }
 
-float NoiseSource::attribute(float number) {
+float NoiseSource::attribute(float number) const {
   const SharedNumbers* shared = noise_.shared;
   if (shared == nullptr || has_bits(number, kPlainBits) ||
       shared->has(number)) {
@@ -238,7 +258,8 @@ float NoiseSource::attribute(float number) {
   }
   const int bits =
       has_bits(number, shared->precision()) ? shared->precision() : kFloatBits;
-  return static_cast<float>(number * (1 + rounding_of(bits) * draw()));
+  return static_cast<float>(
+      number * (1 + rounding_of(bits) * sign_of(number, noise_.seed)));
 }
 
 }  // namespace ruleengine::runtime

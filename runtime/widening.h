@@ -93,7 +93,8 @@ struct Noise {
   const SharedNumbers* shared = nullptr;
 };
 
-// The noise of one run, drawn in the order of its nodes.
+// The noise of one run. Results move independently; of inputs and constants
+// equal numbers move alike, wherever they stand.
 class NoiseSource {
  public:
   NoiseSource(const Noise& noise, KernelRun& run)
@@ -109,11 +110,11 @@ class NoiseSource {
   Datum constant(const Datum& doubles, const ir::Literal& own,
                  const ir::Model& model);
   Datum input(const Datum& doubles);
-  float attribute(float number);
+  float attribute(float number) const;
 
  private:
   Datum moved(const Datum& value, double by, int exact_bits);
-  double draw();  // from -1 to 1
+  Datum moved_alike(const Datum& value, double by) const;
 
   const Noise noise_;
   KernelRun& run_;

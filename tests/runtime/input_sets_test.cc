@@ -1,5 +1,5 @@
 // The sets of inputs on which models are verified: what they show.
-#include "runtime/input_sets.h"
+#include "runtime/drawing/input_sets.h"
 
 #include <doctest/doctest.h>
 

@@ -9,8 +9,8 @@
 #include "core/ops/op_row.h"
 #include "core/text/parse.h"
 #include "runtime/compare.h"
+#include "runtime/drawing/random_inputs.h"
 #include "runtime/executor.h"
-#include "runtime/random_inputs.h"
 #include "tests/runtime/standard_kernels.h"
 
 namespace ruleengine::runtime {

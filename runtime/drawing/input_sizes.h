@@ -13,8 +13,8 @@
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
-#include "runtime/input_demands.h"
-#include "runtime/input_drawing.h"
+#include "runtime/drawing/input_demands.h"
+#include "runtime/drawing/input_drawing.h"
 
 namespace ruleengine::runtime {
 

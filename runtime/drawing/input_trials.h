@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/base/result.h"
-#include "runtime/branch_log.h"
-#include "runtime/input_sets.h"
+#include "runtime/drawing/branch_log.h"
+#include "runtime/drawing/input_sets.h"
 
 namespace ruleengine::runtime {
 

@@ -1,4 +1,4 @@
-#include "runtime/shown_outputs.h"
+#include "runtime/drawing/shown_outputs.h"
 
 #include <algorithm>
 #include <cmath>

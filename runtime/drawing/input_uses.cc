@@ -1,4 +1,4 @@
-#include "runtime/input_uses.h"
+#include "runtime/drawing/input_uses.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "core/ops/op_row.h"
-#include "runtime/input_slots.h"
+#include "runtime/drawing/input_slots.h"
 
 namespace ruleengine::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/size_search.h"
+#include "runtime/drawing/size_search.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "runtime/branch_sizes.h"
+#include "runtime/drawing/branch_sizes.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "runtime/input_trials.h"
+#include "runtime/drawing/input_trials.h"
 
 #include <algorithm>
 #include <cstddef>

@@ -1,21 +1,21 @@
-#include "runtime/input_sets.h"
+#include "runtime/drawing/input_sets.h"
 
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "runtime/branch_sizes.h"
 #include "runtime/compare.h"
-#include "runtime/input_trials.h"
-#include "runtime/shown_outputs.h"
+#include "runtime/drawing/branch_sizes.h"
+#include "runtime/drawing/input_trials.h"
+#include "runtime/drawing/shown_outputs.h"
 
 namespace ruleengine::runtime {
 namespace {
 
 bool is_some_finite(const Executor::Named& outputs) {
-  const std::vector<bool> all = finite_outputs(outputs);
-  return std::ranges::find(all, true) != all.end();
+  return std::ranges::any_of(finite_outputs(outputs),
+                             [](const auto& each) { return each == true; });
 }
 
 using ir::Dim;

@@ -1,4 +1,4 @@
-#include "runtime/input_demands.h"
+#include "runtime/drawing/input_demands.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,9 +1,9 @@
-#include "runtime/input_uses.h"
+#include "runtime/drawing/input_uses.h"
 
 #include <doctest/doctest.h>
 
 #include "core/text/parse.h"
-#include "runtime/random_inputs.h"
+#include "runtime/drawing/random_inputs.h"
 
 namespace ruleengine::runtime {
 namespace {

@@ -1,4 +1,4 @@
-#include "runtime/input_drawing.h"
+#include "runtime/drawing/input_drawing.h"
 
 #include <algorithm>
 #include <array>

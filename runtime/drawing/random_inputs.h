@@ -16,10 +16,10 @@
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
+#include "runtime/drawing/input_drawing.h"
+#include "runtime/drawing/input_sizes.h"
+#include "runtime/drawing/input_uses.h"
 #include "runtime/executor.h"
-#include "runtime/input_drawing.h"
-#include "runtime/input_sizes.h"
-#include "runtime/input_uses.h"
 
 namespace ruleengine::runtime {
 

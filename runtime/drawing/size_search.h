@@ -8,8 +8,8 @@
 #include <set>
 #include <vector>
 
-#include "runtime/input_demands.h"
-#include "runtime/input_drawing.h"
+#include "runtime/drawing/input_demands.h"
+#include "runtime/drawing/input_drawing.h"
 
 namespace ruleengine::runtime {
 

@@ -10,8 +10,8 @@
 #include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/ir/model.h"
+#include "runtime/drawing/sizes_at.h"
 #include "runtime/executor.h"
-#include "runtime/sizes_at.h"
 
 namespace ruleengine::runtime {
 

@@ -1,10 +1,10 @@
-#include "runtime/input_sizes.h"
+#include "runtime/drawing/input_sizes.h"
 
 #include <algorithm>
 #include <set>
 
 #include "core/base/suggest.h"
-#include "runtime/size_search.h"
+#include "runtime/drawing/size_search.h"
 
 namespace ruleengine::runtime {
 namespace {

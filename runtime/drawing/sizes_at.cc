@@ -1,4 +1,4 @@
-#include "runtime/sizes_at.h"
+#include "runtime/drawing/sizes_at.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,9 +1,9 @@
-#include "runtime/input_sizes.h"
+#include "runtime/drawing/input_sizes.h"
 
 #include <doctest/doctest.h>
 
 #include "core/text/parse.h"
-#include "runtime/random_inputs.h"
+#include "runtime/drawing/random_inputs.h"
 
 namespace ruleengine::runtime {
 namespace {

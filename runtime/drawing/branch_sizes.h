@@ -6,7 +6,7 @@
 
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
-#include "runtime/input_drawing.h"
+#include "runtime/drawing/input_drawing.h"
 
 namespace ruleengine::runtime {
 

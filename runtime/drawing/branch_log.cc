@@ -1,4 +1,4 @@
-#include "runtime/branch_log.h"
+#include "runtime/drawing/branch_log.h"
 
 #include <algorithm>
 
