@@ -15,7 +15,7 @@
 #include "core/base/result.h"
 #include "core/ir/model.h"
 #include "runtime/compare.h"
-#include "runtime/drawing/random_inputs.h"
+#include "runtime/random_inputs.h"
 #include "runtime/executor.h"
 
 namespace ruleengine::runtime {

@@ -12,7 +12,7 @@
 #include "core/engine/verify.h"
 #include "core/ir/model.h"
 #include "runtime/compare.h"
-#include "runtime/drawing/random_inputs.h"
+#include "runtime/random_inputs.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
 

@@ -12,8 +12,8 @@
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
-#include "runtime/drawing/random_inputs.h"
 #include "runtime/executor.h"
+#include "runtime/random_inputs.h"
 
 namespace ruleengine::runtime {
 

@@ -3,7 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "core/text/parse.h"
-#include "runtime/drawing/random_inputs.h"
+#include "runtime/drawing/input_source.h"
 
 namespace ruleengine::runtime {
 namespace {

@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "runtime/drawing/branch_log.h"
 #include "runtime/drawing/input_sets.h"
+#include "runtime/drawing/input_source.h"
 
 namespace ruleengine::runtime {
 

@@ -10,7 +10,7 @@
 
 #include "core/text/parse.h"
 #include "kernels/cpu.h"
-#include "runtime/drawing/random_inputs.h"
+#include "runtime/random_inputs.h"
 #include "runtime/executor.h"
 #include "tests/runtime/looks_cases.h"
 #include "tests/support/tier.h"

@@ -9,7 +9,7 @@
 #include "core/ops/op_row.h"
 #include "core/text/parse.h"
 #include "runtime/compare.h"
-#include "runtime/drawing/random_inputs.h"
+#include "runtime/drawing/input_source.h"
 #include "runtime/executor.h"
 #include "tests/runtime/standard_kernels.h"
 

@@ -1,4 +1,4 @@
-#include "runtime/drawing/random_inputs.h"
+#include "runtime/random_inputs.h"
 
 #include <doctest/doctest.h>
 

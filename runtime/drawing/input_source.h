@@ -1,0 +1,66 @@
+// What the inputs of one model may be: its uses of them, sizes that fit
+// together and values that a run has shown.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/facts.h"
+#include "core/ir/model.h"
+#include "runtime/drawing/input_drawing.h"
+#include "runtime/drawing/input_sizes.h"
+#include "runtime/drawing/input_uses.h"
+#include "runtime/executor.h"
+
+namespace ruleengine::runtime {
+
+// Draws for one model, and keeps what it found out about it. The model must
+// outlive it and not change.
+class InputSource {
+ public:
+  InputSource(const ir::Model& model,
+              const std::map<std::string, std::int64_t>& dims);
+  ~InputSource();
+
+  // A copy with the same ids, in which facts are stored.
+  ir::Model& model() const { return *copy_; }
+  ir::Facts& facts() const { return *facts_; }
+  InputSizes& sizes() { return sizes_; }
+  const std::vector<InputUse>& uses();  // by input
+
+  // Sizes that the ops of the model demand: InputSizes::solve.
+  SizeOf solved(std::size_t round, const SizeOf& fixed = {},
+                ir::Dim zero = ir::Dim());
+
+  // Values of the main graph whose shapes or elements say what inputs may be,
+  // and are not known at these sizes.
+  std::vector<ir::ValueId> open(const SizeOf& sizes);
+  // What such values are in a run at the sizes that domains() is asked for
+  // next; replaces what was learned before.
+  void learn(std::map<ir::ValueId, Tensor> values) {
+    learned_ = std::move(values);
+  }
+
+  std::vector<Domain> domains(const SizeOf& sizes);
+  Result<Executor::Named> draw(const SizeOf& sizes, const Drawn& how,
+                               const std::shared_ptr<Memory>& memory);
+
+ private:
+  std::optional<std::int64_t> size_of(const TableUse& table,
+                                      const SizeOf& sizes);
+  Domain domain(const InputUse& use, const SizeOf& sizes);
+
+  std::shared_ptr<ir::Model> copy_;
+  std::unique_ptr<ir::Facts> facts_;
+  InputSizes sizes_;
+  std::vector<InputUse> uses_;
+  bool has_uses_ = false, has_demands_ = false;
+  std::map<ir::ValueId, Tensor> learned_;
+};
+
+}  // namespace ruleengine::runtime
