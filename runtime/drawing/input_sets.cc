@@ -68,8 +68,8 @@ class InputSets {
     using Step = Status (InputSets::*)();
     for (const Step step :
          {&InputSets::second, &InputSets::other_sizes, &InputSets::met,
-          &InputSets::reveal, &InputSets::branches, &InputSets::numbers,
-          &InputSets::small_sizes}) {
+          &InputSets::reveal, &InputSets::branches, &InputSets::branches_again,
+          &InputSets::numbers, &InputSets::small_sizes}) {
       if (trials_.is_over()) break;
       if (auto status = (this->*step)(); !status) return status;
     }
@@ -105,8 +105,12 @@ class InputSets {
   Status try_set(const SizeOf& at, const Drawn& how, std::string_view kind,
                  const InputTrials::Accept& accept = nullptr) {
     if (trials_.is_over()) return {};
+    const std::size_t before = trials_.branches().taken();
     const auto ran = trials_.run(at, how, kind, accept);
-    return ran ? Status() : Status(ran.error());
+    if (!ran) return ran.error();
+    if (trials_.branches().taken() > before)
+      took_branches_.push_back({at, how});
+    return {};
   }
 
   Drawn varied() {
@@ -343,6 +347,21 @@ class InputSets {
     return {};
   }
 
+  // What a branch computes takes more than one set to see.
+  Status branches_again() {
+    constexpr int kTimes = 4;
+    constexpr std::size_t kMost = 8;
+    auto found = std::move(took_branches_);
+    found.resize(std::min(found.size(), kMost));
+    for (auto& [at, how] : found) {
+      for (int i = 0; i < kTimes; ++i) {
+        how.seed = next().seed;
+        if (auto status = try_set(at, how, ""); !status) return status;
+      }
+    }
+    return {};
+  }
+
   Drawn restart(int i) {
     constexpr double kScales[] = {1, 4, 1e-2, 1e3};
     constexpr Signs kSigns[] = {Signs::kAny, Signs::kPositive, Signs::kUnit};
@@ -396,6 +415,11 @@ class InputSets {
   std::optional<SizeOf> fit_;  // sizes that the model runs with
   ShownOutputs shown_;
   std::map<std::string, std::set<std::int64_t>> ran_with_;
+  struct Set {
+    SizeOf at;
+    Drawn how;
+  };
+  std::vector<Set> took_branches_;  // that none took before
 };
 
 }  // namespace

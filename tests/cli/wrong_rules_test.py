@@ -1,0 +1,91 @@
+"""Rules that are wrong on purpose, each where verification is tempted to look
+away: what it must find, beside a right rule for the same model."""
+
+import re
+import unittest
+
+from support import make, program, runs
+
+# name: (model, pattern, wrong, right). What is built is not matched again.
+CASES = {
+    "one index in a table of named size": (
+        """g (float[V,4] t, int64[N] i) => (float[N,4] y) {
+          g = Gather(t, i) y = Neg(g) }""",
+        "op.Neg(op.Gather{t, i})", "op.Sub(0.0, op.Gather{m.t, op.Mul(m.i, 0)})",
+        "op.Sub(0.0, op.Gather{m.t, m.i})"),
+    "a negative index": (
+        """g (int64[N] i) => (float[N,2] y) <float[3,2] t = {1,2,3,4,5,6}> {
+          g = Gather(t, i) y = Neg(g) }""",
+        "op.Neg(op.Gather{t, i})", "op.Sub(0.0, op.Gather{m.t, op.Max(m.i, 0)})",
+        "op.Sub(0.0, op.Gather{m.t, m.i})"),
+    "a token that is met": (
+        """g (int64[B,S] i) => (bool[B,S] y) <int64 end = {50256}> {
+          y = Equal(i, end) }""",
+        "op.Equal(i, 50256)", "op.Less(m.i, op.Sub(m.i, 1))",
+        "op.Not(op.Or(op.Less(m.i, 50256), op.Greater(m.i, 50256)))"),
+    "whole numbers beyond 0 and 1": (
+        """g (int64[N] x) => (float[N] y) { c = Cast <to = 1> (x)
+          y = Mul(c, c) }""",
+        "op.Mul(x, x)", "m.x", "op.Pow(m.x, 2.0)"),
+    "a size other than 1": (
+        """g (float[B,S,4] x) => (float[B,4] y) <int64[1] one = {1}> {
+          y = ReduceSum <keepdims = 0> (x, one) }""",
+        "op.ReduceSum{x, {1}, keepdims = 0}",
+        "op.ReduceMean{m.x, {1}, keepdims = 0}",
+        "op.ReduceSum{m.x, {-2}, keepdims = 0}"),
+    "large numbers": (
+        """g (float[N] x) => (float[N] y) <float low = {-500.0},
+          float high = {500.0}> { y = Clip(x, low, high) }""",
+        "op.Clip{x, any, any}", "m.x", "op.Min(op.Max(m.x, -500.0), 500.0)"),
+    "the else branch": (
+        """g (float[N] x, int64 n) => (float[N] y) <int64 many = {40}> {
+          c = Greater(n, many)
+          y = If (c) <then_branch = t () => (float[N] a) { a = Neg(x) },
+                      else_branch = e () => (float[N] b) { b = Sin(x) }>
+        }""",
+        "op.Neg(x)", "op.Sub(0.0, op.Abs(m.x))", "op.Mul(m.x, -1.0)"),
+    "NaN for most numbers": (
+        "g (float[N] x) => (float[N] y) { a = Sqrt(x) y = Log(a) }",
+        "op.Log(op.Sqrt(x))", "op.Log(m.x)", "op.Mul(op.Log(m.x), 0.5)"),
+    "what rounding in bfloat16 hides": (
+        "g (bfloat16[N,8] x) => (bfloat16[N,8] y) { a = Gelu(x) y = Neg(a) }",
+        "op.Neg(op.Gelu{x})", 'op.Sub(0.0, op.Gelu{m.x, approximate = "tanh"})',
+        "op.Sub(0.0, op.Gelu{m.x})"),
+    "beside the lowest number": (
+        """g (float[N,4] x, bool[N,4] m) => (float[N,4] y)
+          <float low = {-3.4e38}> { s = Sin(x) y = Where(m, s, low) }""",
+        "op.Sin(x)", "op.Cos(m.x)", "op.Cos(op.Sub(m.x, 1.5707964))"),
+    "beside random numbers": (
+        """g (float[N] x) => (float[N] y, float[N] z) {
+          r = RandomNormalLike(x) z = Add(r, x) y = Neg(x) }""",
+        "op.Neg(x)", "op.Abs(m.x)", "op.Sub(0.0, m.x)"),
+    "the last of whole numbers of 64 bits": (
+        """g (int64[N] x) => (int64[N] y) <int64 large = {9007199254740992}> {
+          y = Add(x, large) }""",
+        "op.Add(x, any 'c')", "op.Sub(m.x, op.Sub(1, m.c))",
+        "op.Sub(m.x, op.Sub(0, m.c))"),
+}
+HEADER = '<ir_version: 10, opset_import: ["": 21]>'
+
+
+class WrongRules(runs.RunTest):
+    def verify(self, match, rewrite):
+        names = ", ".join(dict.fromkeys(re.findall(r"\b[xti]\b", match)))
+        self.write("rule.lua", make.rule(match, rewrite, names))
+        return program.run("run", "rule.lua", "m.onnx", "--verify",
+                           "--dry-run", cwd=self.folder)
+
+    def test_all(self):
+        for name, (model, match, wrong, right) in CASES.items():
+            with self.subTest(name):
+                self.write("m.onnx", make.onnx_bytes(model, HEADER))
+                done = self.verify(match, wrong)
+                self.assertEqual(done.code, 6, done.err)
+                self.assertIn("computes something else", done.err)
+                done = self.verify(match, right)
+                self.assertEqual(done.code, 0, done.err)
+                self.assertIn("verified on", done.err)
+
+
+if __name__ == "__main__":
+    unittest.main()
