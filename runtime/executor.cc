@@ -247,27 +247,28 @@ void Executor::Impl::run_in_float(Frame& frame, const Step& step,
     if (inputs[i] == nullptr) continue;
     const ValueId v = operands[i].value;
     given[i] = &own[i];
-    const ir::Type* declared = graph.value(v).declared;
     if (frame.is_constant(v)) {
-      own[i] = *frame.slot(v);
+      const Datum& constant = *frame.slot(v);
+      own[i] = state.noise == nullptr || !constant.is_tensor()
+                   ? constant
+                   : as_type(*inputs[i], constant.tensor().dtype(), state);
       continue;
     }
-    const bool is_declared = declared != nullptr && declared->is_tensor() &&
-                             ir::is_narrow_float(declared->elem);
-    own[i] =
-        state.noise != nullptr ? state.noise->of_float(*inputs[i]) : *inputs[i];
-    own[i] =
-        as_type(own[i], is_declared ? declared->elem : DataType::kFloat, state);
+    const ir::Type* declared = graph.value(v).declared;
+    const bool is_narrow = declared != nullptr && declared->is_tensor() &&
+                           ir::is_narrow_float(declared->elem);
+    own[i] = as_type(
+        state.noise != nullptr ? state.noise->of_float(*inputs[i]) : *inputs[i],
+        is_narrow ? declared->elem : DataType::kFloat, state);
   }
-  state.wide = false;
-  try {
-    for (Datum& each : outputs) each = Datum();
-    run_kernel(frame, step, view, given, {}, outputs);
-    state.wide = true;
-  } catch (...) {
-    state.wide = true;
-    throw;
-  }
+  for (Datum& each : outputs) each = Datum();
+  struct InFloat {
+    explicit InFloat(KernelRun& r) : run(r) { run.wide = false; }
+    ~InFloat() { run.wide = true; }
+    KernelRun& run;
+  };
+  const InFloat now(state);
+  run_kernel(frame, step, view, given, {}, outputs);
 }
 
 void Executor::Impl::run_function(const Step& step,

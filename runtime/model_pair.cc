@@ -35,13 +35,19 @@ Result<Comparison> compare_with_samples(const AddSample& add,
   return found;
 }
 
+bool is_late(const Diagnostic& error) {
+  return is_limit(error) && error.remedy == Remedy::kTime;
+}
+
 // A run that fails where noise moved an index or a size shows nothing.
 Status add_sample(Executor& executor, const Named& inputs, const Noise& noise,
                   Spread& spread) {
   const auto moved = executor.run_with_noise(inputs, noise);
-  if (!moved) return is_limit(moved.error()) ? Status(moved.error()) : Status();
-  spread.add(*moved);
-  return {};
+  if (moved) {
+    spread.add(*moved);
+    return {};
+  }
+  return is_late(moved.error()) ? Status(moved.error()) : Status();
 }
 
 Named in_doubles(const Named& values) {
@@ -151,7 +157,8 @@ Result<bool> ModelPair::run_wide(const Named& inputs, Results& out,
         std::pair(wide_after_.get(), &out.after)}) {
     auto ran = executor->run(inputs);
     if (!ran) {
-      if (is_limit(ran.error())) return ran.error();
+      // Doubles may need more memory than there is.
+      if (is_late(ran.error())) return ran.error();
       why = one_line(ran.error());
       return false;
     }
@@ -167,7 +174,7 @@ Result<bool> ModelPair::run_wide(const Named& inputs, Results& out,
 Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
                                                     const Named& outputs) {
   const Executor* first = wide_before_.get();
-  if (first == nullptr || first->drawn() == after_->drawn()) {
+  if (first != nullptr && first->drawn() == after_->drawn()) {
     return std::vector<bool>();
   }
   ExecutorOptions how = options_;
@@ -175,9 +182,12 @@ Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
   const auto other = Executor::create(before_model_, std::move(how));
   if (!other) return std::vector<bool>();
   const auto ran = (*other)->run(inputs);
-  if (ran) return differing(outputs, *ran);
-  if (is_limit(ran.error())) return ran.error();
-  return std::vector<bool>(outputs.size(), true);
+  if (!ran) {
+    if (is_limit(ran.error())) return ran.error();
+    return std::vector<bool>(outputs.size(), true);
+  }
+  if ((*other)->drawn() == after_->drawn()) return std::vector<bool>();
+  return differing(outputs, *ran);
 }
 
 Result<Comparison> ModelPair::compare_own(const Named& inputs,
@@ -222,7 +232,6 @@ Result<Comparison> ModelPair::compare_wide(const Named& inputs,
         noise.seed = seed;
         auto status = add_sample(*wide_before_, inputs, noise, before);
         if (!status) return status;
-        noise.shared = &*shared_;
         return add_sample(*wide_after_, inputs, noise, after);
       },
       [&] {

@@ -73,6 +73,11 @@ class Verifying {
                            "' depends on random numbers that the result does "
                            "not draw alike, so it is not verified");
     }
+    if (!only_own_types_.empty()) {
+      out_.notes.push_back(
+          "some outputs were compared in their own types alone: " +
+          only_own_types_);
+    }
     return std::move(out_);
   }
 
@@ -83,6 +88,7 @@ class Verifying {
     ++out_.inputs;
     out_.max_abs = std::max(out_.max_abs, compared->found.max_abs);
     out_.max_rel = std::max(out_.max_rel, compared->found.max_rel);
+    if (only_own_types_.empty()) only_own_types_ = compared->only_own_types;
     if (compared->found.mismatch) {
       out_.mismatch = std::move(compared->found.mismatch);
       out_.shown_by = inputs;
@@ -113,6 +119,7 @@ class Verifying {
   const VerifyOptions& options_;
   const ExecutorOptions executor_options_;
   ModelPair pair_;
+  std::string only_own_types_;  // why, on some inputs
   // By output.
   std::vector<std::string> names_;
   std::vector<bool> has_elements_, is_finite_, is_random_;  // on some inputs

@@ -1,9 +1,5 @@
 // Whether two models compute the same: both run on the same inputs, of several
-// sizes and kinds, twice. In doubles, where results that are the same in theory
-// differ by almost nothing: an element may be off by what noise of 2^-40 in
-// each step and the rounding of constants that are new in the result move it
-// by. And in the types of the models, where it may be off by some times what
-// rounding in each step moves it by (runtime/widening.h).
+// sizes and kinds, and are compared as runtime/model_pair.h says.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +11,8 @@
 #include "core/base/result.h"
 #include "core/ir/model.h"
 #include "runtime/compare.h"
-#include "runtime/random_inputs.h"
 #include "runtime/executor.h"
+#include "runtime/random_inputs.h"
 
 namespace ruleengine::runtime {
 

@@ -195,6 +195,17 @@ TEST_CASE("random numbers are the same where their value has its name") {
   CHECK(differ(drawing("r", "Neg"), drawing("other", "Abs")) != "");
 }
 
+TEST_CASE("random numbers are left out beside a tolerance too") {
+  const auto drawing = [](const std::string& name) {
+    return "g (float[4] x) => (float[4] y) { " + name +
+           " = RandomNormalLike(x) y = Add(x, " + name + ") }";
+  };
+  const Verification found = verified(drawing("r"), drawing("other"),
+                                      {.tolerance = Tolerance{1e-6, 1e-6}});
+  CHECK_FALSE(found.mismatch);
+  CHECK(found.notes.size() == 1);
+}
+
 TEST_CASE("nodes draw numbers of their own, whatever others do") {
   const std::string head = "g (float[4] x) => (float[4] y) { ";
   const std::string one = head + "r = RandomNormalLike(x) y = Add(x, r) }";
