@@ -97,6 +97,14 @@ return rule {
     { "a norm of a runtime that reads it", [[
         (float[3,2] x) => (float[3,2] y) { y = tensor_cast.rms_norm(x) }]],
       rejected = "the target reads ops of tensor_cast", options = { tensor_cast = false } },
+    { "a norm of ONNX Runtime", [[
+        (float[3,2] x, float[2] w) => (float[3,2] y) { y = com.microsoft.SkipLayerNormalization(x, x, w) }]],
+      rejected = "the target reads ops of ONNX Runtime" },
+    { "packed weights", [[
+        (float[3,16] x, float[2] s) => (float[3,2] y) <uint8[2,1,8] w = {1,2,3,4,5,6,7,8,9,1,2,3,4,5,6,7}> {
+          y = com.microsoft.MatMulNBits <K = 16, N = 2, bits = 4, block_size = 16> (x, w, s)
+        }]],
+      rejected = "its weights would no longer be packed", options = { onnxruntime = true } },
     { "of the standard already", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) { y = Attention(q, k, v) }]],
       "y = Attention(q, k, v)" },
