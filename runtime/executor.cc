@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <new>
+#include <unordered_map>
+#include <unordered_set>
 
 #include "core/ir/narrow_float.h"
 #include "core/ops/op_facts.h"
@@ -21,6 +23,8 @@ using ir::ValueId;
 struct Frame {
   const Plan& plan;
   std::vector<Datum> values;  // by ValueId
+  // Of a wide run: what is known, in the types of the model.
+  std::unordered_map<ValueId, Datum> known;
 
   explicit Frame(const Plan& p) : plan(p), values(p.graph->value_count()) {}
 
@@ -41,6 +45,12 @@ struct Frame {
   }
 };
 
+bool has_blocks(const ir::Graph& graph, ir::NodeId node) {
+  return std::ranges::any_of(
+      graph.node(node).attributes,
+      [](const ir::Attribute& a) { return !a.blocks.empty(); });
+}
+
 }  // namespace
 
 struct Executor::Impl {
@@ -53,8 +63,10 @@ struct Executor::Impl {
         threads(options.threads),
         memory(Memory::create(options.limit_memory)),
         caches(plans->cache_count()),
-        in_float(plans->cache_count()) {
+        in_float(plans->cache_count()),
+        is_known(plans->cache_count()) {
     state.wide = options.wide;
+    if (options.wide) find_known();
     state.memory = memory;
     state.threads = &threads;
     state.communicator = options.communicator;
@@ -69,6 +81,7 @@ struct Executor::Impl {
     }
   }
 
+  void find_known();
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
@@ -92,11 +105,33 @@ struct Executor::Impl {
   Threads threads;
   std::shared_ptr<Memory> memory;
   std::vector<std::unique_ptr<KernelCache>> caches;
-  // Of a wide run: by step, whether its kernel has no double.
+  // Of a wide run, by step: whether its kernel has no double, or its inputs are
+  // known. What is known may have been computed in the types of the model when
+  // it was rewritten, so it is here, too.
   std::vector<bool> in_float;
+  std::vector<bool> is_known;
   KernelRun state;
   Clock::time_point began;
 };
+
+void Executor::Impl::find_known() {
+  const Plan& plan = plans->main();
+  const ir::Graph& graph = *plan.graph;
+  std::unordered_set<ValueId> known;
+  for (const Step& step : plan.blocks[graph.main_block().index()]) {
+    const auto inputs = graph.inputs(step.node);
+    const bool is_one = step.kernel != nullptr && !inputs.empty() &&
+                        !has_blocks(graph, step.node) &&
+                        std::ranges::all_of(inputs, [&](const ir::Operand& o) {
+                          return !o.value ||
+                                 plan.constant_of[o.value.index()] >= 0 ||
+                                 known.contains(o.value);
+                        });
+    if (!is_one) continue;
+    is_known[step.cache] = in_float[step.cache] = true;
+    for (const ValueId v : graph.outputs(step.node)) known.insert(v);
+  }
+}
 
 std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
                                              std::vector<Datum> inputs) {
@@ -160,7 +195,10 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
       const ValueId v = graph.outputs(step.node)[i];
       if (v) frame.values[v.index()] = std::move(outputs[i]);
     }
-    for (const ValueId v : step.dead) frame.values[v.index()] = Datum();
+    for (const ValueId v : step.dead) {
+      frame.values[v.index()] = Datum();
+      frame.known.erase(v);
+    }
   } catch (Failure& failure) {
     // The node, and in a function also those that call it.
     const bool is_inner = step.kernel == nullptr;
@@ -211,10 +249,8 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
                               std::span<Datum* const> inputs,
                               std::span<const bool> dying,
                               std::span<Datum> outputs) {
-  const auto attributes = view.graph().node(step.node).attributes;
-  const bool has_blocks = std::ranges::any_of(
-      attributes, [](const ir::Attribute& a) { return !a.blocks.empty(); });
-  if (has_blocks) return run_kernel(frame, step, view, inputs, dying, outputs);
+  if (has_blocks(view.graph(), step.node))
+    return run_kernel(frame, step, view, inputs, dying, outputs);
   if (!in_float[step.cache]) {
     try {
       run_kernel(frame, step, view, inputs, dying, outputs);
@@ -224,6 +260,12 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
     }
   }
   if (in_float[step.cache]) run_in_float(frame, step, view, inputs, outputs);
+  if (is_known[step.cache]) {
+    for (std::size_t i = 0; i < view.output_count(); ++i) {
+      const ValueId v = view.graph().outputs(step.node)[i];
+      if (v) frame.known[v] = outputs[i];
+    }
+  }
   const ops::Roles roles = ops::roles_of(view.op());
   const bool moves = roles.moves || roles.joins;
   for (Datum& each : outputs) {
@@ -247,8 +289,10 @@ void Executor::Impl::run_in_float(Frame& frame, const Step& step,
     if (inputs[i] == nullptr) continue;
     const ValueId v = operands[i].value;
     given[i] = &own[i];
-    if (frame.is_constant(v)) {
-      const Datum& constant = *frame.slot(v);
+    const auto known = frame.known.find(v);
+    if (frame.is_constant(v) || known != frame.known.end()) {
+      const Datum& constant =
+          known != frame.known.end() ? known->second : *frame.slot(v);
       own[i] = state.noise == nullptr || !constant.is_tensor()
                    ? constant
                    : as_type(*inputs[i], constant.tensor().dtype(), state);

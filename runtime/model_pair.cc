@@ -20,17 +20,15 @@ constexpr double kLeast = std::numeric_limits<float>::denorm_min();
 constexpr double kWideFactor = 2;
 constexpr double kOwnFactor = 8;
 
-// Compares after 1, 2, 4, ... samples, until the results agree.
+// Compares after 0, 1, 2, 4, ... samples, until the results agree.
 template <typename AddSample, typename Compare>
 Result<Comparison> compare_with_samples(const AddSample& add,
                                         const Compare& compare) {
-  Comparison found;
-  for (std::uint64_t seed = 1; seed <= kMostSamples; ++seed) {
+  Comparison found = compare();
+  for (std::uint64_t seed = 1; found.mismatch && seed <= kMostSamples; ++seed) {
     if (auto status = add(seed); !status) return status.error();
     const bool is_power = (seed & (seed - 1)) == 0;
-    if (!is_power) continue;
-    found = compare();
-    if (!found.mismatch) break;
+    if (is_power) found = compare();
   }
   return found;
 }
@@ -224,8 +222,6 @@ Result<Comparison> ModelPair::compare_wide(const Named& inputs,
   const Bound floor = [](std::size_t, std::size_t, double v) {
     return relative_bound(v, kWideFloor, kLeast);
   };
-  Comparison found = compare(wide.before, wide.after, floor, random);
-  if (!found.mismatch) return found;
   Noise noise{.results = kWideNoise, .leaves = kWideNoise, .shared = &*shared_};
   return compare_with_samples(
       [&](std::uint64_t seed) -> Status {

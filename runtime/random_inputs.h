@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -24,6 +25,10 @@ struct InputOptions {
   std::map<std::string, std::int64_t> dims;  // by name
   Sizes sizes = Sizes::kDistinct;
   Integers integers = Integers::kWide;
+  // Of several sets of inputs: when they have this many bytes, a set counting
+  // as kSetBytes at least, no other is drawn.
+  static constexpr std::size_t kSetBytes = 4096;
+  std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
   Deadline deadline;
 };
 

@@ -6,6 +6,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "runtime/adapt.h"
+#include "runtime/random_bits.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -60,24 +61,15 @@ Datum each_double(const Datum& value, KernelRun& run, const F& f) {
   });
 }
 
-constexpr std::uint64_t kGolden = 0x9E3779B97F4A7C15u;
-
-// The output function of SplitMix64 (G. Steele, D. Lea, C. Flood).
-std::uint64_t mixed(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
 // From -1 to 1.
 double unit(std::uint64_t state) {
-  return static_cast<double>(mixed(state) >> 11) * 0x1p-52 - 1;
+  return static_cast<double>(RandomBits::mixed(state) >> 11) * 0x1p-52 - 1;
 }
 
 // 1 or -1: a rounding may go all the way up or down.
 double sign_of(double number, std::uint64_t seed) {
   const auto bits = std::bit_cast<std::uint64_t>(number);
-  return (mixed(bits + seed * kGolden) & 1) != 0 ? 1 : -1;
+  return (RandomBits::mixed(bits + seed * RandomBits::kStep) & 1) != 0 ? 1 : -1;
 }
 
 }  // namespace
@@ -214,7 +206,7 @@ bool SharedNumbers::look(const ir::Literal& constant,
 Datum NoiseSource::moved(const Datum& value, double by, int exact_bits) {
   return each_double(value, run_, [&](double v) {
     if (has_bits(v, exact_bits)) return v;
-    state_ += kGolden;
+    state_ += RandomBits::kStep;
     return v * (1 + by * unit(state_));
   });
 }

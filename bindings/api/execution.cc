@@ -111,6 +111,7 @@ Result<runtime::NamedData> read_inputs(const ir::Model& model,
 runtime::InputOptions input_options(const ExecutionOptions& options) {
   return {.seed = options.seed,
           .dims = options.dims,
+          .most_bytes = options.most_input_bytes,
           .deadline = options.limits.deadline};
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -12,9 +13,9 @@
 #include "core/engine/verify.h"
 #include "core/ir/model.h"
 #include "runtime/compare.h"
-#include "runtime/random_inputs.h"
 #include "runtime/executor.h"
 #include "runtime/npz.h"
+#include "runtime/random_inputs.h"
 
 namespace ruleengine::api {
 
@@ -26,6 +27,8 @@ struct ExecutionOptions {
   // Of comparisons, instead of the rounding of the types and of what rules
   // declare.
   std::optional<runtime::Tolerance> tolerance;
+  // For drawing the inputs of a comparison: see runtime::InputOptions.
+  std::size_t most_input_bytes = std::numeric_limits<std::size_t>::max();
   Limits limits;
 };
 

@@ -31,6 +31,12 @@ Rewriter::Rewriter(RewriteOptions options)
   options_.how.limits = limits;
   if (options_.tunes) options_.tunes->measure.how.limits = limits;
   if (options_.measures) options_.measures->how.limits = limits;
+  if (!options_.verifies_edits) return;
+  local_ = std::make_shared<LocalProof>(options_.how);
+  options_.run.judge = [local = local_](const rewrite::Rule& rule,
+                                        const rewrite::Region& region) {
+    return local->judge(rule, region);
+  };
 }
 
 Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
@@ -160,7 +166,9 @@ Status Rewriter::rewrite(const Job& job, Rewritten& out) {
   how.warn = {};  // they were heard
   engine::Variants variants(files_, options_.rules, options_.run,
                             [&] { return load_model(job.model, how); });
+  if (local_) local_->begin();
   const auto result = result_of(variants, model, job.progress, report);
+  if (local_) local_->report(report);
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bindings/api/execution.h"
+#include "bindings/api/local_proof.h"
 #include "bindings/api/models.h"
 #include "bindings/api/rules.h"
 #include "bindings/api/tune.h"
@@ -28,6 +29,7 @@ struct RewriteOptions {
   // Whether the result is compared with the model, on the inputs of `how`; and
   // whether a result that cannot be run is accepted, with a warning.
   bool verifies = false, lenient = false;
+  bool verifies_edits = false;  // each where it is made: LocalProof
   ExecutionOptions how;
   // Keeps the rewrites that a runtime gains from.
   std::optional<TuneOptions> tunes;
@@ -82,6 +84,7 @@ class Rewriter {
 
   RewriteOptions options_;
   lua::RuleFiles files_;
+  std::shared_ptr<LocalProof> local_;  // nullptr: edits are not verified
   std::unique_ptr<engine::Engine> engine_;
 };
 

@@ -50,15 +50,17 @@ Result<api::RewriteOptions> rewrite_options(const Paths& paths,
   const auto tolerance = parse_tolerance(flags.tolerance);
   if (!tolerance) return tolerance.error();
   how->tolerance = *tolerance;
-  api::RewriteOptions out{.rules = paths.rules,
-                          .sets = std::move(rules->sets),
-                          .run = flags.run,
-                          .fixed = flags.fixed,
-                          .share_data = flags.share_data,
-                          .verifies = !flags.verify.empty(),
-                          .lenient = flags.verify == "lenient",
-                          .how = *how,
-                          .limits = rules->limits};
+  api::RewriteOptions out{
+      .rules = paths.rules,
+      .sets = std::move(rules->sets),
+      .run = flags.run,
+      .fixed = flags.fixed,
+      .share_data = flags.share_data,
+      .verifies = flags.verify == "model" || flags.verify == "lenient",
+      .lenient = flags.verify == "lenient",
+      .verifies_edits = flags.verify == "local",
+      .how = *how,
+      .limits = rules->limits};
   // If somebody will read it.
   if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how->dims;
   const TuningFlags& tuning = flags.tuning;

@@ -9,14 +9,11 @@ namespace ruleengine::cli {
 namespace {
 
 Status check_verify(const RunFlags& flags) {
-  if (flags.verify == "local") {
-    return usage("--verify=local is not implemented yet", "", "use --verify");
-  }
   if (flags.verify != "" && flags.verify != "model" &&
-      flags.verify != "lenient") {
+      flags.verify != "lenient" && flags.verify != "local") {
     Diagnostic error =
         usage("unknown kind of verification", printable(flags.verify));
-    error.expected = "--verify or --verify=lenient";
+    error.expected = "--verify, --verify=lenient or --verify=local";
     return error;
   }
   if (flags.tolerance && flags.verify.empty()) {
@@ -60,7 +57,8 @@ Status check_options(const RunFlags& flags) {
 void add_run_options(VerbLine& run, RunFlags& flags) {
   run.flag("--verify", "model", flags.verify,
            "compare model and result by running; --verify=lenient accepts a "
-           "result that cannot be run");
+           "result that cannot be run, --verify=local runs what each rewrite "
+           "changes and undoes those that fail");
   run.tolerance(flags.tolerance);
   run.tuning(flags.tuning);
   run.option("--report", flags.report, "write a report as JSON");

@@ -97,10 +97,12 @@ Json verified(const std::optional<Verified>& v) {
   if (!v) return nullptr;
   Json sizes = Json::object();
   for (const auto& [name, its] : v->sizes) sizes[exact(name)] = its;
-  return {{"inputs", v->inputs},
-          {"max_abs", v->max_abs},
-          {"max_rel", v->max_rel},
-          {"sizes", std::move(sizes)}};
+  Json out = {{"inputs", v->inputs},
+              {"max_abs", v->max_abs},
+              {"max_rel", v->max_rel},
+              {"sizes", std::move(sizes)}};
+  if (v->edits > 0) out["edits"] = v->edits;
+  return out;
 }
 
 Json to_json(const FileReport& report) {

@@ -43,6 +43,7 @@ rewrite::DriverOptions rewrite_options(const RunOptions& options) {
   out.exact = options.exact;
   out.keep_all = options.keep_all;
   out.facts = facts_of;
+  out.judge = options.judge;
   return out;
 }
 

@@ -31,6 +31,8 @@ struct RunOptions {
   // rewrite::DriverOptions: not of lowering rules, nor of canonical rules that
   // serve others. If set, the report lists the sites of those that took place.
   decltype(rewrite::DriverOptions::permits) permits;
+  // As in rewrite::DriverOptions; may be empty.
+  rewrite::Judge judge;
   // Counts what model and result cost, with named dimensions of these sizes.
   std::optional<ops::Sizes::Named> cost_at;
 };

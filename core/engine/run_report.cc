@@ -30,6 +30,10 @@ std::uint64_t total(const OpCounts& counts) {
 }
 
 std::string text_of(const Verified& verified) {
+  if (verified.edits > 0) {
+    return fmt::format("verified {} rewrite{}, each where it was made",
+                       verified.edits, verified.edits == 1 ? "" : "s");
+  }
   std::string out = fmt::format("verified on {} input{}", verified.inputs,
                                 verified.inputs == 1 ? "" : "s");
   const char* before = ": ";

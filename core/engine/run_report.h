@@ -48,12 +48,14 @@ struct RunReport {
   }
 };
 
-// The model and its result were run on the same inputs and agreed.
+// The model and its result were run on the same inputs and agreed; or the
+// nodes that each edit changes, before and after it.
 struct Verified {
   std::size_t inputs = 0;           // sets of inputs
   double max_abs = 0, max_rel = 0;  // max_rel: of the largest element
   // Of the named dimensions, in the order in which they ran.
   std::map<std::string, std::vector<std::int64_t>> sizes;
+  std::uint64_t edits = 0;  // that ran where they were made; 0: the models did
 };
 // "verified on 9 inputs: B = 1, 3; S = 1, 7, 0".
 std::string text_of(const Verified& verified);

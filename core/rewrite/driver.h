@@ -17,6 +17,7 @@
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
+#include "core/rewrite/region/region.h"
 #include "core/rewrite/rule.h"
 #include "core/rewrite/stage.h"
 
@@ -114,6 +115,9 @@ struct DriverOptions {
   // Asked before each rewrite; it is rejected where the answer is a reason. May
   // be empty.
   std::function<std::optional<std::string>(const Rule&, const Site&)> permits;
+  // Asked about each edit before it is kept; it is rejected where the answer is
+  // a reason. May be empty.
+  Judge judge;
   // Called from time to time with the work done and the work known so far; may
   // be empty.
   std::function<void(std::uint64_t done, std::uint64_t total)> progress;

@@ -5,6 +5,7 @@
 // was not committed. One Edit at a time per Graph; not thread-safe.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -24,6 +25,7 @@
 namespace ruleengine::rewrite {
 
 class Workspace;
+struct Region;  // core/rewrite/region/region.h
 
 // Why a match was not rewritten; not an error.
 struct Rejection {
@@ -207,8 +209,10 @@ class Edit {
   void remove_dead(std::span<const ir::NodeId> roots);
 
   // Checks and keeps the edit. If it returns a rejection, everything was
-  // undone.
-  std::optional<Rejection> commit();
+  // undone. `judge` is asked last, and may say why the edit is not right; it
+  // may be empty.
+  using Judged = std::function<std::optional<std::string>(const Region&)>;
+  std::optional<Rejection> commit(const Judged& judge = {});
   // What commit() would return, and a rejection if nothing would change; undoes
   // everything.
   std::optional<Rejection> rehearse();

@@ -74,19 +74,18 @@ T* scratch_b(std::int64_t count) {
   return scratch.get(count);
 }
 
-template <typename T>
-GemmLoops<T> pick_loops() {
-#if defined(__x86_64__)
-  if (runtime::vector_bits() >= 512) return gemm_loops_64<T>();
-  if (runtime::vector_bits() >= 256) return gemm_loops_32<T>();
-#endif
-  return gemm_loops_16<T>();
-}
-
+// Those for the vectors of this call, which may be narrower than those of the
+// machine (CommonVectors).
 template <typename T>
 const GemmLoops<T>& loops() {
-  static const GemmLoops<T> picked = pick_loops<T>();
-  return picked;
+#if defined(__x86_64__)
+  static const GemmLoops<T> wide = gemm_loops_64<T>(),
+                            middle = gemm_loops_32<T>();
+  if (runtime::vector_bits() >= 512) return wide;
+  if (runtime::vector_bits() >= 256) return middle;
+#endif
+  static const GemmLoops<T> narrow = gemm_loops_16<T>();
+  return narrow;
 }
 
 // `lines` lines of `depth` elements, side by side: to[i * width + line].

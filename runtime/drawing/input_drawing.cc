@@ -4,14 +4,13 @@
 #include <array>
 #include <cmath>
 #include <limits>
-#include <numbers>
-#include <random>
 #include <utility>
 
 #include "core/ir/narrow_float.h"
 #include "core/ir/shapes.h"
 #include "runtime/adapt.h"
 #include "runtime/failure.h"
+#include "runtime/random_bits.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -43,7 +42,7 @@ class Drawing {
     const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (graph.value(inputs[i]).tensor != nullptr) continue;
-      random_.seed(how_.seed * 0x9E3779B97F4A7C15u + i + 1);
+      random_ = RandomBits(how_.seed * RandomBits::kStep + i + 1);
       domain_ = &domains_[i];
       out.emplace_back(graph.name(inputs[i]), value(inputs[i]));
     }
@@ -117,12 +116,6 @@ class Drawing {
   }
 
   std::uint64_t below(std::uint64_t count) { return random_() % count; }
-  double uniform() { return static_cast<double>(random_() >> 11) * 0x1p-53; }
-  // Of mean 0 and deviation 1 (Box and Muller).
-  double normal() {
-    const double radius = std::sqrt(-2 * std::log(1 - uniform()));
-    return radius * std::cos(2 * std::numbers::pi * uniform());
-  }
 
   // next() for each element, or once for all.
   template <typename T, typename F>
@@ -152,7 +145,7 @@ class Drawing {
         return near;
       }
     }
-    const double x = normal();
+    const double x = random_.normal();
     if (how_.signs == Signs::kPositive) {
       return how_.center + (std::abs(x) + 0.1) * how_.scale;
     }
@@ -398,7 +391,7 @@ class Drawing {
   Threads threads_;
   Ticker tick_{threads_};
   KernelRun run_;
-  std::mt19937_64 random_;
+  RandomBits random_;
 };
 
 }  // namespace

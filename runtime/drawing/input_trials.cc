@@ -39,6 +39,12 @@ std::uint64_t digest(const Executor::Named& inputs) {
   return out.state();
 }
 
+std::size_t bytes_of(const Executor::Named& inputs) {
+  std::size_t out = 0;
+  for (const auto& [name, value] : inputs) out += value.tensor().byte_size();
+  return out;
+}
+
 std::string reason(const Diagnostic& error) {
   std::string out = error.what;
   if (!error.expected.empty()) out += ", not " + error.expected;
@@ -88,7 +94,8 @@ bool InputTrials::prepare() {
 }
 
 bool InputTrials::is_over() const {
-  if (is_enough_ || is_late_) return true;
+  if (is_enough_ || is_late_ || bytes_ >= options_.inputs.most_bytes)
+    return true;
   return tries_ > 0 && (tries_ >= kMostTries || Clock::now() >= end_);
 }
 
@@ -177,6 +184,7 @@ Status InputTrials::hand_on(InputSet set) {
   end_ += Clock::now() - began;
   if (!more) return more.error();
   ++sets_;
+  bytes_ += std::max(bytes_of(set.inputs), InputOptions::kSetBytes);
   is_enough_ = !*more;
   return {};
 }

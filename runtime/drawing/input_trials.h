@@ -64,7 +64,7 @@ class InputTrials {
   std::unique_ptr<Executor> executor_;
   BranchLog log_;
   Clock::time_point end_;
-  std::size_t sets_ = 0, tries_ = 0;
+  std::size_t sets_ = 0, tries_ = 0, bytes_ = 0;
   bool is_enough_ = false, is_late_ = false;
   std::string why_;
   std::set<std::uint64_t> ran_, failed_;  // inputs, by their bytes

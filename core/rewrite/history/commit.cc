@@ -11,6 +11,7 @@
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/history/history.h"
+#include "core/rewrite/region/region.h"
 
 namespace ruleengine::rewrite {
 namespace {
@@ -343,7 +344,7 @@ std::optional<Assumption> Edit::doubt() const {
   return Assumption{std::string(found->unless), s.graph.describe(found->node)};
 }
 
-std::optional<Rejection> Edit::commit() {
+std::optional<Rejection> Edit::commit(const Judged& judge) {
   EditState& s = *journal_;
   if (s.done) return std::nullopt;
   Checker checker(s);
@@ -351,6 +352,12 @@ std::optional<Rejection> Edit::commit() {
   if (rejection || !checker.has_effect()) {
     s.undo();
     return rejection;
+  }
+  if (judge) {
+    if (auto why = judge(region_of(s))) {
+      s.undo();
+      return Rejection{*std::move(why), ""};
+    }
   }
   settle_names(s);
   keep(s);

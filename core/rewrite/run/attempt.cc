@@ -137,7 +137,7 @@ Status Attempt::run(Ending ending) {
   if (ending == Ending::kShow) find_dead();
   rejection_ = loses_integers(run_.graph, integers_, {});
   if (rejection_) return {};
-  rejection_ = state_.end(edit_, ending == Ending::kKeep);
+  rejection_ = state_.end(edit_, rule_, ending == Ending::kKeep);
   return {};
 }
 

@@ -41,7 +41,7 @@ class Sweep::Passing final : public Transactions {
     }
     if (!rejection) {
       edit_->remove_dead({});
-      rejection = sweep_.state_.end(*edit_, true);
+      rejection = sweep_.state_.end(*edit_, *sweep_.state_.rules[rule_], true);
     }
     Status status;
     if (rejection) {

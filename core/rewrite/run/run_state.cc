@@ -203,7 +203,8 @@ std::int64_t RunState::limit_on_growth() const {
   return given != 0 ? given : std::max(kUsual, constants_ / 4);
 }
 
-std::optional<Rejection> RunState::end(Edit& edit, bool keeps) {
+std::optional<Rejection> RunState::end(Edit& edit, const Rule& rule,
+                                       bool keeps) {
   auto doubt = edit.doubt();
   if (doubt) {
     if (auto rejection = too_much({&*doubt, 1})) return rejection;
@@ -221,7 +222,11 @@ std::optional<Rejection> RunState::end(Edit& edit, bool keeps) {
           added.largest};
     }
   }
-  auto rejection = keeps ? edit.commit() : edit.rehearse();
+  Edit::Judged judge;
+  if (options.judge) {
+    judge = [&](const Region& region) { return options.judge(rule, region); };
+  }
+  auto rejection = keeps ? edit.commit(judge) : edit.rehearse();
   if (!rejection && doubt) edit.assume(*std::move(doubt));
   if (!rejection && keeps) grown_ = grown;
   return rejection;

@@ -124,9 +124,9 @@ class RunState {
                                      const Site& site) const;
   // The reason for rejecting a rewrite with these assumptions, if any.
   std::optional<Rejection> too_much(std::span<const Assumption> all) const;
-  // Commits or rehearses an edit, with what it assumes about sizes; why it is
-  // not kept.
-  std::optional<Rejection> end(Edit& edit, bool keeps);
+  // Commits or rehearses an edit of the rule, with what it assumes about sizes;
+  // why it is not kept.
+  std::optional<Rejection> end(Edit& edit, const Rule& rule, bool keeps);
   Diagnostic loop(const GraphRun& run, const Lineage::RuleLoop& loop) const;
   // The error for an endless run without one responsible node: names the rules
   // that rewrote since `then`.

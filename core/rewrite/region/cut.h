@@ -1,0 +1,47 @@
+// Cut: the nodes that compute the results of a region, before and after its
+// edit, from values that both read. What is small or says a shape is computed
+// within the cut, since rules see through it: a Reshape to a computed shape
+// means nothing if that shape is any numbers. With `steps` the cut reaches
+// further up, to what a rule may know about its inputs.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "core/rewrite/region/region.h"
+
+namespace ruleengine::rewrite {
+
+struct Cut {
+  std::vector<ir::NodeId> before, after;  // in computation order
+  std::vector<ir::ValueId> inputs;        // what either reads from outside
+  bool is_whole = false;     // no node of the graph computes an input
+  bool is_general = false;   // large weights are inputs
+  bool has_weights = false;  // large ones
+  bool is_same = false;      // both sides are the same ops on the same inputs
+  // Equal for cuts of one model that compute the same from inputs of the same
+  // types, whatever their names.
+  std::string key;
+};
+
+struct CutOptions {
+  static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  std::size_t steps = 0;
+  // Makes large weights inputs, so that layers with other weights are cut
+  // alike; not where the edit has made new large ones.
+  bool generalizes = true;
+};
+Cut cut(const Region& region, const CutOptions& options);
+
+// One side of the cut as a model with the same inputs and as many outputs as
+// the other side. It borrows texts, attributes and data of the graph's model.
+// An error says why there is none: an input has no known type, say.
+Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
+                                            const Cut& cut, Region::Side side);
+
+}  // namespace ruleengine::rewrite

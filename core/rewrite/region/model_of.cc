@@ -1,0 +1,264 @@
+// A side of a cut as a model of its own.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "core/base/diagnostic.h"
+#include "core/rewrite/region/cut.h"
+#include "core/rewrite/region/reads.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::BlockId;
+using ir::NodeId;
+using ir::ValueId;
+using Side = Region::Side;
+
+constexpr std::int64_t kIrVersion = 10;  // the first with overloads
+
+// Copies nodes of one graph into a graph of another model.
+class Transfer {
+ public:
+  using Input = std::function<ValueId(NodeId, std::size_t)>;
+  using Has = std::function<bool(NodeId)>;
+
+  Transfer(const ir::Graph& from, ir::Graph& to, Input input, Has has)
+      : from_(from),
+        to_(to),
+        model_(to.model()),
+        input_(std::move(input)),
+        has_(std::move(has)) {}
+
+  // Why it could not be copied; "" where it was.
+  const std::string& why_not() const { return why_not_; }
+
+  void add_input(ValueId v, const ir::Type* type) {
+    const ValueId made = add_value(v, main(), ir::ValueKind::kInput);
+    to_.add_block_input(main(), made);
+    to_.mutable_value(made).declared = type;
+  }
+
+  void add_node(NodeId node) { add_node(node, main()); }
+
+  // An output of this name that is equal to the value.
+  void add_output(ValueId v, Name name) {
+    const ValueId equal =
+        to_.add_value(name, main(), ir::ValueKind::kNodeOutput);
+    const ValueId value = now(v);
+    to_.add_node(model_.ops.intern("", "Identity"), main(), "", {&value, 1},
+                 {&equal, 1}, {});
+    to_.add_block_output(main(), equal);
+  }
+
+  // All of a function's body.
+  void add_all() {
+    const ir::Block& block = from_.block(main());
+    for (const ValueId v : block.inputs) add_input(v, from_.value(v).declared);
+    for (const NodeId n : block.nodes) {
+      if (has_(n)) add_node(n, main());
+    }
+    for (const ValueId v : block.outputs) to_.add_block_output(main(), now(v));
+  }
+
+  const std::vector<const ir::Function*>& called() const { return called_; }
+
+ private:
+  static BlockId main() { return ir::Graph::main_block(); }
+
+  void refuse(std::string why) {
+    if (why_not_.empty()) why_not_ = std::move(why);
+  }
+
+  // The value's own name, unless another has it.
+  ValueId add_value(ValueId v, BlockId block, ir::ValueKind kind) {
+    const std::string_view own = from_.name(v);
+    std::string name(own.empty() ? "value" : own);
+    for (int i = 1; model_.names.find(name); ++i) {
+      name = fmt::format("{}_{}", own.empty() ? "value" : own, i);
+    }
+    const ValueId made = to_.add_value(model_.names.intern(name), block, kind);
+    values_[v] = made;
+    return made;
+  }
+
+  ValueId now(ValueId v) {
+    if (!v) return {};
+    if (const auto it = values_.find(v); it != values_.end()) return it->second;
+    const ir::Value& value = from_.value(v);
+    if (value.tensor == nullptr) {
+      refuse("what value '" + printable(from_.name(v)) + "' is, is not known");
+      return {};
+    }
+    const ValueId made = add_value(v, main(), ir::ValueKind::kInitializer);
+    to_.add_initializer(made, value.tensor);
+    return made;
+  }
+
+  void add_node(NodeId node, BlockId block) {
+    const ir::Node& old = from_.node(node);
+    const ir::Op& op = from_.op(node);
+    if (const auto* function = from_.model().find_function(op)) {
+      if (std::ranges::find(called_, function) == called_.end()) {
+        called_.push_back(function);
+      }
+    }
+    std::vector<ValueId> inputs, outputs;
+    for (std::size_t i = 0; i < old.operand_count; ++i) {
+      inputs.push_back(now(input_(node, i)));
+    }
+    std::vector<BlockId> bodies;
+    const auto attributes = copy(old.attributes, block, bodies);
+    for (const ValueId v : from_.outputs(node)) {
+      outputs.push_back(v ? add_value(v, block, ir::ValueKind::kNodeOutput)
+                          : ValueId());
+      if (v)
+        to_.mutable_value(outputs.back()).declared = from_.value(v).declared;
+    }
+    const NodeId made =
+        to_.add_node(model_.ops.intern(op.domain, op.type, op.overload), block,
+                     old.name, inputs, outputs, attributes);
+    for (const BlockId body : bodies) to_.mutable_block(body).owner = made;
+  }
+
+  std::span<const ir::Attribute> copy(std::span<const ir::Attribute> old,
+                                      BlockId block,
+                                      std::vector<BlockId>& bodies) {
+    if (from_.function() != nullptr && to_.function() == nullptr &&
+        std::ranges::any_of(old,
+                            [](const auto& a) { return !a.ref.empty(); })) {
+      refuse("it depends on attributes of a function");
+    }
+    if (std::ranges::all_of(old,
+                            [](const auto& a) { return a.blocks.empty(); })) {
+      return old;
+    }
+    const auto all = model_.arena.copy(old);
+    for (ir::Attribute& a : all) {
+      if (a.blocks.empty()) continue;
+      const std::size_t first = bodies.size();
+      for (const BlockId body : a.blocks) bodies.push_back(copy(body, block));
+      a.blocks =
+          model_.arena.copy(std::span<const BlockId>(bodies).subspan(first));
+      a.proto = {};
+    }
+    return all;
+  }
+
+  BlockId copy(BlockId body, BlockId parent) {
+    const BlockId made = to_.add_block({}, parent, from_.block(body).name);
+    for (const ValueId v : from_.block(body).inputs) {
+      const ValueId input = add_value(v, made, ir::ValueKind::kInput);
+      to_.mutable_value(input).declared = from_.value(v).declared;
+      to_.add_block_input(made, input);
+    }
+    // Its nodes may read each other in any order.
+    for (const NodeId n : ordered(body)) add_node(n, made);
+    for (const ValueId v : from_.block(body).outputs) {
+      to_.add_block_output(made, now(v));
+    }
+    return made;
+  }
+
+  std::vector<NodeId> ordered(BlockId body) const {
+    std::vector<NodeId> out;
+    for (const NodeId n : from_.block(body).nodes) {
+      if (has_(n)) out.push_back(n);
+    }
+    std::ranges::stable_sort(out, {},
+                             [&](NodeId n) { return from_.node(n).rank; });
+    return out;
+  }
+
+  const ir::Graph& from_;
+  ir::Graph& to_;
+  ir::Model& model_;
+  Input input_;
+  Has has_;
+  std::unordered_map<ValueId, ValueId> values_;
+  std::vector<const ir::Function*> called_;
+  std::string why_not_;
+};
+
+// Copies the functions that are called, and those that these call.
+std::string add_functions(std::vector<const ir::Function*> called,
+                          ir::Model& model) {
+  for (std::size_t i = 0; i < called.size(); ++i) {
+    const ir::Function& old = *called[i];
+    auto made = std::make_unique<ir::Function>(model);
+    made->domain = old.domain;
+    made->name = old.name;
+    made->overload = old.overload;
+    made->inputs = old.inputs;
+    made->outputs = old.outputs;
+    made->attributes = old.attributes;
+    made->attribute_defaults = old.attribute_defaults;
+    made->opset_imports = old.opset_imports;
+    const ir::Graph& from = old.body;
+    Transfer transfer(
+        from, made->body,
+        [&](NodeId n, std::size_t k) { return from.input(n, k); },
+        [&](NodeId n) { return !from.node(n).removed; });
+    transfer.add_all();
+    if (!transfer.why_not().empty()) return transfer.why_not();
+    for (const ir::Function* each : transfer.called()) {
+      if (std::ranges::find(called, each) == called.end()) {
+        called.push_back(each);
+      }
+    }
+    model.functions.push_back(std::move(made));
+  }
+  return "";
+}
+
+}  // namespace
+
+Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
+                                            const Cut& cut, Side side) {
+  const ir::Graph& graph = region.graph;
+  const ir::Model& whole = graph.model();
+  const auto error = [](std::string why) {
+    return Diagnostic{.kind = ErrorKind::kModel, .what = std::move(why)};
+  };
+  auto model = std::make_shared<ir::Model>();
+  model->dims = ir::DimTable(whole.dims);
+  model->ir_version = std::max(whole.ir_version, kIrVersion);
+  model->opset_imports = graph.function() != nullptr
+                             ? graph.function()->opset_imports
+                             : whole.opset_imports;
+  model->external = whole.external;
+  model->evaluator = whole.evaluator;
+  Transfer transfer(
+      graph, model->graph,
+      [&](NodeId n, std::size_t i) { return region.input(n, i, side); },
+      [&](NodeId n) { return region.has(n, side); });
+  std::vector<Name> outputs;
+  for (std::size_t i = 0; i < region.results.size(); ++i) {
+    std::string name(graph.name(region.results[i].before));
+    while (name.empty() || model->names.find(name)) name += "'";
+    outputs.push_back(model->names.intern(name));
+  }
+  for (const ValueId v : cut.inputs) {
+    const ir::Type* const type = region.facts.type(v);
+    if (type == nullptr || (type->is_tensor() && !type->has_shape)) {
+      return error("the type of value '" + printable(graph.name(v)) +
+                   "' is not known");
+    }
+    transfer.add_input(v, type);
+  }
+  for (const NodeId n : side == Side::kBefore ? cut.before : cut.after) {
+    transfer.add_node(n);
+  }
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const Region::Result& r = region.results[i];
+    transfer.add_output(side == Side::kBefore ? r.before : r.after, outputs[i]);
+  }
+  if (!transfer.why_not().empty()) return error(transfer.why_not());
+  if (auto why = add_functions(transfer.called(), *model); !why.empty()) {
+    return error(std::move(why));
+  }
+  return model;
+}
+
+}  // namespace ruleengine::rewrite

@@ -1,0 +1,93 @@
+#include "core/rewrite/region/region.h"
+
+#include <algorithm>
+
+#include "core/rewrite/edits/state.h"
+#include "core/rewrite/edits/workspace.h"
+#include "core/rewrite/region/reads.h"
+
+namespace ruleengine::rewrite {
+
+ir::ValueId Region::input(ir::NodeId node, std::size_t i, Side side) const {
+  if (side == Side::kBefore && !taken.empty()) {
+    const ir::OperandId slot(graph.node(node).first_operand + i);
+    if (const auto it = taken.find(slot); it != taken.end()) return it->second;
+  }
+  return graph.input(node, i);
+}
+
+bool Region::has(ir::NodeId node, Side side) const {
+  const bool removed = graph.node(node).removed;
+  if (side == Side::kAfter) return !removed;
+  return !is_new(node) && (!removed || std::ranges::binary_search(nodes, node));
+}
+
+void for_each_read(const Region& region, ir::NodeId node, Region::Side side,
+                   const std::function<void(ir::ValueId)>& visit) {
+  const ir::Graph& graph = region.graph;
+  for (std::size_t i = 0; i < graph.inputs(node).size(); ++i) {
+    if (const ir::ValueId v = region.input(node, i, side)) visit(v);
+  }
+  for (const ir::Attribute& a : graph.node(node).attributes) {
+    for (const ir::BlockId body : a.blocks) {
+      const auto outside = [&](ir::ValueId v) {
+        if (v && !encloses(graph, body, graph.value(v).block)) visit(v);
+      };
+      for (const ir::NodeId inner : graph.block(body).nodes) {
+        if (region.has(inner, side)) {
+          for_each_read(region, inner, side, outside);
+        }
+      }
+      for (const ir::ValueId v : graph.block(body).outputs) outside(v);
+    }
+  }
+}
+
+std::vector<ir::NodeId> nodes_of(const Region& region, ir::BlockId body,
+                                 Region::Side side) {
+  std::vector<ir::NodeId> out;
+  for (const ir::NodeId n : region.graph.block(body).nodes) {
+    if (region.has(n, side)) out.push_back(n);
+  }
+  std::ranges::stable_sort(
+      out, {}, [&](ir::NodeId n) { return region.graph.node(n).rank; });
+  return out;
+}
+
+Region region_of(const EditState& state) {
+  Region out{.graph = state.graph,
+             .facts = state.facts,
+             .results = {},
+             .nodes = {},
+             .first_node = state.first_node,
+             .taken = {},
+             .assumes = state.provenance.assumes || !state.assumptions.empty()};
+  for (const Action& each : state.actions) {
+    const bool is_known =
+        std::ranges::any_of(out.results, [&](const Region::Result& r) {
+          return r.before == each.old_value && r.after == each.new_value;
+        });
+    const bool is_pair =
+        each.old_value && each.new_value && each.old_value != each.new_value;
+    if (is_pair && !is_known) {
+      out.results.push_back({each.old_value, each.new_value});
+    }
+  }
+  const auto add = [&](const auto& nodes) {
+    for (const ir::NodeId n : nodes) {
+      if (n && !out.is_new(n)) out.nodes.push_back(n);
+    }
+  };
+  add(state.provenance.from);
+  add(state.provenance.context);
+  add(state.removed);
+  std::ranges::sort(out.nodes);
+  const auto [first, last] = std::ranges::unique(out.nodes);
+  out.nodes.erase(first, last);
+  state.log.for_each_taken([&](const Log::Taken& each) {
+    if (each.slot) out.taken.emplace(each.slot, each.value);
+  });
+  return out;
+}
+
+}  // namespace ruleengine::rewrite
