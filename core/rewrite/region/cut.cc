@@ -38,7 +38,6 @@ class Cutting {
         options_.generalizes && std::ranges::all_of(now, [&](ValueId v) {
           return std::ranges::find(old, v) != old.end();
         });
-    inputs_.clear();
     out_.before = order(Side::kBefore);
     out_.after = order(Side::kAfter);
     out_.is_whole = std::ranges::none_of(
@@ -52,9 +51,28 @@ class Cutting {
            std::ranges::binary_search(region_.nodes, node);
   }
 
+  // The elements of a small integer tensor, if all follow from types.
+  const std::optional<std::vector<std::int64_t>>& elements(ValueId v) {
+    const auto [it, is_new] = elements_.try_emplace(v);
+    if (!is_new) return it->second;
+    const ir::Type* const type = region_.facts.type(v);
+    if (type == nullptr || !type->is_tensor() || !type->has_shape ||
+        type->rank() > 1 ||
+        (type->elem != ir::DataType::kInt64 &&
+         type->elem != ir::DataType::kInt32)) {
+      return it->second;
+    }
+    const auto dims = region_.facts.dims_of(v);
+    if (dims && std::ranges::all_of(*dims, &ir::Dim::known)) {
+      it->second.emplace();
+      for (const ir::Dim d : *dims) it->second->push_back(d.size());
+    }
+    return it->second;
+  }
+
   // Whether all that the producer of a value reads are constants. (Facts would
   // compute what they are asked for, and then keep it.)
-  bool is_known(ValueId v) const {
+  bool is_folded(ValueId v) const {
     return std::ranges::all_of(
         graph_.inputs(graph_.producer(v)), [&](const ir::Operand& o) {
           return !o.value || graph_.direct_constant(o.value) != nullptr;
@@ -63,7 +81,7 @@ class Cutting {
 
   // Whether rules look through the value.
   bool is_small(ValueId v) const {
-    if (is_known(v)) return true;
+    if (is_folded(v)) return true;
     const ir::Type* const type = region_.facts.type(v);
     if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
     if (!ir::is_float(type->elem) && type->rank() <= 1) return true;
@@ -91,6 +109,7 @@ class Cutting {
     const auto reach = [&](ValueId v, std::size_t steps) {
       const NodeId node = graph_.producer(v);
       if (!node) return;
+      if (!is_core(node) && elements(v)) return;
       const bool is_free =
           is_core(node) || inside_.contains(node) || is_small(v);
       if (!is_free && steps >= options_.steps) return;
@@ -134,7 +153,12 @@ class Cutting {
       if (node && inside_.contains(node)) return;
       const bool is_known = graph_.value(v).kind == ir::ValueKind::kInitializer;
       if (is_known && !(out_.is_general && is_weight(v))) return;
-      if (inputs_.insert(v).second) out_.inputs.push_back(v);
+      if (!met_.insert(v).second) return;
+      if (node && elements(v)) {
+        out_.known.emplace_back(v, *elements(v));
+      } else {
+        out_.inputs.push_back(v);
+      }
     };
     for (std::size_t i = 0; i < region_.results.size(); ++i) {
       const ValueId v = result(i, side);
@@ -188,7 +212,9 @@ class Cutting {
   const ir::Graph& graph_;
   const CutOptions& options_;
   std::unordered_set<NodeId> inside_;
-  std::unordered_set<ValueId> inputs_;
+  std::unordered_set<ValueId> met_;
+  std::unordered_map<ValueId, std::optional<std::vector<std::int64_t>>>
+      elements_;
   Cut out_;
 };
 
@@ -203,6 +229,12 @@ class Key {
     for (const ValueId v : cut_.inputs) {
       refs_[v] = fmt::format("i{}", refs_.size());
       put(out_, region_.facts.type(v));
+    }
+    for (const auto& [v, elements] : cut_.known) {
+      std::string text = "k";
+      put(text, region_.facts.type(v));
+      put_all(text, std::span(elements));
+      refs_[v] = std::move(text);
     }
     for (const NodeId n : cut_.before) add(n, Side::kBefore);
     std::vector<std::string> before, after;

@@ -1,8 +1,8 @@
 // Cut: the nodes that compute the results of a region, before and after its
-// edit, from values that both read. What is small or says a shape is computed
-// within the cut, since rules see through it: a Reshape to a computed shape
-// means nothing if that shape is any numbers. With `steps` the cut reaches
-// further up, to what a rule may know about its inputs.
+// edit, from values that both read. What is small or says a shape is known, or
+// computed within the cut, since rules see through it: a Reshape to a computed
+// shape means nothing if that shape is any numbers. With `steps` the cut
+// reaches further up, to what a rule may know about its inputs.
 #pragma once
 
 #include <cstddef>
@@ -20,6 +20,9 @@ namespace ruleengine::rewrite {
 struct Cut {
   std::vector<ir::NodeId> before, after;  // in computation order
   std::vector<ir::ValueId> inputs;        // what either reads from outside
+  // The same, where all elements follow from types. As the types of inputs,
+  // they are taken as given.
+  std::vector<std::pair<ir::ValueId, std::vector<std::int64_t>>> known;
   bool is_whole = false;     // no node of the graph computes an input
   bool is_general = false;   // large weights are inputs
   bool has_weights = false;  // large ones

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "core/base/diagnostic.h"
+#include "core/ir/small_tensor.h"
 #include "core/rewrite/region/cut.h"
 #include "core/rewrite/region/reads.h"
 
@@ -38,6 +39,11 @@ class Transfer {
     const ValueId made = add_value(v, main(), ir::ValueKind::kInput);
     to_.add_block_input(main(), made);
     to_.mutable_value(made).declared = type;
+  }
+
+  void add_known(ValueId v, const ir::Literal* tensor) {
+    const ValueId made = add_value(v, main(), ir::ValueKind::kInitializer);
+    to_.add_initializer(made, tensor);
   }
 
   void add_node(NodeId node) { add_node(node, main()); }
@@ -91,9 +97,8 @@ class Transfer {
       refuse("what value '" + printable(from_.name(v)) + "' is, is not known");
       return {};
     }
-    const ValueId made = add_value(v, main(), ir::ValueKind::kInitializer);
-    to_.add_initializer(made, value.tensor);
-    return made;
+    add_known(v, value.tensor);
+    return values_[v];
   }
 
   void add_node(NodeId node, BlockId block) {
@@ -246,6 +251,18 @@ Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
                    "' is not known");
     }
     transfer.add_input(v, type);
+  }
+  for (const auto& [v, elements] : cut.known) {
+    const ir::Type& type = *region.facts.type(v);
+    ir::Literal tensor =
+        type.elem == ir::DataType::kInt64
+            ? ir::int64_vector(model->arena, elements)
+            : ir::vector_tensor(
+                  model->arena, type.elem,
+                  std::span<const std::int32_t>(std::vector<std::int32_t>(
+                      elements.begin(), elements.end())));
+    if (type.rank() == 0) tensor.dims = {};
+    transfer.add_known(v, model->arena.make<ir::Literal>(tensor));
   }
   for (const NodeId n : side == Side::kBefore ? cut.before : cut.after) {
     transfer.add_node(n);
