@@ -2,7 +2,8 @@
 
 return rule {
   doc = [[
-    q, s, z = DynamicQuantizeLinear(x); MatMulIntegerToFloat(q, b, s, sb, z, zb)   =>   DynamicQuantizeMatMul(x, b, sb, zb)
+    q, s, z = DynamicQuantizeLinear(x); MatMulIntegerToFloat(q, b, s, sb, z, zb, bias)
+      =>   DynamicQuantizeMatMul(x, b, sb, zb, bias)
 
     Several products of one x share its quantization, and stay.]],
   phase = "target",
