@@ -5,6 +5,7 @@ return pack {
   "../canonical/cancel_reshapes",
   "../canonical/cancel_transposes",
   "../lowering/ours",
+  "onnx/layer_normalization",
   "ort/bias_of_integer_product",
   "ort/dynamic_quantize_matmul",
   "ort/fused_convolution",
