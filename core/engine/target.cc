@@ -12,7 +12,7 @@ constexpr std::array kTargets = {
     Target{.name = "standard", .rules = kStandard, .plain = true},
     Target{.name = "portable", .foreign_bodies = true},
     Target{.name = "onnx", .rules = "targets/onnx.lua", .raises = true},
-    Target{.name = "ort", .rules = "targets/ort.lua"},
+    Target{.name = "ort", .rules = "targets/ort.lua", .raises = true},
     Target{.name = "openvino", .rules = kStandard, .plain = true},
     Target{.name = "tensorrt", .overloads = false, .foreign_bodies = true},
 };

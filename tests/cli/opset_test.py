@@ -155,6 +155,19 @@ class OpsetTest(runs.RunTest):
         self.assertEqual([n.op_type for n in out.graph.node], ["Add", "Gelu"])
         self.same(model)
 
+    def test_the_target_of_onnx_runtime_raises_for_a_norm(self):
+        graph = """g (float[2,4] x) => (float[2,4] y)
+          <float two = {2.0}, float tiny = {0.00001}, float[4] w = {1, 2, 3, 4}> {
+            m = ReduceMean <axes = [-1]> (x) c = Sub(x, m) s = Pow(c, two) v = ReduceMean <axes = [-1]> (s)
+            a = Add(v, tiny) r = Sqrt(a) d = Div(c, r) y = Mul(d, w) }"""
+        for before, target, after in ((11, "ort", 17), (13, "ort", 17), (13, "auto", 13)):
+            model = make.model(graph, f'<ir_version: 7, opset_import: ["" : {before}]>\n')
+            with self.subTest(opset=before, target=target):
+                _, out = self.rewritten(model, "--target", target)
+                self.assertEqual(out.opset_import[0].version, after)
+                self.assertEqual([n.op_type for n in out.graph.node] == ["LayerNormalization"], after == 17)
+                self.same(model)
+
     def test_an_option_of_a_targets_rule(self):
         self.write("m.onnx", make.model(GELU, '<ir_version: 8, opset_import: ["" : 20]>\n').SerializeToString())
         for target in ("onnx", "auto"):  # from which a model may choose it

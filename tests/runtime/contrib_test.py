@@ -296,6 +296,10 @@ class Contrib(program.ProgramTest):
                     Case("MatMulIntegerToFloat",
                          [a, b, one, scale, np.array([9], "u1"), by, bias],
                          bound=1e-5)]
+        signed = self.integers(-128, 127, (2, 4, 6), "i1")
+        cases.append(Case("MatMulIntegerToFloat",
+                          [signed, self.integers(-128, 127, (2, 6, 5), "i1"), one, one,
+                           np.array(-3, "i1"), np.array(2, "i1"), bias], bound=1e-5))
         self.check(cases, opsets=(13, 17, 21))
 
     def test_rotations(self):

@@ -25,6 +25,10 @@ ON_INTEGERS = {"ConvInteger", "MatMulInteger", "QLinearConv", "QLinearMatMul",
                    "QLinearLeakyRelu", "QLinearMul", "QLinearReduceMean",
                    "QLinearSigmoid", "QLinearSoftmax", "QLinearWhere"))}
 
+# With its scales, and with the quantization of its first factor, it is an op of
+# its own.
+PRODUCTS = {"com.microsoft::MatMulIntegerToFloat", "com.microsoft::DynamicQuantizeMatMul"}
+
 
 def optimized(model):
     """The model that ONNX Runtime executes; None if it refuses the model."""
@@ -50,6 +54,8 @@ def on_integers(model):
         return None
     ops = collections.Counter(graphs.op(node) for block in graphs.blocks(made.graph)
                               for node in block.node)
+    for op in PRODUCTS & ops.keys():
+        ops["MatMulInteger"] += ops.pop(op)
     return {op: count for op, count in sorted(ops.items()) if op in ON_INTEGERS}
 
 

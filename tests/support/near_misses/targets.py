@@ -95,6 +95,18 @@ OF = {
                gives=f"b = Constant <value = float16[8,8] {numbers}> () y = Attention(q, k, v, b)", assumed=assumed)
           for numbers, assumed in ((row(-5), None), (row(-10), HALF))),
     ],
+    "targets/ort/matmul_integer_to_float.lua": [
+        near("one factor, no zero points", None, ("[2,4,5] b", "[4] b"), ("[2,3,5] y", "[3] y")),
+        near("one factor, no zero points", None, ("float", "double"), ("to = 1>", "to = 11>")),
+        near("one factor, no zero points", "there is no kernel for these types", ("int8[2,4,5]", "uint8[2,4,5]")),
+        near("one factor, no zero points", "the op does not clear a product of no columns",
+             ("[3,4]", "[3,0]"), ("[2,4,5]", "[2,0,5]")),
+        near("one factor, no zero points", "not one zero point for all rows", ("float s", "float s, int8[3] o"),
+             ("(a, b)", "(a, b, o)")),
+        near("one factor, no zero points", "not a zero point for all of b or for each column",
+             ("float s", "float s, int8[2,1,5] o"), ("(a, b)", "(a, b, , o)")),
+        near("columns of several matrices", "neither factor is one number", ("float s", "float[5] s")),
+    ],
     "targets/ort/group_query_attention.lua": [
         near("a mask that hides later keys, and padding", "ONNX Runtime weighs later keys", ("hide = {-inf}", "hide = {-1e9}"),
              ("guarded = 0", "is_causal = 1"), options="{ gpu = true }"),
