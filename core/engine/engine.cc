@@ -240,7 +240,20 @@ class Engine::Run {
   // kernels for them.
   Status write_own_bodies(const Target& target, bool has_functions) {
     if (options().target == "auto" || !target.foreign_bodies) return {};
-    if (!has_functions) return {};
+    if (!has_functions) {
+      bool is_bare = false;
+      for_new_nodes([&](const ir::Node& node) {
+        is_bare =
+            is_bare || engine_.bodies_.find(model_.ops[node.op]) != nullptr;
+      });
+      if (is_bare) {
+        warn(
+            fmt::format("ops with a `body` stay as they are: functions need "
+                        "IR version {}",
+                        rewrite::kFunctionIrVersion));
+      }
+      return {};
+    }
     const auto bare = engine_.bodies_.write(
         model_, {.overloads = target.overloads && !options().keep_ir_version});
     if (!bare) return bare.error();

@@ -72,7 +72,15 @@ class BodyWriter {
       : model_(model), bodies_(bodies), options_(options) {}
 
   Result<std::vector<rewrite::Bare>> run() && {
-    for (ir::Graph* graph : rewrite::rewritable_graphs(model_)) {
+    std::vector<ir::Graph*> graphs = {&model_.graph};
+    if (options_.runs) {
+      for (const auto& f : model_.functions) {
+        if (!f->removed) graphs.push_back(&f->body);
+      }
+    } else {
+      graphs = rewrite::rewritable_graphs(model_);
+    }
+    for (ir::Graph* graph : graphs) {
       if (Status s = write(*graph); !s) return s.error();
     }
     return std::move(bare_);
@@ -121,6 +129,21 @@ class BodyWriter {
   // nullptr: the call has no body.
   Result<const ir::Function*> function_of(ir::Graph& graph, ir::Facts& facts,
                                           ir::NodeId node, const OpBody& body) {
+    bool refers = false;
+    for (const ir::Attribute& a : graph.node(node).attributes) {
+      refers = refers || !a.ref.empty();
+      if (a.blocks.empty()) continue;
+      Diagnostic error = body.wrong(
+          "a node of " + body.name() + " has a graph as an attribute",
+          "what a function can be given", quoted_name(a.name));
+      error.where += ", at " + graph.describe(node);
+      return error;
+    }
+    if (refers && !body.is_shared()) {
+      bare_.push_back({rewrite::node_label(graph, node),
+                       "an attribute is that of the function around it"});
+      return nullptr;
+    }
     if (Status s = body.check(graph, node); !s) {
       Diagnostic error = s.error();
       error.where += ", at " + graph.describe(node);

@@ -1,8 +1,6 @@
 """`body` of a rule file: what an op of the user's own means. Written as a
 function for runtimes, executed by `test`, `--verify` and `exec`."""
 
-import unittest
-
 import numpy
 import onnx
 import onnxruntime
@@ -163,6 +161,17 @@ Swish <beta: float = 1.0> (u) => (v) {
         self.rewritten("--target", "portable")
         self.run_ok("exec", "out.onnx", "--random")
 
+    def test_exec_takes_bodies_of_rule_files(self):
+        for body in TEXT, FUNCTION:
+            self.write("swish.lua", swish(body))
+            self.rewritten()
+            with self.subTest(body):
+                done = self.tool("exec", "out.onnx", "--random", code=3)
+                self.assertIn("com.example::Swish", done.err)
+                found = [self.run_ok("exec", *words, "--random").out
+                         for words in (["swish.onnx"], ["out.onnx", "swish.lua"])]
+                self.assertEqual(*found)
+
     def test_examples_are_executed(self):
         for body in TEXT, FUNCTION:
             self.write("swish.lua", swish(body))
@@ -276,6 +285,7 @@ AT_LOAD = {
         "reads an attribute that it does not declare"),
     "two attributes": fault(
         '"<a, a: int = 1> (x) => (y) { y = Relu(x) }"', "two attributes"),
+    "an input": fault('"(x) => (x) { }"', "an output of a body is an input"),
     "a header": fault(
         "'<opset_import: [\"\": 17], domain: \"a\"> (x) => (y) { y = Relu(x) }'",
         "names a function"),
@@ -369,6 +379,21 @@ class Faults(BodyTest):
                 self.assertIn(done.code, (4, 5), done.err)
                 self.check(done, what)
 
+    def test_graphs_as_attributes(self):
+        self.write("if.onnx", make.onnx_bytes("""
+            g (bool c, float[2] x) => (float[2] y) {
+              y = If (c) <then_branch = t () => (float[2] a) { a = Neg(x) },
+                          else_branch = e () => (float[2] b) { b = Relu(x) }>
+            }"""))
+        for body in "'(x) => (y) { y = Identity(x) }'", "function(op, x, attrs) end":
+            self.write("swish.lua", make.rule(
+                match='op.If{x, attrs = any}:as "n"',
+                rewrite="op.example.If{m.x, body = m.n.attrs.then_branch}",
+                more=f'body = {{ ["example.If"] = {body} }},'))
+            done = self.tool("run", "swish.lua", "if.onnx", "--target",
+                             "portable", code=None)
+            self.assertIn(done.code, (0, 4), done.err)
+
     def test_two_files(self):
         self.write("a.lua", swish(TEXT))
         self.write("b.lua", swish(WRONG["text"]))
@@ -385,7 +410,3 @@ class Faults(BodyTest):
         done = self.run_ok("run", "swish.lua", "swish.onnx", "--target",
                            "portable")
         self.assertIn("gets no function body: the batch is not known", done.err)
-
-
-if __name__ == "__main__":
-    unittest.main()

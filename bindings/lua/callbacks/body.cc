@@ -86,7 +86,9 @@ class LuaBody final : public engine::OpBody {
     function.domain = op.domain;
     function.name = op.type;
     function.overload = op.overload;
-    function.opset_imports.push_back({"", graph.opset("")});
+    const std::int64_t opset = graph.opset("");
+    function.opset_imports.push_back(
+        {"", opset != 0 ? opset : model.opset("")});
     for (const ir::Attribute& a : graph.node(call).attributes) {
       function.attributes.push_back(a.name);
     }

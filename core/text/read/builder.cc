@@ -166,6 +166,15 @@ bool Builder::check_alone(const FunctionAst& ast) {
                   "calls may have inputs of several types");
     }
   }
+  // Runtimes want the output of a node.
+  for (const ValueAst& out : ast.body.outputs) {
+    for (const ValueAst& in : ast.body.inputs) {
+      if (in.name.text != out.name.text) continue;
+      return fail(out.name.at, "an output of a body is an input of it",
+                  "the output of a node", quoted_name(out.name.text),
+                  "y = Identity(" + printable(in.name.text, 60) + ")");
+    }
+  }
   for (const ValueAst& v : ast.body.infos) {
     return fail(v.name.at, "a body lists a constant or a type", "nodes alone",
                 quoted_name(v.name.text),
