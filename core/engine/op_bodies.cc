@@ -173,10 +173,21 @@ class BodyWriter {
     if (caller != nullptr && rewrite::reaches(*function, *caller)) {
       return calls_itself(body);
     }
-    graph.mutable_node(node).op = at->second;
-    if (graph.function() != nullptr) graph.function()->proto = {};
-    model_.changed = true;
+    set_op(graph, node, at->second);
     return function;
+  }
+
+  // The node, which an earlier run may have made, is written anew.
+  void set_op(ir::Graph& graph, ir::NodeId node, ir::OpId op) {
+    model_.changed = true;
+    if (graph.node(node).op == op) return;
+    graph.mutable_node(node).op = op;
+    while (node) {
+      graph.mutable_node(node).proto = {};
+      const ir::BlockId block = graph.node(node).block;
+      graph.mutable_block(block).changed = true;
+      node = graph.block(block).owner;
+    }
   }
 
   std::int64_t opset_of(const ir::Graph& graph) const {
