@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/text/read/builder.h"
+#include "core/text/read/calls.h"
 #include "core/text/read/parser.h"
 
 namespace ruleengine::text {
@@ -36,6 +37,8 @@ Result<ir::Function*> parse_function(ir::Model& model, std::string_view text,
   if (made == nullptr) return std::move(builder.error());
   return made;
 }
+
+Status check_functions(const ir::Model& model) { return check_calls(model); }
 
 ModelResult parse_after(const ir::Model& before, std::string_view before_text,
                         std::string_view nodes, std::string_view file,

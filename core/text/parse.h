@@ -54,6 +54,12 @@ Result<ir::Function*> parse_function(ir::Model& model, std::string_view text,
                                      std::string_view file = {},
                                      const ParseOptions& options = {});
 
+// Checks the functions of a model: no call has more inputs or outputs than its
+// function, none calls itself, and all calls together stand for a bounded
+// number of nodes. `where` of the error is the op of the function at fault.
+// Linear.
+Status check_functions(const ir::Model& model);
+
 // Parses the graph that a rule makes of `before`: its signature, constants,
 // functions and opset, with the nodes listed in `nodes` (without braces)
 // instead of its own. If `nodes` is a whole graph, that graph is read.

@@ -23,8 +23,14 @@ AT_LOAD = {
     "an output": fault('"(x) => (z) { y = Relu(x) }"',
                        "a value that nothing defines"),
     "a cycle": fault('"(x) => (y) { y = Add(x, z) z = Relu(y) }"', "cycle"),
-    "itself": fault('"(x) => (y) { y = com.example.Swish(x) }"',
-                    "calls itself"),
+    "in a circle": ("""{ ["a.B"] = "(x) => (y) { y = a.C(x) }",
+      ["a.C"] = "(x) => (y) { y = a.D(x) }",
+      ["a.D"] = "(x) => (y) { y = a.C(x) }" }""", "calls itself"),
+    "itself": fault('"(x) => (y) { y = com.example.Swish(x) }"', "calls itself"),
+    "inputs of another": ("""{ ["a.B"] = "(x) => (y) { y = a.C(x, x) }",
+      ["a.C"] = "(x) => (y) { y = Relu(x) }" }""", "more inputs or outputs"),
+    "its size": fault('"(x) => (y) { y = Relu(x)" .. (" "):rep(2e6) .. "}"',
+                      "is too large"),
     "a type": fault('"(float[2] x) => (y) { y = Relu(x) }"', "has a type"),
     "a constant": fault(
         '"(x) => (y) <float c = {1.0}> { y = Mul(x, c) }"', "lists a constant"),
@@ -126,6 +132,15 @@ class Faults(BodyTest):
                                      "--verify", code=None)
                 self.assertIn(done.code, (4, 5), done.err)
                 self.check(done, what)
+
+    def test_examples_say_it_too(self):
+        for name, (body, what) in AT_CALLS.items():
+            if name.startswith("endless"):
+                continue
+            self.write("swish.lua", swish(body))
+            with self.subTest(name):
+                done = self.tool("test", "swish.lua", code=4)
+                self.assertIn(what, done.err)
 
     def test_graphs_as_attributes(self):
         self.write("if.onnx", make.onnx_bytes("""

@@ -12,11 +12,13 @@
 #include "bindings/lua/sandbox/table_keys.h"
 #include "bindings/lua/session/host.h"
 #include "core/ops/op_facts.h"
+#include "core/text/parse.h"
 
 namespace ruleengine::lua {
 namespace {
 
-constexpr int kMostBodies = 1000;
+constexpr std::size_t kMostBodies = 1000;
+constexpr std::size_t kMostText = std::size_t{1} << 20;  // of one body
 
 // Reads the entries of the table at the top of the stack.
 class BodyReader {
@@ -83,6 +85,10 @@ class BodyReader {
   // The value is on top of the stack; pops it.
   void read_meaning(const std::string& name, LoadedBody& out) {
     if (lua_type(state_, -1) == LUA_TSTRING) {
+      if (lua_objlen(state_, -1) > kMostText) {
+        fail(wrong("the body of " + printable(name, 100) + " is too large",
+                   fmt::format("at most {} bytes", kMostText)));
+      }
       out.text = take_text(state_, table_, -1, line_);
       lua_pop(state_, 1);
       return;
@@ -114,6 +120,35 @@ class BodyReader {
   int line_;  // of the entry
 };
 
+// Reads all texts into one model, to check how they call each other. Functions
+// are checked when they are called.
+class Texts {
+ public:
+  Status add(const LoadedBody& body, const std::string& place) {
+    const ir::Op op{body.domain, body.type, {}};
+    const auto made = text::parse_function(model_, body.text, op);
+    if (!made) return made.error();
+    places_[op.text()] = place;
+    return {};
+  }
+
+  Status check() const {
+    Status calls = text::check_functions(model_);
+    if (calls) return calls;
+    Diagnostic error = calls.error();
+    error.kind = ErrorKind::kRule;
+    const auto place = places_.find(error.where);
+    error.where = "body of " + error.where;
+    if (place != places_.end())
+      error.where = place->second + ", " + error.where;
+    return error;
+  }
+
+ private:
+  ir::Model model_;
+  std::map<std::string, std::string> places_;  // by op
+};
+
 }  // namespace
 
 std::vector<LoadedBody> read_bodies(lua_State* state, const RuleTable& table) {
@@ -128,6 +163,7 @@ Result<OwnBodies> make_bodies(
   };
   std::map<std::pair<std::string, std::string>, Known> known;
   OwnBodies out;
+  Texts texts;
   lua_State* state = sandbox.state();
   for (const auto& rule : rules) {
     for (const LoadedBody& body : rule->bodies) {
@@ -159,8 +195,10 @@ Result<OwnBodies> make_bodies(
       auto made = body_of_text({body.domain, body.type, {}}, body.text, place);
       if (!made) return made.error();
       out.push_back(*std::move(made));
+      if (Status s = texts.add(body, place); !s) return s.error();
     }
   }
+  if (Status s = texts.check(); !s) return s.error();
   std::ranges::sort(out, {}, [](const auto& each) { return each->name(); });
   return out;
 }
