@@ -49,28 +49,6 @@ std::string reason_of(const Diagnostic& error) {
   return error.found.empty() ? error.what : error.what + ": " + error.found;
 }
 
-// Equal for attributes that say the same. Only to be compared.
-std::string key_of(std::span<const ir::Attribute> attributes) {
-  std::string key;
-  const auto put = [&](const void* data, std::size_t size) {
-    key.append(reinterpret_cast<const char*>(&size), sizeof size);
-    key.append(static_cast<const char*>(data), size);
-  };
-  for (const ir::Attribute& a : attributes) {
-    put(a.name.data(), a.name.size());
-    put(&a.kind, sizeof a.kind);
-    put(&a.f, sizeof a.f);
-    put(&a.i, sizeof a.i);
-    put(a.s.data(), a.s.size());
-    put(a.floats.data(), a.floats.size_bytes());
-    put(a.ints.data(), a.ints.size_bytes());
-    put(a.tensors.data(), a.tensors.size_bytes());
-    put(a.proto.data(), a.proto.size_bytes());
-    for (const std::string_view s : a.strings) put(s.data(), s.size());
-  }
-  return key;
-}
-
 std::string key_of(std::span<const ir::Type* const> types) {
   std::string key;
   for (const ir::Type* type : types) {
@@ -280,7 +258,7 @@ class Lowering {
       return;
     }
     const auto [at, is_new] = standard_.try_emplace(
-        op.text() + key_of(attributes) + key_of(types) + *body);
+        op.text() + ir::key_of(attributes) + key_of(types) + *body);
     if (is_new) {
       const ir::OpId own =
           overload(op, "standard-" + std::to_string(standard_.size()));
@@ -352,7 +330,7 @@ class Lowering {
     std::vector<const ir::Type*> types;
     if (facts != nullptr) types = without_sizes(types_of(graph, *facts, node));
     const auto [at, is_new] = bound.variants.try_emplace(
-        key_of(attributes) + key_of(types) + omitted);
+        ir::key_of(attributes) + key_of(types) + omitted);
     if (is_new) {
       if (bound.variants.size() > kMostVariants) return too_many(function);
       const ir::OpId own =

@@ -181,11 +181,12 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   if (!rules) return out;
   out.warnings = rules->warnings();
   // Examples are small, so one thread runs them.
+  const engine::OpBodies bodies(rules->bodies());
   auto runs = lua::run_examples(
       *rules,
-      compare_by_kernels({.threads = 1,
-                          .tolerance = options.tolerance,
-                          .limits = options.limits}),
+      bodies.compare_with(compare_by_kernels({.threads = 1,
+                                              .tolerance = options.tolerance,
+                                              .limits = options.limits})),
       kernels::cpu_evaluator(), options.update != TestOptions::Update::kNone);
   out.results = std::move(runs.results);
   for (lua::ExampleResult& each : out.results) {

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "bindings/api/profile.h"
+#include "bindings/api/rules.h"
+#include "core/engine/op_bodies.h"
 #include "core/engine/options.h"
 #include "runtime/adapt.h"
 #include "runtime/rank_threads.h"
@@ -14,11 +16,14 @@ namespace ruleengine::api {
 namespace {
 
 Result<Executed> load(const std::string& path, const ExecOptions& options,
-                      std::size_t rank, bool is_alone) {
+                      const engine::OpBodies& bodies, std::size_t rank,
+                      bool is_alone) {
   const Limits& limits = options.how.limits;
   auto model = load_model(path, {.limits = limits, .warn = options.warn});
   if (!model) return model.error();
   Executed out{.model = *std::move(model)};
+  const auto written = bodies.write(*out.model, {.runs = true});
+  if (!written) return written.error();
   if (!is_alone) {
     const auto facts = engine::facts_of(out.model->graph);
     out.predicted = ranks::traffic(out.model->graph, *facts);
@@ -104,11 +109,19 @@ Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
                               " models for " + std::to_string(count) + " ranks",
                       .hint = "one model for all ranks, or one for each"};
   }
+  LoadedRules rules;
+  engine::OpBodies bodies;
+  if (!options.rules.empty()) {
+    auto loaded = load_rules(options.rules, {.limits = options.how.limits});
+    if (!loaded) return loaded.error();
+    rules = *std::move(loaded);
+    bodies = engine::OpBodies(rules->bodies());
+  }
   const bool is_alone = count == 1 && options.ranks == 0;
   std::vector<Executed> all;
   for (std::size_t rank = 0; rank < count; ++rank) {
-    auto done =
-        load(models[models.size() == 1 ? 0 : rank], options, rank, is_alone);
+    auto done = load(models[models.size() == 1 ? 0 : rank], options, bodies,
+                     rank, is_alone);
     if (!done) return done.error();
     all.push_back(*std::move(done));
   }

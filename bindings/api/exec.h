@@ -17,6 +17,8 @@ namespace ruleengine::api {
 
 struct ExecOptions {
   ExecutionOptions how;
+  // Rule files whose bodies of ops the models are run with.
+  std::vector<std::string> rules;
   bool draws = false;  // random inputs instead of files
   // 0: a model each; a single one then runs alone.
   int ranks = 0;

@@ -32,7 +32,8 @@ class Proof {
         options_(options),
         report_(report),
         shown_by_(std::make_shared<runtime::NamedData>()),
-        compare_(compare_by_kernels(options.how, shown_by_)) {}
+        compare_(engine.bodies().compare_with(
+            compare_by_kernels(options.how, shown_by_))) {}
 
   Status run(const ir::Model& result) {
     Within within;

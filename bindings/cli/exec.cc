@@ -136,13 +136,14 @@ Status check_exec(const std::vector<std::string>& models,
 }
 
 int exec(const ExecFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kModels);
+  auto paths = sort_paths(flags, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
   if (auto status = check_exec(paths->models, flags); !status) {
     return fail(status.error());
   }
-  const auto how = exec_options(paths->models, flags);
+  auto how = exec_options(paths->models, flags);
   if (!how) return fail(how.error());
+  how->rules = paths->rules;
   const auto all = api::exec(paths->models, *how);
   if (!all) return fail(all.error());
   if (auto status = write_outputs(*all, flags); !status) {
@@ -159,7 +160,10 @@ void add_exec(Line& line) {
   auto [exec, flags] =
       line.add(cli::exec, "exec", "run a model on the CPU",
                "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
-  exec.paths(flags, "the model, or one for each rank");
+  exec.paths(
+      flags,
+      "the model, or one for each rank; and rule files whose `body` says "
+      "what ops mean");
   exec.inputs(flags, flags.in);
   exec.flag("--random", flags.random, "draw the inputs");
   exec.option("--outputs", flags.output,

@@ -38,6 +38,7 @@
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/words/replacement.h"
 #include "core/base/result.h"
+#include "core/engine/op_bodies.h"
 #include "core/engine/rule_set.h"
 #include "core/pattern/pattern.h"
 #include "core/rewrite/rule.h"
@@ -58,6 +59,14 @@ struct Example {
   std::string file;  // the file with `before`, if it is not in the rule file
   int line = 0;
   std::map<std::string, OptionValue> options;  // for this example only
+};
+
+// What an op of the user's own means, as the file gives it.
+struct LoadedBody {
+  std::string domain, type;
+  std::string text;          // of a function, or
+  FunctionRef function = 0;  // a function in the words of `rewrite`
+  int line = 0;
 };
 
 struct LoadedRule {
@@ -89,6 +98,7 @@ struct LoadedRule {
   std::vector<std::string> computed;
   FunctionRef where = 0, rewrite = 0, together = 0, when = 0, pass = 0;
   std::vector<Example> examples;
+  std::vector<LoadedBody> bodies;  // `body`, by the names of the ops
 };
 
 struct SetOption {
@@ -111,6 +121,8 @@ class RuleSet {
   // Warnings about the rules, such as a pattern that another one always
   // preempts.
   const std::vector<std::string>& warnings() const;
+  // What ops of the user's own mean, by their names.
+  const std::vector<const engine::OpBody*>& bodies() const;
   // Settings of options for rules that are not in this set.
   const std::vector<engine::RuleSet::Unclaimed>& unclaimed() const;
 

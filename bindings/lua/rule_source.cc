@@ -21,6 +21,9 @@ class LoadedSet final : public engine::RuleSet {
   const std::vector<std::string>& warnings() const override {
     return set_->warnings();
   }
+  const std::vector<const engine::OpBody*>& bodies() const override {
+    return set_->bodies();
+  }
   const std::vector<Unclaimed>& unclaimed() const override {
     return set_->unclaimed();
   }

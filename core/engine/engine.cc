@@ -63,6 +63,7 @@ class Engine::Run {
       sizes.emplace(model_.dims, *options().cost_at);
       report_.cost.emplace().before = analysis::cost_of(model_, *sizes);
     }
+    engine_.bodies_.mark(model_);
     report_.ops_before = count_ops(model_);
     report_.opset_before = model_.opset("");
     const Requirements needs = requirements_of(model_);
@@ -222,6 +223,7 @@ class Engine::Run {
 
   // Where functions cannot be, bodies stand in the place of the calls.
   Status write_bodies(const Target& target, bool has_functions) {
+    if (Status s = write_own_bodies(target, has_functions); !s) return s;
     const auto bare =
         has_functions
             ? rewrite::write_portable(
@@ -230,12 +232,41 @@ class Engine::Run {
                    .overloads = target.overloads && !options().keep_ir_version})
             : rewrite::write_inline(model_, target.foreign_bodies);
     if (!bare) return bare.error();
-    for (const rewrite::Bare& each : *bare) {
+    warn_of_bare(*bare);
+    return {};
+  }
+
+  // With `auto`, ops of the user's own stay as they are: their runtime may have
+  // kernels for them.
+  Status write_own_bodies(const Target& target, bool has_functions) {
+    if (options().target == "auto" || !target.foreign_bodies) return {};
+    if (!has_functions) {
+      bool is_bare = false;
+      for_new_nodes([&](const ir::Node& node) {
+        is_bare =
+            is_bare || engine_.bodies_.find(model_.ops[node.op]) != nullptr;
+      });
+      if (is_bare) {
+        warn(
+            fmt::format("ops with a `body` stay as they are: functions need "
+                        "IR version {}",
+                        rewrite::kFunctionIrVersion));
+      }
+      return {};
+    }
+    const auto bare = engine_.bodies_.write(
+        model_, {.overloads = target.overloads && !options().keep_ir_version});
+    if (!bare) return bare.error();
+    warn_of_bare(*bare);
+    return {};
+  }
+
+  void warn_of_bare(const std::vector<rewrite::Bare>& bare) {
+    for (const rewrite::Bare& each : bare) {
       report_.rewrites.warnings.push_back(
           {.node = each.node,
            .message = each.node + " gets no function body: " + each.reason});
     }
-    return {};
   }
 
   // Function bodies need a minimum opset.
@@ -374,6 +405,7 @@ Result<std::unique_ptr<Engine>> Engine::load(
   auto given = source.load(paths);
   if (!given) return given.error();
   engine->given_ = std::move(*given);
+  engine->bodies_ = OpBodies(engine->given_->bodies());
   auto stages = rewrite::make_stages(engine->given_->rules());
   if (!stages) return stages.error();
   engine->stages_ = std::move(*stages);

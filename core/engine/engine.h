@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/engine/op_bodies.h"
 #include "core/engine/options.h"
 #include "core/engine/rule_set.h"
 #include "core/engine/run_report.h"
@@ -36,6 +37,9 @@ class Engine {
   ~Engine();
 
   const std::vector<std::string>& warnings() const;
+
+  // What ops of the user's own mean.
+  const OpBodies& bodies() const { return bodies_; }
 
   using Progress = std::function<void(std::uint64_t done, std::uint64_t total)>;
   // Rewrites the model, which belongs to the caller; on an error it is in a
@@ -67,6 +71,7 @@ class Engine {
   const RuleSource& source_;
   RunOptions options_;
   std::unique_ptr<RuleSet> given_;
+  OpBodies bodies_;
   rewrite::Stages stages_;                  // of the given rules
   std::map<std::string_view, Plan> plans_;  // by target, made when needed
 };

@@ -13,6 +13,8 @@
 
 namespace ruleengine::engine {
 
+class OpBody;  // core/engine/op_bodies.h
+
 // Rules that were loaded together. One thread at a time.
 class RuleSet {
  public:
@@ -30,6 +32,10 @@ class RuleSet {
     Diagnostic error;
   };
   virtual const std::vector<Unclaimed>& unclaimed() const = 0;
+
+  // What ops of the user's own mean, at most one body for each op. They live as
+  // long as the set.
+  virtual const std::vector<const OpBody*>& bodies() const = 0;
 
   // For a rule whose `when` returns false for this graph: the options with
   // their values, such as "enable = false". Changing any one of them would make

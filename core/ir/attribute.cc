@@ -91,4 +91,25 @@ std::vector<Attribute> bound_attributes(std::span<const Attribute> written,
   return out;
 }
 
+std::string key_of(std::span<const Attribute> attributes) {
+  std::string key;
+  const auto put = [&](const void* data, std::size_t size) {
+    key.append(reinterpret_cast<const char*>(&size), sizeof size);
+    key.append(static_cast<const char*>(data), size);
+  };
+  for (const Attribute& a : attributes) {
+    put(a.name.data(), a.name.size());
+    put(&a.kind, sizeof a.kind);
+    put(&a.f, sizeof a.f);
+    put(&a.i, sizeof a.i);
+    put(a.s.data(), a.s.size());
+    put(a.floats.data(), a.floats.size_bytes());
+    put(a.ints.data(), a.ints.size_bytes());
+    put(a.tensors.data(), a.tensors.size_bytes());
+    put(a.proto.data(), a.proto.size_bytes());
+    for (const std::string_view s : a.strings) put(s.data(), s.size());
+  }
+  return key;
+}
+
 }  // namespace ruleengine::ir

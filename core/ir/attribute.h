@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -60,6 +61,9 @@ struct Attribute {
 // Same kind and value. Names and `proto` are ignored; floats are compared by
 // their bits, graphs by identity.
 bool same_value(const Attribute& a, const Attribute& b, ExternalData* external);
+
+// Equal for attributes that say the same. Only to be compared.
+std::string key_of(std::span<const Attribute> attributes);
 
 // The attributes of a node of a function's body for a call: those that refer to
 // an attribute of the function have the value that the call gives it, or its

@@ -31,7 +31,8 @@ Function::Function(const Function& other, Model& model)
       opset_imports(other.opset_imports),
       body(other.body, model),
       proto(other.proto),
-      removed(other.removed) {
+      removed(other.removed),
+      is_op(other.is_op) {
   body.set_function(this);
 }
 

@@ -39,6 +39,8 @@ struct Function {
   Graph body;  // block 0: inputs and outputs are the formal ones
   std::span<const std::byte> proto;  // encoded FunctionProto; empty when new
   bool removed = false;
+  // Whether its calls are ops to rules, which do not look into its body.
+  bool is_op = false;
 };
 
 class Evaluator;  // core/ir/evaluator.h

@@ -260,7 +260,8 @@ TEST_CASE("assumptions count towards the limit like nodes") {
                     [](Edit& e, ValueId x) { return make(e, "Tanh", {x}); });
   part.assumes = [](const Match&, ir::Graph&) {
     std::vector<Assumption> all;
-    for (int i = 0; i < 40; ++i) all.push_back({std::string(2000, 'a'), ""});
+    const std::string letters(2000, 'a');
+    for (int i = 0; i < 40; ++i) all.push_back({letters, ""});
     return all;
   };
   Runner r({part});

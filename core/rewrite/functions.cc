@@ -14,8 +14,9 @@ namespace {
 constexpr int kDeepestCall = 64;  // each pass writes one level in place
 
 bool is_own_op(const ir::Function& function) {
-  return ops::is_own_domain(function.domain) &&
-         ops::newest_op(function.domain, function.name) != nullptr;
+  return function.is_op ||
+         (ops::is_own_domain(function.domain) &&
+          ops::newest_op(function.domain, function.name) != nullptr);
 }
 
 // Graph is ir::Graph, const or not.

@@ -11,7 +11,7 @@
 namespace ruleengine::rewrite {
 
 // The main graph first, then the function bodies, except those of the engine's
-// own ops: such a call is treated as an op.
+// own ops and of ir::Function::is_op: such a call is treated as an op.
 std::vector<ir::Graph*> rewritable_graphs(ir::Model& model);
 std::vector<const ir::Graph*> rewritable_graphs(const ir::Model& model);
 

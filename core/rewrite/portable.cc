@@ -28,8 +28,6 @@ namespace {
 
 using ir::NodeId;
 
-constexpr std::int64_t kOverloadIrVersion = 10;
-
 // The functions that this run writes.
 struct Names {
   // By domain and type: the variant that has the op's name to itself.

@@ -22,6 +22,8 @@ inline constexpr std::int64_t kOldestOpset = 11;
 
 // The first IR version with functions of a model.
 inline constexpr std::int64_t kFunctionIrVersion = 8;
+// The first one with overloads of them.
+inline constexpr std::int64_t kOverloadIrVersion = 10;
 
 // A node that got no function body, though its op has a meaning.
 struct Bare {

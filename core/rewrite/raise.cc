@@ -50,6 +50,23 @@ class Raiser {
     return {};
   }
 
+  // The same for the body of a function, and also for an older opset.
+  Status plan_body() {
+    from_ = workspace_.opset("");
+    if (from_ == 0 || from_ == to_) return {};
+    analysis::Inference facts(graph_);
+    ops::Upgrades upgrades(graph_, from_);
+    for (std::size_t i = 0; i < graph_.node_count(); ++i) {
+      const NodeId node(i);
+      if (graph_.node(node).removed || !graph_.op(node).domain.empty()) {
+        continue;
+      }
+      if (Status s = plan_body(node, facts, upgrades); !s) return s;
+    }
+    needed_ = true;
+    return {};
+  }
+
   void apply() {
     if (!needed_) return;
     for (const auto& [node, form] : planned_) write(node, form);
@@ -91,6 +108,53 @@ class Raiser {
     if (Status s = check_attributes(node, form.attributes, *now); !s) return s;
     planned_.emplace_back(node, std::move(form));
     return {};
+  }
+
+  // Reads the node in its newest form, and writes that at the other opset.
+  Status plan_body(NodeId node, ir::Facts& facts, ops::Upgrades& upgrades) {
+    const std::string_view type = graph_.op(node).type;
+    const ops::OpFacts* then = version(type, from_);
+    const ops::OpFacts* now = version(type, to_);
+    if (then == now) return {};
+    if (now == nullptr || then == nullptr || now->deprecated) {
+      return no_body(node, "there is no such op");
+    }
+    const auto own = graph_.node(node).attributes;
+    ops::NewestForm form{.inputs = {}, .attributes = {own.begin(), own.end()}};
+    for (const ir::Operand& o : graph_.inputs(node)) {
+      form.inputs.push_back(o.value);
+    }
+    const bool refers = std::ranges::any_of(
+        own, [](const ir::Attribute& a) { return !a.ref.empty(); });
+    if (upgrades.needed(graph_.node(node).op)) {
+      if (refers) return no_body(node, "an attribute is that of the call");
+      upgrades.view(node, facts, form);
+      if (!form.readable) return no_body(node, "it has another meaning");
+    }
+    auto older = ops::to_opset(graph_, "", type, std::move(form.inputs),
+                               std::move(form.attributes), to_, facts);
+    if (!older) {
+      const Diagnostic& why = older.error();
+      return no_body(node, why.what + ", expected " + why.expected);
+    }
+    const auto count = static_cast<int>(older->inputs.size());
+    if (count > now->max_inputs) return no_body(node, "it has fewer inputs");
+    for (const ir::Attribute& each : older->attributes) {
+      if (now->attribute(each.name) != nullptr) continue;
+      return no_body(node, fmt::format("it has no attribute '{}'",
+                                       printable(each.name, 60)));
+    }
+    planned_.emplace_back(
+        node, ops::NewestForm{.inputs = std::move(older->inputs),
+                              .attributes = std::move(older->attributes)});
+    return {};
+  }
+
+  Diagnostic no_body(NodeId node, std::string_view why) const {
+    return {.kind = ErrorKind::kModel,
+            .what = fmt::format("opset {} cannot express {}", to_,
+                                graph_.describe(node)),
+            .found = std::string(why)};
   }
 
   static const ops::OpFacts* version(std::string_view type,
@@ -288,6 +352,13 @@ Status raise_opset(ir::Model& model, std::int64_t opset) {
   Raisers raisers;
   if (Status s = plan(model, opset, raisers); !s) return s;
   for (const auto& raiser : raisers) raiser->apply();
+  return {};
+}
+
+Status set_opset(ir::Function& function, std::int64_t opset) {
+  Raiser raiser(function.body, opset);
+  if (Status s = raiser.plan_body(); !s) return s;
+  raiser.apply();
   return {};
 }
 

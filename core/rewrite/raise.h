@@ -17,6 +17,10 @@ namespace ruleengine::rewrite {
 // is then unchanged.
 Status raise_opset(ir::Model& model, std::int64_t opset);
 
+// Writes the body of a function at another opset of the standard, which may be
+// an older one. On an error, of kind kModel, the function is as before.
+Status set_opset(ir::Function& function, std::int64_t opset);
+
 // Whether raise_opset would succeed; leaves the model unchanged.
 Status check_raise(ir::Model& model, std::int64_t opset);
 

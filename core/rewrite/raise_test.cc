@@ -49,6 +49,29 @@ TEST_CASE("attributes become inputs, and equal ones one constant") {
       " <int64[2] axes = {0,2}> { y = Squeeze(x, axes) w = Squeeze(z, axes) }");
 }
 
+TEST_CASE("the body of a function at another opset") {
+  const std::string text =
+      "(float[2,3] x) => (float[2,1] y) { y = a.Mean(x) }\n"
+      "<domain: \"a\", opset_import: [\"\" : 21]> Mean (x) => (y) {"
+      " a = Constant <value = int64[1] {1}> () y = ReduceMean(x, a) }";
+  auto model = parse(graph(21, text));
+  ir::Function& f = *model->functions[0];
+  const auto inputs = [&] {
+    for (std::size_t i = 0; i < f.body.node_count(); ++i) {
+      const ir::NodeId node(i);
+      if (f.body.node(node).removed) continue;
+      if (f.body.op(node).type == "ReduceMean") return f.body.inputs(node);
+    }
+    return f.body.inputs(ir::NodeId(0u));
+  };
+  REQUIRE(set_opset(f, 13).ok());
+  CHECK(f.opset_imports.version("") == 13);
+  CHECK((inputs().size() < 2 || !inputs()[1].value));
+  REQUIRE(set_opset(f, 20).ok());
+  CHECK((inputs().size() == 2 && inputs()[1].value));
+  CHECK_FALSE(set_opset(f, 0).ok());
+}
+
 TEST_CASE("old defaults are written out") {
   check(17,
         "(float[4,6] x) => (float[2,6] y, float[2,6] z)"

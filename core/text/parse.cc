@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/text/read/builder.h"
+#include "core/text/read/calls.h"
 #include "core/text/read/parser.h"
 
 namespace ruleengine::text {
@@ -21,6 +22,23 @@ ModelResult parse_model(std::string_view text, std::string_view file,
   if (!builder.build(ast, false)) return std::move(builder.error());
   return model;
 }
+
+Result<ir::Function*> parse_function(ir::Model& model, std::string_view text,
+                                     const ir::Op& op, std::string_view file,
+                                     const ParseOptions& options) {
+  FunctionAst ast;
+  Parser parser(text, file, model, options.deadline);
+  if (!parser.function_alone(ast)) return std::move(parser.error());
+  ast.domain = model.arena.copy(op.domain);
+  ast.body.name = model.arena.copy(op.type);
+  ast.overload = model.arena.copy(op.overload);
+  Builder builder(model, options, parser.lexer(), parser.lexer());
+  ir::Function* const made = builder.build_function(ast);
+  if (made == nullptr) return std::move(builder.error());
+  return made;
+}
+
+Status check_functions(const ir::Model& model) { return check_calls(model); }
 
 ModelResult parse_after(const ir::Model& before, std::string_view before_text,
                         std::string_view nodes, std::string_view file,

@@ -45,6 +45,21 @@ Result<std::unique_ptr<ir::Model>> parse_model(
     std::string_view text, std::string_view file = {},
     const ParseOptions& options = {});
 
+// Adds to the model, as `op`, the function that the text says: a function
+// without its name, `<alpha: float = 1.0> (x) => (y) { ... }`. In front of it
+// `<opset_import: ["": 17]>` may stand; else the opset is 21, or the oldest
+// that has every op used. On an error the model may keep a part of it.
+Result<ir::Function*> parse_function(ir::Model& model, std::string_view text,
+                                     const ir::Op& op,
+                                     std::string_view file = {},
+                                     const ParseOptions& options = {});
+
+// Checks the functions of a model: no call has more inputs or outputs than its
+// function, none calls itself, and all calls together stand for a bounded
+// number of nodes. `where` of the error is the op of the function at fault.
+// Linear.
+Status check_functions(const ir::Model& model);
+
 // Parses the graph that a rule makes of `before`: its signature, constants,
 // functions and opset, with the nodes listed in `nodes` (without braces)
 // instead of its own. If `nodes` is a whole graph, that graph is read.

@@ -252,6 +252,35 @@ TEST_CASE("functions") {
   CHECK(m->find_function(m->graph.op(NodeId(0u))) == &f);
 }
 
+TEST_CASE("a function without its name") {
+  ir::Model model;
+  const ir::Op op{"com.example", "Swish", {}};
+  const auto made = parse_function(
+      model,
+      "<beta: float = 1.0, k> (x, y) => (z) { z = Elu <alpha = @k> (x) }", op);
+  REQUIRE_MESSAGE(made.ok(), made.error().what);
+  const ir::Function& f = **made;
+  CHECK(model.find_function(op) == *made);
+  CHECK(f.inputs.size() == 2);
+  CHECK(f.attributes.size() == 1);
+  CHECK(f.attribute_defaults.size() == 1);
+  CHECK(f.opset_imports.version("") == 21);
+  const auto older = parse_function(
+      model, "<opset_import: [\"\": 17]> (x) => (y) { y = Relu(x) }",
+      {"com.example", "Relu", {}});
+  REQUIRE(older.ok());
+  CHECK((*older)->opset_imports.version("") == 17);
+  const auto wrong = [&](std::string_view text) {
+    const auto bad = parse_function(model, text, {"a", "B", {}});
+    return bad ? std::string("ok") : bad.error().what;
+  };
+  CHECK(wrong("(x) => (x) { }") == "an output of a body is an input of it");
+  CHECK(wrong("(x) => (y) { y = Elu <alpha = @k> (x) }") ==
+        "a body reads an attribute that it does not declare");
+  CHECK(wrong("(float x) => (y) { y = Elu(x) }") ==
+        "an input or output of a body has a type");
+}
+
 TEST_CASE("elements of every type") {
   const auto numbers = [](std::string_view text) {
     const auto m = parse("() => (t) <" + std::string(text) + "> {}");

@@ -8,6 +8,7 @@
 #include "bindings/lua/callbacks/match_value.h"
 #include "bindings/lua/nodes/build.h"
 #include "bindings/lua/nodes/node_reading.h"
+#include "bindings/lua/rule_file.h"
 #include "bindings/lua/words/float_word.h"
 
 namespace ruleengine::lua {

@@ -11,6 +11,8 @@ struct RuleSet::Impl {
   std::unique_ptr<Loader>
       loader;  // its C functions are registered in the sandbox
   std::vector<std::unique_ptr<LoadedRule>> rules;
+  std::vector<std::unique_ptr<engine::OpBody>> owned_bodies;
+  std::vector<const engine::OpBody*> bodies;
   std::vector<std::string> warnings;
   std::vector<engine::RuleSet::Unclaimed> unclaimed;
 };
@@ -41,6 +43,12 @@ Result<std::unique_ptr<RuleSet>> RuleSet::load(
   for (RuleInLoad& each : loader.rules()) {
     impl->rules.push_back(std::move(each.rule));
   }
+  auto bodies = make_bodies(*impl->sandbox, impl->rules);
+  if (!bodies) return bodies.error();
+  impl->owned_bodies = *std::move(bodies);
+  for (const auto& each : impl->owned_bodies) {
+    impl->bodies.push_back(each.get());
+  }
   impl->warnings = std::move(loader.warnings());
   impl->unclaimed = std::move(loader.unclaimed());
   loader.rules().clear();
@@ -55,6 +63,10 @@ const std::vector<std::unique_ptr<LoadedRule>>& RuleSet::rules() const {
 
 const std::vector<std::string>& RuleSet::warnings() const {
   return impl_->warnings;
+}
+
+const std::vector<const engine::OpBody*>& RuleSet::bodies() const {
+  return impl_->bodies;
 }
 
 const std::vector<engine::RuleSet::Unclaimed>& RuleSet::unclaimed() const {

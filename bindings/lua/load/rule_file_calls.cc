@@ -68,14 +68,14 @@ std::vector<SourceScan::Call> SourceScan::calls(std::string_view key,
   return found;
 }
 
-void check_calls(lua_State* state, const RuleTable& table,
-                 FunctionRef rewrite) {
+void check_calls(lua_State* state, const RuleTable& table, FunctionRef rewrite,
+                 std::string_view key) {
   if (rewrite == 0) return;
   lua_Debug activation;
   lua_rawgeti(state, LUA_REGISTRYINDEX, rewrite);
   lua_getinfo(state, ">S", &activation);
   for (const SourceScan::Call& call :
-       table.scan.calls("rewrite", activation.linedefined)) {
+       table.scan.calls(key, activation.linedefined)) {
     const std::string domain = call.domain == "ai.onnx" ? "" : call.domain;
     const ops::OpFacts* facts = ops::newest_op(domain, call.type);
     const std::string name =

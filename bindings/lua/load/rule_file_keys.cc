@@ -15,13 +15,11 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::array kRuleKeys = {"after",   "changes_meaning",
-                                  "doc",     "examples",
-                                  "lint",    "match",
-                                  "meta",    "name",
-                                  "options", "pass",
-                                  "phase",   "replace",
-                                  "rewrite", "together",
+constexpr std::array kRuleKeys = {"after",   "body",     "changes_meaning",
+                                  "doc",     "examples", "lint",
+                                  "match",   "meta",     "name",
+                                  "options", "pass",     "phase",
+                                  "replace", "rewrite",  "together",
                                   "when",    "where"};
 constexpr std::array kPackKeys = {"doc", "options"};
 
@@ -339,6 +337,10 @@ RuleInLoad read_rule(lua_State* state, const RuleTable& table) {
   if (match != 0) read_pattern(state, table, match, replace, rule);
   check_reads(state, table, rule, load.options);
   check_calls(state, table, rule.rewrite);
+  if (keys.push("body")) {
+    rule.bodies = read_bodies(state, table);
+    lua_pop(state, 1);
+  }
   if (keys.push("examples")) {
     rule.examples = read_examples(state, table, load.options, rule.lint);
     lua_pop(state, 1);

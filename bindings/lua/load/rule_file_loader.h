@@ -14,6 +14,7 @@
 #include "bindings/lua/load/rule_file_scan.h"
 #include "bindings/lua/rule_file.h"
 #include "bindings/lua/words/words.h"
+#include "core/engine/op_bodies.h"
 
 namespace ruleengine::lua {
 
@@ -165,15 +166,23 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table);
 std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
                                    const DeclaredOptions& options, bool lint);
 
+// Reads `body` at the top of the stack; raises. (rule_file_body.cc)
+std::vector<LoadedBody> read_bodies(lua_State* state, const RuleTable& table);
+// The bodies of all rules, by the names of their ops, at most one for each.
+using OwnBodies = std::vector<std::unique_ptr<engine::OpBody>>;
+Result<OwnBodies> make_bodies(
+    Sandbox& sandbox, const std::vector<std::unique_ptr<LoadedRule>>& rules);
+
 // Checks that `match` compares no variable with a number or a text: patterns
 // are userdata, so Lua compares them as different without an error.
 // (rule_file_reads.cc)
 void check_comparisons(lua_State* state, const RuleTable& table,
                        FunctionRef match);
 
-// Checks that ops and attributes that `rewrite` builds exist, in known domains.
-// (rule_file_calls.cc)
-void check_calls(lua_State* state, const RuleTable& table, FunctionRef rewrite);
+// Checks that ops and attributes that `rewrite`, or a body, builds exist, in
+// known domains. `key` is what stands before the function. (rule_file_calls.cc)
+void check_calls(lua_State* state, const RuleTable& table, FunctionRef rewrite,
+                 std::string_view key = "rewrite");
 
 // Checks that names which `where`, `rewrite` and `together` read exist.
 // Collects the names that they assign to m. (rule_file_reads.cc)

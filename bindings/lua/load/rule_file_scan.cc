@@ -255,6 +255,19 @@ int SourceScan::key_line(std::string_view word, std::string_view key) const {
   return value == 0 ? 0 : tokens_[value - 2].line;
 }
 
+int SourceScan::entry_line(std::string_view word, std::string_view key,
+                           std::string_view name) const {
+  std::size_t i = list_of(word, key);
+  if (i == 0) return 0;
+  for (; i < tokens_.size() && !is(i, "}"); i = skip(i)) {
+    const Token& entry = at(i + 1);
+    if (is(i, "[") && entry.kind == Kind::kString && entry.text == name) {
+      return entry.line;
+    }
+  }
+  return 0;
+}
+
 std::size_t SourceScan::list_of(std::string_view word,
                                 std::string_view key) const {
   if (key.empty()) return table_of(word);

@@ -35,6 +35,10 @@ class SourceScan {
   std::vector<int> element_lines(std::string_view word,
                                  std::string_view key) const;
 
+  // The line of `["name"] = ` in the table at that key; 0: none.
+  int entry_line(std::string_view word, std::string_view key,
+                 std::string_view name) const;
+
   // For each element of that list: where in the text the last of its own
   // elements is written, with the quotes, if it is one string; else {0, 0}.
   using Place = std::pair<std::size_t, std::size_t>;

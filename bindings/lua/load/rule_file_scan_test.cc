@@ -41,6 +41,16 @@ TEST_CASE("lines of keys and elements") {
             .element_lines("pack", "") == std::vector<int>{2, 3});
 }
 
+TEST_CASE("lines of entries") {
+  const SourceScan scan(
+      "return rule {\n body = {\n ['a.B'] = [[\n]], [\"c.D\"] = f(\n),\n"
+      " E = {['F'] = 1} },\n ['G'] = 1 }");
+  CHECK(scan.entry_line("rule", "body", "a.B") == 3);
+  CHECK(scan.entry_line("rule", "body", "c.D") == 4);
+  CHECK(scan.entry_line("rule", "body", "F") == 0);
+  CHECK(scan.entry_line("rule", "body", "G") == 0);
+}
+
 TEST_CASE("the last string of each element") {
   const std::string text =
       "return rule { examples = { {'a', [==[b]==]}, {'a', k = 'c', "

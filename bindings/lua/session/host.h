@@ -9,8 +9,8 @@
 
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <lua.hpp>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -114,6 +114,9 @@ struct Scratch {
   std::vector<double> numbers;
 };
 
+// Of a callback: a body gets `op`, the inputs and the attributes of a call.
+inline constexpr int kMostArguments = 34;
+
 class Host {
  public:
   // The state's Host, which make() made. make() may raise a Lua memory error:
@@ -123,7 +126,7 @@ class Host {
 
   Session session;
   Scratch scratch;
-  std::uint64_t last_epoch = 0;  // the one before it is that of `aside`
+  std::uint64_t last_epoch = 0;        // the one before it is that of `aside`
   int metatables[16] = {};             // registry references, by handle kind
   const void* metatable_ids[16] = {};  // lua_topointer of the same
   int list_metatable = 0, floats_metatable = 0, shape_metatable = 0;
@@ -132,10 +135,11 @@ class Host {
   const void* list_id = nullptr;
   const void* floats_id = nullptr;
   const void* shape_id = nullptr;
-  int builders = 0;       // the `op` that rewrite gets
-  int unknown_ops = 0;    // builders of unknown ops made so far
-  int cache = 0;          // registry slot of the session's table of handles
-  int arguments[3] = {};  // registry slots where arguments of a call wait
+  int builders = 0;     // the `op` that rewrite gets
+  int unknown_ops = 0;  // builders of unknown ops made so far
+  int cache = 0;        // registry slot of the session's table of handles
+  // Registry slots where arguments of a call wait.
+  int arguments[kMostArguments] = {};
   // A C function that runs *task on its arguments.
   int runner = 0;
   const std::function<void(lua_State*)>* task = nullptr;

@@ -20,19 +20,6 @@ constexpr std::array<std::string_view, 22> kKeywords = {  // in order
 
 constexpr int kMostParameters = 200;
 
-// The names of the function's parameters.
-std::vector<std::string> parameters_of(lua_State* state, int function) {
-  std::vector<std::string> names;
-  for (int i = 1; i <= kMostParameters; ++i) {
-    lua_pushvalue(state, function);
-    const char* name = lua_getlocal(state, nullptr, i);
-    lua_pop(state, 1);
-    if (name == nullptr) break;
-    names.emplace_back(name);
-  }
-  return names;
-}
-
 // Pushes a handle for each parameter after `op`.
 void push_parameters(lua_State* state, WordsSession& session,
                      const std::vector<std::string>& parameters, int line) {
@@ -168,6 +155,18 @@ Replacement build_replacement(lua_State* state, WordsSession& session,
 }
 
 }  // namespace
+
+std::vector<std::string> parameters_of(lua_State* state, int function) {
+  std::vector<std::string> names;
+  for (int i = 1; i <= kMostParameters; ++i) {
+    lua_pushvalue(state, function);
+    const char* name = lua_getlocal(state, nullptr, i);
+    lua_pop(state, 1);
+    if (name == nullptr) break;
+    names.emplace_back(name);
+  }
+  return names;
+}
 
 // Files are scanned at each start, so most words are turned away by their
 // length or first letter.

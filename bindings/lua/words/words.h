@@ -49,6 +49,9 @@ class Words {
   std::uint32_t runs_ = 0;
 };
 
+// The names of the parameters of the function at `function`.
+std::vector<std::string> parameters_of(lua_State* state, int function);
+
 // Whether a text can follow `m.`: a Lua name that is not a keyword.
 bool is_lua_name(std::string_view text);
 bool is_lua_keyword(std::string_view text);

@@ -140,6 +140,71 @@ bool Builder::header(const ModelAst& ast) {
               std::to_string(model_.opset("")));
 }
 
+ir::Function* Builder::build_function(FunctionAst& ast) {
+  if (!check_alone(ast)) return nullptr;
+  if (!ast.opset_imports) {
+    ast.opset_imports.emplace().push_back(
+        {"", std::max(kDefaultOpset, needed_opset(ast.body))});
+  }
+  const int newest = ops::newest_opset({});
+  if (ast.opset_imports->version("") > newest) {
+    fail(0, "the opset of the body is newer than this program knows",
+         "ai.onnx " + std::to_string(newest) + " or older",
+         std::to_string(ast.opset_imports->version("")));
+    return nullptr;
+  }
+  return function(ast) ? model_.functions.back().get() : nullptr;
+}
+
+// What a function of a file cannot have, and names of attributes.
+bool Builder::check_alone(const FunctionAst& ast) {
+  for (const auto* values : {&ast.body.inputs, &ast.body.outputs}) {
+    for (const ValueAst& v : *values) {
+      if (v.type == nullptr) continue;
+      return fail(v.name.at, "an input or output of a body has a type",
+                  "a name", "a type of " + quoted_name(v.name.text),
+                  "calls may have inputs of several types");
+    }
+  }
+  // Runtimes want the output of a node.
+  for (const ValueAst& out : ast.body.outputs) {
+    for (const ValueAst& in : ast.body.inputs) {
+      if (in.name.text != out.name.text) continue;
+      return fail(out.name.at, "an output of a body is an input of it",
+                  "the output of a node", quoted_name(out.name.text),
+                  "y = Identity(" + printable(in.name.text, 60) + ")");
+    }
+  }
+  for (const ValueAst& v : ast.body.infos) {
+    return fail(v.name.at, "a body lists a constant or a type", "nodes alone",
+                quoted_name(v.name.text),
+                "a constant is a node: c = Constant <value_float = 2.0> ()");
+  }
+  std::unordered_set<std::string_view> names;
+  const auto add = [&](std::string_view name, std::size_t at) {
+    return names.insert(name).second ||
+           fail(at, "a body has two attributes of one name", "one",
+                quoted_name(name));
+  };
+  for (const NameAst& a : ast.attributes) {
+    if (!add(a.text, a.at)) return false;
+  }
+  for (const AttributeAst& a : ast.attribute_defaults) {
+    if (!add(a.value.name, a.at)) return false;
+  }
+  bool known = true;
+  for_each_node(ast.body, [&](const NodeAst& node) {
+    for (const AttributeAst& a : node.attributes) {
+      if (!known || a.value.ref.empty() || names.contains(a.value.ref))
+        continue;
+      known = fail(a.at, "a body reads an attribute that it does not declare",
+                   "<" + std::string(a.value.ref) + ", ...> before its inputs",
+                   "@" + printable(a.value.ref, 60));
+    }
+  });
+  return known;
+}
+
 bool Builder::functions(const ModelAst& ast) {
   for (const FunctionAst& f : ast.functions) {
     const ir::OpId op = model_.ops.intern(f.domain, f.body.name, f.overload);

@@ -34,6 +34,9 @@ class Builder {
 
   // Value infos of undefined names are an error, unless `loose`.
   bool build(const ModelAst& ast, bool loose);
+  // A function that stands alone: it has an opset of its own, and no types.
+  // nullptr after an error.
+  ir::Function* build_function(FunctionAst& ast);
 
   Diagnostic& error() { return error_; }
 
@@ -57,6 +60,7 @@ class Builder {
   std::int64_t needed_opset(const GraphAst& graph) const;
   bool functions(const ModelAst& ast);
   bool function(const FunctionAst& ast);
+  bool check_alone(const FunctionAst& ast);
   bool formals(const FunctionAst& ast, ir::Function& function);
   bool body(const GraphAst& ast, ir::Graph& graph, const Imports& imports);
   bool rank(std::size_t at);

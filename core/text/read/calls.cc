@@ -76,11 +76,16 @@ class Walk {
       Diagnostic d;
       d.what = "a call has more inputs or outputs than its function: " +
                printable(graph.describe(ir::NodeId(i)));
+      if (graph.function() != nullptr) d.where = op_text(*graph.function());
       d.expected = counts(f.inputs.size(), f.outputs.size());
       d.found = counts(node.operand_count, node.output_count);
       return d;
     }
     return {};
+  }
+
+  static std::string op_text(const ir::Function& f) {
+    return ir::Op{f.domain, f.name, f.overload}.text();
   }
 
   static std::string counts(std::size_t inputs, std::size_t outputs) {
@@ -117,8 +122,9 @@ class Walk {
     Diagnostic d;
     d.what = "a function calls itself";
     d.expected = "functions without recursion";
-    d.found = f.body.op(ir::NodeId(top.node)).text() + " in the body of " +
-              ir::Op{f.domain, f.name, f.overload}.text();
+    d.where = op_text(f);
+    d.found =
+        f.body.op(ir::NodeId(top.node)).text() + " in the body of " + d.where;
     return d;
   }
 

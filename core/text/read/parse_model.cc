@@ -235,10 +235,35 @@ bool Parser::function(FunctionAst& out) {
   if (!name(function_name, "a function, or the end of the text")) return false;
   out.at = function_name.at;
   out.body.name = function_name.text;
+  return function_rest(out);
+}
+
+bool Parser::function_rest(FunctionAst& out) {
   return function_attributes(out) && values(out.body.inputs, '(', ')', false) &&
          arrow() && values(out.body.outputs, '(', ')', false) &&
          (!is('<') || values(out.body.infos, '<', '>', true)) &&
          node_list(out.body.nodes);
+}
+
+bool Parser::function_alone(FunctionAst& out) {
+  if (is('<')) {
+    Lexer ahead = lexer_;
+    ahead.take();
+    if (ahead.peek().text == "opset_import" && !function_header(out)) {
+      return false;
+    }
+  }
+  if (!out.domain.empty() || !out.overload.empty()) {
+    return fail_at(0, "the body of an op names a function",
+                   "opset_import alone", "", "the key of `body` is the name");
+  }
+  if (!is('<') && !is('(')) {
+    return fail(lexer_.peek(), "the body of an op: '(' and its inputs",
+                "(x) => (y) { y = Relu(x) }");
+  }
+  if (!function_rest(out)) return false;
+  if (lexer_.peek().kind == TokenKind::kEnd) return true;
+  return fail(lexer_.peek(), "the end of the body");
 }
 
 bool Parser::function_header(FunctionAst& out) {

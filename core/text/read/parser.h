@@ -29,6 +29,8 @@ class Parser {
   bool model(ModelAst& out);
   // Reads a node list without braces, up to the end of the text.
   bool nodes_alone(std::vector<NodeAst>& out);
+  // Reads a function without its name, up to the end of the text.
+  bool function_alone(FunctionAst& out);
   // Whether the text is a graph rather than a list of nodes.
   bool starts_graph() const;
 
@@ -84,6 +86,7 @@ class Parser {
   bool opsets(ir::OpsetImports& out);
   bool metadata(std::vector<std::byte>& out);
   bool function(FunctionAst& out);
+  bool function_rest(FunctionAst& out);  // after the name
   bool function_header(FunctionAst& out);
   bool function_attributes(FunctionAst& out);
 
