@@ -211,9 +211,11 @@ Datum NoiseSource::moved(const Datum& value, double by, int exact_bits) {
   });
 }
 
-Datum NoiseSource::moved_alike(const Datum& value, double by) const {
+Datum NoiseSource::moved_alike(const Datum& value, double by,
+                               double together) const {
   return each_double(value, run_, [&](double v) {
-    return has_bits(v, kPlainBits) ? v : v * (1 + by * sign_of(v, noise_.seed));
+    if (has_bits(v, kPlainBits)) return v;
+    return v * (1 + by * sign_of(v, noise_.seed) + together);
   });
 }
 
@@ -238,8 +240,11 @@ Datum NoiseSource::constant(const Datum& doubles, const ir::Literal& own,
       narrow < bits && std::ranges::all_of(t.values<double>(), [&](double v) {
         return has_bits(v, narrow);
       });
-  const double by = rounding_of(fits ? narrow : bits);
-  return moved_alike(doubles, std::max(by, noise_.leaves));
+  const double by =
+      std::max(rounding_of(fits ? narrow : bits), noise_.leaves);
+  // A factor that is folded into weights was rounded once for all of them.
+  return moved_alike(doubles, by,
+                     t.count() > 1 ? by * sign_of(by, noise_.seed) : 0);
 }
 
 float NoiseSource::attribute(float number) const {

@@ -114,7 +114,7 @@ class NoiseSource {
 
  private:
   Datum moved(const Datum& value, double by, int exact_bits);
-  Datum moved_alike(const Datum& value, double by) const;
+  Datum moved_alike(const Datum& value, double by, double together = 0) const;
 
   const Noise noise_;
   KernelRun& run_;
