@@ -69,11 +69,11 @@ HEADER = '<ir_version: 10, opset_import: ["": 21]>'
 
 
 class WrongRules(runs.RunTest):
-    def verify(self, match, rewrite):
+    def verify(self, match, rewrite, how="--verify"):
         names = ", ".join(dict.fromkeys(re.findall(r"\b[xti]\b", match)))
         self.write("rule.lua", make.rule(match, rewrite, names))
-        return program.run("run", "rule.lua", "m.onnx", "--verify",
-                           "--dry-run", cwd=self.folder)
+        return program.run("run", "rule.lua", "m.onnx", how, "--dry-run",
+                           cwd=self.folder)
 
     def test_all(self):
         for name, (model, match, wrong, right) in CASES.items():
@@ -85,6 +85,19 @@ class WrongRules(runs.RunTest):
                 done = self.verify(match, right)
                 self.assertEqual(done.code, 0, done.err)
                 self.assertIn("verified on", done.err)
+
+    def test_where_they_rewrite(self):
+        for name, (model, match, wrong, right) in CASES.items():
+            with self.subTest(name):
+                self.write("m.onnx", make.onnx_bytes(model, HEADER))
+                done = self.verify(match, wrong, "--verify=local")
+                self.assertEqual(done.code, 0, done.err)
+                self.assertIn("undone, since it computes something else",
+                              done.err)
+                done = self.verify(match, right, "--verify=local")
+                self.assertEqual(done.code, 0, done.err)
+                self.assertIn("verified 1 rewrite, ", done.err)
+                self.assertNotIn("undone", done.err)
 
 
 if __name__ == "__main__":

@@ -25,6 +25,12 @@ using Side = Region::Side;
 constexpr std::int64_t kSmall = 64;   // elements that rules look through
 constexpr std::int64_t kLarge = 256;  // elements of weights
 
+bool is_known_op(const ir::Graph& graph, NodeId node) {
+  const ir::Op& op = graph.op(node);
+  return ops::find_op(op.domain, op.type,
+                      static_cast<int>(graph.opset(op.domain))) != nullptr;
+}
+
 class Cutting {
  public:
   Cutting(const Region& region, const CutOptions& options)
@@ -83,6 +89,7 @@ class Cutting {
 
   // Whether rules look through the value.
   bool is_small(ValueId v) const {
+    if (!is_known_op(graph_, graph_.producer(v))) return false;
     if (is_folded(v)) return true;
     const ir::Type* const type = region_.facts.type(v);
     if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
@@ -358,10 +365,10 @@ class Key {
   }
 
   // Two nodes that draw random numbers, or may do anything, differ.
-  bool is_pure(const ir::Op& op) const {
-    return ops::find_op(op.domain, op.type,
-                        static_cast<int>(graph_.opset(op.domain))) != nullptr &&
-           !is_random(op.type) && graph_.model().find_function(op) == nullptr;
+  bool is_pure(NodeId n) const {
+    const ir::Op& op = graph_.op(n);
+    return is_known_op(graph_, n) && !is_random(op.type) &&
+           graph_.model().find_function(op) == nullptr;
   }
 
   std::string term(NodeId n, Side side) {
@@ -370,7 +377,7 @@ class Key {
     put(to, op.domain);
     put(to, op.type);
     put(to, op.overload);
-    if (!is_pure(op)) {
+    if (!is_pure(n)) {
       put(to, impure_.emplace(n, impure_.size()).first->second);
     }
     const std::size_t count = graph_.inputs(n).size();
