@@ -246,6 +246,7 @@ engine::Json to_json(const Tested& tested) {
     engine::Json fuzz = {{"mutants", each.mutants},
                          {"fired", each.fired},
                          {"executed", each.executed},
+                         {"assumed", each.assumed},
                          {"verdict", lua::verdict_name(each.verdict)}};
     if (each.wrong > 0) {
       fuzz.update({{"wrong", each.wrong},

@@ -38,7 +38,7 @@ void print_updates(const api::Tested& tested) {
 
 // The mutants of all examples of one rule.
 struct FuzzSum {
-  std::size_t mutants = 0, fired = 0, executed = 0;
+  std::size_t mutants = 0, fired = 0, executed = 0, assumed = 0;
   std::string not_executed;
 };
 
@@ -49,8 +49,13 @@ void print_sum(const std::string& rule, const FuzzSum& sum) {
       sum.executed == sum.fired || sum.not_executed.empty()
           ? ""
           : fmt::format(" (others not: {})", printable(sum.not_executed, 200));
-  show("fuzzed   {}: {} mutants, {}{}{}\n", rule, sum.mutants, fired,
-       sum.fired == 0 ? "" : fmt::format(", executed {}", sum.executed), why);
+  const std::string assumed =
+      sum.assumed == 0
+          ? ""
+          : fmt::format(", {} differ by what it assumes", sum.assumed);
+  show("fuzzed   {}: {} mutants, {}{}{}{}\n", rule, sum.mutants, fired,
+       sum.fired == 0 ? "" : fmt::format(", executed {}", sum.executed),
+       assumed, why);
 }
 
 void print_wrong(const lua::FuzzResult& r) {
@@ -73,6 +78,7 @@ void print_fuzzed(const api::Tested& tested, bool quiet) {
     sum.mutants += r.mutants;
     sum.fired += r.fired;
     sum.executed += r.executed;
+    sum.assumed += r.assumed;
     if (sum.not_executed.empty()) sum.not_executed = r.not_executed;
     if (r.wrong > 0) print_wrong(r);
     const bool is_last = i + 1 == tested.fuzzed.size() ||

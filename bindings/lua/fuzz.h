@@ -26,6 +26,9 @@ struct FuzzResult {
   int line = 0;           // of the example
   std::size_t place = 0;  // of the example, among those of its rule
   std::size_t mutants = 0, fired = 0, executed = 0;
+  // Of those that were executed: the result differs, and rests on assumptions
+  // that random inputs may not keep.
+  std::size_t assumed = 0;
   std::string not_executed;  // why not, of the first that could not be
   // kOk, kUnsound, or kError: a callback failed, the rule did not end, or its
   // result is no valid model.

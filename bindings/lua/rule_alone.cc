@@ -43,9 +43,11 @@ rewrite::DriverOptions RuleAlone::engine() const {
   return options;
 }
 
-Result<rewrite::DriverReport> RuleAlone::run(ir::Model& model) {
+Result<rewrite::DriverReport> RuleAlone::run(ir::Model& model, bool exact) {
   rewrite::Rule* const rule = alone_.get();
-  return rewrite::run(model, {&rule, 1}, engine());
+  rewrite::DriverOptions options = engine();
+  options.exact = exact;
+  return rewrite::run(model, {&rule, 1}, options);
 }
 
 Result<std::vector<rewrite::Found>> RuleAlone::find_matches(ir::Model& model) {

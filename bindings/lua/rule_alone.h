@@ -24,8 +24,8 @@ class RuleAlone {
   // Gives a model the limits and the evaluator of those from parse().
   void prepare(ir::Model& model) const;
 
-  // To the fixed point.
-  Result<rewrite::DriverReport> run(ir::Model& model);
+  // To the fixed point. `exact`: without rewrites that rest on assumptions.
+  Result<rewrite::DriverReport> run(ir::Model& model, bool exact = false);
   Result<std::vector<rewrite::Found>> find_matches(ir::Model& model);
   rewrite::DriverOptions engine() const;
   const LoadedRule& rule() const { return own_; }
