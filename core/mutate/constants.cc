@@ -100,7 +100,11 @@ bool change_shape(Draft& draft, Dice& dice) {
   if (!numbers || numbers->empty()) return false;
   std::vector<std::int64_t> dims(constant.tensor->dims.begin(),
                                  constant.tensor->dims.end());
-  if (dims.empty() || dice.chance(0.3)) {
+  // Lists of axes and sizes have one axis in every op.
+  const bool is_list = is_whole(constant.tensor->dtype) && dims.size() == 1;
+  if (is_list) {
+    dims[0] = dims[0] == 1 ? 2 : dims[0] - 1;
+  } else if (dims.empty() || dice.chance(0.3)) {
     dims.insert(dims.begin(), dice.one_of<std::int64_t>({1, 1, 2}));
   } else if (dims[0] == 1 && dice.chance(0.5)) {
     dims.erase(dims.begin());

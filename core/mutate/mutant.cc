@@ -1,8 +1,10 @@
 #include "core/mutate/mutant.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/mutate/draft.h"
+#include "core/ops/op_facts.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
 #include "core/verify/verify.h"
@@ -39,10 +41,30 @@ std::uint32_t draw_kind(Dice& dice) {
   return at;
 }
 
+// Whether all that its op requires is there.
+bool is_complete(const ir::Graph& graph, ir::NodeId node) {
+  const ir::Op& op = graph.op(node);
+  const auto opset = static_cast<int>(graph.opset(op.domain));
+  const ops::OpFacts* const known = ops::find_op(op.domain, op.type, opset);
+  if (known == nullptr) return true;
+  const auto inputs = graph.inputs(node);
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i].value) continue;
+    const ops::FormalValue* const formal = known->input(i);
+    if (formal != nullptr && formal->arity == ops::Arity::kSingle) return false;
+  }
+  return std::ranges::all_of(
+      known->attributes, [&](const ops::FormalAttribute& formal) {
+        return !formal.required ||
+               graph.attribute(node, formal.name) != nullptr;
+      });
+}
+
 bool is_valid(ir::Graph& graph, ir::Facts& facts) {
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const ir::NodeId node(i);
-    if (!graph.node(node).removed && facts.refusal(node)) return false;
+    if (graph.node(node).removed) continue;
+    if (!is_complete(graph, node) || facts.refusal(node)) return false;
   }
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
     const ValueId value(i);
@@ -54,38 +76,25 @@ bool is_valid(ir::Graph& graph, ir::Facts& facts) {
 }
 
 // Inner values and outputs have the types that follow from the inputs; where
-// none follows, that which was declared.
+// none follows, that which was declared. False: types contradict each other.
 bool declare(Draft& draft, FactsOf facts_of) {
   ir::Graph& graph = draft.graph();
   std::vector<const ir::Type*> declared(graph.value_count());
   for (const ValueId v : draft.inner_values()) {
-    declared[v.index()] = graph.value(v).declared;
-    graph.mutable_value(v).declared = nullptr;
+    std::swap(declared[v.index()], graph.mutable_value(v).declared);
   }
+  auto facts = facts_of(graph);
   bool is_known = true;
-  {
-    const auto facts = facts_of(graph);
-    for (const ValueId v : draft.inner_values()) {
-      if (facts->type(v) != nullptr || declared[v.index()] == nullptr) continue;
-      graph.mutable_value(v).declared = declared[v.index()];
-      is_known = false;
-    }
-    if (is_known) {
-      if (!is_valid(graph, *facts)) return false;
-      for (const ValueId v : draft.outputs()) {
-        if (facts->type(v) != nullptr) {
-          graph.mutable_value(v).declared = facts->type(v);
-        }
-      }
-      return true;
-    }
+  for (const ValueId v : draft.inner_values()) {
+    if (facts->type(v) != nullptr || declared[v.index()] == nullptr) continue;
+    graph.mutable_value(v).declared = declared[v.index()];
+    is_known = false;
   }
-  const auto facts = facts_of(graph);
+  if (!is_known) facts = facts_of(graph);
   if (!is_valid(graph, *facts)) return false;
   for (const ValueId v : draft.outputs()) {
-    if (facts->type(v) != nullptr) {
-      graph.mutable_value(v).declared = facts->type(v);
-    }
+    const ir::Type* const type = facts->type(v);
+    if (type != nullptr) graph.mutable_value(v).declared = type;
   }
   return true;
 }
