@@ -24,6 +24,9 @@ constexpr std::size_t kMostTries = 10;
 // After so many wrong mutants the smallest of them is shown.
 constexpr std::size_t kMostWrong = 3;
 
+// How much more may be lost of numbers that are large.
+constexpr double kExtreme = 256;
+
 using Changes = std::vector<mutate::Change>;
 
 // What became of one mutant.
@@ -274,8 +277,18 @@ class ExampleFuzz {
                                            const Floats& floats,
                                            engine::Finding found) {
     // 8 bits after 16 are rounded twice.
-    const double most =
-        floats.is_short() && floats.small ? 0.25 : floats.rounding();
+    double most = floats.is_short() && floats.small ? 0.25 : floats.rounding();
+    if (!how.assumes) {
+      how.assumes = true;
+      auto ordinary = compare_(before, after, how);
+      if (!ordinary) return ordinary;
+      how.assumes = !ordinary->difference.empty();
+      if (how.assumes) {
+        found = *std::move(ordinary);
+      } else {
+        most *= kExtreme;
+      }
+    }
     const double abs = found.verified.max_abs, rel = found.verified.max_rel;
     if (rel > most) return found;
     const double largest = rel > 0 ? abs / rel : 0;

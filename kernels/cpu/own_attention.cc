@@ -93,16 +93,17 @@ class Attention {
     a_.lengths.assign(index_of(a_.batch), std::min<std::int64_t>(1, a_.keys));
   }
 
-  // As docs/dialect.md says it, where nothing but the mask broadcasts.
+  // As docs/dialect.md says it: queries, keys and values do not broadcast to
+  // each other.
   void expect_own_sizes() const {
-    const std::int64_t heads = c_.attribute_int("num_heads", a_.heads);
-    if (q_.batch() != a_.batch || q_.heads() != heads || a_.heads != heads) {
+    const std::int64_t heads = c_.attribute_int("num_heads", q_.heads());
+    if (q_.heads() != heads) {
       c_.wrong_shape(kQ, std::to_string(heads) + " heads");
     }
     for (const auto& [input, side] : {std::pair(kK, &k_), std::pair(kV, &v_)}) {
       const std::int64_t own = side->heads();
       const bool divides = own == heads || (own > 0 && heads % own == 0);
-      if (side->batch() != a_.batch || !divides || own != k_.heads()) {
+      if (side->batch() != q_.batch() || !divides || own != k_.heads()) {
         c_.wrong_shape(input,
                        "the batch of Q, and heads that divide its heads");
       }
