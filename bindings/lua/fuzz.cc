@@ -256,6 +256,14 @@ class ExampleFuzz {
     }
     if (!found) return failed(before, found.error());
     if (!found->difference.empty()) {
+      // So do other numbers, in one of the two.
+      const bool is_infinite =
+          found->difference.find("inf became") != std::string::npos ||
+          found->difference.find("became inf") != std::string::npos ||
+          found->difference.find("became -inf") != std::string::npos;
+      if (floats.is_short() && is_infinite) {
+        return Outcome{.kind = Outcome::kRight};
+      }
       return Outcome{.kind = Outcome::kDiffers,
                      .detail = std::move(found->difference),
                      .shown_by = std::move(found->shown_by)};
