@@ -145,6 +145,15 @@ void Draft::make_initializer(ValueId input, const ir::Literal* tensor) {
   graph().add_initializer(input, tensor);
 }
 
+ValueId Draft::add_initializer(const ir::Literal* tensor) {
+  changed();
+  const Name name = model_->names.intern(model_->unique_name("extra"));
+  const ValueId value = graph().add_value(name, ir::Graph::main_block(),
+                                          ir::ValueKind::kUndefined);
+  graph().add_initializer(value, tensor);
+  return value;
+}
+
 void Draft::set_op(NodeId node, std::string_view type) {
   changed();
   graph().mutable_node(node).op = model_->ops.intern("", type);
@@ -173,6 +182,11 @@ void Draft::set_input(const Edge& edge, ValueId value) {
   const std::uint32_t first = graph().node(edge.node).first_operand;
   graph().set_operand(
       ir::OperandId(first + static_cast<std::uint32_t>(edge.input)), value);
+}
+
+void Draft::set_inputs(NodeId node, std::span<const ValueId> inputs) {
+  changed();
+  graph().replace_node(node, inputs, graph().node(node).attributes);
 }
 
 void Draft::move_readers(ValueId old, ValueId value) {

@@ -82,6 +82,8 @@ class Draft {
   void make_input(const Constant& initializer);
   void make_initializer(ir::ValueId input, const ir::Literal* tensor);
 
+  ir::ValueId add_initializer(const ir::Literal* tensor);
+
   // --- nodes ---
   void set_op(ir::NodeId node, std::string_view type);
   void set_attributes(ir::NodeId node, std::vector<ir::Attribute> attributes);
@@ -90,6 +92,7 @@ class Draft {
                        std::span<const ir::ValueId> inputs,
                        std::vector<ir::Attribute> attributes = {});
   void set_input(const Edge& edge, ir::ValueId value);
+  void set_inputs(ir::NodeId node, std::span<const ir::ValueId> inputs);
   ir::ValueId input(const Edge& edge) const {
     return model_->graph.input(edge.node, edge.input);
   }

@@ -2,8 +2,10 @@
 // ops without effect between two others.
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/mutate/draft.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::mutate {
 namespace {
@@ -114,11 +116,59 @@ bool leave_out(Draft& draft, Dice& dice) {
   return true;
 }
 
+// An optional input that is absent is a constant of the type of an input that
+// the op wants to have the same one.
+bool give(Draft& draft, Dice& dice) {
+  auto nodes = draft.nodes();
+  if (nodes.empty()) return false;
+  const ir::NodeId node = dice.choose(nodes);
+  const ir::Op& op = draft.graph().op(node);
+  const auto opset = static_cast<int>(draft.graph().opset(op.domain));
+  const ops::OpFacts* const facts = ops::find_op(op.domain, op.type, opset);
+  if (facts == nullptr) return false;
+  std::vector<ValueId> inputs;
+  for (const ir::Operand& each : draft.graph().inputs(node)) {
+    inputs.push_back(each.value);
+  }
+  std::vector<std::pair<std::size_t, ValueId>> found;  // the place, its like
+  for (std::size_t i = 0; i < facts->inputs.size(); ++i) {
+    const bool is_free = i >= inputs.size() || !inputs[i];
+    if (!is_free || facts->inputs[i].arity != ops::Arity::kOptional) continue;
+    for (std::size_t k = 0; k < std::min(inputs.size(), i); ++k) {
+      const bool is_like =
+          inputs[k] && facts->inputs[k].type == facts->inputs[i].type;
+      if (is_like) found.emplace_back(i, inputs[k]);
+    }
+  }
+  if (found.empty()) return false;
+  const auto [place, like] = dice.choose(found);
+  const ir::Type* const type = draft.type(like);
+  if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
+  std::vector<std::int64_t> dims;
+  for (const ir::Dim dim : type->dims) {
+    dims.push_back(dim.known() ? dim.size() : 1);
+  }
+  if (!ir::is_integer(type->elem)) {
+    dims.erase(dims.begin(),
+               dims.end() - static_cast<std::ptrdiff_t>(dice.below(
+                                std::min<std::size_t>(dims.size(), 1) + 1)));
+  }
+  const double numbers[] = {dice.one_of({1.0, 1.0, 2.0, -1.0, 0.0})};
+  const ir::Literal* const tensor =
+      make_tensor(draft.arena(), type->elem, dims, numbers);
+  if (tensor == nullptr) return false;
+  if (inputs.size() <= place) inputs.resize(place + 1);
+  inputs[place] = draft.add_initializer(tensor);
+  draft.set_inputs(node, inputs);
+  return true;
+}
+
 constexpr Kind kOpKinds[] = {
     {"an op", change_op, 3},
     {"the order of inputs", swap_inputs, 2},
     {"an op between two others", insert, 3},
     {"an input that is left out", leave_out},
+    {"an input that is given", give, 2},
 };
 
 }  // namespace

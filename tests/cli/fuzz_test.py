@@ -132,7 +132,7 @@ class Fuzz(verbs.VerbsTest):
         self.assertIsNone(cases["a row"].find("failure"))
 
     def test_a_limit_is_not_the_rule_s_fault(self):
-        done = self.fuzz(make.CANCEL, "--timeout", "0.3", n=100_000)
+        done = self.fuzz(make.CANCEL, "--limit-time", "0.3", n=100_000)
         self.assertEqual(done.code, 5, done.out + done.err)
         self.assertNotIn("unsound", done.out)
 
