@@ -334,7 +334,8 @@ Executor::~Executor() = default;
 Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
                                                    ExecutorOptions options) {
   const OpChoice choice{.find_kernel = options.find_kernel,
-                        .prefers_functions = options.prefers_functions};
+                        .prefers_functions = options.prefers_functions,
+                        .spells_gelu = options.spells_gelu};
   auto lowered = lower(model, choice);
   if (!lowered) return lowered.error();
   auto plans = Plans::make(lowered->model ? *lowered->model : model, choice,

@@ -28,6 +28,9 @@ struct ExecutorOptions {
   // Whether the engine's own ops run as the functions that the model has for
   // them, as in other runtimes, also where they have kernels.
   bool prefers_functions = false;
+  // Whether Gelu runs as its formula, whose steps round: for negative numbers
+  // by far more than the result does.
+  bool spells_gelu = false;
   // Whether all floats are doubles: inputs and weights become doubles, kernels
   // that have none compute in float, outputs are doubles. Weights are widened
   // for each node anew and take no memory in between.

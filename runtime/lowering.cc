@@ -120,8 +120,9 @@ class Lowering {
   }
 
   RunsAs runs_as(const ir::Op& op) const {
-    if (choice_.find_kernel(op.domain, op.type) != nullptr ||
-        model_.find_function(op) != nullptr) {
+    const bool is_formula = choice_.spells_gelu && op.standard("Gelu");
+    if (model_.find_function(op) != nullptr ||
+        (!is_formula && choice_.find_kernel(op.domain, op.type) != nullptr)) {
       return RunsAs::kItself;
     }
     if (ops::meaning_of(op.domain, op.type) != nullptr) {

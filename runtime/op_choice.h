@@ -12,6 +12,8 @@ struct OpChoice {
   // Also the engine's own ops run the function that the model has for them, if
   // they have a meaning: what other runtimes do.
   bool prefers_functions = false;
+  // Gelu runs as its formula, though it has a kernel.
+  bool spells_gelu = false;
 
   // nullptr: no function runs.
   const ir::Function* function(const ir::Model& model, const ir::Op& op) const {

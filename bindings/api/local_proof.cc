@@ -40,6 +40,10 @@ constexpr CutOptions kCuts[] = {
 LocalProof::LocalProof(const ExecutionOptions& how)
     : compare_(compare_by_kernels(of_regions(how))) {}
 
+void LocalProof::run_with(const engine::OpBodies& bodies) {
+  if (!bodies.empty()) compare_ = bodies.compare_with(std::move(compare_));
+}
+
 void LocalProof::begin() {
   known_.clear();  // keys are of one model
   edits_ = 0;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings/api/execution.h"
+#include "core/engine/op_bodies.h"
 #include "core/engine/run_report.h"
 #include "core/engine/verify.h"
 #include "core/rewrite/region/cut.h"
@@ -23,6 +24,8 @@ class LocalProof {
  public:
   explicit LocalProof(const ExecutionOptions& how);
 
+  // Ops of the user's own run as their bodies, which must outlive this.
+  void run_with(const engine::OpBodies& bodies);
   // To call before the run of a model.
   void begin();
   // Why the edit is wrong, if it is.

@@ -50,6 +50,7 @@ Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
       engine::Engine::load(out->files_, out->options_.rules, out->options_.run);
   if (!engine) return engine.error();
   out->engine_ = *std::move(engine);
+  if (out->local_) out->local_->run_with(out->engine_->bodies());
   return out;
 }
 

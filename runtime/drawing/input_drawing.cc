@@ -367,7 +367,8 @@ class Drawing {
       const bool hidden = how_.hides_rows && row % 2 == 0;
       tick_(length);
       for (std::int64_t i = 0; i < length; ++i) {
-        const bool one = padded ? i < shown : below(4) != 0;
+        const bool is_random = !padded && !(how_.shows_first && i == 0);
+        const bool one = is_random ? below(4) != 0 : i < shown;
         to[row * length + i] = static_cast<T>((one && !hidden) != hides);
       }
     }

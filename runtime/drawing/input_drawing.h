@@ -46,6 +46,8 @@ struct Drawn {
   double scale = 1, center = 0;  // of floats
   Signs signs = Signs::kAny;
   bool hides_rows = false;         // masks hide every other row
+  // Masks show the first of each row, so that no row is hidden by several.
+  bool shows_first = false;
   bool numbers_for_masks = false;  // where an input is also a number
   bool numbers_for_all = false;    // also where it is a mask alone
   bool far = false;                // whole numbers also far from 0

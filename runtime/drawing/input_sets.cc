@@ -60,7 +60,8 @@ class InputSets {
   Drawn next() {
     constexpr std::uint64_t kStep = 1000003;
     return {.seed = options_.inputs.seed + kStep * drawn_++,
-            .integers = Integers::kAnywhere};
+            .integers = Integers::kAnywhere,
+            .shows_first = !options_.extremes};
   }
 
   Status draw() {
@@ -115,7 +116,8 @@ class InputSets {
 
   Drawn varied() {
     Drawn how = next();
-    how.numbers_for_masks = how.far = how.ends = true;
+    how.far = how.ends = true;
+    how.numbers_for_masks = options_.extremes;
     how.turn = 1;
     return how;
   }
@@ -244,7 +246,7 @@ class InputSets {
       if (each.is_extreme && !options_.extremes) continue;
       Drawn how = next();
       how.scale = each.scale;
-      how.numbers_for_masks = !each.is_extreme;
+      how.numbers_for_masks = options_.extremes && !each.is_extreme;
       const auto status = try_set(*fit_, how, each.kind, is_some_finite);
       if (!status) return status;
     }

@@ -36,6 +36,8 @@ class Log {
     ir::ValueId value;
     ir::OperandId slot;
     ir::NodeId reader;  // invalid for a block output
+    ir::BlockId block;  // whose output it was; else invalid
+    std::uint32_t output = 0;
   };
   template <class Visit>
   void for_each_taken(const Visit& visit) const;
@@ -131,13 +133,14 @@ void Log::for_each_taken(const Visit& visit) const {
   for (const Entry& entry : entries_) {
     if (entry.step == Step::kOperand) {
       const ir::Operand& before = operands_[operand++];
-      visit(Taken{before.value, ir::OperandId(entry.id), before.user});
+      visit(Taken{before.value, ir::OperandId(entry.id), before.user, {}});
     } else if (entry.step == Step::kBlockOutput) {
-      visit(Taken{values_[value++], {}, {}});
+      visit(
+          Taken{values_[value++], {}, {}, ir::BlockId(entry.id), entry.index});
     } else if (entry.step == Step::kRemove) {
       const ir::NodeId node(entry.id);
       for (const ir::Operand& o : graph_.inputs(node)) {
-        visit(Taken{o.value, {}, node});
+        visit(Taken{o.value, {}, node, {}});
       }
     }
   }

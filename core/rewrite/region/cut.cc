@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <deque>
 #include <map>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -40,6 +41,7 @@ class Cutting {
         });
     out_.before = order(Side::kBefore);
     out_.after = order(Side::kAfter);
+    equate_sizes();
     out_.is_whole = std::ranges::none_of(
         out_.inputs, [&](ValueId v) { return bool(graph_.producer(v)); });
     return std::move(out_);
@@ -180,6 +182,40 @@ class Cutting {
     return out;
   }
 
+  void equate_sizes() {
+    const ir::DimTable& dims = graph_.model().dims;
+    const auto axes = [&](ValueId v) {
+      const ir::Type* const type = region_.facts.type(v);
+      return type != nullptr && type->is_tensor() ? type->dims
+                                                  : std::span<const ir::Dim>();
+    };
+    std::set<ir::Dim> all;
+    const auto insert = [&](ValueId v) {
+      const auto its = axes(v);
+      all.insert(its.begin(), its.end());
+    };
+    for (const ValueId v : out_.inputs) insert(v);
+    for (const auto* nodes : {&out_.before, &out_.after}) {
+      for (const NodeId n : *nodes) {
+        for (const ValueId v : graph_.outputs(n)) {
+          if (v) insert(v);
+        }
+      }
+    }
+    for (const ValueId v : out_.inputs) {
+      for (const ir::Dim d : axes(v)) {
+        if (d.known() || !dims.is_single(d) || !dims.is_fresh(d)) continue;
+        // Known sizes come last.
+        for (const ir::Dim other : all) {
+          const bool helps = other.known() || !dims.is_fresh(other);
+          if (helps && region_.facts.is_same_size(d, other)) {
+            out_.sizes[d] = other;
+          }
+        }
+      }
+    }
+  }
+
   // The large weights that one side reads.
   std::vector<ValueId> weights(Side side) const {
     std::vector<ValueId> out;
@@ -275,17 +311,20 @@ class Key {
     put(to, type->kind);
     put(to, type->elem);
     put(to, text_of(type->other));
+    if (!type->is_tensor()) return;
     put(to, type->has_shape);
     put(to, type->dims.size());
     const ir::DimTable& dims = graph_.model().dims;
-    for (const ir::Dim d : type->dims) {
+    for (const ir::Dim own : type->dims) {
+      const auto equal = cut_.sizes.find(own);
+      const ir::Dim d = equal != cut_.sizes.end() ? equal->second : own;
       // Unknown sizes of two layers are not the same.
       const bool is_own = !d.known() && dims.is_single(d) && dims.is_fresh(d);
       put(to, is_own);
-      const auto own = [&] {
+      const auto number = [&] {
         return sizes_.emplace(d, sizes_.size()).first->second;
       };
-      put(to, is_own      ? static_cast<std::int64_t>(own())
+      put(to, is_own      ? static_cast<std::int64_t>(number())
               : d.known() ? d.size()
                           : -1 - static_cast<std::int64_t>(d.id()));
     }
@@ -369,9 +408,13 @@ class Key {
       put(to, std::string_view(refs_[v]));
       put(to, graph_.value(v).declared);
     }
-    for (const NodeId n : nodes_of(region_, body, side)) add(n, side);
-    put(to, block.outputs.size());
-    for (const ValueId v : block.outputs) put(to, std::string_view(ref(v)));
+    for (const NodeId n : nodes_of(graph_, body, [&](NodeId each) {
+           return region_.has(each, side);
+         }))
+      add(n, side);
+    const auto outputs = region_.outputs(body, side);
+    put(to, outputs.size());
+    for (const ValueId v : outputs) put(to, std::string_view(ref(v)));
   }
 
   const Region& region_;

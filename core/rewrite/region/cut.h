@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Cut {
   // The same, where all elements follow from types. As the types of inputs,
   // they are taken as given.
   std::vector<std::pair<ir::ValueId, std::vector<std::int64_t>>> known;
+  // Unknown sizes of inputs, and the sizes that they are found to be equal to.
+  std::map<ir::Dim, ir::Dim> sizes;
   bool is_whole = false;     // no node of the graph computes an input
   bool is_general = false;   // large weights are inputs
   bool has_weights = false;  // large ones

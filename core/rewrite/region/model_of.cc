@@ -23,14 +23,19 @@ constexpr std::int64_t kIrVersion = 10;  // the first with overloads
 class Transfer {
  public:
   using Input = std::function<ValueId(NodeId, std::size_t)>;
-  using Has = std::function<bool(NodeId)>;
+  using Nodes = std::function<std::vector<NodeId>(BlockId)>;
+  using Outputs = std::function<std::vector<ValueId>(BlockId)>;
 
-  Transfer(const ir::Graph& from, ir::Graph& to, Input input, Has has)
+  // What a node reads, the nodes of a body in computation order, and what it
+  // gives.
+  Transfer(const ir::Graph& from, ir::Graph& to, Input input, Nodes nodes,
+           Outputs outputs)
       : from_(from),
         to_(to),
         model_(to.model()),
         input_(std::move(input)),
-        has_(std::move(has)) {}
+        nodes_(std::move(nodes)),
+        outputs_(std::move(outputs)) {}
 
   // Why it could not be copied; "" where it was.
   const std::string& why_not() const { return why_not_; }
@@ -60,12 +65,13 @@ class Transfer {
 
   // All of a function's body.
   void add_all() {
-    const ir::Block& block = from_.block(main());
-    for (const ValueId v : block.inputs) add_input(v, from_.value(v).declared);
-    for (const NodeId n : block.nodes) {
-      if (has_(n)) add_node(n, main());
+    for (const ValueId v : from_.block(main()).inputs) {
+      add_input(v, from_.value(v).declared);
     }
-    for (const ValueId v : block.outputs) to_.add_block_output(main(), now(v));
+    for (const NodeId n : nodes_(main())) add_node(n, main());
+    for (const ValueId v : outputs_(main())) {
+      to_.add_block_output(main(), now(v));
+    }
   }
 
   const std::vector<const ir::Function*>& called() const { return called_; }
@@ -158,29 +164,19 @@ class Transfer {
       to_.mutable_value(input).declared = from_.value(v).declared;
       to_.add_block_input(made, input);
     }
-    // Its nodes may read each other in any order.
-    for (const NodeId n : ordered(body)) add_node(n, made);
-    for (const ValueId v : from_.block(body).outputs) {
+    for (const NodeId n : nodes_(body)) add_node(n, made);
+    for (const ValueId v : outputs_(body)) {
       to_.add_block_output(made, now(v));
     }
     return made;
-  }
-
-  std::vector<NodeId> ordered(BlockId body) const {
-    std::vector<NodeId> out;
-    for (const NodeId n : from_.block(body).nodes) {
-      if (has_(n)) out.push_back(n);
-    }
-    std::ranges::stable_sort(out, {},
-                             [&](NodeId n) { return from_.node(n).rank; });
-    return out;
   }
 
   const ir::Graph& from_;
   ir::Graph& to_;
   ir::Model& model_;
   Input input_;
-  Has has_;
+  Nodes nodes_;
+  Outputs outputs_;
   std::unordered_map<ValueId, ValueId> values_;
   std::vector<const ir::Function*> called_;
   std::string why_not_;
@@ -204,7 +200,11 @@ std::string add_functions(std::vector<const ir::Function*> called,
     Transfer transfer(
         from, made->body,
         [&](NodeId n, std::size_t k) { return from.input(n, k); },
-        [&](NodeId n) { return !from.node(n).removed; });
+        [&](BlockId b) {
+          return nodes_of(from, b,
+                          [&](NodeId n) { return !from.node(n).removed; });
+        },
+        [&](BlockId b) { return from.block(b).outputs; });
     transfer.add_all();
     if (!transfer.why_not().empty()) return transfer.why_not();
     for (const ir::Function* each : transfer.called()) {
@@ -215,6 +215,19 @@ std::string add_functions(std::vector<const ir::Function*> called,
     model.functions.push_back(std::move(made));
   }
   return "";
+}
+
+const ir::Type* with_sizes(const ir::Type& type,
+                           const std::map<ir::Dim, ir::Dim>& sizes,
+                           Arena& arena) {
+  if (sizes.empty()) return &type;
+  ir::Type out = type;
+  const auto dims = arena.copy(type.dims);
+  for (ir::Dim& d : dims) {
+    if (const auto it = sizes.find(d); it != sizes.end()) d = it->second;
+  }
+  out.dims = dims;
+  return arena.make<ir::Type>(out);
 }
 
 }  // namespace
@@ -237,7 +250,11 @@ Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
   Transfer transfer(
       graph, model->graph,
       [&](NodeId n, std::size_t i) { return region.input(n, i, side); },
-      [&](NodeId n) { return region.has(n, side); });
+      [&](BlockId b) {
+        return nodes_of(graph, b,
+                        [&](NodeId n) { return region.has(n, side); });
+      },
+      [&](BlockId b) { return region.outputs(b, side); });
   std::vector<Name> outputs;
   for (std::size_t i = 0; i < region.results.size(); ++i) {
     std::string name(graph.name(region.results[i].before));
@@ -246,11 +263,11 @@ Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
   }
   for (const ValueId v : cut.inputs) {
     const ir::Type* const type = region.facts.type(v);
-    if (type == nullptr || (type->is_tensor() && !type->has_shape)) {
-      return error("the type of value '" + printable(graph.name(v)) +
-                   "' is not known");
+    if (type == nullptr || !type->is_tensor() || !type->has_shape) {
+      return error("value '" + printable(graph.name(v)) +
+                   "' is no tensor of known rank");
     }
-    transfer.add_input(v, type);
+    transfer.add_input(v, with_sizes(*type, cut.sizes, model->arena));
   }
   for (const auto& [v, elements] : cut.known) {
     const ir::Type& type = *region.facts.type(v);

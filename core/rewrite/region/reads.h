@@ -11,8 +11,8 @@ namespace ruleengine::rewrite {
 void for_each_read(const Region& region, ir::NodeId node, Region::Side side,
                    const std::function<void(ir::ValueId)>& visit);
 
-// The nodes of a body on one side, in computation order.
-std::vector<ir::NodeId> nodes_of(const Region& region, ir::BlockId body,
-                                 Region::Side side);
+// The nodes of a body that `has` them, in computation order.
+std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
+                                 const std::function<bool(ir::NodeId)>& has);
 
 }  // namespace ruleengine::rewrite

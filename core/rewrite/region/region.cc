@@ -16,6 +16,16 @@ ir::ValueId Region::input(ir::NodeId node, std::size_t i, Side side) const {
   return graph.input(node, i);
 }
 
+std::vector<ir::ValueId> Region::outputs(ir::BlockId body, Side side) const {
+  std::vector<ir::ValueId> out = graph.block(body).outputs;
+  if (side == Side::kAfter) return out;
+  for (std::uint32_t i = 0; i < out.size(); ++i) {
+    const auto it = given.find({body, i});
+    if (it != given.end()) out[i] = it->second;
+  }
+  return out;
+}
+
 bool Region::has(ir::NodeId node, Side side) const {
   const bool removed = graph.node(node).removed;
   if (side == Side::kAfter) return !removed;
@@ -38,19 +48,17 @@ void for_each_read(const Region& region, ir::NodeId node, Region::Side side,
           for_each_read(region, inner, side, outside);
         }
       }
-      for (const ir::ValueId v : graph.block(body).outputs) outside(v);
+      for (const ir::ValueId v : region.outputs(body, side)) outside(v);
     }
   }
 }
 
-std::vector<ir::NodeId> nodes_of(const Region& region, ir::BlockId body,
-                                 Region::Side side) {
-  std::vector<ir::NodeId> out;
-  for (const ir::NodeId n : region.graph.block(body).nodes) {
-    if (region.has(n, side)) out.push_back(n);
-  }
-  std::ranges::stable_sort(
-      out, {}, [&](ir::NodeId n) { return region.graph.node(n).rank; });
+std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
+                                 const std::function<bool(ir::NodeId)>& has) {
+  std::vector<ir::NodeId> out = graph.block(body).nodes;
+  std::erase_if(out, [&](ir::NodeId n) { return !has(n); });
+  std::ranges::stable_sort(out, {},
+                           [&](ir::NodeId n) { return graph.node(n).rank; });
   return out;
 }
 
@@ -61,6 +69,7 @@ Region region_of(const EditState& state) {
              .nodes = {},
              .first_node = state.first_node,
              .taken = {},
+             .given = {},
              .assumes = state.provenance.assumes || !state.assumptions.empty()};
   for (const Action& each : state.actions) {
     const bool is_known =
@@ -86,6 +95,9 @@ Region region_of(const EditState& state) {
   out.nodes.erase(first, last);
   state.log.for_each_taken([&](const Log::Taken& each) {
     if (each.slot) out.taken.emplace(each.slot, each.value);
+    if (each.block) {
+      out.given.emplace(std::pair(each.block, each.output), each.value);
+    }
   });
   return out;
 }

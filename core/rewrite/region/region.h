@@ -4,8 +4,10 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/ir/facts.h"
@@ -24,6 +26,8 @@ struct Region {
 
   // What the node reads: before the edit, or after it.
   ir::ValueId input(ir::NodeId node, std::size_t i, Side side) const;
+  // Likewise what a body gives.
+  std::vector<ir::ValueId> outputs(ir::BlockId body, Side side) const;
   // Whether the node is in the graph on this side.
   bool has(ir::NodeId node, Side side) const;
   bool is_new(ir::NodeId node) const { return node.index() >= first_node; }
@@ -34,6 +38,7 @@ struct Region {
   std::vector<ir::NodeId> nodes;  // matched, looked at or removed; ascending
   std::size_t first_node = 0;     // newer ones are the edit's
   std::unordered_map<ir::OperandId, ir::ValueId> taken;  // what slots read
+  std::map<std::pair<ir::BlockId, std::uint32_t>, ir::ValueId> given;
   bool assumes = false;  // the edit rests on an assumption about values
 };
 
