@@ -256,7 +256,7 @@ class ExampleFuzz {
     }
     if (!found) return failed(before, found.error());
     if (!found->difference.empty()) {
-      // So do other numbers, in one of the two.
+      // Other numbers overflow in 16 bits too, in one of the two alone.
       const bool is_infinite =
           found->difference.find("inf became") != std::string::npos ||
           found->difference.find("became inf") != std::string::npos ||
