@@ -32,7 +32,8 @@ UNORDERED = {f"bindings/lua/sandbox/{n}.cc" for n in
 # What only tests of a folder may include; all tests may write graphs as text.
 TESTS_USE = {"core/ranks": {"core/analysis", "kernels"},
              "core/analysis": {"kernels"}, "core/match": {"kernels"},
-             "core/rewrite": {"kernels"}, "bindings/lua": {"kernels"}}
+             "core/rewrite": {"kernels"}, "core/mutate": {"core/analysis"},
+             "bindings/lua": {"kernels"}}
 
 
 def read_arrows(text):

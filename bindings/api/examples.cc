@@ -168,6 +168,12 @@ std::size_t Tested::passed() const {
       results, lua::Verdict::kOk, &lua::ExampleResult::verdict));
 }
 
+std::size_t Tested::failed() const {
+  const auto wrong = std::ranges::count_if(
+      fuzzed, [](const lua::FuzzResult& each) { return each.wrong > 0; });
+  return results.size() - passed() + static_cast<std::size_t>(wrong);
+}
+
 std::size_t Tested::not_executed() const {
   return static_cast<std::size_t>(
       std::ranges::count_if(results, [](const lua::ExampleResult& each) {
@@ -182,12 +188,12 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   out.warnings = rules->warnings();
   // Examples are small, so one thread runs them.
   const engine::OpBodies bodies(rules->bodies());
-  auto runs = lua::run_examples(
-      *rules,
+  const auto compare =
       bodies.compare_with(compare_by_kernels({.threads = 1,
                                               .tolerance = options.tolerance,
-                                              .limits = options.limits})),
-      kernels::cpu_evaluator(), options.update != TestOptions::Update::kNone);
+                                              .limits = options.limits}));
+  auto runs = lua::run_examples(*rules, compare, kernels::cpu_evaluator(),
+                                options.update != TestOptions::Update::kNone);
   out.results = std::move(runs.results);
   for (lua::ExampleResult& each : out.results) {
     each.not_executed = in_short(std::move(each.not_executed));
@@ -195,6 +201,15 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   out.errors_of_examples = std::move(runs.errors);
   if (options.update != TestOptions::Update::kNone) {
     update_files(options.update == TestOptions::Update::kAll, out);
+  }
+  if (options.fuzz.mutants > 0 && !runs.stopped) {
+    auto fuzzed =
+        lua::fuzz(*rules, compare, kernels::cpu_evaluator(), options.fuzz);
+    out.fuzzed = std::move(fuzzed.results);
+    runs.stopped = std::move(fuzzed.stopped);
+    for (lua::FuzzResult& each : out.fuzzed) {
+      each.not_executed = in_short(std::move(each.not_executed));
+    }
   }
   if (runs.stopped) out.errors_of_files.push_back(*std::move(runs.stopped));
   for (const auto& rule : rules->rules()) {
@@ -220,6 +235,29 @@ engine::Json to_json(const Tested& tested) {
   }
   for (const Tested::Update& each : tested.updates) {
     json[each.result]["updated"] = each.why_not.empty();
+  }
+  for (const lua::FuzzResult& each : tested.fuzzed) {
+    const auto at = std::ranges::find_if(
+        tested.results, [&](const lua::ExampleResult& example) {
+          return example.rule == each.rule && example.file == each.file &&
+                 example.place == each.place;
+        });
+    if (at == tested.results.end()) continue;
+    engine::Json fuzz = {{"mutants", each.mutants},
+                         {"fired", each.fired},
+                         {"executed", each.executed},
+                         {"assumed", each.assumed},
+                         {"verdict", lua::verdict_name(each.verdict)}};
+    if (each.wrong > 0) {
+      fuzz.update({{"wrong", each.wrong},
+                   {"number", each.number},
+                   {"changes", each.changes},
+                   {"detail", printable(each.detail, 2000)},
+                   {"shown_by", each.shown_by},
+                   {"example", engine::exact(each.text)}});
+    }
+    json[static_cast<std::size_t>(at - tested.results.begin())]["fuzz"] =
+        std::move(fuzz);
   }
   return json;
 }

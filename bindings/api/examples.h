@@ -7,6 +7,7 @@
 
 #include "bindings/api/rules.h"
 #include "bindings/lua/examples.h"
+#include "bindings/lua/fuzz.h"
 #include "core/base/diagnostic.h"
 #include "core/engine/json.h"
 #include "runtime/compare.h"
@@ -20,6 +21,8 @@ struct TestOptions : RuleOptions {
   // those that execution shows to be right, or also those that cannot be run.
   enum class Update { kNone, kExecuted, kAll };
   Update update = Update::kNone;
+  // Without mutants, only the examples are run.
+  lua::FuzzOptions fuzz;
 };
 
 struct Tested {
@@ -31,12 +34,14 @@ struct Tested {
     std::string why_not;     // "": its file was written
   };
   std::vector<Update> updates;
+  std::vector<lua::FuzzResult> fuzzed;  // by example
   // Of files that cannot be loaded, and of a run that ended too early.
   std::vector<Diagnostic> errors_of_files;
   std::vector<Diagnostic> errors_of_examples;
   std::vector<std::string> warnings;
 
   std::size_t passed() const;
+  std::size_t failed() const;        // examples, and those with a wrong mutant
   std::size_t not_executed() const;  // of those that passed
 };
 

@@ -62,6 +62,20 @@ void add(const lua::ExampleResult& result, Suite& suite) {
   suite.add(result.rule, result.title, inside);
 }
 
+void add(const lua::FuzzResult& result, Suite& suite) {
+  std::string inside;
+  if (result.wrong > 0) {
+    const bool is_error = result.verdict == lua::Verdict::kError;
+    ++(is_error ? suite.errors : suite.failures);
+    inside = fault(
+        is_error ? "error" : "failure", lua::verdict_name(result.verdict),
+        result.detail,
+        fmt::format("line {}: mutant {}: {}\n{}{}", result.line, result.number,
+                    result.detail, result.shown_by, result.text));
+  }
+  suite.add(result.rule, "mutants of " + result.title, inside);
+}
+
 }  // namespace
 
 std::string junit_of(const Tested& tested) {
@@ -71,6 +85,9 @@ std::string junit_of(const Tested& tested) {
     return known != suites.end() ? *known : suites.emplace_back(Suite{name});
   };
   for (const lua::ExampleResult& each : tested.results) {
+    add(each, suite(each.file));
+  }
+  for (const lua::FuzzResult& each : tested.fuzzed) {
     add(each, suite(each.file));
   }
   for (const Diagnostic& each : tested.errors_of_files) {

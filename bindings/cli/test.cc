@@ -21,6 +21,7 @@ struct TestFlags : RuleFlags {
   std::optional<std::string> tolerance;
   std::string junit;   // a file
   std::string update;  // "", "executed" or "all"
+  std::uint64_t fuzz = 0, seed = 0;
   bool json = false, quiet = false;
 };
 
@@ -32,6 +33,60 @@ void print_updates(const api::Tested& tested) {
     show("{:8} {}: {} ({}:{}){}\n", is_done ? "updated" : "kept", r.rule,
          printable(r.title), printable(r.file), r.line,
          is_done ? "" : ", since " + printable(why_not, 2000));
+  }
+}
+
+// The mutants of all examples of one rule.
+struct FuzzSum {
+  std::size_t mutants = 0, fired = 0, executed = 0, assumed = 0;
+  std::string not_executed;
+};
+
+void print_sum(const std::string& rule, const FuzzSum& sum) {
+  const std::string fired =
+      sum.fired == 0 ? "never fired" : fmt::format("fired on {}", sum.fired);
+  const std::string why =
+      sum.executed == sum.fired || sum.not_executed.empty()
+          ? ""
+          : fmt::format(" (others not: {})", printable(sum.not_executed, 200));
+  const std::string assumed =
+      sum.assumed == 0
+          ? ""
+          : fmt::format(", {} differ by what it assumes", sum.assumed);
+  show("fuzzed   {}: {} mutants, {}{}{}{}\n", rule, sum.mutants, fired,
+       sum.fired == 0 ? "" : fmt::format(", executed {}", sum.executed),
+       assumed, why);
+}
+
+void print_wrong(const lua::FuzzResult& r) {
+  std::string changes;
+  for (const std::string& each : r.changes) {
+    changes += (changes.empty() ? "" : ", ") + each;
+  }
+  show("{:8} {}: {}, mutant {}\n", lua::verdict_name(r.verdict), r.rule,
+       printable(r.title), r.number);
+  show("         line {}: {}\n{}         changed: {}\n{}", r.line,
+       printable(r.detail, 2000), indented(r.shown_by, 11), changes,
+       indented(r.text, 11));
+}
+
+// Results of one rule follow each other.
+void print_fuzzed(const api::Tested& tested, bool quiet) {
+  FuzzSum sum;
+  for (std::size_t i = 0; i < tested.fuzzed.size(); ++i) {
+    const lua::FuzzResult& r = tested.fuzzed[i];
+    sum.mutants += r.mutants;
+    sum.fired += r.fired;
+    sum.executed += r.executed;
+    sum.assumed += r.assumed;
+    if (sum.not_executed.empty()) sum.not_executed = r.not_executed;
+    if (r.wrong > 0) print_wrong(r);
+    const bool is_last = i + 1 == tested.fuzzed.size() ||
+                         tested.fuzzed[i + 1].rule != r.rule ||
+                         tested.fuzzed[i + 1].file != r.file;
+    if (!is_last) continue;
+    if (!quiet) print_sum(r.rule, sum);
+    sum = {};
   }
 }
 
@@ -50,12 +105,12 @@ void print_results(const api::Tested& tested, bool quiet) {
            indented(r.notes, 11));
     }
   }
+  print_fuzzed(tested, quiet);
   print_updates(tested);
   if (const std::size_t open = tested.not_executed(); open > 0) {
     show("{} not executed\n", open);
   }
-  show("{} passed, {} failed\n", tested.passed(),
-       tested.results.size() - tested.passed());
+  show("{} passed, {} failed\n", tested.passed(), tested.failed());
 }
 
 Result<api::TestOptions::Update> update_of(const std::string& text) {
@@ -83,7 +138,10 @@ int test(const TestFlags& flags) {
   const auto update = update_of(flags.update);
   if (!update) return fail(update.error());
   const api::Tested tested =
-      api::test(paths->rules, {*rules, *tolerance, *update});
+      api::test(paths->rules, {*rules,
+                               *tolerance,
+                               *update,
+                               {.mutants = flags.fuzz, .seed = flags.seed}});
   int code = 0;  // that of the first error
   const auto tell = [&](const Diagnostic& error) {
     const int its = fail(of_set(error));
@@ -101,7 +159,7 @@ int test(const TestFlags& flags) {
   if (flags.json && has_loaded) put(engine::json_text(api::to_json(tested)));
   if (!flags.json && has_loaded) print_results(tested, flags.quiet);
   if (code != 0) return code;
-  return tested.passed() == tested.results.size() ? 0 : kAnswerIsNo;
+  return tested.failed() == 0 ? 0 : kAnswerIsNo;
 }
 
 }  // namespace
@@ -118,6 +176,11 @@ void add_test(Line& line) {
             "write the graph that was found into the rule file where another "
             "was expected and execution shows that it is right; "
             "--update=all also where it cannot be run");
+  test.option("--fuzz", flags.fuzz,
+              "also run each rule on this many mutants of each example, and "
+              "compare what it makes of them")
+      .whole(1, 100'000);
+  test.option("--seed", flags.seed, "of the mutants; 0");
   test.rules(flags);
 }
 

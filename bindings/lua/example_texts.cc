@@ -85,6 +85,23 @@ std::string literal_of(std::string_view lines, std::size_t indent) {
   return out + margin + "]" + level + "]";
 }
 
+std::string quoted(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : printable(text)) {
+    if (c == '"' || c == '\\') out += '\\';
+    out += c;
+  }
+  return out + '"';
+}
+
+std::string option_text(const OptionValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (const auto* flag = std::get_if<bool>(&value)) {
+    return *flag ? "true" : "false";
+  }
+  return fmt::format("{:.17g}", std::get<double>(value));
+}
+
 std::size_t indent_at(std::string_view source, std::size_t at) {
   const std::size_t line = source.rfind('\n', at) + 1;
   return std::min(source.find_first_not_of(' ', line), at) - line;
@@ -104,6 +121,22 @@ std::optional<std::string> expected_text(const ir::Model& before,
   auto whole = text::print_whole(found);
   if (whole && says_it(*whole)) return *std::move(whole);
   return std::nullopt;
+}
+
+std::string left_alone_example(
+    std::string_view title, std::string_view before,
+    const std::map<std::string, OptionValue>& options, bool is_lint) {
+  std::string out =
+      fmt::format("{{ {}, {},\n", quoted(title), literal_of(before, 2));
+  if (!options.empty()) {
+    out += "  options = {";
+    for (const auto& [name, value] : options) {
+      out += fmt::format("[{}] = {}, ", quoted(name), option_text(value));
+    }
+    out += "},\n";
+  }
+  return out +
+         (is_lint ? "  matches = false },\n" : "  rejected = \"why\" },\n");
 }
 
 std::string with_new_texts(std::string_view source,

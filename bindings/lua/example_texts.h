@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "bindings/lua/rule_file.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::lua {
@@ -18,6 +20,12 @@ namespace ruleengine::lua {
 std::optional<std::string> expected_text(const ir::Model& before,
                                          std::string_view before_text,
                                          const ir::Model& found);
+
+// An entry of `examples` with this graph, that expects what a rule that leaves
+// it alone does.
+std::string left_alone_example(
+    std::string_view title, std::string_view before,
+    const std::map<std::string, OptionValue>& options, bool is_lint);
 
 struct NewText {
   std::size_t example = 0;  // its place among the examples of the rule

@@ -5,8 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "bindings/lua/callbacks/rule.h"
 #include "bindings/lua/example_texts.h"
+#include "bindings/lua/rule_alone.h"
 #include "core/engine/nearest_miss.h"
 #include "core/engine/options.h"
 #include "core/rewrite/driver.h"
@@ -16,15 +16,6 @@
 
 namespace ruleengine::lua {
 namespace {
-
-rewrite::DriverOptions engine_options(const Deadline& run) {
-  rewrite::DriverOptions options;
-  // Examples are small; a rule that needs more rewrites feeds itself.
-  options.limits.rewrites = 10'000;
-  options.limits.deadline = Deadline(60).or_before(run);
-  options.facts = engine::facts_of;
-  return options;
-}
 
 // The reasons of all rejections, joined.
 std::string reasons(const rewrite::DriverReport& report) {
@@ -84,30 +75,30 @@ class ExampleRun {
       : sandbox_(sandbox),
         rule_(rule),
         example_(example),
-        evaluator_(evaluator) {}
+        alone_(sandbox, rule, example, evaluator) {}
 
   Result<ExampleResult> run(const engine::CompareModels& compare,
                             bool proposes) {
     ExampleResult out{.rule = rule_.name,
                       .file = rule_.file,
                       .title = example_.title,
-                      .line = line()};
-    auto before = parse();
+                      .line = alone_.line()};
+    auto before = alone_.parse();
     if (!before) return before.error();
     before_ = std::move(*before);
-    auto model = parse();
+    auto model = alone_.parse();
     if (!model) return model.error();
     model_ = std::move(*model);
-    auto report = rewrite_alone();
+    auto report = alone_.run(*model_);
     if (!report) return in_example(std::move(report.error()));
     Status decided = decide(*report, out);
     if (!decided) return decided.error();
-    if (out.verdict != Verdict::kOk && fired(*report)) {
+    if (out.verdict != Verdict::kOk && has_fired(*report)) {
       out.notes = shown(*model_);
     }
     const bool is_asked =
         out.verdict == Verdict::kOk || (proposes && out.differs);
-    if (compare == nullptr || !fired(*report) || !is_asked) return out;
+    if (compare == nullptr || !has_fired(*report) || !is_asked) return out;
     const bool assumes = !report->assumptions.empty() || example_.assumed;
     if (Status s = execute(compare, assumes, out); !s) return s.error();
     if (out.verdict == Verdict::kWrong) {
@@ -117,9 +108,6 @@ class ExampleRun {
   }
 
  private:
-  static bool fired(const rewrite::DriverReport& report) {
-    return report.rules.at(0).rewrites > 0;
-  }
   static void say(ExampleResult& out, Verdict verdict, std::string detail) {
     out.verdict = verdict;
     out.detail = std::move(detail);
@@ -128,15 +116,11 @@ class ExampleRun {
   // Compares the graphs by running them.
   Status execute(const engine::CompareModels& compare, bool assumes,
                  ExampleResult& out) {
-    const auto& within = rule_.changes_meaning;
-    if (example_.changes_meaning || (within && !within->is_bounded())) {
-      out.not_executed = example_.changes_meaning
-                             ? "its options change the meaning"
-                             : "the rule changes the meaning";
-      return {};
-    }
+    out.not_executed = alone_.incomparable();
+    if (!out.not_executed.empty()) return {};
     auto finding =
-        compare(*before_, *model_, {.assumes = assumes, .within = within});
+        compare(*before_, *model_,
+                {.assumes = assumes, .within = rule_.changes_meaning});
     if (!finding) return finding.error();
     out.executed = finding->unverified.empty();
     out.not_executed = std::move(finding->unverified);
@@ -147,55 +131,11 @@ class ExampleRun {
     return {};
   }
 
-  // If a function of the file returned the table, the lines of its examples are
-  // unknown.
-  int line() const { return example_.line > 0 ? example_.line : rule_.line; }
-
-  std::string quoted_title() const {
-    return "example '" + printable(example_.title) + "'";
-  }
-
   // Adds the example to an error of a callback.
   Diagnostic in_example(Diagnostic error) const {
     if (!error.where.empty()) error.where += ", ";
-    error.where += "in " + quoted_title();
+    error.where += "in " + alone_.quoted_title();
     return error;
-  }
-
-  // An error in the text of an example is an error in the rule file.
-  Diagnostic in_file(Diagnostic error, const char* part = "") const {
-    error.kind = ErrorKind::kRule;
-    error.where = rule_.file + ":" + std::to_string(line()) + ", " +
-                  quoted_title() + part +
-                  (error.where.empty() ? "" : ", " + error.where);
-    return error;
-  }
-
-  rewrite::DriverOptions engine() const {
-    return engine_options(sandbox_.limits().deadline);
-  }
-
-  Result<std::unique_ptr<ir::Model>> parse() const {
-    auto model =
-        text::parse_model(example_.before, example_.file, {.check_ops = true});
-    if (!model) return in_file(std::move(model.error()));
-    (*model)->limit_growth(sandbox_.limits().total_bytes);
-    (*model)->evaluator = evaluator_;
-    return model;
-  }
-
-  Result<rewrite::DriverReport> rewrite_alone() {
-    own_ = rule_;
-    own_.options = rule_.own_options;
-    for (const auto& [name, value] : rule_.options) {
-      if (!own_.options.contains(name)) own_.unset_options.push_back(name);
-    }
-    for (const auto& [name, value] : example_.options) {
-      own_.options.insert_or_assign(name, value);
-    }
-    alone_ = make_rule(sandbox_, own_);
-    rewrite::Rule* const rule = alone_.get();
-    return rewrite::run(*model_, {&rule, 1}, engine());
   }
 
   // Explains why the rule did not fire.
@@ -208,8 +148,7 @@ class ExampleRun {
     } else if (!rule_.pattern) {
       why = "its `pass` changed nothing";
     } else {
-      rewrite::Rule* const rule = alone_.get();
-      const auto found = rewrite::find_matches(*model_, {&rule, 1}, engine());
+      const auto found = alone_.find_matches(*model_);
       if (!found) return found.error();
       if (!found->empty() && (*found)[0].rejection) {
         why = "rejected: " + (*found)[0].rejection->reason;
@@ -226,25 +165,26 @@ class ExampleRun {
   // How far the pattern got.
   std::string nearest() {
     ir::Graph& graph = model_->graph;
-    const auto facts = engine().facts(graph);
-    const auto misses = engine::nearest_misses(*own_.pattern, graph, *facts,
+    const auto facts = engine::facts_of(graph);
+    const LoadedRule& own = alone_.rule();
+    const auto misses = engine::nearest_misses(*own.pattern, graph, *facts,
                                                engine::all_nodes(graph), 1,
                                                sandbox_.limits().deadline);
     return misses.empty()
                ? ""
-               : engine::text_of(misses[0], *own_.pattern, own_.file, graph);
+               : engine::text_of(misses[0], *own.pattern, own.file, graph);
   }
 
   Status decide(const rewrite::DriverReport& report, ExampleResult& out) {
     if (example_.warned && !warned_with(report, *example_.warned)) {
       out.detail = "no warning contains '" + *example_.warned + "'";
       out.verdict = Verdict::kMissing;
-      if (fired(report)) return {};
+      if (has_fired(report)) return {};
       out.detail += ", ";
       return say_why(report, out);
     } else if (!example_.warned && !report.warnings.empty()) {
       say(out, Verdict::kNoisy, "warned: " + report.warnings[0].message);
-    } else if (example_.assumed && fired(report) &&
+    } else if (example_.assumed && has_fired(report) &&
                !assumed_with(report, *example_.assumed)) {
       say(out, Verdict::kMissing,
           "no rewrite assumes '" + *example_.assumed + "'");
@@ -261,7 +201,7 @@ class ExampleRun {
       }
     } else if (example_.after) {
       return decide_after(report, out);
-    } else if (fired(report)) {
+    } else if (has_fired(report)) {
       say(out, Verdict::kNoisy, "fired where it should not");
     } else if (example_.rejected &&
                !rejected_with(report, *example_.rejected)) {
@@ -275,10 +215,10 @@ class ExampleRun {
   Status decide_after(const rewrite::DriverReport& report, ExampleResult& out) {
     auto after = text::parse_after(*before_, example_.before, *example_.after,
                                    {}, {.check_ops = true});
-    if (!after) return in_file(std::move(after.error()), ", `after`");
+    if (!after) return alone_.in_file(std::move(after.error()), ", `after`");
     const auto difference = text::difference(**after, *model_);
     if (!difference) return {};
-    if (!fired(report)) return say_why(report, out);
+    if (!has_fired(report)) return say_why(report, out);
     if (!text::difference(**after, *before_)) {
       say(out, Verdict::kNoisy, "fired where nothing should change");
     } else {
@@ -291,10 +231,8 @@ class ExampleRun {
   Sandbox& sandbox_;
   const LoadedRule& rule_;
   const Example& example_;
-  const ir::Evaluator* evaluator_;
+  RuleAlone alone_;
   std::unique_ptr<ir::Model> before_, model_;
-  LoadedRule own_;  // with the example's options
-  std::unique_ptr<rewrite::Rule> alone_;
 };
 
 }  // namespace
@@ -320,9 +258,10 @@ ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
       }
       auto result = ExampleRun(set.sandbox(), *rule, example, evaluator)
                         .run(compare, proposes);
+      const auto place =
+          static_cast<std::size_t>(&example - rule->examples.data());
       if (result) {
-        result->place =
-            static_cast<std::size_t>(&example - rule->examples.data());
+        result->place = place;
         out.results.push_back(std::move(*result));
         continue;
       }
@@ -331,7 +270,8 @@ ExampleRuns run_examples(RuleSet& set, const engine::CompareModels& compare,
                              .title = example.title,
                              .verdict = Verdict::kError,
                              .detail = result.error().what,
-                             .line = example.line});
+                             .line = example.line,
+                             .place = place});
       out.errors.push_back(std::move(result.error()));
       // Further examples would probably reach the limit too.
       if (out.errors.back().kind == ErrorKind::kLimit) break;

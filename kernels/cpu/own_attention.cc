@@ -2,6 +2,7 @@
 // operands broadcast (core/ops/dialect/attention.cc has the meaning).
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "core/ops/dialect.h"
 #include "kernels/cpu/attending.h"
@@ -92,6 +93,23 @@ class Attention {
     a_.lengths.assign(index_of(a_.batch), std::min<std::int64_t>(1, a_.keys));
   }
 
+  // As docs/dialect.md says it: queries, keys and values do not broadcast to
+  // each other.
+  void expect_own_sizes() const {
+    const std::int64_t heads = c_.attribute_int("num_heads", q_.heads());
+    if (q_.heads() != heads) {
+      c_.wrong_shape(kQ, std::to_string(heads) + " heads");
+    }
+    for (const auto& [input, side] : {std::pair(kK, &k_), std::pair(kV, &v_)}) {
+      const std::int64_t own = side->heads();
+      const bool divides = own == heads || (own > 0 && heads % own == 0);
+      if (side->batch() != q_.batch() || !divides || own != k_.heads()) {
+        c_.wrong_shape(input,
+                       "the batch of Q, and heads that divide its heads");
+      }
+    }
+  }
+
   void run() {
     Dims all = outer_;
     for (const std::int64_t size : {a_.batch, a_.heads, a_.queries, a_.v_size})
@@ -176,7 +194,16 @@ void attention(KernelContext& c, std::string_view scale) {
   attention.run();
 }
 
-void scaled_dot_product_attention(KernelContext& c) { attention(c, "scale"); }
+void aten_attention(KernelContext& c) { attention(c, "scale"); }
+
+void own_attention(KernelContext& c) {
+  Attention attention(c);
+  attention.expect_own_sizes();
+  attention.set_scale("scale");
+  attention.set_softcap();
+  attention.set_causal();
+  attention.run();
+}
 
 void attention_forward(KernelContext& c) {
   c.need_attribute("sm_scale");
@@ -184,11 +211,11 @@ void attention_forward(KernelContext& c) {
 }
 
 constexpr Kernel kOwnAttentionKernels[] = {
-    {ops::dialect::kAten, "scaled_dot_product_attention",
-     scaled_dot_product_attention, Adapt::kWiden},
+    {ops::dialect::kAten, "scaled_dot_product_attention", aten_attention,
+     Adapt::kWiden},
     {ops::dialect::kOwn, "AttentionForward", attention_forward, Adapt::kWiden},
-    {ops::dialect::kOwn, "ScaledDotProductAttention",
-     scaled_dot_product_attention, Adapt::kWiden},
+    {ops::dialect::kOwn, "ScaledDotProductAttention", own_attention,
+     Adapt::kWiden},
 };
 
 }  // namespace

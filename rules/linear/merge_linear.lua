@@ -36,7 +36,7 @@ end
 local function width(m)
   if m.kind == "MatMulNBits" then return m.layer.attrs.N end
   need(m.w:rank() == 2, "the weight is not a matrix", m.w)
-  local columns = m.kind == "Gemm" and m.layer.attrs.transB == 1 and 0 or KINDS[m.kind].columns
+  local columns = m.kind == "Gemm" and m.layer.attrs.transB ~= 0 and 0 or KINDS[m.kind].columns
   local size = m.w:dim(columns)
   return need(type(size) == "number" and size, "the number of columns is unknown", m.w), columns
 end

@@ -33,7 +33,7 @@ return rule {
   where = function(m)
     local y = m.layer.outputs[1]
     local rank, kind = need(y:rank(), "the rank is unknown", y), m.layer.op
-    local axis, first = 1, kind == "Conv" or kind == "Gemm" and m.layer.attrs.transB == 1
+    local axis, first = 1, kind == "Conv" or kind == "Gemm" and m.layer.attrs.transB ~= 0
     if kind == "MatMul" then
       need(not m.t, "a product has no summand", m.t)
       axis = rank - 1

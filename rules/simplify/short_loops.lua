@@ -16,6 +16,14 @@ return rule {
   rewrite = function(_, m) return bodies.replace(m.node, {m.node:inline()}) end,
 
   examples = {
+    { "a loop of one turn over a constant, which is an output", [[
+        (float[2] unused) => (float[2] y) <int64 one = {1}, float[2] x = {1.0, 2.0}> {
+          y = Loop (one, , x) <
+            body = b (int64 i, bool c, float[2] v) => (bool d, float[2] w) { d = Identity(c) w = Neg(v) }
+          >
+        }]],
+      [[w = Constant <value = float[2] {-1.0, -2.0}> ()
+        y = Identity(w)]] },
     { "a loop of one turn, which collects", [[
         (float[2] x) => (float[2] y, float[1,2] all) <int64 one = {1}> {
           y, all = Loop (one, , x) <

@@ -19,6 +19,7 @@ return rule {
   where = function(m)
     m.part = m.first and 0 or m.second and 1 or m.third and 2 or need(m.i:scalar(), "the part is not known", m.i)
     if m.part < 0 then m.part = m.part + m.N end
+    need(m.x:rank() == 3, "the tokens are not one axis", m.x)
     need(heads.positive(m.H) and heads.positive(m.D), "the size of the heads is unknown", m.x)
   end,
 
@@ -72,6 +73,13 @@ return rule {
         s = Slice(x, from, to, two)
         h = Reshape(s, sizes)
         y = Transpose <perm = [0,2,1,3]> (h)]] },
+    { "the tokens are an axis of four", [[
+        (float[2,B,S,48] x) => (float[2,2,B,8] y) <int64[5] apart = {0,0,3,2,8}, int64 first = {0}> {
+          c = Reshape(x, apart)
+          t = Transpose <perm = [2,0,3,1,4]> (c)
+          y = Gather <axis = 0> (t, first)
+        }]],
+      rejected = "the tokens are not one axis" },
     { "a part that the model chooses when it runs", [[
         (float[2,5,32] x, int64 i) => (float[2,2,5,8] y) <int64[5] apart = {2,5,2,2,8}> {
           c = Reshape(x, apart)

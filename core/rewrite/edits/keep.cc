@@ -45,8 +45,15 @@ class Keeper {
 
   // Gives new values the names that they inherit; outputs keep their names.
   void inherit_names() {
+    // A value that was replaced twice has an Identity for its name as an
+    // output.
+    std::unordered_set<ir::ValueId> carried;
+    for (const Heir& heir : state_.heirs) {
+      if (heir.is_output) carried.insert(heir.from);
+    }
     for (const Heir& heir : state_.heirs) {
       if (graph_.value(heir.value).removed || !heir.name) continue;
+      if (!heir.is_output && carried.contains(heir.from)) continue;
       const ir::Value& from = graph_.value(heir.from);
       if (!heir.is_output) {
         const bool free = from.removed &&
