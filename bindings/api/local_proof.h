@@ -15,7 +15,7 @@
 #include "core/engine/op_bodies.h"
 #include "core/engine/run_report.h"
 #include "core/engine/verify.h"
-#include "core/rewrite/region/cut.h"
+#include "core/rewrite/cut.h"
 
 namespace ruleengine::api {
 

@@ -17,7 +17,7 @@
 #include "core/base/result.h"
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
-#include "core/rewrite/region/region.h"
+#include "core/rewrite/region.h"
 #include "core/rewrite/rule.h"
 #include "core/rewrite/stage.h"
 

@@ -25,7 +25,7 @@
 namespace ruleengine::rewrite {
 
 class Workspace;
-struct Region;  // core/rewrite/region/region.h
+struct Region;  // core/rewrite/region.h
 
 // Why a match was not rewritten; not an error.
 struct Rejection {

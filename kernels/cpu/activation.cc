@@ -90,8 +90,8 @@ void gelu(KernelContext& c) {
       // sqrt(2 / pi)
       constexpr T kScale =
           std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
-      return T(0.5) * v *
-             (1 + std::tanh(kScale * (v + T(0.044715) * v * v * v)));
+      // (1 + tanh(u)) / 2 is exact to the last bits for negative u only so.
+      return v * logistic(2 * kScale * (v + T(0.044715) * v * v * v));
     });
   }
   unary<Floats>(c, [](auto v) {

@@ -42,7 +42,8 @@ class Drawing {
     const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (graph.value(inputs[i]).tensor != nullptr) continue;
-      random_ = RandomBits(how_.seed * RandomBits::kStep + i + 1);
+      random_ =
+          RandomBits(RandomBits::mixed(how_.seed * RandomBits::kStep + i + 1));
       domain_ = &domains_[i];
       out.emplace_back(graph.name(inputs[i]), value(inputs[i]));
     }
@@ -270,10 +271,13 @@ class Drawing {
     place_met(out, to, in);
     if (!how_.ends || how_.same) return out;
     if (domain_->has_table()) {
-      put(out, to,
-          {in.low, in.high, std::clamp<std::int64_t>(0, in.low, in.high)});
+      const auto within = [&](std::int64_t number) {
+        return std::clamp(number, in.low, in.high);
+      };
+      put(out, to, std::array{within(-1), in.high, in.low, within(0)});
     } else if (goes_far() && (domain_->met.empty() || out.count() > 6)) {
-      put(out, to, {far<T>(), 99, std::is_signed_v<T> ? -98 : 98});
+      put(out, to, std::array<std::int64_t, 3>{
+                       far<T>(), 99, std::is_signed_v<T> ? -98 : 98});
     }
     return out;
   }
@@ -331,12 +335,13 @@ class Drawing {
     return std::is_signed_v<T> ? far - 100 : far;
   }
 
-  // Such elements are there for sure; of a single one, one of them by the seed.
-  template <typename T>
-  void put(const Tensor& out, T* to, std::array<std::int64_t, 3> numbers) {
-    for (std::int64_t i = 0; i < std::min<std::int64_t>(out.count(), 3); ++i) {
-      const auto at = static_cast<std::uint64_t>(i) + how_.seed;
-      to[i] = static_cast<T>(numbers[at % 3]);
+  // Such elements are there for sure; of fewer, some of them by the seed.
+  template <typename T, std::size_t kCount>
+  void put(const Tensor& out, T* to,
+           const std::array<std::int64_t, kCount>& numbers) {
+    const auto count = static_cast<std::size_t>(out.count());
+    for (std::size_t i = 0; i < std::min(count, kCount); ++i) {
+      to[i] = static_cast<T>(numbers[(i + how_.seed) % kCount]);
     }
   }
 

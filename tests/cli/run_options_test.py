@@ -217,10 +217,6 @@ class Options(runs.RunTest):
                         "--target", target, "-o", "out.onnx")
             self.assertEqual(self.ops("out.onnx"), ["Swish"])
 
-    def test_what_is_not_there_yet(self):
-        self.run_bad(2, "run", "cancel.lua", "m.onnx", "--verify=local",
-                     says="not implemented yet")
-
     def test_dry_run(self):
         before = program.state(self.folder)
         done = self.run_ok("run", "cancel.lua", "m.onnx", "--dry-run", "-o",

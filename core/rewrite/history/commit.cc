@@ -11,7 +11,7 @@
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/history/history.h"
-#include "core/rewrite/region/region.h"
+#include "core/rewrite/region.h"
 
 namespace ruleengine::rewrite {
 namespace {

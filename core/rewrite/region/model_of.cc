@@ -6,7 +6,7 @@
 
 #include "core/base/diagnostic.h"
 #include "core/ir/small_tensor.h"
-#include "core/rewrite/region/cut.h"
+#include "core/rewrite/cut.h"
 #include "core/rewrite/region/reads.h"
 
 namespace ruleengine::rewrite {

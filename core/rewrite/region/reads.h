@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "core/rewrite/region/region.h"
+#include "core/rewrite/region.h"
 
 namespace ruleengine::rewrite {
 
@@ -14,5 +14,8 @@ void for_each_read(const Region& region, ir::NodeId node, Region::Side side,
 // The nodes of a body that `has` them, in computation order.
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
                                  const std::function<bool(ir::NodeId)>& has);
+
+// Whether the engine knows the op.
+bool is_known_op(const ir::Graph& graph, ir::NodeId node);
 
 }  // namespace ruleengine::rewrite

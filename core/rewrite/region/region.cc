@@ -1,7 +1,8 @@
-#include "core/rewrite/region/region.h"
+#include "core/rewrite/region.h"
 
 #include <algorithm>
 
+#include "core/ops/op_facts.h"
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/region/reads.h"
@@ -60,6 +61,12 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
   std::ranges::stable_sort(out, {},
                            [&](ir::NodeId n) { return graph.node(n).rank; });
   return out;
+}
+
+bool is_known_op(const ir::Graph& graph, ir::NodeId node) {
+  const ir::Op& op = graph.op(node);
+  return ops::find_op(op.domain, op.type,
+                      static_cast<int>(graph.opset(op.domain))) != nullptr;
 }
 
 Region region_of(const EditState& state) {

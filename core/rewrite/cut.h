@@ -14,7 +14,7 @@
 
 #include "core/base/result.h"
 #include "core/ir/model.h"
-#include "core/rewrite/region/region.h"
+#include "core/rewrite/region.h"
 
 namespace ruleengine::rewrite {
 
