@@ -40,7 +40,7 @@ struct Session {
     Edit e = edit(root);
     e.replace(v, build(e));
     e.remove_dead({&root, 1});
-    auto rejection = e.commit();
+    auto rejection = e.commit(judge);
     changed = e.changed();
     compact_initializers(w.graph());
     CHECK(verify::check_graph(w.graph()).ok());
@@ -52,6 +52,7 @@ struct Session {
   Workspace workspace;
   std::vector<ir::NodeId> from;
   bool changed = false;
+  Edit::Judged judge;  // of the edits of put(); may be empty
 };
 
 }  // namespace ruleengine::rewrite::testing

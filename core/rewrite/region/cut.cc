@@ -68,8 +68,7 @@ class Cutting {
     return it->second;
   }
 
-  // Whether all that the producer of a value reads are constants. (Facts would
-  // compute what they are asked for, and then keep it.)
+  // Whether all that the producer of a value reads are constants.
   bool is_folded(ValueId v) const {
     return std::ranges::all_of(
         graph_.inputs(graph_.producer(v)), [&](const ir::Operand& o) {
@@ -109,8 +108,7 @@ class Cutting {
       const NodeId node = graph_.producer(v);
       if (!node) return;
       if (!is_core(node) && elements(v)) return;
-      const bool is_free =
-          is_core(node) || inside_.contains(node) || is_small(v);
+      const bool is_free = is_core(node) || is_small(v);
       if (!is_free && steps >= options_.steps) return;
       const std::size_t there = is_free ? steps : steps + 1;
       const auto [it, is_first] = best.emplace(node, there);

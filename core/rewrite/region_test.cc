@@ -1,0 +1,126 @@
+#include "core/rewrite/region.h"
+
+#include <doctest/doctest.h>
+
+#include "core/rewrite/cut.h"
+#include "tests/support/rewrite_session.h"
+
+namespace ruleengine::rewrite {
+namespace {
+
+using ir::ValueId;
+using testing::make;
+using testing::Session;
+using testing::World;
+
+// A chain x -> e0 -> ... of Exp, and Neg of its end.
+struct Chain {
+  explicit Chain(int length) {
+    const ir::Type* type = w.type({2, 80});
+    ValueId v = w.input("x", {2, 80});
+    for (int i = 0; i < length; ++i) {
+      v = w.node("Exp", {v}, "e" + std::to_string(i));
+    }
+    end = v;
+    w.output(w.node("Neg", {v}, "y"), type);
+  }
+
+  // The cut of an edit that replaces y by Abs(end).
+  Cut cut_with(const CutOptions& options) {
+    Session s(w);
+    Cut out;
+    s.judge = [&](const Region& region) {
+      out = cut(region, options);
+      return "enough was seen";
+    };
+    const auto rejection =
+        s.put("y", [&](Edit& e) { return make(e, "Abs", {end}); });
+    REQUIRE(rejection);
+    CHECK(rejection->reason == "enough was seen");
+    return out;
+  }
+
+  World w;
+  ValueId end;
+};
+
+TEST_CASE("an edit that is judged wrong is undone") {
+  Chain chain(1);
+  const std::string before = chain.w.text();
+  chain.cut_with({});
+  CHECK(chain.w.text() == before);
+}
+
+TEST_CASE(
+    "a cut has the nodes of the edit, and as many more as are asked for") {
+  Chain chain(5);
+  const Cut near = chain.cut_with({});
+  CHECK(near.before.size() == 1);
+  CHECK(near.after.size() == 1);
+  CHECK(near.inputs == std::vector<ValueId>{chain.end});
+  CHECK(!near.is_whole);
+  CHECK(!near.is_same);
+  const Cut further = chain.cut_with({.steps = 3});
+  CHECK(further.before.size() == 4);
+  CHECK(further.after.size() == 4);
+  CHECK(!further.is_whole);
+  const Cut all = chain.cut_with({.steps = CutOptions::kAll});
+  CHECK(all.before.size() == 6);
+  CHECK(all.is_whole);
+  CHECK(all.inputs == std::vector<ValueId>{chain.w.find("x")});
+}
+
+TEST_CASE("equal keys: the same ops on the same types, wherever they stand") {
+  Chain one(1), other(4);
+  CHECK(one.cut_with({}).key == other.cut_with({}).key);
+  CHECK(one.cut_with({.steps = 1}).key == other.cut_with({.steps = 1}).key);
+  CHECK(one.cut_with({.steps = 2}).key != other.cut_with({.steps = 2}).key);
+}
+
+TEST_CASE("a value that is computed twice is the same on both sides") {
+  World w;
+  const ir::Type* type = w.type({2, 80});
+  const ValueId x = w.input("x", {2, 80});
+  const ValueId a = w.node("Exp", {x}, "a"), b = w.node("Exp", {x}, "b");
+  w.output(w.node("Neg", {a}, "y"), type);
+  w.output(w.node("Abs", {b}, "z"), type);
+  Session s(w);
+  bool is_same = false, is_same_near = true;
+  s.judge = [&](const Region& region) -> std::optional<std::string> {
+    REQUIRE(region.results.size() == 1);
+    CHECK(region.results[0].before == b);
+    CHECK(region.results[0].after == a);
+    is_same_near = cut(region, {}).is_same;
+    is_same = cut(region, {.steps = 1}).is_same;
+    return std::nullopt;
+  };
+  CHECK(!s.put("b", [&](Edit&) { return a; }));
+  CHECK(!is_same_near);
+  CHECK(is_same);
+}
+
+TEST_CASE("a side is a model of its own") {
+  Chain chain(2);
+  Session s(chain.w);
+  s.judge = [&](const Region& region) -> std::optional<std::string> {
+    const Cut all = cut(region, {.steps = CutOptions::kAll});
+    for (const auto side : {Region::Side::kBefore, Region::Side::kAfter}) {
+      const auto made = model_of(region, all, side);
+      REQUIRE(made);
+      const ir::Graph& graph = (*made)->graph;
+      const ir::Block& main = graph.block(ir::Graph::main_block());
+      CHECK(main.inputs.size() == 1);
+      REQUIRE(main.outputs.size() == 1);
+      CHECK(graph.name(main.outputs[0]) == "y");
+      CHECK(graph.live_node_count() == 4);  // and an Identity for the output
+      const bool is_new = side == Region::Side::kAfter;
+      CHECK(graph.op(ir::NodeId(2u)).type == (is_new ? "Abs" : "Neg"));
+      CHECK(verify::check_graph(graph).ok());
+    }
+    return std::nullopt;
+  };
+  CHECK(!s.put("y", [&](Edit& e) { return make(e, "Abs", {chain.end}); }));
+}
+
+}  // namespace
+}  // namespace ruleengine::rewrite
