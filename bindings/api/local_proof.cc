@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "core/base/stopwatch.h"
-
 namespace ruleengine::api {
 namespace {
 
@@ -24,6 +22,11 @@ ExecutionOptions of_regions(const ExecutionOptions& how) {
   out.most_input_bytes = kSets * runtime::InputOptions::kSetBytes;
   return out;
 }
+
+// Of all cuts of a model that have the weights of the model, and of all that
+// reach up to its inputs: no more are looked at.
+constexpr std::int64_t kMostWeightBytes = std::int64_t{2} << 30;
+constexpr std::uint64_t kMostNodes = 1'000'000;
 
 constexpr std::size_t kFar = 12;
 // How far up a cut reaches, one after another, until both sides agree: a rule
@@ -46,6 +49,8 @@ void LocalProof::run_with(const engine::OpBodies& bodies) {
 
 void LocalProof::begin() {
   known_.clear();  // keys are of one model
+  weight_bytes_ = 0;
+  nodes_ = 0;
   edits_ = 0;
   verified_ = {};
   undone_.clear();
@@ -64,12 +69,12 @@ std::optional<std::string> LocalProof::judge(const rewrite::Rule& rule,
     ++edits_;
     return std::nullopt;
   }
-  std::string differs, unknown;
-  const Cut* last = nullptr;
-  Cut now, before;
+  std::string differs, unknown, last;
   for (const CutOptions& options : kCuts) {
-    now = cut(region, options);
-    if (last != nullptr && now.key == last->key) continue;
+    if (options.steps == CutOptions::kAll && nodes_ > kMostNodes) break;
+    const Cut now = cut(region, options);
+    if (now.key == last) continue;
+    if (options.steps == CutOptions::kAll) nodes_ += now.before.size();
     const Outcome& found = outcome(region, now, comparing);
     if (now.is_same || found.kind == Outcome::Kind::kAgree) {
       ++edits_;
@@ -77,8 +82,7 @@ std::optional<std::string> LocalProof::judge(const rewrite::Rule& rule,
     }
     (found.kind == Outcome::Kind::kDiffer ? differs : unknown) = found.why;
     if (now.is_whole && !now.is_general) break;
-    before = std::move(now);
-    last = &before;
+    last = now.key;
   }
   if (differs.empty()) {
     auto& [count, why] = open_[rule.name()];
@@ -110,6 +114,10 @@ const LocalProof::Outcome& LocalProof::outcome(
 LocalProof::Outcome LocalProof::run(const Region& region, const Cut& cut,
                                     const engine::Comparing& comparing) {
   using Kind = Outcome::Kind;
+  weight_bytes_ += cut.weight_bytes;
+  if (weight_bytes_ > kMostWeightBytes) {
+    return {Kind::kUnknown, "its weights are large"};
+  }
   const auto before = model_of(region, cut, Region::Side::kBefore);
   if (!before) return {Kind::kUnknown, before.error().what};
   const auto after = model_of(region, cut, Region::Side::kAfter);

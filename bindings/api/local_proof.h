@@ -54,6 +54,8 @@ class LocalProof {
   engine::CompareModels compare_;
   std::string rule_;
   std::unordered_map<std::string, Outcome> known_;  // by key of the cut
+  std::int64_t weight_bytes_ = 0;                   // that were read
+  std::uint64_t nodes_ = 0;                         // of the furthest cuts
   std::uint64_t edits_ = 0;                         // that were proven
   engine::Verified verified_;
   std::vector<Undone> undone_;

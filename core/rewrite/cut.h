@@ -26,10 +26,12 @@ struct Cut {
   std::vector<std::pair<ir::ValueId, std::vector<std::int64_t>>> known;
   // Unknown sizes of inputs, and the sizes that they are found to be equal to.
   std::map<ir::Dim, ir::Dim> sizes;
-  bool is_whole = false;     // no node of the graph computes an input
-  bool is_general = false;   // large weights are inputs
-  bool has_weights = false;  // large ones
-  bool is_same = false;      // both sides are the same ops on the same inputs
+  bool is_whole = false;    // no node of the graph computes an input
+  bool is_general = false;  // large weights are inputs, or made of such
+  // If it is general: the weights that are inputs, by what they are.
+  std::map<const ir::Literal*, ir::ValueId> weights;
+  std::int64_t weight_bytes = 0;  // else, of large ones
+  bool is_same = false;  // both sides are the same ops on the same inputs
   // Equal for cuts of one model that compute the same from inputs of the same
   // types, whatever their names.
   std::string key;
@@ -39,10 +41,13 @@ struct CutOptions {
   static constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   std::size_t steps = 0;
   // Makes large weights inputs, so that layers with other weights are cut
-  // alike; not where the edit has made new large ones.
+  // alike; not where the edit has computed new large ones.
   bool generalizes = true;
 };
 Cut cut(const Region& region, const CutOptions& options);
+
+// Whether a weight is an input of a general cut, or put together from such.
+bool is_made_of_inputs(const ir::Literal& weight, const Cut& cut);
 
 // One side of the cut as a model with the same inputs and as many outputs as
 // the other side. It borrows texts, attributes and data of the graph's model.

@@ -29,12 +29,7 @@ class Cutting {
   Cut run() {
     gather(Side::kBefore);
     gather(Side::kAfter);
-    const auto old = weights(Side::kBefore), now = weights(Side::kAfter);
-    out_.has_weights = !old.empty() || !now.empty();
-    out_.is_general =
-        options_.generalizes && std::ranges::all_of(now, [&](ValueId v) {
-          return std::ranges::find(old, v) != old.end();
-        });
+    find_weights();
     out_.before = order(Side::kBefore);
     out_.after = order(Side::kAfter);
     equate_sizes();
@@ -136,6 +131,36 @@ class Cutting {
            value.tensor->element_count() > kLarge;
   }
 
+  // Decides whether the cut is general.
+  void find_weights() {
+    const auto old = weights(Side::kBefore), now = weights(Side::kAfter);
+    // What puts weights together is written as ops of this opset.
+    constexpr std::int64_t kOpset = 13;
+    if (options_.generalizes) {
+      for (const ValueId v : old) {
+        out_.weights.emplace(graph_.value(v).tensor, v);
+      }
+      out_.is_general = std::ranges::all_of(now, [&](ValueId v) {
+        const ir::Literal& tensor = *graph_.value(v).tensor;
+        return out_.weights.contains(&tensor) ||
+               (graph_.opset("") >= kOpset && is_made_of_inputs(tensor, out_));
+      });
+    }
+    if (out_.is_general) return;
+    out_.weights.clear();
+    for (const auto* all : {&old, &now}) {
+      for (const ValueId v : *all) {
+        out_.weight_bytes += graph_.value(v).tensor->byte_size();
+      }
+    }
+  }
+
+  // Of two weights with the same data, one is an input.
+  bool is_input(ValueId v) const {
+    const auto it = out_.weights.find(graph_.value(v).tensor);
+    return it != out_.weights.end() && it->second == v;
+  }
+
   // The nodes of the cut that compute the results of one side; inputs are noted
   // as they are met.
   std::vector<NodeId> order(Side side) {
@@ -149,7 +174,7 @@ class Cutting {
       const NodeId node = graph_.producer(v);
       if (node && inside_.contains(node)) return;
       const bool is_known = graph_.value(v).kind == ir::ValueKind::kInitializer;
-      if (is_known && !(out_.is_general && is_weight(v))) return;
+      if (is_known && !is_input(v)) return;
       if (!met_.insert(v).second) return;
       if (node && elements(v)) {
         out_.known.emplace_back(v, *elements(v));
@@ -250,6 +275,14 @@ class Cutting {
 };
 
 }  // namespace
+
+bool is_made_of_inputs(const ir::Literal& weight, const Cut& cut) {
+  if (cut.weights.contains(&weight)) return true;
+  return weight.lazy != nullptr && !cut.weights.empty() &&
+         std::ranges::all_of(weight.lazy->parts, [&](const ir::LazyPart& part) {
+           return is_made_of_inputs(*part.tensor, cut);
+         });
+}
 
 Cut cut(const Region& region, const CutOptions& options) {
   Cut out = Cutting(region, options).run();

@@ -103,10 +103,28 @@ class Key {
   std::string ref(ValueId v) {
     if (!v) return "-";
     if (const auto it = refs_.find(v); it != refs_.end()) return it->second;
-    std::string text;
+    std::string text = "c";
     const ir::Value& value = graph_.value(v);
-    if (value.tensor != nullptr) put(text, *value.tensor);
-    return "c" + text;
+    if (value.tensor != nullptr) put_constant(text, *value.tensor);
+    return text;
+  }
+
+  // A large weight of a general cut by how it is put together.
+  void put_constant(std::string& to, const ir::Literal& tensor) {
+    if (const auto it = cut_.weights.find(&tensor); it != cut_.weights.end()) {
+      return put(to, std::string_view(refs_.at(it->second)));
+    }
+    if (!is_made_of_inputs(tensor, cut_)) return put(to, tensor);
+    put(to, 'l');
+    put_all(to, tensor.dims);
+    put(to, tensor.lazy->axis);
+    put(to, tensor.lazy->parts.size());
+    for (const ir::LazyPart& part : tensor.lazy->parts) {
+      put(to, part.transpose);
+      put(to, part.begin);
+      put(to, part.count);
+      put_constant(to, *part.tensor);
+    }
   }
 
   // The outputs of equal nodes are the same terms.

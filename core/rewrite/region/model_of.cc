@@ -29,13 +29,14 @@ class Transfer {
   // What a node reads, the nodes of a body in computation order, and what it
   // gives.
   Transfer(const ir::Graph& from, ir::Graph& to, Input input, Nodes nodes,
-           Outputs outputs)
+           Outputs outputs, const Cut* cut = nullptr)
       : from_(from),
         to_(to),
         model_(to.model()),
         input_(std::move(input)),
         nodes_(std::move(nodes)),
-        outputs_(std::move(outputs)) {}
+        outputs_(std::move(outputs)),
+        cut_(cut) {}
 
   // Why it could not be copied; "" where it was.
   const std::string& why_not() const { return why_not_; }
@@ -86,25 +87,79 @@ class Transfer {
   // The value's own name, unless another has it.
   ValueId add_value(ValueId v, BlockId block, ir::ValueKind kind) {
     const std::string_view own = from_.name(v);
-    std::string name(own.empty() ? "value" : own);
-    for (int i = 1; model_.names.find(name); ++i) {
-      name = fmt::format("{}_{}", own.empty() ? "value" : own, i);
+    return values_[v] = to_.add_value(free_name(own.empty() ? "value" : own),
+                                      block, kind);
+  }
+
+  Name free_name(std::string_view stem) {
+    std::string name(stem);
+    while (model_.names.find(name)) {
+      name = fmt::format("{}_{}", stem, ++named_);
     }
-    const ValueId made = to_.add_value(model_.names.intern(name), block, kind);
-    values_[v] = made;
-    return made;
+    return model_.names.intern(name);
   }
 
   ValueId now(ValueId v) {
     if (!v) return {};
     if (const auto it = values_.find(v); it != values_.end()) return it->second;
     const ir::Value& value = from_.value(v);
+    if (value.tensor != nullptr && cut_ != nullptr &&
+        is_made_of_inputs(*value.tensor, *cut_)) {
+      return values_[v] = put_together(*value.tensor);
+    }
     if (value.tensor == nullptr) {
       refuse("what value '" + printable(from_.name(v)) + "' is, is not known");
       return {};
     }
     add_known(v, value.tensor);
     return values_[v];
+  }
+
+  // The weight as a computation on inputs.
+  ValueId put_together(const ir::Literal& weight) {
+    const auto input = cut_->weights.find(&weight);
+    if (input != cut_->weights.end()) return now(input->second);
+    const ir::Lazy& lazy = *weight.lazy;
+    std::vector<ValueId> parts;
+    for (const ir::LazyPart& part : lazy.parts) {
+      ValueId value = put_together(*part.tensor);
+      if (part.transpose) value = build("Transpose", {value}, {});
+      if (part.is_cut()) {
+        value =
+            build("Slice",
+                  {value, numbers({part.begin}),
+                   numbers({part.begin + part.count}), numbers({lazy.axis})},
+                  {});
+      }
+      parts.push_back(value);
+    }
+    const ir::Attribute axis{
+        .name = "axis", .kind = ir::AttributeKind::kInt, .i = lazy.axis};
+    const ValueId joined =
+        parts.size() > 1 ? build("Concat", parts, {&axis, 1}) : parts[0];
+    return build("Reshape", {joined, numbers(weight.dims)}, {});
+  }
+
+  ValueId numbers(std::span<const std::int64_t> all) {
+    const ValueId made = fresh(ir::ValueKind::kInitializer);
+    to_.add_initializer(made, model_.arena.make<ir::Literal>(
+                                  ir::int64_vector(model_.arena, all)));
+    return made;
+  }
+  ValueId numbers(std::initializer_list<std::int64_t> all) {
+    return numbers(std::span(all.begin(), all.size()));
+  }
+
+  ValueId build(std::string_view type, const std::vector<ValueId>& inputs,
+                std::span<const ir::Attribute> attributes) {
+    const ValueId made = fresh(ir::ValueKind::kNodeOutput);
+    to_.add_node(model_.ops.intern("", type), main(), "", inputs, {&made, 1},
+                 model_.arena.copy(attributes));
+    return made;
+  }
+
+  ValueId fresh(ir::ValueKind kind) {
+    return to_.add_value(free_name("weight"), main(), kind);
   }
 
   void add_node(NodeId node, BlockId block) {
@@ -177,6 +232,8 @@ class Transfer {
   Input input_;
   Nodes nodes_;
   Outputs outputs_;
+  const Cut* cut_;  // nullptr: a function
+  std::uint64_t named_ = 0;
   std::unordered_map<ValueId, ValueId> values_;
   std::vector<const ir::Function*> called_;
   std::string why_not_;
@@ -254,7 +311,7 @@ Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
         return nodes_of(graph, b,
                         [&](NodeId n) { return region.has(n, side); });
       },
-      [&](BlockId b) { return region.outputs(b, side); });
+      [&](BlockId b) { return region.outputs(b, side); }, &cut);
   std::vector<Name> outputs;
   for (std::size_t i = 0; i < region.results.size(); ++i) {
     std::string name(graph.name(region.results[i].before));
