@@ -25,7 +25,7 @@ ExecutionOptions of_regions(const ExecutionOptions& how) {
 
 // Of all cuts of a model that have the weights of the model, and of all that
 // reach up to its inputs: no more are looked at.
-constexpr std::int64_t kMostWeightBytes = std::int64_t{2} << 30;
+constexpr std::int64_t kMostWeightBytes = std::int64_t{512} << 20;
 constexpr std::uint64_t kMostNodes = 1'000'000;
 
 constexpr std::size_t kFar = 12;
@@ -80,7 +80,11 @@ std::optional<std::string> LocalProof::judge(const rewrite::Rule& rule,
       ++edits_;
       return std::nullopt;
     }
-    (found.kind == Outcome::Kind::kDiffer ? differs : unknown) = found.why;
+    if (found.kind == Outcome::Kind::kUnknown) {
+      unknown = found.why;
+    } else if (!now.is_general || now.weights.empty()) {
+      differs = found.why;  // what other weights show is no proof
+    }
     if (now.is_whole && !now.is_general) break;
     last = now.key;
   }

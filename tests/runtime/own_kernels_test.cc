@@ -44,12 +44,8 @@ const std::vector<OwnCase>& own_cases() {
        "<num_heads = 4, is_causal = 1, softcap = 2.0> (q, k, v, m)"},
       {kSdpa, kGroups, "<num_heads = 4> (q, k, v)"},
       {kSdpa, kGroups + ", T[2,4,5,7] m", "<num_heads = 4> (q, k, v, m)"},
-      {kSdpa, "T[2,4,5,8] q, T[2,1,7,8] k, T[2,4,7,6] v",
+      {kSdpa, "T[2,4,5,8] q, T[2,1,7,8] k, T[2,1,7,6] v",
        "<num_heads = 4> (q, k, v)"},
-      {kSdpa, "T[2,4,5,8] q, T[2,2,7,8] k, T[2,4,7,6] v",
-       "<num_heads = 4> (q, k, v)"},
-      {kSdpa, "T[1,2,5,8] q, T[3,2,7,8] k, T[1,2,7,6] v",
-       "<num_heads = 2> (q, k, v)"},
       // Rows and heads of the mask that the queries lack.
       {kSdpa, "T[1,2,1,8] q, T[1,2,7,8] k, T[1,2,7,6] v, T[3,1,4,7] m",
        "<num_heads = 2> (q, k, v, m)"},

@@ -142,7 +142,7 @@ class Cutting {
       }
       out_.is_general = std::ranges::all_of(now, [&](ValueId v) {
         const ir::Literal& tensor = *graph_.value(v).tensor;
-        return out_.weights.contains(&tensor) ||
+        return out_.weights.contains(&tensor) || is_zeros(tensor) ||
                (graph_.opset("") >= kOpset && is_made_of_inputs(tensor, out_));
       });
     }

@@ -47,7 +47,11 @@ class Key {
     }
     for (const auto& each : before) put(out_, each);
     for (const auto& each : after) put(out_, each);
-    out.is_same = before == after;
+    out.is_same = true;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      out.is_same = out.is_same && (before[i] == after[i] ||
+                                    has_same_bits(region_.results[i]));
+    }
     out.key = std::move(out_);
   }
 
@@ -95,8 +99,14 @@ class Key {
   }
 
   void put(std::string& to, const ir::Literal& tensor) {
-    const std::string known = key_of(tensor, graph_.model().external.get());
+    ir::ExternalData* const external = graph_.model().external.get();
+    const std::string known = key_of(tensor, external);
     if (!known.empty()) return put(to, std::string_view(known));
+    if (is_zeros(tensor)) {
+      put(to, 'z');
+      put(to, tensor.dtype);
+      return put_all(to, tensor.dims);
+    }
     put(to, reinterpret_cast<std::uintptr_t>(&tensor));
   }
 
@@ -107,6 +117,14 @@ class Key {
     const ir::Value& value = graph_.value(v);
     if (value.tensor != nullptr) put_constant(text, *value.tensor);
     return text;
+  }
+
+  // Two initializers.
+  bool has_same_bits(const Region::Result& r) const {
+    const ir::Literal* const before = graph_.value(r.before).tensor;
+    const ir::Literal* const after = graph_.value(r.after).tensor;
+    return before != nullptr && after != nullptr &&
+           ir::equal_bits(*before, *after, graph_.model().external.get());
   }
 
   // A large weight of a general cut by how it is put together.

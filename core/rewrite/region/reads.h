@@ -15,6 +15,10 @@ void for_each_read(const Region& region, ir::NodeId node, Region::Side side,
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
                                  const std::function<bool(ir::NodeId)>& has);
 
+// Whether all bytes of a constant are 0, as those of a new bias; false for one
+// that is not in memory.
+bool is_zeros(const ir::Literal& tensor);
+
 // Whether the engine knows the op.
 bool is_known_op(const ir::Graph& graph, ir::NodeId node);
 

@@ -63,6 +63,12 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
   return out;
 }
 
+bool is_zeros(const ir::Literal& tensor) {
+  return tensor.storage == ir::Storage::kRaw &&
+         std::ranges::all_of(tensor.bytes,
+                             [](std::byte b) { return b == std::byte(); });
+}
+
 bool is_known_op(const ir::Graph& graph, ir::NodeId node) {
   const ir::Op& op = graph.op(node);
   return ops::find_op(op.domain, op.type,
