@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "core/mutate/draft.h"
-#include "core/ops/op_facts.h"
+#include "core/ops/node_spec.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
 #include "core/verify/verify.h"
@@ -43,9 +43,7 @@ std::uint32_t draw_kind(Dice& dice) {
 
 // Whether all that its op requires is there.
 bool is_complete(const ir::Graph& graph, ir::NodeId node) {
-  const ir::Op& op = graph.op(node);
-  const auto opset = static_cast<int>(graph.opset(op.domain));
-  const ops::OpFacts* const known = ops::find_op(op.domain, op.type, opset);
+  const ops::OpFacts* const known = ops::facts_of(graph, node);
   if (known == nullptr) return true;
   const auto inputs = graph.inputs(node);
   for (std::size_t i = 0; i < inputs.size(); ++i) {

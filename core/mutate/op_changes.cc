@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/mutate/draft.h"
-#include "core/ops/op_facts.h"
+#include "core/ops/node_spec.h"
 
 namespace ruleengine::mutate {
 namespace {
@@ -122,9 +122,7 @@ bool give(Draft& draft, Dice& dice) {
   auto nodes = draft.nodes();
   if (nodes.empty()) return false;
   const ir::NodeId node = dice.choose(nodes);
-  const ir::Op& op = draft.graph().op(node);
-  const auto opset = static_cast<int>(draft.graph().opset(op.domain));
-  const ops::OpFacts* const facts = ops::find_op(op.domain, op.type, opset);
+  const ops::OpFacts* const facts = ops::facts_of(draft.graph(), node);
   if (facts == nullptr) return false;
   std::vector<ValueId> inputs;
   for (const ir::Operand& each : draft.graph().inputs(node)) {

@@ -165,6 +165,11 @@ Status check_attributes(NodeSpec& spec, const OpFacts& op, Arena& arena) {
 
 }  // namespace
 
+const OpFacts* facts_of(const ir::Graph& graph, ir::NodeId node) {
+  const ir::Op& op = graph.op(node);
+  return find_op(op.domain, op.type, static_cast<int>(graph.opset(op.domain)));
+}
+
 NodeSpec spec_of(const ir::Graph& graph, ir::NodeId node) {
   const ir::Op& op = graph.op(node);
   const auto attributes = graph.node(node).attributes;

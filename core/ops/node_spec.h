@@ -28,6 +28,9 @@ struct NodeSpec {
   ir::NodeId like;
 };
 
+// Of its op, at the opset of the graph; nullptr for an unknown one.
+const OpFacts* facts_of(const ir::Graph& graph, ir::NodeId node);
+
 // A node of a graph as a spec.
 NodeSpec spec_of(const ir::Graph& graph, ir::NodeId node);
 

@@ -122,5 +122,52 @@ TEST_CASE("a side is a model of its own") {
   CHECK(!s.put("y", [&](Edit& e) { return make(e, "Abs", {chain.end}); }));
 }
 
+// Layers with other weights are cut alike, also where these are put together.
+TEST_CASE("large weights are inputs of a cut, and so are parts of new ones") {
+  World w;
+  const ir::Type* type = w.type({5, 20});
+  const ValueId x = w.input("x", {5, 20});
+  ValueId y = x;
+  std::vector<std::string> keys;
+  for (int layer = 0; layer < 2; ++layer) {
+    const std::string at = std::to_string(layer);
+    const std::vector<float> numbers(400, 1.5F + static_cast<float>(layer));
+    const ValueId weight = w.constant("w" + at, numbers, {20, 20});
+    const ValueId turned = w.node("Transpose", {weight}, "t" + at);
+    y = w.node("MatMul", {y, turned}, "y" + at);
+  }
+  w.output(w.node("Neg", {y}, "out"), type);
+  Session s(w);
+  s.judge = [&](const Region& region) -> std::optional<std::string> {
+    const Cut general = cut(region, {});
+    CHECK(general.is_general);
+    CHECK(general.inputs.size() == 2);
+    CHECK(general.weight_bytes == 0);
+    keys.push_back(general.key);
+    const Cut exact = cut(region, {.generalizes = false});
+    CHECK(!exact.is_general);
+    CHECK(exact.inputs.size() == 1);
+    CHECK(exact.weight_bytes == 2 * 20 * 20 * 4);
+    const auto made = model_of(region, general, Region::Side::kAfter);
+    REQUIRE(made);
+    std::string ops;
+    const ir::Graph& graph = (*made)->graph;
+    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+      ops += graph.op(ir::NodeId(i)).type;
+      ops += " ";
+    }
+    CHECK(ops == "Transpose Reshape MatMul Identity ");
+    return std::nullopt;
+  };
+  for (const std::string layer : {"0", "1"}) {
+    const ValueId input = layer == "0" ? x : w.find("y0");
+    CHECK(!s.put("y" + layer, [&](Edit& e) {
+      return make(e, "MatMul", {input, e.transposed(w.find("w" + layer))});
+    }));
+  }
+  REQUIRE(keys.size() == 2);
+  CHECK(keys[0] == keys[1]);
+}
+
 }  // namespace
 }  // namespace ruleengine::rewrite

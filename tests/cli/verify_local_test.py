@@ -149,6 +149,23 @@ class VerifyLocal(runs.RunTest):
                 self.assertEqual("Add" in self.ops, bool(undone))
                 self.assertEqual(len(self.warnings()), undone)
 
+    def test_what_is_folded_is_the_same(self):
+        # The runs of cuts must not change how products are folded later.
+        numbers = ", ".join(f"{(i * 37 % 101 - 50) / 7:.6g}"
+                            for i in range(64 * 64))
+        self.write("m.onnx", make.onnx_bytes(
+            f"""g (float[N,64] x) => (float[N,64] y)
+            <float[64,64] a = {{{numbers}}}, float two = {{2.0}}> {{
+              i = Identity(x) m = Mul(i, two) n = Div(m, two)
+              b = MatMul(a, a) y = MatMul(n, b) }}""", HEADER))
+        rules = sorted((program.ROOT / "rules").glob("*.lua"))
+        for how in ((), ("--verify=local",)):
+            self.run_ok("run", *rules, "m.onnx", "-o",
+                        f"{len(how)}.onnx", *how)
+        self.assertIn(b"MatMul", (self.folder / "0.onnx").read_bytes())
+        self.assertEqual((self.folder / "0.onnx").read_bytes(),
+                         (self.folder / "1.onnx").read_bytes())
+
     def test_the_same_result(self):
         models = sorted((program.ROOT / "examples").glob("*.onnx"))
         self.assertTrue(models)

@@ -222,8 +222,7 @@ class CodePrinter {
       parts.push_back(variable(use.value));
     }
     std::string last_part;  // where bodies ended
-    const auto* facts = ops::find_op(op.domain, op.type,
-                                     static_cast<int>(model_.opset(op.domain)));
+    const auto* facts = ops::facts_of(graph_, id);
     std::string comment;
     bool has_body = false;
     for (const ir::Attribute& attribute : node.attributes) {

@@ -73,7 +73,7 @@ class Cutting {
 
   // Whether rules look through the value.
   bool is_small(ValueId v) const {
-    if (!is_known_op(graph_, graph_.producer(v))) return false;
+    if (ops::facts_of(graph_, graph_.producer(v)) == nullptr) return false;
     if (is_folded(v)) return true;
     const ir::Type* const type = region_.facts.type(v);
     if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;

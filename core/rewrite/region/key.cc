@@ -160,7 +160,7 @@ class Key {
   // Two nodes that draw random numbers, or may do anything, differ.
   bool is_pure(NodeId n) const {
     const ir::Op& op = graph_.op(n);
-    return is_known_op(graph_, n) && !is_random(op.type) &&
+    return ops::facts_of(graph_, n) != nullptr && !is_random(op.type) &&
            graph_.model().find_function(op) == nullptr;
   }
 

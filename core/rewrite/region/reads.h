@@ -19,7 +19,4 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
 // that is not in memory.
 bool is_zeros(const ir::Literal& tensor);
 
-// Whether the engine knows the op.
-bool is_known_op(const ir::Graph& graph, ir::NodeId node);
-
 }  // namespace ruleengine::rewrite

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "core/ops/op_facts.h"
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/edits/workspace.h"
 #include "core/rewrite/region/reads.h"
@@ -67,12 +66,6 @@ bool is_zeros(const ir::Literal& tensor) {
   return tensor.storage == ir::Storage::kRaw &&
          std::ranges::all_of(tensor.bytes,
                              [](std::byte b) { return b == std::byte(); });
-}
-
-bool is_known_op(const ir::Graph& graph, ir::NodeId node) {
-  const ir::Op& op = graph.op(node);
-  return ops::find_op(op.domain, op.type,
-                      static_cast<int>(graph.opset(op.domain))) != nullptr;
 }
 
 Region region_of(const EditState& state) {
