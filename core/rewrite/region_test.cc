@@ -122,6 +122,39 @@ TEST_CASE("a side is a model of its own") {
   CHECK(!s.put("y", [&](Edit& e) { return make(e, "Abs", {chain.end}); }));
 }
 
+TEST_CASE("what nodes read and bodies give, before and after") {
+  World w;
+  const ValueId x = w.input("x");
+  const ValueId a = w.node("Relu", {x}, "a"), y = w.node("Neg", {a}, "y");
+  w.output(y);
+  w.output(w.node("Abs", {a}, "z"));
+  const ir::NodeId relu = w.maker("a"), neg = w.maker("y"), abs = w.maker("z");
+  Session s(w);
+  s.judge = [&](const Region& region) -> std::optional<std::string> {
+    using Side = Region::Side;
+    REQUIRE(region.results.size() == 1);
+    const ValueId now = region.results[0].after;
+    CHECK(region.results[0].before == a);
+    for (const ir::NodeId reader : {neg, abs}) {
+      CHECK(region.input(reader, 0, Side::kBefore) == a);
+      CHECK(region.input(reader, 0, Side::kAfter) == now);
+    }
+    CHECK(region.has(relu, Side::kBefore));
+    CHECK(!region.has(relu, Side::kAfter));
+    CHECK(!region.has(w.graph().producer(now), Side::kBefore));
+    return std::nullopt;
+  };
+  CHECK(!s.put("a", [&](Edit& e) { return make(e, "Exp", {x}); }));
+  s.judge = [&](const Region& region) -> std::optional<std::string> {
+    using Side = Region::Side;
+    const ir::BlockId main = ir::Graph::main_block();
+    CHECK(region.outputs(main, Side::kBefore)[0] == y);
+    CHECK(region.outputs(main, Side::kAfter)[0] == region.results[0].after);
+    return std::nullopt;
+  };
+  CHECK(!s.put("y", [&](Edit& e) { return make(e, "Sin", {w.find("a")}); }));
+}
+
 // Layers with other weights are cut alike, also where these are put together.
 TEST_CASE("large weights are inputs of a cut, and so are parts of new ones") {
   World w;

@@ -137,6 +137,32 @@ class VerifyLocal(runs.RunTest):
         self.assertIn("(twice)", done.err)
         self.assertIn("verified 1 rewrite, ", done.err)
 
+    def test_ops_of_the_users_own(self):
+        for formula, undone in (("Sigmoid", 0), ("Tanh", 1)):
+            with self.subTest(formula):
+                rule = make.rule("op.Mul(x, op.Sigmoid(x))",
+                                 'op["com.example"].Swish(m.x)')
+                self.rewrite(
+                    """g (float[N,4] x) => (float[N,4] y) {
+                      s = Sigmoid(x) y = Mul(x, s) }""",
+                    rule.replace("return rule {", f"""return rule {{
+                      body = {{ ["com.example.Swish"] = [[ (x) => (y) {{
+                        s = {formula}(x) y = Mul(x, s) }} ]] }},"""))
+                self.assertEqual("Swish" in self.ops, not undone)
+                self.assertEqual(len(self.warnings()), undone)
+
+    def test_each_model_for_itself(self):
+        self.write("wrong.lua", WRONG)
+        self.write("m.onnx", make.onnx_bytes(MODEL, HEADER))
+        self.write("n.onnx", make.onnx_bytes(
+            """g (float[N,4] x) => (float[N,4] y) <float two = {2.0}> {
+              a = Mul(two, two) y = Add(x, a) }""", HEADER))
+        self.run_ok("run", "wrong.lua", "m.onnx", "n.onnx", "-o", "out",
+                    "--verify=local", "--report", "r.json")
+        reports = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual([len(r["warnings"]) for r in reports], [2, 0])
+        self.assertEqual([r["verified"]["edits"] for r in reports], [1, 1])
+
     def test_edits(self):
         model = """g (float[4] x) => (float[4] y) <float c = {0.001}> {
           y = Add(x, c) }"""

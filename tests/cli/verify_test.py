@@ -146,6 +146,21 @@ class Verify(runs.RunTest):
         self.assertEqual(done.code, 6, done.err)
         self.assertFalse((self.folder / "out.onnx").exists())
 
+    def test_a_factor_that_is_folded_into_weights(self):
+        # It is rounded once for all of them, so their errors do not cancel out.
+        numbers = ", ".join(f"{(i * 37 % 101 - 50) / 7:.6g}"
+                            for i in range(64 * 16))
+        self.write("m.onnx", make.onnx_bytes(
+            f"""g (float[N,64] x) => (float[N,16] y)
+            <float[64,16] w = {{{numbers}}}, float c = {{30.0}}> {{
+              m = MatMul(x, w) y = Div(m, c) }}"""))
+        self.write("right.lua", make.rule(
+            "op.Div(op.MatMul(x, any 'w'), 30.0)",
+            "op.MatMul(m.x, op.Mul(m.w, 1 / 30))"))
+        for seed in range(4):
+            self.run_ok("run", "right.lua", "m.onnx", "--verify", "--dry-run",
+                        "--seed", str(seed))
+
     def test_unknown_kinds(self):
         self.run_bad(2, "run", "wrong.lua", "m.onnx", "--verify=lenent",
                      says=["lenent",

@@ -147,6 +147,24 @@ TEST_CASE("masks are masks at first, then other numbers") {
   CHECK_FALSE(few.kinds().contains("numbers for masks"));
 }
 
+TEST_CASE("beside an assumption every row shows its first place") {
+  const auto sets = sets_of(
+      R"(<ir_version: 8, opset_import: ["" : 17]>
+      g (float[20,9] x, bool[20,9] m, bool[9] n) => (float[20,9] y)
+      <float low = {-10000}> {
+        a = And(m, n) w = Where(a, x, low) y = Softmax(w) })",
+      {.extremes = false});
+  REQUIRE(sets.sets.size() > 3);
+  bool hides = false;
+  for (std::size_t i = 0; i < sets.sets.size(); ++i) {
+    const auto shown = sets.input(i, 1).values<std::uint8_t>();
+    for (std::size_t row = 0; row < 20; ++row) CHECK(shown[9 * row] == 1);
+    CHECK(sets.input(i, 2).values<std::uint8_t>()[0] == 1);
+    hides = hides || std::ranges::count(shown, 0) > 0;
+  }
+  CHECK(hides);
+}
+
 TEST_CASE("sizes that the ops demand of each other") {
   const auto sets = sets_of(
       "g (float[B,T] x, float[B,P] p, float[B,S] s) => (float[B,T] y) {"
