@@ -180,13 +180,16 @@ class VerifyLocal(runs.RunTest):
         numbers = ", ".join(f"{(i * 37 % 101 - 50) / 7:.6g}"
                             for i in range(64 * 64))
         self.write("m.onnx", make.onnx_bytes(
-            f"""g (float[N,64] x) => (float[N,64] y)
-            <float[64,64] a = {{{numbers}}}, float two = {{2.0}}> {{
-              i = Identity(x) m = Mul(i, two) n = Div(m, two)
-              b = MatMul(a, a) y = MatMul(n, b) }}""", HEADER))
+            f"""g (float[N,64] x) => (float[N,64] y, float[N,64] z)
+            <float[64,64] a = {{{numbers}}}> {{
+              b = MatMul(a, a) y = MatMul(x, b)
+              p = MatMul(x, a) z = Neg(p) }}""", HEADER))
+        self.write("first.lua", make.rule(
+            "op.Neg(op.MatMul(x, any 'w'))", "op.MatMul(op.Neg(m.x), m.w)"
+        ).replace("return rule {", 'return rule { phase = "canonical",'))
         rules = sorted((program.ROOT / "rules").glob("*.lua"))
         for how in ((), ("--verify=local",)):
-            self.run_ok("run", *rules, "m.onnx", "-o",
+            self.run_ok("run", "first.lua", *rules, "m.onnx", "-o",
                         f"{len(how)}.onnx", *how)
         self.assertIn(b"MatMul", (self.folder / "0.onnx").read_bytes())
         self.assertEqual((self.folder / "0.onnx").read_bytes(),
