@@ -213,10 +213,12 @@ class Comparer {
  public:
   Comparer(const Bound& bound, Comparison& out) : bound_(bound), out_(out) {}
 
-  // "" where they agree.
-  std::string differ(std::size_t tensor, const Tensor& a, const Tensor& b) {
+  // Of this output; empty where they agree.
+  std::optional<Mismatch> differ(const std::string& output, std::size_t tensor,
+                                 const Tensor& a, const Tensor& b) {
     if (a.is_string()) {
-      return a.strings() == b.strings() ? "" : "strings differ";
+      if (a.strings() == b.strings()) return std::nullopt;
+      return Mismatch{output, "strings differ"};
     }
     const Elements x(a), y(b);
     const double size = largest_finite(x);
@@ -239,10 +241,14 @@ class Comparer {
       worst = beyond;
       at = i;
     }
-    if (!at) return "";
-    return fmt::format("{} at {}: {} became {} (tolerance {:.3g})", a.text(),
-                       place_text(a.dims(), *at), x.text(*at), y.text(*at),
-                       bound_(tensor, *at, x.value(*at)));
+    if (!at) return std::nullopt;
+    const double value = x.value(*at);
+    return Mismatch{
+        output,
+        fmt::format("{} at {}: {} became {} (tolerance {:.3g})", a.text(),
+                    place_text(a.dims(), *at), x.text(*at), y.text(*at),
+                    bound_(tensor, *at, value)),
+        std::isinf(value) != std::isinf(y.value(*at))};
   }
 
  private:
@@ -280,12 +286,12 @@ Comparison compare(const Executor::Named& before, const Executor::Named& after,
       const std::size_t tensor = at++;
       const std::size_t place = item++;
       if (i < leaves_out.size() && leaves_out[i]) return;
-      std::string why = comparer.differ(tensor, t, *others[tensor]);
-      if (why.empty() || out.mismatch) return;
+      auto found = comparer.differ(before[i].first, tensor, t, *others[tensor]);
+      if (!found || out.mismatch) return;
       if (before[i].second.is_sequence()) {
-        why = fmt::format("item {}: {}", place, why);
+        found->text = fmt::format("item {}: {}", place, found->text);
       }
-      out.mismatch = {before[i].first, std::move(why)};
+      out.mismatch = std::move(found);
     });
   }
   return out;

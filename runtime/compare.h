@@ -13,6 +13,7 @@ namespace ruleengine::runtime {
 struct Mismatch {
   std::string output;
   std::string text;  // how they differ: type, shape, or the worst element
+  bool is_overflow = false;  // of that element, one side alone is infinite
 };
 
 // What a user accepts: |a - b| <= abs + rel * |a|.

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "bindings/api/files.h"
-#include "bindings/api/scratch.h"
 #include "core/io/save.h"
 
 namespace ruleengine::api {
@@ -19,6 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kTitle =
     "A counterexample of ruleengine: a rewrite changes what a model computes.";
 constexpr const char* kReadme = "README.txt";
+constexpr const char* kPart = "part_";
 
 // The names of its files, sorted.
 std::vector<std::string> names_in(const fs::path& folder,
@@ -54,50 +54,74 @@ std::string_view meaning_of(std::string_view name) {
   if (name == "inputs.npz") return "the inputs that show it";
   if (name == "before.onnx") return "the model before the rewrite";
   if (name == "after.onnx") return "the model after it";
+  if (name == "part_inputs.npz") return "the inputs of its part";
+  if (name == "part_before.onnx") return "the part that the rewrite changes";
+  if (name == "part_after.onnx") return "the part after it";
   return "data of these models";
 }
 
-std::string readme(const Counterexample& example,
-                   const std::vector<std::string>& names) {
-  std::string out = fmt::format("{}\n\nmodel:   {}\n", kTitle,
-                                printable(example.model, std::string::npos));
-  if (!example.rewrite.empty()) out += "rewrite: " + example.rewrite + "\n";
-  out += "differs: " + example.differs + "\n\nFiles:\n";
-  for (const std::string& name : names) {
-    out += std::string_view(entry(name)).substr(1);
-    out.append(meaning_of(name)).append("\n");
-  }
-  return out +
-         "\nTo see it, in this folder:\n\n"
-         "  ruleengine exec before.onnx --inputs inputs.npz\n"
-         "  ruleengine exec after.onnx --inputs inputs.npz\n";
+std::string commands(std::string_view prefix) {
+  return fmt::format(
+      "\n  ruleengine exec {0}before.onnx --inputs {0}inputs.npz\n"
+      "  ruleengine exec {0}after.onnx --inputs {0}inputs.npz\n",
+      prefix);
 }
 
 }  // namespace
 
-Status save_counterexample(const Counterexample& example,
-                           const std::string& folder) {
+Status Counterexample::start() {
+  if (scratch_) return {};
   std::error_code error;
-  if (fs::exists(fs::symlink_status(folder, error)) &&
-      !is_counterexample(folder)) {
+  if (fs::exists(fs::symlink_status(folder_, error)) &&
+      !is_counterexample(folder_)) {
     return Diagnostic{.kind = ErrorKind::kWrite,
                       .what = "it would replace what no run wrote",
-                      .where = folder};
+                      .where = folder_};
   }
-  auto scratch = Scratch::create_beside(folder);
+  auto scratch = Scratch::create_beside(folder_);
   if (!scratch) return scratch.error();
-  const fs::path inside = (*scratch)->folder();
-  const auto inputs = runtime::npz_of(example.inputs);
+  scratch_ = *std::move(scratch);
+  return {};
+}
+
+Status Counterexample::add(const std::string& prefix, const Pair& pair) {
+  if (auto status = start(); !status) return status;
+  const auto path = [&](const char* name) {
+    return (fs::path(scratch_->folder()) / (prefix + name)).string();
+  };
+  const auto inputs = runtime::npz_of(pair.inputs);
   if (!inputs) return inputs.error();
-  auto status = write_file((inside / "inputs.npz").string(), *inputs);
-  for (const auto& [name, model] : {std::pair("before.onnx", &example.before),
-                                    std::pair("after.onnx", &example.after)}) {
-    if (status) status = io::save(*model, (inside / name).string());
+  auto status = write_file(path("inputs.npz"), *inputs);
+  if (status) status = io::save(pair.before, path("before.onnx"));
+  if (status) status = io::save(pair.after, path("after.onnx"));
+  return status;
+}
+
+Status Counterexample::add_part(const Pair& pair) {
+  has_part_ = true;
+  return add(kPart, pair);
+}
+
+std::string Counterexample::readme(const Text& text) const {
+  std::string out = fmt::format("{}\n\nmodel:   {}\n", kTitle,
+                                printable(text.model, std::string::npos));
+  if (!text.rewrite.empty()) out += "rewrite: " + text.rewrite + "\n";
+  out += "differs: " + text.differs + "\n\nFiles:\n";
+  std::error_code none;
+  for (const std::string& name : names_in(scratch_->folder(), none)) {
+    out += std::string_view(entry(name)).substr(1);
+    out.append(meaning_of(name)).append("\n");
   }
-  if (!status) return status;
-  const auto names = names_in(inside, error);
-  status = write_file((inside / kReadme).string(), readme(example, names));
-  return status ? (*scratch)->become(folder) : status;
+  out += "\nTo see it, in this folder:\n" + commands("");
+  if (has_part_) out += "\nIn few nodes:\n" + commands(kPart);
+  return out;
+}
+
+Status Counterexample::finish(const Text& text) {
+  if (auto status = start(); !status) return status;
+  const auto path = fs::path(scratch_->folder()) / kReadme;
+  auto status = write_file(path.string(), readme(text));
+  return status ? scratch_->become(folder_) : status;
 }
 
 }  // namespace ruleengine::api

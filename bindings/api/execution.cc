@@ -168,6 +168,7 @@ engine::CompareModels compare_by_kernels(
                         .notes = std::move(found->notes)};
     if (found->mismatch) {
       out.difference = text_of(*found->mismatch);
+      out.is_overflow = found->mismatch->is_overflow;
       out.shown_by = text_of(found->shown_by);
       if (shown_by) *shown_by = std::move(found->shown_by);
     }

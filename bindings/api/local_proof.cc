@@ -4,24 +4,14 @@
 
 #include <algorithm>
 
+#include "bindings/api/smallest_part.h"
+
 namespace ruleengine::api {
 namespace {
 
 using rewrite::Cut;
 using rewrite::CutOptions;
 using rewrite::Region;
-
-// A region is small, so its first inputs show what is wrong.
-constexpr std::size_t kSets = 4;
-
-ExecutionOptions of_regions(const ExecutionOptions& how) {
-  ExecutionOptions out = how;
-  out.inputs.clear();
-  out.dims.clear();
-  out.threads = 1;
-  out.most_input_bytes = kSets * runtime::InputOptions::kSetBytes;
-  return out;
-}
 
 // Of all cuts of a model that have the weights of the model, and of all that
 // reach up to its inputs: no more are looked at.
@@ -41,7 +31,7 @@ constexpr CutOptions kCuts[] = {
 }  // namespace
 
 LocalProof::LocalProof(const ExecutionOptions& how)
-    : compare_(compare_by_kernels(of_regions(how))) {}
+    : compare_(compare_by_kernels(of_cuts(how))) {}
 
 void LocalProof::run_with(const engine::OpBodies& bodies) {
   if (!bodies.empty()) compare_ = bodies.compare_with(std::move(compare_));

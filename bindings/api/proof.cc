@@ -8,6 +8,7 @@
 
 #include "bindings/api/counterexample.h"
 #include "bindings/api/models.h"
+#include "bindings/api/smallest_part.h"
 #include "core/engine/verify.h"
 
 namespace ruleengine::api {
@@ -123,17 +124,7 @@ class Proof {
           most->abs, most->rel);
     }
     if (options_.counterexample.empty()) return error;
-    Status saved;
-    if (culprit->number == 0) {
-      saved = save(model_, result, error, false);
-    } else {
-      const auto before = prefix(culprit->number - 1);
-      const auto after = prefix(culprit->number);
-      saved = !before  ? before.error()
-              : !after ? after.error()
-                       : save(*before->model, *after->model, error, true);
-    }
-    if (!saved) {
+    if (auto saved = save(result, *culprit, part, within, error); !saved) {
       const Diagnostic& why = saved.error();
       warn(fmt::format("the models that show it are not saved: {}{}{}",
                        why.what, why.where.empty() ? "" : ": ", why.where));
@@ -147,15 +138,39 @@ class Proof {
     return error;
   }
 
-  Status save(const ir::Model& before, const ir::Model& after,
-              const Diagnostic& error, bool has_culprit) const {
-    return save_counterexample({.before = before,
-                                .after = after,
-                                .inputs = *shown_by_,
-                                .model = report_.model,
-                                .rewrite = has_culprit ? error.where : "",
-                                .differs = error.found},
-                               options_.counterexample);
+  Status save(const ir::Model& result, const engine::Culprit& culprit,
+              Part part, const Within& within, const Diagnostic& error) {
+    Counterexample example(options_.counterexample);
+    Counterexample::Text text{.model = report_.model, .differs = error.found};
+    if (culprit.number == 0) {
+      auto status = example.add({model_, result, *shown_by_});
+      return status ? example.finish(text) : status;
+    }
+    text.rewrite = error.where;
+    part.first = culprit.number - 1;
+    const auto before = make(part);
+    if (!before) return before.error();
+    Status status;
+    part.first = culprit.number;
+    part.judge = [&, edits = std::uint64_t{0}](
+                     const rewrite::Rule&,
+                     const rewrite::Region& region) mutable {
+      if (++edits != culprit.number) return std::optional<std::string>();
+      const auto shown =
+          smallest_part(region, {.assumes = region.assumes, .within = within},
+                        options_.how, engine_.bodies());
+      if (shown) {
+        status =
+            example.add_part({*shown->before, *shown->after, shown->inputs});
+      }
+      return std::optional<std::string>();
+    };
+    const auto after = make(part);
+    if (!after) return after.error();
+    if (status) {
+      status = example.add({*before->model, *after->model, *shown_by_});
+    }
+    return status ? example.finish(text) : status;
   }
 
   engine::Engine& engine_;

@@ -477,6 +477,7 @@ Result<RunReport> Engine::run(ir::Model& model, const Progress& progress) {
 
 Result<RunReport> Engine::run_part(ir::Model& model, const Part& part) {
   RunOptions options = options_;
+  options.judge = part.judge;
   if (part.first) {
     options.limits.first = *part.first;
     options.keep_all = true;

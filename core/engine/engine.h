@@ -51,6 +51,8 @@ class Engine {
     std::optional<std::uint64_t> first;
     // Rules whose rewrites are rejected; may be empty.
     std::function<bool(const rewrite::Rule&)> leaves_out;
+    // Asked before each edit is kept; may be empty.
+    rewrite::Judge judge;
   };
   Result<RunReport> run_part(ir::Model& model, const Part& part);
 

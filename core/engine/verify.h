@@ -19,6 +19,7 @@ namespace ruleengine::engine {
 struct Finding {
   Verified verified;
   std::string difference;          // "": none
+  bool is_overflow = false;        // where they differ, one alone is infinite
   std::string shown_by;            // the inputs that show it, a line each
   std::string unverified;          // why the models could not be run
   std::vector<std::string> notes;  // what was left out, and why

@@ -266,7 +266,8 @@ class Failures(runs.RunTest):
     """What a failed run leaves: a report, and a counterexample."""
 
     FOLDER = "out.onnx.counterexample"
-    NAMES = ["README.txt", "after.onnx", "before.onnx", "inputs.npz"]
+    NAMES = ["README.txt", "after.onnx", "before.onnx", "inputs.npz",
+             "part_after.onnx", "part_before.onnx", "part_inputs.npz"]
 
     def fails(self, code, *arguments):
         done = program.run("run", *arguments, "-o", "out.onnx",
@@ -316,26 +317,70 @@ class Failures(runs.RunTest):
         self.assertEqual(self.names(), self.NAMES)
         self.assertEqual(list(self.folder.glob("*.counterexample*")), [folder])
         # The first of two rewrites is right.
-        ops = {name: [n.op_type for n in onnx.load(
-            folder / f"{name}.onnx").graph.node] for name in (
-                "before", "after")}
-        self.assertEqual(ops["before"].count("Mul"), 1)
-        self.assertEqual(ops["after"].count("Mul"), 0)
-        inputs = dict(np.load(folder / "inputs.npz"))
-        results = [onnx_runtime.session(onnx.load(
-            folder / f"{name}.onnx")).run(None, inputs)[0]
-            for name in ("before", "after")]
-        self.assertFalse(np.allclose(*results))
+        self.assertEqual(self.ops("before").count("Mul"), 1)
+        self.assertEqual(self.ops("after").count("Mul"), 0)
+        self.differs("")
+        self.assertEqual(self.ops("part_before"), ["Mul", "Identity"])
+        self.assertEqual(self.ops("part_after"), ["Add", "Identity"])
+        self.differs("part_")
         readme = (folder / "README.txt").read_text()
         for part in ("rule 'wrong' at node 'b', rewrite 2 of 2", "output 'y'",
                      "m.onnx", " became "):
             self.assertIn(part, readme)
         shown = [line.strip().split() for line in readme.splitlines()
                  if line.startswith("  ruleengine ")]
-        self.assertEqual(len(shown), 2)
+        self.assertEqual(len(shown), 4)
         for words in shown:
             done = program.run(*words[1:], cwd=folder)
             self.assertEqual(done.code, 0, done.err)
+
+    def ops(self, name):
+        model = onnx.load(self.folder / self.FOLDER / f"{name}.onnx")
+        return [n.op_type for n in model.graph.node]
+
+    def differs(self, prefix):
+        """ONNX Runtime sees the difference in this pair, too."""
+        folder = self.folder / self.FOLDER
+        inputs = dict(np.load(folder / f"{prefix}inputs.npz"))
+        results = [onnx_runtime.session(onnx.load(
+            folder / f"{prefix}{name}.onnx")).run(None, inputs)[0]
+            for name in ("before", "after")]
+        self.assertTrue(results[0].shape != results[1].shape or
+                        not np.allclose(*results))
+
+    def test_part(self):
+        """As much of the model as shows the difference, and no more."""
+        far = "\n".join(f"h{i + 1} = Sin(h{i})" for i in range(9))
+        deep = f"""g (float[N,4] x) => (float[N,4] y) {{
+            h0 = Cos(x) {far} r = Relu(h9) y = Exp(r) }}"""
+        near = """g (float[N,4] x) => (float[N,4] y) {
+            r = Relu(x) a = Abs(r) b = Neg(a) y = Exp(b) }"""
+        for text, rule, before, after in (
+                (deep, ("op.Relu(x)", "op.Abs(m.x)"), ["Relu"], ["Abs"]),
+                (near, ("op.Neg(x)", "op.Abs(m.x)"), ["Neg"], ["Abs"]),
+                (near, ("op.Abs(op.Relu(x))", "m.x"), ["Relu", "Abs"], []),
+                (deep, ("op.Exp(op.Relu(x))", "op.Exp(m.x)"),
+                 ["Relu", "Exp"], ["Exp"])):
+            with self.subTest(rule=rule, text=text):
+                self.write("m.onnx", make.onnx_bytes(text))
+                self.write("wrong.lua", make.rule(*rule))
+                self.fails(6, "wrong.lua", "m.onnx", "--verify")
+                self.assertEqual(self.names(), self.NAMES)
+                self.assertEqual(self.ops("part_before")[:-1], before)
+                self.assertEqual(self.ops("part_after")[:-1], after)
+                self.differs("part_")
+
+    def test_no_part(self):
+        """The inputs of a function have no types, so it is not cut."""
+        self.write("m.onnx", make.onnx_bytes(
+            """<ir_version: 8, opset_import: ["": 17, "local": 1]>
+            g (float[4] x) => (float[4] y) { y = local.twice(x) }
+            <domain: "local", opset_import: ["": 17]>
+            twice (a) => (b) { h = Relu(a) b = Exp(h) }""", header=""))
+        self.write("wrong.lua", make.rule("op.Relu(x)", "op.Abs(m.x)"))
+        self.fails(6, "wrong.lua", "m.onnx", "--verify")
+        self.assertEqual(self.names(), self.NAMES[:4])
+        self.differs("")
 
     def test_data_goes_with_it(self):
         model = make.model(

@@ -299,9 +299,11 @@ Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
   auto model = std::make_shared<ir::Model>();
   model->dims = ir::DimTable(whole.dims);
   model->ir_version = std::max(whole.ir_version, kIrVersion);
-  model->opset_imports = graph.function() != nullptr
-                             ? graph.function()->opset_imports
-                             : whole.opset_imports;
+  for (const ir::OpsetImport& each : graph.function() != nullptr
+                                         ? graph.function()->opset_imports
+                                         : whole.opset_imports) {
+    model->opset_imports.push_back({each.domain, each.version});
+  }
   model->external = whole.external;
   model->evaluator = whole.evaluator;
   Transfer transfer(
