@@ -325,25 +325,37 @@ Bound last_place_bound(const Executor::Named& before) {
 }
 
 Spread::Spread(const Executor::Named& center)
-    : center_(center), off_(tensors_of(center).size()) {}
+    : center_(center), of_tensors_(tensors_of(center).size()) {}
 
 void Spread::add(const Executor::Named& moved) {
-  const auto all = tensors_of(center_), others = tensors_of(moved);
-  for (std::size_t k = 0; k < all.size(); ++k) {
-    const Tensor& t = *all[k];
-    if (t.is_string()) continue;
-    const auto count = static_cast<std::size_t>(t.count());
-    if (off_[k].empty()) off_[k].resize(count);
-    if (all.size() != others.size() || !is_same_form(t, *others[k])) {
-      off_[k].assign(count, INFINITY);
-      continue;
+  std::size_t k = 0;
+  for (std::size_t i = 0; i < center_.size(); ++i) {
+    std::vector<const Tensor*> own, others;
+    for_each_tensor(center_[i].second, [&](auto& t) { own.push_back(&t); });
+    for_each_tensor(moved[i].second, [&](auto& t) { others.push_back(&t); });
+    for (std::size_t j = 0; j < own.size(); ++j) {
+      const bool has_form =
+          own.size() == others.size() && is_same_form(*own[j], *others[j]);
+      add(of_tensors_[k++], *own[j], has_form ? others[j] : nullptr);
     }
-    const Elements x(t), y(*others[k]);
-    for (std::size_t i = 0; i < count; ++i) {
-      const double off = x.distance(y, i);
-      // What becomes NaN may be anything.
-      off_[k][i] = std::max(off_[k][i], std::isnan(off) ? INFINITY : off);
-    }
+  }
+}
+
+void Spread::add(OfTensor& to, const Tensor& center, const Tensor* moved) {
+  if (center.is_string()) return;
+  const Elements x(center);
+  if (moved == nullptr) {
+    constexpr double kCoarse = 0x1p-8;
+    to.other_form = kCoarse * largest_finite(x);
+    return;
+  }
+  to.off.resize(x.count());
+  const Elements y(*moved);
+  for (std::size_t i = 0; i < x.count(); ++i) {
+    if (std::isnan(x.value(i))) continue;
+    const double off = x.distance(y, i);
+    // What becomes NaN may be anything.
+    to.off[i] = std::max(to.off[i], std::isnan(off) ? INFINITY : off);
   }
 }
 

@@ -61,16 +61,25 @@ Bound last_place_bound(const Executor::Named& before);
 class Spread {
  public:
   explicit Spread(const Executor::Named& center);
-  // Outputs of the same model on the same inputs. Where one has another shape
-  // than before, its elements may be anything.
+  // Outputs of the same model on the same inputs. An element that was NaN has
+  // not moved. Of a tensor that has another form than before nothing is known
+  // of its elements; if it never has the same, they may be off by a part of the
+  // largest.
   void add(const Executor::Named& moved);
   double at(std::size_t tensor, std::size_t element) const {
-    return off_[tensor].empty() ? 0 : off_[tensor][element];
+    const OfTensor& all = of_tensors_[tensor];
+    return all.off.empty() ? all.other_form : all.off[element];
   }
 
  private:
+  struct OfTensor {
+    std::vector<double> off;  // empty: has not moved
+    double other_form = 0;
+  };
+  static void add(OfTensor& to, const Tensor& center, const Tensor* moved);
+
   const Executor::Named& center_;
-  std::vector<std::vector<double>> off_;  // empty: has not moved
+  std::vector<OfTensor> of_tensors_;
 };
 
 // By output: whether two runs differ in it.

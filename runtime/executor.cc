@@ -61,7 +61,7 @@ struct Executor::Impl {
         options(std::move(o)),
         plans(std::move(p)),
         threads(options.threads),
-        memory(Memory::create(options.limit_memory)),
+        memory(options.memory ? options.memory : Memory::create()),
         caches(plans->cache_count()),
         in_float(plans->cache_count()),
         is_known(plans->cache_count()) {

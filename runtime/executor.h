@@ -35,8 +35,10 @@ struct ExecutorOptions {
   // that have none compute in float, outputs are doubles. Weights are widened
   // for each node anew and take no memory in between.
   bool wide = false;
-  int threads = 0;                                // 0: one for each core
-  std::size_t limit_memory = Memory::kUnlimited;  // bytes of tensors at once
+  int threads = 0;  // 0: one for each core
+  // Of tensors; for several executors that share one limit. nullptr: memory of
+  // its own without a limit.
+  std::shared_ptr<Memory> memory;
   std::uint64_t seed = 0;  // of ops that draw random numbers
   Deadline deadline;
   // Of this rank, where the model runs on several. May be nullptr.

@@ -80,8 +80,7 @@ ModelPair::ModelPair(const ir::Model& before, const ir::Model& after,
   auto own = Executor::create(after, options_);
   if (!own) {
     const auto model = Executor::create(before, options_);
-    why_not_ = model ? "the result: " + one_line(own.error())
-                     : one_line(model.error());
+    why_not_ = one_line(model ? own.error() : model.error());
     return;
   }
   after_ = *std::move(own);
@@ -177,16 +176,19 @@ Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
   if (first != nullptr && first->drawn() == after_->drawn()) {
     return std::vector<bool>();
   }
-  ExecutorOptions how = options_;
-  how.seed = options_.seed + 1;
-  const auto other = Executor::create(before_model_, std::move(how));
-  if (!other) return std::vector<bool>();
-  const auto ran = (*other)->run(inputs);
+  if (reseeded_ == nullptr) {
+    ExecutorOptions how = options_;
+    how.seed = options_.seed + 1;
+    auto made = Executor::create(before_model_, std::move(how));
+    if (!made) return std::vector<bool>();
+    reseeded_ = *std::move(made);
+  }
+  const auto ran = reseeded_->run(inputs);
   if (!ran) {
     if (is_limit(ran.error())) return ran.error();
     return std::vector<bool>(outputs.size(), true);
   }
-  if ((*other)->drawn() == after_->drawn()) return std::vector<bool>();
+  if (reseeded_->drawn() == after_->drawn()) return std::vector<bool>();
   return differing(outputs, *ran);
 }
 

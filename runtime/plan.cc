@@ -153,21 +153,32 @@ void Plans::read_constants(Plan& plan) {
   }
 }
 
+namespace {
+
+// "com.example::Swish" as people write it.
+std::string dotted(std::string op) {
+  if (const auto at = op.find("::"); at != std::string::npos) {
+    op.replace(at, 2, ".");
+  }
+  return op;
+}
+
+}  // namespace
+
 Status Plans::missing(const std::map<std::string, std::string>& reasons) const {
   if (missing_.empty()) return {};
   std::string all;
   for (const auto& [op, count] : missing_) {
-    all += (all.empty() ? "" : ", ") + op;
+    all += (all.empty() ? "" : ", ") + dotted(op);
     if (count > 1) all += " (" + std::to_string(count) + " nodes)";
     const auto reason = reasons.find(op);
     if (reason != reasons.end()) all += ": " + reason->second;
   }
   return Diagnostic{.kind = ErrorKind::kModel,
-                    .what = "the model has ops that cannot be run",
+                    .what = "no kernel for " + shortened(all),
                     .expected =
                         "ops of the standard, of this engine, or "
-                        "with a function body in the model",
-                    .found = shortened(all)};
+                        "with a function body in the model"};
 }
 
 }  // namespace ruleengine::runtime

@@ -29,6 +29,10 @@ struct InputOptions {
   // as kSetBytes at least, no other is drawn.
   static constexpr std::size_t kSetBytes = 4096;
   std::size_t most_bytes = std::numeric_limits<std::size_t>::max();
+  // Of several sets of inputs: for drawing and for the runs of the model. When
+  // they have passed, no other set is looked for; the first one that is tried
+  // runs to its end.
+  double seconds = 10;
   Deadline deadline;
 };
 

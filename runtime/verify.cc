@@ -1,5 +1,7 @@
 #include "runtime/verify.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -20,7 +22,7 @@ class Verifying {
         executor_options_{.find_kernel = options.find_kernel,
                           .prefers_functions = true,
                           .threads = options.threads,
-                          .limit_memory = options.limit_memory,
+                          .memory = Memory::create(options.limit_memory),
                           .seed = 1,
                           .deadline = options.deadline},
         pair_(before, after, executor_options_, options.tolerance) {}
@@ -68,10 +70,16 @@ class Verifying {
                         "' is NaN or infinite on all inputs that were drawn";
     }
     for (std::size_t i = 0; i < is_random_.size(); ++i) {
-      if (!is_random_[i]) continue;
-      out_.notes.push_back("output '" + printable(names_[i]) +
-                           "' depends on random numbers that the result does "
-                           "not draw alike, so it is not verified");
+      if (is_random_[i]) {
+        leave_out(i,
+                  "depends on random numbers that the result does not draw "
+                  "alike");
+      } else if (!has_elements_[i]) {
+        leave_out(i, "is empty on all inputs that were drawn");
+      }
+    }
+    if (out_.left_out == names_.size() && out_.left_out > 0 && !out_.mismatch) {
+      out_.unverified = std::move(out_.notes.back());
     }
     if (!only_own_types_.empty()) {
       out_.notes.push_back(
@@ -82,6 +90,12 @@ class Verifying {
   }
 
  private:
+  void leave_out(std::size_t output, std::string_view why) {
+    ++out_.left_out;
+    out_.notes.push_back(fmt::format("output '{}' {}, so it is not verified",
+                                     printable(names_[output]), why));
+  }
+
   Status compare_on(const Named& inputs, const Named& before) {
     auto compared = pair_.compare_on(inputs, before);
     if (!compared) return compared.error();

@@ -40,8 +40,8 @@ struct Verification {
   // Why the models could not be compared: they ran on no inputs, or an output
   // was never finite.
   std::string unverified;
-  // Outputs that were not compared, and why.
-  std::vector<std::string> notes;
+  std::size_t left_out = 0;        // outputs that were not compared
+  std::vector<std::string> notes;  // which and why, and what else was not seen
 };
 
 // Errors: only a limit that was reached, and bad options. A model that cannot

@@ -4,9 +4,9 @@
 #include <bit>
 #include <cmath>
 
+#include "core/base/random_bits.h"
 #include "core/ir/narrow_float.h"
 #include "runtime/adapt.h"
-#include "runtime/random_bits.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -240,8 +240,7 @@ Datum NoiseSource::constant(const Datum& doubles, const ir::Literal& own,
       narrow < bits && std::ranges::all_of(t.values<double>(), [&](double v) {
         return has_bits(v, narrow);
       });
-  const double by =
-      std::max(rounding_of(fits ? narrow : bits), noise_.leaves);
+  const double by = std::max(rounding_of(fits ? narrow : bits), noise_.leaves);
   // A factor that is folded into weights was rounded once for all of them.
   return moved_alike(doubles, by,
                      t.count() > 1 ? by * sign_of(by, noise_.seed) : 0);

@@ -81,19 +81,6 @@ RuleSet load_what_loads(const std::vector<std::string>& paths,
   return nullptr;
 }
 
-// Why an example was not executed, for a line of a list.
-std::string in_short(std::string why) {
-  constexpr std::string_view kMissing =
-      "the model has ops that cannot be run: ";
-  const std::size_t at = why.find(kMissing);
-  if (at == std::string::npos) return why;
-  std::string ops = why.substr(at + kMissing.size());
-  for (std::size_t i; (i = ops.find("::")) != std::string::npos;) {
-    ops.replace(i, 2, ".");
-  }
-  return "no kernel for " + ops;
-}
-
 // Why the expected graph of a result cannot be that which was found; "": it
 // can.
 std::string why_not(const lua::ExampleResult& result, bool all) {
@@ -195,9 +182,6 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   auto runs = lua::run_examples(*rules, compare, kernels::cpu_evaluator(),
                                 options.update != TestOptions::Update::kNone);
   out.results = std::move(runs.results);
-  for (lua::ExampleResult& each : out.results) {
-    each.not_executed = in_short(std::move(each.not_executed));
-  }
   out.errors_of_examples = std::move(runs.errors);
   if (options.update != TestOptions::Update::kNone) {
     update_files(options.update == TestOptions::Update::kAll, out);
@@ -207,9 +191,6 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
         lua::fuzz(*rules, compare, kernels::cpu_evaluator(), options.fuzz);
     out.fuzzed = std::move(fuzzed.results);
     runs.stopped = std::move(fuzzed.stopped);
-    for (lua::FuzzResult& each : out.fuzzed) {
-      each.not_executed = in_short(std::move(each.not_executed));
-    }
   }
   if (runs.stopped) out.errors_of_files.push_back(*std::move(runs.stopped));
   for (const auto& rule : rules->rules()) {

@@ -112,13 +112,14 @@ runtime::InputOptions input_options(const ExecutionOptions& options) {
   return {.seed = options.seed,
           .dims = options.dims,
           .most_bytes = options.most_input_bytes,
+          .seconds = options.most_seconds,
           .deadline = options.limits.deadline};
 }
 
 runtime::ExecutorOptions executor_options(const ExecutionOptions& options) {
   return {.find_kernel = kernels::find_cpu_kernel,
           .threads = options.threads,
-          .limit_memory = tensor_limit(options.limits),
+          .memory = runtime::Memory::create(tensor_limit(options.limits)),
           .seed = options.seed,
           .deadline = options.limits.deadline};
 }
@@ -165,6 +166,7 @@ engine::CompareModels compare_by_kernels(
     engine::Finding out{.verified = {found->inputs, found->max_abs,
                                      found->max_rel, std::move(found->sizes)},
                         .unverified = std::move(found->unverified),
+                        .left_out = found->left_out,
                         .notes = std::move(found->notes)};
     if (found->mismatch) {
       out.difference = text_of(*found->mismatch);

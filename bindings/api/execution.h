@@ -29,6 +29,7 @@ struct ExecutionOptions {
   std::optional<runtime::Tolerance> tolerance;
   // For drawing the inputs of a comparison: see runtime::InputOptions.
   std::size_t most_input_bytes = std::numeric_limits<std::size_t>::max();
+  double most_seconds = 10;
   Limits limits;
 };
 

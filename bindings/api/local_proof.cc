@@ -4,29 +4,27 @@
 
 #include <algorithm>
 
-#include "bindings/api/smallest_part.h"
+#include "bindings/api/cuts.h"
 
 namespace ruleengine::api {
 namespace {
 
 using rewrite::Cut;
-using rewrite::CutOptions;
 using rewrite::Region;
 
 // Of all cuts of a model that have the weights of the model, and of all that
-// reach up to its inputs: no more are looked at.
+// reach up to its inputs. An edit for which more would be needed is not proven.
 constexpr std::int64_t kMostWeightBytes = std::int64_t{512} << 20;
 constexpr std::uint64_t kMostNodes = 1'000'000;
 
 constexpr std::size_t kFar = 12;
-// How far up a cut reaches, one after another, until both sides agree: a rule
-// may know something of its inputs that random data does not fulfil.
-constexpr CutOptions kCuts[] = {
-    {.steps = 0, .generalizes = true},
-    {.steps = 0, .generalizes = false},
-    {.steps = 3, .generalizes = false},
-    {.steps = kFar, .generalizes = false},
-    {.steps = CutOptions::kAll, .generalizes = false}};
+
+// Whether an error ends the run: the others are of one comparison.
+bool ends_run(const Diagnostic& error) {
+  return error.kind == ErrorKind::kRule ||
+         error.kind == ErrorKind::kCancelled ||
+         (error.kind == ErrorKind::kLimit && error.remedy == Remedy::kTime);
+}
 
 }  // namespace
 
@@ -39,18 +37,19 @@ void LocalProof::run_with(const engine::OpBodies& bodies) {
 
 void LocalProof::begin() {
   known_.clear();  // keys are of one model
-  weight_bytes_ = 0;
-  nodes_ = 0;
+  weight_bytes_left_ = kMostWeightBytes;
+  nodes_left_ = kMostNodes;
   edits_ = 0;
   verified_ = {};
   undone_.clear();
   open_.clear();
+  stopped_ = {};
 }
 
 std::optional<std::string> LocalProof::judge(const rewrite::Rule& rule,
                                              const Region& region) {
   const auto& edit = rule.changes_meaning();
-  if (edit && !edit->is_bounded()) return std::nullopt;
+  if (!stopped_ || (edit && !edit->is_bounded())) return std::nullopt;
   if (region.results.empty()) return std::nullopt;
   const engine::Comparing comparing{.assumes = region.assumes, .within = edit};
   // Other nodes of the graph, which compute the same further up.
@@ -59,38 +58,47 @@ std::optional<std::string> LocalProof::judge(const rewrite::Rule& rule,
     ++edits_;
     return std::nullopt;
   }
-  std::string differs, unknown, last;
-  for (const CutOptions& options : kCuts) {
-    if (options.steps == CutOptions::kAll && nodes_ > kMostNodes) break;
-    const Cut now = cut(region, options);
-    if (now.key == last) continue;
-    if (options.steps == CutOptions::kAll) nodes_ += now.before.size();
-    const Outcome& found = outcome(region, now, comparing);
-    if (now.is_same || found.kind == Outcome::Kind::kAgree) {
-      ++edits_;
-      return std::nullopt;
-    }
-    if (found.kind == Outcome::Kind::kUnknown) {
-      unknown = found.why;
-    } else if (!now.is_general || now.weights.empty()) {
-      differs = found.why;  // what other weights show is no proof
-    }
-    if (now.is_whole && !now.is_general) break;
-    last = now.key;
+  const Outcome found = widen(region, comparing);
+  if (!stopped_) return std::nullopt;
+  if (found.kind == Outcome::Kind::kAgree) {
+    ++edits_;
+    return std::nullopt;
   }
-  if (differs.empty()) {
+  if (found.kind != Outcome::Kind::kDiffer) {
     auto& [count, why] = open_[rule.name()];
-    if (count++ == 0) why = std::move(unknown);
+    if (count++ == 0) why = found.why;
     return std::nullopt;
   }
   const Region::Result& first = region.results.front();
   Undone undone{rule.name(), printable(region.graph.name(first.before)),
-                differs};
+                found.why};
   // A rule may match there again.
   if (std::ranges::find(undone_, undone) == undone_.end()) {
     undone_.push_back(std::move(undone));
   }
-  return "it computes something else: " + differs;
+  return "it computes something else: " + found.why;
+}
+
+// What comes of the first cut that agrees, else of the last that could be run.
+LocalProof::Outcome LocalProof::widen(const Region& region,
+                                      const engine::Comparing& comparing) {
+  using Kind = Outcome::Kind;
+  Outcome out;
+  const auto look = [&](const Cut& now) {
+    const Outcome found = now.is_same ? Outcome{Kind::kAgree, ""}
+                                      : outcome(region, now, comparing);
+    // What other weights show is no proof.
+    const bool is_proof = found.kind != Kind::kDiffer || now.weights.empty();
+    const bool keeps =
+        found.kind == Kind::kUnknown && out.kind == Kind::kDiffer;
+    if (is_proof && !keeps) out = found;
+    return stopped_ && out.kind != Kind::kAgree && out.kind != Kind::kTooMuch;
+  };
+  if (!for_each_cut(region, nodes_left_, look)) {
+    return {Kind::kTooMuch, "it is large"};
+  }
+  if (out.kind == Kind::kUnknown && stopped_) look(last_cut(region));
+  return out;
 }
 
 const LocalProof::Outcome& LocalProof::outcome(
@@ -101,17 +109,17 @@ const LocalProof::Outcome& LocalProof::outcome(
     key += fmt::format("{}:{}", comparing.within->abs, comparing.within->rel);
   }
   const auto [it, is_new] = known_.try_emplace(std::move(key));
-  if (is_new && !cut.is_same) it->second = run(region, cut, comparing);
+  if (is_new) it->second = run(region, cut, comparing);
   return it->second;
 }
 
 LocalProof::Outcome LocalProof::run(const Region& region, const Cut& cut,
                                     const engine::Comparing& comparing) {
   using Kind = Outcome::Kind;
-  weight_bytes_ += cut.weight_bytes;
-  if (weight_bytes_ > kMostWeightBytes) {
-    return {Kind::kUnknown, "its weights are large"};
+  if (cut.weight_bytes > weight_bytes_left_) {
+    return {Kind::kTooMuch, "its weights are large"};
   }
+  weight_bytes_left_ -= cut.weight_bytes;
   const auto before = model_of(region, cut, Region::Side::kBefore);
   if (!before) return {Kind::kUnknown, before.error().what};
   const auto after = model_of(region, cut, Region::Side::kAfter);
@@ -119,18 +127,21 @@ LocalProof::Outcome LocalProof::run(const Region& region, const Cut& cut,
   const auto found = compare_(**before, **after, comparing);
   if (!found) {
     const Diagnostic& error = found.error();
+    if (ends_run(error)) stopped_ = error;
     return {Kind::kUnknown,
             error.what + (error.found.empty() ? "" : ": " + error.found)};
   }
   if (!found->unverified.empty()) return {Kind::kUnknown, found->unverified};
   if (!found->difference.empty()) return {Kind::kDiffer, found->difference};
+  if (found->left_out > 0) return {Kind::kUnknown, found->notes.front()};
   verified_.inputs += found->verified.inputs;
   verified_.max_abs = std::max(verified_.max_abs, found->verified.max_abs);
   verified_.max_rel = std::max(verified_.max_rel, found->verified.max_rel);
   return {Kind::kAgree, ""};
 }
 
-void LocalProof::report(engine::FileReport& report) {
+Status LocalProof::report(engine::FileReport& report) {
+  if (!stopped_) return stopped_;
   auto& warnings = report.run.rewrites.warnings;
   for (const Undone& each : undone_) {
     warnings.push_back({.rule = each.rule,
@@ -147,9 +158,10 @@ void LocalProof::report(engine::FileReport& report) {
              "{} {} not verified: {}", open.first,
              open.first == 1 ? "rewrite was" : "rewrites were", open.second)});
   }
-  if (edits_ == 0) return;
+  if (edits_ == 0) return {};
   report.verified = verified_;
   report.verified->edits = edits_;
+  return {};
 }
 
 }  // namespace ruleengine::api

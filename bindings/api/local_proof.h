@@ -31,13 +31,14 @@ class LocalProof {
   // Why the edit is wrong, if it is.
   std::optional<std::string> judge(const rewrite::Rule& rule,
                                    const rewrite::Region& region);
-  // Notes what was proven since begin(), and warns of the rest.
-  void report(engine::FileReport& report);
+  // Notes what was proven since begin(), and warns of the rest. An error, of
+  // kind kRule, kLimit or kCancelled, ended it.
+  Status report(engine::FileReport& report);
 
  private:
   // What came of one cut.
   struct Outcome {
-    enum class Kind : std::uint8_t { kAgree, kDiffer, kUnknown };
+    enum class Kind : std::uint8_t { kAgree, kDiffer, kUnknown, kTooMuch };
     Kind kind = Kind::kUnknown;
     std::string why;  // how they differ, or why they did not run
   };
@@ -46,21 +47,23 @@ class LocalProof {
     bool operator==(const Undone&) const = default;
   };
 
+  Outcome widen(const rewrite::Region& region,
+                const engine::Comparing& comparing);
   const Outcome& outcome(const rewrite::Region& region, const rewrite::Cut& cut,
                          const engine::Comparing& comparing);
   Outcome run(const rewrite::Region& region, const rewrite::Cut& cut,
               const engine::Comparing& comparing);
 
   engine::CompareModels compare_;
-  std::string rule_;
   std::unordered_map<std::string, Outcome> known_;  // by key of the cut
-  std::int64_t weight_bytes_ = 0;                   // that were read
-  std::uint64_t nodes_ = 0;                         // of the furthest cuts
-  std::uint64_t edits_ = 0;                         // that were proven
+  std::int64_t weight_bytes_left_ = 0;
+  std::uint64_t nodes_left_ = 0;  // of the largest cuts
+  std::uint64_t edits_ = 0;       // that were proven
   engine::Verified verified_;
   std::vector<Undone> undone_;
   // By rule: how many edits could not be run, and why the first one could not.
   std::map<std::string, std::pair<std::uint64_t, std::string>> open_;
+  Status stopped_;
 };
 
 }  // namespace ruleengine::api

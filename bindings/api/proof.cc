@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "bindings/api/counterexample.h"
+#include "bindings/api/cuts.h"
 #include "bindings/api/models.h"
-#include "bindings/api/smallest_part.h"
 #include "core/engine/verify.h"
 
 namespace ruleengine::api {

@@ -169,11 +169,12 @@ Status Rewriter::rewrite(const Job& job, Rewritten& out) {
                             [&] { return load_model(job.model, how); });
   if (local_) local_->begin();
   const auto result = result_of(variants, model, job.progress, report);
-  if (local_) local_->report(report);
+  const Status proven = local_ ? local_->report(report) : Status();
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
   if (!result) return result.error();
+  if (!proven) return proven;
   if (auto status = examine(variants, *model, **result, job.output, report);
       !status) {
     return status;

@@ -22,7 +22,8 @@ struct Finding {
   bool is_overflow = false;        // where they differ, one alone is infinite
   std::string shown_by;            // the inputs that show it, a line each
   std::string unverified;          // why the models could not be run
-  std::vector<std::string> notes;  // what was left out, and why
+  std::size_t left_out = 0;        // outputs that were not compared
+  std::vector<std::string> notes;  // what was not seen, and why
 };
 
 // How two models are compared.

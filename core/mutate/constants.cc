@@ -112,9 +112,8 @@ bool change_shape(Draft& draft, Dice& dice) {
     std::int64_t& size = dice.choose(dims);
     size = size == 1 ? dice.one_of<std::int64_t>({2, 3, 4}) : 1;
   }
-  std::vector<double> repeated = *numbers;
   const auto* tensor =
-      make_tensor(draft.arena(), constant.tensor->dtype, dims, repeated);
+      make_tensor(draft.arena(), constant.tensor->dtype, dims, *numbers);
   if (tensor == nullptr) return false;
   draft.set_tensor(constant, tensor);
   return true;

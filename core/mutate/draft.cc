@@ -8,17 +8,6 @@ namespace ruleengine::mutate {
 using ir::NodeId;
 using ir::ValueId;
 
-std::uint64_t Dice::bits() {
-  std::uint64_t z = state_ += 0x9E3779B97F4A7C15u;
-  z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
-  z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
-  return z ^ (z >> 31);
-}
-
-bool Dice::chance(double probability) {
-  return static_cast<double>(bits() >> 11) * 0x1p-53 < probability;
-}
-
 std::vector<NodeId> Draft::nodes() const {
   std::vector<NodeId> out;
   for (std::size_t i = 0; i < model_->graph.node_count(); ++i) {

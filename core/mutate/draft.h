@@ -9,20 +9,21 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/random_bits.h"
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
 #include "core/mutate/mutant.h"
 
 namespace ruleengine::mutate {
 
-// SplitMix64. The standard's distributions differ between machines.
+// The standard's distributions differ between machines.
 class Dice {
  public:
-  explicit Dice(std::uint64_t seed) : state_(seed) {}
+  explicit Dice(std::uint64_t seed) : random_(seed) {}
 
-  std::uint64_t bits();
+  std::uint64_t bits() { return random_(); }
   std::size_t below(std::size_t count) { return bits() % count; }
-  bool chance(double probability);
+  bool chance(double probability) { return random_.uniform() < probability; }
   template <typename T>
   T one_of(std::initializer_list<T> options) {
     return options.begin()[below(options.size())];
@@ -34,7 +35,7 @@ class Dice {
   }
 
  private:
-  std::uint64_t state_;
+  RandomBits random_;
 };
 
 // One input of one node.

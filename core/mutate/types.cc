@@ -2,13 +2,14 @@
 #include <algorithm>
 
 #include "core/mutate/draft.h"
+#include "core/ops/op_facts.h"
 
 namespace ruleengine::mutate {
 namespace {
 
 using ir::DataType;
 
-constexpr std::int64_t kOldestOpset = 9, kNewestOpset = 24;
+constexpr int kOldestOpset = 9;
 
 // Whether an attribute is the number of an element type.
 bool names_type(const ir::Attribute& attribute) {
@@ -99,10 +100,10 @@ bool change_opset(Draft& draft, Dice& dice) {
   auto& imports = draft.model().opset_imports;
   const std::size_t at = imports.find("");
   if (at == imports.size()) return false;
-  constexpr auto kCount =
-      static_cast<std::size_t>(kNewestOpset - kOldestOpset + 1);
+  const auto count =
+      static_cast<std::size_t>(ops::newest_opset("") - kOldestOpset + 1);
   imports.set_version(
-      at, kOldestOpset + static_cast<std::int64_t>(dice.below(kCount)));
+      at, kOldestOpset + static_cast<std::int64_t>(dice.below(count)));
   return true;
 }
 

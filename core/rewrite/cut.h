@@ -43,6 +43,9 @@ struct CutOptions {
   // Makes large weights inputs, so that layers with other weights are cut
   // alike; not where the edit has computed new large ones.
   bool generalizes = true;
+  // Looks through small values, as rules do. If not, small floats are inputs
+  // like others, unless they are computed from constants alone.
+  bool looks_through = true;
 };
 Cut cut(const Region& region, const CutOptions& options);
 

@@ -190,10 +190,25 @@ CastMode cast_mode_of(const KernelContext& c) {
   return mode;
 }
 
+// A wide run keeps what the type would round, but not what it would cut off.
+Tensor saturated(const KernelContext& c, const Tensor& x, DataType type) {
+  if (x.dtype() != DataType::kDouble || !ir::is_narrow_float(type) ||
+      ir::bit_width(type) > 8 || type == DataType::kFloat8E8M0) {
+    return x;
+  }
+  const double most =
+      type == DataType::kFloat4E2M1 ? 6 : float8_of(type).largest;
+  return runtime::mapped<double, double>(
+      x, DataType::kDouble, c.run(),
+      [&](double v) { return std::isnan(v) ? v : std::clamp(v, -most, most); });
+}
+
 void cast(KernelContext& c) {
   c.need_attribute("to");
-  c.set_output(
-      0, cast_tensor(c, c.input(0), c.attribute_type("to"), cast_mode_of(c)));
+  const CastMode mode = cast_mode_of(c);
+  Tensor out = cast_tensor(c, c.input(0), c.attribute_type("to"), mode);
+  const auto type = static_cast<DataType>(c.attribute_int("to"));
+  c.set_output(0, mode.saturate ? saturated(c, out, type) : out);
 }
 
 void cast_like(KernelContext& c) {

@@ -12,17 +12,14 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 
 void set_out(Window& w, bool rounds_up) {
   const std::int64_t room = w.in + w.before + w.after - w.extent();
-  if (room < 0) {
-    if (w.in > 0) {
-      fail("a window is larger than the padded input",
-           std::to_string(w.in + w.before + w.after) + " at most",
-           std::to_string(w.extent()));
-    }
-    w.out = 0;
-    return;
-  }
   w.out =
       (rounds_up ? ceil_div(room, w.stride) : floor_div(room, w.stride)) + 1;
+  // An empty axis may have no window.
+  if (room < 0 && (w.in > 0 || w.out != 0)) {
+    fail("a window is larger than the padded input",
+         std::to_string(w.in + w.before + w.after) + " at most",
+         std::to_string(w.extent()));
+  }
   // No window begins in the padding at the end.
   if (rounds_up && (w.out - 1) * w.stride >= w.in + w.before) --w.out;
 }

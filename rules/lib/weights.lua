@@ -11,11 +11,13 @@ function weights.casts(op, dtype)
     function(value) return op.Cast{value, to = dtype} end
 end
 
--- Whether a constant that was computed, or nil, can be stored as `dtype`: no half may become infinite.
+local largest = { float16 = 65504, bfloat16 = 3.3e38, float = 3.4e38, double = 1.7e308 }
+
+-- Whether a constant that was computed, or nil, can be stored as `dtype`: no element is infinite or NaN.
 function weights.fits(op, value, dtype)
-  if not value or dtype ~= "float16" then return true end
-  local largest = op.ReduceMax(op.Abs(value)):scalar()
-  return largest and largest < 65504
+  if not value then return true end
+  local most = op.ReduceMax(op.Abs(value)):scalar()
+  return most and most < largest[dtype]
 end
 
 return weights

@@ -6,25 +6,30 @@
 #include <limits>
 #include <utility>
 
+#include "core/base/random_bits.h"
 #include "core/ir/narrow_float.h"
 #include "core/ir/shapes.h"
 #include "runtime/adapt.h"
 #include "runtime/failure.h"
-#include "runtime/random_bits.h"
 
 namespace ruleengine::runtime {
 namespace {
 
 using ir::ValueId;
 
+// Larger sizes and counts take long.
+constexpr std::int64_t kMostCount = 1024;
+
 class Drawing {
  public:
   Drawing(const ir::Model& model, const SizeOf& sizes,
-          const std::vector<Domain>& domains, const Drawn& how,
+          const std::vector<Domain>& domains,
+          const std::vector<std::string>& words, const Drawn& how,
           const std::shared_ptr<Memory>& memory)
       : model_(model),
         sizes_(sizes),
         domains_(domains),
+        words_(words),
         how_(how),
         threads_(1) {
     run_.memory = memory;
@@ -71,8 +76,9 @@ class Drawing {
                       type->elem, run_);
     }
     if (is_packed(type->elem)) {
-      return packed(bytes<std::uint8_t>(DataType::kUint8, dims, 1), type->elem,
-                    run_);
+      const std::uint64_t most = (1u << ir::bit_width(type->elem)) - 1;
+      return packed(bytes<std::uint8_t>(DataType::kUint8, dims, most),
+                    type->elem, run_);
     }
     return numbers(type->elem, dims);
   }
@@ -80,7 +86,13 @@ class Drawing {
   // About the largest number that a narrow type holds.
   static double most(DataType type) {
     if (type == DataType::kFloat16) return 6e4;
-    return type == DataType::kBfloat16 ? 1e38 : 200;
+    if (type == DataType::kBfloat16) return 1e38;
+    double out = 0;
+    for (std::uint32_t bits = 0; bits < 1u << ir::bit_width(type); ++bits) {
+      const double value = ir::widen(type, bits);
+      if (std::isfinite(value)) out = std::max(out, value);
+    }
+    return out;
   }
 
   Datum numbers(DataType type, Shape shape) {
@@ -137,6 +149,11 @@ class Drawing {
   // --- floats ----------------------------------------------------------------
 
   double real() {
+    if (how_.specials && below(8) == 0) {
+      constexpr double kInfinity = std::numeric_limits<double>::infinity();
+      const double all[] = {kInfinity, -kInfinity, std::nan("")};
+      return all[below(std::size(all))];
+    }
     constexpr double kNear = 8;  // ordinary floats come that far by themselves
     if (!domain_->met.empty() && how_.center == 0 && below(4) == 0) {
       const double met = domain_->met[below(domain_->met.size())];
@@ -164,7 +181,11 @@ class Drawing {
       T* to = out.mutable_data<T>();
       return masked(std::move(out), to);
     }
-    fill<T>(out, out.count(), [&] { return std::clamp(real(), -most, most); });
+    fill<T>(out, out.count(), [&] {
+      const double x = real();
+      return std::isfinite(x) ? std::clamp(x, -most, most) : x;
+    });
+    if (how_.exact) place_exact(out.mutable_data<T>(), out.count());
     if (!how_.meets) return out;
     for (std::size_t i = 0; i < turn_size(out.count()); ++i) {
       const auto [met, step] = met_in_turn(i, out.count());
@@ -173,6 +194,19 @@ class Drawing {
           static_cast<T>(std::clamp(met + by, -most, most));
     }
     return out;
+  }
+
+  // The first elements are the same in all inputs, and some of them equal.
+  template <typename T>
+  void place_exact(T* to, std::int64_t count) {
+    static constexpr double kFirst[] = {0, 0.5, 0.25, 0.5, -0.5, 0, 1.5, 1.5};
+    const auto most = static_cast<std::int64_t>(std::size(kFirst));
+    for (std::int64_t i = 0; i < std::min(count, most); ++i) {
+      to[i] = static_cast<T>(kFirst[i]);
+    }
+    if (!how_.specials || count < 3) return;
+    to[count - 2] = std::numeric_limits<T>::infinity();
+    to[count - 1] = std::numeric_limits<T>::quiet_NaN();
   }
 
   // Complex numbers: two floats each.
@@ -232,7 +266,7 @@ class Drawing {
       case Integers::kOnes:
         return {1, 1};
       default:
-        if (d.is_size) return {how_.far ? 0 : 1, 4};
+        if (d.is_size) return {how_.far ? 0 : 1, is_huge() ? 12 : 4};
         return {kSigned ? -3 : 0, 6};
     }
   }
@@ -242,6 +276,7 @@ class Drawing {
     const auto limit = [&](std::int64_t most) { last = std::min(last, most); };
     const std::int64_t first = std::max<std::int64_t>(d.first, 0);
     switch (how_.integers) {
+      case Integers::kHuge:
       case Integers::kAnywhere:
         return {is_signed ? d.first : first, last};
       case Integers::kWide:
@@ -276,8 +311,9 @@ class Drawing {
       };
       put(out, to, std::array{within(-1), in.high, in.low, within(0)});
     } else if (goes_far() && (domain_->met.empty() || out.count() > 6)) {
-      put(out, to, std::array<std::int64_t, 3>{
-                       far<T>(), 99, std::is_signed_v<T> ? -98 : 98});
+      put(out, to,
+          std::array<std::int64_t, 3>{is_huge() ? huge<T>() : far<T>(), 99,
+                                      std::is_signed_v<T> ? -98 : 98});
     }
     return out;
   }
@@ -309,6 +345,7 @@ class Drawing {
   template <typename T>
   bool is_allowed(std::int64_t number, Span in) const {
     if (domain_->has_table()) return number >= in.low && number <= in.high;
+    if (domain_->is_size && number > kMostCount) return false;
     return std::is_signed_v<T> || number >= 0;
   }
 
@@ -329,8 +366,23 @@ class Drawing {
            !domain_->has_table() && !domain_->is_size;
   }
 
+  bool is_huge() const { return how_.integers == Integers::kHuge; }
+
+  // Of all magnitudes above 100; as a number of 64 bits, of which T takes the
+  // low ones.
+  template <typename T>
+  std::int64_t huge() {
+    constexpr int kFewest = 8, kMost = std::numeric_limits<T>::digits;
+    const auto bits = kFewest + below(kMost - kFewest + 1);
+    const std::uint64_t high = std::uint64_t{1} << (bits - 1);
+    const auto magnitude =
+        static_cast<std::int64_t>(high | (random_() & (high - 1)));
+    return std::is_signed_v<T> && below(2) == 0 ? -magnitude : magnitude;
+  }
+
   template <typename T>
   std::int64_t far() {
+    if (is_huge() && below(3) == 0) return huge<T>();
     const auto far = static_cast<std::int64_t>(below(201));
     return std::is_signed_v<T> ? far - 100 : far;
   }
@@ -384,14 +436,29 @@ class Drawing {
     auto all = run_.memory->strings(static_cast<std::size_t>(count_of(shape)));
     for (String& each : *all) {
       tick_();
-      each = static_cast<char>('a' + below(4));
+      each = word();
     }
     return Tensor(shape, std::move(all));
+  }
+
+  // A string that the model knows, or text in several cases; where whole
+  // numbers are to be small, those.
+  std::string word() {
+    if (how_.integers >= Integers::kSmall) return std::to_string(below(4));
+    if (!words_.empty() && below(2) == 0) return words_[below(words_.size())];
+    static constexpr std::string_view kParts[] = {"a", "b", "C", "Ab", "1",
+                                                  " ", "é", "@", ".",  "-"};
+    std::string out;
+    for (std::uint64_t i = below(5); i > 0; --i) {
+      out += kParts[below(std::size(kParts))];
+    }
+    return out;
   }
 
   const ir::Model& model_;
   const SizeOf& sizes_;
   const std::vector<Domain>& domains_;
+  const std::vector<std::string>& words_;
   const Drawn& how_;
   const Domain* domain_ = nullptr;  // of the input that is drawn
   Threads threads_;
@@ -404,10 +471,11 @@ class Drawing {
 
 Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
                                     const std::vector<Domain>& domains,
+                                    const std::vector<std::string>& words,
                                     const Drawn& how,
                                     const std::shared_ptr<Memory>& memory) {
   try {
-    return Drawing(model, sizes, domains, how, memory).draw();
+    return Drawing(model, sizes, domains, words, how, memory).draw();
   } catch (const Failure& failure) {
     return failure.error;
   }

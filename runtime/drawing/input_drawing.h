@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "core/base/deadline.h"
@@ -17,6 +18,7 @@ namespace ruleengine::runtime {
 
 // How far whole numbers reach. Each is more careful than the one before.
 enum class Integers : std::uint8_t {
+  kHuge,      // as kAnywhere, and up to the ends of their type; sizes to 12
   kAnywhere,  // as kWide; indices also count from the end
   kWide,      // -3 to 6; indices into all of a table
   kSmall,     // 0 to 3
@@ -45,7 +47,7 @@ struct Drawn {
   Integers integers = Integers::kWide;
   double scale = 1, center = 0;  // of floats
   Signs signs = Signs::kAny;
-  bool hides_rows = false;         // masks hide every other row
+  bool hides_rows = false;  // masks hide every other row
   // Masks show the first of each row, so that no row is hidden by several.
   bool shows_first = false;
   bool numbers_for_masks = false;  // where an input is also a number
@@ -53,6 +55,10 @@ struct Drawn {
   bool far = false;                // whole numbers also far from 0
   bool ends = false;               // the first elements are the ends of a table
   bool meets = false;              // floats at all numbers that they meet
+  // The first floats are 0, whole, halfway between whole numbers, and the same.
+  // Not all: results of exact numbers hardly move by noise.
+  bool exact = false;
+  bool specials = false;  // some floats are infinite or NaN
   // From 1: the first elements are, in turn, each number that they meet and
   // those beside it. Where elements are few, more turns show all of them.
   std::size_t turn = 0;
@@ -61,10 +67,11 @@ struct Drawn {
 };
 
 // One value for each input without a default, by name. `domains` has one for
-// each input of the main block. Fails where an input is not a tensor, has no
-// known rank, or is beyond `memory`.
+// each input of the main block; `words` are strings that the model knows. Fails
+// where an input is not a tensor, has no known rank, or is beyond `memory`.
 Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
                                     const std::vector<Domain>& domains,
+                                    const std::vector<std::string>& words,
                                     const Drawn& how,
                                     const std::shared_ptr<Memory>& memory);
 

@@ -68,9 +68,10 @@ class InputSets {
     if (auto status = first(); !status || !fit_) return status;
     using Step = Status (InputSets::*)();
     for (const Step step :
-         {&InputSets::second, &InputSets::other_sizes, &InputSets::met,
-          &InputSets::reveal, &InputSets::branches, &InputSets::branches_again,
-          &InputSets::numbers, &InputSets::small_sizes}) {
+         {&InputSets::second, &InputSets::exact, &InputSets::other_sizes,
+          &InputSets::met, &InputSets::reveal, &InputSets::branches,
+          &InputSets::branches_again, &InputSets::numbers,
+          &InputSets::small_sizes}) {
       if (trials_.is_over()) break;
       if (auto status = (this->*step)(); !status) return status;
     }
@@ -117,12 +118,22 @@ class InputSets {
   Drawn varied() {
     Drawn how = next();
     how.far = how.ends = true;
+    if (options_.extremes) how.integers = Integers::kHuge;
     how.numbers_for_masks = options_.extremes;
     how.turn = 1;
     return how;
   }
 
   Status second() { return try_set(*fit_, varied(), ""); }
+
+  Status exact() {
+    if (!has_floats()) return {};
+    Drawn how = varied();
+    how.numbers_for_masks = false;
+    how.exact = true;
+    how.specials = options_.extremes && trials_.source().knows_specials();
+    return try_set(*fit_, how, "exact floats", is_some_finite);
+  }
 
   bool lacks_sizes(Dim leaf) {
     const auto name = sizes().named({{leaf, 0}});
@@ -192,6 +203,16 @@ class InputSets {
     return {};
   }
 
+  // What is right for few elements alone.
+  Status large_sizes() {
+    if (!sizes().has_names()) return {};
+    const SizeOf at = trials_.source().solved(InputSizes::kLarge);
+    if (bytes_of_inputs(trials_.source().model(), at) > kMostInputBytes) {
+      return {};
+    }
+    return try_set(at, next(), "");
+  }
+
   Status small_sizes() {
     if (!sizes().has_names()) return {};
     Drawn how = next();
@@ -237,6 +258,7 @@ class InputSets {
   };
 
   Status numbers() {
+    if (auto status = large_sizes(); !status) return status;
     if (auto status = masks(); !status || !has_floats()) return status;
     for (const Magnitude& each : {Magnitude{1e-2, "small floats", false},
                                   Magnitude{4, "floats of some units", false},

@@ -1,7 +1,8 @@
 // The sets of inputs on which a model is verified. They are drawn for what the
-// graph does with them (runtime/input_uses.h): ordinary ones of several sizes,
-// numbers of several magnitudes, masks that hide rows, and ones that take the
-// branches of If that no other set took. The model runs on each of them.
+// graph does with them (runtime/drawing/input_uses.h): ordinary ones of several
+// sizes, numbers of several magnitudes, masks that hide rows, and ones that
+// take the branches of If that no other set took. The model runs on each of
+// them.
 #pragma once
 
 #include <cstdint>
@@ -21,10 +22,10 @@ struct InputSet {
   Executor::Named inputs;
   Executor::Named outputs;                    // of the model on them
   std::map<std::string, std::int64_t> sizes;  // of the named dimensions
-  // "" for ordinary values, else what they are: "small floats", "floats of some
-  // units", "positive floats", "floats from -1 to 1", "numbers that are
-  // compared", "numbers for masks"; with `extremes` also "large floats",
-  // "huge floats", "tiny floats", "hidden rows".
+  // "" for ordinary values, else what they are: "exact floats", "small floats",
+  // "floats of some units", "positive floats", "floats from -1 to 1", "numbers
+  // that are compared", "numbers for masks"; with `extremes` also "large
+  // floats", "huge floats", "tiny floats", "hidden rows".
   std::string kind;
 };
 
@@ -34,9 +35,6 @@ struct InputSetsOptions {
   // numbers and sizes of 0. Not where a rewrite rests on an assumption about
   // the values.
   bool extremes = true;
-  // For drawing and for the runs of the model. When they have passed, no other
-  // set is looked for; the first one that is tried runs to its end.
-  double seconds = 10;
 };
 
 struct DrawnSets {

@@ -143,6 +143,10 @@ SizeOf InputSizes::solve(std::size_t round, const SizeOf& fixed, Dim zero) {
   for (const Dim leaf : leaves_) {
     if (known.contains(leaf) || lines.is_solved(leaf)) continue;
     const std::size_t at = next++;
+    if (round == kLarge) {
+      start[leaf] = at == 0 && leaves_.size() > 1 ? 2 : 33 + 8 * (at % 4);
+      continue;
+    }
     start[leaf] = round == 0 ? kFirst[at % std::size(kFirst)]
                              : kThen[(at + round - 1) % std::size(kThen)];
   }

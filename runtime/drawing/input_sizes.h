@@ -49,6 +49,7 @@ class InputSizes {
   void collect(ir::Facts& facts);
   // Sizes that fulfil as many demands as can be, with those of `fixed`, and on
   // which `zero` is 0. Each round has others, where the demands leave a choice.
+  static constexpr std::size_t kLarge = 100;  // a round of sizes from 33 on
   SizeOf solve(std::size_t round, const SizeOf& fixed = {},
                ir::Dim zero = ir::Dim());
   // Expressions that are 0 at these sizes, each a leaf less the sum of two

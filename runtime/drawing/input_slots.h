@@ -1,5 +1,5 @@
 // Inputs of ops that are indices, sizes, counts or axes, where the rows of ops
-// do not say it. Constant data, internal to runtime/input_uses.cc.
+// do not say it. Constant data, internal to runtime/drawing/input_uses.cc.
 #pragma once
 
 #include <cstddef>

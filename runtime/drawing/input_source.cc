@@ -39,6 +39,35 @@ std::vector<double> first_numbers(const Tensor& t) {
   return out;
 }
 
+// The strings of the model's constants and attributes, which those of inputs
+// may be compared with; the first few.
+std::vector<std::string> words_of(const ir::Model& model) {
+  constexpr std::size_t kMost = 64, kLongest = 100;
+  std::vector<std::string> out;
+  const auto note = [&](std::span<const std::string_view> all) {
+    for (const std::string_view each : all) {
+      if (out.size() == kMost) return;
+      if (each.size() <= kLongest) out.emplace_back(each);
+    }
+  };
+  const auto look = [&](const ir::Graph& graph) {
+    for (std::size_t i = 0; i < graph.value_count(); ++i) {
+      const ir::Literal* tensor = graph.value(ir::ValueId(i)).tensor;
+      if (tensor != nullptr) note(tensor->strings);
+    }
+    for (std::size_t i = 0; i < graph.node_count(); ++i) {
+      for (const ir::Attribute& a : graph.node(ir::NodeId(i)).attributes) {
+        note(a.strings);
+        for (const ir::Literal* tensor : a.tensors) note(tensor->strings);
+        if (a.name == "value_string") note({&a.s, 1});
+      }
+    }
+  };
+  look(model.graph);
+  for (const auto& function : model.functions) look(function->body);
+  return out;
+}
+
 // The smallest of the axes that the indices count.
 template <typename Size>
 std::optional<std::int64_t> smallest(const TableUse& table, std::size_t rank,
@@ -64,9 +93,18 @@ InputSource::InputSource(const ir::Model& model,
                          const std::map<std::string, std::int64_t>& dims)
     : copy_(model.copy()),
       facts_(std::make_unique<analysis::Inference>(copy_->graph)),
-      sizes_(*copy_, dims) {}
+      sizes_(*copy_, dims),
+      words_(words_of(*copy_)) {}
 
 InputSource::~InputSource() = default;
+
+bool InputSource::knows_specials() const {
+  for (std::size_t i = 0; i < copy_->ops.size(); ++i) {
+    const ir::Op& op = copy_->ops[ir::OpId(i)];
+    if (op.standard("IsNaN") || op.standard("IsInf")) return true;
+  }
+  return false;
+}
 
 const std::vector<InputUse>& InputSource::uses() {
   if (has_uses_) return uses_;
@@ -181,7 +219,7 @@ std::vector<Domain> InputSource::domains(const SizeOf& sizes) {
 Result<Executor::Named> InputSource::draw(
     const SizeOf& sizes, const Drawn& how,
     const std::shared_ptr<Memory>& memory) {
-  return draw_inputs(*copy_, sizes, domains(sizes), how, memory);
+  return draw_inputs(*copy_, sizes, domains(sizes), words_, how, memory);
 }
 
 }  // namespace ruleengine::runtime

@@ -46,6 +46,9 @@ class InputSource {
     learned_ = std::move(values);
   }
 
+  // Whether some op tells NaN or infinity from numbers.
+  bool knows_specials() const;
+
   std::vector<Domain> domains(const SizeOf& sizes);
   Result<Executor::Named> draw(const SizeOf& sizes, const Drawn& how,
                                const std::shared_ptr<Memory>& memory);
@@ -59,6 +62,7 @@ class InputSource {
   std::unique_ptr<ir::Facts> facts_;
   InputSizes sizes_;
   std::vector<InputUse> uses_;
+  std::vector<std::string> words_;  // of constants and attributes
   bool has_uses_ = false, has_demands_ = false;
   std::map<ir::ValueId, Tensor> learned_;
 };

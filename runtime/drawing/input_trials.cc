@@ -1,6 +1,7 @@
 #include "runtime/drawing/input_trials.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <utility>
 
@@ -9,9 +10,9 @@ namespace {
 
 constexpr std::size_t kMostTries = 160;
 
-constexpr Integers kLevels[] = {Integers::kAnywhere, Integers::kWide,
-                                Integers::kSmall, Integers::kBits,
-                                Integers::kOnes};
+constexpr Integers kLevels[] = {Integers::kHuge, Integers::kAnywhere,
+                                Integers::kWide, Integers::kSmall,
+                                Integers::kBits, Integers::kOnes};
 
 // FNV-1a over shapes and bytes.
 class Digest {
@@ -65,12 +66,14 @@ InputTrials::InputTrials(const ir::Model& model, ExecutorOptions executor,
                          const InputSetsOptions& options, const Visit& visit)
     : model_(model),
       executor_options_(std::move(executor)),
+      memory_(executor_options_.memory ? executor_options_.memory
+                                       : Memory::create()),
       options_(options),
       visit_(visit),
       source_(model, options.inputs.dims),
       end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(
-                                  std::clamp(options.seconds, 0.0, 1e6)))) {}
+                              std::chrono::duration<double>(std::clamp(
+                                  options.inputs.seconds, 0.0, 1e6)))) {}
 
 bool InputTrials::prepare() {
   ExecutorOptions how = executor_options_;
@@ -97,10 +100,6 @@ bool InputTrials::is_over() const {
   if (is_enough_ || is_late_ || bytes_ >= options_.inputs.most_bytes)
     return true;
   return tries_ > 0 && (tries_ >= kMostTries || Clock::now() >= end_);
-}
-
-std::shared_ptr<Memory> InputTrials::memory() const {
-  return Memory::create(executor_options_.limit_memory);
 }
 
 // Whether a size of 1 stands beside others.
@@ -141,7 +140,7 @@ Result<bool> InputTrials::run(const SizeOf& sizes, Drawn how,
 Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
                                    std::string_view kind, const Accept& accept,
                                    bool& is_done) {
-  auto inputs = source_.draw(sizes, how, memory());
+  auto inputs = source_.draw(sizes, how, memory_);
   if (!inputs) {
     if (ends_all(inputs.error())) return inputs.error();
     if (why_.empty()) why_ = reason(inputs.error());
@@ -153,7 +152,9 @@ Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
   if (ran_.contains(drawn)) return true;
   ++tries_;
   const BranchLog before = log_;
+  const auto began = Clock::now();
   auto outputs = executor_->run(*inputs);
+  const auto took = Clock::now() - began;
   if (!outputs) {
     log_ = before;
     failed_.insert(drawn);
@@ -170,12 +171,25 @@ Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
     return false;
   }
   ran_.insert(drawn);
+  if (is_slow(took)) {
+    log_ = before;
+    is_done = true;
+    return false;
+  }
   const auto status = hand_on({.inputs = *std::move(inputs),
                                .outputs = *std::move(outputs),
                                .sizes = source_.sizes().named(sizes),
                                .kind = std::string(kind)});
   if (!status) return status.error();
   return true;
+}
+
+// A set on which the model takes far longer than on the first, a Loop that
+// hardly ends, say: what runs on it next would take many times as long.
+bool InputTrials::is_slow(Clock::duration took) {
+  if (!first_took_) first_took_ = took;
+  return std::isfinite(options_.inputs.seconds) &&
+         took > std::chrono::seconds(1) && took > 10 * *first_took_;
 }
 
 Status InputTrials::hand_on(InputSet set) {
@@ -209,7 +223,7 @@ void InputTrials::learn(const SizeOf& sizes) {
     const Drawn drawn{.seed = options_.inputs.seed,
                       .integers = each,
                       .deadline = options_.inputs.deadline};
-    const auto inputs = source_.draw(sizes, drawn, memory());
+    const auto inputs = source_.draw(sizes, drawn, memory_);
     if (!inputs) return;
     const auto outputs = (*executor)->run(*inputs);
     if (!outputs) continue;

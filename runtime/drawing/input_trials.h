@@ -1,5 +1,6 @@
 // Runs a model on drawn inputs, one set after the other, within a bound of
-// time, and hands on those that it ran on. Internal to runtime/input_sets.cc.
+// time, and hands on those that it ran on. Internal to
+// runtime/drawing/input_sets.cc.
 #pragma once
 
 #include <chrono>
@@ -51,19 +52,21 @@ class InputTrials {
   Result<bool> run_once(const SizeOf& sizes, const Drawn& how,
                         std::string_view kind, const Accept& accept,
                         bool& is_done);
+  bool is_slow(Clock::duration took);
   Status hand_on(InputSet set);
   // Runs the model on harmless inputs for what InputSource::open asks.
   void learn(const SizeOf& sizes);
-  std::shared_ptr<Memory> memory() const;
 
   const ir::Model& model_;
   ExecutorOptions executor_options_;
+  std::shared_ptr<Memory> memory_;  // of the inputs
   const InputSetsOptions& options_;
   const Visit& visit_;
   InputSource source_;
   std::unique_ptr<Executor> executor_;
   BranchLog log_;
   Clock::time_point end_;
+  std::optional<Clock::duration> first_took_;
   std::size_t sets_ = 0, tries_ = 0, bytes_ = 0;
   bool is_enough_ = false, is_late_ = false;
   std::string why_;

@@ -124,9 +124,18 @@ class FollowedUse {
       return;
     }
     note_number(at);
+    if (graph.inputs(node).size() == 1) meet_attributes(at, node);
     // Functions change most around 0: Log(x - 10000).
     if (graph.inputs(node).size() == 1 && at.line.shift != 0) {
       use_.met.push_back(at.line.inverse(0));
+    }
+  }
+
+  // A number that an op has beside its only input may be a threshold.
+  void meet_attributes(const At& at, NodeId node) {
+    for (const ir::Attribute& a : at.place->graph->node(node).attributes) {
+      if (a.kind != ir::AttributeKind::kFloat) continue;
+      use_.met.push_back(at.line.inverse(static_cast<double>(a.f)));
     }
   }
 

@@ -1,6 +1,6 @@
 // The search for sizes that fulfil what ops demand: linear equations are
 // solved, and the sizes that they leave free are changed until the other
-// demands hold. Internal to runtime/input_sizes.cc. Deterministic.
+// demands hold. Internal to runtime/drawing/input_sizes.cc. Deterministic.
 #pragma once
 
 #include <map>

@@ -143,7 +143,7 @@ Swish <beta: float = 1.0> (u) => (v) {
             self.rewritten()
             with self.subTest(body):
                 done = self.tool("exec", "out.onnx", "--random", code=3)
-                self.assertIn("com.example::Swish", done.err)
+                self.assertIn("no kernel for com.example.Swish", done.err)
                 found = [self.run_ok("exec", *words, "--random").out
                          for words in (["swish.onnx"], ["out.onnx", "swish.lua"])]
                 self.assertEqual(*found)

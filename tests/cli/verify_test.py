@@ -133,7 +133,7 @@ class Verify(runs.RunTest):
         words = ("run", "neg.lua", "m.onnx", "-o", "out.onnx")
         done = self.run_bad(6, *words, "--verify",
                             says=["the result was not verified",
-                                  "acme::Secret",
+                                  "acme.Secret",
                                   "--verify=lenient accepts it"])
         self.assertNotIn("warning", done.err)
         done = self.run_ok(*words, "--verify=lenient", "-q")

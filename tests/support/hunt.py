@@ -20,6 +20,10 @@ FLAW = "Failed to find kernel for com.microsoft.FusedMatMul"
 BOLD = ("each query sees a key", "there are as many values as keys")
 
 
+class RuleFails(Exception):
+    """The program refuses the rules, or a rule fails where it is applied."""
+
+
 def mutants(files, begin, most):
     """(name, mutate.Made) of the seeds from `begin` on, `most` seeds."""
     models = [m for file in files for m in mutate.examples(file)]
@@ -40,6 +44,8 @@ def verdicts(folder, rules, found, target="portable"):
 
     def run_ok(*words):
         done = program.run(*run, *words, cwd=folder, timeout=600)
+        if done.code in (2, 4):
+            raise RuleFails(done.err)
         assert done.code == 0, (done.code, done.err)
 
     run_ok(*sources.values(), "-o", "out", "--report", "r.json")

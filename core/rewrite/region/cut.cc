@@ -78,6 +78,7 @@ class Cutting {
     const ir::Type* const type = region_.facts.type(v);
     if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
     if (!ir::is_float(type->elem) && type->rank() <= 1) return true;
+    if (!options_.looks_through) return false;
     std::int64_t count = 1;
     for (const ir::Dim d : type->dims) {
       if (!d.known() || d.size() > kSmall) return false;
@@ -239,10 +240,9 @@ class Cutting {
   // The large weights that one side reads.
   std::vector<ValueId> weights(Side side) const {
     std::vector<ValueId> out;
+    std::unordered_set<ValueId> met;
     const auto meet = [&](ValueId v) {
-      if (is_weight(v) && std::ranges::find(out, v) == out.end()) {
-        out.push_back(v);
-      }
+      if (is_weight(v) && met.insert(v).second) out.push_back(v);
     };
     std::vector<NodeId> todo;
     std::unordered_set<NodeId> done;

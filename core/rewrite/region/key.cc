@@ -26,6 +26,7 @@ class Key {
 
   // Sets the key, and whether both sides are the same terms.
   void write(Cut& out) {
+    put_opsets();
     for (const ValueId v : cut_.inputs) {
       refs_[v] = fmt::format("i{}", refs_.size());
       put(out_, region_.facts.type(v));
@@ -56,6 +57,16 @@ class Key {
   }
 
  private:
+  // A function has its own.
+  void put_opsets() {
+    const ir::OpsetImports& imports = opsets_of(graph_);
+    put(out_, imports.size());
+    for (const ir::OpsetImport& each : imports) {
+      put(out_, std::string_view(each.domain));
+      put(out_, each.version);
+    }
+  }
+
   static void put(std::string& to, std::string_view text) {
     put(to, text.size());
     to += text;
@@ -204,8 +215,9 @@ class Key {
   void put(std::string& to, ir::BlockId body, Side side) {
     const ir::Block& block = graph_.block(body);
     for (const ValueId v : block.inputs) {
-      refs_[v] = fmt::format("b{}", refs_.size());
-      put(to, std::string_view(refs_[v]));
+      // A body that both sides have has its name from the first of them.
+      const auto name = fmt::format("b{}", refs_.size());
+      put(to, std::string_view(refs_.try_emplace(v, name).first->second));
       put(to, graph_.value(v).declared);
     }
     for (const NodeId n : nodes_of(graph_, body, [&](NodeId each) {

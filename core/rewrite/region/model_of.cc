@@ -7,6 +7,7 @@
 #include "core/base/diagnostic.h"
 #include "core/ir/small_tensor.h"
 #include "core/rewrite/cut.h"
+#include "core/rewrite/portable.h"
 #include "core/rewrite/region/reads.h"
 
 namespace ruleengine::rewrite {
@@ -16,8 +17,6 @@ using ir::BlockId;
 using ir::NodeId;
 using ir::ValueId;
 using Side = Region::Side;
-
-constexpr std::int64_t kIrVersion = 10;  // the first with overloads
 
 // Copies nodes of one graph into a graph of another model.
 class Transfer {
@@ -298,10 +297,8 @@ Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
   };
   auto model = std::make_shared<ir::Model>();
   model->dims = ir::DimTable(whole.dims);
-  model->ir_version = std::max(whole.ir_version, kIrVersion);
-  for (const ir::OpsetImport& each : graph.function() != nullptr
-                                         ? graph.function()->opset_imports
-                                         : whole.opset_imports) {
+  model->ir_version = std::max(whole.ir_version, kOverloadIrVersion);
+  for (const ir::OpsetImport& each : opsets_of(graph)) {
     model->opset_imports.push_back({each.domain, each.version});
   }
   model->external = whole.external;

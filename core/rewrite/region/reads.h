@@ -15,6 +15,9 @@ void for_each_read(const Region& region, ir::NodeId node, Region::Side side,
 std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
                                  const std::function<bool(ir::NodeId)>& has);
 
+// What the graph's model or function imports.
+const ir::OpsetImports& opsets_of(const ir::Graph& graph);
+
 // Whether all bytes of a constant are 0, as those of a new bias; false for one
 // that is not in memory.
 bool is_zeros(const ir::Literal& tensor);

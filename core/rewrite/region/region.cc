@@ -1,6 +1,7 @@
 #include "core/rewrite/region.h"
 
 #include <algorithm>
+#include <set>
 
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/edits/workspace.h"
@@ -62,6 +63,11 @@ std::vector<ir::NodeId> nodes_of(const ir::Graph& graph, ir::BlockId body,
   return out;
 }
 
+const ir::OpsetImports& opsets_of(const ir::Graph& graph) {
+  return graph.function() != nullptr ? graph.function()->opset_imports
+                                     : graph.model().opset_imports;
+}
+
 bool is_zeros(const ir::Literal& tensor) {
   return tensor.storage == ir::Storage::kRaw &&
          std::ranges::all_of(tensor.bytes,
@@ -77,14 +83,11 @@ Region region_of(const EditState& state) {
              .taken = {},
              .given = {},
              .assumes = state.provenance.assumes || !state.assumptions.empty()};
+  std::set<std::pair<ir::ValueId, ir::ValueId>> known;
   for (const Action& each : state.actions) {
-    const bool is_known =
-        std::ranges::any_of(out.results, [&](const Region::Result& r) {
-          return r.before == each.old_value && r.after == each.new_value;
-        });
     const bool is_pair =
         each.old_value && each.new_value && each.old_value != each.new_value;
-    if (is_pair && !is_known) {
+    if (is_pair && known.emplace(each.old_value, each.new_value).second) {
       out.results.push_back({each.old_value, each.new_value});
     }
   }

@@ -226,8 +226,8 @@ std::optional<Rejection> RunState::end(Edit& edit, const Rule& rule,
   if (options.judge) {
     judge = [&](const Region& region) { return options.judge(rule, region); };
   }
+  if (doubt) edit.assume(*std::move(doubt));
   auto rejection = keeps ? edit.commit(judge) : edit.rehearse();
-  if (!rejection && doubt) edit.assume(*std::move(doubt));
   if (!rejection && keeps) grown_ = grown;
   return rejection;
 }

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-namespace ruleengine::runtime {
+namespace ruleengine {
 
 class RandomBits {
  public:
@@ -44,4 +44,4 @@ class RandomBits {
   std::uint64_t state_;
 };
 
-}  // namespace ruleengine::runtime
+}  // namespace ruleengine
