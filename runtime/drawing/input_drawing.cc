@@ -18,7 +18,7 @@ namespace {
 using ir::ValueId;
 
 // Larger sizes and counts take long.
-constexpr std::int64_t kMostCount = 1024;
+constexpr std::int64_t kMostCount = 64;
 
 class Drawing {
  public:

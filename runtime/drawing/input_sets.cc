@@ -36,7 +36,10 @@ class InputSets {
     if (trials_.prepare()) {
       if (auto status = draw(); !status) return status.error();
     }
-    DrawnSets out{.sets = trials_.sets(), .unverified = {}, .notes = {}};
+    DrawnSets out{.sets = trials_.sets(),
+                  .unverified = {},
+                  .too_large = trials_.met_limit(),
+                  .notes = {}};
     if (out.sets == 0) {
       out.unverified = trials_.why();
       return out;
@@ -71,7 +74,7 @@ class InputSets {
          {&InputSets::second, &InputSets::exact, &InputSets::other_sizes,
           &InputSets::met, &InputSets::reveal, &InputSets::branches,
           &InputSets::branches_again, &InputSets::numbers,
-          &InputSets::small_sizes}) {
+          &InputSets::small_sizes, &InputSets::large_sizes}) {
       if (trials_.is_over()) break;
       if (auto status = (this->*step)(); !status) return status;
     }
@@ -258,7 +261,6 @@ class InputSets {
   };
 
   Status numbers() {
-    if (auto status = large_sizes(); !status) return status;
     if (auto status = masks(); !status || !has_floats()) return status;
     for (const Magnitude& each : {Magnitude{1e-2, "small floats", false},
                                   Magnitude{4, "floats of some units", false},

@@ -40,6 +40,7 @@ struct InputSetsOptions {
 struct DrawnSets {
   std::size_t sets = 0;
   std::string unverified;  // why none ran
+  bool too_large = false;  // one did not, for want of memory
   // What no set shows: "the else branch of If 'x' was never taken".
   std::vector<std::string> notes;
 };

@@ -137,6 +137,57 @@ class VerifyLocal(runs.RunTest):
         self.assertIn("(twice)", done.err)
         self.assertIn("verified 1 rewrite, ", done.err)
 
+    def test_beside_what_cannot_be_run(self):
+        """No cut with small values can be run; the node itself can."""
+        self.write("m.onnx", make.onnx_bytes(
+            """g (float[3] x) => (float[3] y) <int64[1] s = {3}> {
+              a = acme.Secret(x) c = Cast <to = 1> (a) r = Reshape(c, s)
+              y = Neg(r) }""",
+            '<ir_version: 8, opset_import: ["": 17, "acme": 1]>'))
+        for rewrite, says in (("op.Abs(m.x)", "is undone"),
+                              ("op.Sub(0.0, m.x)", "verified 1 rewrite")):
+            self.write("r.lua", make.rule("op.Neg(x)", rewrite))
+            done = self.run_ok("run", "r.lua", "m.onnx", "-o", "out.onnx",
+                               "--verify=local")
+            self.assertIn(says, done.err)
+
+    def test_random_numbers(self):
+        """Both sides draw them under other names."""
+        self.write("m.onnx", make.onnx_bytes(
+            """g (float[N,4] x) => (float[N,4] y) {
+              r = RandomNormalLike(x) y = Add(x, r) }"""))
+        self.write("r.lua", make.rule("op.Add(x, op.RandomNormalLike(x))",
+                                      "op.Abs(m.x)"))
+        done = self.run_ok("run", "r.lua", "m.onnx", "-o", "out.onnx",
+                           "--verify=local")
+        self.assertIn("1 rewrite was not verified", done.err)
+        self.run_bad(6, "run", "r.lua", "m.onnx", "-o", "out.onnx",
+                     "--verify", says="depends on random numbers")
+
+    def test_a_doubt(self):
+        """A size of 0 proves nothing where the rewrite assumes that there is
+        none."""
+        self.write("m.onnx", make.onnx_bytes(
+            """g (float[A,B] x) => (float[C,D] z) <int64[2] s = {-1, 0}> {
+              t = Transpose <perm = [1, 0]> (x) y = Reshape(t, s)
+              z = Neg(y) }"""))
+        self.write("r.lua", make.rule("op.Neg(op.Reshape{x, t})",
+                                      "op.Reshape{op.Neg(m.x), m.t}",
+                                      "x, t"))
+        done = self.run_ok("run", "r.lua", "m.onnx", "-o", "out.onnx",
+                           "--verify=local")
+        self.assertIn("verified 1 rewrite", done.err)
+
+    def test_a_limit_ends_it(self):
+        self.write("m.onnx", make.onnx_bytes(
+            """g (int64 n, float[3] x) => (float[3] y) <int64 h = {1000000000}> {
+              k = Mul(n, h)
+              y = Loop (k, , x) <body = b (int64 i, bool c, float[3] a)
+                => (bool d, float[3] s) { d = Identity(c) s = Neg(a) }> }"""))
+        self.write("r.lua", make.rule("op.Neg(x)", "op.Sub(0.0, m.x)"))
+        self.run_ok("run", "r.lua", "m.onnx", "-o", "out.onnx",
+                    "--verify=local", "--limit-time", "20")
+
     def test_ops_of_the_users_own(self):
         for formula, undone in (("Sigmoid", 0), ("Tanh", 1)):
             with self.subTest(formula):

@@ -64,7 +64,75 @@ CASES = {
           y = Add(x, large) }""",
         "op.Add(x, any 'c')", "op.Sub(m.x, op.Sub(1, m.c))",
         "op.Sub(m.x, op.Sub(0, m.c))"),
+    "what becomes NaN": (
+        "g (float[N,4] x) => (float[N,4] y) { y = Mul(x, x) }",
+        "op.Mul(x, x)", "op.Exp(op.Mul(2.0, op.Log(m.x)))", "op.Pow(m.x, 2.0)"),
+    "all that becomes NaN": (
+        "g (float16[N,4] x) => (float16[N,4] y) { y = Neg(x) }",
+        "op.Neg(x)", "op.Div(op.Sub(m.x, m.x), op.Sub(m.x, m.x))",
+        "op.Sub(0.0, m.x)"),
+    "a float of 0": (
+        "g (float[2,3] x) => (float[2,3] y) { y = Sign(x) }",
+        "op.Sign(x)", "op.Div(m.x, op.Abs(m.x))",
+        "op.Sub(op.Cast{op.Greater(m.x, 0.0), to = 'float'},"
+        " op.Cast{op.Less(m.x, 0.0), to = 'float'})"),
+    "equal floats": (
+        "g (float[N,3] x, float[N,3] t) => (bool[N,3] y) { y = Less(x, t) }",
+        "op.Less(x, t)", "op.Not(op.Greater(m.x, m.t))",
+        "op.Greater(m.t, m.x)"),
+    "whole floats": (
+        "g (float[N,3] x) => (float[N,3] y) { y = Ceil(x) }",
+        "op.Ceil(x)", "op.Add(op.Floor(m.x), 1.0)",
+        "op.Neg(op.Floor(op.Neg(m.x)))"),
+    "the first of equal ones": (
+        """g (float[N,5] x) => (int64[N,1] y) { y = ArgMax <axis = 1> (x) }""",
+        "op.ArgMax{x, axis = 1}",
+        "op.ArgMax{m.x, axis = 1, select_last_index = 1}",
+        "op.ArgMin{op.Neg(m.x), axis = 1}"),
+    "numbers that are none": (
+        "g (float[N,3] x) => (bool[N,3] y) { y = IsNaN(x) }",
+        "op.IsNaN(x)", "op.Less(m.x, m.x)", "op.Not(op.Equal(m.x, m.x))"),
+    "a threshold": (
+        """g (float[N,3] x) => (float[N,3] y) {
+          y = ThresholdedRelu <alpha = 250.0> (x) }""",
+        "op.ThresholdedRelu{x, alpha = any}", "op.Mul(m.x, 0.0)",
+        "op.Where(op.Greater(m.x, 250.0), m.x, op.Mul(m.x, 0.0))"),
+    "whole numbers above a byte": (
+        "g (int64[N,4] x) => (int64[N,4] y) { y = Neg(x) }", "op.Neg(x)",
+        "op.Sub(0, op.Cast{op.Cast{m.x, to = 'int8'}, to = 'int64'})",
+        "op.Sub(0, m.x)"),
+    "whole numbers above those of half as many bits": (
+        """g (int64[N,4] x) => (int64[N,4] y) <int64 k = {70000}> {
+          y = Div(x, k) }""",
+        "op.Div(x, 70000)", "op.Mul(m.x, 0)",
+        "op.Neg(op.Div(m.x, -70000))"),
+    "4 bits": (
+        """g (uint4[N,4] x) => (int32[N,4] y) { y = Cast <to = 6> (x) }""",
+        "op.Cast{x, to = 'int32'}", "op.Min(op.Cast{m.x, to = 'int32'}, 1)",
+        "op.Max(op.Cast{m.x, to = 'int32'}, 0)"),
+    "the largest of 8 bits": (
+        """g (float8e4m3fn[N,9] x) => (float[N,9] y) { y = Cast <to = 1> (x) }""",
+        "op.Cast{x, to = 'float'}", "op.Min(op.Cast{m.x, to = 'float'}, 300.0)",
+        "op.Min(op.Cast{m.x, to = 'float'}, 500.0)"),
+    "what 8 bits cut off": (
+        """g (float[N,9] x) => (float[N,9] y) {
+          a = Cast <to = 17> (x) y = Cast <to = 1> (a) }""",
+        "op.Cast{op.Cast{x, to = 'float8e4m3fn'}, to = 'float'}", "m.x",
+        "op.Min(op.Max(m.x, -448.0), 448.0)"),
+    "strings in another order": (
+        """g (string[N,4] x, string[N,4] t) => (bool[N,4] y) {
+          a = StringConcat(x, t) b = StringConcat(t, x) y = Equal(a, b) }""",
+        "op.Equal(op.StringConcat(x, t), op.StringConcat(t, x))",
+        "op.Not(op.Equal(m.x, m.x))",
+        "op.Equal(op.StringConcat(m.t, m.x), op.Identity(op.StringConcat(m.x, m.t)))"),
+    "words of the model": (
+        """g (string[N,4] x) => (int64[N,4] y) {
+          l = ai.onnx.ml.LabelEncoder <keys_strings = ["cat", "dog"],
+            values_int64s = [-3, -5], default_int64 = 7> (x) y = Abs(l) }""",
+        "op.Abs(x)", "op.Identity(m.x)", "op.Max(m.x, op.Neg(m.x))"),
 }
+# What the few inputs of `--verify=local` do not reach.
+NOT_LOCAL = ("the largest of 8 bits", "what 8 bits cut off")
 HEADER = '<ir_version: 10, opset_import: ["": 21]>'
 
 
@@ -92,8 +160,9 @@ class WrongRules(runs.RunTest):
                 self.write("m.onnx", make.onnx_bytes(model, HEADER))
                 done = self.verify(match, wrong, "--verify=local")
                 self.assertEqual(done.code, 0, done.err)
-                self.assertIn("undone, since it computes something else",
-                              done.err)
+                if name not in NOT_LOCAL:
+                    self.assertIn("undone, since it computes something else",
+                                  done.err)
                 done = self.verify(match, right, "--verify=local")
                 self.assertEqual(done.code, 0, done.err)
                 self.assertIn("verified 1 rewrite, ", done.err)
