@@ -85,8 +85,25 @@ TEST_CASE("a spread is the largest move of each element") {
   CHECK(spread.at(0, 0) == 0.25);
   CHECK(spread.at(0, 1) == 0.5);
   CHECK(std::isinf(spread.at(0, 2)));
+}
+
+TEST_CASE("what a spread does not know") {
+  // NaN has not moved, whatever it becomes.
+  const auto nan = floats({kNan, kNan});
+  Spread of_nan(nan);
+  of_nan.add(floats({kNan, 1}));
+  CHECK(of_nan.at(0, 0) == 0);
+  CHECK(of_nan.at(0, 1) == 0);
+  // Another form says nothing of an element.
+  const auto center = floats({1, 256});
+  Spread spread(center);
   spread.add(floats({1}));
-  CHECK(std::isinf(spread.at(0, 0)));
+  CHECK(spread.at(0, 0) == 1);
+  spread.add(floats({1, 256.5f}));
+  CHECK(spread.at(0, 0) == 0);
+  CHECK(spread.at(0, 1) == 0.5);
+  spread.add(floats({1}));
+  CHECK(spread.at(0, 0) == 0);
 }
 
 TEST_CASE("outputs that are finite somewhere") {

@@ -391,10 +391,15 @@ Result<Executor::Named> Executor::run_with_noise(const Named& inputs,
 
 const ir::Model& Executor::model() const { return impl_->model; }
 
-const std::map<std::string, std::uint64_t, std::less<>>& Executor::drawn()
-    const {
-  return impl_->state.drawn;
+Result<Executor::Named> Executor::run_redrawn(const Named& inputs,
+                                              const DrawnCounts& alike) {
+  impl_->state.alike = &alike;
+  auto out = impl_->run(inputs);
+  impl_->state.alike = nullptr;
+  return out;
 }
+
+const DrawnCounts& Executor::drawn() const { return impl_->state.drawn; }
 
 std::size_t Executor::peak_bytes() const { return impl_->memory->peak(); }
 std::size_t Executor::held_bytes() const { return impl_->memory->held(); }

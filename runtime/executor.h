@@ -68,11 +68,13 @@ class Executor {
   Result<Named> run(const Named& inputs);
   // The same where numbers move. Of a wide executor.
   Result<Named> run_with_noise(const Named& inputs, const Noise& noise);
+  // The same where nodes whose value's name `alike` lacks draw other numbers.
+  Result<Named> run_redrawn(const Named& inputs, const DrawnCounts& alike);
 
   // The model as it runs.
   const ir::Model& model() const;
   // What drew random numbers in the last run: names of values, and how often.
-  const std::map<std::string, std::uint64_t, std::less<>>& drawn() const;
+  const DrawnCounts& drawn() const;
 
   // Bytes of tensors that were in use at once in the last run, without weights
   // and inputs; and bytes that the run took from the system.

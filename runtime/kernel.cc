@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/random_bits.h"
 #include "core/ir/narrow_float.h"
 #include "runtime/adapt.h"
 #include "runtime/widening.h"
@@ -321,7 +322,9 @@ std::uint64_t KernelContext::seed() const {
   for (const char c : name) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
   }
-  return run_.seed * 0x9E3779B97F4A7C15u + hash + run_.drawn[name]++;
+  const bool is_other = run_.alike != nullptr && !run_.alike->contains(name);
+  return (run_.seed + (is_other ? 1 : 0)) * RandomBits::kStep + hash +
+         run_.drawn[name]++;
 }
 
 std::vector<Datum> KernelContext::run_block(std::string_view attribute,

@@ -29,6 +29,8 @@ using Ints = std::vector<std::int64_t>;
 class Communicator;
 class NoiseSource;
 
+using DrawnCounts = std::map<std::string, std::uint64_t, std::less<>>;
+
 // What a run has for all of its nodes.
 struct KernelRun {
   std::shared_ptr<Memory> memory;
@@ -36,7 +38,9 @@ struct KernelRun {
   std::uint64_t seed = 0;  // of ops that draw numbers
   // How often the node that makes a value of this name drew numbers. By names,
   // so that a node draws the same whatever else a model draws.
-  std::map<std::string, std::uint64_t, std::less<>> drawn;
+  DrawnCounts drawn;
+  // Nodes of other names draw other numbers than the seed says; nullptr: none.
+  const DrawnCounts* alike = nullptr;
   Communicator* communicator = nullptr;  // of a run with other ranks
   bool wide = false;                     // floats are doubles
   NoiseSource* noise = nullptr;          // of a wide run; may be nullptr

@@ -176,20 +176,26 @@ Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
   if (first != nullptr && first->drawn() == after_->drawn()) {
     return std::vector<bool>();
   }
-  if (reseeded_ == nullptr) {
-    ExecutorOptions how = options_;
-    how.seed = options_.seed + 1;
-    auto made = Executor::create(before_model_, std::move(how));
+  if (before_ == nullptr) {
+    auto made = Executor::create(before_model_, options_);
     if (!made) return std::vector<bool>();
-    reseeded_ = *std::move(made);
+    before_ = *std::move(made);
   }
-  const auto ran = reseeded_->run(inputs);
-  if (!ran) {
-    if (is_limit(ran.error())) return ran.error();
-    return std::vector<bool>(outputs.size(), true);
+  if (first == nullptr) {
+    first = before_.get();
+    const auto ran = before_->run(inputs);
+    if (!ran && is_limit(ran.error())) return ran.error();
+    if (first->drawn() == after_->drawn()) return std::vector<bool>();
   }
-  if (reseeded_->drawn() == after_->drawn()) return std::vector<bool>();
-  return differing(outputs, *ran);
+  DrawnCounts alike = first->drawn();
+  std::erase_if(alike, [&](const auto& each) {
+    const auto it = after_->drawn().find(each.first);
+    return it == after_->drawn().end() || it->second != each.second;
+  });
+  const auto redrawn = before_->run_redrawn(inputs, alike);
+  if (redrawn) return differing(outputs, *redrawn);
+  if (is_limit(redrawn.error())) return redrawn.error();
+  return std::vector<bool>(outputs.size(), true);
 }
 
 Result<Comparison> ModelPair::compare_own(const Named& inputs,

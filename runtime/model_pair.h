@@ -66,7 +66,7 @@ class ModelPair {
   const std::optional<Tolerance> tolerance_;
   std::string why_not_, only_own_types_;
   std::unique_ptr<Executor> after_;
-  std::unique_ptr<Executor> reseeded_;  // `before`; made when it is needed
+  std::unique_ptr<Executor> before_;  // made when it is needed
   std::unique_ptr<Executor> wide_before_, wide_after_;  // nullptr: cannot be
   std::optional<SharedNumbers> shared_;
 };

@@ -80,7 +80,8 @@ class Verifying {
       }
     }
     if (out_.left_out == names_.size() && out_.left_out > 0 && !out_.mismatch) {
-      out_.unverified = std::move(out_.notes.back());
+      out_.unverified = std::move(out_.notes.front());
+      out_.notes.clear();
     }
     if (!only_own_types_.empty()) {
       out_.notes.push_back(

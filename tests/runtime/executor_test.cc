@@ -161,8 +161,7 @@ TEST_CASE("the error names all ops without a kernel") {
       "(float[2] x) => (float[2] z) {"
       " a = com.example.F(x) b = com.example.F(a) z = org.other.G(b) }");
   CHECK(!r.executor);
-  CHECK(r.error.what ==
-        "no kernel for com.example.F (2 nodes), org.other.G");
+  CHECK(r.error.what == "no kernel for com.example.F (2 nodes), org.other.G");
 }
 
 TEST_CASE("the error names an input that does not fit") {

@@ -10,8 +10,8 @@
 
 #include "core/text/parse.h"
 #include "kernels/cpu.h"
-#include "runtime/random_inputs.h"
 #include "runtime/executor.h"
+#include "runtime/random_inputs.h"
 #include "tests/runtime/looks_cases.h"
 #include "tests/support/tier.h"
 
