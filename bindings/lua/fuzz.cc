@@ -74,8 +74,9 @@ Floats floats_of(const ir::Graph& graph) {
   }
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     if (graph.node(ir::NodeId(i)).removed) continue;
-    const ir::Attribute* const to = graph.attribute(ir::NodeId(i), "to");
-    if (to != nullptr) note(static_cast<ir::DataType>(to->i));
+    for (const ir::Attribute& a : graph.node(ir::NodeId(i)).attributes) {
+      if (mutate::names_type(a)) note(static_cast<ir::DataType>(a.i));
+    }
   }
   return out;
 }

@@ -33,6 +33,9 @@ struct Mutant {
   std::string text;  // the model was read from it
 };
 
+// Whether an attribute is the number of an element type.
+bool names_type(const ir::Attribute& attribute);
+
 // Makes the Facts of a graph.
 using FactsOf = std::unique_ptr<ir::Facts> (*)(ir::Graph&);
 

@@ -11,13 +11,6 @@ using ir::DataType;
 
 constexpr int kOldestOpset = 9;
 
-// Whether an attribute is the number of an element type.
-bool names_type(const ir::Attribute& attribute) {
-  return attribute.kind == ir::AttributeKind::kInt &&
-         (attribute.name == "to" || attribute.name == "dtype" ||
-          attribute.name == "out_dtype");
-}
-
 // All of these types become `to`.
 template <typename Is>
 void convert(Draft& draft, DataType to, Is is) {
@@ -115,6 +108,12 @@ constexpr Kind kTypeKinds[] = {
 };
 
 }  // namespace
+
+bool names_type(const ir::Attribute& attribute) {
+  return attribute.kind == ir::AttributeKind::kInt &&
+         (attribute.name == "to" || attribute.name == "dtype" ||
+          attribute.name == "out_dtype");
+}
 
 std::span<const Kind> type_kinds() { return kTypeKinds; }
 
