@@ -18,7 +18,6 @@ return rule {
     Also ConvTranspose and Gemm; and MatMul, without t. Nothing else reads w.]],
 
   match = function(op, x, w, b, s, t, mean, variance)
-    w:const()
     local layer = either(
       op.Conv{x, w, maybe(b), attrs = any},
       op.ConvTranspose{x, w, maybe(b), attrs = any},
@@ -31,6 +30,7 @@ return rule {
   end,
 
   where = function(m)
+    need(m.w:const(), "the weight is computed", m.w)
     local y = m.layer.outputs[1]
     local rank, kind = need(y:rank(), "the rank is unknown", y), m.layer.op
     local axis, first = 1, kind == "Conv" or kind == "Gemm" and m.layer.attrs.transB ~= 0
@@ -139,6 +139,12 @@ return rule {
         (float16[B,2] x) => (float16[B,1] y) <float16[2,1] w = {60000.0, 1.0}, float16 s = {2.0}> {
           c = MatMul(x, w)
           y = Mul(c, s)
+        }]],
+      rejected = "a weight might overflow" },
+    { "a quotient by 0", [[
+        (float[B,2] x) => (float[B,2] y) <float[2,2] w = {1,2,3,4}, float[2] s = {1.0, 0.0}> {
+          c = MatMul(x, w)
+          y = Div(c, s)
         }]],
       rejected = "a weight might overflow" },
     { "a large bias, scaled", [[

@@ -180,7 +180,8 @@ OF = {
     ],
     "simplify/layer_weights.lua": [
         near("a product", "the rank is unknown", ("float[B,S,2] x", "float[] x"), ("float[B,S,3] y", "float[] y")),
-        near("a number for each channel, and one in all", None, ("float[B,1,4,4] x", "float[B,1,4,4] x, float[2,1,1,1] w"),
+        near("a number for each channel, and one in all", "the weight is computed",
+             ("float[B,1,4,4] x", "float[B,1,4,4] x, float[2,1,1,1] w"),
              ("float[2,1,1,1] w = {1.0, 2.0}, ", "")),
         near("a computed mean", "a statistic is computed", ("float[2] mean)", "float[2] variance)"),
              ("float[2] variance = {3.99, 0.99}", "float[2] mean = {3.99, 0.99}")),
