@@ -19,11 +19,12 @@ constexpr std::uint64_t kMostNodes = 1'000'000;
 
 constexpr std::size_t kFar = 12;
 
-// Whether an error ends the run: the others are of one comparison.
+// Whether an error ends the run: others, want of memory for tensors among them,
+// are of one comparison.
 bool ends_run(const Diagnostic& error) {
   return error.kind == ErrorKind::kRule ||
          error.kind == ErrorKind::kCancelled ||
-         (error.kind == ErrorKind::kLimit && error.remedy == Remedy::kTime);
+         (error.kind == ErrorKind::kLimit && error.remedy != Remedy::kTensors);
 }
 
 }  // namespace

@@ -38,7 +38,7 @@ class InputSets {
     }
     DrawnSets out{.sets = trials_.sets(),
                   .unverified = {},
-                  .too_large = trials_.met_limit(),
+                  .limit = trials_.limit(),
                   .notes = {}};
     if (out.sets == 0) {
       out.unverified = trials_.why();

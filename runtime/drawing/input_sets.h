@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -39,8 +40,8 @@ struct InputSetsOptions {
 
 struct DrawnSets {
   std::size_t sets = 0;
-  std::string unverified;  // why none ran
-  bool too_large = false;  // one did not, for want of memory
+  std::string unverified;           // why none ran
+  std::optional<Diagnostic> limit;  // of memory, where one set met it
   // What no set shows: "the else branch of If 'x' was never taken".
   std::vector<std::string> notes;
 };

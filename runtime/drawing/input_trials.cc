@@ -162,7 +162,7 @@ Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
     const auto& is_cancelled = executor_options_.is_cancelled;
     if (ends_all(error) || (is_cancelled && is_cancelled())) return error;
     if (tries_ > 1 && Clock::now() >= end_) is_late_ = is_done = true;
-    met_limit_ = met_limit_ || error.remedy == Remedy::kTensors;
+    if (!limit_ && error.remedy == Remedy::kTensors) limit_ = error;
     if (why_.empty()) why_ = reason(error);
     return false;
   }

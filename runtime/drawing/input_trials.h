@@ -39,7 +39,8 @@ class InputTrials {
   // No more sets: the caller has enough, or the time has passed.
   bool is_over() const;
   bool is_late() const { return is_late_; }
-  bool met_limit() const { return met_limit_; }  // of memory
+  // Of memory, where a set met it.
+  const std::optional<Diagnostic>& limit() const { return limit_; }
 
   // Whether the model ran on inputs that are drawn so, with the widest whole
   // numbers from `how.integers` on that it runs with.
@@ -69,7 +70,8 @@ class InputTrials {
   Clock::time_point end_;
   std::optional<Clock::duration> first_took_;
   std::size_t sets_ = 0, tries_ = 0, bytes_ = 0;
-  bool is_enough_ = false, is_late_ = false, met_limit_ = false;
+  bool is_enough_ = false, is_late_ = false;
+  std::optional<Diagnostic> limit_;
   std::string why_;
   std::set<std::uint64_t> ran_, failed_;  // inputs, by their bytes
   std::optional<SizeOf> learned_at_;

@@ -128,10 +128,11 @@ class Faults(BodyTest):
                                      "--target", "portable", code=None)
                 self.assertIn(done.code, (4, 5), done.err)
                 self.check(done, what)
-                done = self.tool("run", "swish.lua", "swish.onnx", *limits,
-                                     "--verify", code=None)
-                self.assertIn(done.code, (4, 5), done.err)
-                self.check(done, what)
+                for how in "--verify", "--verify=local":
+                    done = self.tool("run", "swish.lua", "swish.onnx", *limits,
+                                     how, code=None)
+                    self.assertIn(done.code, (4, 5), done.err)
+                    self.check(done, what)
 
     def test_examples_say_it_too(self):
         for name, (body, what) in AT_CALLS.items():

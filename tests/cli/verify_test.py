@@ -127,6 +127,18 @@ class Verify(runs.RunTest):
         self.differs("wrong.lua", "m.onnx", "--dims", "N=3",
                      says="float[3,4]")
 
+    def test_memory_for_no_more_than_one_set(self):
+        """The sets that fit have an empty Range, which proves nothing."""
+        self.write("m.onnx", make.onnx_bytes(
+            """g (int64 m) => (float y) <int64 h = {40000000}, int64 z = {0},
+              int64 o = {1}> {
+              k = Mul(m, h) a = Range(z, k, o) f = Cast <to = 1> (a)
+              n = Neg(f) y = ReduceSum <keepdims = 0> (n) }"""))
+        self.write("wrong.lua", make.rule("op.Neg(x)", "op.Abs(m.x)"))
+        self.run_bad(5, "run", "wrong.lua", "m.onnx", "-o", "out.onnx",
+                     "--verify", "--limit-tensors", "10",
+                     says="--limit-tensors raises it")
+
     def test_ops_without_a_kernel(self):
         self.write("m.onnx", SECRET)
         self.write("neg.lua", NEG)
