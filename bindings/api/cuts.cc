@@ -1,5 +1,6 @@
 #include "bindings/api/cuts.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -58,13 +59,13 @@ bool for_each_cut(const Region& region, std::uint64_t& nodes_left,
                   const std::function<bool(const Cut&)>& visit) {
   std::string last;
   for (const CutOptions& options : kCuts) {
-    if (options.steps == CutOptions::kAll) {
-      const std::uint64_t nodes = region.graph.node_count();
-      if (nodes > nodes_left) return false;
-      nodes_left -= nodes;
-    }
+    const bool is_largest = options.steps == CutOptions::kAll;
+    if (is_largest && nodes_left == 0) return false;
     const Cut now = cut(region, options);
     if (now.key == last) continue;
+    if (is_largest) {
+      nodes_left -= std::min<std::uint64_t>(nodes_left, now.before.size());
+    }
     if (!visit(now) || (now.is_whole && !now.is_general)) break;
     last = now.key;
   }

@@ -24,9 +24,9 @@ ExecutionOptions of_cuts(ExecutionOptions how);
 // a cut where both sides differ proves nothing if a larger one agrees.
 //
 // Calls `visit` with cuts from small to large, no two alike, until it returns
-// false or there is no larger one. The largest has as many nodes as the graph,
-// and is left out if that is more than `nodes_left`, which it takes from. False
-// if it was left out.
+// false or there is no larger one. The largest may have all nodes of the graph:
+// `nodes_left` becomes less by those that it has, and where none are left, it
+// is left out, and the result is false.
 bool for_each_cut(const rewrite::Region& region, std::uint64_t& nodes_left,
                   const std::function<bool(const rewrite::Cut&)>& visit);
 

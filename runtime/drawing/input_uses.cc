@@ -126,16 +126,13 @@ class FollowedUse {
     note_number(at);
     if (graph.inputs(node).size() == 1) meet_attributes(at, node);
     // Functions change most around 0: Log(x - 10000).
-    if (graph.inputs(node).size() == 1 && at.line.shift != 0) {
-      use_.met.push_back(at.line.inverse(0));
-    }
+    if (graph.inputs(node).size() == 1 && at.line.shift != 0) meet(at, 0);
   }
 
   // A number that an op has beside its only input may be a threshold.
   void meet_attributes(const At& at, NodeId node) {
     for (const ir::Attribute& a : at.place->graph->node(node).attributes) {
-      if (a.kind != ir::AttributeKind::kFloat) continue;
-      use_.met.push_back(at.line.inverse(static_cast<double>(a.f)));
+      if (a.kind == ir::AttributeKind::kFloat) meet(at, double{a.f});
     }
   }
 
@@ -234,13 +231,15 @@ class FollowedUse {
         .value_or(std::vector<double>());
   }
 
+  void meet(const At& at, double number) {
+    const double x = at.line.inverse(number);
+    if (std::isfinite(x)) use_.met.push_back(x);
+  }
+
   void meet(const At& at, NodeId node, std::size_t other) {
     const ValueId value = at.place->graph->input(node, other);
     const auto found = numbers(*at.place, value);
-    for (const double each : found) {
-      const double x = at.line.inverse(each);
-      if (std::isfinite(x)) use_.met.push_back(x);
-    }
+    for (const double each : found) meet(at, each);
     if (!found.empty() || !value) return;
     const auto [place, met] = outermost(*at.place, value);
     if (place->caller == nullptr && met != at.value) {
@@ -364,8 +363,7 @@ class FollowedUse {
     }
     for (const std::string_view name : {"min", "max"}) {
       const ir::Attribute* a = graph.attribute(node, name);
-      if (a == nullptr) continue;
-      use_.met.push_back(at.line.inverse(static_cast<double>(a->f)));
+      if (a != nullptr) meet(at, double{a->f});
     }
     follow_bounded(at, node);
     return true;

@@ -168,14 +168,19 @@ class VerifyLocal(runs.RunTest):
         """A size of 0 proves nothing where the rewrite assumes that there is
         none."""
         self.write("m.onnx", make.onnx_bytes(
-            """g (float[A,B] x) => (float[C,D] z) <int64[2] s = {-1, 0}> {
-              t = Transpose <perm = [1, 0]> (x) y = Reshape(t, s)
-              z = Neg(y) }"""))
-        self.write("r.lua", make.rule("op.Neg(op.Reshape{x, t})",
-                                      "op.Reshape{op.Neg(m.x), m.t}",
-                                      "x, t"))
+            """g (int64[B,S,8] x) => (int64[N,S,4] y)
+              <int64[1] two = {2}, int64[1] four = {4},
+               int64[1] zero = {0}, int64[1] one = {1}> {
+              w = Shape(x)
+              b = Gather <axis = 0> (w, zero) s = Gather <axis = 0> (w, one)
+              n = Mul(b, two) sizes = Concat <axis = 0> (n, s, four)
+              q = Reshape(x, sizes) y = Neg(q) }"""))
+        self.write("r.lua", make.rule(
+            "op.Neg(op.Reshape{x, t})",
+            "op.Sub(0, op.Reshape{op.Reshape{m.x, {-1, 8}}, m.t})", "x, t"))
         done = self.run_ok("run", "r.lua", "m.onnx", "-o", "out.onnx",
                            "--verify=local")
+        self.assertIn("rests on the assumption", done.err)
         self.assertIn("verified 1 rewrite", done.err)
 
     def test_a_limit_ends_it(self):
