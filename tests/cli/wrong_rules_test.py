@@ -119,6 +119,12 @@ CASES = {
           a = Cast <to = 17> (x) y = Cast <to = 1> (a) }""",
         "op.Cast{op.Cast{x, to = 'float8e4m3fn'}, to = 'float'}", "m.x",
         "op.Min(op.Max(m.x, -448.0), 448.0)"),
+    "more than a few columns": (
+        """g (float[B,S] x) => (int64[B,1] y) {
+          a = ArgMax <axis = 1> (x) y = Neg(a) }""",
+        "op.Neg(op.ArgMax{x, axis = 1})",
+        "op.Sub(0, op.Min(op.ArgMax{m.x, axis = 1}, 20))",
+        "op.Sub(0, op.ArgMax{m.x, axis = 1})"),
     "strings in another order": (
         """g (string[N,4] x, string[N,4] t) => (bool[N,4] y) {
           a = StringConcat(x, t) b = StringConcat(t, x) y = Equal(a, b) }""",
@@ -132,7 +138,8 @@ CASES = {
         "op.Abs(x)", "op.Identity(m.x)", "op.Max(m.x, op.Neg(m.x))"),
 }
 # What the few inputs of `--verify=local` do not reach.
-NOT_LOCAL = ("the largest of 8 bits", "what 8 bits cut off")
+NOT_LOCAL = ("the largest of 8 bits", "what 8 bits cut off",
+             "more than a few columns")
 HEADER = '<ir_version: 10, opset_import: ["": 21]>'
 
 
