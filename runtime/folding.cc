@@ -85,6 +85,9 @@ std::vector<Datum> run(const Kernel& kernel, const Alone& node,
                 .agreed_only = true};
   std::vector<Datum> outputs(std::max<std::size_t>(view.output_count(), 1));
   KernelContext context(view, inputs, outputs, run);
+  // Nothing else reads the inputs.
+  const SmallVector<bool, 8> dying(inputs.size(), true);
+  context.set_dying({dying.data(), dying.size()});
   const CommonVectors common;
   run_adapted(kernel, context);
   return outputs;
@@ -112,7 +115,8 @@ Status Folding::evaluate(const ir::Computation& what,
     }
     for (std::size_t i = 0; i < what.outputs; ++i) {
       const Tensor& t = outputs[i].tensor();
-      give(i, {.dtype = t.dtype(), .dims = t.dims(), .bytes = t.bytes()});
+      give(i, {.dtype = t.dtype(), .dims = t.dims(), .bytes = t.bytes()},
+           t.owner());
     }
     return {};
   } catch (const Failure& failure) {

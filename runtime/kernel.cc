@@ -361,7 +361,9 @@ Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model) {
   }
   auto block = Memory::create()->allocate(size);  // no run owns the result
   std::memcpy(block.get(), bytes->data(), size);
-  return {tensor.dtype, tensor.dims, std::move(block)};
+  Tensor copy(tensor.dtype, tensor.dims, std::move(block));
+  copy.mark_own();
+  return copy;
 }
 
 }  // namespace ruleengine::runtime

@@ -62,6 +62,12 @@ class Arena {
     return {to.data(), to.size()};
   }
 
+  // Keeps what owns `bytes` bytes that were allocated elsewhere.
+  void keep(std::shared_ptr<const void> owner, std::size_t bytes) {
+    kept_.push_back(std::move(owner));
+    total_ += bytes;
+  }
+
   // Bytes allocated so far, including what is lost at the ends of blocks.
   std::size_t bytes() const {
     return total_ - static_cast<std::size_t>(end_ - next_);
@@ -80,6 +86,7 @@ class Arena {
   }
 
   std::vector<std::unique_ptr<std::byte[]>> blocks_;
+  std::vector<std::shared_ptr<const void>> kept_;
   std::byte* next_ = nullptr;
   std::byte* end_ = nullptr;
   std::size_t next_size_ = 4096;

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <span>
 
 #include "core/base/result.h"
@@ -32,10 +33,12 @@ class Evaluator {
   virtual bool knows(const Op& op) const = 0;
 
   // Calls `give` with each output by its index, in order: a tensor with raw
-  // bytes, which are valid until `give` returns. An error, without a call of
-  // `give`: inputs that the op rejects, values for which runtimes give
-  // different results, or results that take more than `limit` bytes to compute.
-  using Give = std::function<void(std::size_t output, const Literal& tensor)>;
+  // bytes, which are valid until `give` returns, or as long as the inputs and
+  // `owner` are. An error, without a call of `give`: inputs that the op
+  // rejects, values for which runtimes give different results, or results that
+  // take more than `limit` bytes to compute.
+  using Give = std::function<void(std::size_t output, const Literal& tensor,
+                                  const std::shared_ptr<const void>& owner)>;
   virtual Status evaluate(const Computation& what, ExternalData* external,
                           std::size_t limit, const Give& give) const = 0;
 };

@@ -68,7 +68,7 @@ Status compute(const Literal& tensor, ExternalData* external,
   Status passed;
   const Status done = from.evaluator->evaluate(
       *from.what, external, std::numeric_limits<std::size_t>::max(),
-      [&](std::size_t output, const Literal& result) {
+      [&](std::size_t output, const Literal& result, const auto&) {
         const bool fits = output == 0 && result.dtype == tensor.dtype &&
                           result.element_count() == tensor.element_count();
         passed = fits ? sink(result.bytes)

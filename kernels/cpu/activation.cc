@@ -140,7 +140,8 @@ void swish(KernelContext& c) {
 }
 
 void swiglu(KernelContext& c) {
-  const Tensor a = c.input(0), b = c.expect_shape(1, a.dims(), a.dtype());
+  const Tensor& a = c.input(0);
+  const Tensor& b = c.expect_shape(1, a.dims(), a.dtype());
   const Attribute alpha(c, "alpha");
   dispatch(Floats(), a.dtype(), [&]<typename T>() {
     const T scale = static_cast<T>(alpha.value);
@@ -164,8 +165,8 @@ void shrink(KernelContext& c) {
 }
 
 void prelu(KernelContext& c) {
-  const Tensor x = c.input(0);
-  const Tensor slope = c.expect_type(1, x.dtype());
+  const Tensor& x = c.input(0);
+  const Tensor& slope = c.expect_type(1, x.dtype());
   expect_broadcast(c, 1, slope, x.dims());
   Tensor& y = c.output_in_place(0, 0, x.dtype(), x.dims());
   using List = Types<float, double, std::int32_t, std::int64_t, std::uint32_t,

@@ -129,8 +129,8 @@ struct Power {
 
 template <typename List, typename F>
 void binary(KernelContext& c, F f) {
-  const Tensor a = c.input(0);
-  const Tensor b = c.expect_type(1, a.dtype());
+  const Tensor& a = c.input(0);
+  const Tensor& b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
   dispatch(List(), a.dtype(), [&]<typename T>() {
     Tensor& out = std::ranges::equal(dims, a.dims())

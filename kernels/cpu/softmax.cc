@@ -16,7 +16,7 @@ CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
 // Output 0: f(from, to, n) for each row along the axis.
 template <typename F>
 void for_rows(KernelContext& c, F f) {
-  const Tensor x = c.input(0);
+  const Tensor& x = c.input(0);
   Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = shape_to_normalize(c, x);

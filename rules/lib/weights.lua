@@ -16,8 +16,8 @@ local largest = { float16 = 65504, bfloat16 = 3.3e38, float = 3.4e38, double = 1
 -- Whether a constant that was computed, or nil, can be stored as `dtype`: no element is infinite or NaN.
 function weights.fits(op, value, dtype)
   if not value then return true end
-  local most = op.ReduceMax(op.Abs(value)):scalar()
-  return most and most < largest[dtype]
+  local least, most = op.ReduceMin(value):scalar(), op.ReduceMax(value):scalar()
+  return least and most and -largest[dtype] < least and most < largest[dtype]
 end
 
 return weights

@@ -142,7 +142,8 @@ class Solver final : public ops::Known {
   ops::Literals compute(ir::NodeId node,
                         std::span<const ir::Literal* const> inputs,
                         std::int64_t most);
-  const ir::Literal* kept(const ir::Literal& computed);
+  const ir::Literal* kept(const ir::Literal& computed,
+                          const std::shared_ptr<const void>& owner);
   const ir::Literal* deferred(ir::NodeId node, const ops::Literals& inputs);
   bool can_defer(ir::NodeId node, const OpRules& rules);
   std::int64_t fold_limit(const OpRules& rules) const;

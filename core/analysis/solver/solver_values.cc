@@ -380,20 +380,27 @@ ops::Literals Solver::compute(NodeId node,
                              .outputs = graph_.outputs(node).size()};
   ops::Literals out(what.outputs);
   bool fits = true;
-  const Status done =
-      model().evaluator->evaluate(what, model().external.get(), limit,
-                                  [&](std::size_t output, const Literal& t) {
-                                    fits = fits && t.element_count() <= most;
-                                    if (fits) out[output] = kept(t);
-                                  });
+  const Status done = model().evaluator->evaluate(
+      what, model().external.get(), limit,
+      [&](std::size_t output, const Literal& t,
+          const std::shared_ptr<const void>& owner) {
+        fits = fits && t.element_count() <= most;
+        if (fits) out[output] = kept(t, owner);
+      });
   return done && fits ? out : ops::Literals();
 }
 
-const Literal* Solver::kept(const Literal& computed) {
+const Literal* Solver::kept(const Literal& computed,
+                            const std::shared_ptr<const void>& owner) {
   Arena& arena = model().arena;
   Literal t = computed;
   t.dims = arena.copy(t.dims);
-  t.bytes = arena.copy(t.bytes);
+  constexpr std::size_t kFew = 1 << 12;
+  if (t.bytes.size() > kFew) {
+    arena.keep(owner, t.bytes.size());
+  } else {
+    t.bytes = arena.copy(t.bytes);
+  }
   if (t.element_count() > kMaxElements) model().folded += t.byte_size();
   return arena.make<Literal>(t);
 }
