@@ -35,8 +35,8 @@ std::vector<std::string> files_of(const std::string& path) {
 
 Result<RuleSet> load(const std::vector<std::string>& paths,
                      const RuleOptions& options) {
-  auto set =
-      lua::RuleSet::load(paths, options.sets, sandbox_limits(options.limits));
+  auto set = lua::RuleSet::load(
+      paths, options.sets, sandbox_limits(options.limits), options.texts.get());
   if (set && !(*set)->unclaimed().empty()) {
     return (*set)->unclaimed()[0].error;
   }

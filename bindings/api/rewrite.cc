@@ -25,7 +25,7 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
 
 Rewriter::Rewriter(RewriteOptions options)
     : options_(std::move(options)),
-      files_(options_.sets, sandbox_limits(options_.limits)) {
+      files_(options_.sets, sandbox_limits(options_.limits), options_.texts) {
   const Limits& limits = options_.limits;
   options_.run.limits.deadline = limits.deadline;
   options_.how.limits = limits;

@@ -23,6 +23,7 @@ namespace ruleengine::api {
 struct RewriteOptions {
   std::vector<std::string> rules;  // paths; none: all that ship
   std::vector<lua::SetOption> sets;
+  std::shared_ptr<const lua::RuleTexts> texts;  // as in RuleOptions
   engine::RunOptions run;
   engine::FixedSizes fixed;
   bool share_data = false;  // refer to the model's external data

@@ -17,7 +17,7 @@ lua::SandboxLimits sandbox_limits(const Limits& limits) {
 }
 
 lua::RuleFiles rule_files(const RuleOptions& options) {
-  return {options.sets, sandbox_limits(options.limits)};
+  return {options.sets, sandbox_limits(options.limits), options.texts};
 }
 
 Result<LoadedRules> load_rules(const std::vector<std::string>& paths,

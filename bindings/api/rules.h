@@ -17,6 +17,8 @@ namespace ruleengine::api {
 
 struct RuleOptions {
   std::vector<lua::SetOption> sets;  // options of rules
+  // Rules whose paths begin with "memory:/"; may be null.
+  std::shared_ptr<const lua::RuleTexts> texts;
   Limits limits;
 };
 

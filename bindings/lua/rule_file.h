@@ -35,6 +35,7 @@
 #include <variant>
 #include <vector>
 
+#include "bindings/lua/rule_texts.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/words/replacement.h"
 #include "core/base/result.h"
@@ -110,10 +111,11 @@ class RuleSet {
   // Loads every file (a rule or a pack) and folder (its own *.lua) once; a rule
   // that is reached twice counts once. Deterministic order: by phase, then
   // `after`, then the order of the pack, other rules by their qualified names.
-  // The order of the paths has no meaning.
+  // The order of the paths has no meaning. `texts` is read during the load.
   static Result<std::unique_ptr<RuleSet>> load(
       const std::vector<std::string>& paths,
-      const std::vector<SetOption>& options, const SandboxLimits& limits);
+      const std::vector<SetOption>& options, const SandboxLimits& limits,
+      const RuleTexts* texts = nullptr);
   ~RuleSet();
 
   Sandbox& sandbox() const;

@@ -54,12 +54,15 @@ class LoadedSet final : public engine::RuleSet {
 
 }  // namespace
 
-RuleFiles::RuleFiles(std::vector<SetOption> options, SandboxLimits limits)
-    : options_(std::move(options)), limits_(std::move(limits)) {}
+RuleFiles::RuleFiles(std::vector<SetOption> options, SandboxLimits limits,
+                     std::shared_ptr<const RuleTexts> texts)
+    : options_(std::move(options)),
+      limits_(std::move(limits)),
+      texts_(std::move(texts)) {}
 
 Result<std::unique_ptr<engine::RuleSet>> RuleFiles::load(
     const std::vector<std::string>& paths) const {
-  auto set = lua::RuleSet::load(paths, options_, limits_);
+  auto set = lua::RuleSet::load(paths, options_, limits_, texts_.get());
   if (!set) return set.error();
   return std::unique_ptr<engine::RuleSet>(
       std::make_unique<LoadedSet>(std::move(*set)));

@@ -16,7 +16,8 @@ Result<std::string> rules_folder();
 class RuleFiles final : public engine::RuleSource {
  public:
   // `options` are set in each set of rules that has them.
-  RuleFiles(std::vector<SetOption> options, SandboxLimits limits);
+  RuleFiles(std::vector<SetOption> options, SandboxLimits limits,
+            std::shared_ptr<const RuleTexts> texts = nullptr);
 
   Result<std::unique_ptr<engine::RuleSet>> load(
       const std::vector<std::string>& paths) const override;
@@ -26,6 +27,7 @@ class RuleFiles final : public engine::RuleSource {
  private:
   std::vector<SetOption> options_;
   SandboxLimits limits_;
+  std::shared_ptr<const RuleTexts> texts_;
 };
 
 }  // namespace ruleengine::lua

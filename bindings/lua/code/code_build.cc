@@ -294,7 +294,7 @@ class CodeBuilder {
 Result<std::vector<ir::NodeId>> rebuild(ir::Model& model,
                                         const std::string& file,
                                         const SandboxLimits& limits) {
-  auto code = Loader::read_file(file, kMaxCode);
+  auto code = RuleStore::read_file(file, kMaxCode);
   if (!code) return code.error();
   if (!*code) {
     return Diagnostic{.kind = ErrorKind::kRule,

@@ -22,12 +22,13 @@ RuleSet::~RuleSet() = default;
 
 Result<std::unique_ptr<RuleSet>> RuleSet::load(
     const std::vector<std::string>& paths,
-    const std::vector<SetOption>& options, const SandboxLimits& limits) {
+    const std::vector<SetOption>& options, const SandboxLimits& limits,
+    const RuleTexts* texts) {
   auto impl = std::make_unique<Impl>();
   Result<std::unique_ptr<Sandbox>> sandbox = Sandbox::create(limits);
   if (!sandbox) return sandbox.error();
   impl->sandbox = *std::move(sandbox);
-  impl->loader = std::make_unique<Loader>(*impl->sandbox);
+  impl->loader = std::make_unique<Loader>(*impl->sandbox, texts);
   Loader& loader = *impl->loader;
   if (Status status = loader.prepare(); !status) return status.error();
   for (const std::string& path : paths) {

@@ -99,23 +99,22 @@ class ExampleReader {
   void read_before(const std::string& name, Example& example) {
     namespace fs = std::filesystem;
     const fs::path folder = table_.real.parent_path();
-    std::error_code error;
     const bool plain = name.find('/') == name.npos &&
                        name.find('\0') == name.npos && name != ".." &&
                        name != "." && !name.empty();
-    const fs::path real =
-        plain ? fs::canonical(folder / name, error) : fs::path();
-    if (!plain || error || real.parent_path() != folder) {
+    RuleStore& store = table_.loader.store();
+    auto real = plain ? store.real(folder / name) : std::optional<fs::path>();
+    if (!real || !*real || (*real)->parent_path() != folder) {
       fail(fmt::format("`file` of an example: '{}'", printable(name, 100)),
            "a file in the folder of the rule");
     }
     Result<std::optional<std::string>> found =
-        Loader::read_file(real, kMaxExampleFile);
+        store.read(**real, kMaxExampleFile);
     if (!found) fail(found.error().what, found.error().expected);
     if (!*found) fail("the file of an example was deleted", "");
     take_bytes(state_, table_, (*found)->size(), line_);
     example.before = std::move(**found);
-    example.file = real.string();
+    example.file = (*real)->string();
   }
 
   void check_outcome(const Example& example) {

@@ -28,6 +28,7 @@ std::vector<fs::path> lib_folders(const fs::path& rule,
     folders.push_back(folder / "lib");
     if (folder == folder.parent_path()) break;
     folder = folder.parent_path();
+    if (folder.empty()) break;  // above "memory:"
   }
   for (const fs::path& shipped : shipped_places()) {
     folders.push_back(shipped / "lib");
@@ -66,19 +67,19 @@ bool is_shipped(const fs::path& folder) {
 }
 
 FoundLib find_lib(lua_State* state, const std::string& name,
-                  const std::vector<fs::path>& folders) {
+                  const std::vector<fs::path>& folders, RuleStore& store) {
   for (const fs::path& folder : folders) {
-    std::error_code error;
-    const fs::path real = fs::canonical(folder / (name + ".lua"), error);
-    if (error) continue;
+    auto found = store.real(folder / (name + ".lua"));
+    if (!found) Sandbox::fail(state, found.error());
+    if (!*found) continue;
+    const fs::path& real = **found;
     // A lib must not be a link: a rule by others could read any file with it.
     if (real.parent_path() != folder && !is_shipped(folder)) {
       Sandbox::fail(state, "lib '" + name + "' is behind a symbolic link",
                     "a file in " + folder.string(), real.string(),
                     "put the file itself there");
     }
-    Result<std::optional<std::string>> text =
-        Loader::read_file(real, kMaxSource);
+    Result<std::optional<std::string>> text = store.read(real, kMaxSource);
     if (!text) Sandbox::fail(state, text.error());
     if (*text) return {real, std::move(**text)};
   }
@@ -115,8 +116,9 @@ int Loader::lib(lua_State* state) {
         state, quoted_name(name, 60) + " is not a valid name of a lib");
   }
   Request& request = *request_;
-  const FoundLib found = find_lib(
-      state, name, lib_folders(request.real, request.running.back().real));
+  const FoundLib found =
+      find_lib(state, name,
+               lib_folders(request.real, request.running.back().real), store_);
   lua_rawgeti(state, LUA_REGISTRYINDEX, request.libs);
   const int libs = lua_gettop(state);
   lua_getfield(state, libs, found.real.c_str());
@@ -133,9 +135,11 @@ int Loader::lib(lua_State* state) {
   // Shown relative to the rule's path as the user gave it, if possible.
   const fs::path relative =
       found.real.lexically_relative(request.real.parent_path());
-  const std::string file = (fs::path(request.file).parent_path() / relative)
-                               .lexically_normal()
-                               .string();
+  const std::string file =
+      relative.empty() ? found.real.string()
+                       : (fs::path(request.file).parent_path() / relative)
+                             .lexically_normal()
+                             .string();
   request.running.push_back({file, found.real, true});
   push_lib(state, file, found.real, found.text);
   run(state);

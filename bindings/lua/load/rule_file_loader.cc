@@ -1,11 +1,9 @@
 #include "bindings/lua/load/rule_file_loader.h"
 
-#include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <lua.hpp>
 #include <system_error>
 #include <utility>
@@ -27,53 +25,9 @@ Diagnostic wrong_at(std::string what, std::string where) {
           .where = std::move(where)};
 }
 
-Result<fs::path> real_path(const std::string& path) {
-  std::error_code error;
-  fs::path real = fs::canonical(path, error);
-  if (!error) return real;
-  Diagnostic missing = wrong_at("the rule file cannot be read", path);
-  missing.found = error.message();
-  return missing;
-}
-
 }  // namespace
 
 // --- files ---
-
-Result<std::optional<std::string>> Loader::read_file(const fs::path& path,
-                                                     std::size_t limit) {
-  using Text = std::optional<std::string>;
-  // O_NONBLOCK: does not wait for the other end of a pipe.
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) {
-    if (errno == ENOENT || errno == ENOTDIR) return Text();
-    Diagnostic error = wrong_at("the file cannot be read", path.string());
-    error.found = std::generic_category().message(errno);
-    return error;
-  }
-  struct Closer {
-    int file;
-    ~Closer() { ::close(file); }
-  } closer{file};
-  struct stat info {};
-  if (::fstat(file, &info) != 0 || !S_ISREG(info.st_mode)) {
-    return wrong_at("this is not a regular file", path.string());
-  }
-  std::string text;
-  char buffer[65536];
-  while (true) {
-    const ssize_t size = ::read(file, buffer, sizeof buffer);
-    if (size < 0 && errno == EINTR) continue;
-    if (size < 0) return wrong_at("the file cannot be read", path.string());
-    if (size == 0) return Text(std::move(text));
-    text.append(buffer, static_cast<std::size_t>(size));
-    if (text.size() > limit) {
-      Diagnostic error = wrong_at("the file is too large", path.string());
-      error.expected = fmt::format("at most {} bytes", limit);
-      return error;
-    }
-  }
-}
 
 Status Loader::add(const std::string& path) {
   std::error_code error;
@@ -129,16 +83,20 @@ Status Loader::add_file(const std::string& path,
                ? path
                : fmt::format("{}:{}", packs_[member->pack].file, entry->line);
   };
-  Result<fs::path> real = real_path(path);
-  if (!real) {
+  auto found = store_.real(path);
+  if (!found || !*found) {
+    Diagnostic error =
+        found ? wrong_at("the rule file cannot be read", path) : found.error();
+    if (found) error.found = std::generic_category().message(ENOENT);
     if (entry != nullptr) {
-      real.error().what = "no rule '" + printable(entry->path) + "'";
-      real.error().found = path + ": " + real.error().found;
-      real.error().where = place();
+      error.what = "no rule '" + printable(entry->path) + "'";
+      error.found = path + ": " + error.found;
+      error.where = place();
     }
-    return real.error();
+    return error;
   }
-  if (const auto known = known_.find(*real); known != known_.end()) {
+  const fs::path& real = **found;
+  if (const auto known = known_.find(real); known != known_.end()) {
     const auto [is_rule, index] = known->second;
     if (is_rule) {
       set_member(index, member);
@@ -152,7 +110,7 @@ Status Loader::add_file(const std::string& path,
                       .what = "too many rule files",
                       .expected = fmt::format("at most {}", kMaxRules)};
   }
-  Result<std::optional<std::string>> text = read_file(*real, kMaxSource);
+  Result<std::optional<std::string>> text = store_.read(real, kMaxSource);
   if (!text || !*text) {
     Diagnostic error =
         text ? wrong_at("the rule file cannot be read", path) : text.error();
@@ -160,14 +118,14 @@ Status Loader::add_file(const std::string& path,
     return error;
   }
   const std::size_t rules = rules_.size();
-  if (Status status = run_file(path, *real, std::move(**text)); !status) {
+  if (Status status = run_file(path, real, std::move(**text)); !status) {
     return status;
   }
   const bool is_rule = rules_.size() > rules;
   if (!is_rule && member) {
     return wrong_at("a pack names a pack; it may only name rules", place());
   }
-  known_[*real] = {is_rule, is_rule ? rules : packs_.size() - 1};
+  known_[real] = {is_rule, is_rule ? rules : packs_.size() - 1};
   if (is_rule) set_member(rules, member);
   return {};
 }
@@ -179,6 +137,11 @@ Status Loader::add_members() {
     for (std::size_t i = 0; i < entries.size(); ++i) {
       const std::string path =
           (folder / (entries[i].path + ".lua")).lexically_normal().string();
+      if (store_.is_text(packs_[pack].file) != store_.is_text(path)) {
+        return wrong_at(
+            "no rule '" + printable(entries[i].path) + "'",
+            fmt::format("{}:{}", packs_[pack].file, entries[i].line));
+      }
       Status status = add_file(path, RuleInLoad::Member{pack, i}, &entries[i]);
       if (!status) return status;
     }

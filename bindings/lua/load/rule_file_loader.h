@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bindings/lua/load/rule_file_scan.h"
+#include "bindings/lua/load/rule_store.h"
 #include "bindings/lua/rule_file.h"
 #include "bindings/lua/words/words.h"
 #include "core/engine/op_bodies.h"
@@ -64,7 +65,9 @@ struct RunningFile {
 
 class Loader {
  public:
-  Loader(Sandbox& sandbox) : sandbox_(sandbox) {}
+  // `texts` may be null; it is read while files are added.
+  Loader(Sandbox& sandbox, const RuleTexts* texts)
+      : sandbox_(sandbox), store_(texts) {}
 
   // Registers the words in the sandbox. To call once.
   Status prepare();
@@ -80,11 +83,7 @@ class Loader {
   std::vector<engine::RuleSet::Unclaimed>& unclaimed() { return unclaimed_; }
   Sandbox& sandbox() { return sandbox_; }
   Words& words() { return words_; }
-
-  // The text of a regular file of at most `limit` bytes; none if it does not
-  // exist.
-  static Result<std::optional<std::string>> read_file(
-      const std::filesystem::path& path, std::size_t limit);
+  RuleStore& store() { return store_; }
 
  private:
   // The file that runs, and its result.
@@ -124,6 +123,7 @@ class Loader {
   int declare(lua_State* state, const char* word);
 
   Sandbox& sandbox_;
+  RuleStore store_;
   Words words_;
   int words_table_ = 0, body_ = 0;  // registry references
   std::vector<RuleInLoad> rules_;

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <filesystem>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -362,6 +363,67 @@ TEST_CASE("many rules in one set cost little") {
   REQUIRE(set.ok());
   CHECK(set.value()->rules().size() == 300);
   CHECK(set.value()->sandbox().bytes() < (4u << 20));
+}
+
+// --- texts -------------------------------------------------------------------
+
+class Texts final : public RuleTexts {
+ public:
+  explicit Texts(std::map<std::string, std::string> files)
+      : files_(std::move(files)) {}
+
+  Result<std::optional<std::string>> read(
+      const std::string& path) const override {
+    asked.push_back(path);
+    if (path.ends_with("broken.lua")) {
+      return Diagnostic{.kind = ErrorKind::kLimit, .what = "no connection"};
+    }
+    const auto it = files_.find(path);
+    return it == files_.end() ? std::optional<std::string>() : it->second;
+  }
+
+  mutable std::vector<std::string> asked;
+
+ private:
+  std::map<std::string, std::string> files_;
+};
+
+TEST_CASE("rules, packs and libs from memory") {
+  const Texts texts({{"p.lua", "return pack { doc = 'p', 'a/one', 'b/two' }"},
+                     {"a/one.lua", user_of("name")},
+                     {"b/two.lua", rule_text()},
+                     {"lib/name.lua", "return function() return 'named' end"}});
+  const Loaded set = RuleSet::load({"memory:/p.lua"}, {}, {}, &texts);
+  REQUIRE_MESSAGE(set.ok(), set.error().text());
+  CHECK(names_of(set) == "a/named b/two");
+  CHECK(set.value()->rules()[0]->file == "memory:/a/one.lua");
+  CHECK(texts.asked == std::vector<std::string>{"p.lua", "a/one.lua",
+                                                "a/lib/name.lua",
+                                                "lib/name.lua", "b/two.lua"});
+}
+
+TEST_CASE("texts in memory reach no file of the disk but the shipped libs") {
+  const Texts texts(
+      {{"up.lua", "return pack { doc = 'p', '../r' }"},
+       {"a/shipped.lua", "local heads = lib 'heads' " + rule_text()},
+       {"none.lua", "local x = lib 'no_such_lib' " + rule_text()},
+       {"broken_lib.lua", "local x = lib 'broken' " + rule_text()}});
+  const auto error_of = [&](const std::string& name) {
+    const Loaded set = RuleSet::load({"memory:/" + name}, {}, {}, &texts);
+    REQUIRE(!set.ok());
+    return set.error();
+  };
+  CHECK(error_of("up.lua").what.starts_with("no rule"));
+  CHECK(error_of("none.lua").what == "no lib 'no_such_lib'");
+  CHECK(error_of("broken.lua").kind == ErrorKind::kLimit);
+  CHECK(error_of("broken_lib.lua").what == "no connection");
+  CHECK(error_of("missing.lua").found == "No such file or directory");
+  CHECK(error_of("../r.lua").what == "the rule file cannot be read");
+  const Loaded shipped =
+      RuleSet::load({"memory:/a/shipped.lua"}, {}, {}, &texts);
+  REQUIRE_MESSAGE(shipped.ok(), shipped.error().text());
+  // Without texts the prefix has no meaning.
+  CHECK(!load({"memory:/b/two.lua"}).ok());
 }
 
 }  // namespace
