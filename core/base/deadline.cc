@@ -24,6 +24,7 @@ Deadline Deadline::or_before(const Deadline& other) const {
   Deadline out = is_earlier ? other : *this;
   const Deadline& later = is_earlier ? *this : other;
   if (!out.stop_.stop_possible()) out.stop_ = later.stop_;
+  if (!out.call_) out.call_ = later.call_;
   return out;
 }
 
@@ -32,6 +33,9 @@ Diagnostic Deadline::passed(std::string where, std::string found) const {
     return {.kind = ErrorKind::kCancelled,
             .what = "the run was cancelled",
             .where = std::move(where)};
+  }
+  if (call_ && call_->at() < at_) {
+    return call_->passed(std::move(where), std::move(found));
   }
   char most[32];
   std::snprintf(most, sizeof(most), "at most %g s", seconds_);

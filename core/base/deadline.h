@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <memory>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -26,18 +27,31 @@ class Deadline {
     out.stop_ = std::move(stop);
     return out;
   }
-  // The earlier of the two; at most one of them may have a stop token.
+  // The earlier of this and of what `call` is at each check, for what serves
+  // many calls: `call` changes from one to the next, and not meanwhile.
+  Deadline or_of_call(std::shared_ptr<const Deadline> call) const {
+    Deadline out = *this;
+    out.call_ = std::move(call);
+    return out;
+  }
+  // The earlier of the two; at most one of them may have a stop token, and at
+  // most one a call.
   Deadline or_before(const Deadline& other) const;
 
-  bool is_cancelled() const { return stop_.stop_requested(); }
-  bool is_over() const {
-    return is_cancelled() ||
-           (at_ != Clock::time_point::max() && Clock::now() >= at_);
+  bool is_cancelled() const {
+    return stop_.stop_requested() || (call_ && call_->is_cancelled());
   }
-  Clock::time_point at() const { return at_; }
+  bool is_over() const {
+    if (is_cancelled()) return true;
+    const Clock::time_point end = at();
+    return end != Clock::time_point::max() && Clock::now() >= end;
+  }
+  Clock::time_point at() const {
+    return call_ ? std::min(at_, call_->at()) : at_;
+  }
   double seconds_left() const {  // 0 when it is over
     if (is_cancelled()) return 0;
-    const std::chrono::duration<double> left = at_ - Clock::now();
+    const std::chrono::duration<double> left = at() - Clock::now();
     return std::max(left.count(), 0.0);
   }
 
@@ -51,6 +65,7 @@ class Deadline {
   Clock::time_point at_ = Clock::time_point::max();
   double seconds_ = 0;
   std::stop_token stop_;
+  std::shared_ptr<const Deadline> call_;
 };
 
 }  // namespace ruleengine

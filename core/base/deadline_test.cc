@@ -43,6 +43,29 @@ TEST_CASE("a stop request ends it at once") {
   }
 }
 
+TEST_CASE("an end that each call sets") {
+  const auto call = std::make_shared<Deadline>();
+  const Deadline deadline = Deadline(100).or_of_call(call);
+  const Deadline copies[] = {deadline, deadline.or_before(Deadline(50)),
+                             Deadline(50).or_before(deadline)};
+  for (const Deadline& each : copies) CHECK(!each.is_over());
+  *call = Deadline(0.5, Deadline::Clock::now() - std::chrono::seconds(1));
+  for (const Deadline& each : copies) {
+    CHECK(each.is_over());
+    CHECK(each.check().error().expected == "at most 0.5 s");
+  }
+  std::stop_source source;
+  *call = Deadline(10).or_when(source.get_token());
+  for (const Deadline& each : copies) {
+    CHECK(!each.is_over());
+    CHECK(each.seconds_left() < 11);
+  }
+  source.request_stop();
+  for (const Deadline& each : copies) CHECK(each.is_cancelled());
+  *call = Deadline();
+  CHECK(!deadline.is_over());
+}
+
 TEST_CASE("the error of a deadline that is over") {
   const Deadline over(0.25, Deadline::Clock::now() - std::chrono::seconds(1));
   const Status status = over.check();
