@@ -2,17 +2,21 @@
 # ruleengine_onnx, ruleengine_luajit, ruleengine_cli, ruleengine_json,
 # ruleengine_zip, ruleengine_regex, ruleengine_unicode;
 # doctest, benchmark.
-# Archives where Debian ships them and RULEENGINE_STATIC asks for them.
+# Archives where RULEENGINE_STATIC asks for them.
 
 # ruleengine_archive(<target> <name> [system libraries...])
+# Debian's archives fit into programs only; libruleengine.so takes the shared
+# libraries.
 function(ruleengine_archive target name)
   add_library(${target} INTERFACE)
+  find_library(${target}_SHARED NAMES ${name} REQUIRED)
+  set(file ${${target}_SHARED})
   if(RULEENGINE_STATIC)
-    find_library(${target}_FILE NAMES lib${name}.a REQUIRED)
-  else()
-    find_library(${target}_FILE NAMES ${name} REQUIRED)
+    find_library(${target}_ARCHIVE NAMES lib${name}.a REQUIRED)
+    set(is_shared $<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>)
+    set(file $<IF:${is_shared},${file},${${target}_ARCHIVE}>)
   endif()
-  target_link_libraries(${target} INTERFACE ${${target}_FILE} ${ARGN})
+  target_link_libraries(${target} INTERFACE ${file} ${ARGN})
 endfunction()
 
 if(NOT RULEENGINE_ONNX)
@@ -30,8 +34,11 @@ find_path(LUAJIT_INCLUDE luajit-2.1/lua.h REQUIRED)
 target_include_directories(ruleengine_luajit SYSTEM INTERFACE
   ${LUAJIT_INCLUDE}/luajit-2.1)
 
-set(Protobuf_USE_STATIC_LIBS ${RULEENGINE_STATIC})
 find_package(Threads REQUIRED)
+# What the ONNX library asks for by this name.
+ruleengine_archive(ruleengine_protobuf protobuf Threads::Threads)
+add_library(protobuf::libprotobuf INTERFACE IMPORTED)
+target_link_libraries(protobuf::libprotobuf INTERFACE ruleengine_protobuf)
 find_package(Protobuf REQUIRED)
 find_package(ONNX 1.23.2 CONFIG REQUIRED PATHS ${RULEENGINE_ONNX}
              NO_DEFAULT_PATH)

@@ -100,6 +100,22 @@ function(ruleengine_folder folder)
   endif()
 endfunction()
 
+# libruleengine.so: what bindings/c/ruleengine.h declares, and nothing else.
+# While the version is 0.N, each N is an interface of its own.
+function(ruleengine_library)
+  add_library(ruleengine_shared SHARED EXCLUDE_FROM_ALL cmake/empty.cc)
+  set_target_properties(ruleengine_shared PROPERTIES
+    OUTPUT_NAME ruleengine
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
+    LINK_DEPENDS ${CMAKE_SOURCE_DIR}/bindings/c/symbols.map)
+  target_link_libraries(ruleengine_shared PRIVATE
+    -Wl,--whole-archive bindings_c -Wl,--no-whole-archive ruleengine_options)
+  target_link_options(ruleengine_shared PRIVATE
+    -Wl,--version-script=${CMAKE_SOURCE_DIR}/bindings/c/symbols.map
+    -Wl,--no-undefined -Wl,-Bsymbolic)
+endfunction()
+
 # tests/<dir>/*.cc: what crosses modules, one program tests_<dir>_test each.
 function(ruleengine_cross_tests)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "" "DEPS;LIBS")

@@ -60,7 +60,8 @@ endif()
 # A program that starts in a few milliseconds: no library to look up but those
 # of libc, and its many relocations packed.
 if(RULEENGINE_STATIC)
+  set(is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
   target_link_options(ruleengine_options INTERFACE
-    -static-libstdc++ -static-libgcc -Wl,--as-needed -Wl,-O1
-    -Wl,-z,pack-relative-relocs)
+    $<${is_program}:-static-libstdc++> $<${is_program}:-static-libgcc>
+    -Wl,--as-needed -Wl,-O1 -Wl,-z,pack-relative-relocs)
 endif()

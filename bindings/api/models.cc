@@ -49,6 +49,22 @@ Result<std::unique_ptr<ir::Model>> load_text(
                            {.warnings = &warnings, .deadline = deadline});
 }
 
+// What all models need, wherever they come from.
+Result<std::unique_ptr<ir::Model>> ready(
+    Result<std::unique_ptr<ir::Model>> model, const ModelOptions& options,
+    const std::vector<Diagnostic>& warnings) {
+  if (options.warn) {
+    for (const Diagnostic& each : warnings) options.warn(one_line(each));
+  }
+  if (!model) return model;
+  if (auto status = engine::fix_sizes(**model, options.fixed); !status) {
+    return status.error();
+  }
+  (*model)->limit_growth(options.limits.memory);
+  (*model)->evaluator = kernels::cpu_evaluator();
+  return model;
+}
+
 }  // namespace
 
 bool is_text_model(const std::string& path) {
@@ -64,16 +80,39 @@ Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
                    : io::load(path, {.deadline = deadline,
                                      .warnings = &warnings,
                                      .needs_data = options.needs_data});
-  if (options.warn) {
-    for (const Diagnostic& each : warnings) options.warn(one_line(each));
+  return ready(std::move(model), options, warnings);
+}
+
+Result<std::unique_ptr<ir::Model>> load_model(const ModelBytes& given,
+                                              const ModelOptions& options) {
+  const Deadline& deadline = options.limits.deadline;
+  std::vector<Diagnostic> warnings;
+  if (is_text_model(given.name)) {
+    const std::string_view text(
+        reinterpret_cast<const char*>(given.bytes.data()), given.bytes.size());
+    return ready(
+        text::parse_model(text, given.name,
+                          {.warnings = &warnings, .deadline = deadline}),
+        options, warnings);
   }
-  if (!model) return model;
-  if (auto status = engine::fix_sizes(**model, options.fixed); !status) {
-    return status.error();
+  auto model =
+      io::load_borrowed(given.bytes, {.directory = given.folder,
+                                      .give_data = given.give_data,
+                                      .deadline = deadline,
+                                      .warnings = &warnings,
+                                      .needs_data = options.needs_data});
+  if (model) {
+    (*model)->path = given.name;
+  } else if (model.error().where.empty()) {
+    model.error().where = printable(given.name);
   }
-  (*model)->limit_growth(options.limits.memory);
-  (*model)->evaluator = kernels::cpu_evaluator();
-  return model;
+  return ready(std::move(model), options, warnings);
+}
+
+Result<std::string> read_model_file(const std::string& path) {
+  auto bytes = read_text_file(path);
+  if (!bytes) return unreadable(path, bytes.error().found);
+  return bytes;
 }
 
 std::shared_ptr<ir::Model> copy_of(const ir::Model& model,
@@ -98,6 +137,10 @@ Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
   Diagnostic error = text.error();
   error.where = path;
   return error;
+}
+
+Status write_model(const ir::Model& model, const io::SizedSink& sink) {
+  return io::stream(model, sink);
 }
 
 }  // namespace ruleengine::api

@@ -1,12 +1,16 @@
 // Models from files, and back.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <span>
 #include <string>
 
 #include "bindings/api/limits.h"
 #include "core/base/result.h"
 #include "core/engine/fixed_sizes.h"
+#include "core/io/load.h"
+#include "core/io/save.h"
 #include "core/io/staged.h"
 #include "core/ir/model.h"
 
@@ -26,6 +30,19 @@ bool is_text_model(const std::string& path);  // *.onnxtxt
 Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
                                               const ModelOptions& options);
 
+// A model in memory.
+struct ModelBytes {
+  std::string name;                  // in messages; its ending tells text
+  std::span<const std::byte> bytes;  // they outlive the model
+  std::string folder;                // of external data; "": none
+  io::GiveData give_data;            // as in io::LoadOptions
+};
+Result<std::unique_ptr<ir::Model>> load_model(const ModelBytes& given,
+                                              const ModelOptions& options);
+
+// The bytes of a model's file.
+Result<std::string> read_model_file(const std::string& path);
+
 // A copy to rewrite, of the graph alone; the model must outlive it.
 std::shared_ptr<ir::Model> copy_of(const ir::Model& model,
                                    const Limits& limits);
@@ -38,5 +55,8 @@ Status check_end(const ir::Model& model, const Deadline& deadline);
 // renamed into place. Fails if text cannot express everything in the model.
 Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
                                bool share_data = false);
+
+// The same without a file, as io::stream() does it.
+Status write_model(const ir::Model& model, const io::SizedSink& sink);
 
 }  // namespace ruleengine::api

@@ -29,8 +29,8 @@ Result<engine::Matches> match(ir::Model& model, const engine::RuleSet& rules,
 
 Result<std::vector<engine::Explanation>> explain(
     ir::Model& model, const engine::RuleSet& rules, const std::string& node,
-    const engine::RunOptions& options) {
-  return checked(engine::explain(model, rules, node, options), model,
+    const engine::RunOptions& options, std::size_t most) {
+  return checked(engine::explain(model, rules, node, options, most), model,
                  options.limits.deadline);
 }
 

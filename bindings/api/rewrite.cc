@@ -41,7 +41,7 @@ Rewriter::Rewriter(RewriteOptions options)
 
 Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
   if (options.rules.empty()) {
-    auto shipped = lua::rules_folder();
+    auto shipped = shipped_rules();
     if (!shipped) return shipped.error();
     options.rules = {*std::move(shipped)};
   }
@@ -104,11 +104,11 @@ Result<io::Staged> Rewriter::stage(const ir::Model& model,
 // By the rules, or the best variant of what they make.
 Result<std::shared_ptr<ir::Model>> Rewriter::result_of(
     engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
-    const Progress& progress, engine::FileReport& report) {
-  if (options_.tunes) return tune(variants, *model, progress, report);
-  const bool compares = options_.verifies || options_.measures;
-  auto result = compares ? copy_of(*model, options_.limits) : model;
-  auto done = engine_->run(*result, progress);
+    const Job& job, engine::FileReport& report) {
+  if (options_.tunes) return tune(variants, *model, job.progress, report);
+  const bool keeps = job.keeps_model || options_.verifies || options_.measures;
+  auto result = keeps ? copy_of(*model, options_.limits) : model;
+  auto done = engine_->run(*result, job.progress);
   if (!done) return done.error();
   report.run = *std::move(done);
   return result;
@@ -139,36 +139,16 @@ Status Rewriter::examine(engine::Variants& variants, const ir::Model& model,
   return {};
 }
 
-Status Rewriter::rewrite(const Job& job, Rewritten& out) {
+// From the model to its result.
+Status Rewriter::make(engine::Variants& variants,
+                      const std::shared_ptr<ir::Model>& model, const Job& job,
+                      std::vector<rewrite::Warning> warnings, Rewritten& out) {
   engine::FileReport& report = out.report;
-  report.model = job.model;
-  const Deadline& deadline = options_.limits.deadline;
-  if (auto status = deadline.check(); !status) return status;
-  const Stopwatch load;
-  std::vector<rewrite::Warning> warnings;
-  ModelOptions how{.limits = options_.limits,
-                   .fixed = options_.fixed,
-                   .warn = [&](const std::string& message) {
-                     warnings.push_back({.message = message});
-                   }};
-  auto loaded = load_model(job.model, how);
-  if (!loaded) {
-    for (const auto& each : warnings) {
-      if (job.warn) job.warn(each.message);
-    }
-    return loaded.error();
-  }
-  const std::shared_ptr<ir::Model> model = *std::move(loaded);
-  out.loaded = true;
-  report.load_seconds = load.seconds();
   if (job.accepts) {
     if (auto status = job.accepts(*model); !status) return status;
   }
-  how.warn = {};  // they were heard
-  engine::Variants variants(files_, options_.rules, options_.run,
-                            [&] { return load_model(job.model, how); });
   if (local_) local_->begin();
-  const auto result = result_of(variants, model, job.progress, report);
+  auto result = result_of(variants, model, job, report);
   const Status proven = local_ ? local_->report(report) : Status();
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
@@ -179,15 +159,67 @@ Status Rewriter::rewrite(const Job& job, Rewritten& out) {
       !status) {
     return status;
   }
-  if (auto status = check_end(**result, deadline); !status) return status;
+  out.model = *std::move(result);
+  return check_end(*out.model, options_.limits.deadline);
+}
+
+ModelOptions Rewriter::model_options() const {
+  return {.limits = options_.limits, .fixed = options_.fixed};
+}
+
+Status Rewriter::rewrite(const Job& job, Rewritten& out) {
+  engine::FileReport& report = out.report;
+  report.model = job.model;
+  const Deadline& deadline = options_.limits.deadline;
+  if (auto status = deadline.check(); !status) return status;
+  const Stopwatch load;
+  std::vector<rewrite::Warning> warnings;
+  ModelOptions how = model_options();
+  how.warn = [&](const std::string& message) {
+    warnings.push_back({.message = message});
+  };
+  auto loaded = load_model(job.model, how);
+  if (!loaded) {
+    for (const auto& each : warnings) {
+      if (job.warn) job.warn(each.message);
+    }
+    return loaded.error();
+  }
+  const std::shared_ptr<ir::Model> model = *std::move(loaded);
+  out.loaded = true;
+  report.load_seconds = load.seconds();
+  how.warn = {};  // they were heard
+  engine::Variants variants(files_, options_.rules, options_.run,
+                            [&] { return load_model(job.model, how); });
+  if (auto status = make(variants, model, job, std::move(warnings), out);
+      !status) {
+    return status;
+  }
+  const auto result = std::move(out.model);
   if (job.output.empty()) return {};
   report.output = job.output;
   const Stopwatch save;
-  auto staged = stage(**result, report);
+  auto staged = stage(*result, report);
   if (!staged) return staged.error();
   out.result = *std::move(staged);
   report.save_seconds = save.seconds();
   return deadline.check();
+}
+
+Status Rewriter::rewrite(const std::shared_ptr<ir::Model>& model,
+                         const Job& job, Rewritten& out) {
+  out.report.model = job.model;
+  if (auto status = options_.limits.deadline.check(); !status) return status;
+  out.loaded = true;
+  engine::Variants variants(files_, options_.rules, options_.run,
+                            []() -> Result<std::unique_ptr<ir::Model>> {
+                              return Diagnostic{
+                                  .kind = ErrorKind::kUsage,
+                                  .what = "a model in memory is not measured"};
+                            });
+  Job kept = job;
+  kept.keeps_model = true;
+  return make(variants, model, kept, {}, out);
 }
 
 }  // namespace ruleengine::api

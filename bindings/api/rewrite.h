@@ -44,7 +44,8 @@ struct Job {
   std::string model;
   std::string output;  // the name of the result; "": nothing is written
   Progress progress;
-  Warn warn;  // hears of faults of a model that cannot be loaded
+  Warn warn;                 // hears of faults of a model that cannot be loaded
+  bool keeps_model = false;  // the result is a copy
   // Asked once the model is loaded; an error ends the job. May be empty.
   std::function<Status(const ir::Model&)> accepts;
 };
@@ -52,7 +53,8 @@ struct Job {
 // What became of it.
 struct Rewritten {
   engine::FileReport report;
-  io::Staged result;  // not yet renamed into place
+  std::shared_ptr<ir::Model> model;  // the result, of a model in memory
+  io::Staged result;                 // not yet renamed into place
   bool loaded = false;
 };
 
@@ -63,8 +65,17 @@ class Rewriter {
 
   const std::vector<std::string>& warnings() const;
 
+  // The rules of the paths, and how they are run.
+  const engine::RuleSet& rules() const { return engine_->rules(); }
+  const engine::RunOptions& run_options() const { return options_.run; }
+  ModelOptions model_options() const;
+
   // On an error, `out` has what was known by then.
   Status rewrite(const Job& job, Rewritten& out);
+  // The same for a model in memory, which stays as it is: the result is a copy
+  // that borrows from it. Neither tunes nor measures.
+  Status rewrite(const std::shared_ptr<ir::Model>& model, const Job& job,
+                 Rewritten& out);
 
  private:
   explicit Rewriter(RewriteOptions options);
@@ -76,7 +87,10 @@ class Rewriter {
                                           engine::FileReport& report) const;
   Result<std::shared_ptr<ir::Model>> result_of(
       engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
-      const Progress& progress, engine::FileReport& report);
+      const Job& job, engine::FileReport& report);
+  Status make(engine::Variants& variants,
+              const std::shared_ptr<ir::Model>& model, const Job& job,
+              std::vector<rewrite::Warning> warnings, Rewritten& out);
   Status examine(engine::Variants& variants, const ir::Model& model,
                  const ir::Model& result, const std::string& output,
                  engine::FileReport& report);

@@ -1,10 +1,37 @@
 #include "bindings/api/rules.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "core/engine/engine.h"
 
 namespace ruleengine::api {
+
+namespace fs = std::filesystem;
+
+Result<std::string> shipped_rules() { return lua::rules_folder(); }
+
+Result<std::string> shipped_pack(const std::string& name) {
+  const auto folder = shipped_rules();
+  if (!folder) return folder.error();
+  std::error_code error;
+  std::vector<std::string> names;
+  for (fs::directory_iterator at(*folder, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() != ".lua") continue;
+    names.push_back(at->path().stem().string());
+    if (names.back() == name) return at->path().string();
+  }
+  std::ranges::sort(names);
+  std::string all;
+  for (const std::string& each : names) {
+    all += (all.empty() ? "" : ", ") + each;
+  }
+  return Diagnostic{.kind = ErrorKind::kUsage,
+                    .what = "no pack of this name ships",
+                    .expected = all,
+                    .found = printable(name)};
+}
 
 lua::SandboxLimits sandbox_limits(const Limits& limits) {
   lua::SandboxLimits out;

@@ -22,6 +22,11 @@ struct RuleOptions {
   Limits limits;
 };
 
+// The folder of the rules that ship, and the file of one of its packs; kUsage
+// where there is no pack of that name.
+Result<std::string> shipped_rules();
+Result<std::string> shipped_pack(const std::string& name);
+
 lua::SandboxLimits sandbox_limits(const Limits& limits);
 
 // Where an Engine loads its rules from.

@@ -38,6 +38,8 @@ class Engine {
 
   const std::vector<std::string>& warnings() const;
 
+  // The rules of the paths.
+  const RuleSet& rules() const { return *given_; }
   // What ops of the user's own mean.
   const OpBodies& bodies() const { return bodies_; }
 

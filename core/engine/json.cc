@@ -195,6 +195,32 @@ Json to_json(const std::string& model, const rewrite::Found& found) {
   return json;
 }
 
+Json to_json(const std::string& model, const ir::Graph& graph,
+             const Explanation& explanation) {
+  const rewrite::Rule& rule = *explanation.rule;
+  Json matches = Json::array(), misses = Json::array();
+  for (const rewrite::Found& each : explanation.found) {
+    matches.push_back(to_json(model, each));
+  }
+  for (const match::Miss& each : explanation.misses) {
+    misses.push_back(
+        {{"root", each.root ? exact(graph.describe(each.root)) : ""},
+         {"depth", each.depth},
+         {"node", each.node ? exact(graph.describe(each.node)) : ""},
+         {"line", each.line},
+         {"test", clean(each.test)},
+         {"expected", clean(each.expected)},
+         {"found", clean(each.found)}});
+  }
+  Json json = {{"model", exact(model)},
+               {"rule", rule.name()},
+               {"file", exact(rule.file())},
+               {"matches", std::move(matches)},
+               {"misses", std::move(misses)}};
+  if (explanation.absent) json["absent"] = explanation.absent->switches;
+  return json;
+}
+
 Json to_json(const std::string& model, const Coverage& coverage) {
   Json left = Json::array();
   for (const Coverage::Left& each : coverage.left) {

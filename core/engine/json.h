@@ -34,6 +34,9 @@ Json to_json(const FileReport& report);
 
 // `model`: the name of the model as the caller gave it.
 Json to_json(const std::string& model, const rewrite::Found& found);
+// `graph`: the main graph of the model.
+Json to_json(const std::string& model, const ir::Graph& graph,
+             const Explanation& explanation);
 Json to_json(const std::string& model, const Coverage& coverage);
 Json to_json(const std::string& model, const Collectives& collectives);
 

@@ -10,8 +10,6 @@
 namespace ruleengine::engine {
 namespace {
 
-constexpr std::size_t kMostMisses = 3;
-
 // The rule `index` with the reason if it takes no part in this graph; else
 // none.
 Result<std::optional<Absent>> absence(const RuleSet& rules, std::size_t index,
@@ -89,7 +87,8 @@ Result<Matches> match(ir::Model& model, const RuleSet& rules,
 
 Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const std::string& node,
-                                         const RunOptions& options) {
+                                         const RunOptions& options,
+                                         std::size_t most) {
   ir::Graph& graph = model.graph;
   std::optional<ir::NodeId> only;
   if (!node.empty()) {
@@ -120,7 +119,7 @@ Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
     const auto roots =
         only ? std::vector{*only} : roots_for(*rule, graph, *facts);
     one.misses = nearest_misses(*rule->pattern(), graph, *facts, roots,
-                                kMostMisses, options.limits.deadline);
+                                most, options.limits.deadline);
     if (Status s = options.limits.deadline.check(); !s) return s.error();
   }
   return out;

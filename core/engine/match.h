@@ -2,6 +2,7 @@
 // model unchanged. The matches refer to the model's graphs.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,15 +29,16 @@ struct Explanation {
   std::optional<Absent> absent;
   // All matches, or those at the requested node.
   std::vector<rewrite::Found> found;
-  // If there are none: the attempts that got furthest. For a rule about
-  // attention, at the attention of the model, if it has any.
+  // If there are none: the attempts that got furthest, the furthest first. For
+  // a rule about attention, at the attention of the model, if it has any.
   std::vector<match::Miss> misses;
 };
 // One explanation for each rule, in their order. `node`: the name of a node, or
 // of a value that a node produces; "" stands for any node. An unknown name is
-// kUsage.
+// kUsage. `most`: misses of each rule.
 Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const std::string& node,
-                                         const RunOptions& options);
+                                         const RunOptions& options,
+                                         std::size_t most = 3);
 
 }  // namespace ruleengine::engine

@@ -57,14 +57,14 @@ Result<std::shared_ptr<FileSource>> open_source(const std::string& path) {
 
 Result<std::unique_ptr<ir::Model>> read(const std::string& path,
                                         std::shared_ptr<FileSource> source,
-                                        const std::string* directory,
+                                        const std::string& directory,
                                         const LoadOptions& options) {
   auto model = std::make_unique<ir::Model>();
   model->path = path;
   model->source = source;
   std::unique_ptr<ExternalFiles> external;
-  if (directory != nullptr) {
-    auto opened = ExternalFiles::open(*directory);
+  if (!directory.empty() || options.give_data) {
+    auto opened = ExternalFiles::open(directory, options.give_data);
     if (!opened) return opened.error();
     external = std::move(*opened);
     external->needs_files(options.needs_data);
@@ -99,16 +99,21 @@ Result<std::unique_ptr<ir::Model>> load(const std::string& path,
                                         const LoadOptions& options) {
   auto source = open_source(path);
   if (!source) return source.error();
-  const std::string folder = folder_to_open(path);
-  return read(path, std::move(*source), &folder, options);
+  return read(path, std::move(*source), folder_to_open(path), options);
 }
 
 Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
                                               const LoadOptions& options) {
   if (bytes.empty()) return fault("", "the model is empty");
-  const bool has_folder = !options.directory.empty();
   return read("", std::make_shared<FileSource>(std::move(bytes)),
-              has_folder ? &options.directory : nullptr, options);
+              options.directory, options);
+}
+
+Result<std::unique_ptr<ir::Model>> load_borrowed(Bytes bytes,
+                                                 const LoadOptions& options) {
+  if (bytes.empty()) return fault("", "the model is empty");
+  return read("", std::make_shared<FileSource>(bytes), options.directory,
+              options);
 }
 
 Result<ir::Function*> add_function(ir::Model& model, std::string_view proto,

@@ -6,8 +6,12 @@
 // belongs to one thread at a time.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,10 +22,18 @@
 
 namespace ruleengine::io {
 
+// The bytes of the file of external data with this location, which live as long
+// as the model; none: the caller does not have it.
+using GiveData =
+    std::function<Result<std::optional<std::span<const std::byte>>>(
+        std::string_view location)>;
+
 struct LoadOptions {
-  // The folder of external data; load() uses the model's own folder,
-  // load_bytes() rejects external data without it.
+  // The folder of external data; load() uses the model's own folder.
   std::string directory;
+  // Asked once for each location, before the folder; may be empty. A model from
+  // memory that has neither has no external data.
+  GiveData give_data;
   // When loading must end; a later end is a Diagnostic of kind kLimit.
   Deadline deadline;
   // What the standard forbids but ONNX Runtime accepts is read as ONNX Runtime
@@ -44,6 +56,9 @@ Result<std::unique_ptr<ir::Model>> load(const std::string& path,
 // The same from memory; `bytes` moves into the Model.
 Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
                                               const LoadOptions& options = {});
+// The same from memory that outlives the Model.
+Result<std::unique_ptr<ir::Model>> load_borrowed(
+    std::span<const std::byte> bytes, const LoadOptions& options = {});
 
 // Adds the function of an encoded FunctionProto under the name of `op`, and
 // returns it.

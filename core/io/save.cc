@@ -1,5 +1,7 @@
 #include "core/io/save.h"
 
+#include <fmt/format.h>
+
 #include <climits>
 #include <cstring>
 #include <memory>
@@ -238,15 +240,43 @@ Status save(const ir::Model& model, const std::string& path,
   return {};
 }
 
-Result<std::string> serialize(const ir::Model& model) {
+Status stream(const ir::Model& model, const SizedSink& sink) {
   const Bytes source = model.source ? model.source->bytes() : Bytes();
   if (!model.changed && model.source != nullptr) {
-    return std::string(as_text(source));
+    if (Status s = sink.size(source.size()); !s) return s;
+    if (Status s = sink.bytes(source); !s) return s;
+    return check_intact(model);
   }
   Rope rope(source);
   Emitter emitter(rope, nullptr, nullptr);
-  if (Status s = write_model(model, emitter); !s) return s.error();
-  return flatten(rope, model);
+  if (Status s = write_model(model, emitter); !s) return s;
+  if (rope.size() > kMaxMessage && source.size() <= kMaxMessage) {
+    return Diagnostic{
+        .kind = ErrorKind::kWrite,
+        .what = "the result is larger than a message of protobuf may be",
+        .expected = fmt::format("at most {} bytes", kMaxMessage),
+        .found = fmt::format("{} bytes", rope.size()),
+        .hint = "write it to a file, which has its weights beside it"};
+  }
+  if (Status s = sink.size(rope.size()); !s) return s;
+  if (Status s = stream(rope, model, sink.bytes); !s) return s;
+  return check_intact(model);
+}
+
+Result<std::string> serialize(const ir::Model& model) {
+  std::string out;
+  const Status done = stream(model, {.size =
+                                         [&](std::uint64_t size) {
+                                           out.reserve(size);
+                                           return Status();
+                                         },
+                                     .bytes =
+                                         [&](Bytes bytes) {
+                                           out.append(as_text(bytes));
+                                           return Status();
+                                         }});
+  if (!done) return done.error();
+  return out;
 }
 
 }  // namespace ruleengine::io

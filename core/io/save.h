@@ -16,6 +16,10 @@
 // in OUT.data. Thread-safe; the model must not change meanwhile.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 
 #include "core/base/result.h"
@@ -42,7 +46,17 @@ Status save(const ir::Model& model, const std::string& path,
 Result<Staged> stage(const ir::Model& model, const std::string& path,
                      const SaveOptions& options = {});
 
-// The ModelProto in memory; external data stays where it is.
+// Receives the size of a message, and then its bytes, in pieces. An error of
+// either ends the writing.
+struct SizedSink {
+  std::function<Status(std::uint64_t size)> size;
+  std::function<Status(std::span<const std::byte>)> bytes;
+};
+
+// The ModelProto in pieces; external data stays where it is. kWrite where it is
+// larger than a message of protobuf may be.
+Status stream(const ir::Model& model, const SizedSink& sink);
+// The same as one string.
 Result<std::string> serialize(const ir::Model& model);
 
 }  // namespace ruleengine::io

@@ -23,30 +23,43 @@ Diagnostic changed(std::string_view location) {
 }  // namespace
 
 Result<std::unique_ptr<ExternalFiles>> ExternalFiles::open(
-    const std::string& directory) {
-  const std::string path = directory.empty() ? "." : directory;
-  const int fd = ::open(path.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const std::string& directory, GiveData give) {
+  if (directory.empty()) {
+    return std::unique_ptr<ExternalFiles>(
+        new ExternalFiles(Descriptor(), {}, std::move(give)));
+  }
+  const int fd = ::open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC);
   struct stat info;
   if (fd < 0 || ::fstat(fd, &info) != 0) {
     return Diagnostic{
         .what = std::string("cannot open the folder of the model: ") +
                 std::strerror(errno),
-        .where = printable(path)};
+        .where = printable(directory)};
   }
-  return std::unique_ptr<ExternalFiles>(
-      new ExternalFiles(Descriptor(fd), {info.st_dev, info.st_ino}));
+  return std::unique_ptr<ExternalFiles>(new ExternalFiles(
+      Descriptor(fd), {info.st_dev, info.st_ino}, std::move(give)));
 }
 
 Result<ExternalFiles::File*> ExternalFiles::find(std::string_view location) {
   if (auto it = by_location_.find(location); it != by_location_.end()) {
     return it->second;
   }
-  Result<OpenFile> file = open_confined(folder_.get(), location);
+  std::optional<Bytes> given;
+  if (give_) {
+    auto answer = give_(location);
+    if (!answer) return answer.error();
+    given = *answer;
+  }
+  Result<OpenFile> file =
+      given ? OpenFile() : open_confined(folder_.get(), location);
   if (!file && !may_be_missing(location)) return file.error();
   files_.push_back(std::make_unique<File>());
   File* added = files_.back().get();
   added->location = std::string(location);
-  if (file) {
+  added->given = given;
+  if (given) {
+    added->size = given->size();
+  } else if (file) {
     added->id = file->id;
     added->size = file->size;
   } else {
@@ -70,6 +83,11 @@ Result<std::uint64_t> ExternalFiles::size(std::string_view location) {
   return (*file)->size;
 }
 
+std::optional<Bytes> ExternalFiles::given(std::string_view location) {
+  const Result<File*> file = find(location);
+  return file ? (*file)->given : std::nullopt;
+}
+
 Result<OpenFile> ExternalFiles::reopen(std::string_view location) {
   Result<File*> known = find(location);
   if (!known) return known.error();
@@ -83,6 +101,7 @@ Result<OpenFile> ExternalFiles::reopen(std::string_view location) {
 
 Result<std::span<const std::byte>> ExternalFiles::read(
     const ir::ExternalRef& ref, std::int64_t length) {
+  const std::lock_guard lock(reading_);
   Result<File*> file = find(ref.location);
   if (!file) return file.error();
   const std::uint64_t size = (*file)->size;
@@ -96,6 +115,8 @@ Result<std::span<const std::byte>> ExternalFiles::read(
                       .found = std::to_string(size) + " bytes"};
   }
   if ((*file)->is_missing) return reopen(ref.location).error();
+  const auto size_of_all = static_cast<std::size_t>(length);
+  if ((*file)->given) return (*file)->given->subspan(offset, size_of_all);
   if (!(*file)->mapping) {
     Result<OpenFile> opened = reopen(ref.location);
     if (!opened) return opened.error();
@@ -104,8 +125,7 @@ Result<std::span<const std::byte>> ExternalFiles::read(
     if (!mapping) return mapping.error();
     (*file)->mapping = std::move(*mapping);
   }
-  return (*file)->mapping->bytes().subspan(offset,
-                                           static_cast<std::size_t>(length));
+  return (*file)->mapping->bytes().subspan(offset, size_of_all);
 }
 
 bool ExternalFiles::owns(FileId id) const {

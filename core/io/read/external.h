@@ -1,18 +1,22 @@
-// ExternalFiles: the files beside a model that hold the data of its tensors. A
-// file is found (it exists, may be read, is long enough) at load without
-// reading a byte. It is mapped when its bytes are first needed, after a check
-// that it is still the same file. Belongs to one Model; one thread at a time;
-// spans live as long as this object.
+// ExternalFiles: the files that hold the data of a model's tensors: beside it,
+// or given by the caller as bytes. A file is found (it exists, may be read, is
+// long enough) at load without reading a byte. It is mapped when its bytes are
+// first needed, after a check that it is still the same file. Belongs to one
+// Model and its copies. read() is thread-safe, the others are for one thread at
+// a time; spans live as long as this object.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/io/load.h"
 #include "core/io/read/confined.h"
 #include "core/io/read/mapping.h"
 #include "core/io/wire/wire.h"
@@ -22,9 +26,10 @@ namespace ruleengine::io {
 
 class ExternalFiles : public ir::ExternalData {
  public:
-  // Looks below `directory`; renaming that folder has no effect.
+  // Asks `give`, which may be empty, then looks below `directory` unless that
+  // is "". Renaming that folder has no effect.
   static Result<std::unique_ptr<ExternalFiles>> open(
-      const std::string& directory);
+      const std::string& directory, GiveData give = {});
 
   // Whether a file that is missing is an error, as it is by default. If not, no
   // size is too large for it, and reading it fails.
@@ -35,6 +40,8 @@ class ExternalFiles : public ir::ExternalData {
   Result<std::span<const std::byte>> read(const ir::ExternalRef& ref,
                                           std::int64_t length) override;
 
+  // The bytes that the caller gave for the location; none: a file has them.
+  std::optional<Bytes> given(std::string_view location);
   // Opens the file again for copying, if it is still the one that was found.
   Result<OpenFile> reopen(std::string_view location);
 
@@ -63,16 +70,19 @@ class ExternalFiles : public ir::ExternalData {
     FileId id;
     std::uint64_t size = 0;
     bool is_missing = false;
+    std::optional<Bytes> given;
     std::unique_ptr<Mapping> mapping;
   };
 
-  explicit ExternalFiles(Descriptor folder, FileId id)
-      : folder_(std::move(folder)), folder_id_(id) {}
+  ExternalFiles(Descriptor folder, FileId id, GiveData give)
+      : folder_(std::move(folder)), folder_id_(id), give_(std::move(give)) {}
   Result<File*> find(std::string_view location);
   bool may_be_missing(std::string_view location) const;
 
   Descriptor folder_;
   FileId folder_id_;
+  GiveData give_;
+  std::mutex reading_;
   bool needs_files_ = true;
   std::vector<std::unique_ptr<File>> files_;
   std::unordered_map<std::string_view, File*> by_location_;

@@ -42,16 +42,17 @@ class Mapping {
   std::size_t slot_;  // in the guard's table, if any
 };
 
-// The source of a loaded model: a mapped file, or a buffer (no descriptor).
+// The source of a loaded model: a mapped file, a buffer, or memory of others
+// (no descriptor).
 class FileSource : public ir::Source {
  public:
   FileSource(OpenFile file, std::unique_ptr<Mapping> mapping)
       : file_(std::move(file)), mapping_(std::move(mapping)) {}
-  explicit FileSource(std::string buffer) : buffer_(std::move(buffer)) {}
+  explicit FileSource(std::string buffer)
+      : buffer_(std::move(buffer)), bytes_(as_bytes(buffer_)) {}
+  explicit FileSource(Bytes borrowed) : bytes_(borrowed) {}
 
-  Bytes bytes() const override {
-    return mapping_ ? mapping_->bytes() : as_bytes(buffer_);
-  }
+  Bytes bytes() const override { return mapping_ ? mapping_->bytes() : bytes_; }
   bool is_file() const { return file_.descriptor.valid(); }
   // Whether these bytes are a view into the file, and at which offset they
   // start.
@@ -75,6 +76,7 @@ class FileSource : public ir::Source {
   OpenFile file_;
   std::unique_ptr<Mapping> mapping_;
   std::string buffer_;
+  Bytes bytes_;  // without a mapping
 };
 
 // Releases a mapped file's memory now and then while a reader goes through it.

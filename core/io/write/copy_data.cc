@@ -52,6 +52,13 @@ Status write_extents(const DataPlan& plan, ExternalFiles& external,
   std::string_view open_location;
   OpenFile open;
   for (const DataPlan::Extent& extent : plan.extents()) {
+    if (const auto given = external.given(extent.file)) {
+      if (Status s = file.pad(extent.at); !s) return s;
+      const Bytes bytes =
+          given->subspan(extent.begin, extent.end - extent.begin);
+      if (Status s = file.write(bytes); !s) return s;
+      continue;
+    }
     if (open_location != extent.file || !open.descriptor.valid()) {
       Result<OpenFile> opened = external.reopen(extent.file);
       if (!opened) return opened.error();
@@ -166,7 +173,7 @@ Result<std::string> DataFiles::prepare(const DataContents& data) {
 Result<bool> DataFiles::copy_originals(ExternalFiles& external) {
   std::vector<DataFile> files;
   for (std::string_view location : external.locations()) {
-    if (!is_plain(location)) return false;
+    if (!is_plain(location) || external.given(location)) return false;
     DataFile& file = files.emplace_back();
     file.path = folder_of(result_) + std::string(location);
     if (is_free(file.path)) continue;

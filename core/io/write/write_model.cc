@@ -119,21 +119,26 @@ Status write_model(const ir::Model& model, Emitter& emitter) {
   return ModelWriter(model, emitter).run();
 }
 
+Status stream(const Rope& rope, const ir::Model& model,
+              const ir::ByteSink& sink) {
+  for (const Piece& piece : rope.pieces()) {
+    const Status s =
+        piece.tensor == nullptr
+            ? sink({piece.data, piece.size})
+            : ir::stream_bytes(*piece.tensor, model.external.get(), sink);
+    if (!s) return s;
+  }
+  return {};
+}
+
 Result<std::string> flatten(const Rope& rope, const ir::Model& model) {
   std::string out;
   out.reserve(rope.size());
-  for (const Piece& piece : rope.pieces()) {
-    if (piece.tensor == nullptr) {
-      out.append(as_text({piece.data, piece.size}));
-      continue;
-    }
-    const Status s =
-        ir::stream_bytes(*piece.tensor, model.external.get(), [&](Bytes bytes) {
-          out.append(as_text(bytes));
-          return Status();
-        });
-    if (!s) return s.error();
-  }
+  const Status done = stream(rope, model, [&](Bytes bytes) {
+    out.append(as_text(bytes));
+    return Status();
+  });
+  if (!done) return done.error();
   return out;
 }
 

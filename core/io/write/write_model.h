@@ -12,7 +12,11 @@ namespace ruleengine::io {
 // Views in the rope are valid until the model is changed or destroyed.
 Status write_model(const ir::Model& model, Emitter& emitter);
 
-// The bytes of a rope, with those of the model's tensors in it.
+// Passes the bytes of a rope, with those of the model's tensors in it, to
+// `sink`, in order.
+Status stream(const Rope& rope, const ir::Model& model,
+              const ir::ByteSink& sink);
+// The same as one string.
 Result<std::string> flatten(const Rope& rope, const ir::Model& model);
 
 }  // namespace ruleengine::io

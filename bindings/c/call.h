@@ -1,0 +1,60 @@
+// What a call of ruleengine.h is given: an end, and who hears of its progress.
+#pragma once
+
+#include <optional>
+#include <stop_token>
+
+#include "bindings/api/limits.h"
+#include "bindings/c/handle.h"
+
+struct re_stop : ruleengine::c::Handle {
+  static constexpr const char* kType = "re_stop";
+  re_stop() : Handle(kType) {}
+  std::stop_source source;
+};
+
+struct re_buffer {
+  std::string text;
+  bool failed = false;
+};
+
+namespace ruleengine::c {
+
+class Call {
+ public:
+  explicit Call(const re_call* given);
+  Call(const Call&) = delete;
+  Call& operator=(const Call&) = delete;
+
+  const Status& status() const { return status_; }
+  const Deadline& deadline() const { return deadline_; }
+  api::Progress progress();
+
+ private:
+  struct Passes {
+    std::stop_source& to;
+    void operator()() const { to.request_stop(); }
+  };
+
+  Status status_;
+  re_call given_{};
+  std::stop_source own_;
+  std::optional<std::stop_callback<Passes>> link_;  // from the caller's
+  Deadline deadline_;
+};
+
+// While it exists, what a handle does ends when the call does.
+class Term {
+ public:
+  Term(Deadline& of_handle, const Call& call) : of_handle_(of_handle) {
+    of_handle_ = call.deadline();
+  }
+  ~Term() { of_handle_ = Deadline(); }
+  Term(const Term&) = delete;
+  Term& operator=(const Term&) = delete;
+
+ private:
+  Deadline& of_handle_;
+};
+
+}  // namespace ruleengine::c

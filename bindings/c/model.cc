@@ -1,0 +1,236 @@
+#include <algorithm>
+#include <cstdlib>
+#include <span>
+
+#include "bindings/c/call.h"
+#include "bindings/c/objects.h"
+
+namespace ruleengine::c {
+namespace {
+
+Result<engine::FixedSizes> sizes_of(const re_model_options& given) {
+  const auto all =
+      list_of(given.dimensions, given.dimension_count, "`dimensions`");
+  if (!all) return all.error();
+  engine::FixedSizes out;
+  for (const re_dimension& each : *all) {
+    if (Status s = need(each.name, "the name of a dimension"); !s) {
+      return s.error();
+    }
+    const bool is_new = each.other == nullptr
+                            ? out.emplace(each.name, each.value).second
+                            : out.emplace(each.name, each.other).second;
+    if (!is_new) return misuse("a dimension has two sizes", {}, each.name);
+  }
+  return out;
+}
+
+io::GiveData give_data(const re_model_options& given) {
+  if (given.data == nullptr) return {};
+  return [data = given.data, user = given.data_user](std::string_view location)
+             -> Result<std::optional<std::span<const std::byte>>> {
+    using Bytes = std::span<const std::byte>;
+    const std::string name(location);
+    const void* bytes = nullptr;
+    std::size_t size = 0;
+    const re_found found = data(user, name.c_str(), &bytes, &size);
+    if (found == RE_NONE) return std::optional<Bytes>();
+    if (found == RE_FOUND && (bytes != nullptr || size == 0)) {
+      return std::optional(Bytes(static_cast<const std::byte*>(bytes), size));
+    }
+    return Diagnostic{.kind = ErrorKind::kModel,
+                      .what = "the caller cannot read external data",
+                      .found = quoted_name(name)};
+  };
+}
+
+// What both ways to load have in common.
+struct Loading {
+  re_model_options given{};
+  std::unique_ptr<re_model> out;
+  api::ModelOptions how;
+  std::shared_ptr<Loaded> loaded;
+
+  static Result<Loading> begin(const re_model_options* options,
+                               const Call& call) {
+    if (!call.status()) return call.status().error();
+    const auto given = options_of(options);
+    if (!given) return given.error();
+    auto sizes = sizes_of(*given);
+    if (!sizes) return sizes.error();
+    Loading its{.given = *given,
+                .out = std::make_unique<re_model>(),
+                .how = {.fixed = *std::move(sizes)},
+                .loaded = std::make_shared<Loaded>()};
+    its.how.limits.deadline = call.deadline();
+    if (given->memory != 0) its.how.limits.memory = given->memory;
+    its.how.warn = [model = its.out.get()](const std::string& message) {
+      model->warnings.push_back(message);
+    };
+    return its;
+  }
+
+  Status end(Result<std::unique_ptr<ir::Model>> model, re_model** to) {
+    if (!model) return model.error();
+    loaded->model = *std::move(model);
+    out->loaded = std::move(loaded);
+    *to = out.release();
+    return {};
+  }
+};
+
+std::string folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  if (slash == path.npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+}  // namespace
+}  // namespace ruleengine::c
+
+namespace api = ruleengine::api;
+using ruleengine::Status;
+using ruleengine::c::Call;
+using ruleengine::c::Loading;
+using ruleengine::c::Use;
+
+re_error* re_model_load(const char* path, const re_model_options* options,
+                        const re_call* call, re_model** model) {
+  return ruleengine::c::guarded([&]() -> Status {
+    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
+    *model = nullptr;
+    if (Status s = ruleengine::c::need(path, "`path`"); !s) return s;
+    const Call its(call);
+    auto loading = Loading::begin(options, its);
+    if (!loading) return loading.error();
+    loading->loaded->name = path;
+    if (loading->given.storage == RE_MAP && loading->given.data == nullptr) {
+      return loading->end(api::load_model(path, loading->how), model);
+    }
+    auto read = api::read_model_file(path);
+    if (!read) return read.error();
+    auto& bytes = loading->loaded->bytes;
+    bytes = *std::move(read);
+    return loading->end(
+        api::load_model(
+            api::ModelBytes{
+                .name = path,
+                .bytes = std::as_bytes(std::span(bytes)),
+                .folder = ruleengine::c::folder_of(path),
+                .give_data = ruleengine::c::give_data(loading->given)},
+            loading->how),
+        model);
+  });
+}
+
+re_error* re_model_parse(const void* data, size_t size,
+                         const re_model_options* options, const re_call* call,
+                         re_model** model) {
+  return ruleengine::c::guarded([&]() -> Status {
+    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
+    *model = nullptr;
+    if (size > 0) {
+      if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
+    }
+    const Call its(call);
+    auto loading = Loading::begin(options, its);
+    if (!loading) return loading.error();
+    const re_model_options& given = loading->given;
+    loading->loaded->name = ruleengine::c::text_of(given.name);
+    std::span bytes(static_cast<const std::byte*>(data), size);
+    if (given.storage == RE_READ) {
+      auto& copy = loading->loaded->bytes;
+      copy.assign(static_cast<const char*>(data), size);
+      bytes = std::as_bytes(std::span(copy));
+    }
+    return loading->end(
+        api::load_model(
+            api::ModelBytes{.name = loading->loaded->name,
+                            .bytes = bytes,
+                            .folder = ruleengine::c::text_of(given.folder),
+                            .give_data = ruleengine::c::give_data(given)},
+            loading->how),
+        model);
+  });
+}
+
+void re_model_free(re_model* model) { delete model; }
+
+size_t re_model_warning_count(const re_model* model) {
+  return model == nullptr ? 0 : model->warnings.size();
+}
+
+const char* re_model_warning(const re_model* model, size_t i) {
+  return i < re_model_warning_count(model) ? model->warnings[i].c_str() : "";
+}
+
+re_error* re_model_save(re_model* model, const char* path,
+                        const re_save_options* options) {
+  return ruleengine::c::guarded([&]() -> Status {
+    const Use use(model, re_model::kType);
+    if (!use.status()) return use.status();
+    if (Status s = ruleengine::c::need(path, "`path`"); !s) return s;
+    const auto how = ruleengine::c::options_of(options);
+    if (!how) return how.error();
+    auto staged =
+        api::stage_model(*model->loaded->model, path, how->share_data != 0);
+    if (!staged) return staged.error();
+    if (Status s = staged->commit(); !s) return s;
+    staged->release();
+    return {};
+  });
+}
+
+re_error* re_model_write(re_model* model, re_write write, void* user) {
+  return ruleengine::c::guarded([&]() -> Status {
+    const Use use(model, re_model::kType);
+    if (!use.status()) return use.status();
+    if (write == nullptr) return ruleengine::c::misuse("`write` is NULL");
+    const auto pass = [&](const void* data, std::size_t size) -> Status {
+      if (write(user, data, size) == 0) return {};
+      return ruleengine::Diagnostic{
+          .kind = ruleengine::ErrorKind::kWrite,
+          .what = "the caller cannot write the model"};
+    };
+    return api::write_model(
+        *model->loaded->model,
+        {.size = [&](std::uint64_t size) { return pass(nullptr, size); },
+         .bytes =
+             [&](std::span<const std::byte> bytes) {
+               return bytes.empty() ? Status()
+                                    : pass(bytes.data(), bytes.size());
+             }});
+  });
+}
+
+re_error* re_model_bytes(re_model* model, void** data, size_t* size) {
+  return ruleengine::c::guarded([&]() -> Status {
+    if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
+    if (Status s = ruleengine::c::need(size, "`size`"); !s) return s;
+    *data = nullptr;
+    *size = 0;
+    const Use use(model, re_model::kType);
+    if (!use.status()) return use.status();
+    std::unique_ptr<std::byte, decltype(&std::free)> out(nullptr, &std::free);
+    std::size_t at = 0;
+    const Status done = api::write_model(
+        *model->loaded->model,
+        {.size = [&](std::uint64_t all) -> Status {
+           out.reset(static_cast<std::byte*>(
+               std::malloc(std::max<std::size_t>(all, 1))));
+           if (out == nullptr) throw std::bad_alloc();
+           return {};
+         },
+         .bytes = [&](std::span<const std::byte> bytes) -> Status {
+           std::memcpy(out.get() + at, bytes.data(), bytes.size());
+           at += bytes.size();
+           return {};
+         }});
+    if (!done) return done;
+    *data = out.release();
+    *size = at;
+    return {};
+  });
+}
+
+void re_bytes_free(void* data) { std::free(data); }

@@ -1,0 +1,319 @@
+/* ruleengine: rewrites ONNX models with rules, from C.
+ *
+ *   re_rules *rules = NULL;
+ *   re_model *model = NULL, *result = NULL;
+ *   re_error *error = re_rules_load(NULL, NULL, &rules);
+ *   if (!error) error = re_model_load("model.onnx", NULL, NULL, &model);
+ *   if (!error) error = re_run(rules, model, NULL, &result, NULL);
+ *   if (!error) error = re_model_save(result, "result.onnx", NULL);
+ *   if (error) fprintf(stderr, "%s\n", re_error_text(error));
+ *   re_error_free(error);
+ *   re_model_free(result);
+ *   re_model_free(model);
+ *   re_rules_free(rules);
+ *
+ * Errors. A function that can fail returns NULL, or an error that the caller
+ * frees. It then sets what it would have made to NULL. Functions that return
+ * something else cannot fail. A failed allocation is an error too.
+ *
+ * Ownership. Whoever calls a function that makes a handle frees it, with the
+ * function of its type; NULL is accepted and ignored there. Every pointer that
+ * is returned from a handle is valid until the handle is freed, unless its
+ * function says otherwise. What is passed in need not outlive the call, unless
+ * the function says otherwise.
+ *
+ * Texts that are passed in end with a NUL, and are UTF-8. Texts that are
+ * returned as `const char *` end with a NUL too; there is never NULL in place
+ * of an empty one.
+ *
+ * Threads. A handle may move from thread to thread. One handle is for one
+ * thread at a time, but for re_stop_request(); a call that finds it in use
+ * fails with RE_USAGE. Different handles work at once, also a model and the
+ * results that were made of it.
+ *
+ * Options. A struct of options starts with its own size, so that programs that
+ * were compiled against an older header keep working. Begin with
+ *   re_rules_options options = RE_OPTIONS(re_rules_options);
+ * and set what you want. Zero stands for the default, everywhere. NULL in place
+ * of options stands for the defaults of all.
+ *
+ * The library has no state beside its handles. It prints nothing, ends no
+ * process, and installs no signal handler. It maps the files of models into
+ * memory: a file that is cut short while its model is in use ends the process
+ * with SIGBUS. RE_READ in re_model_options reads the model's file instead.
+ */
+#ifndef RULEENGINE_H
+#define RULEENGINE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef RE_API
+#define RE_API __attribute__((visibility("default")))
+#endif
+
+/* "0.1.0". The library keeps its version's first number while old programs work
+ * with it; while that is 0, the first two. */
+RE_API const char *re_version(void);
+
+#ifdef __cplusplus
+#define RE_OPTIONS(type) \
+  type { sizeof(type) }
+#else
+#define RE_OPTIONS(type) \
+  { sizeof(type) }
+#endif
+
+/* --- errors ----------------------------------------------------------------*/
+
+typedef struct re_error re_error;
+
+typedef enum re_kind {
+  RE_INTERNAL = 1,  /* a fault of the library */
+  RE_USAGE = 2,     /* a wrong argument or option */
+  RE_MODEL = 3,     /* a model cannot be read */
+  RE_RULE = 4,      /* a rule cannot be read, or fails */
+  RE_LIMIT = 5,     /* a limit was reached, or memory ran out */
+  RE_VERIFY = 6,    /* the result is not verified */
+  RE_WRITE = 7,     /* a result cannot be written */
+  RE_CANCELLED = 8  /* the caller stopped the call */
+} re_kind;
+
+/* Of an error; the texts may be empty. `text` has all of them, on lines of
+ * their own. Control characters are escaped there, and there alone. */
+RE_API re_kind re_error_kind(const re_error *error);
+RE_API const char *re_error_what(const re_error *error);
+RE_API const char *re_error_where(const re_error *error);
+RE_API const char *re_error_expected(const re_error *error);
+RE_API const char *re_error_found(const re_error *error);
+RE_API const char *re_error_hint(const re_error *error);
+RE_API const char *re_error_text(const re_error *error);
+RE_API void re_error_free(re_error *error);
+
+/* --- calls -----------------------------------------------------------------*/
+
+/* Stops calls. Any number of calls may share one; it stops those that run and
+ * those that begin later. Every function of it may be called from any thread at
+ * any time, but re_stop_free(). */
+typedef struct re_stop re_stop;
+RE_API re_error *re_stop_new(re_stop **stop);
+RE_API void re_stop_request(re_stop *stop);
+RE_API void re_stop_free(re_stop *stop);
+
+/* How far a call has come, out of `total`, which may grow. Called now and then
+ * on the thread of the call; it must not call functions with the handles of the
+ * call. Any result but 0 cancels the call. */
+typedef int (*re_progress)(void *user, uint64_t done, uint64_t total);
+
+/* What long calls have in common. */
+typedef struct re_call {
+  size_t size;
+  double seconds; /* that the call may take; 0: any */
+  re_stop *stop;  /* or NULL; it outlives the call */
+  re_progress progress;
+  void *user; /* for `progress` */
+} re_call;
+
+/* Receives bytes that a callback has. */
+typedef struct re_buffer re_buffer;
+/* Copies the bytes to the end of what the buffer has. 0, or -1 if memory ran
+ * out, in which case the callback need do nothing about it. */
+RE_API int re_buffer_append(re_buffer *buffer, const void *data, size_t size);
+
+typedef enum re_found { RE_NONE = 0, RE_FOUND = 1, RE_FAILED = 2 } re_found;
+
+/* --- rules -----------------------------------------------------------------*/
+
+/* Rules that were loaded and compiled, with how they are run. */
+typedef struct re_rules re_rules;
+
+/* A text in memory, such as a rule file. */
+typedef struct re_file {
+  const char *name; /* "pack/rule.lua" */
+  const char *text;
+  size_t size; /* of the text; 0: it ends with a NUL */
+} re_file;
+
+/* The text of the file with this name: appends it to `text` and returns
+ * RE_FOUND; or RE_NONE, or RE_FAILED. Called while rules are loaded, on the
+ * thread of the call. */
+typedef re_found (*re_read)(void *user, const char *name, re_buffer *text);
+
+/* As `--set RULE.OPTION=VALUE` on the command line. */
+typedef struct re_setting {
+  const char *rule, *option, *value;
+} re_setting;
+
+typedef enum re_verify {
+  RE_VERIFY_NOTHING = 0,
+  RE_VERIFY_RESULT = 1, /* the result runs beside the model */
+  RE_VERIFY_EDITS = 2   /* each edit where it is made; a wrong one is undone */
+} re_verify;
+
+typedef struct re_rules_options {
+  size_t size;
+
+  /* Files of rules and packs, and folders. A path that begins with "memory:/"
+   * is the name of one of `files`, or else one that `read` is asked for, and so
+   * are the libs, the rules of packs and the files of examples that it names. */
+  const char *const *paths;
+  size_t path_count;
+  /* Packs that ship, by name: "attention", "linear". Without paths and packs:
+   * all of them. */
+  const char *const *packs;
+  size_t pack_count;
+  const re_file *files;
+  size_t file_count;
+  re_read read; /* or NULL */
+  void *read_user;
+  const re_setting *settings;
+  size_t setting_count;
+
+  /* "auto" (or NULL), "standard", "portable", "onnx", "ort", "openvino",
+   * "tensorrt". */
+  const char *target;
+  int64_t opset;       /* the least of the result; 0: that of the model */
+  int exact;           /* not 0: no rewrite that rests on an assumption */
+  int keep_ir_version; /* not 0: older runtimes read the result */
+  int keep_all;        /* not 0: canonical forms stay */
+  re_verify verify;
+
+  double callback_seconds; /* for one callback of a rule; 0: 5 */
+  double load_seconds;     /* for loading one rule file; 0: 2 */
+  uint64_t memory;         /* bytes of rule code, and that a model may grow by;
+                              0: 1 GiB */
+  uint64_t tensors;        /* bytes of tensors at once, to verify; 0: three
+                              quarters of the machine's memory */
+} re_rules_options;
+
+RE_API re_error *re_rules_load(const re_rules_options *options,
+                               const re_call *call, re_rules **rules);
+RE_API void re_rules_free(re_rules *rules);
+/* Warnings about the rules, such as one that another always preempts. */
+RE_API size_t re_rules_warning_count(const re_rules *rules);
+RE_API const char *re_rules_warning(const re_rules *rules, size_t i);
+
+/* --- models ----------------------------------------------------------------*/
+
+typedef struct re_model re_model;
+
+/* The bytes of the external data with this location, as the model has it. The
+ * bytes stay valid until the model, and all results that were made of it, are
+ * freed. RE_NONE: looked for in the folder of the model. Called while the model
+ * is loaded, once for each location, on the thread of the call. */
+typedef re_found (*re_data)(void *user, const char *location,
+                            const void **data, size_t *size);
+
+typedef enum re_storage {
+  RE_MAP = 0,  /* a file is mapped; memory is borrowed, and stays valid until
+                  the model, and all results that were made of it, are freed */
+  RE_READ = 1, /* a file is read, and memory is copied */
+} re_storage;
+
+/* A named dimension gets a size; or, where `other` is not NULL, that of another
+ * one. */
+typedef struct re_dimension {
+  const char *name;
+  int64_t value;
+  const char *other;
+} re_dimension;
+
+typedef struct re_model_options {
+  size_t size;
+  re_storage storage;
+  /* Of a model in memory: what messages call it (where it ends with ".onnxtxt",
+   * the model is text), and the folder of its external data, or NULL. */
+  const char *name, *folder;
+  re_data data; /* or NULL */
+  void *data_user;
+  const re_dimension *dimensions;
+  size_t dimension_count;
+  uint64_t memory; /* bytes that the model may grow by; 0: 1 GiB */
+} re_model_options;
+
+RE_API re_error *re_model_load(const char *path,
+                               const re_model_options *options,
+                               const re_call *call, re_model **model);
+RE_API re_error *re_model_parse(const void *data, size_t size,
+                                const re_model_options *options,
+                                const re_call *call, re_model **model);
+RE_API void re_model_free(re_model *model);
+/* Faults of the model that do not keep it from being used. */
+RE_API size_t re_model_warning_count(const re_model *model);
+RE_API const char *re_model_warning(const re_model *model, size_t i);
+
+typedef struct re_save_options {
+  size_t size;
+  int share_data; /* not 0: the result refers to the model's external data */
+} re_save_options;
+
+/* Writes a file, as text where the path ends with ".onnxtxt". It appears whole
+ * or not at all. External data is beside it, in PATH.data. */
+RE_API re_error *re_model_save(re_model *model, const char *path,
+                               const re_save_options *options);
+
+/* Receives the bytes of a model in pieces, in their order; the first call is
+ * with NULL and the size of all. Any result but 0 ends the writing with an
+ * error of kind RE_WRITE. */
+typedef int (*re_write)(void *user, const void *data, size_t size);
+
+/* The same bytes without a file; external data stays where it is. A model of
+ * more than 2 GiB can only be saved. */
+RE_API re_error *re_model_write(re_model *model, re_write write, void *user);
+/* The same in memory, which re_bytes_free() frees. */
+RE_API re_error *re_model_bytes(re_model *model, void **data, size_t *size);
+RE_API void re_bytes_free(void *data);
+
+/* --- what rules do to a model ----------------------------------------------*/
+
+/* What a call found out. */
+typedef struct re_report re_report;
+RE_API void re_report_free(re_report *report);
+/* In the form that docs/cli.md describes for the command line. */
+RE_API const char *re_report_json(const re_report *report);
+
+/* Rewrites a model, which stays as it is. The result borrows from it, and keeps
+ * what it borrows alive. `report` may be NULL. Where the call fails during the
+ * run, the report says what was known by then. */
+RE_API re_error *re_run(re_rules *rules, re_model *model, const re_call *call,
+                        re_model **result, re_report **report);
+
+/* What a run did, in numbers. */
+typedef struct re_run_totals {
+  size_t size; /* set before the call */
+  uint64_t nodes_before, nodes_after;
+  uint64_t matches, rewrites, rejected;
+  uint64_t warnings, assumptions;
+  int64_t opset_before, opset_after;
+  int verified; /* 1: the result was run and agreed */
+  double match_seconds, rewrite_seconds;
+} re_run_totals;
+/* RE_USAGE for the report of something else than a run. */
+RE_API re_error *re_report_totals(const re_report *report,
+                                  re_run_totals *totals);
+
+/* Where each rule would fire, and what rejects the matches. */
+RE_API re_error *re_match(re_rules *rules, re_model *model,
+                          const re_call *call, re_report **report);
+/* How far each rule gets, and what stops it. `node`: the name of a node or of a
+ * value, or NULL for any. `most`: of the attempts of a rule that got furthest;
+ * 0: 3. */
+RE_API re_error *re_explain(re_rules *rules, re_model *model, const char *node,
+                            size_t most, const re_call *call,
+                            re_report **report);
+/* How much of the attention of the model the rules compose. */
+RE_API re_error *re_coverage(re_rules *rules, re_model *model,
+                             const re_call *call, re_report **report);
+/* Runs the examples of rules. The report says which failed. */
+RE_API re_error *re_test(const re_rules_options *options, const re_call *call,
+                         re_report **report);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,171 @@
+#include <cmath>
+#include <map>
+#include <set>
+#include <span>
+
+#include "bindings/c/call.h"
+#include "bindings/c/objects.h"
+
+namespace ruleengine::c {
+
+// The files of the caller, then what its callback gives.
+class GivenTexts final : public lua::RuleTexts {
+ public:
+  Status take(const re_rules_options& given) {
+    const auto files = list_of(given.files, given.file_count, "`files`");
+    if (!files) return files.error();
+    for (const re_file& each : *files) {
+      if (Status s = need(each.name, "the name of a file"); !s) return s;
+      if (Status s = need(each.text, "the text of a file"); !s) return s;
+      const std::size_t size =
+          each.size == 0 ? std::strlen(each.text) : each.size;
+      if (!files_.emplace(each.name, std::string(each.text, size)).second) {
+        return misuse("two files have one name", {}, each.name);
+      }
+    }
+    read_ = given.read;
+    user_ = given.read_user;
+    return {};
+  }
+  void end() { read_ = nullptr; }
+
+  Result<std::optional<std::string>> read(
+      const std::string& path) const override {
+    using Text = std::optional<std::string>;
+    const auto it = files_.find(path);
+    if (it != files_.end()) return Text(it->second);
+    if (read_ == nullptr) return Text();
+    re_buffer text;
+    const re_found found = read_(user_, path.c_str(), &text);
+    if (text.failed) throw std::bad_alloc();
+    if (found == RE_NONE) return Text();
+    if (found == RE_FOUND) return Text(std::move(text.text));
+    return Diagnostic{.kind = ErrorKind::kRule,
+                      .what = "the caller cannot read a rule file",
+                      .where = std::string(lua::kMemoryRoot) + path};
+  }
+
+ private:
+  std::map<std::string, std::string> files_;
+  re_read read_ = nullptr;
+  void* user_ = nullptr;
+};
+
+namespace {
+
+Result<std::vector<std::string>> texts_of(const char* const* items,
+                                          std::size_t count, const char* what) {
+  const auto all = list_of(items, count, what);
+  if (!all) return all.error();
+  std::vector<std::string> out;
+  for (const char* each : *all) {
+    if (Status s = need(each, what); !s) return s.error();
+    out.emplace_back(each);
+  }
+  return out;
+}
+
+Result<double> seconds_of(double given, double otherwise, const char* what) {
+  if (given == 0) return otherwise;
+  if (given > 0) return given;
+  return misuse(std::string(what) + " is no time",
+                "a number that is not negative");
+}
+
+Status take_limits(const re_rules_options& given, api::Limits& limits) {
+  const auto callback = seconds_of(
+      given.callback_seconds, limits.callback_seconds, "`callback_seconds`");
+  if (!callback) return callback.error();
+  const auto load =
+      seconds_of(given.load_seconds, limits.load_seconds, "`load_seconds`");
+  if (!load) return load.error();
+  limits.callback_seconds = *callback;
+  limits.load_seconds = *load;
+  if (given.memory != 0) limits.memory = given.memory;
+  limits.tensors = given.tensors;
+  return {};
+}
+
+}  // namespace
+
+Result<RulesGiven> rules_given(const re_rules_options* options) {
+  const auto given = options_of(options);
+  if (!given) return given.error();
+  RulesGiven out;
+  api::RewriteOptions& to = out.options;
+  auto paths = texts_of(given->paths, given->path_count, "`paths`");
+  if (!paths) return paths.error();
+  to.rules = *std::move(paths);
+  const auto packs = texts_of(given->packs, given->pack_count, "`packs`");
+  if (!packs) return packs.error();
+  for (const std::string& name : *packs) {
+    const auto path = api::shipped_pack(name);
+    if (!path) return path.error();
+    to.rules.push_back(*path);
+  }
+  out.texts = std::make_shared<GivenTexts>();
+  if (Status s = out.texts->take(*given); !s) return s.error();
+  to.texts = out.texts;
+  const auto settings =
+      list_of(given->settings, given->setting_count, "`settings`");
+  if (!settings) return settings.error();
+  for (const re_setting& each : *settings) {
+    to.sets.push_back(
+        {text_of(each.rule), text_of(each.option), text_of(each.value)});
+  }
+  if (given->target != nullptr) to.run.target = given->target;
+  to.run.opset = given->opset;
+  to.run.exact = given->exact != 0;
+  to.run.keep_ir_version = given->keep_ir_version != 0;
+  to.run.keep_all = given->keep_all != 0;
+  if (given->verify < RE_VERIFY_NOTHING || given->verify > RE_VERIFY_EDITS) {
+    return misuse("`verify` is unknown", "a re_verify");
+  }
+  to.verifies = given->verify == RE_VERIFY_RESULT;
+  to.verifies_edits = given->verify == RE_VERIFY_EDITS;
+  if (Status s = take_limits(*given, to.limits); !s) return s.error();
+  return out;
+}
+
+void end_texts(const RulesGiven& given) { given.texts->end(); }
+
+}  // namespace ruleengine::c
+
+using ruleengine::Status;
+using ruleengine::c::Call;
+using ruleengine::c::Term;
+using ruleengine::c::Use;
+
+re_error* re_rules_load(const re_rules_options* options, const re_call* call,
+                        re_rules** rules) {
+  return ruleengine::c::guarded([&]() -> Status {
+    if (Status s = ruleengine::c::need(rules, "`rules`"); !s) return s;
+    *rules = nullptr;
+    auto given = ruleengine::c::rules_given(options);
+    if (!given) return given.error();
+    const Call its(call);
+    if (!its.status()) return its.status();
+    auto out = std::make_unique<re_rules>();
+    given->options.limits.deadline =
+        ruleengine::Deadline().or_of_call(out->term);
+    const Term term(*out->term, its);
+    auto made = ruleengine::api::Rewriter::create(given->options);
+    ruleengine::c::end_texts(*given);
+    if (!made) return made.error();
+    out->rewriter = *std::move(made);
+    *rules = out.release();
+    return {};
+  });
+}
+
+void re_rules_free(re_rules* rules) { delete rules; }
+
+size_t re_rules_warning_count(const re_rules* rules) {
+  return rules == nullptr ? 0 : rules->rewriter->warnings().size();
+}
+
+const char* re_rules_warning(const re_rules* rules, size_t i) {
+  return i < re_rules_warning_count(rules)
+             ? rules->rewriter->warnings()[i].c_str()
+             : "";
+}

@@ -1,0 +1,200 @@
+#include <nlohmann/json.hpp>
+
+#include "bindings/api/examples.h"
+#include "bindings/api/questions.h"
+#include "bindings/c/call.h"
+#include "bindings/c/objects.h"
+
+namespace ruleengine::c {
+namespace {
+
+re_run_totals totals_of(const engine::FileReport& report) {
+  const engine::RunReport& run = report.run;
+  re_run_totals out{};
+  out.nodes_before = engine::total(run.ops_before);
+  out.nodes_after = engine::total(run.ops_after);
+  for (const rewrite::RuleReport& each : run.rewrites.rules) {
+    out.matches += each.matches;
+    out.rewrites += each.rewrites;
+    out.rejected += each.rejected.size();
+  }
+  out.warnings = run.rewrites.warnings.size();
+  out.assumptions = run.rewrites.assumptions.size();
+  out.opset_before = run.opset_before;
+  out.opset_after = run.opset_after;
+  out.verified = report.verified ? 1 : 0;
+  out.match_seconds = run.rewrites.match_seconds;
+  out.rewrite_seconds = run.rewrites.rewrite_seconds;
+  return out;
+}
+
+std::unique_ptr<re_report> report_of(const engine::Json& json) {
+  auto out = std::make_unique<re_report>();
+  out->json = engine::json_text(json);
+  return out;
+}
+
+// A question about a model: `ask` gives JSON.
+template <typename Ask>
+re_error* answer(re_rules* rules, re_model* model, const re_call* call,
+                 re_report** report, Ask&& ask) noexcept {
+  return guarded([&]() -> Status {
+    if (Status s = need(report, "`report`"); !s) return s;
+    *report = nullptr;
+    const Use rules_use(rules, re_rules::kType);
+    if (!rules_use.status()) return rules_use.status();
+    const Use model_use(model, re_model::kType);
+    if (!model_use.status()) return model_use.status();
+    const Call its(call);
+    if (!its.status()) return its.status();
+    const Term term(*rules->term, its);
+    const Result<engine::Json> json =
+        ask(*rules->rewriter, *model->loaded->model, model->loaded->name);
+    if (!json) return json.error();
+    *report = report_of(*json).release();
+    return {};
+  });
+}
+
+}  // namespace
+}  // namespace ruleengine::c
+
+namespace api = ruleengine::api;
+namespace engine = ruleengine::engine;
+using ruleengine::Result;
+using ruleengine::Status;
+using ruleengine::c::Call;
+using ruleengine::c::Term;
+using ruleengine::c::Use;
+
+void re_report_free(re_report* report) { delete report; }
+
+const char* re_report_json(const re_report* report) {
+  return report == nullptr ? "" : report->json.c_str();
+}
+
+re_error* re_report_totals(const re_report* report, re_run_totals* totals) {
+  return ruleengine::c::guarded([&]() -> Status {
+    if (Status s = ruleengine::c::need(report, "`report`"); !s) return s;
+    if (Status s = ruleengine::c::need(totals, "`totals`"); !s) return s;
+    if (!report->is_run) {
+      return ruleengine::c::misuse("the report is not that of a run");
+    }
+    const std::size_t size = totals->size;
+    if (size < sizeof(size) || size > sizeof(re_run_totals)) {
+      return ruleengine::c::misuse("a struct has no size of this library",
+                                   "RE_OPTIONS(re_run_totals)");
+    }
+    re_run_totals out = report->totals;
+    out.size = size;
+    std::memcpy(totals, &out, size);
+    return {};
+  });
+}
+
+re_error* re_run(re_rules* rules, re_model* model, const re_call* call,
+                 re_model** result, re_report** report) {
+  return ruleengine::c::guarded([&]() -> Status {
+    if (report != nullptr) *report = nullptr;
+    if (Status s = ruleengine::c::need(result, "`result`"); !s) return s;
+    *result = nullptr;
+    const Use rules_use(rules, re_rules::kType);
+    if (!rules_use.status()) return rules_use.status();
+    const Use model_use(model, re_model::kType);
+    if (!model_use.status()) return model_use.status();
+    Call its(call);
+    if (!its.status()) return its.status();
+    const Term term(*rules->term, its);
+    auto out = std::make_unique<re_model>();
+    out->loaded = std::make_shared<ruleengine::c::Loaded>();
+    out->loaded->base = model->loaded;
+    out->loaded->name = model->loaded->name;
+    api::Rewritten made;
+    const Status done = rules->rewriter->rewrite(
+        model->loaded->model,
+        {.model = model->loaded->name, .progress = its.progress()}, made);
+    if (!done) made.report.error = done.error();
+    if (report != nullptr) {
+      auto told = ruleengine::c::report_of(engine::to_json(made.report));
+      told->is_run = true;
+      told->totals = ruleengine::c::totals_of(made.report);
+      *report = told.release();
+    }
+    if (!done) return done;
+    out->loaded->model = std::move(made.model);
+    *result = out.release();
+    return {};
+  });
+}
+
+re_error* re_match(re_rules* rules, re_model* model, const re_call* call,
+                   re_report** report) {
+  return ruleengine::c::answer(
+      rules, model, call, report,
+      [](const api::Rewriter& its, ruleengine::ir::Model& m,
+         const std::string& name) -> Result<engine::Json> {
+        const auto matches = api::match(m, its.rules(), its.run_options());
+        if (!matches) return matches.error();
+        engine::Json json = engine::Json::array();
+        for (const auto& each : matches->found) {
+          json.push_back(engine::to_json(name, each));
+        }
+        return json;
+      });
+}
+
+re_error* re_explain(re_rules* rules, re_model* model, const char* node,
+                     size_t most, const re_call* call, re_report** report) {
+  return ruleengine::c::answer(
+      rules, model, call, report,
+      [&](const api::Rewriter& its, ruleengine::ir::Model& m,
+          const std::string& name) -> Result<engine::Json> {
+        const auto all =
+            api::explain(m, its.rules(), ruleengine::c::text_of(node),
+                         its.run_options(), most == 0 ? 3 : most);
+        if (!all) return all.error();
+        engine::Json json = engine::Json::array();
+        for (const auto& each : *all) {
+          json.push_back(engine::to_json(name, m.graph, each));
+        }
+        return json;
+      });
+}
+
+re_error* re_coverage(re_rules* rules, re_model* model, const re_call* call,
+                      re_report** report) {
+  return ruleengine::c::answer(
+      rules, model, call, report,
+      [](const api::Rewriter& its, ruleengine::ir::Model& m,
+         const std::string& name) -> Result<engine::Json> {
+        const auto copy = api::copy_of(m, its.model_options().limits);
+        const auto found = api::coverage(*copy, its.rules(), its.run_options());
+        if (!found) return found.error();
+        return engine::to_json(name, *found);
+      });
+}
+
+re_error* re_test(const re_rules_options* options, const re_call* call,
+                  re_report** report) {
+  return ruleengine::c::guarded([&]() -> Status {
+    if (Status s = ruleengine::c::need(report, "`report`"); !s) return s;
+    *report = nullptr;
+    auto given = ruleengine::c::rules_given(options);
+    if (!given) return given.error();
+    const Call its(call);
+    if (!its.status()) return its.status();
+    api::TestOptions how;
+    how.sets = given->options.sets;
+    how.texts = given->options.texts;
+    how.limits = given->options.limits;
+    how.limits.deadline = its.deadline();
+    if (given->options.rules.empty()) {
+      auto shipped = api::shipped_rules();
+      if (!shipped) return shipped.error();
+      given->options.rules = {*std::move(shipped)};
+    }
+    const api::Tested tested = api::test(given->options.rules, how);
+    *report = ruleengine::c::report_of(api::to_json(tested)).release();
+    return {};
+  });
+}

@@ -1,0 +1,1 @@
+// A library of other libraries needs a source.
