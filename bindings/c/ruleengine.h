@@ -61,11 +61,10 @@ extern "C" {
 RE_API const char *re_version(void);
 
 #ifdef __cplusplus
-#define RE_OPTIONS(type) \
-  type { sizeof(type) }
+#define RE_OPTIONS(type) re_options<type>()
 #else
 #define RE_OPTIONS(type) \
-  { sizeof(type) }
+  { .size = sizeof(type) }
 #endif
 
 /* --- errors ----------------------------------------------------------------*/
@@ -104,9 +103,8 @@ RE_API re_error *re_stop_new(re_stop **stop);
 RE_API void re_stop_request(re_stop *stop);
 RE_API void re_stop_free(re_stop *stop);
 
-/* How far a call has come, out of `total`, which may grow. Called now and then
- * on the thread of the call; it must not call functions with the handles of the
- * call. Any result but 0 cancels the call. */
+/* How far a call has come, out of `total`, which may grow. Called a few times a
+ * second on the thread of the call. Any result but 0 cancels the call. */
 typedef int (*re_progress)(void *user, uint64_t done, uint64_t total);
 
 /* What long calls have in common. */
@@ -308,11 +306,19 @@ RE_API re_error *re_explain(re_rules *rules, re_model *model, const char *node,
 /* How much of the attention of the model the rules compose. */
 RE_API re_error *re_coverage(re_rules *rules, re_model *model,
                              const re_call *call, re_report **report);
-/* Runs the examples of rules. The report says which failed. */
+/* Runs the examples of rules. The report says which failed; that is no error. A
+ * file that cannot be loaded is one, with a report on the others. */
 RE_API re_error *re_test(const re_rules_options *options, const re_call *call,
                          re_report **report);
 
 #ifdef __cplusplus
+}
+
+template <typename T>
+inline T re_options() {
+  T options = T();
+  options.size = sizeof(T);
+  return options;
 }
 #endif
 

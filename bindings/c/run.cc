@@ -195,6 +195,7 @@ re_error* re_test(const re_rules_options* options, const re_call* call,
     }
     const api::Tested tested = api::test(given->options.rules, how);
     *report = ruleengine::c::report_of(api::to_json(tested)).release();
-    return {};
+    const auto& errors = tested.errors_of_files;
+    return errors.empty() ? Status() : Status(errors[0]);
   });
 }

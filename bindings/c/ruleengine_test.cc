@@ -1,0 +1,429 @@
+// The C interface, as a program sees it.
+#include "bindings/c/ruleengine.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/base/version.h"
+
+namespace ruleengine::c {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Free {
+  void operator()(re_error* e) const { re_error_free(e); }
+  void operator()(re_rules* r) const { re_rules_free(r); }
+  void operator()(re_model* m) const { re_model_free(m); }
+  void operator()(re_report* r) const { re_report_free(r); }
+  void operator()(re_stop* s) const { re_stop_free(s); }
+};
+template <typename T>
+using Own = std::unique_ptr<T, Free>;
+
+void fine(re_error* error) {
+  const Own<re_error> own(error);
+  REQUIRE_MESSAGE(error == nullptr, re_error_text(error));
+}
+
+re_kind kind_of(re_error* error) {
+  const Own<re_error> own(error);
+  return re_error_kind(error);
+}
+
+constexpr const char* kModel =
+    "m (float[2,N] x) => (float[2,N] y) { a = Identity(x)  b = Neg(a) "
+    "y = Relu(b) }";
+constexpr const char* kRule =
+    "return rule { match = function(op, x) return op.Relu(op.Neg(x)) end,\n"
+    "  rewrite = function(op, m) return op.Neg(m.x) end, phase = 'target' }";
+
+Own<re_model> model_of(const char* text, re_storage storage = RE_MAP) {
+  re_model_options options = RE_OPTIONS(re_model_options);
+  options.name = "m.onnxtxt";
+  options.storage = storage;
+  re_model* model = nullptr;
+  fine(re_model_parse(text, std::string(text).size(), &options, nullptr,
+                      &model));
+  return Own<re_model>(model);
+}
+
+re_error* load_text(const char* rule, re_rules** rules,
+                    const re_call* call = nullptr) {
+  const char* path = "memory:/mine/r.lua";
+  const re_file file = {"mine/r.lua", rule, 0};
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.paths = &path;
+  options.path_count = 1;
+  options.files = &file;
+  options.file_count = 1;
+  return re_rules_load(&options, call, rules);
+}
+
+Own<re_rules> rules_of(const char* rule) {
+  re_rules* rules = nullptr;
+  fine(load_text(rule, &rules));
+  return Own<re_rules>(rules);
+}
+
+std::string bytes_of(re_model* model) {
+  void* data = nullptr;
+  std::size_t size = 0;
+  fine(re_model_bytes(model, &data, &size));
+  std::string out(static_cast<const char*>(data), size);
+  re_bytes_free(data);
+  return out;
+}
+
+TEST_CASE("the version") { CHECK(std::string(re_version()) == kVersion); }
+
+TEST_CASE("a run from memory to memory leaves the model as it is") {
+  const Own<re_rules> rules = rules_of(kRule);
+  Own<re_model> model = model_of(kModel, RE_READ);
+  const std::string before = bytes_of(model.get());
+  re_model* result = nullptr;
+  re_report* report = nullptr;
+  fine(re_run(rules.get(), model.get(), nullptr, &result, &report));
+  const Own<re_model> own(result);
+  const Own<re_report> told(report);
+  re_run_totals totals = RE_OPTIONS(re_run_totals);
+  fine(re_report_totals(report, &totals));
+  CHECK(totals.rewrites == 1);
+  CHECK(totals.nodes_before > totals.nodes_after);
+  CHECK(std::string(re_report_json(report)).find("memory:/mine/r.lua") !=
+        std::string::npos);
+  CHECK(bytes_of(model.get()) == before);
+  const std::string after = bytes_of(result);
+  CHECK(after != before);
+  model.reset();  // the result keeps what it borrows
+  CHECK(bytes_of(result) == after);
+}
+
+TEST_CASE("rules are used for many models, and give the same bytes") {
+  const Own<re_rules> rules = rules_of(kRule);
+  std::string first;
+  for (int i = 0; i < 5; ++i) {
+    const Own<re_model> model = model_of(kModel);
+    re_model* result = nullptr;
+    fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+    const Own<re_model> own(result);
+    if (i == 0) first = bytes_of(result);
+    CHECK(bytes_of(result) == first);
+  }
+}
+
+TEST_CASE("packs that ship, by name") {
+  const char* packs[] = {"attention", "canonical"};
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.packs = packs;
+  options.pack_count = 2;
+  re_rules* rules = nullptr;
+  fine(re_rules_load(&options, nullptr, &rules));
+  re_rules_free(rules);
+  packs[1] = "canonicl";
+  const Own<re_error> error(re_rules_load(&options, nullptr, &rules));
+  REQUIRE(error);
+  CHECK(re_error_kind(error.get()) == RE_USAGE);
+  CHECK(std::string(re_error_expected(error.get())).find("canonical") !=
+        std::string::npos);
+  CHECK(rules == nullptr);
+}
+
+TEST_CASE("libs and rules that a callback reads") {
+  struct Texts {
+    std::vector<std::string> asked;
+    bool fails = false;
+    static re_found read(void* user, const char* name, re_buffer* to) {
+      auto* its = static_cast<Texts*>(user);
+      its->asked.emplace_back(name);
+      if (its->fails) return RE_FAILED;
+      std::string rule;
+      if (std::string(name) == "a/r.lua") {
+        rule = "local l = lib 'own'\n";
+        rule += kRule;
+      } else if (std::string(name) == "a/lib/own.lua") {
+        rule = "return { x = 1 }";
+      } else {
+        return RE_NONE;
+      }
+      return re_buffer_append(to, rule.data(), rule.size()) == 0 ? RE_FOUND
+                                                                 : RE_FAILED;
+    }
+  } texts;
+  const char* path = "memory:/a/r.lua";
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.paths = &path;
+  options.path_count = 1;
+  options.read = Texts::read;
+  options.read_user = &texts;
+  re_rules* rules = nullptr;
+  fine(re_rules_load(&options, nullptr, &rules));
+  re_rules_free(rules);
+  CHECK(texts.asked == std::vector<std::string>{"a/r.lua", "a/lib/own.lua"});
+  texts.fails = true;
+  CHECK(kind_of(re_rules_load(&options, nullptr, &rules)) == RE_RULE);
+}
+
+TEST_CASE("files, and writing to a callback") {
+  const fs::path folder = fs::temp_directory_path() / "ruleengine_c_test";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string path = (folder / "m.onnx").string();
+  Own<re_model> model = model_of(kModel);
+  fine(re_model_save(model.get(), path.c_str(), nullptr));
+  for (const re_storage storage : {RE_MAP, RE_READ}) {
+    re_model_options options = RE_OPTIONS(re_model_options);
+    options.storage = storage;
+    const re_dimension n = {"N", 7, nullptr};
+    options.dimensions = &n;
+    options.dimension_count = 1;
+    re_model* loaded = nullptr;
+    fine(re_model_load(path.c_str(), &options, nullptr, &loaded));
+    const Own<re_model> own(loaded);
+    struct Sink {
+      std::size_t size = 0;
+      std::string bytes;
+      bool fails = false;
+      static int write(void* user, const void* data, std::size_t size) {
+        auto* its = static_cast<Sink*>(user);
+        if (data == nullptr) {
+          its->size = size;
+        } else {
+          its->bytes.append(static_cast<const char*>(data), size);
+        }
+        return its->fails ? 1 : 0;
+      }
+    } sink;
+    fine(re_model_write(loaded, Sink::write, &sink));
+    CHECK(sink.size == sink.bytes.size());
+    CHECK(sink.bytes == bytes_of(loaded));
+    sink.fails = true;
+    CHECK(kind_of(re_model_write(loaded, Sink::write, &sink)) == RE_WRITE);
+    CHECK(kind_of(re_model_save(loaded, (folder / "no" / "m.onnx").c_str(),
+                                nullptr)) == RE_WRITE);
+  }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("questions") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  const std::string before = bytes_of(model.get());
+  const auto json_of = [&](auto ask) {
+    re_report* report = nullptr;
+    fine(ask(&report));
+    const Own<re_report> own(report);
+    CHECK(kind_of(re_report_totals(report, nullptr)) == RE_USAGE);
+    return std::string(re_report_json(report));
+  };
+  CHECK(json_of([&](re_report** to) {
+          return re_match(rules.get(), model.get(), nullptr, to);
+        }).find("\"fires\": ") != std::string::npos);
+  CHECK(json_of([&](re_report** to) {
+          return re_explain(rules.get(), model.get(), nullptr, 2, nullptr, to);
+        }).find("\"misses\"") != std::string::npos);
+  CHECK(json_of([&](re_report** to) {
+          return re_coverage(rules.get(), model.get(), nullptr, to);
+        }).find("\"fused\": 0") != std::string::npos);
+  CHECK(bytes_of(model.get()) == before);
+  re_report* none = nullptr;
+  CHECK(kind_of(re_explain(rules.get(), model.get(), "nobody", 0, nullptr,
+                           &none)) == RE_USAGE);
+}
+
+TEST_CASE("examples of rules in memory") {
+  std::string rule = kRule;
+  rule.pop_back();
+  rule +=
+      ", examples = { { 'one', [[(float[2] x) => (float[2] y) "
+      "{ a = Neg(x)  y = Relu(a) }]], [[y = Neg(x)]] } } }";
+  const char* path = "memory:/r.lua";
+  const re_file file = {"r.lua", rule.c_str(), rule.size()};
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.paths = &path;
+  options.path_count = 1;
+  options.files = &file;
+  options.file_count = 1;
+  re_report* report = nullptr;
+  fine(re_test(&options, nullptr, &report));
+  // The rule is wrong, and executing its example shows it.
+  CHECK(std::string(re_report_json(report)).find("\"unsound\"") !=
+        std::string::npos);
+  re_report_free(report);
+}
+
+TEST_CASE("a call that is stopped") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  re_stop* stop = nullptr;
+  fine(re_stop_new(&stop));
+  const Own<re_stop> own(stop);
+  re_call call = RE_OPTIONS(re_call);
+  call.stop = stop;
+  re_model* result = nullptr;
+  fine(re_run(rules.get(), model.get(), &call, &result, nullptr));
+  re_model_free(result);
+  re_stop_request(stop);
+  re_report* report = nullptr;
+  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, &report)) ==
+        RE_CANCELLED);
+  CHECK(result == nullptr);
+  CHECK(std::string(re_report_json(report)).find("\"error\"") !=
+        std::string::npos);
+  re_report_free(report);
+  // The handles are as good as before.
+  fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+  re_model_free(result);
+  call.stop = nullptr;
+  call.seconds = 1e-9;
+  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
+        RE_LIMIT);
+  re_rules* none = nullptr;
+  CHECK(kind_of(load_text(kRule, &none, &call)) == RE_LIMIT);
+}
+
+TEST_CASE("a rule that never ends") {
+  const Own<re_rules> rules = rules_of(
+      "return rule { phase = 'target', match = function(op, x) "
+      "return op.Relu(x) end, rewrite = function(op, m) while true do end end "
+      "}");
+  const Own<re_model> model = model_of(kModel);
+  re_stop* stop = nullptr;
+  fine(re_stop_new(&stop));
+  const Own<re_stop> own(stop);
+  re_call call = RE_OPTIONS(re_call);
+  call.stop = stop;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    re_stop_request(stop);
+  });
+  re_model* result = nullptr;
+  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
+        RE_CANCELLED);
+  other.join();
+}
+
+TEST_CASE("pointers that are NULL") {
+  re_model* model = nullptr;
+  re_rules* rules = nullptr;
+  re_report* report = nullptr;
+  const Own<re_rules> some = rules_of(kRule);
+  const Own<re_model> given = model_of(kModel);
+  const std::function<re_error*()> kCalls[] = {
+      [&] { return re_stop_new(nullptr); },
+      [&] { return re_rules_load(nullptr, nullptr, nullptr); },
+      [&] { return re_model_load("m", nullptr, nullptr, nullptr); },
+      [&] { return re_model_load(nullptr, nullptr, nullptr, &model); },
+      [&] { return re_model_parse(nullptr, 1, nullptr, nullptr, &model); },
+      [&] { return re_model_parse("", 0, nullptr, nullptr, nullptr); },
+      [&] { return re_model_save(nullptr, "x", nullptr); },
+      [&] { return re_model_save(given.get(), nullptr, nullptr); },
+      [&] { return re_model_write(given.get(), nullptr, nullptr); },
+      [&] { return re_model_bytes(given.get(), nullptr, nullptr); },
+      [&] { return re_run(nullptr, given.get(), nullptr, &model, nullptr); },
+      [&] { return re_run(some.get(), nullptr, nullptr, &model, nullptr); },
+      [&] {
+        return re_run(some.get(), given.get(), nullptr, nullptr, nullptr);
+      },
+      [&] { return re_match(nullptr, given.get(), nullptr, &report); },
+      [&] { return re_match(some.get(), given.get(), nullptr, nullptr); },
+      [&] { return re_report_totals(nullptr, nullptr); },
+      [&] { return re_test(nullptr, nullptr, nullptr); }};
+  for (const auto& each : kCalls) CHECK(kind_of(each()) == RE_USAGE);
+  CHECK(kind_of(re_model_parse(nullptr, 0, nullptr, nullptr, &model)) ==
+        RE_MODEL);
+  const std::vector<const char*> texts = {
+      re_error_what(nullptr), re_error_text(nullptr), re_report_json(nullptr),
+      re_rules_warning(nullptr, 0), re_model_warning(nullptr, 3)};
+  for (const char* each : texts) CHECK(std::string(each).empty());
+  re_error_free(nullptr);
+  re_rules_free(nullptr);
+  re_model_free(nullptr);
+  re_report_free(nullptr);
+  re_stop_free(nullptr);
+  re_stop_request(nullptr);
+  re_bytes_free(nullptr);
+  CHECK(re_buffer_append(nullptr, "x", 1) == -1);
+  CHECK(rules == nullptr);
+}
+
+TEST_CASE("handles of another type") {
+  const Own<re_rules> rules = rules_of(kRule);
+  re_model* model = nullptr;
+  CHECK(kind_of(re_run(rules.get(), reinterpret_cast<re_model*>(rules.get()),
+                       nullptr, &model, nullptr)) == RE_USAGE);
+}
+
+TEST_CASE("a handle that is in use") {
+  const Own<re_model> model = model_of(kModel);
+  struct Again {
+    re_model* model;
+    re_kind kind = RE_INTERNAL;
+    static int write(void* user, const void*, std::size_t) {
+      auto* its = static_cast<Again*>(user);
+      its->kind = kind_of(re_model_write(its->model, write, user));
+      return 0;
+    }
+  } again{model.get()};
+  fine(re_model_write(model.get(), Again::write, &again));
+  CHECK(again.kind == RE_USAGE);
+  CHECK(!bytes_of(model.get()).empty());
+}
+
+TEST_CASE("sizes of options") {
+  struct {
+    re_model_options known;
+    char more[16];
+  } newer{};
+  const std::string text = kModel;
+  newer.known.size = sizeof(newer);
+  newer.known.name = "m.onnxtxt";
+  re_model* model = nullptr;
+  fine(re_model_parse(text.data(), text.size(), &newer.known, nullptr, &model));
+  re_model_free(model);
+  newer.more[3] = 1;
+  CHECK(kind_of(re_model_parse(text.data(), text.size(), &newer.known, nullptr,
+                               &model)) == RE_USAGE);
+  re_model_options options = {};
+  CHECK(kind_of(re_model_parse(text.data(), text.size(), &options, nullptr,
+                               &model)) == RE_USAGE);
+  // An older caller's struct ended before `data`.
+  options.name = "m.onnxtxt";
+  options.size = offsetof(re_model_options, data);
+  options.data = [](void*, const char*, const void**, std::size_t*) {
+    std::abort();
+    return RE_FAILED;
+  };
+  fine(re_model_parse(text.data(), text.size(), &options, nullptr, &model));
+  re_model_free(model);
+}
+
+TEST_CASE("models with handles of their own run at once") {
+  std::vector<std::thread> threads;
+  std::vector<std::string> results(4);
+  for (std::string& each : results) {
+    threads.emplace_back([&each] {
+      const Own<re_rules> rules = rules_of(kRule);
+      for (int i = 0; i < 5; ++i) {
+        const Own<re_model> model = model_of(kModel);
+        re_model* result = nullptr;
+        fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+        each = bytes_of(result);
+        re_model_free(result);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  for (const std::string& each : results) CHECK(each == results[0]);
+}
+
+}  // namespace
+}  // namespace ruleengine::c

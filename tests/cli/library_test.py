@@ -1,0 +1,86 @@
+"""libruleengine.so: what it exports, and a program in C that uses it."""
+
+import re
+import subprocess
+import tempfile
+import unittest
+from pathlib import Path
+
+from support import program
+
+HEADER = program.ROOT / "bindings" / "c" / "ruleengine.h"
+BUILD = program.ROOT / "build"
+STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{HEADER.parent}"]
+MODEL = """<ir_version: 8, opset_import: ["" : 17]>
+m (float[2] x) => (float[2] y) { a = Identity(x)  b = Neg(a)  y = Neg(b) }"""
+CONSUMER = r"""
+#include "ruleengine.h"
+#include <stdio.h>
+
+int main(int argc, char **argv) {
+  re_rules *rules = NULL;
+  re_model *model = NULL, *result = NULL;
+  re_call call = RE_OPTIONS(re_call);
+  call.seconds = 60;
+  re_error *error = argc == 3 ? re_rules_load(NULL, &call, &rules) : NULL;
+  if (!error) error = re_model_load(argv[1], NULL, &call, &model);
+  if (!error) error = re_run(rules, model, &call, &result, NULL);
+  if (!error) error = re_model_save(result, argv[2], NULL);
+  printf("%s %s\n", re_version(), re_error_text(error));
+  const int code = (int)re_error_kind(error);
+  re_error_free(error);
+  re_model_free(result);
+  re_model_free(model);
+  re_rules_free(rules);
+  return code;
+}
+"""
+
+
+class LibraryTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        subprocess.run([program.ROOT / "cmake" / "setup.sh", "build", "release",
+                        "ruleengine_shared"], check=True, capture_output=True)
+
+    def test_exports_what_the_header_declares(self):
+        lines = subprocess.run(
+            ["nm", "-D", "--defined-only", "--format=posix",
+             BUILD / "libruleengine.so"],
+            check=True, capture_output=True, text=True).stdout.splitlines()
+        declared = set(re.findall(r"RE_API[^;]*?\b(re_\w+)\(",
+                                  HEADER.read_text()))
+        self.assertGreater(len(declared), 30)
+        self.assertEqual({line.split()[0] for line in lines}, declared)
+
+    def test_a_program_in_c(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "main.c").write_text(CONSUMER)
+            (folder / "m.onnxtxt").write_text(MODEL)
+            subprocess.run(
+                ["gcc", "-std=c11", *STRICT, "main.c", "-o", "main",
+                 f"-L{BUILD}", "-lruleengine", f"-Wl,-rpath,{BUILD}"],
+                cwd=folder, check=True)
+            for source, code in (("m.onnxtxt", 0), ("none.onnx", 3)):
+                done = subprocess.run(
+                    ["./main", source, "out.onnxtxt"], cwd=folder, text=True,
+                    capture_output=True, check=False)
+                self.assertEqual(done.returncode, code, done.stdout)
+                self.assertEqual(done.stderr, "")
+            self.assertNotIn("Neg", (folder / "out.onnxtxt").read_text())
+
+    def test_the_header_is_c_and_cpp(self):
+        for compiler, standard in (("gcc", "c11"), ("g++", "c++11"),
+                                   ("g++", "c++20")):
+            kind = "c" if compiler == "gcc" else "c++"
+            source = ('#include "ruleengine.h"\n'
+                      "int main(void) { re_call call = RE_OPTIONS(re_call); "
+                      "return (int)call.seconds; }\n")
+            subprocess.run([compiler, f"-std={standard}", *STRICT, "-x", kind,
+                            "-fsyntax-only", "-"], input=source, text=True,
+                           check=True)
+
+
+if __name__ == "__main__":
+    unittest.main()
