@@ -311,6 +311,83 @@ RE_API re_error *re_coverage(re_rules *rules, re_model *model,
 RE_API re_error *re_test(const re_rules_options *options, const re_call *call,
                          re_report **report);
 
+/* --- running models ---------------------------------------------------------*/
+
+/* A model that was prepared, and runs many times on the CPU. */
+typedef struct re_session re_session;
+
+typedef struct re_session_options {
+  size_t size;
+  int threads;      /* 0: one for each core */
+  uint64_t seed;    /* of ops that draw random numbers */
+  uint64_t tensors; /* bytes of tensors at once; 0: three quarters of the
+                       machine's memory */
+} re_session_options;
+
+/* Some bytes. */
+typedef struct re_text {
+  const char *data;
+  size_t size;
+} re_text;
+
+typedef struct re_tensor {
+  const char *name;
+  int32_t type; /* as in ONNX's TensorProto.DataType: 1 is float */
+  size_t rank;
+  const int64_t *shape;
+  /* Row by row, little-endian; of types below a byte the first element is in
+   * the lowest bits; of strings, an array of re_text. */
+  const void *data;
+  size_t size; /* of the data, in bytes */
+} re_tensor;
+
+/* The model may be freed before the session. */
+RE_API re_error *re_session_new(re_model *model,
+                                const re_session_options *options,
+                                const re_call *call, re_session **session);
+RE_API void re_session_free(re_session *session);
+
+/* What a session computed: the outputs of the model, in its order. They may
+ * outlive the session. */
+typedef struct re_values re_values;
+
+/* Inputs are found by their names; those with an initializer may be left out.
+ * Their data is read where it is, if it is aligned as malloc() does it, and
+ * copied if not. */
+RE_API re_error *re_session_run(re_session *session, const re_tensor *inputs,
+                                size_t count, const re_call *call,
+                                re_values **outputs);
+RE_API void re_values_free(re_values *values);
+RE_API size_t re_values_count(const re_values *values);
+
+typedef enum re_value_kind {
+  RE_ABSENT = 0, /* an optional without a value */
+  RE_TENSOR = 1,
+  RE_SEQUENCE = 2
+} re_value_kind;
+RE_API re_value_kind re_values_kind(const re_values *values, size_t i);
+/* The number of tensors of a sequence. */
+RE_API size_t re_values_items(const re_values *values, size_t i);
+/* A view of a tensor, or of the tensor number `item` of a sequence; it is valid
+ * until the values are freed. `item` of a tensor is 0. */
+RE_API re_error *re_values_tensor(const re_values *values, size_t i,
+                                  size_t item, re_tensor *tensor);
+
+typedef struct re_compare_options {
+  size_t size;
+  int threads;
+  uint64_t seed;    /* of the inputs */
+  uint64_t tensors; /* as in re_session_options */
+  /* How far results may differ; both 0: by the rounding of their types. */
+  double absolute, relative;
+} re_compare_options;
+
+/* Runs two models with the same inputs and outputs on random inputs of several
+ * kinds. RE_VERIFY where they differ, or cannot be run. `report` may be NULL. */
+RE_API re_error *re_compare(re_model *model, re_model *other,
+                            const re_compare_options *options,
+                            const re_call *call, re_report **report);
+
 #ifdef __cplusplus
 }
 

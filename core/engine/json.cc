@@ -248,6 +248,17 @@ Json to_json(const std::string& model, const Collectives& collectives) {
           {"rejected", std::move(rejected)}};
 }
 
+Json to_json(const Finding& finding) {
+  Json notes = Json::array();
+  for (const std::string& each : finding.notes) notes.push_back(clean(each));
+  return {{"verified", verified(finding.verified)},
+          {"difference", clean(finding.difference)},
+          {"shown_by", finding.shown_by},
+          {"unverified", clean(finding.unverified)},
+          {"left_out", finding.left_out},
+          {"notes", std::move(notes)}};
+}
+
 Json to_json(const Spread& s, double unit) {
   return {{"low", s.low * unit},
           {"median", s.median * unit},

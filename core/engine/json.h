@@ -17,6 +17,7 @@
 #include "core/engine/match.h"
 #include "core/engine/run_report.h"
 #include "core/engine/tuned.h"
+#include "core/engine/verify.h"
 
 namespace ruleengine::engine {
 
@@ -39,6 +40,8 @@ Json to_json(const std::string& model, const ir::Graph& graph,
              const Explanation& explanation);
 Json to_json(const std::string& model, const Coverage& coverage);
 Json to_json(const std::string& model, const Collectives& collectives);
+
+Json to_json(const Finding& finding);
 
 Json to_json(const Spread& spread, double unit = 1);
 Json to_json(const Tuned& tuned);

@@ -1,0 +1,46 @@
+// A model that is prepared once and runs many times.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "bindings/api/execution.h"
+#include "core/base/result.h"
+#include "core/ir/model.h"
+#include "runtime/executor.h"
+
+namespace ruleengine::api {
+
+// One thread at a time. Several sessions may share a model.
+class Session {
+ public:
+  // The model must outlive the session. `options.limits.deadline` holds for all
+  // of its calls.
+  static Result<std::unique_ptr<Session>> create(
+      const ir::Model& model, const ExecutionOptions& options);
+
+  // The outputs of the model, in its order; they may refer to its weights.
+  Result<runtime::NamedData> run(const runtime::NamedData& inputs);
+
+ private:
+  Session() = default;
+
+  std::shared_ptr<ir::Model> model_;  // a copy that nobody edits
+  std::unique_ptr<runtime::Executor> executor_;
+  Deadline deadline_;
+};
+
+// A tensor of the caller's bytes, which stay where they are if they are aligned
+// as malloc() does it, and are copied if not. `type` as in
+// TensorProto.DataType. kUsage for a type that has no such bytes, and for
+// another number of bytes than the dims say.
+Result<runtime::Datum> tensor_of(std::int32_t type,
+                                 std::span<const std::int64_t> dims,
+                                 std::span<const std::byte> bytes);
+Result<runtime::Datum> strings_of(std::span<const std::int64_t> dims,
+                                  std::span<const std::string_view> strings);
+
+}  // namespace ruleengine::api
