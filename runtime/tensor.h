@@ -74,7 +74,7 @@ class Tensor {
   const Strings& strings() const { return *strings_; }
   Strings& mutable_strings() { return *strings_; }
 
-  // What keeps the bytes; null where a model does.
+  // What keeps the bytes; it counts no uses where a model does.
   std::shared_ptr<const void> owner() const { return data_; }
   // The same bytes in another shape of as many elements.
   Tensor reshaped(Shape dims) const;

@@ -1,5 +1,6 @@
 #include "bindings/api/models.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -77,7 +78,8 @@ Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
   std::vector<Diagnostic> warnings;
   auto model = is_text_model(path)
                    ? load_text(path, deadline, warnings)
-                   : io::load(path, {.deadline = deadline,
+                   : io::load(path, {.give_data = options.give_data,
+                                     .deadline = deadline,
                                      .warnings = &warnings,
                                      .needs_data = options.needs_data});
   return ready(std::move(model), options, warnings);
@@ -97,7 +99,7 @@ Result<std::unique_ptr<ir::Model>> load_model(const ModelBytes& given,
   }
   auto model =
       io::load_borrowed(given.bytes, {.directory = given.folder,
-                                      .give_data = given.give_data,
+                                      .give_data = options.give_data,
                                       .deadline = deadline,
                                       .warnings = &warnings,
                                       .needs_data = options.needs_data});
@@ -109,9 +111,24 @@ Result<std::unique_ptr<ir::Model>> load_model(const ModelBytes& given,
   return ready(std::move(model), options, warnings);
 }
 
-Result<std::string> read_model_file(const std::string& path) {
-  auto bytes = read_text_file(path);
-  if (!bytes) return unreadable(path, bytes.error().found);
+Result<std::string> read_model_file(const std::string& path,
+                                    const Deadline& deadline) {
+  constexpr std::size_t kPiece = std::size_t{16} << 20;
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    return unreadable(path, error ? error.message() : "not a regular file");
+  }
+  const std::uintmax_t size = fs::file_size(path, error);
+  if (error) return unreadable(path, error.message());
+  std::ifstream file(path, std::ios::binary);
+  std::string bytes(size, '\0');
+  for (std::size_t at = 0; at < size; at += kPiece) {
+    if (Status s = deadline.check(); !s) return s.error();
+    const std::size_t piece = std::min<std::size_t>(kPiece, size - at);
+    if (!file.read(bytes.data() + at, static_cast<std::streamsize>(piece))) {
+      return unreadable(path, "reading failed");
+    }
+  }
   return bytes;
 }
 
@@ -128,9 +145,10 @@ Status check_end(const ir::Model& model, const Deadline& deadline) {
 }
 
 Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
-                               bool share_data) {
+                               bool share_data, const Deadline& deadline) {
   if (!is_text_model(path)) {
-    return io::stage(model, path, {.share_data = share_data});
+    return io::stage(model, path,
+                     {.share_data = share_data, .deadline = deadline});
   }
   auto text = text::print_whole(model);
   if (text) return stage_text(path, *text);

@@ -19,6 +19,7 @@ namespace ruleengine::api {
 struct ModelOptions {
   Limits limits;
   engine::FixedSizes fixed;  // sizes that named dimensions get
+  io::GiveData give_data;    // as in io::LoadOptions
   // False: external data may be missing, for models that are only looked at.
   bool needs_data = true;
   Warn warn;
@@ -35,13 +36,13 @@ struct ModelBytes {
   std::string name;                  // in messages; its ending tells text
   std::span<const std::byte> bytes;  // they outlive the model
   std::string folder;                // of external data; "": none
-  io::GiveData give_data;            // as in io::LoadOptions
 };
 Result<std::unique_ptr<ir::Model>> load_model(const ModelBytes& given,
                                               const ModelOptions& options);
 
 // The bytes of a model's file.
-Result<std::string> read_model_file(const std::string& path);
+Result<std::string> read_model_file(const std::string& path,
+                                    const Deadline& deadline);
 
 // A copy to rewrite, of the graph alone; the model must outlive it.
 std::shared_ptr<ir::Model> copy_of(const ir::Model& model,
@@ -54,7 +55,8 @@ Status check_end(const ir::Model& model, const Deadline& deadline);
 // A model as ONNX or, by the ending of the path, as text: written but not yet
 // renamed into place. Fails if text cannot express everything in the model.
 Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
-                               bool share_data = false);
+                               bool share_data = false,
+                               const Deadline& deadline = {});
 
 // The same without a file, as io::stream() does it.
 Status write_model(const ir::Model& model, const io::SizedSink& sink);

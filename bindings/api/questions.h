@@ -25,7 +25,7 @@ Result<engine::Matches> match(ir::Model& model, const engine::RuleSet& rules,
                               const engine::RunOptions& options);
 Result<std::vector<engine::Explanation>> explain(
     ir::Model& model, const engine::RuleSet& rules, const std::string& node,
-    const engine::RunOptions& options, std::size_t most = 3);
+    const engine::RunOptions& options, std::size_t most = 0);
 Result<engine::Coverage> coverage(ir::Model& model,
                                   const engine::RuleSet& rules,
                                   const engine::RunOptions& options);

@@ -40,11 +40,7 @@ Rewriter::Rewriter(RewriteOptions options)
 }
 
 Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
-  if (options.rules.empty()) {
-    auto shipped = shipped_rules();
-    if (!shipped) return shipped.error();
-    options.rules = {*std::move(shipped)};
-  }
+  if (auto s = add_shipped(options.rules); !s) return s.error();
   std::unique_ptr<Rewriter> out(new Rewriter(std::move(options)));
   auto engine =
       engine::Engine::load(out->files_, out->options_.rules, out->options_.run);
@@ -104,9 +100,9 @@ Result<io::Staged> Rewriter::stage(const ir::Model& model,
 // By the rules, or the best variant of what they make.
 Result<std::shared_ptr<ir::Model>> Rewriter::result_of(
     engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
-    const Job& job, engine::FileReport& report) {
+    const Job& job, bool keeps_model, engine::FileReport& report) {
   if (options_.tunes) return tune(variants, *model, job.progress, report);
-  const bool keeps = job.keeps_model || options_.verifies || options_.measures;
+  const bool keeps = keeps_model || options_.verifies || options_.measures;
   auto result = keeps ? copy_of(*model, options_.limits) : model;
   auto done = engine_->run(*result, job.progress);
   if (!done) return done.error();
@@ -140,27 +136,28 @@ Status Rewriter::examine(engine::Variants& variants, const ir::Model& model,
 }
 
 // From the model to its result.
-Status Rewriter::make(engine::Variants& variants,
-                      const std::shared_ptr<ir::Model>& model, const Job& job,
-                      std::vector<rewrite::Warning> warnings, Rewritten& out) {
-  engine::FileReport& report = out.report;
+Result<std::shared_ptr<ir::Model>> Rewriter::make(
+    engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
+    const Job& job, bool keeps_model, std::vector<rewrite::Warning> warnings,
+    engine::FileReport& report) {
   if (job.accepts) {
-    if (auto status = job.accepts(*model); !status) return status;
+    if (auto status = job.accepts(*model); !status) return status.error();
   }
   if (local_) local_->begin();
-  auto result = result_of(variants, model, job, report);
+  auto result = result_of(variants, model, job, keeps_model, report);
   const Status proven = local_ ? local_->report(report) : Status();
   auto& all = report.run.rewrites.warnings;
   all.insert(all.begin(), std::make_move_iterator(warnings.begin()),
              std::make_move_iterator(warnings.end()));
   if (!result) return result.error();
-  if (!proven) return proven;
+  if (!proven) return proven.error();
   if (auto status = examine(variants, *model, **result, job.output, report);
       !status) {
-    return status;
+    return status.error();
   }
-  out.model = *std::move(result);
-  return check_end(*out.model, options_.limits.deadline);
+  auto ended = check_end(**result, options_.limits.deadline);
+  if (!ended) return ended.error();
+  return result;
 }
 
 ModelOptions Rewriter::model_options() const {
@@ -191,35 +188,34 @@ Status Rewriter::rewrite(const Job& job, Rewritten& out) {
   how.warn = {};  // they were heard
   engine::Variants variants(files_, options_.rules, options_.run,
                             [&] { return load_model(job.model, how); });
-  if (auto status = make(variants, model, job, std::move(warnings), out);
-      !status) {
-    return status;
-  }
-  const auto result = std::move(out.model);
+  const auto result =
+      make(variants, model, job, false, std::move(warnings), report);
+  if (!result) return result.error();
   if (job.output.empty()) return {};
   report.output = job.output;
   const Stopwatch save;
-  auto staged = stage(*result, report);
+  auto staged = stage(**result, report);
   if (!staged) return staged.error();
   out.result = *std::move(staged);
   report.save_seconds = save.seconds();
   return deadline.check();
 }
 
-Status Rewriter::rewrite(const std::shared_ptr<ir::Model>& model,
-                         const Job& job, Rewritten& out) {
-  out.report.model = job.model;
-  if (auto status = options_.limits.deadline.check(); !status) return status;
-  out.loaded = true;
-  engine::Variants variants(files_, options_.rules, options_.run,
-                            []() -> Result<std::unique_ptr<ir::Model>> {
-                              return Diagnostic{
-                                  .kind = ErrorKind::kUsage,
-                                  .what = "a model in memory is not measured"};
-                            });
-  Job kept = job;
-  kept.keeps_model = true;
-  return make(variants, model, kept, {}, out);
+Result<std::shared_ptr<ir::Model>> Rewriter::rewrite(
+    const std::shared_ptr<ir::Model>& model, const Job& job,
+    engine::FileReport& report) {
+  report.model = job.model;
+  if (auto status = options_.limits.deadline.check(); !status) {
+    return status.error();
+  }
+  const Diagnostic in_memory{.kind = ErrorKind::kUsage,
+                             .what = "a model in memory is not measured"};
+  if (options_.tunes || options_.measures) return in_memory;
+  engine::Variants variants(
+      files_, options_.rules, options_.run,
+      [&]() -> Result<std::unique_ptr<ir::Model>> { return in_memory; });
+  const Job its{.model = job.model, .output = "", .progress = job.progress};
+  return make(variants, model, its, true, {}, report);
 }
 
 }  // namespace ruleengine::api

@@ -44,8 +44,7 @@ struct Job {
   std::string model;
   std::string output;  // the name of the result; "": nothing is written
   Progress progress;
-  Warn warn;                 // hears of faults of a model that cannot be loaded
-  bool keeps_model = false;  // the result is a copy
+  Warn warn;  // hears of faults of a model that cannot be loaded
   // Asked once the model is loaded; an error ends the job. May be empty.
   std::function<Status(const ir::Model&)> accepts;
 };
@@ -53,8 +52,7 @@ struct Job {
 // What became of it.
 struct Rewritten {
   engine::FileReport report;
-  std::shared_ptr<ir::Model> model;  // the result, of a model in memory
-  io::Staged result;                 // not yet renamed into place
+  io::Staged result;  // not yet renamed into place
   bool loaded = false;
 };
 
@@ -67,15 +65,18 @@ class Rewriter {
 
   // The rules of the paths, and how they are run.
   const engine::RuleSet& rules() const { return engine_->rules(); }
+  const engine::OpBodies& bodies() const { return engine_->bodies(); }
   const engine::RunOptions& run_options() const { return options_.run; }
   ModelOptions model_options() const;
 
   // On an error, `out` has what was known by then.
   Status rewrite(const Job& job, Rewritten& out);
   // The same for a model in memory, which stays as it is: the result is a copy
-  // that borrows from it. Neither tunes nor measures.
-  Status rewrite(const std::shared_ptr<ir::Model>& model, const Job& job,
-                 Rewritten& out);
+  // that borrows from it. kUsage where the options tune or measure. Of the job
+  // the name of the model and the progress are read.
+  Result<std::shared_ptr<ir::Model>> rewrite(
+      const std::shared_ptr<ir::Model>& model, const Job& job,
+      engine::FileReport& report);
 
  private:
   explicit Rewriter(RewriteOptions options);
@@ -87,10 +88,11 @@ class Rewriter {
                                           engine::FileReport& report) const;
   Result<std::shared_ptr<ir::Model>> result_of(
       engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
-      const Job& job, engine::FileReport& report);
-  Status make(engine::Variants& variants,
-              const std::shared_ptr<ir::Model>& model, const Job& job,
-              std::vector<rewrite::Warning> warnings, Rewritten& out);
+      const Job& job, bool keeps_model, engine::FileReport& report);
+  Result<std::shared_ptr<ir::Model>> make(
+      engine::Variants& variants, const std::shared_ptr<ir::Model>& model,
+      const Job& job, bool keeps_model, std::vector<rewrite::Warning> warnings,
+      engine::FileReport& report);
   Status examine(engine::Variants& variants, const ir::Model& model,
                  const ir::Model& result, const std::string& output,
                  engine::FileReport& report);

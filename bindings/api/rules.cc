@@ -11,6 +11,14 @@ namespace fs = std::filesystem;
 
 Result<std::string> shipped_rules() { return lua::rules_folder(); }
 
+Status add_shipped(std::vector<std::string>& paths) {
+  if (!paths.empty()) return {};
+  auto folder = shipped_rules();
+  if (!folder) return folder.error();
+  paths.push_back(*std::move(folder));
+  return {};
+}
+
 Result<std::string> shipped_pack(const std::string& name) {
   const auto folder = shipped_rules();
   if (!folder) return folder.error();
@@ -21,6 +29,12 @@ Result<std::string> shipped_pack(const std::string& name) {
     if (at->path().extension() != ".lua") continue;
     names.push_back(at->path().stem().string());
     if (names.back() == name) return at->path().string();
+  }
+  if (error) {
+    return Diagnostic{.kind = ErrorKind::kRule,
+                      .what = "the rules that ship cannot be read",
+                      .where = *folder,
+                      .found = error.message()};
   }
   std::ranges::sort(names);
   std::string all;

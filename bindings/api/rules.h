@@ -26,6 +26,8 @@ struct RuleOptions {
 // where there is no pack of that name.
 Result<std::string> shipped_rules();
 Result<std::string> shipped_pack(const std::string& name);
+// Adds that folder to an empty list.
+Status add_shipped(std::vector<std::string>& paths);
 
 lua::SandboxLimits sandbox_limits(const Limits& limits);
 

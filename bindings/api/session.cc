@@ -1,6 +1,8 @@
 #include "bindings/api/session.h"
 
+#include <algorithm>
 #include <cstring>
+#include <functional>
 #include <utility>
 
 #include "bindings/api/models.h"
@@ -9,49 +11,94 @@
 namespace ruleengine::api {
 namespace {
 
-Diagnostic misuse(std::string what, std::string expected, std::string found) {
-  return {.kind = ErrorKind::kUsage,
-          .what = std::move(what),
-          .expected = std::move(expected),
-          .found = std::move(found)};
-}
-
-// The number of elements; kUsage where it is not `found`, in units of `what`.
-Result<std::int64_t> count_of(std::span<const std::int64_t> dims,
-                              ir::DataType type, std::size_t found) {
+// kUsage unless the dims have `found` strings, or bytes of the type.
+Status check_size(std::span<const std::int64_t> dims, ir::DataType type,
+                  std::size_t found) {
+  const bool is_string = type == ir::DataType::kString;
   try {
     const std::int64_t count = runtime::count_of(dims);
-    const std::size_t expected = type == ir::DataType::kString
-                                     ? static_cast<std::size_t>(count)
-                                     : runtime::bytes_of(type, count);
-    if (found == expected) return count;
-    return misuse("a tensor has another size than its shape says",
-                  runtime::text_of(type, dims) + ", " +
-                      std::to_string(expected) +
-                      (type == ir::DataType::kString ? " strings" : " bytes"),
-                  std::to_string(found));
+    const std::size_t expected = is_string ? static_cast<std::size_t>(count)
+                                           : runtime::bytes_of(type, count);
+    if (found == expected) return {};
+    const char* unit = is_string ? " strings" : " bytes";
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "a tensor has another size than its shape says",
+                      .expected = runtime::text_of(type, dims) + ", " +
+                                  std::to_string(expected) + unit,
+                      .found = std::to_string(found) + unit};
   } catch (runtime::Failure& failure) {
     failure.error.kind = ErrorKind::kUsage;
     return failure.error;
   }
 }
 
+// Where the bytes of inputs lie.
+using Ranges = std::vector<std::span<const std::byte>>;
+
+void add_ranges(const runtime::Datum& value, Ranges& ranges) {
+  if (value.is_sequence()) {
+    for (const auto& each : value.items()) add_ranges(each, ranges);
+  } else if (value.is_tensor() && !value.tensor().is_string()) {
+    ranges.push_back(value.tensor().bytes());
+  }
+}
+
+// The value with bytes of its own, where it has those of an input.
+runtime::Datum apart(const runtime::Datum& value, const Ranges& ranges) {
+  if (value.is_sequence()) {
+    runtime::Datum::List items;
+    for (const auto& each : value.items()) items.push_back(apart(each, ranges));
+    return runtime::Datum::sequence(std::move(items));
+  }
+  if (!value.is_tensor() || value.tensor().is_string()) return value;
+  const runtime::Tensor& t = value.tensor();
+  const std::byte* at = t.bytes().data();
+  const std::less<> before;
+  const bool is_inside = std::ranges::any_of(ranges, [&](const auto& range) {
+    return !range.empty() && !before(at, range.data()) &&
+           before(at, range.data() + range.size());
+  });
+  if (!is_inside) return value;
+  auto copy = runtime::Memory::create()->allocate(t.byte_size());
+  std::ranges::copy(t.bytes(), copy.get());
+  return runtime::Datum(runtime::Tensor(t.dtype(), t.dims(), std::move(copy)));
+}
+
+// A copy in which ops of the user's own have their bodies.
+Result<std::shared_ptr<ir::Model>> with_bodies(const ir::Model& model,
+                                               const engine::OpBodies& bodies,
+                                               const Limits& limits) {
+  auto copy = copy_of(model, limits);
+  const auto written = bodies.write(*copy, {.runs = true});
+  if (!written) return written.error();
+  return copy;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Session>> Session::create(
-    const ir::Model& model, const ExecutionOptions& options) {
+    const ir::Model& model, const engine::OpBodies& bodies,
+    const ExecutionOptions& options) {
+  auto own = with_bodies(model, bodies, options.limits);
+  if (!own) return own.error();
   std::unique_ptr<Session> out(new Session());
-  out->model_ = copy_of(model, options.limits);
+  out->model_ = *std::move(own);
   out->deadline_ = options.limits.deadline;
-  auto executor =
-      runtime::Executor::create(*out->model_, executor_options(options));
+  runtime::ExecutorOptions how = executor_options(options);
+  how.progress = [its = out.get()](std::size_t done, std::size_t all) {
+    if (its->progress_) its->progress_(done, all);
+  };
+  auto executor = runtime::Executor::create(*out->model_, std::move(how));
   if (!executor) return executor.error();
   out->executor_ = *std::move(executor);
   return out;
 }
 
-Result<runtime::NamedData> Session::run(const runtime::NamedData& inputs) {
+Result<runtime::NamedData> Session::run(const runtime::NamedData& inputs,
+                                        const Progress& progress) {
+  progress_ = progress;
   auto outputs = executor_->run(inputs);
+  progress_ = {};
   if (!outputs) {
     Diagnostic error = outputs.error();
     if (error.where.empty()) error.where = model_->path;
@@ -60,7 +107,20 @@ Result<runtime::NamedData> Session::run(const runtime::NamedData& inputs) {
   if (auto status = check_end(*model_, deadline_); !status) {
     return status.error();
   }
+  Ranges ranges;
+  for (const auto& [name, value] : inputs) add_ranges(value, ranges);
+  for (auto& [name, value] : *outputs) value = apart(value, ranges);
   return outputs;
+}
+
+Result<engine::Finding> compare(const ir::Model& before, const ir::Model& after,
+                                const engine::OpBodies& bodies,
+                                const ExecutionOptions& options) {
+  const auto one = with_bodies(before, bodies, options.limits);
+  if (!one) return one.error();
+  const auto other = with_bodies(after, bodies, options.limits);
+  if (!other) return other.error();
+  return compare_by_kernels(options)(**one, **other, {});
 }
 
 Result<runtime::Datum> tensor_of(std::int32_t type,
@@ -68,11 +128,12 @@ Result<runtime::Datum> tensor_of(std::int32_t type,
                                  std::span<const std::byte> bytes) {
   const auto dtype = static_cast<ir::DataType>(type);
   if (!ir::is_known(dtype) || ir::bit_width(dtype) == 0) {
-    return misuse("the type of a tensor is unknown", "a TensorProto.DataType",
-                  std::to_string(type));
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "the type of a tensor is unknown",
+                      .expected = "a TensorProto.DataType",
+                      .found = std::to_string(type)};
   }
-  const auto count = count_of(dims, dtype, bytes.size());
-  if (!count) return count.error();
+  if (auto s = check_size(dims, dtype, bytes.size()); !s) return s.error();
   const auto at = reinterpret_cast<std::uintptr_t>(bytes.data());
   if (at % alignof(std::max_align_t) == 0) {
     // Not owned.
@@ -88,8 +149,8 @@ Result<runtime::Datum> tensor_of(std::int32_t type,
 
 Result<runtime::Datum> strings_of(std::span<const std::int64_t> dims,
                                   std::span<const std::string_view> strings) {
-  const auto count = count_of(dims, ir::DataType::kString, strings.size());
-  if (!count) return count.error();
+  auto fits = check_size(dims, ir::DataType::kString, strings.size());
+  if (!fits) return fits.error();
   return runtime::Datum(runtime::Tensor(
       dims,
       std::make_shared<runtime::Strings>(strings.begin(), strings.end())));

@@ -9,6 +9,7 @@
 
 #include "bindings/api/execution.h"
 #include "core/base/result.h"
+#include "core/engine/op_bodies.h"
 #include "core/ir/model.h"
 #include "runtime/executor.h"
 
@@ -18,12 +19,15 @@ namespace ruleengine::api {
 class Session {
  public:
   // The model must outlive the session. `options.limits.deadline` holds for all
-  // of its calls.
+  // of its calls. Ops with a body of `bodies` run as that.
   static Result<std::unique_ptr<Session>> create(
-      const ir::Model& model, const ExecutionOptions& options);
+      const ir::Model& model, const engine::OpBodies& bodies,
+      const ExecutionOptions& options);
 
-  // The outputs of the model, in its order; they may refer to its weights.
-  Result<runtime::NamedData> run(const runtime::NamedData& inputs);
+  // The outputs of the model, in its order; they may refer to its weights, but
+  // not to the inputs.
+  Result<runtime::NamedData> run(const runtime::NamedData& inputs,
+                                 const Progress& progress);
 
  private:
   Session() = default;
@@ -31,7 +35,13 @@ class Session {
   std::shared_ptr<ir::Model> model_;  // a copy that nobody edits
   std::unique_ptr<runtime::Executor> executor_;
   Deadline deadline_;
+  Progress progress_;  // of the call that runs
 };
+
+// As compare_by_kernels(), where ops with a body of `bodies` run as that.
+Result<engine::Finding> compare(const ir::Model& before, const ir::Model& after,
+                                const engine::OpBodies& bodies,
+                                const ExecutionOptions& options);
 
 // A tensor of the caller's bytes, which stay where they are if they are aligned
 // as malloc() does it, and are copied if not. `type` as in

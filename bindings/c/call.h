@@ -7,9 +7,7 @@
 #include "bindings/api/limits.h"
 #include "bindings/c/handle.h"
 
-struct re_stop : ruleengine::c::Handle {
-  static constexpr const char* kType = "re_stop";
-  re_stop() : Handle(kType) {}
+struct re_stop {
   std::stop_source source;
 };
 

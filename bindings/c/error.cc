@@ -114,6 +114,13 @@ Status need(const void* pointer, const char* what) {
   return misuse(std::string(what) + " is NULL");
 }
 
+Status check_size(std::size_t size) {
+  constexpr std::size_t kWord = sizeof(std::size_t), kMost = 1 << 16;
+  if (size >= kWord && size <= kMost && size % kWord == 0) return {};
+  return misuse("the size of a struct is not set", "RE_OPTIONS(type)",
+                std::to_string(size));
+}
+
 Use::Use(Handle* handle, const char* type) {
   if (handle == nullptr) {
     status_ = misuse("a handle is NULL", type);

@@ -35,8 +35,8 @@ re_error* guarded(F&& f) noexcept {
 Diagnostic misuse(std::string what, std::string expected = {},
                   std::string found = {});
 
-// The common part of handles. A handle that was freed, or that is another
-// type's, is recognised as long as its memory was not used again.
+// The common part of the handles that calls hold. One that is of another type
+// is recognised; one that was freed may be.
 class Handle {
  public:
   explicit Handle(const char* type) : type_(type) {}
@@ -65,22 +65,20 @@ class Use {
   Status status_;
 };
 
-template <typename T>
-Handle* handle_of(T* object) {
-  return object;
-}
+// An error unless a struct may have this size: no field of one ends within a
+// word.
+Status check_size(std::size_t size);
 
 // A copy of a struct of options, of which older callers have less. An error
 // where a newer caller sets something that this library does not know.
 template <typename T>
 Result<T> options_of(const T* given) {
+  static_assert(sizeof(T) % sizeof(std::size_t) == 0);
   T out{};
   if (given == nullptr) return out;
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof(size));
-  if (size < sizeof(size)) {
-    return misuse("a struct of options has no size", "RE_OPTIONS(type)");
-  }
+  if (Status s = check_size(size); !s) return s.error();
   const char* bytes = reinterpret_cast<const char*>(given);
   for (std::size_t i = sizeof(T); i < size; ++i) {
     if (bytes[i] != 0) {
@@ -91,6 +89,19 @@ Result<T> options_of(const T* given) {
   }
   std::memcpy(&out, given, std::min(size, sizeof(T)));
   return out;
+}
+
+// Fills the part of a struct that the caller knows, and the rest with 0.
+template <typename T>
+Status give(T from, T* to) {
+  if (to == nullptr) return misuse("the struct to fill is NULL");
+  const std::size_t size = to->size;
+  if (Status s = check_size(size); !s) return s;
+  from.size = size;
+  const std::size_t known = std::min(size, sizeof(T));
+  std::memcpy(to, &from, known);
+  std::memset(reinterpret_cast<char*>(to) + known, 0, size - known);
+  return {};
 }
 
 // "" for NULL.

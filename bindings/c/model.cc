@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cstdlib>
+#include <filesystem>
 #include <span>
 
 #include "bindings/c/call.h"
@@ -63,7 +64,11 @@ struct Loading {
                 .how = {.fixed = *std::move(sizes)},
                 .loaded = std::make_shared<Loaded>()};
     its.how.limits.deadline = call.deadline();
-    if (given->memory != 0) its.how.limits.memory = given->memory;
+    if (given->storage != RE_MAP && given->storage != RE_READ) {
+      return misuse("`storage` is unknown", "a re_storage",
+                    std::to_string(given->storage));
+    }
+    its.how.give_data = give_data(*given);
     its.how.warn = [model = its.out.get()](const std::string& message) {
       model->warnings.push_back(message);
     };
@@ -78,12 +83,6 @@ struct Loading {
     return {};
   }
 };
-
-std::string folder_of(const std::string& path) {
-  const std::size_t slash = path.rfind('/');
-  if (slash == path.npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 }  // namespace
 }  // namespace ruleengine::c
@@ -103,21 +102,24 @@ re_error* re_model_load(const char* path, const re_model_options* options,
     const Call its(call);
     auto loading = Loading::begin(options, its);
     if (!loading) return loading.error();
+    if (loading->given.name != nullptr || loading->given.folder != nullptr) {
+      return ruleengine::c::misuse(
+          "`name` and `folder` are for models in memory");
+    }
     loading->loaded->name = path;
-    if (loading->given.storage == RE_MAP && loading->given.data == nullptr) {
+    if (loading->given.storage == RE_MAP) {
       return loading->end(api::load_model(path, loading->how), model);
     }
-    auto read = api::read_model_file(path);
+    auto read = api::read_model_file(path, its.deadline());
     if (!read) return read.error();
     auto& bytes = loading->loaded->bytes;
     bytes = *std::move(read);
+    const auto folder = std::filesystem::path(path).parent_path();
     return loading->end(
         api::load_model(
-            api::ModelBytes{
-                .name = path,
-                .bytes = std::as_bytes(std::span(bytes)),
-                .folder = ruleengine::c::folder_of(path),
-                .give_data = ruleengine::c::give_data(loading->given)},
+            api::ModelBytes{.name = path,
+                            .bytes = std::as_bytes(std::span(bytes)),
+                            .folder = folder.empty() ? "." : folder.string()},
             loading->how),
         model);
   });
@@ -147,8 +149,7 @@ re_error* re_model_parse(const void* data, size_t size,
         api::load_model(
             api::ModelBytes{.name = loading->loaded->name,
                             .bytes = bytes,
-                            .folder = ruleengine::c::text_of(given.folder),
-                            .give_data = ruleengine::c::give_data(given)},
+                            .folder = ruleengine::c::text_of(given.folder)},
             loading->how),
         model);
   });
@@ -165,15 +166,17 @@ const char* re_model_warning(const re_model* model, size_t i) {
 }
 
 re_error* re_model_save(re_model* model, const char* path,
-                        const re_save_options* options) {
+                        const re_save_options* options, const re_call* call) {
   return ruleengine::c::guarded([&]() -> Status {
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
     if (Status s = ruleengine::c::need(path, "`path`"); !s) return s;
     const auto how = ruleengine::c::options_of(options);
     if (!how) return how.error();
-    auto staged =
-        api::stage_model(*model->loaded->model, path, how->share_data != 0);
+    const Call its(call);
+    if (!its.status()) return its.status();
+    auto staged = api::stage_model(*model->loaded->model, path,
+                                   how->share_data != 0, its.deadline());
     if (!staged) return staged.error();
     if (Status s = staged->commit(); !s) return s;
     staged->release();
@@ -181,12 +184,16 @@ re_error* re_model_save(re_model* model, const char* path,
   });
 }
 
-re_error* re_model_write(re_model* model, re_write write, void* user) {
+re_error* re_model_write(re_model* model, re_write write, void* user,
+                         const re_call* call) {
   return ruleengine::c::guarded([&]() -> Status {
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
     if (write == nullptr) return ruleengine::c::misuse("`write` is NULL");
+    const Call its(call);
+    if (!its.status()) return its.status();
     const auto pass = [&](const void* data, std::size_t size) -> Status {
+      if (Status s = its.deadline().check(); !s) return s;
       if (write(user, data, size) == 0) return {};
       return ruleengine::Diagnostic{
           .kind = ruleengine::ErrorKind::kWrite,
@@ -203,7 +210,8 @@ re_error* re_model_write(re_model* model, re_write write, void* user) {
   });
 }
 
-re_error* re_model_bytes(re_model* model, void** data, size_t* size) {
+re_error* re_model_bytes(re_model* model, const re_call* call, void** data,
+                         size_t* size) {
   return ruleengine::c::guarded([&]() -> Status {
     if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
     if (Status s = ruleengine::c::need(size, "`size`"); !s) return s;
@@ -211,22 +219,31 @@ re_error* re_model_bytes(re_model* model, void** data, size_t* size) {
     *size = 0;
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
+    const Call its(call);
+    if (!its.status()) return its.status();
     std::unique_ptr<std::byte, decltype(&std::free)> out(nullptr, &std::free);
-    std::size_t at = 0;
+    std::size_t at = 0, end = 0;
+    const ruleengine::Diagnostic wrong_size{
+        .kind = ruleengine::ErrorKind::kInternal,
+        .what = "a model has another size than its parts"};
     const Status done = api::write_model(
         *model->loaded->model,
         {.size = [&](std::uint64_t all) -> Status {
            out.reset(static_cast<std::byte*>(
                std::malloc(std::max<std::size_t>(all, 1))));
            if (out == nullptr) throw std::bad_alloc();
+           end = all;
            return {};
          },
          .bytes = [&](std::span<const std::byte> bytes) -> Status {
+           if (Status s = its.deadline().check(); !s) return s;
+           if (bytes.size() > end - at) return wrong_size;
            std::memcpy(out.get() + at, bytes.data(), bytes.size());
            at += bytes.size();
            return {};
          }});
     if (!done) return done;
+    if (at != end) return wrong_size;
     *data = out.release();
     *size = at;
     return {};

@@ -39,10 +39,7 @@ struct re_model : ruleengine::c::Handle {
   std::vector<std::string> warnings;
 };
 
-struct re_report : ruleengine::c::Handle {
-  static constexpr const char* kType = "re_report";
-  re_report() : Handle(kType) {}
-
+struct re_report {
   std::string json;
   bool is_run = false;
   re_run_totals totals{};
@@ -50,15 +47,19 @@ struct re_report : ruleengine::c::Handle {
 
 namespace ruleengine::c {
 
-// The options of a load; `texts` is set where rules are in memory.
-class GivenTexts;
-struct RulesGiven {
+// The options of a load. The callback of the caller is called while this
+// exists, and not later.
+class RulesGiven {
+ public:
+  static Result<std::unique_ptr<RulesGiven>> of(const re_rules_options* given);
+  ~RulesGiven();
+
   api::RewriteOptions options;
-  std::shared_ptr<GivenTexts> texts;
+  bool says_how = false;  // whether options of a run are set
+
+ private:
+  RulesGiven() = default;
 };
-Result<RulesGiven> rules_given(const re_rules_options* options);
-// No callback is called any more.
-void end_texts(const RulesGiven& given);
 
 // A caller's list, which may not be NULL where it has entries.
 template <typename T>

@@ -5,7 +5,7 @@
  *   re_error *error = re_rules_load(NULL, NULL, &rules);
  *   if (!error) error = re_model_load("model.onnx", NULL, NULL, &model);
  *   if (!error) error = re_run(rules, model, NULL, &result, NULL);
- *   if (!error) error = re_model_save(result, "result.onnx", NULL);
+ *   if (!error) error = re_model_save(result, "result.onnx", NULL, NULL);
  *   if (error) fprintf(stderr, "%s\n", re_error_text(error));
  *   re_error_free(error);
  *   re_model_free(result);
@@ -17,10 +17,11 @@
  * something else cannot fail. A failed allocation is an error too.
  *
  * Ownership. Whoever calls a function that makes a handle frees it, with the
- * function of its type; NULL is accepted and ignored there. Every pointer that
- * is returned from a handle is valid until the handle is freed, unless its
- * function says otherwise. What is passed in need not outlive the call, unless
- * the function says otherwise.
+ * function of its type, once, and not while a call uses it; NULL is accepted and
+ * ignored there. Handles are freed in any order: what a handle was made of is
+ * kept as long as it is needed. Every pointer that is returned from a handle is
+ * valid until the handle is freed. What is passed in need not outlive the call,
+ * unless the function says otherwise.
  *
  * Texts that are passed in end with a NUL, and are UTF-8. Texts that are
  * returned as `const char *` end with a NUL too; there is never NULL in place
@@ -35,12 +36,13 @@
  * were compiled against an older header keep working. Begin with
  *   re_rules_options options = RE_OPTIONS(re_rules_options);
  * and set what you want. Zero stands for the default, everywhere. NULL in place
- * of options stands for the defaults of all.
+ * of options stands for the defaults of all. Structs without a size never change.
  *
  * The library has no state beside its handles. It prints nothing, ends no
  * process, and installs no signal handler. It maps the files of models into
  * memory: a file that is cut short while its model is in use ends the process
- * with SIGBUS. RE_READ in re_model_options reads the model's file instead.
+ * with SIGBUS. RE_READ in re_model_options reads the model's file instead, but
+ * not its external data; `data` there gives that from memory.
  */
 #ifndef RULEENGINE_H
 #define RULEENGINE_H
@@ -72,6 +74,7 @@ RE_API const char *re_version(void);
 typedef struct re_error re_error;
 
 typedef enum re_kind {
+  RE_OK = 0,        /* of no error: of NULL */
   RE_INTERNAL = 1,  /* a fault of the library */
   RE_USAGE = 2,     /* a wrong argument or option */
   RE_MODEL = 3,     /* a model cannot be read */
@@ -83,7 +86,7 @@ typedef enum re_kind {
 } re_kind;
 
 /* Of an error; the texts may be empty. `text` has all of them, on lines of
- * their own. Control characters are escaped there, and there alone. */
+ * their own, with control characters escaped. */
 RE_API re_kind re_error_kind(const re_error *error);
 RE_API const char *re_error_what(const re_error *error);
 RE_API const char *re_error_where(const re_error *error);
@@ -103,8 +106,9 @@ RE_API re_error *re_stop_new(re_stop **stop);
 RE_API void re_stop_request(re_stop *stop);
 RE_API void re_stop_free(re_stop *stop);
 
-/* How far a call has come, out of `total`, which may grow. Called a few times a
- * second on the thread of the call. Any result but 0 cancels the call. */
+/* How far a call of re_run() or re_session_run() has come, out of `total`, which
+ * may grow. Called a few times a second, or after each node of a model that
+ * runs, on the thread of the call. Any result but 0 cancels the call. */
 typedef int (*re_progress)(void *user, uint64_t done, uint64_t total);
 
 /* What long calls have in common. */
@@ -118,8 +122,8 @@ typedef struct re_call {
 
 /* Receives bytes that a callback has. */
 typedef struct re_buffer re_buffer;
-/* Copies the bytes to the end of what the buffer has. 0, or -1 if memory ran
- * out, in which case the callback need do nothing about it. */
+/* Copies the bytes to the end of what the buffer has. 0, or -1 if memory ran out
+ * or a pointer is NULL; the call then fails, whatever the callback returns. */
 RE_API int re_buffer_append(re_buffer *buffer, const void *data, size_t size);
 
 typedef enum re_found { RE_NONE = 0, RE_FOUND = 1, RE_FAILED = 2 } re_found;
@@ -182,8 +186,8 @@ typedef struct re_rules_options {
 
   double callback_seconds; /* for one callback of a rule; 0: 5 */
   double load_seconds;     /* for loading one rule file; 0: 2 */
-  uint64_t memory;         /* bytes of rule code, and that a model may grow by;
-                              0: 1 GiB */
+  uint64_t memory;         /* bytes of rule code, and that a result may be
+                              larger by than its model; 0: 1 GiB */
   uint64_t tensors;        /* bytes of tensors at once, to verify; 0: three
                               quarters of the machine's memory */
 } re_rules_options;
@@ -200,16 +204,16 @@ RE_API const char *re_rules_warning(const re_rules *rules, size_t i);
 typedef struct re_model re_model;
 
 /* The bytes of the external data with this location, as the model has it. The
- * bytes stay valid until the model, and all results that were made of it, are
- * freed. RE_NONE: looked for in the folder of the model. Called while the model
- * is loaded, once for each location, on the thread of the call. */
+ * bytes stay valid until the model, and all that was made of it, are freed.
+ * RE_NONE: looked for in the folder of the model, if it has one. Called while
+ * the model is loaded, once for each location, on the thread of the call. */
 typedef re_found (*re_data)(void *user, const char *location,
                             const void **data, size_t *size);
 
 typedef enum re_storage {
-  RE_MAP = 0,  /* a file is mapped; memory is borrowed, and stays valid until
-                  the model, and all results that were made of it, are freed */
-  RE_READ = 1, /* a file is read, and memory is copied */
+  RE_MAP = 0, /* a file is mapped; memory is borrowed, and stays valid until
+                 the model, and all that was made of it, are freed */
+  RE_READ = 1 /* a file is read, and memory is copied */
 } re_storage;
 
 /* A named dimension gets a size; or, where `other` is not NULL, that of another
@@ -230,7 +234,6 @@ typedef struct re_model_options {
   void *data_user;
   const re_dimension *dimensions;
   size_t dimension_count;
-  uint64_t memory; /* bytes that the model may grow by; 0: 1 GiB */
 } re_model_options;
 
 RE_API re_error *re_model_load(const char *path,
@@ -246,24 +249,30 @@ RE_API const char *re_model_warning(const re_model *model, size_t i);
 
 typedef struct re_save_options {
   size_t size;
-  int share_data; /* not 0: the result refers to the model's external data */
+  int64_t share_data; /* not 0: a result that is saved in the folder of its
+                         model refers to the model's external data */
 } re_save_options;
 
 /* Writes a file, as text where the path ends with ".onnxtxt". It appears whole
- * or not at all. External data is beside it, in PATH.data. */
+ * or not at all. A model that nothing changed is written as it was. What a
+ * result has of external data, and new tensors beyond 2 GiB, go into PATH.data.
+ */
 RE_API re_error *re_model_save(re_model *model, const char *path,
-                               const re_save_options *options);
+                               const re_save_options *options,
+                               const re_call *call);
 
 /* Receives the bytes of a model in pieces, in their order; the first call is
  * with NULL and the size of all. Any result but 0 ends the writing with an
  * error of kind RE_WRITE. */
 typedef int (*re_write)(void *user, const void *data, size_t size);
 
-/* The same bytes without a file; external data stays where it is. A model of
- * more than 2 GiB can only be saved. */
-RE_API re_error *re_model_write(re_model *model, re_write write, void *user);
+/* The model without a file; external data stays where it is. A result that rules
+ * made larger than 2 GiB can only be saved. */
+RE_API re_error *re_model_write(re_model *model, re_write write, void *user,
+                                const re_call *call);
 /* The same in memory, which re_bytes_free() frees. */
-RE_API re_error *re_model_bytes(re_model *model, void **data, size_t *size);
+RE_API re_error *re_model_bytes(re_model *model, const re_call *call,
+                                void **data, size_t *size);
 RE_API void re_bytes_free(void *data);
 
 /* --- what rules do to a model ----------------------------------------------*/
@@ -271,7 +280,7 @@ RE_API void re_bytes_free(void *data);
 /* What a call found out. */
 typedef struct re_report re_report;
 RE_API void re_report_free(re_report *report);
-/* In the form that docs/cli.md describes for the command line. */
+/* In the form of the command line's `--report` and `--json`. */
 RE_API const char *re_report_json(const re_report *report);
 
 /* Rewrites a model, which stays as it is. The result borrows from it, and keeps
@@ -307,7 +316,8 @@ RE_API re_error *re_explain(re_rules *rules, re_model *model, const char *node,
 RE_API re_error *re_coverage(re_rules *rules, re_model *model,
                              const re_call *call, re_report **report);
 /* Runs the examples of rules. The report says which failed; that is no error. A
- * file that cannot be loaded is one, with a report on the others. */
+ * file that cannot be loaded is one, with a report on the others. RE_USAGE where
+ * options say how rules are run: examples say that themselves. */
 RE_API re_error *re_test(const re_rules_options *options, const re_call *call,
                          re_report **report);
 
@@ -322,6 +332,7 @@ typedef struct re_session_options {
   uint64_t seed;    /* of ops that draw random numbers */
   uint64_t tensors; /* bytes of tensors at once; 0: three quarters of the
                        machine's memory */
+  re_rules *rules;  /* or NULL; ops with a body of theirs run as that */
 } re_session_options;
 
 /* Some bytes. */
@@ -341,19 +352,16 @@ typedef struct re_tensor {
   size_t size; /* of the data, in bytes */
 } re_tensor;
 
-/* The model may be freed before the session. */
 RE_API re_error *re_session_new(re_model *model,
                                 const re_session_options *options,
                                 const re_call *call, re_session **session);
 RE_API void re_session_free(re_session *session);
 
-/* What a session computed: the outputs of the model, in its order. They may
- * outlive the session. */
+/* What a session computed: the outputs of the model, in its order. */
 typedef struct re_values re_values;
 
 /* Inputs are found by their names; those with an initializer may be left out.
- * Their data is read where it is, if it is aligned as malloc() does it, and
- * copied if not. */
+ * Their data is read where it is, if it is aligned as malloc() does it. */
 RE_API re_error *re_session_run(re_session *session, const re_tensor *inputs,
                                 size_t count, const re_call *call,
                                 re_values **outputs);
@@ -377,7 +385,8 @@ typedef struct re_compare_options {
   size_t size;
   int threads;
   uint64_t seed;    /* of the inputs */
-  uint64_t tensors; /* as in re_session_options */
+  uint64_t tensors; /* as in re_session_options, and so `rules` */
+  re_rules *rules;
   /* How far results may differ; both 0: by the rounding of their types. */
   double absolute, relative;
 } re_compare_options;

@@ -1,6 +1,5 @@
-#include <cmath>
+#include <filesystem>
 #include <map>
-#include <set>
 #include <span>
 
 #include "bindings/c/call.h"
@@ -19,6 +18,12 @@ class GivenTexts final : public lua::RuleTexts {
       if (Status s = need(each.text, "the text of a file"); !s) return s;
       const std::size_t size =
           each.size == 0 ? std::strlen(each.text) : each.size;
+      const std::filesystem::path name = each.name;
+      if (name.empty() || name.is_absolute() ||
+          name != name.lexically_normal() || *name.begin() == "..") {
+        return misuse("the name of a file can never be asked for",
+                      "a path without '.', '..' and a first '/'", each.name);
+      }
       if (!files_.emplace(each.name, std::string(each.text, size)).second) {
         return misuse("two files have one name", {}, each.name);
       }
@@ -27,7 +32,7 @@ class GivenTexts final : public lua::RuleTexts {
     user_ = given.read_user;
     return {};
   }
-  void end() { read_ = nullptr; }
+  void end() const { read_ = nullptr; }
 
   Result<std::optional<std::string>> read(
       const std::string& path) const override {
@@ -47,7 +52,7 @@ class GivenTexts final : public lua::RuleTexts {
 
  private:
   std::map<std::string, std::string> files_;
-  re_read read_ = nullptr;
+  mutable re_read read_ = nullptr;
   void* user_ = nullptr;
 };
 
@@ -88,11 +93,17 @@ Status take_limits(const re_rules_options& given, api::Limits& limits) {
 
 }  // namespace
 
-Result<RulesGiven> rules_given(const re_rules_options* options) {
+RulesGiven::~RulesGiven() {
+  const auto* texts = static_cast<const GivenTexts*>(options.texts.get());
+  if (texts != nullptr) texts->end();
+}
+
+Result<std::unique_ptr<RulesGiven>> RulesGiven::of(
+    const re_rules_options* options) {
   const auto given = options_of(options);
   if (!given) return given.error();
-  RulesGiven out;
-  api::RewriteOptions& to = out.options;
+  std::unique_ptr<RulesGiven> out(new RulesGiven());
+  api::RewriteOptions& to = out->options;
   auto paths = texts_of(given->paths, given->path_count, "`paths`");
   if (!paths) return paths.error();
   to.rules = *std::move(paths);
@@ -103,9 +114,9 @@ Result<RulesGiven> rules_given(const re_rules_options* options) {
     if (!path) return path.error();
     to.rules.push_back(*path);
   }
-  out.texts = std::make_shared<GivenTexts>();
-  if (Status s = out.texts->take(*given); !s) return s.error();
-  to.texts = out.texts;
+  auto texts = std::make_shared<GivenTexts>();
+  if (Status s = texts->take(*given); !s) return s.error();
+  to.texts = std::move(texts);
   const auto settings =
       list_of(given->settings, given->setting_count, "`settings`");
   if (!settings) return settings.error();
@@ -113,21 +124,23 @@ Result<RulesGiven> rules_given(const re_rules_options* options) {
     to.sets.push_back(
         {text_of(each.rule), text_of(each.option), text_of(each.value)});
   }
+  out->says_how = given->target != nullptr || given->opset != 0 ||
+                  given->exact != 0 || given->keep_ir_version != 0 ||
+                  given->keep_all != 0 || given->verify != RE_VERIFY_NOTHING;
   if (given->target != nullptr) to.run.target = given->target;
   to.run.opset = given->opset;
   to.run.exact = given->exact != 0;
   to.run.keep_ir_version = given->keep_ir_version != 0;
   to.run.keep_all = given->keep_all != 0;
   if (given->verify < RE_VERIFY_NOTHING || given->verify > RE_VERIFY_EDITS) {
-    return misuse("`verify` is unknown", "a re_verify");
+    return misuse("`verify` is unknown", "a re_verify",
+                  std::to_string(given->verify));
   }
   to.verifies = given->verify == RE_VERIFY_RESULT;
   to.verifies_edits = given->verify == RE_VERIFY_EDITS;
   if (Status s = take_limits(*given, to.limits); !s) return s.error();
   return out;
 }
-
-void end_texts(const RulesGiven& given) { given.texts->end(); }
 
 }  // namespace ruleengine::c
 
@@ -141,16 +154,15 @@ re_error* re_rules_load(const re_rules_options* options, const re_call* call,
   return ruleengine::c::guarded([&]() -> Status {
     if (Status s = ruleengine::c::need(rules, "`rules`"); !s) return s;
     *rules = nullptr;
-    auto given = ruleengine::c::rules_given(options);
+    const auto given = ruleengine::c::RulesGiven::of(options);
     if (!given) return given.error();
+    auto& how = (*given)->options;
     const Call its(call);
     if (!its.status()) return its.status();
     auto out = std::make_unique<re_rules>();
-    given->options.limits.deadline =
-        ruleengine::Deadline().or_of_call(out->term);
+    how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
     const Term term(*out->term, its);
-    auto made = ruleengine::api::Rewriter::create(given->options);
-    ruleengine::c::end_texts(*given);
+    auto made = ruleengine::api::Rewriter::create(how);
     if (!made) return made.error();
     out->rewriter = *std::move(made);
     *rules = out.release();

@@ -48,8 +48,11 @@ re_error* answer(re_rules* rules, re_model* model, const re_call* call,
     const Call its(call);
     if (!its.status()) return its.status();
     const Term term(*rules->term, its);
+    // Questions edit a model, and undo it; what they learn stays with the copy.
+    const auto copy = api::copy_of(*model->loaded->model,
+                                   rules->rewriter->model_options().limits);
     const Result<engine::Json> json =
-        ask(*rules->rewriter, *model->loaded->model, model->loaded->name);
+        ask(*rules->rewriter, *copy, model->loaded->name);
     if (!json) return json.error();
     *report = report_of(*json).release();
     return {};
@@ -76,19 +79,10 @@ const char* re_report_json(const re_report* report) {
 re_error* re_report_totals(const re_report* report, re_run_totals* totals) {
   return ruleengine::c::guarded([&]() -> Status {
     if (Status s = ruleengine::c::need(report, "`report`"); !s) return s;
-    if (Status s = ruleengine::c::need(totals, "`totals`"); !s) return s;
     if (!report->is_run) {
       return ruleengine::c::misuse("the report is not that of a run");
     }
-    const std::size_t size = totals->size;
-    if (size < sizeof(size) || size > sizeof(re_run_totals)) {
-      return ruleengine::c::misuse("a struct has no size of this library",
-                                   "RE_OPTIONS(re_run_totals)");
-    }
-    re_run_totals out = report->totals;
-    out.size = size;
-    std::memcpy(totals, &out, size);
-    return {};
+    return ruleengine::c::give(report->totals, totals);
   });
 }
 
@@ -109,19 +103,19 @@ re_error* re_run(re_rules* rules, re_model* model, const re_call* call,
     out->loaded = std::make_shared<ruleengine::c::Loaded>();
     out->loaded->base = model->loaded;
     out->loaded->name = model->loaded->name;
-    api::Rewritten made;
-    const Status done = rules->rewriter->rewrite(
+    ruleengine::engine::FileReport made;
+    auto done = rules->rewriter->rewrite(
         model->loaded->model,
         {.model = model->loaded->name, .progress = its.progress()}, made);
-    if (!done) made.report.error = done.error();
+    if (!done) made.error = done.error();
     if (report != nullptr) {
-      auto told = ruleengine::c::report_of(engine::to_json(made.report));
+      auto told = ruleengine::c::report_of(engine::to_json(made));
       told->is_run = true;
-      told->totals = ruleengine::c::totals_of(made.report);
+      told->totals = ruleengine::c::totals_of(made);
       *report = told.release();
     }
-    if (!done) return done;
-    out->loaded->model = std::move(made.model);
+    if (!done) return done.error();
+    out->loaded->model = *std::move(done);
     *result = out.release();
     return {};
   });
@@ -151,7 +145,7 @@ re_error* re_explain(re_rules* rules, re_model* model, const char* node,
           const std::string& name) -> Result<engine::Json> {
         const auto all =
             api::explain(m, its.rules(), ruleengine::c::text_of(node),
-                         its.run_options(), most == 0 ? 3 : most);
+                         its.run_options(), most);
         if (!all) return all.error();
         engine::Json json = engine::Json::array();
         for (const auto& each : *all) {
@@ -179,22 +173,29 @@ re_error* re_test(const re_rules_options* options, const re_call* call,
   return ruleengine::c::guarded([&]() -> Status {
     if (Status s = ruleengine::c::need(report, "`report`"); !s) return s;
     *report = nullptr;
-    auto given = ruleengine::c::rules_given(options);
+    const auto given = ruleengine::c::RulesGiven::of(options);
     if (!given) return given.error();
+    api::RewriteOptions& from = (*given)->options;
+    if ((*given)->says_how) {
+      return ruleengine::c::misuse("examples are not run with these options");
+    }
     const Call its(call);
     if (!its.status()) return its.status();
     api::TestOptions how;
-    how.sets = given->options.sets;
-    how.texts = given->options.texts;
-    how.limits = given->options.limits;
+    how.sets = from.sets;
+    how.texts = from.texts;
+    how.limits = from.limits;
     how.limits.deadline = its.deadline();
-    if (given->options.rules.empty()) {
-      auto shipped = api::shipped_rules();
-      if (!shipped) return shipped.error();
-      given->options.rules = {*std::move(shipped)};
+    if (auto s = api::add_shipped(from.rules); !s) return s;
+    const api::Tested tested = api::test(from.rules, how);
+    engine::Json json = {{"examples", api::to_json(tested)},
+                         {"errors", engine::Json::array()},
+                         {"warnings", tested.warnings}};
+    for (const auto* errors :
+         {&tested.errors_of_files, &tested.errors_of_examples}) {
+      for (const auto& each : *errors) json["errors"].push_back(each.text());
     }
-    const api::Tested tested = api::test(given->options.rules, how);
-    *report = ruleengine::c::report_of(api::to_json(tested)).release();
+    *report = ruleengine::c::report_of(json).release();
     const auto& errors = tested.errors_of_files;
     return errors.empty() ? Status() : Status(errors[0]);
   });

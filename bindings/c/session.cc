@@ -1,3 +1,4 @@
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -17,10 +18,7 @@ struct re_session : ruleengine::c::Handle {
   std::unique_ptr<ruleengine::api::Session> session;
 };
 
-struct re_values : ruleengine::c::Handle {
-  static constexpr const char* kType = "re_values";
-  re_values() : Handle(kType) {}
-
+struct re_values {
   std::shared_ptr<ruleengine::c::Loaded> loaded;
   ruleengine::runtime::NamedData values;
   // The strings of tensors, by the tensor's place and that of the item.
@@ -82,6 +80,23 @@ Result<runtime::NamedData> inputs_of(const re_tensor* inputs,
   return out;
 }
 
+// The bodies that the rules give ops, while a call holds the rules.
+class Bodies {
+ public:
+  explicit Bodies(re_rules* rules) {
+    if (rules == nullptr) return;
+    use_.emplace(rules, re_rules::kType);
+    if (use_->status().ok()) its_ = &rules->rewriter->bodies();
+  }
+  Status status() const { return use_ ? use_->status() : Status(); }
+  const engine::OpBodies& operator*() const { return *its_; }
+
+ private:
+  std::optional<Use> use_;
+  engine::OpBodies none_;
+  const engine::OpBodies* its_ = &none_;
+};
+
 std::vector<re_text> texts_of(const runtime::Datum& value) {
   std::vector<re_text> out;
   if (!value.is_tensor() || !value.tensor().is_string()) return out;
@@ -134,6 +149,8 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     }
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
+    const ruleengine::c::Bodies bodies(given->rules);
+    if (!bodies.status()) return bodies.status();
     const Call its(call);
     if (!its.status()) return its.status();
     auto out = std::make_unique<re_session>();
@@ -144,7 +161,7 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     how.limits.tensors = given->tensors;
     how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
     const Term term(*out->term, its);
-    auto made = api::Session::create(*model->loaded->model, how);
+    auto made = api::Session::create(*model->loaded->model, *bodies, how);
     if (!made) return made.error();
     out->session = *std::move(made);
     *session = out.release();
@@ -162,12 +179,12 @@ re_error* re_session_run(re_session* session, const re_tensor* inputs,
     *outputs = nullptr;
     const Use use(session, re_session::kType);
     if (!use.status()) return use.status();
-    const Call its(call);
+    Call its(call);
     if (!its.status()) return its.status();
     const Term term(*session->term, its);
     const auto given = ruleengine::c::inputs_of(inputs, count);
     if (!given) return given.error();
-    auto values = session->session->run(*given);
+    auto values = session->session->run(*given, its.progress());
     if (!values) return values.error();
     auto out = std::make_unique<re_values>();
     out->loaded = session->loaded;
@@ -232,9 +249,13 @@ re_error* re_compare(re_model* model, re_model* other,
     if (!(given->absolute >= 0) || !(given->relative >= 0)) {
       return ruleengine::c::misuse("a tolerance is negative");
     }
-    const Use use(model, re_model::kType), other_use(other, re_model::kType);
+    const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
-    if (!other_use.status()) return other_use.status();
+    std::optional<Use> other_use;
+    if (other != model) other_use.emplace(other, re_model::kType);
+    if (other_use && !other_use->status()) return other_use->status();
+    const ruleengine::c::Bodies bodies(given->rules);
+    if (!bodies.status()) return bodies.status();
     const Call its(call);
     if (!its.status()) return its.status();
     api::ExecutionOptions how;

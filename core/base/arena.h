@@ -62,8 +62,10 @@ class Arena {
     return {to.data(), to.size()};
   }
 
-  // Keeps what owns `bytes` bytes that were allocated elsewhere.
+  // Keeps what owns `bytes` bytes that were allocated elsewhere. Nothing owns a
+  // view of the model.
   void keep(std::shared_ptr<const void> owner, std::size_t bytes) {
+    if (owner.use_count() == 0) return;
     kept_.push_back(std::move(owner));
     total_ += bytes;
   }

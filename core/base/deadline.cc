@@ -1,6 +1,7 @@
 #include "core/base/deadline.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cstdio>
 #include <utility>
 
@@ -24,6 +25,7 @@ Deadline Deadline::or_before(const Deadline& other) const {
   Deadline out = is_earlier ? other : *this;
   const Deadline& later = is_earlier ? *this : other;
   if (!out.stop_.stop_possible()) out.stop_ = later.stop_;
+  assert(!out.call_ || !later.call_ || out.call_ == later.call_);
   if (!out.call_) out.call_ = later.call_;
   return out;
 }

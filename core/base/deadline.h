@@ -1,6 +1,7 @@
 // Deadline: when a run must end: at a time, by a steady clock, or as soon as
 // the caller asks for it. Long computations receive one and check it now and
-// then; a check costs some 20 ns. A plain value; safe on any thread.
+// then; a check costs some 20 ns. A plain value, safe on any thread, but for
+// or_of_call().
 #pragma once
 
 #include <algorithm>
@@ -28,7 +29,8 @@ class Deadline {
     return out;
   }
   // The earlier of this and of what `call` is at each check, for what serves
-  // many calls: `call` changes from one to the next, and not meanwhile.
+  // many calls. Whoever changes `call` does so between calls, on the thread of
+  // the next one.
   Deadline or_of_call(std::shared_ptr<const Deadline> call) const {
     Deadline out = *this;
     out.call_ = std::move(call);

@@ -89,6 +89,8 @@ Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const std::string& node,
                                          const RunOptions& options,
                                          std::size_t most) {
+  constexpr std::size_t kMostMisses = 3;
+  if (most == 0) most = kMostMisses;
   ir::Graph& graph = model.graph;
   std::optional<ir::NodeId> only;
   if (!node.empty()) {
@@ -118,8 +120,8 @@ Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
     if (!one.found.empty() || rule->pattern() == nullptr) continue;
     const auto roots =
         only ? std::vector{*only} : roots_for(*rule, graph, *facts);
-    one.misses = nearest_misses(*rule->pattern(), graph, *facts, roots,
-                                most, options.limits.deadline);
+    one.misses = nearest_misses(*rule->pattern(), graph, *facts, roots, most,
+                                options.limits.deadline);
     if (Status s = options.limits.deadline.check(); !s) return s.error();
   }
   return out;

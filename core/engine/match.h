@@ -35,10 +35,10 @@ struct Explanation {
 };
 // One explanation for each rule, in their order. `node`: the name of a node, or
 // of a value that a node produces; "" stands for any node. An unknown name is
-// kUsage. `most`: misses of each rule.
+// kUsage. `most`: misses of each rule; 0 stands for 3.
 Result<std::vector<Explanation>> explain(ir::Model& model, const RuleSet& rules,
                                          const std::string& node,
                                          const RunOptions& options,
-                                         std::size_t most = 3);
+                                         std::size_t most = 0);
 
 }  // namespace ruleengine::engine

@@ -95,9 +95,10 @@ class Saver {
   }
 
   bool in_own_folder() const {
+    // What the caller gave need not be there.
+    if (external_ == nullptr || external_->any_given()) return false;
     const std::optional<Existing> folder = existing(folder_of(path_));
-    return folder && external_ != nullptr &&
-           folder->id == external_->folder_id();
+    return folder && folder->id == external_->folder_id();
   }
 
   bool is_original(const std::string& path) const {
@@ -209,6 +210,7 @@ class Saver {
   }
 
   Status write(const Piece& piece) {
+    if (Status s = options_.deadline.check(); !s) return s;
     if (piece.tensor == nullptr) return write(Bytes(piece.data, piece.size));
     return stream_tensor(*piece.tensor, model_, *out_);
   }

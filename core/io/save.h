@@ -22,6 +22,7 @@
 #include <span>
 #include <string>
 
+#include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/io/staged.h"
 #include "core/ir/model.h"
@@ -34,6 +35,8 @@ struct SaveOptions {
   bool share_data = false;
   // Wait for the disk before the files get their names.
   bool sync = false;
+  // Looked at between pieces.
+  Deadline deadline;
 };
 
 // Error kinds: kUsage when `path` is the model itself or one of its data files,
@@ -53,8 +56,8 @@ struct SizedSink {
   std::function<Status(std::span<const std::byte>)> bytes;
 };
 
-// The ModelProto in pieces; external data stays where it is. kWrite where it is
-// larger than a message of protobuf may be.
+// The ModelProto in pieces; external data stays where it is. kWrite where rules
+// made it larger than a message of protobuf may be.
 Status stream(const ir::Model& model, const SizedSink& sink);
 // The same as one string.
 Result<std::string> serialize(const ir::Model& model);

@@ -1,5 +1,7 @@
 #include "bindings/lua/load/shipped.h"
 
+#include <dlfcn.h>
+
 #include <system_error>
 
 #include "bindings/lua/sandbox/sandbox.h"
@@ -8,14 +10,33 @@ namespace ruleengine::lua {
 
 namespace fs = std::filesystem;
 
-// Follows links: an installed program may be a link.
+namespace {
+
+// Where this code is: libruleengine.so, or the program. Follows links, since an
+// installed program may be one.
+fs::path own_file() {
+  std::error_code error;
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<const void*>(&shipped_places), &info) != 0 &&
+      fs::path(info.dli_fname)
+          .filename()
+          .string()
+          .starts_with("libruleengine.so")) {
+    return fs::canonical(info.dli_fname, error);
+  }
+  return fs::read_symlink("/proc/self/exe", error);
+}
+
+}  // namespace
+
 std::vector<fs::path> shipped_places() {
   std::vector<fs::path> places;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (!error) {
-    const fs::path home = program.parent_path().parent_path();
+  const fs::path own = own_file();
+  if (!own.empty()) {
+    const fs::path home = own.parent_path().parent_path();
     places = {home / "rules", home / "share" / "ruleengine" / "rules"};
+    // PREFIX/lib/TRIPLET/libruleengine.so
+    places.push_back(home.parent_path() / "share" / "ruleengine" / "rules");
   }
   places.emplace_back(RULEENGINE_RULES_DIR);
   return places;

@@ -78,17 +78,30 @@ bool ExternalFiles::may_be_missing(std::string_view location) const {
 }
 
 Result<std::uint64_t> ExternalFiles::size(std::string_view location) {
+  const std::lock_guard lock(mutex_);
   Result<File*> file = find(location);
   if (!file) return file.error();
   return (*file)->size;
 }
 
 std::optional<Bytes> ExternalFiles::given(std::string_view location) {
+  const std::lock_guard lock(mutex_);
   const Result<File*> file = find(location);
   return file ? (*file)->given : std::nullopt;
 }
 
+bool ExternalFiles::any_given() const {
+  const std::lock_guard lock(mutex_);
+  return std::ranges::any_of(
+      files_, [](const auto& f) { return f->given.has_value(); });
+}
+
 Result<OpenFile> ExternalFiles::reopen(std::string_view location) {
+  const std::lock_guard lock(mutex_);
+  return open_again(location);
+}
+
+Result<OpenFile> ExternalFiles::open_again(std::string_view location) {
   Result<File*> known = find(location);
   if (!known) return known.error();
   Result<OpenFile> file = open_confined(folder_.get(), location);
@@ -101,7 +114,7 @@ Result<OpenFile> ExternalFiles::reopen(std::string_view location) {
 
 Result<std::span<const std::byte>> ExternalFiles::read(
     const ir::ExternalRef& ref, std::int64_t length) {
-  const std::lock_guard lock(reading_);
+  const std::lock_guard lock(mutex_);
   Result<File*> file = find(ref.location);
   if (!file) return file.error();
   const std::uint64_t size = (*file)->size;
@@ -114,11 +127,11 @@ Result<std::span<const std::byte>> ExternalFiles::read(
                                   std::to_string(ref.offset),
                       .found = std::to_string(size) + " bytes"};
   }
-  if ((*file)->is_missing) return reopen(ref.location).error();
+  if ((*file)->is_missing) return open_again(ref.location).error();
   const auto size_of_all = static_cast<std::size_t>(length);
   if ((*file)->given) return (*file)->given->subspan(offset, size_of_all);
   if (!(*file)->mapping) {
-    Result<OpenFile> opened = reopen(ref.location);
+    Result<OpenFile> opened = open_again(ref.location);
     if (!opened) return opened.error();
     Result<std::unique_ptr<Mapping>> mapping =
         Mapping::map(opened->descriptor.get(), size);
@@ -129,17 +142,20 @@ Result<std::span<const std::byte>> ExternalFiles::read(
 }
 
 bool ExternalFiles::owns(FileId id) const {
+  const std::lock_guard lock(mutex_);
   return std::any_of(files_.begin(), files_.end(),
                      [&](const auto& f) { return f->id == id; });
 }
 
 void ExternalFiles::release() const {
+  const std::lock_guard lock(mutex_);
   for (const auto& file : files_) {
     if (file->mapping) file->mapping->release();
   }
 }
 
 bool ExternalFiles::faulted() const {
+  const std::lock_guard lock(mutex_);
   return std::any_of(files_.begin(), files_.end(), [](const auto& f) {
     return f->mapping && f->mapping->faulted();
   });
@@ -156,6 +172,7 @@ bool ExternalFiles::any_use_in(Bytes range) const {
 }
 
 std::vector<std::string_view> ExternalFiles::missing() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::string_view> out;
   for (const auto& file : files_) {
     if (file->is_missing) out.push_back(file->location);
@@ -164,6 +181,7 @@ std::vector<std::string_view> ExternalFiles::missing() const {
 }
 
 std::vector<std::string_view> ExternalFiles::locations() const {
+  const std::lock_guard lock(mutex_);
   std::vector<std::string_view> out;
   for (const auto& file : files_) out.push_back(file->location);
   return out;

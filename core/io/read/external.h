@@ -2,8 +2,8 @@
 // or given by the caller as bytes. A file is found (it exists, may be read, is
 // long enough) at load without reading a byte. It is mapped when its bytes are
 // first needed, after a check that it is still the same file. Belongs to one
-// Model and its copies. read() is thread-safe, the others are for one thread at
-// a time; spans live as long as this object.
+// Model and its copies. Thread-safe once the model is loaded; spans live as
+// long as this object.
 #pragma once
 
 #include <cstdint>
@@ -42,6 +42,7 @@ class ExternalFiles : public ir::ExternalData {
 
   // The bytes that the caller gave for the location; none: a file has them.
   std::optional<Bytes> given(std::string_view location);
+  bool any_given() const;
   // Opens the file again for copying, if it is still the one that was found.
   Result<OpenFile> reopen(std::string_view location);
 
@@ -76,13 +77,15 @@ class ExternalFiles : public ir::ExternalData {
 
   ExternalFiles(Descriptor folder, FileId id, GiveData give)
       : folder_(std::move(folder)), folder_id_(id), give_(std::move(give)) {}
+  // With `mutex_` held.
   Result<File*> find(std::string_view location);
+  Result<OpenFile> open_again(std::string_view location);
   bool may_be_missing(std::string_view location) const;
 
   Descriptor folder_;
   FileId folder_id_;
   GiveData give_;
-  std::mutex reading_;
+  mutable std::mutex mutex_;
   bool needs_files_ = true;
   std::vector<std::unique_ptr<File>> files_;
   std::unordered_map<std::string_view, File*> by_location_;
