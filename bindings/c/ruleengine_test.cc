@@ -314,6 +314,116 @@ TEST_CASE("a rule that never ends") {
   other.join();
 }
 
+TEST_CASE("a model and its results are used at once, in any order") {
+  Own<re_rules> rules = rules_of(kRule);
+  Own<re_model> model = model_of(kModel);
+  std::vector<Own<re_model>> results;
+  for (int i = 0; i < 3; ++i) {
+    re_model* result = nullptr;
+    fine(re_run(rules.get(), results.empty() ? model.get() : results[0].get(),
+                nullptr, &result, nullptr));
+    results.emplace_back(result);
+  }
+  rules.reset();
+  std::vector<std::thread> threads;
+  for (re_model* each :
+       {model.get(), results[0].get(), results[1].get(), results[2].get()}) {
+    threads.emplace_back([each] {
+      const Own<re_rules> own = rules_of(kRule);
+      for (int i = 0; i < 3; ++i) {
+        re_report* report = nullptr;
+        fine(re_match(own.get(), each, nullptr, &report));
+        re_report_free(report);
+        CHECK(!bytes_of(each).empty());
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  const std::string last = bytes_of(results[2].get());
+  results[0].reset();
+  model.reset();
+  CHECK(bytes_of(results[2].get()) == last);
+}
+
+TEST_CASE("questions leave no trace in later runs") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  const auto result_of = [&] {
+    re_model* result = nullptr;
+    fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+    const Own<re_model> own(result);
+    return bytes_of(result);
+  };
+  const std::string before = result_of();
+  for (int i = 0; i < 20; ++i) {
+    re_report* report = nullptr;
+    fine(re_match(rules.get(), model.get(), nullptr, &report));
+    re_report_free(report);
+    fine(re_explain(rules.get(), model.get(), "y", 1, nullptr, &report));
+    re_report_free(report);
+  }
+  CHECK(result_of() == before);
+}
+
+TEST_CASE("a wrong rule is found where the options ask for it") {
+  const std::string wrong =
+      "return rule { match = function(op, x) return op.Relu(op.Neg(x)) end, "
+      "rewrite = function(op, m) return op.Neg(m.x) end, phase = 'target' }";
+  for (const re_verify verify :
+       {RE_VERIFY_NOTHING, RE_VERIFY_RESULT, RE_VERIFY_EDITS}) {
+    const char* path = "memory:/r.lua";
+    const re_file file = {"r.lua", wrong.c_str(), 0};
+    re_rules_options options = RE_OPTIONS(re_rules_options);
+    options.paths = &path;
+    options.path_count = 1;
+    options.files = &file;
+    options.file_count = 1;
+    options.verify = verify;
+    re_rules* loaded = nullptr;
+    fine(re_rules_load(&options, nullptr, &loaded));
+    const Own<re_rules> rules(loaded);
+    const Own<re_model> model = model_of(kModel);
+    re_model* result = nullptr;
+    const re_kind kind =
+        kind_of(re_run(loaded, model.get(), nullptr, &result, nullptr));
+    CHECK(kind == (verify == RE_VERIFY_RESULT ? RE_VERIFY : RE_OK));
+    if (verify == RE_VERIFY_EDITS)
+      CHECK(bytes_of(result) == bytes_of(model.get()));
+    re_model_free(result);
+  }
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.verify = static_cast<re_verify>(9);
+  re_rules* none = nullptr;
+  CHECK(kind_of(re_rules_load(&options, nullptr, &none)) == RE_USAGE);
+}
+
+TEST_CASE("settings of rules") {
+  const std::string rule =
+      "return rule { options = { on = false }, phase = 'target', "
+      "when = function(m) return m.options.on end, "
+      "match = function(op, x) return op.Relu(op.Neg(x)) end, "
+      "rewrite = function(op, m) return op.Neg(m.x) end }";
+  const char* path = "memory:/r.lua";
+  const re_file file = {"r.lua", rule.c_str(), 0};
+  re_setting setting = {"r", "on", "true"};
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.paths = &path;
+  options.path_count = 1;
+  options.files = &file;
+  options.file_count = 1;
+  options.settings = &setting;
+  options.setting_count = 1;
+  re_rules* loaded = nullptr;
+  fine(re_rules_load(&options, nullptr, &loaded));
+  re_rules_free(loaded);
+  for (const re_setting& wrong :
+       {re_setting{"r", "of", "true"}, re_setting{"r", "on", "7"},
+        re_setting{"q", "on", "true"}, re_setting{nullptr, "on", "true"}}) {
+    setting = wrong;
+    CHECK(kind_of(re_rules_load(&options, nullptr, &loaded)) == RE_USAGE);
+  }
+}
+
 // --- sessions ----------------------------------------------------------------
 
 Own<re_session> session_of(re_model* model) {

@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 
@@ -99,6 +100,28 @@ TEST_CASE("data that the caller gives") {
                        (*again)->external.get()));
   CHECK(ir::raw_bytes(weight_of(**again), (*again)->external.get(), scratch)
             .value()[0] == std::byte{7});
+  fs::remove_all(folder);
+}
+
+TEST_CASE("a model is saved with the data that the caller gave") {
+  const fs::path folder = fs::temp_directory_path() / "ruleengine_given_own";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  std::ofstream(folder / "m.onnx") << model_with_weight("w.bin", true);
+  const std::string data(2048, '\7');
+  LoadOptions options;
+  options.give_data = [&](std::string_view)
+      -> Result<std::optional<std::span<const std::byte>>> {
+    return std::optional(bytes_of(data));
+  };
+  auto model = load((folder / "m.onnx").string(), options);
+  REQUIRE_MESSAGE(model.ok(), model.error().text());
+  // Its own folder lacks the data.
+  const std::string out = (folder / "out.onnx").string();
+  CHECK(save(**model, out, {.share_data = true}).error().kind ==
+        ErrorKind::kUsage);
+  REQUIRE(save(**model, out).ok());
+  CHECK(load(out).ok());
   fs::remove_all(folder);
 }
 
