@@ -111,6 +111,12 @@ RE_API void re_stop_free(re_stop *stop);
  * runs, on the thread of the call. Any result but 0 cancels the call. */
 typedef int (*re_progress)(void *user, uint64_t done, uint64_t total);
 
+/* Some bytes; no NUL ends them. */
+typedef struct re_text {
+  const char *data;
+  size_t size;
+} re_text;
+
 /* What long calls have in common. */
 typedef struct re_call {
   size_t size;
@@ -335,12 +341,6 @@ typedef struct re_session_options {
   re_rules *rules;  /* or NULL; ops with a body of theirs run as that */
 } re_session_options;
 
-/* Some bytes. */
-typedef struct re_text {
-  const char *data;
-  size_t size;
-} re_text;
-
 typedef struct re_tensor {
   const char *name;
   int32_t type; /* as in ONNX's TensorProto.DataType: 1 is float */
@@ -396,6 +396,109 @@ typedef struct re_compare_options {
 RE_API re_error *re_compare(re_model *model, re_model *other,
                             const re_compare_options *options,
                             const re_call *call, re_report **report);
+
+/* --- reading a graph ---------------------------------------------------------*/
+
+/* A model to read, as it was when the walk was made. Graphs are numbered from 0,
+ * which is the main graph; values of all graphs are numbered together; nodes are
+ * numbered in each graph, in the order of computation. RE_NOTHING stands for
+ * none of them. */
+typedef struct re_walk re_walk;
+#define RE_NOTHING (-1)
+
+RE_API re_error *re_walk_new(re_model *model, const re_call *call,
+                             re_walk **walk);
+RE_API void re_walk_free(re_walk *walk);
+RE_API size_t re_walk_graphs(const re_walk *walk);
+RE_API size_t re_walk_values(const re_walk *walk);
+
+typedef enum re_graph_kind {
+  RE_MAIN = 0,
+  RE_BODY = 1,    /* of an attribute of a node */
+  RE_FUNCTION = 2 /* of a function of the model */
+} re_graph_kind;
+
+/* Set `size` before the call, here and in the structs below, as with options. */
+typedef struct re_graph {
+  size_t size;
+  re_text name;
+  const int64_t *inputs, *outputs, *initializers; /* values */
+  size_t input_count, output_count, initializer_count;
+  size_t node_count;
+  int64_t parent, parent_node;    /* of a body: the node that has it */
+  re_text domain, type, overload; /* of a function */
+  int64_t kind;                   /* a re_graph_kind */
+} re_graph;
+
+typedef struct re_node {
+  size_t size;
+  re_text domain, type, overload, name;
+  const int64_t *inputs, *outputs; /* values; RE_NOTHING: left out */
+  size_t input_count, output_count;
+  size_t attribute_count;
+  int64_t function; /* the graph of the function of the model that it calls */
+} re_node;
+
+/* The kind decides which fields are set. */
+typedef struct re_attribute {
+  size_t size;
+  re_text name;
+  int32_t kind; /* as in ONNX's AttributeProto.AttributeType: 1 is a float, 2 an
+                   int, 3 a string, 4 a tensor, 5 a graph; 5 more, a list */
+  float f;
+  int64_t i;
+  re_text s;
+  const float *floats;
+  const int64_t *ints;
+  const re_text *strings;
+  const int64_t *graphs;
+  size_t count; /* of floats, ints, strings, graphs or tensors */
+  re_text reference; /* in a function: the attribute of the call whose value this
+                        one has */
+  re_text proto;     /* the encoded AttributeProto, where the model's file has
+                        it */
+} re_attribute;
+
+typedef enum re_origin {
+  RE_UNDEFINED = 0, /* nothing gives it a value */
+  RE_INPUT = 1,     /* of a graph */
+  RE_INITIALIZER = 2,
+  RE_COMPUTED = 3 /* by a node */
+} re_origin;
+
+typedef struct re_size {
+  int64_t value; /* RE_NOTHING: not known */
+  re_text name;  /* "N", "2*N + 1"; empty where the size is known, or has no
+                    name */
+} re_size;
+
+typedef struct re_value {
+  size_t size;
+  re_text name;
+  int64_t graph, node; /* of the node that computes it */
+  size_t readers;      /* an output of a graph is one */
+  size_t rank;
+  const re_size *shape;
+  int32_t type;    /* of a tensor, as in re_tensor; 0: not known, or no tensor */
+  int has_shape;   /* 1: the rank is known */
+  int is_constant; /* 1: re_walk_constant() gives it */
+  re_origin origin;
+} re_value;
+
+RE_API re_error *re_walk_graph(const re_walk *walk, size_t graph, re_graph *to);
+RE_API re_error *re_walk_node(const re_walk *walk, size_t graph, size_t node,
+                              re_node *to);
+RE_API re_error *re_walk_value(const re_walk *walk, size_t value, re_value *to);
+RE_API re_error *re_walk_attribute(re_walk *walk, size_t graph, size_t node,
+                                   size_t attribute, re_attribute *to);
+
+/* The tensor of an initializer, of the default of an input, or of what a
+ * Constant gives; and the tensor number `i` of an attribute. The data is where
+ * the model has it; that of a constant that rules folded is computed at the
+ * first call. */
+RE_API re_error *re_walk_constant(re_walk *walk, size_t value, re_tensor *to);
+RE_API re_error *re_walk_tensor(re_walk *walk, size_t graph, size_t node,
+                                size_t attribute, size_t i, re_tensor *to);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,137 @@
+#include "bindings/api/walk.h"
+
+#include "bindings/api/models.h"
+#include "core/engine/options.h"
+#include "core/ir/order.h"
+
+namespace ruleengine::api {
+
+Result<std::unique_ptr<Walk>> Walk::create(const ir::Model& model,
+                                           const Limits& limits) {
+  std::unique_ptr<Walk> out(new Walk(copy_of(model, limits)));
+  ir::Model& own = *out->model_;
+  if (Status s = out->add(own.graph, nullptr); !s) return s.error();
+  for (const auto& function : own.functions) {
+    if (function->removed) continue;
+    if (Status s = out->add(function->body, function.get()); !s) {
+      return s.error();
+    }
+  }
+  // A function may call one that comes later.
+  for (Graph& graph : out->graphs_) {
+    for (Node& node : graph.nodes) {
+      const ir::Function* called = own.find_function(*node.op);
+      if (called == nullptr) continue;
+      node.function =
+          static_cast<std::int64_t>(out->places_.at(&called->body).graph);
+    }
+  }
+  if (Status s = check_end(own, limits.deadline); !s) return s.error();
+  return out;
+}
+
+std::int64_t Walk::value_of(const ir::Graph& graph, ir::ValueId id) const {
+  if (!id) return kNone;
+  return static_cast<std::int64_t>(places_.at(&graph).value + id.index());
+}
+
+Walk::Node Walk::node_of(const ir::Graph& graph, ir::NodeId id) const {
+  Node out{.op = &graph.op(id),
+           .name = graph.node(id).name,
+           .attributes = graph.node(id).attributes};
+  for (const ir::Operand& each : graph.inputs(id)) {
+    out.inputs.push_back(value_of(graph, each.value));
+  }
+  for (const ir::ValueId each : graph.outputs(id)) {
+    out.outputs.push_back(value_of(graph, each));
+  }
+  return out;
+}
+
+// The main graph or the body of a function, with the bodies in it.
+Status Walk::add(ir::Graph& graph, const ir::Function* function) {
+  const auto order = ir::topological_order(graph);
+  if (!order) return order.error();
+  const std::size_t first = graphs_.size();
+  places_[&graph] = {first, values_.size()};
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    const ir::Block& block = graph.block(ir::BlockId(b));
+    Graph& to = graphs_.emplace_back();
+    sources_.push_back(&graph);
+    to.name = block.name;
+    to.function = b == 0 ? function : nullptr;
+    const auto take = [&](const std::vector<ir::ValueId>& from,
+                          std::vector<std::int64_t>& into) {
+      for (const ir::ValueId each : from) {
+        if (each && graph.value(each).removed) continue;
+        into.push_back(value_of(graph, each));
+      }
+    };
+    take(block.inputs, to.inputs);
+    take(block.outputs, to.outputs);
+    take(block.initializers, to.initializers);
+  }
+  describe(graph);
+  for (const ir::NodeId id : *order) {
+    const std::size_t at = first + graph.node(id).block.index();
+    const auto graph_number = static_cast<std::int64_t>(at);
+    const auto number = static_cast<std::int64_t>(graphs_[at].nodes.size());
+    Node node = node_of(graph, id);
+    for (const std::int64_t each : node.outputs) {
+      if (each == kNone) continue;
+      Value& value = values_[static_cast<std::size_t>(each)];
+      value.graph = graph_number;
+      value.node = number;
+    }
+    for (const ir::Attribute& attribute : node.attributes) {
+      for (const ir::BlockId body : attribute.blocks) {
+        Graph& child = graphs_[first + body.index()];
+        child.parent = graph_number;
+        child.parent_node = number;
+      }
+    }
+    graphs_[at].nodes.push_back(std::move(node));
+  }
+  return {};
+}
+
+void Walk::describe(ir::Graph& graph) {
+  const auto facts = engine::facts_of(graph);
+  const ir::DimTable& names = graph.model().dims;
+  for (std::uint32_t i = 0; i < graph.value_count(); ++i) {
+    const ir::ValueId id(i);
+    Value& to = values_.emplace_back();
+    const ir::Value& value = graph.value(id);
+    if (value.removed) continue;
+    to.name = graph.name(id);
+    to.kind = value.kind;
+    to.readers = graph.reader_count(id);
+    to.constant =
+        value.tensor != nullptr ? value.tensor : graph.direct_constant(id);
+    to.type = facts->type(id);
+    if (to.type == nullptr || !to.type->has_shape) continue;
+    for (const ir::Dim d : to.type->dims) {
+      const bool has_name = !d.known() && !names.is_fresh(d);
+      to.dims.push_back({.size = d.known() ? d.size() : kNone,
+                         .name = has_name ? names.text(d) : std::string()});
+    }
+  }
+}
+
+std::int64_t Walk::graph_of(std::size_t of, ir::BlockId block) const {
+  return static_cast<std::int64_t>(places_.at(sources_[of]).graph +
+                                   block.index());
+}
+
+Result<std::span<const std::byte>> Walk::bytes(const ir::Literal& tensor) {
+  if (const auto it = computed_.find(&tensor); it != computed_.end()) {
+    return std::span<const std::byte>(it->second);
+  }
+  std::vector<std::byte> scratch;
+  const auto bytes = ir::raw_bytes(tensor, model_->external.get(), scratch);
+  if (!bytes || scratch.empty()) return bytes;
+  return std::span<const std::byte>(
+      computed_.emplace(&tensor, std::move(scratch)).first->second);
+}
+
+}  // namespace ruleengine::api
