@@ -110,7 +110,12 @@ void Memory::give_back(std::byte* data, std::size_t asked, std::size_t size) {
   const std::lock_guard lock(mutex_);
   live_ -= asked;
   used_ -= size;
-  free_.emplace(size, data);
+  try {
+    free_.emplace(size, data);
+  } catch (const std::bad_alloc&) {  // the system gets it instead
+    held_ -= size;
+    std::free(data);
+  }
 }
 
 // Free blocks go before the system is asked for more than the peak needs, so

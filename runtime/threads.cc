@@ -15,10 +15,18 @@ Threads::Threads(int count) {
   if (count <= 0) {
     count = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
-  for (int i = 1; i < count; ++i) workers_.emplace_back([this] { work(); });
+  workers_.reserve(static_cast<std::size_t>(count) - 1);
+  try {
+    for (int i = 1; i < count; ++i) workers_.emplace_back([this] { work(); });
+  } catch (...) {  // the system has no more threads
+    join();
+    throw;
+  }
 }
 
-Threads::~Threads() {
+Threads::~Threads() { join(); }
+
+void Threads::join() {
   {
     const std::lock_guard lock(mutex_);
     stop_ = true;

@@ -48,6 +48,7 @@ class Threads {
  private:
   void work();
   void take_pieces();
+  void join();
 
   std::vector<std::thread> workers_;
   std::mutex mutex_;

@@ -34,7 +34,7 @@ io::GiveData give_data(const re_model_options& given) {
     const std::string name(location);
     const void* bytes = nullptr;
     std::size_t size = 0;
-    const re_found found = data(user, name.c_str(), &bytes, &size);
+    const int found = data(user, name.c_str(), &bytes, &size);
     if (found == RE_NONE) return std::optional<Bytes>();
     if (found == RE_FOUND && (bytes != nullptr || size == 0)) {
       return std::optional(Bytes(static_cast<const std::byte*>(bytes), size));

@@ -147,9 +147,9 @@ typedef struct re_file {
 } re_file;
 
 /* The text of the file with this name: appends it to `text` and returns
- * RE_FOUND; or RE_NONE, or RE_FAILED. Called while rules are loaded, on the
+ * RE_FOUND; or RE_NONE, or else RE_FAILED. Called while rules are loaded, on the
  * thread of the call. */
-typedef re_found (*re_read)(void *user, const char *name, re_buffer *text);
+typedef int (*re_read)(void *user, const char *name, re_buffer *text);
 
 /* As `--set RULE.OPTION=VALUE` on the command line. */
 typedef struct re_setting {
@@ -188,7 +188,7 @@ typedef struct re_rules_options {
   int exact;           /* not 0: no rewrite that rests on an assumption */
   int keep_ir_version; /* not 0: older runtimes read the result */
   int keep_all;        /* not 0: canonical forms stay */
-  re_verify verify;
+  int verify;          /* a re_verify */
 
   double callback_seconds; /* for one callback of a rule; 0: 5 */
   double load_seconds;     /* for loading one rule file; 0: 2 */
@@ -213,7 +213,7 @@ typedef struct re_model re_model;
  * bytes stay valid until the model, and all that was made of it, are freed.
  * RE_NONE: looked for in the folder of the model, if it has one. Called while
  * the model is loaded, once for each location, on the thread of the call. */
-typedef re_found (*re_data)(void *user, const char *location,
+typedef int (*re_data)(void *user, const char *location,
                             const void **data, size_t *size);
 
 typedef enum re_storage {
@@ -232,7 +232,7 @@ typedef struct re_dimension {
 
 typedef struct re_model_options {
   size_t size;
-  re_storage storage;
+  int64_t storage; /* a re_storage */
   /* Of a model in memory: what messages call it (where it ends with ".onnxtxt",
    * the model is text), and the folder of its external data, or NULL. */
   const char *name, *folder;
@@ -334,7 +334,7 @@ typedef struct re_session re_session;
 
 typedef struct re_session_options {
   size_t size;
-  int threads;      /* 0: one for each core */
+  int threads;      /* 0: one for each core; at most 4096 */
   uint64_t seed;    /* of ops that draw random numbers */
   uint64_t tensors; /* bytes of tensors at once; 0: three quarters of the
                        machine's memory */
@@ -482,7 +482,7 @@ typedef struct re_value {
   int32_t type;    /* of a tensor, as in re_tensor; 0: not known, or no tensor */
   int has_shape;   /* 1: the rank is known */
   int is_constant; /* 1: re_walk_constant() gives it */
-  re_origin origin;
+  int origin;      /* a re_origin */
 } re_value;
 
 RE_API re_error *re_walk_graph(const re_walk *walk, size_t graph, re_graph *to);

@@ -41,7 +41,7 @@ class GivenTexts final : public lua::RuleTexts {
     if (it != files_.end()) return Text(it->second);
     if (read_ == nullptr) return Text();
     re_buffer text;
-    const re_found found = read_(user_, path.c_str(), &text);
+    const int found = read_(user_, path.c_str(), &text);
     if (text.failed) throw std::bad_alloc();
     if (found == RE_NONE) return Text();
     if (found == RE_FOUND) return Text(std::move(text.text));

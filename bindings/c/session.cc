@@ -28,6 +28,13 @@ struct re_values {
 namespace ruleengine::c {
 namespace {
 
+Status check_threads(int threads) {
+  constexpr int kMost = 4096;
+  if (threads >= 0 && threads <= kMost) return {};
+  return misuse("`threads` is out of range", "0 to " + std::to_string(kMost),
+                std::to_string(threads));
+}
+
 Result<runtime::Datum> datum_of(const re_tensor& given) {
   if (given.rank > 0) {
     if (Status s = need(given.shape, "the shape of an input"); !s) {
@@ -144,9 +151,7 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     *session = nullptr;
     const auto given = ruleengine::c::options_of(options);
     if (!given) return given.error();
-    if (given->threads < 0) {
-      return ruleengine::c::misuse("`threads` is negative");
-    }
+    if (Status s = ruleengine::c::check_threads(given->threads); !s) return s;
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
     const ruleengine::c::Bodies bodies(given->rules);
@@ -243,9 +248,7 @@ re_error* re_compare(re_model* model, re_model* other,
     if (report != nullptr) *report = nullptr;
     const auto given = ruleengine::c::options_of(options);
     if (!given) return given.error();
-    if (given->threads < 0) {
-      return ruleengine::c::misuse("`threads` is negative");
-    }
+    if (Status s = ruleengine::c::check_threads(given->threads); !s) return s;
     if (!(given->absolute >= 0) || !(given->relative >= 0)) {
       return ruleengine::c::misuse("a tolerance is negative");
     }
