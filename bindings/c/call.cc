@@ -1,8 +1,5 @@
 #include "bindings/c/call.h"
 
-#include <cmath>
-#include <new>
-
 namespace ruleengine::c {
 
 Call::Call(const re_call* given) {

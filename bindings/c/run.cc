@@ -161,8 +161,7 @@ re_error* re_coverage(re_rules* rules, re_model* model, const re_call* call,
       rules, model, call, report,
       [](const api::Rewriter& its, ruleengine::ir::Model& m,
          const std::string& name) -> Result<engine::Json> {
-        const auto copy = api::copy_of(m, its.model_options().limits);
-        const auto found = api::coverage(*copy, its.rules(), its.run_options());
+        const auto found = api::coverage(m, its.rules(), its.run_options());
         if (!found) return found.error();
         return engine::to_json(name, *found);
       });

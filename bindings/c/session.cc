@@ -269,8 +269,8 @@ re_error* re_compare(re_model* model, re_model* other,
     if (given->absolute > 0 || given->relative > 0) {
       how.tolerance = runtime::Tolerance{given->absolute, given->relative};
     }
-    const auto found = api::compare_by_kernels(how)(*model->loaded->model,
-                                                    *other->loaded->model, {});
+    const auto found = api::compare(*model->loaded->model,
+                                    *other->loaded->model, *bodies, how);
     if (!found) return found.error();
     if (report != nullptr) {
       auto told = std::make_unique<re_report>();

@@ -1,0 +1,355 @@
+// Rules, models and runs through the C interface.
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "tests/support/c_interface.h"
+
+namespace ruleengine::c {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST_CASE("a run from memory to memory leaves the model as it is") {
+  const Own<re_rules> rules = rules_of(kRule);
+  Own<re_model> model = model_of(kModel, RE_READ);
+  const std::string before = bytes_of(model.get());
+  re_model* result = nullptr;
+  re_report* report = nullptr;
+  fine(re_run(rules.get(), model.get(), nullptr, &result, &report));
+  const Own<re_model> own(result);
+  const Own<re_report> told(report);
+  re_run_totals totals = RE_OPTIONS(re_run_totals);
+  fine(re_report_totals(report, &totals));
+  CHECK(totals.rewrites == 1);
+  CHECK(totals.nodes_before > totals.nodes_after);
+  CHECK(std::string(re_report_json(report)).find("memory:/mine/r.lua") !=
+        std::string::npos);
+  CHECK(bytes_of(model.get()) == before);
+  const std::string after = bytes_of(result);
+  CHECK(after != before);
+  model.reset();  // the result keeps what it borrows
+  CHECK(bytes_of(result) == after);
+}
+
+TEST_CASE("rules are used for many models, and give the same bytes") {
+  const Own<re_rules> rules = rules_of(kRule);
+  std::string first;
+  for (int i = 0; i < 5; ++i) {
+    const Own<re_model> model = model_of(kModel);
+    re_model* result = nullptr;
+    fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+    const Own<re_model> own(result);
+    if (i == 0) first = bytes_of(result);
+    CHECK(bytes_of(result) == first);
+  }
+}
+
+TEST_CASE("packs that ship, by name") {
+  const char* packs[] = {"attention", "canonical"};
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.packs = packs;
+  options.pack_count = 2;
+  re_rules* rules = nullptr;
+  fine(re_rules_load(&options, nullptr, &rules));
+  re_rules_free(rules);
+  packs[1] = "canonicl";
+  const Own<re_error> error(re_rules_load(&options, nullptr, &rules));
+  REQUIRE(error);
+  CHECK(re_error_kind(error.get()) == RE_USAGE);
+  CHECK(std::string(re_error_expected(error.get())).find("canonical") !=
+        std::string::npos);
+  CHECK(rules == nullptr);
+}
+
+TEST_CASE("libs and rules that a callback reads") {
+  struct Texts {
+    std::vector<std::string> asked;
+    bool fails = false;
+    static int read(void* user, const char* name, re_buffer* to) {
+      auto* its = static_cast<Texts*>(user);
+      its->asked.emplace_back(name);
+      if (its->fails) return RE_FAILED;
+      std::string rule;
+      if (std::string(name) == "a/r.lua") {
+        rule = "local l = lib 'own'\n";
+        rule += kRule;
+      } else if (std::string(name) == "a/lib/own.lua") {
+        rule = "return { x = 1 }";
+      } else {
+        return RE_NONE;
+      }
+      return re_buffer_append(to, rule.data(), rule.size()) == 0 ? RE_FOUND
+                                                                 : RE_FAILED;
+    }
+  } texts;
+  const char* path = "memory:/a/r.lua";
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  options.paths = &path;
+  options.path_count = 1;
+  options.read = Texts::read;
+  options.read_user = &texts;
+  re_rules* rules = nullptr;
+  fine(re_rules_load(&options, nullptr, &rules));
+  re_rules_free(rules);
+  CHECK(texts.asked == std::vector<std::string>{"a/r.lua", "a/lib/own.lua"});
+  texts.fails = true;
+  CHECK(kind_of(re_rules_load(&options, nullptr, &rules)) == RE_RULE);
+}
+
+TEST_CASE("files, and writing to a callback") {
+  const fs::path folder = fs::temp_directory_path() / "ruleengine_c_test";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string path = (folder / "m.onnx").string();
+  Own<re_model> model = model_of(kModel);
+  fine(re_model_save(model.get(), path.c_str(), nullptr, nullptr));
+  for (const re_storage storage : {RE_MAP, RE_READ}) {
+    re_model_options options = RE_OPTIONS(re_model_options);
+    options.storage = storage;
+    const re_dimension n = {"N", 7, nullptr};
+    options.dimensions = &n;
+    options.dimension_count = 1;
+    re_model* loaded = nullptr;
+    fine(re_model_load(path.c_str(), &options, nullptr, &loaded));
+    const Own<re_model> own(loaded);
+    struct Sink {
+      std::size_t size = 0;
+      std::string bytes;
+      bool fails = false;
+      static int write(void* user, const void* data, std::size_t size) {
+        auto* its = static_cast<Sink*>(user);
+        if (data == nullptr) {
+          its->size = size;
+        } else {
+          its->bytes.append(static_cast<const char*>(data), size);
+        }
+        return its->fails ? 1 : 0;
+      }
+    } sink;
+    fine(re_model_write(loaded, Sink::write, &sink, nullptr));
+    CHECK(sink.size == sink.bytes.size());
+    CHECK(sink.bytes == bytes_of(loaded));
+    sink.fails = true;
+    CHECK(kind_of(re_model_write(loaded, Sink::write, &sink, nullptr)) ==
+          RE_WRITE);
+    CHECK(kind_of(re_model_save(loaded, (folder / "no" / "m.onnx").c_str(),
+                                nullptr, nullptr)) == RE_WRITE);
+  }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("questions") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  const std::string before = bytes_of(model.get());
+  const auto json_of = [&](auto ask) {
+    re_report* report = nullptr;
+    fine(ask(&report));
+    const Own<re_report> own(report);
+    CHECK(kind_of(re_report_totals(report, nullptr)) == RE_USAGE);
+    return std::string(re_report_json(report));
+  };
+  CHECK(json_of([&](re_report** to) {
+          return re_match(rules.get(), model.get(), nullptr, to);
+        }).find("\"fires\": ") != std::string::npos);
+  CHECK(json_of([&](re_report** to) {
+          return re_explain(rules.get(), model.get(), nullptr, 2, nullptr, to);
+        }).find("\"misses\"") != std::string::npos);
+  CHECK(json_of([&](re_report** to) {
+          return re_coverage(rules.get(), model.get(), nullptr, to);
+        }).find("\"fused\": 0") != std::string::npos);
+  CHECK(bytes_of(model.get()) == before);
+  re_report* none = nullptr;
+  CHECK(kind_of(re_explain(rules.get(), model.get(), "nobody", 0, nullptr,
+                           &none)) == RE_USAGE);
+}
+
+TEST_CASE("examples of rules in memory") {
+  std::string rule = kRule;
+  rule.pop_back();
+  rule +=
+      ", examples = { { 'one', [[(float[2] x) => (float[2] y) "
+      "{ a = Neg(x)  y = Relu(a) }]], [[y = Neg(x)]] } } }";
+  const OneRule given(rule.c_str());
+  re_report* report = nullptr;
+  fine(re_test(&given.options, nullptr, &report));
+  // The rule is wrong, and executing its example shows it.
+  CHECK(std::string(re_report_json(report)).find("\"unsound\"") !=
+        std::string::npos);
+  re_report_free(report);
+}
+
+TEST_CASE("a call that is stopped") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  re_stop* stop = nullptr;
+  fine(re_stop_new(&stop));
+  const Own<re_stop> own(stop);
+  re_call call = RE_OPTIONS(re_call);
+  call.stop = stop;
+  re_model* result = nullptr;
+  fine(re_run(rules.get(), model.get(), &call, &result, nullptr));
+  re_model_free(result);
+  re_stop_request(stop);
+  re_report* report = nullptr;
+  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, &report)) ==
+        RE_CANCELLED);
+  CHECK(result == nullptr);
+  CHECK(std::string(re_report_json(report)).find("\"error\"") !=
+        std::string::npos);
+  re_report_free(report);
+  // The handles are as good as before.
+  fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+  re_model_free(result);
+  call.stop = nullptr;
+  call.seconds = 1e-9;
+  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
+        RE_LIMIT);
+  re_rules* none = nullptr;
+  CHECK(kind_of(re_rules_load(nullptr, &call, &none)) == RE_LIMIT);
+}
+
+TEST_CASE("a rule that never ends") {
+  const Own<re_rules> rules = rules_of(
+      "return rule { phase = 'target', match = function(op, x) "
+      "return op.Relu(x) end, rewrite = function(op, m) while true do end end "
+      "}");
+  const Own<re_model> model = model_of(kModel);
+  re_stop* stop = nullptr;
+  fine(re_stop_new(&stop));
+  const Own<re_stop> own(stop);
+  re_call call = RE_OPTIONS(re_call);
+  call.stop = stop;
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    re_stop_request(stop);
+  });
+  re_model* result = nullptr;
+  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
+        RE_CANCELLED);
+  other.join();
+}
+
+TEST_CASE("a model and its results are used at once, in any order") {
+  Own<re_rules> rules = rules_of(kRule);
+  Own<re_model> model = model_of(kModel);
+  std::vector<Own<re_model>> results;
+  for (int i = 0; i < 3; ++i) {
+    re_model* result = nullptr;
+    fine(re_run(rules.get(), results.empty() ? model.get() : results[0].get(),
+                nullptr, &result, nullptr));
+    results.emplace_back(result);
+  }
+  rules.reset();
+  std::vector<std::thread> threads;
+  for (re_model* each :
+       {model.get(), results[0].get(), results[1].get(), results[2].get()}) {
+    threads.emplace_back([each] {
+      const Own<re_rules> own = rules_of(kRule);
+      for (int i = 0; i < 3; ++i) {
+        re_report* report = nullptr;
+        fine(re_match(own.get(), each, nullptr, &report));
+        re_report_free(report);
+        CHECK(!bytes_of(each).empty());
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  const std::string last = bytes_of(results[2].get());
+  results[0].reset();
+  model.reset();
+  CHECK(bytes_of(results[2].get()) == last);
+}
+
+TEST_CASE("questions leave no trace in later runs") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  const auto result_of = [&] {
+    re_model* result = nullptr;
+    fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+    const Own<re_model> own(result);
+    return bytes_of(result);
+  };
+  const std::string before = result_of();
+  for (int i = 0; i < 20; ++i) {
+    re_report* report = nullptr;
+    fine(re_match(rules.get(), model.get(), nullptr, &report));
+    re_report_free(report);
+    fine(re_explain(rules.get(), model.get(), "y", 1, nullptr, &report));
+    re_report_free(report);
+  }
+  CHECK(result_of() == before);
+}
+
+TEST_CASE("a wrong rule is found where the options ask for it") {
+  for (const re_verify verify :
+       {RE_VERIFY_NOTHING, RE_VERIFY_RESULT, RE_VERIFY_EDITS}) {
+    OneRule given(kRule);
+    given.options.verify = verify;
+    re_rules* loaded = nullptr;
+    fine(re_rules_load(&given.options, nullptr, &loaded));
+    const Own<re_rules> rules(loaded);
+    const Own<re_model> model = model_of(kModel);
+    re_model* result = nullptr;
+    const re_kind kind =
+        kind_of(re_run(loaded, model.get(), nullptr, &result, nullptr));
+    CHECK(kind == (verify == RE_VERIFY_RESULT ? RE_VERIFY : RE_OK));
+    if (verify == RE_VERIFY_EDITS)
+      CHECK(bytes_of(result) == bytes_of(model.get()));
+    re_model_free(result);
+  }
+  OneRule given(kRule);
+  given.options.verify = 9;
+  re_rules* none = nullptr;
+  CHECK(kind_of(re_rules_load(&given.options, nullptr, &none)) == RE_USAGE);
+}
+
+TEST_CASE("settings of rules") {
+  const std::string rule =
+      "return rule { options = { on = false }, phase = 'target', "
+      "when = function(m) return m.options.on end, "
+      "match = function(op, x) return op.Relu(op.Neg(x)) end, "
+      "rewrite = function(op, m) return op.Neg(m.x) end }";
+  re_setting setting = {"r", "on", "true"};
+  OneRule given(rule.c_str());
+  given.options.settings = &setting;
+  given.options.setting_count = 1;
+  re_rules* loaded = nullptr;
+  fine(re_rules_load(&given.options, nullptr, &loaded));
+  re_rules_free(loaded);
+  for (const re_setting& wrong :
+       {re_setting{"r", "of", "true"}, re_setting{"r", "on", "7"},
+        re_setting{"q", "on", "true"}, re_setting{nullptr, "on", "true"}}) {
+    setting = wrong;
+    CHECK(kind_of(re_rules_load(&given.options, nullptr, &loaded)) == RE_USAGE);
+  }
+}
+
+TEST_CASE("models with handles of their own run at once") {
+  std::vector<std::thread> threads;
+  std::vector<std::string> results(4);
+  for (std::string& each : results) {
+    threads.emplace_back([&each] {
+      const Own<re_rules> rules = rules_of(kRule);
+      for (int i = 0; i < 5; ++i) {
+        const Own<re_model> model = model_of(kModel);
+        re_model* result = nullptr;
+        fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+        each = bytes_of(result);
+        re_model_free(result);
+      }
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  for (const std::string& each : results) CHECK(each == results[0]);
+}
+
+}  // namespace
+}  // namespace ruleengine::c
