@@ -41,18 +41,4 @@ class Call {
   Deadline deadline_;
 };
 
-// While it exists, what a handle does ends when the call does.
-class Term {
- public:
-  Term(Deadline& of_handle, const Call& call) : of_handle_(of_handle) {
-    of_handle_ = call.deadline();
-  }
-  ~Term() { of_handle_ = Deadline(); }
-  Term(const Term&) = delete;
-  Term& operator=(const Term&) = delete;
-
- private:
-  Deadline& of_handle_;
-};
-
 }  // namespace ruleengine::c

@@ -13,7 +13,7 @@ struct re_rules : ruleengine::c::Handle {
   static constexpr const char* kType = "re_rules";
   re_rules() : Handle(kType) {}
 
-  // When the call ends that uses the rules now.
+  // When the last call with the rules ends, or had to.
   std::shared_ptr<ruleengine::Deadline> term =
       std::make_shared<ruleengine::Deadline>();
   std::unique_ptr<ruleengine::api::Rewriter> rewriter;

@@ -146,7 +146,6 @@ Result<std::unique_ptr<RulesGiven>> RulesGiven::of(
 
 using ruleengine::Status;
 using ruleengine::c::Call;
-using ruleengine::c::Term;
 using ruleengine::c::Use;
 
 re_error* re_rules_load(const re_rules_options* options, const re_call* call,
@@ -161,7 +160,7 @@ re_error* re_rules_load(const re_rules_options* options, const re_call* call,
     if (!its.status()) return its.status();
     auto out = std::make_unique<re_rules>();
     how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
-    const Term term(*out->term, its);
+    *out->term = its.deadline();
     auto made = ruleengine::api::Rewriter::create(how);
     if (!made) return made.error();
     out->rewriter = *std::move(made);

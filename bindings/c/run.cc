@@ -47,7 +47,7 @@ re_error* answer(re_rules* rules, re_model* model, const re_call* call,
     if (!model_use.status()) return model_use.status();
     const Call its(call);
     if (!its.status()) return its.status();
-    const Term term(*rules->term, its);
+    *rules->term = its.deadline();
     // Questions edit a model, and undo it; what they learn stays with the copy.
     const auto copy = api::copy_of(*model->loaded->model,
                                    rules->rewriter->model_options().limits);
@@ -67,7 +67,6 @@ namespace engine = ruleengine::engine;
 using ruleengine::Result;
 using ruleengine::Status;
 using ruleengine::c::Call;
-using ruleengine::c::Term;
 using ruleengine::c::Use;
 
 void re_report_free(re_report* report) { delete report; }
@@ -98,7 +97,7 @@ re_error* re_run(re_rules* rules, re_model* model, const re_call* call,
     if (!model_use.status()) return model_use.status();
     Call its(call);
     if (!its.status()) return its.status();
-    const Term term(*rules->term, its);
+    *rules->term = its.deadline();
     auto out = std::make_unique<re_model>();
     out->loaded = std::make_shared<ruleengine::c::Loaded>();
     out->loaded->base = model->loaded;

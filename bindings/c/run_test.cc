@@ -5,11 +5,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "tests/support/c_interface.h"
+#include "tests/support/weighted_model.h"
 
 namespace ruleengine::c {
 namespace {
@@ -142,6 +144,64 @@ TEST_CASE("files, and writing to a callback") {
     CHECK(kind_of(re_model_save(loaded, (folder / "no" / "m.onnx").c_str(),
                                 nullptr, nullptr)) == RE_WRITE);
   }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("external data is copied, shared, or given by the caller") {
+  const fs::path folder = fs::temp_directory_path() / "ruleengine_c_data";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string path = (folder / "m.onnx").string();
+  std::ofstream(path) << model_with_weight("w.bin", true);
+  std::ofstream(folder / "w.bin") << std::string(2048, '\7');
+  const Own<re_rules> rules = rules_of(
+      "return rule { match = function(op, x) return op.Add(x, x) end, "
+      "rewrite = function(op, m) return op.Sub(m.x, op.Neg(m.x)) end, "
+      "phase = 'target' }");
+  for (const bool shares : {false, true}) {
+    re_model* model = nullptr;
+    fine(re_model_load(path.c_str(), nullptr, nullptr, &model));
+    const Own<re_model> own(model);
+    re_model* result = nullptr;
+    fine(re_run(rules.get(), model, nullptr, &result, nullptr));
+    const Own<re_model> own_result(result);
+    re_save_options options = RE_OPTIONS(re_save_options);
+    options.share_data = shares ? 1 : 0;
+    const fs::path out = folder / (shares ? "shared.onnx" : "copied.onnx");
+    fine(re_model_save(result, out.c_str(), &options, nullptr));
+    CHECK(fs::exists(out.string() + ".data") == !shares);
+    fine(re_compare(model, result, nullptr, nullptr, nullptr));
+  }
+  struct Data {
+    std::string bytes = std::string(2048, '\1');
+    int found = RE_FOUND;
+    static int give(void* user, const char* location, const void** data,
+                    std::size_t* size) {
+      auto* its = static_cast<Data*>(user);
+      CHECK(std::string(location) == "w.bin");
+      *data = its->bytes.data();
+      *size = its->bytes.size();
+      return its->found;
+    }
+  } data;
+  const std::string bytes = model_with_weight("w.bin", true);
+  const auto kind_with = [&](int found, const char* in) {
+    data.found = found;
+    re_model_options options = RE_OPTIONS(re_model_options);
+    options.folder = in;
+    options.data = Data::give;
+    options.data_user = &data;
+    re_model* model = nullptr;
+    const re_kind kind = kind_of(
+        re_model_parse(bytes.data(), bytes.size(), &options, nullptr, &model));
+    re_model_free(model);
+    return kind;
+  };
+  CHECK(kind_with(RE_FOUND, nullptr) == RE_OK);
+  CHECK(kind_with(RE_NONE, folder.c_str()) == RE_OK);
+  CHECK(kind_with(RE_NONE, nullptr) == RE_MODEL);
+  CHECK(kind_with(RE_FAILED, folder.c_str()) == RE_MODEL);
+  CHECK(kind_with(77, folder.c_str()) == RE_MODEL);
   fs::remove_all(folder);
 }
 

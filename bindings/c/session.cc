@@ -141,7 +141,6 @@ namespace api = ruleengine::api;
 namespace runtime = ruleengine::runtime;
 using ruleengine::Status;
 using ruleengine::c::Call;
-using ruleengine::c::Term;
 using ruleengine::c::Use;
 
 re_error* re_session_new(re_model* model, const re_session_options* options,
@@ -165,7 +164,7 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     how.seed = given->seed;
     how.limits.tensors = given->tensors;
     how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
-    const Term term(*out->term, its);
+    *out->term = its.deadline();
     auto made = api::Session::create(*model->loaded->model, *bodies, how);
     if (!made) return made.error();
     out->session = *std::move(made);
@@ -186,7 +185,7 @@ re_error* re_session_run(re_session* session, const re_tensor* inputs,
     if (!use.status()) return use.status();
     Call its(call);
     if (!its.status()) return its.status();
-    const Term term(*session->term, its);
+    *session->term = its.deadline();
     const auto given = ruleengine::c::inputs_of(inputs, count);
     if (!given) return given.error();
     auto values = session->session->run(*given, its.progress());

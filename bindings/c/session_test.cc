@@ -59,6 +59,38 @@ TEST_CASE("a session runs many times, on data that stays where it is") {
   }
 }
 
+TEST_CASE("a session tells its progress, and can be cancelled by it") {
+  const Own<re_model> model = model_of(
+      "m (float[2] x) => (float[2] y) { a = Neg(x)  b = Abs(a)  y = Neg(b) }");
+  const Own<re_session> session = session_of(model.get());
+  struct Heard {
+    std::uint64_t done = 0, total = 0;
+    bool cancels = false;
+    static int hear(void* user, std::uint64_t done, std::uint64_t total) {
+      auto* its = static_cast<Heard*>(user);
+      its->done = done;
+      its->total = total;
+      return its->cancels ? 1 : 0;
+    }
+  } heard;
+  const float x[] = {1, 2};
+  const std::int64_t two = 2;
+  const re_tensor input = {"x", 1, 1, &two, x, sizeof(x)};
+  re_call call = RE_OPTIONS(re_call);
+  call.progress = Heard::hear;
+  call.user = &heard;
+  re_values* values = nullptr;
+  fine(re_session_run(session.get(), &input, 1, &call, &values));
+  re_values_free(values);
+  CHECK(heard.done == 3);
+  CHECK(heard.total == 3);
+  heard.cancels = true;
+  CHECK(kind_of(re_session_run(session.get(), &input, 1, &call, &values)) ==
+        RE_CANCELLED);
+  fine(re_session_run(session.get(), &input, 1, nullptr, &values));
+  re_values_free(values);
+}
+
 TEST_CASE("inputs that do not fit") {
   const Own<re_model> model =
       model_of("m (float[2] x) => (float[2] y) { y = Neg(x) }");

@@ -10,7 +10,7 @@
 #include "core/io/load.h"
 #include "core/io/save.h"
 #include "core/ir/literal.h"
-#include "core/text/parse.h"
+#include "tests/support/weighted_model.h"
 
 namespace ruleengine::io {
 namespace {
@@ -19,33 +19,6 @@ namespace fs = std::filesystem;
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text.data(), text.size()));
-}
-
-// Adds a weight, which is in a file named `location`.
-std::string model_with_weight(const std::string& location, bool is_outside) {
-  auto model = text::parse_model(
-      "m (float[256] x) => (float[256] y) { y = Add(x, x) }", "m");
-  REQUIRE(model.ok());
-  ir::Model& m = **model;
-  ir::Literal* weight = m.arena.make<ir::Literal>();
-  weight->dtype = ir::DataType::kFloat;
-  const auto dims = m.arena.array<std::int64_t>(1);
-  dims[0] = 256;
-  weight->dims = dims;
-  if (is_outside) {
-    weight->storage = ir::Storage::kExternal;
-    weight->external = {m.arena.copy(location), 8, 1024};
-  } else {
-    weight->bytes = m.arena.array<std::byte>(1024);
-  }
-  m.graph.add_initializer(
-      m.graph.add_value(m.names.intern("w"), ir::Graph::main_block(),
-                        ir::ValueKind::kInitializer),
-      weight);
-  m.changed = true;
-  auto out = serialize(m);
-  REQUIRE(out.ok());
-  return *out;
 }
 
 const ir::Literal& weight_of(const ir::Model& model) {

@@ -403,10 +403,16 @@ TEST_CASE("rules, packs and libs from memory") {
 }
 
 TEST_CASE("texts in memory reach no file of the disk but the shipped libs") {
+  // What a path that leaves the memory would mean.
+  const RuleFolder disk;
+  disk.write("r.lua", rule_text());
+  const auto before = std::filesystem::current_path();
+  std::filesystem::current_path(disk.path(""));
   const Texts texts(
       {{"up.lua", "return pack { doc = 'p', '../r' }"},
        {"a/shipped.lua", "local heads = lib 'heads' " + rule_text()},
        {"none.lua", "local x = lib 'no_such_lib' " + rule_text()},
+       {"large.lua", std::string((1 << 20) + 1, ' ')},
        {"broken_lib.lua", "local x = lib 'broken' " + rule_text()}});
   const auto error_of = [&](const std::string& name) {
     const Loaded set = RuleSet::load({"memory:/" + name}, {}, {}, &texts);
@@ -414,6 +420,7 @@ TEST_CASE("texts in memory reach no file of the disk but the shipped libs") {
     return set.error();
   };
   CHECK(error_of("up.lua").what.starts_with("no rule"));
+  CHECK(error_of("large.lua").what == "the file is too large");
   CHECK(error_of("none.lua").what == "no lib 'no_such_lib'");
   CHECK(error_of("broken.lua").kind == ErrorKind::kLimit);
   CHECK(error_of("broken_lib.lua").what == "no connection");
@@ -424,6 +431,7 @@ TEST_CASE("texts in memory reach no file of the disk but the shipped libs") {
   REQUIRE_MESSAGE(shipped.ok(), shipped.error().text());
   // Without texts the prefix has no meaning.
   CHECK(!load({"memory:/b/two.lua"}).ok());
+  std::filesystem::current_path(before);
 }
 
 }  // namespace
