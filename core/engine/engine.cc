@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <set>
 #include <utility>
@@ -324,9 +325,17 @@ class Engine::Run {
     return false;
   }
 
-  // Warns about ops of the engine's own that are left.
+  // Warns about ops of the engine's own that are left: once for those that
+  // have the same reasons.
   void warn_of_rest(const Target& target, const Plan& plan,
                     const rewrite::Driver& driver) {
+    struct Rest {
+      std::string label;  // of the first node
+      std::string reasons;
+      std::size_t nodes = 0;
+    };
+    std::vector<Rest> rests;
+    std::map<std::string, std::size_t> of_reasons;
     for (const ir::Graph* graph :
          rewrite::rewritable_graphs(static_cast<const ir::Model&>(model_))) {
       for (std::size_t i = 0; i < graph->node_count(); ++i) {
@@ -337,11 +346,23 @@ class Engine::Run {
         if (graph->node(node).removed || is_foreign || !rewrite::has_body(op)) {
           continue;
         }
-        const std::string label = rewrite::node_label(*graph, node);
-        warn(fmt::format("{} stays portable, {} has no form for it{}", label,
-                         target.name, reasons_at(*graph, node, plan, driver)),
-             label);
+        std::string reasons = reasons_at(*graph, node, plan, driver);
+        const std::size_t at =
+            of_reasons.try_emplace(reasons, rests.size()).first->second;
+        if (at == rests.size()) {
+          rests.push_back(
+              {rewrite::node_label(*graph, node), std::move(reasons)});
+        }
+        ++rests[at].nodes;
       }
+    }
+    for (const auto& [label, reasons, nodes] : rests) {
+      const std::string stay =
+          nodes == 1 ? "stays portable"
+                     : fmt::format("and {} like it stay portable", nodes - 1);
+      warn(fmt::format("{} {}, {} has no form for {}{}", label, stay,
+                       target.name, nodes == 1 ? "it" : "them", reasons),
+           label);
     }
   }
 
