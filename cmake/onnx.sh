@@ -30,10 +30,14 @@ sed -i 's/cmake_minimum_required(VERSION 3.26)/cmake_minimum_required(VERSION 3.
 # ONNX_USE_PROTOBUF_SHARED_LIBS only decides how ONNXConfig.cmake looks for
 # protobuf: OFF wants a CMake package, which Debian's autotools build lacks.
 # The library itself is an archive either way and links the static protobuf.
+#
+# With a namespace of its own it lives in one process with another ONNX library:
+# protobuf ends a process that registers one message twice.
 CCACHE_DIR=${CCACHE_DIR:-$(dirname "$prefix")/ccache}
 export CCACHE_DIR
 cmake -S "onnx-$version" -B build -G Ninja -DCMAKE_BUILD_TYPE=Release \
     -DCMAKE_INSTALL_PREFIX="$prefix.part" -DONNX_BUILD_PYTHON=OFF \
+    -DONNX_NAMESPACE=ruleengine_onnx \
     -DONNX_USE_PROTOBUF_SHARED_LIBS=ON -DBUILD_SHARED_LIBS=OFF \
     -DCMAKE_POSITION_INDEPENDENT_CODE=ON -DFETCHCONTENT_FULLY_DISCONNECTED=ON \
     -DCMAKE_CXX_FLAGS="-ffunction-sections -fdata-sections" \

@@ -1,7 +1,8 @@
 // Writes the table behind core/ops/op_facts.h from the schemas of the ONNX
-// library: op_facts_generator FILE. The file is included by core/ops/op_facts.cc
-// alone. Equal lists are written once: most versions of an op share theirs, and
-// a smaller table is less to relocate when the program starts.
+// library: op_facts_generator FILE. The file is included by
+// core/ops/op_facts.cc alone. Equal lists are written once: most versions of an
+// op share theirs, and a smaller table is less to relocate when the program
+// starts.
 
 #include <onnx/defs/data_type_utils.h>
 #include <onnx/defs/schema.h>
@@ -14,6 +15,8 @@
 #include <map>
 #include <string>
 #include <vector>
+
+#include "core/base/onnx.h"
 
 namespace {
 

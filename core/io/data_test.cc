@@ -1,7 +1,7 @@
+#include "core/base/onnx.h"
 #include "core/io/write/data_plan.h"
 
 #include <doctest/doctest.h>
-#include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,7 +1,7 @@
 // Models saved after edits such as rules make.
 #include <doctest/doctest.h>
-#include <onnx/onnx_pb.h>
 
+#include "core/base/onnx.h"
 #include "tests/support/io.h"
 
 namespace ruleengine::io {

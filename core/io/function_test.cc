@@ -1,7 +1,7 @@
+#include "core/base/onnx.h"
 #include "core/io/read/check_functions.h"
 
 #include <doctest/doctest.h>
-#include <onnx/onnx_pb.h>
 
 #include "tests/support/io.h"
 

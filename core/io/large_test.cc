@@ -1,11 +1,11 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
 
+#include "core/base/onnx.h"
 #include "core/io/descriptor.h"
 #include "core/io/wire/wire.h"
 #include "tests/support/io.h"

@@ -1,8 +1,8 @@
 #include "core/io/leftovers.h"
+#include "core/base/onnx.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <onnx/onnx_pb.h>
 
 #include <span>
 

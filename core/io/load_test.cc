@@ -1,7 +1,7 @@
 #include "core/io/load.h"
+#include "core/base/onnx.h"
 
 #include <doctest/doctest.h>
-#include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 #include <doctest/doctest.h>
-#include <onnx/onnx_pb.h>
 
+#include "core/base/onnx.h"
 #include "tests/support/io.h"
 
 namespace ruleengine::io::testing {

@@ -1,10 +1,10 @@
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <onnx/onnx_pb.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "core/base/onnx.h"
 #include "core/io/output.h"
 #include "core/io/staged.h"
 #include "tests/support/io.h"

@@ -1,8 +1,8 @@
 #include "core/io/save.h"
+#include "core/base/onnx.h"
 
 #include <doctest/doctest.h>
 #include <onnx/checker.h>
-#include <onnx/onnx_pb.h>
 
 #include "tests/support/io.h"
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <onnx/defs/schema.h>
-#include <onnx/onnx_pb.h>
 
+#include "core/base/onnx.h"
 #include "core/io/write/emit.h"
 #include "core/io/write/encode.h"
 #include "core/io/write/write_model.h"

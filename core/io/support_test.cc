@@ -1,7 +1,7 @@
+#include "core/base/onnx.h"
 #include "tests/support/io.h"
 
 #include <google/protobuf/util/message_differencer.h>
-#include <onnx/onnx_pb.h>
 
 namespace ruleengine::io::testing {
 

@@ -1,7 +1,7 @@
+#include "core/base/onnx.h"
 #include "core/io/read/read_tensor.h"
 
 #include <doctest/doctest.h>
-#include <onnx/onnx_pb.h>
 
 #include "tests/support/io.h"
 

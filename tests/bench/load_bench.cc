@@ -3,7 +3,6 @@
 
 #include <benchmark/benchmark.h>
 #include <fcntl.h>
-#include <onnx/onnx_pb.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "core/base/onnx.h"
 #include "core/io/load.h"
 
 namespace ruleengine::bench {

@@ -10,9 +10,9 @@
 
 #include <onnx/defs/schema.h>
 #include <onnx/defs/shape_inference.h>
-#include <onnx/onnx_pb.h>
 
 #include "core/analysis/solver/solver.h"
+#include "core/base/onnx.h"
 #include "core/ir/shapes.h"
 #include "core/ops/op_facts.h"
 

@@ -1,8 +1,8 @@
 #include "core/io/read/external.h"
+#include "core/base/onnx.h"
 
 #include <doctest/doctest.h>
 #include <fcntl.h>
-#include <onnx/onnx_pb.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
