@@ -40,8 +40,9 @@ ruleengine_archive(ruleengine_protobuf protobuf Threads::Threads)
 add_library(protobuf::libprotobuf INTERFACE IMPORTED)
 target_link_libraries(protobuf::libprotobuf INTERFACE ruleengine_protobuf)
 find_package(Protobuf REQUIRED)
-find_package(ONNX 1.23.2 CONFIG REQUIRED PATHS ${RULEENGINE_ONNX}
-             NO_DEFAULT_PATH)
+# Not the cached one, which may be of an older build of the library.
+set(ONNX_DIR ${RULEENGINE_ONNX}/lib/cmake/ONNX)
+find_package(ONNX 1.23.2 CONFIG REQUIRED)
 add_library(ruleengine_onnx INTERFACE)
 target_link_libraries(ruleengine_onnx INTERFACE ONNX::onnx)
 
