@@ -14,17 +14,10 @@
 #include <string>
 #include <vector>
 
+#include "core/base/onnx.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
 #include "core/ir/model.h"
-
-namespace onnx {
-class GraphProto;
-class ModelProto;
-class NodeProto;
-class TensorProto;
-class ValueInfoProto;
-}  // namespace onnx
 
 namespace ruleengine::io::testing {
 
