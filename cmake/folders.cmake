@@ -21,7 +21,7 @@ endfunction()
 
 # A doctest program that `ctest` and `./test` know; it runs at the root.
 function(ruleengine_test name sources)
-  add_executable(${name} ${sources})
+  add_executable(${name} EXCLUDE_FROM_ALL ${sources})
   target_link_libraries(${name} PRIVATE ${ARGN} doctest_main doctest::doctest
                         ruleengine_options Threads::Threads)
   target_precompile_headers(${name} REUSE_FROM precompiled_tests)
@@ -98,22 +98,6 @@ function(ruleengine_folder folder)
     set_target_properties(${arg_PROGRAM} PROPERTIES
                           RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR})
   endif()
-endfunction()
-
-# libruleengine.so: what bindings/c/ruleengine.h declares, and nothing else.
-# While the version is 0.N, each N is an interface of its own.
-function(ruleengine_library)
-  add_library(ruleengine_shared SHARED EXCLUDE_FROM_ALL cmake/empty.cc)
-  set_target_properties(ruleengine_shared PROPERTIES
-    OUTPUT_NAME ruleengine
-    VERSION ${PROJECT_VERSION}
-    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    LINK_DEPENDS ${CMAKE_SOURCE_DIR}/bindings/c/symbols.map)
-  target_link_libraries(ruleengine_shared PRIVATE
-    -Wl,--whole-archive bindings_c -Wl,--no-whole-archive ruleengine_options)
-  target_link_options(ruleengine_shared PRIVATE
-    -Wl,--version-script=${CMAKE_SOURCE_DIR}/bindings/c/symbols.map
-    -Wl,--no-undefined -Wl,-Bsymbolic)
 endfunction()
 
 # tests/<dir>/*.cc: what crosses modules, one program tests_<dir>_test each.

@@ -4,6 +4,8 @@
 #
 #   setup.sh program              what it takes to run build/ruleengine
 #   setup.sh build PRESET TARGET  the same, then any targets of a preset
+#   setup.sh install PREFIX       builds and installs what ships
+#   setup.sh package              the same as build/ruleengine_*.deb
 #   setup.sh configure PRESET     up to CMake's own part
 #   setup.sh dependencies         Debian packages and the ONNX library
 #   setup.sh python               a Python with tests/requirements.txt; its path
@@ -20,7 +22,7 @@ python=/usr/bin/python3
 packages="g++ cmake ninja-build ccache pkg-config python3-venv
   libluajit-5.1-dev libprotobuf-dev protobuf-compiler libprotozero-dev
   libfmt-dev doctest-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev
-  zlib1g-dev libminizip-dev libre2-dev libunistring-dev graphviz"
+  zlib1g-dev libminizip-dev libre2-dev libunistring-dev graphviz dpkg-dev file"
 
 . "$root/cmake/progress.sh"
 
@@ -194,6 +196,16 @@ need_build() {
 case ${1:-} in
   program) need_dependencies; need_build release ruleengine ;;
   build) shift; need_dependencies; need_build "$@" ;;
+  install)
+    need_dependencies
+    need_build release ruleengine all
+    cmake --install "$build" --prefix "$2" >&2
+    ;;
+  package)
+    need_dependencies
+    need_build release ruleengine all
+    (cd "$build" && cpack >&2)
+    ;;
   configure) need_dependencies; need_configure "$2" ;;
   dependencies) need_dependencies ;;
   python) print_python requirements.txt ;;

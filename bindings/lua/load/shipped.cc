@@ -34,11 +34,14 @@ std::vector<fs::path> shipped_places() {
   const fs::path own = own_file();
   if (!own.empty()) {
     const fs::path home = own.parent_path().parent_path();
-    places = {home / "rules", home / "share" / "ruleengine" / "rules"};
-    // PREFIX/lib/TRIPLET/libruleengine.so
-    places.push_back(home.parent_path() / "share" / "ruleengine" / "rules");
+    places = {home / "rules", own.parent_path() / "rules",
+              home / "share" / "ruleengine" / "rules",
+              // PREFIX/lib/TRIPLET/libruleengine.so
+              home.parent_path() / "share" / "ruleengine" / "rules"};
   }
+  // For programs that were linked with the archive.
   places.emplace_back(RULEENGINE_RULES_DIR);
+  places.emplace_back("/usr/share/ruleengine/rules");
   return places;
 }
 
