@@ -80,6 +80,9 @@ Described described(const CLI::App& app) {
   for (const CLI::Option* each : app.get_options()) {
     out.options.push_back(described(*each));
   }
+  std::ranges::stable_partition(out.options, [](const Described::Option& each) {
+    return each.names.empty();
+  });
   return out;
 }
 

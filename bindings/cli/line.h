@@ -102,7 +102,7 @@ struct Described {
     std::string what;
   };
   std::string name, what, example;
-  std::vector<Option> options;
+  std::vector<Option> options;  // arguments first
 };
 
 class Line {

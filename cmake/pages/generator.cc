@@ -52,35 +52,31 @@ std::string guarded(std::string_view text, std::string_view characters) {
   return out;
 }
 
-// What shells offer for a value; see Setting::takes().
+// What shells offer for a value; see Setting::takes(). Folders with all files.
 struct Offer {
-  Words words, endings;  // "any" is that of every file
-  bool has_files = false;
+  Words words, endings;  // "any": all files; "/": none
 };
 
 Offer offer_of(const std::string& takes) {
   Offer out;
   for (const std::string& part : split(takes, "| []")) {
-    const Words before = out.endings;
     if (part[0] >= 'a' && part[0] <= 'z') out.words.push_back(part);
-    if (part == "MODEL") {
+    if (part == "MODEL")
       out.endings.insert(out.endings.end(), {"onnx", "onnxtxt"});
-    }
     if (part == "RULE") out.endings.push_back("lua");
+    if (part == "FOLDER") out.endings.push_back("/");
     if (part == "FILE") out.endings.push_back("any");
     if (part.starts_with("FILE.")) out.endings.push_back(part.substr(5));
-    if (part == "FOLDER" || before != out.endings) out.has_files = true;
   }
   return out;
 }
 
 Words flag_values(const Option& option) { return split(option.instead, "|"); }
 
+// What is not an option; nullptr: none.
 const Option* arguments_of(const Described& verb) {
-  for (const Option& each : verb.options) {
-    if (each.names.empty()) return &each;
-  }
-  return nullptr;
+  const Option& first = verb.options.front();
+  return first.names.empty() ? &first : nullptr;
 }
 
 // The man page.
@@ -134,6 +130,11 @@ std::string prose(const std::string& text) {
   return out + '\n';
 }
 
+// "RULE MODEL" says how many.
+bool may_be_more(const Option& option) {
+  return option.takes_rest && option.takes.find(' ') == std::string::npos;
+}
+
 std::string term(const Option& option) {
   std::string out;
   for (const std::string& name : option.names) {
@@ -144,10 +145,10 @@ std::string term(const Option& option) {
   if (!option.takes.empty()) {
     out += (out.empty() ? "" : " ") + value(option.takes);
   }
-  if (option.takes_rest) out += " ...";
+  if (may_be_more(option)) out += " ...";
   std::string what = option.what;
-  if (!option.bounds.empty()) what += " (" + option.bounds + ")";
-  if (option.required) what += " (required)";
+  if (!option.bounds.empty()) what += "; " + option.bounds;
+  if (option.required) what += "; needed";
   return ".TP\n" + out + '\n' + prose(what);
 }
 
@@ -157,8 +158,10 @@ std::string usage_of(const Described& verb) {
     if (each.required)
       out += ' ' + bold(each.names[0]) + ' ' + value(each.takes);
   }
-  const Option* const arguments = arguments_of(verb);
-  if (arguments) out += " [" + value(arguments->takes) + " ...]";
+  if (const Option* const arguments = arguments_of(verb)) {
+    const std::string its = value(arguments->takes);
+    out += may_be_more(*arguments) ? " [" + its + " ...]" : ' ' + its;
+  }
   return out + '\n';
 }
 
@@ -167,10 +170,7 @@ std::string exit_codes(std::istream& page) {
   std::string out, line;
   while (std::getline(page, line)) {
     const Words cells = split(line, "|");
-    if (cells.size() != 2 || cells[0].size() < 2 || cells[0][1] < '0' ||
-        cells[0][1] > '9') {
-      continue;
-    }
+    if (cells.size() != 2 || line.find_first_of("0123456789") != 2) continue;
     out += ".TP\n" + bold(split(cells[0], " ")[0]) + '\n' +
            prose(cells[1].substr(1, cells[1].find_last_not_of(' ')));
   }
@@ -206,10 +206,8 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string bash_offer(const Offer& offer) {
-  std::string endings = fmt::format("{}", fmt::join(offer.endings, " "));
-  if (offer.has_files) endings += endings.empty() ? "folder" : " folder";
   return fmt::format("words='{}' files='{}'", fmt::join(offer.words, " "),
-                     endings);
+                     fmt::join(offer.endings, " "));
 }
 
 // An arm for each option that has a value.
@@ -261,11 +259,10 @@ std::string zsh_action(const Option& option) {
   if (!offer.words.empty()) {
     return fmt::format("{}:({})", what, fmt::join(offer.words, " "));
   }
-  if (!offer.has_files) return what + ": ";
-  if (offer.endings.empty()) return what + ":_files -/";
+  if (offer.endings.empty()) return what + ": ";
   if (offer.endings.front() == "any") return what + ":_files";
-  return fmt::format("{}:_files -g \"*.({})\"", what,
-                     fmt::join(offer.endings, "|"));
+  return fmt::format("{}:_files -g \"*.{}\"", what,
+                     fmt::join(offer.endings, " *."));
 }
 
 std::string zsh_specs(const Described& verb) {
@@ -314,40 +311,40 @@ std::string fish_values(const Option& option) {
   if (!offer.words.empty()) {
     return fmt::format(" -a '{}'", fmt::join(offer.words, " "));
   }
-  if (!offer.has_files) return "";
+  if (offer.endings.empty()) return "";
   return fmt::format(" -a '(__ruleengine_files {})'",
                      fmt::join(offer.endings, " "));
 }
 
-std::string fish_verb(const Described& verb, const std::string& condition) {
+std::string fish_verb(const Described& verb, const std::string& name) {
   std::string out;
-  const std::string start =
-      fmt::format("complete -c ruleengine -n '{}'", condition);
   for (const Option& each : verb.options) {
-    std::string line = start;
-    for (const std::string& name : each.names) {
-      const bool is_long = name.starts_with("--");
-      line += (is_long ? " -l " : " -s ") + name.substr(is_long ? 2 : 1);
+    out +=
+        fmt::format("complete -c ruleengine -n '__ruleengine_verb {}'", name);
+    for (const std::string& its : each.names) {
+      const bool is_long = its.starts_with("--");
+      out += (is_long ? " -l " : " -s ") + its.substr(is_long ? 2 : 1);
     }
     if (!each.names.empty()) {
-      if (!each.takes.empty()) line += " -x";
-      line += " -d '" + guarded(each.what, "'\\") + '\'';
+      if (!each.takes.empty()) out += " -x";
+      out += " -d '" + guarded(each.what, "'\\") + '\'';
     }
-    out += line + fish_values(each) + '\n';
+    out += fish_values(each) + '\n';
     for (const std::string& other : flag_values(each)) {
-      out += fmt::format("{} -a '{}={}'\n", start, each.names[0], other);
+      out += fmt::format(
+          "complete -c ruleengine -n '__ruleengine_option {}' -a '{}={}'\n",
+          name, each.names[0], other);
     }
   }
   return out;
 }
 
 Texts fish(const std::vector<Described>& all) {
-  Texts out = {{"lines", fish_verb(all[0], "__ruleengine_verb \"\"")}};
+  Texts out = {{"lines", fish_verb(all[0], "\"\"")}};
   for (const Described& verb : verbs_of(all)) {
     out["lines"] += fmt::format(
         "complete -c ruleengine -n '__ruleengine_verb \"\"' -a {} -d '{}'\n{}",
-        verb.name, guarded(verb.what, "'\\"),
-        fish_verb(verb, "__ruleengine_verb " + verb.name));
+        verb.name, guarded(verb.what, "'\\"), fish_verb(verb, verb.name));
   }
   return out;
 }

@@ -185,7 +185,8 @@ class FishTest(PagesTest):
     def test_words_and_files(self):
         self.assertEqual(self.offers("run --target "), TARGETS)
         self.assertEqual(self.offers("run --target=op"), {"--target=openvino"})
-        models = {"m.onnx", "t.onnxtxt", r"a\ b.onnx", "sub/"}
+        self.assertEqual(self.offers("test --upd"), {"--update", "--update=all"})
+        models = {"m.onnx", "t.onnxtxt", "a b.onnx", "sub/"}
         self.assertEqual(self.offers("report "), models)
         self.assertEqual(self.offers("run --inputs "), {"x.npz", "sub/"})
         self.assertEqual(self.offers("test "), {"r.lua", "sub/"})
@@ -229,8 +230,9 @@ class ZshTest(PagesTest):
             self.assertEqual(set(specs), options_of(verb), verb)
 
     def test_a_tab(self):
+        self.write("no.onnx", "")
         for line, made in ((["cov"], ["coverage"]),
-                           (["run", "--tar"], ["run", "--target="]),
+                           (["run", "--tar"], ["run", "--target"]),
                            (["run", "--target=op"], ["run", "--target=openvino"]),
                            (["run", "--target", "te"],
                             ["run", "--target", "tensorrt"]),
@@ -238,7 +240,7 @@ class ZshTest(PagesTest):
                            (["run", "--inputs", "x"],
                             ["run", "--inputs", "x.npz"]),
                            (["report", "t"], ["report", "t.onnxtxt"]),
-                           (["report", "no"], ["report", "no"]),
+                           (["report", "no"], ["report", "no.onnx"]),
                            (["match", "--first", "r.lua", "r"],
                             ["match", "--first", "r.lua", "r.lua"])):
             self.assertEqual(self.completed(" ".join(line)), made)
