@@ -52,6 +52,8 @@ std::string guarded(std::string_view text, std::string_view characters) {
   return out;
 }
 
+bool is_small(char c) { return c >= 'a' && c <= 'z'; }
+
 // What shells offer for a value; see Setting::takes(). Folders with all files.
 struct Offer {
   Words words, endings;  // "any": all files; "/": none
@@ -60,7 +62,7 @@ struct Offer {
 Offer offer_of(const std::string& takes) {
   Offer out;
   for (const std::string& part : split(takes, "| []")) {
-    if (part[0] >= 'a' && part[0] <= 'z') out.words.push_back(part);
+    if (is_small(part[0])) out.words.push_back(part);
     if (part == "MODEL")
       out.endings.insert(out.endings.end(), {"onnx", "onnxtxt"});
     if (part == "RULE") out.endings.push_back("lua");
@@ -84,17 +86,9 @@ const Option* arguments_of(const Described& verb) {
 std::string roff(std::string_view text) {
   std::string out;
   for (const char c : text) {
-    if (c == '\\') {
-      out += "\\e";
-    } else if (c == '-') {
-      out += "\\-";
-    } else if (c == '\'') {
-      out += "\\(aq";
-    } else if (c == '.' && out.empty()) {
-      out += "\\&.";
-    } else {
-      out += c;
-    }
+    if (c == '.' && out.empty()) out += "\\&";
+    if (c == '\\' || c == '-') out += '\\';
+    out += c == '\\' ? "e" : c == '\'' ? "\\(aq" : std::string(1, c);
   }
   return out;
 }
@@ -103,20 +97,16 @@ std::string bold(std::string_view text) { return "\\fB" + roff(text) + "\\fR"; }
 
 // Capitals stand for something, other words for themselves.
 std::string value(const std::string& takes) {
-  std::string out, word;
-  for (const char c : takes + '\0') {
-    if (c != '\0' && std::string_view("|[] ,=").find(c) == std::string::npos) {
-      word += c;
-      continue;
-    }
-    const bool is_word = !word.empty() && word[0] >= 'a' && word[0] <= 'z';
-    if (!word.empty()) {
-      out += is_word ? bold(word) : "\\fI" + roff(word) + "\\fR";
-    }
-    word.clear();
-    if (c != '\0') out += c;
+  std::string out;
+  bool inside = false;  // of a word
+  for (const char c : takes) {
+    const bool is_part = std::string_view("|[] ,=").find(c) == takes.npos;
+    if (is_part && !inside) out += is_small(c) ? "\\fB" : "\\fI";
+    if (!is_part && inside) out += "\\fR";
+    out += roff({&c, 1});
+    inside = is_part;
   }
-  return out;
+  return inside ? out + "\\fR" : out;
 }
 
 // What is between backquotes is bold.

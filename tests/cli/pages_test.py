@@ -17,6 +17,10 @@ FILES = ["m.onnx", "t.onnxtxt", "r.lua", "x.npz", "note.txt", "a b.onnx"]
 MODELS = {"m.onnx", "t.onnxtxt", "a b.onnx", "sub"}
 TARGETS = {"auto", "standard", "portable", "onnx", "ort", "openvino",
            "tensorrt"}
+# Of an interactive shell; the command ends it.
+PROMPT = """ruleengine() { printf '%s\\n' "$@" >words; exit; }
+PS1=READY
+"""
 
 
 def setUpModule():
@@ -57,6 +61,27 @@ class PagesTest(program.ProgramTest):
                               env={**os.environ, **(env or {})}, text=True)
         self.assertEqual(done.stderr, "")
         return done.stdout
+
+    def tab(self, line, *shell):
+        """The words of the line that a tab makes of this one."""
+        ours, its = pty.openpty()
+        process = subprocess.Popen(
+            shell, cwd=self.folder, stdin=its, stdout=its, stderr=its,
+            start_new_session=True,
+            env={**os.environ, "ZDOTDIR": str(self.folder), "TERM": "dumb"})
+        os.close(its)
+        shown = b""
+        while b"READY" not in shown:
+            shown += os.read(ours, 1024)
+        os.write(ours, f"ruleengine {line}\t\n".encode())
+        try:
+            while os.read(ours, 1024):
+                pass
+        except OSError:  # the shell has closed its end
+            pass
+        os.close(ours)
+        self.assertEqual(process.wait(timeout=60), 0)
+        return (self.folder / "words").read_text().splitlines()
 
 
 class ManTest(PagesTest):
@@ -165,6 +190,16 @@ class BashTest(PagesTest):
                          {"r.lua", "sub"})
         self.assertEqual(self.offers("ops", ""), set())
 
+    def test_a_tab(self):
+        self.write("rc", f"source {PAGES}/ruleengine.bash\n{PROMPT}")
+        for line, made in (("run a", ["run", "a b.onnx"]),
+                           ("run --target=op", ["run", "--target=openvino"]),
+                           ("run --dry", ["run", "--dry-run"]),
+                           ("report s", ["report", "sub/"])):
+            self.assertEqual(
+                self.tab(line, "bash", "--noprofile", "--rcfile", "rc", "-i"),
+                made)
+
 
 @needs("fish")
 class FishTest(PagesTest):
@@ -195,29 +230,9 @@ class FishTest(PagesTest):
 @needs("zsh")
 class ZshTest(PagesTest):
     def completed(self, line):
-        """The words of the line that a tab makes of this one."""
-        self.write(".zshrc", "\n".join([
-            f"fpath=({PAGES} $fpath)", "autoload -Uz compinit",
-            "compinit -u -D", "unsetopt beep", "PS1=READY",
-            'ruleengine() { print -rl -- "$@" >words; exit }']))
-        ours, its = pty.openpty()
-        shell = subprocess.Popen(
-            ["zsh", "-i"], cwd=self.folder, stdin=its, stdout=its, stderr=its,
-            start_new_session=True, env={
-                **os.environ, "ZDOTDIR": str(self.folder), "TERM": "dumb"})
-        os.close(its)
-        shown = b""
-        while b"READY" not in shown:
-            shown += os.read(ours, 1024)
-        os.write(ours, f"ruleengine {line}\t\n".encode())
-        try:
-            while os.read(ours, 1024):
-                pass
-        except OSError:  # the shell has closed its end
-            pass
-        os.close(ours)
-        self.assertEqual(shell.wait(timeout=60), 0)
-        return (self.folder / "words").read_text().splitlines()
+        self.write(".zshrc", f"fpath=({PAGES} $fpath); autoload -Uz compinit\n"
+                   f"compinit -u -D\n{PROMPT}")
+        return self.tab(line, "zsh", "-i")
 
     def test_the_syntax(self):
         self.shell("zsh", "-n", PAGES / "_ruleengine")
