@@ -136,8 +136,8 @@ std::string term(const Option& option) {
     out += (out.empty() ? "" : " ") + value(option.takes);
   }
   if (may_be_more(option)) out += " ...";
+  if (!option.bounds.empty()) out += " (" + roff(option.bounds) + ")";
   std::string what = option.what;
-  if (!option.bounds.empty()) what += "; " + option.bounds;
   if (option.required) what += "; needed";
   return ".TP\n" + out + '\n' + prose(what);
 }
