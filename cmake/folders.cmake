@@ -145,6 +145,23 @@ function(ruleengine_op_facts)
   target_sources(core_ops PRIVATE ${table})
 endfunction()
 
+# The man page and the completions for shells, built only when asked for.
+function(ruleengine_pages)
+  set(templates ${CMAKE_SOURCE_DIR}/cmake/pages)
+  set(promises ${CMAKE_SOURCE_DIR}/docs/promises.md)
+  set(folder ${CMAKE_BINARY_DIR}/pages)
+  set(names ruleengine.1 ruleengine.bash _ruleengine ruleengine.fish)
+  list(TRANSFORM names PREPEND ${folder}/ OUTPUT_VARIABLE pages)
+  list(TRANSFORM names REPLACE "(.+)" "${templates}/\\1.in"
+       OUTPUT_VARIABLE sources)
+  add_executable(pages_generator EXCLUDE_FROM_ALL cmake/pages/generator.cc)
+  target_link_libraries(pages_generator PRIVATE bindings_cli ruleengine_options)
+  add_custom_command(OUTPUT ${pages}
+    COMMAND pages_generator ${templates} ${promises} ${folder}
+    DEPENDS pages_generator ${promises} ${sources} VERBATIM)
+  add_custom_target(ruleengine_pages ALL DEPENDS ${pages})
+endfunction()
+
 # The examples of all rules but the fragments in rules/lib.
 function(ruleengine_rule_examples)
   file(GLOB_RECURSE rules RELATIVE ${CMAKE_SOURCE_DIR} CONFIGURE_DEPENDS

@@ -103,16 +103,20 @@ void add_bench(Line& line) {
   auto [bench, flags] =
       line.add(cli::bench, "bench", "measure how long models run on the CPU",
                "ruleengine bench rewritten.onnx --against model.onnx");
-  bench.paths(flags, "the model");
+  bench.paths("MODEL", flags, "the model");
   bench.inputs(flags, flags.in);
-  bench.option("--against", flags.against,
-               "a model to run in turn with it, on the same inputs");
+  bench
+      .option("--against", flags.against,
+              "a model to run in turn with it, on the same inputs")
+      .takes("MODEL");
   bench
       .option("--rounds", flags.rounds,
               "runs of each model; as many as 5 seconds allow")
       .whole(6, 1'000'000);
-  bench.option("--profile", flags.profile,
-               "a file for the last run as a Chrome trace");
+  bench
+      .option("--profile", flags.profile,
+              "a file for the last run as a Chrome trace")
+      .takes("FILE.json");
   bench.flag("--json", flags.json, "print JSON");
 }
 

@@ -40,8 +40,9 @@ void add_build(Line& line) {
       cli::build, "build",
       "make a model from Lua that `code` printed; weights are the model's",
       "ruleengine build model.lua model.onnx -o again.onnx");
-  build.paths(flags, "the Lua file, and the model that it was printed from");
-  build.option("-o", flags.output, "the result").required();
+  build.paths("FILE.lua MODEL", flags,
+              "the Lua file, and the model that it was printed from");
+  build.option("-o", flags.output, "the result").takes("MODEL").required();
   build.load_limits(flags);
 }
 

@@ -33,7 +33,7 @@ void add_code(Line& line) {
   auto [code, flags] = line.add(
       cli::code, "code", "the graph of a model as Lua, one statement a node",
       "ruleengine code model.onnx > model.lua");
-  code.paths(flags, "models");
+  code.paths("MODEL", flags, "models");
   code.first(flags);
   code.rules(flags);
   code.exact(flags);

@@ -110,7 +110,7 @@ void add_collectives(Line& line) {
       "what the ranks of a model send to each other, before and after rules",
       "ruleengine collectives rank0.onnx");
   collectives.paths(
-      flags,
+      "MODEL|RULE", flags,
       "models, and rules instead of the packs linear, quantization and "
       "sequence_parallel");
   collectives.flag("--json", flags.json, "as JSON");

@@ -83,7 +83,8 @@ void add_coverage(Line& line) {
       cli::coverage, "coverage",
       "count the attention blocks that rules compose, and say what stops them",
       "ruleengine coverage model.onnx --min 100");
-  coverage.paths(flags, "models, and rules to use instead of those that ship");
+  coverage.paths("MODEL|RULE", flags,
+                 "models, and rules to use instead of those that ship");
   coverage
       .option("--min", flags.min,
               "exit code 1 when a model has less, in percent")

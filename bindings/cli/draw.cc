@@ -103,13 +103,14 @@ void add_draw(Line& line) {
       cli::draw, "draw",
       "a model as a picture, with the matches of rules in colour",
       "ruleengine draw model.onnx -o model.html --rule rules/attention.lua");
-  draw.option("paths", flags.paths,
-              "a model, and rules whose matches are coloured");
+  draw.paths("MODEL|RULE", flags,
+             "a model, and rules whose matches are coloured");
   draw.option("-o", flags.output,
-              "FILE.svg, FILE.html (a page to explore) or FILE.dot; "
-              "the first two need Graphviz")
+              "the picture, a page to explore, or the input of Graphviz, "
+              "which the first two need")
+      .takes("FILE.svg|FILE.html|FILE.dot")
       .required();
-  draw.option("--rule", flags.rules, "more rules");
+  draw.option("--rule", flags.rules, "more rules").takes("RULE");
   draw.first(flags);
   draw.option(
           "--boxes", flags.boxes,

@@ -161,19 +161,21 @@ void add_exec(Line& line) {
       line.add(cli::exec, "exec", "run a model on the CPU",
                "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
   exec.paths(
-      flags,
+      "MODEL|RULE", flags,
       "the model, or one for each rank; and rule files whose `body` says "
       "what ops mean");
   exec.inputs(flags, flags.in);
   exec.flag("--random", flags.random, "draw the inputs");
   exec.option("--outputs", flags.output,
-              "an .npz file for the outputs; without it a table of them");
+              "an .npz file for the outputs; without it a table of them")
+      .takes("FILE.npz");
   exec.option("--ranks", flags.ranks,
               "run on so many ranks, as threads; {rank} in the names of "
               "--inputs and --outputs is the number of the rank")
       .whole(1, 1024);
   exec.option("--profile", flags.profile,
-              "a file for the run as a Chrome trace");
+              "a file for the run as a Chrome trace")
+      .takes("FILE.json");
 }
 
 }  // namespace ruleengine::cli

@@ -104,9 +104,9 @@ void add_explain(Line& line) {
       cli::explain, "explain",
       "say how far a rule gets in a model, and what stops it",
       "ruleengine explain my_rule.lua model.onnx --first rules/canonical.lua");
-  explain.option("RULE MODEL [NODE]", flags.paths,
-                 "a rule, a model, and a node by its name or that of one of "
-                 "its outputs");
+  explain.paths("RULE MODEL [NODE]", flags,
+                "a rule, a model, and a node by its name or that of one of "
+                "its outputs");
   explain.first(flags);
   explain.rules(flags);
   explain.exact(flags);

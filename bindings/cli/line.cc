@@ -35,6 +35,57 @@ CLI::Validator from_to(T least, T most) {
   return {check, fmt::format("[{} to {}]", least, most)};
 }
 
+constexpr std::string_view kExample = "Example:\n  ";
+
+// Shows a flag that may have a value as --name[=value].
+class HelpForm : public CLI::Formatter {
+ public:
+  std::string make_option_name(const CLI::Option* option,
+                               bool is_positional) const override {
+    const auto name = Formatter::make_option_name(option, is_positional);
+    return name.substr(0, name.find('{'));
+  }
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const std::string& values = option->get_option_text();
+    if (values.empty()) return Formatter::make_option_opts(option);
+    return "[=" + values + "]";
+  }
+};
+
+Described::Option described(const CLI::Option& option) {
+  Described::Option out;
+  for (const auto& each : option.get_snames()) out.names.push_back("-" + each);
+  for (const auto& each : option.get_lnames()) out.names.push_back("--" + each);
+  const std::string type =
+      option.get_items_expected_max() == 0 ? "" : option.get_type_name();
+  const std::size_t colon = type.find(":[");
+  out.takes = out.names.empty() ? option.get_name(true) : type.substr(0, colon);
+  if (colon != type.npos) out.bounds = type.substr(colon + 2);
+  if (!out.bounds.empty()) out.bounds.pop_back();
+  out.instead = option.get_option_text();
+  out.required = option.get_required();
+  out.repeats =
+      option.get_expected_max() == CLI::detail::expected_max_vector_size;
+  out.takes_rest = out.repeats && option.get_allow_extra_args();
+  out.what = option.get_description();
+  return out;
+}
+
+Described described(const CLI::App& app) {
+  Described out{.name = app.get_name(), .what = app.get_description()};
+  const std::string footer = app.get_footer();
+  if (footer.starts_with(kExample)) {
+    out.example = footer.substr(kExample.size());
+  }
+  for (const CLI::Option* each : app.get_options()) {
+    out.options.push_back(described(*each));
+  }
+  std::ranges::stable_partition(out.options, [](const Described::Option& each) {
+    return each.names.empty();
+  });
+  return out;
+}
+
 // Long forms of options that exist only in the short form.
 constexpr std::pair<std::string_view, std::string_view> kShort[] = {
     {"--out", "-o"},
@@ -122,18 +173,25 @@ Setting& Setting::separated_by(char delimiter) {
   option_->delimiter(delimiter);
   return *this;
 }
-Setting& Setting::each(const std::string& name) {
-  option_->type_name(name)->allow_extra_args(false);
+Setting& Setting::takes(const std::string& name) {
+  option_->type_name(name);
   return *this;
+}
+Setting& Setting::each(const std::string& name) {
+  option_->allow_extra_args(false);
+  return takes(name);
 }
 
 void VerbLine::flag(const std::string& name, bool& to,
                     const std::string& what) {
   app_->add_flag(name, to, what);
 }
-void VerbLine::flag(const std::string& name, const std::string& value,
-                    std::string& to, const std::string& what) {
-  app_->add_flag(fmt::format("{}{{{}}}", name, value), to, what);
+void VerbLine::flag(const std::string& name,
+                    const std::vector<std::string>& words, std::string& to,
+                    const std::string& what) {
+  app_->add_flag(fmt::format("{}{{{}}}", name, words[0]), to, what)
+      ->option_text(
+          fmt::format("{}", fmt::join(words.begin() + 1, words.end(), "|")));
 }
 Setting VerbLine::option(const std::string& name, std::string& to,
                          const std::string& what) {
@@ -174,8 +232,9 @@ void VerbLine::mebibytes(const std::string& name, std::size_t& to,
       ->check(from_to(std::uint64_t{1}, most));
 }
 
-void VerbLine::paths(Flags& flags, const std::string& what) {
-  option("paths", flags.paths, what);
+void VerbLine::paths(const std::string& name, Flags& flags,
+                     const std::string& what) {
+  option(name, flags.paths, what).takes("");
 }
 void VerbLine::load_limits(Flags& flags) {
   option("--limit-load", flags.limits.load_seconds,
@@ -200,13 +259,16 @@ void VerbLine::exact(RuleFlags& flags) {
 void VerbLine::first(RuleFlags& flags) {
   option("--first", flags.first,
          "rules to run over the model first, in memory; takes all paths "
-         "up to the next option, so give it last");
+         "up to the next option, so give it last")
+      .takes("RULE");
 }
 void VerbLine::inputs(Flags& flags, InputFlags& inputs, const char* dims) {
-  option("--inputs", inputs.how.inputs, "an .npz file with an array an input");
-  option("--dims", inputs.dims, dims).separated_by(',');
+  option("--inputs", inputs.how.inputs, "an .npz file with an array an input")
+      .takes("FILE.npz");
+  option("--dims", inputs.dims, dims).separated_by(',').takes("NAME=SIZE");
   option("--seed", inputs.how.seed, "of random inputs and random ops; 0");
-  option("--threads", inputs.how.threads, "one for each core").whole(1, 4096);
+  option("--threads", inputs.how.threads, "threads; one for each core")
+      .whole(1, 4096);
   mebibytes("--limit-tensors", flags.limits.tensors, std::uint64_t{1} << 40,
             "MiB of tensors at once; three quarters of the machine's");
 }
@@ -218,18 +280,20 @@ void VerbLine::tolerance(std::optional<std::string>& to) {
 }
 void VerbLine::tuning(TuningFlags& flags) {
   option("--runtime", flags.runtime,
-         "what measures: ours, onnxruntime, openvino, or a command "
-         "(docs/tune.md); ours");
+         "what measures, this program or another (docs/tune.md); ours")
+      .takes("ours|onnxruntime|openvino|COMMAND");
   option("--time", flags.seconds, "seconds to measure in, about; 60")
       .number(1, 1e6);
-  option("--record", flags.record, "a file for the measurements");
+  option("--record", flags.record, "a file for the measurements").takes("FILE");
   option("--replay", flags.replay,
-         "use these measurements instead of making new ones");
+         "use these measurements instead of making new ones")
+      .takes("FILE");
 }
 
 Line::Line()
     : app_(std::make_unique<CLI::App>(
           "Rewrites ONNX models with rules written in Lua.", "ruleengine")) {
+  app_->formatter(std::make_shared<HelpForm>());
   app_->set_version_flag("--version", fmt::format("ruleengine {}", kVersion));
   app_->require_subcommand(1);
   app_->footer("`ruleengine VERB --help` says more, with an example.");
@@ -242,7 +306,7 @@ VerbLine Line::add_verb(std::function<int()> run, Flags& flags,
   flags.example = example;
   CLI::App* const app = app_->add_subcommand(name, what);
   app->callback([this, run = std::move(run)] { verb_ = run; });
-  app->footer(fmt::format("Example:\n  {}", example));
+  app->footer(std::string(kExample) + example);
   VerbLine out(app);
   out.option("--limit-time", flags.seconds,
              "seconds for the whole command; 3600 for each model")
@@ -258,6 +322,15 @@ std::optional<int> Line::parse(int argc, char** argv) {
     return fail(misuse(*app_, error, {argv + std::min(1, argc), argv + argc}));
   }
   return std::nullopt;
+}
+
+std::vector<Described> Line::describe() const {
+  std::vector<Described> out = {described(*app_)};
+  const CLI::App& app = *app_;
+  for (const CLI::App* each : app.get_subcommands({})) {
+    out.push_back(described(*each));
+  }
+  return out;
 }
 
 }  // namespace ruleengine::cli

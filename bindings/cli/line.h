@@ -31,7 +31,12 @@ class Setting {
   Setting& number(double least, double most);
   Setting& seconds();
   Setting& separated_by(char delimiter);
-  // How --help calls a word; each needs the option again.
+  // How --help calls what it takes. Shells offer what this name says, its parts
+  // being apart by "|": a word in small letters is the word itself; MODEL,
+  // RULE, FOLDER, FILE or FILE.ending are such files. Of other names they offer
+  // none.
+  Setting& takes(const std::string& name);
+  // The same, where each word needs the option again.
   Setting& each(const std::string& name);
 
  private:
@@ -44,9 +49,10 @@ class VerbLine {
   explicit VerbLine(CLI::App* app) : app_(app) {}
 
   void flag(const std::string& name, bool& to, const std::string& what);
-  // A flag that stands for `value`, or for another one: --name=other.
-  void flag(const std::string& name, const std::string& value, std::string& to,
-            const std::string& what);
+  // A flag that stands for the first of these words, or for another one:
+  // --name=other.
+  void flag(const std::string& name, const std::vector<std::string>& words,
+            std::string& to, const std::string& what);
   Setting option(const std::string& name, std::string& to,
                  const std::string& what);
   Setting option(const std::string& name, std::vector<std::string>& to,
@@ -65,7 +71,8 @@ class VerbLine {
                  const std::string& what);
 
   // Options that several verbs share.
-  void paths(Flags& flags, const std::string& what);
+  // `name`: see Setting::takes().
+  void paths(const std::string& name, Flags& flags, const std::string& what);
   void load_limits(Flags& flags);  // of one file of rules
   void rules(RuleFlags& flags);    // of every verb that loads rules
   void exact(RuleFlags& flags);    // of every verb that runs them over models
@@ -80,6 +87,22 @@ class VerbLine {
 
  private:
   CLI::App* app_;
+};
+
+// A verb as its pages show it, or the program itself.
+struct Described {
+  struct Option {
+    std::vector<std::string> names;  // "-o"; none: an argument
+    std::string takes;               // see Setting::takes(); "": a flag
+    std::string bounds;              // of a number: "1 to 64"
+    std::string instead;             // "lenient|local": what = may give a flag
+    bool required = false;
+    bool repeats = false;     // may be given again
+    bool takes_rest = false;  // takes all words up to the next option
+    std::string what;
+  };
+  std::string name, what, example;
+  std::vector<Option> options;  // arguments first
 };
 
 class Line {
@@ -101,6 +124,9 @@ class Line {
   // instead: --help, --version, or an error that was told.
   std::optional<int> parse(int argc, char** argv);
   int verb() const { return verb_(); }
+
+  // First the program, then each verb.
+  std::vector<Described> describe() const;
 
  private:
   VerbLine add_verb(std::function<int()> run, Flags& flags,

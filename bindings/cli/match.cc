@@ -74,7 +74,7 @@ void add_match(Line& line) {
   auto [match, flags] = line.add(
       cli::match, "match", "show where each rule would fire; write nothing",
       "ruleengine match rules/attention.lua model.onnx");
-  match.paths(flags, "rules and models");
+  match.paths("RULE|MODEL", flags, "rules and models");
   match.first(flags);
   match.flag("--json", flags.json, "as JSON");
   match.rules(flags);

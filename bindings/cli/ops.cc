@@ -94,7 +94,7 @@ void add_ops(Line& line) {
   auto [ops, flags] =
       line.add(ops_verb, "ops", "ops that are not the standard's",
                "ruleengine ops tensor_cast");
-  ops.option("NAME", flags.paths, "domains, ops or classes of ops");
+  ops.paths("NAME", flags, "domains, ops or classes of ops");
 }
 
 }  // namespace ruleengine::cli

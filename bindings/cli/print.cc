@@ -32,7 +32,7 @@ int print(const PrintFlags& flags) {
 void add_print(Line& line) {
   auto [print, flags] = line.add(cli::print, "print", "a model as ONNX text",
                                  "ruleengine print model.onnx");
-  print.paths(flags, "models");
+  print.paths("MODEL", flags, "models");
   print.flag("--weights", flags.weights, "large constants in full");
 }
 

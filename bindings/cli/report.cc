@@ -114,7 +114,7 @@ void add_report(Line& line) {
       line.add(cli::report, "report",
                "a model as a table of nodes, then its weights and ops",
                "ruleengine report model.onnx --first rules/canonical.lua");
-  report.paths(flags, "models");
+  report.paths("MODEL", flags, "models");
   report.first(flags);
   report.flag("--json", flags.json, "as JSON");
   report.rules(flags);

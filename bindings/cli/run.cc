@@ -317,13 +317,14 @@ void add_run(Line& line) {
   auto [run, flags] =
       line.add(cli::run, "run", "rewrite models with rules",
                "ruleengine run rules/*.lua model.onnx -o out.onnx");
-  run.paths(flags,
+  run.paths("MODEL|RULE", flags,
             "models (*.onnx, *.onnxtxt), and rules (*.lua, folders) instead of "
             "those that ship");
   run.option("-o", flags.output,
              "the result, or a folder (FOLDER/, or several models); "
-             "NAME.rewritten.onnx beside the model");
-  run.option("--target", flags.run.target, engine::target_names());
+             "NAME.rewritten.onnx beside the model")
+      .takes("MODEL|FOLDER");
+  add_target(run, flags, "the form of the result; auto");
   run.flag("--keep-ir-version", flags.run.keep_ir_version,
            "no metadata and no overloads: older runtimes read the result");
   run.option("--opset", flags.run.opset,
@@ -338,7 +339,8 @@ void add_run(Line& line) {
   run.flag("--if-faster", flags.if_faster,
            "keep only rewrites that measure faster; else the model");
   run.flag("--bench", flags.bench, "measure the model and the result");
-  run.option("--limit-rewrites", flags.run.limits.rewrites, "1000000")
+  run.option("--limit-rewrites", flags.run.limits.rewrites,
+             "the most rewrites of a model; 1000000")
       .whole(0, std::uint64_t{1} << 62);
   run.mebibytes("--limit-growth", flags.run.limits.growth,
                 std::uint64_t{1} << 40,

@@ -27,6 +27,8 @@ struct RunFlags : RuleFlags {
   bool quiet = false, verbose = false;
 };
 
+// --target with the names of all targets.
+void add_target(VerbLine& verb, RunFlags& flags, const std::string& what);
 // The options that all of them have.
 void add_run_options(VerbLine& verb, RunFlags& flags);
 

@@ -54,14 +54,21 @@ Status check_options(const RunFlags& flags) {
   return engine::check(flags.run);
 }
 
+void add_target(VerbLine& verb, RunFlags& flags, const std::string& what) {
+  std::string names = "auto";
+  for (const auto& each : engine::targets()) names.append("|") += each.name;
+  verb.option("--target", flags.run.target, what).takes(names);
+}
+
 void add_run_options(VerbLine& run, RunFlags& flags) {
-  run.flag("--verify", "model", flags.verify,
+  run.flag("--verify", {"model", "lenient", "local"}, flags.verify,
            "compare model and result by running; --verify=lenient accepts a "
            "result that cannot be run, --verify=local runs what each rewrite "
            "changes and undoes those that fail");
   run.tolerance(flags.tolerance);
   run.tuning(flags.tuning);
-  run.option("--report", flags.report, "write a report as JSON");
+  run.option("--report", flags.report, "write a report as JSON")
+      .takes("FILE.json");
   run.flag("--dry-run", flags.dry_run, "do everything but write the result");
   run.rules(flags);
   run.exact(flags);

@@ -167,12 +167,13 @@ int test(const TestFlags& flags) {
 void add_test(Line& line) {
   auto [test, flags] = line.add(cli::test, "test", "run the examples of rules",
                                 "ruleengine test rules/attention.lua");
-  test.paths(flags, "rules");
+  test.paths("RULE", flags, "rules");
   test.flag("--json", flags.json, "as JSON");
   test.flag("-q", flags.quiet, "only what is not ok");
-  test.option("--junit", flags.junit, "write the results as JUnit XML");
+  test.option("--junit", flags.junit, "write the results as JUnit XML")
+      .takes("FILE.xml");
   test.tolerance(flags.tolerance);
-  test.flag("--update", "executed", flags.update,
+  test.flag("--update", {"executed", "all"}, flags.update,
             "write the graph that was found into the rule file where another "
             "was expected and execution shows that it is right; "
             "--update=all also where it cannot be run");

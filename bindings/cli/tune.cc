@@ -24,12 +24,13 @@ void add_tune(Line& line) {
   auto [tune, flags] =
       line.add(cli::tune, "tune", "keep the rewrites that a runtime gains from",
                "ruleengine tune model.onnx --runtime onnxruntime");
-  tune.paths(flags,
+  tune.paths("MODEL|RULE", flags,
              "models (*.onnx, *.onnxtxt), and rules; all rules that come with "
              "the program");
   tune.option("-o", flags.output,
-              "the result; NAME.rewritten.onnx beside the model");
-  tune.option("--target", flags.run.target, "one target instead of all");
+              "the result; NAME.rewritten.onnx beside the model")
+      .takes("MODEL|FOLDER");
+  add_target(tune, flags, "one target instead of all");
   tune.inputs(flags, flags.in);
   add_run_options(tune, flags);
 }

@@ -15,7 +15,7 @@ class Help(verbs.VerbsTest):
     def test_says_where_first_ends(self):
         for verb in ("match", "explain", "report", "code"):
             self.assertRegex(self.asks(verb, "--help"),
-                             r"--first TEXT \.\.\. +rules to run .*last")
+                             r"--first RULE \.\.\. +rules to run .*last")
 
     def test_of_each_verb_has_an_example(self):
         for verb in VERBS:
