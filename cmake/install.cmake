@@ -51,7 +51,7 @@ install(FILES docs/embedding.md examples/flops.c examples/lower.cc
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME ruleengine)
-set(CPACK_PACKAGE_CONTACT "The ruleengine authors <ruleengine@localhost>")
+set(CPACK_PACKAGE_CONTACT "The ruleengine authors <authors@ruleengine.invalid>")
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "rewrites ONNX graphs with rules in Lua")
 set(CPACK_PACKAGE_DESCRIPTION
     "A program, a C and C++ library, and rules that fuse and simplify models.")
@@ -60,6 +60,7 @@ set(CPACK_STRIP_FILES ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "graphviz, g++, cmake, pkg-config, zlib1g-dev, libunistring-dev")
 include(CPack)

@@ -302,7 +302,7 @@ Result<std::unique_ptr<engine::RuntimeSession>> CommandRuntime::load(
 
 Result<std::string> runtime_command(const std::string& name) {
   if (name != "onnxruntime" && name != "openvino") return name;
-  const auto rules = lua::rules_folder();
+  const auto rules = lua::rules_folder(nullptr);
   if (!rules) return rules.error();
   // Where the program was installed, and where it was built.
   const fs::path home = fs::path(*rules).parent_path();

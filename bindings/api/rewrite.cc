@@ -40,7 +40,8 @@ Rewriter::Rewriter(RewriteOptions options)
 }
 
 Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
-  if (auto s = add_shipped(options.rules); !s) return s.error();
+  if (auto s = add_shipped(options.rules, options.texts.get()); !s)
+    return s.error();
   std::unique_ptr<Rewriter> out(new Rewriter(std::move(options)));
   auto engine =
       engine::Engine::load(out->files_, out->options_.rules, out->options_.run);

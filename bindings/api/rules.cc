@@ -9,18 +9,22 @@ namespace ruleengine::api {
 
 namespace fs = std::filesystem;
 
-Result<std::string> shipped_rules() { return lua::rules_folder(); }
+Result<std::string> shipped_rules(const lua::RuleTexts* texts) {
+  return lua::rules_folder(texts);
+}
 
-Status add_shipped(std::vector<std::string>& paths) {
+Status add_shipped(std::vector<std::string>& paths,
+                   const lua::RuleTexts* texts) {
   if (!paths.empty()) return {};
-  auto folder = shipped_rules();
+  auto folder = shipped_rules(texts);
   if (!folder) return folder.error();
   paths.push_back(*std::move(folder));
   return {};
 }
 
-Result<std::string> shipped_pack(const std::string& name) {
-  const auto folder = shipped_rules();
+Result<std::string> shipped_pack(const std::string& name,
+                                 const lua::RuleTexts* texts) {
+  const auto folder = shipped_rules(texts);
   if (!folder) return folder.error();
   std::error_code error;
   std::vector<std::string> names;

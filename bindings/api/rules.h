@@ -22,12 +22,14 @@ struct RuleOptions {
   Limits limits;
 };
 
-// The folder of the rules that ship, and the file of one of its packs; kUsage
+// The folder of the rules that ship, which `texts` may name, and the file of one of its packs; kUsage
 // where there is no pack of that name.
-Result<std::string> shipped_rules();
-Result<std::string> shipped_pack(const std::string& name);
+Result<std::string> shipped_rules(const lua::RuleTexts* texts = nullptr);
+Result<std::string> shipped_pack(const std::string& name,
+                                 const lua::RuleTexts* texts);
 // Adds that folder to an empty list.
-Status add_shipped(std::vector<std::string>& paths);
+Status add_shipped(std::vector<std::string>& paths,
+                   const lua::RuleTexts* texts);
 
 lua::SandboxLimits sandbox_limits(const Limits& limits);
 

@@ -196,6 +196,9 @@ typedef struct re_rules_options {
                               larger by than its model; 0: 1 GiB */
   uint64_t tensors;        /* bytes of tensors at once, to verify; 0: three
                               quarters of the machine's memory */
+  /* The folder of the rules that ship; NULL: where they were installed. For
+   * programs that were linked with the archive and moved to another machine. */
+  const char *shipped;
 } re_rules_options;
 
 RE_API re_error *re_rules_load(const re_rules_options *options,

@@ -28,11 +28,13 @@ class GivenTexts final : public lua::RuleTexts {
         return misuse("two files have one name", {}, each.name);
       }
     }
+    shipped_ = text_of(given.shipped);
     read_ = given.read;
     user_ = given.read_user;
     return {};
   }
   void end() const { read_ = nullptr; }
+  std::string shipped() const override { return shipped_; }
 
   Result<std::optional<std::string>> read(
       const std::string& path) const override {
@@ -52,6 +54,7 @@ class GivenTexts final : public lua::RuleTexts {
 
  private:
   std::map<std::string, std::string> files_;
+  std::string shipped_;
   mutable re_read read_ = nullptr;
   void* user_ = nullptr;
 };
@@ -107,15 +110,15 @@ Result<std::unique_ptr<RulesGiven>> RulesGiven::of(
   auto paths = texts_of(given->paths, given->path_count, "`paths`");
   if (!paths) return paths.error();
   to.rules = *std::move(paths);
+  auto texts = std::make_shared<GivenTexts>();
+  if (Status s = texts->take(*given); !s) return s.error();
   const auto packs = texts_of(given->packs, given->pack_count, "`packs`");
   if (!packs) return packs.error();
   for (const std::string& name : *packs) {
-    const auto path = api::shipped_pack(name);
+    const auto path = api::shipped_pack(name, texts.get());
     if (!path) return path.error();
     to.rules.push_back(*path);
   }
-  auto texts = std::make_shared<GivenTexts>();
-  if (Status s = texts->take(*given); !s) return s.error();
   to.texts = std::move(texts);
   const auto settings =
       list_of(given->settings, given->setting_count, "`settings`");

@@ -184,7 +184,7 @@ re_error* re_test(const re_rules_options* options, const re_call* call,
     how.texts = from.texts;
     how.limits = from.limits;
     how.limits.deadline = its.deadline();
-    if (auto s = api::add_shipped(from.rules); !s) return s;
+    if (auto s = api::add_shipped(from.rules, from.texts.get()); !s) return s;
     const api::Tested tested = api::test(from.rules, how);
     engine::Json json = {{"examples", api::to_json(tested)},
                          {"errors", engine::Json::array()},

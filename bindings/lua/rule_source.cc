@@ -68,15 +68,15 @@ Result<std::unique_ptr<engine::RuleSet>> RuleFiles::load(
       std::make_unique<LoadedSet>(std::move(*set)));
 }
 
-Result<std::string> rules_folder() {
-  const auto folder = shipped_rules();
+Result<std::string> rules_folder(const RuleTexts* texts) {
+  const auto folder = shipped_rules(texts);
   if (!folder) return folder.error();
   return folder->string();
 }
 
 Result<std::unique_ptr<engine::RuleSet>> RuleFiles::load_shipped(
     const std::vector<std::string>& paths) const {
-  const auto folder = shipped_rules();
+  const auto folder = shipped_rules(texts_.get());
   if (!folder) return folder.error();
   std::vector<std::string> all;
   for (const std::string& path : paths) {

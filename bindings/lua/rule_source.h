@@ -10,8 +10,8 @@
 
 namespace ruleengine::lua {
 
-// The folder of the rules that ship with the program.
-Result<std::string> rules_folder();
+// The folder of the rules that ship; `texts` may name it, and be null.
+Result<std::string> rules_folder(const RuleTexts* texts);
 
 class RuleFiles final : public engine::RuleSource {
  public:

@@ -1,5 +1,4 @@
-// Rule files that are not on the disk: a program that embeds the engine has
-// them. Their paths begin with "memory:/"; libs, rules of packs and files of
+// Rule files where a program that embeds the engine has them, not on the disk. Their paths begin with "memory:/"; libs, rules of packs and files of
 // examples that such a file names are looked for below "memory:/" too, and libs
 // then among those that ship.
 #pragma once
@@ -22,6 +21,9 @@ class RuleTexts {
   // "memory:/", and has neither "." nor "..". An error ends the load.
   virtual Result<std::optional<std::string>> read(
       const std::string& path) const = 0;
+
+  // The folder of the rules that ship; empty: where they were installed.
+  virtual std::string shipped() const { return {}; }
 };
 
 }  // namespace ruleengine::lua

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"
-#include "bindings/lua/load/shipped.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "core/base/suggest.h"
 
@@ -19,8 +18,8 @@ constexpr int kMaxLibs = 16;  // libs that use libs
 
 }  // namespace
 
-std::vector<fs::path> lib_folders(const fs::path& rule,
-                                  const fs::path& running) {
+std::vector<fs::path> lib_folders(const fs::path& rule, const fs::path& running,
+                                  const RuleStore& store) {
   std::vector<fs::path> folders;
   if (running != rule) folders.push_back(running.parent_path());
   fs::path folder = rule.parent_path();
@@ -30,7 +29,7 @@ std::vector<fs::path> lib_folders(const fs::path& rule,
     folder = folder.parent_path();
     if (folder.empty()) break;  // above "memory:"
   }
-  for (const fs::path& shipped : shipped_places()) {
+  for (const fs::path& shipped : store.shipped()) {
     folders.push_back(shipped / "lib");
   }
   return folders;
@@ -60,8 +59,8 @@ std::vector<std::string> lib_names(const std::vector<fs::path>& folders) {
   return names;
 }
 
-bool is_shipped(const fs::path& folder) {
-  return std::ranges::any_of(shipped_places(), [&](const fs::path& shipped) {
+bool is_shipped(const fs::path& folder, const RuleStore& store) {
+  return std::ranges::any_of(store.shipped(), [&](const fs::path& shipped) {
     return shipped / "lib" == folder;
   });
 }
@@ -74,7 +73,7 @@ FoundLib find_lib(lua_State* state, const std::string& name,
     if (!*found) continue;
     const fs::path& real = **found;
     // A lib must not be a link: a rule by others could read any file with it.
-    if (real.parent_path() != folder && !is_shipped(folder)) {
+    if (real.parent_path() != folder && !is_shipped(folder, store)) {
       Sandbox::fail(state, "lib '" + name + "' is behind a symbolic link",
                     "a file in " + folder.string(), real.string(),
                     "put the file itself there");
@@ -116,9 +115,9 @@ int Loader::lib(lua_State* state) {
         state, quoted_name(name, 60) + " is not a valid name of a lib");
   }
   Request& request = *request_;
-  const FoundLib found =
-      find_lib(state, name,
-               lib_folders(request.real, request.running.back().real), store_);
+  const FoundLib found = find_lib(
+      state, name,
+      lib_folders(request.real, request.running.back().real, store_), store_);
   lua_rawgeti(state, LUA_REGISTRYINDEX, request.libs);
   const int libs = lua_gettop(state);
   lua_getfield(state, libs, found.real.c_str());

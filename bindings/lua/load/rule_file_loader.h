@@ -208,7 +208,8 @@ void warn_of_shadowed(Loader& loader);
 
 // The folders in which `lib` searches, in that order.
 std::vector<std::filesystem::path> lib_folders(
-    const std::filesystem::path& rule, const std::filesystem::path& running);
+    const std::filesystem::path& rule, const std::filesystem::path& running,
+    const RuleStore& store);
 
 // Raises at a line of the file.
 int fail_at(lua_State* state, const RuleTable& table, int line,

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "bindings/lua/load/shipped.h"
 #include "bindings/lua/rule_texts.h"
 #include "core/base/result.h"
 
@@ -18,13 +19,16 @@ namespace ruleengine::lua {
 class RuleStore {
  public:
   // `texts` may be null, and must outlive this.
-  explicit RuleStore(const RuleTexts* texts) : texts_(texts) {}
+  explicit RuleStore(const RuleTexts* texts)
+      : texts_(texts), shipped_(shipped_places(texts)) {}
 
   // The text of a regular file of the disk, of at most `limit` bytes; none if
   // it does not exist.
   static Result<std::optional<std::string>> read_file(
       const std::filesystem::path& path, std::size_t limit);
 
+  // As shipped_places().
+  const std::vector<std::filesystem::path>& shipped() const { return shipped_; }
   // Whether the path is one of the texts, which there may not be.
   bool is_text(const std::filesystem::path& path) const;
   // The absolute path without links, or that of a text; none if there is no
@@ -40,6 +44,7 @@ class RuleStore {
       const std::filesystem::path& path);
 
   const RuleTexts* texts_;
+  std::vector<std::filesystem::path> shipped_;
   // What real() gives for folders of the disk: an error code, or a path.
   struct Folder {
     std::error_code error;

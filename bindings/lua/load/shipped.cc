@@ -29,8 +29,11 @@ fs::path own_file() {
 
 }  // namespace
 
-std::vector<fs::path> shipped_places() {
+std::vector<fs::path> shipped_places(const RuleTexts* texts) {
   std::vector<fs::path> places;
+  if (texts != nullptr && !texts->shipped().empty()) {
+    return {texts->shipped()};
+  }
   const fs::path own = own_file();
   if (!own.empty()) {
     const fs::path home = own.parent_path().parent_path();
@@ -45,9 +48,9 @@ std::vector<fs::path> shipped_places() {
   return places;
 }
 
-Result<fs::path> shipped_rules() {
+Result<fs::path> shipped_rules(const RuleTexts* texts) {
   std::error_code error;
-  for (const fs::path& place : shipped_places()) {
+  for (const fs::path& place : shipped_places(texts)) {
     if (fs::exists(place / "canonical.lua", error)) {
       return place.lexically_normal();
     }
