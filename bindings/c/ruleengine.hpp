@@ -183,9 +183,10 @@ class Error {
   // All of them, on lines of their own.
   std::string text() const {
     if (raw() != nullptr || !its_) return re_error_text(raw());
-    std::string out = std::string("error: ") + its_->what;
-    if (*its_->expected) out += std::string("\n  expected: ") + its_->expected;
-    if (*its_->found) out += std::string("\n  found: ") + its_->found;
+    std::string out = "error: ";
+    out += its_->what;
+    if (*its_->expected) out.append("\n  expected: ").append(its_->expected);
+    if (*its_->found) out.append("\n  found: ").append(its_->found);
     return out;
   }
   // What was known when a run, re::test() or re::compare() failed; or NULL.
