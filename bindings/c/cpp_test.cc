@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <ranges>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -28,6 +29,10 @@ static_assert(!std::is_copy_constructible_v<re::Model>);
 static_assert(std::is_nothrow_move_constructible_v<re::Model>);
 static_assert(std::is_nothrow_move_assignable_v<re::Walk>);
 static_assert(std::is_nothrow_copy_constructible_v<re::Error>);
+
+using Nodes = decltype(std::declval<re::Graph>().nodes());
+static_assert(std::ranges::input_range<Nodes>);
+static_assert(std::ranges::sized_range<Nodes>);
 
 constexpr std::string_view kLayered =
     "<ir_version: 8, opset_import: [\"\" : 17, \"own\" : 1]>\n"
@@ -209,7 +214,7 @@ TEST_CASE("C++: questions") {
 TEST_CASE("C++: options of rules") {
   const std::string rule =
       "return rule { options = { on = false }, phase = 'target', "
-      "when = function(m) return m.options.on end, "
+      "when = function(_, options) return options.on end, "
       "match = function(op, x) return op.Relu(op.Neg(x)) end, "
       "rewrite = function(op, m) return op.Neg(m.x) end }";
   const re::Model model = parsed(kModel);

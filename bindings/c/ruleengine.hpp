@@ -62,6 +62,8 @@ namespace re {
 
 using Bytes = std::span<const std::byte>;
 using Seconds = std::chrono::duration<double>;
+// The numbers of values or of graphs, or a shape.
+using Numbers = std::span<const std::int64_t>;
 
 // The text of the C interface as a view, and the other way.
 inline std::string_view view(re_text text) { return {text.data, text.size}; }
@@ -240,18 +242,9 @@ class [[nodiscard]] Result {
   const Error& error() const { return *std::get_if<1>(&its_); }
 #ifdef __cpp_exceptions
   // The T, or throws an Exception.
-  T& value() & {
-    check();
-    return **this;
-  }
-  const T& value() const& {
-    check();
-    return **this;
-  }
-  T&& value() && {
-    check();
-    return *std::move(*this);
-  }
+  T& value() & { return check(), **this; }
+  const T& value() const& { return check(), **this; }
+  T&& value() && { return check(), *std::move(*this); }
 
  private:
   void check() const {
@@ -731,8 +724,7 @@ class Tensor {
   // One to run a session with, of a vector, an array or a span. All three must
   // outlive the call.
   template <typename Data>
-  static Tensor of(const char* name, const Data& data,
-                   std::span<const std::int64_t> shape) {
+  static Tensor of(const char* name, const Data& data, Numbers shape) {
     using T = std::remove_cvref_t<decltype(*std::data(data))>;
     static_assert(type_of<T> != 0, "ONNX has no such type");
     return Tensor({name, type_of<T>, shape.size(), shape.data(),
@@ -741,9 +733,7 @@ class Tensor {
 
   std::string_view name() const { return raw_.name; }
   std::int32_t type() const { return raw_.type; }
-  std::span<const std::int64_t> shape() const {
-    return {raw_.shape, raw_.rank};
-  }
+  Numbers shape() const { return {raw_.shape, raw_.rank}; }
   Bytes bytes() const {
     return {static_cast<const std::byte*>(raw_.data), raw_.size};
   }
@@ -839,6 +829,21 @@ class Values : public detail::Handle<re_values, re_values_free> {
   detail::List<Output, const re_values*> all() const { return {get(), size()}; }
 };
 
+namespace detail {
+
+// Options that sessions and comparisons have, as the C interface has them.
+template <typename T, typename From>
+T run_options(const From& from) {
+  T out = RE_OPTIONS(T);
+  out.threads = from.threads;
+  out.seed = from.seed;
+  out.tensors = from.tensors;
+  out.rules = from.rules != nullptr ? from.rules->get() : nullptr;
+  return out;
+}
+
+}  // namespace detail
+
 struct SessionOptions {
   int threads = 0;
   std::uint64_t seed = 0, tensors = 0;
@@ -854,11 +859,7 @@ class Session : public detail::Handle<re_session, re_session_free> {
                               const SessionOptions& options = {},
                               const Call& call = {}) {
     detail::Calling its(call);
-    re_session_options given = RE_OPTIONS(re_session_options);
-    given.threads = options.threads;
-    given.seed = options.seed;
-    given.tensors = options.tensors;
-    given.rules = options.rules != nullptr ? options.rules->get() : nullptr;
+    const auto given = detail::run_options<re_session_options>(options);
     return its.make<Session>([&](re_session** to) {
       return re_session_new(model.get(), &given, its.get(), to);
     });
@@ -894,11 +895,7 @@ inline Result<Report> compare(const Model& model, const Model& other,
                               const CompareOptions& options = {},
                               const Call& call = {}) {
   detail::Calling its(call);
-  re_compare_options given = RE_OPTIONS(re_compare_options);
-  given.threads = options.threads;
-  given.seed = options.seed;
-  given.tensors = options.tensors;
-  given.rules = options.rules != nullptr ? options.rules->get() : nullptr;
+  auto given = detail::run_options<re_compare_options>(options);
   given.absolute = options.absolute;
   given.relative = options.relative;
   return its.make<Report>([&](re_report** to) {
@@ -927,13 +924,9 @@ class Graph {
   std::string_view name() const { return view(raw_.name); }
   re_graph_kind kind() const { return static_cast<re_graph_kind>(raw_.kind); }
   // The numbers of values.
-  std::span<const std::int64_t> inputs() const {
-    return {raw_.inputs, raw_.input_count};
-  }
-  std::span<const std::int64_t> outputs() const {
-    return {raw_.outputs, raw_.output_count};
-  }
-  std::span<const std::int64_t> initializers() const {
+  Numbers inputs() const { return {raw_.inputs, raw_.input_count}; }
+  Numbers outputs() const { return {raw_.outputs, raw_.output_count}; }
+  Numbers initializers() const {
     return {raw_.initializers, raw_.initializer_count};
   }
   // In the order of computation.
@@ -973,10 +966,10 @@ class Attribute {
   std::int64_t i() const { return raw_.i; }
   std::string_view s() const { return view(raw_.s); }
   std::span<const float> floats() const { return list(raw_.floats); }
-  std::span<const std::int64_t> ints() const { return list(raw_.ints); }
+  Numbers ints() const { return list(raw_.ints); }
   std::span<const re_text> strings() const { return list(raw_.strings); }
   // The numbers of graphs, and one of them.
-  std::span<const std::int64_t> graphs() const { return list(raw_.graphs); }
+  Numbers graphs() const { return list(raw_.graphs); }
   Graph graph(std::size_t i = 0) const {
     return {from_.walk, static_cast<std::size_t>(graphs()[i])};
   }
@@ -1024,12 +1017,8 @@ class Node {
   std::string_view overload() const { return view(raw_.overload); }
   std::string_view name() const { return view(raw_.name); }
   // The numbers of values; RE_NOTHING where one is left out.
-  std::span<const std::int64_t> inputs() const {
-    return {raw_.inputs, raw_.input_count};
-  }
-  std::span<const std::int64_t> outputs() const {
-    return {raw_.outputs, raw_.output_count};
-  }
+  Numbers inputs() const { return {raw_.inputs, raw_.input_count}; }
+  Numbers outputs() const { return {raw_.outputs, raw_.output_count}; }
   // Nothing where one is left out, also beyond the last.
   std::optional<Value> input(std::size_t i) const;
   std::optional<Value> output(std::size_t i) const;
@@ -1102,8 +1091,7 @@ inline std::optional<Node> Graph::parent() const {
 
 namespace detail {
 
-inline std::optional<Value> value_at(re_walk* walk,
-                                     std::span<const std::int64_t> all,
+inline std::optional<Value> value_at(re_walk* walk, Numbers all,
                                      std::size_t i) {
   if (i >= all.size() || all[i] == RE_NOTHING) return std::nullopt;
   return Value(walk, static_cast<std::size_t>(all[i]));
