@@ -297,6 +297,26 @@ TEST_CASE("C++: a callback reads rule files") {
   CHECK(thrown_text(other) == "no disk");
 }
 
+TEST_CASE("C++: the first exception is kept, and fails the call") {
+  int count = 0;
+  const re::Error error =
+      failed(re::test({.paths = {"memory:/a/r.lua", "memory:/a/q.lua"},
+                       .read = [&](std::string_view, std::string&) -> re_found {
+                         throw std::runtime_error(std::to_string(++count));
+                       }}));
+  CHECK(count > 1);
+  CHECK(thrown_text(error) == "1");
+  // Also where the library has ended well.
+  const re::Call none;
+  re::detail::Calling call(none);
+  call.thrown = std::make_exception_ptr(std::runtime_error("late"));
+  const re::Error late =
+      failed(call.make<re::Stop>([](re_stop** to) { return re_stop_new(to); }));
+  CHECK(late.kind() == RE_CANCELLED);
+  CHECK(late.text().find("callback") != std::string::npos);
+  CHECK(thrown_text(late) == "late");
+}
+
 TEST_CASE("C++: files, and writing to a callback") {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / "ruleengine_cpp_test";
@@ -425,7 +445,7 @@ TEST_CASE("C++: progress, and what it throws") {
   CHECK(at == 2);
   goes_on = false;
   CHECK(failed(session.run({input}, call)).kind() == RE_CANCELLED);
-  // The first is kept, also at the last node.
+  // At the last node too.
   for (const std::uint64_t last : {1, 2}) {
     const re::Error error = failed(session.run(
         {input}, {.progress = [&](std::uint64_t done, std::uint64_t) -> bool {
