@@ -33,7 +33,9 @@
 // defaults.
 //
 // Callbacks. An exception that a callback throws does not cross the library.
-// The call fails, and Error::thrown() has the exception.
+// The call fails, and Error::thrown() has the exception. With -fno-exceptions,
+// which all files of a program must agree on, nothing is caught, and there is
+// no value().
 #ifndef RULEENGINE_HPP
 #define RULEENGINE_HPP
 

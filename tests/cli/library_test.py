@@ -12,6 +12,7 @@ from pathlib import Path
 from support import program
 
 HEADER = program.ROOT / "bindings" / "c" / "ruleengine.h"
+ABOVE = HEADER.with_suffix(".hpp")
 BUILD = program.ROOT / "build"
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{HEADER.parent}"]
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -50,10 +51,11 @@ static int fail(const re::Error& error) {
 }
 
 int main(int argc, char **argv) {
+  if (argc != 3) return 2;
   const re::Call call = {.time = std::chrono::seconds(60)};
   const auto rules = re::Rules::load({}, call);
   if (!rules) return fail(rules.error());
-  const auto model = re::Model::load(argv[argc - 2], {}, call);
+  const auto model = re::Model::load(argv[1], {}, call);
   if (!model) return fail(model.error());
   const auto walk = re::Walk::make(*model);
   if (!walk) return fail(walk.error());
@@ -62,9 +64,15 @@ int main(int argc, char **argv) {
   }
   const auto run = rules->run(*model, call);
   if (!run) return fail(run.error());
-  const auto saved = run->model.save(argv[argc - 1]);
+  const auto saved = run->model.save(argv[2]);
   return saved ? 0 : fail(saved.error());
 }
+"""
+# What the example at the head of the C++ header does not have.
+EXAMPLE_USES = """
+#include "ruleengine.hpp"
+static int fail(const re::Error& e) { return static_cast<int>(e.kind()); }
+static void use(std::string_view) {}
 """
 
 
@@ -111,10 +119,13 @@ class LibraryTest(unittest.TestCase):
             subprocess.run([compiler, f"-std={standard}", *STRICT, "-x", kind,
                             "-fsyntax-only", "-"], input=source, text=True,
                            check=True)
+        example = re.findall(r"^//   (.*)$", ABOVE.read_text(), re.M)
+        self.assertIn("int main() {", example)
         compilers = [c for c in ("g++", "clang++") if shutil.which(c)]
         for compiler, flags in itertools.product(
                 compilers, ([], ["-fno-exceptions"], ["-fno-rtti"])):
-            for source in ('#include "ruleengine.hpp"\n', CONSUMER_CPP):
+            for source in ('#include "ruleengine.hpp"\n', CONSUMER_CPP,
+                           "\n".join([EXAMPLE_USES, *example, ""])):
                 subprocess.run([compiler, "-std=c++20", "-O2", *STRICT,
                                 "-Wshadow", "-Wconversion", *flags, "-x", "c++",
                                 "-c", "-o", os.devnull, "-"], input=source,
