@@ -1,6 +1,9 @@
-"""libruleengine.so: what it exports, and a program in C that uses it."""
+"""libruleengine.so: what it exports, and programs in C and C++ that use it."""
 
+import itertools
+import os
 import re
+import shutil
 import subprocess
 import tempfile
 import unittest
@@ -9,6 +12,7 @@ from pathlib import Path
 from support import program
 
 HEADER = program.ROOT / "bindings" / "c" / "ruleengine.h"
+ABOVE = HEADER.with_suffix(".hpp")
 BUILD = program.ROOT / "build"
 STRICT = ["-Wall", "-Wextra", "-pedantic", "-Werror", f"-I{HEADER.parent}"]
 MODEL = """<ir_version: 8, opset_import: ["" : 17]>
@@ -34,6 +38,41 @@ int main(int argc, char **argv) {
   re_rules_free(rules);
   return code;
 }
+"""
+
+CONSUMER_CPP = r"""
+#include <cstdio>
+
+#include "ruleengine.hpp"
+
+static int fail(const re::Error& error) {
+  std::puts(error.text().c_str());
+  return static_cast<int>(error.kind());
+}
+
+int main(int argc, char **argv) {
+  if (argc != 3) return 2;
+  const re::Call call = {.time = std::chrono::seconds(60)};
+  const auto rules = re::Rules::load({}, call);
+  if (!rules) return fail(rules.error());
+  const auto model = re::Model::load(argv[1], {}, call);
+  if (!model) return fail(model.error());
+  const auto walk = re::Walk::make(*model);
+  if (!walk) return fail(walk.error());
+  for (const re::Node node : walk->main().nodes()) {
+    std::puts(std::string(node.type()).c_str());
+  }
+  const auto run = rules->run(*model, call);
+  if (!run) return fail(run.error());
+  const auto saved = run->model.save(argv[2]);
+  return saved ? 0 : fail(saved.error());
+}
+"""
+# What the example at the head of the C++ header does not have.
+EXAMPLE_USES = """
+#include "ruleengine.hpp"
+static int fail(const re::Error& e) { return static_cast<int>(e.kind()); }
+static void use(std::string_view) {}
 """
 
 
@@ -80,6 +119,35 @@ class LibraryTest(unittest.TestCase):
             subprocess.run([compiler, f"-std={standard}", *STRICT, "-x", kind,
                             "-fsyntax-only", "-"], input=source, text=True,
                            check=True)
+        example = re.findall(r"^//   (.*)$", ABOVE.read_text(), re.M)
+        self.assertIn("int main() {", example)
+        compilers = [c for c in ("g++", "clang++") if shutil.which(c)]
+        for compiler, flags in itertools.product(
+                compilers, ([], ["-fno-exceptions"], ["-fno-rtti"])):
+            for source in ('#include "ruleengine.hpp"\n', CONSUMER_CPP,
+                           "\n".join([EXAMPLE_USES, *example, ""])):
+                subprocess.run([compiler, "-std=c++20", "-O2", *STRICT,
+                                "-Wshadow", "-Wconversion", *flags, "-x", "c++",
+                                "-c", "-o", os.devnull, "-"], input=source,
+                               text=True, check=True)
+
+    def test_a_program_in_cpp(self):
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            (folder / "main.cc").write_text(CONSUMER_CPP)
+            (folder / "m.onnxtxt").write_text(MODEL)
+            subprocess.run(
+                ["g++", "-std=c++20", *STRICT, "main.cc", "-o", "main",
+                 f"-L{BUILD}", "-lruleengine", f"-Wl,-rpath,{BUILD}"],
+                cwd=folder, check=True)
+            for source, code in (("m.onnxtxt", 0), ("none.onnx", 3)):
+                done = subprocess.run(
+                    ["./main", source, "out.onnxtxt"], cwd=folder, text=True,
+                    capture_output=True, check=False)
+                self.assertEqual(done.returncode, code, done.stdout)
+                self.assertEqual(done.stderr, "")
+                self.assertEqual("Identity" in done.stdout, code == 0)
+            self.assertNotIn("Neg", (folder / "out.onnxtxt").read_text())
 
 
 if __name__ == "__main__":

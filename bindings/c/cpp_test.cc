@@ -1,0 +1,674 @@
+// The layer for C++ over the C interface.
+#include <doctest/doctest.h>
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <ranges>
+#include <span>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "bindings/c/ruleengine.hpp"
+#include "tests/support/c_interface.h"
+#include "tests/support/weighted_model.h"
+
+namespace ruleengine::c {
+namespace {
+
+static_assert(!std::is_copy_constructible_v<re::Model>);
+static_assert(std::is_nothrow_move_constructible_v<re::Model>);
+static_assert(std::is_nothrow_move_assignable_v<re::Walk>);
+static_assert(std::is_nothrow_copy_constructible_v<re::Error>);
+
+using Nodes = decltype(std::declval<re::Graph>().nodes());
+static_assert(std::ranges::input_range<Nodes>);
+static_assert(std::ranges::sized_range<Nodes>);
+
+constexpr std::string_view kLayered =
+    "<ir_version: 8, opset_import: [\"\" : 17, \"own\" : 1]>\n"
+    "m (float[2,N] x, bool c) => (float[M,K] y)\n"
+    "<float[2] w = {1, 2}> {\n"
+    "  s = own.twice(x)\n"
+    "  t = Concat <axis = 1> (s, x)\n"
+    "  y = If (c) <then_branch = a () => (float[M,K] p) { p = Neg(t) },\n"
+    "              else_branch = b () => (float[M,K] q) { q = Abs(t) }>\n"
+    "  k = Constant <value_strings = [\"one\", \"two\"]> ()\n"
+    "  i = Constant <value_ints = [3, 4]> ()\n"
+    "  f = Constant <value_floats = [0.5]> ()\n"
+    "  z = Clip (x, , hi)\n"
+    "  hi = Constant <value = float {3.0}> ()\n"
+    "}\n"
+    "<domain: \"own\", opset_import: [\"\" : 17]>\n"
+    "twice (v) => (r) { r = Add(v, v) }\n";
+
+// The thing of a result, which must have one.
+template <typename T>
+T got(re::Result<T> result) {
+  REQUIRE_MESSAGE(result, result.error().text());
+  return *std::move(result);
+}
+void went_well(const re::Result<void>& result) {
+  REQUIRE_MESSAGE(result, result.error().text());
+}
+// The error of a result, which must have one.
+template <typename T>
+re::Error failed(const re::Result<T>& result) {
+  REQUIRE(!result);
+  return result.error();
+}
+// What was thrown, if it is a runtime_error.
+std::string thrown_text(const re::Error& error) {
+  REQUIRE(error.thrown());
+  try {
+    std::rethrow_exception(error.thrown());
+  } catch (const std::runtime_error& e) {
+    return e.what();
+  }
+}
+
+re::Bytes bytes_in(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
+re::Model parsed(std::string_view text) {
+  return got(re::Model::parse(bytes_in(text), {.name = "m.onnxtxt"}));
+}
+re::RulesOptions options_with(std::string_view rule) {
+  return {.paths = {"memory:/mine/r.lua"},
+          .files = {{.name = "mine/r.lua", .text = rule}}};
+}
+re::Rules loaded(std::string_view rule) {
+  return got(re::Rules::load(options_with(rule)));
+}
+std::string written(const re::Model& model) {
+  const re::Buffer buffer = got(model.bytes());
+  const re::Bytes bytes = buffer;
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+TEST_CASE("C++: a result has a thing or an error") {
+  re::Result<std::string> some = std::string("a");
+  REQUIRE(some);
+  CHECK(*some == "a");
+  CHECK(some->size() == 1);
+  CHECK(some.value() == "a");
+  CHECK(std::as_const(some).value() == "a");
+  CHECK(*std::as_const(some) == "a");
+  CHECK(std::move(some).value() == "a");
+  const re::Result<std::string> none =
+      re::Error(RE_LIMIT, "too much", "less", "more");
+  REQUIRE(!none);
+  CHECK(none.error().kind() == RE_LIMIT);
+  CHECK(none.error().text() ==
+        "error: too much\n  expected: less\n  found: more");
+  CHECK_THROWS_AS(static_cast<void>(none.value()), re::Exception);
+  CHECK(re::Result<void>());
+  CHECK(!re::Result<void>(none.error()));
+}
+
+TEST_CASE("C++: an error has the texts of the library") {
+  const re::Error error =
+      failed(re::Rules::load({.packs = {"attention", "canonicl"}}));
+  CHECK(error.kind() == RE_USAGE);
+  CHECK(error.expected().find("canonical") != std::string_view::npos);
+  CHECK(!error.what().empty());
+  CHECK(error.text().find(error.expected()) != std::string::npos);
+  CHECK(!error.thrown());
+  CHECK(error.report() == nullptr);
+  try {
+    re::Model::load("/nobody/m.onnx").value();
+    CHECK(false);
+  } catch (const re::Exception& e) {
+    CHECK(e.error().kind() == RE_MODEL);
+    CHECK(std::string(e.what()).find("/nobody/m.onnx") != std::string::npos);
+    CHECK(e.error().text() == e.what());
+  }
+  const re::Error copy = error;
+  CHECK(copy.what().data() == error.what().data());
+  CHECK(re::Error().kind() == RE_OK);
+  CHECK(re::Error().what().empty());
+  CHECK(re::Error().where().empty());
+  CHECK(re::Error().text().empty());
+}
+
+TEST_CASE("C++: handles that are empty") {
+  re::Model model = parsed(kModel);
+  CHECK(model);
+  const re::Model moved = std::move(model);
+  CHECK(moved);
+  CHECK(!model);  // NOLINT(bugprone-use-after-move)
+  CHECK(failed(model.bytes()).kind() == RE_USAGE);
+  CHECK(failed(model.save("x")).kind() == RE_USAGE);
+  CHECK(model.warnings().empty());
+  re::Rules rules;
+  CHECK(!rules);
+  CHECK(failed(rules.run(moved)).kind() == RE_USAGE);
+  CHECK(failed(loaded(kRule).run(model)).kind() == RE_USAGE);
+  CHECK(rules.warnings().size() == 0);
+  CHECK(re::Report().json().empty());
+  CHECK(failed(re::Report().totals()).kind() == RE_USAGE);
+  CHECK(failed(re::Session().run({})).kind() == RE_USAGE);
+  CHECK(re::Values().size() == 0);
+  CHECK(re::Values()[0].kind() == RE_ABSENT);
+  CHECK(failed(re::Values()[0].tensor()).kind() == RE_USAGE);
+  CHECK(re::Walk().graphs().empty());
+  CHECK(re::Walk().values().empty());
+  re::Stop stop;
+  stop.request();
+  went_well(moved.write([](re::Bytes) { return true; }, {.stop = &stop}));
+  re::Buffer buffer = got(moved.bytes());
+  CHECK(!re::Buffer(std::move(buffer)).bytes().empty());
+  CHECK(buffer.bytes().empty());  // NOLINT(bugprone-use-after-move)
+}
+
+TEST_CASE("C++: a run, its result and its report") {
+  re::Rules rules = loaded(kRule);
+  re::Model model = parsed(kModel);
+  const std::string before = written(model);
+  const re::Run run = got(rules.run(model));
+  const re_run_totals totals = got(run.report.totals());
+  CHECK(totals.rewrites == 1);
+  CHECK(totals.nodes_before > totals.nodes_after);
+  CHECK(run.report.json().find("memory:/mine/r.lua") != std::string_view::npos);
+  CHECK(written(model) == before);
+  const std::string after = written(run.model);
+  CHECK(after != before);
+  model = {};
+  rules = {};
+  CHECK(written(run.model) == after);
+}
+
+TEST_CASE("C++: questions") {
+  const re::Rules rules = loaded(kRule);
+  const re::Model model = parsed(kModel);
+  const auto has = [](const re::Report& report, std::string_view text) {
+    return report.json().find(text) != std::string_view::npos;
+  };
+  CHECK(has(got(rules.match(model)), "\"fires\": "));
+  const re::Report all = got(rules.explain(model, {.most = 2}));
+  CHECK(has(all, "\"misses\""));
+  CHECK(failed(all.totals()).kind() == RE_USAGE);
+  CHECK(got(rules.explain(model, {.node = "a"})).json() != all.json());
+  CHECK(failed(rules.explain(model, {.node = "nobody"})).kind() == RE_USAGE);
+  CHECK(has(got(rules.coverage(model)), "\"fused\": 0"));
+  std::string rule = kRule;
+  rule.pop_back();
+  rule +=
+      ", examples = { { 'one', [[(float[2] x) => (float[2] y) "
+      "{ a = Neg(x)  y = Relu(a) }]], [[y = Neg(x)]] } } }";
+  CHECK(has(got(re::test(options_with(rule))), "\"unsound\""));
+  re::RulesOptions wrong = options_with(rule);
+  wrong.exact = true;
+  CHECK(failed(re::test(wrong)).kind() == RE_USAGE);
+}
+
+TEST_CASE("C++: options of rules") {
+  const std::string rule =
+      "return rule { options = { on = false }, phase = 'target', "
+      "when = function(_, options) return options.on end, "
+      "match = function(op, x) return op.Relu(op.Neg(x)) end, "
+      "rewrite = function(op, m) return op.Neg(m.x) end }";
+  const re::Model model = parsed(kModel);
+  const auto run_with = [&](auto change) {
+    re::RulesOptions options = options_with(rule);
+    change(options);
+    const re::Result<re::Rules> rules = re::Rules::load(options);
+    return rules ? rules->run(model) : re::Result<re::Run>(rules.error());
+  };
+  const auto kind_with = [&](auto change) {
+    return failed(run_with(change)).kind();
+  };
+  const auto rewrites = [](const re::Run& run) {
+    return got(run.report.totals()).rewrites;
+  };
+  CHECK(rewrites(got(run_with([](auto&) {}))) == 0);
+  const re::Run on = got(run_with([](auto& o) {
+    o.settings = {{"r", "on", "true"}};
+    o.target = "onnx";
+    o.opset = 21;
+  }));
+  CHECK(rewrites(on) == 1);
+  CHECK(got(on.report.totals()).opset_after == 21);
+  const re::Run undone = got(run_with([](auto& o) {
+    o.settings = {{"r", "on", "true"}};
+    o.verify = RE_VERIFY_EDITS;
+  }));
+  CHECK(rewrites(undone) == 0);
+  const re::Error wrong = failed(run_with([](auto& o) {
+    o.settings = {{"r", "on", "true"}};
+    o.verify = RE_VERIFY_RESULT;
+  }));
+  CHECK(wrong.kind() == RE_VERIFY);
+  CHECK(wrong.report() != nullptr);
+  CHECK(kind_with([](auto& o) {
+          o.settings = {{"r", "on", "7"}};
+        }) == RE_USAGE);
+  CHECK(kind_with([](auto& o) { o.target = "nobody"; }) == RE_USAGE);
+  CHECK(kind_with([](auto& o) { o.callback_time = re::Seconds(-1); }) ==
+        RE_USAGE);
+  CHECK(kind_with([](auto& o) { o.load_time = re::Seconds(-1); }) == RE_USAGE);
+  CHECK(kind_with([](auto& o) { o.memory = 1; }) != RE_OK);
+  CHECK(kind_with([](auto& o) { o.files[0].text = ""; }) == RE_RULE);
+  // A text need not end with a NUL.
+  std::string longer = kRule;
+  longer += "][";
+  CHECK(rewrites(got(run_with([&](auto& o) {
+          o.files[0].text =
+              std::string_view(longer).substr(0, longer.size() - 2);
+        }))) == 1);
+}
+
+TEST_CASE("C++: a callback reads rule files") {
+  std::vector<std::string> asked;
+  bool throws = false;
+  const auto read = [&](std::string_view name, std::string& text) {
+    asked.emplace_back(name);
+    if (throws) throw std::runtime_error("no disk");
+    if (name == "a/r.lua") {
+      text = "local l = lib 'own'\n";
+      text += kRule;
+    } else if (name == "a/lib/own.lua") {
+      text = "return { x = 1 }";
+    } else {
+      return RE_NONE;
+    }
+    return RE_FOUND;
+  };
+  CHECK(got(re::Rules::load({.paths = {"memory:/a/r.lua"}, .read = read})));
+  CHECK(asked == std::vector<std::string>{"a/r.lua", "a/lib/own.lua"});
+  CHECK(failed(re::Rules::load({.paths = {"memory:/a/q.lua"}, .read = read}))
+            .kind() != RE_OK);
+  throws = true;
+  const re::Error error =
+      failed(re::Rules::load({.paths = {"memory:/a/r.lua"}, .read = read}));
+  CHECK(error.kind() == RE_RULE);
+  CHECK(thrown_text(error) == "no disk");
+  const re::Error other =
+      failed(re::test({.paths = {"memory:/a/r.lua"}, .read = read}));
+  CHECK(thrown_text(other) == "no disk");
+}
+
+TEST_CASE("C++: the first exception is kept, and fails the call") {
+  int count = 0;
+  const re::Error error =
+      failed(re::test({.paths = {"memory:/a/r.lua", "memory:/a/q.lua"},
+                       .read = [&](std::string_view, std::string&) -> re_found {
+                         throw std::runtime_error(std::to_string(++count));
+                       }}));
+  CHECK(count > 1);
+  CHECK(thrown_text(error) == "1");
+  // Also where the library has ended well.
+  const re::Call none;
+  re::detail::Calling call(none);
+  call.thrown = std::make_exception_ptr(std::runtime_error("late"));
+  const re::Error late =
+      failed(call.make<re::Stop>([](re_stop** to) { return re_stop_new(to); }));
+  CHECK(late.kind() == RE_CANCELLED);
+  CHECK(late.text().find("callback") != std::string::npos);
+  CHECK(thrown_text(late) == "late");
+}
+
+TEST_CASE("C++: files, and writing to a callback") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "ruleengine_cpp_test";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string path = (folder / "m.onnx").string();
+  went_well(parsed(kModel).save(path));
+  const re::Model model = got(re::Model::load(
+      path, {.storage = RE_READ, .dimensions = {{.name = "N", .value = 7}}}));
+  const re::Walk walk = got(re::Walk::make(model));
+  CHECK(walk.value(walk.main().inputs()[0]).shape()[1].value == 7);
+  const re::Error missing =
+      failed(model.save((folder / "no" / "m.onnx").string()));
+  CHECK(missing.kind() == RE_WRITE);
+  fs::remove_all(folder);
+
+  std::size_t all = 0;
+  std::string bytes;
+  const auto append = [&](re::Bytes piece) {
+    bytes.append(reinterpret_cast<const char*>(piece.data()), piece.size());
+    return true;
+  };
+  went_well(model.write(append, {}, [&](std::size_t size) {
+    all = size;
+    return true;
+  }));
+  CHECK(bytes.size() == all);
+  CHECK(bytes == written(model));
+  bytes.clear();
+  went_well(model.write(append));
+  CHECK(bytes.size() == all);
+  CHECK(failed(model.write([](re::Bytes) { return false; })).kind() ==
+        RE_WRITE);
+  CHECK(failed(model.write(append, {}, [](std::size_t) {
+          return false;
+        })).kind() == RE_WRITE);
+  const re::Error error = failed(
+      model.write([](re::Bytes) -> bool { throw std::runtime_error("full"); }));
+  CHECK(error.kind() == RE_WRITE);
+  CHECK(thrown_text(error) == "full");
+}
+
+TEST_CASE("C++: external data of the caller, shared or copied") {
+  namespace fs = std::filesystem;
+  const fs::path folder = fs::temp_directory_path() / "ruleengine_cpp_data";
+  fs::remove_all(folder);
+  fs::create_directories(folder);
+  const std::string model = model_with_weight("w.bin", true);
+  const std::string data(2048, '\1');
+  re::ModelOptions options = {
+      .data = [&](std::string_view location, re::Bytes& bytes) {
+        CHECK(location == "w.bin");
+        bytes = bytes_in(data);
+        return RE_FOUND;
+      }};
+  {
+    const re::Model given = got(re::Model::parse(bytes_in(model), options));
+    const re::Walk walk = got(re::Walk::make(given));
+    const re::Value weight = walk.value(walk.main().initializers()[0]);
+    const re::Tensor tensor = got(weight.constant());
+    CHECK(static_cast<const void*>(tensor.bytes().data()) == data.data() + 8);
+  }
+  options.data = [](std::string_view, re::Bytes&) { return RE_NONE; };
+  CHECK(failed(re::Model::parse(bytes_in(model), options)).kind() == RE_MODEL);
+  std::ofstream(folder / "w.bin") << data;
+  std::ofstream(folder / "m.onnx") << model;
+  options.folder = folder.string();
+  CHECK(got(re::Model::parse(bytes_in(model), options)));
+  options.data = [](std::string_view, re::Bytes&) -> re_found {
+    throw std::runtime_error("no bytes");
+  };
+  const re::Error error = failed(re::Model::parse(bytes_in(model), options));
+  CHECK(error.kind() == RE_MODEL);
+  CHECK(thrown_text(error) == "no bytes");
+
+  const re::Rules rules = loaded(
+      "return rule { match = function(op, x) return op.Add(x, x) end, "
+      "rewrite = function(op, m) return op.Sub(m.x, op.Neg(m.x)) end, "
+      "phase = 'target' }");
+  const re::Run run =
+      got(rules.run(got(re::Model::load((folder / "m.onnx").string()))));
+  for (const bool shares : {false, true}) {
+    const fs::path out = folder / (shares ? "shared.onnx" : "copied.onnx");
+    went_well(run.model.save(out.string(), {.share_data = shares}));
+    CHECK(fs::exists(out.string() + ".data") == !shares);
+  }
+  fs::remove_all(folder);
+}
+
+TEST_CASE("C++: a call is stopped, or runs out of time") {
+  const re::Rules rules = loaded(
+      "return rule { phase = 'target', match = function(op, x) "
+      "return op.Relu(x) end, rewrite = function(op, m) while true do end end "
+      "}");
+  const re::Model model = parsed(kModel);
+  const re::Stop stop = got(re::Stop::make());
+  std::thread other([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.request();
+  });
+  const re::Error error = failed(rules.run(model, {.stop = &stop}));
+  other.join();
+  CHECK(error.kind() == RE_CANCELLED);
+  REQUIRE(error.report() != nullptr);
+  CHECK(error.report()->json().find("\"error\"") != std::string_view::npos);
+  CHECK(failed(rules.match(model, {.stop = &stop})).kind() == RE_CANCELLED);
+  CHECK(failed(rules.run(model, {.time = std::chrono::milliseconds(20)}))
+            .kind() == RE_LIMIT);
+  CHECK(failed(rules.run(model, {.time = re::Seconds(-1)})).kind() == RE_USAGE);
+}
+
+TEST_CASE("C++: progress, and what it throws") {
+  const re::Model model =
+      parsed("m (float[2] x) => (float[2] y) { a = Neg(x)  y = Neg(a) }");
+  const re::Session session = got(re::Session::make(model));
+  const std::array<float, 2> x = {1, 2};
+  const std::array<std::int64_t, 1> two = {2};
+  const re::Tensor input = re::Tensor::of("x", x, two);
+  std::uint64_t at = 0;
+  bool goes_on = true;
+  const re::Call call = {.progress = [&](std::uint64_t done, std::uint64_t) {
+    at = done;
+    return goes_on;
+  }};
+  CHECK(got(session.run({input}, call)));
+  CHECK(at == 2);
+  goes_on = false;
+  CHECK(failed(session.run({input}, call)).kind() == RE_CANCELLED);
+  // At the last node too.
+  for (const std::uint64_t last : {1, 2}) {
+    const re::Error error = failed(session.run(
+        {input}, {.progress = [&](std::uint64_t done, std::uint64_t) -> bool {
+          if (done >= last) throw std::runtime_error(std::to_string(done));
+          return true;
+        }}));
+    CHECK(error.kind() == RE_CANCELLED);
+    CHECK(!error.what().empty());
+    CHECK(thrown_text(error) == std::to_string(last));
+  }
+  CHECK(got(session.run({input})));
+}
+
+TEST_CASE("C++: tensors have a type, and are not copied") {
+  const re::Model model = parsed(
+      "m (float[2,N] x, string[1] t) => (float[2,N] y, seq(string[1]) z) "
+      "{ y = Neg(x)  z = SequenceConstruct(t, t) }");
+  const re::Session session =
+      got(re::Session::make(model, {.threads = 1, .seed = 3}));
+  const std::vector<float> x = {1, 2, 3, 4, 5, 6};
+  const std::array<std::int64_t, 2> shape = {2, 3};
+  const std::array<re_text, 1> t = {re::text("abc")};
+  const std::array<std::int64_t, 1> one = {1};
+  const re::Tensor input = re::Tensor::of("x", x, shape);
+  CHECK(static_cast<const void*>(input.bytes().data()) == x.data());
+  CHECK(got(input.as<float>()).data() == x.data());
+  const std::vector<re::Tensor> inputs = {input, re::Tensor::of("t", t, one)};
+  const re::Values values = got(session.run(inputs));
+  REQUIRE(values.size() == 2);
+  const std::span<const float> y = got(values[0].as<float>());
+  REQUIRE(y.size() == 6);
+  CHECK(y[5] == -6);
+  re_tensor raw;
+  fine(re_values_tensor(values.get(), 0, 0, &raw));
+  CHECK(y.data() == raw.data);
+  const re::Tensor tensor = got(values[0].tensor());
+  CHECK(tensor.name() == "y");
+  CHECK(tensor.shape().data() == raw.shape);
+  CHECK(tensor.shape()[1] == 3);
+  CHECK(values[1].kind() == RE_SEQUENCE);
+  CHECK(values[1].items() == 2);
+  CHECK(re::view(got(values[1].as<re_text>(1))[0]) == "abc");
+  CHECK(failed(values[1].tensor(2)).kind() == RE_USAGE);
+  CHECK(failed(values[7].as<float>()).kind() == RE_USAGE);
+  std::size_t tensors = 0;
+  for (const re::Output each : values) tensors += each.kind() == RE_TENSOR;
+  CHECK(tensors == 1);
+
+  const re::Error wrong = failed(tensor.as<std::int64_t>());
+  CHECK(wrong.kind() == RE_USAGE);
+  CHECK(wrong.expected() == "int64");
+  CHECK(wrong.found() == "float");
+  std::array<float, 6> copy = {};
+  went_well(tensor.copy_to(std::span<float>(copy)));
+  CHECK(copy[5] == -6);
+  CHECK(!tensor.copy_to(std::span<float>(copy).first(5)));
+  std::array<std::int32_t, 6> other = {};
+  CHECK(!tensor.copy_to(std::span<std::int32_t>(other)));
+  CHECK(failed(session.run({input})).kind() == RE_MODEL);
+
+  alignas(8) const std::array<char, 9> bytes = {0, 1, 0, 0, 0, 0, 0, 0, 0};
+  const re::Tensor apart(
+      {"", 6, 1, one.data(), bytes.data() + 1, sizeof(std::int32_t)});
+  CHECK(failed(apart.as<std::int32_t>()).kind() == RE_USAGE);
+  std::array<std::int32_t, 1> number = {};
+  went_well(apart.copy_to(std::span<std::int32_t>(number)));
+  CHECK(number[0] == 1);
+  const char truth[] = {1, 2};
+  const re::Tensor bools({"", 9, 1, one.data(), truth, 1});
+  CHECK(got(bools.as<bool>())[0]);
+  CHECK(!re::Tensor({"", 9, 1, shape.data(), truth, 2}).as<bool>());
+  CHECK(re::Tensor().name().empty());
+}
+
+TEST_CASE("C++: comparing models, with rules for their ops") {
+  const re::Model one = parsed(kModel);
+  const re::Model other =
+      parsed("m (float[2,N] x) => (float[2,N] y) { y = Neg(x) }");
+  CHECK(got(re::compare(one, one)).json().find("\"difference\": \"\"") !=
+        std::string_view::npos);
+  const re::Error error = failed(re::compare(one, other));
+  CHECK(error.kind() == RE_VERIFY);
+  REQUIRE(error.report() != nullptr);
+  CHECK(error.report()->json().find("shown_by") != std::string_view::npos);
+  CHECK(got(re::compare(one, other, {.absolute = 1e30})));
+  CHECK(failed(re::compare(one, other, {.relative = -1})).kind() == RE_USAGE);
+  CHECK(failed(re::compare(one, other, {.threads = -1})).kind() == RE_USAGE);
+
+  const re::Rules rules = loaded(
+      "return rule { match = function(op, x) return op.Relu(op.Relu(x)) end, "
+      "rewrite = function(op, m) return op.mine.Same(m.x) end, "
+      "body = { ['mine.Same'] = [[(x) => (y) { y = Neg(x) }]] } }");
+  const re::Model own = parsed(
+      "<ir_version: 8, opset_import: [\"\" : 17, \"mine\" : 1]>\n"
+      "m (float[2,N] x) => (float[2,N] y) { y = mine.Same(x) }");
+  CHECK(!re::Session::make(own));
+  CHECK(got(re::Session::make(own, {.rules = &rules})));
+  CHECK(!re::compare(own, other));
+  CHECK(got(re::compare(own, other, {.rules = &rules})));
+}
+
+TEST_CASE("C++: a walk over graphs, nodes and values") {
+  re::Model model = parsed(kLayered);
+  re::Walk made = got(re::Walk::make(model));
+  model = {};
+  const re::Graph main = made.main();
+  const re::Walk walk = std::move(made);  // views stay valid
+  CHECK(main.name() == "m");
+  CHECK(main.kind() == RE_MAIN);
+  CHECK(!main.parent());
+  CHECK(walk.graphs().size() == 4);
+  REQUIRE(main.inputs().size() == 2);
+  const re::Value x = walk.value(main.inputs()[0]);
+  CHECK(x.name() == "x");
+  CHECK(x.origin() == RE_INPUT);
+  CHECK(x.type() == 1);
+  CHECK(x.has_shape());
+  CHECK(x.readers() == 3);
+  CHECK(!x.node());
+  CHECK(!x.is_constant());
+  CHECK(failed(x.constant()).kind() == RE_USAGE);
+  REQUIRE(x.shape().size() == 2);
+  CHECK(x.shape()[0].value == 2);
+  CHECK(re::view(x.shape()[1].name) == "N");
+
+  std::size_t branches = 0, seen = 0;
+  for (const re::Node node : main.nodes()) {
+    CHECK(node.number() == seen++);
+    CHECK(node.graph().number() == 0);
+    re_node raw = RE_OPTIONS(re_node);
+    fine(re_walk_node(walk.get(), 0, node.number(), &raw));
+    CHECK(node.inputs().data() == raw.inputs);
+    CHECK(node.type().data() == raw.type.data);
+    if (const auto output = node.output(0)) {
+      CHECK(output->origin() == RE_COMPUTED);
+      CHECK(output->node()->number() == node.number());
+    }
+    if (node.type() == "twice") {
+      CHECK(node.domain() == "own");
+      REQUIRE(node.function());
+      CHECK(node.function()->kind() == RE_FUNCTION);
+      CHECK(node.function()->type() == "twice");
+      CHECK(node.function()->domain() == "own");
+      CHECK(node.function()->node(0).type() == "Add");
+    } else {
+      CHECK(!node.function());
+    }
+    if (node.type() == "Concat") {
+      REQUIRE(node.attribute("axis"));
+      CHECK(node.attribute("axis")->i() == 1);
+      CHECK(!node.attribute("axes"));
+      CHECK(node.input(1)->name() == "x");
+    }
+    if (node.type() == "Clip") {
+      REQUIRE(node.inputs().size() == 3);
+      CHECK(!node.input(1));
+      CHECK(!node.input(9));
+      CHECK(got(got(node.input(2)->constant()).as<float>())[0] == 3);
+    }
+    if (node.type() != "If") continue;
+    for (const re::Attribute each : node.attributes()) {
+      ++branches;
+      REQUIRE(each.graphs().size() == 1);
+      const re::Graph body = each.graph();
+      CHECK(body.name() == (each.name() == "then_branch" ? "a" : "b"));
+      CHECK(body.kind() == RE_BODY);
+      REQUIRE(body.parent());
+      CHECK(body.parent()->number() == node.number());
+      CHECK(body.nodes().size() == 1);
+    }
+  }
+  CHECK(branches == 2);
+  CHECK(seen == main.nodes().size());
+  std::size_t named = 0;
+  for (const re::Value each : walk.values()) named += each.name() == "w";
+  CHECK(named == 1);
+}
+
+TEST_CASE("C++: a walk shows attributes and constants where they are") {
+  const std::string bytes = written(parsed(kLayered));
+  const re::Model model = got(re::Model::parse(bytes_in(bytes)));
+  const re::Walk walk = got(re::Walk::make(model));
+  const re::Value w = walk.value(walk.main().initializers()[0]);
+  CHECK(w.is_constant());
+  const re::Tensor tensor = got(w.constant());
+  re_tensor raw;
+  fine(re_walk_constant(walk.get(), w.number(), &raw));
+  CHECK(static_cast<const void*>(tensor.bytes().data()) == raw.data);
+  std::array<float, 2> numbers = {};
+  went_well(tensor.copy_to(std::span<float>(numbers)));
+  CHECK(numbers[1] == 2);
+  std::size_t kinds = 0;
+  for (const re::Node node : walk.main().nodes()) {
+    if (const auto its = node.attribute("value_strings")) {
+      ++kinds;
+      CHECK(its->kind() == 8);
+      REQUIRE(its->strings().size() == 2);
+      CHECK(re::view(its->strings()[1]) == "two");
+      CHECK(its->ints().empty());
+      CHECK(its->reference().empty());
+      CHECK(!its->proto().empty());
+    }
+    if (const auto its = node.attribute("value_ints")) {
+      ++kinds;
+      REQUIRE(its->ints().size() == 2);
+      CHECK(its->ints()[1] == 4);
+    }
+    if (const auto its = node.attribute("value_floats")) {
+      ++kinds;
+      REQUIRE(its->floats().size() == 1);
+      CHECK(its->floats()[0] == 0.5f);
+      CHECK(its->count() == 1);
+      CHECK(failed(its->tensor()).kind() == RE_USAGE);
+    }
+    if (const auto its = node.attribute("value")) {
+      ++kinds;
+      CHECK(got(its->tensor()).shape().empty());
+      CHECK(got(its->tensor()).bytes().size() == sizeof(float));
+      CHECK(failed(its->tensor(1)).kind() == RE_USAGE);
+    }
+  }
+  CHECK(kinds == 4);
+}
+
+}  // namespace
+}  // namespace ruleengine::c
