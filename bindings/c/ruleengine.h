@@ -108,7 +108,8 @@ RE_API void re_stop_free(re_stop *stop);
 
 /* How far a call of re_run() or re_session_run() has come, out of `total`, which
  * may grow. Called a few times a second, or after each node of a model that
- * runs, on the thread of the call. Any result but 0 cancels the call. */
+ * runs, on the thread of the call. Any result but 0 cancels the call, unless it
+ * has done all by then. */
 typedef int (*re_progress)(void *user, uint64_t done, uint64_t total);
 
 /* Some bytes; no NUL ends them. */
@@ -147,8 +148,8 @@ typedef struct re_file {
 } re_file;
 
 /* The text of the file with this name: appends it to `text` and returns
- * RE_FOUND; or RE_NONE, or else RE_FAILED. Called while rules are loaded, on the
- * thread of the call. */
+ * RE_FOUND; or RE_NONE, or else RE_FAILED, which fails the call. Called while
+ * rules are loaded, on the thread of the call, any number of times. */
 typedef int (*re_read)(void *user, const char *name, re_buffer *text);
 
 /* As `--set RULE.OPTION=VALUE` on the command line. */
@@ -216,8 +217,8 @@ typedef struct re_model re_model;
  * bytes stay valid until the model, and all that was made of it, are freed.
  * RE_NONE: looked for in the folder of the model, if it has one. Called while
  * the model is loaded, once for each location, on the thread of the call. */
-typedef int (*re_data)(void *user, const char *location,
-                            const void **data, size_t *size);
+typedef int (*re_data)(void *user, const char *location, const void **data,
+                       size_t *size);
 
 typedef enum re_storage {
   RE_MAP = 0, /* a file is mapped; memory is borrowed, and stays valid until
@@ -488,6 +489,7 @@ typedef struct re_value {
   int origin;      /* a re_origin */
 } re_value;
 
+/* RE_USAGE for a number that the walk does not have. */
 RE_API re_error *re_walk_graph(const re_walk *walk, size_t graph, re_graph *to);
 RE_API re_error *re_walk_node(const re_walk *walk, size_t graph, size_t node,
                               re_node *to);
@@ -497,8 +499,8 @@ RE_API re_error *re_walk_attribute(re_walk *walk, size_t graph, size_t node,
 
 /* The tensor of an initializer, of the default of an input, or of what a
  * Constant gives; and the tensor number `i` of an attribute. The data is where
- * the model has it; that of a constant that rules folded is computed at the
- * first call. */
+ * the model has it: that of a file need not be aligned, and a bool may be any
+ * byte. That of a constant that rules folded is computed at the first call. */
 RE_API re_error *re_walk_constant(re_walk *walk, size_t value, re_tensor *to);
 RE_API re_error *re_walk_tensor(re_walk *walk, size_t graph, size_t node,
                                 size_t attribute, size_t i, re_tensor *to);

@@ -548,6 +548,7 @@ struct RulesOptions {
   re_verify verify = RE_VERIFY_NOTHING;
   Seconds callback_time = {}, load_time = {};
   std::uint64_t memory = 0, tensors = 0;
+  std::string shipped = {};  // the folder of the rules that ship
 };
 
 namespace detail {
@@ -585,6 +586,7 @@ struct RulesGiven {
     options.load_seconds = from.load_time.count();
     options.memory = from.memory;
     options.tensors = from.tensors;
+    options.shipped = text_or_null(from.shipped);
     if (!from.read) return;
     options.read_user = this;
     options.read = [](void* user, const char* name, re_buffer* text) {
