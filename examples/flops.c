@@ -1,7 +1,7 @@
 /* Prints the nodes of a model, and how many floating-point operations they do.
  *
  *   gcc -std=c11 flops.c -o flops $(pkg-config --cflags --libs ruleengine)
- *   ./flops model.onnx batch=1 sequence=128
+ *   ./flops bert.onnx batch=1 seq=128
  *
  * A product of two numbers and its sum count as two. Other ops count one for
  * each number that they give, and moving data counts nothing. "?" stands for

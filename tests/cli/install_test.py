@@ -197,6 +197,45 @@ class InstallTest(unittest.TestCase):
         self.check(folder / "shared")
         self.check(folder / "static", self.rules)
 
+    def build(self, folder, name):
+        """A program of one source, linked with the shared library."""
+        compiler = (["gcc", "-std=c11"] if name.endswith(".c")
+                    else ["g++", "-std=c++20"])
+        run(*compiler, "-Wall", "-Wextra", "-Werror", name, "-o", "main",
+            *self.flags("--cflags", "--libs", "ruleengine"),
+            f"-Wl,-rpath,{self.libs}", cwd=folder)
+        return folder / "main"
+
+    def test_the_programs_of_the_page(self):
+        text = (program.ROOT / "docs/embedding.md").read_text()
+        for language, name in (("c", "page.c"), ("cpp", "page.cc")):
+            code, = re.findall(rf"^```{language}\n(.*?)^```", text,
+                               re.DOTALL | re.MULTILINE)
+            folder = self.write(f"page_{language}", {name: code})
+            self.check(self.build(folder, name))
+
+    def example(self, name, *arguments):
+        folder = self.write(name.partition(".")[0], {
+            name: (program.ROOT / "examples" / name).read_text()})
+        return run(self.build(folder, name),
+                   program.ROOT / "examples/bert.onnx", *arguments)
+
+    def test_the_example_that_counts(self):
+        self.assertIn("those of", self.example("flops.c"))
+        # Of each token, 2 layers: 4 products of 64x64, 2 of 64x128; and of each
+        # pair of tokens, 4 heads of 16, the scores and their product.
+        text = self.example("flops.c", "batch=2", "seq=16")
+        products = sum(int(line.split()[0]) for line in text.splitlines()
+                       if " MatMul " in line)
+        self.assertEqual(products, 2 * 2 * (
+            2 * 16 * (4 * 64 * 64 + 2 * 64 * 128) + 2 * 2 * 16 * 16 * 64))
+        self.assertNotIn("?", text)
+
+    def test_the_example_that_lowers(self):
+        text = self.example("lower.cc", "batch=2", "seq=16")
+        self.assertEqual(text.count("ScaledDotProductAttention("), 2)
+        self.assertLess(float(text.split()[-1]), 1e-5)
+
     def test_the_archive_exports_what_the_library_does(self):
         def symbols(*arguments):
             text = run("nm", "--defined-only", "--format=posix", *arguments)
