@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <stop_token>
 #include <thread>
 
@@ -163,7 +162,8 @@ TEST_CASE("what a model contains") {
   CHECK(found->nodes[2].op == "Exp");
   CHECK(type_text(*found, found->nodes[0].outputs[0]) == "float[N,3]");
   CHECK(found->ops.at("Neg") == 2);
-  CHECK(to_json("m", *found)["inputs"][0]["shape"][0] == "N");
+  CHECK(to_json("m", *found)["inputs"].text(-1, true) ==
+        R"([{"name":"x","dtype":"float","shape":["N",3]}])");
 }
 
 TEST_CASE("weights that nothing reads are left out") {
@@ -222,7 +222,7 @@ TEST_CASE("examples are run, and a bad file stops no other") {
   CHECK(tested.errors_of_files.size() == 1);
   CHECK(tested.warnings.size() == 1);  // no examples
   CHECK(tested.results.empty());
-  CHECK(to_json(tested).empty());
+  CHECK(to_json(tested).size() == 0);
 }
 
 TEST_CASE("ops that are described, and classes of ops") {

@@ -5,11 +5,11 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "bindings/api/models.h"
 #include "bindings/api/profile.h"
+#include "core/base/json.h"
 #include "core/base/stopwatch.h"
 
 namespace ruleengine::api {
@@ -142,9 +142,9 @@ Result<BenchResult> bench(const std::vector<std::string>& models,
 
 namespace {
 
-engine::Json json_of(const Measured& s) {
+Json json_of(const Measured& s) {
   const auto rounds = static_cast<double>(s.seconds.size());
-  engine::Json ops = engine::Json::array();
+  Json ops = Json::array();
   for (const OpCost& cost : s.ops) {
     ops.push_back({{"op", engine::exact(cost.op)},
                    {"calls", static_cast<double>(cost.calls) / rounds},
@@ -160,8 +160,8 @@ engine::Json json_of(const Measured& s) {
 
 }  // namespace
 
-engine::Json to_json(const BenchResult& found) {
-  engine::Json json = json_of(found.models[0]);
+Json to_json(const BenchResult& found) {
+  Json json = json_of(found.models[0]);
   if (found.ratio) {
     json["against"] = json_of(found.models[1]);
     json["ratio"] = engine::to_json(*found.ratio);

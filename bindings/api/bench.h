@@ -49,6 +49,6 @@ struct BenchResult {
 Result<BenchResult> bench(const std::vector<std::string>& models,
                           const BenchOptions& options);
 
-engine::Json to_json(const BenchResult& found);
+Json to_json(const BenchResult& found);
 
 }  // namespace ruleengine::api

@@ -1,12 +1,12 @@
 #include "bindings/api/contents.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <utility>
 
 #include "bindings/api/models.h"
 #include "core/base/diagnostic.h"
+#include "core/base/json.h"
 #include "core/engine/options.h"
 #include "core/ir/data_type.h"
 #include "core/ir/facts.h"
@@ -19,7 +19,6 @@ namespace ruleengine::api {
 namespace {
 
 using engine::exact;
-using engine::Json;
 
 std::vector<Contents::Value> values_of(const ir::Graph& graph, ir::Facts& facts,
                                        std::span<const ir::ValueId> values) {

@@ -51,6 +51,6 @@ std::vector<std::string> attribute_texts(const Contents& contents,
                                          const Contents::Node& node);
 
 // `model`: the name of the model as the caller gave it.
-engine::Json to_json(const std::string& model, const Contents& contents);
+Json to_json(const std::string& model, const Contents& contents);
 
 }  // namespace ruleengine::api

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "bindings/api/draw_page.h"
 #include "bindings/api/graphviz.h"
 #include "bindings/api/models.h"
+#include "core/base/json.h"
 #include "core/draw/dot.h"
 #include "core/engine/picture.h"
 #include "core/text/print.h"
@@ -17,7 +17,6 @@
 namespace ruleengine::api {
 namespace {
 
-using Json = nlohmann::ordered_json;
 using draw::Scene;
 using draw::View;
 

@@ -1,7 +1,5 @@
 #include "bindings/api/draw_page.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/draw/dot.h"
 
 namespace ruleengine::api {
@@ -253,9 +251,8 @@ std::string inlined(const std::string& svg) {
 }
 
 // JSON as the content of a script element, which must not contain "</".
-std::string quoted(const nlohmann::ordered_json& data) {
-  const std::string text = data.dump(
-      -1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+std::string quoted(const Json& data) {
+  const std::string text = data.text(-1, false);
   std::string out;
   for (const char c : text) {
     if (c == '<') {
@@ -271,7 +268,7 @@ std::string quoted(const nlohmann::ordered_json& data) {
 
 std::string draw_page(const std::string& title,
                       const std::vector<std::string>& pictures,
-                      const nlohmann::ordered_json& data) {
+                      const Json& data) {
   std::string page = kHead;
   page += "<title>" + draw::escaped(title) + "</title>\n";
   page += kBody;

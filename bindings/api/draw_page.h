@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include "core/base/json.h"
 
 namespace ruleengine::api {
 
 // `pictures`: the SVG of each view, in order; `data`: what the script reads.
 std::string draw_page(const std::string& title,
                       const std::vector<std::string>& pictures,
-                      const nlohmann::ordered_json& data);
+                      const Json& data);
 
 }  // namespace ruleengine::api

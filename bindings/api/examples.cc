@@ -5,8 +5,6 @@
 #include <iterator>
 #include <map>
 #include <memory>
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/execution.h"
 #include "bindings/api/files.h"
 #include "bindings/lua/example_texts.h"
@@ -202,8 +200,8 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   return out;
 }
 
-engine::Json to_json(const Tested& tested) {
-  engine::Json json = engine::Json::array();
+Json to_json(const Tested& tested) {
+  Json json = Json::array();
   for (const lua::ExampleResult& each : tested.results) {
     json.push_back({{"rule", each.rule},
                     {"title", engine::exact(each.title)},
@@ -224,11 +222,11 @@ engine::Json to_json(const Tested& tested) {
                  example.place == each.place;
         });
     if (at == tested.results.end()) continue;
-    engine::Json fuzz = {{"mutants", each.mutants},
-                         {"fired", each.fired},
-                         {"executed", each.executed},
-                         {"assumed", each.assumed},
-                         {"verdict", lua::verdict_name(each.verdict)}};
+    Json fuzz = {{"mutants", each.mutants},
+                 {"fired", each.fired},
+                 {"executed", each.executed},
+                 {"assumed", each.assumed},
+                 {"verdict", lua::verdict_name(each.verdict)}};
     if (each.wrong > 0) {
       fuzz.update({{"wrong", each.wrong},
                    {"number", each.number},

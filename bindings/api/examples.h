@@ -49,6 +49,6 @@ struct Tested {
 // one file or example does not stop the others.
 Tested test(const std::vector<std::string>& paths, const TestOptions& options);
 
-engine::Json to_json(const Tested& tested);
+Json to_json(const Tested& tested);
 
 }  // namespace ruleengine::api

@@ -1,12 +1,8 @@
 #include "bindings/api/profile.h"
 
-#include <nlohmann/json.hpp>
-
 #include "core/engine/json.h"
 
 namespace ruleengine::api {
-
-using engine::Json;
 
 void Profile::clear() {
   events_.clear();

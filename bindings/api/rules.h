@@ -22,8 +22,8 @@ struct RuleOptions {
   Limits limits;
 };
 
-// The folder of the rules that ship, which `texts` may name, and the file of one of its packs; kUsage
-// where there is no pack of that name.
+// The folder of the rules that ship, which `texts` may name, and the file of
+// one of its packs; kUsage where there is no pack of that name.
 Result<std::string> shipped_rules(const lua::RuleTexts* texts = nullptr);
 Result<std::string> shipped_pack(const std::string& name,
                                  const lua::RuleTexts* texts);

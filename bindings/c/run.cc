@@ -1,5 +1,3 @@
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/examples.h"
 #include "bindings/api/questions.h"
 #include "bindings/c/call.h"
@@ -28,7 +26,7 @@ re_run_totals totals_of(const engine::FileReport& report) {
   return out;
 }
 
-std::unique_ptr<re_report> report_of(const engine::Json& json) {
+std::unique_ptr<re_report> report_of(const Json& json) {
   auto out = std::make_unique<re_report>();
   out->json = engine::json_text(json);
   return out;
@@ -51,8 +49,7 @@ re_error* answer(re_rules* rules, re_model* model, const re_call* call,
     // Questions edit a model, and undo it; what they learn stays with the copy.
     const auto copy = api::copy_of(*model->loaded->model,
                                    rules->rewriter->model_options().limits);
-    const Result<engine::Json> json =
-        ask(*rules->rewriter, *copy, model->loaded->name);
+    const Result<Json> json = ask(*rules->rewriter, *copy, model->loaded->name);
     if (!json) return json.error();
     *report = report_of(*json).release();
     return {};
@@ -64,6 +61,7 @@ re_error* answer(re_rules* rules, re_model* model, const re_call* call,
 
 namespace api = ruleengine::api;
 namespace engine = ruleengine::engine;
+using ruleengine::Json;
 using ruleengine::Result;
 using ruleengine::Status;
 using ruleengine::c::Call;
@@ -125,10 +123,10 @@ re_error* re_match(re_rules* rules, re_model* model, const re_call* call,
   return ruleengine::c::answer(
       rules, model, call, report,
       [](const api::Rewriter& its, ruleengine::ir::Model& m,
-         const std::string& name) -> Result<engine::Json> {
+         const std::string& name) -> Result<Json> {
         const auto matches = api::match(m, its.rules(), its.run_options());
         if (!matches) return matches.error();
-        engine::Json json = engine::Json::array();
+        Json json = Json::array();
         for (const auto& each : matches->found) {
           json.push_back(engine::to_json(name, each));
         }
@@ -141,12 +139,12 @@ re_error* re_explain(re_rules* rules, re_model* model, const char* node,
   return ruleengine::c::answer(
       rules, model, call, report,
       [&](const api::Rewriter& its, ruleengine::ir::Model& m,
-          const std::string& name) -> Result<engine::Json> {
+          const std::string& name) -> Result<Json> {
         const auto all =
             api::explain(m, its.rules(), ruleengine::c::text_of(node),
                          its.run_options(), most);
         if (!all) return all.error();
-        engine::Json json = engine::Json::array();
+        Json json = Json::array();
         for (const auto& each : *all) {
           json.push_back(engine::to_json(name, m.graph, each));
         }
@@ -159,7 +157,7 @@ re_error* re_coverage(re_rules* rules, re_model* model, const re_call* call,
   return ruleengine::c::answer(
       rules, model, call, report,
       [](const api::Rewriter& its, ruleengine::ir::Model& m,
-         const std::string& name) -> Result<engine::Json> {
+         const std::string& name) -> Result<Json> {
         const auto found = api::coverage(m, its.rules(), its.run_options());
         if (!found) return found.error();
         return engine::to_json(name, *found);
@@ -186,9 +184,9 @@ re_error* re_test(const re_rules_options* options, const re_call* call,
     how.limits.deadline = its.deadline();
     if (auto s = api::add_shipped(from.rules, from.texts.get()); !s) return s;
     const api::Tested tested = api::test(from.rules, how);
-    engine::Json json = {{"examples", api::to_json(tested)},
-                         {"errors", engine::Json::array()},
-                         {"warnings", tested.warnings}};
+    Json json = {{"examples", api::to_json(tested)},
+                 {"errors", Json::array()},
+                 {"warnings", tested.warnings}};
     for (const auto* errors :
          {&tested.errors_of_files, &tested.errors_of_examples}) {
       for (const auto& each : *errors) json["errors"].push_back(each.text());

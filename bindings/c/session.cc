@@ -2,8 +2,6 @@
 #include <span>
 #include <string_view>
 
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/session.h"
 #include "bindings/c/call.h"
 #include "bindings/c/objects.h"

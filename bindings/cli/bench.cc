@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/bench.h"
 #include "bindings/api/files.h"
 #include "bindings/cli/session.h"

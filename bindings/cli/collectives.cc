@@ -6,8 +6,6 @@
 #include <fmt/format.h>
 
 #include <array>
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -16,7 +14,6 @@
 namespace ruleengine::cli {
 namespace {
 
-using engine::Json;
 using ranks::Sent;
 using ranks::Traffic;
 

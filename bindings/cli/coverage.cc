@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -14,8 +12,6 @@
 
 namespace ruleengine::cli {
 namespace {
-
-using engine::Json;
 
 struct CoverageFlags : RuleFlags {
   double min = 0;  // percent

@@ -3,8 +3,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/questions.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -12,8 +10,6 @@
 
 namespace ruleengine::cli {
 namespace {
-
-using engine::Json;
 
 struct MatchFlags : RuleFlags {
   bool json = false;

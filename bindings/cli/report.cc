@@ -5,8 +5,6 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/contents.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -90,7 +88,7 @@ int report(const ReportFlags& flags) {
   auto paths = sort_paths(flags, Wants::kModels);
   if (!paths) return fail(paths.error());
   const bool several = paths->models.size() > 1;
-  engine::Json json = engine::Json::array();
+  Json json = Json::array();
   for (const std::string& path : paths->models) {
     auto model = load_after_first(path, flags, Use::kLook);
     if (!model) return fail(model.error());

@@ -7,8 +7,6 @@
 #include <new>
 #include <thread>
 
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/files.h"
 #include "bindings/api/rewrite.h"
 #include "bindings/api/run_files.h"
@@ -259,7 +257,7 @@ class Batch {
   Status conclude() {
     if (flags_.report.empty()) return {};
     if (!several() && !outcomes_[0].loaded) return {};
-    nlohmann::ordered_json json = nlohmann::ordered_json::array();
+    Json json = Json::array();
     for (const Outcome& o : outcomes_) {
       json.push_back(engine::to_json(o.report));
       if (const auto& error = o.report.error) {

@@ -4,8 +4,6 @@
 
 #include <fmt/format.h>
 
-#include <nlohmann/json.hpp>
-
 #include "bindings/api/examples.h"
 #include "bindings/api/files.h"
 #include "bindings/api/junit.h"

@@ -88,10 +88,7 @@ std::string exact(std::string_view name) {
   return is_utf8(name) ? std::string(name) : printable(name, std::string::npos);
 }
 
-std::string json_text(const Json& json) {
-  using Handler = Json::error_handler_t;
-  return json.dump(2, ' ', true, Handler::replace) + "\n";
-}
+std::string json_text(const Json& json) { return json.text(2, true) + "\n"; }
 
 Json verified(const std::optional<Verified>& v) {
   if (!v) return nullptr;
@@ -303,7 +300,7 @@ Json comparison_json(const Comparison& c) {
 }
 
 // Throws nlohmann's errors.
-Comparison comparison_of(const Json& json) {
+Comparison comparison_of(const nlohmann::json& json) {
   Comparison out;
   const auto step = step_of(json.at("step").get<std::string>());
   if (!step) throw std::invalid_argument("an unknown step");
@@ -366,10 +363,10 @@ Result<Recording> recording_of(const std::string& text,
                    .where = path,
                    .expected = "recorded measurements"};
   try {
-    const Json json = Json::parse(text);
+    const auto json = nlohmann::json::parse(text);
     Recording out;
     json.at("runtime").get_to(out.runtime);
-    for (const Json& each : json.at("measurements")) {
+    for (const auto& each : json.at("measurements")) {
       out.measurements.push_back(comparison_of(each));
     }
     return out;

@@ -7,9 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include <nlohmann/json_fwd.hpp>
-
 #include "core/base/diagnostic.h"
+#include "core/base/json.h"
 #include "core/base/result.h"
 #include "core/base/sample.h"
 #include "core/engine/collectives.h"
@@ -20,8 +19,6 @@
 #include "core/engine/verify.h"
 
 namespace ruleengine::engine {
-
-using Json = nlohmann::ordered_json;
 
 // A name for JSON: unchanged if it is UTF-8, else with its bytes escaped.
 std::string exact(std::string_view name);
