@@ -249,8 +249,7 @@ Sandbox::~Sandbox() {
 Result<std::unique_ptr<Sandbox>> Sandbox::create(const SandboxLimits& limits) {
   auto impl = std::make_unique<Impl>();
   impl->limits = limits;
-  // No memory limit yet: LuaJIT does not survive a failed allocation in here.
-  impl->state = lua_newstate(&Meter::allocate, &impl->meter);
+  impl->state = impl->meter.start();
   if (impl->state == nullptr) {
     return Diagnostic{.kind = ErrorKind::kLimit,
                       .what = "not enough memory to start Lua"};

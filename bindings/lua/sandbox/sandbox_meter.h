@@ -9,6 +9,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 struct lua_State;
@@ -40,6 +41,10 @@ class Meter {
   // The lua_Alloc; `meter` is a Meter.
   static void* allocate(void* meter, void* block, std::size_t old_size,
                         std::size_t size);
+
+  // A new state: LuaJIT does not survive a failed allocation while it makes
+  // one, so this has the memory ready before. nullptr if there is none.
+  lua_State* start();
 
   // Begin and end the budget of an outermost call. `lines` tracks the current
   // line, which costs time, and is the only way to know the place of a tail
@@ -82,6 +87,12 @@ class Meter {
   void follow(lua_State* state, lua_Debug* activation);
   void note_place(lua_State* state);
 
+  bool is_reserved(const void* block) const;
+  void* take(std::size_t size);
+
+  // What start() gives away, up to `taken_`; it lives as long as the state.
+  std::unique_ptr<std::byte[]> reserve_;
+  std::size_t taken_ = 0;
   std::size_t bytes_ = 0, peak_ = 0;
   std::size_t cap_ = SIZE_MAX;
   std::size_t beside_ = 0;             // memory outside of Lua that counts too
