@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "bindings/api/files.h"
+#include "core/base/folder.h"
 #include "core/io/save.h"
 
 namespace ruleengine::api {
@@ -19,18 +20,6 @@ constexpr std::string_view kTitle =
     "A counterexample of ruleengine: a rewrite changes what a model computes.";
 constexpr const char* kReadme = "README.txt";
 constexpr const char* kPart = "part_";
-
-// The names of its files, sorted.
-std::vector<std::string> names_in(const fs::path& folder,
-                                  std::error_code& error) {
-  std::vector<std::string> out;
-  for (fs::directory_iterator at(folder, error), end; !error && at != end;
-       at.increment(error)) {
-    out.push_back(at->path().filename().string());
-  }
-  std::ranges::sort(out);
-  return out;
-}
 
 std::string entry(std::string_view name) {
   return fmt::format("\n  {}: ", printable(name));

@@ -8,6 +8,7 @@
 #include "bindings/api/execution.h"
 #include "bindings/api/files.h"
 #include "bindings/lua/example_texts.h"
+#include "core/base/folder.h"
 #include "kernels/cpu.h"
 
 namespace ruleengine::api {
@@ -20,14 +21,8 @@ using RuleSet = std::unique_ptr<lua::RuleSet>;
 std::vector<std::string> files_of(const std::string& path) {
   std::error_code error;
   if (!fs::is_directory(path, error)) return {path};
-  std::vector<std::string> files;
-  for (fs::directory_iterator at(path, error), end; !error && at != end;
-       at.increment(error)) {
-    const bool is_rule =
-        at->path().extension() == ".lua" && !at->is_directory(error);
-    if (is_rule) files.push_back(at->path().string());
-  }
-  std::ranges::sort(files);
+  std::vector<std::string> files = lua::rule_files_in(path, error);
+  for (std::string& each : files) each = (fs::path(path) / each).string();
   return files;
 }
 

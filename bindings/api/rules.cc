@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "core/base/folder.h"
 #include "core/engine/engine.h"
 
 namespace ruleengine::api {
@@ -28,11 +29,9 @@ Result<std::string> shipped_pack(const std::string& name,
   if (!folder) return folder.error();
   std::error_code error;
   std::vector<std::string> names;
-  for (fs::directory_iterator at(*folder, error), end; !error && at != end;
-       at.increment(error)) {
-    if (at->path().extension() != ".lua") continue;
-    names.push_back(at->path().stem().string());
-    if (names.back() == name) return at->path().string();
+  for (const fs::path file : lua::rule_files_in(*folder, error)) {
+    names.push_back(file.stem().string());
+    if (names.back() == name) return (fs::path(*folder) / file).string();
   }
   if (error) {
     return Diagnostic{.kind = ErrorKind::kRule,
@@ -40,7 +39,6 @@ Result<std::string> shipped_pack(const std::string& name,
                       .where = *folder,
                       .found = error.message()};
   }
-  std::ranges::sort(names);
   std::string all;
   for (const std::string& each : names) {
     all += (all.empty() ? "" : ", ") + each;

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "bindings/cli/terminal.h"
+#include "core/base/folder.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -34,11 +35,7 @@ bool is_model(const fs::path& path) {
 
 bool is_folder_of_models(const std::string& path) {
   std::error_code error;
-  fs::directory_iterator each(path, error);
-  for (; !error && each != fs::directory_iterator(); each.increment(error)) {
-    if (is_model(each->path())) return true;
-  }
-  return false;
+  return std::ranges::any_of(names_in(path, error), is_model);
 }
 
 // A folder stands for its rules. A user may forget that for a folder of models.

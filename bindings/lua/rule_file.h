@@ -32,6 +32,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <variant>
 #include <vector>
 
@@ -137,5 +138,9 @@ class RuleSet {
 // The rules as the driver sees them (bindings/lua/callbacks/rule.cc); they
 // refer to `set`, which must outlive them.
 std::vector<std::unique_ptr<rewrite::Rule>> make_rules(RuleSet& set);
+
+// The names of the rule files in a folder, sorted.
+std::vector<std::string> rule_files_in(const std::string& folder,
+                                       std::error_code& error);
 
 }  // namespace ruleengine::lua

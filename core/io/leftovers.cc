@@ -10,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "core/base/folder.h"
 #include "core/io/descriptor.h"
 #include "core/io/read/data_users.h"
 #include "core/io/read/file_names.h"
@@ -52,9 +53,7 @@ void remove_model(const std::string& path, const std::string& result) {
 std::vector<std::string> temporaries_in(const std::string& folder) {
   std::vector<std::string> out;
   std::error_code error;
-  fs::directory_iterator each(folder, error);
-  for (; !error && each != fs::directory_iterator(); each.increment(error)) {
-    std::string name = each->path().filename().string();
+  for (std::string& name : names_in(folder, error)) {
     if (name.starts_with(kTemporaryPrefix)) out.push_back(std::move(name));
   }
   return out;

@@ -1,8 +1,10 @@
 #include "bindings/lua/rule_file.h"
 
+#include <filesystem>
 #include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"
+#include "core/base/folder.h"
 
 namespace ruleengine::lua {
 
@@ -72,6 +74,18 @@ const std::vector<const engine::OpBody*>& RuleSet::bodies() const {
 
 const std::vector<engine::RuleSet::Unclaimed>& RuleSet::unclaimed() const {
   return impl_->unclaimed;
+}
+
+std::vector<std::string> rule_files_in(const std::string& folder,
+                                       std::error_code& error) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> names = names_in(folder, error);
+  std::erase_if(names, [&](const fs::path name) {
+    std::error_code ignored;
+    return name.extension() != ".lua" ||
+           fs::is_directory(folder / name, ignored);
+  });
+  return names;
 }
 
 }  // namespace ruleengine::lua

@@ -6,6 +6,7 @@
 
 #include "bindings/lua/load/rule_file_loader.h"
 #include "bindings/lua/sandbox/sandbox.h"
+#include "core/base/folder.h"
 #include "core/base/suggest.h"
 
 namespace ruleengine::lua {
@@ -47,11 +48,8 @@ std::vector<std::string> lib_names(const std::vector<fs::path>& folders) {
   std::vector<std::string> names;
   for (const fs::path& folder : folders) {
     std::error_code error;
-    for (fs::directory_iterator at(folder, error), end; !error && at != end;
-         at.increment(error)) {
-      if (at->path().extension() == ".lua") {
-        names.push_back(at->path().stem().string());
-      }
+    for (const fs::path name : names_in(folder, error)) {
+      if (name.extension() == ".lua") names.push_back(name.stem().string());
     }
   }
   std::sort(names.begin(), names.end());

@@ -11,6 +11,7 @@
 #include "bindings/lua/callbacks/callback_words.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
+#include "core/base/folder.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -37,13 +38,7 @@ Status Loader::add(const std::string& path) {
 
 Status Loader::add_folder(const std::string& path) {
   std::error_code error;
-  std::vector<std::string> names;
-  for (fs::directory_iterator at(path, error), end; !error && at != end;
-       at.increment(error)) {
-    if (at->path().extension() == ".lua" && !at->is_directory(error)) {
-      names.push_back(at->path().filename().string());
-    }
-  }
+  std::vector<std::string> names = rule_files_in(path, error);
   if (error) {
     Diagnostic missing = wrong_at("the folder cannot be read", path);
     missing.found = error.message();
@@ -55,7 +50,6 @@ Status Loader::add_folder(const std::string& path) {
                       .where = path,
                       .expected = "*.lua in the folder itself"};
   }
-  std::sort(names.begin(), names.end());
   for (const std::string& name : names) {
     if (Status status = add_file((fs::path(path) / name).string(), {}, nullptr);
         !status) {

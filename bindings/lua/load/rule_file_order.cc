@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"
+#include "core/base/folder.h"
 #include "core/base/suggest.h"
 #include "core/match/overlap.h"
 #include "core/rewrite/precedence.h"
@@ -281,11 +282,9 @@ bool is_beside(const RuleInLoad& rule, const std::string& name) {
     return fs::exists(path.string() + ".lua", error);
   };
   if (is_file(pack / name)) return true;
-  for (fs::directory_iterator at(pack, error), end; !error && at != end;
-       at.increment(error)) {
-    if (is_file(at->path() / name)) return true;
-  }
-  return false;
+  return std::ranges::any_of(
+      names_in(pack, error),
+      [&](const std::string& each) { return is_file(pack / each / name); });
 }
 
 // The loaded rule whose name was probably meant; "" if another rule may be

@@ -9,6 +9,8 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/folder.h"
+
 namespace ruleengine::lua {
 
 namespace fs = std::filesystem;
@@ -113,6 +115,7 @@ Result<std::optional<fs::path>> RuleStore::real(const fs::path& path) {
   }
   if (!error) return Found(std::move(real));
   if (is_absent(error)) return Found();
+  check_memory(error);
   return unreadable(path, error.message());
 }
 

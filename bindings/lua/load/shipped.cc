@@ -5,6 +5,7 @@
 #include <system_error>
 
 #include "bindings/lua/sandbox/sandbox.h"
+#include "core/base/folder.h"
 
 namespace ruleengine::lua {
 
@@ -22,7 +23,9 @@ fs::path own_file() {
           .filename()
           .string()
           .starts_with("libruleengine.so")) {
-    return fs::canonical(info.dli_fname, error);
+    const fs::path own = fs::canonical(info.dli_fname, error);
+    check_memory(error);
+    return own;
   }
   return fs::read_symlink("/proc/self/exe", error);
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "core/base/folder.h"
 #include "core/io/descriptor.h"
 #include "core/io/read/file_names.h"
 #include "core/io/read/mapping.h"
@@ -134,9 +135,7 @@ std::vector<std::string> data_locations(const std::string& path) {
 
 bool is_used_in(const std::string& folder, const std::string& name) {
   std::error_code error;
-  fs::directory_iterator each(folder, error);
-  for (; !error && each != fs::directory_iterator(); each.increment(error)) {
-    const std::string file = each->path().filename().string();
+  for (const std::string& file : names_in(folder, error)) {
     // Live runs lock the data of their temporary files themselves.
     if (file == name || file.starts_with(kTemporaryPrefix)) continue;
     if (is_used_by(folder + file, name)) return true;

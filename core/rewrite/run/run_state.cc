@@ -75,12 +75,11 @@ RunState::RunState(ir::Model& m, std::span<Rule* const> r, DriverOptions o)
 
 // Adds the rule and the node at work.
 Diagnostic RunState::named(Diagnostic error) const {
-  if (at_.run == nullptr) return error;
+  if (at_.graph == nullptr) return error;
   const Rule& rule = *rules[at_.rule];
   error.where = rule.file();
-  const ir::Graph& graph = at_.run->graph;
-  if (at_.root && at_.root.index() < graph.node_count()) {
-    error.where += ": " + printable(graph.describe(at_.root));
+  if (at_.root && at_.root.index() < at_.graph->node_count()) {
+    error.where += ": " + printable(at_.graph->describe(at_.root));
   }
   error.found += error.found.empty() ? "" : ", ";
   error.found += rule.qualified() + " at work";

@@ -99,7 +99,7 @@ class RunState {
 
   // Sets the rule and node at work, which errors about limits name.
   void work_at(const GraphRun& run, std::uint32_t rule, ir::NodeId root) {
-    at_ = {&run, rule, root};
+    at_ = {&run.graph, rule, root};
     worked_ = true;
   }
   // Reports progress and checks the deadline. Cheap.
@@ -138,7 +138,7 @@ class RunState {
 
  private:
   struct AtWork {
-    const GraphRun* run = nullptr;  // nullptr: nothing yet
+    const ir::Graph* graph = nullptr;  // nullptr: nothing yet
     std::uint32_t rule = 0;
     ir::NodeId root;  // invalid for a `pass`
   };
