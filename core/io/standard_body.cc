@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -132,6 +133,8 @@ Result<std::string> standard_body(const ir::Graph& graph, ir::NodeId call,
     onnx::FunctionProto body;
     if (!build(*schema, *proto, *known, body)) return error;
     return body.SerializeAsString();
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception& thrown) {
     error.found = thrown.what();
     return error;

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from support import program
+from support import program, tier
 
 HEADER = program.ROOT / "bindings" / "c" / "ruleengine.h"
 ABOVE = HEADER.with_suffix(".hpp")
@@ -149,6 +149,36 @@ class LibraryTest(unittest.TestCase):
                 self.assertEqual("Identity" in done.stdout, code == 0)
             self.assertNotIn("Neg", (folder / "out.onnxtxt").read_text())
 
+
+class FailedAllocationTest(unittest.TestCase):
+    """Each of the first 2,000 allocations fails, alone and with all that
+    follow: an error, no leak, and the next call works."""
+
+    @classmethod
+    def setUpClass(cls):
+        LibraryTest.setUpClass()
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.addClassCleanup(cls.folder.cleanup)
+        subprocess.run(
+            ["gcc", "-std=gnu11", *STRICT, "-O1",
+             program.ROOT / "tests/support/failing_memory.c", "-o", "main",
+             f"-L{BUILD}", "-lruleengine", f"-Wl,-rpath,{BUILD}"],
+            cwd=cls.folder.name, check=True)
+
+    def check(self, scenario, last=2000):
+        done = subprocess.run(["./main", scenario, "1", str(last)],
+                              cwd=self.folder.name, text=True,
+                              capture_output=True, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertGreater(int(done.stdout.split()[0]), 100)
+
+    def test_pack(self):
+        self.check("pack", tier.sample(400, 2000))
+
+
+for each in ("run", "verify", "test", "session", "walk", "save", "questions"):
+    setattr(FailedAllocationTest, f"test_{each}",
+            lambda self, scenario=each: self.check(scenario))
 
 if __name__ == "__main__":
     unittest.main()

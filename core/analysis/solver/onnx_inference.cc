@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <memory>
+#include <new>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -326,6 +327,8 @@ bool infer_by_schema(const NodeView& view, Outputs outputs,
   } catch (const onnx::InferenceError& error) {
     if (refusal != nullptr) *refusal = error.what();
     return false;
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const std::exception&) {
     // The node is wrong, or not known well enough; the verifier judges nodes.
     return false;

@@ -3,6 +3,7 @@
 #include "core/analysis/solver/solver.h"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
 namespace ruleengine::analysis {
@@ -29,6 +30,7 @@ std::int64_t Solver::opset(std::string_view domain) const {
 }
 
 const Memo& Solver::answer(ValueId value, Ask ask) {
+  if (is_lost_) throw std::bad_alloc();
   grow();
   if (!resent_.empty()) refresh_sent();
   if (!marked_.empty()) refresh(last_that_matters(value));
@@ -268,12 +270,16 @@ void Solver::prepare_elements(const Query& q) {
 
 // --- edits -------------------------------------------------------------------
 
-void Solver::invalidate(NodeId node) {
-  grow();
-  mark(node);
-  mark_sent(node);
-  if (edited_.empty() || edited_.back() != node) edited_.push_back(node);
-  if (looked_for_stale_ && !stale_) unlooked_.push_back(node);
+void Solver::invalidate(NodeId node) noexcept {
+  try {
+    grow();
+    mark(node);
+    mark_sent(node);
+    if (edited_.empty() || edited_.back() != node) edited_.push_back(node);
+    if (looked_for_stale_ && !stale_) unlooked_.push_back(node);
+  } catch (const std::bad_alloc&) {
+    is_lost_ = true;
+  }
 }
 
 // The highest rank that an answer may depend on: that of the producer, unless

@@ -44,7 +44,9 @@ class Solver final : public ops::Known {
 
   // Answers the question, after refreshing what edits invalidated.
   const Memo& answer(ir::ValueId value, Ask ask);
-  void invalidate(ir::NodeId node);
+  // For undoing too, which destructors do. Where memory runs out, the next
+  // answer throws std::bad_alloc, and so do all that follow.
+  void invalidate(ir::NodeId node) noexcept;
   std::optional<std::string> refusal(ir::NodeId node);
   bool has_stale_sizes();
 
@@ -233,6 +235,7 @@ class Solver final : public ops::Known {
   // values that another collective may send since.
   std::unordered_map<std::uint32_t, ir::ValueId> sent_;
   std::vector<ir::ValueId> resent_;
+  bool is_lost_ = false;  // that a node was edited
   // Nodes to compute again, lowest rank first, by the ranks of `numbering_`.
   std::uint64_t numbering_ = 0;
   using Marked = std::pair<std::uint64_t, std::uint32_t>;
