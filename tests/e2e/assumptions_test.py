@@ -120,8 +120,6 @@ g (float16[1,4,2,8] q3, float16[1,2,4,8] k, float16[1,2,4,8] v,
   y = Transpose <perm = [0,2,1,3]> (h)
 }
 """
-# Masks cost more than they save on a CPU.
-MASKS = {"ort": ("--set", "ort/multi_head_attention.gpu=true"), "onnx": ()}
 ROWS = NEW + """
 g (float[1,2,S,8] q, float[1,2,T,8] k, float[1,2,T,8] v, float[1,1,A,T] m1,
    float[1,1,C,T] m2) => (float[1,2,R,8] y) <float c = {0.25}> {
@@ -291,7 +289,7 @@ class Runtimes(Rewriting):
     def test_a_row_without_a_key_is_guarded(self):
         for target, op in (("onnx", "Attention"), ("ort", "MultiHeadAttention")):
             with self.subTest(target):
-                self.rewrite(GUARDED, "--target", target, *MASKS[target])
+                self.rewrite(GUARDED, "--target", target)
                 self.assertIn(op, self.ops())
                 self.assertIn("IsNaN", self.ops())
                 feeds = self.feeds(np.random.default_rng(5))
@@ -310,13 +308,12 @@ class Runtimes(Rewriting):
             seen[name] = rng.normal(size=shape).astype(np.float16)
         for target, op in (("onnx", "Attention"), ("ort", "MultiHeadAttention")):
             with self.subTest(target):
-                self.assertEqual(
-                    self.rewrite(HALF, "--target", target, *MASKS[target]),
-                    (1, [said]))
+                self.assertEqual(self.rewrite(HALF, "--target", target),
+                                 (1, [said]))
                 self.assertIn(op, self.ops())
                 (want,), (got,) = self.both(seen)
                 np.testing.assert_allclose(got, want, rtol=4e-3, atol=4e-3)
-                self.rewrite(HALF, "--target", target, "--exact", *MASKS[target])
+                self.rewrite(HALF, "--target", target, "--exact")
                 self.assertNotIn(op, self.ops())
 
     def test_a_mask_may_have_more_rows(self):

@@ -8,8 +8,8 @@ return rule {
     ScaledDotProductAttention(heads(q), k, v, mask)                 =>   heads(MultiHeadAttention(q, k, v, bias))
 
     A causal mask becomes unidirectional = 1. The op has tokens before heads in queries and results, and either order in
-    keys and values. No Transpose is added, no mask of its own taken, and no key head repeated: on CPUs each costs more
-    than the op saves. The option gpu allows Transposes and masks. The op has no soft cap.]],
+    keys and values. No Transpose is added, and no key head repeated: on CPUs both cost more than the op saves. The
+    option gpu allows Transposes. The op has no soft cap.]],
   phase = "target",
   options = { gpu = false },
   after = "group_query_attention",
@@ -31,7 +31,6 @@ return rule {
     need(m.G == m.H, "costs more than it saves: heads of keys and values would be repeated", m.k)
     m.cut = fused.need_sizes(m)
     need(not m.cut, "costs more than it saves: queries would be repeated", m.mask)
-    need(m.options.gpu or not m.hides.mask, "costs more than it saves: the op adds a mask in a pass of its own", m.mask)
     fused.need_no_moves(m, {m.q})
     fused.assume_numbers(m)
   end,
@@ -103,7 +102,7 @@ return rule {
         split = Constant <value = int64[4] {0,0,4,16}> ()
         s = Reshape(w, split)
         y = Transpose <perm = [0,2,1,3]> (s)
-        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite", options = { gpu = true } },
+        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
     { "a mask that leaves something of what it hides", [[
         (float[2,8,4,16] qt, float[2,8,4,16] kt, float[2,8,4,16] vt, bool[8,8] seen) => (float[2,8,4,16] yt)
         <float no = {-3.4028234e38}, float yes = {0.0}> {
@@ -127,7 +126,7 @@ return rule {
         split = Constant <value = int64[4] {0,0,4,16}> ()
         s = Reshape(a, split)
         y = Transpose <perm = [0,2,1,3]> (s)
-        yt = Transpose <perm = [0,2,1,3]> (y)]], options = { gpu = true } },
+        yt = Transpose <perm = [0,2,1,3]> (y)]] },
     { "a mask that leaves nothing", [[
         (float[2,8,4,16] qt, float[2,8,4,16] kt, float[2,8,4,16] vt, bool[8,8] seen) => (float[2,8,4,16] yt)
         <float no = {-inf}, float yes = {0.0}> {
@@ -154,7 +153,7 @@ return rule {
         split = Constant <value = int64[4] {0,0,4,16}> ()
         s = Reshape(w, split)
         y = Transpose <perm = [0,2,1,3]> (s)
-        yt = Transpose <perm = [0,2,1,3]> (y)]], options = { gpu = true } },
+        yt = Transpose <perm = [0,2,1,3]> (y)]] },
     { "keys and values of a cache stay as they are, nothing is known of what a query gives that sees no key", [[
         (float[2,S,4,16] qt, float[2,4,L,16] k, float[2,4,L,16] v, bool[2,1,S,L] mask) => (float[2,S,4,16] yt) {
           q = Transpose <perm = [0,2,1,3]> (qt)
@@ -169,16 +168,7 @@ return rule {
         split = Constant <value = int64[4] {0,0,4,16}> ()
         s = Reshape(a, split)
         y = Transpose <perm = [0,2,1,3]> (s)
-        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite", options = { gpu = true } },
-    { "a mask on a CPU", [[
-        (float[2,8,4,16] qt, float[2,8,4,16] kt, float[2,8,4,16] vt, float[2,1,1,8] mask) => (float[2,8,4,16] yt) {
-          q = Transpose <perm = [0,2,1,3]> (qt)
-          k = Transpose <perm = [0,2,1,3]> (kt)
-          v = Transpose <perm = [0,2,1,3]> (vt)
-          y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v, mask)
-          yt = Transpose <perm = [0,2,1,3]> (y)
-        }]],
-      rejected = "costs more than it saves: the op adds a mask in a pass of its own" },
+        yt = Transpose <perm = [0,2,1,3]> (y)]], assumed = "no score is NaN or infinite" },
     { "heads before tokens, which the op has not", [[
         (float[2,4,8,16] q, float[2,4,8,16] k, float[2,4,8,16] v) => (float[2,4,8,16] y) {
           y = ruleengine.ScaledDotProductAttention <num_heads = 4, head_dim = 16> (q, k, v)
