@@ -100,7 +100,7 @@ static void print_shape(const re_value* value) {
   }
   printf(" [");
   for (size_t i = 0; i < value->rank; ++i) {
-    const re_size* size = &value->shape[i];
+    const re_dim* size = &value->shape[i];
     if (i > 0) printf(", ");
     if (size->value >= 0) {
       printf("%" PRId64, size->value);
@@ -118,13 +118,13 @@ int main(int argc, char** argv) {
   options.dimensions = dimensions;
   if (argc < 2 || argc - 2 > kMostDimensions) {
     fprintf(stderr, "usage: flops MODEL [NAME=SIZE]...\n");
-    return RE_USAGE;
+    return RE_ERROR_USAGE;
   }
   for (int i = 2; i < argc; ++i) {
     char* equals = strchr(argv[i], '=');
     if (!equals) {
       fprintf(stderr, "%s: expected NAME=SIZE\n", argv[i]);
-      return RE_USAGE;
+      return RE_ERROR_USAGE;
     }
     *equals = '\0';
     re_dimension* to = &dimensions[options.dimension_count++];
@@ -140,7 +140,7 @@ int main(int argc, char** argv) {
   for (size_t number = 0; number < re_walk_graphs(walk); ++number) {
     re_graph graph = RE_OPTIONS(re_graph);
     check(re_walk_graph(walk, number, &graph));
-    if (graph.kind == RE_FUNCTION) continue;
+    if (graph.kind == RE_GRAPH_FUNCTION) continue;
     printf("graph %.*s\n", (int)graph.name.size, graph.name.data);
     for (size_t at = 0; at < graph.node_count; ++at) {
       re_node node = RE_OPTIONS(re_node);

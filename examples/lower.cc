@@ -473,7 +473,7 @@ int compare(const std::string& path, const std::vector<re::Dimension>& sizes) {
   for (const std::int64_t each : all) {
     const re::Value value = walk.value(each);
     Shape& shape = shapes.emplace_back();
-    for (const re_size& size : value.shape()) shape.push_back(size.value);
+    for (const re_dim& size : value.shape()) shape.push_back(size.value);
     if (value.type() != re::type_of<std::int64_t> ||
         std::ranges::any_of(shape, [](auto size) { return size < 0; })) {
       throw std::runtime_error("an input is no int64 of a known shape: " +

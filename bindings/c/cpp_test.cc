@@ -105,9 +105,9 @@ TEST_CASE("C++: a result has a thing or an error") {
   CHECK(*std::as_const(some) == "a");
   CHECK(std::move(some).value() == "a");
   const re::Result<std::string> none =
-      re::Error(RE_LIMIT, "too much", "less", "more");
+      re::Error(RE_ERROR_LIMIT, "too much", "less", "more");
   REQUIRE(!none);
-  CHECK(none.error().kind() == RE_LIMIT);
+  CHECK(none.error().kind() == RE_ERROR_LIMIT);
   CHECK(none.error().text() ==
         "error: too much\n  expected: less\n  found: more");
   CHECK_THROWS_AS(static_cast<void>(none.value()), re::Exception);
@@ -118,7 +118,7 @@ TEST_CASE("C++: a result has a thing or an error") {
 TEST_CASE("C++: an error has the texts of the library") {
   const re::Error error =
       failed(re::Rules::load({.packs = {"attention", "canonicl"}}));
-  CHECK(error.kind() == RE_USAGE);
+  CHECK(error.kind() == RE_ERROR_USAGE);
   CHECK(error.expected().find("canonical") != std::string_view::npos);
   CHECK(!error.what().empty());
   CHECK(error.text().find(error.expected()) != std::string::npos);
@@ -128,7 +128,7 @@ TEST_CASE("C++: an error has the texts of the library") {
     re::Model::load("/nobody/m.onnx").value();
     CHECK(false);
   } catch (const re::Exception& e) {
-    CHECK(e.error().kind() == RE_MODEL);
+    CHECK(e.error().kind() == RE_ERROR_MODEL);
     CHECK(std::string(e.what()).find("/nobody/m.onnx") != std::string::npos);
     CHECK(e.error().text() == e.what());
   }
@@ -146,20 +146,20 @@ TEST_CASE("C++: handles that are empty") {
   const re::Model moved = std::move(model);
   CHECK(moved);
   CHECK(!model);  // NOLINT(bugprone-use-after-move)
-  CHECK(failed(model.bytes()).kind() == RE_USAGE);
-  CHECK(failed(model.save("x")).kind() == RE_USAGE);
+  CHECK(failed(model.bytes()).kind() == RE_ERROR_USAGE);
+  CHECK(failed(model.save("x")).kind() == RE_ERROR_USAGE);
   CHECK(model.warnings().empty());
   re::Rules rules;
   CHECK(!rules);
-  CHECK(failed(rules.run(moved)).kind() == RE_USAGE);
-  CHECK(failed(loaded(kRule).run(model)).kind() == RE_USAGE);
+  CHECK(failed(rules.run(moved)).kind() == RE_ERROR_USAGE);
+  CHECK(failed(loaded(kRule).run(model)).kind() == RE_ERROR_USAGE);
   CHECK(rules.warnings().size() == 0);
   CHECK(re::Report().json().empty());
-  CHECK(failed(re::Report().totals()).kind() == RE_USAGE);
-  CHECK(failed(re::Session().run({})).kind() == RE_USAGE);
+  CHECK(failed(re::Report().totals()).kind() == RE_ERROR_USAGE);
+  CHECK(failed(re::Session().run({})).kind() == RE_ERROR_USAGE);
   CHECK(re::Values().size() == 0);
-  CHECK(re::Values()[0].kind() == RE_ABSENT);
-  CHECK(failed(re::Values()[0].tensor()).kind() == RE_USAGE);
+  CHECK(re::Values()[0].kind() == RE_VALUE_ABSENT);
+  CHECK(failed(re::Values()[0].tensor()).kind() == RE_ERROR_USAGE);
   CHECK(re::Walk().graphs().empty());
   CHECK(re::Walk().values().empty());
   re::Stop stop;
@@ -196,9 +196,9 @@ TEST_CASE("C++: questions") {
   CHECK(has(got(rules.match(model)), "\"fires\": "));
   const re::Report all = got(rules.explain(model, {.most = 2}));
   CHECK(has(all, "\"misses\""));
-  CHECK(failed(all.totals()).kind() == RE_USAGE);
+  CHECK(failed(all.totals()).kind() == RE_ERROR_USAGE);
   CHECK(got(rules.explain(model, {.node = "a"})).json() != all.json());
-  CHECK(failed(rules.explain(model, {.node = "nobody"})).kind() == RE_USAGE);
+  CHECK(failed(rules.explain(model, {.node = "nobody"})).kind() == RE_ERROR_USAGE);
   CHECK(has(got(rules.coverage(model)), "\"fused\": 0"));
   std::string rule = kRule;
   rule.pop_back();
@@ -208,7 +208,7 @@ TEST_CASE("C++: questions") {
   CHECK(has(got(re::test(options_with(rule))), "\"unsound\""));
   re::RulesOptions wrong = options_with(rule);
   wrong.exact = true;
-  CHECK(failed(re::test(wrong)).kind() == RE_USAGE);
+  CHECK(failed(re::test(wrong)).kind() == RE_ERROR_USAGE);
 }
 
 TEST_CASE("C++: options of rules") {
@@ -247,17 +247,17 @@ TEST_CASE("C++: options of rules") {
     o.settings = {{"r", "on", "true"}};
     o.verify = RE_VERIFY_RESULT;
   }));
-  CHECK(wrong.kind() == RE_VERIFY);
+  CHECK(wrong.kind() == RE_ERROR_VERIFY);
   CHECK(wrong.report() != nullptr);
   CHECK(kind_with([](auto& o) {
           o.settings = {{"r", "on", "7"}};
-        }) == RE_USAGE);
-  CHECK(kind_with([](auto& o) { o.target = "nobody"; }) == RE_USAGE);
+        }) == RE_ERROR_USAGE);
+  CHECK(kind_with([](auto& o) { o.target = "nobody"; }) == RE_ERROR_USAGE);
   CHECK(kind_with([](auto& o) { o.callback_time = re::Seconds(-1); }) ==
-        RE_USAGE);
-  CHECK(kind_with([](auto& o) { o.load_time = re::Seconds(-1); }) == RE_USAGE);
+        RE_ERROR_USAGE);
+  CHECK(kind_with([](auto& o) { o.load_time = re::Seconds(-1); }) == RE_ERROR_USAGE);
   CHECK(kind_with([](auto& o) { o.memory = 1; }) != RE_OK);
-  CHECK(kind_with([](auto& o) { o.files[0].text = ""; }) == RE_RULE);
+  CHECK(kind_with([](auto& o) { o.files[0].text = ""; }) == RE_ERROR_RULE);
   // A text need not end with a NUL.
   std::string longer = kRule;
   longer += "][";
@@ -279,9 +279,9 @@ TEST_CASE("C++: a callback reads rule files") {
     } else if (name == "a/lib/own.lua") {
       text = "return { x = 1 }";
     } else {
-      return RE_NONE;
+      return RE_LOOKUP_NONE;
     }
-    return RE_FOUND;
+    return RE_LOOKUP_FOUND;
   };
   CHECK(got(re::Rules::load({.paths = {"memory:/a/r.lua"}, .read = read})));
   CHECK(asked == std::vector<std::string>{"a/r.lua", "a/lib/own.lua"});
@@ -290,7 +290,7 @@ TEST_CASE("C++: a callback reads rule files") {
   throws = true;
   const re::Error error =
       failed(re::Rules::load({.paths = {"memory:/a/r.lua"}, .read = read}));
-  CHECK(error.kind() == RE_RULE);
+  CHECK(error.kind() == RE_ERROR_RULE);
   CHECK(thrown_text(error) == "no disk");
   const re::Error other =
       failed(re::test({.paths = {"memory:/a/r.lua"}, .read = read}));
@@ -301,7 +301,7 @@ TEST_CASE("C++: the first exception is kept, and fails the call") {
   int count = 0;
   const re::Error error =
       failed(re::test({.paths = {"memory:/a/r.lua", "memory:/a/q.lua"},
-                       .read = [&](std::string_view, std::string&) -> re_found {
+                       .read = [&](std::string_view, std::string&) -> re_lookup {
                          throw std::runtime_error(std::to_string(++count));
                        }}));
   CHECK(count > 1);
@@ -312,7 +312,7 @@ TEST_CASE("C++: the first exception is kept, and fails the call") {
   call.thrown = std::make_exception_ptr(std::runtime_error("late"));
   const re::Error late =
       failed(call.make<re::Stop>([](re_stop** to) { return re_stop_new(to); }));
-  CHECK(late.kind() == RE_CANCELLED);
+  CHECK(late.kind() == RE_ERROR_CANCELLED);
   CHECK(late.text().find("callback") != std::string::npos);
   CHECK(thrown_text(late) == "late");
 }
@@ -325,12 +325,12 @@ TEST_CASE("C++: files, and writing to a callback") {
   const std::string path = (folder / "m.onnx").string();
   went_well(parsed(kModel).save(path));
   const re::Model model = got(re::Model::load(
-      path, {.storage = RE_READ, .dimensions = {{.name = "N", .value = 7}}}));
+      path, {.storage = RE_STORAGE_OWNED, .dimensions = {{.name = "N", .value = 7}}}));
   const re::Walk walk = got(re::Walk::make(model));
   CHECK(walk.value(walk.main().inputs()[0]).shape()[1].value == 7);
   const re::Error missing =
       failed(model.save((folder / "no" / "m.onnx").string()));
-  CHECK(missing.kind() == RE_WRITE);
+  CHECK(missing.kind() == RE_ERROR_WRITE);
   fs::remove_all(folder);
 
   std::size_t all = 0;
@@ -349,13 +349,13 @@ TEST_CASE("C++: files, and writing to a callback") {
   went_well(model.write(append));
   CHECK(bytes.size() == all);
   CHECK(failed(model.write([](re::Bytes) { return false; })).kind() ==
-        RE_WRITE);
+        RE_ERROR_WRITE);
   CHECK(failed(model.write(append, {}, [](std::size_t) {
           return false;
-        })).kind() == RE_WRITE);
+        })).kind() == RE_ERROR_WRITE);
   const re::Error error = failed(
       model.write([](re::Bytes) -> bool { throw std::runtime_error("full"); }));
-  CHECK(error.kind() == RE_WRITE);
+  CHECK(error.kind() == RE_ERROR_WRITE);
   CHECK(thrown_text(error) == "full");
 }
 
@@ -370,7 +370,7 @@ TEST_CASE("C++: external data of the caller, shared or copied") {
       .data = [&](std::string_view location, re::Bytes& bytes) {
         CHECK(location == "w.bin");
         bytes = bytes_in(data);
-        return RE_FOUND;
+        return RE_LOOKUP_FOUND;
       }};
   {
     const re::Model given = got(re::Model::parse(bytes_in(model), options));
@@ -379,17 +379,17 @@ TEST_CASE("C++: external data of the caller, shared or copied") {
     const re::Tensor tensor = got(weight.constant());
     CHECK(static_cast<const void*>(tensor.bytes().data()) == data.data() + 8);
   }
-  options.data = [](std::string_view, re::Bytes&) { return RE_NONE; };
-  CHECK(failed(re::Model::parse(bytes_in(model), options)).kind() == RE_MODEL);
+  options.data = [](std::string_view, re::Bytes&) { return RE_LOOKUP_NONE; };
+  CHECK(failed(re::Model::parse(bytes_in(model), options)).kind() == RE_ERROR_MODEL);
   std::ofstream(folder / "w.bin") << data;
   std::ofstream(folder / "m.onnx") << model;
   options.folder = folder.string();
   CHECK(got(re::Model::parse(bytes_in(model), options)));
-  options.data = [](std::string_view, re::Bytes&) -> re_found {
+  options.data = [](std::string_view, re::Bytes&) -> re_lookup {
     throw std::runtime_error("no bytes");
   };
   const re::Error error = failed(re::Model::parse(bytes_in(model), options));
-  CHECK(error.kind() == RE_MODEL);
+  CHECK(error.kind() == RE_ERROR_MODEL);
   CHECK(thrown_text(error) == "no bytes");
 
   const re::Rules rules = loaded(
@@ -419,13 +419,13 @@ TEST_CASE("C++: a call is stopped, or runs out of time") {
   });
   const re::Error error = failed(rules.run(model, {.stop = &stop}));
   other.join();
-  CHECK(error.kind() == RE_CANCELLED);
+  CHECK(error.kind() == RE_ERROR_CANCELLED);
   REQUIRE(error.report() != nullptr);
   CHECK(error.report()->json().find("\"error\"") != std::string_view::npos);
-  CHECK(failed(rules.match(model, {.stop = &stop})).kind() == RE_CANCELLED);
+  CHECK(failed(rules.match(model, {.stop = &stop})).kind() == RE_ERROR_CANCELLED);
   CHECK(failed(rules.run(model, {.time = std::chrono::milliseconds(20)}))
-            .kind() == RE_LIMIT);
-  CHECK(failed(rules.run(model, {.time = re::Seconds(-1)})).kind() == RE_USAGE);
+            .kind() == RE_ERROR_LIMIT);
+  CHECK(failed(rules.run(model, {.time = re::Seconds(-1)})).kind() == RE_ERROR_USAGE);
 }
 
 TEST_CASE("C++: progress, and what it throws") {
@@ -444,7 +444,7 @@ TEST_CASE("C++: progress, and what it throws") {
   CHECK(got(session.run({input}, call)));
   CHECK(at == 2);
   goes_on = false;
-  CHECK(failed(session.run({input}, call)).kind() == RE_CANCELLED);
+  CHECK(failed(session.run({input}, call)).kind() == RE_ERROR_CANCELLED);
   // At the last node too.
   for (const std::uint64_t last : {1, 2}) {
     const re::Error error = failed(session.run(
@@ -452,7 +452,7 @@ TEST_CASE("C++: progress, and what it throws") {
           if (done >= last) throw std::runtime_error(std::to_string(done));
           return true;
         }}));
-    CHECK(error.kind() == RE_CANCELLED);
+    CHECK(error.kind() == RE_ERROR_CANCELLED);
     CHECK(!error.what().empty());
     CHECK(thrown_text(error) == std::to_string(last));
   }
@@ -485,17 +485,17 @@ TEST_CASE("C++: tensors have a type, and are not copied") {
   CHECK(tensor.name() == "y");
   CHECK(tensor.shape().data() == raw.shape);
   CHECK(tensor.shape()[1] == 3);
-  CHECK(values[1].kind() == RE_SEQUENCE);
+  CHECK(values[1].kind() == RE_VALUE_SEQUENCE);
   CHECK(values[1].items() == 2);
   CHECK(re::view(got(values[1].as<re_text>(1))[0]) == "abc");
-  CHECK(failed(values[1].tensor(2)).kind() == RE_USAGE);
-  CHECK(failed(values[7].as<float>()).kind() == RE_USAGE);
+  CHECK(failed(values[1].tensor(2)).kind() == RE_ERROR_USAGE);
+  CHECK(failed(values[7].as<float>()).kind() == RE_ERROR_USAGE);
   std::size_t tensors = 0;
-  for (const re::Output each : values) tensors += each.kind() == RE_TENSOR;
+  for (const re::Output each : values) tensors += each.kind() == RE_VALUE_TENSOR;
   CHECK(tensors == 1);
 
   const re::Error wrong = failed(tensor.as<std::int64_t>());
-  CHECK(wrong.kind() == RE_USAGE);
+  CHECK(wrong.kind() == RE_ERROR_USAGE);
   CHECK(wrong.expected() == "int64");
   CHECK(wrong.found() == "float");
   std::array<float, 6> copy = {};
@@ -504,12 +504,12 @@ TEST_CASE("C++: tensors have a type, and are not copied") {
   CHECK(!tensor.copy_to(std::span<float>(copy).first(5)));
   std::array<std::int32_t, 6> other = {};
   CHECK(!tensor.copy_to(std::span<std::int32_t>(other)));
-  CHECK(failed(session.run({input})).kind() == RE_MODEL);
+  CHECK(failed(session.run({input})).kind() == RE_ERROR_MODEL);
 
   alignas(8) const std::array<char, 9> bytes = {0, 1, 0, 0, 0, 0, 0, 0, 0};
   const re::Tensor apart(
       {"", 6, 1, one.data(), bytes.data() + 1, sizeof(std::int32_t)});
-  CHECK(failed(apart.as<std::int32_t>()).kind() == RE_USAGE);
+  CHECK(failed(apart.as<std::int32_t>()).kind() == RE_ERROR_USAGE);
   std::array<std::int32_t, 1> number = {};
   went_well(apart.copy_to(std::span<std::int32_t>(number)));
   CHECK(number[0] == 1);
@@ -527,12 +527,12 @@ TEST_CASE("C++: comparing models, with rules for their ops") {
   CHECK(got(re::compare(one, one)).json().find("\"difference\": \"\"") !=
         std::string_view::npos);
   const re::Error error = failed(re::compare(one, other));
-  CHECK(error.kind() == RE_VERIFY);
+  CHECK(error.kind() == RE_ERROR_VERIFY);
   REQUIRE(error.report() != nullptr);
   CHECK(error.report()->json().find("shown_by") != std::string_view::npos);
   CHECK(got(re::compare(one, other, {.absolute = 1e30})));
-  CHECK(failed(re::compare(one, other, {.relative = -1})).kind() == RE_USAGE);
-  CHECK(failed(re::compare(one, other, {.threads = -1})).kind() == RE_USAGE);
+  CHECK(failed(re::compare(one, other, {.relative = -1})).kind() == RE_ERROR_USAGE);
+  CHECK(failed(re::compare(one, other, {.threads = -1})).kind() == RE_ERROR_USAGE);
 
   const re::Rules rules = loaded(
       "return rule { match = function(op, x) return op.Relu(op.Relu(x)) end, "
@@ -554,19 +554,19 @@ TEST_CASE("C++: a walk over graphs, nodes and values") {
   const re::Graph main = made.main();
   const re::Walk walk = std::move(made);  // views stay valid
   CHECK(main.name() == "m");
-  CHECK(main.kind() == RE_MAIN);
+  CHECK(main.kind() == RE_GRAPH_MAIN);
   CHECK(!main.parent());
   CHECK(walk.graphs().size() == 4);
   REQUIRE(main.inputs().size() == 2);
   const re::Value x = walk.value(main.inputs()[0]);
   CHECK(x.name() == "x");
-  CHECK(x.origin() == RE_INPUT);
+  CHECK(x.origin() == RE_ORIGIN_INPUT);
   CHECK(x.type() == 1);
   CHECK(x.has_shape());
   CHECK(x.readers() == 3);
   CHECK(!x.node());
   CHECK(!x.is_constant());
-  CHECK(failed(x.constant()).kind() == RE_USAGE);
+  CHECK(failed(x.constant()).kind() == RE_ERROR_USAGE);
   REQUIRE(x.shape().size() == 2);
   CHECK(x.shape()[0].value == 2);
   CHECK(re::view(x.shape()[1].name) == "N");
@@ -580,13 +580,13 @@ TEST_CASE("C++: a walk over graphs, nodes and values") {
     CHECK(node.inputs().data() == raw.inputs);
     CHECK(node.type().data() == raw.type.data);
     if (const auto output = node.output(0)) {
-      CHECK(output->origin() == RE_COMPUTED);
+      CHECK(output->origin() == RE_ORIGIN_NODE);
       CHECK(output->node()->number() == node.number());
     }
     if (node.type() == "twice") {
       CHECK(node.domain() == "own");
       REQUIRE(node.function());
-      CHECK(node.function()->kind() == RE_FUNCTION);
+      CHECK(node.function()->kind() == RE_GRAPH_FUNCTION);
       CHECK(node.function()->type() == "twice");
       CHECK(node.function()->domain() == "own");
       CHECK(node.function()->node(0).type() == "Add");
@@ -611,7 +611,7 @@ TEST_CASE("C++: a walk over graphs, nodes and values") {
       REQUIRE(each.graphs().size() == 1);
       const re::Graph body = each.graph();
       CHECK(body.name() == (each.name() == "then_branch" ? "a" : "b"));
-      CHECK(body.kind() == RE_BODY);
+      CHECK(body.kind() == RE_GRAPH_BODY);
       REQUIRE(body.parent());
       CHECK(body.parent()->number() == node.number());
       CHECK(body.nodes().size() == 1);
@@ -658,13 +658,13 @@ TEST_CASE("C++: a walk shows attributes and constants where they are") {
       REQUIRE(its->floats().size() == 1);
       CHECK(its->floats()[0] == 0.5f);
       CHECK(its->count() == 1);
-      CHECK(failed(its->tensor()).kind() == RE_USAGE);
+      CHECK(failed(its->tensor()).kind() == RE_ERROR_USAGE);
     }
     if (const auto its = node.attribute("value")) {
       ++kinds;
       CHECK(got(its->tensor()).shape().empty());
       CHECK(got(its->tensor()).bytes().size() == sizeof(float));
-      CHECK(failed(its->tensor(1)).kind() == RE_USAGE);
+      CHECK(failed(its->tensor(1)).kind() == RE_ERROR_USAGE);
     }
   }
   CHECK(kinds == 4);

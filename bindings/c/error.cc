@@ -22,7 +22,7 @@ namespace ruleengine::c {
 namespace {
 
 constexpr re_error kNoMemory = {
-    RE_LIMIT, "memory ran out",        "",     "", "",
+    RE_ERROR_LIMIT, "memory ran out",        "",     "", "",
     "",       "error: memory ran out", nullptr};
 
 re_error* no_memory() { return const_cast<re_error*>(&kNoMemory); }
@@ -30,23 +30,23 @@ re_error* no_memory() { return const_cast<re_error*>(&kNoMemory); }
 re_kind kind_of(ErrorKind kind) {
   switch (kind) {
     case ErrorKind::kUsage:
-      return RE_USAGE;
+      return RE_ERROR_USAGE;
     case ErrorKind::kModel:
-      return RE_MODEL;
+      return RE_ERROR_MODEL;
     case ErrorKind::kRule:
-      return RE_RULE;
+      return RE_ERROR_RULE;
     case ErrorKind::kLimit:
-      return RE_LIMIT;
+      return RE_ERROR_LIMIT;
     case ErrorKind::kVerify:
-      return RE_VERIFY;
+      return RE_ERROR_VERIFY;
     case ErrorKind::kWrite:
-      return RE_WRITE;
+      return RE_ERROR_WRITE;
     case ErrorKind::kCancelled:
-      return RE_CANCELLED;
+      return RE_ERROR_CANCELLED;
     case ErrorKind::kInternal:
       break;
   }
-  return RE_INTERNAL;
+  return RE_ERROR_INTERNAL;
 }
 
 // Text that ends with its first NUL would lose the rest.

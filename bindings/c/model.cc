@@ -35,8 +35,8 @@ io::GiveData give_data(const re_model_options& given) {
     const void* bytes = nullptr;
     std::size_t size = 0;
     const int found = data(user, name.c_str(), &bytes, &size);
-    if (found == RE_NONE) return std::optional<Bytes>();
-    if (found == RE_FOUND && (bytes != nullptr || size == 0)) {
+    if (found == RE_LOOKUP_NONE) return std::optional<Bytes>();
+    if (found == RE_LOOKUP_FOUND && (bytes != nullptr || size == 0)) {
       return std::optional(Bytes(static_cast<const std::byte*>(bytes), size));
     }
     return Diagnostic{.kind = ErrorKind::kModel,
@@ -64,7 +64,7 @@ struct Loading {
                 .how = {.fixed = *std::move(sizes)},
                 .loaded = std::make_shared<Loaded>()};
     its.how.limits.deadline = call.deadline();
-    if (given->storage != RE_MAP && given->storage != RE_READ) {
+    if (given->storage != RE_STORAGE_SHARED && given->storage != RE_STORAGE_OWNED) {
       return misuse("`storage` is unknown", "a re_storage",
                     std::to_string(given->storage));
     }
@@ -107,7 +107,7 @@ re_error* re_model_load(const char* path, const re_model_options* options,
           "`name` and `folder` are for models in memory");
     }
     loading->loaded->name = path;
-    if (loading->given.storage == RE_MAP) {
+    if (loading->given.storage == RE_STORAGE_SHARED) {
       return loading->end(api::load_model(path, loading->how), model);
     }
     auto read = api::read_model_file(path, its.deadline());
@@ -140,7 +140,7 @@ re_error* re_model_parse(const void* data, size_t size,
     const re_model_options& given = loading->given;
     loading->loaded->name = ruleengine::c::text_of(given.name);
     std::span bytes(static_cast<const std::byte*>(data), size);
-    if (given.storage == RE_READ) {
+    if (given.storage == RE_STORAGE_OWNED) {
       auto& copy = loading->loaded->bytes;
       copy.assign(static_cast<const char*>(data), size);
       bytes = std::as_bytes(std::span(copy));
@@ -184,7 +184,7 @@ re_error* re_model_save(re_model* model, const char* path,
   });
 }
 
-re_error* re_model_write(re_model* model, re_write write, void* user,
+re_error* re_model_write(re_model* model, re_write_fn write, void* user,
                          const re_call* call) {
   return ruleengine::c::guarded([&]() -> Status {
     const Use use(model, re_model::kType);

@@ -4,7 +4,7 @@
  *   re_model *model = NULL, *result = NULL;
  *   re_error *error = re_rules_load(NULL, NULL, &rules);
  *   if (!error) error = re_model_load("model.onnx", NULL, NULL, &model);
- *   if (!error) error = re_run(rules, model, NULL, &result, NULL);
+ *   if (!error) error = re_run(rules, model, NULL, NULL, &result, NULL);
  *   if (!error) error = re_model_save(result, "result.onnx", NULL, NULL);
  *   if (error) fprintf(stderr, "%s\n", re_error_text(error));
  *   re_error_free(error);
@@ -12,9 +12,10 @@
  *   re_model_free(model);
  *   re_rules_free(rules);
  *
- * Errors. A function that can fail returns NULL, or an error that the caller
- * frees. It then sets what it would have made to NULL. Functions that return
- * something else cannot fail. A failed allocation is an error too.
+ * Errors. A function that returns a re_error * returns NULL, or an error that
+ * the caller frees; a handle that it would have made is then NULL. A failed
+ * allocation is an error too. Other functions do not fail, but for
+ * re_buffer_append().
  *
  * Ownership. Whoever calls a function that makes a handle frees it, with the
  * function of its type, once, and not while a call uses it; NULL is accepted and
@@ -27,10 +28,12 @@
  * returned as `const char *` end with a NUL too; there is never NULL in place
  * of an empty one.
  *
- * Threads. A handle may move from thread to thread. One handle is for one
- * thread at a time, but for re_stop_request(); a call that finds it in use
- * fails with RE_USAGE. Different handles work at once, also a model and the
- * results that were made of it.
+ * Threads. A handle may move from thread to thread. A handle that a function
+ * takes as const may be read by several threads at once; any other is for one
+ * thread at a time, but for re_stop_request(), and a call that finds it in use
+ * fails with RE_ERROR_USAGE. Different handles work at once, also a model and
+ * the results that were made of it. A call needs 1 MiB of stack. No handle may
+ * be used in the child of a fork() that another thread's call was running at.
  *
  * Options. A struct of options starts with its own size, so that programs that
  * were compiled against an older header keep working. Begin with
@@ -38,11 +41,19 @@
  * and set what you want. Zero stands for the default, everywhere. NULL in place
  * of options stands for the defaults of all. Structs without a size never change.
  *
- * The library has no state beside its handles. It prints nothing, ends no
- * process, and installs no signal handler. It maps the files of models into
- * memory: a file that is cut short while its model is in use ends the process
- * with SIGBUS. RE_READ in re_model_options reads the model's file instead, but
- * not its external data; `data` there gives that from memory.
+ * Callbacks run on the thread of the call. They return: they do not throw,
+ * longjmp() or end the thread, and they call no function with a handle that the
+ * call uses.
+ *
+ * The library prints nothing, ends no process, and installs no signal handler;
+ * its own threads block all signals. What one handle does changes nothing for
+ * another. The environment is not read, but for RULEENGINE_VECTOR_BITS, which
+ * limits the vector instructions of kernels.
+ *
+ * The files of models are mapped into memory: one that is cut short while its
+ * model is in use ends the process with SIGBUS. RE_STORAGE_OWNED reads the
+ * model's file instead, but not its external data; `data` in re_model_options
+ * gives that from memory.
  */
 #ifndef RULEENGINE_H
 #define RULEENGINE_H
@@ -75,14 +86,14 @@ typedef struct re_error re_error;
 
 typedef enum re_kind {
   RE_OK = 0,        /* of no error: of NULL */
-  RE_INTERNAL = 1,  /* a fault of the library */
-  RE_USAGE = 2,     /* a wrong argument or option */
-  RE_MODEL = 3,     /* a model cannot be read */
-  RE_RULE = 4,      /* a rule cannot be read, or fails */
-  RE_LIMIT = 5,     /* a limit was reached, or memory ran out */
-  RE_VERIFY = 6,    /* the result is not verified */
-  RE_WRITE = 7,     /* a result cannot be written */
-  RE_CANCELLED = 8  /* the caller stopped the call */
+  RE_ERROR_INTERNAL = 1,  /* a fault of the library */
+  RE_ERROR_USAGE = 2,     /* a wrong argument or option */
+  RE_ERROR_MODEL = 3,     /* a model cannot be read */
+  RE_ERROR_RULE = 4,      /* a rule cannot be read, or fails */
+  RE_ERROR_LIMIT = 5,     /* a limit was reached, or memory ran out */
+  RE_ERROR_VERIFY = 6,    /* the result is not verified */
+  RE_ERROR_WRITE = 7,     /* a result cannot be written */
+  RE_ERROR_CANCELLED = 8  /* the caller stopped the call */
 } re_kind;
 
 /* Of an error; the texts may be empty. `text` has all of them, on lines of
@@ -99,8 +110,8 @@ RE_API void re_error_free(re_error *error);
 /* --- calls -----------------------------------------------------------------*/
 
 /* Stops calls. Any number of calls may share one; it stops those that run and
- * those that begin later. Every function of it may be called from any thread at
- * any time, but re_stop_free(). */
+ * those that begin later. re_stop_request() may be called from any thread at any
+ * time, but not from a signal handler. */
 typedef struct re_stop re_stop;
 RE_API re_error *re_stop_new(re_stop **stop);
 RE_API void re_stop_request(re_stop *stop);
@@ -110,7 +121,7 @@ RE_API void re_stop_free(re_stop *stop);
  * may grow. Called a few times a second, or after each node of a model that
  * runs, on the thread of the call. Any result but 0 cancels the call, unless it
  * has done all by then. */
-typedef int (*re_progress)(void *user, uint64_t done, uint64_t total);
+typedef int (*re_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 /* Some bytes; no NUL ends them. */
 typedef struct re_text {
@@ -123,7 +134,7 @@ typedef struct re_call {
   size_t size;
   double seconds; /* that the call may take; 0: any */
   re_stop *stop;  /* or NULL; it outlives the call */
-  re_progress progress;
+  re_progress_fn progress;
   void *user; /* for `progress` */
 } re_call;
 
@@ -133,35 +144,31 @@ typedef struct re_buffer re_buffer;
  * or a pointer is NULL; the call then fails, whatever the callback returns. */
 RE_API int re_buffer_append(re_buffer *buffer, const void *data, size_t size);
 
-typedef enum re_found { RE_NONE = 0, RE_FOUND = 1, RE_FAILED = 2 } re_found;
+typedef enum re_lookup { RE_LOOKUP_NONE = 0, RE_LOOKUP_FOUND = 1, RE_LOOKUP_FAILED = 2 } re_lookup;
 
 /* --- rules -----------------------------------------------------------------*/
 
 /* Rules that were loaded and compiled, with how they are run. */
 typedef struct re_rules re_rules;
 
+#define RE_TERMINATED SIZE_MAX
+
 /* A text in memory, such as a rule file. */
 typedef struct re_file {
   const char *name; /* "pack/rule.lua" */
   const char *text;
-  size_t size; /* of the text; 0: it ends with a NUL */
+  size_t size; /* of the text; RE_TERMINATED: it ends with a NUL */
 } re_file;
 
 /* The text of the file with this name: appends it to `text` and returns
- * RE_FOUND; or RE_NONE, or else RE_FAILED, which fails the call. Called while
+ * RE_LOOKUP_FOUND; or RE_LOOKUP_NONE, or else RE_LOOKUP_FAILED, which fails the call. Called while
  * rules are loaded, on the thread of the call, any number of times. */
-typedef int (*re_read)(void *user, const char *name, re_buffer *text);
+typedef int (*re_read_fn)(void *user, const char *name, re_buffer *text);
 
 /* As `--set RULE.OPTION=VALUE` on the command line. */
 typedef struct re_setting {
   const char *rule, *option, *value;
 } re_setting;
-
-typedef enum re_verify {
-  RE_VERIFY_NOTHING = 0,
-  RE_VERIFY_RESULT = 1, /* the result runs beside the model */
-  RE_VERIFY_EDITS = 2   /* each edit where it is made; a wrong one is undone */
-} re_verify;
 
 typedef struct re_rules_options {
   size_t size;
@@ -177,28 +184,19 @@ typedef struct re_rules_options {
   size_t pack_count;
   const re_file *files;
   size_t file_count;
-  re_read read; /* or NULL */
+  re_read_fn read; /* or NULL */
   void *read_user;
   const re_setting *settings;
   size_t setting_count;
 
-  /* "auto" (or NULL), "standard", "portable", "onnx", "ort", "openvino",
-   * "tensorrt". */
-  const char *target;
-  int64_t opset;       /* the least of the result; 0: that of the model */
-  int exact;           /* not 0: no rewrite that rests on an assumption */
-  int keep_ir_version; /* not 0: older runtimes read the result */
-  int keep_all;        /* not 0: canonical forms stay */
-  int verify;          /* a re_verify */
-
   double callback_seconds; /* for one callback of a rule; 0: 5 */
   double load_seconds;     /* for loading one rule file; 0: 2 */
-  uint64_t memory;         /* bytes of rule code, and that a result may be
-                              larger by than its model; 0: 1 GiB */
-  uint64_t tensors;        /* bytes of tensors at once, to verify; 0: three
-                              quarters of the machine's memory */
-  /* The folder of the rules that ship; NULL: where they were installed. For
-   * programs that were linked with the archive and moved to another machine. */
+  /* Bytes that rule code may use, and how many bytes larger a result may be
+   * than its model; 0: 1 GiB. */
+  uint64_t memory;
+  /* The folder of the rules that ship; NULL: where they were installed. Programs
+   * that were linked with the archive look for it in the prefix that the library
+   * was configured with, and in /usr. */
   const char *shipped;
 } re_rules_options;
 
@@ -213,21 +211,27 @@ RE_API const char *re_rules_warning(const re_rules *rules, size_t i);
 
 typedef struct re_model re_model;
 
-/* The bytes of the external data with this location, as the model has it. The
- * bytes stay valid until the model, and all that was made of it, are freed.
- * RE_NONE: looked for in the folder of the model, if it has one. Called while
- * the model is loaded, once for each location, on the thread of the call. */
-typedef int (*re_data)(void *user, const char *location, const void **data,
+/* The bytes of the external data with this location, as the model has it. They
+ * are borrowed: see `release` in re_model_options. RE_LOOKUP_NONE: looked for in
+ * the folder of the model, if it has one. Called while the model is loaded, once
+ * for each location. */
+typedef int (*re_data_fn)(void *user, const char *location, const void **data,
                        size_t *size);
 
+/* Whose memory a model is in. */
 typedef enum re_storage {
-  RE_MAP = 0, /* a file is mapped; memory is borrowed, and stays valid until
-                 the model, and all that was made of it, are freed */
-  RE_READ = 1 /* a file is read, and memory is copied */
+  RE_STORAGE_DEFAULT = 0, /* a file is shared, memory is owned */
+  RE_STORAGE_SHARED = 1,  /* a file is mapped; memory is borrowed */
+  RE_STORAGE_OWNED = 2    /* a file is read; memory is copied */
 } re_storage;
 
-/* A named dimension gets a size; or, where `other` is not NULL, that of another
- * one. */
+/* Called once, when nothing uses what the caller lent any more: the bytes of
+ * re_model_parse() and those of re_data_fn. On the thread that freed the last
+ * handle that used them, or of the call that failed. */
+typedef void (*re_release_fn)(void *user);
+
+/* Fixes the size of a named dimension: at `value`, or, where `other` is not
+ * NULL, at the size of the dimension with that name. */
 typedef struct re_dimension {
   const char *name;
   int64_t value;
@@ -240,8 +244,9 @@ typedef struct re_model_options {
   /* Of a model in memory: what messages call it (where it ends with ".onnxtxt",
    * the model is text), and the folder of its external data, or NULL. */
   const char *name, *folder;
-  re_data data; /* or NULL */
-  void *data_user;
+  re_data_fn data;       /* or NULL */
+  re_release_fn release; /* or NULL: what is lent lasts as long as the process */
+  void *user;            /* for `data` and `release` */
   const re_dimension *dimensions;
   size_t dimension_count;
 } re_model_options;
@@ -249,6 +254,7 @@ typedef struct re_model_options {
 RE_API re_error *re_model_load(const char *path,
                                const re_model_options *options,
                                const re_call *call, re_model **model);
+/* From memory, which RE_STORAGE_SHARED borrows. */
 RE_API re_error *re_model_parse(const void *data, size_t size,
                                 const re_model_options *options,
                                 const re_call *call, re_model **model);
@@ -264,21 +270,20 @@ typedef struct re_save_options {
 } re_save_options;
 
 /* Writes a file, as text where the path ends with ".onnxtxt". It appears whole
- * or not at all. A model that nothing changed is written as it was. What a
- * result has of external data, and new tensors beyond 2 GiB, go into PATH.data.
- */
+ * or not at all. A model that nothing changed is written as it was. The external
+ * data of a result goes into PATH.data; so do its new tensors, where the file
+ * would be larger than 2 GiB with them. */
 RE_API re_error *re_model_save(re_model *model, const char *path,
                                const re_save_options *options,
                                const re_call *call);
 
-/* Receives the bytes of a model in pieces, in their order; the first call is
- * with NULL and the size of all. Any result but 0 ends the writing with an
- * error of kind RE_WRITE. */
-typedef int (*re_write)(void *user, const void *data, size_t size);
+/* Receives the bytes of a model in pieces, in their order. Any result but 0 ends
+ * the writing with an error of kind RE_ERROR_WRITE. */
+typedef int (*re_write_fn)(void *user, const void *data, size_t size);
 
 /* The model without a file; external data stays where it is. A result that rules
  * made larger than 2 GiB can only be saved. */
-RE_API re_error *re_model_write(re_model *model, re_write write, void *user,
+RE_API re_error *re_model_write(re_model *model, re_write_fn write, void *user,
                                 const re_call *call);
 /* The same in memory, which re_bytes_free() frees. */
 RE_API re_error *re_model_bytes(re_model *model, const re_call *call,
@@ -293,10 +298,32 @@ RE_API void re_report_free(re_report *report);
 /* In the form of the command line's `--report` and `--json`. */
 RE_API const char *re_report_json(const re_report *report);
 
+typedef enum re_verify {
+  RE_VERIFY_NOTHING = 0,
+  RE_VERIFY_RESULT = 1, /* the result runs beside the model */
+  RE_VERIFY_EDITS = 2   /* each edit where it is made; a wrong one is undone */
+} re_verify;
+
+/* How rules are run. */
+typedef struct re_run_options {
+  size_t size;
+  /* "auto" (or NULL), "standard", "portable", "onnx", "ort", "openvino",
+   * "tensorrt". */
+  const char *target;
+  int64_t opset;           /* the least of the result; 0: that of the model */
+  int32_t exact;           /* not 0: no rewrite that rests on an assumption */
+  int32_t keep_ir_version; /* not 0: older runtimes read the result */
+  int32_t keep_all;        /* not 0: canonical forms stay */
+  int32_t verify;          /* a re_verify */
+  uint64_t tensors;        /* bytes of tensors at once, to verify; 0: three
+                              quarters of the machine's memory */
+} re_run_options;
+
 /* Rewrites a model, which stays as it is. The result borrows from it, and keeps
  * what it borrows alive. `report` may be NULL. Where the call fails during the
  * run, the report says what was known by then. */
-RE_API re_error *re_run(re_rules *rules, re_model *model, const re_call *call,
+RE_API re_error *re_run(re_rules *rules, re_model *model,
+                        const re_run_options *options, const re_call *call,
                         re_model **result, re_report **report);
 
 /* What a run did, in numbers. */
@@ -306,28 +333,35 @@ typedef struct re_run_totals {
   uint64_t matches, rewrites, rejected;
   uint64_t warnings, assumptions;
   int64_t opset_before, opset_after;
-  int verified; /* 1: the result was run and agreed */
+  int64_t verified; /* 1: the result was run and agreed */
   double match_seconds, rewrite_seconds;
 } re_run_totals;
-/* RE_USAGE for the report of something else than a run. */
+/* RE_ERROR_USAGE for the report of something else than a run. */
 RE_API re_error *re_report_totals(const re_report *report,
                                   re_run_totals *totals);
 
 /* Where each rule would fire, and what rejects the matches. */
-RE_API re_error *re_match(re_rules *rules, re_model *model,
-                          const re_call *call, re_report **report);
-/* How far each rule gets, and what stops it. `node`: the name of a node or of a
- * value, or NULL for any. `most`: of the attempts of a rule that got furthest;
- * 0: 3. */
-RE_API re_error *re_explain(re_rules *rules, re_model *model, const char *node,
-                            size_t most, const re_call *call,
-                            re_report **report);
+RE_API re_error *re_find_matches(re_rules *rules, re_model *model,
+                                 const re_run_options *options,
+                                 const re_call *call, re_report **report);
+
+typedef struct re_explain_options {
+  size_t size;
+  const char *node; /* the name of a node or of a value; NULL: any */
+  size_t most;      /* misses of a rule, those that got furthest; 0: 3 */
+  int64_t exact;    /* as in re_run_options */
+} re_explain_options;
+/* How far each rule gets, and what stops it. */
+RE_API re_error *re_explain(re_rules *rules, re_model *model,
+                            const re_explain_options *options,
+                            const re_call *call, re_report **report);
+
 /* How much of the attention of the model the rules compose. */
 RE_API re_error *re_coverage(re_rules *rules, re_model *model,
-                             const re_call *call, re_report **report);
+                             const re_run_options *options, const re_call *call,
+                             re_report **report);
 /* Runs the examples of rules. The report says which failed; that is no error. A
- * file that cannot be loaded is one, with a report on the others. RE_USAGE where
- * options say how rules are run: examples say that themselves. */
+ * file that cannot be loaded is one, with a report on the others. */
 RE_API re_error *re_test(const re_rules_options *options, const re_call *call,
                          re_report **report);
 
@@ -338,7 +372,7 @@ typedef struct re_session re_session;
 
 typedef struct re_session_options {
   size_t size;
-  int threads;      /* 0: one for each core; at most 4096 */
+  int64_t threads;  /* 0: one for each core; at most 4096 */
   uint64_t seed;    /* of ops that draw random numbers */
   uint64_t tensors; /* bytes of tensors at once; 0: three quarters of the
                        machine's memory */
@@ -365,7 +399,8 @@ RE_API void re_session_free(re_session *session);
 typedef struct re_values re_values;
 
 /* Inputs are found by their names; those with an initializer may be left out.
- * Their data is read where it is, if it is aligned as malloc() does it. */
+ * Their data is read where it is, if it is aligned as malloc() does it, and else
+ * copied. */
 RE_API re_error *re_session_run(re_session *session, const re_tensor *inputs,
                                 size_t count, const re_call *call,
                                 re_values **outputs);
@@ -373,9 +408,9 @@ RE_API void re_values_free(re_values *values);
 RE_API size_t re_values_count(const re_values *values);
 
 typedef enum re_value_kind {
-  RE_ABSENT = 0, /* an optional without a value */
-  RE_TENSOR = 1,
-  RE_SEQUENCE = 2
+  RE_VALUE_ABSENT = 0, /* an optional without a value */
+  RE_VALUE_TENSOR = 1,
+  RE_VALUE_SEQUENCE = 2
 } re_value_kind;
 RE_API re_value_kind re_values_kind(const re_values *values, size_t i);
 /* The number of tensors of a sequence. */
@@ -387,16 +422,17 @@ RE_API re_error *re_values_tensor(const re_values *values, size_t i,
 
 typedef struct re_compare_options {
   size_t size;
-  int threads;
+  int64_t threads;  /* this, `tensors` and `rules`: as in re_session_options */
   uint64_t seed;    /* of the inputs */
-  uint64_t tensors; /* as in re_session_options, and so `rules` */
+  uint64_t tensors;
   re_rules *rules;
   /* How far results may differ; both 0: by the rounding of their types. */
   double absolute, relative;
+  int64_t exact; /* not 0: they may not differ */
 } re_compare_options;
 
 /* Runs two models with the same inputs and outputs on random inputs of several
- * kinds. RE_VERIFY where they differ, or cannot be run. `report` may be NULL. */
+ * kinds. RE_ERROR_VERIFY where they differ, or cannot be run. `report` may be NULL. */
 RE_API re_error *re_compare(re_model *model, re_model *other,
                             const re_compare_options *options,
                             const re_call *call, re_report **report);
@@ -417,9 +453,9 @@ RE_API size_t re_walk_graphs(const re_walk *walk);
 RE_API size_t re_walk_values(const re_walk *walk);
 
 typedef enum re_graph_kind {
-  RE_MAIN = 0,
-  RE_BODY = 1,    /* of an attribute of a node */
-  RE_FUNCTION = 2 /* of a function of the model */
+  RE_GRAPH_MAIN = 0,
+  RE_GRAPH_BODY = 1,    /* of an attribute of a node */
+  RE_GRAPH_FUNCTION = 2 /* of a function of the model */
 } re_graph_kind;
 
 /* Set `size` before the call, here and in the structs below, as with options. */
@@ -464,17 +500,17 @@ typedef struct re_attribute {
 } re_attribute;
 
 typedef enum re_origin {
-  RE_UNDEFINED = 0, /* nothing gives it a value */
-  RE_INPUT = 1,     /* of a graph */
-  RE_INITIALIZER = 2,
-  RE_COMPUTED = 3 /* by a node */
+  RE_ORIGIN_UNDEFINED = 0, /* nothing gives it a value */
+  RE_ORIGIN_INPUT = 1,     /* of a graph */
+  RE_ORIGIN_INITIALIZER = 2,
+  RE_ORIGIN_NODE = 3 /* by a node */
 } re_origin;
 
-typedef struct re_size {
+typedef struct re_dim {
   int64_t value; /* RE_NOTHING: not known */
   re_text name;  /* "N", "2*N + 1"; empty where the size is known, or has no
                     name */
-} re_size;
+} re_dim;
 
 typedef struct re_value {
   size_t size;
@@ -482,28 +518,32 @@ typedef struct re_value {
   int64_t graph, node; /* of the node that computes it */
   size_t readers;      /* an output of a graph is one */
   size_t rank;
-  const re_size *shape;
+  const re_dim *shape;
   int32_t type;    /* of a tensor, as in re_tensor; 0: not known, or no tensor */
-  int has_shape;   /* 1: the rank is known */
-  int is_constant; /* 1: re_walk_constant() gives it */
-  int origin;      /* a re_origin */
+  int32_t has_shape;   /* 1: the rank is known */
+  int32_t is_constant; /* 1: re_walk_constant() gives it */
+  int32_t origin;      /* a re_origin */
 } re_value;
 
-/* RE_USAGE for a number that the walk does not have. */
-RE_API re_error *re_walk_graph(const re_walk *walk, size_t graph, re_graph *to);
-RE_API re_error *re_walk_node(const re_walk *walk, size_t graph, size_t node,
+/* These fail with RE_ERROR_USAGE for a number that the walk does not have, and
+ * for nothing else. */
+RE_API re_error *re_walk_graph(const re_walk *walk, int64_t graph,
+                               re_graph *to);
+RE_API re_error *re_walk_node(const re_walk *walk, int64_t graph, int64_t node,
                               re_node *to);
-RE_API re_error *re_walk_value(const re_walk *walk, size_t value, re_value *to);
-RE_API re_error *re_walk_attribute(re_walk *walk, size_t graph, size_t node,
-                                   size_t attribute, re_attribute *to);
+RE_API re_error *re_walk_value(const re_walk *walk, int64_t value,
+                               re_value *to);
+RE_API re_error *re_walk_attribute(const re_walk *walk, int64_t graph,
+                                   int64_t node, int64_t attribute,
+                                   re_attribute *to);
 
 /* The tensor of an initializer, of the default of an input, or of what a
  * Constant gives; and the tensor number `i` of an attribute. The data is where
  * the model has it: that of a file need not be aligned, and a bool may be any
  * byte. That of a constant that rules folded is computed at the first call. */
-RE_API re_error *re_walk_constant(re_walk *walk, size_t value, re_tensor *to);
-RE_API re_error *re_walk_tensor(re_walk *walk, size_t graph, size_t node,
-                                size_t attribute, size_t i, re_tensor *to);
+RE_API re_error *re_walk_constant(re_walk *walk, int64_t value, re_tensor *to);
+RE_API re_error *re_walk_tensor(re_walk *walk, int64_t graph, int64_t node,
+                                int64_t attribute, int64_t i, re_tensor *to);
 
 #ifdef __cplusplus
 }

@@ -23,7 +23,7 @@
 //
 // Handles. A handle is moved and not copied, but for Error, whose copies share
 // one error. One that was moved from, or made without arguments, is empty: a
-// call of it fails with RE_USAGE, and what it has none of is 0 or "". What a
+// call of it fails with RE_ERROR_USAGE, and what it has none of is 0 or "". What a
 // view shows is valid while the handle that gave it lives, wherever it moves.
 // Stop::request() may be called from any thread; any other handle, with its
 // views, is for one thread at a time.
@@ -152,7 +152,7 @@ class Report : public detail::Handle<re_report, re_report_free> {
  public:
   using Handle::Handle;
   std::string_view json() const { return re_report_json(get()); }
-  // Of a run; RE_USAGE for other reports.
+  // Of a run; RE_ERROR_USAGE for other reports.
   Result<re_run_totals> totals() const;
 };
 
@@ -172,7 +172,7 @@ class Error {
                  std::exception_ptr thrown = {}) {
     detail::Handle<re_error, re_error_free> kept(own);
     its_.reset(new State{
-        own != nullptr ? re_error_kind(own) : RE_CANCELLED,
+        own != nullptr ? re_error_kind(own) : RE_ERROR_CANCELLED,
         own != nullptr ? re_error_what(own) : "a callback threw an exception",
         re_error_expected(own), re_error_found(own), std::move(kept),
         std::move(report), std::move(thrown)});
@@ -389,11 +389,11 @@ struct Dimension {
 };
 
 struct ModelOptions {
-  re_storage storage = RE_MAP;
+  re_storage storage = RE_STORAGE_SHARED;
   std::string name = {}, folder = {};  // of a model in memory
   // Sets `bytes` to the external data at a location; they stay valid until the
   // model, and all that was made of it, are gone.
-  std::function<re_found(std::string_view location, Bytes& bytes)> data = {};
+  std::function<re_lookup(std::string_view location, Bytes& bytes)> data = {};
   std::vector<Dimension> dimensions = {};
 };
 
@@ -430,7 +430,7 @@ class Model : public detail::Handle<re_model, re_model_free> {
       return re_model_load(path.c_str(), &given.options, its.get(), to);
     });
   }
-  // Borrows `data`, as ruleengine.h says, unless the storage is RE_READ.
+  // Borrows `data`, as ruleengine.h says, unless the storage is RE_STORAGE_OWNED.
   static Result<Model> parse(Bytes data, const ModelOptions& options = {},
                              const Call& call = {}) {
     detail::Calling its(call);
@@ -449,7 +449,7 @@ class Model : public detail::Handle<re_model, re_model_free> {
     return its.end(re_model_save(get(), path.c_str(), &given, its.get()));
   }
   // Gives the size of all to `begin`, if there is one, and then the pieces to
-  // `piece`. false ends the writing with an error of kind RE_WRITE.
+  // `piece`. false ends the writing with an error of kind RE_ERROR_WRITE.
   Result<void> write(const std::function<bool(Bytes)>& piece,
                      const Call& call = {},
                      const std::function<bool(std::size_t)>& begin = {}) const {
@@ -505,9 +505,9 @@ class Model : public detail::Handle<re_model, re_model_free> {
       options.data = [](void* user, const char* location, const void** data,
                         std::size_t* size) {
         auto& its = *static_cast<Given*>(user);
-        return detail::caught(its.thrown, RE_FAILED, [&]() -> int {
+        return detail::caught(its.thrown, RE_LOOKUP_FAILED, [&]() -> int {
           Bytes bytes;
-          const re_found found = its.cpp.data(location, bytes);
+          const re_lookup found = its.cpp.data(location, bytes);
           *data = bytes.data();
           *size = bytes.size();
           return found;
@@ -540,7 +540,7 @@ struct RulesOptions {
   std::vector<std::string> paths = {}, packs = {};
   std::vector<File> files = {};
   // Sets `text` to the text of the rule file with a name.
-  std::function<re_found(std::string_view name, std::string& text)> read = {};
+  std::function<re_lookup(std::string_view name, std::string& text)> read = {};
   std::vector<Setting> settings = {};
   std::string target = {};
   std::int64_t opset = 0;
@@ -591,13 +591,13 @@ struct RulesGiven {
     options.read_user = this;
     options.read = [](void* user, const char* name, re_buffer* text) {
       auto& its = *static_cast<RulesGiven*>(user);
-      return caught(its.thrown, RE_FAILED, [&]() -> int {
+      return caught(its.thrown, RE_LOOKUP_FAILED, [&]() -> int {
         std::string read;
-        const re_found found = its.cpp.read(name, read);
-        if (found != RE_FOUND) return found;
+        const re_lookup found = its.cpp.read(name, read);
+        if (found != RE_LOOKUP_FOUND) return found;
         return re_buffer_append(text, read.data(), read.size()) == 0
-                   ? RE_FOUND
-                   : RE_FAILED;
+                   ? RE_LOOKUP_FOUND
+                   : RE_LOOKUP_FAILED;
       });
     };
   }
@@ -655,7 +655,7 @@ class Rules : public detail::Handle<re_rules, re_rules_free> {
   Result<Report> match(const Model& model, const Call& call = {}) const {
     detail::Calling its(call);
     return its.make<Report>([&](re_report** to) {
-      return re_match(get(), model.get(), its.get(), to);
+      return re_find_matches(get(), model.get(), its.get(), to);
     });
   }
   Result<Report> explain(const Model& model, const ExplainOptions& options = {},
@@ -743,25 +743,25 @@ class Tensor {
   }
   const re_tensor& raw() const { return raw_; }
 
-  // The elements where they are; strings as re_text. RE_USAGE where the type is
+  // The elements where they are; strings as re_text. RE_ERROR_USAGE where the type is
   // another one, or the data is not aligned for it: files need not align it.
   template <typename T>
   Result<std::span<const T>> as() const {
     if (const auto fits = check<T>(); !fits) return fits.error();
     if (reinterpret_cast<std::uintptr_t>(raw_.data) % alignof(T) != 0) {
-      return Error(RE_USAGE, "the data of a tensor is not aligned",
+      return Error(RE_ERROR_USAGE, "the data of a tensor is not aligned",
                    "copy_to(), or bytes()");
     }
     return std::span<const T>(static_cast<const T*>(raw_.data),
                               raw_.size / sizeof(T));
   }
-  // Copies the elements, aligned or not. RE_USAGE also where their number is
+  // Copies the elements, aligned or not. RE_ERROR_USAGE also where their number is
   // another one.
   template <typename T>
   Result<void> copy_to(std::span<T> to) const {
     if (auto fits = check<T>(); !fits) return fits;
     if (to.size_bytes() != raw_.size) {
-      return Error(RE_USAGE, "a tensor has another number of elements");
+      return Error(RE_ERROR_USAGE, "a tensor has another number of elements");
     }
     if (!to.empty()) std::memcpy(to.data(), raw_.data, raw_.size);
     return {};
@@ -772,13 +772,13 @@ class Tensor {
   Result<void> check() const {
     static_assert(type_of<T> != 0, "ONNX has no such type");
     if (raw_.type != type_of<T> || raw_.size % sizeof(T) != 0) {
-      return Error(RE_USAGE, "a tensor is of another type",
+      return Error(RE_ERROR_USAGE, "a tensor is of another type",
                    type_name(type_of<T>), type_name(raw_.type));
     }
     if constexpr (std::is_same_v<T, bool>) {
       for (const std::byte each : bytes()) {
         if (each > std::byte{1}) {
-          return Error(RE_USAGE, "a bool of a tensor is neither 0 nor 1");
+          return Error(RE_ERROR_USAGE, "a bool of a tensor is neither 0 nor 1");
         }
       }
     }
@@ -893,7 +893,7 @@ struct CompareOptions {
   double absolute = 0, relative = 0;
 };
 
-// Runs two models on the same inputs. RE_VERIFY where they differ; the report
+// Runs two models on the same inputs. RE_ERROR_VERIFY where they differ; the report
 // of the error then has the inputs.
 inline Result<Report> compare(const Model& model, const Model& other,
                               const CompareOptions& options = {},
@@ -977,7 +977,7 @@ class Attribute {
   Graph graph(std::size_t i = 0) const {
     return {from_.walk, static_cast<std::size_t>(graphs()[i])};
   }
-  // RE_USAGE unless it has so many.
+  // RE_ERROR_USAGE unless it has so many.
   Result<Tensor> tensor(std::size_t i = 0) const {
     return detail::filled<Tensor, re_tensor>([&](re_tensor* to) {
       return re_walk_tensor(from_.walk, from_.graph, from_.node, number_, i,
@@ -1060,7 +1060,7 @@ class Value {
   re_origin origin() const { return static_cast<re_origin>(raw_.origin); }
   // The node that computes it.
   std::optional<Node> node() const {
-    if (raw_.node == RE_NOTHING || origin() != RE_COMPUTED) return std::nullopt;
+    if (raw_.node == RE_NOTHING || origin() != RE_ORIGIN_NODE) return std::nullopt;
     return Node({walk_, static_cast<std::size_t>(raw_.graph)},
                 static_cast<std::size_t>(raw_.node));
   }
@@ -1069,9 +1069,9 @@ class Value {
   // Of a tensor; 0: not known.
   std::int32_t type() const { return raw_.type; }
   bool has_shape() const { return raw_.has_shape != 0; }
-  std::span<const re_size> shape() const { return {raw_.shape, raw_.rank}; }
+  std::span<const re_dim> shape() const { return {raw_.shape, raw_.rank}; }
   bool is_constant() const { return raw_.is_constant != 0; }
-  // RE_USAGE unless it is one. What rules folded is computed at the first call.
+  // RE_ERROR_USAGE unless it is one. What rules folded is computed at the first call.
   Result<Tensor> constant() const {
     return detail::filled<Tensor, re_tensor>(
         [&](re_tensor* to) { return re_walk_constant(walk_, number_, to); });
@@ -1088,7 +1088,7 @@ inline auto Graph::nodes() const {
 }
 inline Node Graph::node(std::size_t i) const { return {{walk_, number_}, i}; }
 inline std::optional<Node> Graph::parent() const {
-  if (kind() != RE_BODY) return std::nullopt;
+  if (kind() != RE_GRAPH_BODY) return std::nullopt;
   return Node({walk_, static_cast<std::size_t>(raw_.parent)},
               static_cast<std::size_t>(raw_.parent_node));
 }

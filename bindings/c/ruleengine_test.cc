@@ -38,13 +38,13 @@ TEST_CASE("pointers that are NULL") {
       [&] {
         return re_run(some.get(), given.get(), nullptr, nullptr, nullptr);
       },
-      [&] { return re_match(nullptr, given.get(), nullptr, &report); },
-      [&] { return re_match(some.get(), given.get(), nullptr, nullptr); },
+      [&] { return re_find_matches(nullptr, given.get(), nullptr, &report); },
+      [&] { return re_find_matches(some.get(), given.get(), nullptr, nullptr); },
       [&] { return re_report_totals(nullptr, nullptr); },
       [&] { return re_test(nullptr, nullptr, nullptr); }};
-  for (const auto& each : kCalls) CHECK(kind_of(each()) == RE_USAGE);
+  for (const auto& each : kCalls) CHECK(kind_of(each()) == RE_ERROR_USAGE);
   CHECK(kind_of(re_model_parse(nullptr, 0, nullptr, nullptr, &model)) ==
-        RE_MODEL);
+        RE_ERROR_MODEL);
   const std::vector<const char*> texts = {
       re_error_what(nullptr), re_error_text(nullptr), re_report_json(nullptr),
       re_rules_warning(nullptr, 0), re_model_warning(nullptr, 3)};
@@ -64,14 +64,14 @@ TEST_CASE("handles of another type") {
   const Own<re_rules> rules = rules_of(kRule);
   re_model* model = nullptr;
   CHECK(kind_of(re_run(rules.get(), reinterpret_cast<re_model*>(rules.get()),
-                       nullptr, &model, nullptr)) == RE_USAGE);
+                       nullptr, &model, nullptr)) == RE_ERROR_USAGE);
 }
 
 TEST_CASE("a handle that is in use") {
   const Own<re_model> model = model_of(kModel);
   struct Again {
     re_model* model;
-    re_kind kind = RE_INTERNAL;
+    re_kind kind = RE_ERROR_INTERNAL;
     static int write(void* user, const void*, std::size_t) {
       auto* its = static_cast<Again*>(user);
       its->kind = kind_of(re_model_write(its->model, write, user, nullptr));
@@ -79,7 +79,7 @@ TEST_CASE("a handle that is in use") {
     }
   } again{model.get()};
   fine(re_model_write(model.get(), Again::write, &again, nullptr));
-  CHECK(again.kind == RE_USAGE);
+  CHECK(again.kind == RE_ERROR_USAGE);
   CHECK(!bytes_of(model.get()).empty());
 }
 
@@ -96,10 +96,10 @@ TEST_CASE("sizes of options") {
   re_model_free(model);
   newer.more[3] = 1;
   CHECK(kind_of(re_model_parse(text.data(), text.size(), &newer.known, nullptr,
-                               &model)) == RE_USAGE);
+                               &model)) == RE_ERROR_USAGE);
   re_model_options options = {};
   CHECK(kind_of(re_model_parse(text.data(), text.size(), &options, nullptr,
-                               &model)) == RE_USAGE);
+                               &model)) == RE_ERROR_USAGE);
   // An older caller's struct ended before `data`.
   options.name = "m.onnxtxt";
   options.size = offsetof(re_model_options, data);

@@ -45,8 +45,8 @@ class GivenTexts final : public lua::RuleTexts {
     re_buffer text;
     const int found = read_(user_, path.c_str(), &text);
     if (text.failed) throw std::bad_alloc();
-    if (found == RE_NONE) return Text();
-    if (found == RE_FOUND) return Text(std::move(text.text));
+    if (found == RE_LOOKUP_NONE) return Text();
+    if (found == RE_LOOKUP_FOUND) return Text(std::move(text.text));
     return Diagnostic{.kind = ErrorKind::kRule,
                       .what = "the caller cannot read a rule file",
                       .where = std::string(lua::kMemoryRoot) + path};
@@ -55,7 +55,7 @@ class GivenTexts final : public lua::RuleTexts {
  private:
   std::map<std::string, std::string> files_;
   std::string shipped_;
-  mutable re_read read_ = nullptr;
+  mutable re_read_fn read_ = nullptr;
   void* user_ = nullptr;
 };
 

@@ -118,7 +118,7 @@ re_error* re_run(re_rules* rules, re_model* model, const re_call* call,
   });
 }
 
-re_error* re_match(re_rules* rules, re_model* model, const re_call* call,
+re_error* re_find_matches(re_rules* rules, re_model* model, const re_call* call,
                    re_report** report) {
   return ruleengine::c::answer(
       rules, model, call, report,

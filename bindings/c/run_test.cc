@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 TEST_CASE("a run from memory to memory leaves the model as it is") {
   const Own<re_rules> rules = rules_of(kRule);
-  Own<re_model> model = model_of(kModel, RE_READ);
+  Own<re_model> model = model_of(kModel, RE_STORAGE_OWNED);
   const std::string before = bytes_of(model.get());
   re_model* result = nullptr;
   re_report* report = nullptr;
@@ -64,7 +64,7 @@ TEST_CASE("packs that ship, by name") {
   packs[1] = "canonicl";
   const Own<re_error> error(re_rules_load(&options, nullptr, &rules));
   REQUIRE(error);
-  CHECK(re_error_kind(error.get()) == RE_USAGE);
+  CHECK(re_error_kind(error.get()) == RE_ERROR_USAGE);
   CHECK(std::string(re_error_expected(error.get())).find("canonical") !=
         std::string::npos);
   CHECK(rules == nullptr);
@@ -77,7 +77,7 @@ TEST_CASE("libs and rules that a callback reads") {
     static int read(void* user, const char* name, re_buffer* to) {
       auto* its = static_cast<Texts*>(user);
       its->asked.emplace_back(name);
-      if (its->fails) return RE_FAILED;
+      if (its->fails) return RE_LOOKUP_FAILED;
       std::string rule;
       if (std::string(name) == "a/r.lua") {
         rule = "local l = lib 'own'\n";
@@ -85,10 +85,10 @@ TEST_CASE("libs and rules that a callback reads") {
       } else if (std::string(name) == "a/lib/own.lua") {
         rule = "return { x = 1 }";
       } else {
-        return RE_NONE;
+        return RE_LOOKUP_NONE;
       }
-      return re_buffer_append(to, rule.data(), rule.size()) == 0 ? RE_FOUND
-                                                                 : RE_FAILED;
+      return re_buffer_append(to, rule.data(), rule.size()) == 0 ? RE_LOOKUP_FOUND
+                                                                 : RE_LOOKUP_FAILED;
     }
   } texts;
   const char* path = "memory:/a/r.lua";
@@ -102,7 +102,7 @@ TEST_CASE("libs and rules that a callback reads") {
   re_rules_free(rules);
   CHECK(texts.asked == std::vector<std::string>{"a/r.lua", "a/lib/own.lua"});
   texts.fails = true;
-  CHECK(kind_of(re_rules_load(&options, nullptr, &rules)) == RE_RULE);
+  CHECK(kind_of(re_rules_load(&options, nullptr, &rules)) == RE_ERROR_RULE);
 }
 
 TEST_CASE("files, and writing to a callback") {
@@ -112,7 +112,7 @@ TEST_CASE("files, and writing to a callback") {
   const std::string path = (folder / "m.onnx").string();
   Own<re_model> model = model_of(kModel);
   fine(re_model_save(model.get(), path.c_str(), nullptr, nullptr));
-  for (const re_storage storage : {RE_MAP, RE_READ}) {
+  for (const re_storage storage : {RE_STORAGE_SHARED, RE_STORAGE_OWNED}) {
     re_model_options options = RE_OPTIONS(re_model_options);
     options.storage = storage;
     const re_dimension n = {"N", 7, nullptr};
@@ -140,9 +140,9 @@ TEST_CASE("files, and writing to a callback") {
     CHECK(sink.bytes == bytes_of(loaded));
     sink.fails = true;
     CHECK(kind_of(re_model_write(loaded, Sink::write, &sink, nullptr)) ==
-          RE_WRITE);
+          RE_ERROR_WRITE);
     CHECK(kind_of(re_model_save(loaded, (folder / "no" / "m.onnx").c_str(),
-                                nullptr, nullptr)) == RE_WRITE);
+                                nullptr, nullptr)) == RE_ERROR_WRITE);
   }
   fs::remove_all(folder);
 }
@@ -174,7 +174,7 @@ TEST_CASE("external data is copied, shared, or given by the caller") {
   }
   struct Data {
     std::string bytes = std::string(2048, '\1');
-    int found = RE_FOUND;
+    int found = RE_LOOKUP_FOUND;
     static int give(void* user, const char* location, const void** data,
                     std::size_t* size) {
       auto* its = static_cast<Data*>(user);
@@ -197,11 +197,11 @@ TEST_CASE("external data is copied, shared, or given by the caller") {
     re_model_free(model);
     return kind;
   };
-  CHECK(kind_with(RE_FOUND, nullptr) == RE_OK);
-  CHECK(kind_with(RE_NONE, folder.c_str()) == RE_OK);
-  CHECK(kind_with(RE_NONE, nullptr) == RE_MODEL);
-  CHECK(kind_with(RE_FAILED, folder.c_str()) == RE_MODEL);
-  CHECK(kind_with(77, folder.c_str()) == RE_MODEL);
+  CHECK(kind_with(RE_LOOKUP_FOUND, nullptr) == RE_OK);
+  CHECK(kind_with(RE_LOOKUP_NONE, folder.c_str()) == RE_OK);
+  CHECK(kind_with(RE_LOOKUP_NONE, nullptr) == RE_ERROR_MODEL);
+  CHECK(kind_with(RE_LOOKUP_FAILED, folder.c_str()) == RE_ERROR_MODEL);
+  CHECK(kind_with(77, folder.c_str()) == RE_ERROR_MODEL);
   fs::remove_all(folder);
 }
 
@@ -213,11 +213,11 @@ TEST_CASE("questions") {
     re_report* report = nullptr;
     fine(ask(&report));
     const Own<re_report> own(report);
-    CHECK(kind_of(re_report_totals(report, nullptr)) == RE_USAGE);
+    CHECK(kind_of(re_report_totals(report, nullptr)) == RE_ERROR_USAGE);
     return std::string(re_report_json(report));
   };
   CHECK(json_of([&](re_report** to) {
-          return re_match(rules.get(), model.get(), nullptr, to);
+          return re_find_matches(rules.get(), model.get(), nullptr, to);
         }).find("\"fires\": ") != std::string::npos);
   CHECK(json_of([&](re_report** to) {
           return re_explain(rules.get(), model.get(), nullptr, 2, nullptr, to);
@@ -228,7 +228,7 @@ TEST_CASE("questions") {
   CHECK(bytes_of(model.get()) == before);
   re_report* none = nullptr;
   CHECK(kind_of(re_explain(rules.get(), model.get(), "nobody", 0, nullptr,
-                           &none)) == RE_USAGE);
+                           &none)) == RE_ERROR_USAGE);
 }
 
 TEST_CASE("examples of rules in memory") {
@@ -260,7 +260,7 @@ TEST_CASE("a call that is stopped") {
   re_stop_request(stop);
   re_report* report = nullptr;
   CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, &report)) ==
-        RE_CANCELLED);
+        RE_ERROR_CANCELLED);
   CHECK(result == nullptr);
   CHECK(std::string(re_report_json(report)).find("\"error\"") !=
         std::string::npos);
@@ -271,9 +271,9 @@ TEST_CASE("a call that is stopped") {
   call.stop = nullptr;
   call.seconds = 1e-9;
   CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
-        RE_LIMIT);
+        RE_ERROR_LIMIT);
   re_rules* none = nullptr;
-  CHECK(kind_of(re_rules_load(nullptr, &call, &none)) == RE_LIMIT);
+  CHECK(kind_of(re_rules_load(nullptr, &call, &none)) == RE_ERROR_LIMIT);
 }
 
 TEST_CASE("a rule that never ends") {
@@ -293,7 +293,7 @@ TEST_CASE("a rule that never ends") {
   });
   re_model* result = nullptr;
   CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
-        RE_CANCELLED);
+        RE_ERROR_CANCELLED);
   other.join();
 }
 
@@ -315,7 +315,7 @@ TEST_CASE("a model and its results are used at once, in any order") {
       const Own<re_rules> own = rules_of(kRule);
       for (int i = 0; i < 3; ++i) {
         re_report* report = nullptr;
-        fine(re_match(own.get(), each, nullptr, &report));
+        fine(re_find_matches(own.get(), each, nullptr, &report));
         re_report_free(report);
         CHECK(!bytes_of(each).empty());
       }
@@ -340,7 +340,7 @@ TEST_CASE("questions leave no trace in later runs") {
   const std::string before = result_of();
   for (int i = 0; i < 20; ++i) {
     re_report* report = nullptr;
-    fine(re_match(rules.get(), model.get(), nullptr, &report));
+    fine(re_find_matches(rules.get(), model.get(), nullptr, &report));
     re_report_free(report);
     fine(re_explain(rules.get(), model.get(), "y", 1, nullptr, &report));
     re_report_free(report);
@@ -360,7 +360,7 @@ TEST_CASE("a wrong rule is found where the options ask for it") {
     re_model* result = nullptr;
     const re_kind kind =
         kind_of(re_run(loaded, model.get(), nullptr, &result, nullptr));
-    CHECK(kind == (verify == RE_VERIFY_RESULT ? RE_VERIFY : RE_OK));
+    CHECK(kind == (verify == RE_VERIFY_RESULT ? RE_ERROR_VERIFY : RE_OK));
     if (verify == RE_VERIFY_EDITS)
       CHECK(bytes_of(result) == bytes_of(model.get()));
     re_model_free(result);
@@ -368,7 +368,7 @@ TEST_CASE("a wrong rule is found where the options ask for it") {
   OneRule given(kRule);
   given.options.verify = 9;
   re_rules* none = nullptr;
-  CHECK(kind_of(re_rules_load(&given.options, nullptr, &none)) == RE_USAGE);
+  CHECK(kind_of(re_rules_load(&given.options, nullptr, &none)) == RE_ERROR_USAGE);
 }
 
 TEST_CASE("settings of rules") {
@@ -388,7 +388,7 @@ TEST_CASE("settings of rules") {
        {re_setting{"r", "of", "true"}, re_setting{"r", "on", "7"},
         re_setting{"q", "on", "true"}, re_setting{nullptr, "on", "true"}}) {
     setting = wrong;
-    CHECK(kind_of(re_rules_load(&given.options, nullptr, &loaded)) == RE_USAGE);
+    CHECK(kind_of(re_rules_load(&given.options, nullptr, &loaded)) == RE_ERROR_USAGE);
   }
 }
 

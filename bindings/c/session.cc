@@ -206,14 +206,14 @@ size_t re_values_count(const re_values* values) {
 }
 
 re_value_kind re_values_kind(const re_values* values, size_t i) {
-  if (i >= re_values_count(values)) return RE_ABSENT;
+  if (i >= re_values_count(values)) return RE_VALUE_ABSENT;
   const runtime::Datum& value = values->values[i].second;
-  if (value.is_tensor()) return RE_TENSOR;
-  return value.is_sequence() ? RE_SEQUENCE : RE_ABSENT;
+  if (value.is_tensor()) return RE_VALUE_TENSOR;
+  return value.is_sequence() ? RE_VALUE_SEQUENCE : RE_VALUE_ABSENT;
 }
 
 size_t re_values_items(const re_values* values, size_t i) {
-  if (re_values_kind(values, i) != RE_SEQUENCE) return 0;
+  if (re_values_kind(values, i) != RE_VALUE_SEQUENCE) return 0;
   return values->values[i].second.items().size();
 }
 

@@ -86,7 +86,7 @@ TEST_CASE("a session tells its progress, and can be cancelled by it") {
   CHECK(heard.total == 3);
   heard.cancels = true;
   CHECK(kind_of(re_session_run(session.get(), &input, 1, &call, &values)) ==
-        RE_CANCELLED);
+        RE_ERROR_CANCELLED);
   fine(re_session_run(session.get(), &input, 1, nullptr, &values));
   re_values_free(values);
 }
@@ -111,23 +111,23 @@ TEST_CASE("inputs that do not fit") {
     return kind_with(out);
   };
   CHECK(kind_with(fits) == 0);
-  CHECK(kind_with(fits, 0) == RE_MODEL);
-  CHECK(changed([](re_tensor& t) { t.name = "z"; }) == RE_USAGE);
-  CHECK(changed([](re_tensor& t) { t.name = nullptr; }) == RE_USAGE);
-  CHECK(changed([](re_tensor& t) { t.type = 99; }) == RE_USAGE);
-  CHECK(changed([](re_tensor& t) { t.type = 8; }) == RE_USAGE);
-  CHECK(changed([](re_tensor& t) { t.type = 6; }) == RE_MODEL);
-  CHECK(changed([](re_tensor& t) { t.size = 12; }) == RE_USAGE);
-  CHECK(changed([&](re_tensor& t) { t.shape = &three; }) == RE_USAGE);
-  CHECK(changed([&](re_tensor& t) { t.shape = &negative; }) == RE_USAGE);
-  CHECK(changed([&](re_tensor& t) { t.shape = &huge; }) == RE_USAGE);
-  CHECK(changed([](re_tensor& t) { t.shape = nullptr; }) == RE_USAGE);
-  CHECK(changed([](re_tensor& t) { t.data = nullptr; }) == RE_USAGE);
+  CHECK(kind_with(fits, 0) == RE_ERROR_MODEL);
+  CHECK(changed([](re_tensor& t) { t.name = "z"; }) == RE_ERROR_USAGE);
+  CHECK(changed([](re_tensor& t) { t.name = nullptr; }) == RE_ERROR_USAGE);
+  CHECK(changed([](re_tensor& t) { t.type = 99; }) == RE_ERROR_USAGE);
+  CHECK(changed([](re_tensor& t) { t.type = 8; }) == RE_ERROR_USAGE);
+  CHECK(changed([](re_tensor& t) { t.type = 6; }) == RE_ERROR_MODEL);
+  CHECK(changed([](re_tensor& t) { t.size = 12; }) == RE_ERROR_USAGE);
+  CHECK(changed([&](re_tensor& t) { t.shape = &three; }) == RE_ERROR_USAGE);
+  CHECK(changed([&](re_tensor& t) { t.shape = &negative; }) == RE_ERROR_USAGE);
+  CHECK(changed([&](re_tensor& t) { t.shape = &huge; }) == RE_ERROR_USAGE);
+  CHECK(changed([](re_tensor& t) { t.shape = nullptr; }) == RE_ERROR_USAGE);
+  CHECK(changed([](re_tensor& t) { t.data = nullptr; }) == RE_ERROR_USAGE);
   CHECK(changed([&](re_tensor& t) {  // not aligned
           t.data = reinterpret_cast<const char*>(data) + 1;
         }) == 0);
   CHECK(kind_of(re_session_run(session.get(), nullptr, 1, nullptr, nullptr)) ==
-        RE_USAGE);
+        RE_ERROR_USAGE);
 }
 
 TEST_CASE("strings and sequences") {
@@ -141,9 +141,9 @@ TEST_CASE("strings and sequences") {
   re_values* values = nullptr;
   fine(re_session_run(session.get(), &input, 1, nullptr, &values));
   const Own<re_values> own(values);
-  CHECK(re_values_kind(values, 0) == RE_TENSOR);
-  CHECK(re_values_kind(values, 1) == RE_SEQUENCE);
-  CHECK(re_values_kind(values, 2) == RE_ABSENT);
+  CHECK(re_values_kind(values, 0) == RE_VALUE_TENSOR);
+  CHECK(re_values_kind(values, 1) == RE_VALUE_SEQUENCE);
+  CHECK(re_values_kind(values, 2) == RE_VALUE_ABSENT);
   REQUIRE(re_values_items(values, 1) == 2);
   for (const auto& [i, item] : {std::pair{0, 0}, {1, 0}, {1, 1}}) {
     re_tensor y;
@@ -154,8 +154,8 @@ TEST_CASE("strings and sequences") {
     CHECK(std::string(found[1].data, found[1].size) == std::string("b\0c", 3));
   }
   re_tensor none;
-  CHECK(kind_of(re_values_tensor(values, 1, 2, &none)) == RE_USAGE);
-  CHECK(kind_of(re_values_tensor(values, 5, 0, &none)) == RE_USAGE);
+  CHECK(kind_of(re_values_tensor(values, 1, 2, &none)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_values_tensor(values, 5, 0, &none)) == RE_ERROR_USAGE);
 }
 
 TEST_CASE("comparing models") {
@@ -168,7 +168,7 @@ TEST_CASE("comparing models") {
         std::string::npos);
   re_report_free(report);
   CHECK(kind_of(re_compare(one.get(), other.get(), nullptr, nullptr,
-                           &report)) == RE_VERIFY);
+                           &report)) == RE_ERROR_VERIFY);
   CHECK(std::string(re_report_json(report)).find("shown_by") !=
         std::string::npos);
   re_report_free(report);
@@ -178,7 +178,7 @@ TEST_CASE("comparing models") {
   fine(re_compare(one.get(), other.get(), &loose, nullptr, nullptr));
   loose.absolute = -1;
   CHECK(kind_of(re_compare(one.get(), other.get(), &loose, nullptr, nullptr)) ==
-        RE_USAGE);
+        RE_ERROR_USAGE);
 }
 
 TEST_CASE("ops with a body of a rule") {
@@ -203,7 +203,7 @@ TEST_CASE("ops with a body of a rule") {
   re_session_free(session);
   re_compare_options how = RE_OPTIONS(re_compare_options);
   CHECK(kind_of(re_compare(model.get(), same.get(), &how, nullptr, nullptr)) ==
-        RE_VERIFY);
+        RE_ERROR_VERIFY);
   how.rules = rules.get();
   fine(re_compare(model.get(), same.get(), &how, nullptr, nullptr));
 }

@@ -14,7 +14,7 @@ struct re_walk : ruleengine::c::Handle {
 
   std::shared_ptr<ruleengine::c::Loaded> loaded;
   std::unique_ptr<ruleengine::api::Walk> walk;
-  std::vector<std::vector<re_size>> shapes;  // by value
+  std::vector<std::vector<re_dim>> shapes;  // by value
   // Lists of attributes and tensors as lists of the header's types, by where
   // the model has them.
   std::map<const void*, std::vector<re_text>> texts;
@@ -86,15 +86,15 @@ Status give_tensor(re_walk& walk, const ir::Literal& tensor, re_tensor* to) {
 re_origin origin_of(ir::ValueKind kind) {
   switch (kind) {
     case ir::ValueKind::kInput:
-      return RE_INPUT;
+      return RE_ORIGIN_INPUT;
     case ir::ValueKind::kInitializer:
-      return RE_INITIALIZER;
+      return RE_ORIGIN_INITIALIZER;
     case ir::ValueKind::kNodeOutput:
-      return RE_COMPUTED;
+      return RE_ORIGIN_NODE;
     case ir::ValueKind::kUndefined:
       break;
   }
-  return RE_UNDEFINED;
+  return RE_ORIGIN_UNDEFINED;
 }
 
 }  // namespace
@@ -146,9 +146,9 @@ re_error* re_walk_graph(const re_walk* walk, size_t graph, re_graph* to) {
     if (!its) return its.error();
     const auto& from = **its;
     re_graph out{};
-    out.kind = from.function != nullptr ? RE_FUNCTION
-               : graph == 0             ? RE_MAIN
-                                        : RE_BODY;
+    out.kind = from.function != nullptr ? RE_GRAPH_FUNCTION
+               : graph == 0             ? RE_GRAPH_MAIN
+                                        : RE_GRAPH_BODY;
     out.name = text(from.name);
     out.inputs = from.inputs.data();
     out.outputs = from.outputs.data();

@@ -73,13 +73,13 @@ TEST_CASE("a walk shows graphs, nodes and values") {
   model.reset();
   REQUIRE(re_walk_graphs(walk.own.get()) == 4);
   const re_graph main = walk.graph(0);
-  CHECK(main.kind == RE_MAIN);
+  CHECK(main.kind == RE_GRAPH_MAIN);
   CHECK(of(main.name) == "m");
   REQUIRE(main.input_count == 2);
   REQUIRE(main.initializer_count == 1);
   const re_value x = walk.value(main.inputs[0]);
   CHECK(of(x.name) == "x");
-  CHECK(x.origin == RE_INPUT);
+  CHECK(x.origin == RE_ORIGIN_INPUT);
   CHECK(x.type == 1);
   REQUIRE(x.rank == 2);
   CHECK(x.shape[0].value == 2);
@@ -89,7 +89,7 @@ TEST_CASE("a walk shows graphs, nodes and values") {
 
   const std::size_t concat = walk.find("Concat");
   const re_value t = walk.value(walk.node(0, concat).outputs[0]);
-  CHECK(t.origin == RE_COMPUTED);
+  CHECK(t.origin == RE_ORIGIN_NODE);
   CHECK(t.graph == 0);
   CHECK(static_cast<std::size_t>(t.node) == concat);
   CHECK(of(t.shape[1].name) == "2*N");  // inferred, through the function
@@ -98,7 +98,7 @@ TEST_CASE("a walk shows graphs, nodes and values") {
   const auto function = walk.node(0, call).function;
   REQUIRE(function == 3);
   const re_graph body = walk.graph(static_cast<std::size_t>(function));
-  CHECK(body.kind == RE_FUNCTION);
+  CHECK(body.kind == RE_GRAPH_FUNCTION);
   CHECK(of(body.domain) == "own");
   CHECK(of(body.type) == "twice");
   CHECK(body.node_count == 1);
@@ -111,7 +111,7 @@ TEST_CASE("a walk shows graphs, nodes and values") {
     CHECK(a.kind == 5);
     REQUIRE(a.count == 1);
     const re_graph each = walk.graph(static_cast<std::size_t>(a.graphs[0]));
-    CHECK(each.kind == RE_BODY);
+    CHECK(each.kind == RE_GRAPH_BODY);
     CHECK(each.parent == 0);
     CHECK(static_cast<std::size_t>(each.parent_node) == branch);
     CHECK(each.node_count == 1);
@@ -149,7 +149,7 @@ TEST_CASE("a walk shows attributes and tensors where they are") {
   CHECK(again.data == w.data);
   CHECK(kind_of(re_walk_constant(
             walk.own.get(), static_cast<std::size_t>(main.inputs[0]), &w)) ==
-        RE_USAGE);
+        RE_ERROR_USAGE);
   std::size_t strings = 0, tensors = 0;
   for (std::size_t i = 0; i < main.node_count; ++i) {
     for (std::size_t a = 0; a < walk.node(0, i).attribute_count; ++a) {
@@ -165,7 +165,7 @@ TEST_CASE("a walk shows attributes and tensors where they are") {
         fine(re_walk_tensor(walk.own.get(), 0, i, a, 0, &tensor));
         CHECK(tensor.rank == 0);
         CHECK(kind_of(re_walk_tensor(walk.own.get(), 0, i, a, 1, &tensor)) ==
-              RE_USAGE);
+              RE_ERROR_USAGE);
       }
       if (of(its.name) == "axis") CHECK(its.i == 1);
     }
@@ -182,15 +182,15 @@ TEST_CASE("numbers that a walk does not have") {
   re_value value = RE_OPTIONS(re_value);
   re_attribute attribute = RE_OPTIONS(re_attribute);
   re_walk* its = walk.own.get();
-  CHECK(kind_of(re_walk_graph(its, 1, &graph)) == RE_USAGE);
-  CHECK(kind_of(re_walk_node(its, 1, 0, &node)) == RE_USAGE);
-  CHECK(kind_of(re_walk_node(its, 0, 3, &node)) == RE_USAGE);
-  CHECK(kind_of(re_walk_value(its, SIZE_MAX, &value)) == RE_USAGE);
-  CHECK(kind_of(re_walk_attribute(its, 0, 0, 0, &attribute)) == RE_USAGE);
-  CHECK(kind_of(re_walk_graph(nullptr, 0, &graph)) == RE_USAGE);
-  CHECK(kind_of(re_walk_graph(its, 0, nullptr)) == RE_USAGE);
+  CHECK(kind_of(re_walk_graph(its, 1, &graph)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_walk_node(its, 1, 0, &node)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_walk_node(its, 0, 3, &node)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_walk_value(its, SIZE_MAX, &value)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_walk_attribute(its, 0, 0, 0, &attribute)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_walk_graph(nullptr, 0, &graph)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_walk_graph(its, 0, nullptr)) == RE_ERROR_USAGE);
   graph.size = 0;
-  CHECK(kind_of(re_walk_graph(its, 0, &graph)) == RE_USAGE);
+  CHECK(kind_of(re_walk_graph(its, 0, &graph)) == RE_ERROR_USAGE);
   // An older caller's struct is shorter.
   node.size = offsetof(re_node, inputs);
   node.attribute_count = 77;

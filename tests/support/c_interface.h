@@ -43,7 +43,7 @@ inline constexpr const char* kRule =
     "return rule { match = function(op, x) return op.Relu(op.Neg(x)) end,\n"
     "  rewrite = function(op, m) return op.Neg(m.x) end, phase = 'target' }";
 
-inline Own<re_model> model_of(const char* text, re_storage storage = RE_MAP) {
+inline Own<re_model> model_of(const char* text, re_storage storage = RE_STORAGE_SHARED) {
   re_model_options options = RE_OPTIONS(re_model_options);
   options.name = "m.onnxtxt";
   options.storage = storage;

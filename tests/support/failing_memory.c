@@ -4,7 +4,7 @@
  *
  * For each N from FIRST to LAST, in a process of its own: the allocation number
  * N of the scenario fails, then all from number N on. Each time the scenario
- * must succeed or fail with RE_LIMIT, give all memory back, and succeed when it
+ * must succeed or fail with RE_ERROR_LIMIT, give all memory back, and succeed when it
  * is run again. Prints what did not, and "N allocations".
  */
 #define _GNU_SOURCE
@@ -136,7 +136,7 @@ static int run(const char *scenario) {
     failed(re_model_save(model, "failing_memory.onnx", NULL, NULL), &kind);
   } else if (failed(re_rules_load(&options, NULL, &rules), &kind)) {
   } else if (is_now(scenario, "questions")) {
-    if (!failed(re_match(rules, model, NULL, &report), &kind)) {
+    if (!failed(re_find_matches(rules, model, NULL, &report), &kind)) {
       re_report_free(report);
       if (!failed(re_explain(rules, model, NULL, 0, NULL, &report), &kind)) {
         re_report_free(report);
@@ -169,7 +169,7 @@ static int fail_at(const char *scenario, long n, int goes_on) {
   const int again = run(scenario);
   /* The first run may have left out what the library makes once. */
   const long leaked = live > after ? live - after : 0;
-  if ((kind == RE_OK || kind == RE_LIMIT) && again == RE_OK && leaked == 0 &&
+  if ((kind == RE_OK || kind == RE_ERROR_LIMIT) && again == RE_OK && leaked == 0 &&
       after - before <= 1) {
     return 0;
   }
