@@ -6,17 +6,21 @@ function(ruleengine_library folder)
   ruleengine_targets(interface ${folder})
   ruleengine_targets(parts ${ARGN})
 
-  # While the version is 0.N, each N is an interface of its own.
+  set(symbols ${CMAKE_BINARY_DIR}/generated/symbols.map)
+  configure_file(bindings/c/symbols.map.in ${symbols} @ONLY)
+
+  # While the version is 0.N, each N is an interface of its own. -Bsymbolic: the
+  # library calls its own functions, whatever a program calls so too.
   add_library(ruleengine_shared SHARED cmake/empty.cc)
   set_target_properties(ruleengine_shared PROPERTIES
     OUTPUT_NAME ruleengine
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
-    LINK_DEPENDS ${CMAKE_SOURCE_DIR}/bindings/c/symbols.map)
+    LINK_DEPENDS ${symbols})
   target_link_libraries(ruleengine_shared PRIVATE
     -Wl,--whole-archive ${interface} -Wl,--no-whole-archive ruleengine_options)
   target_link_options(ruleengine_shared PRIVATE
-    -Wl,--version-script=${CMAKE_SOURCE_DIR}/bindings/c/symbols.map
+    -Wl,--version-script=${symbols}
     -Wl,--no-undefined -Wl,-Bsymbolic)
 
   # One object in which only re_* is global, so that a program may have its own

@@ -11,11 +11,25 @@ thread_local bool inside = false;
 
 }  // namespace
 
+SignalsHeld::SignalsHeld() {
+  sigset_t all;
+  ::sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP}) {
+    ::sigdelset(&all, fault);
+  }
+  ::pthread_sigmask(SIG_BLOCK, &all, &before_);
+}
+
+SignalsHeld::~SignalsHeld() {
+  ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+}
+
 Threads::Threads(int count) {
   if (count <= 0) {
     count = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   }
   workers_.reserve(static_cast<std::size_t>(count) - 1);
+  const SignalsHeld held;
   try {
     for (int i = 1; i < count; ++i) workers_.emplace_back([this] { work(); });
   } catch (...) {  // the system has no more threads

@@ -4,6 +4,8 @@
 // where it is. The pool must outlive its loops.
 #pragma once
 
+#include <signal.h>
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -14,6 +16,19 @@
 #include <vector>
 
 namespace ruleengine::runtime {
+
+// While it lives, threads that are started get no signals but those of their
+// own faults: others are for the threads of the host.
+class SignalsHeld {
+ public:
+  SignalsHeld();
+  ~SignalsHeld();
+  SignalsHeld(const SignalsHeld&) = delete;
+  SignalsHeld& operator=(const SignalsHeld&) = delete;
+
+ private:
+  sigset_t before_;
+};
 
 class Threads {
  public:

@@ -38,15 +38,9 @@ std::string one_line(const Diagnostic& d) {
 Result<std::unique_ptr<ir::Model>> load_text(
     const std::string& path, const Deadline& deadline,
     std::vector<Diagnostic>& warnings) {
-  std::error_code error;
-  if (!fs::is_regular_file(path, error)) {
-    return unreadable(path, error ? error.message() : "not a regular file");
-  }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file) return unreadable(path, "reading failed");
-  return text::parse_model(text.str(), path,
+  const auto text = read_model_file(path, deadline);
+  if (!text) return text.error();
+  return text::parse_model(*text, path,
                            {.warnings = &warnings, .deadline = deadline});
 }
 

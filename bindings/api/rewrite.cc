@@ -31,6 +31,13 @@ Rewriter::Rewriter(RewriteOptions options)
   options_.how.limits = limits;
   if (options_.tunes) options_.tunes->measure.how.limits = limits;
   if (options_.measures) options_.measures->how.limits = limits;
+  verify_edits();
+}
+
+// Or not.
+void Rewriter::verify_edits() {
+  options_.run.judge = {};
+  local_ = nullptr;
   if (!options_.verifies_edits) return;
   local_ = std::make_shared<LocalProof>(options_.how);
   options_.run.judge = [local = local_](const rewrite::Rule& rule,
@@ -49,6 +56,18 @@ Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
   out->engine_ = *std::move(engine);
   if (out->local_) out->local_->run_with(out->engine_->bodies());
   return out;
+}
+
+Status Rewriter::configure(const RewriteOptions& options) {
+  engine::RunOptions run = options.run;
+  run.limits = options_.run.limits;
+  options_.run = std::move(run);
+  options_.how.limits.tensors = options.limits.tensors;
+  options_.verifies = options.verifies;
+  options_.verifies_edits = options.verifies_edits;
+  verify_edits();
+  if (local_) local_->run_with(engine_->bodies());
+  return engine_->configure(options_.run);
 }
 
 const std::vector<std::string>& Rewriter::warnings() const {

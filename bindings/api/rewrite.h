@@ -61,6 +61,10 @@ class Rewriter {
  public:
   static Result<std::unique_ptr<Rewriter>> create(RewriteOptions options);
 
+  // How the models that follow are rewritten: of `options` what says so in
+  // `run`, what is verified, and the tensors of `limits`.
+  Status configure(const RewriteOptions& options);
+
   const std::vector<std::string>& warnings() const;
 
   // The rules of the paths, and how they are run.
@@ -80,6 +84,7 @@ class Rewriter {
 
  private:
   explicit Rewriter(RewriteOptions options);
+  void verify_edits();
   Status verify(const ir::Model& model, const ir::Model& result,
                 const std::string& output, engine::FileReport& report) const;
   Result<std::shared_ptr<ir::Model>> tune(engine::Variants& variants,

@@ -5,6 +5,18 @@
 #include "core/ir/order.h"
 
 namespace ruleengine::api {
+namespace {
+
+// Whether the block belongs to nodes that nobody removed.
+bool is_live(const ir::Graph& graph, ir::BlockId block) {
+  while (const ir::NodeId owner = graph.block(block).owner) {
+    if (graph.node(owner).removed) return false;
+    block = graph.node(owner).block;
+  }
+  return block == ir::Graph::main_block();
+}
+
+}  // namespace
 
 Result<std::unique_ptr<Walk>> Walk::create(const ir::Model& model,
                                            const Limits& limits) {
@@ -22,8 +34,7 @@ Result<std::unique_ptr<Walk>> Walk::create(const ir::Model& model,
     for (Node& node : graph.nodes) {
       const ir::Function* called = own.find_function(*node.op);
       if (called == nullptr) continue;
-      node.function =
-          static_cast<std::int64_t>(out->places_.at(&called->body).graph);
+      node.function = out->places_.at(&called->body).graphs[0];
     }
   }
   if (Status s = check_end(own, limits.deadline); !s) return s.error();
@@ -31,8 +42,7 @@ Result<std::unique_ptr<Walk>> Walk::create(const ir::Model& model,
 }
 
 std::int64_t Walk::value_of(const ir::Graph& graph, ir::ValueId id) const {
-  if (!id) return kNone;
-  return static_cast<std::int64_t>(places_.at(&graph).value + id.index());
+  return id ? places_.at(&graph).values[id.index()] : kNone;
 }
 
 Walk::Node Walk::node_of(const ir::Graph& graph, ir::NodeId id) const {
@@ -48,16 +58,35 @@ Walk::Node Walk::node_of(const ir::Graph& graph, ir::NodeId id) const {
   return out;
 }
 
+void Walk::number(const ir::Graph& graph) {
+  Place& place = places_[&graph];
+  for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    const bool lives = is_live(graph, ir::BlockId(b));
+    place.graphs.push_back(lives ? std::ssize(graphs_) : kNone);
+    if (!lives) continue;
+    graphs_.emplace_back();
+    sources_.push_back(&graph);
+  }
+  for (std::uint32_t i = 0; i < graph.value_count(); ++i) {
+    const ir::Value& value = graph.value(ir::ValueId(i));
+    const bool lives =
+        !value.removed && place.graphs[value.block.index()] != kNone;
+    place.values.push_back(lives ? std::ssize(values_) : kNone);
+    if (lives) values_.emplace_back();
+  }
+}
+
 // The main graph or the body of a function, with the bodies in it.
 Status Walk::add(ir::Graph& graph, const ir::Function* function) {
   const auto order = ir::topological_order(graph);
   if (!order) return order.error();
-  const std::size_t first = graphs_.size();
-  places_[&graph] = {first, values_.size()};
+  number(graph);
+  describe(graph);
+  const Place& place = places_.at(&graph);
   for (std::uint32_t b = 0; b < graph.block_count(); ++b) {
+    if (place.graphs[b] == kNone) continue;
     const ir::Block& block = graph.block(ir::BlockId(b));
-    Graph& to = graphs_.emplace_back();
-    sources_.push_back(&graph);
+    Graph& to = graphs_[static_cast<std::size_t>(place.graphs[b])];
     to.name = block.name;
     to.function = b == 0 ? function : nullptr;
     const auto take = [&](const std::vector<ir::ValueId>& from,
@@ -71,26 +100,27 @@ Status Walk::add(ir::Graph& graph, const ir::Function* function) {
     take(block.outputs, to.outputs);
     take(block.initializers, to.initializers);
   }
-  describe(graph);
   for (const ir::NodeId id : *order) {
-    const std::size_t at = first + graph.node(id).block.index();
-    const auto graph_number = static_cast<std::int64_t>(at);
-    const auto number = static_cast<std::int64_t>(graphs_[at].nodes.size());
-    Node node = node_of(graph, id);
-    for (const std::int64_t each : node.outputs) {
+    const std::int64_t graph_number =
+        place.graphs[graph.node(id).block.index()];
+    if (graph_number == kNone) continue;
+    auto& nodes = graphs_[static_cast<std::size_t>(graph_number)].nodes;
+    const std::int64_t number = std::ssize(nodes);
+    nodes.push_back(node_of(graph, id));
+    for (const std::int64_t each : nodes.back().outputs) {
       if (each == kNone) continue;
       Value& value = values_[static_cast<std::size_t>(each)];
       value.graph = graph_number;
       value.node = number;
     }
-    for (const ir::Attribute& attribute : node.attributes) {
+    for (const ir::Attribute& attribute : nodes.back().attributes) {
       for (const ir::BlockId body : attribute.blocks) {
-        Graph& child = graphs_[first + body.index()];
+        Graph& child =
+            graphs_[static_cast<std::size_t>(place.graphs[body.index()])];
         child.parent = graph_number;
         child.parent_node = number;
       }
     }
-    graphs_[at].nodes.push_back(std::move(node));
   }
   return {};
 }
@@ -100,9 +130,10 @@ void Walk::describe(ir::Graph& graph) {
   const ir::DimTable& names = graph.model().dims;
   for (std::uint32_t i = 0; i < graph.value_count(); ++i) {
     const ir::ValueId id(i);
-    Value& to = values_.emplace_back();
+    const std::int64_t number = value_of(graph, id);
+    if (number == kNone) continue;
+    Value& to = values_[static_cast<std::size_t>(number)];
     const ir::Value& value = graph.value(id);
-    if (value.removed) continue;
     to.name = graph.name(id);
     to.kind = value.kind;
     to.readers = graph.reader_count(id);
@@ -119,8 +150,7 @@ void Walk::describe(ir::Graph& graph) {
 }
 
 std::int64_t Walk::graph_of(std::size_t of, ir::BlockId block) const {
-  return static_cast<std::int64_t>(places_.at(sources_[of]).graph +
-                                   block.index());
+  return places_.at(sources_[of]).graphs[block.index()];
 }
 
 Result<std::span<const std::byte>> Walk::bytes(const ir::Literal& tensor) {

@@ -74,15 +74,16 @@ class Walk {
   Status add(ir::Graph& graph, const ir::Function* function);
   Node node_of(const ir::Graph& graph, ir::NodeId id) const;
   std::int64_t value_of(const ir::Graph& graph, ir::ValueId id) const;
+  void number(const ir::Graph& graph);
   void describe(ir::Graph& graph);
 
   std::shared_ptr<ir::Model> model_;  // a copy that nobody edits
   std::vector<Graph> graphs_;
   std::vector<Value> values_;
-  // The main graph and the bodies of functions: the numbers of the first of
-  // their graphs and values.
+  // The main graph and the bodies of functions: the numbers of their graphs and
+  // values, by block and by value; kNone for those that rules removed.
   struct Place {
-    std::size_t graph = 0, value = 0;
+    std::vector<std::int64_t> graphs, values;
   };
   std::map<const ir::Graph*, Place> places_;
   std::vector<const ir::Graph*> sources_;  // of each graph

@@ -22,8 +22,8 @@ namespace ruleengine::c {
 namespace {
 
 constexpr re_error kNoMemory = {
-    RE_ERROR_LIMIT, "memory ran out",        "",     "", "",
-    "",       "error: memory ran out", nullptr};
+    RE_ERROR_LIMIT,          "memory ran out", "", "", "", "",
+    "error: memory ran out", nullptr};
 
 re_error* no_memory() { return const_cast<re_error*>(&kNoMemory); }
 

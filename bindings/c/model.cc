@@ -28,7 +28,7 @@ Result<engine::FixedSizes> sizes_of(const re_model_options& given) {
 
 io::GiveData give_data(const re_model_options& given) {
   if (given.data == nullptr) return {};
-  return [data = given.data, user = given.data_user](std::string_view location)
+  return [data = given.data, user = given.user](std::string_view location)
              -> Result<std::optional<std::span<const std::byte>>> {
     using Bytes = std::span<const std::byte>;
     const std::string name(location);
@@ -52,19 +52,24 @@ struct Loading {
   api::ModelOptions how;
   std::shared_ptr<Loaded> loaded;
 
+  // From here on an error ends with the caller's `release`.
   static Result<Loading> begin(const re_model_options* options,
                                const Call& call) {
-    if (!call.status()) return call.status().error();
     const auto given = options_of(options);
     if (!given) return given.error();
-    auto sizes = sizes_of(*given);
-    if (!sizes) return sizes.error();
+    Lent lent(*given);
     Loading its{.given = *given,
                 .out = std::make_unique<re_model>(),
-                .how = {.fixed = *std::move(sizes)},
+                .how = {},
                 .loaded = std::make_shared<Loaded>()};
+    lent.move_to(its.loaded->lent);
+    if (!call.status()) return call.status().error();
+    auto sizes = sizes_of(*given);
+    if (!sizes) return sizes.error();
+    its.how.fixed = *std::move(sizes);
     its.how.limits.deadline = call.deadline();
-    if (given->storage != RE_STORAGE_SHARED && given->storage != RE_STORAGE_OWNED) {
+    if (given->storage < RE_STORAGE_DEFAULT ||
+        given->storage > RE_STORAGE_OWNED) {
       return misuse("`storage` is unknown", "a re_storage",
                     std::to_string(given->storage));
     }
@@ -96,18 +101,18 @@ using ruleengine::c::Use;
 re_error* re_model_load(const char* path, const re_model_options* options,
                         const re_call* call, re_model** model) {
   return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
-    *model = nullptr;
-    if (Status s = ruleengine::c::need(path, "`path`"); !s) return s;
+    if (model != nullptr) *model = nullptr;
     const Call its(call);
     auto loading = Loading::begin(options, its);
     if (!loading) return loading.error();
+    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
+    if (Status s = ruleengine::c::need(path, "`path`"); !s) return s;
     if (loading->given.name != nullptr || loading->given.folder != nullptr) {
       return ruleengine::c::misuse(
           "`name` and `folder` are for models in memory");
     }
     loading->loaded->name = path;
-    if (loading->given.storage == RE_STORAGE_SHARED) {
+    if (loading->given.storage != RE_STORAGE_OWNED) {
       return loading->end(api::load_model(path, loading->how), model);
     }
     auto read = api::read_model_file(path, its.deadline());
@@ -129,18 +134,18 @@ re_error* re_model_parse(const void* data, size_t size,
                          const re_model_options* options, const re_call* call,
                          re_model** model) {
   return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
-    *model = nullptr;
-    if (size > 0) {
-      if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
-    }
+    if (model != nullptr) *model = nullptr;
     const Call its(call);
     auto loading = Loading::begin(options, its);
     if (!loading) return loading.error();
+    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
+    if (size > 0) {
+      if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
+    }
     const re_model_options& given = loading->given;
     loading->loaded->name = ruleengine::c::text_of(given.name);
     std::span bytes(static_cast<const std::byte*>(data), size);
-    if (given.storage == RE_STORAGE_OWNED) {
+    if (given.storage != RE_STORAGE_SHARED) {
       auto& copy = loading->loaded->bytes;
       copy.assign(static_cast<const char*>(data), size);
       bytes = std::as_bytes(std::span(copy));
@@ -199,24 +204,24 @@ re_error* re_model_write(re_model* model, re_write_fn write, void* user,
           .kind = ruleengine::ErrorKind::kWrite,
           .what = "the caller cannot write the model"};
     };
-    return api::write_model(
-        *model->loaded->model,
-        {.size = [&](std::uint64_t size) { return pass(nullptr, size); },
-         .bytes =
-             [&](std::span<const std::byte> bytes) {
-               return bytes.empty() ? Status()
-                                    : pass(bytes.data(), bytes.size());
-             }});
+    return api::write_model(*model->loaded->model,
+                            {.size = [](std::uint64_t) { return Status(); },
+                             .bytes =
+                                 [&](std::span<const std::byte> bytes) {
+                                   return bytes.empty() ? Status()
+                                                        : pass(bytes.data(),
+                                                               bytes.size());
+                                 }});
   });
 }
 
 re_error* re_model_bytes(re_model* model, const re_call* call, void** data,
                          size_t* size) {
   return ruleengine::c::guarded([&]() -> Status {
+    if (data != nullptr) *data = nullptr;
+    if (size != nullptr) *size = 0;
     if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
     if (Status s = ruleengine::c::need(size, "`size`"); !s) return s;
-    *data = nullptr;
-    *size = 0;
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
     const Call its(call);

@@ -21,8 +21,30 @@ struct re_rules : ruleengine::c::Handle {
 
 namespace ruleengine::c {
 
+// Says when the caller's memory is not used any more.
+class Lent {
+ public:
+  Lent() = default;
+  explicit Lent(const re_model_options& from)
+      : release_(from.release), user_(from.user) {}
+  Lent(const Lent&) = delete;
+  Lent& operator=(const Lent&) = delete;
+  ~Lent() {
+    if (release_ != nullptr) release_(user_);
+  }
+  void move_to(Lent& other) {
+    other.release_ = std::exchange(release_, nullptr);
+    other.user_ = user_;
+  }
+
+ private:
+  re_release_fn release_ = nullptr;
+  void* user_ = nullptr;
+};
+
 // A model with all that it borrows; results share that of their models.
 struct Loaded {
+  Lent lent;  // destroyed last
   std::shared_ptr<const Loaded> base;
   std::string bytes;
   std::string name;  // in reports
@@ -55,11 +77,13 @@ class RulesGiven {
   ~RulesGiven();
 
   api::RewriteOptions options;
-  bool says_how = false;  // whether options of a run are set
 
  private:
   RulesGiven() = default;
 };
+
+// Makes the rules do what the options of a run say.
+Status configure(re_rules& rules, const re_run_options* options);
 
 // A caller's list, which may not be NULL where it has entries.
 template <typename T>

@@ -2,11 +2,11 @@
 //
 //   int main() {
 //     re::Result<re::Rules> rules =
-//         re::Rules::load({.packs = {"attention"}, .target = "ort"});
+//         re::Rules::load({.packs = {"canonical", "attention"}});
 //     if (!rules) return fail(rules.error());
 //     re::Result<re::Model> model = re::Model::load("model.onnx");
 //     if (!model) return fail(model.error());
-//     re::Result<re::Run> run = rules->run(*model);
+//     re::Result<re::Run> run = rules->run(*model, {.target = "ort"});
 //     if (!run) return fail(run.error());
 //     re::Result<re::Walk> walk = re::Walk::make(run->model);
 //     if (!walk) return fail(walk.error());
@@ -23,10 +23,10 @@
 //
 // Handles. A handle is moved and not copied, but for Error, whose copies share
 // one error. One that was moved from, or made without arguments, is empty: a
-// call of it fails with RE_ERROR_USAGE, and what it has none of is 0 or "". What a
-// view shows is valid while the handle that gave it lives, wherever it moves.
-// Stop::request() may be called from any thread; any other handle, with its
-// views, is for one thread at a time.
+// call of it fails with RE_ERROR_USAGE, and what it has none of is 0 or "".
+// What a view shows is valid while the handle that gave it lives, wherever it
+// moves. Stop::request() may be called from any thread; any other handle, with
+// its views, is for one thread at a time.
 //
 // Options. What options refer to need only outlive the call, but for the bytes
 // of models. A text ends with its first NUL. Zero and "" stand for the
@@ -39,6 +39,7 @@
 #ifndef RULEENGINE_HPP
 #define RULEENGINE_HPP
 
+#include <atomic>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -48,6 +49,7 @@
 #include <initializer_list>
 #include <iterator>
 #include <memory>
+#include <new>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -94,7 +96,7 @@ class Handle {
 };
 
 // What made(from, 0), made(from, 1) ... give: a range of T.
-template <typename T, typename From>
+template <typename T, typename From, typename Index = std::size_t>
 class List {
  public:
   class Iterator {
@@ -106,7 +108,7 @@ class List {
     using iterator_category = std::input_iterator_tag;
     Iterator() = default;
     Iterator(From from, std::size_t i) : from_(from), i_(i) {}
-    T operator*() const { return T(from_, i_); }
+    T operator*() const { return T(from_, static_cast<Index>(i_)); }
     Iterator& operator++() {
       ++i_;
       return *this;
@@ -123,7 +125,7 @@ class List {
   std::size_t size() const { return size_; }
   bool empty() const { return size_ == 0; }
   // `i` is less than size().
-  T operator[](std::size_t i) const { return T(from_, i); }
+  T operator[](std::size_t i) const { return T(from_, static_cast<Index>(i)); }
   Iterator begin() const { return {from_, 0}; }
   Iterator end() const { return {from_, size_}; }
 
@@ -159,47 +161,59 @@ class Report : public detail::Handle<re_report, re_report_free> {
 // --- errors ------------------------------------------------------------------
 
 // Why a call failed. Copies share the error. The texts are valid while one of
-// them lives; any thread may read them.
+// them lives; any thread may read them. Only text() can throw.
 class Error {
  public:
   Error() = default;
   // An error of this layer. The texts are constants.
   Error(re_kind kind, const char* what, const char* expected = "",
-        const char* found = "")
-      : its_(new State{kind, what, expected, found, {}, {}, {}}) {}
+        const char* found = "") {
+    hold({kind, what, expected, found, {}, {}, {}});
+  }
   // Takes an error over. If it is NULL, `thrown` is why the call failed.
   explicit Error(re_error* own, Report report = {},
                  std::exception_ptr thrown = {}) {
-    detail::Handle<re_error, re_error_free> kept(own);
-    its_.reset(new State{
-        own != nullptr ? re_error_kind(own) : RE_ERROR_CANCELLED,
-        own != nullptr ? re_error_what(own) : "a callback threw an exception",
-        re_error_expected(own), re_error_found(own), std::move(kept),
-        std::move(report), std::move(thrown)});
+    hold({own != nullptr ? re_error_kind(own) : RE_ERROR_CANCELLED,
+          own != nullptr ? re_error_what(own) : "a callback threw an exception",
+          re_error_expected(own), re_error_found(own),
+          detail::Handle<re_error, re_error_free>(own), std::move(report),
+          std::move(thrown)});
+  }
+  Error(const Error& other) noexcept : its_(other.its_) {
+    if (its_ != nullptr) ++its_->holders;
+  }
+  Error(Error&& other) noexcept : its_(std::exchange(other.its_, nullptr)) {}
+  Error& operator=(Error other) noexcept {
+    std::swap(its_, other.its_);
+    return *this;
+  }
+  ~Error() {
+    if (its_ != nullptr && --its_->holders == 0) delete its_;
   }
 
-  re_kind kind() const { return its_ ? its_->kind : RE_OK; }
-  std::string_view what() const { return its_ ? its_->what : ""; }
+  re_kind kind() const { return its_ ? its_->state.kind : RE_OK; }
+  std::string_view what() const { return its_ ? its_->state.what : ""; }
   std::string_view where() const { return re_error_where(raw()); }
-  std::string_view expected() const { return its_ ? its_->expected : ""; }
-  std::string_view found() const { return its_ ? its_->found : ""; }
+  std::string_view expected() const { return its_ ? its_->state.expected : ""; }
+  std::string_view found() const { return its_ ? its_->state.found : ""; }
   std::string_view hint() const { return re_error_hint(raw()); }
   // All of them, on lines of their own.
   std::string text() const {
     if (raw() != nullptr || !its_) return re_error_text(raw());
+    const State& state = its_->state;
     std::string out = "error: ";
-    out += its_->what;
-    if (*its_->expected) out.append("\n  expected: ").append(its_->expected);
-    if (*its_->found) out.append("\n  found: ").append(its_->found);
+    out += state.what;
+    if (*state.expected) out.append("\n  expected: ").append(state.expected);
+    if (*state.found) out.append("\n  found: ").append(state.found);
     return out;
   }
   // What was known when a run, re::test() or re::compare() failed; or NULL.
   const Report* report() const {
-    return its_ && its_->report ? &its_->report : nullptr;
+    return its_ && its_->state.report ? &its_->state.report : nullptr;
   }
   // The first exception that a callback of the call threw; or null.
   std::exception_ptr thrown() const {
-    return its_ ? its_->thrown : std::exception_ptr();
+    return its_ ? its_->state.thrown : std::exception_ptr();
   }
 
  private:
@@ -210,8 +224,21 @@ class Error {
     Report report;
     std::exception_ptr thrown;
   };
-  const re_error* raw() const { return its_ ? its_->own.get() : nullptr; }
-  std::shared_ptr<const State> its_;
+  struct Shared {
+    State state;
+    std::atomic<std::size_t> holders;
+  };
+  void hold(State&& state) noexcept {
+    // Held by itself too, so that nobody deletes it.
+    static Shared no_memory{
+        {RE_ERROR_LIMIT, "memory ran out", "", "", {}, {}, {}}, 1};
+    its_ = new (std::nothrow) Shared{std::move(state), 1};
+    if (its_ != nullptr) return;
+    its_ = &no_memory;
+    ++no_memory.holders;
+  }
+  const re_error* raw() const { return its_ ? its_->state.own.get() : nullptr; }
+  Shared* its_ = nullptr;
 };
 
 #ifdef __cpp_exceptions
@@ -357,7 +384,7 @@ Result<As> filled(const F& call) {
   return As(out);
 }
 
-// The same where only a misuse or a lack of memory can fail.
+// The same where only a wrong number can fail.
 template <typename T, typename F>
 T known(const F& call) noexcept {
   T out = RE_OPTIONS(T);
@@ -389,11 +416,12 @@ struct Dimension {
 };
 
 struct ModelOptions {
-  re_storage storage = RE_STORAGE_SHARED;
+  re_storage storage = RE_STORAGE_DEFAULT;
   std::string name = {}, folder = {};  // of a model in memory
-  // Sets `bytes` to the external data at a location; they stay valid until the
-  // model, and all that was made of it, are gone.
+  // Sets `bytes` to the external data at a location, which are borrowed.
   std::function<re_lookup(std::string_view location, Bytes& bytes)> data = {};
+  // Called when nothing uses what was lent any more. It does not throw.
+  std::function<void()> release = {};
   std::vector<Dimension> dimensions = {};
 };
 
@@ -430,7 +458,7 @@ class Model : public detail::Handle<re_model, re_model_free> {
       return re_model_load(path.c_str(), &given.options, its.get(), to);
     });
   }
-  // Borrows `data`, as ruleengine.h says, unless the storage is RE_STORAGE_OWNED.
+  // Copies `data`; RE_STORAGE_SHARED borrows it.
   static Result<Model> parse(Bytes data, const ModelOptions& options = {},
                              const Call& call = {}) {
     detail::Calling its(call);
@@ -448,18 +476,14 @@ class Model : public detail::Handle<re_model, re_model_free> {
     given.share_data = options.share_data ? 1 : 0;
     return its.end(re_model_save(get(), path.c_str(), &given, its.get()));
   }
-  // Gives the size of all to `begin`, if there is one, and then the pieces to
-  // `piece`. false ends the writing with an error of kind RE_ERROR_WRITE.
+  // Gives the bytes in pieces. false ends the writing with an error of kind
+  // RE_ERROR_WRITE.
   Result<void> write(const std::function<bool(Bytes)>& piece,
-                     const Call& call = {},
-                     const std::function<bool(std::size_t)>& begin = {}) const {
+                     const Call& call = {}) const {
     detail::Calling its(call);
     const auto take = [&](const void* data, std::size_t size) {
       return detail::caught(its.thrown, 1, [&] {
-        const bool goes_on =
-            data != nullptr ? piece({static_cast<const std::byte*>(data), size})
-                            : !begin || begin(size);
-        return goes_on ? 0 : 1;
+        return piece({static_cast<const std::byte*>(data), size}) ? 0 : 1;
       });
     };
     using Take = decltype(take);
@@ -487,10 +511,16 @@ class Model : public detail::Handle<re_model, re_model_free> {
   }
 
  private:
+  // What the library calls: `data` during the call, `release` after it, which
+  // frees this.
+  struct Lender {
+    std::function<re_lookup(std::string_view, Bytes&)> data;
+    std::function<void()> release;
+    std::exception_ptr* thrown;
+  };
   // Options as the C interface has them.
   struct Given {
-    Given(const ModelOptions& from, std::exception_ptr& to)
-        : cpp(from), thrown(to) {
+    Given(const ModelOptions& from, std::exception_ptr& thrown) {
       options.storage = from.storage;
       options.name = detail::text_or_null(from.name);
       options.folder = detail::text_or_null(from.folder);
@@ -500,14 +530,19 @@ class Model : public detail::Handle<re_model, re_model_free> {
       }
       options.dimensions = dimensions.data();
       options.dimension_count = dimensions.size();
+      if (!from.data && !from.release) return;
+      options.user = new Lender{from.data, from.release, &thrown};
+      options.release = [](void* user) {
+        const std::unique_ptr<Lender> its(static_cast<Lender*>(user));
+        if (its->release) its->release();
+      };
       if (!from.data) return;
-      options.data_user = this;
       options.data = [](void* user, const char* location, const void** data,
                         std::size_t* size) {
-        auto& its = *static_cast<Given*>(user);
-        return detail::caught(its.thrown, RE_LOOKUP_FAILED, [&]() -> int {
+        auto& its = *static_cast<Lender*>(user);
+        return detail::caught(*its.thrown, RE_LOOKUP_FAILED, [&]() -> int {
           Bytes bytes;
-          const re_lookup found = its.cpp.data(location, bytes);
+          const re_lookup found = its.data(location, bytes);
           *data = bytes.data();
           *size = bytes.size();
           return found;
@@ -517,8 +552,6 @@ class Model : public detail::Handle<re_model, re_model_free> {
     Given(const Given&) = delete;
     Given& operator=(const Given&) = delete;
 
-    const ModelOptions& cpp;
-    std::exception_ptr& thrown;
     std::vector<re_dimension> dimensions;
     re_model_options options = RE_OPTIONS(re_model_options);
   };
@@ -542,12 +575,8 @@ struct RulesOptions {
   // Sets `text` to the text of the rule file with a name.
   std::function<re_lookup(std::string_view name, std::string& text)> read = {};
   std::vector<Setting> settings = {};
-  std::string target = {};
-  std::int64_t opset = 0;
-  bool exact = false, keep_ir_version = false, keep_all = false;
-  re_verify verify = RE_VERIFY_NOTHING;
   Seconds callback_time = {}, load_time = {};
-  std::uint64_t memory = 0, tensors = 0;
+  std::uint64_t memory = 0;
   std::string shipped = {};  // the folder of the rules that ship
 };
 
@@ -576,16 +605,9 @@ struct RulesGiven {
     options.file_count = files.size();
     options.settings = settings.data();
     options.setting_count = settings.size();
-    options.target = text_or_null(from.target);
-    options.opset = from.opset;
-    options.exact = from.exact ? 1 : 0;
-    options.keep_ir_version = from.keep_ir_version ? 1 : 0;
-    options.keep_all = from.keep_all ? 1 : 0;
-    options.verify = from.verify;
     options.callback_seconds = from.callback_time.count();
     options.load_seconds = from.load_time.count();
     options.memory = from.memory;
-    options.tensors = from.tensors;
     options.shipped = text_or_null(from.shipped);
     if (!from.read) return;
     options.read_user = this;
@@ -614,6 +636,32 @@ struct RulesGiven {
 
 }  // namespace detail
 
+// How rules are run.
+struct RunOptions {
+  std::string target = {};
+  std::int64_t opset = 0;
+  bool exact = false, keep_ir_version = false, keep_all = false;
+  re_verify verify = RE_VERIFY_NOTHING;
+  std::uint64_t tensors = 0;
+};
+
+namespace detail {
+
+// The texts of `from` must outlive the result.
+inline re_run_options given(const RunOptions& from) {
+  re_run_options out = RE_OPTIONS(re_run_options);
+  out.target = text_or_null(from.target);
+  out.opset = from.opset;
+  out.exact = from.exact ? 1 : 0;
+  out.keep_ir_version = from.keep_ir_version ? 1 : 0;
+  out.keep_all = from.keep_all ? 1 : 0;
+  out.verify = from.verify;
+  out.tensors = from.tensors;
+  return out;
+}
+
+}  // namespace detail
+
 // A result, and what was done to get it.
 struct Run {
   Model model;
@@ -623,6 +671,7 @@ struct Run {
 struct ExplainOptions {
   std::string node = {};  // the name of a node or of a value
   std::size_t most = 0;
+  bool exact = false;
 };
 
 // Rules that were loaded and compiled.
@@ -641,35 +690,37 @@ class Rules : public detail::Handle<re_rules, re_rules_free> {
   }
 
   // Rewrites a model, which stays as it is.
-  Result<Run> run(const Model& model, const Call& call = {}) const {
+  Result<Run> run(const Model& model, const RunOptions& options = {},
+                  const Call& call = {}) const {
     detail::Calling its(call);
+    const re_run_options how = detail::given(options);
     re_model* result = nullptr;
     re_report* report = nullptr;
     re_error* const error =
-        re_run(get(), model.get(), its.get(), &result, &report);
+        re_run(get(), model.get(), &how, its.get(), &result, &report);
     Run made{Model(result), Report(report)};
     const auto done = its.end(error, std::move(made.report));
     if (!done) return done.error();
     return made;
   }
-  Result<Report> match(const Model& model, const Call& call = {}) const {
-    detail::Calling its(call);
-    return its.make<Report>([&](re_report** to) {
-      return re_find_matches(get(), model.get(), its.get(), to);
-    });
+  Result<Report> find_matches(const Model& model,
+                              const RunOptions& options = {},
+                              const Call& call = {}) const {
+    return ask(re_find_matches, model, options, call);
+  }
+  Result<Report> coverage(const Model& model, const RunOptions& options = {},
+                          const Call& call = {}) const {
+    return ask(re_coverage, model, options, call);
   }
   Result<Report> explain(const Model& model, const ExplainOptions& options = {},
                          const Call& call = {}) const {
     detail::Calling its(call);
+    re_explain_options what = RE_OPTIONS(re_explain_options);
+    what.node = detail::text_or_null(options.node);
+    what.most = options.most;
+    what.exact = options.exact ? 1 : 0;
     return its.make<Report>([&](re_report** to) {
-      return re_explain(get(), model.get(), detail::text_or_null(options.node),
-                        options.most, its.get(), to);
-    });
-  }
-  Result<Report> coverage(const Model& model, const Call& call = {}) const {
-    detail::Calling its(call);
-    return its.make<Report>([&](re_report** to) {
-      return re_coverage(get(), model.get(), its.get(), to);
+      return re_explain(get(), model.get(), &what, its.get(), to);
     });
   }
 
@@ -677,6 +728,17 @@ class Rules : public detail::Handle<re_rules, re_rules_free> {
   auto warnings() const {
     return detail::List<Warning, const re_rules*>(
         get(), re_rules_warning_count(get()));
+  }
+
+ private:
+  template <typename F>
+  Result<Report> ask(F question, const Model& model, const RunOptions& options,
+                     const Call& call) const {
+    detail::Calling its(call);
+    const re_run_options how = detail::given(options);
+    return its.make<Report>([&](re_report** to) {
+      return question(get(), model.get(), &how, its.get(), to);
+    });
   }
 };
 
@@ -743,8 +805,9 @@ class Tensor {
   }
   const re_tensor& raw() const { return raw_; }
 
-  // The elements where they are; strings as re_text. RE_ERROR_USAGE where the type is
-  // another one, or the data is not aligned for it: files need not align it.
+  // The elements where they are; strings as re_text. RE_ERROR_USAGE where the
+  // type is another one, or the data is not aligned for it: files need not
+  // align it.
   template <typename T>
   Result<std::span<const T>> as() const {
     if (const auto fits = check<T>(); !fits) return fits.error();
@@ -755,8 +818,8 @@ class Tensor {
     return std::span<const T>(static_cast<const T*>(raw_.data),
                               raw_.size / sizeof(T));
   }
-  // Copies the elements, aligned or not. RE_ERROR_USAGE also where their number is
-  // another one.
+  // Copies the elements, aligned or not. RE_ERROR_USAGE also where their number
+  // is another one.
   template <typename T>
   Result<void> copy_to(std::span<T> to) const {
     if (auto fits = check<T>(); !fits) return fits;
@@ -891,10 +954,11 @@ struct CompareOptions {
   std::uint64_t seed = 0, tensors = 0;
   const Rules* rules = nullptr;
   double absolute = 0, relative = 0;
+  bool exact = false;
 };
 
-// Runs two models on the same inputs. RE_ERROR_VERIFY where they differ; the report
-// of the error then has the inputs.
+// Runs two models on the same inputs. RE_ERROR_VERIFY where they differ; the
+// report of the error then has the inputs.
 inline Result<Report> compare(const Model& model, const Model& other,
                               const CompareOptions& options = {},
                               const Call& call = {}) {
@@ -902,6 +966,7 @@ inline Result<Report> compare(const Model& model, const Model& other,
   auto given = detail::run_options<re_compare_options>(options);
   given.absolute = options.absolute;
   given.relative = options.relative;
+  given.exact = options.exact ? 1 : 0;
   return its.make<Report>([&](re_report** to) {
     return re_compare(model.get(), other.get(), &given, its.get(), to);
   });
@@ -912,19 +977,18 @@ inline Result<Report> compare(const Model& model, const Model& other,
 // Graphs, nodes, attributes and values are views of a walk: small, copied at
 // will, valid while the walk lives. Their texts, lists and tensors are the
 // model's own. A number that the walk does not have ends the program, with
-// std::terminate(); so do two threads at once, and a lack of memory for a list
-// of an attribute: a view with a part missing would pass for the model.
+// std::terminate().
 class Node;
 class Value;
 
 class Graph {
  public:
-  Graph(re_walk* walk, std::size_t number)
+  Graph(re_walk* walk, std::int64_t number)
       : walk_(walk),
         number_(number),
         raw_(detail::known<re_graph>(
             [&](re_graph* to) { return re_walk_graph(walk, number, to); })) {}
-  std::size_t number() const { return number_; }
+  std::int64_t number() const { return number_; }
   std::string_view name() const { return view(raw_.name); }
   re_graph_kind kind() const { return static_cast<re_graph_kind>(raw_.kind); }
   // The numbers of values.
@@ -935,7 +999,7 @@ class Graph {
   }
   // In the order of computation.
   auto nodes() const;
-  Node node(std::size_t i) const;
+  Node node(std::int64_t i) const;
   // Of a body: the node that has it.
   std::optional<Node> parent() const;
   // Of a function.
@@ -945,7 +1009,7 @@ class Graph {
 
  private:
   re_walk* walk_;
-  std::size_t number_;
+  std::int64_t number_;
   re_graph raw_;
 };
 
@@ -953,9 +1017,9 @@ class Attribute {
  public:
   struct From {
     re_walk* walk = nullptr;
-    std::size_t graph = 0, node = 0;
+    std::int64_t graph = 0, node = 0;
   };
-  Attribute(From from, std::size_t number)
+  Attribute(From from, std::int64_t number)
       : from_(from),
         number_(number),
         raw_(detail::known<re_attribute>([&](re_attribute* to) {
@@ -974,14 +1038,12 @@ class Attribute {
   std::span<const re_text> strings() const { return list(raw_.strings); }
   // The numbers of graphs, and one of them.
   Numbers graphs() const { return list(raw_.graphs); }
-  Graph graph(std::size_t i = 0) const {
-    return {from_.walk, static_cast<std::size_t>(graphs()[i])};
-  }
+  Graph graph(std::size_t i = 0) const { return {from_.walk, graphs()[i]}; }
   // RE_ERROR_USAGE unless it has so many.
   Result<Tensor> tensor(std::size_t i = 0) const {
     return detail::filled<Tensor, re_tensor>([&](re_tensor* to) {
-      return re_walk_tensor(from_.walk, from_.graph, from_.node, number_, i,
-                            to);
+      return re_walk_tensor(from_.walk, from_.graph, from_.node, number_,
+                            static_cast<std::int64_t>(i), to);
     });
   }
   // The number of its floats, ints, strings, graphs or tensors.
@@ -997,7 +1059,7 @@ class Attribute {
     return {data, data != nullptr ? raw_.count : 0};
   }
   From from_;
-  std::size_t number_;
+  std::int64_t number_;
   re_attribute raw_;
 };
 
@@ -1005,16 +1067,16 @@ class Node {
  public:
   struct From {
     re_walk* walk = nullptr;
-    std::size_t graph = 0;
+    std::int64_t graph = 0;
   };
-  Node(From from, std::size_t number)
+  Node(From from, std::int64_t number)
       : from_(from),
         number_(number),
         raw_(detail::known<re_node>([&](re_node* to) {
           return re_walk_node(from.walk, from.graph, number, to);
         })) {}
   // Its place in its graph.
-  std::size_t number() const { return number_; }
+  std::int64_t number() const { return number_; }
   Graph graph() const { return {from_.walk, from_.graph}; }
   std::string_view domain() const { return view(raw_.domain); }
   std::string_view type() const { return view(raw_.type); }
@@ -1027,7 +1089,7 @@ class Node {
   std::optional<Value> input(std::size_t i) const;
   std::optional<Value> output(std::size_t i) const;
   auto attributes() const {
-    return detail::List<Attribute, Attribute::From>(
+    return detail::List<Attribute, Attribute::From, std::int64_t>(
         {from_.walk, from_.graph, number_}, raw_.attribute_count);
   }
   std::optional<Attribute> attribute(std::string_view name) const {
@@ -1039,30 +1101,30 @@ class Node {
   // The body of the function of the model that it calls.
   std::optional<Graph> function() const {
     if (raw_.function == RE_NOTHING) return std::nullopt;
-    return Graph(from_.walk, static_cast<std::size_t>(raw_.function));
+    return Graph(from_.walk, raw_.function);
   }
 
  private:
   From from_;
-  std::size_t number_;
+  std::int64_t number_;
   re_node raw_;
 };
 
 class Value {
  public:
-  Value(re_walk* walk, std::size_t number)
+  Value(re_walk* walk, std::int64_t number)
       : walk_(walk),
         number_(number),
         raw_(detail::known<re_value>(
             [&](re_value* to) { return re_walk_value(walk, number, to); })) {}
-  std::size_t number() const { return number_; }
+  std::int64_t number() const { return number_; }
   std::string_view name() const { return view(raw_.name); }
   re_origin origin() const { return static_cast<re_origin>(raw_.origin); }
   // The node that computes it.
   std::optional<Node> node() const {
-    if (raw_.node == RE_NOTHING || origin() != RE_ORIGIN_NODE) return std::nullopt;
-    return Node({walk_, static_cast<std::size_t>(raw_.graph)},
-                static_cast<std::size_t>(raw_.node));
+    if (raw_.node == RE_NOTHING || origin() != RE_ORIGIN_NODE)
+      return std::nullopt;
+    return Node({walk_, raw_.graph}, raw_.node);
   }
   // An output of a graph is one.
   std::size_t readers() const { return raw_.readers; }
@@ -1071,7 +1133,8 @@ class Value {
   bool has_shape() const { return raw_.has_shape != 0; }
   std::span<const re_dim> shape() const { return {raw_.shape, raw_.rank}; }
   bool is_constant() const { return raw_.is_constant != 0; }
-  // RE_ERROR_USAGE unless it is one. What rules folded is computed at the first call.
+  // RE_ERROR_USAGE unless it is one. What rules folded is computed at the first
+  // call.
   Result<Tensor> constant() const {
     return detail::filled<Tensor, re_tensor>(
         [&](re_tensor* to) { return re_walk_constant(walk_, number_, to); });
@@ -1079,18 +1142,18 @@ class Value {
 
  private:
   re_walk* walk_;
-  std::size_t number_;
+  std::int64_t number_;
   re_value raw_;
 };
 
 inline auto Graph::nodes() const {
-  return detail::List<Node, Node::From>({walk_, number_}, raw_.node_count);
+  return detail::List<Node, Node::From, std::int64_t>({walk_, number_},
+                                                      raw_.node_count);
 }
-inline Node Graph::node(std::size_t i) const { return {{walk_, number_}, i}; }
+inline Node Graph::node(std::int64_t i) const { return {{walk_, number_}, i}; }
 inline std::optional<Node> Graph::parent() const {
   if (kind() != RE_GRAPH_BODY) return std::nullopt;
-  return Node({walk_, static_cast<std::size_t>(raw_.parent)},
-              static_cast<std::size_t>(raw_.parent_node));
+  return Node({walk_, raw_.parent}, raw_.parent_node);
 }
 
 namespace detail {
@@ -1098,7 +1161,7 @@ namespace detail {
 inline std::optional<Value> value_at(re_walk* walk, Numbers all,
                                      std::size_t i) {
   if (i >= all.size() || all[i] == RE_NOTHING) return std::nullopt;
-  return Value(walk, static_cast<std::size_t>(all[i]));
+  return Value(walk, all[i]);
 }
 
 }  // namespace detail
@@ -1122,15 +1185,15 @@ class Walk : public detail::Handle<re_walk, re_walk_free> {
   }
   // Of a walk that is not empty.
   Graph main() const { return {get(), 0}; }
-  Graph graph(std::size_t number) const { return {get(), number}; }
-  Value value(std::int64_t number) const {
-    return {get(), static_cast<std::size_t>(number)};
-  }
+  Graph graph(std::int64_t number) const { return {get(), number}; }
+  Value value(std::int64_t number) const { return {get(), number}; }
   auto graphs() const {
-    return detail::List<Graph, re_walk*>(get(), re_walk_graphs(get()));
+    return detail::List<Graph, re_walk*, std::int64_t>(get(),
+                                                       re_walk_graphs(get()));
   }
   auto values() const {
-    return detail::List<Value, re_walk*>(get(), re_walk_values(get()));
+    return detail::List<Value, re_walk*, std::int64_t>(get(),
+                                                       re_walk_values(get()));
   }
 };
 

@@ -33,13 +33,23 @@ TEST_CASE("pointers that are NULL") {
       [&] { return re_model_save(given.get(), nullptr, nullptr, nullptr); },
       [&] { return re_model_write(given.get(), nullptr, nullptr, nullptr); },
       [&] { return re_model_bytes(given.get(), nullptr, nullptr, nullptr); },
-      [&] { return re_run(nullptr, given.get(), nullptr, &model, nullptr); },
-      [&] { return re_run(some.get(), nullptr, nullptr, &model, nullptr); },
       [&] {
-        return re_run(some.get(), given.get(), nullptr, nullptr, nullptr);
+        return re_run(nullptr, given.get(), nullptr, nullptr, &model, nullptr);
       },
-      [&] { return re_find_matches(nullptr, given.get(), nullptr, &report); },
-      [&] { return re_find_matches(some.get(), given.get(), nullptr, nullptr); },
+      [&] {
+        return re_run(some.get(), nullptr, nullptr, nullptr, &model, nullptr);
+      },
+      [&] {
+        return re_run(some.get(), given.get(), nullptr, nullptr, nullptr,
+                      nullptr);
+      },
+      [&] {
+        return re_find_matches(nullptr, given.get(), nullptr, nullptr, &report);
+      },
+      [&] {
+        return re_find_matches(some.get(), given.get(), nullptr, nullptr,
+                               nullptr);
+      },
       [&] { return re_report_totals(nullptr, nullptr); },
       [&] { return re_test(nullptr, nullptr, nullptr); }};
   for (const auto& each : kCalls) CHECK(kind_of(each()) == RE_ERROR_USAGE);
@@ -64,7 +74,7 @@ TEST_CASE("handles of another type") {
   const Own<re_rules> rules = rules_of(kRule);
   re_model* model = nullptr;
   CHECK(kind_of(re_run(rules.get(), reinterpret_cast<re_model*>(rules.get()),
-                       nullptr, &model, nullptr)) == RE_ERROR_USAGE);
+                       nullptr, nullptr, &model, nullptr)) == RE_ERROR_USAGE);
 }
 
 TEST_CASE("a handle that is in use") {

@@ -17,7 +17,7 @@ class GivenTexts final : public lua::RuleTexts {
       if (Status s = need(each.name, "the name of a file"); !s) return s;
       if (Status s = need(each.text, "the text of a file"); !s) return s;
       const std::size_t size =
-          each.size == 0 ? std::strlen(each.text) : each.size;
+          each.size == RE_TERMINATED ? std::strlen(each.text) : each.size;
       const std::filesystem::path name = each.name;
       if (name.empty() || name.is_absolute() ||
           name != name.lexically_normal() || *name.begin() == "..") {
@@ -90,7 +90,6 @@ Status take_limits(const re_rules_options& given, api::Limits& limits) {
   limits.callback_seconds = *callback;
   limits.load_seconds = *load;
   if (given.memory != 0) limits.memory = given.memory;
-  limits.tensors = given.tensors;
   return {};
 }
 
@@ -127,22 +126,27 @@ Result<std::unique_ptr<RulesGiven>> RulesGiven::of(
     to.sets.push_back(
         {text_of(each.rule), text_of(each.option), text_of(each.value)});
   }
-  out->says_how = given->target != nullptr || given->opset != 0 ||
-                  given->exact != 0 || given->keep_ir_version != 0 ||
-                  given->keep_all != 0 || given->verify != RE_VERIFY_NOTHING;
-  if (given->target != nullptr) to.run.target = given->target;
-  to.run.opset = given->opset;
-  to.run.exact = given->exact != 0;
-  to.run.keep_ir_version = given->keep_ir_version != 0;
-  to.run.keep_all = given->keep_all != 0;
+  if (Status s = take_limits(*given, to.limits); !s) return s.error();
+  return out;
+}
+
+Status configure(re_rules& rules, const re_run_options* options) {
+  const auto given = options_of(options);
+  if (!given) return given.error();
   if (given->verify < RE_VERIFY_NOTHING || given->verify > RE_VERIFY_EDITS) {
     return misuse("`verify` is unknown", "a re_verify",
                   std::to_string(given->verify));
   }
-  to.verifies = given->verify == RE_VERIFY_RESULT;
-  to.verifies_edits = given->verify == RE_VERIFY_EDITS;
-  if (Status s = take_limits(*given, to.limits); !s) return s.error();
-  return out;
+  api::RewriteOptions how;
+  if (given->target != nullptr) how.run.target = given->target;
+  how.run.opset = given->opset;
+  how.run.exact = given->exact != 0;
+  how.run.keep_ir_version = given->keep_ir_version != 0;
+  how.run.keep_all = given->keep_all != 0;
+  how.verifies = given->verify == RE_VERIFY_RESULT;
+  how.verifies_edits = given->verify == RE_VERIFY_EDITS;
+  how.limits.tensors = given->tensors;
+  return rules.rewriter->configure(how);
 }
 
 }  // namespace ruleengine::c

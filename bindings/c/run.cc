@@ -34,7 +34,8 @@ std::unique_ptr<re_report> report_of(const Json& json) {
 
 // A question about a model: `ask` gives JSON.
 template <typename Ask>
-re_error* answer(re_rules* rules, re_model* model, const re_call* call,
+re_error* answer(re_rules* rules, re_model* model,
+                 const re_run_options* options, const re_call* call,
                  re_report** report, Ask&& ask) noexcept {
   return guarded([&]() -> Status {
     if (Status s = need(report, "`report`"); !s) return s;
@@ -46,6 +47,7 @@ re_error* answer(re_rules* rules, re_model* model, const re_call* call,
     const Call its(call);
     if (!its.status()) return its.status();
     *rules->term = its.deadline();
+    if (Status s = configure(*rules, options); !s) return s;
     // Questions edit a model, and undo it; what they learn stays with the copy.
     const auto copy = api::copy_of(*model->loaded->model,
                                    rules->rewriter->model_options().limits);
@@ -83,7 +85,8 @@ re_error* re_report_totals(const re_report* report, re_run_totals* totals) {
   });
 }
 
-re_error* re_run(re_rules* rules, re_model* model, const re_call* call,
+re_error* re_run(re_rules* rules, re_model* model,
+                 const re_run_options* options, const re_call* call,
                  re_model** result, re_report** report) {
   return ruleengine::c::guarded([&]() -> Status {
     if (report != nullptr) *report = nullptr;
@@ -96,6 +99,7 @@ re_error* re_run(re_rules* rules, re_model* model, const re_call* call,
     Call its(call);
     if (!its.status()) return its.status();
     *rules->term = its.deadline();
+    if (Status s = ruleengine::c::configure(*rules, options); !s) return s;
     auto out = std::make_unique<re_model>();
     out->loaded = std::make_shared<ruleengine::c::Loaded>();
     out->loaded->base = model->loaded;
@@ -118,10 +122,11 @@ re_error* re_run(re_rules* rules, re_model* model, const re_call* call,
   });
 }
 
-re_error* re_find_matches(re_rules* rules, re_model* model, const re_call* call,
-                   re_report** report) {
+re_error* re_find_matches(re_rules* rules, re_model* model,
+                          const re_run_options* options, const re_call* call,
+                          re_report** report) {
   return ruleengine::c::answer(
-      rules, model, call, report,
+      rules, model, options, call, report,
       [](const api::Rewriter& its, ruleengine::ir::Model& m,
          const std::string& name) -> Result<Json> {
         const auto matches = api::match(m, its.rules(), its.run_options());
@@ -134,15 +139,27 @@ re_error* re_find_matches(re_rules* rules, re_model* model, const re_call* call,
       });
 }
 
-re_error* re_explain(re_rules* rules, re_model* model, const char* node,
-                     size_t most, const re_call* call, re_report** report) {
+re_error* re_explain(re_rules* rules, re_model* model,
+                     const re_explain_options* options, const re_call* call,
+                     re_report** report) {
+  if (report != nullptr) *report = nullptr;
+  re_explain_options what{};
+  re_run_options how = {.size = sizeof(how)};
+  re_error* const error = ruleengine::c::guarded([&]() -> Status {
+    const auto given = ruleengine::c::options_of(options);
+    if (!given) return given.error();
+    what = *given;
+    how.exact = what.exact != 0 ? 1 : 0;
+    return {};
+  });
+  if (error != nullptr) return error;
   return ruleengine::c::answer(
-      rules, model, call, report,
+      rules, model, &how, call, report,
       [&](const api::Rewriter& its, ruleengine::ir::Model& m,
           const std::string& name) -> Result<Json> {
         const auto all =
-            api::explain(m, its.rules(), ruleengine::c::text_of(node),
-                         its.run_options(), most);
+            api::explain(m, its.rules(), ruleengine::c::text_of(what.node),
+                         its.run_options(), what.most);
         if (!all) return all.error();
         Json json = Json::array();
         for (const auto& each : *all) {
@@ -152,10 +169,11 @@ re_error* re_explain(re_rules* rules, re_model* model, const char* node,
       });
 }
 
-re_error* re_coverage(re_rules* rules, re_model* model, const re_call* call,
+re_error* re_coverage(re_rules* rules, re_model* model,
+                      const re_run_options* options, const re_call* call,
                       re_report** report) {
   return ruleengine::c::answer(
-      rules, model, call, report,
+      rules, model, options, call, report,
       [](const api::Rewriter& its, ruleengine::ir::Model& m,
          const std::string& name) -> Result<Json> {
         const auto found = api::coverage(m, its.rules(), its.run_options());
@@ -172,9 +190,6 @@ re_error* re_test(const re_rules_options* options, const re_call* call,
     const auto given = ruleengine::c::RulesGiven::of(options);
     if (!given) return given.error();
     api::RewriteOptions& from = (*given)->options;
-    if ((*given)->says_how) {
-      return ruleengine::c::misuse("examples are not run with these options");
-    }
     const Call its(call);
     if (!its.status()) return its.status();
     api::TestOptions how;

@@ -24,7 +24,7 @@ TEST_CASE("a run from memory to memory leaves the model as it is") {
   const std::string before = bytes_of(model.get());
   re_model* result = nullptr;
   re_report* report = nullptr;
-  fine(re_run(rules.get(), model.get(), nullptr, &result, &report));
+  fine(re_run(rules.get(), model.get(), nullptr, nullptr, &result, &report));
   const Own<re_model> own(result);
   const Own<re_report> told(report);
   re_run_totals totals = RE_OPTIONS(re_run_totals);
@@ -46,7 +46,7 @@ TEST_CASE("rules are used for many models, and give the same bytes") {
   for (int i = 0; i < 5; ++i) {
     const Own<re_model> model = model_of(kModel);
     re_model* result = nullptr;
-    fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+    fine(re_run(rules.get(), model.get(), nullptr, nullptr, &result, nullptr));
     const Own<re_model> own(result);
     if (i == 0) first = bytes_of(result);
     CHECK(bytes_of(result) == first);
@@ -87,8 +87,9 @@ TEST_CASE("libs and rules that a callback reads") {
       } else {
         return RE_LOOKUP_NONE;
       }
-      return re_buffer_append(to, rule.data(), rule.size()) == 0 ? RE_LOOKUP_FOUND
-                                                                 : RE_LOOKUP_FAILED;
+      return re_buffer_append(to, rule.data(), rule.size()) == 0
+                 ? RE_LOOKUP_FOUND
+                 : RE_LOOKUP_FAILED;
     }
   } texts;
   const char* path = "memory:/a/r.lua";
@@ -122,21 +123,15 @@ TEST_CASE("files, and writing to a callback") {
     fine(re_model_load(path.c_str(), &options, nullptr, &loaded));
     const Own<re_model> own(loaded);
     struct Sink {
-      std::size_t size = 0;
       std::string bytes;
       bool fails = false;
       static int write(void* user, const void* data, std::size_t size) {
         auto* its = static_cast<Sink*>(user);
-        if (data == nullptr) {
-          its->size = size;
-        } else {
-          its->bytes.append(static_cast<const char*>(data), size);
-        }
+        its->bytes.append(static_cast<const char*>(data), size);
         return its->fails ? 1 : 0;
       }
     } sink;
     fine(re_model_write(loaded, Sink::write, &sink, nullptr));
-    CHECK(sink.size == sink.bytes.size());
     CHECK(sink.bytes == bytes_of(loaded));
     sink.fails = true;
     CHECK(kind_of(re_model_write(loaded, Sink::write, &sink, nullptr)) ==
@@ -163,7 +158,7 @@ TEST_CASE("external data is copied, shared, or given by the caller") {
     fine(re_model_load(path.c_str(), nullptr, nullptr, &model));
     const Own<re_model> own(model);
     re_model* result = nullptr;
-    fine(re_run(rules.get(), model, nullptr, &result, nullptr));
+    fine(re_run(rules.get(), model, nullptr, nullptr, &result, nullptr));
     const Own<re_model> own_result(result);
     re_save_options options = RE_OPTIONS(re_save_options);
     options.share_data = shares ? 1 : 0;
@@ -183,6 +178,8 @@ TEST_CASE("external data is copied, shared, or given by the caller") {
       *size = its->bytes.size();
       return its->found;
     }
+    int released = 0;
+    static void release(void* user) { ++static_cast<Data*>(user)->released; }
   } data;
   const std::string bytes = model_with_weight("w.bin", true);
   const auto kind_with = [&](int found, const char* in) {
@@ -190,11 +187,14 @@ TEST_CASE("external data is copied, shared, or given by the caller") {
     re_model_options options = RE_OPTIONS(re_model_options);
     options.folder = in;
     options.data = Data::give;
-    options.data_user = &data;
+    options.user = &data;
+    options.release = Data::release;
     re_model* model = nullptr;
     const re_kind kind = kind_of(
         re_model_parse(bytes.data(), bytes.size(), &options, nullptr, &model));
+    CHECK(data.released == (model == nullptr ? 1 : 0));
     re_model_free(model);
+    CHECK(std::exchange(data.released, 0) == 1);
     return kind;
   };
   CHECK(kind_with(RE_LOOKUP_FOUND, nullptr) == RE_OK);
@@ -217,18 +217,21 @@ TEST_CASE("questions") {
     return std::string(re_report_json(report));
   };
   CHECK(json_of([&](re_report** to) {
-          return re_find_matches(rules.get(), model.get(), nullptr, to);
+          return re_find_matches(rules.get(), model.get(), nullptr, nullptr,
+                                 to);
         }).find("\"fires\": ") != std::string::npos);
   CHECK(json_of([&](re_report** to) {
-          return re_explain(rules.get(), model.get(), nullptr, 2, nullptr, to);
+          return re_explain(rules.get(), model.get(), nullptr, nullptr, to);
         }).find("\"misses\"") != std::string::npos);
   CHECK(json_of([&](re_report** to) {
-          return re_coverage(rules.get(), model.get(), nullptr, to);
+          return re_coverage(rules.get(), model.get(), nullptr, nullptr, to);
         }).find("\"fused\": 0") != std::string::npos);
   CHECK(bytes_of(model.get()) == before);
   re_report* none = nullptr;
-  CHECK(kind_of(re_explain(rules.get(), model.get(), "nobody", 0, nullptr,
-                           &none)) == RE_ERROR_USAGE);
+  re_explain_options what = RE_OPTIONS(re_explain_options);
+  what.node = "nobody";
+  CHECK(kind_of(re_explain(rules.get(), model.get(), &what, nullptr, &none)) ==
+        RE_ERROR_USAGE);
 }
 
 TEST_CASE("examples of rules in memory") {
@@ -255,23 +258,23 @@ TEST_CASE("a call that is stopped") {
   re_call call = RE_OPTIONS(re_call);
   call.stop = stop;
   re_model* result = nullptr;
-  fine(re_run(rules.get(), model.get(), &call, &result, nullptr));
+  fine(re_run(rules.get(), model.get(), nullptr, &call, &result, nullptr));
   re_model_free(result);
   re_stop_request(stop);
   re_report* report = nullptr;
-  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, &report)) ==
-        RE_ERROR_CANCELLED);
+  CHECK(kind_of(re_run(rules.get(), model.get(), nullptr, &call, &result,
+                       &report)) == RE_ERROR_CANCELLED);
   CHECK(result == nullptr);
   CHECK(std::string(re_report_json(report)).find("\"error\"") !=
         std::string::npos);
   re_report_free(report);
   // The handles are as good as before.
-  fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+  fine(re_run(rules.get(), model.get(), nullptr, nullptr, &result, nullptr));
   re_model_free(result);
   call.stop = nullptr;
   call.seconds = 1e-9;
-  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
-        RE_ERROR_LIMIT);
+  CHECK(kind_of(re_run(rules.get(), model.get(), nullptr, &call, &result,
+                       nullptr)) == RE_ERROR_LIMIT);
   re_rules* none = nullptr;
   CHECK(kind_of(re_rules_load(nullptr, &call, &none)) == RE_ERROR_LIMIT);
 }
@@ -292,8 +295,8 @@ TEST_CASE("a rule that never ends") {
     re_stop_request(stop);
   });
   re_model* result = nullptr;
-  CHECK(kind_of(re_run(rules.get(), model.get(), &call, &result, nullptr)) ==
-        RE_ERROR_CANCELLED);
+  CHECK(kind_of(re_run(rules.get(), model.get(), nullptr, &call, &result,
+                       nullptr)) == RE_ERROR_CANCELLED);
   other.join();
 }
 
@@ -304,7 +307,7 @@ TEST_CASE("a model and its results are used at once, in any order") {
   for (int i = 0; i < 3; ++i) {
     re_model* result = nullptr;
     fine(re_run(rules.get(), results.empty() ? model.get() : results[0].get(),
-                nullptr, &result, nullptr));
+                nullptr, nullptr, &result, nullptr));
     results.emplace_back(result);
   }
   rules.reset();
@@ -315,7 +318,7 @@ TEST_CASE("a model and its results are used at once, in any order") {
       const Own<re_rules> own = rules_of(kRule);
       for (int i = 0; i < 3; ++i) {
         re_report* report = nullptr;
-        fine(re_find_matches(own.get(), each, nullptr, &report));
+        fine(re_find_matches(own.get(), each, nullptr, nullptr, &report));
         re_report_free(report);
         CHECK(!bytes_of(each).empty());
       }
@@ -333,42 +336,64 @@ TEST_CASE("questions leave no trace in later runs") {
   const Own<re_model> model = model_of(kModel);
   const auto result_of = [&] {
     re_model* result = nullptr;
-    fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+    fine(re_run(rules.get(), model.get(), nullptr, nullptr, &result, nullptr));
     const Own<re_model> own(result);
     return bytes_of(result);
   };
   const std::string before = result_of();
   for (int i = 0; i < 20; ++i) {
     re_report* report = nullptr;
-    fine(re_find_matches(rules.get(), model.get(), nullptr, &report));
+    fine(re_find_matches(rules.get(), model.get(), nullptr, nullptr, &report));
     re_report_free(report);
-    fine(re_explain(rules.get(), model.get(), "y", 1, nullptr, &report));
+    re_explain_options what = RE_OPTIONS(re_explain_options);
+    what.node = "y";
+    what.most = 1;
+    fine(re_explain(rules.get(), model.get(), &what, nullptr, &report));
     re_report_free(report);
   }
   CHECK(result_of() == before);
 }
 
 TEST_CASE("a wrong rule is found where the options ask for it") {
+  const Own<re_rules> rules = rules_of(kRule);
+  re_run_options options = RE_OPTIONS(re_run_options);
   for (const re_verify verify :
        {RE_VERIFY_NOTHING, RE_VERIFY_RESULT, RE_VERIFY_EDITS}) {
-    OneRule given(kRule);
-    given.options.verify = verify;
-    re_rules* loaded = nullptr;
-    fine(re_rules_load(&given.options, nullptr, &loaded));
-    const Own<re_rules> rules(loaded);
+    options.verify = verify;
     const Own<re_model> model = model_of(kModel);
     re_model* result = nullptr;
-    const re_kind kind =
-        kind_of(re_run(loaded, model.get(), nullptr, &result, nullptr));
+    const re_kind kind = kind_of(
+        re_run(rules.get(), model.get(), &options, nullptr, &result, nullptr));
     CHECK(kind == (verify == RE_VERIFY_RESULT ? RE_ERROR_VERIFY : RE_OK));
     if (verify == RE_VERIFY_EDITS)
       CHECK(bytes_of(result) == bytes_of(model.get()));
     re_model_free(result);
   }
-  OneRule given(kRule);
-  given.options.verify = 9;
-  re_rules* none = nullptr;
-  CHECK(kind_of(re_rules_load(&given.options, nullptr, &none)) == RE_ERROR_USAGE);
+  const Own<re_model> model = model_of(kModel);
+  re_model* none = nullptr;
+  options.verify = 9;
+  CHECK(kind_of(re_run(rules.get(), model.get(), &options, nullptr, &none,
+                       nullptr)) == RE_ERROR_USAGE);
+}
+
+TEST_CASE("rules that were loaded once run for several targets") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  for (const char* target : {"portable", "onnx", "auto", "nobody"}) {
+    re_run_options options = RE_OPTIONS(re_run_options);
+    options.target = target;
+    re_model* result = nullptr;
+    re_report* report = nullptr;
+    const re_kind kind = kind_of(
+        re_run(rules.get(), model.get(), &options, nullptr, &result, &report));
+    const std::string json = re_report_json(report);
+    re_model_free(result);
+    re_report_free(report);
+    const bool is_known = std::string(target) != "nobody";
+    CHECK(kind == (is_known ? RE_OK : RE_ERROR_USAGE));
+    CHECK((json.find("\"target\": \"" + std::string(target)) !=
+           std::string::npos) == (is_known && std::string(target) != "auto"));
+  }
 }
 
 TEST_CASE("settings of rules") {
@@ -388,7 +413,8 @@ TEST_CASE("settings of rules") {
        {re_setting{"r", "of", "true"}, re_setting{"r", "on", "7"},
         re_setting{"q", "on", "true"}, re_setting{nullptr, "on", "true"}}) {
     setting = wrong;
-    CHECK(kind_of(re_rules_load(&given.options, nullptr, &loaded)) == RE_ERROR_USAGE);
+    CHECK(kind_of(re_rules_load(&given.options, nullptr, &loaded)) ==
+          RE_ERROR_USAGE);
   }
 }
 
@@ -401,7 +427,8 @@ TEST_CASE("models with handles of their own run at once") {
       for (int i = 0; i < 5; ++i) {
         const Own<re_model> model = model_of(kModel);
         re_model* result = nullptr;
-        fine(re_run(rules.get(), model.get(), nullptr, &result, nullptr));
+        fine(re_run(rules.get(), model.get(), nullptr, nullptr, &result,
+                    nullptr));
         each = bytes_of(result);
         re_model_free(result);
       }

@@ -26,7 +26,7 @@ struct re_values {
 namespace ruleengine::c {
 namespace {
 
-Status check_threads(int threads) {
+Status check_threads(std::int64_t threads) {
   constexpr int kMost = 4096;
   if (threads >= 0 && threads <= kMost) return {};
   return misuse("`threads` is out of range", "0 to " + std::to_string(kMost),
@@ -158,7 +158,7 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     auto out = std::make_unique<re_session>();
     out->loaded = model->loaded;
     api::ExecutionOptions how;
-    how.threads = given->threads;
+    how.threads = static_cast<int>(given->threads);
     how.seed = given->seed;
     how.limits.tensors = given->tensors;
     how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
@@ -259,11 +259,15 @@ re_error* re_compare(re_model* model, re_model* other,
     const Call its(call);
     if (!its.status()) return its.status();
     api::ExecutionOptions how;
-    how.threads = given->threads;
+    how.threads = static_cast<int>(given->threads);
     how.seed = given->seed;
     how.limits.tensors = given->tensors;
     how.limits.deadline = its.deadline();
-    if (given->absolute > 0 || given->relative > 0) {
+    const bool is_close = given->absolute > 0 || given->relative > 0;
+    if (is_close && given->exact != 0) {
+      return ruleengine::c::misuse("`exact` allows no tolerance");
+    }
+    if (is_close || given->exact != 0) {
       how.tolerance = runtime::Tolerance{given->absolute, given->relative};
     }
     const auto found = api::compare(*model->loaded->model,

@@ -27,15 +27,15 @@ namespace {
 re_text text(std::string_view from) { return {from.data(), from.size()}; }
 
 template <typename List>
-auto entry(const List& all, std::size_t i, const char* what)
+auto entry(const List& all, std::int64_t i, const char* what)
     -> Result<decltype(&all[0])> {
-  if (i < all.size()) return &all[i];
+  if (i >= 0 && i < std::ssize(all)) return &all[static_cast<std::size_t>(i)];
   return misuse(std::string("there is no such ") + what,
                 "below " + std::to_string(all.size()), std::to_string(i));
 }
 
-Result<const api::Walk::Node*> node_at(const re_walk* walk, std::size_t graph,
-                                       std::size_t node) {
+Result<const api::Walk::Node*> node_at(const re_walk* walk, std::int64_t graph,
+                                       std::int64_t node) {
   if (Status s = need(walk, "`walk`"); !s) return s.error();
   const auto its = entry(walk->walk->graphs(), graph, "graph");
   if (!its) return its.error();
@@ -43,8 +43,8 @@ Result<const api::Walk::Node*> node_at(const re_walk* walk, std::size_t graph,
 }
 
 Result<const ir::Attribute*> attribute_at(const re_walk* walk,
-                                          std::size_t graph, std::size_t node,
-                                          std::size_t i) {
+                                          std::int64_t graph, std::int64_t node,
+                                          std::int64_t i) {
   const auto its = node_at(walk, graph, node);
   if (!its) return its.error();
   return entry((*its)->attributes, i, "attribute");
@@ -52,13 +52,27 @@ Result<const ir::Attribute*> attribute_at(const re_walk* walk,
 
 const std::vector<re_text>& texts_of(
     re_walk& walk, std::span<const std::string_view> strings) {
-  auto& out = walk.texts[strings.data()];
-  if (out.size() != strings.size()) {
-    std::vector<re_text> made;
-    for (const std::string_view each : strings) made.push_back(text(each));
-    out = std::move(made);
+  const auto known = walk.texts.find(strings.data());
+  if (known != walk.texts.end()) return known->second;
+  std::vector<re_text> made;
+  for (const std::string_view each : strings) made.push_back(text(each));
+  return walk.texts.emplace(strings.data(), std::move(made)).first->second;
+}
+
+// Makes the lists that re_walk_attribute() gives.
+void list_attributes(re_walk& walk) {
+  const auto& graphs = walk.walk->graphs();
+  for (std::size_t i = 0; i < graphs.size(); ++i) {
+    for (const api::Walk::Node& node : graphs[i].nodes) {
+      for (const ir::Attribute& each : node.attributes) {
+        if (!each.strings.empty()) texts_of(walk, each.strings);
+        for (const ir::BlockId body : each.blocks) {
+          walk.graphs[each.blocks.data()].push_back(
+              walk.walk->graph_of(i, body));
+        }
+      }
+    }
   }
-  return out;
 }
 
 Status give_tensor(re_walk& walk, const ir::Literal& tensor, re_tensor* to) {
@@ -124,6 +138,7 @@ re_error* re_walk_new(re_model* model, const re_call* call, re_walk** walk) {
       auto& shape = out->shapes.emplace_back();
       for (const auto& d : value.dims) shape.push_back({d.size, text(d.name)});
     }
+    ruleengine::c::list_attributes(*out);
     *walk = out.release();
     return {};
   });
@@ -139,7 +154,7 @@ size_t re_walk_values(const re_walk* walk) {
   return walk == nullptr ? 0 : walk->walk->values().size();
 }
 
-re_error* re_walk_graph(const re_walk* walk, size_t graph, re_graph* to) {
+re_error* re_walk_graph(const re_walk* walk, int64_t graph, re_graph* to) {
   return ruleengine::c::guarded([&]() -> Status {
     if (Status s = ruleengine::c::need(walk, "`walk`"); !s) return s;
     const auto its = ruleengine::c::entry(walk->walk->graphs(), graph, "graph");
@@ -168,7 +183,7 @@ re_error* re_walk_graph(const re_walk* walk, size_t graph, re_graph* to) {
   });
 }
 
-re_error* re_walk_node(const re_walk* walk, size_t graph, size_t node,
+re_error* re_walk_node(const re_walk* walk, int64_t graph, int64_t node,
                        re_node* to) {
   return ruleengine::c::guarded([&]() -> Status {
     const auto its = ruleengine::c::node_at(walk, graph, node);
@@ -189,7 +204,7 @@ re_error* re_walk_node(const re_walk* walk, size_t graph, size_t node,
   });
 }
 
-re_error* re_walk_value(const re_walk* walk, size_t value, re_value* to) {
+re_error* re_walk_value(const re_walk* walk, int64_t value, re_value* to) {
   return ruleengine::c::guarded([&]() -> Status {
     if (Status s = ruleengine::c::need(walk, "`walk`"); !s) return s;
     const auto its = ruleengine::c::entry(walk->walk->values(), value, "value");
@@ -205,18 +220,17 @@ re_error* re_walk_value(const re_walk* walk, size_t value, re_value* to) {
       out.type = static_cast<std::int32_t>(from.type->elem);
       out.has_shape = from.type->has_shape ? 1 : 0;
     }
-    out.rank = walk->shapes[value].size();
-    out.shape = walk->shapes[value].data();
+    const auto& shape = walk->shapes[static_cast<std::size_t>(value)];
+    out.rank = shape.size();
+    out.shape = shape.data();
     out.is_constant = from.constant != nullptr ? 1 : 0;
     return ruleengine::c::give(out, to);
   });
 }
 
-re_error* re_walk_attribute(re_walk* walk, size_t graph, size_t node,
-                            size_t attribute, re_attribute* to) {
+re_error* re_walk_attribute(const re_walk* walk, int64_t graph, int64_t node,
+                            int64_t attribute, re_attribute* to) {
   return ruleengine::c::guarded([&]() -> Status {
-    const Use use(walk, re_walk::kType);
-    if (!use.status()) return use.status();
     const auto its = ruleengine::c::attribute_at(walk, graph, node, attribute);
     if (!its) return its.error();
     const auto& from = **its;
@@ -231,16 +245,10 @@ re_error* re_walk_attribute(re_walk* walk, size_t graph, size_t node,
     out.count = from.floats.size() + from.ints.size() + from.strings.size() +
                 from.blocks.size() + from.tensors.size();
     if (!from.strings.empty()) {
-      out.strings = ruleengine::c::texts_of(*walk, from.strings).data();
+      out.strings = walk->texts.at(from.strings.data()).data();
     }
     if (!from.blocks.empty()) {
-      std::vector<std::int64_t> bodies;
-      for (const auto block : from.blocks) {
-        bodies.push_back(walk->walk->graph_of(graph, block));
-      }
-      auto& kept = walk->graphs[from.blocks.data()];
-      if (kept.empty()) kept = std::move(bodies);
-      out.graphs = kept.data();
+      out.graphs = walk->graphs.at(from.blocks.data()).data();
     }
     out.reference = text(from.ref);
     out.proto = {reinterpret_cast<const char*>(from.proto.data()),
@@ -249,7 +257,7 @@ re_error* re_walk_attribute(re_walk* walk, size_t graph, size_t node,
   });
 }
 
-re_error* re_walk_constant(re_walk* walk, size_t value, re_tensor* to) {
+re_error* re_walk_constant(re_walk* walk, int64_t value, re_tensor* to) {
   return ruleengine::c::guarded([&]() -> Status {
     const Use use(walk, re_walk::kType);
     if (!use.status()) return use.status();
@@ -263,8 +271,8 @@ re_error* re_walk_constant(re_walk* walk, size_t value, re_tensor* to) {
   });
 }
 
-re_error* re_walk_tensor(re_walk* walk, size_t graph, size_t node,
-                         size_t attribute, size_t i, re_tensor* to) {
+re_error* re_walk_tensor(re_walk* walk, int64_t graph, int64_t node,
+                         int64_t attribute, int64_t i, re_tensor* to) {
   return ruleengine::c::guarded([&]() -> Status {
     const Use use(walk, re_walk::kType);
     if (!use.status()) return use.status();

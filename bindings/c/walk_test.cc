@@ -31,22 +31,22 @@ std::string of(const re_text& text) { return {text.data, text.size}; }
 struct Walked {
   Own<re_walk> own;
 
-  re_graph graph(std::size_t i) const {
+  re_graph graph(std::int64_t i) const {
     re_graph out = RE_OPTIONS(re_graph);
     fine(re_walk_graph(own.get(), i, &out));
     return out;
   }
-  re_node node(std::size_t g, std::size_t i) const {
+  re_node node(std::int64_t g, std::int64_t i) const {
     re_node out = RE_OPTIONS(re_node);
     fine(re_walk_node(own.get(), g, i, &out));
     return out;
   }
   re_value value(std::int64_t i) const {
     re_value out = RE_OPTIONS(re_value);
-    fine(re_walk_value(own.get(), static_cast<std::size_t>(i), &out));
+    fine(re_walk_value(own.get(), i, &out));
     return out;
   }
-  re_attribute attribute(std::size_t g, std::size_t n, std::size_t i) const {
+  re_attribute attribute(std::int64_t g, std::int64_t n, std::int64_t i) const {
     re_attribute out = RE_OPTIONS(re_attribute);
     fine(re_walk_attribute(own.get(), g, n, i, &out));
     return out;
@@ -174,6 +174,38 @@ TEST_CASE("a walk shows attributes and tensors where they are") {
   CHECK(tensors == 1);
 }
 
+TEST_CASE("a walk of a result has nothing that rules removed") {
+  const Own<re_model> model = model_of(
+      "g (float[2] x, bool c) => (float[2] y) <bool yes = {1}> {\n"
+      "  a = If (yes) <then_branch = t () => (float[2] p) { p = Neg(x) },\n"
+      "                else_branch = e () => (float[2] q) { q = Abs(x) }>\n"
+      "  y = If (c) <then_branch = u () => (float[2] r) { r = Exp(a) },\n"
+      "              else_branch = f () => (float[2] s) { s = Tanh(a) }>\n"
+      "}");
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  const char* pack = "simplify";
+  options.packs = &pack;
+  options.pack_count = 1;
+  re_rules* rules = nullptr;
+  fine(re_rules_load(&options, nullptr, &rules));
+  const Own<re_rules> own_rules(rules);
+  re_model* result = nullptr;
+  fine(re_run(rules, model.get(), nullptr, nullptr, &result, nullptr));
+  const Own<re_model> own_result(result);
+  const Walked before = walk_of(model.get()), after = walk_of(result);
+  CHECK(re_walk_graphs(before.own.get()) == 5);
+  CHECK(re_walk_graphs(after.own.get()) == 3);
+  CHECK(re_walk_values(after.own.get()) < re_walk_values(before.own.get()));
+  for (std::int64_t i = 0;
+       i < static_cast<std::int64_t>(re_walk_values(after.own.get())); ++i) {
+    CHECK(after.value(i).name.size > 0);
+  }
+  for (std::int64_t i = 1; i < 3; ++i) {
+    CHECK(after.graph(i).kind == RE_GRAPH_BODY);
+    CHECK(of(after.node(0, after.graph(i).parent_node).type) == "If");
+  }
+}
+
 TEST_CASE("numbers that a walk does not have") {
   const Own<re_model> model = model_of(kModel);
   const Walked walk = walk_of(model.get());
@@ -185,7 +217,7 @@ TEST_CASE("numbers that a walk does not have") {
   CHECK(kind_of(re_walk_graph(its, 1, &graph)) == RE_ERROR_USAGE);
   CHECK(kind_of(re_walk_node(its, 1, 0, &node)) == RE_ERROR_USAGE);
   CHECK(kind_of(re_walk_node(its, 0, 3, &node)) == RE_ERROR_USAGE);
-  CHECK(kind_of(re_walk_value(its, SIZE_MAX, &value)) == RE_ERROR_USAGE);
+  CHECK(kind_of(re_walk_value(its, RE_NOTHING, &value)) == RE_ERROR_USAGE);
   CHECK(kind_of(re_walk_attribute(its, 0, 0, 0, &attribute)) == RE_ERROR_USAGE);
   CHECK(kind_of(re_walk_graph(nullptr, 0, &graph)) == RE_ERROR_USAGE);
   CHECK(kind_of(re_walk_graph(its, 0, nullptr)) == RE_ERROR_USAGE);

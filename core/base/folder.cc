@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <memory>
 #include <new>
+#include <string_view>
 
 namespace ruleengine {
 
@@ -20,14 +21,18 @@ std::vector<std::string> names_in(const std::filesystem::path& folder,
   };
   std::vector<std::string> out;
   const std::unique_ptr<DIR, Close> open(::opendir(folder.c_str()));
-  errno = open == nullptr ? errno : 0;
-  while (open != nullptr) {
+  int failure = open == nullptr ? errno : 0;
+  while (failure == 0) {
+    errno = 0;
     const dirent* const entry = ::readdir(open.get());
-    if (entry == nullptr) break;
+    if (entry == nullptr) {
+      failure = errno;
+      break;
+    }
     const std::string_view name = entry->d_name;
     if (name != "." && name != "..") out.emplace_back(name);
   }
-  error.assign(errno, std::generic_category());
+  error.assign(failure, std::generic_category());
   check_memory(error);
   std::ranges::sort(out);
   return out;

@@ -434,6 +434,12 @@ Result<std::unique_ptr<Engine>> Engine::load(
   return engine;
 }
 
+Status Engine::configure(const RunOptions& options) {
+  if (Status s = check(options); !s) return s;
+  options_ = options;
+  return check_settings();
+}
+
 const std::vector<std::string>& Engine::warnings() const {
   return given_->warnings();
 }

@@ -36,6 +36,9 @@ class Engine {
       const RunOptions& options);
   ~Engine();
 
+  // Other options for the runs that follow; fails as load() does.
+  Status configure(const RunOptions& options);
+
   const std::vector<std::string>& warnings() const;
 
   // The rules of the paths.

@@ -15,6 +15,7 @@
 
 #include "runtime/failure.h"
 #include "runtime/kernel.h"
+#include "runtime/threads.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -312,6 +313,7 @@ Status run_ranks(int count, const std::function<Status(RankPlace&)>& run) {
   };
   {
     std::vector<std::jthread> threads;
+    const SignalsHeld held;
     for (int i = 0; i < count; ++i) {
       try {
         threads.emplace_back([&, i] {

@@ -55,7 +55,7 @@ static void rewrite(re_rules *rules, re_text bytes) {
   void *data = NULL;
   size_t size = 0;
   check(re_model_parse(bytes.data, bytes.size, NULL, NULL, &model));
-  check(re_run(rules, model, NULL, &result, NULL));
+  check(re_run(rules, model, NULL, NULL, &result, NULL));
   check(re_model_bytes(result, NULL, &data, &size));
   re_bytes_free(data);
   re_model_free(result);
@@ -116,7 +116,7 @@ static int once(const char *path, const char *to) {
   re_rules *rules = rules_of("all");
   re_model *model = NULL, *result = NULL;
   check(re_model_load(path, NULL, NULL, &model));
-  check(re_run(rules, model, NULL, &result, NULL));
+  check(re_run(rules, model, NULL, NULL, &result, NULL));
   check(re_model_save(result, to, NULL, NULL));
   re_model_free(result);
   re_model_free(model);

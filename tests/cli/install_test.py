@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
   options.shipped = argc > 3 ? argv[3] : NULL;
   re_error *error = re_rules_load(&options, NULL, &rules);
   if (!error) error = re_model_load(argv[1], NULL, NULL, &model);
-  if (!error) error = re_run(rules, model, NULL, &result, NULL);
+  if (!error) error = re_run(rules, model, NULL, NULL, &result, NULL);
   if (!error) error = re_model_save(result, argv[2], NULL, NULL);
   return fputs(re_error_text(error), stderr), (int)re_error_kind(error);
 }

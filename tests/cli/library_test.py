@@ -28,7 +28,7 @@ int main(int argc, char **argv) {
   call.seconds = 60;
   re_error *error = argc == 3 ? re_rules_load(NULL, &call, &rules) : NULL;
   if (!error) error = re_model_load(argv[1], NULL, &call, &model);
-  if (!error) error = re_run(rules, model, &call, &result, NULL);
+  if (!error) error = re_run(rules, model, NULL, &call, &result, NULL);
   if (!error) error = re_model_save(result, argv[2], NULL, NULL);
   printf("%s %s\n", re_version(), re_error_text(error));
   const int code = (int)re_error_kind(error);

@@ -43,7 +43,8 @@ inline constexpr const char* kRule =
     "return rule { match = function(op, x) return op.Relu(op.Neg(x)) end,\n"
     "  rewrite = function(op, m) return op.Neg(m.x) end, phase = 'target' }";
 
-inline Own<re_model> model_of(const char* text, re_storage storage = RE_STORAGE_SHARED) {
+inline Own<re_model> model_of(const char* text,
+                              re_storage storage = RE_STORAGE_SHARED) {
   re_model_options options = RE_OPTIONS(re_model_options);
   options.name = "m.onnxtxt";
   options.storage = storage;
@@ -56,7 +57,8 @@ inline Own<re_model> model_of(const char* text, re_storage storage = RE_STORAGE_
 // Options for one rule in memory, which must outlive them.
 class OneRule {
  public:
-  explicit OneRule(const char* rule) : file_{"mine/r.lua", rule, 0} {
+  explicit OneRule(const char* rule)
+      : file_{"mine/r.lua", rule, RE_TERMINATED} {
     options.paths = &path_;
     options.path_count = 1;
     options.files = &file_;

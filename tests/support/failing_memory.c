@@ -101,7 +101,7 @@ static int run(const char *scenario) {
   re_model_options how = RE_OPTIONS(re_model_options);
   how.name = "m.onnxtxt";
   const char *path = "memory:/r.lua", *pack = "simplify";
-  const re_file file = {"r.lua", kRule, 0};
+  const re_file file = {"r.lua", kRule, RE_TERMINATED};
   re_rules_options options = RE_OPTIONS(re_rules_options);
   if (is_now(scenario, "pack")) {
     options.packs = &pack;
@@ -112,7 +112,9 @@ static int run(const char *scenario) {
     options.files = &file;
     options.file_count = 1;
   }
-  if (is_now(scenario, "verify")) options.verify = RE_VERIFY_RESULT;
+  re_run_options running = RE_OPTIONS(re_run_options);
+  if (is_now(scenario, "verify")) running.verify = RE_VERIFY_RESULT;
+  if (is_now(scenario, "edits")) running.verify = RE_VERIFY_EDITS;
 
   if (is_now(scenario, "test")) {
     failed(re_test(&options, NULL, &report), &kind);
@@ -136,14 +138,14 @@ static int run(const char *scenario) {
     failed(re_model_save(model, "failing_memory.onnx", NULL, NULL), &kind);
   } else if (failed(re_rules_load(&options, NULL, &rules), &kind)) {
   } else if (is_now(scenario, "questions")) {
-    if (!failed(re_find_matches(rules, model, NULL, &report), &kind)) {
+    if (!failed(re_find_matches(rules, model, NULL, NULL, &report), &kind)) {
       re_report_free(report);
-      if (!failed(re_explain(rules, model, NULL, 0, NULL, &report), &kind)) {
+      if (!failed(re_explain(rules, model, NULL, NULL, &report), &kind)) {
         re_report_free(report);
-        failed(re_coverage(rules, model, NULL, &report), &kind);
+        failed(re_coverage(rules, model, NULL, NULL, &report), &kind);
       }
     }
-  } else if (!failed(re_run(rules, model, NULL, &result, &report), &kind)) {
+  } else if (!failed(re_run(rules, model, &running, NULL, &result, &report), &kind)) {
     failed(re_model_bytes(result, NULL, &bytes, &size), &kind);
   }
 

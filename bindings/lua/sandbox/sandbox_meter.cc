@@ -86,8 +86,11 @@ void* Meter::allocate(void* meter, void* block, std::size_t old_size,
     if (self.timed_ && self.work_ > kWork && self.late()) return nullptr;
   }
   void* moved = nullptr;
-  if (block != nullptr && !was_reserved) {
+  if (was_reserved && size <= old_size) {
+    moved = block;  // Lua relies on it
+  } else if (block != nullptr && !was_reserved) {
     moved = std::realloc(block, size);
+    if (moved == nullptr && size <= old_size) moved = block;
   } else {
     moved = self.take(size);
     if (moved == nullptr) moved = std::malloc(size);
