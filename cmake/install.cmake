@@ -3,28 +3,27 @@ include(CMakePackageConfigHelpers)
 
 set(files ${CMAKE_BINARY_DIR}/install)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/RuleEngine)
-# What the archive needs of others: Debian has no archive of libunistring whose
-# code fits into every program, and zlib is one that programs often have.
-set(RULEENGINE_STATIC_LIBRARIES unistring z stdc++ m dl pthread)
-list(TRANSFORM RULEENGINE_STATIC_LIBRARIES PREPEND -l
-     OUTPUT_VARIABLE RULEENGINE_STATIC_FLAGS)
-list(JOIN RULEENGINE_STATIC_FLAGS " " RULEENGINE_STATIC_FLAGS)
+# What the archive needs of others: libunistring, which users may replace, and
+# zlib, which programs often have.
+set(RULEENGINE_STATIC_FLAGS "-lunistring -lz -lstdc++ -lm -ldl -lpthread")
 
 configure_package_config_file(cmake/RuleEngineConfig.cmake.in
   ${files}/RuleEngineConfig.cmake INSTALL_DESTINATION ${package_dir}
-  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR
-  NO_CHECK_REQUIRED_COMPONENTS_MACRO)
+  PATH_VARS CMAKE_INSTALL_INCLUDEDIR CMAKE_INSTALL_LIBDIR)
 write_basic_package_version_file(${files}/RuleEngineConfigVersion.cmake
   COMPATIBILITY SameMinorVersion)
-# From the folder of the package files to the prefix.
-file(RELATIVE_PATH RULEENGINE_PC_PREFIX
-     ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+# Relative, so that what is installed may be moved.
+foreach(dir LIBDIR INCLUDEDIR)
+  file(RELATIVE_PATH RULEENGINE_PC_${dir}
+       ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_FULL_${dir}})
+endforeach()
 foreach(name ruleengine ruleengine-static)
   configure_file(cmake/${name}.pc.in ${files}/${name}.pc @ONLY)
 endforeach()
 
 install(TARGETS ruleengine RUNTIME)
-install(TARGETS ruleengine_shared LIBRARY)
+install(TARGETS ruleengine_shared EXPORT RuleEngineTargets LIBRARY)
+install(EXPORT RuleEngineTargets NAMESPACE RuleEngine:: DESTINATION ${package_dir})
 install(FILES ${CMAKE_BINARY_DIR}/libruleengine.a
         DESTINATION ${CMAKE_INSTALL_LIBDIR})
 install(FILES bindings/c/ruleengine.h bindings/c/ruleengine.hpp
@@ -45,7 +44,7 @@ install(FILES ${pages}/_ruleengine
         DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 install(FILES ${pages}/ruleengine.fish
         DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d)
-install(FILES LICENSE RENAME copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES cmake/copyright DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES docs/embedding.md examples/flops.c examples/lower.cc
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
@@ -61,6 +60,7 @@ set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS
     "graphviz, g++, cmake, pkg-config, zlib1g-dev, libunistring-dev")
 include(CPack)

@@ -14,11 +14,14 @@ function(ruleengine_library folder)
   add_library(ruleengine_shared SHARED cmake/empty.cc)
   set_target_properties(ruleengine_shared PROPERTIES
     OUTPUT_NAME ruleengine
+    EXPORT_NAME shared
     VERSION ${PROJECT_VERSION}
     SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     LINK_DEPENDS ${symbols})
   target_link_libraries(ruleengine_shared PRIVATE
     -Wl,--whole-archive ${interface} -Wl,--no-whole-archive ruleengine_options)
+  target_include_directories(ruleengine_shared INTERFACE
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_link_options(ruleengine_shared PRIVATE
     -Wl,--version-script=${symbols}
     -Wl,--no-undefined -Wl,-Bsymbolic)

@@ -200,6 +200,8 @@ case ${1:-} in
     need_dependencies
     need_build release ruleengine all
     cmake --install "$build" --prefix "$2" >&2
+    # The loader finds libraries of /usr/local by its cache.
+    [ "$(id -u)" != 0 ] || ldconfig
     ;;
   package)
     need_dependencies

@@ -28,7 +28,7 @@ static int is(re_text text, const char* what) {
 static re_value value_at(const re_walk* walk, int64_t number) {
   re_value value = RE_OPTIONS(re_value);
   if (number != RE_NOTHING) {
-    check(re_walk_value(walk, (size_t)number, &value));
+    check(re_walk_value(walk, number, &value));
   }
   return value;
 }
@@ -49,9 +49,9 @@ static double product(double a, double b) {
   return a < 0 || b < 0 ? -1 : a * b;
 }
 
-static int64_t int_of(re_walk* walk, size_t graph, size_t at,
+static int64_t int_of(re_walk* walk, int64_t graph, int64_t at,
                       const re_node* node, const char* name) {
-  for (size_t i = 0; i < node->attribute_count; ++i) {
+  for (int64_t i = 0; i < node->attribute_count; ++i) {
     re_attribute attribute = RE_OPTIONS(re_attribute);
     check(re_walk_attribute(walk, graph, at, i, &attribute));
     if (is(attribute.name, name)) return attribute.i;
@@ -60,7 +60,7 @@ static int64_t int_of(re_walk* walk, size_t graph, size_t at,
 }
 
 /* What a node does; -1 where a size is unknown. */
-static double flops(re_walk* walk, size_t graph, size_t at,
+static double flops(re_walk* walk, int64_t graph, int64_t at,
                     const re_node* node) {
   if (node->function != RE_NOTHING) return -1;
   if (node->output_count == 0 || node->input_count == 0) return 0;
@@ -121,14 +121,15 @@ int main(int argc, char** argv) {
     return RE_ERROR_USAGE;
   }
   for (int i = 2; i < argc; ++i) {
-    char* equals = strchr(argv[i], '=');
-    if (!equals) {
+    char *equals = strchr(argv[i], '='), *end = NULL;
+    const long long size = equals ? strtoll(equals + 1, &end, 10) : 0;
+    if (!equals || end == equals + 1 || *end) {
       fprintf(stderr, "%s: expected NAME=SIZE\n", argv[i]);
       return RE_ERROR_USAGE;
     }
     *equals = '\0';
     re_dimension* to = &dimensions[options.dimension_count++];
-    *to = (re_dimension){argv[i], strtoll(equals + 1, NULL, 10), NULL};
+    *to = (re_dimension){argv[i], size, NULL};
   }
 
   re_model* model = NULL;
@@ -137,12 +138,12 @@ int main(int argc, char** argv) {
   check(re_walk_new(model, NULL, &walk));
   double all = 0;
   size_t unknown = 0;
-  for (size_t number = 0; number < re_walk_graphs(walk); ++number) {
+  for (int64_t number = 0; number < re_walk_graphs(walk); ++number) {
     re_graph graph = RE_OPTIONS(re_graph);
     check(re_walk_graph(walk, number, &graph));
     if (graph.kind == RE_GRAPH_FUNCTION) continue;
     printf("graph %.*s\n", (int)graph.name.size, graph.name.data);
-    for (size_t at = 0; at < graph.node_count; ++at) {
+    for (int64_t at = 0; at < graph.node_count; ++at) {
       re_node node = RE_OPTIONS(re_node);
       check(re_walk_node(walk, number, at, &node));
       const double its = flops(walk, number, at, &node);

@@ -10,13 +10,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
 #include <numeric>
 #include <random>
 #include <ruleengine.hpp>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -174,7 +174,12 @@ Array transposed(const Array& a, re::Numbers perm) {
 }
 
 void transpose(const Operands& its) {
-  *its.out[0] = transposed(*its.in[0], its.node.attribute("perm")->ints());
+  Shape perm(its.in[0]->shape.size());
+  std::iota(perm.rbegin(), perm.rend(), 0);
+  if (const auto given = its.node.attribute("perm")) {
+    perm.assign(given->ints().begin(), given->ints().end());
+  }
+  *its.out[0] = transposed(*its.in[0], perm);
 }
 
 // a [..., M, K] times b [..., K, N].
@@ -215,7 +220,8 @@ void softmax_rows(Array& a) {
 
 void layer_normalization(const Operands& its) {
   Array out = *its.in[0];
-  const double epsilon = its.node.attribute("epsilon")->f();
+  const auto given = its.node.attribute("epsilon");
+  const double epsilon = given ? given->f() : 1e-5;
   const auto width = static_cast<std::size_t>(out.shape.back());
   for (std::size_t row = 0; row < out.data.size(); row += width) {
     const std::span each(&out.data[row], width);
@@ -225,8 +231,8 @@ void layer_normalization(const Operands& its) {
     for (const double x : each) square += (x - mean) * (x - mean) / count;
     for (std::size_t i = 0; i < width; ++i) {
       each[i] =
-          (each[i] - mean) / std::sqrt(square + epsilon) * its.in[1]->data[i] +
-          its.in[2]->data[i];
+          (each[i] - mean) / std::sqrt(square + epsilon) * its.in[1]->data[i];
+      if (its.in.size() > 2) each[i] += its.in[2]->data[i];
     }
   }
   *its.out[0] = std::move(out);
@@ -453,8 +459,8 @@ class Program {
 
 int compare(const std::string& path, const std::vector<re::Dimension>& sizes) {
   const re::Model model = re::Model::load(path, {.dimensions = sizes}).value();
-  const re::Rules rules = re::Rules::load({.target = "portable"}).value();
-  const re::Run fused = rules.run(model).value();
+  const re::Rules rules = re::Rules::load().value();
+  const re::Run fused = rules.run(model, {.target = "portable"}).value();
   const re::Walk walk = re::Walk::make(fused.model).value();
   const Program program(walk);
   program.print(std::cout);
@@ -512,8 +518,9 @@ int main(int argc, char** argv) try {
   for (int i = 2; i < argc; ++i) {
     const std::string given = argv[i];
     const std::size_t equals = given.find('=');
+    if (equals == given.npos) throw std::runtime_error(given + ": no size");
     sizes.push_back(
-        {given.substr(0, equals), std::atoll(given.c_str() + equals + 1), {}});
+        {given.substr(0, equals), std::stoll(given.substr(equals + 1)), {}});
   }
   return compare(argv[1], sizes);
 } catch (const std::exception& error) {

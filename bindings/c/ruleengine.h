@@ -449,8 +449,8 @@ typedef struct re_walk re_walk;
 RE_API re_error *re_walk_new(re_model *model, const re_call *call,
                              re_walk **walk);
 RE_API void re_walk_free(re_walk *walk);
-RE_API size_t re_walk_graphs(const re_walk *walk);
-RE_API size_t re_walk_values(const re_walk *walk);
+RE_API int64_t re_walk_graphs(const re_walk *walk);
+RE_API int64_t re_walk_values(const re_walk *walk);
 
 typedef enum re_graph_kind {
   RE_GRAPH_MAIN = 0,
@@ -464,7 +464,7 @@ typedef struct re_graph {
   re_text name;
   const int64_t *inputs, *outputs, *initializers; /* values */
   size_t input_count, output_count, initializer_count;
-  size_t node_count;
+  int64_t node_count;
   int64_t parent, parent_node;    /* of a body: the node that has it */
   re_text domain, type, overload; /* of a function */
   int64_t kind;                   /* a re_graph_kind */
@@ -475,7 +475,7 @@ typedef struct re_node {
   re_text domain, type, overload, name;
   const int64_t *inputs, *outputs; /* values; RE_NOTHING: left out */
   size_t input_count, output_count;
-  size_t attribute_count;
+  int64_t attribute_count;
   int64_t function; /* the graph of the function of the model that it calls */
 } re_node;
 

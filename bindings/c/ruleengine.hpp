@@ -1090,7 +1090,8 @@ class Node {
   std::optional<Value> output(std::size_t i) const;
   auto attributes() const {
     return detail::List<Attribute, Attribute::From, std::int64_t>(
-        {from_.walk, from_.graph, number_}, raw_.attribute_count);
+        {from_.walk, from_.graph, number_},
+        static_cast<std::size_t>(raw_.attribute_count));
   }
   std::optional<Attribute> attribute(std::string_view name) const {
     for (const Attribute each : attributes()) {
@@ -1147,8 +1148,8 @@ class Value {
 };
 
 inline auto Graph::nodes() const {
-  return detail::List<Node, Node::From, std::int64_t>({walk_, number_},
-                                                      raw_.node_count);
+  return detail::List<Node, Node::From, std::int64_t>(
+      {walk_, number_}, static_cast<std::size_t>(raw_.node_count));
 }
 inline Node Graph::node(std::int64_t i) const { return {{walk_, number_}, i}; }
 inline std::optional<Node> Graph::parent() const {
@@ -1188,12 +1189,12 @@ class Walk : public detail::Handle<re_walk, re_walk_free> {
   Graph graph(std::int64_t number) const { return {get(), number}; }
   Value value(std::int64_t number) const { return {get(), number}; }
   auto graphs() const {
-    return detail::List<Graph, re_walk*, std::int64_t>(get(),
-                                                       re_walk_graphs(get()));
+    return detail::List<Graph, re_walk*, std::int64_t>(
+        get(), static_cast<std::size_t>(re_walk_graphs(get())));
   }
   auto values() const {
-    return detail::List<Value, re_walk*, std::int64_t>(get(),
-                                                       re_walk_values(get()));
+    return detail::List<Value, re_walk*, std::int64_t>(
+        get(), static_cast<std::size_t>(re_walk_values(get())));
   }
 };
 

@@ -146,12 +146,12 @@ re_error* re_walk_new(re_model* model, const re_call* call, re_walk** walk) {
 
 void re_walk_free(re_walk* walk) { delete walk; }
 
-size_t re_walk_graphs(const re_walk* walk) {
-  return walk == nullptr ? 0 : walk->walk->graphs().size();
+int64_t re_walk_graphs(const re_walk* walk) {
+  return walk == nullptr ? 0 : std::ssize(walk->walk->graphs());
 }
 
-size_t re_walk_values(const re_walk* walk) {
-  return walk == nullptr ? 0 : walk->walk->values().size();
+int64_t re_walk_values(const re_walk* walk) {
+  return walk == nullptr ? 0 : std::ssize(walk->walk->values());
 }
 
 re_error* re_walk_graph(const re_walk* walk, int64_t graph, re_graph* to) {
@@ -171,7 +171,7 @@ re_error* re_walk_graph(const re_walk* walk, int64_t graph, re_graph* to) {
     out.input_count = from.inputs.size();
     out.output_count = from.outputs.size();
     out.initializer_count = from.initializers.size();
-    out.node_count = from.nodes.size();
+    out.node_count = std::ssize(from.nodes);
     out.parent = from.parent;
     out.parent_node = from.parent_node;
     if (from.function != nullptr) {
@@ -198,7 +198,7 @@ re_error* re_walk_node(const re_walk* walk, int64_t graph, int64_t node,
     out.outputs = from.outputs.data();
     out.input_count = from.inputs.size();
     out.output_count = from.outputs.size();
-    out.attribute_count = from.attributes.size();
+    out.attribute_count = std::ssize(from.attributes);
     out.function = from.function;
     return ruleengine::c::give(out, to);
   });

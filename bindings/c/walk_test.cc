@@ -52,8 +52,8 @@ struct Walked {
     return out;
   }
   // The place of a node in the main graph.
-  std::size_t find(const char* type) const {
-    for (std::size_t i = 0; i < graph(0).node_count; ++i) {
+  std::int64_t find(const char* type) const {
+    for (std::int64_t i = 0; i < graph(0).node_count; ++i) {
       if (of(node(0, i).type) == type) return i;
     }
     REQUIRE_MESSAGE(false, std::string(type));
@@ -134,8 +134,7 @@ TEST_CASE("a walk shows attributes and tensors where they are") {
   const Walked walk = walk_of(parsed);
   const re_graph main = walk.graph(0);
   re_tensor w;
-  fine(re_walk_constant(walk.own.get(),
-                        static_cast<std::size_t>(main.initializers[0]), &w));
+  fine(re_walk_constant(walk.own.get(), main.initializers[0], &w));
   CHECK(w.type == 1);
   REQUIRE(w.rank == 1);
   CHECK(w.shape[0] == 2);
@@ -144,15 +143,13 @@ TEST_CASE("a walk shows attributes and tensors where they are") {
   std::memcpy(numbers, w.data, sizeof(numbers));
   CHECK(numbers[1] == 2);
   re_tensor again;
-  fine(re_walk_constant(
-      walk.own.get(), static_cast<std::size_t>(main.initializers[0]), &again));
+  fine(re_walk_constant(walk.own.get(), main.initializers[0], &again));
   CHECK(again.data == w.data);
-  CHECK(kind_of(re_walk_constant(
-            walk.own.get(), static_cast<std::size_t>(main.inputs[0]), &w)) ==
+  CHECK(kind_of(re_walk_constant(walk.own.get(), main.inputs[0], &w)) ==
         RE_ERROR_USAGE);
   std::size_t strings = 0, tensors = 0;
-  for (std::size_t i = 0; i < main.node_count; ++i) {
-    for (std::size_t a = 0; a < walk.node(0, i).attribute_count; ++a) {
+  for (std::int64_t i = 0; i < main.node_count; ++i) {
+    for (std::int64_t a = 0; a < walk.node(0, i).attribute_count; ++a) {
       const re_attribute its = walk.attribute(0, i, a);
       if (its.kind == 8) {
         ++strings;

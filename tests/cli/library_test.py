@@ -62,7 +62,7 @@ int main(int argc, char **argv) {
   for (const re::Node node : walk->main().nodes()) {
     std::puts(std::string(node.type()).c_str());
   }
-  const auto run = rules->run(*model, call);
+  const auto run = rules->run(*model, {}, call);
   if (!run) return fail(run.error());
   const auto saved = run->model.save(argv[2]);
   return saved ? 0 : fail(saved.error());
@@ -90,7 +90,25 @@ class LibraryTest(unittest.TestCase):
         declared = set(re.findall(r"RE_API[^;]*?\b(re_\w+)\(",
                                   HEADER.read_text()))
         self.assertGreater(len(declared), 30)
-        self.assertEqual({line.split()[0] for line in lines}, declared)
+        node = "RULEENGINE_0.1"
+        self.assertEqual({line.split()[0] for line in lines},
+                         {f"{name}@@{node}" for name in declared} | {node})
+
+    def test_names_of_no_other_library(self):
+        """A plug-in's calls would go to the C library's functions."""
+        ours = set(re.findall(r"RE_API[^;]*?\b(re_\w+)\(",
+                              HEADER.read_text()))
+        needed = subprocess.run(
+            ["ldd", BUILD / "libruleengine.so"], check=True,
+            capture_output=True, text=True).stdout
+        libraries = re.findall(r"=> (/\S+)", needed)
+        self.assertGreater(len(libraries), 5)
+        for library in libraries:
+            names = subprocess.run(
+                ["nm", "-D", "--defined-only", "--format=posix", library],
+                check=True, capture_output=True, text=True).stdout
+            theirs = {re.split("[ @]", line)[0] for line in names.splitlines()}
+            self.assertEqual(ours & theirs, set(), library)
 
     def test_a_program_in_c(self):
         with tempfile.TemporaryDirectory() as name:
@@ -113,7 +131,7 @@ class LibraryTest(unittest.TestCase):
         for compiler, standard in (("gcc", "c11"), ("g++", "c++11"),
                                    ("g++", "c++20")):
             kind = "c" if compiler == "gcc" else "c++"
-            source = ('#include "ruleengine.h"\n'
+            source = ('#include <regex.h>\n#include "ruleengine.h"\n'
                       "int main(void) { re_call call = RE_OPTIONS(re_call); "
                       "return (int)call.seconds; }\n")
             subprocess.run([compiler, f"-std={standard}", *STRICT, "-x", kind,
@@ -165,18 +183,24 @@ class FailedAllocationTest(unittest.TestCase):
              f"-L{BUILD}", "-lruleengine", f"-Wl,-rpath,{BUILD}"],
             cwd=cls.folder.name, check=True)
 
-    def check(self, scenario, last=2000):
-        done = subprocess.run(["./main", scenario, "1", str(last)],
-                              cwd=self.folder.name, text=True,
-                              capture_output=True, check=False)
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertGreater(int(done.stdout.split()[0]), 100)
+    def check(self, scenario, all_until=2000):
+        """Each of the first allocations, then one of 101."""
+        for first, last, step in (
+                (1, all_until, 1),
+                (all_until + 1 + tier.TURN % 101, 10 ** 9, 101)):
+            done = subprocess.run(
+                ["./main", scenario, str(first), str(last), str(step)],
+                cwd=self.folder.name, text=True, capture_output=True,
+                check=False)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            self.assertGreater(int(done.stdout.split()[0]), 100)
 
     def test_pack(self):
         self.check("pack", tier.sample(400, 2000))
 
 
-for each in ("run", "verify", "test", "session", "walk", "save", "questions"):
+for each in ("run", "verify", "edits", "test", "session", "walk", "load",
+             "questions", "compare"):
     setattr(FailedAllocationTest, f"test_{each}",
             lambda self, scenario=each: self.check(scenario))
 

@@ -1,8 +1,8 @@
 /* What a caller sees where memory runs out.
  *
- *   failing_memory SCENARIO FIRST LAST
+ *   failing_memory SCENARIO FIRST LAST STEP
  *
- * For each N from FIRST to LAST, in a process of its own: the allocation number
+ * For each STEP-th N from FIRST to LAST, in a process of its own: the allocation number
  * N of the scenario fails, then all from number N on. Each time the scenario
  * must succeed or fail with RE_ERROR_LIMIT, give all memory back, and succeed when it
  * is run again. Prints what did not, and "N allocations".
@@ -86,6 +86,11 @@ static int is_now(const char *scenario, const char *name) {
   return strcmp(scenario, name) == 0;
 }
 
+static int take(void *user, const void *data, size_t size) {
+  *(size_t *)user += data ? size : 0;
+  return 0;
+}
+
 /* Returns the kind of the error that ended it, or RE_OK. */
 static int run(const char *scenario) {
   re_rules *rules = NULL;
@@ -134,8 +139,16 @@ static int run(const char *scenario) {
         !failed(re_walk_value(walk, 0, &value), &kind)) {
       failed(re_walk_attribute(walk, 0, 3, 0, &attribute), &kind);
     }
-  } else if (is_now(scenario, "save")) {
-    failed(re_model_save(model, "failing_memory.onnx", NULL, NULL), &kind);
+  } else if (is_now(scenario, "load")) {
+    char name[64];
+    snprintf(name, sizeof(name), "%ld.onnx", (long)getpid());
+    if (!failed(re_model_save(model, name, NULL, NULL), &kind) &&
+        !failed(re_model_load(name, NULL, NULL, &result), &kind)) {
+      failed(re_model_write(result, take, &size, NULL), &kind);
+    }
+    unlink(name);
+  } else if (is_now(scenario, "compare")) {
+    failed(re_compare(model, model, NULL, NULL, &report), &kind);
   } else if (failed(re_rules_load(&options, NULL, &rules), &kind)) {
   } else if (is_now(scenario, "questions")) {
     if (!failed(re_find_matches(rules, model, NULL, NULL, &report), &kind)) {
@@ -182,7 +195,7 @@ static int fail_at(const char *scenario, long n, int goes_on) {
 }
 
 int main(int argc, char **argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   const char *scenario = argv[1];
   setvbuf(stdout, NULL, _IONBF, 0);
   if (run(scenario) != RE_OK || run(scenario) != RE_OK) {
@@ -194,7 +207,7 @@ int main(int argc, char **argv) {
   const long all = calls - before;
   long last = atol(argv[3]), wrong = 0;
   if (last > all) last = all;
-  for (long n = atol(argv[2]); n <= last; ++n) {
+  for (long n = atol(argv[2]); n <= last; n += atol(argv[4])) {
     for (int goes_on = 0; goes_on < 2; ++goes_on) {
       const pid_t child = fork();
       if (child == 0) {

@@ -33,19 +33,22 @@ fs::path own_file() {
 }  // namespace
 
 std::vector<fs::path> shipped_places(const RuleTexts* texts) {
-  std::vector<fs::path> places;
   if (texts != nullptr && !texts->shipped().empty()) {
     return {texts->shipped()};
   }
-  const fs::path own = own_file();
-  if (!own.empty()) {
-    const fs::path home = own.parent_path().parent_path();
-    places = {home / "rules", own.parent_path() / "rules",
-              home / "share" / "ruleengine" / "rules",
-              // PREFIX/lib/TRIPLET/libruleengine.so
-              home.parent_path() / "share" / "ruleengine" / "rules"};
+  const fs::path own = own_file(), folder = own.parent_path();
+  std::vector<fs::path> places;
+  std::error_code error;
+  if (fs::exists(folder / "CMakeCache.txt", error)) {
+    places = {folder.parent_path() / "rules", folder / "rules"};
+  } else if (own.filename().string().find("ruleengine") != own.string().npos) {
+    // PREFIX/bin/ruleengine, PREFIX/lib/TRIPLET/libruleengine.so
+    for (const fs::path& prefix :
+         {folder.parent_path(), folder.parent_path().parent_path()}) {
+      places.push_back(prefix / "share" / "ruleengine" / "rules");
+    }
   }
-  // For programs that were linked with the archive.
+  // For programs that were linked with the archive too.
   places.emplace_back(RULEENGINE_RULES_DIR);
   places.emplace_back("/usr/share/ruleengine/rules");
   return places;
