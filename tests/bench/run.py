@@ -23,7 +23,7 @@ import tempfile
 import measure
 
 NAMES = ["startup", "peers", "siblings", "many_rules", "scaling", "weights",
-         "latency", "serving"]
+         "latency", "serving", "embedded"]
 HERE = pathlib.Path(__file__).resolve().parent
 
 
