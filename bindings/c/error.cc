@@ -125,7 +125,7 @@ Use::Use(Handle* handle, const char* type) {
   if (handle == nullptr) {
     status_ = misuse("a handle is NULL", type);
   } else if (handle->type_ != type) {
-    status_ = misuse("a handle is of another type, or was freed", type);
+    status_ = misuse("a handle is of another type", type);
   } else if (handle->used_.exchange(true)) {
     status_ = misuse("a handle is in use", "one call at a time", type);
   } else {

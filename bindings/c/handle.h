@@ -35,18 +35,18 @@ re_error* guarded(F&& f) noexcept {
 Diagnostic misuse(std::string what, std::string expected = {},
                   std::string found = {});
 
-// The common part of the handles that calls hold. One that is of another type
-// is recognised; one that was freed may be.
+// The common part of the handles that calls hold. One of another type is
+// recognised. One that was freed is where the program is built to find reads of
+// freed memory.
 class Handle {
  public:
   explicit Handle(const char* type) : type_(type) {}
-  ~Handle() { type_ = nullptr; }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
  private:
   friend class Use;
-  const char* volatile type_;
+  const char* const type_;
   std::atomic<bool> used_ = false;
 };
 
