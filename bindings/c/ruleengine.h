@@ -18,11 +18,11 @@
  * re_buffer_append().
  *
  * Ownership. Whoever calls a function that makes a handle frees it, with the
- * function of its type, once, and not while a call uses it; NULL is accepted and
- * ignored there. Handles are freed in any order: what a handle was made of is
- * kept as long as it is needed. Every pointer that is returned from a handle is
- * valid until the handle is freed. What is passed in need not outlive the call,
- * unless the function says otherwise.
+ * function of its type, once, and not while a call uses it; NULL is accepted
+ * and ignored there. Handles are freed in any order: what a handle was made of
+ * is kept as long as it is needed. Every pointer that is returned from a handle
+ * is valid until the handle is freed. What is passed in need not outlive the
+ * call, unless the function says otherwise.
  *
  * Texts that are passed in end with a NUL, and are UTF-8. Texts that are
  * returned as `const char *` end with a NUL too; there is never NULL in place
@@ -32,23 +32,24 @@
  * takes as const may be read by several threads at once; any other is for one
  * thread at a time, but for re_stop_request(), and a call that finds it in use
  * fails with RE_ERROR_USAGE. Different handles work at once, also a model and
- * the results that were made of it. A call needs 1 MiB of stack. No handle may
- * be used in the child of a fork() that another thread's call was running at.
+ * the results that were made of it. A call needs 4 MiB of stack. In the child
+ * of a fork(), no handle works that a call of another thread held.
  *
  * Options. A struct of options starts with its own size, so that programs that
  * were compiled against an older header keep working. Begin with
  *   re_rules_options options = RE_OPTIONS(re_rules_options);
  * and set what you want. Zero stands for the default, everywhere. NULL in place
- * of options stands for the defaults of all. Structs without a size never change.
+ * of options stands for the defaults of all. Structs without a size never
+ * change.
  *
  * Callbacks run on the thread of the call. They return: they do not throw,
  * longjmp() or end the thread, and they call no function with a handle that the
  * call uses.
  *
  * The library prints nothing, ends no process, and installs no signal handler;
- * its own threads block all signals. What one handle does changes nothing for
- * another. The environment is not read, but for RULEENGINE_VECTOR_BITS, which
- * limits the vector instructions of kernels.
+ * its own threads block all signals but those of faults. What one handle does
+ * changes nothing for another. The environment is not read, but for
+ * RULEENGINE_VECTOR_BITS, which limits the vector instructions of kernels.
  *
  * The files of models are mapped into memory: one that is cut short while its
  * model is in use ends the process with SIGBUS. RE_STORAGE_OWNED reads the
@@ -85,15 +86,15 @@ RE_API const char *re_version(void);
 typedef struct re_error re_error;
 
 typedef enum re_kind {
-  RE_OK = 0,        /* of no error: of NULL */
-  RE_ERROR_INTERNAL = 1,  /* a fault of the library */
-  RE_ERROR_USAGE = 2,     /* a wrong argument or option */
-  RE_ERROR_MODEL = 3,     /* a model cannot be read */
-  RE_ERROR_RULE = 4,      /* a rule cannot be read, or fails */
-  RE_ERROR_LIMIT = 5,     /* a limit was reached, or memory ran out */
-  RE_ERROR_VERIFY = 6,    /* the result is not verified */
-  RE_ERROR_WRITE = 7,     /* a result cannot be written */
-  RE_ERROR_CANCELLED = 8  /* the caller stopped the call */
+  RE_OK = 0,             /* of no error: of NULL */
+  RE_ERROR_INTERNAL = 1, /* a fault of the library */
+  RE_ERROR_USAGE = 2,    /* a wrong argument or option */
+  RE_ERROR_MODEL = 3,    /* a model cannot be read */
+  RE_ERROR_RULE = 4,     /* a rule cannot be read, or fails */
+  RE_ERROR_LIMIT = 5,    /* a limit was reached, or memory ran out */
+  RE_ERROR_VERIFY = 6,   /* the result is not verified */
+  RE_ERROR_WRITE = 7,    /* a result cannot be written */
+  RE_ERROR_CANCELLED = 8 /* the caller stopped the call */
 } re_kind;
 
 /* Of an error; the texts may be empty. `text` has all of them, on lines of
@@ -110,17 +111,17 @@ RE_API void re_error_free(re_error *error);
 /* --- calls -----------------------------------------------------------------*/
 
 /* Stops calls. Any number of calls may share one; it stops those that run and
- * those that begin later. re_stop_request() may be called from any thread at any
- * time, but not from a signal handler. */
+ * those that begin later. re_stop_request() may be called from any thread at
+ * any time, but not from a signal handler. */
 typedef struct re_stop re_stop;
 RE_API re_error *re_stop_new(re_stop **stop);
 RE_API void re_stop_request(re_stop *stop);
 RE_API void re_stop_free(re_stop *stop);
 
-/* How far a call of re_run() or re_session_run() has come, out of `total`, which
- * may grow. Called a few times a second, or after each node of a model that
- * runs, on the thread of the call. Any result but 0 cancels the call, unless it
- * has done all by then. */
+/* How far a call of re_run() or re_session_run() has come, out of `total`,
+ * which may grow. Called a few times a second, or after each node of a model
+ * that runs, on the thread of the call. Any result but 0 cancels the call,
+ * unless it has done all by then. */
 typedef int (*re_progress_fn)(void *user, uint64_t done, uint64_t total);
 
 /* Some bytes; no NUL ends them. */
@@ -140,11 +141,16 @@ typedef struct re_call {
 
 /* Receives bytes that a callback has. */
 typedef struct re_buffer re_buffer;
-/* Copies the bytes to the end of what the buffer has. 0, or -1 if memory ran out
- * or a pointer is NULL; the call then fails, whatever the callback returns. */
+/* Copies the bytes to the end of what the buffer has. 0, or -1 if memory ran
+ * out or a pointer is NULL; the call then fails, whatever the callback returns.
+ */
 RE_API int re_buffer_append(re_buffer *buffer, const void *data, size_t size);
 
-typedef enum re_lookup { RE_LOOKUP_NONE = 0, RE_LOOKUP_FOUND = 1, RE_LOOKUP_FAILED = 2 } re_lookup;
+typedef enum re_lookup {
+  RE_LOOKUP_NONE = 0,
+  RE_LOOKUP_FOUND = 1,
+  RE_LOOKUP_FAILED = 2
+} re_lookup;
 
 /* --- rules -----------------------------------------------------------------*/
 
@@ -161,8 +167,9 @@ typedef struct re_file {
 } re_file;
 
 /* The text of the file with this name: appends it to `text` and returns
- * RE_LOOKUP_FOUND; or RE_LOOKUP_NONE, or else RE_LOOKUP_FAILED, which fails the call. Called while
- * rules are loaded, on the thread of the call, any number of times. */
+ * RE_LOOKUP_FOUND; or RE_LOOKUP_NONE, or else RE_LOOKUP_FAILED, which fails the
+ * call. Called while rules are loaded, on the thread of the call, any number of
+ * times. */
 typedef int (*re_read_fn)(void *user, const char *name, re_buffer *text);
 
 /* As `--set RULE.OPTION=VALUE` on the command line. */
@@ -175,7 +182,8 @@ typedef struct re_rules_options {
 
   /* Files of rules and packs, and folders. A path that begins with "memory:/"
    * is the name of one of `files`, or else one that `read` is asked for, and so
-   * are the libs, the rules of packs and the files of examples that it names. */
+   * are the libs, the rules of packs and the files of examples that it names.
+   */
   const char *const *paths;
   size_t path_count;
   /* Packs that ship, by name: "attention", "linear". Without paths and packs:
@@ -194,9 +202,9 @@ typedef struct re_rules_options {
   /* Bytes that rule code may use, and how many bytes larger a result may be
    * than its model; 0: 1 GiB. */
   uint64_t memory;
-  /* The folder of the rules that ship; NULL: where they were installed. Programs
-   * that were linked with the archive look for it in the prefix that the library
-   * was configured with, and in /usr. */
+  /* The folder of the rules that ship; NULL: where they were installed.
+   * Programs that were linked with the archive look for it in the prefix that
+   * the library was configured with, and in /usr. */
   const char *shipped;
 } re_rules_options;
 
@@ -212,11 +220,11 @@ RE_API const char *re_rules_warning(const re_rules *rules, size_t i);
 typedef struct re_model re_model;
 
 /* The bytes of the external data with this location, as the model has it. They
- * are borrowed: see `release` in re_model_options. RE_LOOKUP_NONE: looked for in
- * the folder of the model, if it has one. Called while the model is loaded, once
- * for each location. */
+ * are borrowed: see `release` in re_model_options. RE_LOOKUP_NONE: looked for
+ * in the folder of the model, if it has one. Called while the model is loaded,
+ * once for each location. */
 typedef int (*re_data_fn)(void *user, const char *location, const void **data,
-                       size_t *size);
+                          size_t *size);
 
 /* Whose memory a model is in. */
 typedef enum re_storage {
@@ -244,9 +252,10 @@ typedef struct re_model_options {
   /* Of a model in memory: what messages call it (where it ends with ".onnxtxt",
    * the model is text), and the folder of its external data, or NULL. */
   const char *name, *folder;
-  re_data_fn data;       /* or NULL */
-  re_release_fn release; /* or NULL: what is lent lasts as long as the process */
-  void *user;            /* for `data` and `release` */
+  re_data_fn data; /* or NULL */
+  re_release_fn
+      release; /* or NULL: what is lent lasts as long as the process */
+  void *user;  /* for `data` and `release` */
   const re_dimension *dimensions;
   size_t dimension_count;
 } re_model_options;
@@ -270,19 +279,19 @@ typedef struct re_save_options {
 } re_save_options;
 
 /* Writes a file, as text where the path ends with ".onnxtxt". It appears whole
- * or not at all. A model that nothing changed is written as it was. The external
- * data of a result goes into PATH.data; so do its new tensors, where the file
- * would be larger than 2 GiB with them. */
+ * or not at all. A model that nothing changed is written as it was. The
+ * external data of a result goes into PATH.data; so do its new tensors, where
+ * the file would be larger than 2 GiB with them. */
 RE_API re_error *re_model_save(re_model *model, const char *path,
                                const re_save_options *options,
                                const re_call *call);
 
-/* Receives the bytes of a model in pieces, in their order. Any result but 0 ends
- * the writing with an error of kind RE_ERROR_WRITE. */
+/* Receives the bytes of a model in pieces, in their order. Any result but 0
+ * ends the writing with an error of kind RE_ERROR_WRITE. */
 typedef int (*re_write_fn)(void *user, const void *data, size_t size);
 
-/* The model without a file; external data stays where it is. A result that rules
- * made larger than 2 GiB can only be saved. */
+/* The model without a file; external data stays where it is. A result that
+ * rules made larger than 2 GiB can only be saved. */
 RE_API re_error *re_model_write(re_model *model, re_write_fn write, void *user,
                                 const re_call *call);
 /* The same in memory, which re_bytes_free() frees. */
@@ -365,7 +374,8 @@ RE_API re_error *re_coverage(re_rules *rules, re_model *model,
 RE_API re_error *re_test(const re_rules_options *options, const re_call *call,
                          re_report **report);
 
-/* --- running models ---------------------------------------------------------*/
+/* --- running models
+ * ---------------------------------------------------------*/
 
 /* A model that was prepared, and runs many times on the CPU. */
 typedef struct re_session re_session;
@@ -399,8 +409,8 @@ RE_API void re_session_free(re_session *session);
 typedef struct re_values re_values;
 
 /* Inputs are found by their names; those with an initializer may be left out.
- * Their data is read where it is, if it is aligned as malloc() does it, and else
- * copied. */
+ * Their data is read where it is, if it is aligned as malloc() does it, and
+ * else copied. */
 RE_API re_error *re_session_run(re_session *session, const re_tensor *inputs,
                                 size_t count, const re_call *call,
                                 re_values **outputs);
@@ -422,8 +432,8 @@ RE_API re_error *re_values_tensor(const re_values *values, size_t i,
 
 typedef struct re_compare_options {
   size_t size;
-  int64_t threads;  /* this, `tensors` and `rules`: as in re_session_options */
-  uint64_t seed;    /* of the inputs */
+  int64_t threads; /* this, `tensors` and `rules`: as in re_session_options */
+  uint64_t seed;   /* of the inputs */
   uint64_t tensors;
   re_rules *rules;
   /* How far results may differ; both 0: by the rounding of their types. */
@@ -432,17 +442,19 @@ typedef struct re_compare_options {
 } re_compare_options;
 
 /* Runs two models with the same inputs and outputs on random inputs of several
- * kinds. RE_ERROR_VERIFY where they differ, or cannot be run. `report` may be NULL. */
+ * kinds. RE_ERROR_VERIFY where they differ, or cannot be run. `report` may be
+ * NULL. */
 RE_API re_error *re_compare(re_model *model, re_model *other,
                             const re_compare_options *options,
                             const re_call *call, re_report **report);
 
-/* --- reading a graph ---------------------------------------------------------*/
+/* --- reading a graph
+ * ---------------------------------------------------------*/
 
-/* A model to read, as it was when the walk was made. Graphs are numbered from 0,
- * which is the main graph; values of all graphs are numbered together; nodes are
- * numbered in each graph, in the order of computation. RE_NOTHING stands for
- * none of them. */
+/* A model to read, as it was when the walk was made. Graphs are numbered from
+ * 0, which is the main graph; values of all graphs are numbered together; nodes
+ * are numbered in each graph, in the order of computation. RE_NOTHING stands
+ * for none of them. */
 typedef struct re_walk re_walk;
 #define RE_NOTHING (-1)
 
@@ -458,7 +470,8 @@ typedef enum re_graph_kind {
   RE_GRAPH_FUNCTION = 2 /* of a function of the model */
 } re_graph_kind;
 
-/* Set `size` before the call, here and in the structs below, as with options. */
+/* Set `size` before the call, here and in the structs below, as with options.
+ */
 typedef struct re_graph {
   size_t size;
   re_text name;
@@ -492,9 +505,9 @@ typedef struct re_attribute {
   const int64_t *ints;
   const re_text *strings;
   const int64_t *graphs;
-  size_t count; /* of floats, ints, strings, graphs or tensors */
-  re_text reference; /* in a function: the attribute of the call whose value this
-                        one has */
+  size_t count;      /* of floats, ints, strings, graphs or tensors */
+  re_text reference; /* in a function: the attribute of the call whose value
+                        this one has */
   re_text proto;     /* the encoded AttributeProto, where the model's file has
                         it */
 } re_attribute;
@@ -519,7 +532,7 @@ typedef struct re_value {
   size_t readers;      /* an output of a graph is one */
   size_t rank;
   const re_dim *shape;
-  int32_t type;    /* of a tensor, as in re_tensor; 0: not known, or no tensor */
+  int32_t type; /* of a tensor, as in re_tensor; 0: not known, or no tensor */
   int32_t has_shape;   /* 1: the rank is known */
   int32_t is_constant; /* 1: re_walk_constant() gives it */
   int32_t origin;      /* a re_origin */
