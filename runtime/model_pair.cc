@@ -34,7 +34,7 @@ Result<Comparison> compare_with_samples(const AddSample& add,
 }
 
 bool is_late(const Diagnostic& error) {
-  return is_limit(error) && error.remedy == Remedy::kTime;
+  return error.kind == ErrorKind::kLimit && error.remedy == Remedy::kTime;
 }
 
 // A run that fails where noise moved an index or a size shows nothing.
@@ -60,8 +60,8 @@ Named in_doubles(const Named& values) {
 
 }  // namespace
 
-bool is_limit(const Diagnostic& error) {
-  return error.kind == ErrorKind::kLimit;
+bool ends_all(const Diagnostic& error) {
+  return error.kind == ErrorKind::kLimit || error.kind == ErrorKind::kCancelled;
 }
 
 std::string one_line(const Diagnostic& error) {
@@ -107,7 +107,7 @@ Result<ModelPair::Agreement> ModelPair::compare_on(const Named& inputs,
   Agreement out;
   auto after = after_->run(inputs);
   if (!after) {
-    if (is_limit(after.error())) return after.error();
+    if (ends_all(after.error())) return after.error();
     out.found.mismatch = {
         "", "the result cannot be run: " + one_line(after.error())};
     return out;
@@ -184,7 +184,7 @@ Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
   if (first == nullptr) {
     first = before_.get();
     const auto ran = before_->run(inputs);
-    if (!ran && is_limit(ran.error())) return ran.error();
+    if (!ran && ends_all(ran.error())) return ran.error();
     if (first->drawn() == after_->drawn()) return std::vector<bool>();
   }
   DrawnCounts alike = first->drawn();
@@ -194,7 +194,7 @@ Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
   });
   const auto redrawn = before_->run_redrawn(inputs, alike);
   if (redrawn) return differing(outputs, *redrawn);
-  if (is_limit(redrawn.error())) return redrawn.error();
+  if (ends_all(redrawn.error())) return redrawn.error();
   return std::vector<bool>(outputs.size(), true);
 }
 

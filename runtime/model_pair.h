@@ -72,7 +72,7 @@ class ModelPair {
 };
 
 // Whether an error ends a verification.
-bool is_limit(const Diagnostic& error);
+bool ends_all(const Diagnostic& error);
 std::string one_line(const Diagnostic& error);
 
 }  // namespace ruleengine::runtime

@@ -39,7 +39,7 @@ class Verifying {
     }
     const auto outputs = (*before)->run(inputs);
     if (outputs) return compare_on(inputs, *outputs);
-    if (is_limit(outputs.error())) return outputs.error();
+    if (ends_all(outputs.error())) return outputs.error();
     out_.unverified = one_line(outputs.error());
     return {};
   }

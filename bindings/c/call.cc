@@ -46,7 +46,11 @@ void re_stop_request(re_stop* stop) {
 void re_stop_free(re_stop* stop) { delete stop; }
 
 int re_buffer_append(re_buffer* buffer, const void* data, std::size_t size) {
-  if (buffer == nullptr || (data == nullptr && size > 0)) return -1;
+  if (buffer == nullptr) return -1;
+  if (data == nullptr && size > 0) {
+    buffer->misused = true;
+    return -1;
+  }
   try {
     buffer->text.append(static_cast<const char*>(data), size);
     return 0;

@@ -13,7 +13,8 @@ struct re_stop {
 
 struct re_buffer {
   std::string text;
-  bool failed = false;
+  bool failed = false;   // memory ran out
+  bool misused = false;  // it was given NULL
 };
 
 namespace ruleengine::c {

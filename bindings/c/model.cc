@@ -18,6 +18,9 @@ Result<engine::FixedSizes> sizes_of(const re_model_options& given) {
     if (Status s = need(each.name, "the name of a dimension"); !s) {
       return s.error();
     }
+    if (each.other == nullptr && each.value < 0) {
+      return misuse("a size is negative", {}, std::to_string(each.value));
+    }
     const bool is_new = each.other == nullptr
                             ? out.emplace(each.name, each.value).second
                             : out.emplace(each.name, each.other).second;
@@ -82,6 +85,7 @@ struct Loading {
 
   Status end(Result<std::unique_ptr<ir::Model>> model, re_model** to) {
     if (!model) return model.error();
+    if (Status s = how.limits.deadline.check(); !s) return s;
     loaded->model = *std::move(model);
     out->loaded = std::move(loaded);
     *to = out.release();
@@ -183,6 +187,7 @@ re_error* re_model_save(re_model* model, const char* path,
     auto staged = api::stage_model(*model->loaded->model, path,
                                    how->share_data != 0, its.deadline());
     if (!staged) return staged.error();
+    if (Status s = its.deadline().check(); !s) return s;
     if (Status s = staged->commit(); !s) return s;
     staged->release();
     return {};
@@ -204,14 +209,15 @@ re_error* re_model_write(re_model* model, re_write_fn write, void* user,
           .kind = ruleengine::ErrorKind::kWrite,
           .what = "the caller cannot write the model"};
     };
-    return api::write_model(*model->loaded->model,
-                            {.size = [](std::uint64_t) { return Status(); },
-                             .bytes =
-                                 [&](std::span<const std::byte> bytes) {
-                                   return bytes.empty() ? Status()
-                                                        : pass(bytes.data(),
-                                                               bytes.size());
-                                 }});
+    const Status done = api::write_model(
+        *model->loaded->model, {.size = [](std::uint64_t) { return Status(); },
+                                .bytes =
+                                    [&](std::span<const std::byte> bytes) {
+                                      return bytes.empty() ? Status()
+                                                           : pass(bytes.data(),
+                                                                  bytes.size());
+                                    }});
+    return done ? its.deadline().check() : done;
   });
 }
 

@@ -235,7 +235,8 @@ typedef enum re_storage {
 
 /* Called once, when nothing uses what the caller lent any more: the bytes of
  * re_model_parse() and those of re_data_fn. On the thread that freed the last
- * handle that used them, or of the call that failed. */
+ * handle that used them, or of the call that failed; but not where the options
+ * themselves cannot be read. */
 typedef void (*re_release_fn)(void *user);
 
 /* Fixes the size of a named dimension: at `value`, or, where `other` is not
@@ -395,7 +396,7 @@ typedef struct re_tensor {
   size_t rank;
   const int64_t *shape;
   /* Row by row, little-endian; of types below a byte the first element is in
-   * the lowest bits; of strings, an array of re_text. */
+   * the lowest bits; bools are 0 or 1; of strings, an array of re_text. */
   const void *data;
   size_t size; /* of the data, in bytes */
 } re_tensor;
@@ -410,7 +411,8 @@ typedef struct re_values re_values;
 
 /* Inputs are found by their names; those with an initializer may be left out.
  * Their data is read where it is, if it is aligned as malloc() does it, and
- * else copied. */
+ * else copied. RE_ERROR_USAGE or RE_ERROR_MODEL where the model does not take
+ * them. */
 RE_API re_error *re_session_run(re_session *session, const re_tensor *inputs,
                                 size_t count, const re_call *call,
                                 re_values **outputs);
@@ -550,8 +552,8 @@ RE_API re_error *re_walk_attribute(const re_walk *walk, int64_t graph,
                                    int64_t node, int64_t attribute,
                                    re_attribute *to);
 
-/* The tensor of an initializer, of the default of an input, or of what a
- * Constant gives; and the tensor number `i` of an attribute. The data is where
+/* The tensor of an initializer, of the default of an input, or of the `value`
+ * of a Constant; and the tensor number `i` of an attribute. The data is where
  * the model has it: that of a file need not be aligned, and a bool may be any
  * byte. That of a constant that rules folded is computed at the first call. */
 RE_API re_error *re_walk_constant(re_walk *walk, int64_t value, re_tensor *to);

@@ -1038,6 +1038,7 @@ class Attribute {
   std::span<const re_text> strings() const { return list(raw_.strings); }
   // The numbers of graphs, and one of them.
   Numbers graphs() const { return list(raw_.graphs); }
+  // `i` is less than count().
   Graph graph(std::size_t i = 0) const { return {from_.walk, graphs()[i]}; }
   // RE_ERROR_USAGE unless it has so many.
   Result<Tensor> tensor(std::size_t i = 0) const {

@@ -20,9 +20,11 @@ class GivenTexts final : public lua::RuleTexts {
           each.size == RE_TERMINATED ? std::strlen(each.text) : each.size;
       const std::filesystem::path name = each.name;
       if (name.empty() || name.is_absolute() ||
-          name != name.lexically_normal() || *name.begin() == "..") {
+          name.native() != name.lexically_normal().native() ||
+          *name.begin() == "..") {
         return misuse("the name of a file can never be asked for",
-                      "a path without '.', '..' and a first '/'", each.name);
+                      "a path without '.', '..', '//' and a first '/'",
+                      each.name);
       }
       if (!files_.emplace(each.name, std::string(each.text, size)).second) {
         return misuse("two files have one name", {}, each.name);
@@ -45,6 +47,7 @@ class GivenTexts final : public lua::RuleTexts {
     re_buffer text;
     const int found = read_(user_, path.c_str(), &text);
     if (text.failed) throw std::bad_alloc();
+    if (text.misused) return misuse("the text of a file is NULL", {}, path);
     if (found == RE_LOOKUP_NONE) return Text();
     if (found == RE_LOOKUP_FOUND) return Text(std::move(text.text));
     return Diagnostic{.kind = ErrorKind::kRule,

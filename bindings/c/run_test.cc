@@ -396,6 +396,113 @@ TEST_CASE("rules that were loaded once run for several targets") {
   }
 }
 
+TEST_CASE("rules work again after a run that had too little memory") {
+  OneRule given(
+      "return rule { match = function(op, x) return op.Relu(x) end,\n"
+      "phase = 'target', where = function(m) m.n = m.x:dim(0) end,\n"
+      "rewrite = function(op, m) local y = m.x\n"
+      "for i = 1, m.n == 2 and 1 or 1e6 do y = op.Neg(y) end return y end }");
+  given.options.memory = 32 << 20;
+  re_rules* loaded = nullptr;
+  fine(re_rules_load(&given.options, nullptr, &loaded));
+  const Own<re_rules> rules(loaded);
+  const auto kind_with = [&](const char* text) {
+    const Own<re_model> model = model_of(text);
+    re_model* result = nullptr;
+    const re_kind kind = kind_of(
+        re_run(loaded, model.get(), nullptr, nullptr, &result, nullptr));
+    re_model_free(result);
+    return kind;
+  };
+  for (int i = 0; i < 3; ++i) {
+    CHECK(kind_with("m (float[2] x) => (float[2] y) { y = Relu(x) }") == RE_OK);
+    CHECK(kind_with("m (float[3] x) => (float[3] y) { y = Relu(x) }") ==
+          RE_ERROR_LIMIT);
+  }
+}
+
+TEST_CASE("garbage of earlier runs is none of the next") {
+  OneRule given(
+      "return rule { pass = function(graph, op) local t = {} "
+      "for i = 1, 1e6 do t[i] = i end end }");
+  given.options.memory = 64 << 20;
+  re_rules* loaded = nullptr;
+  fine(re_rules_load(&given.options, nullptr, &loaded));
+  const Own<re_rules> rules(loaded);
+  const Own<re_model> model = model_of(kModel);
+  for (int i = 0; i < 20; ++i) {
+    re_model* result = nullptr;
+    fine(re_run(loaded, model.get(), nullptr, nullptr, &result, nullptr));
+    re_model_free(result);
+  }
+}
+
+TEST_CASE("a stop that came before, and a time that is over, end every call") {
+  const Own<re_rules> rules = rules_of(kRule);
+  const Own<re_model> model = model_of(kModel);
+  re_stop* stop = nullptr;
+  fine(re_stop_new(&stop));
+  const Own<re_stop> own(stop);
+  re_stop_request(stop);
+  re_call stopped = RE_OPTIONS(re_call), late = RE_OPTIONS(re_call);
+  stopped.stop = stop;
+  late.seconds = 1e-9;
+  const std::string text = kModel;
+  re_model_options how = RE_OPTIONS(re_model_options);
+  how.name = "m.onnxtxt";
+  const std::string path = fs::temp_directory_path() / "ruleengine_c_late.onnx";
+  const auto ignore = [](void*, const void*, std::size_t) { return 0; };
+  for (const re_call* call : {&stopped, &late}) {
+    re_model* made = nullptr;
+    re_report* report = nullptr;
+    re_session* session = nullptr;
+    re_walk* walk = nullptr;
+    const re_kind kind = call == &late ? RE_ERROR_LIMIT : RE_ERROR_CANCELLED;
+    CHECK(kind_of(re_model_parse(text.data(), text.size(), &how, call,
+                                 &made)) == kind);
+    CHECK(kind_of(re_model_save(model.get(), path.c_str(), nullptr, call)) ==
+          kind);
+    CHECK(kind_of(re_model_write(model.get(), ignore, nullptr, call)) == kind);
+    CHECK(kind_of(re_run(rules.get(), model.get(), nullptr, call, &made,
+                         nullptr)) == kind);
+    CHECK(kind_of(re_coverage(rules.get(), model.get(), nullptr, call,
+                              &report)) == kind);
+    CHECK(kind_of(re_compare(model.get(), model.get(), nullptr, call,
+                             nullptr)) == kind);
+    CHECK(kind_of(re_session_new(model.get(), nullptr, call, &session)) ==
+          kind);
+    CHECK(kind_of(re_walk_new(model.get(), call, &walk)) == kind);
+  }
+  CHECK(!fs::exists(path));
+}
+
+TEST_CASE("a text of NULL fails the load, and so does a name of no file") {
+  re_rules_options options = RE_OPTIONS(re_rules_options);
+  const char* path = "memory:/r.lua";
+  options.paths = &path;
+  options.path_count = 1;
+  options.read = [](void*, const char*, re_buffer* text) {
+    CHECK(re_buffer_append(text, nullptr, 5) == -1);
+    CHECK(re_buffer_append(text, kRule, std::strlen(kRule)) == 0);
+    return static_cast<int>(RE_LOOKUP_FOUND);
+  };
+  re_rules* rules = nullptr;
+  CHECK(kind_of(re_rules_load(&options, nullptr, &rules)) == RE_ERROR_USAGE);
+  const re_file file = {"a//r.lua", kRule, RE_TERMINATED};
+  options.read = nullptr;
+  options.files = &file;
+  options.file_count = 1;
+  CHECK(kind_of(re_rules_load(&options, nullptr, &rules)) == RE_ERROR_USAGE);
+  re_model_options sizes = RE_OPTIONS(re_model_options);
+  const re_dimension n = {"N", INT64_MIN, nullptr};
+  sizes.name = "m.onnxtxt";
+  sizes.dimensions = &n;
+  sizes.dimension_count = 1;
+  re_model* model = nullptr;
+  CHECK(kind_of(re_model_parse(kModel, std::strlen(kModel), &sizes, nullptr,
+                               &model)) == RE_ERROR_USAGE);
+}
+
 TEST_CASE("settings of rules") {
   const std::string rule =
       "return rule { options = { on = false }, phase = 'target', "

@@ -165,6 +165,7 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     *out->term = its.deadline();
     auto made = api::Session::create(*model->loaded->model, *bodies, how);
     if (!made) return made.error();
+    if (Status s = its.deadline().check(); !s) return s;
     out->session = *std::move(made);
     *session = out.release();
     return {};

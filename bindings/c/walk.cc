@@ -18,6 +18,7 @@ struct re_walk : ruleengine::c::Handle {
   // Lists of attributes and tensors as lists of the header's types, by where
   // the model has them.
   std::map<const void*, std::vector<re_text>> texts;
+  std::map<const void*, std::vector<re_text>> tensor_texts;
   std::map<const void*, std::vector<std::int64_t>> graphs;
 };
 
@@ -51,12 +52,13 @@ Result<const ir::Attribute*> attribute_at(const re_walk* walk,
 }
 
 const std::vector<re_text>& texts_of(
-    re_walk& walk, std::span<const std::string_view> strings) {
-  const auto known = walk.texts.find(strings.data());
-  if (known != walk.texts.end()) return known->second;
+    std::map<const void*, std::vector<re_text>>& known,
+    std::span<const std::string_view> strings) {
+  const auto found = known.find(strings.data());
+  if (found != known.end()) return found->second;
   std::vector<re_text> made;
   for (const std::string_view each : strings) made.push_back(text(each));
-  return walk.texts.emplace(strings.data(), std::move(made)).first->second;
+  return known.emplace(strings.data(), std::move(made)).first->second;
 }
 
 // Makes the lists that re_walk_attribute() gives.
@@ -65,7 +67,7 @@ void list_attributes(re_walk& walk) {
   for (std::size_t i = 0; i < graphs.size(); ++i) {
     for (const api::Walk::Node& node : graphs[i].nodes) {
       for (const ir::Attribute& each : node.attributes) {
-        if (!each.strings.empty()) texts_of(walk, each.strings);
+        if (!each.strings.empty()) texts_of(walk.texts, each.strings);
         for (const ir::BlockId body : each.blocks) {
           walk.graphs[each.blocks.data()].push_back(
               walk.walk->graph_of(i, body));
@@ -84,7 +86,7 @@ Status give_tensor(re_walk& walk, const ir::Literal& tensor, re_tensor* to) {
   out.rank = tensor.dims.size();
   out.shape = tensor.dims.data();
   if (tensor.dtype == ir::DataType::kString) {
-    const auto& texts = texts_of(walk, tensor.strings);
+    const auto& texts = texts_of(walk.tensor_texts, tensor.strings);
     out.data = texts.data();
     out.size = texts.size() * sizeof(re_text);
   } else {

@@ -61,8 +61,11 @@ Result<fs::path> shipped_rules(const RuleTexts* texts) {
       return place.lexically_normal();
     }
   }
-  return wrong("the rules that ship with the program are missing",
-               "the folder rules/ beside the program's");
+  std::string all;
+  for (const fs::path& place : shipped_places(texts)) {
+    all += (all.empty() ? "" : ", ") + place.lexically_normal().string();
+  }
+  return wrong("the rules that ship are missing", "canonical.lua in " + all);
 }
 
 }  // namespace ruleengine::lua

@@ -361,15 +361,7 @@ Status Sandbox::call(int arguments, int results, Budget budget,
   if (impl.depth > 0) return outcome;
   impl.meter.end(state, impl.limits.total_bytes);
   if (impl.meter.spent() == Meter::Spent::kMemory) {
-    // Frees the memory that the failed call used; even a collection may need
-    // some.
-    lua_cpcall(
-        state,
-        [](lua_State* inner) {
-          lua_gc(inner, LUA_GCCOLLECT, 0);
-          return 0;
-        },
-        nullptr);
+    impl.meter.collect(state);  // what the failed call used
   }
   return outcome;
 }

@@ -133,7 +133,9 @@ void Meter::begin(lua_State* state, double seconds, std::size_t cap,
   timed_ = true;
   spent_ = Spent::kNothing;
   cap_ = cap;
-  collect_at_ = std::max(bytes_ + bytes_ / 2, cap / 2);
+  // Garbage of earlier calls is none of this one's.
+  if (bytes_ > cap / 2 && bytes_ - live_ > live_ / 2) collect(state);
+  plan_collection();
   work_ = 0;
   nesting = 0;
   place_.clear();
@@ -142,9 +144,29 @@ void Meter::begin(lua_State* state, double seconds, std::size_t cap,
   if (lines != lines_ || sticky_) arm(state, lines);
 }
 
+void Meter::collect(lua_State* state) {
+  // Even a collection may need memory.
+  lua_cpcall(
+      state,
+      [](lua_State* inner) {
+        lua_gc(inner, LUA_GCCOLLECT, 0);
+        return 0;
+      },
+      nullptr);
+  live_ = bytes_;
+}
+
+// Below the limit, wherever the bytes are now.
+void Meter::plan_collection() {
+  const std::size_t left = cap_ - std::min(cap_, bytes_);
+  collect_at_ =
+      std::min(std::max(bytes_ + bytes_ / 2, cap_ / 2), bytes_ + left / 2);
+}
+
 void Meter::end(lua_State* state, std::size_t cap) {
   timed_ = false;
   cap_ = cap;
+  beside_ = 0;
   if (lines_ || sticky_) arm(state, false);
 }
 
@@ -166,8 +188,8 @@ void Meter::on_hook(lua_State* state, lua_Debug* activation) {
   // Lua does not collect when an allocation fails, so it must collect before
   // garbage reaches the limit.
   if (self.bytes_ > self.collect_at_) {
-    lua_gc(state, LUA_GCCOLLECT, 0);
-    self.collect_at_ = std::max(self.bytes_ + self.bytes_ / 2, self.cap_ / 2);
+    self.collect(state);
+    self.plan_collection();
   }
 }
 

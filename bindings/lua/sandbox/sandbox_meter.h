@@ -53,6 +53,7 @@ class Meter {
              const Deadline& run, bool lines);
   void end(lua_State* state, std::size_t cap);
 
+  void collect(lua_State* state);
   void charge(lua_State* state, std::size_t work);
   // Raises if the budget is spent.
   void check(lua_State* state);
@@ -84,6 +85,7 @@ class Meter {
  private:
   static void on_hook(lua_State* state, lua_Debug* activation);
   bool late();
+  void plan_collection();
   void follow(lua_State* state, lua_Debug* activation);
   void note_place(lua_State* state);
 
@@ -97,6 +99,7 @@ class Meter {
   std::size_t cap_ = SIZE_MAX;
   std::size_t beside_ = 0;             // memory outside of Lua that counts too
   std::size_t collect_at_ = SIZE_MAX;  // bytes at which the hook collects
+  std::size_t live_ = 0;               // bytes after the last collection
   std::size_t work_ = 0;               // since the clock was last read
   // Deadlines by the wall clock, which is cheap to read. It runs ahead of the
   // CPU time, which is read only for longer calls, and decides.
