@@ -2,9 +2,11 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -206,6 +208,32 @@ TEST_CASE("ops with a body of a rule") {
         RE_ERROR_VERIFY);
   how.rules = rules.get();
   fine(re_compare(model.get(), same.get(), &how, nullptr, nullptr));
+}
+
+TEST_CASE("a stop at any time of a comparison shows no difference") {
+  const Own<re_model> model = model_of(
+      "m (float[96,96] x) => (float[96,96] y) "
+      "{ a = MatMul(x, x)  b = MatMul(a, x)  y = MatMul(b, x) }");
+  using Clock = std::chrono::steady_clock;
+  const auto begun = Clock::now();
+  fine(re_compare(model.get(), model.get(), nullptr, nullptr, nullptr));
+  const auto whole = Clock::now() - begun;
+  constexpr int kRounds = 60;
+  for (int i = 0; i < kRounds; ++i) {
+    re_stop* stop = nullptr;
+    fine(re_stop_new(&stop));
+    const Own<re_stop> own(stop);
+    std::thread other([&] {
+      std::this_thread::sleep_for(whole * i / kRounds);
+      re_stop_request(stop);
+    });
+    re_call call = RE_OPTIONS(re_call);
+    call.stop = stop;
+    const re_kind kind =
+        kind_of(re_compare(model.get(), model.get(), nullptr, &call, nullptr));
+    other.join();
+    CHECK((kind == RE_OK || kind == RE_ERROR_CANCELLED));
+  }
 }
 
 }  // namespace
