@@ -423,8 +423,8 @@ TEST_CASE("rules work again after a run that had too little memory") {
 
 TEST_CASE("garbage of earlier runs is none of the next") {
   OneRule given(
-      "return rule { pass = function(graph, op) local t = {} "
-      "for i = 1, 1e6 do t[i] = i end end }");
+      "return rule { pass = function(graph, op) "
+      "local s = ('x'):rep(20e6) end }");
   given.options.memory = 64 << 20;
   re_rules* loaded = nullptr;
   fine(re_rules_load(&given.options, nullptr, &loaded));
@@ -450,7 +450,8 @@ TEST_CASE("a stop that came before, and a time that is over, end every call") {
   const std::string text = kModel;
   re_model_options how = RE_OPTIONS(re_model_options);
   how.name = "m.onnxtxt";
-  const std::string path = fs::temp_directory_path() / "ruleengine_c_late.onnx";
+  const std::string path =
+      fs::temp_directory_path() / "ruleengine_c_late.onnxtxt";
   const auto ignore = [](void*, const void*, std::size_t) { return 0; };
   for (const re_call* call : {&stopped, &late}) {
     re_model* made = nullptr;
@@ -501,6 +502,24 @@ TEST_CASE("a text of NULL fails the load, and so does a name of no file") {
   re_model* model = nullptr;
   CHECK(kind_of(re_model_parse(kModel, std::strlen(kModel), &sizes, nullptr,
                                &model)) == RE_ERROR_USAGE);
+}
+
+TEST_CASE("explaining without assumptions") {
+  const Own<re_rules> rules = rules_of(
+      "return rule { match = function(op, x) return op.Relu(x) end,\n"
+      "where = function(m) assume('all is well', m.x) end,\n"
+      "rewrite = function(op, m) return op.Neg(m.x) end }");
+  const Own<re_model> model = model_of(kModel);
+  for (const std::int64_t exact : {0, 1}) {
+    re_explain_options what = RE_OPTIONS(re_explain_options);
+    what.exact = exact;
+    re_report* report = nullptr;
+    fine(re_explain(rules.get(), model.get(), &what, nullptr, &report));
+    const Own<re_report> own(report);
+    const std::string fires =
+        exact != 0 ? "\"fires\": false" : "\"fires\": true";
+    CHECK(std::string(re_report_json(report)).find(fires) != std::string::npos);
+  }
 }
 
 TEST_CASE("settings of rules") {

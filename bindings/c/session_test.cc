@@ -183,6 +183,24 @@ TEST_CASE("comparing models") {
         RE_ERROR_USAGE);
 }
 
+TEST_CASE("comparing to the last bit") {
+  const Own<re_model> model = model_of(
+      "m (float[99] x) => (float[99] y) { a = Exp(x)  b = Add(a, x)  "
+      "y = Add(b, x) }");
+  const Own<re_model> other = model_of(
+      "m (float[99] x) => (float[99] y) { a = Exp(x)  b = Add(x, x)  "
+      "y = Add(a, b) }");
+  re_compare_options options = RE_OPTIONS(re_compare_options);
+  fine(re_compare(model.get(), other.get(), &options, nullptr, nullptr));
+  options.exact = 1;
+  CHECK(kind_of(re_compare(model.get(), other.get(), &options, nullptr,
+                           nullptr)) == RE_ERROR_VERIFY);
+  fine(re_compare(model.get(), model.get(), &options, nullptr, nullptr));
+  options.absolute = 1;
+  CHECK(kind_of(re_compare(model.get(), model.get(), &options, nullptr,
+                           nullptr)) == RE_ERROR_USAGE);
+}
+
 TEST_CASE("ops with a body of a rule") {
   const char* own =
       "return rule { match = function(op, x) return op.Relu(op.Relu(x)) end, "
