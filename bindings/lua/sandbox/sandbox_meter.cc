@@ -133,8 +133,6 @@ void Meter::begin(lua_State* state, double seconds, std::size_t cap,
   timed_ = true;
   spent_ = Spent::kNothing;
   cap_ = cap;
-  // Garbage of earlier calls is none of this one's.
-  if (bytes_ > cap / 2 && bytes_ - live_ > live_ / 2) collect(state);
   plan_collection();
   work_ = 0;
   nesting = 0;
@@ -153,7 +151,6 @@ void Meter::collect(lua_State* state) {
         return 0;
       },
       nullptr);
-  live_ = bytes_;
 }
 
 // Below the limit, wherever the bytes are now.

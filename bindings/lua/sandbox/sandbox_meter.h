@@ -99,7 +99,6 @@ class Meter {
   std::size_t cap_ = SIZE_MAX;
   std::size_t beside_ = 0;             // memory outside of Lua that counts too
   std::size_t collect_at_ = SIZE_MAX;  // bytes at which the hook collects
-  std::size_t live_ = 0;               // bytes after the last collection
   std::size_t work_ = 0;               // since the clock was last read
   // Deadlines by the wall clock, which is cheap to read. It runs ahead of the
   // CPU time, which is read only for longer calls, and decides.
