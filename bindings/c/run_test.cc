@@ -452,6 +452,7 @@ TEST_CASE("a stop that came before, and a time that is over, end every call") {
   how.name = "m.onnxtxt";
   const std::string path =
       fs::temp_directory_path() / "ruleengine_c_late.onnxtxt";
+  fs::remove(path);
   const auto ignore = [](void*, const void*, std::size_t) { return 0; };
   for (const re_call* call : {&stopped, &late}) {
     re_model* made = nullptr;
