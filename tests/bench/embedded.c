@@ -98,6 +98,9 @@ static int many(int threads, const char *pack, int count, char **paths) {
   const double begun = now(CLOCK_MONOTONIC);
   for (int i = 0; i < threads; ++i) pthread_join(parts[i].thread, NULL);
   printf("%d %.4f\n", count, now(CLOCK_MONOTONIC) - begun);
+  for (int i = 0; i < count; ++i) free((void *)files[i].data);
+  free(files);
+  free(parts);
   return 0;
 }
 
@@ -117,6 +120,7 @@ static int rounds(int count, const char *path) {
     if (i == 100) early = used();
   }
   printf("%zu %zu\n", early, used());
+  free((void *)file.data);
   return 0;
 }
 
