@@ -34,23 +34,6 @@ using Nodes = decltype(std::declval<re::Graph>().nodes());
 static_assert(std::ranges::input_range<Nodes>);
 static_assert(std::ranges::sized_range<Nodes>);
 
-constexpr std::string_view kLayered =
-    "<ir_version: 8, opset_import: [\"\" : 17, \"own\" : 1]>\n"
-    "m (float[2,N] x, bool c) => (float[M,K] y)\n"
-    "<float[2] w = {1, 2}> {\n"
-    "  s = own.twice(x)\n"
-    "  t = Concat <axis = 1> (s, x)\n"
-    "  y = If (c) <then_branch = a () => (float[M,K] p) { p = Neg(t) },\n"
-    "              else_branch = b () => (float[M,K] q) { q = Abs(t) }>\n"
-    "  k = Constant <value_strings = [\"one\", \"two\"]> ()\n"
-    "  i = Constant <value_ints = [3, 4]> ()\n"
-    "  f = Constant <value_floats = [0.5]> ()\n"
-    "  z = Clip (x, , hi)\n"
-    "  hi = Constant <value = float {3.0}> ()\n"
-    "}\n"
-    "<domain: \"own\", opset_import: [\"\" : 17]>\n"
-    "twice (v) => (r) { r = Add(v, v) }\n";
-
 // The thing of a result, which must have one.
 template <typename T>
 T got(re::Result<T> result) {

@@ -252,9 +252,8 @@ TEST_CASE("examples of rules in memory") {
 TEST_CASE("a call that is stopped") {
   const Own<re_rules> rules = rules_of(kRule);
   const Own<re_model> model = model_of(kModel);
-  re_stop* stop = nullptr;
-  fine(re_stop_new(&stop));
-  const Own<re_stop> own(stop);
+  const Own<re_stop> own = new_stop();
+  re_stop* const stop = own.get();
   re_call call = RE_OPTIONS(re_call);
   call.stop = stop;
   re_model* result = nullptr;
@@ -285,9 +284,8 @@ TEST_CASE("a rule that never ends") {
       "return op.Relu(x) end, rewrite = function(op, m) while true do end end "
       "}");
   const Own<re_model> model = model_of(kModel);
-  re_stop* stop = nullptr;
-  fine(re_stop_new(&stop));
-  const Own<re_stop> own(stop);
+  const Own<re_stop> own = new_stop();
+  re_stop* const stop = own.get();
   re_call call = RE_OPTIONS(re_call);
   call.stop = stop;
   std::thread other([&] {
@@ -403,14 +401,12 @@ TEST_CASE("rules work again after a run that had too little memory") {
       "rewrite = function(op, m) local y = m.x\n"
       "for i = 1, m.n == 2 and 1 or 1e6 do y = op.Neg(y) end return y end }");
   given.options.memory = 32 << 20;
-  re_rules* loaded = nullptr;
-  fine(re_rules_load(&given.options, nullptr, &loaded));
-  const Own<re_rules> rules(loaded);
+  const Own<re_rules> rules = rules_with(given.options);
   const auto kind_with = [&](const char* text) {
     const Own<re_model> model = model_of(text);
     re_model* result = nullptr;
     const re_kind kind = kind_of(
-        re_run(loaded, model.get(), nullptr, nullptr, &result, nullptr));
+        re_run(rules.get(), model.get(), nullptr, nullptr, &result, nullptr));
     re_model_free(result);
     return kind;
   };
@@ -423,26 +419,19 @@ TEST_CASE("rules work again after a run that had too little memory") {
 
 TEST_CASE("garbage of earlier runs is none of the next") {
   OneRule given(
-      "return rule { pass = function(graph, op) "
-      "local s = ('x'):rep(20e6) end }");
+      "return rule { pass = function(graph, op) local t = {} "
+      "for i = 1, 1e6 do t[i] = i end end }");
   given.options.memory = 64 << 20;
-  re_rules* loaded = nullptr;
-  fine(re_rules_load(&given.options, nullptr, &loaded));
-  const Own<re_rules> rules(loaded);
+  const Own<re_rules> rules = rules_with(given.options);
   const Own<re_model> model = model_of(kModel);
-  for (int i = 0; i < 20; ++i) {
-    re_model* result = nullptr;
-    fine(re_run(loaded, model.get(), nullptr, nullptr, &result, nullptr));
-    re_model_free(result);
-  }
+  for (int i = 0; i < 20; ++i) result_of(rules, model);
 }
 
 TEST_CASE("a stop that came before, and a time that is over, end every call") {
   const Own<re_rules> rules = rules_of(kRule);
   const Own<re_model> model = model_of(kModel);
-  re_stop* stop = nullptr;
-  fine(re_stop_new(&stop));
-  const Own<re_stop> own(stop);
+  const Own<re_stop> own = new_stop();
+  re_stop* const stop = own.get();
   re_stop_request(stop);
   re_call stopped = RE_OPTIONS(re_call), late = RE_OPTIONS(re_call);
   stopped.stop = stop;

@@ -238,9 +238,8 @@ TEST_CASE("a stop at any time of a comparison shows no difference") {
   const auto whole = Clock::now() - begun;
   constexpr int kRounds = 60;
   for (int i = 0; i < kRounds; ++i) {
-    re_stop* stop = nullptr;
-    fine(re_stop_new(&stop));
-    const Own<re_stop> own(stop);
+    const Own<re_stop> own = new_stop();
+    re_stop* const stop = own.get();
     std::thread other([&] {
       std::this_thread::sleep_for(whole * i / kRounds);
       re_stop_request(stop);

@@ -11,21 +11,6 @@
 namespace ruleengine::c {
 namespace {
 
-constexpr const char* kWalked =
-    "<ir_version: 8, opset_import: [\"\" : 17, \"own\" : 1]>\n"
-    "m (float[2,N] x, bool c) => (float[M,K] y)\n"
-    "<float[2] w = {1, 2}> {\n"
-    "  s = own.twice(x)\n"
-    "  t = Concat <axis = 1> (s, x)\n"
-    "  y = If (c) <then_branch = a () => (float[M,K] p) { p = Neg(t) },\n"
-    "              else_branch = b () => (float[M,K] q) { q = Abs(t) }>\n"
-    "  k = Constant <value_strings = [\"one\", \"two\"]> ()\n"
-    "  z = Clip (x, , hi)\n"
-    "  hi = Constant <value = float {3.0}> ()\n"
-    "}\n"
-    "<domain: \"own\", opset_import: [\"\" : 17]>\n"
-    "twice (v) => (r) { r = Add(v, v) }\n";
-
 std::string of(const re_text& text) { return {text.data, text.size}; }
 
 struct Walked {
@@ -68,7 +53,7 @@ Walked walk_of(re_model* model) {
 }
 
 TEST_CASE("a walk shows graphs, nodes and values") {
-  Own<re_model> model = model_of(kWalked);
+  Own<re_model> model = model_of(kLayered);
   const Walked walk = walk_of(model.get());
   model.reset();
   REQUIRE(re_walk_graphs(walk.own.get()) == 4);
@@ -126,7 +111,7 @@ TEST_CASE("a walk shows graphs, nodes and values") {
 }
 
 TEST_CASE("a walk shows attributes and tensors where they are") {
-  const Own<re_model> text = model_of(kWalked);
+  const Own<re_model> text = model_of(kLayered);
   const std::string bytes = bytes_of(text.get());
   re_model* parsed = nullptr;
   fine(re_model_parse(bytes.data(), bytes.size(), nullptr, nullptr, &parsed));
@@ -183,13 +168,8 @@ TEST_CASE("a walk of a result has nothing that rules removed") {
   const char* pack = "simplify";
   options.packs = &pack;
   options.pack_count = 1;
-  re_rules* rules = nullptr;
-  fine(re_rules_load(&options, nullptr, &rules));
-  const Own<re_rules> own_rules(rules);
-  re_model* result = nullptr;
-  fine(re_run(rules, model.get(), nullptr, nullptr, &result, nullptr));
-  const Own<re_model> own_result(result);
-  const Walked before = walk_of(model.get()), after = walk_of(result);
+  const Own<re_model> result = result_of(rules_with(options), model);
+  const Walked before = walk_of(model.get()), after = walk_of(result.get());
   CHECK(re_walk_graphs(before.own.get()) == 5);
   CHECK(re_walk_graphs(after.own.get()) == 3);
   CHECK(re_walk_values(after.own.get()) < re_walk_values(before.own.get()));

@@ -43,6 +43,24 @@ inline constexpr const char* kRule =
     "return rule { match = function(op, x) return op.Relu(op.Neg(x)) end,\n"
     "  rewrite = function(op, m) return op.Neg(m.x) end, phase = 'target' }";
 
+// A model with a body, a function, an input that is left out, and constants.
+inline constexpr const char* kLayered =
+    "<ir_version: 8, opset_import: [\"\" : 17, \"own\" : 1]>\n"
+    "m (float[2,N] x, bool c) => (float[M,K] y)\n"
+    "<float[2] w = {1, 2}> {\n"
+    "  s = own.twice(x)\n"
+    "  t = Concat <axis = 1> (s, x)\n"
+    "  y = If (c) <then_branch = a () => (float[M,K] p) { p = Neg(t) },\n"
+    "              else_branch = b () => (float[M,K] q) { q = Abs(t) }>\n"
+    "  k = Constant <value_strings = [\"one\", \"two\"]> ()\n"
+    "  i = Constant <value_ints = [3, 4]> ()\n"
+    "  f = Constant <value_floats = [0.5]> ()\n"
+    "  z = Clip (x, , hi)\n"
+    "  hi = Constant <value = float {3.0}> ()\n"
+    "}\n"
+    "<domain: \"own\", opset_import: [\"\" : 17]>\n"
+    "twice (v) => (r) { r = Add(v, v) }\n";
+
 inline Own<re_model> model_of(const char* text,
                               re_storage storage = RE_STORAGE_SHARED) {
   re_model_options options = RE_OPTIONS(re_model_options);
@@ -74,11 +92,28 @@ class OneRule {
   re_file file_;
 };
 
-inline Own<re_rules> rules_of(const char* rule) {
-  const OneRule given(rule);
+inline Own<re_rules> rules_with(const re_rules_options& options) {
   re_rules* rules = nullptr;
-  fine(re_rules_load(&given.options, nullptr, &rules));
+  fine(re_rules_load(&options, nullptr, &rules));
   return Own<re_rules>(rules);
+}
+
+inline Own<re_rules> rules_of(const char* rule) {
+  return rules_with(OneRule(rule).options);
+}
+
+inline Own<re_stop> new_stop() {
+  re_stop* stop = nullptr;
+  fine(re_stop_new(&stop));
+  return Own<re_stop>(stop);
+}
+
+// The result of a run that succeeds.
+inline Own<re_model> result_of(const Own<re_rules>& rules,
+                               const Own<re_model>& model) {
+  re_model* result = nullptr;
+  fine(re_run(rules.get(), model.get(), nullptr, nullptr, &result, nullptr));
+  return Own<re_model>(result);
 }
 
 inline std::string bytes_of(re_model* model) {
