@@ -31,11 +31,11 @@ Rewriter::Rewriter(RewriteOptions options)
   options_.how.limits = limits;
   if (options_.tunes) options_.tunes->measure.how.limits = limits;
   if (options_.measures) options_.measures->how.limits = limits;
-  verify_edits();
+  judge_edits();
 }
 
-// Or not.
-void Rewriter::verify_edits() {
+// Sets the judge of edits, where the options ask for one.
+void Rewriter::judge_edits() {
   options_.run.judge = {};
   local_ = nullptr;
   if (!options_.verifies_edits) return;
@@ -65,7 +65,7 @@ Status Rewriter::configure(const RewriteOptions& options) {
   options_.how.limits.tensors = options.limits.tensors;
   options_.verifies = options.verifies;
   options_.verifies_edits = options.verifies_edits;
-  verify_edits();
+  judge_edits();
   if (local_) local_->run_with(engine_->bodies());
   return engine_->configure(options_.run);
 }

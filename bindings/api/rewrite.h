@@ -84,7 +84,7 @@ class Rewriter {
 
  private:
   explicit Rewriter(RewriteOptions options);
-  void verify_edits();
+  void judge_edits();
   Status verify(const ir::Model& model, const ir::Model& result,
                 const std::string& output, engine::FileReport& report) const;
   Result<std::shared_ptr<ir::Model>> tune(engine::Variants& variants,

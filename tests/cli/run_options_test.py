@@ -142,6 +142,20 @@ class Options(runs.RunTest):
             "group_query_attention: GroupQueryAttention needs heads of one "
             "width, a multiple of 8; multi_head_attention: Multi.* soft cap")
 
+    def test_nodes_with_one_reason_share_a_warning(self):
+        call = ("ruleengine.ScaledDotProductAttention <num_heads = 2, "
+                "head_dim = 4, softcap = 9.0, is_causal = 1>")
+        self.write("caps.onnxtxt", f"""
+            <ir_version: 10, opset_import: ["" : 17, "ruleengine" : 1]>
+            g (float[1,2,3,4] q) => (float[1,2,3,4] y) {{
+              a = {call} (q, q, q)  b = {call} (a, a, a)  y = {call} (b, b, b)
+            }}""")
+        done = self.run_ok("run", "cancel.lua", "caps.onnxtxt", "-o",
+                           "caps.out.onnxtxt", "--target", "ort")
+        self.assertEqual(done.err.count("portable, ort has no form"), 1)
+        self.assertIn(" and 2 like it stay portable, ort has no form for them",
+                      done.err)
+
     def test_auto(self):
         """The runtime whose ops the model contains decides."""
         graph = """g (float[2,3] x) => (float[2,3] y) {
