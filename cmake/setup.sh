@@ -206,7 +206,7 @@ case ${1:-} in
   package)
     need_dependencies
     need_build release ruleengine all
-    (cd "$build" && cpack >&2)
+    (cd "$build" && rm -f ruleengine_*.deb && cpack >&2)
     ;;
   configure) need_dependencies; need_configure "$2" ;;
   dependencies) need_dependencies ;;
