@@ -5,16 +5,15 @@
 # Archives where RULEENGINE_STATIC asks for them.
 
 # ruleengine_archive(<target> <name> [system libraries...])
-# Debian's archives fit into programs only; libruleengine.so takes the shared
-# libraries.
+# Debian's archives fit into programs only; libraries take the shared ones.
 function(ruleengine_archive target name)
   add_library(${target} INTERFACE)
   find_library(${target}_SHARED NAMES ${name} REQUIRED)
   find_library(${target}_ARCHIVE NAMES lib${name}.a REQUIRED)
   set(file ${${target}_SHARED})
   if(RULEENGINE_STATIC)
-    set(is_shared $<STREQUAL:$<TARGET_PROPERTY:TYPE>,SHARED_LIBRARY>)
-    set(file $<IF:${is_shared},${file},${${target}_ARCHIVE}>)
+    set(is_program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+    set(file $<IF:${is_program},${${target}_ARCHIVE},${file}>)
   endif()
   target_link_libraries(${target} INTERFACE ${file} ${ARGN})
 endfunction()

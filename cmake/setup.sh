@@ -22,7 +22,8 @@ python=/usr/bin/python3
 packages="g++ cmake ninja-build ccache pkg-config python3-venv
   libluajit-5.1-dev libprotobuf-dev protobuf-compiler libprotozero-dev
   libfmt-dev doctest-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev
-  zlib1g-dev libminizip-dev libre2-dev libunistring-dev graphviz dpkg-dev file"
+  zlib1g-dev libminizip-dev libre2-dev libunistring-dev graphviz dpkg-dev file
+  python3-dev"
 
 . "$root/cmake/progress.sh"
 
@@ -101,7 +102,32 @@ need_dependencies() {
   need_onnx
 }
 
-# --- Python for the tests --------------------------------------------------
+# --- Python ----------------------------------------------------------------
+
+# The headers and the sources of nanobind, which are a package of Python.
+nanobind_path() {
+  version=$(sed -n 's/.*"nanobind==\([0-9.]*\)".*/\1/p' "$root/pyproject.toml")
+  echo "$cache/nanobind-$version"
+}
+
+need_nanobind() {
+  nanobind=$(nanobind_path)
+  [ -e "$nanobind" ] && return 0
+  mkdir -p "$cache"
+  lock "$cache/lock"
+  [ -e "$nanobind" ] || step "fetching nanobind" fetch_nanobind ||
+    fail "nanobind could not be fetched"
+  unlock
+}
+
+fetch_nanobind() {
+  rm -rf "$nanobind.pip" "$nanobind.part"
+  $python -m venv "$nanobind.pip" &&
+    "$nanobind.pip/bin/python" -m pip install --disable-pip-version-check \
+      --only-binary :all: --no-deps --target "$nanobind.part" \
+      "nanobind==${nanobind##*-}" &&
+    rm -rf "$nanobind.pip" && mv "$nanobind.part" "$nanobind"
+}
 
 # need_python FILE, of tests/, with the packages.
 need_python() {
@@ -142,7 +168,7 @@ folder_of() {
 # A build folder that was configured elsewhere (the clone was moved or copied)
 # is worthless and says so in its own CMakeCache.txt.
 configure() {
-  wanted="$root $onnx"
+  wanted="$root $onnx $nanobind"
   if [ -e "$build/CMakeCache.txt" ] &&
       ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" \
         "$build/CMakeCache.txt"; then
@@ -151,7 +177,9 @@ configure() {
   if [ ! -e "$build/build.ninja" ] || [ ! -e "$build/.configured" ] ||
       [ "$root/CMakePresets.json" -nt "$build/.configured" ] ||
       [ "$(cat "$build/.configured")" != "$wanted" ]; then
-    (cd "$root" && cmake --preset "$1" -DRULEENGINE_ONNX="$onnx") || return 1
+    (cd "$root" && cmake --preset "$1" -DRULEENGINE_ONNX="$onnx" \
+      -DRULEENGINE_NANOBIND="$nanobind" -DPython_EXECUTABLE="$python") ||
+      return 1
     echo "$wanted" >"$build/.configured"
   fi
   # An added file reconfigures too, so a configured folder knows every test.
@@ -159,6 +187,7 @@ configure() {
 }
 
 need_configure() {
+  need_nanobind
   preset=$1
   build=$(folder_of "$preset")
   mkdir -p "$build"
@@ -172,6 +201,7 @@ need_configure() {
 need_build() {
   preset=$1
   shift
+  need_nanobind
   build=$(folder_of "$preset")
   mkdir -p "$build"
   lock "$build/.lock"

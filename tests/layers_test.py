@@ -185,7 +185,7 @@ class LayersTest(unittest.TestCase):
         text = (ROOT / "CMakeLists.txt").read_text()
         arrows = load_arrows()
         said = {}
-        for call in re.findall(r"ruleengine_folder\(([^)]*)\)", text):
+        for call in re.findall(r"ruleengine_(?:folder|python)\(([^)]*)\)", text):
             words = call.split()
             deps = words[words.index("DEPS") + 1:] if "DEPS" in words else []
             if "${core}" in deps:

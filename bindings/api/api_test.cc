@@ -121,7 +121,8 @@ TEST_CASE("exec, bench and draw return data") {
   CHECK(range->low < range->high);
   CHECK(ran->front().trace.find("\"Neg\"") != std::string::npos);
 
-  const auto measured = bench({c.model, c.model}, {.how = how, .rounds = 6});
+  const auto measured =
+      bench(std::vector{c.model, c.model}, {.how = how, .rounds = 6});
   REQUIRE(measured.ok());
   CHECK(measured->models[1].seconds.size() == 6);
   CHECK(measured->models[0].ops.size() == 2);
@@ -148,7 +149,7 @@ TEST_CASE("a deadline that has passed ends every call") {
   CHECK(is_limit(load_rules({c.rule}, {.limits = over})));
   const ExecutionOptions how{.limits = over};
   CHECK(is_limit(exec({c.model}, {.how = how, .draws = true})));
-  CHECK(is_limit(bench({c.model}, {.how = how})));
+  CHECK(is_limit(bench(std::vector{c.model}, {.how = how})));
   CHECK(is_limit(Rewriter::create({.rules = {c.rule}, .limits = over})));
 }
 

@@ -22,20 +22,17 @@ constexpr int kWarmUps = 2;
 
 // A model that is measured.
 struct Subject {
-  std::unique_ptr<ir::Model> model;
+  std::shared_ptr<const ir::Model> model;
   Profile profile;  // of its last run
   std::unique_ptr<runtime::Executor> executor;
   std::map<std::string, OpCost> ops;  // of all rounds
   Measured out;
 };
 
-Status prepare(Subject& subject, const std::string& path,
+Status prepare(Subject& subject, const BenchedModel& given,
                const BenchOptions& options) {
-  subject.out.model = path;
-  auto model =
-      load_model(path, {.limits = options.how.limits, .warn = options.warn});
-  if (!model) return model.error();
-  subject.model = *std::move(model);
+  subject.out.model = given.name;
+  subject.model = given.model;
   runtime::ExecutorOptions how = executor_options(options.how);
   how.trace = subject.profile.trace();
   auto executor = runtime::Executor::create(*subject.model, std::move(how));
@@ -118,6 +115,18 @@ Spread ratio_of(const Measured& a, const Measured& b) {
 }  // namespace
 
 Result<BenchResult> bench(const std::vector<std::string>& models,
+                          const BenchOptions& options) {
+  std::vector<BenchedModel> loaded;
+  for (const std::string& path : models) {
+    auto model =
+        load_model(path, {.limits = options.how.limits, .warn = options.warn});
+    if (!model) return model.error();
+    loaded.push_back({path, *std::move(model)});
+  }
+  return bench(loaded, options);
+}
+
+Result<BenchResult> bench(const std::vector<BenchedModel>& models,
                           const BenchOptions& options) {
   std::vector<Subject> subjects(models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {

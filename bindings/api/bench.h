@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/base/result.h"
 #include "core/base/sample.h"
 #include "core/engine/json.h"
+#include "core/ir/model.h"
 
 namespace ruleengine::api {
 
@@ -45,7 +47,15 @@ struct BenchResult {
   std::string trace;            // of the last run of the first model
 };
 
+struct BenchedModel {
+  std::string name;
+  std::shared_ptr<const ir::Model> model;  // which nobody changes meanwhile
+};
+
 // Measures one model, or two in turn.
+Result<BenchResult> bench(const std::vector<BenchedModel>& models,
+                          const BenchOptions& options);
+// The same of files.
 Result<BenchResult> bench(const std::vector<std::string>& models,
                           const BenchOptions& options);
 

@@ -236,4 +236,15 @@ Json to_json(const Tested& tested) {
   return json;
 }
 
+Json report_json(const Tested& tested) {
+  Json json = {{"examples", to_json(tested)},
+               {"errors", Json::array()},
+               {"warnings", tested.warnings}};
+  for (const auto* errors :
+       {&tested.errors_of_files, &tested.errors_of_examples}) {
+    for (const auto& each : *errors) json["errors"].push_back(each.text());
+  }
+  return json;
+}
+
 }  // namespace ruleengine::api

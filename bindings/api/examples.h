@@ -49,6 +49,9 @@ struct Tested {
 // one file or example does not stop the others.
 Tested test(const std::vector<std::string>& paths, const TestOptions& options);
 
+// The examples.
 Json to_json(const Tested& tested);
+// The same with the errors and the warnings.
+Json report_json(const Tested& tested);
 
 }  // namespace ruleengine::api

@@ -48,6 +48,23 @@ Result<engine::Collectives> collectives(ir::Model& model,
                  options.limits.deadline);
 }
 
+Json to_json(const std::string& model, const engine::Matches& matches) {
+  Json out = Json::array();
+  for (const auto& each : matches.found) {
+    out.push_back(engine::to_json(model, each));
+  }
+  return out;
+}
+
+Json to_json(const std::string& model, const ir::Graph& graph,
+             const std::vector<engine::Explanation>& explanations) {
+  Json out = Json::array();
+  for (const auto& each : explanations) {
+    out.push_back(engine::to_json(model, graph, each));
+  }
+  return out;
+}
+
 Result<std::string> print(const ir::Model& model, bool weights,
                           const Limits& limits) {
   return checked<std::string>(text::print(model, {.weights = weights}), model,

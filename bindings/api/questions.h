@@ -33,6 +33,12 @@ Result<engine::Collectives> collectives(ir::Model& model,
                                         const engine::RuleSet& rules,
                                         const engine::RunOptions& options);
 
+// Lists, of the forms of core/engine/json.h. `model`: the name of the model as
+// the caller gave it; `graph`: its main graph.
+Json to_json(const std::string& model, const engine::Matches& matches);
+Json to_json(const std::string& model, const ir::Graph& graph,
+             const std::vector<engine::Explanation>& explanations);
+
 // As ONNX text; `weights`: with large constants in full.
 Result<std::string> print(const ir::Model& model, bool weights,
                           const Limits& limits);

@@ -49,6 +49,31 @@ Result<std::string> shipped_pack(const std::string& name,
                     .found = printable(name)};
 }
 
+Status GivenTexts::add(const std::string& name, std::string text) {
+  const fs::path path = name;
+  if (path.empty() || path.is_absolute() ||
+      path.native() != path.lexically_normal().native() ||
+      *path.begin() == "..") {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "the name of a file can never be asked for",
+                      .expected =
+                          "a path without '.', '..', '//' and a first "
+                          "'/'",
+                      .found = printable(name)};
+  }
+  if (files_.emplace(name, std::move(text)).second) return {};
+  return Diagnostic{.kind = ErrorKind::kUsage,
+                    .what = "two files have one name",
+                    .found = printable(name)};
+}
+
+Result<std::optional<std::string>> GivenTexts::read(
+    const std::string& path) const {
+  const auto it = files_.find(path);
+  if (it != files_.end()) return std::optional(it->second);
+  return read_ ? read_(path) : std::optional<std::string>();
+}
+
 lua::SandboxLimits sandbox_limits(const Limits& limits) {
   lua::SandboxLimits out;
   out.load_seconds = limits.load_seconds;

@@ -1,8 +1,12 @@
 // Rules from files, folders and the packs that ship.
 #pragma once
 
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/api/limits.h"
@@ -30,6 +34,32 @@ Result<std::string> shipped_pack(const std::string& name,
 // Adds that folder to an empty list.
 Status add_shipped(std::vector<std::string>& paths,
                    const lua::RuleTexts* texts);
+
+// Rule files in memory: those that were added, then what a function gives.
+class GivenTexts final : public lua::RuleTexts {
+ public:
+  using Read = std::function<Result<std::optional<std::string>>(
+      const std::string& path)>;
+
+  // `shipped`: the folder of the rules that ship; "": where they were
+  // installed.
+  explicit GivenTexts(std::string shipped) : shipped_(std::move(shipped)) {}
+
+  // kUsage for a name that no path can have, and for one that is there.
+  Status add(const std::string& name, std::string text);
+  void then_ask(Read read) { read_ = std::move(read); }
+  // Asks no more.
+  void end() const { read_ = nullptr; }
+
+  std::string shipped() const override { return shipped_; }
+  Result<std::optional<std::string>> read(
+      const std::string& path) const override;
+
+ private:
+  std::map<std::string, std::string> files_;
+  std::string shipped_;
+  mutable Read read_;
+};
 
 lua::SandboxLimits sandbox_limits(const Limits& limits);
 

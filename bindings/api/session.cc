@@ -123,6 +123,19 @@ Result<engine::Finding> compare(const ir::Model& before, const ir::Model& after,
   return compare_by_kernels(options)(**one, **other, {});
 }
 
+Status verdict_of(const engine::Finding& found) {
+  if (!found.difference.empty()) {
+    return Diagnostic{.kind = ErrorKind::kVerify,
+                      .what = "the models compute different results",
+                      .found = found.difference,
+                      .hint = "the report has the inputs that show it"};
+  }
+  if (found.unverified.empty()) return {};
+  return Diagnostic{.kind = ErrorKind::kVerify,
+                    .what = "the models cannot be compared",
+                    .found = found.unverified};
+}
+
 Result<runtime::Datum> tensor_of(std::int32_t type,
                                  std::span<const std::int64_t> dims,
                                  std::span<const std::byte> bytes) {

@@ -43,6 +43,9 @@ Result<engine::Finding> compare(const ir::Model& before, const ir::Model& after,
                                 const engine::OpBodies& bodies,
                                 const ExecutionOptions& options);
 
+// kVerify where the models differ, or could not be compared.
+Status verdict_of(const engine::Finding& found);
+
 // A tensor of the caller's bytes, which stay where they are if they are aligned
 // as malloc() does it, and are copied if not. `type` as in
 // TensorProto.DataType. kUsage for a type that has no such bytes, and for

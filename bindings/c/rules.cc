@@ -1,5 +1,3 @@
-#include <filesystem>
-#include <map>
 #include <span>
 
 #include "bindings/c/call.h"
@@ -7,62 +5,37 @@
 
 namespace ruleengine::c {
 
-// The files of the caller, then what its callback gives.
-class GivenTexts final : public lua::RuleTexts {
- public:
-  Status take(const re_rules_options& given) {
-    const auto files = list_of(given.files, given.file_count, "`files`");
-    if (!files) return files.error();
-    for (const re_file& each : *files) {
-      if (Status s = need(each.name, "the name of a file"); !s) return s;
-      if (Status s = need(each.text, "the text of a file"); !s) return s;
-      const std::size_t size =
-          each.size == RE_TERMINATED ? std::strlen(each.text) : each.size;
-      const std::filesystem::path name = each.name;
-      if (name.empty() || name.is_absolute() ||
-          name.native() != name.lexically_normal().native() ||
-          *name.begin() == "..") {
-        return misuse("the name of a file can never be asked for",
-                      "a path without '.', '..', '//' and a first '/'",
-                      each.name);
-      }
-      if (!files_.emplace(each.name, std::string(each.text, size)).second) {
-        return misuse("two files have one name", {}, each.name);
-      }
-    }
-    shipped_ = text_of(given.shipped);
-    read_ = given.read;
-    user_ = given.read_user;
-    return {};
-  }
-  void end() const { read_ = nullptr; }
-  std::string shipped() const override { return shipped_; }
-
-  Result<std::optional<std::string>> read(
-      const std::string& path) const override {
-    using Text = std::optional<std::string>;
-    const auto it = files_.find(path);
-    if (it != files_.end()) return Text(it->second);
-    if (read_ == nullptr) return Text();
-    re_buffer text;
-    const int found = read_(user_, path.c_str(), &text);
-    if (text.failed) throw std::bad_alloc();
-    if (text.misused) return misuse("the text of a file is NULL", {}, path);
-    if (found == RE_LOOKUP_NONE) return Text();
-    if (found == RE_LOOKUP_FOUND) return Text(std::move(text.text));
-    return Diagnostic{.kind = ErrorKind::kRule,
-                      .what = "the caller cannot read a rule file",
-                      .where = std::string(lua::kMemoryRoot) + path};
-  }
-
- private:
-  std::map<std::string, std::string> files_;
-  std::string shipped_;
-  mutable re_read_fn read_ = nullptr;
-  void* user_ = nullptr;
-};
-
 namespace {
+
+Status take_files(const re_rules_options& given, api::GivenTexts& texts) {
+  const auto files = list_of(given.files, given.file_count, "`files`");
+  if (!files) return files.error();
+  for (const re_file& each : *files) {
+    if (Status s = need(each.name, "the name of a file"); !s) return s;
+    if (Status s = need(each.text, "the text of a file"); !s) return s;
+    const std::size_t size =
+        each.size == RE_TERMINATED ? std::strlen(each.text) : each.size;
+    if (Status s = texts.add(each.name, std::string(each.text, size)); !s) {
+      return s;
+    }
+  }
+  return {};
+}
+
+// Asks the callback of the caller.
+Result<std::optional<std::string>> read_of(re_read_fn read, void* user,
+                                           const std::string& path) {
+  using Text = std::optional<std::string>;
+  re_buffer text;
+  const int found = read(user, path.c_str(), &text);
+  if (text.failed) throw std::bad_alloc();
+  if (text.misused) return misuse("the text of a file is NULL", {}, path);
+  if (found == RE_LOOKUP_NONE) return Text();
+  if (found == RE_LOOKUP_FOUND) return Text(std::move(text.text));
+  return Diagnostic{.kind = ErrorKind::kRule,
+                    .what = "the caller cannot read a rule file",
+                    .where = std::string(lua::kMemoryRoot) + path};
+}
 
 Result<std::vector<std::string>> texts_of(const char* const* items,
                                           std::size_t count, const char* what) {
@@ -99,7 +72,7 @@ Status take_limits(const re_rules_options& given, api::Limits& limits) {
 }  // namespace
 
 RulesGiven::~RulesGiven() {
-  const auto* texts = static_cast<const GivenTexts*>(options.texts.get());
+  const auto* texts = static_cast<const api::GivenTexts*>(options.texts.get());
   if (texts != nullptr) texts->end();
 }
 
@@ -112,8 +85,14 @@ Result<std::unique_ptr<RulesGiven>> RulesGiven::of(
   auto paths = texts_of(given->paths, given->path_count, "`paths`");
   if (!paths) return paths.error();
   to.rules = *std::move(paths);
-  auto texts = std::make_shared<GivenTexts>();
-  if (Status s = texts->take(*given); !s) return s.error();
+  auto texts = std::make_shared<api::GivenTexts>(text_of(given->shipped));
+  if (Status s = take_files(*given, *texts); !s) return s.error();
+  if (given->read != nullptr) {
+    texts->then_ask(
+        [read = given->read, user = given->read_user](const std::string& path) {
+          return read_of(read, user, path);
+        });
+  }
   const auto packs = texts_of(given->packs, given->pack_count, "`packs`");
   if (!packs) return packs.error();
   for (const std::string& name : *packs) {

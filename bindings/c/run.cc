@@ -131,11 +131,7 @@ re_error* re_find_matches(re_rules* rules, re_model* model,
          const std::string& name) -> Result<Json> {
         const auto matches = api::match(m, its.rules(), its.run_options());
         if (!matches) return matches.error();
-        Json json = Json::array();
-        for (const auto& each : matches->found) {
-          json.push_back(engine::to_json(name, each));
-        }
-        return json;
+        return api::to_json(name, *matches);
       });
 }
 
@@ -161,11 +157,7 @@ re_error* re_explain(re_rules* rules, re_model* model,
             api::explain(m, its.rules(), ruleengine::c::text_of(what.node),
                          its.run_options(), what.most);
         if (!all) return all.error();
-        Json json = Json::array();
-        for (const auto& each : *all) {
-          json.push_back(engine::to_json(name, m.graph, each));
-        }
-        return json;
+        return api::to_json(name, m.graph, *all);
       });
 }
 
@@ -199,14 +191,7 @@ re_error* re_test(const re_rules_options* options, const re_call* call,
     how.limits.deadline = its.deadline();
     if (auto s = api::add_shipped(from.rules, from.texts.get()); !s) return s;
     const api::Tested tested = api::test(from.rules, how);
-    Json json = {{"examples", api::to_json(tested)},
-                 {"errors", Json::array()},
-                 {"warnings", tested.warnings}};
-    for (const auto* errors :
-         {&tested.errors_of_files, &tested.errors_of_examples}) {
-      for (const auto& each : *errors) json["errors"].push_back(each.text());
-    }
-    *report = ruleengine::c::report_of(json).release();
+    *report = ruleengine::c::report_of(api::report_json(tested)).release();
     const auto& errors = tested.errors_of_files;
     return errors.empty() ? Status() : Status(errors[0]);
   });

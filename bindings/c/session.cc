@@ -280,16 +280,6 @@ re_error* re_compare(re_model* model, re_model* other,
           ruleengine::engine::json_text(ruleengine::engine::to_json(*found));
       *report = told.release();
     }
-    if (!found->difference.empty()) {
-      return ruleengine::Diagnostic{
-          .kind = ruleengine::ErrorKind::kVerify,
-          .what = "the models compute different results",
-          .found = found->difference,
-          .hint = "the report has the inputs that show it"};
-    }
-    if (found->unverified.empty()) return {};
-    return ruleengine::Diagnostic{.kind = ruleengine::ErrorKind::kVerify,
-                                  .what = "the models cannot be compared",
-                                  .found = found->unverified};
+    return api::verdict_of(*found);
   });
 }

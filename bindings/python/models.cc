@@ -1,0 +1,234 @@
+#include <algorithm>
+#include <cstring>
+
+#include "bindings/api/contents.h"
+#include "bindings/api/draw.h"
+#include "bindings/api/questions.h"
+#include "bindings/python/objects.h"
+
+namespace ruleengine::python {
+namespace {
+
+// By location; they live as long as the model.
+using Files = std::map<std::string, const Buffer*, std::less<>>;
+
+io::GiveData give_from(Files files) {
+  return [files = std::move(files)](std::string_view location)
+             -> Result<std::optional<std::span<const std::byte>>> {
+    const auto it = files.find(location);
+    if (it == files.end()) return std::optional<std::span<const std::byte>>();
+    return std::optional(it->second->bytes());
+  };
+}
+
+// What both ways to load have in common.
+std::unique_ptr<Model> model_with(
+    Call& call, const nb::dict& dims, std::string name,
+    const std::function<Result<std::unique_ptr<ir::Model>>(
+        Loaded&, const api::ModelOptions&)>& load,
+    Files files = {}, std::vector<std::unique_ptr<Buffer>> buffers = {}) {
+  auto out = std::make_unique<Model>();
+  out->loaded = std::make_shared<Loaded>();
+  out->loaded->name = std::move(name);
+  out->loaded->buffers = std::move(buffers);
+  api::ModelOptions how;
+  how.fixed = sizes_of(dims);
+  how.limits.deadline = call.deadline();
+  how.give_data = give_from(std::move(files));
+  how.warn = [&](const std::string& each) { out->warnings.push_back(each); };
+  out->loaded->model = call.run({}, [&] {
+    auto model = take(load(*out->loaded, how));
+    check(how.limits.deadline.check());
+    return std::shared_ptr<ir::Model>(std::move(model));
+  });
+  return out;
+}
+
+std::unique_ptr<Model> load_model(const nb::bytes& path, const nb::dict& dims,
+                                  Seconds seconds, nb::object progress) {
+  Call call(seconds, std::move(progress));
+  return model_with(call, dims, path_of(path),
+                    [](Loaded& its, const api::ModelOptions& how) {
+                      return api::load_model(its.name, how);
+                    });
+}
+
+// `data`, and the values of `files`, are objects with a buffer that nobody
+// changes: the model refers to it.
+std::unique_ptr<Model> parse(nb::handle data, const std::string& name,
+                             const nb::bytes& folder, const nb::dict& files,
+                             const nb::dict& dims, Seconds seconds,
+                             nb::object progress) {
+  Call call(seconds, std::move(progress));
+  std::vector<std::unique_ptr<Buffer>> buffers;
+  buffers.push_back(std::make_unique<Buffer>(data));
+  Files given;
+  for (const auto& [location, its] : files) {
+    buffers.push_back(std::make_unique<Buffer>(its));
+    given.emplace(nb::cast<std::string>(location), buffers.back().get());
+  }
+  return model_with(
+      call, dims, name,
+      [&](Loaded& its, const api::ModelOptions& how) {
+        return api::load_model(api::ModelBytes{.name = its.name,
+                                               .bytes = its.buffers[0]->bytes(),
+                                               .folder = path_of(folder)},
+                               how);
+      },
+      std::move(given), std::move(buffers));
+}
+
+void save(Model& model, const nb::bytes& path, bool share_data, Seconds seconds,
+          nb::object progress) {
+  Call call(seconds, std::move(progress));
+  call.run({&model.busy}, [&] {
+    auto staged = take(api::stage_model(*model.loaded->model, path_of(path),
+                                        share_data, call.deadline()));
+    check(call.deadline().check());
+    check(staged.commit());
+    staged.release();
+  });
+}
+
+nb::bytes to_bytes(Model& model, Seconds seconds, nb::object progress) {
+  Call call(seconds, std::move(progress));
+  PyObject* out = nullptr;
+  char* at = nullptr;
+  std::uint64_t left = 0;
+  const Diagnostic wrong_size{
+      .kind = ErrorKind::kInternal,
+      .what = "a model has another size than its parts"};
+  const io::SizedSink sink{
+      .size = [&](std::uint64_t all) -> Status {
+        const nb::gil_scoped_acquire gil;
+        out = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(all));
+        if (out == nullptr) {
+          PyErr_Clear();
+          throw std::bad_alloc();
+        }
+        at = PyBytes_AsString(out);
+        left = all;
+        return {};
+      },
+      .bytes = [&](std::span<const std::byte> bytes) -> Status {
+        if (auto s = call.deadline().check(); !s) return s;
+        if (bytes.size() > left) return wrong_size;
+        if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
+        at += bytes.size();
+        left -= bytes.size();
+        return {};
+      }};
+  try {
+    call.run({&model.busy}, [&] {
+      check(api::write_model(*model.loaded->model, sink));
+      if (left != 0) throw Failure(wrong_size);
+    });
+  } catch (...) {
+    Py_XDECREF(out);
+    throw;
+  }
+  return nb::steal<nb::bytes>(out);
+}
+
+api::Limits limits_of(const Call& call) {
+  api::Limits out;
+  out.deadline = call.deadline();
+  return out;
+}
+
+// What edits a model and undoes it, on a copy.
+std::shared_ptr<ir::Model> copy_of(const Model& model, const Call& call) {
+  return api::copy_of(*model.loaded->model, limits_of(call));
+}
+
+nb::str contents(Model& model, Seconds seconds) {
+  Call call(seconds, nb::none());
+  return text(call.run({&model.busy}, [&] {
+    const auto copy = copy_of(model, call);
+    return engine::json_text(api::to_json(
+        model.loaded->name, take(api::contents(*copy, limits_of(call)))));
+  }));
+}
+
+nb::str print(Model& model, bool weights, Seconds seconds) {
+  Call call(seconds, nb::none());
+  return text(call.run({&model.busy}, [&] {
+    return take(api::print(*model.loaded->model, weights, limits_of(call)));
+  }));
+}
+
+nb::str draw(Model& model, Rules* rules, const std::string& form,
+             std::size_t boxes, Seconds seconds) {
+  Call call(seconds, nb::none());
+  api::DrawOptions how;
+  how.form = form == "html"  ? api::Form::kHtml
+             : form == "dot" ? api::Form::kDot
+                             : api::Form::kSvg;
+  how.name = model.loaded->name;
+  how.boxes = boxes;
+  how.run.limits.deadline = call.deadline();
+  std::vector<Busy*> uses = {&model.busy};
+  if (rules != nullptr) uses.push_back(&rules->busy);
+  return text(call.run(uses, [&] {
+    if (rules != nullptr) *rules->term = call.deadline();
+    const auto copy = copy_of(model, call);
+    return take(
+               api::draw(*copy,
+                         rules == nullptr ? nullptr : &rules->rewriter->rules(),
+                         how))
+        .text;
+  }));
+}
+
+}  // namespace
+
+Buffer::Buffer(nb::handle of) {
+  if (PyObject_GetBuffer(of.ptr(), &view_, PyBUF_SIMPLE) != 0) {
+    throw nb::python_error();
+  }
+}
+
+Buffer::~Buffer() {
+  if (Py_IsInitialized() == 0) return;  // the process ends
+  const nb::gil_scoped_acquire gil;
+  PyBuffer_Release(&view_);
+}
+
+engine::FixedSizes sizes_of(const nb::dict& dims) {
+  engine::FixedSizes out;
+  for (const auto& [key, value] : dims) {
+    const auto name = nb::cast<std::string>(key);
+    if (nb::isinstance<nb::str>(value)) {
+      out.emplace(name, nb::cast<std::string>(value));
+    } else {
+      out.emplace(name, nb::cast<std::int64_t>(value));
+    }
+  }
+  return out;
+}
+
+void add_models(nb::module_& m) {
+  using nb::arg;
+  nb::class_<Model>(m, "Model")
+      .def_static("load", &load_model, arg("path"), arg("dims"),
+                  arg("seconds").none(), arg("progress").none())
+      .def_static("parse", &parse, arg("data"), arg("name"), arg("folder"),
+                  arg("files"), arg("dims"), arg("seconds").none(),
+                  arg("progress").none())
+      .def("save", &save, arg("path"), arg("share_data"), arg("seconds").none(),
+           arg("progress").none())
+      .def("to_bytes", &to_bytes, arg("seconds").none(), arg("progress").none())
+      .def("contents", &contents, arg("seconds").none())
+      .def("print", &print, arg("weights"), arg("seconds").none())
+      .def("draw", &draw, arg("rules").none(), arg("form"), arg("boxes"),
+           arg("seconds").none())
+      .def_prop_ro("name",
+                   [](const Model& its) { return text(its.loaded->name); })
+      .def_prop_ro("warnings", [](const Model& its) {
+        nb::list out;
+        for (const std::string& each : its.warnings) out.append(text(each));
+        return out;
+      });
+}
+
+}  // namespace ruleengine::python

@@ -1,0 +1,66 @@
+"""What a rewrite gives."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from . import _native
+from ._model import Model
+from ._report import Assumption, Explanation, Report, Warning
+
+if TYPE_CHECKING:
+    from ._rules import RuleSet
+
+M = TypeVar("M")
+
+
+class Result(Generic[M]):
+    """A rewritten model, and what was done to it.
+
+    `model` is of the kind that was given: the path of the new file, bytes, an
+    onnx.ModelProto, an onnx_ir.Model or a ruleengine.Model.
+    """
+
+    model: M
+
+    def __init__(self, model: M, report: str, rules: RuleSet,
+                 before: _native.Model, after: _native.Model) -> None:
+        self.model = model
+        self._text = report
+        self._rules = rules
+        self.before = Model._of(before)
+        self.after = Model._of(after)
+
+    @cached_property
+    def report(self) -> Report:
+        """What each rule did, in numbers."""
+        return Report.of(self._text)
+
+    @property
+    def warnings(self) -> tuple[Warning, ...]:
+        """What the user should know of the result."""
+        return self.report.warnings
+
+    @property
+    def assumptions(self) -> tuple[Assumption, ...]:
+        """What the result takes for granted of the model's inputs."""
+        return self.report.assumptions
+
+    def why_not(self, rule: str, *, node: str = "", most: int = 3,
+                seconds: float | None = None) -> Explanation:
+        """How far the rule got in the model that was given, and what stopped
+        it; print() shows it. UsageError for a rule that was not among those of
+        the run."""
+        [found] = self._rules.explain(self.before, rule, node=node, most=most,
+                                      seconds=seconds)
+        return found
+
+    def __repr__(self) -> str:
+        r = self.report
+        done = sum(rule.rewrites for rule in r.rules)
+        return (f"<ruleengine.Result for {r.target}: {r.nodes_before} nodes "
+                f"became {r.nodes_after}, {done} rewrites>")
+
+
+

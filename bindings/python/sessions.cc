@@ -1,0 +1,280 @@
+#include <nanobind/ndarray.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "bindings/api/bench.h"
+#include "bindings/api/session.h"
+#include "bindings/python/objects.h"
+
+namespace ruleengine::python {
+namespace {
+
+// How a model runs.
+struct Running {
+  int threads = 0;
+  std::uint64_t seed = 0;
+  std::size_t tensors = 0;
+  std::map<std::string, std::int64_t> dims;  // of random inputs
+  std::optional<runtime::Tolerance> tolerance;
+};
+
+api::ExecutionOptions options_of(const Running& how, const Deadline& deadline) {
+  constexpr int kMost = 4096;
+  if (how.threads < 0 || how.threads > kMost) {
+    throw misuse("`threads` is out of range", "0 to " + std::to_string(kMost),
+                 std::to_string(how.threads));
+  }
+  api::ExecutionOptions out;
+  out.threads = how.threads;
+  out.seed = how.seed;
+  out.dims = how.dims;
+  out.tolerance = how.tolerance;
+  out.limits.tensors = how.tensors;
+  out.limits.deadline = deadline;
+  return out;
+}
+
+// --- Tensors -----------------------------------------------------------------
+
+// Bytes in memory, from 0 bytes on, as numpy sees them.
+using Bytes = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
+
+// A tensor of a run as (type, shape, data): data is an array of bytes that
+// nobody else has, or a list of bytes objects for strings; None for an optional
+// without a value; a list for a sequence.
+nb::object object_of(const runtime::Datum& value,
+                     const std::shared_ptr<Loaded>& loaded) {
+  if (value.is_sequence()) {
+    nb::list out;
+    for (const auto& each : value.items()) out.append(object_of(each, loaded));
+    return out;
+  }
+  if (!value.is_tensor()) return nb::none();
+  const runtime::Tensor& tensor = value.tensor();
+  nb::list shape;
+  for (const std::int64_t each : tensor.dims()) shape.append(each);
+  nb::object data;
+  if (tensor.is_string()) {
+    nb::list strings;
+    for (const auto& each : tensor.strings()) {
+      strings.append(nb::bytes(each.data(), each.size()));
+    }
+    data = std::move(strings);
+  } else {
+    struct Held {
+      runtime::Tensor tensor;
+      std::shared_ptr<Loaded> loaded;
+    };
+    auto held = std::make_unique<Held>(Held{tensor, loaded});
+    auto* at = held->tensor.mutable_data<std::uint8_t>();
+    const nb::capsule owner(
+        held.get(), [](void* p) noexcept { delete static_cast<Held*>(p); });
+    held.release();
+    data = nb::cast(Bytes(at, {tensor.byte_size()}, owner));
+  }
+  return nb::make_tuple(static_cast<int>(tensor.dtype()), nb::tuple(shape),
+                        data);
+}
+
+// What others share, such as weights, is copied: callers may write.
+runtime::Datum owned(runtime::Datum value) {
+  if (value.is_sequence()) {
+    runtime::Datum::List items;
+    for (const auto& each : value.items()) items.push_back(owned(each));
+    return runtime::Datum::sequence(std::move(items));
+  }
+  if (!value.is_tensor() || value.tensor().is_string()) return value;
+  const runtime::Tensor& t = value.tensor();
+  if (t.is_sole()) return value;
+  auto copy = runtime::Memory::create()->allocate(t.byte_size());
+  std::ranges::copy(t.bytes(), copy.get());
+  return runtime::Datum(runtime::Tensor(t.dtype(), t.dims(), std::move(copy)));
+}
+
+// Inputs of Python, and what keeps their bytes.
+struct Inputs {
+  runtime::NamedData values;
+  std::vector<std::unique_ptr<Buffer>> buffers;
+};
+
+// A tensor (type, shape, data): data has a buffer, or is a list of bytes for
+// strings.
+runtime::Datum datum_of(const nb::tuple& given, Inputs& out) {
+  const auto type = nb::cast<std::int32_t>(given[0]);
+  const auto dims = nb::cast<std::vector<std::int64_t>>(given[1]);
+  const nb::object data = given[2];
+  if (!nb::isinstance<nb::list>(data)) {
+    out.buffers.push_back(std::make_unique<Buffer>(data));
+    return take(api::tensor_of(type, dims, out.buffers.back()->bytes()));
+  }
+  std::vector<std::string_view> strings;
+  for (const nb::handle each : nb::cast<nb::list>(data)) {
+    const auto bytes = nb::borrow<nb::bytes>(each);
+    strings.emplace_back(bytes.c_str(), bytes.size());
+  }
+  return take(api::strings_of(dims, strings));
+}
+
+Inputs inputs_of(const nb::dict& given) {
+  Inputs out;
+  for (const auto& [key, value] : given) {
+    const auto name = nb::cast<std::string>(key);
+    try {
+      out.values.emplace_back(name, datum_of(nb::cast<nb::tuple>(value), out));
+    } catch (Failure& failure) {
+      if (failure.error.where.empty()) {
+        failure.error.where = "input " + quoted_name(name);
+      }
+      throw;
+    }
+  }
+  return out;
+}
+
+// A CPU array of another framework as (code, bits, lanes, shape, data), by
+// DLPack; the codes are DLPack's.
+nb::tuple from_dlpack(
+    nb::ndarray<nb::ro, nb::c_contig, nb::device::cpu> array) {
+  nb::list shape;
+  for (std::size_t i = 0; i < array.ndim(); ++i) shape.append(array.shape(i));
+  const auto type = array.dtype();
+  auto* data = static_cast<std::uint8_t*>(const_cast<void*>(array.data()));
+  const std::size_t size = array.nbytes();
+  const nb::object owner = nb::cast(array);
+  return nb::make_tuple(type.code, type.bits, type.lanes, nb::tuple(shape),
+                        nb::ndarray<nb::numpy, const std::uint8_t, nb::ndim<1>>(
+                            data, {size}, owner));
+}
+
+// --- Sessions ----------------------------------------------------------------
+
+class Session {
+ public:
+  Session(Model& model, Rules* rules, const Running& how, Seconds seconds)
+      : loaded_(model.loaded), how_(how) {
+    Call call(seconds, nb::none());
+    std::vector<Busy*> uses = {&model.busy};
+    if (rules != nullptr) uses.push_back(&rules->busy);
+    call.run(uses, [&] { prepare(rules, call.deadline()); });
+  }
+  // The threads of a session are not in a child of the process.
+  ~Session() {
+    if (process_ != ::getpid()) static_cast<void>(session_.release());
+  }
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  nb::list run(const nb::dict& inputs, Seconds seconds, nb::object progress) {
+    Call call(seconds, std::move(progress));
+    const Inputs given = inputs_of(inputs);
+    const auto values = call.run({&busy_}, [&] {
+      if (process_ != ::getpid()) {
+        throw misuse("the session was made before the process forked",
+                     "a Session of this process");
+      }
+      *term_ = call.deadline();
+      auto out = take(session_->run(given.values, call.progress()));
+      for (auto& [name, value] : out) value = owned(std::move(value));
+      return out;
+    });
+    nb::list out;
+    for (const auto& [name, value] : values) {
+      out.append(nb::make_tuple(text(name), object_of(value, loaded_)));
+    }
+    return out;
+  }
+
+ private:
+  void prepare(Rules* rules, const Deadline& deadline) {
+    static const engine::OpBodies none;
+    *term_ = deadline;
+    if (rules != nullptr) *rules->term = deadline;
+    session_ = take(api::Session::create(
+        *loaded_->model, rules == nullptr ? none : rules->rewriter->bodies(),
+        options_of(how_, Deadline().or_of_call(term_))));
+    check(deadline.check());
+  }
+
+  std::shared_ptr<Loaded> loaded_;
+  Running how_;
+  std::shared_ptr<Deadline> term_ = std::make_shared<Deadline>();
+  std::unique_ptr<api::Session> session_;
+  pid_t process_ = ::getpid();
+  Busy busy_;
+};
+
+// The report of a comparison, and whether the models agree. Throws VerifyError
+// with the report where they do not.
+nb::str compare(Model& model, Model& other, Rules* rules, const Running& how,
+                Seconds seconds) {
+  Call call(seconds, nb::none());
+  std::vector<Busy*> uses = {&model.busy, &other.busy};
+  if (rules != nullptr) uses.push_back(&rules->busy);
+  const api::ExecutionOptions options = options_of(how, call.deadline());
+  return text(call.run(uses, [&] {
+    const engine::OpBodies none;
+    if (rules != nullptr) *rules->term = call.deadline();
+    const auto found = take(api::compare(
+        *model.loaded->model, *other.loaded->model,
+        rules == nullptr ? none : rules->rewriter->bodies(), options));
+    std::string json = engine::json_text(engine::to_json(found));
+    const Status verdict = api::verdict_of(found);
+    if (!verdict) throw Failure(verdict.error(), std::move(json));
+    return json;
+  }));
+}
+
+nb::str bench(const std::vector<Model*>& models, std::size_t rounds,
+              const Running& how, Seconds seconds) {
+  Call call(seconds, nb::none());
+  std::vector<Busy*> uses;
+  std::vector<api::BenchedModel> given;
+  for (Model* each : models) {
+    uses.push_back(&each->busy);
+    given.push_back({each->loaded->name, each->loaded->model});
+  }
+  const api::BenchOptions options{.how = options_of(how, call.deadline()),
+                                  .rounds = rounds};
+  return text(call.run(uses, [&] {
+    return engine::json_text(api::to_json(take(api::bench(given, options))));
+  }));
+}
+
+Running running_of(int threads, std::uint64_t seed, std::size_t tensors,
+                   const nb::dict& dims,
+                   std::optional<std::tuple<double, double>> tolerance) {
+  Running out{.threads = threads, .seed = seed, .tensors = tensors};
+  for (const auto& [key, value] : dims) {
+    out.dims.emplace(nb::cast<std::string>(key), nb::cast<std::int64_t>(value));
+  }
+  if (tolerance) {
+    const auto [absolute, relative] = *tolerance;
+    if (!(absolute >= 0) || !(relative >= 0)) {
+      throw misuse("a tolerance is negative");
+    }
+    out.tolerance = runtime::Tolerance{absolute, relative};
+  }
+  return out;
+}
+
+}  // namespace
+
+void add_sessions(nb::module_& m) {
+  using nb::arg;
+  nb::class_<Running>(m, "Running")
+      .def_static("of", &running_of, arg("threads"), arg("seed"),
+                  arg("tensors"), arg("dims"), arg("tolerance").none());
+  nb::class_<Session>(m, "Session")
+      .def(nb::init<Model&, Rules*, const Running&, Seconds>(), arg("model"),
+           arg("rules").none(), arg("how"), arg("seconds").none())
+      .def("run", &Session::run, arg("inputs"), arg("seconds").none(),
+           arg("progress").none());
+  m.def("compare", &compare, arg("model"), arg("other"), arg("rules").none(),
+        arg("how"), arg("seconds").none());
+  m.def("bench", &bench, arg("models"), arg("rounds"), arg("how"),
+        arg("seconds").none());
+  m.def("from_dlpack", &from_dlpack, arg("array"));
+}
+
+}  // namespace ruleengine::python
