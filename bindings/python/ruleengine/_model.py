@@ -7,7 +7,7 @@ import os
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Union
 
-from . import _native
+from . import _native, _show
 from ._errors import UsageError
 
 if TYPE_CHECKING:
@@ -114,6 +114,13 @@ class Model:
 
     def __repr__(self) -> str:
         return f"<ruleengine.Model {self.name!r}>"
+
+    def _repr_svg_(self) -> str | None:
+        return _show.picture(self)
+
+    def _repr_html_(self) -> str | None:
+        """Where there is no picture."""
+        return None if self._repr_svg_() else _show.contents(self)
 
     def __reduce__(self) -> Any:
         raise UsageError("a Model cannot be sent to another process",

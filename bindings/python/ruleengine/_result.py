@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from . import _native
+from . import _native, _show
 from ._model import Model
 from ._report import Assumption, Explanation, Report, Warning
 
@@ -55,6 +55,12 @@ class Result(Generic[M]):
         [found] = self._rules.explain(self.before, rule, node=node, most=most,
                                       seconds=seconds)
         return found
+
+    def _repr_html_(self) -> str:
+        return _show.report(self.report) + "".join(
+            _show.folded(title, _show.picture(model))
+            for title, model in (("Before", self.before),
+                                 ("After", self.after)))
 
     def __repr__(self) -> str:
         r = self.report

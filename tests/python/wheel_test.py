@@ -1,0 +1,56 @@
+"""The wheel: built as a user does, and run without the tree."""
+
+import os
+import pathlib
+import subprocess
+import sys
+import zipfile
+
+from support import package, program
+
+CODE = """
+import ruleengine, sys
+result = ruleengine.rewrite("m.onnx", output="mine.onnx", target="onnx")
+print(ruleengine.__file__, sum(r.rewrites for r in result.report.rules))
+"""
+
+
+class WheelTest(program.ProgramTest):
+    def run_it(self, *command, **options):
+        done = subprocess.run(
+            [*map(str, command)], cwd=self.folder, capture_output=True,
+            text=True, stdin=subprocess.DEVNULL, check=False, **options)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_a_wheel(self):
+        pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
+        self.run_it(*pip, "wheel", "--no-deps", "-w", "w", program.ROOT)
+        [wheel] = (self.folder / "w").glob("ruleengine-*.whl")
+        names = zipfile.ZipFile(wheel).namelist()
+        for name in ("py.typed", "_native.pyi", "bin/ruleengine",
+                     "share/ruleengine/rules/attention.lua"):
+            self.assertIn(f"ruleengine/{name}", names)
+        self.assertFalse([n for n in names if "test" in n or ".cc" in n])
+        said = self.run_it(sys.executable, "-m", "auditwheel", "show", wheel)
+        self.assertRegex(" ".join(said.split()),
+                         r'platform tag: "manylinux_2_\d+_x86_64"')
+
+        self.run_it(*pip, "install", "--no-deps", "--target", "site", wheel)
+        self.write("m.onnx", package.attention().SerializeToString())
+        env = {**os.environ, "PYTHONPATH": str(self.folder / "site")}
+        where, count = self.run_it(sys.executable, "-c", CODE, env=env).split()
+        self.assertTrue(pathlib.Path(where).is_relative_to(self.folder))
+        self.assertGreater(int(count), 0)
+        command = self.folder / "site" / "bin" / "ruleengine"
+        self.run_it(sys.executable, command, "run", "m.onnx", "-o",
+                    "theirs.onnx", "--target", "onnx", "-q", env=env)
+        self.assertEqual((self.folder / "mine.onnx").read_bytes(),
+                         (self.folder / "theirs.onnx").read_bytes())
+        self.assertIn("ruleengine", self.run_it(
+            sys.executable, "-m", "ruleengine", "--version", env=env))
+
+
+if __name__ == "__main__":
+    import unittest
+    unittest.main()
