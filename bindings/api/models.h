@@ -60,5 +60,9 @@ Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
 
 // The same without a file, as io::stream() does it.
 Status write_model(const ir::Model& model, const io::SizedSink& sink);
+// As io::stream_apart() does it.
+Status write_model_apart(const ir::Model& model, const std::string& location,
+                         const io::SizedSink& message,
+                         const io::SizedSink& data);
 
 }  // namespace ruleengine::api

@@ -92,21 +92,25 @@ class Unlocked {
   Unlocked(const Unlocked&) = delete;
   Unlocked& operator=(const Unlocked&) = delete;
 
-  // f() with the GIL.
+  // f() with the GIL; false where the interpreter ends.
   template <typename F>
-  auto with_gil(F&& f) {
-    lock();
-    auto out = f();
+  bool with_gil(F&& f) {
+    if (is_late()) return false;
+    PyEval_RestoreThread(state_);
+    const bool out = f();
     state_ = PyEval_SaveThread();
     return out;
   }
 
  private:
-  // Where the interpreter ends, taking the GIL would end the thread by
+  // Where the interpreter ends, taking the GIL would end this thread by
   // unwinding it, which C++ code does not survive.
+  static bool is_late() {
+    const Calls& all = calls();
+    return all.end && pthread_equal(all.last, pthread_self()) == 0;
+  }
   void lock() {
-    Calls& all = calls();
-    while (all.end && pthread_equal(all.last, pthread_self()) == 0) ::pause();
+    while (is_late()) ::pause();
     PyEval_RestoreThread(state_);
   }
 

@@ -45,8 +45,8 @@ std::unique_ptr<Model> model_with(
 }
 
 std::unique_ptr<Model> load_model(const nb::bytes& path, const nb::dict& dims,
-                                  Seconds seconds, nb::object progress) {
-  Call call(seconds, std::move(progress));
+                                  Seconds seconds) {
+  Call call(seconds, nb::none());
   return model_with(call, dims, path_of(path),
                     [](Loaded& its, const api::ModelOptions& how) {
                       return api::load_model(its.name, how);
@@ -57,9 +57,8 @@ std::unique_ptr<Model> load_model(const nb::bytes& path, const nb::dict& dims,
 // changes: the model refers to it.
 std::unique_ptr<Model> parse(nb::handle data, const std::string& name,
                              const nb::bytes& folder, const nb::dict& files,
-                             const nb::dict& dims, Seconds seconds,
-                             nb::object progress) {
-  Call call(seconds, std::move(progress));
+                             const nb::dict& dims, Seconds seconds) {
+  Call call(seconds, nb::none());
   std::vector<std::unique_ptr<Buffer>> buffers;
   buffers.push_back(std::make_unique<Buffer>(data));
   Files given;
@@ -78,9 +77,8 @@ std::unique_ptr<Model> parse(nb::handle data, const std::string& name,
       std::move(given), std::move(buffers));
 }
 
-void save(Model& model, const nb::bytes& path, bool share_data, Seconds seconds,
-          nb::object progress) {
-  Call call(seconds, std::move(progress));
+void save(Model& model, const nb::bytes& path, bool share_data, Seconds seconds) {
+  Call call(seconds, nb::none());
   call.run({&model.busy}, [&] {
     auto staged = take(api::stage_model(*model.loaded->model, path_of(path),
                                         share_data, call.deadline()));
@@ -90,44 +88,73 @@ void save(Model& model, const nb::bytes& path, bool share_data, Seconds seconds,
   });
 }
 
-nb::bytes to_bytes(Model& model, Seconds seconds, nb::object progress) {
-  Call call(seconds, std::move(progress));
-  PyObject* out = nullptr;
-  char* at = nullptr;
-  std::uint64_t left = 0;
-  const Diagnostic wrong_size{
-      .kind = ErrorKind::kInternal,
-      .what = "a model has another size than its parts"};
-  const io::SizedSink sink{
-      .size = [&](std::uint64_t all) -> Status {
-        const nb::gil_scoped_acquire gil;
-        out = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(all));
-        if (out == nullptr) {
-          PyErr_Clear();
-          throw std::bad_alloc();
-        }
-        at = PyBytes_AsString(out);
-        left = all;
-        return {};
-      },
-      .bytes = [&](std::span<const std::byte> bytes) -> Status {
-        if (auto s = call.deadline().check(); !s) return s;
-        if (bytes.size() > left) return wrong_size;
-        if (!bytes.empty()) std::memcpy(at, bytes.data(), bytes.size());
-        at += bytes.size();
-        left -= bytes.size();
-        return {};
-      }};
-  try {
-    call.run({&model.busy}, [&] {
-      check(api::write_model(*model.loaded->model, sink));
-      if (left != 0) throw Failure(wrong_size);
-    });
-  } catch (...) {
-    Py_XDECREF(out);
-    throw;
+// A bytes object that a message fills.
+class Written {
+ public:
+  explicit Written(const Deadline& deadline) : deadline_(deadline) {}
+  ~Written() { Py_XDECREF(object_); }
+  Written(const Written&) = delete;
+  Written& operator=(const Written&) = delete;
+
+  io::SizedSink sink() {
+    return {.size = [this](std::uint64_t all) { return begin(all); },
+            .bytes = [this](std::span<const std::byte> b) { return add(b); }};
   }
-  return nb::steal<nb::bytes>(out);
+  // None if nothing was written.
+  nb::object take() {
+    if (left_ != 0) throw Failure(wrong_size());
+    PyObject* const out = std::exchange(object_, nullptr);
+    return out == nullptr ? nb::none() : nb::steal(out);
+  }
+
+ private:
+  static Diagnostic wrong_size() {
+    return {.kind = ErrorKind::kInternal,
+            .what = "a model has another size than its parts"};
+  }
+  Status begin(std::uint64_t all) {
+    const nb::gil_scoped_acquire gil;
+    object_ = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(all));
+    if (object_ == nullptr) {
+      PyErr_Clear();
+      throw std::bad_alloc();
+    }
+    at_ = PyBytes_AsString(object_);
+    left_ = all;
+    return {};
+  }
+  Status add(std::span<const std::byte> bytes) {
+    if (Status s = deadline_.check(); !s) return s;
+    if (bytes.size() > left_) return wrong_size();
+    if (!bytes.empty()) std::memcpy(at_, bytes.data(), bytes.size());
+    at_ += bytes.size();
+    left_ -= bytes.size();
+    return {};
+  }
+
+  const Deadline& deadline_;
+  PyObject* object_ = nullptr;
+  char* at_ = nullptr;
+  std::uint64_t left_ = 0;
+};
+
+nb::object to_bytes(Model& model, Seconds seconds) {
+  Call call(seconds, nb::none());
+  Written out(call.deadline());
+  call.run({&model.busy},
+           [&] { check(api::write_model(*model.loaded->model, out.sink())); });
+  return out.take();
+}
+
+// The message, and new weights, which it has as external data at `location`.
+nb::tuple to_parts(Model& model, const std::string& location, Seconds seconds) {
+  Call call(seconds, nb::none());
+  Written message(call.deadline()), data(call.deadline());
+  call.run({&model.busy}, [&] {
+    check(api::write_model_apart(*model.loaded->model, location, message.sink(),
+                                 data.sink()));
+  });
+  return nb::make_tuple(message.take(), data.take());
 }
 
 api::Limits limits_of(const Call& call) {
@@ -211,13 +238,12 @@ void add_models(nb::module_& m) {
   using nb::arg;
   nb::class_<Model>(m, "Model")
       .def_static("load", &load_model, arg("path"), arg("dims"),
-                  arg("seconds").none(), arg("progress").none())
+                  arg("seconds").none())
       .def_static("parse", &parse, arg("data"), arg("name"), arg("folder"),
-                  arg("files"), arg("dims"), arg("seconds").none(),
-                  arg("progress").none())
-      .def("save", &save, arg("path"), arg("share_data"), arg("seconds").none(),
-           arg("progress").none())
-      .def("to_bytes", &to_bytes, arg("seconds").none(), arg("progress").none())
+                  arg("files"), arg("dims"), arg("seconds").none())
+      .def("save", &save, arg("path"), arg("share_data"), arg("seconds").none())
+      .def("to_bytes", &to_bytes, arg("seconds").none())
+      .def("to_parts", &to_parts, arg("location"), arg("seconds").none())
       .def("contents", &contents, arg("seconds").none())
       .def("print", &print, arg("weights"), arg("seconds").none())
       .def("draw", &draw, arg("rules").none(), arg("form"), arg("boxes"),

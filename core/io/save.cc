@@ -265,6 +265,40 @@ Status stream(const ir::Model& model, const SizedSink& sink) {
   return check_intact(model);
 }
 
+Status stream_apart(const ir::Model& model, const std::string& location,
+                    const SizedSink& message, const SizedSink& data) {
+  const Bytes source = model.source ? model.source->bytes() : Bytes();
+  DataPlan plan(location, DataPlan::Originals::kShare, false);
+  if (model.changed || model.source == nullptr) {
+    Rope first(source);
+    Emitter emitter(first, &plan, nullptr);
+    if (Status s = write_model(model, emitter); !s) return s;
+  }
+  plan.finish();
+  if (plan.empty()) return stream(model, message);
+  Rope rope(source);
+  Emitter emitter(rope, &plan, nullptr);
+  if (Status s = write_model(model, emitter); !s) return s;
+  if (Status s = message.size(rope.size()); !s) return s;
+  if (Status s = stream(rope, model, message.bytes); !s) return s;
+  if (Status s = data.size(plan.size()); !s) return s;
+  std::uint64_t at = 0;
+  const auto write = [&](Bytes bytes) {
+    at += bytes.size();
+    return data.bytes(bytes);
+  };
+  const auto pad = [&](std::uint64_t to) {
+    return to == at ? Status() : write(as_bytes(std::string(to - at, '\0')));
+  };
+  for (const DataPlan::Stored& each : plan.stored()) {
+    if (Status s = pad(each.at); !s) return s;
+    Status s = ir::stream_bytes(*each.tensor, model.external.get(), write);
+    if (!s) return s;
+  }
+  if (Status s = pad(plan.size()); !s) return s;
+  return check_intact(model);
+}
+
 Result<std::string> serialize(const ir::Model& model) {
   std::string out;
   const Status done = stream(model, {.size =

@@ -100,7 +100,7 @@ class KindsTest(program.ProgramTest):
         onnx.save(copy.deepcopy(self.proto), self.folder / "e.onnx", location="e.bin",
                   save_as_external_data=True, size_threshold=0)
         bare = onnx.load(self.folder / "e.onnx", load_external_data=False)
-        with self.assertRaises(ruleengine.ModelError):
+        with self.assertRaisesRegex(ruleengine.ModelError, "in memory"):
             ruleengine.rewrite(bare)
         out = ruleengine.rewrite(bare, folder=self.folder, target="onnx").model
         onnx.save(out, self.folder / "out.onnx")
@@ -198,6 +198,18 @@ class IrTest(program.ProgramTest):
         value.const_value = onnx_ir.LazyTensor(
             lambda: kept, dtype=kept.dtype, shape=kept.shape, name="w0q")
         self.check(model, self.result(model))
+
+    def test_new_weights(self):
+        """Those that rules make, beside those that stay."""
+        for model in (onnx_ir.load(self.folder / "e.onnx"),
+                      onnx_ir.from_proto(self.proto)):
+            out = ruleengine.rewrite(model, target="onnx").model
+            [w] = [value.const_value for value in
+                   out.graph.initializers.values()
+                   if value.const_value.nbytes > 1024]
+            self.assertEqual(tuple(w.shape), (32, 96))
+            self.assertIsInstance(w, onnx_ir.Tensor)
+            self.check(model, out)
 
     def test_the_model_stays_as_it_is(self):
         model = onnx_ir.load(self.folder / "e.onnx")

@@ -24,7 +24,7 @@ from ._report import (Assumption, Coverage, Example, Explanation, Finding,
                       Match, Miss, NotComposed, Rejected, Report, RuleReport,
                       Tested, Verified, Warning)
 from ._result import Result
-from ._rules import Options, Path, RuleSet, borrowed, test
+from ._rules import COVERAGE, Options, Path, RuleSet, borrowed, test
 from ._session import Session, bench, verify
 
 __version__ = _native.version
@@ -98,8 +98,9 @@ def explain(model: object, rules: object = None, *,
 
 def coverage(model: object, rules: object = None, *,
              options: Options | None = None, **how: Any) -> Coverage:
-    """How much of the attention of a model is composed: RuleSet.coverage()."""
-    with borrowed(rules, options) as its:
+    """How much of the attention of a model is composed: RuleSet.coverage().
+    Without rules by the packs "canonical" and "attention"."""
+    with borrowed(COVERAGE if rules is None else rules, options) as its:
         return its.coverage(model, **how)
 
 

@@ -28,7 +28,7 @@ class OfIr(Opened):
                              found=str(error).splitlines()[0]) from error
         self.native = _native.Model.parse(
             data, name="", folder=folder, files=self._lender.buffers, dims=dims,
-            seconds=seconds, progress=None)
+            seconds=seconds)
 
     def _lend_of_body(self, graph: Any) -> None:
         """Lends weights of files under the locations that they have."""
@@ -66,7 +66,7 @@ class OfIr(Opened):
         import onnx
         import onnx_ir
         out = onnx_ir.serde.deserialize_model(onnx.ModelProto.FromString(
-            made.to_bytes(seconds=seconds, progress=None)))
+            self._lender.message_of(made, seconds)))
         for graph in (out.graph, *out.graph.subgraphs()):
             for value in graph.initializers.values():
                 value.const_value = self._taken_back(value.const_value)
@@ -79,9 +79,10 @@ class OfIr(Opened):
         import onnx_ir
         if not isinstance(tensor, onnx_ir.ExternalTensor):
             return tensor
-        owner = self._lender.owners.get(os.fspath(tensor.location))
-        if owner is None:
+        location = os.fspath(tensor.location)
+        if location not in self._lender.buffers:
             return tensor
+        owner = self._lender.owners.get(location)
         length = tensor.length
         if isinstance(owner, onnx_ir.ExternalTensor):
             return onnx_ir.ExternalTensor(
@@ -90,11 +91,11 @@ class OfIr(Opened):
                 doc_string=tensor.doc_string,
                 metadata_props=dict(tensor.metadata_props),
                 base_dir=owner.base_dir)
-        if (not tensor.offset and length in (None, owner.nbytes) and
+        if (owner is not None and not tensor.offset and length in (None, owner.nbytes) and
                 owner.dtype == tensor.dtype and owner.shape == tensor.shape and
                 owner.name == tensor.name):
             return owner
-        buffer = self._lender.buffers[os.fspath(tensor.location)]
+        buffer = self._lender.buffers[location]
         offset = tensor.offset or 0
         raw = numpy.frombuffer(buffer, numpy.uint8)[
             offset:None if length is None else offset + length]

@@ -68,7 +68,7 @@ class _OfPath(Opened):
                  seconds: float | None) -> None:
         self._path = model
         self.native = _native.Model.load(os.fsencode(model), dims=dims,
-                                         seconds=seconds, progress=None)
+                                         seconds=seconds)
 
     def result(self, made: _native.Model, *, output: Any, share_data: bool,
                seconds: float | None) -> Any:
@@ -77,8 +77,7 @@ class _OfPath(Opened):
             output = path.with_name(f"{path.stem}.rewritten{path.suffix}")
             if not isinstance(self._path, os.PathLike):
                 output = os.fspath(output)
-        made.save(os.fsencode(output), share_data=share_data, seconds=seconds,
-                  progress=None)
+        made.save(os.fsencode(output), share_data=share_data, seconds=seconds)
         return output
 
 
@@ -88,9 +87,8 @@ class _OfBytes(Opened):
         self._type = type(model)
         data = model if isinstance(model, bytes) else bytes(model)
         self.native = _native.Model.parse(data, name="", folder=folder,
-                                          files={}, dims=dims, seconds=seconds,
-                                          progress=None)
+                                          files={}, dims=dims, seconds=seconds)
 
     def result(self, made: _native.Model, *, seconds: float | None,
                **_: object) -> Any:
-        return self._type(made.to_bytes(seconds=seconds, progress=None))
+        return self._type(made.to_bytes(seconds=seconds))

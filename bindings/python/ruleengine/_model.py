@@ -35,7 +35,7 @@ class Model:
         others: {"past": "sequence"}.
         """
         self._native = _native.Model.load(os.fsencode(path), dims=dims or {},
-                                          seconds=seconds, progress=None)
+                                          seconds=seconds)
 
     @classmethod
     def from_bytes(cls, data: Any, *, name: str = "", folder: Path = "",
@@ -52,7 +52,7 @@ class Model:
         return cls._of(_native.Model.parse(
             data if view.readonly else bytes(view), name=name,
             folder=os.fsencode(folder), files=files or {}, dims=dims or {},
-            seconds=seconds, progress=None))
+            seconds=seconds))
 
     @classmethod
     def _of(cls, native: _native.Model) -> Model:
@@ -78,11 +78,11 @@ class Model:
         with `share_data` the file refers to that of the model.
         """
         self._native.save(os.fsencode(path), share_data=share_data,
-                          seconds=seconds, progress=None)
+                          seconds=seconds)
 
     def to_bytes(self, *, seconds: float | None = None) -> bytes:
         """The encoded ModelProto; external data stays where it is."""
-        return self._native.to_bytes(seconds=seconds, progress=None)
+        return self._native.to_bytes(seconds=seconds)
 
     def to_proto(self) -> onnx.ModelProto:
         """The same as an onnx.ModelProto."""

@@ -17,6 +17,7 @@ from . import _native
 from ._errors import ModelError, UsageError
 
 LEAST_LENT = 1024  # bytes of a weight
+NEW = "ruleengine/new"  # the location of new weights
 
 
 class Opened:
@@ -72,6 +73,13 @@ class Lender:
             location = self.lend(owner, _mapped(path))
             self._files[path] = location
         return location
+
+    def message_of(self, made: _native.Model, seconds: float | None) -> bytes:
+        """The result, whose new weights are lent too."""
+        message, data = made.to_parts(NEW, seconds=seconds)
+        if data is not None:
+            self.buffers[NEW] = data
+        return message
 
 
 def _mapped(path: str) -> Any:

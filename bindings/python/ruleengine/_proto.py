@@ -18,7 +18,7 @@ class OfProto(Opened):
         data = self._encoded(model)
         self.native = _native.Model.parse(
             data, name="", folder=folder, files=self._lender.buffers, dims=dims,
-            seconds=seconds, progress=None)
+            seconds=seconds)
 
     def _encoded(self, model: Any) -> bytes:
         from google.protobuf.message import EncodeError
@@ -65,21 +65,21 @@ class OfProto(Opened):
                **_: object) -> Any:
         import onnx
         out = onnx.ModelProto.FromString(
-            made.to_bytes(seconds=seconds, progress=None))
+            self._lender.message_of(made, seconds))
         if self._lender.buffers:
-            for tensor in _tensors_of(out):
+            for tensor in tensors_of(out):
                 self._take_back(tensor)
         return out
 
     def _take_back(self, tensor: Any) -> None:
-        location, offset, length = _place(tensor.external_data)
+        location, offset, length = place_of(tensor.external_data)
         data = self._lender.buffers.get(location)
         if data is None:
             return
         end = len(data) if length is None else offset + length
         tensor.ClearField("external_data")
         tensor.ClearField("data_location")
-        tensor.raw_data = bytes(data[offset:end])
+        tensor.raw_data = bytes(memoryview(data)[offset:end])
 
 
 def _copy_field(to: Any, name: str, value: Any) -> None:
@@ -95,7 +95,7 @@ def _copy_field(to: Any, name: str, value: Any) -> None:
         setattr(to, name, value)
 
 
-def _tensors_of(model: Any) -> Any:
+def tensors_of(model: Any) -> Any:
     """All tensors of a ModelProto."""
     graphs = [model.graph]
     nodes = [node for function in model.functions for node in function.node]
@@ -114,7 +114,7 @@ def _tensors_of(model: Any) -> Any:
             graphs += attribute.graphs
 
 
-def _place(external: Any) -> tuple[str, int, int | None]:
+def place_of(external: Any) -> tuple[str, int, int | None]:
     """Location, offset and length of a tensor's external data."""
     its = {entry.key: entry.value for entry in external}
     length = its.get("length")

@@ -218,6 +218,8 @@ def _how(target: str = "auto", opset: int | None = None,
     return how
 
 
+COVERAGE = ("canonical", "attention")  # the packs about attention
+
 # Sets of packs that ship, by packs and settings, which no call uses now.
 _idle: dict[tuple[object, ...], list[RuleSet]] = {}
 _MOST_IDLE = 8

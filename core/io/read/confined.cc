@@ -71,6 +71,9 @@ Diagnostic open_fault(int error, std::string_view location) {
                    "put the file itself into the model's folder");
     case EXDEV:
       return fault("external data lies outside the model's folder", location);
+    case EBADF:  // there is no folder
+      return fault("a model in memory refers to external data", location,
+                   "give the folder of the data, or its bytes");
     default:
       return fault(std::string("external data cannot be opened: ") +
                        std::strerror(error),

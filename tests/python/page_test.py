@@ -13,7 +13,7 @@ from support import package, program
 
 # What ONNX Runtime, tqdm and protobuf say of their types is not ours.
 CONFIG = """[mypy]
-[mypy-onnxruntime.*,tqdm.*,google.*]
+[mypy-onnxruntime.*,tqdm.*,google.*,pandas.*,fsspec.*]
 ignore_missing_imports = True
 """
 PAGE = program.ROOT / "docs" / "python.md"
