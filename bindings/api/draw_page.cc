@@ -235,9 +235,9 @@ show(0);
 </html>
 )html";
 
-// The <svg> element alone. Its size moves to an attribute for the script, since
-// width and height would conflict with the page's style.
-std::string inlined(const std::string& svg) {
+}  // namespace
+
+std::string inlined_svg(const std::string& svg) {
   const auto begin = svg.find("<svg");
   const auto close = svg.find('>', begin);
   if (begin == svg.npos || close == svg.npos) return "";
@@ -250,8 +250,7 @@ std::string inlined(const std::string& svg) {
          svg.substr(close);
 }
 
-// JSON as the content of a script element, which must not contain "</".
-std::string quoted(const Json& data) {
+std::string script_json(const Json& data) {
   const std::string text = data.text(-1, false);
   std::string out;
   for (const char c : text) {
@@ -264,17 +263,16 @@ std::string quoted(const Json& data) {
   return out;
 }
 
-}  // namespace
-
 std::string draw_page(const std::string& title,
                       const std::vector<std::string>& pictures,
                       const Json& data) {
   std::string page = kHead;
   page += "<title>" + draw::escaped(title) + "</title>\n";
   page += kBody;
-  for (const std::string& picture : pictures) page += inlined(picture) + "\n";
+  for (const std::string& picture : pictures)
+    page += inlined_svg(picture) + "\n";
   page += "</main>\n<aside id=\"panel\"></aside>\n";
-  page += "<script type=\"application/json\" id=\"data\">" + quoted(data) +
+  page += "<script type=\"application/json\" id=\"data\">" + script_json(data) +
           "</script>\n";
   return page + kScript;
 }

@@ -9,6 +9,13 @@
 
 namespace ruleengine::api {
 
+// The <svg> element of a picture alone. Its size moves to an attribute for
+// scripts, since width and height would conflict with the style of a page.
+std::string inlined_svg(const std::string& svg);
+
+// JSON as the content of a script element, which must not contain "</".
+std::string script_json(const Json& data);
+
 // `pictures`: the SVG of each view, in order; `data`: what the script reads.
 std::string draw_page(const std::string& title,
                       const std::vector<std::string>& pictures,

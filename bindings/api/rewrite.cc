@@ -34,15 +34,19 @@ Rewriter::Rewriter(RewriteOptions options)
   judge_edits();
 }
 
-// Sets the judge of edits, where the options ask for one.
+// Sets the judge of edits, where the options ask for one: what is wrong is not
+// shown.
 void Rewriter::judge_edits() {
-  options_.run.judge = {};
+  rewrite::Judge asks;
+  if (options_.on_step) asks = judge_of(options_.on_step);
+  options_.run.judge = asks;
   local_ = nullptr;
   if (!options_.verifies_edits) return;
   local_ = std::make_shared<LocalProof>(options_.how);
-  options_.run.judge = [local = local_](const rewrite::Rule& rule,
-                                        const rewrite::Region& region) {
-    return local->judge(rule, region);
+  options_.run.judge = [local = local_, asks](const rewrite::Rule& rule,
+                                              const rewrite::Region& region) {
+    auto wrong = local->judge(rule, region);
+    return wrong || !asks ? std::move(wrong) : asks(rule, region);
   };
 }
 
@@ -65,6 +69,7 @@ Status Rewriter::configure(const RewriteOptions& options) {
   options_.how.limits.tensors = options.limits.tensors;
   options_.verifies = options.verifies;
   options_.verifies_edits = options.verifies_edits;
+  options_.on_step = options.on_step;
   judge_edits();
   if (local_) local_->run_with(engine_->bodies());
   return engine_->configure(options_.run);

@@ -12,6 +12,7 @@
 #include "bindings/api/local_proof.h"
 #include "bindings/api/models.h"
 #include "bindings/api/rules.h"
+#include "bindings/api/steps.h"
 #include "bindings/api/tune.h"
 #include "core/base/result.h"
 #include "core/engine/engine.h"
@@ -31,6 +32,7 @@ struct RewriteOptions {
   // whether a result that cannot be run is accepted, with a warning.
   bool verifies = false, lenient = false;
   bool verifies_edits = false;  // each where it is made: LocalProof
+  AskStep on_step;              // of each rewrite; may be empty
   ExecutionOptions how;
   // Keeps the rewrites that a runtime gains from.
   std::optional<TuneOptions> tunes;
@@ -62,7 +64,7 @@ class Rewriter {
   static Result<std::unique_ptr<Rewriter>> create(RewriteOptions options);
 
   // How the models that follow are rewritten: of `options` what says so in
-  // `run`, what is verified, and the tensors of `limits`.
+  // `run`, what is verified, `on_step`, and the tensors of `limits`.
   Status configure(const RewriteOptions& options);
 
   const std::vector<std::string>& warnings() const;

@@ -13,6 +13,7 @@
 #include "bindings/cli/run.h"
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
+#include "bindings/cli/steps.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/tuning.h"
 #include "bindings/cli/verbs.h"
@@ -59,6 +60,7 @@ Result<api::RewriteOptions> rewrite_options(const Paths& paths,
       .verifies_edits = flags.verify == "local",
       .how = *how,
       .limits = rules->limits};
+  if (flags.step) out.on_step = ask_on_terminal();
   // If somebody will read it.
   if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how->dims;
   const TuningFlags& tuning = flags.tuning;
@@ -330,6 +332,8 @@ void add_run(Line& line) {
       .whole(1, 1'000'000);
   run.inputs(flags, flags.in,
              "sizes of named dimensions in the model: batch=2,mask=seq");
+  run.flag("--step", flags.step,
+           "show each rewrite before and after, and ask whether to keep it");
   run.flag("--share-data", flags.share_data,
            "refer to the model's external data instead of copying it");
   run.flag("--require-match", flags.require_match,

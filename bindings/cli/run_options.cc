@@ -36,6 +36,10 @@ Status check_options(const RunFlags& flags) {
     return usage("--jobs disturbs what is measured", "",
                  "leave out --jobs, or --if-faster and --bench");
   }
+  if (flags.step && (measures || flags.jobs > 1)) {
+    return usage("--step asks about one run after another", "",
+                 "leave out --jobs, --if-faster and --bench");
+  }
   const std::string& file =
       tuning.record.empty() ? tuning.replay : tuning.record;
   if (!file.empty() && !flags.if_faster) {

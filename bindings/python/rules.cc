@@ -1,5 +1,6 @@
 #include "bindings/api/rules.h"
 
+#include "bindings/api/draw_run.h"
 #include "bindings/api/examples.h"
 #include "bindings/api/questions.h"
 #include "bindings/python/objects.h"
@@ -68,7 +69,7 @@ struct How {
   std::size_t tensors = 0;
 };
 
-void configure(Rules& rules, const How& given) {
+api::RewriteOptions options_of(const How& given) {
   api::RewriteOptions how;
   how.run.target = given.target;
   how.run.opset = given.opset;
@@ -78,7 +79,11 @@ void configure(Rules& rules, const How& given) {
   how.verifies = given.verify == "result";
   how.verifies_edits = given.verify == "edits";
   how.limits.tensors = given.tensors;
-  check(rules.rewriter->configure(how));
+  return how;
+}
+
+void configure(Rules& rules, const How& given) {
+  check(rules.rewriter->configure(options_of(given)));
 }
 
 nb::tuple rewrite(Rules& rules, Model& model, const How& given, Seconds seconds,
@@ -102,6 +107,22 @@ nb::tuple rewrite(Rules& rules, Model& model, const How& given, Seconds seconds,
     return json;
   });
   return nb::make_tuple(nb::cast(std::move(out)), text(report));
+}
+
+// A page that shows the run.
+nb::str draw_run(Rules& rules, Model& model, const How& given,
+                 std::size_t boxes, Seconds seconds) {
+  Call call(seconds, nb::none());
+  return text(call.run({&rules.busy, &model.busy}, [&] {
+    *rules.term = call.deadline();
+    api::DrawOptions how;
+    how.name = model.loaded->name;
+    how.boxes = boxes;
+    how.run.limits.deadline = call.deadline();
+    return take(api::draw_run(model.loaded->model, *rules.rewriter,
+                              options_of(given), how))
+        .text;
+  }));
 }
 
 // Questions edit a model, and undo it; what they learn stays with the copy.
@@ -206,6 +227,8 @@ void add_rules(nb::module_& m) {
                   arg("load_seconds"), arg("memory"), arg("seconds").none())
       .def("rewrite", &rewrite, arg("model"), arg("how"), arg("seconds").none(),
            arg("progress").none())
+      .def("draw", &draw_run, arg("model"), arg("how"), arg("boxes"),
+           arg("seconds").none())
       .def("match", &match, arg("model"), arg("how"), arg("seconds").none())
       .def("explain", &explain, arg("model"), arg("node"), arg("most"),
            arg("how"), arg("seconds").none())

@@ -148,7 +148,7 @@ class Engine::Run {
   Status drive(const Target& target, const Plan& plan,
                const Progress& progress) {
     rewrite::DriverOptions how = rewrite_options(options());
-    if (options().permits || leaves_out_) {
+    if (options().permits || options().lists_sites || leaves_out_) {
       how.permits =
           [this](const rewrite::Rule& rule,
                  const rewrite::Site& site) -> std::optional<std::string> {
@@ -173,6 +173,14 @@ class Engine::Run {
     }
     if (Status s = driver.settle(); !s) return s;
     report_.rewrites = driver.report();
+    if (!options().lists_sites) leave_optional_sites(plan);
+    auto& warnings = report_.rewrites.warnings;
+    warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
+    note_absent();
+    return {};
+  }
+
+  void leave_optional_sites(const Plan& plan) {
     std::set<std::string_view> optional;
     for (const rewrite::Rule* rule : plan.rules) {
       if (is_optional(*rule)) optional.insert(rule->qualified());
@@ -180,10 +188,6 @@ class Engine::Run {
     std::erase_if(report_.rewrites.sites, [&](const rewrite::Site& site) {
       return !optional.contains(site.rule);
     });
-    auto& warnings = report_.rewrites.warnings;
-    warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
-    note_absent();
-    return {};
   }
 
   // Calls it with each node that a rule made and that is still there.

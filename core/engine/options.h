@@ -31,6 +31,9 @@ struct RunOptions {
   // rewrite::DriverOptions: not of lowering rules, nor of canonical rules that
   // serve others. If set, the report lists the sites of those that took place.
   decltype(rewrite::DriverOptions::permits) permits;
+  // Whether the report lists the sites of all rewrites that took place, also of
+  // those that `permits` is not asked about.
+  bool lists_sites = false;
   // As in rewrite::DriverOptions; may be empty.
   rewrite::Judge judge;
   // Counts what model and result cost, with named dimensions of these sizes.

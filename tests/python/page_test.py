@@ -84,7 +84,7 @@ class NotebookTest(unittest.TestCase):
                                             target="onnx", verify=True)
         page = result._repr_html_()
         for part in ("<b>8 nodes became", "compose_batched_attention",
-                     "verified on", "<svg", "After"):
+                     "verified on", "<iframe", "&lt;svg", "before and after"):
             self.assertTrue(part in page, part)
         self.assertTrue(result.before._repr_svg_().startswith("<svg"))
         self.assertIsNone(result.before._repr_html_())

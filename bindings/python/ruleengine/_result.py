@@ -25,10 +25,11 @@ class Result(Generic[M]):
     model: M
 
     def __init__(self, model: M, report: str, rules: RuleSet,
-                 before: _native.Model, after: _native.Model) -> None:
+                 how: _native.How, before: _native.Model,
+                 after: _native.Model) -> None:
         self.model = model
         self._text = report
-        self._rules = rules
+        self._rules, self._how = rules, how
         self.before = Model._of(before)
         self.after = Model._of(after)
 
@@ -56,11 +57,15 @@ class Result(Generic[M]):
                                       seconds=seconds)
         return found
 
+    def draw(self, *, boxes: int = 160, seconds: float | None = None) -> str:
+        """A page (HTML) that shows the run: the model and each rewrite, before
+        and after, by rule. It needs the program `dot` of Graphviz, and makes
+        the run again. At most `boxes` nodes are in one picture."""
+        return self._rules._native.draw(self.before._native, self._how,
+                                        boxes=boxes, seconds=seconds)
+
     def _repr_html_(self) -> str:
-        return _show.report(self.report) + "".join(
-            _show.folded(title, _show.picture(model))
-            for title, model in (("Before", self.before),
-                                 ("After", self.after)))
+        return _show.report(self.report) + _show.page(self)
 
     def __repr__(self) -> str:
         r = self.report

@@ -157,7 +157,7 @@ class RuleSet:
                 given.native, how, seconds=seconds, progress=bar)
         back = given.result(made, output=output, share_data=share_data,
                             seconds=seconds)
-        return Result(back, report, self, given.native, made)
+        return Result(back, report, self, how, given.native, made)
 
     def match(self, model: object, *, target: str = "auto",
               exact: bool = False, seconds: float | None = None,

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ._errors import Error
 
 if TYPE_CHECKING:
     from ._model import Model
     from ._report import Report
+    from ._result import Result
 
-_SECONDS = 20  # for one picture
+_SECONDS = 20  # for one picture, or one page
+_LARGEST_PAGE = 1 << 23  # characters, of what a notebook keeps
 
 
 def picture(model: Model) -> str | None:
@@ -22,6 +24,19 @@ def picture(model: Model) -> str | None:
     except Error:
         return None
     return drawn[drawn.index("<svg"):]
+
+
+def page(result: Result[Any]) -> str:
+    """HTML: the page of a run in a frame; nothing where it cannot be drawn."""
+    try:
+        drawn = result.draw(seconds=_SECONDS)
+    except Error:
+        return ""
+    if len(drawn) > _LARGEST_PAGE:
+        return ""
+    return folded("Each rewrite, before and after",
+                  f'<iframe srcdoc="{escape(drawn)}" width="100%" '
+                  'height="600"></iframe>')
 
 
 def table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
@@ -39,12 +54,9 @@ def listed(title: str, texts: Iterable[str]) -> str:
     return f"<p>{escape(title)}</p><ul>{items}</ul>" if items else ""
 
 
-def folded(title: str, content: str | None, is_open: bool = False) -> str:
-    """HTML that opens with a click; nothing without content."""
-    if not content:
-        return ""
-    state = " open" if is_open else ""
-    return (f"<details{state}><summary>{escape(title)}</summary>{content}"
+def folded(title: str, content: str) -> str:
+    """HTML that opens with a click."""
+    return (f"<details><summary>{escape(title)}</summary>{content}"
             "</details>")
 
 
