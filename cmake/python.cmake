@@ -9,6 +9,9 @@ function(ruleengine_python folder)
   find_package(Python 3.10 QUIET COMPONENTS Interpreter Development.Module
                OPTIONAL_COMPONENTS Development.SABIModule)
   if(SKBUILD)
+    if(NOT Python_Development.Module_FOUND)
+      message(FATAL_ERROR "The headers of Python are missing (python3-dev).")
+    endif()
     execute_process(COMMAND ${Python_EXECUTABLE} -m nanobind --cmake_dir
                     OUTPUT_VARIABLE nanobind OUTPUT_STRIP_TRAILING_WHITESPACE
                     COMMAND_ERROR_IS_FATAL ANY)
@@ -57,9 +60,10 @@ function(ruleengine_python folder)
   install(DIRECTORY rules DESTINATION ruleengine/share/ruleengine ${to}
           FILES_MATCHING PATTERN "*.lua")
   install(FILES cmake/copyright DESTINATION ruleengine/share/ruleengine ${to})
-  # Debian's libraries that other systems may lack, by the names that the module
-  # asks for: a wheel has no links.
+  # Debian's libraries that other systems may lack, under names of their own:
+  # the process may have others of theirs.
   install(CODE [[
+    find_program(patchelf patchelf REQUIRED)
     set(folder $ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/ruleengine)
     file(GLOB modules ${folder}/_native*.so)
     file(GET_RUNTIME_DEPENDENCIES LIBRARIES ${modules}
@@ -69,8 +73,13 @@ function(ruleengine_python folder)
     file(MAKE_DIRECTORY ${folder}/lib)
     foreach(library ${libraries})
       get_filename_component(name ${library} NAME)
+      string(REGEX REPLACE "^lib" "libruleengine_" own ${name})
       file(REAL_PATH ${library} real)
-      file(COPY_FILE ${real} ${folder}/lib/${name} ONLY_IF_DIFFERENT)
+      file(COPY_FILE ${real} ${folder}/lib/${own})
+      execute_process(COMMAND ${patchelf} --set-soname ${own}
+                              ${folder}/lib/${own} COMMAND_ERROR_IS_FATAL ANY)
+      execute_process(COMMAND ${patchelf} --replace-needed ${name} ${own}
+                              ${modules} COMMAND_ERROR_IS_FATAL ANY)
     endforeach()
   ]] ${to})
 endfunction()

@@ -8,6 +8,7 @@
 #   setup.sh package              the same as build/ruleengine_*.deb
 #   setup.sh configure PRESET     up to CMake's own part
 #   setup.sh dependencies         Debian packages and the ONNX library
+#   setup.sh onnx                 the same, but packages must be there
 #   setup.sh python               a Python with tests/requirements.txt; its path
 #   setup.sh oldest-python        the same with the oldest ONNX Runtime
 #   setup.sh onnx-path            where the ONNX library belongs
@@ -23,7 +24,7 @@ packages="g++ cmake ninja-build ccache pkg-config python3-venv
   libluajit-5.1-dev libprotobuf-dev protobuf-compiler libprotozero-dev
   libfmt-dev doctest-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev
   zlib1g-dev libminizip-dev libre2-dev libunistring-dev graphviz dpkg-dev file
-  python3-dev"
+  python3-dev patchelf"
 
 . "$root/cmake/progress.sh"
 
@@ -44,11 +45,15 @@ apt() {
     apt-get -q -o DPkg::Lock::Timeout=600 "$@" 9>&-
 }
 
-need_packages() {
+has_packages() {
   # One query for all is the quick way; the slow one names the missing.
   # shellcheck disable=SC2086
-  dpkg-query -W -f '${db:Status-Status}\n' $packages 2>&1 |
-    grep -qvx installed || return 0
+  ! dpkg-query -W -f '${db:Status-Status}\n' $packages 2>&1 |
+    grep -qvx installed
+}
+
+need_packages() {
+  has_packages && return 0
   mkdir -p "$cache"
   lock "$cache/lock"
   missing=$(missing_packages)
@@ -240,6 +245,11 @@ case ${1:-} in
     ;;
   configure) need_dependencies; need_configure "$2" ;;
   dependencies) need_dependencies ;;
+  onnx)
+    has_packages ||
+      fail "needs Debian's packages: apt-get install $(missing_packages)"
+    need_onnx
+    ;;
   python) print_python requirements.txt ;;
   oldest-python) print_python requirements-oldest.txt ;;
   onnx-path) onnx_path ;;

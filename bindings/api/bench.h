@@ -55,7 +55,7 @@ struct BenchedModel {
 // Measures one model, or two in turn.
 Result<BenchResult> bench(const std::vector<BenchedModel>& models,
                           const BenchOptions& options);
-// The same of files.
+// The same for the models of files.
 Result<BenchResult> bench(const std::vector<std::string>& models,
                           const BenchOptions& options);
 

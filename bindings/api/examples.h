@@ -51,7 +51,7 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options);
 
 // The examples.
 Json to_json(const Tested& tested);
-// The same with the errors and the warnings.
+// An object with the examples, the errors and the warnings.
 Json report_json(const Tested& tested);
 
 }  // namespace ruleengine::api

@@ -91,6 +91,22 @@ std::string text_of(const runtime::Executor::Named& inputs) {
 
 }  // namespace
 
+Status check(const ExecutionOptions& options) {
+  constexpr int kMost = 4096;
+  if (options.threads < 0 || options.threads > kMost) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "the number of threads is out of range",
+                      .expected = fmt::format("0 to {}", kMost),
+                      .found = std::to_string(options.threads)};
+  }
+  const auto& within = options.tolerance;
+  if (within && (!(within->abs >= 0) || !(within->rel >= 0))) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "a tolerance is negative"};
+  }
+  return {};
+}
+
 std::size_t tensor_limit(const Limits& limits) {
   return limits.tensors != 0 ? limits.tensors
                              : runtime::Memory::of_machine() / 4 * 3;

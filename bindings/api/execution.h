@@ -33,6 +33,9 @@ struct ExecutionOptions {
   Limits limits;
 };
 
+// kUsage for a number of threads or a tolerance that is out of range.
+Status check(const ExecutionOptions& options);
+
 // Bytes.
 std::size_t tensor_limit(const Limits& limits);
 

@@ -66,6 +66,8 @@ Status Rewriter::configure(const RewriteOptions& options) {
   engine::RunOptions run = options.run;
   run.limits = options_.run.limits;
   options_.run = std::move(run);
+  options_.fixed = options.fixed;
+  options_.share_data = options.share_data;
   options_.how.limits.tensors = options.limits.tensors;
   options_.verifies = options.verifies;
   options_.verifies_edits = options.verifies_edits;

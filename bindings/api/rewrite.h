@@ -64,7 +64,8 @@ class Rewriter {
   static Result<std::unique_ptr<Rewriter>> create(RewriteOptions options);
 
   // How the models that follow are rewritten: of `options` what says so in
-  // `run`, what is verified, `on_step`, and the tensors of `limits`.
+  // `run`, `fixed`, `share_data`, what is verified, `on_step`, and the tensors
+  // of `limits`.
   Status configure(const RewriteOptions& options);
 
   const std::vector<std::string>& warnings() const;

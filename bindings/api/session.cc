@@ -120,7 +120,13 @@ Result<engine::Finding> compare(const ir::Model& before, const ir::Model& after,
   if (!one) return one.error();
   const auto other = with_bodies(after, bodies, options.limits);
   if (!other) return other.error();
-  return compare_by_kernels(options)(**one, **other, {});
+  auto found = compare_by_kernels(options)(**one, **other, {});
+  if (!found) return found;
+  for (const ir::Model* each : {&before, &after}) {
+    const Status s = check_end(*each, options.limits.deadline);
+    if (!s) return s.error();
+  }
+  return found;
 }
 
 Status verdict_of(const engine::Finding& found) {

@@ -53,7 +53,8 @@ struct Loading {
   re_model_options given{};
   std::unique_ptr<re_model> out;
   api::ModelOptions how;
-  std::shared_ptr<Loaded> loaded;
+  std::shared_ptr<Memory> memory = std::make_shared<Memory>();
+  std::string name;  // in reports
 
   // From here on an error ends with the caller's `release`.
   static Result<Loading> begin(const re_model_options* options,
@@ -61,11 +62,9 @@ struct Loading {
     const auto given = options_of(options);
     if (!given) return given.error();
     Lent lent(*given);
-    Loading its{.given = *given,
-                .out = std::make_unique<re_model>(),
-                .how = {},
-                .loaded = std::make_shared<Loaded>()};
-    lent.move_to(its.loaded->lent);
+    Loading its{
+        .given = *given, .out = std::make_unique<re_model>(), .how = {}};
+    lent.move_to(its.memory->lent);
     if (!call.status()) return call.status().error();
     auto sizes = sizes_of(*given);
     if (!sizes) return sizes.error();
@@ -86,8 +85,11 @@ struct Loading {
   Status end(Result<std::unique_ptr<ir::Model>> model, re_model** to) {
     if (!model) return model.error();
     if (Status s = how.limits.deadline.check(); !s) return s;
-    loaded->model = *std::move(model);
-    out->loaded = std::move(loaded);
+    out->held =
+        std::make_shared<api::Held>(api::Held{.memory = std::move(memory),
+                                              .base = {},
+                                              .name = std::move(name),
+                                              .model = *std::move(model)});
     *to = out.release();
     return {};
   }
@@ -115,13 +117,13 @@ re_error* re_model_load(const char* path, const re_model_options* options,
       return ruleengine::c::misuse(
           "`name` and `folder` are for models in memory");
     }
-    loading->loaded->name = path;
+    loading->name = path;
     if (loading->given.storage != RE_STORAGE_OWNED) {
       return loading->end(api::load_model(path, loading->how), model);
     }
     auto read = api::read_model_file(path, its.deadline());
     if (!read) return read.error();
-    auto& bytes = loading->loaded->bytes;
+    auto& bytes = loading->memory->bytes;
     bytes = *std::move(read);
     const auto folder = std::filesystem::path(path).parent_path();
     return loading->end(
@@ -147,16 +149,16 @@ re_error* re_model_parse(const void* data, size_t size,
       if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
     }
     const re_model_options& given = loading->given;
-    loading->loaded->name = ruleengine::c::text_of(given.name);
+    loading->name = ruleengine::c::text_of(given.name);
     std::span bytes(static_cast<const std::byte*>(data), size);
     if (given.storage != RE_STORAGE_SHARED) {
-      auto& copy = loading->loaded->bytes;
+      auto& copy = loading->memory->bytes;
       copy.assign(static_cast<const char*>(data), size);
       bytes = std::as_bytes(std::span(copy));
     }
     return loading->end(
         api::load_model(
-            api::ModelBytes{.name = loading->loaded->name,
+            api::ModelBytes{.name = loading->name,
                             .bytes = bytes,
                             .folder = ruleengine::c::text_of(given.folder)},
             loading->how),
@@ -184,7 +186,7 @@ re_error* re_model_save(re_model* model, const char* path,
     if (!how) return how.error();
     const Call its(call);
     if (!its.status()) return its.status();
-    auto staged = api::stage_model(*model->loaded->model, path,
+    auto staged = api::stage_model(*model->held->model, path,
                                    how->share_data != 0, its.deadline());
     if (!staged) return staged.error();
     if (Status s = its.deadline().check(); !s) return s;
@@ -210,13 +212,13 @@ re_error* re_model_write(re_model* model, re_write_fn write, void* user,
           .what = "the caller cannot write the model"};
     };
     const Status done = api::write_model(
-        *model->loaded->model, {.size = [](std::uint64_t) { return Status(); },
-                                .bytes =
-                                    [&](std::span<const std::byte> bytes) {
-                                      return bytes.empty() ? Status()
-                                                           : pass(bytes.data(),
-                                                                  bytes.size());
-                                    }});
+        *model->held->model, {.size = [](std::uint64_t) { return Status(); },
+                              .bytes =
+                                  [&](std::span<const std::byte> bytes) {
+                                    return bytes.empty() ? Status()
+                                                         : pass(bytes.data(),
+                                                                bytes.size());
+                                  }});
     return done ? its.deadline().check() : done;
   });
 }
@@ -238,7 +240,7 @@ re_error* re_model_bytes(re_model* model, const re_call* call, void** data,
         .kind = ruleengine::ErrorKind::kInternal,
         .what = "a model has another size than its parts"};
     const Status done = api::write_model(
-        *model->loaded->model,
+        *model->held->model,
         {.size = [&](std::uint64_t all) -> Status {
            out.reset(static_cast<std::byte*>(
                std::malloc(std::max<std::size_t>(all, 1))));

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "bindings/api/held.h"
 #include "bindings/api/models.h"
-#include "bindings/api/rewrite.h"
 #include "bindings/c/handle.h"
 
 struct re_rules : ruleengine::c::Handle {
@@ -42,13 +42,10 @@ class Lent {
   void* user_ = nullptr;
 };
 
-// A model with all that it borrows; results share that of their models.
-struct Loaded {
+// What a model of the caller borrows.
+struct Memory {
   Lent lent;  // destroyed last
-  std::shared_ptr<const Loaded> base;
   std::string bytes;
-  std::string name;  // in reports
-  std::shared_ptr<ir::Model> model;
 };
 
 }  // namespace ruleengine::c
@@ -57,7 +54,7 @@ struct re_model : ruleengine::c::Handle {
   static constexpr const char* kType = "re_model";
   re_model() : Handle(kType) {}
 
-  std::shared_ptr<ruleengine::c::Loaded> loaded;
+  std::shared_ptr<ruleengine::api::Held> held;
   std::vector<std::string> warnings;
 };
 

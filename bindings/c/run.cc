@@ -1,5 +1,4 @@
 #include "bindings/api/examples.h"
-#include "bindings/api/questions.h"
 #include "bindings/c/call.h"
 #include "bindings/c/objects.h"
 
@@ -48,10 +47,7 @@ re_error* answer(re_rules* rules, re_model* model,
     if (!its.status()) return its.status();
     *rules->term = its.deadline();
     if (Status s = configure(*rules, options); !s) return s;
-    // Questions edit a model, and undo it; what they learn stays with the copy.
-    const auto copy = api::copy_of(*model->loaded->model,
-                                   rules->rewriter->model_options().limits);
-    const Result<Json> json = ask(*rules->rewriter, *copy, model->loaded->name);
+    const Result<Json> json = ask(*rules->rewriter, *model->held);
     if (!json) return json.error();
     *report = report_of(*json).release();
     return {};
@@ -100,15 +96,9 @@ re_error* re_run(re_rules* rules, re_model* model,
     if (!its.status()) return its.status();
     *rules->term = its.deadline();
     if (Status s = ruleengine::c::configure(*rules, options); !s) return s;
-    auto out = std::make_unique<re_model>();
-    out->loaded = std::make_shared<ruleengine::c::Loaded>();
-    out->loaded->base = model->loaded;
-    out->loaded->name = model->loaded->name;
     ruleengine::engine::FileReport made;
-    auto done = rules->rewriter->rewrite(
-        model->loaded->model,
-        {.model = model->loaded->name, .progress = its.progress()}, made);
-    if (!done) made.error = done.error();
+    auto done =
+        api::rewrite(*rules->rewriter, model->held, its.progress(), made);
     if (report != nullptr) {
       auto told = ruleengine::c::report_of(engine::to_json(made));
       told->is_run = true;
@@ -116,7 +106,8 @@ re_error* re_run(re_rules* rules, re_model* model,
       *report = told.release();
     }
     if (!done) return done.error();
-    out->loaded->model = *std::move(done);
+    auto out = std::make_unique<re_model>();
+    out->held = *std::move(done);
     *result = out.release();
     return {};
   });
@@ -127,12 +118,7 @@ re_error* re_find_matches(re_rules* rules, re_model* model,
                           re_report** report) {
   return ruleengine::c::answer(
       rules, model, options, call, report,
-      [](const api::Rewriter& its, ruleengine::ir::Model& m,
-         const std::string& name) -> Result<Json> {
-        const auto matches = api::match(m, its.rules(), its.run_options());
-        if (!matches) return matches.error();
-        return api::to_json(name, *matches);
-      });
+      [](const auto& its, const auto& held) { return api::match(its, held); });
 }
 
 re_error* re_explain(re_rules* rules, re_model* model,
@@ -150,28 +136,19 @@ re_error* re_explain(re_rules* rules, re_model* model,
   });
   if (error != nullptr) return error;
   return ruleengine::c::answer(
-      rules, model, &how, call, report,
-      [&](const api::Rewriter& its, ruleengine::ir::Model& m,
-          const std::string& name) -> Result<Json> {
-        const auto all =
-            api::explain(m, its.rules(), ruleengine::c::text_of(what.node),
-                         its.run_options(), what.most);
-        if (!all) return all.error();
-        return api::to_json(name, m.graph, *all);
+      rules, model, &how, call, report, [&](const auto& its, const auto& held) {
+        return api::explain(its, held, ruleengine::c::text_of(what.node),
+                            what.most);
       });
 }
 
 re_error* re_coverage(re_rules* rules, re_model* model,
                       const re_run_options* options, const re_call* call,
                       re_report** report) {
-  return ruleengine::c::answer(
-      rules, model, options, call, report,
-      [](const api::Rewriter& its, ruleengine::ir::Model& m,
-         const std::string& name) -> Result<Json> {
-        const auto found = api::coverage(m, its.rules(), its.run_options());
-        if (!found) return found.error();
-        return engine::to_json(name, *found);
-      });
+  return ruleengine::c::answer(rules, model, options, call, report,
+                               [](const auto& its, const auto& held) {
+                                 return api::coverage(its, held);
+                               });
 }
 
 re_error* re_test(const re_rules_options* options, const re_call* call,

@@ -10,14 +10,14 @@ struct re_session : ruleengine::c::Handle {
   static constexpr const char* kType = "re_session";
   re_session() : Handle(kType) {}
 
-  std::shared_ptr<ruleengine::c::Loaded> loaded;
+  std::shared_ptr<ruleengine::api::Held> held;
   std::shared_ptr<ruleengine::Deadline> term =
       std::make_shared<ruleengine::Deadline>();
   std::unique_ptr<ruleengine::api::Session> session;
 };
 
 struct re_values {
-  std::shared_ptr<ruleengine::c::Loaded> loaded;
+  std::shared_ptr<ruleengine::api::Held> held;
   ruleengine::runtime::NamedData values;
   // The strings of tensors, by the tensor's place and that of the item.
   std::vector<std::vector<std::vector<re_text>>> strings;
@@ -26,11 +26,9 @@ struct re_values {
 namespace ruleengine::c {
 namespace {
 
-Status check_threads(std::int64_t threads) {
-  constexpr int kMost = 4096;
-  if (threads >= 0 && threads <= kMost) return {};
-  return misuse("`threads` is out of range", "0 to " + std::to_string(kMost),
-                std::to_string(threads));
+// As api::check() takes it.
+int threads_of(std::int64_t threads) {
+  return std::in_range<int>(threads) ? static_cast<int>(threads) : -1;
 }
 
 Result<runtime::Datum> datum_of(const re_tensor& given) {
@@ -148,7 +146,9 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     *session = nullptr;
     const auto given = ruleengine::c::options_of(options);
     if (!given) return given.error();
-    if (Status s = ruleengine::c::check_threads(given->threads); !s) return s;
+    api::ExecutionOptions how;
+    how.threads = ruleengine::c::threads_of(given->threads);
+    if (Status s = api::check(how); !s) return s;
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
     const ruleengine::c::Bodies bodies(given->rules);
@@ -156,14 +156,12 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     const Call its(call);
     if (!its.status()) return its.status();
     auto out = std::make_unique<re_session>();
-    out->loaded = model->loaded;
-    api::ExecutionOptions how;
-    how.threads = static_cast<int>(given->threads);
+    out->held = model->held;
     how.seed = given->seed;
     how.limits.tensors = given->tensors;
     how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
     *out->term = its.deadline();
-    auto made = api::Session::create(*model->loaded->model, *bodies, how);
+    auto made = api::Session::create(*model->held->model, *bodies, how);
     if (!made) return made.error();
     if (Status s = its.deadline().check(); !s) return s;
     out->session = *std::move(made);
@@ -190,7 +188,7 @@ re_error* re_session_run(re_session* session, const re_tensor* inputs,
     auto values = session->session->run(*given, its.progress());
     if (!values) return values.error();
     auto out = std::make_unique<re_values>();
-    out->loaded = session->loaded;
+    out->held = session->held;
     out->values = *std::move(values);
     for (const auto& [name, value] : out->values) {
       out->strings.push_back(ruleengine::c::all_texts(value));
@@ -246,10 +244,16 @@ re_error* re_compare(re_model* model, re_model* other,
     if (report != nullptr) *report = nullptr;
     const auto given = ruleengine::c::options_of(options);
     if (!given) return given.error();
-    if (Status s = ruleengine::c::check_threads(given->threads); !s) return s;
-    if (!(given->absolute >= 0) || !(given->relative >= 0)) {
-      return ruleengine::c::misuse("a tolerance is negative");
+    const bool is_close = given->absolute != 0 || given->relative != 0;
+    if (is_close && given->exact != 0) {
+      return ruleengine::c::misuse("`exact` allows no tolerance");
     }
+    api::ExecutionOptions how;
+    how.threads = ruleengine::c::threads_of(given->threads);
+    if (is_close || given->exact != 0) {
+      how.tolerance = runtime::Tolerance{given->absolute, given->relative};
+    }
+    if (Status s = api::check(how); !s) return s;
     const Use use(model, re_model::kType);
     if (!use.status()) return use.status();
     std::optional<Use> other_use;
@@ -259,20 +263,11 @@ re_error* re_compare(re_model* model, re_model* other,
     if (!bodies.status()) return bodies.status();
     const Call its(call);
     if (!its.status()) return its.status();
-    api::ExecutionOptions how;
-    how.threads = static_cast<int>(given->threads);
     how.seed = given->seed;
     how.limits.tensors = given->tensors;
     how.limits.deadline = its.deadline();
-    const bool is_close = given->absolute > 0 || given->relative > 0;
-    if (is_close && given->exact != 0) {
-      return ruleengine::c::misuse("`exact` allows no tolerance");
-    }
-    if (is_close || given->exact != 0) {
-      how.tolerance = runtime::Tolerance{given->absolute, given->relative};
-    }
-    const auto found = api::compare(*model->loaded->model,
-                                    *other->loaded->model, *bodies, how);
+    const auto found =
+        api::compare(*model->held->model, *other->held->model, *bodies, how);
     if (!found) return found.error();
     if (report != nullptr) {
       auto told = std::make_unique<re_report>();

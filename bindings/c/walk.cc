@@ -12,7 +12,7 @@ struct re_walk : ruleengine::c::Handle {
   static constexpr const char* kType = "re_walk";
   re_walk() : Handle(kType) {}
 
-  std::shared_ptr<ruleengine::c::Loaded> loaded;
+  std::shared_ptr<ruleengine::api::Held> held;
   std::unique_ptr<ruleengine::api::Walk> walk;
   std::vector<std::vector<re_dim>> shapes;  // by value
   // Lists of attributes and tensors as lists of the header's types, by where
@@ -130,10 +130,10 @@ re_error* re_walk_new(re_model* model, const re_call* call, re_walk** walk) {
     const Call its(call);
     if (!its.status()) return its.status();
     auto out = std::make_unique<re_walk>();
-    out->loaded = model->loaded;
+    out->held = model->held;
     ruleengine::api::Limits limits;
     limits.deadline = its.deadline();
-    auto made = ruleengine::api::Walk::create(*model->loaded->model, limits);
+    auto made = ruleengine::api::Walk::create(*model->held->model, limits);
     if (!made) return made.error();
     out->walk = *std::move(made);
     for (const auto& value : out->walk->values()) {

@@ -1,7 +1,5 @@
 #include "bindings/python/call.h"
 
-#include <pthread.h>
-
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -18,7 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kLook = 10ms;                     // how often a caller looks
+constexpr auto kLook = 10ms;  // how often a caller looks
+constexpr auto kTry = 1ms;    // how often a call tries to take its objects
 constexpr std::size_t kStack = 8UL << 20;        // as a main thread has
 constexpr auto kEnd = std::chrono::seconds(10);  // to stop at the end
 
@@ -27,19 +26,8 @@ struct Calls {
   std::mutex mutex;
   std::condition_variable less;
   std::vector<std::stop_source> running;
-  std::atomic<bool> end = false;
+  std::atomic<bool> is_end = false;
   pthread_t last{};  // the thread that ends the interpreter
-
-  void add(const std::stop_source& stop) {
-    const std::lock_guard lock(mutex);
-    running.push_back(stop);
-    if (end) running.back().request_stop();
-  }
-  void remove(const std::stop_source& stop) {
-    const std::lock_guard lock(mutex);
-    std::erase(running, stop);
-    less.notify_all();
-  }
 };
 
 // Never destroyed: threads may use it while the process ends.
@@ -55,6 +43,32 @@ Calls& calls() {
   }();
   return *all;
 }
+
+// Whether the thread must not take the GIL any more.
+bool is_too_late(pthread_t thread) {
+  const Calls& all = calls();
+  return all.is_end && pthread_equal(all.last, thread) == 0;
+}
+
+// A call, while it runs.
+class Running {
+ public:
+  explicit Running(std::stop_source stop) : stop_(std::move(stop)) {
+    const std::lock_guard lock(calls().mutex);
+    calls().running.push_back(stop_);
+    if (is_too_late(pthread_self())) stop_.request_stop();
+  }
+  ~Running() {
+    const std::lock_guard lock(calls().mutex);
+    std::erase(calls().running, stop_);
+    calls().less.notify_all();
+  }
+  Running(const Running&) = delete;
+  Running& operator=(const Running&) = delete;
+
+ private:
+  std::stop_source stop_;
+};
 
 // A thread whose stack is large enough for the engine.
 class Worker {
@@ -95,7 +109,7 @@ class Unlocked {
   // f() with the GIL; false where the interpreter ends.
   template <typename F>
   bool with_gil(F&& f) {
-    if (is_late()) return false;
+    if (is_too_late(pthread_self())) return false;
     PyEval_RestoreThread(state_);
     const bool out = f();
     state_ = PyEval_SaveThread();
@@ -105,27 +119,62 @@ class Unlocked {
  private:
   // Where the interpreter ends, taking the GIL would end this thread by
   // unwinding it, which C++ code does not survive.
-  static bool is_late() {
-    const Calls& all = calls();
-    return all.end && pthread_equal(all.last, pthread_self()) == 0;
-  }
   void lock() {
-    while (is_late()) ::pause();
+    while (is_too_late(pthread_self())) ::pause();
     PyEval_RestoreThread(state_);
   }
 
   PyThreadState* state_;
 };
 
-// Takes all the objects, or none.
-bool take_all(const std::vector<Busy*>& uses) {
-  for (std::size_t i = 0; i < uses.size(); ++i) {
-    if (uses[i]->take()) continue;
-    while (i > 0) uses[--i]->leave();
-    return false;
+// Objects that a call uses, until it ends.
+class Uses {
+ public:
+  // Takes all of them, or none.
+  bool take(const std::vector<Busy*>& all) {
+    for (Busy* each : all) {
+      if (!each->take()) {
+        leave();
+        return false;
+      }
+      taken_.push_back(each);
+    }
+    return true;
   }
-  return true;
-}
+  Uses() = default;
+  ~Uses() { leave(); }
+  Uses(const Uses&) = delete;
+  Uses& operator=(const Uses&) = delete;
+
+ private:
+  void leave() {
+    for (Busy* each : taken_) each->leave();
+    taken_.clear();
+  }
+
+  std::vector<Busy*> taken_;
+};
+
+// What Python raised.
+class Raised {
+ public:
+  void fetch() {
+    PyObject *type = nullptr, *value = nullptr, *traceback = nullptr;
+    PyErr_Fetch(&type, &value, &traceback);
+    type_ = nb::steal(type);
+    value_ = nb::steal(value);
+    traceback_ = nb::steal(traceback);
+  }
+  explicit operator bool() const { return type_.is_valid(); }
+  [[noreturn]] void raise() {
+    PyErr_Restore(type_.release().ptr(), value_.release().ptr(),
+                  traceback_.release().ptr());
+    throw nb::python_error();
+  }
+
+ private:
+  nb::object type_, value_, traceback_;
+};
 
 }  // namespace
 
@@ -157,6 +206,12 @@ api::Progress Call::progress() {
   };
 }
 
+void Call::check_interpreter() const {
+  if (!is_too_late(caller_)) return;
+  throw Failure(
+      {.kind = ErrorKind::kCancelled, .what = "the interpreter ends"});
+}
+
 bool Call::tell() {
   if (PyErr_CheckSignals() != 0) return false;
   const std::uint64_t done = done_;
@@ -169,25 +224,27 @@ bool Call::tell() {
   return answer != nullptr;
 }
 
+// Waits for the objects, and works.
+void Call::use(const std::vector<Busy*>& uses,
+               const std::function<void()>& work) {
+  Uses its;
+  while (!its.take(uses)) {
+    check(deadline_.check());
+    std::this_thread::sleep_for(kTry);
+  }
+  work();
+}
+
 void Call::do_run(std::vector<Busy*> uses, const std::function<void()>& work) {
   std::ranges::sort(uses);
   uses.erase(std::ranges::unique(uses).begin(), uses.end());
   std::mutex mutex;
   std::condition_variable wake;
-  bool is_done = false, is_raised = false;
+  bool is_done = false;
   std::exception_ptr thrown;
   const std::function<void()> its = [&] {
     try {
-      while (!take_all(uses)) {
-        check(deadline_.check());
-        std::this_thread::sleep_for(1ms);
-      }
-      try {
-        work();
-      } catch (...) {
-        thrown = std::current_exception();
-      }
-      for (Busy* each : uses) each->leave();
+      use(uses, work);
     } catch (...) {
       thrown = std::current_exception();
     }
@@ -195,46 +252,36 @@ void Call::do_run(std::vector<Busy*> uses, const std::function<void()>& work) {
     is_done = true;
     wake.notify_all();
   };
-  nb::object type, value, traceback;  // what Python raised meanwhile
+  Raised raised;
+  const auto look = [&] {
+    if (tell()) return false;
+    raised.fetch();
+    return true;
+  };
   {
     Unlocked unlocked;
-    calls().add(stop_);
-    {
-      const Worker worker(its);
-      std::unique_lock lock(mutex);
-      while (!wake.wait_for(lock, kLook, [&] { return is_done; })) {
-        if (is_raised) continue;
-        lock.unlock();
-        is_raised = unlocked.with_gil([&] {
-          if (tell()) return false;
-          PyObject *t = nullptr, *v = nullptr, *b = nullptr;
-          PyErr_Fetch(&t, &v, &b);
-          type = nb::steal(t);
-          value = nb::steal(v);
-          traceback = nb::steal(b);
-          return true;
-        });
-        if (is_raised) stop_.request_stop();
-        lock.lock();
-      }
+    const Running running(stop_);
+    const Worker worker(its);
+    std::unique_lock lock(mutex);
+    while (!wake.wait_for(lock, kLook, [&] { return is_done; })) {
+      if (stop_.stop_requested()) continue;
+      lock.unlock();
+      if (unlocked.with_gil(look)) stop_.request_stop();
+      lock.lock();
     }
-    calls().remove(stop_);
   }
-  if (!is_raised && !tell()) throw nb::python_error();
-  if (is_raised) {
-    PyErr_Restore(type.release().ptr(), value.release().ptr(),
-                  traceback.release().ptr());
-    throw nb::python_error();
-  }
+  if (raised || look()) raised.raise();
   if (thrown) std::rethrow_exception(thrown);
 }
 
 void end_calls() {
+  // Another interpreter of the process does not end it.
+  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) return;
   Calls& all = calls();
   const nb::gil_scoped_release release;
   std::unique_lock lock(all.mutex);
   all.last = pthread_self();
-  all.end = true;
+  all.is_end = true;
   for (std::stop_source& each : all.running) each.request_stop();
   all.less.wait_for(lock, kEnd, [&] { return all.running.empty(); });
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -20,12 +21,12 @@ namespace ruleengine::python {
 
 namespace nb = nanobind;
 
-// Whether a call uses an object. In the child of a fork() those of the parent
-// stay in use for ever.
+// Whether a call uses an object. An object that a call of another thread used
+// during a fork() stays in use in the child, where that call does not go on.
 class Busy {
  public:
-  // False: another call has it. Throws Failure where that is of a process that
-  // forked this one.
+  // False: another call has it. Throws Failure where that call is one of the
+  // process that forked this one.
   bool take();
   void leave() { holder_ = 0; }
 
@@ -43,6 +44,9 @@ class Call {
 
   const Deadline& deadline() const { return deadline_; }
   api::Progress progress();
+  // To call before the work takes the GIL; throws Failure where the interpreter
+  // ends.
+  void check_interpreter() const;
 
   // Does the work while no other call uses these objects. Throws what it
   // throws, and what a signal handler or `progress` raised meanwhile, which
@@ -61,8 +65,10 @@ class Call {
 
  private:
   void do_run(std::vector<Busy*> uses, const std::function<void()>& work);
+  void use(const std::vector<Busy*>& uses, const std::function<void()>& work);
   bool tell();  // false: Python has an error now
 
+  const pthread_t caller_ = pthread_self();
   std::stop_source stop_;
   Deadline deadline_;
   nb::object progress_;
@@ -70,8 +76,9 @@ class Call {
   std::uint64_t told_ = 0;
 };
 
-// Stops all calls and waits for them, since the interpreter ends. Those of
-// other threads than this one do not come back.
+// Stops the calls of all other threads and waits for them, since the
+// interpreter ends. Such calls, and those that other threads begin later, never
+// return: their threads sleep until the process is gone.
 void end_calls();
 
 }  // namespace ruleengine::python

@@ -86,20 +86,23 @@ nb::str text(std::string_view bytes) {
 }
 
 void register_failures() {
-  nb::register_exception_translator(
-      [](const std::exception_ptr& thrown, void*) {
-        try {
-          std::rethrow_exception(thrown);
-        } catch (const Failure& failure) {
-          raise(failure.error, failure.report);
-        } catch (const std::bad_alloc&) {
-          raise_limit("memory ran out");
-        } catch (const std::length_error&) {
-          raise_limit("memory ran out");
-        } catch (const std::system_error& error) {  // no thread, no lock
-          raise_limit("the system refused something", error.what());
-        }
-      });
+  nb::register_exception_translator([](const std::exception_ptr& thrown,
+                                       void*) {
+    try {
+      std::rethrow_exception(thrown);
+    } catch (const Failure& failure) {
+      raise(failure.error, failure.report);
+    } catch (const std::bad_alloc&) {
+      raise_limit("memory ran out");
+    } catch (const std::length_error&) {
+      raise_limit("memory ran out");
+    } catch (const std::system_error& error) {  // no thread, no lock
+      raise_limit("the system refused something", error.what());
+    } catch (const nb::cast_error&) {
+      raise({.kind = ErrorKind::kUsage, .what = "an argument has another type"},
+            "");
+    }
+  });
 }
 
 }  // namespace ruleengine::python

@@ -1,5 +1,7 @@
-#include <algorithm>
 #include <cstring>
+#include <functional>
+#include <new>
+#include <utility>
 
 #include "bindings/api/contents.h"
 #include "bindings/api/draw.h"
@@ -21,66 +23,68 @@ io::GiveData give_from(Files files) {
   };
 }
 
+// What a model in memory borrows.
+using Buffers = std::vector<std::unique_ptr<Buffer>>;
+using Load =
+    std::function<Result<std::unique_ptr<ir::Model>>(const api::ModelOptions&)>;
+
 // What both ways to load have in common.
-std::unique_ptr<Model> model_with(
-    Call& call, const nb::dict& dims, std::string name,
-    const std::function<Result<std::unique_ptr<ir::Model>>(
-        Loaded&, const api::ModelOptions&)>& load,
-    Files files = {}, std::vector<std::unique_ptr<Buffer>> buffers = {}) {
+std::unique_ptr<Model> model_with(Call& call, api::ModelOptions how,
+                                  std::string name,
+                                  std::shared_ptr<const void> memory,
+                                  const Load& load) {
   auto out = std::make_unique<Model>();
-  out->loaded = std::make_shared<Loaded>();
-  out->loaded->name = std::move(name);
-  out->loaded->buffers = std::move(buffers);
-  api::ModelOptions how;
-  how.fixed = sizes_of(dims);
   how.limits.deadline = call.deadline();
-  how.give_data = give_from(std::move(files));
   how.warn = [&](const std::string& each) { out->warnings.push_back(each); };
-  out->loaded->model = call.run({}, [&] {
-    auto model = take(load(*out->loaded, how));
+  out->held = std::make_shared<api::Held>();
+  out->held->memory = std::move(memory);
+  out->held->name = std::move(name);
+  out->held->model = call.run({}, [&] {
+    auto model = take(load(how));
     check(how.limits.deadline.check());
     return std::shared_ptr<ir::Model>(std::move(model));
   });
   return out;
 }
 
-std::unique_ptr<Model> load_model(const nb::bytes& path, const nb::dict& dims,
+std::unique_ptr<Model> load_model(const nb::bytes& path, const Dims& dims,
                                   Seconds seconds) {
   Call call(seconds, nb::none());
-  return model_with(call, dims, path_of(path),
-                    [](Loaded& its, const api::ModelOptions& how) {
-                      return api::load_model(its.name, how);
-                    });
+  const std::string name = path_of(path);
+  return model_with(
+      call, {.fixed = dims}, name, {},
+      [&](const api::ModelOptions& how) { return api::load_model(name, how); });
 }
 
 // `data`, and the values of `files`, are objects with a buffer that nobody
 // changes: the model refers to it.
 std::unique_ptr<Model> parse(nb::handle data, const std::string& name,
                              const nb::bytes& folder, const nb::dict& files,
-                             const nb::dict& dims, Seconds seconds) {
+                             const Dims& dims, Seconds seconds) {
   Call call(seconds, nb::none());
-  std::vector<std::unique_ptr<Buffer>> buffers;
-  buffers.push_back(std::make_unique<Buffer>(data));
+  const auto buffers = std::make_shared<Buffers>();
+  buffers->push_back(std::make_unique<Buffer>(data));
   Files given;
   for (const auto& [location, its] : files) {
-    buffers.push_back(std::make_unique<Buffer>(its));
-    given.emplace(nb::cast<std::string>(location), buffers.back().get());
+    buffers->push_back(std::make_unique<Buffer>(its));
+    given.emplace(nb::cast<std::string>(location), buffers->back().get());
   }
-  return model_with(
-      call, dims, name,
-      [&](Loaded& its, const api::ModelOptions& how) {
-        return api::load_model(api::ModelBytes{.name = its.name,
-                                               .bytes = its.buffers[0]->bytes(),
-                                               .folder = path_of(folder)},
-                               how);
-      },
-      std::move(given), std::move(buffers));
+  return model_with(call,
+                    {.fixed = dims, .give_data = give_from(std::move(given))},
+                    name, buffers, [&](const api::ModelOptions& how) {
+                      return api::load_model(
+                          api::ModelBytes{.name = name,
+                                          .bytes = buffers->front()->bytes(),
+                                          .folder = path_of(folder)},
+                          how);
+                    });
 }
 
-void save(Model& model, const nb::bytes& path, bool share_data, Seconds seconds) {
+void save(Model& model, const nb::bytes& path, bool share_data,
+          Seconds seconds) {
   Call call(seconds, nb::none());
   call.run({&model.busy}, [&] {
-    auto staged = take(api::stage_model(*model.loaded->model, path_of(path),
+    auto staged = take(api::stage_model(*model.held->model, path_of(path),
                                         share_data, call.deadline()));
     check(call.deadline().check());
     check(staged.commit());
@@ -91,7 +95,7 @@ void save(Model& model, const nb::bytes& path, bool share_data, Seconds seconds)
 // A bytes object that a message fills.
 class Written {
  public:
-  explicit Written(const Deadline& deadline) : deadline_(deadline) {}
+  explicit Written(const Call& call) : call_(call) {}
   ~Written() { Py_XDECREF(object_); }
   Written(const Written&) = delete;
   Written& operator=(const Written&) = delete;
@@ -113,6 +117,7 @@ class Written {
             .what = "a model has another size than its parts"};
   }
   Status begin(std::uint64_t all) {
+    call_.check_interpreter();
     const nb::gil_scoped_acquire gil;
     object_ = PyBytes_FromStringAndSize(nullptr, static_cast<Py_ssize_t>(all));
     if (object_ == nullptr) {
@@ -124,7 +129,7 @@ class Written {
     return {};
   }
   Status add(std::span<const std::byte> bytes) {
-    if (Status s = deadline_.check(); !s) return s;
+    if (Status s = call_.deadline().check(); !s) return s;
     if (bytes.size() > left_) return wrong_size();
     if (!bytes.empty()) std::memcpy(at_, bytes.data(), bytes.size());
     at_ += bytes.size();
@@ -132,7 +137,7 @@ class Written {
     return {};
   }
 
-  const Deadline& deadline_;
+  const Call& call_;
   PyObject* object_ = nullptr;
   char* at_ = nullptr;
   std::uint64_t left_ = 0;
@@ -140,18 +145,18 @@ class Written {
 
 nb::object to_bytes(Model& model, Seconds seconds) {
   Call call(seconds, nb::none());
-  Written out(call.deadline());
+  Written out(call);
   call.run({&model.busy},
-           [&] { check(api::write_model(*model.loaded->model, out.sink())); });
+           [&] { check(api::write_model(*model.held->model, out.sink())); });
   return out.take();
 }
 
 // The message, and new weights, which it has as external data at `location`.
 nb::tuple to_parts(Model& model, const std::string& location, Seconds seconds) {
   Call call(seconds, nb::none());
-  Written message(call.deadline()), data(call.deadline());
+  Written message(call), data(call);
   call.run({&model.busy}, [&] {
-    check(api::write_model_apart(*model.loaded->model, location, message.sink(),
+    check(api::write_model_apart(*model.held->model, location, message.sink(),
                                  data.sink()));
   });
   return nb::make_tuple(message.take(), data.take());
@@ -163,9 +168,9 @@ api::Limits limits_of(const Call& call) {
   return out;
 }
 
-// What edits a model and undoes it, on a copy.
+// For what edits a model.
 std::shared_ptr<ir::Model> copy_of(const Model& model, const Call& call) {
-  return api::copy_of(*model.loaded->model, limits_of(call));
+  return api::copy_of(*model.held->model, limits_of(call));
 }
 
 nb::str contents(Model& model, Seconds seconds) {
@@ -173,25 +178,30 @@ nb::str contents(Model& model, Seconds seconds) {
   return text(call.run({&model.busy}, [&] {
     const auto copy = copy_of(model, call);
     return engine::json_text(api::to_json(
-        model.loaded->name, take(api::contents(*copy, limits_of(call)))));
+        model.held->name, take(api::contents(*copy, limits_of(call)))));
   }));
 }
 
 nb::str print(Model& model, bool weights, Seconds seconds) {
   Call call(seconds, nb::none());
   return text(call.run({&model.busy}, [&] {
-    return take(api::print(*model.loaded->model, weights, limits_of(call)));
+    return take(api::print(*model.held->model, weights, limits_of(call)));
   }));
+}
+
+api::Form form_of(const std::string& name) {
+  if (name == "svg") return api::Form::kSvg;
+  if (name == "html") return api::Form::kHtml;
+  if (name == "dot") return api::Form::kDot;
+  throw misuse("there is no such form of a picture", "svg, html or dot", name);
 }
 
 nb::str draw(Model& model, Rules* rules, const std::string& form,
              std::size_t boxes, Seconds seconds) {
   Call call(seconds, nb::none());
   api::DrawOptions how;
-  how.form = form == "html"  ? api::Form::kHtml
-             : form == "dot" ? api::Form::kDot
-                             : api::Form::kSvg;
-  how.name = model.loaded->name;
+  how.form = form_of(form);
+  how.name = model.held->name;
   how.boxes = boxes;
   how.run.limits.deadline = call.deadline();
   std::vector<Busy*> uses = {&model.busy};
@@ -221,19 +231,6 @@ Buffer::~Buffer() {
   PyBuffer_Release(&view_);
 }
 
-engine::FixedSizes sizes_of(const nb::dict& dims) {
-  engine::FixedSizes out;
-  for (const auto& [key, value] : dims) {
-    const auto name = nb::cast<std::string>(key);
-    if (nb::isinstance<nb::str>(value)) {
-      out.emplace(name, nb::cast<std::string>(value));
-    } else {
-      out.emplace(name, nb::cast<std::int64_t>(value));
-    }
-  }
-  return out;
-}
-
 void add_models(nb::module_& m) {
   using nb::arg;
   nb::class_<Model>(m, "Model")
@@ -249,7 +246,7 @@ void add_models(nb::module_& m) {
       .def("draw", &draw, arg("rules").none(), arg("form"), arg("boxes"),
            arg("seconds").none())
       .def_prop_ro("name",
-                   [](const Model& its) { return text(its.loaded->name); })
+                   [](const Model& its) { return text(its.held->name); })
       .def_prop_ro("warnings", [](const Model& its) {
         nb::list out;
         for (const std::string& each : its.warnings) out.append(text(each));

@@ -2,22 +2,26 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/variant.h>
 #include <nanobind/stl/vector.h>
 
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <tuple>
+#include <variant>
 #include <vector>
 
+#include "bindings/api/held.h"
 #include "bindings/api/models.h"
-#include "bindings/api/rewrite.h"
 #include "bindings/python/call.h"
 #include "bindings/python/failure.h"
 
@@ -42,22 +46,14 @@ class Buffer {
   Py_buffer view_{};
 };
 
-// A model with all that it borrows; results share that of their models.
-struct Loaded {
-  std::shared_ptr<const Loaded> base;
-  std::vector<std::unique_ptr<Buffer>> buffers;
-  std::string name;  // in reports
-  std::shared_ptr<ir::Model> model;
-};
-
 struct Model {
-  std::shared_ptr<Loaded> loaded;
+  std::shared_ptr<api::Held> held;
   std::vector<std::string> warnings;
   Busy busy;
 };
 
 struct Rules {
-  // When the last call with the rules ends, or had to.
+  // The deadline of the current call.
   std::shared_ptr<Deadline> term = std::make_shared<Deadline>();
   std::unique_ptr<api::Rewriter> rewriter;
   Busy busy;
@@ -69,7 +65,7 @@ inline std::string path_of(const nb::bytes& path) {
 }
 
 // Sizes of named dimensions, numbers or names of others.
-engine::FixedSizes sizes_of(const nb::dict& dims);
+using Dims = std::map<std::string, std::variant<std::int64_t, std::string>>;
 
 // The parts of the module.
 void add_models(nb::module_& m);

@@ -2,7 +2,7 @@
 
 #include "bindings/api/draw_run.h"
 #include "bindings/api/examples.h"
-#include "bindings/api/questions.h"
+#include "bindings/api/run_files.h"
 #include "bindings/python/objects.h"
 
 namespace ruleengine::python {
@@ -33,24 +33,29 @@ api::RewriteOptions options_of(const Paths& paths, const Texts& packs,
   return out;
 }
 
-void take_limits(api::Limits& limits, double callback_seconds,
-                 double load_seconds, std::size_t memory) {
-  if (!(callback_seconds > 0) || !(load_seconds > 0)) {
-    throw misuse("a time is not positive", "seconds");
+// What rules may take; None: the usual limit.
+struct RuleLimits {
+  std::optional<double> callback_seconds, load_seconds;
+  std::optional<std::size_t> memory;
+
+  void set(api::Limits& limits) const {
+    for (const auto& each : {callback_seconds, load_seconds}) {
+      if (each && !(*each > 0)) throw misuse("a time is not positive");
+    }
+    limits.callback_seconds =
+        callback_seconds.value_or(limits.callback_seconds);
+    limits.load_seconds = load_seconds.value_or(limits.load_seconds);
+    limits.memory = memory.value_or(limits.memory);
   }
-  limits.callback_seconds = callback_seconds;
-  limits.load_seconds = load_seconds;
-  limits.memory = memory;
-}
+};
 
 std::unique_ptr<Rules> load_rules(const Paths& paths, const Texts& packs,
                                   const nb::dict& files,
                                   const Settings& settings,
                                   const nb::bytes& shipped,
-                                  double callback_seconds, double load_seconds,
-                                  std::size_t memory, Seconds seconds) {
+                                  const RuleLimits& limits, Seconds seconds) {
   auto how = options_of(paths, packs, files, settings, shipped);
-  take_limits(how.limits, callback_seconds, load_seconds, memory);
+  limits.set(how.limits);
   Call call(seconds, nb::none());
   auto out = std::make_unique<Rules>();
   how.limits.deadline = Deadline().or_of_call(out->term);
@@ -61,15 +66,15 @@ std::unique_ptr<Rules> load_rules(const Paths& paths, const Texts& packs,
 }
 
 // How a model is rewritten, or asked about.
-struct How {
+struct RunOptions {
   std::string target;
   std::int64_t opset = 0;
   bool exact = false, keep_ir_version = false, keep_all = false;
-  std::string verify;  // "", "result" or "edits"
+  std::string verify;  // "", "result" or "local"
   std::size_t tensors = 0;
 };
 
-api::RewriteOptions options_of(const How& given) {
+api::RewriteOptions options_of(const RunOptions& given) {
   api::RewriteOptions how;
   how.run.target = given.target;
   how.run.opset = given.opset;
@@ -77,118 +82,138 @@ api::RewriteOptions options_of(const How& given) {
   how.run.keep_ir_version = given.keep_ir_version;
   how.run.keep_all = given.keep_all;
   how.verifies = given.verify == "result";
-  how.verifies_edits = given.verify == "edits";
+  how.verifies_edits = given.verify == "local";
+  if (!given.verify.empty() && !how.verifies && !how.verifies_edits) {
+    throw misuse("there is no such way to verify", "result or local",
+                 given.verify);
+  }
   how.limits.tensors = given.tensors;
   return how;
 }
 
-void configure(Rules& rules, const How& given) {
+void configure(Rules& rules, const RunOptions& given) {
   check(rules.rewriter->configure(options_of(given)));
 }
 
-nb::tuple rewrite(Rules& rules, Model& model, const How& given, Seconds seconds,
-                  nb::object progress) {
+// Throws the error of a run, with its report.
+void check_run(const Status& status, engine::FileReport& report) {
+  if (status) return;
+  report.error = status.error();
+  throw Failure(status.error(), engine::json_text(engine::to_json(report)));
+}
+
+nb::tuple rewrite(Rules& rules, Model& model, const RunOptions& given,
+                  Seconds seconds, nb::object progress) {
   Call call(seconds, std::move(progress));
   auto out = std::make_unique<Model>();
-  out->loaded = std::make_shared<Loaded>();
-  out->loaded->base = model.loaded;
-  out->loaded->name = model.loaded->name;
   const std::string report = call.run({&rules.busy, &model.busy}, [&] {
     *rules.term = call.deadline();
     configure(rules, given);
     engine::FileReport made;
-    auto done = rules.rewriter->rewrite(
-        model.loaded->model,
-        {.model = model.loaded->name, .progress = call.progress()}, made);
-    if (!done) made.error = done.error();
-    std::string json = engine::json_text(engine::to_json(made));
-    if (!done) throw Failure(done.error(), std::move(json));
-    out->loaded->model = *std::move(done);
-    return json;
+    auto done =
+        api::rewrite(*rules.rewriter, model.held, call.progress(), made);
+    check_run(done ? Status() : Status(done.error()), made);
+    out->held = *std::move(done);
+    return engine::json_text(engine::to_json(made));
   });
   return nb::make_tuple(nb::cast(std::move(out)), text(report));
 }
 
+// From file to file, as the command line does it; "" is its usual name. The
+// path of the result, the report, and warnings about the model.
+nb::tuple rewrite_file(Rules& rules, const nb::bytes& path,
+                       const nb::bytes& output, const Dims& dims,
+                       bool share_data, const RunOptions& given,
+                       Seconds seconds, nb::object progress) {
+  Call call(seconds, std::move(progress));
+  api::Job job{
+      .model = path_of(path), .output = {}, .progress = call.progress()};
+  const std::string report = call.run({&rules.busy}, [&] {
+    *rules.term = call.deadline();
+    api::RewriteOptions how = options_of(given);
+    how.fixed = dims;
+    how.share_data = share_data;
+    check(rules.rewriter->configure(how));
+    const auto results = take(api::prepare_files(
+        {.models = {job.model}, .output = path_of(output)}, how.limits));
+    job.output = results[0];
+    api::Rewritten out;
+    check_run(rules.rewriter->rewrite(job, out), out.report);
+    check(out.result.commit());
+    out.result.release();
+    return engine::json_text(engine::to_json(out.report));
+  });
+  return nb::make_tuple(nb::bytes(job.output.data(), job.output.size()),
+                        text(report));
+}
+
 // A page that shows the run.
-nb::str draw_run(Rules& rules, Model& model, const How& given,
+nb::str draw_run(Rules& rules, Model& model, const RunOptions& given,
                  std::size_t boxes, Seconds seconds) {
   Call call(seconds, nb::none());
   return text(call.run({&rules.busy, &model.busy}, [&] {
     *rules.term = call.deadline();
     api::DrawOptions how;
-    how.name = model.loaded->name;
+    how.name = model.held->name;
     how.boxes = boxes;
     how.run.limits.deadline = call.deadline();
-    return take(api::draw_run(model.loaded->model, *rules.rewriter,
+    return take(api::draw_run(model.held->model, *rules.rewriter,
                               options_of(given), how))
         .text;
   }));
 }
 
-// Questions edit a model, and undo it; what they learn stays with the copy.
-// `ask` gives JSON.
+// A question about a model: `ask` gives JSON.
 template <typename Ask>
-nb::str answer(Rules& rules, Model& model, const How& given, Seconds seconds,
-               Ask&& ask) {
+nb::str answer(Rules& rules, Model& model, const RunOptions& given,
+               Seconds seconds, Ask&& ask) {
   Call call(seconds, nb::none());
   return text(call.run({&rules.busy, &model.busy}, [&] {
     *rules.term = call.deadline();
     configure(rules, given);
-    const auto copy = api::copy_of(*model.loaded->model,
-                                   rules.rewriter->model_options().limits);
-    const Json json = ask(*rules.rewriter, *copy, model.loaded->name);
-    return engine::json_text(json);
+    return engine::json_text(take(ask(*rules.rewriter, *model.held)));
   }));
 }
 
-nb::str match(Rules& rules, Model& model, const How& given, Seconds seconds) {
+nb::str match(Rules& rules, Model& model, const RunOptions& given,
+              Seconds seconds) {
   return answer(
       rules, model, given, seconds,
-      [](const api::Rewriter& its, ir::Model& m, const std::string& name) {
-        return api::to_json(
-            name, take(api::match(m, its.rules(), its.run_options())));
-      });
+      [](const auto& its, const auto& held) { return api::match(its, held); });
 }
 
 nb::str explain(Rules& rules, Model& model, const std::string& node,
-                std::size_t most, const How& given, Seconds seconds) {
-  return answer(
-      rules, model, given, seconds,
-      [&](const api::Rewriter& its, ir::Model& m, const std::string& name) {
-        return api::to_json(
-            name, m.graph,
-            take(api::explain(m, its.rules(), node, its.run_options(), most)));
-      });
+                std::size_t most, const RunOptions& given, Seconds seconds) {
+  return answer(rules, model, given, seconds,
+                [&](const auto& its, const auto& held) {
+                  return api::explain(its, held, node, most);
+                });
 }
 
-nb::str coverage(Rules& rules, Model& model, const How& given,
+nb::str coverage(Rules& rules, Model& model, const RunOptions& given,
                  Seconds seconds) {
-  return answer(
-      rules, model, given, seconds,
-      [](const api::Rewriter& its, ir::Model& m, const std::string& name) {
-        return engine::to_json(
-            name, take(api::coverage(m, its.rules(), its.run_options())));
-      });
+  return answer(rules, model, given, seconds,
+                [](const auto& its, const auto& held) {
+                  return api::coverage(its, held);
+                });
 }
 
-nb::str collectives(Rules& rules, Model& model, const How& given,
+nb::str collectives(Rules& rules, Model& model, const RunOptions& given,
                     Seconds seconds) {
-  return answer(
-      rules, model, given, seconds,
-      [](const api::Rewriter& its, ir::Model& m, const std::string& name) {
-        return engine::to_json(
-            name, take(api::collectives(m, its.rules(), its.run_options())));
-      });
+  return answer(rules, model, given, seconds,
+                [](const auto& its, const auto& held) {
+                  return api::collectives(its, held);
+                });
 }
 
-// The report on the examples of rules. The error of a file has that of the
-// others.
+// The report on the examples of rules. Where a file cannot be loaded, the error
+// has the report on the other files.
 nb::str test(const Paths& paths, const Texts& packs, const nb::dict& files,
              const Settings& settings, const nb::bytes& shipped,
-             double callback_seconds, double load_seconds, std::size_t memory,
-             std::size_t mutants, std::uint64_t seed, Seconds seconds) {
+             const RuleLimits& limits, std::size_t mutants, std::uint64_t seed,
+             Seconds seconds) {
   auto from = options_of(paths, packs, files, settings, shipped);
-  take_limits(from.limits, callback_seconds, load_seconds, memory);
+  limits.set(from.limits);
   Call call(seconds, nb::none());
   api::TestOptions how;
   how.sets = from.sets;
@@ -212,20 +237,28 @@ nb::str test(const Paths& paths, const Texts& packs, const nb::dict& files,
 
 void add_rules(nb::module_& m) {
   using nb::arg;
-  nb::class_<How>(m, "How")
+  nb::class_<RuleLimits>(m, "RuleLimits")
       .def(nb::init<>())
-      .def_rw("target", &How::target)
-      .def_rw("opset", &How::opset)
-      .def_rw("exact", &How::exact)
-      .def_rw("keep_ir_version", &How::keep_ir_version)
-      .def_rw("keep_all", &How::keep_all)
-      .def_rw("verify", &How::verify)
-      .def_rw("tensors", &How::tensors);
+      .def_rw("callback_seconds", &RuleLimits::callback_seconds, arg().none())
+      .def_rw("load_seconds", &RuleLimits::load_seconds, arg().none())
+      .def_rw("memory", &RuleLimits::memory, arg().none());
+  nb::class_<RunOptions>(m, "RunOptions")
+      .def(nb::init<>())
+      .def_rw("target", &RunOptions::target)
+      .def_rw("opset", &RunOptions::opset)
+      .def_rw("exact", &RunOptions::exact)
+      .def_rw("keep_ir_version", &RunOptions::keep_ir_version)
+      .def_rw("keep_all", &RunOptions::keep_all)
+      .def_rw("verify", &RunOptions::verify)
+      .def_rw("tensors", &RunOptions::tensors);
   nb::class_<Rules>(m, "Rules")
       .def_static("load", &load_rules, arg("paths"), arg("packs"), arg("files"),
-                  arg("settings"), arg("shipped"), arg("callback_seconds"),
-                  arg("load_seconds"), arg("memory"), arg("seconds").none())
+                  arg("settings"), arg("shipped"), arg("limits"),
+                  arg("seconds").none())
       .def("rewrite", &rewrite, arg("model"), arg("how"), arg("seconds").none(),
+           arg("progress").none())
+      .def("rewrite_file", &rewrite_file, arg("path"), arg("output"),
+           arg("dims"), arg("share_data"), arg("how"), arg("seconds").none(),
            arg("progress").none())
       .def("draw", &draw_run, arg("model"), arg("how"), arg("boxes"),
            arg("seconds").none())
@@ -253,9 +286,8 @@ void add_rules(nb::module_& m) {
         return out;
       });
   m.def("test", &test, arg("paths"), arg("packs"), arg("files"),
-        arg("settings"), arg("shipped"), arg("callback_seconds"),
-        arg("load_seconds"), arg("memory"), arg("mutants"), arg("seed"),
-        arg("seconds").none());
+        arg("settings"), arg("shipped"), arg("limits"), arg("mutants"),
+        arg("seed"), arg("seconds").none());
 }
 
 }  // namespace ruleengine::python

@@ -10,28 +10,29 @@
 namespace ruleengine::python {
 namespace {
 
-// How a model runs.
-struct Running {
-  int threads = 0;
+// How a model runs; of random inputs, sizes of dimensions.
+struct ExecutionOptions {
+  std::int64_t threads = 0;
   std::uint64_t seed = 0;
   std::size_t tensors = 0;
-  std::map<std::string, std::int64_t> dims;  // of random inputs
-  std::optional<runtime::Tolerance> tolerance;
+  std::map<std::string, std::int64_t> dims;
+  std::optional<std::tuple<double, double>> tolerance;  // absolute, relative
 };
 
-api::ExecutionOptions options_of(const Running& how, const Deadline& deadline) {
-  constexpr int kMost = 4096;
-  if (how.threads < 0 || how.threads > kMost) {
-    throw misuse("`threads` is out of range", "0 to " + std::to_string(kMost),
-                 std::to_string(how.threads));
-  }
+api::ExecutionOptions options_of(const ExecutionOptions& how,
+                                 const Deadline& deadline) {
   api::ExecutionOptions out;
-  out.threads = how.threads;
+  out.threads =
+      std::in_range<int>(how.threads) ? static_cast<int>(how.threads) : -1;
   out.seed = how.seed;
   out.dims = how.dims;
-  out.tolerance = how.tolerance;
+  if (how.tolerance) {
+    const auto [absolute, relative] = *how.tolerance;
+    out.tolerance = runtime::Tolerance{absolute, relative};
+  }
   out.limits.tensors = how.tensors;
   out.limits.deadline = deadline;
+  check(api::check(out));
   return out;
 }
 
@@ -44,10 +45,10 @@ using Bytes = nb::ndarray<nb::numpy, std::uint8_t, nb::ndim<1>>;
 // nobody else has, or a list of bytes objects for strings; None for an optional
 // without a value; a list for a sequence.
 nb::object object_of(const runtime::Datum& value,
-                     const std::shared_ptr<Loaded>& loaded) {
+                     const std::shared_ptr<api::Held>& held) {
   if (value.is_sequence()) {
     nb::list out;
-    for (const auto& each : value.items()) out.append(object_of(each, loaded));
+    for (const auto& each : value.items()) out.append(object_of(each, held));
     return out;
   }
   if (!value.is_tensor()) return nb::none();
@@ -62,15 +63,15 @@ nb::object object_of(const runtime::Datum& value,
     }
     data = std::move(strings);
   } else {
-    struct Held {
+    struct Kept {
       runtime::Tensor tensor;
-      std::shared_ptr<Loaded> loaded;
+      std::shared_ptr<api::Held> held;
     };
-    auto held = std::make_unique<Held>(Held{tensor, loaded});
-    auto* at = held->tensor.mutable_data<std::uint8_t>();
+    auto kept = std::make_unique<Kept>(Kept{tensor, held});
+    auto* at = kept->tensor.mutable_data<std::uint8_t>();
     const nb::capsule owner(
-        held.get(), [](void* p) noexcept { delete static_cast<Held*>(p); });
-    held.release();
+        kept.get(), [](void* p) noexcept { delete static_cast<Kept*>(p); });
+    kept.release();
     data = nb::cast(Bytes(at, {tensor.byte_size()}, owner));
   }
   return nb::make_tuple(static_cast<int>(tensor.dtype()), nb::tuple(shape),
@@ -101,6 +102,7 @@ struct Inputs {
 // A tensor (type, shape, data): data has a buffer, or is a list of bytes for
 // strings.
 runtime::Datum datum_of(const nb::tuple& given, Inputs& out) {
+  if (given.size() != 3) throw misuse("a tensor is (type, shape, data)");
   const auto type = nb::cast<std::int32_t>(given[0]);
   const auto dims = nb::cast<std::vector<std::int64_t>>(given[1]);
   const nb::object data = given[2];
@@ -110,10 +112,22 @@ runtime::Datum datum_of(const nb::tuple& given, Inputs& out) {
   }
   std::vector<std::string_view> strings;
   for (const nb::handle each : nb::cast<nb::list>(data)) {
-    const auto bytes = nb::borrow<nb::bytes>(each);
+    const auto bytes = nb::cast<nb::bytes>(each);
     strings.emplace_back(bytes.c_str(), bytes.size());
   }
   return take(api::strings_of(dims, strings));
+}
+
+// A tensor, or a list of values for a sequence.
+runtime::Datum value_of(const nb::handle& given, Inputs& out) {
+  if (!nb::isinstance<nb::list>(given)) {
+    return datum_of(nb::cast<nb::tuple>(given), out);
+  }
+  runtime::Datum::List items;
+  for (const nb::handle each : nb::cast<nb::list>(given)) {
+    items.push_back(value_of(each, out));
+  }
+  return runtime::Datum::sequence(std::move(items));
 }
 
 Inputs inputs_of(const nb::dict& given) {
@@ -121,7 +135,7 @@ Inputs inputs_of(const nb::dict& given) {
   for (const auto& [key, value] : given) {
     const auto name = nb::cast<std::string>(key);
     try {
-      out.values.emplace_back(name, datum_of(nb::cast<nb::tuple>(value), out));
+      out.values.emplace_back(name, value_of(value, out));
     } catch (Failure& failure) {
       if (failure.error.where.empty()) {
         failure.error.where = "input " + quoted_name(name);
@@ -147,12 +161,19 @@ nb::tuple from_dlpack(
                             data, {size}, owner));
 }
 
+// The bodies that the rules give ops.
+const engine::OpBodies& bodies_of(const Rules* rules) {
+  static const engine::OpBodies none;
+  return rules == nullptr ? none : rules->rewriter->bodies();
+}
+
 // --- Sessions ----------------------------------------------------------------
 
 class Session {
  public:
-  Session(Model& model, Rules* rules, const Running& how, Seconds seconds)
-      : loaded_(model.loaded), how_(how) {
+  Session(Model& model, Rules* rules, const ExecutionOptions& how,
+          Seconds seconds)
+      : held_(model.held), how_(how) {
     Call call(seconds, nb::none());
     std::vector<Busy*> uses = {&model.busy};
     if (rules != nullptr) uses.push_back(&rules->busy);
@@ -180,44 +201,40 @@ class Session {
     });
     nb::list out;
     for (const auto& [name, value] : values) {
-      out.append(nb::make_tuple(text(name), object_of(value, loaded_)));
+      out.append(nb::make_tuple(text(name), object_of(value, held_)));
     }
     return out;
   }
 
  private:
   void prepare(Rules* rules, const Deadline& deadline) {
-    static const engine::OpBodies none;
     *term_ = deadline;
     if (rules != nullptr) *rules->term = deadline;
-    session_ = take(api::Session::create(
-        *loaded_->model, rules == nullptr ? none : rules->rewriter->bodies(),
-        options_of(how_, Deadline().or_of_call(term_))));
+    session_ = take(
+        api::Session::create(*held_->model, bodies_of(rules),
+                             options_of(how_, Deadline().or_of_call(term_))));
     check(deadline.check());
   }
 
-  std::shared_ptr<Loaded> loaded_;
-  Running how_;
+  std::shared_ptr<api::Held> held_;
+  ExecutionOptions how_;
   std::shared_ptr<Deadline> term_ = std::make_shared<Deadline>();
   std::unique_ptr<api::Session> session_;
   pid_t process_ = ::getpid();
   Busy busy_;
 };
 
-// The report of a comparison, and whether the models agree. Throws VerifyError
-// with the report where they do not.
-nb::str compare(Model& model, Model& other, Rules* rules, const Running& how,
-                Seconds seconds) {
+// The report of a comparison; where the models do not agree, the error has it.
+nb::str compare(Model& model, Model& other, Rules* rules,
+                const ExecutionOptions& how, Seconds seconds) {
   Call call(seconds, nb::none());
   std::vector<Busy*> uses = {&model.busy, &other.busy};
   if (rules != nullptr) uses.push_back(&rules->busy);
   const api::ExecutionOptions options = options_of(how, call.deadline());
   return text(call.run(uses, [&] {
-    const engine::OpBodies none;
     if (rules != nullptr) *rules->term = call.deadline();
-    const auto found = take(api::compare(
-        *model.loaded->model, *other.loaded->model,
-        rules == nullptr ? none : rules->rewriter->bodies(), options));
+    const auto found = take(api::compare(*model.held->model, *other.held->model,
+                                         bodies_of(rules), options));
     std::string json = engine::json_text(engine::to_json(found));
     const Status verdict = api::verdict_of(found);
     if (!verdict) throw Failure(verdict.error(), std::move(json));
@@ -226,13 +243,14 @@ nb::str compare(Model& model, Model& other, Rules* rules, const Running& how,
 }
 
 nb::str bench(const std::vector<Model*>& models, std::size_t rounds,
-              const Running& how, Seconds seconds) {
+              const ExecutionOptions& how, Seconds seconds) {
   Call call(seconds, nb::none());
   std::vector<Busy*> uses;
   std::vector<api::BenchedModel> given;
   for (Model* each : models) {
+    if (each == nullptr) throw misuse("a model is None");
     uses.push_back(&each->busy);
-    given.push_back({each->loaded->name, each->loaded->model});
+    given.push_back({each->held->name, each->held->model});
   }
   const api::BenchOptions options{.how = options_of(how, call.deadline()),
                                   .rounds = rounds};
@@ -241,32 +259,20 @@ nb::str bench(const std::vector<Model*>& models, std::size_t rounds,
   }));
 }
 
-Running running_of(int threads, std::uint64_t seed, std::size_t tensors,
-                   const nb::dict& dims,
-                   std::optional<std::tuple<double, double>> tolerance) {
-  Running out{.threads = threads, .seed = seed, .tensors = tensors};
-  for (const auto& [key, value] : dims) {
-    out.dims.emplace(nb::cast<std::string>(key), nb::cast<std::int64_t>(value));
-  }
-  if (tolerance) {
-    const auto [absolute, relative] = *tolerance;
-    if (!(absolute >= 0) || !(relative >= 0)) {
-      throw misuse("a tolerance is negative");
-    }
-    out.tolerance = runtime::Tolerance{absolute, relative};
-  }
-  return out;
-}
-
 }  // namespace
 
 void add_sessions(nb::module_& m) {
   using nb::arg;
-  nb::class_<Running>(m, "Running")
-      .def_static("of", &running_of, arg("threads"), arg("seed"),
-                  arg("tensors"), arg("dims"), arg("tolerance").none());
+  using Options = ExecutionOptions;
+  nb::class_<Options>(m, "ExecutionOptions")
+      .def(nb::init<>())
+      .def_rw("threads", &Options::threads)
+      .def_rw("seed", &Options::seed)
+      .def_rw("tensors", &Options::tensors)
+      .def_rw("dims", &Options::dims)
+      .def_rw("tolerance", &Options::tolerance, arg().none());
   nb::class_<Session>(m, "Session")
-      .def(nb::init<Model&, Rules*, const Running&, Seconds>(), arg("model"),
+      .def(nb::init<Model&, Rules*, const Options&, Seconds>(), arg("model"),
            arg("rules").none(), arg("how"), arg("seconds").none())
       .def("run", &Session::run, arg("inputs"), arg("seconds").none(),
            arg("progress").none());

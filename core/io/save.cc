@@ -242,6 +242,48 @@ Status save(const ir::Model& model, const std::string& path,
   return {};
 }
 
+namespace {
+
+// The encoded message, unless it is larger than protobuf may read.
+Status write_message(const Rope& rope, const ir::Model& model, Bytes source,
+                     const SizedSink& sink) {
+  if (rope.size() > kMaxMessage && source.size() <= kMaxMessage) {
+    return Diagnostic{
+        .kind = ErrorKind::kWrite,
+        .what = "the result is larger than a message of protobuf may be",
+        .expected = fmt::format("at most {} bytes", kMaxMessage),
+        .found = fmt::format("{} bytes", rope.size()),
+        .hint = "write it to a file, which has its weights beside it"};
+  }
+  if (Status s = sink.size(rope.size()); !s) return s;
+  return stream(rope, model, sink.bytes);
+}
+
+// A data file without a file.
+class Passed final : public ByteSink {
+ public:
+  explicit Passed(const SizedSink& to) : to_(to) {}
+
+  Status write(Bytes bytes) override {
+    written_ += bytes.size();
+    return to_.bytes(bytes);
+  }
+  Status copy(int, std::uint64_t, std::uint64_t) override {
+    return Diagnostic{.kind = ErrorKind::kInternal,
+                      .what = "a new tensor is in a file"};
+  }
+  Status pad(std::uint64_t to) override {
+    return to == written_ ? Status()
+                          : write(as_bytes(std::string(to - written_, '\0')));
+  }
+
+ private:
+  const SizedSink& to_;
+  std::uint64_t written_ = 0;
+};
+
+}  // namespace
+
 Status stream(const ir::Model& model, const SizedSink& sink) {
   const Bytes source = model.source ? model.source->bytes() : Bytes();
   if (!model.changed && model.source != nullptr) {
@@ -252,16 +294,7 @@ Status stream(const ir::Model& model, const SizedSink& sink) {
   Rope rope(source);
   Emitter emitter(rope, nullptr, nullptr);
   if (Status s = write_model(model, emitter); !s) return s;
-  if (rope.size() > kMaxMessage && source.size() <= kMaxMessage) {
-    return Diagnostic{
-        .kind = ErrorKind::kWrite,
-        .what = "the result is larger than a message of protobuf may be",
-        .expected = fmt::format("at most {} bytes", kMaxMessage),
-        .found = fmt::format("{} bytes", rope.size()),
-        .hint = "write it to a file, which has its weights beside it"};
-  }
-  if (Status s = sink.size(rope.size()); !s) return s;
-  if (Status s = stream(rope, model, sink.bytes); !s) return s;
+  if (Status s = write_message(rope, model, source, sink); !s) return s;
   return check_intact(model);
 }
 
@@ -279,23 +312,11 @@ Status stream_apart(const ir::Model& model, const std::string& location,
   Rope rope(source);
   Emitter emitter(rope, &plan, nullptr);
   if (Status s = write_model(model, emitter); !s) return s;
-  if (Status s = message.size(rope.size()); !s) return s;
-  if (Status s = stream(rope, model, message.bytes); !s) return s;
+  if (Status s = write_message(rope, model, source, message); !s) return s;
   if (Status s = data.size(plan.size()); !s) return s;
-  std::uint64_t at = 0;
-  const auto write = [&](Bytes bytes) {
-    at += bytes.size();
-    return data.bytes(bytes);
-  };
-  const auto pad = [&](std::uint64_t to) {
-    return to == at ? Status() : write(as_bytes(std::string(to - at, '\0')));
-  };
-  for (const DataPlan::Stored& each : plan.stored()) {
-    if (Status s = pad(each.at); !s) return s;
-    Status s = ir::stream_bytes(*each.tensor, model.external.get(), write);
-    if (!s) return s;
-  }
-  if (Status s = pad(plan.size()); !s) return s;
+  Passed passed(data);
+  const DataContents contents{plan, model, nullptr, nullptr};
+  if (Status s = write_contents(contents, passed); !s) return s;
   return check_intact(model);
 }
 

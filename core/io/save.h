@@ -59,8 +59,9 @@ struct SizedSink {
 // The ModelProto in pieces; external data stays where it is. kWrite where rules
 // made it larger than a message of protobuf may be.
 Status stream(const ir::Model& model, const SizedSink& sink);
-// The same with new tensors of more than 1 KiB apart: the message refers to them
-// as external data at `location`, and `data` receives them, if there are any.
+// The same, but new tensors of more than 1 KiB are apart: the message refers to
+// them as external data at `location`, and `data` receives them, if there are
+// any.
 Status stream_apart(const ir::Model& model, const std::string& location,
                     const SizedSink& message, const SizedSink& data);
 // The message of stream() as one string.

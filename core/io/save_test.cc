@@ -1,5 +1,6 @@
 #include "core/io/save.h"
 #include "core/base/onnx.h"
+#include "core/io/wire/wire.h"
 
 #include <doctest/doctest.h>
 #include <onnx/checker.h>
@@ -47,6 +48,101 @@ TEST_CASE("a changed block without changed nodes is the same bytes") {
   }
   (*model)->changed = true;
   CHECK(*serialize(**model) == bytes);
+}
+
+// What stream_apart() gives.
+struct Parts {
+  std::string message, data;
+  std::vector<std::uint64_t> sizes;  // that were told
+
+  static SizedSink sink(std::string& to, std::vector<std::uint64_t>& sizes) {
+    return {.size =
+                [&](std::uint64_t size) {
+                  sizes.push_back(size);
+                  return Status();
+                },
+            .bytes =
+                [&](Bytes bytes) {
+                  to.append(as_text(bytes));
+                  return Status();
+                }};
+  }
+  Status write(const ir::Model& model) {
+    return stream_apart(model, "new", sink(message, sizes), sink(data, sizes));
+  }
+};
+
+// A model with an initializer of 2,000 bytes, and a new one twice as large.
+std::unique_ptr<ir::Model> with_new_tensors() {
+  onnx::ModelProto proto = small_model();
+  add_tensor(proto.mutable_graph(), "old", {500});
+  auto model = load_bytes(proto.SerializeAsString());
+  REQUIRE(model.ok());
+  const ir::Graph& graph = (*model)->graph;
+  const ir::Literal* old = nullptr;
+  for (const ir::ValueId v :
+       graph.block(ir::Graph::main_block()).initializers) {
+    if (graph.name(v) == "old") old = graph.value(v).tensor;
+  }
+  REQUIRE(old != nullptr);
+  add_joined(**model, old);
+  touch_all(**model);
+  return *std::move(model);
+}
+
+TEST_CASE("new tensors go apart from the message") {
+  const auto model = with_new_tensors();
+  Parts parts;
+  REQUIRE(parts.write(*model).ok());
+  CHECK(parts.sizes ==
+        std::vector<std::uint64_t>{parts.message.size(), parts.data.size()});
+  onnx::ModelProto out;
+  REQUIRE(out.ParseFromString(parts.message));
+  std::size_t apart = 0;
+  for (const auto& tensor : out.graph().initializer()) {
+    if (tensor.name() != "joined") {
+      CHECK(tensor.external_data_size() == 0);
+      continue;
+    }
+    ++apart;
+    REQUIRE(tensor.external_data_size() == 3);
+    CHECK(tensor.external_data(0).value() == "new");
+    CHECK(std::stoul(tensor.external_data(1).value()) + 4000 ==
+          parts.data.size());
+    CHECK(tensor.external_data(2).value() == "4000");
+  }
+  CHECK(apart == 1);
+}
+
+TEST_CASE("nothing goes apart where nothing is new") {
+  auto model = load_bytes(rich_model().SerializeAsString());
+  REQUIRE(model.ok());
+  for (const bool is_changed : {false, true}) {
+    if (is_changed) touch_all(**model);
+    Parts parts;
+    REQUIRE(parts.write(**model).ok());
+    CHECK(parts.message == *serialize(**model));
+    CHECK(parts.sizes.size() == 1);
+  }
+}
+
+TEST_CASE("a sink that fails ends the writing") {
+  const auto model = with_new_tensors();
+  std::string message, data;
+  std::vector<std::uint64_t> sizes;
+  const Diagnostic full{.kind = ErrorKind::kWrite, .what = "full"};
+  for (int i = 0; i < 4; ++i) {
+    SizedSink sinks[2] = {Parts::sink(message, sizes),
+                          Parts::sink(data, sizes)};
+    if (i % 2 == 0) {
+      sinks[i / 2].size = [&](std::uint64_t) { return Status(full); };
+    } else {
+      sinks[i / 2].bytes = [&](Bytes) { return Status(full); };
+    }
+    const Status done = stream_apart(*model, "new", sinks[0], sinks[1]);
+    REQUIRE(!done.ok());
+    CHECK(done.error().what == "full");
+  }
 }
 
 bool checker_accepts(const std::string& bytes) {

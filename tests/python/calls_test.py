@@ -7,6 +7,7 @@ import pathlib
 import signal
 import subprocess
 import sys
+import tempfile
 import textwrap
 import threading
 import time
@@ -258,6 +259,28 @@ class ForkTest(unittest.TestCase):
         self.assertEqual(self.child(work), 0)
         thread.join()
 
+    def test_objects_that_are_not_taken_are_free(self):
+        busy = ruleengine.Session(package.slow())
+        fine = ruleengine.Model.from_bytes(
+            package.slow().SerializeToString())
+        held = busy._opened
+        thread = threading.Thread(
+            target=lambda: self.assertRaises(
+                ruleengine.LimitError, ruleengine.verify,
+                ruleengine.Model._of(held.native), package.slow(), seconds=1.5))
+        thread.start()
+        time.sleep(0.3)
+
+        def work():
+            try:
+                ruleengine.verify(fine, ruleengine.Model._of(held.native))
+            except ruleengine.UsageError:
+                fine.text(seconds=5)
+                return
+            raise AssertionError("no error")
+        self.assertEqual(self.child(work), 0)
+        thread.join()
+
     def test_multiprocessing(self):
         code = """
             import multiprocessing
@@ -315,14 +338,71 @@ class EndTest(unittest.TestCase):
     def test_calls_of_handlers_at_the_end(self):
         code = """
             import atexit
+            def work():
+                print(package.fused(package.ruleengine.rewrite(
+                    package.attention(), target="onnx").model))
+            atexit.register(work)  # which runs after those of the package
             from support import package
-            atexit.register(lambda: print(package.fused(
-                package.ruleengine.rewrite(package.attention(),
-                                           target="onnx").model)))
+            atexit.register(work)
             """
         done = python(code)
         self.assertEqual((done.returncode, done.stdout, done.stderr),
-                         (0, "1\n", ""))
+                         (0, "1\n1\n", ""))
+
+    def test_no_more_threads(self):
+        code = """
+            import resource, time
+            from support import package
+            data = package.attention().SerializeToString()
+            size = int(open("/proc/self/statm").read().split()[0]) * 4096
+            resource.setrlimit(resource.RLIMIT_AS, (size + 2 ** 21,) * 2)
+            try:
+                package.ruleengine.Model.from_bytes(data)
+            except package.ruleengine.LimitError:
+                print("limit")
+            """
+        begun = time.monotonic()
+        done = python(code)
+        self.assertEqual((done.returncode, done.stdout), (0, "limit\n"),
+                         done.stderr)
+        self.assertLess(time.monotonic() - begun, 8)
+
+    def test_another_interpreter(self):
+        code = """
+            import _xxsubinterpreters as interpreters
+            from support import package
+            other = interpreters.create()
+            try:
+                interpreters.run_string(other, "import ruleengine")
+            except interpreters.RunFailedError as error:
+                assert "main interpreter" in str(error)
+            interpreters.destroy(other)
+            print(package.ruleengine.rewrite(package.small()).report.target)
+            """
+        done = python(code)
+        self.assertEqual(done.stdout, "portable\n", done.stderr)
+
+    def test_a_file_that_is_cut_short(self):
+        code = """
+            import os, sys
+            from support import package
+            R, path = package.ruleengine, sys.argv[1]
+            open(path, "wb").write(
+                package.attention(size=256).SerializeToString())
+            model = R.Model(path)
+            os.truncate(path, 5000)
+            for work in (lambda: model.to_bytes(), lambda: R.rewrite(model),
+                         lambda: R.verify(model, model),
+                         lambda: model.save(path + ".2")):
+                try:
+                    work()
+                    print("no error")
+                except R.ModelError:
+                    pass
+            """
+        with tempfile.TemporaryDirectory() as folder:
+            done = python(code, f"{folder}/m.onnx")
+        self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
 
 
 class LeftTest(unittest.TestCase):

@@ -71,7 +71,7 @@ class FleetTest(program.ProgramTest):
         self.assertEqual(list(table.status),
                          ["ModelError", "ModelError", "ok", "ok"])
         self.assertEqual(list(table.output)[:2], ["", ""])
-        self.assertIn("junk" and "bad.onnx", table.error[0])
+        self.assertIn("bad.onnx", table.error[0])
         self.assertEqual(told[-1], (4, 4))
         self.assertEqual(set(self.files(self.to)), {"0/m0.onnx", "1/m1.onnx"})
 
@@ -82,11 +82,61 @@ class FleetTest(program.ProgramTest):
                           ([path, path], self.to)):
             with self.assertRaises(ruleengine.UsageError):
                 self.fleet.rewrite(*arguments)
+        for options in ({"target": "mars"}, {"verify": "x"}, {"cluster": 0},
+                        {"cluster": True}, {"opset": -1}):
+            with self.assertRaises(ruleengine.UsageError):
+                self.fleet.rewrite([path], self.to, **options)
         with self.assertRaises(ruleengine.UsageError):
-            self.fleet.rewrite([path], self.to, ruleengine.RuleSet())
-        with self.assertRaises(ruleengine.UsageError):
-            self.fleet.rewrite([path], self.to, output="x")
+            self.fleet.rewrite([path], self.to, "no_pack")
+        for options in ({"output": "x"}, {"tagret": "ort"}):
+            with self.assertRaises(TypeError):
+                self.fleet.rewrite([path], self.to, **options)
+        for to in (path.parent, self.models / "0" / ".." / "0"):
+            with self.assertRaisesRegex(ruleengine.UsageError, "replace"):
+                self.fleet.rewrite([path], to)
         self.assertEqual(len(self.fleet.rewrite([], self.to)), 0)
+
+    def test_names_of_models(self):
+        before = os.getcwd()
+        os.chdir(self.folder)
+        self.addCleanup(os.chdir, before)
+        data = package.small().SerializeToString()
+        for name in ("a/m.onnx", "b/n.onnx", "odd \udcff.onnx"):
+            self.write(name, data)
+        os.chdir("a")
+        table = self.fleet.rewrite(["m.onnx", "../b/n.onnx"], "../out")
+        self.assertEqual(set(table.status), {"ok"})
+        self.assertEqual(set(self.files(self.folder / "out")),
+                         {"a/m.onnx", "b/n.onnx"})
+        with self.assertRaises(ruleengine.UsageError):
+            self.fleet.rewrite(["m.onnx", "./m.onnx"], "../out")
+        table = self.fleet.rewrite(["../odd \udcff.onnx"], "../out",
+                                   report="../deep/report.parquet")
+        self.assertEqual(set(table.status), {"ok"})
+        self.assertEqual(len(pandas.read_parquet("../deep/report.parquet")), 1)
+
+    def test_rules_that_change(self):
+        path = self.write("models/sw.onnxtxt", package.TEXT)
+        for op in ("First", "Second"):
+            rule = self.write("my.lua", """
+return rule {
+  match = function(op, x) return op.Abs(x) end,
+  rewrite = function(op, m) return op["com.example"].%s(m.x) end,
+}""" % op)
+            self.fleet.rewrite([path], self.to, [rule])
+            self.assertIn(op, (self.to / "sw.onnxtxt").read_text())
+
+    def test_places_that_are_not_there(self):
+        self.write_models(1)
+        path = self.models / "0" / "m0.onnx"
+        self.write("file", "")
+        for models, to, report in (
+                ([path], self.folder / "file", None),
+                ([path], self.folder / "file" / "x", None),
+                ([path], self.to, self.models), (["zzz://m"], self.to, None),
+                (["memory://a/m.onnx", path], self.to, None)):
+            with self.assertRaises(ruleengine.Error):
+                self.fleet.rewrite(models, to, report=report)
 
     def test_other_file_systems(self):
         import fsspec
@@ -99,9 +149,13 @@ class FleetTest(program.ProgramTest):
         for name in ("e.onnx", "e.bin"):
             fs.pipe(f"/in/{name}", (self.folder / name).read_bytes())
         fs.pipe("/in/deep/s.onnx", package.small().SerializeToString())
+        fs.pipe("/in/junk.onnx", b"junk\xff")
         table = self.fleet.rewrite("memory://in", "memory://out",
                                    target="onnx")
-        self.assertEqual(list(table.status), ["ok", "ok"], list(table.error))
+        self.assertEqual(list(table.status), ["ok", "ok", "DecodeError"],
+                         list(table.error))
+        with self.assertRaisesRegex(ruleengine.UsageError, "replace"):
+            self.fleet.rewrite("memory://in", "memory://in/")
         self.assertEqual(sorted(fs.find("/out")), [
             "/out/deep/s.onnx", "/out/e.onnx", "/out/e.onnx.data"])
         fs.get("/out/e.onnx", str(self.folder / "e2.onnx"))

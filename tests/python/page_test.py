@@ -39,7 +39,7 @@ class DocsTest(program.ProgramTest):
         self.assertIn("<ruleengine.Result for ort", said.getvalue())
         self.assertIn("Coverage(found=2, fused=2", said.getvalue())
         self.assertIn("No such file or directory", said.getvalue())
-        program.run("exec", "bert.standard.onnx", "--random")
+        self.run_ok("exec", "bert.standard.onnx", "--random")
 
     def test_types(self):
         """The package, and what uses it as the page does."""

@@ -33,8 +33,21 @@ class PassTest(unittest.TestCase):
         self.assertFalse(out.modified)
         self.assertIsNot(out.model, model)
 
+    def test_a_raised_opset_is_a_change(self):
+        from ruleengine import passes
+        out = passes.RewritePass(target="onnx", opset=23)(
+            onnx_ir.from_proto(package.unary("Abs", 1, [2])))
+        model = onnx_ir.from_proto(package.small())
+        self.assertTrue(passes.RewritePass(target="onnx", opset=23)(
+            model).modified)
+        self.assertFalse(out.modified)
+
     def test_errors_are_ours(self):
         from ruleengine import passes
+        with self.assertRaises(TypeError):
+            passes.RewritePass(tagret="ort")
+        with self.assertRaises(ruleengine.UsageError):
+            passes.RewritePass(ruleengine.RuleSet(), options={"a.b": 1})
         with self.assertRaises(ruleengine.UsageError):
             passes.RewritePass("no_pack")
         its = passes.RewritePass(target="mars")

@@ -137,6 +137,25 @@ m () => (float[300] y, float[300] z) <float[300] w = {%s}>
         [y] = session.run({"x": good}).values()
         self.assertEqual(y.shape, (1, 3, 16))
 
+    def test_bools_of_any_byte(self):
+        x = np.array([0, 1, 2, 255], np.uint8).view(bool)
+        model = package.unary("Cast", TensorProto.BOOL, [4], to=6,
+                              out=TensorProto.INT32)
+        [y] = ruleengine.Session(model).run({"x": x}).values()
+        self.assertEqual(y.tolist(), [0, 1, 1, 1])
+
+    def test_sequences_as_inputs(self):
+        model = onnx.parser.parse_model("""
+<ir_version: 8, opset_import: ["" : 17]>
+m (seq(float) x) => (int64 n, seq(float) y) {
+  n = SequenceLength(x)  y = Identity(x)
+}""")
+        items = [np.ones(2, np.float32), np.zeros(3, np.float32)]
+        out = ruleengine.Session(model).run({"x": items})
+        self.assertEqual(out["n"], 2)
+        self.assertEqual([each.tolist() for each in out["y"]],
+                         [each.tolist() for each in items])
+
     def test_sequences_and_optionals(self):
         model = onnx.parser.parse_model("""
 <ir_version: 8, opset_import: ["" : 17]>

@@ -24,14 +24,18 @@ class WheelTest(program.ProgramTest):
         return done.stdout
 
     def test_a_wheel(self):
+        # The wheel of the source archive.
+        self.run_it(sys.executable, "-m", "build", "-o", "w", program.ROOT)
         pip = (sys.executable, "-m", "pip", "--disable-pip-version-check")
-        self.run_it(*pip, "wheel", "--no-deps", "-w", "w", program.ROOT)
         [wheel] = (self.folder / "w").glob("ruleengine-*.whl")
         names = zipfile.ZipFile(wheel).namelist()
         for name in ("py.typed", "_native.pyi", "bin/ruleengine",
                      "share/ruleengine/rules/attention.lua"):
             self.assertIn(f"ruleengine/{name}", names)
         self.assertFalse([n for n in names if "test" in n or ".cc" in n])
+        bundled = [n for n in names if "/lib/" in n and ".so" in n]
+        self.assertEqual(len(bundled), 5)
+        self.assertTrue(all("/libruleengine_" in n for n in bundled))
         said = self.run_it(sys.executable, "-m", "auditwheel", "show", wheel)
         self.assertRegex(" ".join(said.split()),
                          r'platform tag: "manylinux_2_\d+_x86_64"')

@@ -86,3 +86,20 @@ m (float[1] x) => (float[1] y) {
 
 __all__ += ["TensorProto", "TEXT", "attention", "fused", "slow", "small",
             "unary"]
+
+# A rule that makes a power of x * x * x, and one that makes another.
+CUBE = """
+return rule {
+  match = function(op, x) return op.Mul(op.Mul(x, x), x) end,
+  rewrite = function(op, m) return op.Pow(m.x, 3.0) end,
+  examples = {
+    { "a cube", "(float[2] x) => (float[2] y) { a = Mul(x, x) y = Mul(a, x) }",
+      "k = Constant <value = float {3.0}> () y = Pow(x, k)" },
+  },
+}
+"""
+WRONG = CUBE.replace("3.0", "2.0")
+CUBED = """<ir_version: 8, opset_import: ["" : 17]>
+m (float[2] x) => (float[2] y) { a = Mul(x, x)  y = Mul(a, x) }"""
+
+__all__ += ["CUBE", "CUBED", "WRONG"]

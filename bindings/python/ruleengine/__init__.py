@@ -11,20 +11,21 @@ ruleengine.Model, and so is `result.model`. docs/python.md says more.
 from __future__ import annotations
 
 import atexit
-from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from . import _native
+from ._arguments import (Dims, Options, Path, RewriteOptions, Rules, Target,
+                         Time, Verify)
 from ._errors import (CancelledError, Error, InternalError, LimitError,
                       ModelError, RuleError, UsageError, VerifyError,
                       WriteError)
 from ._model import Model
 from ._progress import Progress, ProgressOption
-from ._report import (Assumption, Coverage, Example, Explanation, Finding,
-                      Match, Miss, NotComposed, Rejected, Report, RuleReport,
-                      Tested, Verified, Warning)
+from ._report import (Assumption, Comparison, Coverage, Example, Explanation,
+                      Match, Miss, NotComposed, Rejected, Report,
+                      ReportWarning, RuleReport, TestReport, Verified)
 from ._result import Result
-from ._rules import COVERAGE, Options, Path, RuleSet, borrowed, test
+from ._rules import COVERAGE, RuleSet, borrowed, test
 from ._session import Session, bench, verify
 
 __version__ = _native.version
@@ -33,13 +34,12 @@ atexit.register(_native.end)
 _M = TypeVar("_M")
 
 
-def rewrite(model: _M, rules: object = None, *, target: str = "auto",
+def rewrite(model: _M, rules: Rules = None, *, target: Target = "auto",
             options: Options | None = None, opset: int | None = None,
-            verify: bool | str | None = None, exact: bool = False,
+            verify: Verify = None, exact: bool = False,
             keep_ir_version: bool = False, keep_all: bool = False,
             tensors: int = 0, output: Path | None = None,
-            share_data: bool = False,
-            dims: Mapping[str, int | str] | None = None,
+            share_data: bool = False, dims: Dims | None = None,
             folder: Path | None = None, seconds: float | None = None,
             progress: ProgressOption = None) -> Result[_M]:
     """Rewrites a model, which stays as it is.
@@ -74,41 +74,58 @@ def rewrite(model: _M, rules: object = None, *, target: str = "auto",
     Raises:
         Error: One of its subclasses; nothing was written then.
     """
-    with borrowed(rules, options) as its:
+    time = Time(seconds)
+    with borrowed(rules, options, time) as its:
         return its.rewrite(
             model, target=target, opset=opset, verify=verify, exact=exact,
             keep_ir_version=keep_ir_version, keep_all=keep_all,
             tensors=tensors, output=output, share_data=share_data, dims=dims,
-            folder=folder, seconds=seconds, progress=progress)
+            folder=folder, seconds=time.left(), progress=progress)
 
 
-def match(model: object, rules: object = None, *,
-          options: Options | None = None, **how: Any) -> list[Match]:
+def match(model: object, rules: Rules = None, *,
+          options: Options | None = None, target: Target = "auto",
+          exact: bool = False, dims: Dims | None = None,
+          folder: Path | None = None,
+          seconds: float | None = None) -> list[Match]:
     """Where each rule would fire: RuleSet.match()."""
-    with borrowed(rules, options) as its:
-        return its.match(model, **how)
+    time = Time(seconds)
+    with borrowed(rules, options, time) as its:
+        return its.match(model, target=target, exact=exact, dims=dims,
+                         folder=folder, seconds=time.left())
 
 
-def explain(model: object, rules: object = None, *,
-            options: Options | None = None, **how: Any) -> list[Explanation]:
+def explain(model: object, rules: Rules = None, rule: str | None = None, *,
+            options: Options | None = None, node: str = "", most: int = 3,
+            target: Target = "auto", exact: bool = False,
+            dims: Dims | None = None, folder: Path | None = None,
+            seconds: float | None = None) -> list[Explanation]:
     """How far each rule gets, and what stops it: RuleSet.explain()."""
-    with borrowed(rules, options) as its:
-        return its.explain(model, **how)
+    time = Time(seconds)
+    with borrowed(rules, options, time) as its:
+        return its.explain(model, rule, node=node, most=most, target=target,
+                           exact=exact, dims=dims, folder=folder,
+                           seconds=time.left())
 
 
-def coverage(model: object, rules: object = None, *,
-             options: Options | None = None, **how: Any) -> Coverage:
-    """How much of the attention of a model is composed: RuleSet.coverage().
-    Without rules by the packs "canonical" and "attention"."""
-    with borrowed(COVERAGE if rules is None else rules, options) as its:
-        return its.coverage(model, **how)
+def coverage(model: object, rules: Rules = COVERAGE, *,
+             options: Options | None = None, exact: bool = False,
+             dims: Dims | None = None, folder: Path | None = None,
+             seconds: float | None = None) -> Coverage:
+    """How much of the attention of a model is composed: RuleSet.coverage(). By
+    default with the packs "canonical" and "attention"."""
+    time = Time(seconds)
+    with borrowed(rules, options, time) as its:
+        return its.coverage(model, exact=exact, dims=dims, folder=folder,
+                            seconds=time.left())
 
 
 __all__ = [
-    "Assumption", "CancelledError", "Coverage", "Error", "Example",
-    "Explanation", "Finding", "InternalError", "LimitError", "Match", "Miss",
+    "Assumption", "CancelledError", "Comparison", "Coverage", "Dims", "Error",
+    "Example", "Explanation", "InternalError", "LimitError", "Match", "Miss",
     "Model", "ModelError", "NotComposed", "Options", "Path", "Progress",
-    "ProgressOption", "Rejected", "Report", "Result", "RuleError", "RuleReport",
-    "RuleSet", "Session", "Tested", "UsageError", "Verified", "VerifyError",
-    "Warning", "WriteError", "bench", "coverage", "explain", "match", "rewrite",
-    "test", "verify"]
+    "ProgressOption", "Rejected", "Report", "ReportWarning", "Result",
+    "RewriteOptions", "RuleError", "RuleReport", "RuleSet", "Rules", "Session",
+    "Target", "TestReport", "UsageError", "Verified", "Verify", "VerifyError",
+    "WriteError", "bench", "coverage", "explain", "match", "rewrite", "test",
+    "verify"]

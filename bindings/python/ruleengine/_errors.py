@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from . import _native
+
 
 class Error(Exception):
     """An error with one clear diagnostic.
@@ -23,20 +25,21 @@ class Error(Exception):
     def __init__(self, what: str, where: str = "", expected: str = "",
                  found: str = "", hint: str = "", text: str = "",
                  report: str = "") -> None:
-        parts = {"where": where, "expected": expected, "found": found,
-                 "hint": hint}
-        text = text or "\n".join(
-            [f"error: {what}"] + [f"  {name + ':':9} {part}"
-                                  for name, part in parts.items() if part])
+        if not text:
+            where, expected, found, hint = (
+                each.encode(errors="backslashreplace").decode()
+                for each in (where, expected, found, hint))
+            text = _native.text_of(what, where, expected, found, hint)
         super().__init__(text.removeprefix("error: "))
         self.what, self.where, self.expected = what, where, expected
         self.found, self.hint = found, hint
         self._text, self._report = text, report
 
     @property
-    def report(self) -> dict[str, Any] | list[Any] | None:
-        """What the call had found out by then, in the form of its report."""
-        found: dict[str, Any] | list[Any] | None = (
+    def report(self) -> dict[str, Any] | None:
+        """What a run had found out by then, as Report.to_dict() has it, or a
+        comparison; None: nothing."""
+        found: dict[str, Any] | None = (
             json.loads(self._report) if self._report else None)
         return found
 

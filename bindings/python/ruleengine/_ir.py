@@ -1,75 +1,79 @@
-"""Models that are an onnx_ir.Model. Their weights stay views of what they were."""
+"""Models that are an onnx_ir.Model. Their weights are not copied."""
 
 from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterator
 from typing import Any
 
+from google.protobuf.message import EncodeError
+
 from . import _native
+from ._arguments import Time
 from ._errors import ModelError
-from ._opened import LEAST_LENT, Lender, Opened
+from ._opened import LEAST_LENT, LENT, Lender, Opened
+from ._proto import place_of, tensors_of
 
 
 class OfIr(Opened):
-    def __init__(self, model: Any, dims: Any, folder: bytes,
-                 seconds: float | None) -> None:
+    def __init__(self, model: Any, dims: dict[str, int | str], folder: bytes,
+                 time: Time) -> None:
         import onnx_ir
         self._lender = Lender()
         self._meta = dict(model.meta)
         try:
             proto = onnx_ir.serde.serialize_model(
                 _ModelView(model, _GraphView(model.graph, self._lend)))
-            data = proto.SerializeToString()
-            for graph in model.graph.subgraphs():
-                self._lend_of_body(graph)
         except onnx_ir.serde.SerdeError as error:
             raise ModelError("the onnx_ir.Model cannot be encoded",
                              found=str(error).splitlines()[0]) from error
+        # What is not a weight of the main graph keeps its location.
+        if any(not place_of(tensor.external_data)[0].startswith(LENT)
+               for tensor in tensors_of(proto) if tensor.external_data):
+            for tensor in _external_tensors_of(model):
+                self._lender.lend_as(os.fspath(tensor.location), tensor,
+                                     tensor.path)
+        try:
+            data = proto.SerializeToString()
+        except (ValueError, EncodeError) as error:
+            raise ModelError("the onnx_ir.Model cannot be encoded",
+                             found=str(error)) from error
         self.native = _native.Model.parse(
             data, name="", folder=folder, files=self._lender.buffers, dims=dims,
-            seconds=seconds)
-
-    def _lend_of_body(self, graph: Any) -> None:
-        """Lends weights of files under the locations that they have."""
-        import onnx_ir
-        for value in graph.initializers.values():
-            its = value.const_value
-            if isinstance(its, onnx_ir.ExternalTensor):
-                self._lender.lend_as(os.fspath(its.location), its, its.path)
+            seconds=time.left())
 
     def _lend(self, tensor: Any) -> Any:
         """What is encoded in place of a weight."""
         import onnx_ir
         if isinstance(tensor, onnx_ir.ExternalTensor):
             location = self._lender.lend_file(tensor, tensor.path)
-            offset, length = tensor.offset or 0, tensor.length
-        elif (tensor.dtype == onnx_ir.DataType.STRING or
-              tensor.nbytes < LEAST_LENT):
+            return _external(tensor, location, tensor.offset or 0,
+                             tensor.length)
+        if (tensor.dtype == onnx_ir.DataType.STRING or
+                tensor.nbytes < LEAST_LENT):
             return tensor
-        else:
-            try:
-                data = _bytes_of(tensor)
-            except Exception as error:  # of the caller's own code
-                raise ModelError("the data of a weight cannot be read",
-                                 where=f"weight '{tensor.name}'",
-                                 found=str(error)) from error
-            location = self._lender.lend(tensor, data)
-            offset, length = 0, tensor.nbytes
-        return onnx_ir.ExternalTensor(
-            location, offset, length, tensor.dtype, shape=tensor.shape,
-            name=tensor.name or "", doc_string=tensor.doc_string,
-            metadata_props=dict(tensor.metadata_props))
+        try:
+            data = _bytes_of(tensor)
+        except Exception as error:  # of the caller's own code
+            raise ModelError("the data of a weight cannot be read",
+                             where=f"weight '{tensor.name}'",
+                             found=str(error)) from error
+        return _external(tensor, self._lender.lend(tensor, data), 0,
+                         tensor.nbytes)
 
-    def result(self, made: _native.Model, *, seconds: float | None,
-               **_: object) -> Any:
+    def result(self, made: _native.Model, time: Time) -> Any:
         import onnx
         import onnx_ir
         out = onnx_ir.serde.deserialize_model(onnx.ModelProto.FromString(
-            self._lender.message_of(made, seconds)))
+            self._lender.message_of(made, time)))
         for graph in (out.graph, *out.graph.subgraphs()):
             for value in graph.initializers.values():
                 value.const_value = self._taken_back(value.const_value)
+        for tensor in _external_tensors_of(out):
+            owner = self._lender.owners.get(os.fspath(tensor.location))
+            if owner is not None:
+                tensor.base_dir = owner.base_dir
         out.meta.update(self._meta)
         return out
 
@@ -85,13 +89,10 @@ class OfIr(Opened):
         owner = self._lender.owners.get(location)
         length = tensor.length
         if isinstance(owner, onnx_ir.ExternalTensor):
-            return onnx_ir.ExternalTensor(
-                owner.location, tensor.offset, length, tensor.dtype,
-                shape=tensor.shape, name=tensor.name,
-                doc_string=tensor.doc_string,
-                metadata_props=dict(tensor.metadata_props),
-                base_dir=owner.base_dir)
-        if (owner is not None and not tensor.offset and length in (None, owner.nbytes) and
+            return _external(tensor, owner.location, tensor.offset, length,
+                             owner.base_dir)
+        if (owner is not None and not tensor.offset and
+                length in (None, owner.nbytes) and
                 owner.dtype == tensor.dtype and owner.shape == tensor.shape and
                 owner.name == tensor.name):
             return owner
@@ -99,14 +100,47 @@ class OfIr(Opened):
         offset = tensor.offset or 0
         raw = numpy.frombuffer(buffer, numpy.uint8)[
             offset:None if length is None else offset + length]
-        kind: dict[str, Any] = {
-            "name": tensor.name, "doc_string": tensor.doc_string,
-            "metadata_props": dict(tensor.metadata_props)}
         if tensor.dtype.bitwidth < 8:
             return onnx_ir.PackedTensor(raw, tensor.dtype, shape=tensor.shape,
-                                        **kind)
+                                        **_described(tensor))
         array = raw.view(tensor.dtype.numpy()).reshape(tensor.shape.numpy())
-        return onnx_ir.Tensor(array, tensor.dtype, shape=tensor.shape, **kind)
+        return onnx_ir.Tensor(array, tensor.dtype, shape=tensor.shape,
+                              **_described(tensor))
+
+
+def _described(tensor: Any) -> dict[str, Any]:
+    """What a tensor has besides its elements."""
+    return {"name": tensor.name or "", "doc_string": tensor.doc_string,
+            "metadata_props": dict(tensor.metadata_props)}
+
+
+def _external(tensor: Any, location: Any, offset: Any, length: Any,
+              base_dir: Any = "") -> Any:
+    """The tensor with its elements at another place."""
+    import onnx_ir
+    return onnx_ir.ExternalTensor(
+        location, offset, length, tensor.dtype, shape=tensor.shape,
+        base_dir=base_dir, **_described(tensor))
+
+
+def _external_tensors_of(model: Any) -> Iterator[Any]:
+    """The external tensors of a model that are no weights of its main graph."""
+    import onnx_ir
+    graphs = [model.graph, *model.functions.values()]
+    while graphs:
+        graph = graphs.pop()
+        if graph is not model.graph:
+            for value in getattr(graph, "initializers", {}).values():
+                if isinstance(value.const_value, onnx_ir.ExternalTensor):
+                    yield value.const_value
+        for node in graph:
+            for attribute in node.attributes.values():
+                its = getattr(attribute, "value", None)
+                for each in its if isinstance(its, (list, tuple)) else (its,):
+                    if isinstance(each, onnx_ir.ExternalTensor):
+                        yield each
+                    elif isinstance(each, onnx_ir.Graph):
+                        graphs.append(each)
 
 
 def _bytes_of(tensor: Any) -> Any:

@@ -27,7 +27,7 @@ class Model:
     @property
     def warnings(self) -> list[str]: ...
 
-class How:
+class RunOptions:
     def __init__(self) -> None: ...
     target: str
     opset: int
@@ -37,23 +37,32 @@ class How:
     verify: str
     tensors: int
 
+class RuleLimits:
+    def __init__(self) -> None: ...
+    callback_seconds: float | None
+    load_seconds: float | None
+    memory: int | None
+
 class Rules:
     @staticmethod
     def load(paths: Sequence[bytes], packs: Sequence[str],
              files: Mapping[str, str],
              settings: Sequence[tuple[str, str, str]], shipped: bytes,
-             callback_seconds: float, load_seconds: float, memory: int,
-             seconds: float | None) -> Rules: ...
-    def rewrite(self, model: Model, how: How, seconds: float | None,
+             limits: RuleLimits, seconds: float | None) -> Rules: ...
+    def rewrite(self, model: Model, how: RunOptions, seconds: float | None,
                 progress: Progress | None) -> tuple[Model, str]: ...
-    def draw(self, model: Model, how: How, boxes: int,
+    def rewrite_file(self, path: bytes, output: bytes,
+                     dims: Mapping[str, int | str], share_data: bool,
+                     how: RunOptions, seconds: float | None,
+                     progress: Progress | None) -> tuple[bytes, str]: ...
+    def draw(self, model: Model, how: RunOptions, boxes: int,
              seconds: float | None) -> str: ...
-    def match(self, model: Model, how: How, seconds: float | None) -> str: ...
-    def explain(self, model: Model, node: str, most: int, how: How,
+    def match(self, model: Model, how: RunOptions, seconds: float | None) -> str: ...
+    def explain(self, model: Model, node: str, most: int, how: RunOptions,
                 seconds: float | None) -> str: ...
-    def coverage(self, model: Model, how: How,
+    def coverage(self, model: Model, how: RunOptions,
                  seconds: float | None) -> str: ...
-    def collectives(self, model: Model, how: How,
+    def collectives(self, model: Model, how: RunOptions,
                     seconds: float | None) -> str: ...
     @property
     def warnings(self) -> list[str]: ...
@@ -62,23 +71,27 @@ class Rules:
 
 def test(paths: Sequence[bytes], packs: Sequence[str], files: Mapping[str, str],
          settings: Sequence[tuple[str, str, str]], shipped: bytes,
-         callback_seconds: float, load_seconds: float, memory: int,
-         mutants: int, seed: int, seconds: float | None) -> str: ...
+         limits: RuleLimits, mutants: int, seed: int, seconds: float | None) -> str: ...
 
-class Running:
-    @staticmethod
-    def of(threads: int, seed: int, tensors: int, dims: Mapping[str, int],
-           tolerance: tuple[float, float] | None) -> Running: ...
+class ExecutionOptions:
+    def __init__(self) -> None: ...
+    threads: int
+    seed: int
+    tensors: int
+    dims: dict[str, int]
+    tolerance: tuple[float, float] | None
 
 class Session:
-    def __init__(self, model: Model, rules: Rules | None, how: Running,
+    def __init__(self, model: Model, rules: Rules | None, how: ExecutionOptions,
                  seconds: float | None) -> None: ...
     def run(self, inputs: Mapping[str, Any], seconds: float | None,
             progress: Progress | None) -> list[tuple[str, Any]]: ...
 
-def compare(model: Model, other: Model, rules: Rules | None, how: Running,
+def compare(model: Model, other: Model, rules: Rules | None, how: ExecutionOptions,
             seconds: float | None) -> str: ...
-def bench(models: Sequence[Model], rounds: int, how: Running,
+def bench(models: Sequence[Model], rounds: int, how: ExecutionOptions,
           seconds: float | None) -> str: ...
 def from_dlpack(array: Any) -> tuple[int, int, int, tuple[int, ...], Any]: ...
 def end() -> None: ...
+def text_of(what: str, where: str, expected: str, found: str,
+            hint: str) -> str: ...

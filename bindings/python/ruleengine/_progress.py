@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol, Union
 
+from ._errors import UsageError
+
 Progress = Callable[[int, int], Any]
 """Called with what is done and the total, which may grow, some times a second,
 on the thread of the call. What it raises ends the call."""
@@ -34,8 +36,8 @@ class _TextBar:
 
 
 class _TqdmBar:
-    def __init__(self, tqdm: Any, what: str) -> None:
-        self._bar = tqdm(desc=what, unit="node", leave=False)
+    def __init__(self, tqdm: Any, what: str, unit: str) -> None:
+        self._bar = tqdm(desc=what, unit=unit, leave=False)
 
     def __call__(self, done: int, total: int) -> None:
         self._bar.total = total
@@ -47,15 +49,22 @@ class _TqdmBar:
 
 
 @contextmanager
-def shown(progress: ProgressOption, what: str) -> Iterator[Progress | None]:
+def shown(progress: ProgressOption, what: str,
+          unit: str) -> Iterator[Progress | None]:
     """What `progress` stands for: a bar if it is True."""
     if progress is not True:
-        yield progress or None
+        if progress is False:
+            progress = None
+        if progress is not None and not callable(progress):
+            raise UsageError("`progress` is no function",
+                             expected="True, None or a function of (done, "
+                                      "total)", found=repr(progress))
+        yield progress
         return
     bar: _Bar
     try:
         from tqdm.auto import tqdm
-        bar = _TqdmBar(tqdm, what)
+        bar = _TqdmBar(tqdm, what, unit)
     except ImportError:
         bar = _TextBar(what)
     try:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from google.protobuf.message import EncodeError
+
 from . import _native
+from ._arguments import Time
 from ._errors import ModelError
 from ._opened import LEAST_LENT, Lender, Opened
 
@@ -12,16 +15,15 @@ _LARGEST_MESSAGE = (1 << 31) - 1  # bytes, of protobuf
 
 
 class OfProto(Opened):
-    def __init__(self, model: Any, dims: Any, folder: bytes,
-                 seconds: float | None) -> None:
+    def __init__(self, model: Any, dims: dict[str, int | str], folder: bytes,
+                 time: Time) -> None:
         self._lender = Lender()
         data = self._encoded(model)
         self.native = _native.Model.parse(
             data, name="", folder=folder, files=self._lender.buffers, dims=dims,
-            seconds=seconds)
+            seconds=time.left())
 
     def _encoded(self, model: Any) -> bytes:
-        from google.protobuf.message import EncodeError
         try:
             if model.ByteSize() <= _LARGEST_MESSAGE:
                 data: bytes = model.SerializeToString()
@@ -55,17 +57,16 @@ class OfProto(Opened):
             to.external_data.add(key="length", value=str(len(raw)))
         try:
             return bytes(bare.SerializeToString())
-        except Exception as error:
+        except (ValueError, EncodeError) as error:
             raise ModelError(
                 "the model is too large for one message, without its weights",
                 expected=f"at most {_LARGEST_MESSAGE} bytes",
                 found=str(error)) from error
 
-    def result(self, made: _native.Model, *, seconds: float | None,
-               **_: object) -> Any:
+    def result(self, made: _native.Model, time: Time) -> Any:
         import onnx
         out = onnx.ModelProto.FromString(
-            self._lender.message_of(made, seconds))
+            self._lender.message_of(made, time))
         if self._lender.buffers:
             for tensor in tensors_of(out):
                 self._take_back(tensor)
@@ -103,12 +104,19 @@ def tensors_of(model: Any) -> Any:
         if graphs:
             graph = graphs.pop()
             yield from graph.initializer
+            for sparse in graph.sparse_initializer:
+                yield sparse.values
+                yield sparse.indices
             nodes += graph.node
             continue
         for attribute in nodes.pop().attribute:
             if attribute.HasField("t"):
                 yield attribute.t
             yield from attribute.tensors
+            for sparse in (attribute.sparse_tensor,
+                           *attribute.sparse_tensors):
+                yield sparse.values
+                yield sparse.indices
             if attribute.HasField("g"):
                 graphs.append(attribute.g)
             graphs += attribute.graphs

@@ -30,8 +30,8 @@ class RuleReport:
 
 
 @dataclass(frozen=True)
-class Warning:
-    """Of a run. `rule` and `node` may be empty."""
+class ReportWarning:
+    """A warning of a run. `rule` and `node` may be empty."""
     rule: str
     node: str
     message: str
@@ -66,7 +66,7 @@ class Report:
     ops_before: Mapping[str, int]
     ops_after: Mapping[str, int]
     rules: tuple[RuleReport, ...]
-    warnings: tuple[Warning, ...]
+    warnings: tuple[ReportWarning, ...]
     assumptions: tuple[Assumption, ...]
     seconds: Mapping[str, float]  # load, match, rewrite, save
     verified: Verified | None
@@ -75,14 +75,14 @@ class Report:
 
     @classmethod
     def of(cls, text: str) -> Report:
-        """Of the JSON of a run."""
+        """From JSON text."""
         its = json.loads(text)
         return cls(
             model=its["model"], output=its["output"], target=its["target"],
             nodes_before=its["nodes_before"], nodes_after=its["nodes_after"],
             ops_before=its["ops_before"], ops_after=its["ops_after"],
             rules=tuple(_rule(each) for each in its["rules"]),
-            warnings=tuple(Warning(**each) for each in its["warnings"]),
+            warnings=tuple(ReportWarning(**each) for each in its["warnings"]),
             assumptions=tuple(Assumption(**each)
                               for each in its["assumptions"]),
             seconds=its["seconds"],
@@ -119,7 +119,7 @@ class Match:
 
     @classmethod
     def of(cls, its: dict[str, Any]) -> Match:
-        """Of JSON values."""
+        """From JSON values."""
         return cls(**{**{k: v for k, v in its.items() if k != "model"},
                       "nodes": tuple(its["nodes"]),
                       "assumptions": tuple(its.get("assumptions", ()))})
@@ -154,7 +154,7 @@ class Explanation:
 
     @classmethod
     def of(cls, its: dict[str, Any]) -> Explanation:
-        """Of JSON values."""
+        """From JSON values."""
         return cls(rule=its["rule"], file=its["file"],
                    matches=tuple(map(Match.of, its["matches"])),
                    misses=tuple(Miss(**each) for each in its["misses"]),
@@ -190,7 +190,7 @@ class Coverage:
 
     @classmethod
     def of(cls, its: dict[str, Any]) -> Coverage:
-        """Of JSON values."""
+        """From JSON values."""
         return cls(found=its["found"], fused=its["fused"],
                    left=tuple(NotComposed(**each) for each in its["left"]))
 
@@ -210,8 +210,9 @@ class Example:
 
 
 @dataclass(frozen=True)
-class Tested:
-    """The examples of rules."""
+class TestReport:
+    """What became of the examples of rules."""
+    __test__ = False  # for pytest
     examples: tuple[Example, ...]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
@@ -222,8 +223,8 @@ class Tested:
         return tuple(each for each in self.examples if each.verdict != "ok")
 
     @classmethod
-    def of(cls, text: str) -> Tested:
-        """Of JSON."""
+    def of(cls, text: str) -> TestReport:
+        """From JSON text."""
         its = json.loads(text)
         return cls(
             examples=tuple(Example(**{**each, "notes": tuple(each["notes"])})
@@ -232,14 +233,14 @@ class Tested:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """Of a comparison: two models agreed on the same inputs."""
+class Comparison:
+    """Two models that agreed on the same inputs."""
     verified: Verified | None
     notes: tuple[str, ...]
 
     @classmethod
-    def of(cls, text: str) -> Finding:
-        """Of JSON."""
+    def of(cls, text: str) -> Comparison:
+        """From JSON text."""
         its = json.loads(text)
         return cls(verified=Verified(**its["verified"])
                    if its["verified"] else None, notes=tuple(its["notes"]))

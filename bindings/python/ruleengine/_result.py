@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from . import _native, _show
+from . import _arguments, _native, _show
+from ._arguments import Time
 from ._model import Model
-from ._report import Assumption, Explanation, Report, Warning
+from ._opened import Rewritten
+from ._report import Assumption, Explanation, Report, ReportWarning
 
 if TYPE_CHECKING:
     from ._rules import RuleSet
@@ -19,19 +21,22 @@ class Result(Generic[M]):
     """A rewritten model, and what was done to it.
 
     `model` is of the kind that was given: the path of the new file, bytes, an
-    onnx.ModelProto, an onnx_ir.Model or a ruleengine.Model.
+    onnx.ModelProto, an onnx_ir.Model or a ruleengine.Model. The result keeps
+    `before`, `after` and the rules for what it may be asked.
     """
 
     model: M
+    before: Model
+    """The model that was given, as one of the engine's."""
+    after: Model
+    """The result likewise."""
 
-    def __init__(self, model: M, report: str, rules: RuleSet,
-                 how: _native.How, before: _native.Model,
-                 after: _native.Model) -> None:
-        self.model = model
-        self._text = report
+    def __init__(self, done: Rewritten, rules: RuleSet,
+                 how: _native.RunOptions) -> None:
+        self.model = done.model
+        self.before, self.after = done.before, done.after
+        self._text = done.report
         self._rules, self._how = rules, how
-        self.before = Model._of(before)
-        self.after = Model._of(after)
 
     @cached_property
     def report(self) -> Report:
@@ -39,7 +44,7 @@ class Result(Generic[M]):
         return Report.of(self._text)
 
     @property
-    def warnings(self) -> tuple[Warning, ...]:
+    def warnings(self) -> tuple[ReportWarning, ...]:
         """What the user should know of the result."""
         return self.report.warnings
 
@@ -53,16 +58,18 @@ class Result(Generic[M]):
         """How far the rule got in the model that was given, and what stopped
         it; print() shows it. UsageError for a rule that was not among those of
         the run."""
-        [found] = self._rules.explain(self.before, rule, node=node, most=most,
-                                      seconds=seconds)
+        [found] = self._rules._explain(self.before._native, rule, node, most,
+                                       self._how, Time(seconds))
         return found
 
     def draw(self, *, boxes: int = 160, seconds: float | None = None) -> str:
         """A page (HTML) that shows the run: the model and each rewrite, before
         and after, by rule. It needs the program `dot` of Graphviz, and makes
         the run again. At most `boxes` nodes are in one picture."""
-        return self._rules._native.draw(self.before._native, self._how,
-                                        boxes=boxes, seconds=seconds)
+        return self._rules._native.draw(
+            self.before._native, self._how,
+            boxes=_arguments.whole("boxes", boxes),
+            seconds=Time(seconds).left())
 
     def _repr_html_(self) -> str:
         return _show.report(self.report) + _show.page(self)
@@ -73,5 +80,6 @@ class Result(Generic[M]):
         return (f"<ruleengine.Result for {r.target}: {r.nodes_before} nodes "
                 f"became {r.nodes_after}, {done} rewrites>")
 
-
-
+    def __reduce__(self) -> Any:
+        raise TypeError("a ruleengine.Result cannot be pickled: send its model "
+                        "and its report")

@@ -6,13 +6,42 @@ import json
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import _kinds, _native, _tensors
+from . import _arguments, _kinds, _native, _tensors
+from ._arguments import Dims, Path, Time
 from ._errors import UsageError
 from ._progress import ProgressOption, shown
-from ._report import Finding
+from ._report import Comparison
 
 if TYPE_CHECKING:
     from ._rules import RuleSet
+
+
+def _options(threads: int, seed: int, tensors: int,
+             dims: Mapping[str, int] | None = None,
+             tolerance: tuple[float, float] | None = None
+             ) -> _native.ExecutionOptions:
+    out = _native.ExecutionOptions()
+    out.threads = _arguments.whole("threads", threads)
+    out.seed = _arguments.whole("seed", seed)
+    out.tensors = _arguments.whole("tensors", tensors)
+    out.dims = _arguments.sizes(dims)
+    if tolerance is not None:
+        try:
+            absolute, relative = map(float, tolerance)
+        except (TypeError, ValueError):
+            raise UsageError("`tolerance` is no pair of numbers",
+                             found=repr(tolerance)) from None
+        out.tolerance = absolute, relative
+    return out
+
+
+def _native_rules(rules: RuleSet | None) -> _native.Rules | None:
+    from ._rules import RuleSet
+    if rules is None:
+        return None
+    if not isinstance(rules, RuleSet):
+        raise UsageError("`rules` is no RuleSet", found=type(rules).__name__)
+    return rules._native
 
 
 class Session:
@@ -25,14 +54,14 @@ class Session:
 
     def __init__(self, model: Any, *, rules: RuleSet | None = None,
                  threads: int = 0, seed: int = 0, tensors: int = 0,
-                 dims: Mapping[str, int | str] | None = None,
-                 folder: Any = None, seconds: float | None = None) -> None:
-        self._opened = _kinds.opened(model, dims=dims, folder=folder,
-                                     seconds=seconds)
+                 dims: Dims | None = None, folder: Path | None = None,
+                 seconds: float | None = None) -> None:
+        time = Time(seconds)
+        options = _options(threads, seed, tensors)
+        self._opened = _kinds.opened(model, time, dims=dims, folder=folder)
         self._native = _native.Session(
-            self._opened.native, None if rules is None else rules._native,
-            _native.Running.of(threads=threads, seed=seed, tensors=tensors,
-                               dims={}, tolerance=None), seconds=seconds)
+            self._opened.native, _native_rules(rules), options,
+            seconds=time.left())
 
     def run(self, inputs: Mapping[str, Any] | None = None, *,
             seconds: float | None = None,
@@ -45,22 +74,24 @@ class Session:
         arrays that belong to the caller; a sequence is a list, an optional
         without a value None.
         """
+        time = Time(seconds)
         given = {name: _tensors.tensor_of(name, value)
-                 for name, value in (inputs or {}).items()}
-        with shown(progress, "running") as bar:
-            values = self._native.run(given, seconds=seconds, progress=bar)
+                 for name, value in
+                 _arguments.files("inputs", inputs).items()}
+        with shown(progress, "running", "node") as bar:
+            values = self._native.run(given, seconds=time.left(), progress=bar)
         return {name: _tensors.value_of(value) for name, value in values}
 
     def __reduce__(self) -> Any:
-        raise UsageError("a Session cannot be sent to another process",
-                         hint="send the path or bytes of the model")
+        raise TypeError("a ruleengine.Session cannot be pickled: send the path "
+                        "or bytes of its model")
 
 
 def verify(model: Any, other: Any, *, rules: RuleSet | None = None,
            dims: Mapping[str, int] | None = None, seed: int = 0,
            tolerance: tuple[float, float] | None = None, threads: int = 0,
-           tensors: int = 0, folder: Any = None,
-           seconds: float | None = None) -> Finding:
+           tensors: int = 0, folder: Path | None = None,
+           seconds: float | None = None) -> Comparison:
     """Runs two models with the same inputs and outputs on random inputs of
     several kinds. VerifyError where they differ, or cannot be run; its `report`
     has the inputs that show it.
@@ -68,34 +99,27 @@ def verify(model: Any, other: Any, *, rules: RuleSet | None = None,
     `dims` gives sizes of named dimensions to the inputs. `tolerance` is
     (absolute, relative) in place of the rounding of the outputs' types.
     """
-    one = _kinds.opened(model, folder=_folder_for(model, folder),
-                        seconds=seconds)
-    two = _kinds.opened(other, folder=_folder_for(other, folder),
-                        seconds=seconds)
-    return Finding.of(_native.compare(
-        one.native, two.native, None if rules is None else rules._native,
-        _native.Running.of(threads=threads, seed=seed, tensors=tensors,
-                           dims=dict(dims or {}), tolerance=tolerance),
-        seconds=seconds))
+    time = Time(seconds)
+    options = _options(threads, seed, tensors, dims, tolerance)
+    one, two = _kinds.opened_both(model, other, time, folder)
+    return Comparison.of(_native.compare(
+        one.native, two.native, _native_rules(rules), options,
+        seconds=time.left()))
 
 
 def bench(model: Any, against: Any = None, *, rounds: int = 0,
           dims: Mapping[str, int] | None = None, seed: int = 0,
-          threads: int = 0, tensors: int = 0, folder: Any = None,
+          threads: int = 0, tensors: int = 0, folder: Path | None = None,
           seconds: float | None = None) -> dict[str, Any]:
     """How long a model runs on the CPU, in which ops, and with how much memory,
     as `ruleengine bench --json` has it. Two models run in turn on the same
     inputs. `rounds` of 0: as many as 5 seconds allow."""
-    models = [_kinds.opened(each, folder=_folder_for(each, folder),
-                            seconds=seconds).native
-              for each in (model, against) if each is not None]
+    time = Time(seconds)
+    options = _options(threads, seed, tensors, dims)
+    models = ((_kinds.opened(model, time, folder=folder),) if against is None
+              else _kinds.opened_both(model, against, time, folder))
     out: dict[str, Any] = json.loads(_native.bench(
-        models, rounds=rounds,
-        how=_native.Running.of(threads=threads, seed=seed, tensors=tensors,
-                               dims=dict(dims or {}), tolerance=None),
-        seconds=seconds))
+        [each.native for each in models],
+        rounds=_arguments.whole("rounds", rounds, 1 << 32), how=options,
+        seconds=time.left()))
     return out
-
-
-def _folder_for(model: Any, folder: Any) -> Any:
-    return folder if _kinds.is_in_memory(model) else None

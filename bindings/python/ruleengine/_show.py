@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from ._errors import Error
+from ._errors import LimitError, WriteError
 
 if TYPE_CHECKING:
     from ._model import Model
@@ -18,10 +18,10 @@ _LARGEST_PAGE = 1 << 23  # characters, of what a notebook keeps
 
 
 def picture(model: Model) -> str | None:
-    """SVG; None where it cannot be drawn, as without Graphviz."""
+    """SVG; None without Graphviz, and where it takes too long."""
     try:
         drawn = model.draw(seconds=_SECONDS)
-    except Error:
+    except (WriteError, LimitError):
         return None
     return drawn[drawn.index("<svg"):]
 
@@ -30,7 +30,7 @@ def page(result: Result[Any]) -> str:
     """HTML: the page of a run in a frame; nothing where it cannot be drawn."""
     try:
         drawn = result.draw(seconds=_SECONDS)
-    except Error:
+    except (WriteError, LimitError):
         return ""
     if len(drawn) > _LARGEST_PAGE:
         return ""

@@ -6,7 +6,6 @@ elements row by row, little-endian and packed, or a list of bytes for strings.
 
 from __future__ import annotations
 
-import sys
 from typing import TYPE_CHECKING, Any
 
 from . import _native
@@ -31,11 +30,14 @@ _DLPACK = {(4, 16): 16, (10, 8): 17, (11, 8): 18, (12, 8): 19, (13, 8): 20,
            (14, 8): 24}
 
 
-def tensor_of(name: str, value: Any) -> tuple[int, tuple[int, ...], Any]:
+def tensor_of(name: str, value: Any) -> Any:
     """What the engine is given for the input of this name: an array of numpy,
     anything with __dlpack__ that is on the CPU, or what numpy makes an array
-    of."""
+    of. A list of arrays is a sequence."""
     import numpy as np
+    if isinstance(value, (list, tuple)) and any(
+            hasattr(each, "__dlpack__") for each in value):
+        return [tensor_of(name, each) for each in value]
     if not isinstance(value, np.ndarray) and hasattr(value, "__dlpack__"):
         value = _from_dlpack(name, value)
         if isinstance(value, tuple):
@@ -51,9 +53,11 @@ def tensor_of(name: str, value: Any) -> tuple[int, tuple[int, ...], Any]:
     if number is None:
         raise UsageError("an input has a type that ONNX lacks",
                          where=f"input '{name}'", found=str(array.dtype))
-    if not array.dtype.isnative or sys.byteorder != "little":
+    if not array.dtype.isnative:
         array = array.astype(array.dtype.newbyteorder("<"))
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
+    if number == BOOL and flat.size and flat.max() > 1:
+        flat = (flat != 0).view(np.uint8)
     if number in _PACKED:
         flat = _pack(flat, _PACKED[number])
     return number, array.shape, flat
@@ -70,7 +74,8 @@ def _from_dlpack(name: str, value: Any) -> Any:
         code, bits, _, shape, data = _native.from_dlpack(value)
     except (TypeError, BufferError, RuntimeError, ValueError) as error:
         raise UsageError("an input cannot be read by DLPack",
-                         where=f"input '{name}'", expected="an array on the CPU",
+                         where=f"input '{name}'",
+                         expected="an array on the CPU",
                          found=str(error).splitlines()[0]) from error
     number = _DLPACK.get((code, bits))
     if number is None:

@@ -8,23 +8,26 @@ import posixpath
 import shutil
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Union
+from typing import TYPE_CHECKING, Any
 
-from ._errors import Error, UsageError
+from ._arguments import Options, Path, RewriteOptions, Rules, check_names
+from ._errors import UsageError, WriteError
 from ._progress import ProgressOption, shown
-from ._rules import COVERAGE, Options, RuleSet
+from ._rules import COVERAGE, RuleSet, borrowed, is_shipped
 
 if TYPE_CHECKING:
     import pandas
-
-Path = Union[str, "os.PathLike[str]"]
+    from typing_extensions import Unpack
 
 COLUMNS = ("model", "output", "status", "error", "nodes_before", "nodes_after",
            "rewrites", "attention_found", "attention_fused", "verified",
            "warnings", "assumptions", "seconds", "bytes_before", "bytes_after",
            "worker")
+# A model without nodes, to try options on.
+_NOTHING = b"\x08\x08:\x03\x12\x01gB\x02\x10\x11"
 _MOST_IN_CHUNK, _LARGEST_CHUNK = 16, 1 << 25  # models and bytes of a task
 _NUMBERS = {"nodes_before": "Int64", "nodes_after": "Int64",
             "rewrites": "Int64", "attention_found": "Int64",
@@ -33,10 +36,11 @@ _NUMBERS = {"nodes_before": "Int64", "nodes_after": "Int64",
             "bytes_after": "Int64", "verified": "boolean"}
 
 
-def rewrite(models: Path | Iterable[Path], to: Path, rules: object = None, *,
+def rewrite(models: Path | Iterable[Path], to: Path, rules: Rules = None, *,
             cluster: Any = None, options: Options | None = None,
             report: Path | None = None, coverage: bool = True,
-            progress: ProgressOption = None, **how: Any) -> pandas.DataFrame:
+            progress: ProgressOption = None,
+            **how: Unpack[RewriteOptions]) -> pandas.DataFrame:
     """Rewrites models, each into the folder `to`.
 
     Args:
@@ -44,7 +48,7 @@ def rewrite(models: Path | Iterable[Path], to: Path, rules: object = None, *,
             and below. A result has the name that its model has below the folder
             that all models share.
         to: A folder, made if needed. Each result appears whole or not at all.
-        rules: Names of packs, texts of rules, or paths that the workers see.
+        rules: As in ruleengine.rewrite(). Paths are those that workers see.
         cluster: None works here, one model after another. A number starts so
             many processes here; else an address, a Client or a Cluster of
             dask.distributed.
@@ -61,21 +65,28 @@ def rewrite(models: Path | Iterable[Path], to: Path, rules: object = None, *,
         stop the others. One whose worker dies is rewritten by another worker.
     """
     import pandas
-    if isinstance(rules, RuleSet):
-        raise UsageError("a RuleSet cannot be sent to workers",
-                         expected="packs, texts or paths of rules")
-    jobs = _jobs(models, to, how)
-    _make_folders(jobs)
-    task = _Task(rules, options, coverage, dict(how))
+    check_names(how)
+    jobs = _jobs(models, to)
+    task = _Task(rules, options, coverage, how)
+    task.check()
+    outputs = [job.output for job in jobs]
+    if report is not None:
+        outputs.append(os.fspath(report))
+        if os.path.isdir(outputs[-1]):
+            raise UsageError("the report is a folder", found=outputs[-1])
+    _make_folders(outputs)
     rows: list[Mapping[str, Any]] = [{}] * len(jobs)
-    with shown(progress, "models") as bar:
+    with shown(progress, "rewriting", "model") as bar:
         for done, (i, row) in enumerate(_rows(jobs, task, cluster), 1):
             rows[i] = row
             if bar:
                 bar(done, len(jobs))
     table = pandas.DataFrame(rows, columns=list(COLUMNS)).astype(_NUMBERS)
     if report is not None:
-        _write_report(table, os.fspath(report))
+        with tempfile.TemporaryDirectory(prefix="ruleengine-") as folder:
+            path = os.path.join(folder, "report.parquet")
+            table.to_parquet(path, index=False)
+            _publish(path, *_file_system(os.fspath(report)))
     return table
 
 
@@ -88,57 +99,79 @@ class _Job:
 @dataclass(frozen=True)
 class _Task:
     """What is done with each model, as workers are told it."""
-    rules: object
+    rules: Any
     options: Options | None
     coverage: bool
-    how: dict[str, Any]
+    how: RewriteOptions
 
-    def __call__(self, job: _Job) -> dict[str, Any]:
-        begun = time.perf_counter()
-        row: dict[str, Any] = {"model": job.model, "output": job.output,
-                               "status": "ok", "error": "",
-                               "worker": f"{os.uname().nodename}:{os.getpid()}"}
+    def check(self) -> None:
+        """Raises what is wrong for all models. Rules of paths are those that
+        workers see."""
+        ships = isinstance(self.rules, RuleSet) or is_shipped(self.rules)
+        how: RewriteOptions = {**self.how, "dims": None, "folder": None,
+                               "share_data": False}
+        with borrowed(self.rules if ships else COVERAGE,
+                      self.options if ships else None) as rules:
+            rules.rewrite(_NOTHING, **how)
+
+    def __call__(self, jobs: Sequence[_Job]) -> list[dict[str, Any]]:
+        """The rows of some models, with rules that are loaded once."""
         try:
-            row |= self._done(job)
-        except (Error, OSError) as error:
-            row |= {"status": type(error).__name__, "error": str(error),
-                    "output": ""}
-        row["seconds"] = time.perf_counter() - begun
-        return row
+            with borrowed(self.rules, self.options) as rules, \
+                    self._counting(rules) as counting:
+                return [self._row(job, rules, counting) for job in jobs]
+        except Exception as error:  # of a worker that sees no such rules
+            return [_row_of(error, job) for job in jobs]
 
-    def _done(self, job: _Job) -> dict[str, Any]:
-        rules = _rules_of(self.rules, self.options)
-        counting = rules if self.rules is not None else _rules_of(COVERAGE, None)
+    @contextlib.contextmanager
+    def _counting(self, rules: RuleSet) -> Iterator[RuleSet]:
+        """The rules that attention is counted with."""
+        if self.rules is not None:
+            yield rules
+            return
+        with borrowed(COVERAGE, None) as its:
+            yield its
+
+    def _row(self, job: _Job, rules: RuleSet,
+             counting: RuleSet) -> dict[str, Any]:
+        begun = time.perf_counter()
+        try:
+            row = {"status": "ok", "error": "", "output": job.output,
+                   **self._done(job, rules, counting)}
+        except Exception as error:  # one model does not stop the others
+            row = _row_of(error, job)
+        # Names of files need not be Unicode, but those of tables do.
+        shown = {key: str(row.get(key, job.model)).encode(
+            errors="backslashreplace").decode()
+            for key in ("model", "output", "error")}
+        return {**row, **shown,
+                "seconds": time.perf_counter() - begun,
+                "worker": f"{os.uname().nodename}:{os.getpid()}"}
+
+    def _done(self, job: _Job, rules: RuleSet,
+              counting: RuleSet) -> dict[str, Any]:
         with _local(job.model) as path, _written(job.output) as output:
-            result = rules.rewrite(path, output=output, **self.how)
-            its = result.report
-            found = (counting.coverage(result.before) if self.coverage
-                     else None)
-            return {
+            its = rules.rewrite(path, output=output, **self.how).report
+            row = {
                 "nodes_before": its.nodes_before,
                 "nodes_after": its.nodes_after,
                 "rewrites": sum(rule.rewrites for rule in its.rules),
-                "attention_found": found and found.found,
-                "attention_fused": found and found.fused,
                 "verified": its.verified is not None,
                 "warnings": len(its.warnings),
                 "assumptions": len(its.assumptions),
                 "bytes_before": os.path.getsize(path),
                 "bytes_after": os.path.getsize(output)}
+            if self.coverage:
+                found = counting.coverage(path)
+                row |= {"attention_found": found.found,
+                        "attention_fused": found.fused}
+            return row
 
 
-# The rules of this process, those of the last tasks.
-_loaded: dict[str, RuleSet] = {}
-_MOST_LOADED = 4
-
-
-def _rules_of(rules: object, options: Options | None) -> RuleSet:
-    key = repr((rules, options))
-    if key not in _loaded:
-        while len(_loaded) >= _MOST_LOADED:
-            del _loaded[next(iter(_loaded))]
-        _loaded[key] = RuleSet(rules, options=options)
-    return _loaded[key]
+def _row_of(error: BaseException, job: _Job) -> dict[str, Any]:
+    """The row of a model that was not rewritten."""
+    return {"model": job.model, "output": "", "status": type(error).__name__,
+            "error": str(error), "worker": "", "seconds": float("nan")}
 
 
 # --- Where models and results are ---------------------------------------------
@@ -149,7 +182,11 @@ def _file_system(url: str) -> tuple[Any, str]:
     if "://" not in url:
         return None, url
     import fsspec
-    fs, path = fsspec.core.url_to_fs(url)
+    try:
+        fs, path = fsspec.core.url_to_fs(url)
+    except (ValueError, ImportError) as error:
+        raise UsageError("no file system has this URL", where=url,
+                         found=str(error)) from error
     if isinstance(fs, fsspec.implementations.local.LocalFileSystem):
         return None, path
     return fs, path
@@ -165,50 +202,64 @@ def _models_in(fs: Any, path: str) -> list[str]:
     return sorted(found)
 
 
-def _jobs(models: Path | Iterable[Path], to: Path,
-          how: Mapping[str, Any]) -> list[_Job]:
-    if "output" in how:
-        raise UsageError("`output` is for one model", hint="give a folder `to`")
+def _resolved(url: str) -> str:
+    """One name of a file or folder: an absolute path, or a URL."""
+    fs, path = _file_system(url)
+    if fs is None:
+        return os.path.abspath(path)
+    return str(fs.unstrip_protocol(path))
+
+
+def _jobs(models: Path | Iterable[Path], to: Path) -> list[_Job]:
     if isinstance(models, (str, os.PathLike)):
         given = os.fspath(models)
-        fs, base = _file_system(given)
-        if not (os.path.isdir(base) if fs is None else fs.isdir(base)):
+        fs, path = _file_system(given)
+        if not (os.path.isdir(path) if fs is None else fs.isdir(path)):
             raise UsageError("there is no such folder of models", found=given)
-        paths = _models_in(fs, base)
-        base = base if fs is None else fs.unstrip_protocol(base)
+        base, paths = _resolved(given), _models_in(fs, path)
     else:
-        paths = [os.fspath(each) for each in models]
-        if not paths:
-            return []
+        paths = [_resolved(os.fspath(each)) for each in models]
         base = _shared_folder(paths)
-    base = base.rstrip("/")
-    folder = os.fspath(to).rstrip("/")
-    names = [path[len(base) + 1:] if base else path for path in paths]
-    twice = {name for name in names if names.count(name) > 1} if len(
-        set(names)) < len(names) else set()
-    if twice:
-        raise UsageError("a model is given twice", found=min(twice))
-    return [_Job(path, f"{folder}/{name}") for path, name in zip(paths, names)]
+    paths = [_resolved(path) for path in paths]
+    if len({path.partition("://")[0] for path in paths if "://" in path} |
+           {"" for path in paths if "://" not in path}) > 1:
+        raise UsageError("the models are in several file systems",
+                         hint="rewrite those of each apart")
+    folder = _resolved(os.fspath(to)).rstrip("/")
+    jobs = [_Job(path, f"{folder}/{path[len(base):].lstrip('/')}")
+            for path in paths]
+    for what, count in Counter(job.output for job in jobs).items():
+        if count > 1:
+            raise UsageError("a model is given twice", found=what)
+    read = {*paths}
+    for job in jobs:
+        if job.output in read:
+            raise UsageError("a result would replace a model", found=job.output,
+                             hint="give another folder `to`")
+    return jobs
 
 
 def _shared_folder(paths: Sequence[str]) -> str:
-    folders = [posixpath.dirname(path) for path in paths]
-    parts = [folder.split("/") for folder in folders]
-    shared = []
-    for column in zip(*parts):
-        if len(set(column)) > 1:
+    """The folder of all paths, without names that only some of them have."""
+    shared: list[str] = []
+    for column in zip(*(posixpath.dirname(path).split("/") for path in paths)):
+        if len({*column}) > 1:
             break
         shared.append(column[0])
     return "/".join(shared)
 
 
-def _make_folders(jobs: Sequence[_Job]) -> None:
-    for folder in sorted({posixpath.dirname(job.output) for job in jobs}):
-        fs, path = _file_system(folder)
-        if fs is None:
-            os.makedirs(path, exist_ok=True)
-        else:
-            fs.makedirs(path, exist_ok=True)
+def _make_folders(outputs: Iterable[str]) -> None:
+    for url in sorted({posixpath.dirname(output) for output in outputs}):
+        fs, path = _file_system(url)
+        try:
+            if fs is not None:
+                fs.makedirs(path, exist_ok=True)
+            elif path:
+                os.makedirs(path, exist_ok=True)
+        except OSError as error:
+            raise WriteError("a folder of results cannot be made", where=url,
+                             found=error.strerror or str(error)) from error
 
 
 def _data_of(path: str) -> list[str]:
@@ -244,9 +295,8 @@ def _local(url: str) -> Iterator[str]:
 
 @contextlib.contextmanager
 def _written(url: str) -> Iterator[str]:
-    """A path to write, which becomes that of `url` if nothing is raised: the
-    engine does so for local files, others get their data first, and each file
-    its name at the end."""
+    """A path to write, whose files appear at `url` if nothing is raised. The
+    engine does so for local files; of others the data appears first."""
     fs, path = _file_system(url)
     if fs is None:
         yield path
@@ -255,23 +305,24 @@ def _written(url: str) -> Iterator[str]:
         name = posixpath.basename(path)
         yield os.path.join(folder, name)
         for each in sorted(os.listdir(folder), key=lambda n: n == name):
-            to = posixpath.join(posixpath.dirname(path), each)
-            part = f"{to}.{os.getpid()}.part"
-            fs.put_file(os.path.join(folder, each), part)
-            fs.mv(part, to)
+            _publish(os.path.join(folder, each), fs,
+                     posixpath.join(posixpath.dirname(path), each))
 
 
-def _write_report(table: pandas.DataFrame, url: str) -> None:
-    with tempfile.TemporaryDirectory(prefix="ruleengine-") as folder:
-        path = os.path.join(folder, "report.parquet")
-        table.to_parquet(path, index=False)
-        fs, to = _file_system(url)
+def _publish(made: str, fs: Any, to: str) -> None:
+    """Copies a local file, which appears whole or not at all."""
+    part = f"{to}.{os.getpid()}.part"
+    try:
         if fs is None:
-            part = f"{to}.{os.getpid()}.part"
-            shutil.copyfile(path, part)
+            shutil.copyfile(made, part)
             os.replace(part, to)
         else:
-            fs.put_file(path, to)
+            fs.put_file(made, part)
+            fs.mv(part, to)
+    except BaseException:
+        with contextlib.suppress(Exception):
+            os.remove(part) if fs is None else fs.rm_file(part)
+        raise
 
 
 # --- Where the work is done ---------------------------------------------------
@@ -281,7 +332,7 @@ def _rows(jobs: Sequence[_Job], task: _Task,
           cluster: Any) -> Iterator[tuple[int, Mapping[str, Any]]]:
     if cluster is None:
         for i, job in enumerate(jobs):
-            yield i, task(job)
+            yield i, task([job])[0]
         return
     from dask import distributed
     with _client(cluster) as client:
@@ -289,8 +340,7 @@ def _rows(jobs: Sequence[_Job], task: _Task,
         places: dict[Any, Sequence[int]] = {}
 
         def submit(chunk: Sequence[int]) -> Any:
-            future = client.submit(_do_all, task, [jobs[i] for i in chunk],
-                                   pure=False)
+            future = client.submit(task, [jobs[i] for i in chunk], pure=False)
             places[future] = chunk
             return future
         done: Any = distributed.as_completed(  # type: ignore[no-untyped-call]
@@ -307,10 +357,6 @@ def _rows(jobs: Sequence[_Job], task: _Task,
                     yield chunk[0], _row_of(future.exception(), jobs[chunk[0]])
         finally:
             client.cancel(list(places))
-
-
-def _do_all(task: _Task, jobs: Sequence[_Job]) -> list[dict[str, Any]]:
-    return [task(job) for job in jobs]
 
 
 def _chunks(jobs: Sequence[_Job], threads: int) -> list[list[int]]:
@@ -337,12 +383,6 @@ def _size_of(url: str) -> int:
         return 0
 
 
-def _row_of(error: BaseException, job: _Job) -> Mapping[str, Any]:
-    """Of a model whose workers died."""
-    return {"model": job.model, "output": "", "status": type(error).__name__,
-            "error": str(error), "worker": "", "seconds": float("nan")}
-
-
 @contextlib.contextmanager
 def _client(cluster: Any) -> Iterator[Any]:
     """A client of the cluster, and for a number the cluster itself."""
@@ -351,6 +391,9 @@ def _client(cluster: Any) -> Iterator[Any]:
         yield cluster
         return
     if isinstance(cluster, int):
+        if isinstance(cluster, bool) or cluster < 1:
+            raise UsageError("`cluster` is no number of processes",
+                             expected="1 or more", found=repr(cluster))
         with distributed.LocalCluster(  # type: ignore[no-untyped-call]
                 n_workers=cluster, threads_per_worker=1, processes=True,
                 dashboard_address=None) as local, \

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 import onnx_ir
 
-from ._rules import Options, RuleSet
+from ._arguments import Options, RewriteOptions, Rules, check_names
+from ._errors import UsageError
 from ._result import Result
+from ._rules import RuleSet
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 class RewritePass(onnx_ir.passes.FunctionalPass):
@@ -24,16 +28,20 @@ class RewritePass(onnx_ir.passes.FunctionalPass):
 
     result: Result[onnx_ir.Model] | None = None
 
-    def __init__(self, rules: object = None, *,
-                 options: Options | None = None, **how: Any) -> None:
-        """`how` are those of RuleSet.rewrite(): target, verify, ..."""
+    def __init__(self, rules: Rules = None, *, options: Options | None = None,
+                 **how: Unpack[RewriteOptions]) -> None:
         super().__init__()
+        check_names(how)
+        if isinstance(rules, RuleSet) and options:
+            raise UsageError("a RuleSet has its options already",
+                             hint="give them to RuleSet()")
         self._rules = (rules if isinstance(rules, RuleSet) else
                        RuleSet(rules, options=options))
-        self._how: Mapping[str, Any] = how
+        self._how = how
 
     def call(self, model: onnx_ir.Model) -> onnx_ir.passes.PassResult:
         self.result = self._rules.rewrite(model, **self._how)
+        out = self.result.model
+        is_rewritten = any(r.rewrites for r in self.result.report.rules)
         return onnx_ir.passes.PassResult(
-            self.result.model,
-            modified=any(rule.rewrites for rule in self.result.report.rules))
+            out, is_rewritten or out.opset_imports != model.opset_imports)

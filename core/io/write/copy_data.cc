@@ -75,6 +75,25 @@ Status write_extents(const DataPlan& plan, ExternalFiles& external,
   return {};
 }
 
+}  // namespace
+
+Status stream_tensor(const ir::Literal& tensor, const ir::Model& model,
+                     ByteSink& file) {
+  const Status s =
+      ir::stream_bytes(tensor, model.external.get(),
+                       [&](Bytes bytes) { return file.write(bytes); });
+  if (tensor.byte_size() < kHeld) return s;
+  if (const auto* source =
+          dynamic_cast<const FileSource*>(model.source.get())) {
+    source->release();
+  }
+  if (const auto* files =
+          dynamic_cast<const ExternalFiles*>(model.external.get())) {
+    files->release();
+  }
+  return s;
+}
+
 Status write_contents(const DataContents& data, ByteSink& file) {
   if (!data.plan.extents().empty()) {
     if (Status s = write_extents(data.plan, *data.external, file); !s) return s;
@@ -93,25 +112,6 @@ Status write_contents(const DataContents& data, ByteSink& file) {
     if (!s) return s;
   }
   return file.pad(data.plan.size());
-}
-
-}  // namespace
-
-Status stream_tensor(const ir::Literal& tensor, const ir::Model& model,
-                     ByteSink& file) {
-  const Status s =
-      ir::stream_bytes(tensor, model.external.get(),
-                       [&](Bytes bytes) { return file.write(bytes); });
-  if (tensor.byte_size() < kHeld) return s;
-  if (const auto* source =
-          dynamic_cast<const FileSource*>(model.source.get())) {
-    source->release();
-  }
-  if (const auto* files =
-          dynamic_cast<const ExternalFiles*>(model.external.get())) {
-    files->release();
-  }
-  return s;
 }
 
 // Finds the file at `path`, if it holds exactly these bytes.

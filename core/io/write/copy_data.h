@@ -33,6 +33,9 @@ struct DataContents {
   ExternalFiles* external;
 };
 
+// Writes the planned file into the sink.
+Status write_contents(const DataContents& data, ByteSink& file);
+
 class DataFiles {
  public:
   DataFiles() = default;
