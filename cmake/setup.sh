@@ -78,6 +78,21 @@ install_packages() {
   fail "could not install: $missing(Debian 12 'bookworm' has them all)"
 }
 
+# once FILE WHAT FAILURE COMMAND...: runs the command unless the file is there,
+# as one process at a time.
+once() {
+  [ -e "$1" ] && return 0
+  mkdir -p "$cache"
+  lock "$cache/lock"
+  if [ ! -e "$1" ]; then
+    what=$2
+    failure=$3
+    shift 3
+    step "$what" "$@" || fail "$failure"
+  fi
+  unlock
+}
+
 # --- The ONNX library ------------------------------------------------------
 
 # The compiler and protobuf are part of the key: an archive built against
@@ -91,15 +106,9 @@ onnx_path() {
 
 need_onnx() {
   onnx=$(onnx_path)
-  [ -e "$onnx/lib/libonnx.a" ] && return 0
-  mkdir -p "$cache"
-  lock "$cache/lock"
-  if [ ! -e "$onnx/lib/libonnx.a" ]; then
-    step "building the ONNX library (once, some minutes)" \
-      "$root/cmake/onnx.sh" "$onnx" "$cache/onnx-build" ||
-      fail "the ONNX library could not be fetched or built"
-  fi
-  unlock
+  once "$onnx/lib/libonnx.a" "building the ONNX library (once, some minutes)" \
+    "the ONNX library could not be fetched or built" \
+    "$root/cmake/onnx.sh" "$onnx" "$cache/onnx-build"
 }
 
 need_dependencies() {
@@ -117,12 +126,8 @@ nanobind_path() {
 
 need_nanobind() {
   nanobind=$(nanobind_path)
-  [ -e "$nanobind" ] && return 0
-  mkdir -p "$cache"
-  lock "$cache/lock"
-  [ -e "$nanobind" ] || step "fetching nanobind" fetch_nanobind ||
-    fail "nanobind could not be fetched"
-  unlock
+  once "$nanobind" "fetching nanobind" "nanobind could not be fetched" \
+    fetch_nanobind
 }
 
 fetch_nanobind() {
@@ -140,22 +145,16 @@ need_python() {
   key=$({ cat "$requirements"; $python --version; } |
         sha256sum | cut -c1-12)
   venv=$cache/python-$key
-  [ -e "$venv/complete" ] && return 0
-  mkdir -p "$cache"
-  lock "$cache/lock"
-  if [ ! -e "$venv/complete" ]; then
-    rm -rf "$venv"
-    step "installing the Python packages of tests/$1" python_environment ||
-      fail "the packages of tests/$1 could not be installed"
-    touch "$venv/complete"
-  fi
-  unlock
+  once "$venv/complete" "installing the Python packages of tests/$1" \
+    "the packages of tests/$1 could not be installed" python_environment
 }
 
 python_environment() {
+  rm -rf "$venv"
   $python -m venv "$venv" &&
     "$venv/bin/python" -m pip install --disable-pip-version-check \
-      --only-binary :all: -r "$requirements"
+      --only-binary :all: -r "$requirements" &&
+    touch "$venv/complete"
 }
 
 print_python() {

@@ -5,7 +5,7 @@
 namespace ruleengine::api {
 namespace {
 
-constexpr const char* kHead = R"html(<!DOCTYPE html>
+const std::string kHead = R"html(<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -14,7 +14,10 @@ constexpr const char* kHead = R"html(<!DOCTYPE html>
 <style>
   * { box-sizing: border-box; }
   html, body { margin: 0; height: 100%; font: 13px/1.45 Helvetica, Arial, sans-serif; color: #222; }
-  body { display: grid; grid-template: auto 1fr / 1fr 320px; }
+)html";
+
+constexpr const char* kStyle =
+    R"html(  body { display: grid; grid-template: auto 1fr / 1fr 320px; }
   header { grid-column: 1 / 3; display: flex; gap: 10px; align-items: center; padding: 6px 12px;
            border-bottom: 1px solid #d8d8d2; background: #fafaf7; }
   #trail { flex: 1; overflow: hidden; white-space: nowrap; text-overflow: ellipsis; }
@@ -38,11 +41,9 @@ constexpr const char* kHead = R"html(<!DOCTYPE html>
   g.node { cursor: pointer; }
   g.label { pointer-events: none; }
   g.node.picked path, g.node.picked polygon, g.node.picked ellipse { stroke: #d12b2b; stroke-width: 2.5; }
-</style>
 )html";
 
-constexpr const char* kBody = R"html(</head>
-<body>
+constexpr const char* kBody = R"html(<body>
 <header>
   <div id="trail"></div>
   <input id="search" type="search" placeholder="name or op" aria-label="search">
@@ -237,6 +238,11 @@ show(0);
 
 }  // namespace
 
+std::string page_head(const std::string& title, const std::string& style) {
+  return kHead + style + "</style>\n<title>" + draw::escaped(title) +
+         "</title>\n</head>\n";
+}
+
 std::string inlined_svg(const std::string& svg) {
   const auto begin = svg.find("<svg");
   const auto close = svg.find('>', begin);
@@ -266,9 +272,7 @@ std::string script_json(const Json& data) {
 std::string draw_page(const std::string& title,
                       const std::vector<std::string>& pictures,
                       const Json& data) {
-  std::string page = kHead;
-  page += "<title>" + draw::escaped(title) + "</title>\n";
-  page += kBody;
+  std::string page = page_head(title, kStyle) + kBody;
   for (const std::string& picture : pictures)
     page += inlined_svg(picture) + "\n";
   page += "</main>\n<aside id=\"panel\"></aside>\n";

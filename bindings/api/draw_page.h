@@ -9,6 +9,10 @@
 
 namespace ruleengine::api {
 
+// The beginning of a page, up to its body: it may run its own script, and loads
+// nothing. `style` is added to what all pages have.
+std::string page_head(const std::string& title, const std::string& style);
+
 // The <svg> element of a picture alone. Its size moves to an attribute for
 // scripts, since width and height would conflict with the style of a page.
 std::string inlined_svg(const std::string& svg);

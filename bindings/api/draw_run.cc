@@ -17,16 +17,8 @@ namespace {
 
 constexpr std::size_t kMostPictures = 1000;  // that differ, of a page
 
-constexpr const char* kHead = R"html(<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<style>
-  * { box-sizing: border-box; }
-  html, body { margin: 0; height: 100%; font: 13px/1.45 Helvetica, Arial, sans-serif; color: #222; }
-  body { display: grid; grid-template: auto 1fr / 300px 1fr 1fr; }
+constexpr const char* kRunStyle =
+    R"html(  body { display: grid; grid-template: auto 1fr / 300px 1fr 1fr; }
   header { grid-column: 1 / 4; display: flex; gap: 10px; align-items: center; padding: 6px 12px;
            border-bottom: 1px solid #d8d8d2; background: #fafaf7; }
   #what { flex: 1; overflow-wrap: anywhere; }
@@ -41,11 +33,9 @@ constexpr const char* kHead = R"html(<!DOCTYPE html>
   section h2 { font-size: 13px; margin: 0 0 6px; color: #666; }
   section svg { max-width: none; }
   #pictures { display: none; }
-</style>
 )html";
 
-constexpr const char* kBody = R"html(</head>
-<body>
+constexpr const char* kRunBody = R"html(<body>
 <header>
   <div id="what"></div>
   <button id="back" title="the rewrite before (Left)">&larr;</button>
@@ -57,7 +47,7 @@ constexpr const char* kBody = R"html(</head>
 <div id="pictures">
 )html";
 
-constexpr const char* kScript = R"html(<script>
+constexpr const char* kRunScript = R"html(<script>
 "use strict";
 const data = JSON.parse(document.getElementById("data").textContent);
 const pictures = [...document.querySelectorAll("#pictures > svg")];
@@ -194,13 +184,11 @@ class Recorder {
                        {"order", order()}};
     const auto svgs = svgs_of(dots_, options_.run.limits.deadline);
     if (!svgs) return svgs.error();
-    std::string page = kHead;
-    page += "<title>" + draw::escaped(options_.name) + "</title>\n";
-    page += kBody;
+    std::string page = page_head(options_.name, kRunStyle) + kRunBody;
     for (const std::string& svg : *svgs) page += inlined_svg(svg) + "\n";
     page += "</div>\n<script type=\"application/json\" id=\"data\">" +
             script_json(data) + "</script>\n";
-    return page + kScript;
+    return page + kRunScript;
   }
 
  private:

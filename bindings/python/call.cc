@@ -275,8 +275,6 @@ void Call::do_run(std::vector<Busy*> uses, const std::function<void()>& work) {
 }
 
 void end_calls() {
-  // Another interpreter of the process does not end it.
-  if (PyInterpreterState_GetID(PyInterpreterState_Get()) != 0) return;
   Calls& all = calls();
   const nb::gil_scoped_release release;
   std::unique_lock lock(all.mutex);

@@ -1,6 +1,7 @@
 // The module ruleengine._native, of which the package is made.
 #include <nanobind/nanobind.h>
 
+#include "bindings/api/process.h"
 #include "bindings/python/objects.h"
 #include "core/base/version.h"
 
@@ -9,7 +10,7 @@ NB_MODULE(_native_parts, m) {
   // Objects of threads that the end of the interpreter stops are no leaks.
   nanobind::set_leak_warnings(false);
   // A file that is cut short while it is mapped gives an error, and not SIGBUS.
-  ruleengine::io::guard_mapping_faults();
+  ruleengine::api::guard_mapping_faults();
   python::register_failures();
   python::add_models(m);
   python::add_rules(m);

@@ -260,20 +260,18 @@ class ForkTest(unittest.TestCase):
         thread.join()
 
     def test_objects_that_are_not_taken_are_free(self):
-        busy = ruleengine.Session(package.slow())
-        fine = ruleengine.Model.from_bytes(
-            package.slow().SerializeToString())
-        held = busy._opened
+        fine, busy = (ruleengine.Model.from_bytes(
+            package.slow().SerializeToString()) for _ in range(2))
         thread = threading.Thread(
             target=lambda: self.assertRaises(
-                ruleengine.LimitError, ruleengine.verify,
-                ruleengine.Model._of(held.native), package.slow(), seconds=1.5))
+                ruleengine.LimitError, ruleengine.verify, busy, busy,
+                seconds=1.5))
         thread.start()
         time.sleep(0.3)
 
         def work():
             try:
-                ruleengine.verify(fine, ruleengine.Model._of(held.native))
+                ruleengine.verify(fine, busy)
             except ruleengine.UsageError:
                 fine.text(seconds=5)
                 return

@@ -35,6 +35,12 @@ class KindsTest(program.ProgramTest):
         self.assertEqual(out, str(self.folder / "o.onnx"))
         self.assertEqual(pathlib.Path(out).read_bytes(), self.expected)
 
+    def test_other_paths(self):
+        [entry] = [each for each in os.scandir(self.folder)
+                   if each.name == "m.onnx"]
+        out = ruleengine.rewrite(entry, target="onnx").model
+        self.assertEqual(out, self.folder / "m.rewritten.onnx")
+
     def test_names_that_are_no_utf8(self):
         path = self.folder.joinpath("m\udcff.onnx")
         path.write_bytes(self.path.read_bytes())

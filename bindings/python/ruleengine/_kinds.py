@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -94,8 +95,8 @@ class _OfPath(Opened):
             self._path, to, self._dims, share_data=share_data, how=how,
             seconds=time.left(), progress=progress)
         path: Any = os.fsdecode(where)
-        if isinstance(self._given, os.PathLike):
-            path = type(self._given)(path)  # type: ignore[call-arg]
+        if not isinstance(self._given, str):
+            path = pathlib.Path(path)
         return Rewritten(path, report, _Later(self._path, self._dims),
                          _Later(where, {}))
 
@@ -117,7 +118,8 @@ class _Later(Model):
 class _OfBytes(Opened):
     def __init__(self, model: Any, dims: dict[str, int | str], folder: bytes,
                  time: Time) -> None:
-        self._type = type(model)
+        self._type = next(each for each in (bytes, bytearray, memoryview)
+                          if isinstance(model, each))
         self.native = _native.Model.parse(
             _arguments.buffer("model", model), name="", folder=folder, files={},
             dims=dims, seconds=time.left())

@@ -27,7 +27,8 @@ class Result(Generic[M]):
 
     model: M
     before: Model
-    """The model that was given, as one of the engine's."""
+    """The model that was given, as one of the engine's. The file of a path is
+    loaded when it is used."""
     after: Model
     """The result likewise."""
 

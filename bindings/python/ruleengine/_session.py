@@ -58,9 +58,9 @@ class Session:
                  seconds: float | None = None) -> None:
         time = Time(seconds)
         options = _options(threads, seed, tensors)
-        self._opened = _kinds.opened(model, time, dims=dims, folder=folder)
+        opened = _kinds.opened(model, time, dims=dims, folder=folder)
         self._native = _native.Session(
-            self._opened.native, _native_rules(rules), options,
+            opened.native, _native_rules(rules), options,
             seconds=time.left())
 
     def run(self, inputs: Mapping[str, Any] | None = None, *,
