@@ -49,6 +49,30 @@ std::string text(const Status& status) {
   return status ? "" : status.error().text();
 }
 
+TEST_CASE("texts of rules have names that can be asked for, each once") {
+  GivenTexts texts("");
+  CHECK(texts.add("pack/r.lua", "one").ok());
+  for (const char* name :
+       {"pack/r.lua", "", "/r.lua", "../r.lua", "a//r.lua", "./r.lua"}) {
+    CAPTURE(name);
+    const Status done = texts.add(name, "two");
+    REQUIRE(!done.ok());
+    CHECK(done.error().kind == ErrorKind::kUsage);
+  }
+  CHECK(texts.read("pack/r.lua")->value() == "one");
+  CHECK(!texts.read("other.lua")->has_value());
+  int asked = 0;
+  texts.then_ask([&](const std::string& path) {
+    ++asked;
+    return std::optional("asked for " + path);
+  });
+  CHECK(texts.read("pack/r.lua")->value() == "one");
+  CHECK(texts.read("other.lua")->value() == "asked for other.lua");
+  texts.end();
+  CHECK(!texts.read("other.lua")->has_value());
+  CHECK(asked == 1);
+}
+
 TEST_CASE("a rewriter does job after job, each proven") {
   const Case c("m.x");
   const auto rewriter = c.rewriter();

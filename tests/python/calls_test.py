@@ -173,6 +173,19 @@ class ThreadsTest(unittest.TestCase):
                                lambda: ruleengine.verify(other, one)] * 3)
         self.assertTrue(all(each.verified for each in found), found)
 
+    def test_one_of_two_objects_is_in_use(self):
+        one, other = (ruleengine.Model.from_bytes(
+            package.attention().SerializeToString()) for _ in range(2))
+        slow = ruleengine.Model.from_bytes(package.slow().SerializeToString())
+        for busy in (one, other):
+            # The call of the thread waits for `slow`, which it cannot run.
+            thread = threading.Thread(
+                target=lambda its=busy: self.assertRaises(
+                    ruleengine.Error, ruleengine.verify, its, slow, seconds=1))
+            thread.start()
+            self.assertTrue(ruleengine.verify(one, other, seconds=30).verified)
+            thread.join()
+
     def test_others_run_meanwhile(self):
         """A call does not hold the interpreter."""
         session = ruleengine.Session(package.slow())

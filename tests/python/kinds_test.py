@@ -113,6 +113,21 @@ class KindsTest(program.ProgramTest):
         [out] = ruleengine.Session(model).run({"x": x}).values()
         return out
 
+    def test_files_with_options(self):
+        onnx.save(copy.deepcopy(self.proto), self.folder / "e.onnx",
+                  location="e.bin", save_as_external_data=True,
+                  size_threshold=0)
+        path = ruleengine.rewrite(
+            self.folder / "e.onnx", "attention", target="onnx",
+            share_data=True, dims={"S": 5}).model
+        out = onnx.load(path, load_external_data=False)
+        self.assertEqual(
+            {entry.value for tensor in out.graph.initializer
+             for entry in tensor.external_data if entry.key == "location"},
+            {"e.bin"})
+        dim = out.graph.input[0].type.tensor_type.shape.dim[1]
+        self.assertEqual(dim.dim_value, 5)
+
     def test_dims(self):
         out = ruleengine.rewrite(self.proto, dims={"S": 5}).model
         dim = out.graph.input[0].type.tensor_type.shape.dim[1]

@@ -75,6 +75,23 @@ class RulesTest(program.ProgramTest):
         self.write("attention/cube.lua", CUBE)
         self.assertEqual(self.ops(pathlib.Path("attention")), ["Pow"])
 
+    def test_limits_of_rules(self):
+        endless = CUBE.replace("  rewrite =", """
+  where = function() while true do end end,
+  rewrite =""")
+        rules = ruleengine.RuleSet(endless, callback_seconds=0.05)
+        with self.assertRaises(ruleengine.LimitError) as caught:
+            rules.rewrite(self.model)
+        self.assertIn("`callback_seconds` of the RuleSet",
+                      caught.exception.hint)
+        with self.assertRaises(ruleengine.LimitError) as caught:
+            ruleengine.RuleSet("while true do end\n", load_seconds=0.05)
+        self.assertIn("`load_seconds`", caught.exception.hint)
+        with self.assertRaises(ruleengine.LimitError) as caught:
+            ruleengine.RuleSet('local s = ("x"):rep(1e7)\n' + CUBE,
+                               memory=1 << 20)
+        self.assertIn("1 MiB", caught.exception.expected)
+
     def test_a_set_is_pickled_by_its_arguments(self):
         rules = pickle.loads(pickle.dumps(ruleengine.RuleSet(CUBE)))
         self.assertEqual(self.ops(rules), ["Pow"])

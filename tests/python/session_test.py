@@ -85,7 +85,8 @@ class ArraysTest(unittest.TestCase):
         model = identity(TensorProto.STRING, None)
         session = ruleengine.Session(model)
         for x in (["a", "bé", ""], np.array([["x"], ["yy"]]),
-                  np.array(["a", b"\xff"], object), np.array([], object)):
+                  np.array(["a", b"\xff"], object), np.array([], object),
+                  ["a\0b", "\0"]):
             [y] = session.run({"x": x}).values()
             expected = [each if isinstance(each, str) else
                         each.decode("utf-8", "surrogateescape")
