@@ -22,6 +22,13 @@ from support.package import ruleengine
 ENV = {**os.environ, "PYTHONPATH": os.pathsep.join(
     [str(package.FOLDER), str(program.ROOT / "tests")])}
 X = np.ones(1, np.float32)
+ENDLESS = """
+return rule {
+  match = function(op, x) return op.Neg(x) end,
+  where = function() while true do end end,
+  rewrite = function(op, m) return op.Abs(m.x) end,
+}
+"""
 LONG = package.attention(blocks=1000)
 
 
@@ -60,13 +67,7 @@ class InterruptTest(unittest.TestCase):
         self.assertEqual(len(fine.run({"x": np.ones((2, 3), np.float32)})), 1)
 
     def test_rules_that_run(self):
-        rules = ruleengine.RuleSet("""
-return rule {
-  match = function(op, x) return op.Neg(x) end,
-  where = function() while true do end end,
-  rewrite = function(op, m) return op.Abs(m.x) end,
-}
-""", callback_seconds=1000)
+        rules = ruleengine.RuleSet(ENDLESS, callback_seconds=1000)
         self.assertLess(
             self.interrupted(lambda: rules.rewrite(package.small())), 0.5)
 
@@ -174,17 +175,23 @@ class ThreadsTest(unittest.TestCase):
         self.assertTrue(all(each.verified for each in found), found)
 
     def test_one_of_two_objects_is_in_use(self):
-        one, other = (ruleengine.Model.from_bytes(
-            package.attention().SerializeToString()) for _ in range(2))
-        slow = ruleengine.Model.from_bytes(package.slow().SerializeToString())
-        for busy in (one, other):
-            # The call of the thread waits for `slow`, which it cannot run.
-            thread = threading.Thread(
-                target=lambda its=busy: self.assertRaises(
-                    ruleengine.Error, ruleengine.verify, its, slow, seconds=1))
-            thread.start()
-            self.assertTrue(ruleengine.verify(one, other, seconds=30).verified)
-            thread.join()
+        models = [ruleengine.Model.from_bytes(
+            package.small().SerializeToString()) for _ in range(7)]
+        busy = models[3]
+        endless = ruleengine.RuleSet(ENDLESS, callback_seconds=1000)
+
+        def use():
+            with self.assertRaises(ruleengine.LimitError):
+                endless.rewrite(busy, seconds=1)
+        thread = threading.Thread(target=use)
+        thread.start()
+        time.sleep(0.2)
+        found = self.at_once(*[
+            lambda its=its: ruleengine.verify(its, busy, seconds=20)
+            for its in models])
+        thread.join()
+        self.assertTrue(all(getattr(each, "verified", None)
+                            for each in found), found)
 
     def test_others_run_meanwhile(self):
         """A call does not hold the interpreter."""

@@ -87,6 +87,7 @@ class RulesTest(program.ProgramTest):
         with self.assertRaises(ruleengine.LimitError) as caught:
             ruleengine.RuleSet("while true do end\n", load_seconds=0.05)
         self.assertIn("`load_seconds`", caught.exception.hint)
+        self.assertIn("longer than 0.05 s", str(caught.exception))
         with self.assertRaises(ruleengine.LimitError) as caught:
             ruleengine.RuleSet('local s = ("x"):rep(1e7)\n' + CUBE,
                                memory=1 << 20)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 import os
 import time
@@ -51,16 +52,12 @@ class Time:
     """What is left of the seconds that a call may take."""
 
     def __init__(self, seconds: float | None) -> None:
-        if seconds is not None and not (
-                isinstance(seconds, (int, float)) and seconds > 0):
-            raise UsageError("`seconds` is no time",
-                             expected="a positive number, or None",
-                             found=repr(seconds))
-        self._given = seconds
+        self._given = duration("seconds", seconds)
         self._end = None if seconds is None else time.monotonic() + seconds
 
     def left(self) -> float | None:
-        """Seconds; LimitError where there are none."""
+        """Seconds, in whole milliseconds, as messages show them; LimitError
+        where there are none."""
         if self._end is None:
             return None
         left = self._end - time.monotonic()
@@ -68,7 +65,15 @@ class Time:
             raise LimitError("the time of the call is over",
                              expected=f"at most {self._given} s",
                              hint="`seconds` raises it")
-        return left
+        return math.ceil(left * 1e3) / 1e3
+
+
+def duration(name: str, value: float | None) -> float | None:
+    """Seconds."""
+    if value is None or (isinstance(value, (int, float)) and value > 0):
+        return value
+    raise UsageError(f"`{name}` is no time",
+                     expected="a positive number, or None", found=repr(value))
 
 
 def whole(name: str, value: Any, most: int = (1 << 63) - 1) -> int:

@@ -124,8 +124,9 @@ def is_shipped(rules: Rules) -> bool:
 def _limits(callback_seconds: float | None, load_seconds: float | None,
             memory: int | None) -> _native.RuleLimits:
     out = _native.RuleLimits()
-    out.callback_seconds = Time(callback_seconds).left()
-    out.load_seconds = Time(load_seconds).left()
+    out.callback_seconds = _arguments.duration("callback_seconds",
+                                               callback_seconds)
+    out.load_seconds = _arguments.duration("load_seconds", load_seconds)
     out.memory = None if memory is None else _arguments.whole("memory", memory)
     return out
 
