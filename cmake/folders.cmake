@@ -148,18 +148,21 @@ endfunction()
 # The man page and the completions for shells, built only when asked for.
 function(ruleengine_pages)
   set(templates ${CMAKE_SOURCE_DIR}/cmake/pages)
-  set(promises ${CMAKE_SOURCE_DIR}/docs/promises.md)
+  set(docs ${CMAKE_SOURCE_DIR}/docs)
   set(folder ${CMAKE_BINARY_DIR}/pages)
+  set(stubs ${CMAKE_BINARY_DIR}/lua/ruleengine.lua)
   set(names ruleengine.1 ruleengine.bash _ruleengine ruleengine.fish)
   list(TRANSFORM names PREPEND ${folder}/ OUTPUT_VARIABLE pages)
   list(TRANSFORM names REPLACE "(.+)" "${templates}/\\1.in"
        OUTPUT_VARIABLE sources)
   add_executable(pages_generator EXCLUDE_FROM_ALL cmake/pages/generator.cc)
   target_link_libraries(pages_generator PRIVATE bindings_cli ruleengine_options)
-  add_custom_command(OUTPUT ${pages}
-    COMMAND pages_generator ${templates} ${promises} ${folder}
-    DEPENDS pages_generator ${promises} ${sources} VERBATIM)
-  add_custom_target(ruleengine_pages ALL DEPENDS ${pages})
+  file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lua)
+  add_custom_command(OUTPUT ${pages} ${stubs}
+    COMMAND pages_generator ${templates} ${docs} ${folder} ${stubs}
+    DEPENDS pages_generator ${sources} ${docs}/promises.md ${docs}/language.md
+            ${docs}/tree.md ${docs}/ranks.md VERBATIM)
+  add_custom_target(ruleengine_pages ALL DEPENDS ${pages} ${stubs})
 endfunction()
 
 # The examples of all rules but the fragments in rules/lib.

@@ -37,7 +37,8 @@ function(ruleengine_python folder)
     LIBRARY_OUTPUT_DIRECTORY ${package}
     BUILD_RPATH_USE_ORIGIN ON
     INSTALL_RPATH "$ORIGIN/lib")
-  add_custom_target(python_package DEPENDS python_native ruleengine)
+  add_custom_target(python_package DEPENDS python_native ruleengine
+                    ruleengine_pages)
 
   # The package where it is built.
   file(GLOB files CONFIGURE_DEPENDS
@@ -50,7 +51,11 @@ function(ruleengine_python folder)
   endforeach()
   file(CREATE_LINK ${CMAKE_BINARY_DIR}/ruleengine ${package}/bin/ruleengine
        SYMBOLIC)
-  file(CREATE_LINK ${CMAKE_SOURCE_DIR}/rules ${package}/share/ruleengine/rules
+  foreach(name rules docs)
+    file(CREATE_LINK ${CMAKE_SOURCE_DIR}/${name}
+         ${package}/share/ruleengine/${name} SYMBOLIC)
+  endforeach()
+  file(CREATE_LINK ${CMAKE_BINARY_DIR}/lua ${package}/share/ruleengine/lua
        SYMBOLIC)
 
   # The package in a wheel, beside the sources.
@@ -59,6 +64,10 @@ function(ruleengine_python folder)
   install(TARGETS ruleengine RUNTIME DESTINATION ruleengine/bin ${to})
   install(DIRECTORY rules DESTINATION ruleengine/share/ruleengine ${to}
           FILES_MATCHING PATTERN "*.lua")
+  install(FILES docs/language.md docs/tree.md docs/ranks.md
+          DESTINATION ruleengine/share/ruleengine/docs ${to})
+  install(FILES ${CMAKE_BINARY_DIR}/lua/ruleengine.lua
+          DESTINATION ruleengine/share/ruleengine/lua ${to})
   install(FILES cmake/copyright DESTINATION ruleengine/share/ruleengine ${to})
   # Debian's libraries that other systems may lack, under names of their own:
   # the process may have others of theirs.

@@ -76,8 +76,12 @@ std::string take_node(std::vector<std::string>& paths) {
   return node;
 }
 
-int explain(const RuleFlags& given) {
-  RuleFlags flags = given;
+struct ExplainFlags : RuleFlags {
+  bool json = false;
+};
+
+int explain(const ExplainFlags& given) {
+  ExplainFlags flags = given;
   const std::string node = take_node(flags.paths);
   auto paths = sort_paths(flags, Wants::kBoth);
   if (!paths) return fail(paths.error());
@@ -93,7 +97,15 @@ int explain(const RuleFlags& given) {
   if (!model) return fail(model.error());
   const auto all = api::explain(**model, **rules, node, run_options(flags));
   if (!all) return fail(all.error());
-  for (const engine::Explanation& one : *all) print(one, (*model)->graph);
+  Json out = Json::array();
+  for (const engine::Explanation& one : *all) {
+    if (flags.json) {
+      out.push_back(engine::to_json(paths->models[0], (*model)->graph, one));
+    } else {
+      print(one, (*model)->graph);
+    }
+  }
+  if (flags.json) put(engine::json_text(out));
   return 0;
 }
 
@@ -107,6 +119,7 @@ void add_explain(Line& line) {
   explain.paths("RULE MODEL [NODE]", flags,
                 "a rule, a model, and a node by its name or that of one of "
                 "its outputs");
+  explain.flag("--json", flags.json, "as JSON");
   explain.first(flags);
   explain.rules(flags);
   explain.exact(flags);

@@ -17,28 +17,6 @@
 namespace ruleengine::cli {
 namespace {
 
-constexpr std::size_t kWidth = 116;
-
-// Breaks at blanks into lines of at most kWidth; further lines are indented by
-// two more.
-std::string folded(std::string_view text, std::size_t indent) {
-  std::string out;
-  std::string line(indent, ' ');
-  bool is_empty = true;
-  while (!text.empty()) {
-    const std::string_view word = text.substr(0, text.find(' '));
-    text.remove_prefix(std::min(text.size(), word.size() + 1));
-    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
-      out += line + "\n";
-      line.assign(indent + 2, ' ');
-      is_empty = true;
-    }
-    line += (is_empty ? "" : " ") + std::string(word);
-    is_empty = false;
-  }
-  return out + line + "\n";
-}
-
 // The entries of a domain, of an op, or of all.
 std::string entries(std::string_view name) {
   std::string text, domain;
@@ -50,14 +28,14 @@ std::string entries(std::string_view name) {
       text += fmt::format("{}{}\n", text.empty() ? "" : "\n", op.domain);
     }
     domain = op.domain;
-    text += folded(op.signature, 0) + folded("= " + op.formula, 2);
+    text += folded(op.signature, 0, 2) + folded("= " + op.formula, 2, 4);
   }
   return text;
 }
 
 std::string members(const api::OpClassText& of) {
   return fmt::format("{}\n{}", of.name,
-                     folded(fmt::format("{}", fmt::join(of.ops, " ")), 2));
+                     folded(fmt::format("{}", fmt::join(of.ops, " ")), 2, 4));
 }
 
 Diagnostic unknown(const std::string& name) {

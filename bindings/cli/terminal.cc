@@ -200,6 +200,26 @@ std::string table(const std::vector<std::vector<std::string>>& rows,
   return text;
 }
 
+std::string folded(std::string_view text, std::size_t indent,
+                   std::size_t further) {
+  constexpr std::size_t kWidth = 116;
+  std::string out;
+  std::string line(indent, ' ');
+  bool is_empty = true;
+  while (!text.empty()) {
+    const std::string_view word = text.substr(0, text.find(' '));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (!is_empty && line.size() + 1 + word.size() > kWidth) {
+      out += line + "\n";
+      line.assign(further, ' ');
+      is_empty = true;
+    }
+    line += (is_empty ? "" : " ") + std::string(word);
+    is_empty = false;
+  }
+  return out + line + "\n";
+}
+
 std::string indented(std::string_view lines, std::size_t by) {
   std::string text;
   while (!lines.empty()) {

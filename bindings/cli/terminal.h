@@ -47,6 +47,11 @@ std::string table(const std::vector<std::vector<std::string>>& rows,
 // The width of the terminal that stdout is; 0: it is none.
 std::size_t columns_of_stdout();
 
+// Breaks at blanks into lines of at most 116 columns, the first one indented by
+// `indent`, further ones by `further`.
+std::string folded(std::string_view text, std::size_t indent,
+                   std::size_t further);
+
 // Indents every line.
 std::string indented(std::string_view lines, std::size_t by);
 

@@ -1,6 +1,6 @@
 // Writes the man page and the completions for shells from the command line's
-// own definition: generator TEMPLATES PROMISES FOLDER. The second is
-// docs/promises.md, which has the exit codes.
+// own definition, and the stubs of the rule language: generator TEMPLATES DOCS
+// FOLDER STUBS.
 
 #include <fmt/format.h>
 
@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "bindings/api/reference.h"
 #include "bindings/cli/line.h"
 #include "bindings/cli/verbs.h"
 #include "core/base/version.h"
@@ -359,13 +360,14 @@ std::string read(const std::filesystem::path& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 4) return 2;
+  if (argc != 5) return 2;
   ruleengine::cli::Line line;
   for (ruleengine::cli::AddVerb* add : ruleengine::cli::kVerbs) add(line);
   const std::vector<Described> all = line.describe();
-  const std::filesystem::path templates = argv[1], folder = argv[3];
+  const std::filesystem::path templates = argv[1], docs = argv[2],
+                              folder = argv[3];
   std::filesystem::create_directories(folder);
-  std::istringstream promises(read(argv[2]));
+  std::istringstream promises(read(docs / "promises.md"));
   const std::pair<std::string, Texts> pages[] = {
       {"ruleengine.1", man_page(all, promises)},
       {"ruleengine.bash", bash(all)},
@@ -376,5 +378,12 @@ int main(int argc, char** argv) {
     file << filled(read(templates / (name + ".in")), texts) << std::flush;
     if (!file) return 1;
   }
-  return 0;
+  const auto stubs = ruleengine::api::language_stubs(docs.string());
+  if (!stubs) {
+    fmt::print(stderr, "{}: {}\n", stubs.error().what, stubs.error().found);
+    return 1;
+  }
+  std::ofstream file(argv[4], std::ios::binary);
+  file << *stubs << std::flush;
+  return file ? 0 : 1;
 }

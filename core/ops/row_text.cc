@@ -28,6 +28,10 @@ std::string default_of(const FormalAttribute& formal) {
       return fmt::format("{}", formal.default_float);
     case ir::AttributeKind::kInts:
       return fmt::format("[{}]", fmt::join(formal.default_ints, ","));
+    case ir::AttributeKind::kFloats:
+      return fmt::format("[{}]", fmt::join(formal.default_floats, ","));
+    case ir::AttributeKind::kStrings:
+      return fmt::format("[{}]", fmt::join(formal.default_strings, ","));
     default:
       return std::string(formal.default_string);
   }
@@ -44,14 +48,20 @@ std::string list_of(std::span<const FormalAttribute> formals) {
   return out;
 }
 
+std::string text_of(const OpFacts& op, std::string_view type,
+                    std::string_view mark) {
+  const std::string attributes = list_of(op.attributes);
+  return fmt::format("{}{}{} ({}) -> {}", type, mark,
+                     attributes.empty() ? "" : fmt::format(" <{}>", attributes),
+                     list_of(op.inputs), list_of(op.outputs));
+}
+
 }  // namespace
 
 std::string signature(const OpRow& row) {
-  const std::string attributes = list_of(row.facts.attributes);
-  return fmt::format("{}{}{} ({}) -> {}", row.type,
-                     row.meaning != nullptr ? " *" : "",
-                     attributes.empty() ? "" : fmt::format(" <{}>", attributes),
-                     list_of(row.facts.inputs), list_of(row.facts.outputs));
+  return text_of(row.facts, row.type, row.meaning != nullptr ? " *" : "");
 }
+
+std::string signature(const OpFacts& op) { return text_of(op, op.type, ""); }
 
 }  // namespace ruleengine::ops

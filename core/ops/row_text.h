@@ -1,4 +1,4 @@
-// The entry of an op of ours in docs/dialect.md and `ruleengine ops`.
+// Ops in one line: in docs/dialect.md, `ruleengine ops` and the stubs.
 #pragma once
 
 #include <string>
@@ -15,5 +15,7 @@ inline bool has_text(const OpRow& row) {
 // "Linear * (x, weight, bias?) -> Y": a star for an op that has a meaning, `?`
 // for what may be absent.
 std::string signature(const OpRow& row);
+// "Softmax <axis = -1> (input) -> output", of any op.
+std::string signature(const OpFacts& op);
 
 }  // namespace ruleengine::ops

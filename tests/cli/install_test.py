@@ -1,6 +1,7 @@
 """What `setup.sh install` and `setup.sh package` give: programs in C and C++
 are built against the installed tree alone."""
 
+import json
 import os
 import re
 import shutil
@@ -135,6 +136,8 @@ class InstallTest(unittest.TestCase):
                      "share/zsh/vendor-completions/_ruleengine",
                      "share/fish/vendor_completions.d/ruleengine.fish",
                      "share/ruleengine/rules/attention.lua",
+                     "share/ruleengine/docs/language.md",
+                     "share/ruleengine/lua/ruleengine.lua",
                      "share/doc/ruleengine/copyright"):
             self.assertIn(name, names)
         rules = {str(path.relative_to(program.ROOT / "rules"))
@@ -154,6 +157,14 @@ class InstallTest(unittest.TestCase):
             exec {self.prefix}/bin/ruleengine run "$1" -o "$2" -q"""})
         (folder / "run").chmod(0o755)
         self.check(folder / "run")
+
+    def test_the_reference(self):
+        said = run(self.prefix / "bin/ruleengine", "docs", "need")
+        self.assertIn("the match ends quietly", said)
+        editor = json.loads(run(self.prefix / "bin/ruleengine", "docs",
+                                "--luarc"))
+        self.assertEqual([str(self.prefix / "share/ruleengine/lua")],
+                         editor["workspace.library"])
 
     def test_find_package(self):
         source = self.write("cmake", {"c.c": IN_C, "cpp.cc": IN_CPP,

@@ -30,7 +30,9 @@ class WheelTest(program.ProgramTest):
         [wheel] = (self.folder / "w").glob("ruleengine-*.whl")
         names = zipfile.ZipFile(wheel).namelist()
         for name in ("py.typed", "_native.pyi", "bin/ruleengine",
-                     "share/ruleengine/rules/attention.lua"):
+                     "share/ruleengine/rules/attention.lua",
+                     "share/ruleengine/docs/language.md",
+                     "share/ruleengine/lua/ruleengine.lua"):
             self.assertIn(f"ruleengine/{name}", names)
         self.assertFalse([n for n in names if "test" in n or ".cc" in n])
         bundled = [n for n in names if "/lib/" in n and ".so" in n]

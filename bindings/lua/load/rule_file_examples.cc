@@ -215,4 +215,6 @@ std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
   return examples;
 }
 
+std::span<const char* const> example_keys() { return kKeys; }
+
 }  // namespace ruleengine::lua

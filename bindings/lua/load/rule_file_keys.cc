@@ -387,4 +387,7 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
   return pack;
 }
 
+std::span<const char* const> rule_keys() { return kRuleKeys; }
+std::span<const char* const> pack_keys() { return kPackKeys; }
+
 }  // namespace ruleengine::lua

@@ -206,6 +206,11 @@ void warn_of_after(Loader& loader);
 // Warns about rules that another one always preempts; rules must be ordered.
 void warn_of_shadowed(Loader& loader);
 
+// The keys of a rule, a pack and an example.
+std::span<const char* const> rule_keys();
+std::span<const char* const> pack_keys();
+std::span<const char* const> example_keys();
+
 // The folders in which `lib` searches, in that order.
 std::vector<std::filesystem::path> lib_folders(
     const std::filesystem::path& rule, const std::filesystem::path& running,

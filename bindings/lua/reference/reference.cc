@@ -1,0 +1,95 @@
+#include "bindings/lua/reference.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "bindings/lua/reference/meaning.h"
+#include "core/ops/op_facts.h"
+#include "core/ops/row_text.h"
+
+namespace ruleengine::lua {
+namespace {
+
+constexpr bool is_method(std::string_view type) {
+  return type.starts_with("fun(self");
+}
+
+// "re.Value:rank(axes: integer): boolean" for each overload.
+void add_types(const Word& word, std::vector<std::string>& out) {
+  for (std::string_view type : overloads_of(word.type)) {
+    std::string text(type);
+    const char* mark = word.of.empty() ? "" : ".";
+    if (is_method(type)) {
+      mark = ":";
+      const std::size_t end = text.find_first_of(",)");
+      text.erase(4, end - 4 + (text[end] == ',' ? 2 : 0));
+    }
+    const bool is_called = word.of.empty() || is_method(type);
+    if (is_called && text.starts_with("fun")) {
+      out.push_back(
+          fmt::format("{}{}{}{}", word.of, mark, word.name, text.substr(3)));
+    } else {
+      out.push_back(fmt::format("{}{}{}: {}", word.of, mark, word.name, text));
+    }
+  }
+}
+
+// "op.Softmax": the ops of that name, whatever their domain.
+void add_ops(std::string_view name, std::vector<std::string>& out) {
+  const auto all = ops::all_ops();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const ops::OpFacts& op = *all[i];
+    const bool is_newest = i + 1 == all.size() || all[i + 1]->type != op.type ||
+                           all[i + 1]->domain != op.domain;
+    if (op.type != name || !is_newest) continue;
+    out.push_back(fmt::format(
+        "{}.{}",
+        op.domain.empty() ? "op" : fmt::format("op[\"{}\"]", op.domain),
+        ops::signature(op)));
+  }
+}
+
+}  // namespace
+
+Reference reference_of(std::string_view word, std::span<const PageText> pages) {
+  Reference out;
+  const std::string_view name = last_name(word);
+  if (name.empty()) return out;
+  for (const Word& each : words()) {
+    if (each.name == name) add_types(each, out.types);
+  }
+  add_ops(name, out.types);
+  std::vector<Passage> further;
+  for (const PageText& page : pages) {
+    for (const Block& block : read_page(page.text)) {
+      const auto defined = defined_words(block);
+      const bool is_defined = std::ranges::find(defined, name) != defined.end();
+      const bool is_titled =
+          block.heading == name && block.kind != Block::Kind::kRow;
+      if (!is_defined && !is_titled && !mentions(block, name)) continue;
+      (is_defined ? out.passages : further)
+          .push_back(
+              {plain_text(block.heading), block.form, plain_text(block.text)});
+    }
+  }
+  out.passages.insert(out.passages.end(),
+                      std::make_move_iterator(further.begin()),
+                      std::make_move_iterator(further.end()));
+  return out;
+}
+
+std::vector<DescribedWord> described_words(std::span<const PageText> pages) {
+  const Meanings meanings(pages);
+  std::vector<DescribedWord> out;
+  for (const Word& word : words()) {
+    const Block* block = meanings.find(word);
+    out.push_back({word.of, std::string(word.name),
+                   block == nullptr ? "" : plain_text(block->text)});
+  }
+  return out;
+}
+
+}  // namespace ruleengine::lua
