@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bindings/api/files.h"
+#include "bindings/api/streams.h"
 #include "core/io/load.h"
 #include "core/io/save.h"
 #include "core/text/parse.h"
@@ -63,11 +64,20 @@ Result<std::unique_ptr<ir::Model>> ready(
 }  // namespace
 
 bool is_text_model(const std::string& path) {
+  // No message of protobuf begins with this character.
+  if (const std::string* given = standard_input(path)) {
+    const std::size_t begin = given->find_first_not_of(" \t\r\n");
+    return begin != given->npos && (*given)[begin] == '<';
+  }
   return fs::path(path).extension() == ".onnxtxt";
 }
 
 Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
                                               const ModelOptions& options) {
+  if (const std::string* given = standard_input(path)) {
+    const ModelBytes bytes{path, std::as_bytes(std::span(*given)), "."};
+    return load_model(bytes, options);
+  }
   const Deadline& deadline = options.limits.deadline;
   std::vector<Diagnostic> warnings;
   auto model = is_text_model(path)

@@ -25,9 +25,10 @@ struct ModelOptions {
   Warn warn;
 };
 
-bool is_text_model(const std::string& path);  // *.onnxtxt
+bool is_text_model(const std::string& path);  // *.onnxtxt, or text on stdin
 
-// The model of a file, which may grow by limits.memory.
+// The model of a file, or that of stdin (streams.h); it may grow by
+// limits.memory.
 Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
                                               const ModelOptions& options);
 

@@ -6,6 +6,7 @@
 
 #include "bindings/api/files.h"
 #include "bindings/api/proof.h"
+#include "bindings/api/streams.h"
 #include "core/base/stopwatch.h"
 
 namespace ruleengine::api {
@@ -13,6 +14,9 @@ namespace {
 
 // If nothing matched, the result is a copy of the text file, comments included.
 Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
+  if (const std::string* given = standard_input(from)) {
+    return stage_text(to, *given);
+  }
   const auto text = read_text_file(from);
   if (text) return stage_text(to, *text);
   return Diagnostic{.kind = ErrorKind::kModel,
@@ -86,8 +90,8 @@ Status Rewriter::verify(const ir::Model& model, const ir::Model& result,
                         const std::string& output,
                         engine::FileReport& report) const {
   std::error_code none;
-  const bool is_saved =
-      !output.empty() && !std::filesystem::is_other(output, none);
+  const bool is_saved = options_.saves_counterexample && !output.empty() &&
+                        !std::filesystem::is_other(output, none);
   const ProofOptions how{
       .how = options_.how,
       .lenient = options_.lenient,

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bindings/api/models.h"
+#include "bindings/api/streams.h"
 #include "core/io/save.h"
 
 namespace ruleengine::api {
@@ -103,7 +104,8 @@ ScratchFile Scratch::file(std::string_view ending) {
 
 Result<ModelFile> ModelFile::create(const ir::Model& model, Scratch& scratch) {
   ModelFile out;
-  if (!model.changed && !model.path.empty() && !is_text_model(model.path)) {
+  if (!model.changed && !model.path.empty() && !is_text_model(model.path) &&
+      standard_input(model.path) == nullptr) {
     std::error_code error;
     out.path_ = fs::absolute(model.path, error).string();
     return out;

@@ -25,6 +25,7 @@ struct DrawFlags : RuleFlags {
 };
 
 std::optional<api::Form> form_of(const std::string& output) {
+  if (output == "-") return api::Form::kSvg;
   const std::string form = std::filesystem::path(output).extension();
   if (form == ".svg") return api::Form::kSvg;
   if (form == ".html") return api::Form::kHtml;
@@ -36,7 +37,7 @@ Status check_output(const std::string& model, const DrawFlags& flags) {
   Diagnostic wrong{.kind = ErrorKind::kUsage, .where = flags.output};
   if (!form_of(flags.output)) {
     wrong.what = "unknown kind of picture";
-    wrong.expected = "-o FILE.svg, FILE.dot or FILE.html";
+    wrong.expected = "-o FILE.svg, FILE.dot, FILE.html, or - for SVG";
     return wrong;
   }
   std::error_code error;
@@ -50,6 +51,10 @@ Status check_output(const std::string& model, const DrawFlags& flags) {
 // Writes the picture, and says what it shows.
 Status write_picture(const std::string& path, const DrawFlags& flags,
                      const std::string& text, const std::string& what) {
+  if (flags.output == "-") {
+    put(text);
+    return {};
+  }
   api::remove_leftovers(std::span(&flags.output, 1));
   if (auto s = api::write_file(flags.output, text); !s) return s;
   say(fmt::format("{}: {}, {}", printable(path), what,
@@ -152,8 +157,8 @@ void add_draw(Line& line) {
   draw.paths("MODEL|RULE", flags,
              "a model, and rules whose matches are coloured");
   draw.option("-o", flags.output,
-              "the picture, a page to explore, or the input of Graphviz, "
-              "which the first two need")
+              "the picture (- for stdout), a page to explore, or the input of "
+              "Graphviz, which the first two need")
       .takes("FILE.svg|FILE.html|FILE.dot")
       .required();
   draw.option("--rule", flags.rules, "more rules").takes("RULE");

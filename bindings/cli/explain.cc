@@ -65,9 +65,6 @@ void print(const engine::Explanation& one, const ir::Graph& graph) {
 // `explain RULE MODEL NODE`: the third argument is a node, even if it looks
 // like a path, provided that a model comes before it.
 std::string take_node(std::vector<std::string>& paths) {
-  const auto is_model = [](const std::string& path) {
-    return path.ends_with(".onnx") || path.ends_with(".onnxtxt");
-  };
   if (paths.size() < 3 || !(is_model(paths[0]) || is_model(paths[1]))) {
     return "";
   }

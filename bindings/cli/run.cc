@@ -10,6 +10,7 @@
 #include "bindings/api/files.h"
 #include "bindings/api/rewrite.h"
 #include "bindings/api/run_files.h"
+#include "bindings/cli/output.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
@@ -41,7 +42,8 @@ struct Outcome : api::Rewritten {
 
 // The options of the library, where those of the command line are right.
 Result<api::RewriteOptions> rewrite_options(const Paths& paths,
-                                            const RunFlags& flags) {
+                                            const RunFlags& flags,
+                                            bool to_stdout) {
   auto rules = rule_options(flags);
   if (!rules) return rules.error();
   auto how = execution_options(flags, flags.in);
@@ -61,6 +63,7 @@ Result<api::RewriteOptions> rewrite_options(const Paths& paths,
       .how = *how,
       .limits = rules->limits};
   if (flags.step) out.on_step = ask_on_terminal();
+  out.saves_counterexample = !to_stdout;
   // If somebody will read it.
   if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how->dims;
   const TuningFlags& tuning = flags.tuning;
@@ -83,7 +86,9 @@ api::RunFiles files_of(const Paths& paths, const RunFlags& flags) {
                     .output = flags.output,
                     .dry_run = flags.dry_run};
   const TuningFlags& tuning = flags.tuning;
-  if (!flags.report.empty()) out.beside.push_back({"the report", flags.report});
+  if (!flags.report.empty() && flags.report != "-") {
+    out.beside.push_back({"the report", flags.report});
+  }
   if (!tuning.record.empty()) {
     out.beside.push_back({"the record", tuning.record});
   }
@@ -103,11 +108,12 @@ constexpr std::size_t kMostWaiting = 256;
 class Batch {
  public:
   Batch(const Paths& paths, const RunFlags& flags, const api::RunFiles& files,
-        const std::vector<std::string>& results)
+        const std::vector<std::string>& results, const Output& output)
       : paths_(paths),
         flags_(flags),
         files_(files),
         results_(results),
+        output_(output),
         outcomes_(paths.models.size()) {}
 
   int run() {
@@ -120,7 +126,10 @@ class Batch {
       return first_failure();
     }
     if (auto status = conclude(); !status) return fail(status.error());
-    return first_failure();
+    const int code = first_failure();
+    if (code != 0 || flags_.dry_run) return code;
+    const auto status = output_.finish();
+    return status ? 0 : fail(status.error());
   }
 
  private:
@@ -131,7 +140,7 @@ class Batch {
   }
 
   Result<std::unique_ptr<api::Rewriter>> load() const {
-    auto options = rewrite_options(paths_, flags_);
+    auto options = rewrite_options(paths_, flags_, output_.is_stdout());
     if (!options) return options.error();
     return api::Rewriter::create(*std::move(options));
   }
@@ -192,6 +201,7 @@ class Batch {
       status = rewrite(rewriter, i);
     } catch (const std::bad_alloc&) {
     }
+    if (output_.is_stdout()) report.output = "-";
     if (status && !waits()) status = outcome.result.commit();
     for (const auto& [rule, node, message, allowed] :
          report.run.rewrites.warnings) {
@@ -266,28 +276,52 @@ class Batch {
         json.back()["error"]["code"] = exit_code(error->kind);
       }
     }
-    auto report = api::stage_text(
-        flags_.report, engine::json_text(several() ? json : json[0]));
+    const std::string text = engine::json_text(several() ? json : json[0]);
+    const bool is_file = flags_.report != "-";
+    auto report = is_file ? api::stage_text(flags_.report, text)
+                          : Result<io::Staged>(io::Staged());
     if (!report) return report.error();
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
     all.push_back(&*report);
-    return api::commit_all(all);
+    auto status = api::commit_all(all);
+    if (status && !is_file) put(text);
+    return status;
   }
 
   const Paths& paths_;
   const RunFlags& flags_;
   const api::RunFiles& files_;
   const std::vector<std::string>& results_;
+  const Output& output_;
   std::vector<Outcome> outcomes_;
 };
 
 }  // namespace
 
-int run_models(const RunFlags& flags) {
-  if (auto status = check_options(flags); !status) return fail(status.error());
-  auto paths = sort_paths(flags, Wants::kModelsAndRules);
+int run_models(const RunFlags& given) {
+  if (auto status = check_options(given); !status) return fail(status.error());
+  auto paths = sort_paths(given, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
+  const bool reads_stdin =
+      std::ranges::find(paths->models, "-") != paths->models.end();
+  if (paths->models.size() > 1 && (reads_stdin || given.output == "-")) {
+    return fail(usage("stdin and stdout are for one model",
+                      std::to_string(paths->models.size()) + " models",
+                      "name the models, and -o FOLDER/"));
+  }
+  const bool is_filter = reads_stdin && given.output.empty();
+  // A result on stdout has the form of the model.
+  const auto output = Output::create(
+      is_filter && !given.dry_run ? "-" : given.output,
+      api::is_text_model(paths->models.front()) ? ".onnxtxt" : ".onnx");
+  if (!output) return fail(output.error());
+  if (output->is_stdout() && given.report == "-") {
+    return fail(usage("stdout gets the result or the report", "--report -",
+                      "give one of them a file"));
+  }
+  RunFlags flags = given;
+  flags.output = output->path();
   if (paths->models.size() > 1 &&
       !(flags.tuning.record.empty() && flags.tuning.replay.empty())) {
     return fail(usage("measurements are those of one model",
@@ -296,7 +330,7 @@ int run_models(const RunFlags& flags) {
   const api::RunFiles files = files_of(*paths, flags);
   const auto results = api::prepare_files(files, limits_of(flags));
   if (!results) return fail(results.error());
-  return Batch(*paths, flags, files, *results).run();
+  return Batch(*paths, flags, files, *results, *output).run();
 }
 
 namespace {
@@ -317,12 +351,13 @@ void add_run(Line& line) {
   auto [run, flags] =
       line.add(cli::run, "run", "rewrite models with rules",
                "ruleengine run rules/*.lua model.onnx -o out.onnx");
-  run.paths("MODEL|RULE", flags,
-            "models (*.onnx, *.onnxtxt), and rules (*.lua, folders) instead of "
-            "those that ship");
+  run.paths(
+      "MODEL|RULE", flags,
+      "models (*.onnx, *.onnxtxt; - is stdin), and rules (*.lua, folders) "
+      "instead of those that ship");
   run.option("-o", flags.output,
-             "the result, or a folder (FOLDER/, or several models); "
-             "NAME.rewritten.onnx beside the model")
+             "the result, a folder (FOLDER/, or several models), or - for "
+             "stdout; NAME.rewritten.onnx beside the model")
       .takes("MODEL|FOLDER");
   add_target(run, flags, "the form of the result; auto");
   run.flag("--keep-ir-version", flags.run.keep_ir_version,

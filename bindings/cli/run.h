@@ -37,6 +37,6 @@ void add_run_options(VerbLine& verb, RunFlags& flags);
 Status check_options(const RunFlags& flags);
 
 // Rewrites the models; returns the exit code.
-int run_models(const RunFlags& flags);
+int run_models(const RunFlags& given);
 
 }  // namespace ruleengine::cli

@@ -1,5 +1,6 @@
 // The options that the verbs that rewrite models share.
 
+#include <algorithm>
 #include <cmath>
 
 #include "bindings/cli/run.h"
@@ -40,6 +41,10 @@ Status check_options(const RunFlags& flags) {
     return usage("--step asks about one run after another", "",
                  "leave out --jobs, --if-faster and --bench");
   }
+  if (flags.step && std::ranges::find(flags.paths, "-") != flags.paths.end()) {
+    return usage("--step reads answers from stdin", "the model -",
+                 "name a file");
+  }
   const std::string& file =
       tuning.record.empty() ? tuning.replay : tuning.record;
   if (!file.empty() && !flags.if_faster) {
@@ -71,7 +76,7 @@ void add_run_options(VerbLine& run, RunFlags& flags) {
            "changes and undoes those that fail");
   run.tolerance(flags.tolerance);
   run.tuning(flags.tuning);
-  run.option("--report", flags.report, "write a report as JSON")
+  run.option("--report", flags.report, "write a report as JSON; - for stdout")
       .takes("FILE.json");
   run.flag("--dry-run", flags.dry_run, "do everything but write the result");
   run.rules(flags);

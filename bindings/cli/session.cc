@@ -1,11 +1,14 @@
 #include "bindings/cli/session.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <variant>
 
+#include "bindings/api/streams.h"
 #include "bindings/cli/terminal.h"
 #include "core/base/folder.h"
 
@@ -29,8 +32,16 @@ Result<lua::SetOption> parse_set(const std::string& text) {
                         text.substr(equals + 1)};
 }
 
-bool is_model(const fs::path& path) {
-  return path.extension() == ".onnx" || path.extension() == ".onnxtxt";
+// Of the model "-".
+Status read_stdin(const Paths& paths, const Flags& flags) {
+  const auto given = std::ranges::count(paths.models, "-");
+  if (given == 0) return {};
+  if (given > 1) return usage("stdin has one model", "- twice");
+  if (::isatty(STDIN_FILENO) != 0) {
+    return usage("the model would be read from the terminal", "-",
+                 "redirect stdin, or name a file");
+  }
+  return api::read_standard_input(limits_of(flags).deadline);
 }
 
 bool is_folder_of_models(const std::string& path) {
@@ -59,6 +70,11 @@ Diagnostic no_model(const std::vector<std::string>& rules,
 
 }  // namespace
 
+bool is_model(const std::string& path) {
+  const fs::path ending = fs::path(path).extension();
+  return path == "-" || ending == ".onnx" || ending == ".onnxtxt";
+}
+
 Diagnostic usage(std::string what, std::string found, std::string hint) {
   return {ErrorKind::kUsage, std::move(what), "", "",
           std::move(found),  std::move(hint)};
@@ -75,7 +91,8 @@ Result<Paths> sort_paths(const Flags& flags, Wants wants) {
     } else {
       Diagnostic d = usage("this is neither a rule nor a model");
       d.where = path;
-      d.expected = "a rule (*.lua, a folder) or a model (*.onnx, *.onnxtxt)";
+      d.expected =
+          "a rule (*.lua, a folder) or a model (*.onnx, *.onnxtxt, or -)";
       return d;
     }
   }
@@ -91,6 +108,7 @@ Result<Paths> sort_paths(const Flags& flags, Wants wants) {
   if (wants == Wants::kRules && !out.models.empty()) {
     return usage("this verb takes rules only: " + out.models[0], flags.example);
   }
+  if (auto status = read_stdin(out, flags); !status) return status.error();
   return out;
 }
 

@@ -15,6 +15,7 @@
 #include "bindings/lua/reference/meaning.h"
 #include "bindings/lua/reference/page.h"
 #include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/table_keys.h"
 #include "bindings/lua/session/handle.h"
 #include "bindings/lua/words/words_session.h"
 
@@ -33,15 +34,8 @@ Names words_of(std::string_view name) {
 
 // The keys of the table on top of the stack.
 Names keys_of(lua_State* state) {
-  Names out;
-  lua_pushnil(state);
-  while (lua_next(state, -2) != 0) {
-    lua_pop(state, 1);
-    lua_pushvalue(state, -1);
-    out.emplace(lua_tostring(state, -1));
-    lua_pop(state, 1);
-  }
-  return out;
+  const TableKeys keys = table_keys(state, lua_gettop(state));
+  return {keys.names.begin(), keys.names.end()};
 }
 
 // The fields of the metatable on top of the stack.
