@@ -10,7 +10,7 @@ namespace ruleengine::cli {
 using AddVerb = void(Line&);
 AddVerb add_run, add_match, add_explain, add_coverage, add_collectives,
     add_test, add_report, add_print, add_code, add_build, add_draw, add_exec,
-    add_bench, add_tune, add_ops, add_docs;
+    add_bench, add_tune, add_ops, add_docs, add_new;
 
 // In the order of --help.
 inline constexpr AddVerb* kVerbs[] = {
@@ -30,6 +30,7 @@ inline constexpr AddVerb* kVerbs[] = {
     add_draw,         // a model as a picture
     add_ops,          // ops that are not the standard's
     add_docs,         // what the reference of the language says
+    add_new,          // a rule file to start from
 };
 
 }  // namespace ruleengine::cli

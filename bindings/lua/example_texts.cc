@@ -6,6 +6,7 @@
 #include <limits>
 #include <set>
 
+#include "bindings/lua/code/code_literal.h"
 #include "bindings/lua/load/rule_file_scan.h"
 #include "core/text/equivalent.h"
 #include "core/text/parse.h"
@@ -73,19 +74,17 @@ std::string literal_of(std::string_view lines, std::size_t indent) {
       joined.find_first_of("\"\\") == std::string::npos) {
     return '"' + joined + '"';
   }
-  std::string level;
-  while (lines.find("]" + level + "]") != std::string_view::npos) level += '=';
   const std::string margin(indent, ' ');
-  std::string out = "[" + level + "[\n";
+  std::string out = "\n";
   for (std::string_view rest = lines; !rest.empty();) {
     const std::string_view line = rest.substr(0, rest.find('\n'));
     rest.remove_prefix(std::min(line.size() + 1, rest.size()));
     out += margin + "  " + std::string(line) + "\n";
   }
-  return out + margin + "]" + level + "]";
+  return code_long_text(out + margin);
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string out = "\"";
   for (const char c : printable(text)) {
     if (c == '"' || c == '\\') out += '\\';
@@ -95,7 +94,7 @@ std::string quoted(std::string_view text) {
 }
 
 std::string option_text(const OptionValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return quoted(*text);
+  if (const auto* text = std::get_if<std::string>(&value)) return in_quotes(*text);
   if (const auto* flag = std::get_if<bool>(&value)) {
     return *flag ? "true" : "false";
   }
@@ -127,11 +126,11 @@ std::string left_alone_example(
     std::string_view title, std::string_view before,
     const std::map<std::string, OptionValue>& options, bool is_lint) {
   std::string out =
-      fmt::format("{{ {}, {},\n", quoted(title), literal_of(before, 2));
+      fmt::format("{{ {}, {},\n", in_quotes(title), literal_of(before, 2));
   if (!options.empty()) {
     out += "  options = {";
     for (const auto& [name, value] : options) {
-      out += fmt::format("[{}] = {}, ", quoted(name), option_text(value));
+      out += fmt::format("[{}] = {}, ", in_quotes(name), option_text(value));
     }
     out += "},\n";
   }

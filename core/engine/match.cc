@@ -37,6 +37,20 @@ std::optional<ir::NodeId> find_node(const ir::Graph& graph,
   return by_value;
 }
 
+// The nodes at which misses of this rule are most useful to the user.
+std::vector<ir::NodeId> roots_for(const rewrite::Rule& rule,
+                                  const ir::Graph& graph, ir::Facts& facts) {
+  std::vector<ir::NodeId> roots;
+  if (rule.phase() == rewrite::Phase::kAttention) {
+    for (const auto& site : analysis::attention_sites(graph, facts)) {
+      roots.push_back(site.product);
+    }
+  }
+  return roots.empty() ? all_nodes(graph) : roots;
+}
+
+}  // namespace
+
 Result<ir::NodeId> node_named(const ir::Model& model, const std::string& name) {
   const ir::Graph& graph = model.graph;
   if (const auto node = find_node(graph, name)) return *node;
@@ -55,20 +69,6 @@ Result<ir::NodeId> node_named(const ir::Model& model, const std::string& name) {
   }
   return error;
 }
-
-// The nodes at which misses of this rule are most useful to the user.
-std::vector<ir::NodeId> roots_for(const rewrite::Rule& rule,
-                                  const ir::Graph& graph, ir::Facts& facts) {
-  std::vector<ir::NodeId> roots;
-  if (rule.phase() == rewrite::Phase::kAttention) {
-    for (const auto& site : analysis::attention_sites(graph, facts)) {
-      roots.push_back(site.product);
-    }
-  }
-  return roots.empty() ? all_nodes(graph) : roots;
-}
-
-}  // namespace
 
 Result<Matches> match(ir::Model& model, const RuleSet& rules,
                       const RunOptions& options) {

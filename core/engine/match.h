@@ -23,6 +23,10 @@ struct Matches {
 Result<Matches> match(ir::Model& model, const RuleSet& rules,
                       const RunOptions& options);
 
+// The node with this name, or the producer of the value with this name; kUsage
+// if there is none.
+Result<ir::NodeId> node_named(const ir::Model& model, const std::string& name);
+
 // What one rule does in a model.
 struct Explanation {
   const rewrite::Rule* rule = nullptr;

@@ -77,6 +77,12 @@ std::string code_text(std::string_view text) {
   return out + "\"";
 }
 
+std::string code_long_text(std::string_view text) {
+  std::string level;
+  while (text.find("]" + level + "]") != text.npos) level += '=';
+  return "[" + level + "[" + std::string(text) + "]" + level + "]";
+}
+
 ir::AttributeKind guessed_kind(const ir::Attribute& attribute) {
   switch (attribute.kind) {
     case Kind::kFloat:

@@ -16,6 +16,9 @@ namespace ruleengine::lua {
 // "/model/Add" in quotes; bytes that are not ASCII as \ddd.
 std::string code_text(std::string_view text);
 
+// In long brackets that the text does not close.
+std::string code_long_text(std::string_view text);
+
 // The kind that rebuild reads for the attribute's value if there is no schema.
 ir::AttributeKind guessed_kind(const ir::Attribute& attribute);
 

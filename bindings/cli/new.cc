@@ -1,0 +1,115 @@
+// `ruleengine new NAME`: a rule file to start from; with --from one that is
+// written from nodes of a model.
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "bindings/api/draft.h"
+#include "bindings/api/files.h"
+#include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
+#include "bindings/cli/verbs.h"
+
+namespace ruleengine::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct NewFlags : RuleFlags {
+  std::vector<std::string> from;  // a model, then nodes
+};
+
+// NAME, which may end with .lua, or FOLDER/NAME.
+Result<fs::path> file_of(const NewFlags& flags) {
+  if (flags.paths.size() != 1) {
+    return usage("expected one name of a rule", "", flags.example);
+  }
+  fs::path file = flags.paths[0];
+  if (file.extension() != ".lua") file += ".lua";
+  const std::string name = file.stem().string();
+  const bool is_name =
+      !name.empty() &&
+      name.find_first_not_of(
+          "abcdefghijklmnopqrstuvwxyz"
+          "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == name.npos;
+  if (!is_name || (name[0] >= '0' && name[0] <= '9')) {
+    Diagnostic wrong = usage("this is no name of a rule", printable(name));
+    wrong.expected = "letters, digits and _";
+    return wrong;
+  }
+  std::error_code none;
+  if (fs::exists(file, none)) {
+    return usage("the file is there already", file.string(),
+                 "give the rule another name, or remove the file");
+  }
+  return file;
+}
+
+// Says what the rule is shown to do. The exit code is 1 if its example fails,
+// or if it does not fire.
+int tell(const std::string& file, const std::string& model,
+         const api::Drafted& drafted) {
+  const lua::ExampleResult& example = drafted.example;
+  if (example.verdict != lua::Verdict::kOk) {
+    show("{}: written, but its example is {}: {}\n{}", file,
+         lua::verdict_name(example.verdict), printable(example.detail, 2000),
+         indented(example.notes, 2));
+    return kAnswerIsNo;
+  }
+  show("{}: written; its example passes{}\n", file,
+       example.not_executed.empty()
+           ? ""
+           : ", not executed: " + printable(example.not_executed, 200));
+  show("{}: {} match{}{}\n", printable(model), drafted.matches,
+       drafted.matches == 1 ? "" : "es",
+       drafted.fires_there ? ", one at these nodes" : ", none at these nodes");
+  return drafted.fires_there ? 0 : kAnswerIsNo;
+}
+
+int make(const NewFlags& flags) {
+  const auto file = file_of(flags);
+  if (!file) return fail(file.error());
+  if (flags.from.empty()) {
+    const auto status = api::write_file(file->string(), api::first_rule());
+    if (!status) return fail(status.error());
+    show("{}: written\n", file->string());
+    return 0;
+  }
+  NewFlags of_model = flags;
+  of_model.paths = {flags.from[0]};
+  auto paths = sort_paths(of_model, Wants::kModels);
+  if (!paths) return fail(paths.error());
+  const std::vector<std::string> nodes(flags.from.begin() + 1,
+                                       flags.from.end());
+  if (nodes.empty()) {
+    return fail(usage("no nodes given", "--from " + flags.from[0],
+                      "`ruleengine report MODEL` lists them"));
+  }
+  const auto model = load_after_first(paths->models[0], of_model);
+  if (!model) return fail(model.error());
+  const auto drafted = api::draft_rule(**model, nodes, file->stem().string(),
+                                       limits_of(of_model));
+  if (!drafted) return fail(drafted.error());
+  auto status = api::write_file(file->string(), drafted->text);
+  if (!status) return fail(status.error());
+  return tell(file->string(), paths->models[0], *drafted);
+}
+
+}  // namespace
+
+void add_new(Line& line) {
+  auto [made, flags] = line.add(
+      make, "new", "write a rule file to start from",
+      "ruleengine new my_rule --from model.onnx /layer/Mul /layer/Sigmoid");
+  made.paths("NAME", flags, "the rule, which may have a folder in front");
+  made.option("--from", flags.from,
+              "a model and nodes of it, by name or by an output: the rule "
+              "writes them as one op")
+      .takes("MODEL NODE...");
+  made.first(flags);
+  made.rules(flags);
+  made.exact(flags);
+}
+
+}  // namespace ruleengine::cli

@@ -1,0 +1,94 @@
+#include "bindings/lua/draft/selection.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "bindings/lua/draft/misuse.h"
+#include "core/ir/order.h"
+
+namespace ruleengine::lua {
+namespace {
+
+constexpr std::size_t kMostNodes = 100;  // Lua allows 200 local names
+
+bool is_read_outside(const ir::Graph& graph, const Selection& selection,
+                     ir::ValueId value) {
+  if (graph.value(value).block_output_count > 0) return true;
+  for (ir::OperandId use = graph.first_use(value); use;
+       use = graph.next_use(use)) {
+    if (!selection.has(graph.operand(use).user)) return true;
+  }
+  return false;
+}
+
+// If another node lies between them, one op would have to compute before that
+// node and after it.
+Status check_convex(const ir::Graph& graph, const Selection& selection,
+                    std::span<const ir::NodeId> order) {
+  std::set<ir::NodeId> below;  // other nodes that read what these compute
+  for (const ir::NodeId id : order) {
+    const bool is_selected = selection.has(id);
+    bool reads = below.contains(id);
+    for (const ir::Operand& use : graph.inputs(id)) {
+      const ir::NodeId from = graph.producer(use.value);
+      if (!from) continue;
+      if (is_selected && below.contains(from)) {
+        return misuse("a node lies between the others",
+                      printable(graph.describe(from)), "name it too");
+      }
+      reads = reads || selection.has(from) || below.contains(from);
+    }
+    if (is_selected || !reads) continue;
+    below.insert(id);
+    // What a body reads, its owner reads.
+    const ir::NodeId owner = graph.block(graph.node(id).block).owner;
+    if (owner) below.insert(owner);
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Selection> select_nodes(const ir::Graph& graph,
+                               std::span<const ir::NodeId> nodes) {
+  const auto order = ir::topological_order(graph);
+  if (!order) return order.error();
+  Selection out;
+  for (const ir::NodeId id : nodes) {
+    if (graph.node(id).block != ir::Graph::main_block()) {
+      return misuse("a node of a body", printable(graph.describe(id)),
+                    "name the node that has the body");
+    }
+    const bool is_constant = graph.direct_constant(graph.output(id)) != nullptr;
+    if (!is_constant) out.all.insert(id);
+  }
+  for (const ir::NodeId id : *order) {
+    if (out.has(id)) out.nodes.push_back(id);
+  }
+  if (out.nodes.empty()) {
+    return misuse("constants alone make no pattern", "",
+                  "name the nodes that read them");
+  }
+  if (out.nodes.size() > kMostNodes) {
+    return misuse("too many nodes for one pattern",
+                  fmt::format("{}; at most {}", out.nodes.size(), kMostNodes));
+  }
+  if (auto status = check_convex(graph, out, *order); !status) {
+    return status.error();
+  }
+  for (const ir::NodeId id : out.nodes) {
+    for (const ir::ValueId value : graph.outputs(id)) {
+      if (value && is_read_outside(graph, out, value)) {
+        out.results.push_back(value);
+      }
+    }
+  }
+  if (out.results.empty()) {
+    return misuse("nothing reads what the nodes compute",
+                  printable(graph.describe(out.nodes.back())));
+  }
+  return out;
+}
+
+}  // namespace ruleengine::lua

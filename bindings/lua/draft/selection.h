@@ -1,0 +1,26 @@
+// Which nodes one op can replace. Internal to bindings/lua/draft.
+#pragma once
+
+#include <set>
+#include <span>
+#include <vector>
+
+#include "core/base/result.h"
+#include "core/ir/graph.h"
+
+namespace ruleengine::lua {
+
+struct Selection {
+  std::vector<ir::NodeId> nodes;     // in computation order, without Constants
+  std::vector<ir::ValueId> results;  // what other nodes read of them
+  std::set<ir::NodeId> all;          // the nodes
+
+  bool has(ir::NodeId node) const { return all.contains(node); }
+};
+
+// kUsage if a node is not of the main graph, if other nodes lie between them,
+// and if nothing reads what they compute.
+Result<Selection> select_nodes(const ir::Graph& graph,
+                               std::span<const ir::NodeId> nodes);
+
+}  // namespace ruleengine::lua
