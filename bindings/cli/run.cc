@@ -18,6 +18,7 @@
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/tuning.h"
 #include "bindings/cli/verbs.h"
+#include "bindings/cli/watch.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -342,7 +343,9 @@ int run(const RunFlags& given) {
   RunFlags flags = given;
   flags.fixed = *std::move(fixed);
   flags.in.dims.clear();
-  return run_models(flags);
+  if (!flags.watch) return run_models(flags);
+  if (auto status = check_options(flags); !status) return fail(status.error());
+  return fail(watch(flags.paths, [&] { run_models(begun_now(flags)); }));
 }
 
 }  // namespace
@@ -369,6 +372,8 @@ void add_run(Line& line) {
              "sizes of named dimensions in the model: batch=2,mask=seq");
   run.flag("--step", flags.step,
            "show each rewrite before and after, and ask whether to keep it");
+  run.flag("--watch", flags.watch,
+           "run again whenever a rule or a model changes");
   run.flag("--share-data", flags.share_data,
            "refer to the model's external data instead of copying it");
   run.flag("--require-match", flags.require_match,

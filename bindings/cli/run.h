@@ -20,7 +20,7 @@ struct RunFlags : RuleFlags {
   engine::FixedSizes fixed;  // what --dims makes of the model
   bool share_data = false;
   bool dry_run = false;
-  bool step = false;
+  bool step = false, watch = false;
   bool require_match = false;
   bool if_faster = false, bench = false;
   bool every_target = false;  // to measure, if the target is auto

@@ -37,9 +37,9 @@ Status check_options(const RunFlags& flags) {
     return usage("--jobs disturbs what is measured", "",
                  "leave out --jobs, or --if-faster and --bench");
   }
-  if (flags.step && (measures || flags.jobs > 1)) {
+  if (flags.step && (measures || flags.jobs > 1 || flags.watch)) {
     return usage("--step asks about one run after another", "",
-                 "leave out --jobs, --if-faster and --bench");
+                 "leave out --jobs, --watch, --if-faster and --bench");
   }
   if (flags.step && std::ranges::find(flags.paths, "-") != flags.paths.end()) {
     return usage("--step reads answers from stdin", "the model -",

@@ -34,6 +34,13 @@ enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 // usage errors; with kModelsAndRules the rules are optional.
 Result<Paths> sort_paths(const Flags& flags, Wants wants);
 
+// The same options for work that begins now.
+template <typename T>
+T begun_now(T flags) {
+  flags.started = std::chrono::steady_clock::now();
+  return flags;
+}
+
 // The limits of the command line, with their deadline; see Flags.
 api::Limits limits_of(const Flags& flags);
 

@@ -11,6 +11,7 @@
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
+#include "bindings/cli/watch.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -20,7 +21,7 @@ struct TestFlags : RuleFlags {
   std::string junit;   // a file
   std::string update;  // "", "executed" or "all"
   std::uint64_t fuzz = 0, seed = 0;
-  bool json = false, quiet = false;
+  bool json = false, quiet = false, watch = false;
 };
 
 // The examples whose files were written, and why others were not.
@@ -121,7 +122,7 @@ Result<api::TestOptions::Update> update_of(const std::string& text) {
   return error;
 }
 
-int test(const TestFlags& flags) {
+int test_once(const TestFlags& flags) {
   auto paths = sort_paths(flags, Wants::kRules);
   if (!paths) return fail(paths.error());
   const auto rules = rule_options(flags);
@@ -160,6 +161,11 @@ int test(const TestFlags& flags) {
   return tested.failed() == 0 ? 0 : kAnswerIsNo;
 }
 
+int test(const TestFlags& flags) {
+  if (!flags.watch) return test_once(flags);
+  return fail(watch(flags.paths, [&] { test_once(begun_now(flags)); }));
+}
+
 }  // namespace
 
 void add_test(Line& line) {
@@ -180,6 +186,8 @@ void add_test(Line& line) {
               "compare what it makes of them")
       .whole(1, 100'000);
   test.option("--seed", flags.seed, "of the mutants; 0");
+  test.flag("--watch", flags.watch,
+            "run again whenever a rule, a lib or a pack changes");
   test.rules(flags);
 }
 

@@ -136,7 +136,9 @@ class SameTest(PagesTest):
     def test_twice_the_same(self):
         self.shell(program.ROOT / "build" / "pages_generator",
                    program.ROOT / "cmake" / "pages",
-                   program.ROOT / "docs" / "promises.md", "again")
+                   program.ROOT / "docs", "again", "stubs.lua")
+        self.assertEqual((self.folder / "stubs.lua").read_bytes(),
+                         (PAGES.parent / "lua/ruleengine.lua").read_bytes())
         self.assertEqual(program.state(self.folder / "again"),
                          program.state(PAGES))
         self.assertEqual(len(program.state(PAGES)), 4)
