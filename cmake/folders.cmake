@@ -160,8 +160,8 @@ function(ruleengine_pages)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lua)
   add_custom_command(OUTPUT ${pages} ${stubs}
     COMMAND pages_generator ${templates} ${docs} ${folder} ${stubs}
-    DEPENDS pages_generator ${sources} ${docs}/promises.md ${docs}/language.md
-            ${docs}/tree.md ${docs}/ranks.md VERBATIM)
+    DEPENDS pages_generator ${sources} ${docs}/promises.md
+            ${RULEENGINE_REFERENCE} VERBATIM)
   add_custom_target(ruleengine_pages ALL DEPENDS ${pages} ${stubs})
 endfunction()
 

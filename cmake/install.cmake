@@ -35,7 +35,7 @@ install(FILES ${files}/ruleengine.pc ${files}/ruleengine-static.pc
         DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
 install(DIRECTORY rules DESTINATION ${CMAKE_INSTALL_DATADIR}/ruleengine
         FILES_MATCHING PATTERN "*.lua")
-install(FILES docs/language.md docs/tree.md docs/ranks.md
+install(FILES ${RULEENGINE_REFERENCE}
         DESTINATION ${CMAKE_INSTALL_DATADIR}/ruleengine/docs)
 install(FILES ${CMAKE_BINARY_DIR}/lua/ruleengine.lua
         DESTINATION ${CMAKE_INSTALL_DATADIR}/ruleengine/lua)

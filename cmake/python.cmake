@@ -64,7 +64,7 @@ function(ruleengine_python folder)
   install(TARGETS ruleengine RUNTIME DESTINATION ruleengine/bin ${to})
   install(DIRECTORY rules DESTINATION ruleengine/share/ruleengine ${to}
           FILES_MATCHING PATTERN "*.lua")
-  install(FILES docs/language.md docs/tree.md docs/ranks.md
+  install(FILES ${RULEENGINE_REFERENCE}
           DESTINATION ruleengine/share/ruleengine/docs ${to})
   install(FILES ${CMAKE_BINARY_DIR}/lua/ruleengine.lua
           DESTINATION ruleengine/share/ruleengine/lua ${to})

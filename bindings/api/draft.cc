@@ -1,9 +1,12 @@
 #include "bindings/api/draft.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <initializer_list>
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -43,14 +46,10 @@ std::string letter(int group) {
   return turn == 0 ? out : out + std::to_string(turn + 1);
 }
 
-// Sizes of which no two are equal, and none is 1, so that nothing fits by
-// chance.
-std::string number(int group) { return std::to_string(group + 2); }
-
-Names named(const Groups& groups, std::string (*name)(int)) {
+Names lettered(const Groups& groups) {
   Names out;
   for (const int group : in_order(groups)) {
-    out.push_back(group == kNumber ? "" : name(group));
+    out.push_back(group == kNumber ? "" : letter(group));
   }
   return out;
 }
@@ -67,11 +66,23 @@ class Drafter {
       if (!id) return id.error();
       ids.push_back(*id);
     }
-    auto draft = lua::Draft::create(model_, ids, lua::op_of_rule(name_));
+    auto op = op_of_rule(name_);
+    if (!op) return op.error();
+    op_ = *std::move(op);
+    auto draft = lua::Draft::create(model_, ids);
     if (!draft) return draft.error();
-    draft_ = *std::move(draft);
+    draft_ = std::make_unique<lua::Draft>(*std::move(draft));
+    for (std::size_t i = 0; i < model_.graph.node_count(); ++i) {
+      const ir::Op& op_of_node = model_.graph.op(ir::NodeId(i));
+      if (op_of_node.domain == "com.example" && op_of_node.type == op_) {
+        return Diagnostic{.kind = ErrorKind::kUsage,
+                          .what = "the model has this op already",
+                          .found = "com.example." + op_,
+                          .hint = "give the rule another name"};
+      }
+    }
     if (auto status = write(); !status) return status.error();
-    return finish(ids);
+    return finish();
   }
 
  private:
@@ -86,16 +97,32 @@ class Drafter {
                             : kNumber);
     }
     next_ = static_cast<int>(symbols.size());
-    for (const bool literals : {true, false}) {
-      literals_ = literals;
-      best_ = test(draft_->text(named(groups_, letter), literals));
-      if (best_.example.verdict == lua::Verdict::kOk) break;
-    }
+    if (auto status = choose_literals(); !status) return status;
     if (best_.example.verdict == lua::Verdict::kOk) {
       name_numbers();
       split_groups();
     }
     return limits_.deadline.check();
+  }
+
+  // Prefers a form that is executed, and then one with literals.
+  Status choose_literals() {
+    std::optional<Drafted> forms[2];
+    for (const bool literals : {true, false}) {
+      literals_ = literals;
+      auto made = test(lettered(groups_));
+      if (!made) return made.error();
+      if (made->example.verdict == lua::Verdict::kOk &&
+          made->example.not_executed.empty()) {
+        best_ = *std::move(made);
+        return {};
+      }
+      forms[literals ? 0 : 1] = *std::move(made);
+    }
+    literals_ = forms[0]->example.verdict == lua::Verdict::kOk ||
+                forms[1]->example.verdict != lua::Verdict::kOk;
+    best_ = *std::move(forms[literals_ ? 0 : 1]);
+    return {};
   }
 
   // Equal numbers of the model become one group.
@@ -133,20 +160,46 @@ class Drafter {
 
   // Keeps the groups if the example passes for sizes that differ, too.
   bool try_groups(const Groups& groups) {
-    constexpr std::size_t kMostTries = 200;
+    constexpr std::size_t kMostTries = 1000;
     if (++tries_ > kMostTries || !limits_.deadline.check()) return false;
     Drafted made;
-    for (const auto name : {number, letter}) {
-      made = test(draft_->text(named(groups, name), literals_));
-      if (made.example.verdict != lua::Verdict::kOk ||
-          made.example.executed != best_.example.executed) {
+    for (const Names& names : {numbered(groups), lettered(groups)}) {
+      auto tested = test(names);
+      if (!tested || tested->example.verdict != lua::Verdict::kOk ||
+          tested->example.executed != best_.example.executed) {
         return false;
       }
+      made = *std::move(tested);
     }
     groups_ = groups;
     ++next_;
     best_ = std::move(made);
     return true;
+  }
+
+  // A number for each group, that no other size has, nor 1: so that nothing
+  // fits by chance.
+  Names numbered(const Groups& groups) const {
+    std::set<std::int64_t> taken = {0, 1};
+    for (const lua::Draft::Size& each : draft_->sizes()) {
+      if (each.dim.known()) taken.insert(each.dim.size());
+    }
+    std::map<int, std::string> numbers;
+    std::int64_t next = 2;
+    Names out;
+    for (const int group : groups) {
+      if (group == kNumber) {
+        out.emplace_back();
+        continue;
+      }
+      const auto [at, is_new] = numbers.try_emplace(group);
+      if (is_new) {
+        while (taken.contains(next)) ++next;
+        at->second = std::to_string(next++);
+      }
+      out.push_back(at->second);
+    }
+    return out;
   }
 
   std::string path() const {
@@ -158,25 +211,33 @@ class Drafter {
     return {.texts = std::move(texts), .limits = limits_};
   }
 
-  Drafted test(std::string text) const {
+  // Fails if the rule cannot be loaded, or its example cannot be read.
+  Result<Drafted> test(const Names& names) const {
+    Drafted out{.text = draft_->text(op_, names, literals_)};
     TestOptions options;
-    static_cast<RuleOptions&>(options) = with(text);
+    static_cast<RuleOptions&>(options) = with(out.text);
     Tested tested = api::test({path()}, options);
-    Drafted out{.text = std::move(text)};
-    if (!tested.results.empty()) {
-      out.example = std::move(tested.results.front());
-      return out;
+    for (const auto* errors :
+         {&tested.errors_of_files, &tested.errors_of_examples}) {
+      if (errors->empty()) continue;
+      Diagnostic error = errors->front();
+      if (error.kind == ErrorKind::kRule) error.kind = ErrorKind::kUsage;
+      error.what = "no rule can be made of these nodes: " + error.what;
+      return error;
     }
-    out.example.verdict = lua::Verdict::kError;
-    if (!tested.errors_of_files.empty()) {
-      out.example.detail = tested.errors_of_files.front().text();
+    out.example = std::move(tested.results.at(0));
+    // The op has a body, unless that cannot be made.
+    lua::ExampleResult& example = out.example;
+    if (example.verdict == lua::Verdict::kOk &&
+        example.not_executed.find("com.example." + op_) != std::string::npos) {
+      example.verdict = lua::Verdict::kMissing;
+      example.detail = "the op gets no body: " + example.not_executed;
     }
     return out;
   }
 
   // What the rule does in the model.
-  Result<Drafted> finish(const std::vector<ir::NodeId>& nodes) {
-    if (best_.example.verdict == lua::Verdict::kError) return best_;
+  Result<Drafted> finish() {
     const auto rules = load_rules({path()}, with(best_.text));
     if (!rules) return rules.error();
     engine::RunOptions options;
@@ -186,12 +247,12 @@ class Drafter {
     for (const rewrite::Found& found : matches->found) {
       if (found.rejection) continue;
       ++best_.matches;
-      const bool is_there =
-          found.graph == &model_.graph &&
-          std::ranges::any_of(found.nodes, [&](ir::NodeId id) {
-            return std::ranges::find(nodes, id) != nodes.end();
-          });
-      best_.fires_there = best_.fires_there || is_there;
+      const auto has = [&](ir::NodeId id) {
+        return std::ranges::find(found.nodes, id) != found.nodes.end();
+      };
+      best_.fires_there =
+          best_.fires_there || (found.graph == &model_.graph &&
+                                std::ranges::all_of(draft_->nodes(), has));
     }
     return std::move(best_);
   }
@@ -199,6 +260,7 @@ class Drafter {
   ir::Model& model_;
   const std::string& name_;
   const Limits& limits_;
+  std::string op_;
   std::unique_ptr<lua::Draft> draft_;
   Groups groups_;
   int next_ = 0;  // no size is in this group

@@ -13,19 +13,22 @@
 
 namespace ruleengine::api {
 
-using lua::first_rule;
+using lua::first_rule, lua::op_of_rule;
 
 struct Drafted {
   std::string text;            // of the rule file
-  lua::ExampleResult example;  // the verdict about its example
-  std::size_t matches = 0;     // of the rule in the model, which it rewrites
-  bool fires_there = false;    // at these nodes
+  lua::ExampleResult example;  // what became of its one example
+  // How many matches the rule has in the model that it would rewrite, and
+  // whether one of them has all of the nodes.
+  std::size_t matches = 0;
+  bool fires_there = false;
 };
 
 // A rule that writes these nodes (by their names, or those of values that they
-// produce) as one op of the domain com.example. `name`: of the rule. Sizes are
-// named where the example shows that they may be any. kUsage for nodes that no
-// rule can have.
+// produce) as one op of the domain com.example. `name`: of the rule. A size is
+// named if the example passes for other sizes; two sizes that are equal in the
+// model have one name, unless one or two of those with it may differ from the
+// others. kUsage for nodes that no rule can have.
 Result<Drafted> draft_rule(ir::Model& model,
                            const std::vector<std::string>& nodes,
                            const std::string& name, const Limits& limits);

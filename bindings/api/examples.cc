@@ -166,12 +166,14 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   const auto rules = load_what_loads(paths, options, out.errors_of_files);
   if (!rules) return out;
   out.warnings = rules->warnings();
-  // Examples are small, so one thread runs them.
+  // Examples are small, so one thread runs them, in little memory.
   const engine::OpBodies bodies(rules->bodies());
+  Limits limits = options.limits;
+  if (limits.tensors == 0) limits.tensors = std::size_t{1} << 30;
   const auto compare =
       bodies.compare_with(compare_by_kernels({.threads = 1,
                                               .tolerance = options.tolerance,
-                                              .limits = options.limits}));
+                                              .limits = limits}));
   auto runs = lua::run_examples(*rules, compare, kernels::cpu_evaluator(),
                                 options.update != TestOptions::Update::kNone);
   out.results = std::move(runs.results);

@@ -45,6 +45,15 @@ Result<std::unique_ptr<ir::Model>> load_text(
                            {.warnings = &warnings, .deadline = deadline});
 }
 
+// A message of protobuf has control characters in its head: the tag of the
+// ir_version is one.
+bool is_text(std::string_view bytes) {
+  return std::ranges::all_of(bytes.substr(0, 64), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte >= ' ' || byte == '\n' || byte == '\r' || byte == '\t';
+  });
+}
+
 // What all models need, wherever they come from.
 Result<std::unique_ptr<ir::Model>> ready(
     Result<std::unique_ptr<ir::Model>> model, const ModelOptions& options,
@@ -64,21 +73,21 @@ Result<std::unique_ptr<ir::Model>> ready(
 }  // namespace
 
 bool is_text_model(const std::string& path) {
-  // No message of protobuf begins with this character.
-  if (const std::string* given = standard_input(path)) {
-    const std::size_t begin = given->find_first_not_of(" \t\r\n");
-    return begin != given->npos && (*given)[begin] == '<';
-  }
+  const auto given = standard_input(path);
+  if (!given) return false;  // load_model() says why
+  if (*given) return is_text(**given);
   return fs::path(path).extension() == ".onnxtxt";
 }
 
 Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
                                               const ModelOptions& options) {
-  if (const std::string* given = standard_input(path)) {
-    const ModelBytes bytes{path, std::as_bytes(std::span(*given)), "."};
+  const Deadline& deadline = options.limits.deadline;
+  const auto given = standard_input(path, deadline);
+  if (!given) return given.error();
+  if (*given) {
+    const ModelBytes bytes{path, std::as_bytes(std::span(**given)), "."};
     return load_model(bytes, options);
   }
-  const Deadline& deadline = options.limits.deadline;
   std::vector<Diagnostic> warnings;
   auto model = is_text_model(path)
                    ? load_text(path, deadline, warnings)

@@ -38,10 +38,8 @@ Result<Reference> reference(const std::string& word) {
   if (!pages) return pages.error();
   Reference found = lua::reference_of(word, *pages);
   if (!found.types.empty() || !found.passages.empty()) return found;
-  std::vector<std::string> known;
-  for (const DescribedWord& each : lua::described_words(*pages)) {
-    known.push_back(each.name);
-  }
+  std::vector<std::string_view> known;
+  for (const lua::Word& each : lua::words()) known.push_back(each.name);
   std::string hint =
       suggestion(word.substr(word.find_last_of(".:") + 1), known);
   if (hint.empty()) hint = "`ruleengine docs` lists the words";

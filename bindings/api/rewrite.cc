@@ -14,9 +14,8 @@ namespace {
 
 // If nothing matched, the result is a copy of the text file, comments included.
 Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
-  if (const std::string* given = standard_input(from)) {
-    return stage_text(to, *given);
-  }
+  const auto given = standard_input(from);
+  if (given && *given) return stage_text(to, **given);
   const auto text = read_text_file(from);
   if (text) return stage_text(to, *text);
   return Diagnostic{.kind = ErrorKind::kModel,

@@ -31,7 +31,8 @@ struct RewriteOptions {
   // Whether the result is compared with the model, on the inputs of `how`; and
   // whether a result that cannot be run is accepted, with a warning.
   bool verifies = false, lenient = false;
-  // Of a result that differs: beside it, as OUTPUT.counterexample.
+  // Whether inputs on which the result differs are saved to
+  // OUTPUT.counterexample.
   bool saves_counterexample = true;
   bool verifies_edits = false;  // each where it is made: LocalProof
   AskStep on_step;              // of each rewrite; may be empty

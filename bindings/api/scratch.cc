@@ -102,10 +102,19 @@ ScratchFile Scratch::file(std::string_view ending) {
                      std::string(ending));
 }
 
+namespace {
+
+bool is_on_stdin(const std::string& path) {
+  const auto given = standard_input(path);
+  return !given || given->has_value();
+}
+
+}  // namespace
+
 Result<ModelFile> ModelFile::create(const ir::Model& model, Scratch& scratch) {
   ModelFile out;
   if (!model.changed && !model.path.empty() && !is_text_model(model.path) &&
-      standard_input(model.path) == nullptr) {
+      !is_on_stdin(model.path)) {
     std::error_code error;
     out.path_ = fs::absolute(model.path, error).string();
     return out;

@@ -59,11 +59,13 @@ int docs(const DocsFlags& flags) {
     put(list_of(*words));
     return 0;
   }
+  std::string text;
   for (const std::string& word : flags.paths) {
     const auto found = api::reference(word);
     if (!found) return fail(found.error());
-    put(text_of(*found) + (word == flags.paths.back() ? "" : "\n"));
+    text += (text.empty() ? "" : "\n") + text_of(*found);
   }
+  put(text);
   return 0;
 }
 

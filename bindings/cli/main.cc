@@ -1,12 +1,12 @@
 // The command line: parses arguments and calls one verb.
 
-#include <cerrno>
 #include <cstdio>
 #include <exception>
 #include <new>
 #include <system_error>
 
 #include "bindings/api/process.h"
+#include "bindings/api/streams.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
 
@@ -18,10 +18,9 @@ int parse_and_run(int argc, char** argv) {
   for (AddVerb* add : kVerbs) add(line);
   if (const auto done = line.parse(argc, argv)) return *done;
   api::handle_signals();
+  api::use_standard_input();
   const int code = line.verb();
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw std::system_error(errno, std::generic_category());
-  }
+  flush_stdout();
   return code;
 }
 

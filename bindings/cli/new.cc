@@ -20,26 +20,17 @@ struct NewFlags : RuleFlags {
   std::vector<std::string> from;  // a model, then nodes
 };
 
-// NAME, which may end with .lua, or FOLDER/NAME.
+// NAME, which may end with .lua and have a folder in front.
 Result<fs::path> file_of(const NewFlags& flags) {
   if (flags.paths.size() != 1) {
     return usage("expected one name of a rule", "", flags.example);
   }
   fs::path file = flags.paths[0];
   if (file.extension() != ".lua") file += ".lua";
-  const std::string name = file.stem().string();
-  const bool is_name =
-      !name.empty() &&
-      name.find_first_not_of(
-          "abcdefghijklmnopqrstuvwxyz"
-          "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == name.npos;
-  if (!is_name || (name[0] >= '0' && name[0] <= '9')) {
-    Diagnostic wrong = usage("this is no name of a rule", printable(name));
-    wrong.expected = "letters, digits and _";
-    return wrong;
-  }
+  const auto op = api::op_of_rule(file.stem().string());
+  if (!op) return op.error();
   std::error_code none;
-  if (fs::exists(file, none)) {
+  if (fs::exists(fs::symlink_status(file, none))) {
     return usage("the file is there already", file.string(),
                  "give the rule another name, or remove the file");
   }
@@ -71,6 +62,10 @@ int make(const NewFlags& flags) {
   const auto file = file_of(flags);
   if (!file) return fail(file.error());
   if (flags.from.empty()) {
+    if (!flags.first.empty() || !flags.sets.empty() || flags.run.exact) {
+      return fail(usage("these options are about the model of --from", "",
+                        flags.example));
+    }
     const auto status = api::write_file(file->string(), api::first_rule());
     if (!status) return fail(status.error());
     show("{}: written\n", file->string());

@@ -2,7 +2,6 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +10,18 @@
 #include <vector>
 
 #include "bindings/cli/session.h"
+#include "bindings/cli/terminal.h"
 
 namespace ruleengine::cli {
+namespace {
+
+Diagnostic unreadable(const std::string& path) {
+  return {.kind = ErrorKind::kWrite,
+          .what = "the temporary file of the result cannot be read",
+          .where = path};
+}
+
+}  // namespace
 
 Result<Output> Output::create(const std::string& name,
                               const std::string& ending) {
@@ -33,8 +42,9 @@ Result<Output> Output::create(const std::string& name,
 
 Status Output::finish() const {
   if (!is_stdout()) return {};
-  std::error_code none;
-  const std::filesystem::directory_iterator files(scratch_->folder(), none);
+  std::error_code error;
+  const std::filesystem::directory_iterator files(scratch_->folder(), error);
+  if (error) return unreadable(scratch_->folder());
   if (std::distance(begin(files), end(files)) > 1) {
     return usage("the result has external data, which stdout cannot carry", "",
                  "give a file: -o FILE");
@@ -46,13 +56,8 @@ Status Output::finish() const {
     const auto size = static_cast<std::size_t>(file.gcount());
     if (std::fwrite(piece.data(), 1, size, stdout) != size) break;
   }
-  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
-    throw std::system_error(errno, std::generic_category());
-  }
-  if (file.eof()) return {};
-  return Diagnostic{.kind = ErrorKind::kWrite,
-                    .what = "the temporary file of the result cannot be read",
-                    .where = path_};
+  flush_stdout();
+  return file.eof() ? Status() : Status(unreadable(path_));
 }
 
 }  // namespace ruleengine::cli

@@ -10,6 +10,7 @@
 #include "bindings/api/files.h"
 #include "bindings/api/rewrite.h"
 #include "bindings/api/run_files.h"
+#include "bindings/api/streams.h"
 #include "bindings/cli/output.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/run_report.h"
@@ -127,17 +128,15 @@ class Batch {
       return first_failure();
     }
     if (auto status = conclude(); !status) return fail(status.error());
-    const int code = first_failure();
-    if (code != 0 || flags_.dry_run) return code;
-    const auto status = output_.finish();
-    return status ? 0 : fail(status.error());
+    return first_failure();
   }
 
  private:
   bool several() const { return paths_.models.size() > 1; }
 
   bool waits() const {
-    return !flags_.report.empty() && outcomes_.size() <= kMostWaiting;
+    return output_.is_stdout() ||
+           (!flags_.report.empty() && outcomes_.size() <= kMostWaiting);
   }
 
   Result<std::unique_ptr<api::Rewriter>> load() const {
@@ -265,9 +264,15 @@ class Batch {
     return code;
   }
 
-  // Commits the report and the results, all or none. A single model that cannot
-  // be loaded has no report.
+  // Commits the report and the results, all or none; a result on stdout comes
+  // before the report. A single model that cannot be loaded has no report.
   Status conclude() {
+    if (output_.is_stdout() && first_failure() <= kAnswerIsNo) {
+      auto status = outcomes_[0].result.commit();
+      if (status) status = output_.finish();
+      if (!status) return status;
+      outcomes_[0].result = {};
+    }
     if (flags_.report.empty()) return {};
     if (!several() && !outcomes_[0].loaded) return {};
     Json json = Json::array();
@@ -278,15 +283,17 @@ class Batch {
       }
     }
     const std::string text = engine::json_text(several() ? json : json[0]);
-    const bool is_file = flags_.report != "-";
-    auto report = is_file ? api::stage_text(flags_.report, text)
-                          : Result<io::Staged>(io::Staged());
-    if (!report) return report.error();
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
-    all.push_back(&*report);
+    std::optional<io::Staged> report;
+    if (flags_.report != "-") {
+      auto staged = api::stage_text(flags_.report, text);
+      if (!staged) return staged.error();
+      report = *std::move(staged);
+      all.push_back(&*report);
+    }
     auto status = api::commit_all(all);
-    if (status && !is_file) put(text);
+    if (status && !report) put(text);
     return status;
   }
 
@@ -311,16 +318,33 @@ int run_models(const RunFlags& given) {
                       std::to_string(paths->models.size()) + " models",
                       "name the models, and -o FOLDER/"));
   }
-  const bool is_filter = reads_stdin && given.output.empty();
-  // A result on stdout has the form of the model.
-  const auto output = Output::create(
-      is_filter && !given.dry_run ? "-" : given.output,
-      api::is_text_model(paths->models.front()) ? ".onnxtxt" : ".onnx");
-  if (!output) return fail(output.error());
-  if (output->is_stdout() && given.report == "-") {
+  const bool to_stdout =
+      !given.dry_run &&
+      (given.output == "-" || (reads_stdin && given.output.empty()));
+  if (to_stdout && given.report == "-") {
     return fail(usage("stdout gets the result or the report", "--report -",
                       "give one of them a file"));
   }
+  if (to_stdout && given.share_data) {
+    return fail(usage("a result on stdout cannot share data", "--share-data",
+                      "give a file beside the model: -o FILE"));
+  }
+  std::error_code none;
+  if (reads_stdin &&
+      (given.output.ends_with('/') || fs::is_directory(given.output, none))) {
+    return fail(usage("the model on stdin has no name for a folder",
+                      given.output, "name the result: -o FOLDER/NAME.onnx"));
+  }
+  if (reads_stdin) {
+    const auto input = api::standard_input("-", limits_of(given).deadline);
+    if (!input) return fail(input.error());
+  }
+  // A result on stdout has the form of the model.
+  const std::string name = given.output == "-" ? "" : given.output;
+  const auto output = Output::create(
+      to_stdout ? "-" : name,
+      api::is_text_model(paths->models.front()) ? ".onnxtxt" : ".onnx");
+  if (!output) return fail(output.error());
   RunFlags flags = given;
   flags.output = output->path();
   if (paths->models.size() > 1 &&
@@ -345,7 +369,7 @@ int run(const RunFlags& given) {
   flags.in.dims.clear();
   if (!flags.watch) return run_models(flags);
   if (auto status = check_options(flags); !status) return fail(status.error());
-  return fail(watch(flags.paths, [&] { run_models(begun_now(flags)); }));
+  return watch(flags.paths, [&] { return run_models(begun_now(flags)); });
 }
 
 }  // namespace

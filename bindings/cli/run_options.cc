@@ -41,6 +41,10 @@ Status check_options(const RunFlags& flags) {
     return usage("--step asks about one run after another", "",
                  "leave out --jobs, --watch, --if-faster and --bench");
   }
+  if (flags.watch && (flags.output == "-" || flags.report == "-")) {
+    return usage("--watch writes again and again, which stdout cannot show",
+                 "-o - or --report -", "give a file");
+  }
   if (flags.step && std::ranges::find(flags.paths, "-") != flags.paths.end()) {
     return usage("--step reads answers from stdin", "the model -",
                  "name a file");

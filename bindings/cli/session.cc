@@ -8,7 +8,6 @@
 #include <filesystem>
 #include <variant>
 
-#include "bindings/api/streams.h"
 #include "bindings/cli/terminal.h"
 #include "core/base/folder.h"
 
@@ -32,8 +31,8 @@ Result<lua::SetOption> parse_set(const std::string& text) {
                         text.substr(equals + 1)};
 }
 
-// Of the model "-".
-Status read_stdin(const Paths& paths, const Flags& flags) {
+// Of the model "-", which is read when it is loaded.
+Status check_stdin(const Paths& paths) {
   const auto given = std::ranges::count(paths.models, "-");
   if (given == 0) return {};
   if (given > 1) return usage("stdin has one model", "- twice");
@@ -41,7 +40,7 @@ Status read_stdin(const Paths& paths, const Flags& flags) {
     return usage("the model would be read from the terminal", "-",
                  "redirect stdin, or name a file");
   }
-  return api::read_standard_input(limits_of(flags).deadline);
+  return {};
 }
 
 bool is_folder_of_models(const std::string& path) {
@@ -108,7 +107,7 @@ Result<Paths> sort_paths(const Flags& flags, Wants wants) {
   if (wants == Wants::kRules && !out.models.empty()) {
     return usage("this verb takes rules only: " + out.models[0], flags.example);
   }
-  if (auto status = read_stdin(out, flags); !status) return status.error();
+  if (auto status = check_stdin(out); !status) return status.error();
   return out;
 }
 

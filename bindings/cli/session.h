@@ -30,7 +30,7 @@ bool is_model(const std::string& path);  // by its name; "-" is one
 
 enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 // Sorts by name: *.lua and folders are rules, *.onnx and *.onnxtxt models, and
-// "-" is the model on stdin, which this reads. Missing or surplus ones are
+// "-" is the model on stdin. Missing or surplus ones are
 // usage errors; with kModelsAndRules the rules are optional.
 Result<Paths> sort_paths(const Flags& flags, Wants wants);
 

@@ -161,6 +161,12 @@ void warn(const std::string& message) {
 
 void say(const std::string& lines) { write_line(shown(lines)); }
 
+void flush_stdout() {
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    throw std::system_error(errno, std::generic_category());
+  }
+}
+
 void put(std::string_view lines) { fmt::print("{}", shown(lines)); }
 
 std::string table(const std::vector<std::vector<std::string>>& rows,

@@ -34,6 +34,7 @@ int fail(const Diagnostic& error);
 void warn(const std::string& message);
 void say(const std::string& lines);  // to stderr
 void put(std::string_view lines);    // to stdout; ends with a newline
+void flush_stdout();                 // throws std::system_error
 template <typename... Args>
 void show(fmt::format_string<Args...> form, Args&&... args) {
   put(fmt::format(form, std::forward<Args>(args)...));

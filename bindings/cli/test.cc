@@ -163,7 +163,7 @@ int test_once(const TestFlags& flags) {
 
 int test(const TestFlags& flags) {
   if (!flags.watch) return test_once(flags);
-  return fail(watch(flags.paths, [&] { test_once(begun_now(flags)); }));
+  return watch(flags.paths, [&] { return test_once(begun_now(flags)); });
 }
 
 }  // namespace

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <filesystem>
 #include <map>
 #include <system_error>
 #include <thread>
+#include <utility>
 
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -22,8 +21,8 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kPause = std::chrono::milliseconds(100);
-// Enough for all rules of a person, and little to look at ten times a second.
-constexpr std::size_t kMostFiles = 5000;
+// Directory entries: few milliseconds for each look.
+constexpr std::size_t kMostSeen = 5000;
 
 // What changes when a file is written or replaced; zeros for a missing one.
 using Stamp = std::array<std::int64_t, 4>;
@@ -36,35 +35,44 @@ Stamp stamp_of(const std::string& path) {
           found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
 }
 
-void add_rules_below(const fs::path& folder, Stamps& out) {
-  std::error_code error;
-  fs::recursive_directory_iterator at(
-      folder, fs::directory_options::skip_permission_denied, error);
-  for (; !error && at != fs::recursive_directory_iterator();
-       at.increment(error)) {
-    if (out.size() >= kMostFiles) return;
-    if (at->path().extension() != ".lua") continue;
-    const std::string path = at->path().string();
-    out.emplace(path, stamp_of(path));
-  }
-}
-
-Stamps stamps_of(const std::vector<std::string>& paths) {
-  Stamps out;
-  for (const std::string& path : paths) {
-    out.emplace(path, stamp_of(path));
-    if (is_model(path)) continue;
+class Look {
+ public:
+  void add(const std::string& path) {
+    stamps.emplace(path, stamp_of(path));
+    if (is_model(path)) return;
     std::error_code none;
-    const bool is_folder = fs::is_directory(path, none);
     fs::path folder = fs::absolute(path, none).lexically_normal();
-    if (!is_folder) folder = folder.parent_path();
-    add_rules_below(folder, out);
+    if (folder.extension() == ".lua") folder = folder.parent_path();
+    add_rules(folder, 2);
     // Where `lib` looks besides.
     for (int i = 0; i < 2; ++i) {
       folder = folder.parent_path();
-      add_rules_below(folder / "lib", out);
+      add_rules(folder / "lib", 0);
     }
   }
+
+  Stamps stamps;
+  std::size_t seen = 0;
+
+ private:
+  void add_rules(const fs::path& folder, int depth) {
+    std::error_code error;
+    fs::recursive_directory_iterator at(
+        folder, fs::directory_options::skip_permission_denied, error);
+    for (; !error && at != fs::recursive_directory_iterator();
+         at.increment(error)) {
+      if (++seen > kMostSeen) return;
+      if (at.depth() >= depth) at.disable_recursion_pending();
+      if (at->path().extension() != ".lua") continue;
+      const std::string path = at->path().string();
+      stamps.emplace(path, stamp_of(path));
+    }
+  }
+};
+
+Look look_at(const std::vector<std::string>& paths) {
+  Look out;
+  for (const std::string& path : paths) out.add(path);
   return out;
 }
 
@@ -82,33 +90,40 @@ std::string changed(const Stamps& before, const Stamps& after) {
 
 }  // namespace
 
-Diagnostic watch(const std::vector<std::string>& paths,
-                 const std::function<void()>& once) {
+int watch(const std::vector<std::string>& paths,
+          const std::function<int()>& once) {
   if (std::ranges::find(paths, "-") != paths.end()) {
-    return usage("--watch waits for changes of files", "the model -",
-                 "name a file");
+    return fail(usage("--watch waits for changes of files", "the model -",
+                      "name a file"));
   }
-  Stamps seen = stamps_of(paths);
+  Look first = look_at(paths);
+  if (first.seen > kMostSeen) {
+    warn(
+        "--watch looks at some of the rule files only: there are very many "
+        "files beside the rules");
+  }
+  Stamps seen = std::move(first.stamps);
+  const int code = once();
+  if (code == exit_code(ErrorKind::kUsage)) return code;
   while (true) {
-    once();
-    if (std::fflush(stdout) != 0) {
-      throw std::system_error(errno, std::generic_category());
-    }
+    flush_stdout();
     say("waiting for changes; Ctrl-C ends");
     std::string which;
+    Stamps now;
     while (which.empty()) {
       std::this_thread::sleep_for(kPause);
-      which = changed(seen, stamps_of(paths));
+      now = look_at(paths).stamps;
+      which = changed(seen, now);
     }
     // Editors write several times.
-    Stamps now = stamps_of(paths);
     do {
       seen = std::move(now);
       std::this_thread::sleep_for(kPause);
-      now = stamps_of(paths);
+      now = look_at(paths).stamps;
     } while (!changed(seen, now).empty());
     std::error_code none;
     say("\nchanged: " + printable(fs::proximate(which, none).string()));
+    once();
   }
 }
 

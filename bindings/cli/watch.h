@@ -5,15 +5,15 @@
 #include <string>
 #include <vector>
 
-#include "core/base/result.h"
-
 namespace ruleengine::cli {
 
 // Calls `once`, and again after each change of these rules and models: of the
-// files themselves, of rule files beside and below them, and of libs in the
-// folders where rules look for them. Returns only with an error: kUsage for
-// the model on stdin. A signal ends it.
-Diagnostic watch(const std::vector<std::string>& paths,
-                 const std::function<void()>& once);
+// files themselves, of rule files beside a rule and two folders below it, and
+// of libs in the folders where rules look for them. Of very many files only the
+// first are looked at, with a warning. Inputs and external data are not looked
+// at. A signal ends it; so does a first call that returns the exit code of a
+// wrong command line, which is then returned.
+int watch(const std::vector<std::string>& paths,
+          const std::function<int()>& once);
 
 }  // namespace ruleengine::cli

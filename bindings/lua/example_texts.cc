@@ -94,7 +94,8 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string option_text(const OptionValue& value) {
-  if (const auto* text = std::get_if<std::string>(&value)) return in_quotes(*text);
+  if (const auto* text = std::get_if<std::string>(&value))
+    return in_quotes(*text);
   if (const auto* flag = std::get_if<bool>(&value)) {
     return *flag ? "true" : "false";
   }

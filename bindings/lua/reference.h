@@ -1,6 +1,6 @@
 // The reference of the rule language: a table of its words with their types,
 // the pages under docs/ that say what they mean, and stubs that tell both to an
-// editor. Pure; any thread.
+// editor. Pure functions but for shipped_folder(); any thread.
 #pragma once
 
 #include <filesystem>
@@ -25,7 +25,7 @@ std::span<const WordClass> word_classes();
 struct Word {
   std::string_view of;    // a class
   std::string_view name;
-  std::string_view type;  // as in LuaCATS; overloads of a function: a | b
+  std::string_view type;  // as in LuaCATS; " | " stands between overloads
 };
 std::span<const Word> words();  // in the order of the classes
 
@@ -37,8 +37,8 @@ struct PageText {
 // The pages that have the words, in order.
 std::span<const std::string_view> reference_pages();
 
-// What ships beside the rules: the folder "docs", or "lua" with the stubs. kRule
-// if it is missing.
+// What ships beside the rules: the folder "docs", or "lua" with the stubs.
+// kUsage if the installation lacks it.
 Result<std::filesystem::path> shipped_folder(const std::string& name);
 
 // One place of a page that speaks of a word, as plain text.
@@ -51,8 +51,8 @@ struct Reference {
   std::vector<std::string> types;  // "re.Value:rank(): integer?"
   std::vector<Passage> passages;   // those that define the word come first
 };
-// Empty for a word of which the pages say nothing. "m.x:dims" and ":dims" are
-// the word "dims".
+// Empty for what is neither a word, nor an op, nor in the pages. "m.x:dims" and
+// ":dims" are the word "dims", "re.Value:dims" is that of one class.
 Reference reference_of(std::string_view word, std::span<const PageText> pages);
 
 struct DescribedWord {

@@ -55,6 +55,17 @@ TEST_CASE("a scale computed from a known size is a constant") {
   CHECK(b.constant(facts, last) == "int64[1]: 64");
 }
 
+TEST_CASE("an input of an unknown type is no fault of the library's schemas") {
+  Builder b;
+  const ValueId any = b.add("Thing", {b.input({"N", "N"})});
+  Inference facts(b.g);
+  CHECK(b.text(facts, b.add("EyeLike", {any}, {b.i("dtype", 1)})) != "int64");
+  for (const char* op : {"RegexFullMatch", "Bernoulli", "CenterCropPad"}) {
+    CAPTURE(op);
+    b.text(facts, b.add(op, {any, any}));
+  }
+}
+
 TEST_CASE(
     "a type that contradicts a declaration is unknown, and reported once") {
   Builder b;

@@ -223,8 +223,10 @@ class BodyWriter {
     auto made = body.add(graph, facts, node, op);
     if (!made) return made;
     ir::Function& function = **made;
-    if (!options_.runs) {
-      if (Status s = rewrite::set_opset(function, opset_of(graph)); !s) {
+    // A model that imports no standard ops leaves the body's opset as it is.
+    const std::int64_t opset = opset_of(graph);
+    if (!options_.runs && opset != 0) {
+      if (Status s = rewrite::set_opset(function, opset); !s) {
         function.removed = true;
         return s.error();
       }

@@ -149,6 +149,17 @@ const OpFacts* newest_op(std::string_view domain, std::string_view type) {
   return all.empty() ? nullptr : &all.back();
 }
 
+std::vector<const OpFacts*> newest_ops() {
+  std::vector<const OpFacts*> out;
+  for (const OpFacts* op : all_ops()) {
+    const bool is_next = !out.empty() && out.back()->domain == op->domain &&
+                         out.back()->type == op->type;
+    if (is_next) out.pop_back();
+    out.push_back(op);
+  }
+  return out;
+}
+
 const FormalAttribute* find_attribute(std::string_view domain,
                                       std::string_view type, int opset,
                                       std::string_view name) {

@@ -93,6 +93,8 @@ std::string_view string_of(const ir::Attribute* written,
 
 // Sorted by domain, type, since_version.
 std::span<const OpFacts* const> all_ops();
+// The newest version of each op, sorted by domain and type.
+std::vector<const OpFacts*> newest_ops();
 
 // One of ours, with no ops but those that are known.
 bool is_own_domain(std::string_view domain);

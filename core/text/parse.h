@@ -16,6 +16,7 @@
 // column. The model keeps no reference to the text.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <string_view>
 #include <vector>
@@ -26,6 +27,9 @@
 #include "core/ir/model.h"
 
 namespace ruleengine::text {
+
+// The opset of the standard ops where nothing states another.
+inline constexpr std::int64_t kDefaultOpset = 21;
 
 struct ParseOptions {
   // Reject ops, attributes and numbers of inputs that do not exist in their

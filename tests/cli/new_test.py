@@ -27,13 +27,15 @@ class NewTest(program.ProgramTest):
         """The text of a rule, which is shown to fire, and does."""
         said = self.run_ok("new", "made", "--from", model, *nodes,
                            *options).out
-        self.assertIn(f"{matches} match", said)
-        self.assertIn("one at these nodes", said)
+        plural = "" if matches == 1 else "es"
+        self.assertIn(f"{model}: {matches} match{plural}, one at these nodes\n",
+                      said)
         self.assertEqual(executed, "not executed" not in said, said)
         self.assertIn("1 passed, 0 failed", self.run_ok("test",
                                                         "made.lua").out)
         self.run_ok("run", "made.lua", model, "-o", "out.onnx", "-q",
-                    "--verify=lenient", "--target", "portable")
+                    "--verify=lenient", "--require-match")
+        self.assertIn("com.example", self.run_ok("report", "out.onnx").out)
         text = self.rule("made")
         (self.folder / "made.lua").unlink()
         return text
@@ -51,12 +53,15 @@ class NewTest(program.ProgramTest):
         for arguments, says in (
                 (("there",), "there already"), (("4th",), "no name of a rule"),
                 (("a b",), "no name of a rule"), ((), "one name"),
+                (("_",), "no name of a rule"), (("_1",), "no name of a rule"),
+                (("a", "--exact"), "--from"),
                 (("a", "b"), "one name"),
                 (("a", "--from", "m.onnxtxt"), "no nodes"),
                 (("a", "--from", "m.onnxtxt", "q"), "no such node"),
                 (("a", "--from", "m.onnxtxt", "x"), "an input of the model"),
                 (("a", "--from", "m.onnxtxt", "s", "n"),
-                 "Mul node of output 'm'")):
+                 "Mul node of output 'm'"),
+                (("a", "--from", "m.onnxtxt", "s", "t"), "two pieces")):
             self.run_bad(2, "new", *arguments, says=(says,))
         self.run_bad(3, "new", "a", "--from", "none.onnx", "x")
         self.run_bad(7, "new", "none/a")
@@ -121,6 +126,74 @@ class NewTest(program.ProgramTest):
         self.assertIn("f = float(2)", text)
         self.assertIn("l = float({1})", text)
         self.assertIn('to = "float16"', text)
+
+    def test_names_that_mean_something_else(self):
+        """Names of attributes and ops may be words of Lua and of rules."""
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17,
+            "my-ops": 1]> g (float[N] x) => (float[N] y) {
+              q = "my-ops".end <end = 1, "a]] b" = 2> (x)  y = Neg(q) }""")
+        text = self.draft("m.onnxtxt", "q", executed=False)
+        self.assertIn('op["my-ops"]["end"]{x, ["end"] = 1, ["a]] b"] = 2}',
+                      text)
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17,
+            "my": 1]> g (float[N] x) => (float[N] y) {
+              y = my.Thing <outputs = 1> (x) }""")
+        self.run_bad(2, "new", "r", "--from", "m.onnxtxt", "y",
+                     says=("'outputs'",))
+
+    def test_what_a_number_cannot_say(self):
+        """The constant is then an input of the op: numbers have no rank, and
+        their type must follow from something."""
+        head = '<ir_version: 8, opset_import: ["" : 21]>\n'
+        for graph, made in (
+                ("g (float[N,4] x) => (float[N] y) <int64 c = {1}> "
+                 "{ y = Gather <axis = 1> (x, c) }", "Made(m.x, m.c)"),
+                ("g (bool[N] x) => (float[N] y) <float a = {1}, float b = {0}>"
+                 " { y = Where(x, a, b) }", "Made(m.x, m.a, m.b)"),
+                ("g (float[N] x) => (float[N] y) <float z = {0}> "
+                 "{ y = Div(x, z) }", "Made(m.x, m.z)")):
+            self.write("m.onnxtxt", head + graph)
+            text = self.draft("m.onnxtxt", "y", executed="Div" not in graph)
+            self.assertIn(made, text)
+        # Sizes that were an attribute are numbers: nothing else has them.
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 11]>
+            g (float[N,6] x) => (float[N,2] y, float[N,4] z) {
+              y, z = Split <axis = 1, split = [2, 4]> (x) }""")
+        self.assertIn("op.Split{x, {2, 4}, axis = 1, outputs = 2}",
+                      self.draft("m.onnxtxt", "y"))
+
+    def test_parts_of_a_split(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 18]>
+            g (float[N,6] x) => (float[N,2] y) {
+              a, b, c = Split <axis = 1, num_outputs = 3> (x)
+              y = Add(a, b) }""")
+        self.draft("m.onnxtxt", "a", "y", options=())
+
+    def test_models_that_import_no_standard_ops(self):
+        self.write("m.onnxtxt", """<ir_version: 8,
+            opset_import: ["ai.onnx.ml": 1]>
+            g (float[2,4] x, int64[2] i) => (float[2,2] y) {
+              y = ai.onnx.ml.ArrayFeatureExtractor(x, i) }""")
+        self.run_ok("new", "r", "--from", "m.onnxtxt", "y")
+        self.run_ok("run", "r.lua", "m.onnxtxt", "-o", "out.onnx",
+                    "--target", "portable")
+        self.run_ok("print", "out.onnx")
+
+    def test_sequences_between_the_nodes(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>
+            g (float[N] x) => (float[N] y) <int64 i = {0}> {
+              s = SequenceConstruct(x, x)  y = SequenceAt(s, i) }""")
+        self.draft("m.onnxtxt", "s", "y")
+        self.run_bad(2, "new", "r", "--from", "m.onnxtxt", "s",
+                     says=("no tensor",))
+
+    def test_calls_of_functions(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17,
+            "my": 1]> g (float[N] x) => (float[N] y) { y = my.F(x) }
+            <domain: "my", opset_import: ["" : 17]> F (x) => (y) {
+              y = Exp(x) }""")
+        self.run_bad(2, "new", "r", "--from", "m.onnxtxt", "y",
+                     says=("a function of the model", "--first"))
 
     def test_nodes_without_a_pattern(self):
         self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>

@@ -1,7 +1,6 @@
 """`docs`: what the reference says of words, and stubs for editors."""
 
 import json
-import pathlib
 import re
 import shutil
 import subprocess
@@ -24,7 +23,7 @@ class ReferenceTest(program.ProgramTest):
 
     def test_a_word(self):
         said = self.docs("need")
-        self.assertTrue(said.startswith("need<T>(value: T?, reason: string"))
+        self.assertTrue(said.startswith("need<T>(value: T?, reason?: string"))
         first = said.index("If v is false or nil, the match ends quietly.")
         self.assertLess(first, said.index("names two sizes"))
         self.assertLessEqual(max(map(len, said.splitlines())), 116)
@@ -52,6 +51,9 @@ class ReferenceTest(program.ProgramTest):
         self.run_bad(2, "docs", "graph:nodez", says=(
             "no word 'graph:nodez'", "did you mean 'nodes'?"))
         self.run_bad(2, "docs", "need", "--stubs", says=("exclude",))
+        # Nothing is said before all words are known.
+        self.run_bad(2, "docs", "need", "nosuch", says=("nosuch",))
+        self.run_bad(2, "docs", "1", says=("no word '1'",))
 
     def test_stubs(self):
         stubs = self.docs("--stubs")
@@ -81,8 +83,7 @@ class ReferenceTest(program.ProgramTest):
         text = "\n".join(WRONG)
         self.write("rules/wrong.lua", "return rule { match = function(op, x)\n"
                    f"{text}\nreturn op.Neg(x) end }}")
-        for path in pathlib.Path(program.ROOT, "rules").rglob("*.lua"):
-            shutil.copy(path, self.folder / "rules")
+        shutil.copytree(program.ROOT / "rules", self.folder / "rules/ours")
         subprocess.run(
             ["lua-language-server", "--check", "rules",
              "--check_format=json", "--check_out_path=found.json",

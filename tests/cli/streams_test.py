@@ -80,8 +80,12 @@ class StreamsTest(program.ProgramTest):
         rules = program.ROOT / "rules" / "canonical.lua"
         out, _ = self.pipe(TEXT, "explain", rules, "-", "--json")
         found = {each["rule"]: each for each in json.loads(out)}
-        self.assertIn("cancel_transposes", found)
         self.assertTrue(all(each["model"] == "-" for each in found.values()))
+        miss = found["cancel_transposes"]
+        self.assertEqual(miss["matches"], [])
+        furthest = miss["misses"][0]
+        self.assertIn("Transpose", json.dumps(furthest["expected"]))
+        self.assertTrue(furthest["found"])
 
     def test_data_of_the_current_folder(self):
         model = onnx.parser.parse_model(
@@ -132,6 +136,34 @@ class StreamsTest(program.ProgramTest):
                 check=False)
         self.assertEqual(done.returncode, 7)
         self.assertEqual(done.stderr.count(b"error: "), 1)
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run(
+                [program.PROGRAM, "run", "m.onnxtxt", "-o", "-", "-q",
+                 "--report", "report.json"], cwd=self.folder, stdout=full,
+                stderr=subprocess.PIPE, check=False)
+        self.assertEqual(done.returncode, 7)
+        self.assertFalse((self.folder / "report.json").exists())
+
+    def test_a_pipe_that_stalls(self):
+        with subprocess.Popen(
+                [program.PROGRAM, "run", "-", "--limit-time", "0.3"],
+                cwd=self.folder, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            process.stdin.write(TEXT[:20].encode())
+            process.stdin.flush()
+            self.assertEqual(process.wait(60), 5)
+            self.assertEqual(process.stdout.read(), b"")
+        # What is wrong with the call is said before anything is read.
+        with subprocess.Popen(
+                [program.PROGRAM, "run", "-", "--report", "-"],
+                cwd=self.folder, stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertEqual(process.wait(60), 2)
+
+    def test_text_is_told_by_its_bytes(self):
+        for head in ("# a comment\n", "", "\n\n  "):
+            text = head + TEXT
+            self.assertIn(b"y = Add(x, z)", self.pipe(text, "run", "-")[0])
 
 
 if __name__ == "__main__":

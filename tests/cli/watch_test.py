@@ -91,6 +91,11 @@ class WatchTest(program.ProgramTest):
         self.run_bad(2, "run", "-", "--watch", says=("--watch",))
         self.run_bad(2, "run", "r.lua", "m.onnx", "--watch", "--step",
                      says=("--step",))
+        self.write("m.onnxtxt", MODEL)
+        for arguments in (("run", "--watch"), ("test", "--watch"),
+                          ("run", "m.onnxtxt", "x.xyz", "--watch"),
+                          ("run", "m.onnxtxt", "-o", "-", "--watch")):
+            self.run_bad(2, *arguments)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,7 @@
 #include "bindings/lua/words/words.h"
 #include "core/engine/options.h"
 #include "core/rewrite/edit.h"
+#include "core/text/parse.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -86,9 +87,10 @@ class LuaBody final : public engine::OpBody {
     function.domain = op.domain;
     function.name = op.type;
     function.overload = op.overload;
-    const std::int64_t opset = graph.opset("");
-    function.opset_imports.push_back(
-        {"", opset != 0 ? opset : model.opset("")});
+    std::int64_t opset = graph.opset("");
+    if (opset == 0) opset = model.opset("");
+    if (opset == 0) opset = text::kDefaultOpset;
+    function.opset_imports.push_back({"", opset});
     for (const ir::Attribute& a : graph.node(call).attributes) {
       function.attributes.push_back(a.name);
     }

@@ -77,6 +77,21 @@ std::string code_text(std::string_view text) {
   return out + "\"";
 }
 
+std::string code_op(const ir::Op& op) {
+  std::string type(op.type);
+  if (!op.overload.empty()) type += ":" + std::string(op.overload);
+  std::string out = "op";
+  if (!op.domain.empty()) {
+    out += is_lua_name(op.domain) ? "." + std::string(op.domain)
+                                  : "[" + code_text(op.domain) + "]";
+  }
+  return out + (is_lua_name(type) ? "." + type : "[" + code_text(type) + "]");
+}
+
+std::string code_key(std::string_view name) {
+  return is_lua_name(name) ? std::string(name) : "[" + code_text(name) + "]";
+}
+
 std::string code_long_text(std::string_view text) {
   std::string level;
   while (text.find("]" + level + "]") != text.npos) level += '=';

@@ -16,6 +16,11 @@ namespace ruleengine::lua {
 // "/model/Add" in quotes; bytes that are not ASCII as \ddd.
 std::string code_text(std::string_view text);
 
+// "op.Softmax", "op["com.example"].Swish"; an overload after a colon.
+std::string code_op(const ir::Op& op);
+// A key of a table: name, or ["a name"].
+std::string code_key(std::string_view name);
+
 // In long brackets that the text does not close.
 std::string code_long_text(std::string_view text);
 

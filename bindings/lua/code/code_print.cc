@@ -203,17 +203,6 @@ class CodePrinter {
     flush();
   }
 
-  std::string op_text(const ir::Op& op) const {
-    std::string type(op.type);
-    if (!op.overload.empty()) type += ":" + std::string(op.overload);
-    std::string out = "op";
-    if (!op.domain.empty()) {
-      out += is_lua_name(op.domain) ? "." + std::string(op.domain)
-                                    : "[" + code_text(op.domain) + "]";
-    }
-    return out + (is_lua_name(type) ? "." + type : "[" + code_text(type) + "]");
-  }
-
   void statement(NodeId id, int depth) {
     const ir::Node& node = graph_.node(id);
     const ir::Op& op = graph_.op(id);
@@ -238,11 +227,7 @@ class CodePrinter {
                          attribute.name != "outputs" &&
                          attribute.name != "attrs";
       const std::string entry =
-          fmt::format("{} = {}",
-                      plain || is_lua_name(attribute.name)
-                          ? std::string(attribute.name)
-                          : "[" + code_text(attribute.name) + "]",
-                      text.value_or("stored"));
+          code_key(attribute.name) + " = " + text.value_or("stored");
       (plain ? parts : own).push_back(entry);
       if (text) continue;
       comment += (comment.empty() ? "" : ", ") +
@@ -254,7 +239,7 @@ class CodePrinter {
     const std::size_t outputs = graph_.outputs(id).size();
     if (outputs != 1) parts.push_back(fmt::format("outputs = {}", outputs));
     const std::string call =
-        op_text(op) + "{" + fmt::format("{}", fmt::join(parts, ", "));
+        code_op(op) + "{" + fmt::format("{}", fmt::join(parts, ", "));
     if (!has_body) {
       const std::string left = results(id);
       return line(depth, left + call + "}", comment);

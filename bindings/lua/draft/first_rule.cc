@@ -1,7 +1,6 @@
 #include <algorithm>
-#include <cctype>
-
 #include "bindings/lua/draft.h"
+#include "bindings/lua/words/words.h"
 
 namespace ruleengine::lua {
 
@@ -34,19 +33,25 @@ return rule {
 )lua";
 }
 
-std::string op_of_rule(std::string_view name) {
+Result<std::string> op_of_rule(std::string_view name) {
   std::string out;
-  bool is_first = true;
+  bool begins = true;  // a part of the name
+  bool is_name = true;
   for (const char c : name) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (std::isalnum(byte) == 0) {
-      is_first = true;
-      continue;
+    const bool is_small = c >= 'a' && c <= 'z';
+    const bool is_known = is_small || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '_';
+    is_name = is_name && is_known;
+    if (c != '_') {
+      out += is_small && begins ? static_cast<char>(c - 'a' + 'A') : c;
     }
-    out += is_first ? static_cast<char>(std::toupper(byte)) : c;
-    is_first = false;
+    begins = c == '_';
   }
-  return out;
+  if (is_name && is_lua_name(out)) return out;
+  return Diagnostic{.kind = ErrorKind::kUsage,
+                    .what = "this is no name of a rule",
+                    .expected = "letters, digits and _, a letter first",
+                    .found = printable(name, 60)};
 }
 
 }  // namespace ruleengine::lua

@@ -10,7 +10,7 @@
 namespace ruleengine::lua {
 namespace {
 
-constexpr std::size_t kMostNodes = 100;  // Lua allows 200 local names
+constexpr std::size_t kMostValues = 150;  // Lua allows 200 local names
 
 bool is_read_outside(const ir::Graph& graph, const Selection& selection,
                      ir::ValueId value) {
@@ -48,6 +48,48 @@ Status check_convex(const ir::Graph& graph, const Selection& selection,
   return {};
 }
 
+// A pattern is one piece: its nodes hang together by the values that they read
+// and compute, constants left aside.
+Status check_connected(const ir::Graph& graph, const Selection& selection) {
+  std::set<ir::ValueId> reached;
+  std::set<ir::NodeId> in_piece;
+  const auto touches = [&](ir::NodeId id, const auto& visit) {
+    for (const ir::Operand& use : graph.inputs(id)) {
+      if (use.value && graph.direct_constant(use.value) == nullptr) {
+        visit(use.value);
+      }
+    }
+    for (const ir::ValueId value : graph.outputs(id)) {
+      if (value) visit(value);
+    }
+  };
+  const auto take = [&](ir::NodeId id) {
+    in_piece.insert(id);
+    touches(id, [&](ir::ValueId value) { reached.insert(value); });
+  };
+  take(selection.nodes[0]);
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (const ir::NodeId id : selection.nodes) {
+      bool is_near = false;
+      touches(id, [&](ir::ValueId value) {
+        is_near = is_near || reached.contains(value);
+      });
+      if (!is_near || in_piece.contains(id)) continue;
+      take(id);
+      grows = true;
+    }
+  }
+  for (const ir::NodeId id : selection.nodes) {
+    if (in_piece.contains(id)) continue;
+    return misuse("the nodes are in two pieces",
+                  printable(graph.describe(selection.nodes[0])) + " and " +
+                      printable(graph.describe(id)),
+                  "a rule is about one piece: name what joins them");
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<Selection> select_nodes(const ir::Graph& graph,
@@ -61,7 +103,7 @@ Result<Selection> select_nodes(const ir::Graph& graph,
                     "name the node that has the body");
     }
     const bool is_constant = graph.direct_constant(graph.output(id)) != nullptr;
-    if (!is_constant) out.all.insert(id);
+    if (!is_constant) out.members.insert(id);
   }
   for (const ir::NodeId id : *order) {
     if (out.has(id)) out.nodes.push_back(id);
@@ -70,11 +112,17 @@ Result<Selection> select_nodes(const ir::Graph& graph,
     return misuse("constants alone make no pattern", "",
                   "name the nodes that read them");
   }
-  if (out.nodes.size() > kMostNodes) {
-    return misuse("too many nodes for one pattern",
-                  fmt::format("{}; at most {}", out.nodes.size(), kMostNodes));
+  std::size_t values = 0;
+  for (const ir::NodeId id : out.nodes) values += graph.outputs(id).size();
+  if (values > kMostValues) {
+    return misuse("the nodes compute too many values for one pattern",
+                  fmt::format("{}; at most {}", values, kMostValues),
+                  "name fewer nodes");
   }
   if (auto status = check_convex(graph, out, *order); !status) {
+    return status.error();
+  }
+  if (auto status = check_connected(graph, out); !status) {
     return status.error();
   }
   for (const ir::NodeId id : out.nodes) {

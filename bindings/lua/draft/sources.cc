@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cmath>
 #include <cstdlib>
 #include <iterator>
@@ -12,13 +11,15 @@
 #include "bindings/lua/draft/misuse.h"
 #include "bindings/lua/reference.h"
 #include "bindings/lua/words/words.h"
+#include "core/ops/op_family.h"
 #include "core/text/numbers.h"
 
 namespace ruleengine::lua {
 namespace {
 
 constexpr std::size_t kMostSources = 30;  // what an op of a rule may read
-constexpr std::int64_t kMostListed = 8;   // elements of a list in a pattern
+constexpr std::int64_t kMostListed = 64;  // elements of a list in a pattern
+constexpr std::int64_t kMostShown = 16;   // elements of one in an example
 constexpr std::int64_t kMostExact = std::int64_t{1} << 53;
 
 // The formal name of the input in the newest schema of the op; "" without one.
@@ -30,9 +31,30 @@ std::string_view role_of(const ir::Graph& graph, ir::NodeId node,
   return formal == nullptr ? std::string_view() : formal->name;
 }
 
+// Whether a pattern had better not have the constant as a number.
+bool is_better_read(const ir::Literal& tensor, const ir::Op& reader,
+                    std::string_view role, ir::ExternalData* external) {
+  // The pattern would fit one size alone.
+  if (role == "shape" || role == "sizes" || role == "repeats" ||
+      role == "split") {
+    return true;
+  }
+  const auto is_in = [&](std::string_view name) {
+    const ops::OpClass* of = ops::find_op_class(name);
+    return of != nullptr && of->has(reader.domain, reader.type);
+  };
+  // A number fits constants of any rank with one element, which matters to
+  // other ops: Gather(x, 0) and Gather(x, {0}) differ in rank.
+  if (ir::is_integer(tensor.dtype) && tensor.dims.empty()) {
+    return !is_in("elementwise_binary");
+  }
+  // A number fits both zeros.
+  const auto number = ir::to_doubles(tensor, external, 1);
+  return reader.standard("Div") && number && number->front() == 0;
+}
+
 // A small constant as a pattern writes it; "" for others.
-std::string literal_of(const ir::Literal& tensor, std::string_view role,
-                       ir::ExternalData* external) {
+std::string literal_of(const ir::Literal& tensor, ir::ExternalData* external) {
   const std::int64_t count = tensor.element_count();
   if (ir::is_float(tensor.dtype) && count == 1) {
     const auto number = ir::to_doubles(tensor, external, 1);
@@ -41,10 +63,7 @@ std::string literal_of(const ir::Literal& tensor, std::string_view role,
                ? text::number_text(number->front())
                : text::number_text(static_cast<float>(number->front()));
   }
-  // A pattern with these numbers would fit one size alone.
-  const bool is_size = role == "shape" || role == "sizes" ||
-                       role == "repeats" || role == "split";
-  if (!ir::is_integer(tensor.dtype) || is_size || tensor.dims.size() > 1 ||
+  if (!ir::is_integer(tensor.dtype) || tensor.dims.size() > 1 ||
       count > kMostListed) {
     return "";
   }
@@ -71,10 +90,10 @@ class Finder {
   Result<std::vector<Source>> run() {
     for (const ir::NodeId id : selection_.nodes) {
       for (std::size_t i = 0; i < newest_.input_count(id); ++i) {
-        add(newest_.input(id, i), role_of(graph_, id, i), false);
+        add(newest_.input(id, i), id, i, false);
       }
       for (std::size_t i = 0; i < graph_.inputs(id).size(); ++i) {
-        add(graph_.input(id, i), role_of(graph_, id, i), true);
+        add(graph_.input(id, i), id, i, true);
       }
     }
     if (sources_.size() > kMostSources) {
@@ -90,7 +109,8 @@ class Finder {
   }
 
  private:
-  void add(ir::ValueId value, std::string_view role, bool is_stored) {
+  void add(ir::ValueId value, ir::NodeId reader, std::size_t place,
+           bool is_stored) {
     if (!value || selection_.has(graph_.producer(value))) return;
     const auto [at, is_new] = place_.try_emplace(value, sources_.size());
     if (!is_new) {
@@ -98,12 +118,17 @@ class Finder {
       known.is_stored = known.is_stored || is_stored;
       return;
     }
+    const std::string_view role = role_of(graph_, reader, place);
     Source source{.value = value,
                   .constant = newest_.facts().constant(value),
                   .is_stored = is_stored,
                   .type = newest_.facts().type(value)};
     if (const ir::Literal* constant = source.constant) {
-      source.literal = literal_of(*constant, role, model_.external.get());
+      ir::ExternalData* external = model_.external.get();
+      source.literal = literal_of(*constant, external);
+      if (is_better_read(*constant, graph_.op(reader), role, external)) {
+        source.prefers = false;
+      }
       const bool is_plain = constant->element_count() <= kMostShown &&
                             ir::is_integer(constant->dtype);
       source.is_shown = !source.literal.empty() || is_plain;
@@ -131,7 +156,12 @@ class Finder {
   }
 
   Status check_type(const Source& source) const {
-    if (source.is_shown || !source.is_stored) return {};
+    if (!source.is_stored && source.literal.empty()) {
+      return misuse("no pattern can write an attribute of these nodes",
+                    "value '" + printable(graph_.name(source.value)) + "'",
+                    "the newest opset has it as an input, which is too long");
+    }
+    if (!source.is_input()) return {};
     const ir::Type* type = source.type;
     if (type != nullptr && type->is_tensor() && ir::is_known(type->elem) &&
         type->has_shape) {
@@ -158,11 +188,12 @@ FreshNames::FreshNames() {
   for (const Word& word : words()) {
     if (word.of.empty()) taken_.emplace(word.name);
   }
-  taken_.insert({"op", "m", "ms", "nodes", "options", "graph", "_"});
+  taken_.insert({"op", "m", "ms", "nodes", "attrs", "math", "_"});
 }
 
 std::string FreshNames::take(std::string_view stem) {
-  const std::string valid(is_lua_name(stem) ? stem : "v");
+  const bool is_valid = is_lua_name(stem) && !is_reserved_name(stem);
+  const std::string valid(is_valid ? stem : "v");
   std::string name = valid;
   for (int count = 2; !taken_.insert(name).second; ++count) {
     name = valid + std::to_string(count);
@@ -180,7 +211,8 @@ Result<std::vector<Source>> sources_of(ir::Model& model,
 std::string in_small_letters(std::string_view text) {
   std::string out(text);
   for (char& c : out) {
-    c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    // Not std::tolower, which depends on the locale.
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   }
   return out;
 }

@@ -23,13 +23,20 @@ struct Source {
   std::string name;
   const ir::Literal* constant = nullptr;  // if it is known
   std::string literal;                    // a small one, as Lua; else ""
+  bool prefers = true;                    // the literal, where it may have it
   // False for what only the newest form of a node reads, such as axes that are
   // an attribute in the model.
   bool is_stored = false;
-  // Whether an example has it as a constant, and not as an input: types follow
-  // from small integers.
+  // Whether an example has it as a constant, if it has it: types follow from
+  // small integers.
   bool is_shown = false;
   const ir::Type* type = nullptr;  // of an input of the example
+
+  bool is_input() const { return is_stored && !is_shown; }
+  // Whether the pattern has it as a literal, where those are wanted.
+  bool is_literal(bool literals) const {
+    return !literal.empty() && ((literals && prefers) || !is_stored);
+  }
 };
 
 // Names of Lua that are unlike all others in the file.
@@ -51,8 +58,5 @@ Result<std::vector<Source>> sources_of(ir::Model& model,
                                        FreshNames& names);
 
 std::string in_small_letters(std::string_view text);
-
-// Elements of a constant in an example.
-inline constexpr std::int64_t kMostShown = 16;
 
 }  // namespace ruleengine::lua

@@ -107,9 +107,13 @@ class Build {
   int finish() {
     if (op_ == "Reshape" && !says("allowzero")) inputs_.reshapes();
     if (!inputs_.finish(spec_.inputs)) return kFailed;
+    // Without sizes a Split states the number of its parts.
+    if (op_ == "Split" && !says("num_outputs") &&
+        (spec_.inputs.size() < 2 || !spec_.inputs[1])) {
+      add_integer("num_outputs", spec_.output_count);
+    }
     if (inputs_.allows_zero()) {
-      spec_.attributes.push_back(
-          {.name = "allowzero", .kind = ir::AttributeKind::kInt, .i = 1});
+      add_integer("allowzero", 1);
     }
     return push_built(host_, state_, host_.session.edit->build(spec_),
                       spec_.like);
@@ -138,6 +142,11 @@ class Build {
     }
     std::ranges::sort(spec_.attributes, {}, &ir::Attribute::name);
     return true;
+  }
+
+  void add_integer(std::string_view name, std::int64_t value) {
+    spec_.attributes.push_back(
+        {.name = name, .kind = ir::AttributeKind::kInt, .i = value});
   }
 
   bool says(std::string_view name) const {

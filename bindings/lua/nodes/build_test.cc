@@ -81,6 +81,12 @@ TEST_CASE("several outputs, and lists that are spread") {
           "<int64[2] s = {3, 3}> { y = Relu(x) }");
   becomes({"local l = {m.x, w} return op.Max(l, w)", "y = Max(x, w, w)"},
           kFloat);
+  // Without sizes the number of parts is an attribute.
+  becomes({"local a, b = op.Split{m.x, axis = 1, outputs = 2} "
+           "return op.Concat{{b, a}, axis = 1}",
+           "a, b = Split <axis = 1, num_outputs = 2> (x) "
+           "y = Concat <axis = 1> (b, a)"},
+          kFloat);
 }
 
 TEST_CASE("numbers become constants of the type that the op expects") {

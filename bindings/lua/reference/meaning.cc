@@ -3,36 +3,25 @@
 #include <algorithm>
 
 namespace ruleengine::lua {
-namespace {
-
-// Whether `list`, separated by bars, has the item.
-bool lists(std::string_view list, std::string_view item) {
-  while (!list.empty()) {
-    const std::string_view each = list.substr(0, list.find('|'));
-    if (each == item) return true;
-    list.remove_prefix(std::min(list.size(), each.size() + 1));
-  }
-  return false;
-}
-
-}  // namespace
 
 Meanings::Meanings(std::span<const PageText> pages) {
   for (const PageText& page : pages) {
-    for (Block& block : read_page(page.text)) {
-      if (!defined_words(block).empty()) blocks_.push_back(std::move(block));
+    for (const Block& block : read_page(page.text)) {
+      for (const std::string_view word : defined_words(block)) {
+        blocks_.try_emplace({block.heading, std::string(word)}, block);
+      }
     }
   }
 }
 
 const Block* Meanings::find(const Word& word) const {
   const auto of = std::ranges::find(word_classes(), word.of, &WordClass::name);
-  for (const Block& block : blocks_) {
-    const auto defined = defined_words(block);
-    if (lists(of->sections, block.heading) &&
-        std::ranges::find(defined, word.name) != defined.end()) {
-      return &block;
-    }
+  for (std::string_view rest = of->sections; !rest.empty();) {
+    const std::string_view heading = rest.substr(0, rest.find('|'));
+    rest.remove_prefix(std::min(rest.size(), heading.size() + 1));
+    const auto at =
+        blocks_.find({std::string(heading), std::string(word.name)});
+    if (at != blocks_.end()) return &at->second;
   }
   return nullptr;
 }

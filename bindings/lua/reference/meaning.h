@@ -1,8 +1,11 @@
 // What the pages say of the words of the table.
 #pragma once
 
+#include <map>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "bindings/lua/reference.h"
@@ -18,7 +21,8 @@ class Meanings {
   const Block* find(const Word& word) const;
 
  private:
-  std::vector<Block> blocks_;
+  // By heading and word, the first that defines it.
+  std::map<std::pair<std::string, std::string>, Block> blocks_;
 };
 
 // "fun(): A | fun(x: B): C" as two types; "A|B" is one.

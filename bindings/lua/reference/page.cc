@@ -5,7 +5,7 @@
 namespace ruleengine::lua {
 namespace {
 
-bool is_letter(char c) {
+bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
          (c >= 'A' && c <= 'Z');
 }
@@ -120,9 +120,9 @@ std::vector<Block> read_page(std::string_view page) {
 std::string_view last_name(std::string_view code) {
   std::string_view name;
   for (std::size_t at = 0; at < code.size();) {
-    if (is_letter(code[at])) {
+    if (is_name_character(code[at])) {
       const std::size_t begin = at;
-      while (at < code.size() && is_letter(code[at])) ++at;
+      while (at < code.size() && is_name_character(code[at])) ++at;
       name = code.substr(begin, at - begin);
     } else if (code[at] == '.' || code[at] == ':') {
       ++at;
@@ -155,8 +155,8 @@ bool mentions(const Block& block, std::string_view word) {
     for (std::size_t at = code.find(word); at != code.npos;
          at = code.find(word, at + 1)) {
       const std::size_t end = at + word.size();
-      found = found || ((at == 0 || !is_letter(code[at - 1])) &&
-                        (end == code.size() || !is_letter(code[end])));
+      found = found || ((at == 0 || !is_name_character(code[at - 1])) &&
+                        (end == code.size() || !is_name_character(code[end])));
     }
   };
   each_code(block.form, look);

@@ -3,10 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "bindings/lua/reference/meaning.h"
+#include "bindings/lua/words/words.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/row_text.h"
 
@@ -37,31 +37,46 @@ void add_types(const Word& word, std::vector<std::string>& out) {
   }
 }
 
-// "op.Softmax": the ops of that name, whatever their domain.
+// The ops of that name, whatever their domain.
 void add_ops(std::string_view name, std::vector<std::string>& out) {
-  const auto all = ops::all_ops();
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    const ops::OpFacts& op = *all[i];
-    const bool is_newest = i + 1 == all.size() || all[i + 1]->type != op.type ||
-                           all[i + 1]->domain != op.domain;
-    if (op.type != name || !is_newest) continue;
-    out.push_back(fmt::format(
-        "{}.{}",
-        op.domain.empty() ? "op" : fmt::format("op[\"{}\"]", op.domain),
-        ops::signature(op)));
+  for (const ops::OpFacts* op : ops::newest_ops()) {
+    if (op->type != name) continue;
+    const std::string domain =
+        op->domain.empty() ? "op" : fmt::format("op[\"{}\"]", op->domain);
+    out.push_back(domain + "." + ops::signature(*op));
   }
+}
+
+// A word as it is asked for: "need", ":dims", "m.x:dims", "re.Value:dims".
+struct Query {
+  std::string_view of;    // a class; "" stands for any
+  std::string_view name;  // "" for what is no word
+};
+
+Query query_of(std::string_view word) {
+  const std::size_t at = word.find_last_of(".:");
+  Query out{.name = at == word.npos ? word : word.substr(at + 1)};
+  if (!is_lua_name(out.name)) return {};
+  const std::string_view of = at == word.npos ? "" : word.substr(0, at);
+  if (std::ranges::find(word_classes(), of, &WordClass::name) !=
+      word_classes().end()) {
+    out.of = of;
+  }
+  return out;
 }
 
 }  // namespace
 
 Reference reference_of(std::string_view word, std::span<const PageText> pages) {
   Reference out;
-  const std::string_view name = last_name(word);
+  const auto [of, name] = query_of(word);
   if (name.empty()) return out;
   for (const Word& each : words()) {
-    if (each.name == name) add_types(each, out.types);
+    if (each.name == name && (of.empty() || each.of == of)) {
+      add_types(each, out.types);
+    }
   }
-  add_ops(name, out.types);
+  if (of.empty()) add_ops(name, out.types);
   std::vector<Passage> further;
   for (const PageText& page : pages) {
     for (const Block& block : read_page(page.text)) {

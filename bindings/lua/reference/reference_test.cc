@@ -140,17 +140,23 @@ TEST_CASE("a reference begins with what defines the word") {
   const PageText page{"page.md", kPage};
   const Reference found = reference_of("m.need", {&page, 1});
   REQUIRE(found.types.size() == 1);
-  CHECK(found.types[0].starts_with("need<T>(value: T?, reason: string"));
+  CHECK(found.types[0].starts_with("need<T>(value: T?, reason?: string"));
   REQUIRE(found.passages.size() == 3);
   CHECK(found.passages[0].text == "Returns v.");
   CHECK(found.passages[1].heading == "A page");
   CHECK(reference_of("rank", {&page, 1}).types ==
         std::vector<std::string>{"re.Pattern:rank(axes: integer): re.Pattern",
-                                 "re.Value:rank(): integer",
+                                 "re.Value:rank(): integer?",
                                  "re.Value:rank(axes: integer): boolean"});
   CHECK(reference_of("Softmax", {}).types ==
         std::vector<std::string>{"op.Softmax <axis = -1> (input) -> output"});
-  CHECK(reference_of("nothing", {&page, 1}).passages.empty());
+  CHECK(reference_of("re.Pattern:rank", {&page, 1}).types.size() == 1);
+  for (const char* word : {"nothing", "1", "op[\"a\"]", "m.", "a b"}) {
+    CAPTURE(word);
+    const Reference none = reference_of(word, {&page, 1});
+    CHECK(none.passages.empty());
+    CHECK(none.types.empty());
+  }
   CHECK(reference_of("", {&page, 1}).passages.empty());
 }
 

@@ -5,11 +5,14 @@
 #include <map>
 #include <string>
 
+#include "bindings/lua/code/code_literal.h"
 #include "bindings/lua/reference/meaning.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "core/ir/data_type.h"
+#include "core/ops/attribute_meaning.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/row_text.h"
+#include "core/rewrite/rule.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -44,10 +47,8 @@ std::string_view attribute_type(const ops::FormalAttribute& formal) {
   using Kind = ir::AttributeKind;
   switch (formal.kind) {
     case Kind::kInt:
-      // Element types are named.
-      return formal.name == "to" || formal.name == "dtype"
-                 ? "re.Int|re.ElementType"
-                 : "re.Int";
+      return ops::names_element_type(formal.name) ? "re.Int|re.ElementType"
+                                                  : "re.Int";
     case Kind::kInts:
       return "re.Ints";
     case Kind::kFloat:
@@ -68,19 +69,13 @@ std::string class_of(const ops::OpFacts& op) {
                      op.type);
 }
 
-// A field whose name need not be a name of Lua.
-std::string field_name(std::string_view name) {
-  const bool is_plain = name.find('.') == name.npos;
-  return is_plain ? std::string(name) : fmt::format("[\"{}\"]", name);
-}
-
 class Writer {
  public:
   explicit Writer(std::span<const PageText> pages) : meanings_(pages) {}
 
   Result<std::string> run() {
     out_ = kHead;
-    element_types();
+    name_lists();
     for (const WordClass& each : word_classes()) {
       each.name.empty() ? functions() : class_(each);
     }
@@ -105,13 +100,18 @@ class Writer {
     return {};
   }
 
-  void element_types() {
+  void name_lists() {
     std::string names;
     for (int number = 1; ir::is_known(ir::DataType(number)); ++number) {
       names += fmt::format("{}\"{}\"", names.empty() ? "" : "|",
                            ir::data_type_name(ir::DataType(number)));
     }
     line("\n---@alias re.ElementType {}", names);
+    names.clear();
+    for (const std::string_view phase : rewrite::phase_names()) {
+      names += fmt::format("{}\"{}\"", names.empty() ? "" : "|", phase);
+    }
+    line("---@alias re.Phase {}", names);
   }
 
   void class_(const WordClass& of) {
@@ -128,6 +128,18 @@ class Writer {
       }
       line("---@field {} {} # {}", word.name, type, meaning(word));
     }
+  }
+
+  static std::string field_type(const Word& word) {
+    const auto types = overloads_of(word.type);
+    std::string out;
+    for (std::string_view each : types) {
+      // Editors do not see in `rewrite` that `where` has looked for nil.
+      if (word.of == "re.Value" && each.ends_with('?')) each.remove_suffix(1);
+      out += out.empty() ? "" : "|";
+      out += types.size() == 1 ? std::string(each) : fmt::format("({})", each);
+    }
+    return out;
   }
 
   // What stands alone: functions, and `any`.
@@ -194,13 +206,8 @@ class Writer {
   // `rewrite`.
   void ops() {
     std::map<std::string_view, std::vector<const ops::OpFacts*>> domains;
-    const auto all = ops::all_ops();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const ops::OpFacts& op = *all[i];
-      const bool is_newest = i + 1 == all.size() ||
-                             all[i + 1]->type != op.type ||
-                             all[i + 1]->domain != op.domain;
-      if (is_newest && !op.deprecated) domains[op.domain].push_back(&op);
+    for (const ops::OpFacts* op : ops::newest_ops()) {
+      if (!op->deprecated) domains[op->domain].push_back(op);
     }
     for (const auto& [domain, of] : domains) {
       for (const ops::OpFacts* op : of) node_table(*op);
@@ -232,7 +239,7 @@ class Writer {
       if (domain.empty()) {
         for (const auto& [other, its] : domains) {
           if (other.empty()) continue;
-          line("---@field {} {}.{}", field_name(other), name, other);
+          line("---@field {} {}.{}", code_key(other), name, other);
         }
         for (const ops::OpClass& each : ops::op_classes()) {
           line("---@field {} {} # Any op of the class.", each.name, any);
@@ -240,7 +247,7 @@ class Writer {
       }
       for (const ops::OpFacts* op : of) {
         line("---@field {} fun(node: {}|{}|nil, ...: {}?): {}, ...: {} # {}",
-             field_name(op->type), class_of(*op), takes, takes, gives, gives,
+             code_key(op->type), class_of(*op), takes, takes, gives, gives,
              ops::signature(*op));
       }
       const std::string further =

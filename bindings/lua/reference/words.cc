@@ -10,8 +10,6 @@
 namespace ruleengine::lua {
 namespace {
 
-// What may be nil is not marked where `where` is there to check it: editors do
-// not see in `rewrite` what `where` has checked.
 // re.Term: what stands for a value in a pattern.
 // re.Operand: what stands for a value in `rewrite`.
 // re.Captured: what a name of `match` stands for in `where` and `rewrite`.
@@ -54,7 +52,7 @@ constexpr Word kWords[] = {
     {"", "any", "re.Any"},
     {"", "rest", "fun(name: string): re.Pattern"},
     {"", "need",
-     "fun<T>(value: T?, reason: string, culprit?: re.Captured, size?: "
+     "fun<T>(value: T?, reason?: string, culprit?: re.Captured, size?: "
      "integer|re.Dim, other?: integer|re.Dim): T"},
     {"", "refuse",
      "fun(condition: any, reason: string, node?: re.Captured, allowed?: "
@@ -89,23 +87,23 @@ constexpr Word kWords[] = {
 
     {"re.Value", "shape", "re.Shape"},
     {"re.Value", "rank",
-     "fun(self: re.Value): integer | fun(self: re.Value, axes: integer): "
+     "fun(self: re.Value): integer? | fun(self: re.Value, axes: integer): "
      "boolean"},
     {"re.Value", "dim",
-     "fun(self: re.Value, axis: integer): integer|re.Dim | fun(self: re.Value, "
-     "axis: integer, size: string|integer): boolean"},
+     "fun(self: re.Value, axis: integer): (integer|re.Dim)? | fun(self: "
+     "re.Value, axis: integer, size: string|integer): boolean"},
     {"re.Value", "fits", "fun(self: re.Value, letters: string): boolean"},
-    {"re.Value", "dtype", "re.ElementType"},
+    {"re.Value", "dtype", "re.ElementType?"},
     {"re.Value", "type",
-     "fun(self: re.Value): re.ElementType | fun(self: re.Value, ...: "
+     "fun(self: re.Value): re.ElementType? | fun(self: re.Value, ...: "
      "re.ElementType): boolean"},
     {"re.Value", "const", "fun(self: re.Value, letters?: string): boolean"},
-    {"re.Value", "scalar", "fun(self: re.Value): number"},
-    {"re.Value", "constant", "fun(self: re.Value): number[]"},
+    {"re.Value", "scalar", "fun(self: re.Value): number?"},
+    {"re.Value", "constant", "fun(self: re.Value): number[]?"},
     {"re.Value", "among", "fun(self: re.Value, ...: number): boolean"},
-    {"re.Value", "dims", "fun(self: re.Value): (integer|re.Dim)[]"},
-    {"re.Value", "known", "fun(self: re.Value): re.Value"},
-    {"re.Value", "producer", "re.Node"},
+    {"re.Value", "dims", "fun(self: re.Value): (integer|re.Dim)[]?"},
+    {"re.Value", "known", "fun(self: re.Value): re.Value?"},
+    {"re.Value", "producer", "re.Node?"},
     {"re.Value", "users", "re.Node[]"},
     {"re.Value", "name", "string"},
     {"re.Value", "is_output", "boolean"},
@@ -115,7 +113,7 @@ constexpr Word kWords[] = {
      "axis?: integer}|nil"},
     {"re.Value", "replicated",
      "fun(self: re.Value, ranks: integer[]): boolean"},
-    {"re.Value", "token_axis", "integer"},
+    {"re.Value", "token_axis", "integer?"},
     {"re.Value", "replace_with", "fun(self: re.Value, value: re.Operand)"},
 
     {"re.Dim", "name", "string?"},
@@ -182,9 +180,7 @@ constexpr Word kWords[] = {
     {"re.Rule", "examples", "re.Example[]?"},
     {"re.Rule", "options", "table<string, boolean|number|string|string[]>?"},
     {"re.Rule", "name", "string?"},
-    {"re.Rule", "phase",
-     "\"expansion\"|\"canonical\"|\"conversion\"|\"attention\"|"
-     "\"quantization\"|\"linear\"|\"parallel\"|\"target\"|\"simplify\"|nil"},
+    {"re.Rule", "phase", "re.Phase?"},
     {"re.Rule", "after", "string|string[]|nil"},
     {"re.Rule", "when",
      "(fun(graph: re.Graph, options: table<string, any>): boolean?)?"},
@@ -221,7 +217,9 @@ Result<std::filesystem::path> shipped_folder(const std::string& name) {
     if (std::filesystem::is_directory(folder, error)) return folder;
     all += (all.empty() ? "" : ", ") + folder.string();
   }
-  return wrong("what ships with the rules is missing", "the folder " + all);
+  return Diagnostic{.kind = ErrorKind::kUsage,
+                    .what = "a part of the installation is missing",
+                    .expected = "the folder " + all};
 }
 
 }  // namespace ruleengine::lua

@@ -89,16 +89,13 @@ int mistake(lua_State* state) {
 // known_ops(): "Add", "ruleengine.Linear", ...: a list, in order.
 int known_ops(lua_State* state) {
   lua_newtable(state);
-  std::string last;
   int count = 0;
-  for (const ops::OpFacts* op : ops::all_ops()) {
+  for (const ops::OpFacts* op : ops::newest_ops()) {
     std::string name(op->domain);
     if (!name.empty()) name += '.';
     name += op->type;
-    if (name == last) continue;  // an older version came before
     lua_pushlstring(state, name.data(), name.size());
     lua_rawseti(state, -2, ++count);
-    last = std::move(name);
   }
   return 1;
 }

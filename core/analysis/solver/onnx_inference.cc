@@ -209,8 +209,12 @@ class Context final : public onnx::InferenceContext {
     return at == attributes_.end() ? nullptr : &at->second;
   }
   size_t getNumInputs() const override { return types_.size(); }
+  // Of an input whose type is not known, a type that says nothing: some schemas
+  // follow the pointer of every input that is there.
   const onnx::TypeProto* getInputType(size_t i) const override {
-    return types_.at(i).get();
+    static const onnx::TypeProto kUnknown;
+    const onnx::TypeProto* type = types_.at(i).get();
+    return type == nullptr && view_.has_input(i) ? &kUnknown : type;
   }
   bool hasInput(size_t i) const override { return view_.has_input(i); }
   const onnx::TensorProto* getInputData(size_t i) const override {

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "core/ir/order.h"
+#include "core/text/parse.h"
 #include "core/text/read/calls.h"
 #include "core/text/wire.h"
 
@@ -12,7 +13,6 @@ namespace ruleengine::text {
 namespace {
 
 constexpr std::int64_t kDefaultIr = 10;
-constexpr std::int64_t kDefaultOpset = 21;
 constexpr int kRankShift = 20;  // leaves gaps for nodes that edits insert
 
 // The header of a text, encoded as a ModelProto with an empty graph.
