@@ -300,8 +300,8 @@ class Bad(DrawTest):
     def test_usage(self):
         for arguments, said in (
                 (("m.onnx",), "-o is required"),
-                (("m.onnx", "-o", "m.png"), "FILE.svg, FILE.dot or FILE.html"),
-                (("m.onnx", "-o", "m"), "FILE.svg, FILE.dot or FILE.html"),
+                (("m.onnx", "-o", "m.png"), "FILE.svg, FILE.dot, FILE.html, or -"),
+                (("m.onnx", "-o", "m"), "FILE.svg, FILE.dot, FILE.html, or -"),
                 (("cancel.lua", "-o", "m.svg"), "no model given"),
                 (("m.onnx", "m.onnx", "-o", "m.svg"), "one model"),
                 (("m.onnx", "-o", "m.svg", "--boxes", "1"), "--boxes")):
