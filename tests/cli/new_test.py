@@ -224,6 +224,16 @@ class NewTest(program.ProgramTest):
             BERT, f"{out}/dense/Add", f"{out}/Add", f"{out}/dense/MatMul",
             f"{out}/LayerNorm/LayerNormalization", matches=4))
 
+    def test_a_sibling_that_matches_first(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>
+            g (float[N] x) => (float[N] y, float[N] z) {
+              a = Abs(x)  b = Neg(a)  c = Neg(a)
+              y = Exp(b)  z = Sqrt(c) }""")
+        done = program.run("new", "r", "--from", "m.onnxtxt", "a", "c",
+                           cwd=self.folder)
+        self.assertEqual((done.code, "none at these nodes" in done.out),
+                         (1, True), done)
+
     def test_after_other_rules(self):
         """The nodes are those that rules which run before leave."""
         self.write("m.onnxtxt", GATE.replace("a = Add(x, z)",
