@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -9,6 +10,7 @@
 #include <system_error>
 #include <vector>
 
+#include "bindings/api/streams.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 
@@ -19,6 +21,16 @@ Diagnostic unreadable(const std::string& path) {
   return {.kind = ErrorKind::kWrite,
           .what = "the temporary file of the result cannot be read",
           .where = path};
+}
+
+bool is_on_stdin(const Paths& paths) {
+  return std::ranges::find(paths.models, "-") != paths.models.end();
+}
+
+// A model from stdin goes to stdout.
+bool goes_to_stdout(const Paths& paths, const RunFlags& flags) {
+  return !flags.dry_run &&
+         (flags.output == "-" || (is_on_stdin(paths) && flags.output.empty()));
 }
 
 }  // namespace
@@ -58,6 +70,41 @@ Status Output::finish() const {
   }
   flush_stdout();
   return file.eof() ? Status() : Status(unreadable(path_));
+}
+
+Status check_streams(const Paths& paths, const RunFlags& flags) {
+  if (paths.models.size() > 1 && (is_on_stdin(paths) || flags.output == "-")) {
+    return usage("stdin and stdout are for one model",
+                 std::to_string(paths.models.size()) + " models",
+                 "name the models, and -o FOLDER/");
+  }
+  std::error_code none;
+  if (is_on_stdin(paths) &&
+      (flags.output.ends_with('/') ||
+       std::filesystem::is_directory(flags.output, none))) {
+    return usage("the model on stdin has no name for a folder", flags.output,
+                 "name the result: -o FOLDER/NAME.onnx");
+  }
+  if (!goes_to_stdout(paths, flags)) return {};
+  if (flags.report == "-") {
+    return usage("stdout gets the result or the report", "--report -",
+                 "give one of them a file");
+  }
+  if (flags.share_data) {
+    return usage("a result on stdout cannot share data", "--share-data",
+                 "give a file beside the model: -o FILE");
+  }
+  return {};
+}
+
+Result<Output> output_of(const Paths& paths, const RunFlags& flags) {
+  const std::string& model = paths.models.front();
+  const auto read = api::standard_input(model, limits_of(flags).deadline);
+  if (!read) return read.error();
+  if (!goes_to_stdout(paths, flags)) {
+    return Output::create(flags.output == "-" ? "" : flags.output, "");
+  }
+  return Output::create("-", api::is_text_model(model) ? ".onnxtxt" : ".onnx");
 }
 
 }  // namespace ruleengine::cli

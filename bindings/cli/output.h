@@ -6,6 +6,8 @@
 #include <string>
 
 #include "bindings/api/scratch.h"
+#include "bindings/cli/run.h"
+#include "bindings/cli/session.h"
 #include "core/base/result.h"
 
 namespace ruleengine::cli {
@@ -27,5 +29,11 @@ class Output {
   std::unique_ptr<api::Scratch> scratch_;
   api::ScratchFile file_;
 };
+
+// Of a run. Rejects options that stdin or stdout cannot serve.
+Status check_streams(const Paths& paths, const RunFlags& flags);
+// Where the result of the run goes; on stdout it has the form of the model.
+// Reads stdin if the model is there.
+Result<Output> output_of(const Paths& paths, const RunFlags& flags);
 
 }  // namespace ruleengine::cli

@@ -10,7 +10,6 @@
 #include "bindings/api/files.h"
 #include "bindings/api/rewrite.h"
 #include "bindings/api/run_files.h"
-#include "bindings/api/streams.h"
 #include "bindings/cli/output.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/run_report.h"
@@ -311,39 +310,10 @@ int run_models(const RunFlags& given) {
   if (auto status = check_options(given); !status) return fail(status.error());
   auto paths = sort_paths(given, Wants::kModelsAndRules);
   if (!paths) return fail(paths.error());
-  const bool reads_stdin =
-      std::ranges::find(paths->models, "-") != paths->models.end();
-  if (paths->models.size() > 1 && (reads_stdin || given.output == "-")) {
-    return fail(usage("stdin and stdout are for one model",
-                      std::to_string(paths->models.size()) + " models",
-                      "name the models, and -o FOLDER/"));
+  if (auto status = check_streams(*paths, given); !status) {
+    return fail(status.error());
   }
-  const bool to_stdout =
-      !given.dry_run &&
-      (given.output == "-" || (reads_stdin && given.output.empty()));
-  if (to_stdout && given.report == "-") {
-    return fail(usage("stdout gets the result or the report", "--report -",
-                      "give one of them a file"));
-  }
-  if (to_stdout && given.share_data) {
-    return fail(usage("a result on stdout cannot share data", "--share-data",
-                      "give a file beside the model: -o FILE"));
-  }
-  std::error_code none;
-  if (reads_stdin &&
-      (given.output.ends_with('/') || fs::is_directory(given.output, none))) {
-    return fail(usage("the model on stdin has no name for a folder",
-                      given.output, "name the result: -o FOLDER/NAME.onnx"));
-  }
-  if (reads_stdin) {
-    const auto input = api::standard_input("-", limits_of(given).deadline);
-    if (!input) return fail(input.error());
-  }
-  // A result on stdout has the form of the model.
-  const std::string name = given.output == "-" ? "" : given.output;
-  const auto output = Output::create(
-      to_stdout ? "-" : name,
-      api::is_text_model(paths->models.front()) ? ".onnxtxt" : ".onnx");
+  const auto output = output_of(*paths, given);
   if (!output) return fail(output.error());
   RunFlags flags = given;
   flags.output = output->path();
