@@ -65,6 +65,9 @@ class ReferenceTest(program.ProgramTest):
                      '---@field ["com.microsoft"] re.BuildOps.com.microsoft',
                      "function need(value, reason, culprit, size, other) end"):
             self.assertIn(line + "\n", stubs)
+        # `where` looks for nil, which editors do not see in `rewrite`.
+        self.assertIn("---@field scalar fun(self: re.Value): number #", stubs)
+        self.assertIn("re.Value:scalar(): number?\n", self.docs("scalar"))
         # Each type that is used is declared.
         declared = set(re.findall(r"^---@(?:class|alias) (re[\w.]+)", stubs,
                                   re.M))

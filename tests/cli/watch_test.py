@@ -73,6 +73,9 @@ class WatchTest(program.ProgramTest):
         self.write("lib/a.lua", "return {}")
         self.wait_for("changed: lib/a.lua")
         self.wait_for(waiting, 6)
+        (self.folder / "lib/a.lua").unlink()
+        self.wait_for("changed: lib/a.lua", 2)
+        self.wait_for(waiting, 7)
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(60), -signal.SIGINT)
 
