@@ -119,14 +119,7 @@ class Writer {
     if (!of.extras.empty()) line("{}", of.extras);
     for (const Word& word : words()) {
       if (word.of != of.name) continue;
-      const auto types = overloads_of(word.type);
-      std::string type;
-      for (const std::string_view each : types) {
-        type += type.empty() ? "" : "|";
-        type +=
-            types.size() == 1 ? std::string(each) : fmt::format("({})", each);
-      }
-      line("---@field {} {} # {}", word.name, type, meaning(word));
+      line("---@field {} {} # {}", word.name, field_type(word), meaning(word));
     }
   }
 
