@@ -111,12 +111,7 @@ class Reader {
   bool is_open_ = false;  // the last block may go on
 };
 
-}  // namespace
-
-std::vector<Block> read_page(std::string_view page) {
-  return Reader(page).run();
-}
-
+// The last name of "m.x:dims(0)" before other code: "dims"; "" without one.
 std::string_view last_name(std::string_view code) {
   std::string_view name;
   for (std::size_t at = 0; at < code.size();) {
@@ -131,6 +126,12 @@ std::string_view last_name(std::string_view code) {
     }
   }
   return name;
+}
+
+}  // namespace
+
+std::vector<Block> read_page(std::string_view page) {
+  return Reader(page).run();
 }
 
 std::vector<std::string_view> defined_words(const Block& block) {

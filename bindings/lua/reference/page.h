@@ -24,8 +24,6 @@ std::vector<std::string_view> defined_words(const Block& block);
 // Whether code in the block names the word.
 bool mentions(const Block& block, std::string_view word);
 
-// The last name of "m.x:dims(0)": "dims"; "" where there is none.
-std::string_view last_name(std::string_view code);
 // Without the marks of bold text and links.
 std::string plain_text(std::string_view markdown);
 
