@@ -1,6 +1,6 @@
-// The list of all families of kernels, a file each in kernels/cpu, and the
-// kernels that stand in another file than their family's rows. A family is an
-// op or a few that share their loop. Internal to kernels/cpu.
+// The list of all families of kernels, a file each in a folder of kernels/cpu,
+// and the kernels that stand in another file than their family's rows. A family
+// is an op or a few that share their loop. Internal to kernels/cpu.
 #pragma once
 
 #include <span>

@@ -6,7 +6,7 @@
 #include <type_traits>
 
 #include "core/ir/narrow_float.h"
-#include "kernels/cpu/elementwise.h"
+#include "kernels/cpu/elementwise/elementwise.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {

@@ -1,0 +1,107 @@
+// Attention of the standard: scaled dot products, with masks and caches.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attention/attending.h"
+#include "kernels/cpu/elementwise/cast.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+enum Cached { kPastKey = kMask + 1, kPastValue, kLengths };
+enum Output { kY, kPresentKey, kPresentValue, kScores };
+
+// Keys or values as [batch, heads, rows, size], after those of the past.
+struct Cache {
+  Tensor all;
+  std::int64_t past = 0, heads = 0, size = 0;
+};
+
+Cache cache_of(KernelContext& c, const Attending& a, std::size_t input,
+               std::size_t past) {
+  Dims fits(c.input(kQ).rank(), -1);
+  fits[0] = a.batch;
+  const Tensor& x = c.expect_shape(input, fits);
+  Cache out;
+  const bool merged = x.rank() == 3;
+  out.heads = merged ? c.attribute_int("kv_num_heads") : x.dim(1);
+  out.size = merged ? head_size(x.dim(2), out.heads) : x.dim(3);
+  const std::int64_t rows = x.dim(merged ? 1 : 2);
+  const std::int64_t dims[] = {a.batch, out.heads, rows, out.size};
+  out.all = with_past(c, past, c.has_input(past) ? c.input(past) : Tensor(), x,
+                      merged ? merged_strides(out.heads, rows, out.size)
+                             : split_strides(out.heads, rows, out.size),
+                      dims);
+  out.past = out.all.dim(2) - rows;
+  return out;
+}
+
+std::int64_t window_of(KernelContext& c, std::string_view name) {
+  const std::int64_t size = c.attribute_int(name, -1);
+  if (size < -1) c.wrong_attribute(name, "-1 or more");
+  return size;
+}
+
+void set_masks(KernelContext& c, Attending& a, std::int64_t past) {
+  a.is_causal = c.attribute_flag("is_causal");
+  a.left = window_of(c, "left_window_size");
+  a.right = window_of(c, "right_window_size");
+  a.offsets = {past};
+  if (c.has_input(kMask)) a.mask = mask_of(c, a, kMask, c.input(kMask));
+  if (!c.has_input(kLengths)) return;
+  c.expect_count(kLengths, a.batch);
+  a.lengths = c.ints(kLengths);
+  for (std::int64_t& n : a.lengths) {
+    if (n < 0) c.wrong_value(kLengths, "0 or more", std::to_string(n));
+    n = std::min(n, a.keys);
+  }
+  if (c.has_input(kPastKey) || a.batch == 0) return;
+  a.offsets.clear();
+  for (const std::int64_t n : a.lengths) a.offsets.push_back(n - a.queries);
+}
+
+void attention(KernelContext& c) {
+  const Tensor q = c.expect_rank(kQ, 3, 4);
+  Attending a;
+  set_queries(a, q, c.attribute_int("q_num_heads"));
+  if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
+    fail("only one of the inputs 'past_key' and 'past_value' is given",
+         "both or neither");
+  }
+  const Cache keys = cache_of(c, a, kK, kPastKey);
+  const Cache values = cache_of(c, a, kV, kPastValue);
+  set_keys(a, in_type(c, keys.all, q.dtype()),
+           in_type(c, values.all, q.dtype()));
+  a.scale = c.has_attribute("scale")
+                ? static_cast<double>(c.attribute_float("scale"))
+                : 1 / std::sqrt(static_cast<double>(a.k_size));
+  a.softcap = static_cast<double>(c.attribute_float("softcap"));
+  set_masks(c, a, keys.past);
+  const bool merged = q.rank() == 3;
+  const std::int64_t split[] = {a.batch, a.heads, a.queries, a.v_size};
+  const std::int64_t joined[] = {a.batch, a.queries, a.heads * a.v_size};
+  a.out_at = merged ? merged_strides(a.heads, a.queries, a.v_size)
+                    : split_strides(a.heads, a.queries, a.v_size);
+  Tensor& y = c.output(kY, q.dtype(), merged ? Shape(joined) : Shape(split));
+  Tensor* scores = nullptr;
+  if (c.wants(kScores)) {
+    const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.keys};
+    scores = &c.output(kScores, q.dtype(), dims);
+  }
+  attend(c, a, y, scores, c.attribute_int("qk_matmul_output_mode"));
+  if (c.wants(kPresentKey)) c.set_output(kPresentKey, keys.all);
+  if (c.wants(kPresentValue)) c.set_output(kPresentValue, values.all);
+}
+
+constexpr Kernel kAttentionKernels[] = {
+    {"", "Attention", attention, Adapt::kWiden},
+    {"", "LinearAttention", linear_attention, Adapt::kWiden},
+    {"ai.onnx.preview", "FlexAttention", flex_attention},
+};
+
+}  // namespace
+
+const KernelRows kAttentionRows = kAttentionKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,155 @@
+// FlexAttention: scores and weights pass through subgraphs, so all of them are
+// held.
+#include <algorithm>
+#include <cmath>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/attention/attending.h"
+#include "kernels/cpu/elementwise/cast.h"
+#include "kernels/cpu/families.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// The subgraph's answer, of the same shape and type; without one, `t` itself.
+Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
+                DataType type) {
+  if (!c.has_attribute(name)) return t;
+  const auto out =
+      c.run_block(name, {Datum(runtime::narrowed(t, type, c.run()))});
+  if (out.size() != 1 || !out[0].is_tensor()) {
+    fail("wrong outputs of subgraph '" + std::string(name) + "'", "one tensor",
+         std::to_string(out.size()) + " outputs");
+  }
+  const Tensor& to = out[0].tensor();
+  if (to.dtype() != type || !std::ranges::equal(to.dims(), t.dims())) {
+    fail("wrong type or shape of the output of subgraph '" + std::string(name) +
+             "'",
+         runtime::text_of(type, t.dims()), to.text());
+  }
+  return runtime::widened(to, c.run());
+}
+
+// q k^T for all heads, in double sums.
+template <typename T>
+void score(KernelContext& c, const Attending& a, Tensor& scores) {
+  T* to = scores.mutable_data<T>();
+  const std::int64_t rows = a.batch * a.heads * a.queries;
+  c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
+    const std::int64_t head = i / a.queries % a.heads;
+    const std::int64_t b = i / a.queries / a.heads;
+    const T* q = a.q.data<T>() + i * a.k_size;
+    const T* k = a.k.data<T>() + a.k_at.place(b, a.k_head(head), 0);
+    for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_size) {
+      double sum = 0;
+      for (std::int64_t e = 0; e < a.k_size; ++e) {
+        sum += static_cast<double>(q[e]) * static_cast<double>(k[e]);
+      }
+      to[i * a.keys + j] = static_cast<T>(sum * a.scale);
+    }
+  });
+}
+
+// Rows of NaN where all scores are -infinity, as the definition gives.
+template <typename T>
+Tensor softmax(KernelContext& c, const Tensor& scores) {
+  Tensor out = c.allocate(scores.dtype(), scores.dims());
+  const std::int64_t n = scores.dim(3);
+  const std::int64_t rows = n == 0 ? 0 : scores.count() / n;
+  c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
+    const T* x = scores.data<T>() + i * n;
+    T* y = out.mutable_data<T>() + i * n;
+    const T most = *std::max_element(x, x + n);
+    double sum = 0;
+    for (std::int64_t j = 0; j < n; ++j) {
+      y[j] = std::exp(x[j] - most);
+      sum += static_cast<double>(y[j]);
+    }
+    for (std::int64_t j = 0; j < n; ++j) {
+      y[j] = static_cast<T>(static_cast<double>(y[j]) / sum);
+    }
+  });
+  return out;
+}
+
+template <typename T>
+void gather(KernelContext& c, const Attending& a, const Tensor& weights,
+            Tensor& y) {
+  T* out = y.mutable_data<T>();
+  const std::int64_t rows = a.batch * a.heads * a.queries;
+  c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<double> sums(index_of(a.v_size));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t head = i / a.queries % a.heads;
+      const std::int64_t b = i / a.queries / a.heads;
+      const T* w = weights.data<T>() + i * a.keys;
+      const T* v = a.v.data<T>() + a.v_at.place(b, a.v_head(head), 0);
+      std::ranges::fill(sums, 0.0);
+      for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_size) {
+        for (std::int64_t e = 0; e < a.v_size; ++e) {
+          sums[index_of(e)] +=
+              static_cast<double>(w[j]) * static_cast<double>(v[e]);
+        }
+      }
+      std::transform(sums.begin(), sums.end(), out + i * a.v_size,
+                     [](double s) { return static_cast<T>(s); });
+    }
+  });
+}
+
+Attending read_flex_inputs(KernelContext& c) {
+  const Tensor& q = c.expect_rank(0, 4);
+  const Tensor& k = c.expect_shape(1, Dims{q.dim(0), -1, -1, q.dim(3)});
+  const Tensor& v = c.expect_shape(2, Dims{q.dim(0), k.dim(1), k.dim(2), -1});
+  Attending a;
+  set_queries(a, runtime::widened(q, c.run()), 0);
+  set_keys(a, runtime::widened(k, c.run()), runtime::widened(v, c.run()));
+  a.out_at = split_strides(a.heads, a.queries, a.v_size);
+  a.scale = c.has_attribute("scale")
+                ? static_cast<double>(c.attribute_float("scale"))
+                : 1 / std::sqrt(static_cast<double>(a.k_size));
+  check_attending(a);
+  return a;
+}
+
+}  // namespace
+
+void flex_attention(KernelContext& c) {
+  const DataType given = c.input(0).dtype();
+  Attending a = read_flex_inputs(c);
+  const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.v_size};
+  const bool is_plain =
+      !c.has_attribute("score_mod") && !c.has_attribute("prob_mod");
+  DataType type = a.q.dtype();
+  if (c.has_attribute("softmax_precision")) {
+    type = c.attribute_type("softmax_precision");
+  }
+  const bool is_double =
+      type == DataType::kDouble || a.q.dtype() == DataType::kDouble;
+  const DataType in = is_double ? DataType::kDouble : DataType::kFloat;
+  a.q = in_type(c, a.q, in);
+  a.k = in_type(c, a.k, in);
+  a.v = in_type(c, a.v, in);
+  // Weights of a narrower type than they are computed in would be widened to
+  // another type than that.
+  if (is_double && type != DataType::kDouble) type = in;
+  Tensor y = c.allocate(in, dims);
+  if (is_plain) {
+    attend(c, a, y);
+  } else {
+    const std::int64_t all[] = {a.batch, a.heads, a.queries, a.keys};
+    Tensor scores = c.allocate(in, all);
+    dispatch(Floats(), in, [&]<typename T>() {
+      score<T>(c, a, scores);
+      scores = modified(c, "score_mod", scores, type);
+      scores = softmax<T>(c, scores);
+      scores = modified(c, "prob_mod", scores, type);
+      gather<T>(c, a, scores, y);
+    });
+  }
+  if (!ir::is_narrow_float(given)) y = in_type(c, y, given);
+  c.set_output(0, runtime::narrowed(y, given, c.run()));
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,225 @@
+// GroupQueryAttention of ONNX Runtime's domain: attention over a cache, whose
+// rows each of the batch fills to its own length.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/attention/attending.h"
+#include "kernels/cpu/attention/rotation.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/strided.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+struct GroupedSlot {
+  enum Input {
+    kQuery,
+    kKey,
+    kValue,
+    kPastKey,
+    kPastValue,
+    kLast,
+    kTotal,
+    kCos,
+    kSin,
+    kPositions,
+    kBias,
+    kSink,
+    kKeyScale,
+    kValueScale,
+    kQueryNorm,
+    kKeyNorm
+  };
+};
+
+struct Grouped {
+  std::int64_t heads, kv_heads, size, batch, rows;
+  std::int64_t past_rows = 0, keys = 0;
+  bool is_first = false;  // a first prompt: all rows are new
+  Tensor q, k, v;         // [batch, rows, heads * size]
+  Ints lengths;           // keys of each with the new ones
+  Ints past;              // those before the new ones
+};
+
+Grouped read_grouped(KernelContext& c) {
+  Grouped g{.heads = c.attribute_int("num_heads"),
+            .kv_heads = c.attribute_int("kv_num_heads")};
+  g.q = c.expect_shape(GroupedSlot::kQuery, Dims{-1, -1, -1}, DataType::kFloat);
+  g.batch = g.q.dim(0);
+  g.rows = g.q.dim(1);
+  constexpr std::int64_t kMostHeads = 1 << 30;
+  if (g.heads <= 0 || g.kv_heads <= 0 || g.heads % g.kv_heads != 0 ||
+      g.heads > kMostHeads) {
+    c.wrong_attribute("num_heads", "a multiple of 'kv_num_heads', which is " +
+                                       std::to_string(g.kv_heads));
+  }
+  if (!c.has_input(GroupedSlot::kKey)) {
+    const Tensor all = g.q;
+    g.size = head_size(all.dim(2), g.heads + 2 * g.kv_heads);
+    const std::int64_t q = g.heads * g.size, k = g.kv_heads * g.size;
+    g.q = cut(c, all, 2, 0, q);
+    g.k = cut(c, all, 2, q, k);
+    g.v = cut(c, all, 2, q + k, k);
+    return g;
+  }
+  g.size = head_size(g.q.dim(2), g.heads);
+  const std::int64_t dims[] = {g.batch, g.rows, g.kv_heads * g.size};
+  g.k = c.expect_shape(GroupedSlot::kKey, dims, DataType::kFloat);
+  g.v = c.expect_shape(GroupedSlot::kValue, dims, DataType::kFloat);
+  return g;
+}
+
+void read_lengths(KernelContext& c, Grouped& g) {
+  const std::int64_t total = c.scalar_int(GroupedSlot::kTotal);
+  c.expect_count(GroupedSlot::kLast, g.batch);
+  const Ints last = c.ints(GroupedSlot::kLast);
+  for (const std::size_t i : {GroupedSlot::kPastKey, GroupedSlot::kPastValue}) {
+    if (!c.has_input(i)) continue;
+    const std::int64_t rows = i == GroupedSlot::kPastValue ? g.past_rows : -1;
+    const Dims dims{g.batch, g.kv_heads, rows, g.size};
+    g.past_rows = c.expect_shape(i, dims, DataType::kFloat).dim(2);
+  }
+  if (c.has_input(GroupedSlot::kPastKey) !=
+      c.has_input(GroupedSlot::kPastValue)) {
+    fail("only one of the inputs 'past_key' and 'past_value' is given",
+         "both or neither");
+  }
+  if (total < g.rows) {
+    c.wrong_value(GroupedSlot::kTotal, std::to_string(g.rows) + " or more",
+                  std::to_string(total));
+  }
+  g.keys = std::max(g.past_rows, total);
+  // All rows are new where they are as many as the longest.
+  g.is_first = total == g.rows;
+  for (const std::int64_t n : last) {
+    const std::int64_t length = n < total ? n + 1 : total + 1;
+    const std::int64_t past = g.is_first ? 0 : length - g.rows;
+    if (length < 0 || length > total || past < 0 || past > g.past_rows) {
+      fail("a length does not fit the cache", "up to " + std::to_string(total),
+           std::to_string(length));
+    }
+    g.lengths.push_back(length);
+    g.past.push_back(past);
+  }
+}
+
+// A cache of [batch, heads, keys, size] with the past, and 0 after it.
+Tensor cache_of(KernelContext& c, const Grouped& g, std::size_t past) {
+  const std::int64_t dims[] = {g.batch, g.kv_heads, g.keys, g.size};
+  Tensor out = c.allocate(DataType::kFloat, dims);
+  float* to = out.mutable_data<float>();
+  const std::int64_t old = c.has_input(past) ? g.past_rows * g.size : 0;
+  const std::int64_t all = g.keys * g.size;
+  c.threads().for_each(
+      g.batch * g.kv_heads, 1, [&](std::int64_t h, std::int64_t) {
+        if (old != 0) {
+          std::copy_n(c.input(past).data<float>() + h * old, old, to + h * all);
+        }
+        std::fill_n(to + h * all + old, all - old, 0.0f);
+      });
+  return out;
+}
+
+void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
+  const std::int64_t count = rows.count() == 0 ? 0 : g.batch * g.rows;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const std::int64_t b = i / g.rows;
+    const std::int64_t at = g.past[index_of(b)] + i % g.rows;
+    for (std::int64_t h = 0; h < g.kv_heads; ++h) {
+      std::copy_n(rows.data<float>() + (i * g.kv_heads + h) * g.size, g.size,
+                  cache.mutable_data<float>() +
+                      ((b * g.kv_heads + h) * g.keys + at) * g.size);
+    }
+  }
+}
+
+Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
+               std::int64_t heads) {
+  Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
+  r.cosines = c.expect_rank(GroupedSlot::kCos, 2);
+  r.sines = c.input(GroupedSlot::kSin);
+  if (r.cosines.dim(1) > g.size) {
+    c.wrong_shape(GroupedSlot::kCos,
+                  "rows of at most " + std::to_string(g.size));
+  }
+  r.turned = 2 * r.cosines.dim(1);
+  r.at = r.out_at = merged_strides(heads, g.rows, g.size);
+  r.interleaved = c.attribute_flag("rotary_interleaved");
+  if (c.has_input(GroupedSlot::kPositions)) {
+    c.expect_count(GroupedSlot::kPositions, g.batch * g.rows);
+    r.positions = c.ints(GroupedSlot::kPositions);
+    // Of a first prompt, the schema takes the first position and counts on.
+    if (g.is_first) {
+      for (std::size_t i = 1; i < r.positions.size(); ++i) {
+        r.positions[i] = r.positions[0] + static_cast<std::int64_t>(i) % g.rows;
+      }
+    }
+  } else {
+    for (std::int64_t i = 0; i < g.batch * g.rows; ++i) {
+      r.positions.push_back(g.past[index_of(i / g.rows)] + i % g.rows);
+    }
+  }
+  check_rotation(r);
+  Tensor out = c.allocate(DataType::kFloat, x.dims());
+  rotate(c, r, x, out);
+  return out;
+}
+
+void set_sinks(KernelContext& c, Attending& a) {
+  if (c.has_input(GroupedSlot::kSink)) {
+    const Tensor& sink =
+        c.expect_count(GroupedSlot::kSink, a.heads, DataType::kFloat);
+    a.sinks.assign(sink.data<float>(), sink.data<float>() + a.heads);
+  } else if (c.attribute_flag("smooth_softmax") &&
+             c.attribute_int("smooth_softmax") > 0) {
+    a.sinks.assign(index_of(a.heads), 0.0f);
+  }
+}
+
+void check_supported(KernelContext& c) {
+  for (const std::size_t i : {GroupedSlot::kKeyScale, GroupedSlot::kValueScale,
+                              GroupedSlot::kQueryNorm, GroupedSlot::kKeyNorm}) {
+    if (c.has_input(i)) {
+      fail("the kernel does not take input " + std::to_string(i));
+    }
+  }
+  if (c.wants(3)) fail("the kernel does not give output 'output_qk'");
+}
+
+}  // namespace
+
+void group_query_attention(KernelContext& c) {
+  check_supported(c);
+  Grouped g = read_grouped(c);
+  read_lengths(c, g);
+  if (c.attribute_flag("do_rotary") && g.q.count() != 0) {
+    g.q = rotated(c, g, g.q, g.heads);
+    g.k = rotated(c, g, g.k, g.kv_heads);
+  }
+  Tensor keys = cache_of(c, g, GroupedSlot::kPastKey),
+         values = cache_of(c, g, GroupedSlot::kPastValue);
+  add_rows(g, g.k, keys);
+  add_rows(g, g.v, values);
+  Attending a;
+  set_queries(a, g.q, g.heads);
+  set_keys(a, keys, values);
+  a.out_at = a.q_at;
+  a.lengths = g.lengths;
+  a.offsets = g.past;
+  a.is_causal = !c.has_attribute("causal") || c.attribute_flag("causal");
+  const std::int64_t window = c.attribute_int("local_window_size", -1);
+  if (window == 0) c.wrong_attribute("local_window_size", "-1, or 1 or more");
+  if (window > 0) a.left = window - 1;
+  const float scale = c.attribute_float("scale", 0);
+  a.scale = scale != 0 ? static_cast<double>(scale)
+                       : 1 / std::sqrt(static_cast<double>(g.size));
+  a.softcap = std::max(static_cast<double>(c.attribute_float("softcap")), 0.0);
+  if (c.has_input(GroupedSlot::kBias))
+    a.mask = mask_of(c, a, GroupedSlot::kBias, c.input(GroupedSlot::kBias));
+  set_sinks(c, a);
+  attend(c, a, c.output(0, DataType::kFloat, g.q.dims()));
+  if (c.wants(1)) c.set_output(1, std::move(keys));
+  if (c.wants(2)) c.set_output(2, std::move(values));
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,70 @@
+// RotaryEmbedding of the standard.
+#include "kernels/cpu/attention/attending.h"
+#include "kernels/cpu/attention/rotation.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// What follows from the input and the attributes.
+Rotation read_shape(KernelContext& c, std::int64_t heads) {
+  const Tensor& x = c.expect_rank(0, 3, 4);
+  Rotation r;
+  const bool merged = x.rank() == 3;
+  r.batch = x.dim(0);
+  r.heads = merged ? heads : x.dim(1);
+  r.rows = x.dim(merged ? 1 : 2);
+  r.size = merged ? head_size(x.dim(2), heads) : x.dim(3);
+  r.at = merged ? merged_strides(r.heads, r.rows, r.size)
+                : split_strides(r.heads, r.rows, r.size);
+  r.out_at = r.at;
+  r.turned = c.attribute_int("rotary_embedding_dim");
+  if (r.turned == 0) r.turned = r.size;
+  r.interleaved = c.attribute_flag("interleaved");
+  return r;
+}
+
+void finish(KernelContext& c, Rotation& r, const Tensor& x) {
+  check_rotation(r);
+  rotate(c, r, x, c.output(0, x.dtype(), x.dims()));
+}
+
+void standard(KernelContext& c) {
+  const Tensor x = c.input(0);
+  if (x.count() == 0)
+    return static_cast<void>(c.output(0, x.dtype(), x.dims()));
+  Rotation r = read_shape(c, c.attribute_int("num_heads"));
+  const bool has_positions = c.has_input(3);
+  r.cosines = c.expect_rank(1, has_positions ? 2 : 3);
+  r.sines = c.input(2);
+  const std::int64_t count = r.batch * r.rows;
+  if (has_positions) {
+    c.expect_count(3, count);
+    r.positions = c.ints(3);
+    for (std::int64_t& p : r.positions) {
+      if (p < 0) p += r.cosines.dim(0);
+    }
+  } else {
+    // Rows of cosines of [batch, rows, half], each axis of which may be 1.
+    const std::int64_t bs = r.cosines.dim(0), rs = r.cosines.dim(1);
+    if ((bs != r.batch && bs != 1) || (rs != r.rows && rs != 1)) {
+      c.wrong_shape(1, "axes 0 and 1 of " + std::to_string(r.batch) + " and " +
+                           std::to_string(r.rows) + ", or 1");
+    }
+    for (std::int64_t i = 0; i < count; ++i) {
+      const std::int64_t b = bs == 1 ? 0 : i / r.rows;
+      r.positions.push_back(b * rs + (rs == 1 ? 0 : i % r.rows));
+    }
+  }
+  finish(c, r, x);
+}
+
+constexpr Kernel kRotaryKernels[] = {
+    {"", "RotaryEmbedding", standard, Adapt::kWiden},
+};
+
+}  // namespace
+
+const KernelRows kRotaryRows = kRotaryKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,440 @@
+// Ops of domain ai.onnx.ml: what classical models are made of.
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <unordered_map>
+
+#include "kernels/cpu/attention/attending.h"
+#include "kernels/cpu/classic/trees.h"
+#include "kernels/cpu/elementwise/cast.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/products/gemm.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+constexpr std::string_view kMlDomain = "ai.onnx.ml";
+
+void array_feature_extractor(KernelContext& c) {
+  const Tensor x = c.expect_min_rank(0, 1);
+  const std::int64_t size = x.dim(x.rank() - 1);
+  const Ints at = ints_up_to(c, 1, size - 1);
+  Dims dims(x.dims());
+  if (x.rank() == 1) dims = Dims{1, 0};
+  dims.back() = std::ssize(at);
+  Tensor& y = c.output(0, x.dtype(), dims);
+  const std::int64_t rows = x.count() == 0 ? 0 : x.count() / size;
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    T* to = mutable_elements<T>(y);
+    Ticker tick(c.threads());
+    for (std::int64_t r = 0; r < rows; ++r) {
+      tick(std::ssize(at));
+      const T* row = elements<T>(x) + r * size;
+      for (const std::int64_t i : at) *to++ = row[i];
+    }
+  });
+}
+
+void binarizer(KernelContext& c) {
+  const float threshold = c.attribute_float("threshold");
+  dispatch(
+      Types<float, double, std::int32_t, std::int64_t>(), c.input(0).dtype(),
+      [&]<typename T>() {
+        map_unary<T, T>(c, [threshold](T x) {
+          return T(static_cast<double>(x) > static_cast<double>(threshold));
+        });
+      });
+}
+
+// Keys and values of LabelEncoder come as lists of a type, or as tensors.
+Tensor list(KernelContext& c, std::string_view name) {
+  const std::string prefix(name);
+  if (const auto t = c.attribute_tensor(prefix + "_tensor")) return *t;
+  const auto made = [&](DataType type, const auto& values) {
+    const auto count = std::ssize(values);
+    Tensor out = c.allocate(type, {&count, 1});
+    using V = std::ranges::range_value_t<decltype(values)>;
+    using T = std::conditional_t<std::is_arithmetic_v<V>, V, String>;
+    std::ranges::copy(values, mutable_elements<T>(out));
+    return out;
+  };
+  if (c.has_attribute(prefix + "_strings")) {
+    return made(DataType::kString, c.attribute_strings(prefix + "_strings"));
+  }
+  if (c.has_attribute(prefix + "_int64s")) {
+    return made(DataType::kInt64, c.attribute_ints(prefix + "_int64s"));
+  }
+  if (c.has_attribute(prefix + "_floats")) {
+    return made(DataType::kFloat, c.attribute_floats(prefix + "_floats"));
+  }
+  // Before opset 2 there was one list, of strings, for integers as well.
+  if (prefix == "keys" || !c.has_attribute("classes_strings")) {
+    fail("attribute '" + prefix + "_*' is missing");
+  }
+  return made(DataType::kString, c.attribute_strings("classes_strings"));
+}
+
+// What unknown keys map to, in the type of the values.
+template <typename T>
+T fallback(KernelContext& c, DataType type) {
+  if (const auto t = c.attribute_tensor("default_tensor")) {
+    if (t->dtype() != type || t->count() == 0) {
+      c.wrong_attribute(
+          "default_tensor",
+          "an element of " + std::string(ir::data_type_name(type)));
+    }
+    return elements<T>(*t)[0];
+  }
+  if constexpr (std::is_same_v<T, String>) {
+    return c.has_attribute("default_string")
+               ? String(c.attribute_string("default_string"))
+               : "_Unused";
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(c.attribute_float("default_float", -0.0));
+  } else {
+    return static_cast<T>(c.attribute_int("default_int64", -1));
+  }
+}
+
+// All NaN are one key, and so are both zeros.
+template <typename T>
+struct KeyHash {
+  std::size_t operator()(const T& v) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::isnan(v) ? 1 : std::hash<T>()(v);
+    } else {
+      return std::hash<T>()(v);
+    }
+  }
+};
+template <typename T>
+struct KeyEqual {
+  bool operator()(const T& a, const T& b) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      return a == b || (std::isnan(a) && std::isnan(b));
+    } else {
+      return a == b;
+    }
+  }
+};
+
+// Calls f for the type of a label.
+template <typename F>
+void dispatch_label(DataType type, F f) {
+  if (type == DataType::kString) return f.template operator()<String>();
+  dispatch(Types<float, double, std::int16_t, std::int32_t, std::int64_t>(),
+           type, f);
+}
+
+void label_encoder(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const bool is_old = c.has_attribute("classes_strings");
+  Tensor keys, values;
+  if (is_old) {
+    const Tensor classes = list(c, "values");
+    const std::int64_t count = classes.count();
+    Tensor places = c.allocate(DataType::kInt64, {&count, 1});
+    auto* place = places.mutable_data<std::int64_t>();
+    std::iota(place, place + count, 0);
+    keys = x.is_string() ? classes : places;
+    values = x.is_string() ? places : classes;
+  } else {
+    keys = list(c, "keys");
+    values = list(c, "values");
+  }
+  if (keys.dtype() != x.dtype() || keys.count() != values.count()) {
+    fail("the keys do not fit the input and the values", x.text(),
+         keys.text() + ", " + values.text());
+  }
+  Tensor& y = c.output(0, values.dtype(), x.dims());
+  dispatch_label(x.dtype(), [&]<typename K>() {
+    std::unordered_map<K, std::int64_t, KeyHash<K>, KeyEqual<K>> place;
+    for (std::int64_t i = 0; i < keys.count(); ++i) {
+      place.try_emplace(elements<K>(keys)[i], i);  // the first of equal keys
+    }
+    dispatch_label(values.dtype(), [&]<typename V>() {
+      const V otherwise = fallback<V>(c, values.dtype());
+      V* to = mutable_elements<V>(y);
+      Ticker tick(c.threads());
+      for (std::int64_t i = 0; i < x.count(); ++i) {
+        tick(8);
+        const auto it = place.find(elements<K>(x)[i]);
+        to[i] = it == place.end() ? otherwise : elements<V>(values)[it->second];
+      }
+    });
+  });
+}
+
+// Attributes with one number for each feature, or one for all.
+float of_feature(const std::vector<float>& values, std::int64_t feature) {
+  return values.size() == 1 ? values[0] : values[index_of(feature)];
+}
+
+void need_features(const KernelContext& c, std::size_t count,
+                   std::int64_t features, std::string_view name) {
+  if (count == 1 || static_cast<std::int64_t>(count) == features) return;
+  c.wrong_attribute(name, "1 or " + std::to_string(features) + " numbers");
+}
+
+// The size of the last axis of input `i`.
+std::int64_t last_axis(const KernelContext& c, std::size_t i = 0) {
+  return c.expect_min_rank(i, 1).dims().back();
+}
+
+using MlNumbers = Types<float, double, std::int32_t, std::int64_t>;
+
+void scaler(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const std::int64_t features = last_axis(c);
+  const auto offset = c.attribute_floats("offset");
+  const auto scale = c.attribute_floats("scale");
+  need_features(c, offset.size(), features, "offset");
+  need_features(c, scale.size(), features, "scale");
+  float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    for_each_element(c, x.count(), [&](std::int64_t i) {
+      const std::int64_t f = i % features;
+      to[i] = (static_cast<float>(x.data<T>()[i]) - of_feature(offset, f)) *
+              of_feature(scale, f);
+    });
+  });
+}
+
+void normalizer(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const std::int64_t features = last_axis(c);
+  const std::string_view norm = c.choice("norm", {"MAX", "L1", "L2"});
+  float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
+  const std::int64_t rows = x.count() == 0 ? 0 : x.count() / features;
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    Ticker tick(c.threads());
+    for (std::int64_t r = 0; r < rows; ++r) {
+      tick(features);
+      const T* row = x.data<T>() + r * features;
+      double size = norm == "MAX" ? static_cast<double>(row[0]) : 0;
+      for (std::int64_t i = 0; i < features; ++i) {
+        const auto v = static_cast<double>(row[i]);
+        if (norm == "MAX") size = std::max(size, v);
+        if (norm == "L1") size += std::abs(v);
+        if (norm == "L2") size += v * v;
+      }
+      if (norm == "L2") size = std::sqrt(size);
+      if (size == 0) size = 1;
+      for (std::int64_t i = 0; i < features; ++i) {
+        to[r * features + i] =
+            static_cast<float>(static_cast<double>(row[i]) / size);
+      }
+    }
+  });
+}
+
+template <typename T>
+void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
+            T gap) {
+  const std::int64_t features = last_axis(c);
+  need_features(c, values.size(), features,
+                std::is_floating_point_v<T> ? "imputed_value_floats"
+                                            : "imputed_value_int64s");
+  T* to = c.output(0, x.dtype(), x.dims()).template mutable_data<T>();
+  for_each_element(c, x.count(), [&](std::int64_t i) {
+    const T v = x.data<T>()[i];
+    bool is_gap = v == gap;
+    if constexpr (std::is_floating_point_v<T>) {
+      is_gap = is_gap || (std::isnan(v) && std::isnan(gap));
+    }
+    const std::int64_t f = values.size() == 1 ? 0 : i % features;
+    to[i] = is_gap ? values[index_of(f)] : v;
+  });
+}
+
+void imputer(KernelContext& c) {
+  const Tensor x = c.input(0);
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    std::vector<T> values;
+    if constexpr (std::is_floating_point_v<T>) {
+      for (const float v : c.attribute_floats("imputed_value_floats")) {
+        values.push_back(static_cast<T>(v));
+      }
+      impute<T>(c, x, values,
+                static_cast<T>(c.attribute_float("replaced_value_float")));
+    } else {
+      for (const std::int64_t v : c.attribute_ints("imputed_value_int64s")) {
+        values.push_back(static_cast<T>(v));
+      }
+      impute<T>(c, x, values,
+                static_cast<T>(c.attribute_int("replaced_value_int64")));
+    }
+  });
+}
+
+void one_hot_encoder(KernelContext& c) {
+  const Tensor x = c.input(0);
+  std::unordered_map<std::string, std::int64_t> words;
+  std::unordered_map<std::int64_t, std::int64_t> numbers;
+  for (auto& word : c.attribute_strings("cats_strings")) {
+    words.try_emplace(word, std::ssize(words));
+  }
+  const Ints given = c.attribute_ints("cats_int64s");
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    numbers[given[i]] = static_cast<std::int64_t>(i);
+  }
+  const auto width = static_cast<std::int64_t>(
+      x.is_string() ? c.attribute_strings("cats_strings").size()
+                    : given.size());
+  Dims dims(x.dims());
+  dims.push_back(width);
+  Tensor& y = c.output(0, DataType::kFloat, dims);
+  float* to = y.mutable_data<float>();
+  fill(c, to, y.count(), 0.0f);
+  const bool may_miss = !c.has_attribute("zeros") || c.attribute_flag("zeros");
+  Ticker tick(c.threads());
+  const auto miss = [&](std::string found) {
+    if (!may_miss) c.wrong_value(0, "a category that the op lists", found);
+  };
+  const auto mark = [&](std::int64_t i, const auto& map, const auto& key) {
+    tick(8);
+    const auto it = map.find(key);
+    if (it != map.end()) {
+      to[i * width + it->second] = 1;
+    } else if constexpr (std::is_arithmetic_v<std::decay_t<decltype(key)>>) {
+      miss(std::to_string(key));
+    } else {
+      miss("'" + printable(key) + "'");
+    }
+  };
+  if (x.is_string()) {
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      mark(i, words, std::string(x.strings()[index_of(i)]));
+    }
+    return;
+  }
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      const T v = x.data<T>()[i];
+      if constexpr (std::is_floating_point_v<T>) {
+        // No category lies beyond the range of integers.
+        if (!(std::abs(v) < T(0x1p62))) {
+          miss(std::to_string(v));
+          continue;
+        }
+      }
+      mark(i, numbers, static_cast<std::int64_t>(v));
+    }
+  });
+}
+
+void feature_vectorizer(KernelContext& c) {
+  std::int64_t rows = -1;
+  Ints widths, kept;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const Tensor& x = c.expect_rank(i, 1, 2);
+    const std::int64_t count = x.rank() == 1 ? 1 : x.dim(0);
+    if (rows >= 0 && count != rows) {
+      c.wrong_shape(i, std::to_string(rows) + " rows");
+    }
+    rows = count;
+    widths.push_back(last_axis(c, i));
+    kept.push_back(x.count() == 0 ? 0 : widths.back());
+  }
+  // Inputs are cut to these widths, or filled with zeros.
+  if (c.has_attribute("inputdimensions")) {
+    kept = c.attribute_ints("inputdimensions");
+    const bool fits = kept.size() == widths.size() &&
+                      std::ranges::all_of(kept, [](std::int64_t n) {
+                        return n >= 0 && n < std::int64_t{1} << 40;
+                      });
+    if (!fits) {
+      c.wrong_attribute("inputdimensions",
+                        std::to_string(widths.size()) + " sizes below 2^40");
+    }
+  }
+  std::int64_t width = 0;
+  for (const std::int64_t n : kept) width += n;
+  const std::int64_t dims[] = {std::max<std::int64_t>(rows, 0), width};
+  float* to = c.output(0, DataType::kFloat, dims).mutable_data<float>();
+  std::int64_t begin = 0;
+  for (std::size_t i = 0; i < c.input_count(); ++i) {
+    const Tensor x = c.input(i);
+    const std::int64_t own = kept[i], all = widths[i];
+    dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+      for_each_element(c, rows * own, [&](std::int64_t k) {
+        const std::int64_t row = k / own, at = k % own;
+        to[row * width + begin + at] =
+            at < all ? static_cast<float>(x.data<T>()[row * all + at]) : 0;
+      });
+    });
+    begin += own;
+  }
+}
+
+// Scores of [rows, targets] by coefficients of [targets, features].
+Tensor linear_scores(KernelContext& c, std::int64_t targets) {
+  const Tensor in = in_type(c, c.expect_rank(0, 1, 2), DataType::kFloat);
+  const std::int64_t rows = in.rank() == 1 ? 1 : in.dim(0);
+  const std::int64_t features = last_axis(c);
+  const auto weights = c.attribute_floats("coefficients");
+  const auto shifts = c.attribute_floats("intercepts");
+  const auto known = std::ssize(weights);
+  if (targets <= 0 || known % targets != 0 || known / targets != features) {
+    c.wrong_attribute("coefficients", std::to_string(features) +
+                                          " numbers for each of " +
+                                          std::to_string(targets) + " targets");
+  }
+  if (!shifts.empty() && std::ssize(shifts) != targets) {
+    c.wrong_attribute("intercepts", std::to_string(targets) + " numbers");
+  }
+  const std::int64_t dims[] = {rows, targets};
+  Tensor out = c.allocate(DataType::kFloat, dims);
+  float* to = out.mutable_data<float>();
+  fill(c, to, out.count(), 0.0f);
+  if (out.count() != 0 && features != 0) {
+    gemm(c.threads(), false, true, rows, targets, features, 1.0f,
+         in.data<float>(), features, weights.data(), features, 0.0f, to,
+         targets);
+  }
+  for (std::int64_t i = 0; !shifts.empty() && i < out.count(); ++i) {
+    to[i] += shifts[index_of(i % targets)];
+  }
+  return out;
+}
+
+void transform_rows(const KernelContext& c, PostTransform how, float* at,
+                    std::int64_t rows, std::int64_t n) {
+  std::vector<double> row(index_of(n));
+  Ticker tick(c.threads());
+  for (std::int64_t r = 0; r < rows; ++r, at += n) {
+    tick(n);
+    std::copy_n(at, n, row.begin());
+    transform_row(how, row.data(), n);
+    std::ranges::transform(row, at,
+                           [](double v) { return static_cast<float>(v); });
+  }
+}
+
+void linear_regressor(KernelContext& c) {
+  const std::int64_t targets = c.attribute_int("targets", 1);
+  Tensor y = linear_scores(c, targets);
+  transform_rows(c, post_transform(c), y.mutable_data<float>(), y.dim(0),
+                 targets);
+  c.set_output(0, std::move(y));
+}
+
+constexpr Kernel kMlKernels[] = {
+    {kMlDomain, "ArrayFeatureExtractor", array_feature_extractor},
+    {kMlDomain, "Binarizer", binarizer},
+    {kMlDomain, "FeatureVectorizer", feature_vectorizer},
+    {kMlDomain, "Imputer", imputer},
+    {kMlDomain, "LabelEncoder", label_encoder},
+    {kMlDomain, "LinearRegressor", linear_regressor},
+    {kMlDomain, "Normalizer", normalizer},
+    {kMlDomain, "OneHotEncoder", one_hot_encoder},
+    {kMlDomain, "Scaler", scaler},
+    {kMlDomain, "TreeEnsemble", tree_ensemble, Adapt::kWiden},
+};
+
+}  // namespace
+
+const KernelRows kMlRows = kMlKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,55 @@
+#include "kernels/cpu/control/bodies.h"
+
+#include <algorithm>
+
+#include "core/ir/graph.h"
+#include "kernels/cpu/strided.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+
+const ir::Block& body_of(const KernelContext& c, std::string_view attribute) {
+  const ir::Attribute* a = c.node().attribute(attribute);
+  if (a == nullptr || a->blocks.empty()) {
+    fail("the subgraph '" + std::string(attribute) + "' is missing");
+  }
+  return c.node().graph().block(a->blocks[0]);
+}
+
+bool truth(const Datum& value) {
+  if (!value.is_tensor() || value.tensor().dtype() != DataType::kBool ||
+      value.tensor().count() != 1) {
+    fail("wrong type or shape of the condition", "bool", value.text());
+  }
+  return value.tensor().data<bool>()[0];
+}
+
+const Tensor& tensor_of(const Datum& value) {
+  if (value.is_tensor()) return value.tensor();
+  fail("wrong type of an output of the subgraph", "a tensor", value.text());
+}
+
+Tensor never_computed(const KernelContext& c, const ir::Block& body,
+                      std::size_t i, std::int64_t size) {
+  const ir::Type* type = c.node().graph().value(body.outputs[i]).declared;
+  if (type == nullptr || !type->is_tensor() ||
+      type->elem == DataType::kUndefined) {
+    fail("the subgraph never ran, and does not say what type its output " +
+         std::to_string(i) + " has");
+  }
+  Dims dims{size};
+  for (const ir::Dim d : type->dims) dims.push_back(d.known() ? d.size() : 0);
+  Tensor out = c.allocate(type->elem, dims);
+  if (!out.is_string()) {
+    std::fill_n(out.mutable_data<std::byte>(), out.byte_size(), std::byte{0});
+  }
+  return out;
+}
+
+Tensor element_at(const KernelContext& c, const Tensor& x, std::int64_t at,
+                  DataType dtype) {
+  const Tensor out = cut(c, x, 0, at, 1).reshaped(x.dims().subspan(1));
+  return runtime::packed(out, dtype, c.run());
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,39 @@
+// What the files of convolution share. Internal to kernels/cpu.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/cpu/convolution/windows.h"
+
+namespace ruleengine::kernels {
+
+void causal_conv_with_state(KernelContext& c);
+void col2im(KernelContext& c);
+void conv_transpose(KernelContext& c);
+void deform_conv(KernelContext& c);
+
+// Channels of a convolution and their groups.
+struct Channels {
+  std::int64_t groups, in, out;  // in and out of a group
+};
+
+// Of weights [out, in / groups, ...], or of transposed ones [in, out / groups,
+// ...]; fails where they do not fit the input.
+Channels channels_of(KernelContext& c, const Tensor& x, const Tensor& weights,
+                     bool transposed);
+
+// Input `i` if it is there: one number for each output channel.
+const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,
+                      std::int64_t channels);
+
+// Every channel of the output as its bias, or 0.
+template <typename T>
+void fill_bias(const Tensor* bias, std::int64_t first, std::int64_t channels,
+               std::int64_t size, T* out) {
+  for (std::int64_t i = 0; i < channels; ++i) {
+    std::fill_n(out + i * size, size,
+                bias == nullptr ? T(0) : bias->data<T>()[first + i]);
+  }
+}
+
+}  // namespace ruleengine::kernels

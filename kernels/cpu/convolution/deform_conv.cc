@@ -1,0 +1,201 @@
+// Convolutions with something more: DeformConv, whose taps are moved by an
+// input, and CausalConvWithState, which continues a sequence.
+#include <algorithm>
+#include <cmath>
+
+#include "kernels/cpu/convolution/columns.h"
+#include "kernels/cpu/convolution/convolution.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/image/image.h"
+#include "kernels/cpu/products/gemm.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// The elements around a place between elements. What lies outside, or has no
+// weight, does not count.
+AxisTaps corners(double at, std::int64_t size) {
+  const double low = std::floor(at), part = at - low;
+  // Also for NaN.
+  if (!(low >= -1 && low < static_cast<double>(size))) return {};
+  const auto place = [&](double i, double weight) {
+    const bool counts = i >= 0 && i < static_cast<double>(size) && weight != 0;
+    return counts ? static_cast<std::int64_t>(i) : -1;
+  };
+  return {.count = 2,
+          .places = {place(low, 1 - part), place(low + 1, part)},
+          .weights = {1 - part, part}};
+}
+
+struct DeformJob {
+  const Tensor& x;
+  const Tensor& offset;
+  const Tensor* mask;
+  const Windows& windows;
+  std::int64_t offset_groups;
+};
+
+// The columns of windows [begin, end) of image `n`, all channels.
+template <typename T>
+void deformed_columns(const DeformJob& job, const Columns& sizes,
+                      std::int64_t n, std::int64_t begin, std::int64_t end,
+                      T* columns) {
+  const std::int64_t taps = sizes.taps(), count = sizes.count();
+  const std::int64_t each = job.x.dim(1) / job.offset_groups;
+  const std::size_t rank = job.windows.size();
+  const auto axes = static_cast<std::int64_t>(rank);
+  std::vector<double> at(rank);
+  WeightedPlaces around;
+  for (std::int64_t g = 0; g < job.offset_groups; ++g) {
+    const std::int64_t block = (n * job.offset_groups + g) * taps;
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        std::int64_t rest_tap = tap, rest = i;
+        for (std::size_t k = rank; k-- > 0;) {
+          const Window& w = job.windows[k];
+          const auto row = (block + tap) * axes + static_cast<std::int64_t>(k);
+          at[k] = static_cast<double>(w.start(rest % w.out) +
+                                      rest_tap % w.kernel * w.dilation) +
+                  static_cast<double>(job.offset.data<T>()[row * count + i]);
+          rest /= w.out;
+          rest_tap /= w.kernel;
+        }
+        around.start();
+        for (std::size_t k = 0; k < rank; ++k) {
+          around.split(corners(at[k], job.windows[k].in), job.windows[k].in);
+        }
+        const double scale =
+            job.mask == nullptr
+                ? 1.0
+                : static_cast<double>(
+                      job.mask->data<T>()[(block + tap) * count + i]);
+        for (std::int64_t ch = g * each; ch < (g + 1) * each; ++ch) {
+          const T* image =
+              job.x.data<T>() + (n * job.x.dim(1) + ch) * sizes.image();
+          columns[(ch * taps + tap) * (end - begin) + i - begin] =
+              static_cast<T>(scale * around.of(image));
+        }
+      }
+    }
+  }
+}
+
+// Input `i` must be [batch, rows, windows ...].
+void need_shape(KernelContext& c, std::size_t i, const Tensor& x,
+                std::int64_t rows, const Windows& windows) {
+  const Dims dims = dims_of(x.dim(0), rows, windows);
+  c.expect_shape(i, dims, x.dtype());
+}
+
+template <typename T>
+void deform(KernelContext& c, const DeformJob& job, const Tensor& weights,
+            const Tensor* bias, const Channels& channels, Tensor& y) {
+  const Columns sizes(job.windows, c.threads());
+  const auto [groups, in, out] = channels;
+  const std::int64_t rows = in * sizes.taps(), count = sizes.count();
+  const std::int64_t tile = sizes.tile(rows * groups);
+  const std::int64_t tiles = ceil_div(count, tile);
+  c.threads().for_each(
+      job.x.dim(0) * tiles, 1, [&](std::int64_t i, std::int64_t) {
+        const std::int64_t n = i / tiles, first = i % tiles * tile;
+        const std::int64_t width = std::min(tile, count - first);
+        Tensor block = c.allocate(kTypeOf<T>, Dims{groups * rows, width});
+        deformed_columns(job, sizes, n, first, first + width,
+                         block.mutable_data<T>());
+        for (std::int64_t g = 0; g < groups; ++g) {
+          T* to = y.mutable_data<T>() + (n * groups + g) * out * count + first;
+          for (std::int64_t m = 0; m < out; ++m) {
+            fill_bias(bias, g * out + m, 1, width, to + m * count);
+          }
+          gemm(c.threads(), false, false, out, width, rows, T(1),
+               weights.data<T>() + g * out * rows, rows,
+               block.data<T>() + g * rows * width, width, T(1), to, count);
+        }
+      });
+}
+
+// What CausalConvWithState has before the input and the input, one channel.
+template <typename T>
+struct Sequence {
+  const T* past;  // nullptr: zeros
+  const T* now;
+  std::int64_t before;
+  T operator[](std::int64_t i) const {
+    if (i >= before) return now[i - before];
+    return past == nullptr ? T(0) : past[i];
+  }
+};
+
+}  // namespace
+
+void deform_conv(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& weights = c.input(1);
+  const Tensor& offset = c.input(2);
+  const Channels channels = channels_of(c, x, weights, false);
+  const std::int64_t out = channels.groups * channels.out;
+  const Tensor* bias = bias_of(c, 3, x, out);
+  const Windows windows =
+      windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()));
+  const std::int64_t groups = c.attribute_int("offset_group");
+  if (groups < 1 || x.dim(1) % groups != 0) {
+    c.wrong_attribute("offset_group",
+                      "a divisor of " + std::to_string(x.dim(1)));
+  }
+  std::int64_t taps = 1;
+  for (const Window& w : windows) taps *= w.kernel;
+  const auto axes = std::ssize(windows);
+  need_shape(c, 2, x, groups * taps * axes, windows);
+  const Tensor* mask = c.has_input(4) ? &c.input(4) : nullptr;
+  if (mask != nullptr) need_shape(c, 4, x, groups * taps, windows);
+  const Dims dims = dims_of(x.dim(0), out, windows);
+  Tensor& y = c.output(0, x.dtype(), dims);
+  if (y.count() == 0) return;
+  const DeformJob job{x, offset, mask, windows, groups};
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    deform<T>(c, job, weights, bias, channels, y);
+  });
+}
+
+void causal_conv_with_state(KernelContext& c) {
+  const Tensor& x = c.expect_rank(0, 3);
+  const std::int64_t channels = x.dim(1), length = x.dim(2);
+  const Tensor& weights = c.expect_shape(1, Dims{channels, 1, -1}, x.dtype());
+  if (weights.dim(2) < 1) c.wrong_shape(1, "a last axis of 1 or more");
+  const Tensor* bias = bias_of(c, 2, x, channels);
+  const std::int64_t taps = weights.dim(2), before = taps - 1;
+  const Dims state{x.dim(0), channels, before};
+  const Tensor* past =
+      c.has_input(3) ? &c.expect_shape(3, state, x.dtype()) : nullptr;
+  const std::string_view activation =
+      c.choice("activation", {"none", "silu", "swish", ""});
+  const bool is_silu = activation == "silu" || activation == "swish";
+  Tensor& y = c.output(0, x.dtype(), x.dims());
+  Tensor next = c.allocate(x.dtype(), state);
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    const auto piece = [&](std::int64_t i, std::int64_t) {
+      const Sequence<T> all{
+          past == nullptr ? nullptr : past->data<T>() + i * before,
+          x.data<T>() + i * length, before};
+      const T* w = weights.data<T>() + i % channels * taps;
+      T* to = y.mutable_data<T>() + i * length;
+      fill_bias(bias, i % channels, 1, length, to);
+      for (std::int64_t k = 0; k < taps; ++k) {
+        const std::int64_t old = std::min(before - k, length);
+        for (std::int64_t o = 0; o < old; ++o) to[o] += w[k] * all[o + k];
+        for (std::int64_t o = old; o < length; ++o) {
+          to[o] += w[k] * all.now[o + k - before];
+        }
+      }
+      for (std::int64_t o = 0; is_silu && o < length; ++o) {
+        to[o] /= 1 + std::exp(-to[o]);
+      }
+      T* kept = next.mutable_data<T>() + i * before;
+      for (std::int64_t k = 0; k < before; ++k) kept[k] = all[length + k];
+    };
+    c.threads().for_each(x.dim(0) * channels, 1, piece);
+  });
+  if (c.wants(1)) c.set_output(1, std::move(next));
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,133 @@
+#include "kernels/cpu/convolution/windows.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// So that products of two numbers of a window fit.
+constexpr std::int64_t kMost = std::int64_t{1} << 30;
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) {
+  return -ceil_div(-a, b);
+}
+
+void set_out(Window& w, bool rounds_up) {
+  const std::int64_t room = w.in + w.before + w.after - w.extent();
+  w.out =
+      (rounds_up ? ceil_div(room, w.stride) : floor_div(room, w.stride)) + 1;
+  // An empty axis may have no window.
+  if (room < 0 && (w.in > 0 || w.out != 0)) {
+    fail("a window is larger than the padded input",
+         std::to_string(w.in + w.before + w.after) + " at most",
+         std::to_string(w.extent()));
+  }
+  // No window begins in the padding at the end.
+  if (rounds_up && (w.out - 1) * w.stride >= w.in + w.before) --w.out;
+}
+
+void set_same(Window& w, bool more_at_end) {
+  w.out = ceil_div(w.in, w.stride);
+  split_padding(w, (w.out - 1) * w.stride + w.extent() - w.in, more_at_end);
+}
+
+}  // namespace
+
+std::string_view auto_pad_of(KernelContext& c) {
+  return c.choice("auto_pad",
+                  {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
+}
+
+Ints window_ints(KernelContext& c, std::string_view name, std::size_t count,
+                 std::int64_t least, std::int64_t otherwise) {
+  Ints all = c.attribute_ints(name);
+  if (all.empty()) all.assign(count, otherwise);
+  if (all.size() != count) {
+    c.wrong_attribute(name, std::to_string(count) + " numbers");
+  }
+  for (const std::int64_t each : all) {
+    if (each < least || each > kMost) {
+      c.wrong_attribute(name, std::to_string(least) + " to 2^30",
+                        std::to_string(each));
+    }
+  }
+  return all;
+}
+
+Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel) {
+  const std::size_t rank = spatial.size();
+  runtime::count_of(spatial);  // fails where it does not fit
+  if (kernel.size() != rank) {
+    fail("wrong number of sizes of the kernel",
+         std::to_string(rank) + ", one for each axis of the input",
+         std::to_string(kernel.size()));
+  }
+  const Ints strides = window_ints(c, "strides", rank, 1, 1);
+  const Ints dilations = window_ints(c, "dilations", rank, 1, 1);
+  Windows all(rank);
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (kernel[i] < 1 || kernel[i] > kMost) {
+      fail("a size of the kernel is out of range", "at least 1",
+           std::to_string(kernel[i]));
+    }
+    all[i] = {.in = spatial[i],
+              .kernel = kernel[i],
+              .stride = strides[i],
+              .dilation = dilations[i]};
+    if (all[i].in > kMost * 4) {
+      c.wrong_shape(0, "axes of " + std::to_string(kMost * 4) + " at most");
+    }
+  }
+  return all;
+}
+
+void split_padding(Window& w, std::int64_t total, bool more_at_end) {
+  total = std::max<std::int64_t>(0, total);
+  const std::int64_t less = total / 2, more = total - less;
+  w.before = more_at_end ? less : more;
+  w.after = more_at_end ? more : less;
+}
+
+Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel) {
+  c.expect_min_rank(0, 2);
+  const Shape spatial = dims.subspan(2);
+  const std::size_t rank = spatial.size();
+  Windows all = plain_windows(c, spatial, kernel);
+  const std::string_view mode = auto_pad_of(c);
+  const bool rounds_up = c.attribute_flag("ceil_mode");
+  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
+    for (Window& w : all) set_same(w, mode == "SAME_UPPER");
+    return all;
+  }
+  const bool is_valid = mode == "VALID";
+  const Ints pads =
+      is_valid ? Ints(2 * rank, 0) : window_ints(c, "pads", 2 * rank, 0, 0);
+  for (std::size_t i = 0; i < rank; ++i) {
+    all[i].before = pads[i];
+    all[i].after = pads[rank + i];
+    set_out(all[i], rounds_up && !is_valid);
+  }
+  return all;
+}
+
+Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
+             std::int64_t Window::*size) {
+  Dims dims{batch, channels};
+  for (const Window& w : windows) dims.push_back(w.*size);
+  return dims;
+}
+
+Ints kernel_of_weights(KernelContext& c, Shape weights) {
+  if (weights.size() < 2) {
+    fail("wrong rank of the weights", "2 or more",
+         std::to_string(weights.size()));
+  }
+  const Shape sizes = weights.subspan(2);
+  runtime::count_of(sizes);  // fails where it does not fit
+  const Ints own(sizes.begin(), sizes.end());
+  const Ints said = c.attribute_ints("kernel_shape");
+  if (!said.empty() && said != own) {
+    c.wrong_attribute("kernel_shape", runtime::shape_text(sizes));
+  }
+  return own;
+}
+
+}  // namespace ruleengine::kernels

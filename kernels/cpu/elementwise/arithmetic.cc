@@ -1,0 +1,265 @@
+// Arithmetic of two operands that broadcast to each other, and of many.
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/cpu/elementwise/cast.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// Whole numbers wrap around; computing them unsigned keeps that defined.
+template <typename T>
+struct WrappingType {
+  using type = T;
+};
+template <std::integral T>
+struct WrappingType<T> {
+  using type = std::conditional_t<(sizeof(T) < 4), std::uint32_t,
+                                  std::make_unsigned_t<T>>;
+};
+template <typename T>
+using Wide = typename WrappingType<T>::type;
+
+struct Add {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
+  }
+};
+struct Sub {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
+  }
+};
+struct Mul {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
+  }
+};
+struct Div {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) fail("an integer is divided by zero");
+      // The least number divided by -1 wraps around.
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return Sub()(T(0), a);
+      }
+    }
+    return static_cast<T>(a / b);
+  }
+};
+
+// The sign of the divisor, as in Python.
+struct FloorMod {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) fail("an integer is divided by zero");
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return 0;
+      }
+      const T rest = static_cast<T>(a % b);
+      const bool other = rest != 0 && ((rest < 0) != (b < 0));
+      return other ? static_cast<T>(rest + b) : rest;
+    } else {
+      const T rest = std::fmod(a, b);
+      return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+    }
+  }
+};
+// The sign of the dividend, as in C.
+struct TruncMod {
+  template <typename T>
+  T operator()(T a, T b) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (b == 0) fail("an integer is divided by zero");
+      if constexpr (std::is_signed_v<T>) {
+        if (b == T(-1)) return 0;
+      }
+      return static_cast<T>(a % b);
+    } else {
+      return std::fmod(a, b);
+    }
+  }
+};
+// NaN wins, as in numpy.
+struct Max {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Min {
+  template <typename T>
+  T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
+};
+
+struct Power {
+  template <typename A, typename B>
+  A operator()(A x, B y) const {
+    if constexpr (std::is_integral_v<A> && std::is_integral_v<B>) {
+      if (y < 0) {
+        if constexpr (std::is_signed_v<A>) {
+          if (x == -1) return y % 2 == 0 ? A(1) : A(-1);
+        }
+        return x == 1 ? A(1) : A(0);
+      }
+      A power = 1;
+      for (auto n = static_cast<std::uint64_t>(y); n != 0; n >>= 1) {
+        if (n & 1) power = Mul()(power, x);
+        x = Mul()(x, x);
+      }
+      return power;
+    } else if constexpr (std::is_same_v<A, float> &&
+                         std::is_floating_point_v<B>) {
+      return static_cast<A>(y == 2 ? x * x : std::pow(x, A(y)));
+    } else {
+      return static_cast<A>(
+          std::pow(static_cast<double>(x), static_cast<double>(y)));
+    }
+  }
+};
+
+template <typename List, typename F>
+void binary(KernelContext& c, F f) {
+  const Tensor& a = c.input(0);
+  const Tensor& b = c.expect_type(1, a.dtype());
+  const Dims dims = broadcast(a.dims(), b.dims());
+  dispatch(List(), a.dtype(), [&]<typename T>() {
+    Tensor& out = std::ranges::equal(dims, a.dims())
+                      ? c.output_in_place(0, 0, a.dtype(), dims)
+                      : c.output_in_place(0, 1, a.dtype(), dims);
+    map_binary<T, T, T>(c, a, b, out, f);
+  });
+}
+
+void add(KernelContext& c) { binary<Numbers>(c, Add()); }
+void sub(KernelContext& c) { binary<Numbers>(c, Sub()); }
+void mul(KernelContext& c) { binary<Numbers>(c, Mul()); }
+void div(KernelContext& c) { binary<Numbers>(c, Div()); }
+void mod(KernelContext& c) {
+  if (c.attribute_flag("fmod")) return binary<Numbers>(c, TruncMod());
+  binary<Numbers>(c, FloorMod());
+}
+
+// 1 divided by an integer zero.
+template <typename A, typename B>
+void expect_no_power_of_zero(const KernelContext& c, const Tensor& a,
+                             const Tensor& b) {
+  if constexpr (std::is_integral_v<A> && std::is_signed_v<B>) {
+    const auto has = [](const auto& values, auto is) {
+      return std::ranges::any_of(values, is);
+    };
+    if (c.run().agreed_only && has(a.values<A>(), [](A x) { return x == 0; }) &&
+        has(b.values<B>(), [](B y) { return y < 0; })) {
+      fail("a negative power of an integer zero");
+    }
+  }
+}
+
+template <typename B>
+void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
+  const Dims dims = broadcast(a.dims(), b.dims());
+  Tensor& out = c.output(0, a.dtype(), dims);
+  dispatch(Numbers(), a.dtype(), [&]<typename A>() {
+    expect_no_power_of_zero<A, B>(c, a, b);
+    map_binary<A, B, A>(c, a, b, out, Power());
+  });
+}
+
+// The exponent may be of another type; the result has that of the base. It is
+// computed as the type of its kind that holds them all; most are one number.
+void pow(KernelContext& c) {
+  const Tensor a = c.input(0), b = c.input(1);
+  const ir::DataType type = b.dtype();
+  if (type == DataType::kFloat || type == DataType::kDouble) {
+    return pow_of<double>(c, a, in_type(c, b, DataType::kDouble));
+  }
+  if (type == DataType::kUint64) return pow_of<std::uint64_t>(c, a, b);
+  pow_of<std::int64_t>(c, a, in_type(c, b, DataType::kInt64));
+}
+
+// f over all inputs, from left to right.
+template <typename F>
+void fold(KernelContext& c, F f) {
+  Tensor sum = c.input(0);
+  for (std::size_t i = 1; i < c.input_count(); ++i) {
+    const Tensor& next = c.expect_type(i, sum.dtype());
+    const Dims dims = broadcast(sum.dims(), next.dims());
+    Tensor out = c.allocate(sum.dtype(), dims);
+    dispatch(Numbers(), sum.dtype(),
+             [&]<typename T>() { map_binary<T, T, T>(c, sum, next, out, f); });
+    sum = std::move(out);
+  }
+  c.set_output(0, std::move(sum));
+}
+
+void max(KernelContext& c) { fold(c, Max()); }
+void min(KernelContext& c) { fold(c, Min()); }
+void sum(KernelContext& c) { fold(c, Add()); }
+
+void mean(KernelContext& c) {
+  fold(c, Add());
+  Tensor& out = c.outputs()[0].tensor();
+  Tensor scaled = c.allocate(out.dtype(), out.dims());
+  dispatch(Floats(), out.dtype(), [&]<typename T>() {
+    const T count = static_cast<T>(c.input_count());
+    for (std::int64_t i = 0; i < out.count(); ++i) {
+      scaled.mutable_data<T>()[i] = out.data<T>()[i] / count;
+    }
+  });
+  c.set_output(0, std::move(scaled));
+}
+
+template <typename F>
+void bitwise(KernelContext& c, F f) {
+  binary<Integers>(c, f);
+}
+void bitwise_and(KernelContext& c) {
+  bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a & b); });
+}
+void bitwise_or(KernelContext& c) {
+  bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a | b); });
+}
+void bitwise_xor(KernelContext& c) {
+  bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); });
+}
+
+// Shifts by the width or more, or by a negative number, leave only what is
+// filled in: the sign to the right, else 0.
+void bit_shift(KernelContext& c) {
+  const bool is_left = c.choice("direction", {"LEFT", "RIGHT"}) == "LEFT";
+  binary<Integers>(c, [is_left](auto a, auto b) {
+    using T = decltype(a);
+    constexpr auto kWidth = static_cast<std::uint64_t>(sizeof(T) * 8);
+    const bool is_far = b < 0 || static_cast<std::uint64_t>(b) >= kWidth;
+    if (is_left) {
+      const auto bits = static_cast<std::uint64_t>(a);
+      return is_far ? T(0) : static_cast<T>(bits << b);
+    }
+    return is_far ? static_cast<T>(a < 0 ? -1 : 0) : static_cast<T>(a >> b);
+  });
+}
+
+constexpr Kernel kArithmeticKernels[] = {
+    {"", "Add", add, Adapt::kWiden}, {"", "BitShift", bit_shift},
+    {"", "BitwiseAnd", bitwise_and}, {"", "BitwiseOr", bitwise_or},
+    {"", "BitwiseXor", bitwise_xor}, {"", "Div", div, Adapt::kWiden},
+    {"", "Max", max, Adapt::kWiden}, {"", "Mean", mean, Adapt::kWiden},
+    {"", "Min", min, Adapt::kWiden}, {"", "Mod", mod, Adapt::kWiden},
+    {"", "Mul", mul, Adapt::kWiden}, {"", "Pow", pow, Adapt::kWiden},
+    {"", "Sub", sub, Adapt::kWiden}, {"", "Sum", sum, Adapt::kWiden},
+};
+
+}  // namespace
+
+const KernelRows kArithmeticRows = kArithmeticKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,96 @@
+// Comparisons, logic, and the choice between two by a third.
+#include <functional>
+
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// Output 0 = f(input 0, input 1), of booleans.
+template <typename List, typename F>
+void compare(KernelContext& c, F f) {
+  const Tensor a = c.input(0);
+  const Tensor b = c.expect_type(1, a.dtype());
+  const Dims dims = broadcast(a.dims(), b.dims());
+  Tensor& out = c.output(0, DataType::kBool, dims);
+  if constexpr (std::is_same_v<F, std::equal_to<>>) {
+    if (a.is_string()) return map_binary<String, String, bool>(c, a, b, out, f);
+  }
+  dispatch(List(), a.dtype(),
+           [&]<typename T>() { map_binary<T, T, bool>(c, a, b, out, f); });
+}
+
+void equal(KernelContext& c) { compare<NumbersAndBool>(c, std::equal_to<>()); }
+void greater(KernelContext& c) { compare<Numbers>(c, std::greater<>()); }
+void greater_or_equal(KernelContext& c) {
+  compare<Numbers>(c, std::greater_equal<>());
+}
+void less(KernelContext& c) { compare<Numbers>(c, std::less<>()); }
+void less_or_equal(KernelContext& c) {
+  compare<Numbers>(c, std::less_equal<>());
+}
+
+void logical_and(KernelContext& c) {
+  compare<Types<bool>>(c, [](bool a, bool b) { return a && b; });
+}
+void logical_or(KernelContext& c) {
+  compare<Types<bool>>(c, [](bool a, bool b) { return a || b; });
+}
+void logical_xor(KernelContext& c) {
+  compare<Types<bool>>(c, [](bool a, bool b) { return a != b; });
+}
+void logical_not(KernelContext& c) {
+  dispatch(Types<bool>(), c.input(0).dtype(), [&]<typename T>() {
+    map_unary<T, T>(c, [](bool v) { return !v; });
+  });
+}
+
+template <typename T>
+void choose(KernelContext& c, const Rows<3>& rows, Tensor& out) {
+  const bool* condition = c.input(0).data<bool>();
+  const T *x = elements<T>(c.input(1)), *y = elements<T>(c.input(2));
+  T* to = mutable_elements<T>(out);
+  const std::int64_t sc = rows.inner(0), sx = rows.inner(1), sy = rows.inner(2);
+  const auto line = [&](std::int64_t at, const auto& from, std::int64_t begin,
+                        std::int64_t end) {
+    const bool* p = condition + from[0];
+    const T *q = x + from[1], *r = y + from[2];
+    for (std::int64_t i = begin; i < end; ++i) {
+      to[at + i] = p[i * sc] ? q[i * sx] : r[i * sy];
+    }
+  };
+  for_each_piece(c, rows, line);
+}
+
+void where(KernelContext& c) {
+  const Tensor condition = c.expect_type(0, DataType::kBool);
+  const Tensor x = c.input(1), y = c.expect_type(2, x.dtype());
+  const Shape shapes[] = {condition.dims(), x.dims(), y.dims()};
+  const Dims dims = broadcast(shapes);
+  Tensor& out = c.output(0, x.dtype(), dims);
+  if (out.count() == 0) return;
+  const Rows<3> rows(dims, {broadcast_strides(condition.dims(), dims),
+                            broadcast_strides(x.dims(), dims),
+                            broadcast_strides(y.dims(), dims)});
+  dispatch_width(x.dtype(), [&]<typename T>() { choose<T>(c, rows, out); });
+}
+
+constexpr Kernel kComparisonKernels[] = {
+    {"", "And", logical_and},
+    {"", "Equal", equal, Adapt::kWiden},
+    {"", "Greater", greater, Adapt::kWiden},
+    {"", "GreaterOrEqual", greater_or_equal, Adapt::kWiden},
+    {"", "Less", less, Adapt::kWiden},
+    {"", "LessOrEqual", less_or_equal, Adapt::kWiden},
+    {"", "Not", logical_not},
+    {"", "Or", logical_or},
+    {"", "Where", where, Adapt::kUnpack},
+    {"", "Xor", logical_xor},
+};
+
+}  // namespace
+
+const KernelRows kComparisonRows = kComparisonKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,136 @@
+// Mathematical functions of one number; the rows of activations, too.
+#include "kernels/cpu/elementwise/unary.h"
+
+#include <cmath>
+#include <type_traits>
+
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/number.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// The least number wraps around to itself.
+struct Neg {
+  template <typename T>
+  T operator()(T v) const {
+    if constexpr (std::is_integral_v<T>) {
+      return static_cast<T>(0 - static_cast<std::uint64_t>(v));
+    } else {
+      return -v;
+    }
+  }
+};
+
+void neg(KernelContext& c) { unary<Numbers>(c, Neg()); }
+
+void abs(KernelContext& c) {
+  unary<Numbers>(c, [](auto v) {
+    using T = decltype(v);
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::abs(v);
+    } else {
+      return v < T(0) ? Neg()(v) : v;
+    }
+  });
+}
+
+void sign(KernelContext& c) {
+  unary<Numbers>(c, [](auto v) {
+    using T = decltype(v);
+    if (v != v) return v;
+    return static_cast<T>((v > T(0)) - (v < T(0)));
+  });
+}
+
+// Opset 9 has it for integers as well.
+void erf(KernelContext& c) {
+  unary<Numbers>(c, [](auto v) {
+    using T = decltype(v);
+    if constexpr (std::is_floating_point_v<T>) {
+      return std::erf(v);
+    } else {
+      return to_number<T>(std::erf(static_cast<double>(v)));
+    }
+  });
+}
+
+void bitwise_not(KernelContext& c) {
+  unary<Integers>(c, [](auto v) { return static_cast<decltype(v)>(~v); });
+}
+
+void is_nan(KernelContext& c) {
+  dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
+    map_unary<T, bool>(c, [](T v) { return v != v; });
+  });
+}
+
+void is_inf(KernelContext& c) {
+  const bool negative = c.attribute_flag("detect_negative");
+  const bool positive = c.attribute_flag("detect_positive");
+  dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
+    map_unary<T, bool>(
+        c, [=](T v) { return std::isinf(v) && (v < 0 ? negative : positive); });
+  });
+}
+
+// The kernel of a function of floats.
+template <auto kFunction>
+void floats(KernelContext& c) {
+  unary<Floats>(c, kFunction);
+}
+
+constexpr Kernel kUnaryKernels[] = {
+    {"", "Abs", abs, Adapt::kWiden},
+    {"", "Acos", floats<[](auto v) { return std::acos(v); }>, Adapt::kWiden},
+    {"", "Acosh", floats<[](auto v) { return std::acosh(v); }>, Adapt::kWiden},
+    {"", "Asin", floats<[](auto v) { return std::asin(v); }>, Adapt::kWiden},
+    {"", "Asinh", floats<[](auto v) { return std::asinh(v); }>, Adapt::kWiden},
+    {"", "Atan", floats<[](auto v) { return std::atan(v); }>, Adapt::kWiden},
+    {"", "Atanh", floats<[](auto v) { return std::atanh(v); }>, Adapt::kWiden},
+    {"", "BitwiseNot", bitwise_not},
+    {"", "Ceil", floats<[](auto v) { return std::ceil(v); }>, Adapt::kWiden},
+    {"", "Celu", celu, Adapt::kWiden},
+    {"", "Clip", clip, Adapt::kWiden},
+    {"", "Cos", floats<[](auto v) { return std::cos(v); }>, Adapt::kWiden},
+    {"", "Cosh", floats<[](auto v) { return std::cosh(v); }>, Adapt::kWiden},
+    {"", "Dropout", dropout, Adapt::kWiden},
+    {"", "Elu", elu, Adapt::kWiden},
+    {"", "Erf", erf, Adapt::kWiden},
+    {"", "Exp", floats<[](auto v) { return std::exp(v); }>, Adapt::kWiden},
+    {"", "Floor", floats<[](auto v) { return std::floor(v); }>, Adapt::kWiden},
+    {"", "Gelu", gelu, Adapt::kWiden},
+    {"", "HardSigmoid", hard_sigmoid, Adapt::kWiden},
+    {"", "HardSwish", hard_swish, Adapt::kWiden},
+    {"", "IsInf", is_inf, Adapt::kWiden},
+    {"", "IsNaN", is_nan, Adapt::kWiden},
+    {"", "LeakyRelu", leaky_relu, Adapt::kWiden},
+    {"", "Log", floats<[](auto v) { return std::log(v); }>, Adapt::kWiden},
+    {"", "Mish", mish, Adapt::kWiden},
+    {"", "Neg", neg, Adapt::kWiden},
+    {"", "PRelu", prelu, Adapt::kWiden},
+    {"", "Reciprocal", floats<[](auto v) { return 1 / v; }>, Adapt::kWiden},
+    {"", "Relu", relu, Adapt::kWiden},
+    {"", "Round", floats<[](auto v) { return std::nearbyint(v); }>,
+     Adapt::kWiden},  // halves to even
+    {"", "Selu", selu, Adapt::kWiden},
+    {"", "Shrink", shrink, Adapt::kWiden},
+    {"", "Sigmoid", sigmoid, Adapt::kWiden},
+    {"", "Sign", sign, Adapt::kWiden},
+    {"", "Sin", floats<[](auto v) { return std::sin(v); }>, Adapt::kWiden},
+    {"", "Sinh", floats<[](auto v) { return std::sinh(v); }>, Adapt::kWiden},
+    {"", "Softplus", softplus, Adapt::kWiden},
+    {"", "Softsign", softsign, Adapt::kWiden},
+    {"", "Sqrt", floats<[](auto v) { return std::sqrt(v); }>, Adapt::kWiden},
+    {"", "SwiGLU", swiglu, Adapt::kWiden},
+    {"", "Swish", swish, Adapt::kWiden},
+    {"", "Tan", floats<[](auto v) { return std::tan(v); }>, Adapt::kWiden},
+    {"", "Tanh", floats<[](auto v) { return std::tanh(v); }>, Adapt::kWiden},
+    {"", "ThresholdedRelu", thresholded_relu, Adapt::kWiden},
+};
+
+}  // namespace
+
+const KernelRows kUnaryRows = kUnaryKernels;
+
+}  // namespace ruleengine::kernels

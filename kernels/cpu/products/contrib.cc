@@ -1,0 +1,209 @@
+// Kernels of ONNX Runtime's domain: products by weights of few bits, which they
+// decode as they go, and the inverse of matrices, which the standard lacks.
+#include <algorithm>
+#include <cmath>
+
+#include "core/ops/dialect.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/products/gemm.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// Weights of [N, blocks of K, bytes of a block], with a scale for each block.
+struct Quantized {
+  std::int64_t n = 0, k = 0, block = 0, bits = 0, blocks = 0;
+  const std::uint8_t* weights = nullptr;
+  const float* scales = nullptr;
+  const std::uint8_t* zeros = nullptr;  // packed like weights, rows of blocks
+  const float* float_zeros = nullptr;
+  Ints groups;  // of each place in a row, where it is not that of its block
+
+  std::int64_t value(const std::uint8_t* row, std::int64_t i) const {
+    const std::int64_t per_byte = 8 / bits;
+    const unsigned byte = row[i / per_byte];
+    return static_cast<std::int64_t>(byte >> (i % per_byte * bits)) &
+           ((1 << bits) - 1);
+  }
+
+  float zero_of(std::int64_t row, std::int64_t group) const {
+    if (float_zeros != nullptr) return float_zeros[row * blocks + group];
+    if (zeros == nullptr) {
+      return static_cast<float>(std::int64_t{1} << (bits - 1));
+    }
+    const std::int64_t bytes = (blocks * bits + 7) / 8;
+    return static_cast<float>(value(zeros + row * bytes, group));
+  }
+
+  // Row `row` of the weights as floats.
+  void decode(std::int64_t row, float* to) const {
+    const std::int64_t bytes = block * bits / 8;
+    const std::uint8_t* from = weights + row * blocks * bytes;
+    const float* scale = scales + row * blocks;
+    for (std::int64_t i = 0; i < std::ssize(groups); ++i) {
+      const std::int64_t g = groups[index_of(i)];
+      to[i] = (static_cast<float>(value(from, i)) - zero_of(row, g)) * scale[g];
+    }
+    if (!groups.empty()) return;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      const float zero = zero_of(row, b);
+      const std::int64_t end = std::min(block, k - b * block);
+      for (std::int64_t i = 0; i < end; ++i) {
+        to[b * block + i] =
+            (static_cast<float>(value(from + b * bytes, i)) - zero) * scale[b];
+      }
+    }
+  }
+};
+
+Quantized read_quantized(KernelContext& c) {
+  Quantized q{.n = c.attribute_int("N"),
+              .k = c.attribute_int("K"),
+              .block = c.attribute_int("block_size"),
+              .bits = c.attribute_int("bits", 4)};
+  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  if (q.bits != 2 && q.bits != 4 && q.bits != 8) {
+    c.wrong_attribute("bits", "2, 4 or 8");
+  }
+  if (q.n < 0 || q.n > kMost || q.k < 0 || q.k > kMost || q.block < 16 ||
+      q.block > kMost || (q.block & (q.block - 1)) != 0) {
+    fail("attribute 'N', 'K' or 'block_size' is out of range",
+         "'N' and 'K' up to 2^31, 'block_size' a power of 2 from 16 to 2^31",
+         std::to_string(q.n) + ", " + std::to_string(q.k) + ", " +
+             std::to_string(q.block));
+  }
+  q.blocks = (q.k + q.block - 1) / q.block;
+  const std::int64_t count = q.n * q.blocks;
+  q.weights =
+      c.expect_count(1, count * (q.block * q.bits / 8), DataType::kUint8)
+          .data<std::uint8_t>();
+  q.scales = c.expect_count(2, count, DataType::kFloat).data<float>();
+  if (!c.has_input(3)) return q;
+  const Tensor& z = c.input(3);
+  const std::int64_t bytes = q.n * ((q.blocks * q.bits + 7) / 8);
+  if (z.dtype() == DataType::kFloat && z.count() == count) {
+    q.float_zeros = z.data<float>();
+  } else if (z.dtype() == DataType::kUint8 && z.count() == bytes) {
+    q.zeros = z.data<std::uint8_t>();
+  } else {
+    c.wrong_shape(3, std::to_string(count) + " elements of float or " +
+                         std::to_string(bytes) + " of uint8");
+  }
+  return q;
+}
+
+void matmul_nbits(KernelContext& c) {
+  const Tensor x = need_float(c, 0);
+  c.expect_min_rank(0, 1);
+  Quantized q = read_quantized(c);
+  if (c.has_input(4)) {
+    c.expect_count(4, q.k);
+    q.groups = c.ints(4);
+    for (const std::int64_t g : q.groups) {
+      if (g < 0 || g >= q.blocks) {
+        c.wrong_value(4, "0 to " + std::to_string(q.blocks - 1),
+                      std::to_string(g));
+      }
+    }
+  }
+  if (x.dim(x.rank() - 1) != q.k) {
+    c.wrong_shape(0, "a last axis of " + std::to_string(q.k));
+  }
+  const float* bias = nullptr;
+  if (c.has_input(5)) {
+    bias = c.expect_count(5, q.n, DataType::kFloat).data<float>();
+  }
+  Dims dims(x.dims());
+  dims.back() = q.n;
+  Tensor& y = c.output(0, DataType::kFloat, dims);
+  if (y.count() == 0) return;
+  const std::int64_t rows = y.count() / q.n;
+  // Some rows of the weights at a time, so that they stay in the cache.
+  constexpr std::int64_t kTile = 64;
+  float* to = y.mutable_data<float>();
+  c.threads().for_each(q.n, kTile, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t space[] = {end - begin, q.k};
+    Tensor tile = c.allocate(DataType::kFloat, space);
+    float* w = tile.mutable_data<float>();
+    for (std::int64_t n = begin; n < end; ++n) {
+      q.decode(n, w + (n - begin) * q.k);
+    }
+    gemm(c.threads(), false, true, rows, end - begin, q.k, 1.0f,
+         x.data<float>(), q.k, w, q.k, 0.0f, to + begin, q.n);
+    for (std::int64_t r = 0; bias != nullptr && r < rows; ++r) {
+      for (std::int64_t n = begin; n < end; ++n) to[r * q.n + n] += bias[n];
+    }
+  });
+}
+
+// Gauss and Jordan with the largest pivot of a column, in double.
+template <typename T>
+void invert(const T* in, T* out, std::int64_t n, double* m, Ticker tick) {
+  const std::int64_t width = 2 * n;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      m[i * width + j] = static_cast<double>(in[i * n + j]);
+      m[i * width + n + j] = i == j ? 1 : 0;
+    }
+  }
+  for (std::int64_t k = 0; k < n; ++k) {
+    std::int64_t pivot = k;
+    for (std::int64_t i = k + 1; i < n; ++i) {
+      if (std::abs(m[i * width + k]) > std::abs(m[pivot * width + k])) {
+        pivot = i;
+      }
+    }
+    const double value = m[pivot * width + k];
+    if (value == 0) fail("a matrix has no inverse");
+    if (pivot != k) {
+      std::swap_ranges(m + k * width, m + (k + 1) * width, m + pivot * width);
+    }
+    for (std::int64_t j = k; j < width; ++j) m[k * width + j] /= value;
+    for (std::int64_t i = 0; i < n; ++i) {
+      tick(width - k);
+      const double by = m[i * width + k];
+      if (i == k || by == 0) continue;
+      for (std::int64_t j = k; j < width; ++j) {
+        m[i * width + j] -= by * m[k * width + j];
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      out[i * n + j] = static_cast<T>(m[i * width + n + j]);
+    }
+  }
+}
+
+void inverse(KernelContext& c) {
+  const Tensor x = c.input(0);
+  if (x.rank() < 2 || x.dim(x.rank() - 1) != x.dim(x.rank() - 2)) {
+    c.wrong_shape(0, "square matrices");
+  }
+  Tensor& y = c.output(0, x.dtype(), x.dims());
+  if (x.count() == 0) return;
+  const std::int64_t n = x.dim(x.rank() - 1);
+  const std::int64_t space[] = {n, 2 * n};
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    c.threads().for_each(
+        x.count() / (n * n), 1, [&](std::int64_t i, std::int64_t) {
+          Tensor scratch = c.allocate(DataType::kDouble, space);
+          invert(x.data<T>() + i * n * n, y.mutable_data<T>() + i * n * n, n,
+                 scratch.mutable_data<double>(), Ticker(c.threads()));
+        });
+  });
+}
+
+constexpr Kernel kContribKernels[] = {
+    {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
+     Adapt::kWiden},
+    {ops::dialect::kMicrosoft, "Inverse", inverse, Adapt::kWiden},
+    {ops::dialect::kMicrosoft, "MatMulNBits", matmul_nbits, Adapt::kWiden},
+};
+
+}  // namespace
+
+const KernelRows kContribRows = kContribKernels;
+
+}  // namespace ruleengine::kernels

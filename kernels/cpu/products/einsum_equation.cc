@@ -1,0 +1,123 @@
+#include "kernels/cpu/products/einsum_equation.h"
+
+#include <algorithm>
+
+namespace ruleengine::kernels {
+namespace {
+
+// A term before the rank of its ellipsis is known.
+struct Term {
+  std::string letters;         // without the ellipsis
+  std::size_t dots_at = npos;  // how many letters stand before it
+  static constexpr std::size_t npos = std::string::npos;
+};
+
+bool is_letter(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+Term parse_term(std::string_view text) {
+  Term term;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (is_letter(text[i])) {
+      term.letters += text[i];
+    } else if (text.substr(i, 3) == "..." && term.dots_at == Term::npos) {
+      term.dots_at = term.letters.size();
+      i += 2;
+    } else {
+      fail("a term of the equation cannot be read",
+           "letters and at most one ellipsis", std::string(text));
+    }
+  }
+  return term;
+}
+
+// Its labels, where the ellipsis stands for `dots` axes.
+std::vector<Label> labels_of(const Term& term, std::size_t dots) {
+  std::vector<Label> out(term.letters.begin(), term.letters.end());
+  if (term.dots_at == Term::npos) return out;
+  std::vector<Label> axes;
+  for (std::size_t i = dots; i > 0; --i) axes.push_back(-static_cast<Label>(i));
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(term.dots_at),
+             axes.begin(), axes.end());
+  return out;
+}
+
+void add_operand(Equation& e, const Term& term, Shape shape) {
+  const std::size_t letters = term.letters.size();
+  if (letters > shape.size() ||
+      (term.dots_at == Term::npos && letters != shape.size())) {
+    fail("a term of the equation does not fit its operand",
+         std::to_string(letters) + " axes",
+         std::to_string(shape.size()) + " axes");
+  }
+  e.operands.push_back(labels_of(term, shape.size() - letters));
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    std::int64_t& size = e.sizes.emplace(e.operands.back()[i], 1).first->second;
+    if (size == 1) size = shape[i];
+    if (shape[i] != size && shape[i] != 1) {
+      fail("a label of the equation stands for axes of different sizes",
+           std::to_string(size), std::to_string(shape[i]));
+    }
+  }
+}
+
+// Without "->": the axes of the ellipsis, then the letters that occur once.
+std::vector<Label> implied_result(const Equation& e) {
+  std::map<Label, int> uses;
+  for (const auto& operand : e.operands) {
+    for (const Label label : operand) ++uses[label];
+  }
+  std::vector<Label> out;
+  for (const auto& [label, count] : uses) {
+    if (label < 0 || count == 1) out.push_back(label);
+  }
+  return out;
+}
+
+void set_result(Equation& e, std::string_view text) {
+  Label first = 0;  // of the longest ellipsis
+  for (const auto& [label, size] : e.sizes) first = std::min(first, label);
+  e.result = labels_of(parse_term(text), index_of(-first));
+  std::vector<Label> sorted = e.result;
+  std::ranges::sort(sorted);
+  if (std::ranges::adjacent_find(sorted) != sorted.end()) {
+    fail("the result of the equation has a label twice", "each label once",
+         std::string(text));
+  }
+  for (const Label label : e.result) {
+    if (!e.sizes.contains(label)) {
+      fail("the result of the equation has a label that no operand has",
+           "labels of the operands", std::string(text));
+    }
+  }
+}
+
+}  // namespace
+
+Equation parse_equation(std::string_view text, std::span<const Shape> shapes) {
+  std::string packed;
+  std::ranges::copy_if(text, std::back_inserter(packed),
+                       [](char c) { return c != ' '; });
+  const std::string_view all(packed);
+  const std::size_t arrow = all.find("->");
+  std::string_view left = all.substr(0, arrow);
+  Equation e;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const std::size_t comma = left.find(',');
+    if ((comma == left.npos) != (i + 1 == shapes.size())) {
+      fail("wrong number of terms in attribute 'equation'",
+           std::to_string(shapes.size()), std::string(text));
+    }
+    add_operand(e, parse_term(left.substr(0, comma)), shapes[i]);
+    if (comma != left.npos) left.remove_prefix(comma + 1);
+  }
+  if (arrow == all.npos) {
+    e.result = implied_result(e);
+  } else {
+    set_result(e, all.substr(arrow + 2));
+  }
+  return e;
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,191 @@
+// Products of matrices: MatMul, Gemm, and the determinant.
+#include <cmath>
+
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/number.h"
+#include "kernels/cpu/products/matrix.h"
+#include "kernels/cpu/strided.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+Dims scaled(Dims strides, std::int64_t by) {
+  for (std::int64_t& s : strides) s *= by;
+  return strides;
+}
+
+// Both operands have two axes or more.
+void matmul_of(KernelContext& c, const Tensor& a, const Tensor& b, Shape dims,
+               Tensor& out) {
+  const std::size_t ra = a.rank(), rb = b.rank();
+  const std::int64_t m = a.dim(ra - 2), k = a.dim(ra - 1), n = b.dim(rb - 1);
+  if (out.count() == 0) return;
+  const Shape batch = dims.first(dims.size() - 2);
+  const Rows<2> places(
+      batch, {scaled(broadcast_strides(a.dims().first(ra - 2), batch), m * k),
+              scaled(broadcast_strides(b.dims().first(rb - 2), batch), k * n)});
+  const BatchShape shape{m, n, k, places};
+  dispatch(Numbers(), a.dtype(), [&]<typename T>() {
+    multiply_batch<T>(c.threads(), shape, {a.data<T>(), k}, {b.data<T>(), n},
+                      out.mutable_data<T>());
+  });
+}
+
+void matmul(KernelContext& c) {
+  const Tensor& x = c.expect_min_rank(0, 1);
+  const Tensor& y = c.expect_min_rank(1, 1);
+  c.expect_type(1, x.dtype());
+  const bool is_row = x.rank() == 1, is_column = y.rank() == 1;
+  const Tensor a = is_row ? x.reshaped(Dims{1, x.dim(0)}) : x;
+  const Tensor b = is_column ? y.reshaped(Dims{y.dim(0), 1}) : y;
+  const std::int64_t inner = a.dim(a.rank() - 1);
+  if (inner != b.dim(b.rank() - 2)) {
+    c.wrong_shape(1, std::to_string(inner) + " rows");
+  }
+  Dims dims =
+      broadcast(a.dims().first(a.rank() - 2), b.dims().first(b.rank() - 2));
+  const std::size_t batch = dims.size();
+  dims.push_back(a.dim(a.rank() - 2));
+  dims.push_back(b.dim(b.rank() - 1));
+  Dims shown;
+  for (std::size_t i = 0; i < batch; ++i) shown.push_back(dims[i]);
+  if (!is_row) shown.push_back(dims[batch]);
+  if (!is_column) shown.push_back(dims[batch + 1]);
+  Tensor& out = c.output(0, a.dtype(), shown);
+  matmul_of(c, a, b, dims, out);
+}
+
+// How the operands are multiplied.
+struct GemmShape {
+  std::int64_t m, n, k;
+  bool transpose_a, transpose_b;
+  float alpha, beta;  // beta is 0 where there is no C
+};
+
+template <typename T>
+void gemm_whole(KernelContext& c, const GemmShape& s, const Tensor& a,
+                const Tensor& b, Tensor& out) {
+  Tensor ab = c.allocate(out.dtype(), out.dims());
+  multiply<T>(c.threads(), s.m, s.n, s.k,
+              {a.data<T>(), a.dim(1), s.transpose_a},
+              {b.data<T>(), b.dim(1), s.transpose_b}, ab.mutable_data<T>());
+  T* to = out.mutable_data<T>();
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const T x = ab.data<T>()[i];
+    const double bias = s.beta == 0 ? 0 : double(s.beta) * double(to[i]);
+    if (s.alpha == 1 && (s.beta == 1 || s.beta == 0)) {
+      const T other = s.beta == 0 ? T(0) : to[i];
+      to[i] = static_cast<T>(static_cast<std::uint64_t>(x) +
+                             static_cast<std::uint64_t>(other));
+    } else {
+      to[i] = to_number<T>(double(s.alpha) * double(x) + bias);
+    }
+  }
+}
+
+GemmShape gemm_shape(KernelContext& c, const Tensor& a, const Tensor& b) {
+  c.expect_rank(0, 2);
+  c.expect_rank(1, 2);
+  c.expect_type(1, a.dtype());
+  GemmShape s{};
+  s.transpose_a = c.attribute_flag("transA");
+  s.transpose_b = c.attribute_flag("transB");
+  s.alpha = c.attribute_float("alpha");
+  s.beta = c.has_input(2) ? c.attribute_float("beta") : 0;
+  s.m = a.dim(s.transpose_a ? 1 : 0);
+  s.k = a.dim(s.transpose_a ? 0 : 1);
+  s.n = b.dim(s.transpose_b ? 0 : 1);
+  if (b.dim(s.transpose_b ? 1 : 0) != s.k) {
+    c.wrong_shape(1,
+                  std::to_string(s.k) + (s.transpose_b ? " columns" : " rows"));
+  }
+  return s;
+}
+
+void gemm_op(KernelContext& c) {
+  const Tensor& a = c.input(0);
+  const Tensor& b = c.input(1);
+  const GemmShape s = gemm_shape(c, a, b);
+  Tensor& out = c.output(0, a.dtype(), Dims{s.m, s.n});
+  if (s.beta != 0) {
+    // The output begins as input 2.
+    const Tensor& from = c.expect_type(2, a.dtype());
+    expect_broadcast(c, 2, from, out.dims());
+    const Dims strides = broadcast_strides(from.dims(), out.dims());
+    copy_block(c, out.dims(), from, {0, strides}, out, dense(out.dims()));
+  }
+  dispatch(Numbers(), a.dtype(), [&]<typename T>() {
+    if (out.count() == 0) return;
+    if constexpr (std::is_floating_point_v<T>) {
+      gemm(c.threads(), s.transpose_a, s.transpose_b, s.m, s.n, s.k, T(s.alpha),
+           a.data<T>(), a.dim(1), b.data<T>(), b.dim(1), T(s.beta),
+           out.mutable_data<T>(), s.n);
+    } else {
+      gemm_whole<T>(c, s, a, b, out);
+    }
+  });
+}
+
+// By elimination with the largest pivot of a column; `m` is n x n.
+double determinant(double* m, std::int64_t n, Ticker& tick) {
+  double result = 1;
+  for (std::int64_t i = 0; i < n; ++i) {
+    std::int64_t pivot = i;
+    for (std::int64_t r = i + 1; r < n; ++r) {
+      if (std::abs(m[r * n + i]) > std::abs(m[pivot * n + i])) pivot = r;
+    }
+    if (m[pivot * n + i] == 0) return 0;
+    if (pivot != i) {
+      std::swap_ranges(m + i * n, m + (i + 1) * n, m + pivot * n);
+      result = -result;
+    }
+    const double* top = m + i * n;
+    result *= top[i];
+    for (std::int64_t r = i + 1; r < n; ++r) {
+      tick(n - i);
+      double* row = m + r * n;
+      const double by = row[i] / top[i];
+      if (by == 0) continue;
+      for (std::int64_t j = i + 1; j < n; ++j) row[j] -= by * top[j];
+    }
+  }
+  return result;
+}
+
+void det(KernelContext& c) {
+  const Tensor x = c.input(0);
+  const std::size_t rank = x.rank();
+  if (rank < 2 || x.dim(rank - 1) != x.dim(rank - 2)) {
+    c.wrong_shape(0, "square matrices");
+  }
+  const std::int64_t n = x.dim(rank - 1);
+  Tensor& out = c.output(0, x.dtype(), x.dims().first(rank - 2));
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    const std::int64_t grain = (1 << 16) / (n * n + 1) + 1;
+    T* to = out.mutable_data<T>();
+    c.threads().for_each(
+        out.count(), grain, [&](std::int64_t begin, std::int64_t end) {
+          Tensor copy = c.allocate(DataType::kDouble, Dims{n, n});
+          double* m = copy.mutable_data<double>();
+          Ticker tick(c.threads());
+          for (std::int64_t i = begin; i < end; ++i) {
+            const T* from = x.data<T>() + i * n * n;
+            std::copy(from, from + n * n, m);
+            to[i] = static_cast<T>(determinant(m, n, tick));
+          }
+        });
+  });
+}
+
+constexpr Kernel kProductKernels[] = {
+    {"", "Det", det, Adapt::kWiden},
+    {"", "Einsum", einsum, Adapt::kWiden},
+    {"", "Gemm", gemm_op, Adapt::kWiden},
+    {"", "MatMul", matmul, Adapt::kWiden},
+};
+
+}  // namespace
+
+const KernelRows kProductRows = kProductKernels;
+
+}  // namespace ruleengine::kernels

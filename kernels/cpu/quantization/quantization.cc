@@ -1,0 +1,339 @@
+// Quantizing: numbers as few bits with a scale and a zero point, and back.
+#include "kernels/cpu/quantization/quantization.h"
+
+#include <algorithm>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/elementwise/cast.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/quantization/granularity.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using Bytes = Types<std::int8_t, std::uint8_t>;
+using QuantizedTypes =
+    Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t, std::int32_t>;
+
+// The type that a quantized one is computed in, and its range.
+struct IntegerRange {
+  DataType stored;
+  float low, high;
+};
+
+IntegerRange integer_range(DataType type) {
+  switch (type) {
+    case DataType::kUint8:
+      return {type, 0, 255};
+    case DataType::kInt8:
+      return {type, -128, 127};
+    case DataType::kUint16:
+      return {type, 0, 65535};
+    case DataType::kInt16:
+      return {type, -32768, 32767};
+    case DataType::kUint4:
+      return {DataType::kUint8, 0, 15};
+    case DataType::kInt4:
+      return {DataType::kInt8, -8, 7};
+    case DataType::kUint2:
+      return {DataType::kUint8, 0, 3};
+    case DataType::kInt2:
+      return {DataType::kInt8, -2, 1};
+    default:
+      fail("wrong type of the result", "an integer type of 2 to 16 bits",
+           std::string(ir::data_type_name(type)));
+  }
+}
+
+// The zero points as float, as many as there are scales.
+Tensor zero_points(const KernelContext& c, const Tensor& scale) {
+  const Tensor zero = float_input(c, 2);
+  if (zero.count() == scale.count()) return zero;
+  if (zero.count() != 1) c.expect_count(2, scale.count());
+  Tensor out = c.allocate(DataType::kFloat, scale.dims());
+  std::fill_n(out.mutable_data<float>(), out.count(), *zero.data<float>());
+  return out;
+}
+
+// What the quotient of a quantization is rounded to.
+DataType precision_of(const KernelContext& c, const Tensor& x,
+                      const Tensor& scale) {
+  const DataType said = c.attribute_type("precision");
+  if (said != DataType::kUndefined) return said;
+  return x.dtype() == scale.dtype() ? x.dtype() : DataType::kFloat;
+}
+
+DataType quantized_type(const KernelContext& c) {
+  const DataType said = c.attribute_type("output_dtype");
+  if (!c.has_input(2)) {
+    return said == DataType::kUndefined ? DataType::kUint8 : said;
+  }
+  const DataType own = c.input(2).dtype();
+  if (said != DataType::kUndefined) c.expect_type(2, said);
+  return own;
+}
+
+struct Quantization {
+  Tensor x, scale, zero;  // x and scale as float or double, zero as float
+  Granularity parts;
+};
+
+// f(quotient, zero point) of every element.
+template <typename T, typename To, typename F>
+void quantize_each(KernelContext& c, const Quantization& q, Tensor& y, F f) {
+  const T *x = q.x.data<T>(), *scale = q.scale.data<T>();
+  const float* zero = q.zero.data<float>();
+  To* out = y.mutable_data<To>();
+  q.parts.for_each(c, [&](const Granularity::Part& p) {
+    const T* in = x + p.at;
+    To* to = out + p.at;
+    const T* by = scale + p.scale;
+    const float* from = zero + p.scale;
+    runtime::for_vectors([=]() RULEENGINE_INLINE {
+      if (p.step == 0) {
+        const T one = *by;
+        const float start = *from;
+        runtime::map_line(in, to, p.size,
+                          [=](T v) { return f(v / one, start); });
+      } else {
+        for (std::int64_t i = 0; i < p.size; ++i) {
+          to[i] = f(in[i] / by[i], from[i]);
+        }
+      }
+    });
+  });
+}
+
+// Rounded to a narrower type, as float again.
+Tensor rounded(const KernelContext& c, const Tensor& t, DataType precision) {
+  if (!ir::is_narrow_float(precision) || t.count() == 0) return t;
+  const Tensor single = cast_tensor(c, t, DataType::kFloat, {});
+  return runtime::widened(runtime::narrowed(single, precision, c.run()),
+                          c.run());
+}
+
+// A quotient of narrow precision, to be divided by 1.
+void divide_first(KernelContext& c, Quantization& q, DataType precision) {
+  q.x = rounded(c, q.x, precision);
+  q.scale = rounded(c, q.scale, precision);
+  Tensor quotients = c.allocate(DataType::kFloat, q.x.dims());
+  quantize_each<float, float>(c, q, quotients,
+                              [](float v, float) { return v; });
+  q.x = rounded(c, quotients, precision);
+  std::fill_n((q.scale = c.allocate(DataType::kFloat, q.scale.dims()))
+                  .mutable_data<float>(),
+              q.scale.count(), 1.0F);
+}
+
+template <typename T>
+void quantize(KernelContext& c, const Quantization& q, DataType to) {
+  const Shape dims = q.x.dims();
+  if (!ir::is_integer(to)) {
+    if (!ir::is_narrow_float(to) || ir::bit_width(to) > 8) {
+      fail("wrong type of the result", "an integer type or one of float8",
+           std::string(ir::data_type_name(to)));
+    }
+    Tensor y = c.allocate(DataType::kFloat, dims);
+    quantize_each<T, float>(
+        c, q, y, [](T v, float zero) { return static_cast<float>(v) + zero; });
+    CastMode mode;
+    mode.saturate = c.attribute_flag("saturate");
+    return c.set_output(0, cast_tensor(c, y, to, mode));
+  }
+  const IntegerRange range = integer_range(to);
+  const bool packs = runtime::is_packed(to);
+  Tensor y = packs ? c.allocate(range.stored, dims) : c.output(0, to, dims);
+  dispatch(QuantizedTypes(), range.stored, [&]<typename To>() {
+    const T low = range.low, high = range.high;
+    quantize_each<T, To>(c, q, y, [=](T v, float zero) {
+      return static_cast<To>(saturated<T>(v, zero, low, high));
+    });
+  });
+  if (packs) c.set_output(0, runtime::packed(y, to, c.run()));
+}
+
+void quantize_linear(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& scale = c.input(1);
+  const DataType to = quantized_type(c);
+  const DataType precision = precision_of(c, x, scale);
+  // Numbers of 32 bits need more than a float.
+  const bool is_wide =
+      ir::is_integer(x.dtype()) || x.dtype() == DataType::kDouble;
+  const DataType wide = is_wide && !ir::is_narrow_float(precision)
+                            ? DataType::kDouble
+                            : DataType::kFloat;
+  Quantization q{cast_tensor(c, x, wide, {}), cast_tensor(c, scale, wide, {}),
+                 zero_points(c, scale), Granularity(c, x, scale)};
+  if (ir::is_narrow_float(precision)) divide_first(c, q, precision);
+  if (q.x.dtype() == DataType::kDouble) return quantize<double>(c, q, to);
+  quantize<float>(c, q, to);
+}
+
+template <typename T>
+void dequantize(KernelContext& c, const Quantization& q, Tensor& y) {
+  const T* x = q.x.data<T>();
+  const float *scale = q.scale.data<float>(), *zero = q.zero.data<float>();
+  float* out = y.mutable_data<float>();
+  q.parts.for_each(c, [&](const Granularity::Part& p) {
+    const T* in = x + p.at;
+    const float *by = scale + p.scale, *from = zero + p.scale;
+    float* to = out + p.at;
+    if (p.step == 0) {
+      const float one = *by, start = *from;
+      for (std::int64_t i = 0; i < p.size; ++i) {
+        to[i] = (static_cast<float>(in[i]) - start) * one;
+      }
+    } else {
+      for (std::int64_t i = 0; i < p.size; ++i) {
+        to[i] = (static_cast<float>(in[i]) - from[i]) * by[i];
+      }
+    }
+  });
+}
+
+void dequantize_linear(KernelContext& c) {
+  Tensor x = c.input(0);
+  const Tensor& scale = c.input(1);
+  if (c.has_input(2)) c.expect_type(2, x.dtype());
+  DataType to = c.attribute_type("output_dtype");
+  if (to == DataType::kUndefined) to = scale.dtype();
+  if (!ir::is_float(to) || to == DataType::kFloat8E8M0) {
+    fail("wrong type of the result", "a float type",
+         std::string(ir::data_type_name(to)));
+  }
+  const Granularity parts(c, x, scale);
+  x = as_computed(c, x);
+  const Quantization q{x, float_input(c, 1), zero_points(c, scale), parts};
+  Tensor y = to == DataType::kFloat ? c.output(0, to, x.dims())
+                                    : c.allocate(DataType::kFloat, x.dims());
+  using List = Types<std::int8_t, std::uint8_t, std::int16_t, std::uint16_t,
+                     std::int32_t, float>;
+  dispatch(List(), x.dtype(), [&]<typename T>() { dequantize<T>(c, q, y); });
+  if (to != DataType::kFloat) c.set_output(0, cast_tensor(c, y, to, {}));
+}
+
+void dynamic_quantize_linear(KernelContext& c) {
+  const Tensor x = c.expect_type(0, DataType::kFloat);
+  float least = 0, most = 0;
+  for (const float v : x.values<float>()) {
+    least = std::min(least, v);
+    most = std::max(most, v);
+  }
+  const float range = most == least ? 1.0F : most - least;
+  const float scale = range / 255.0F;
+  const auto zero =
+      static_cast<float>(saturated<float>(0.0F - least / scale, 0, 0, 255));
+  const Tensor by = scalar(c, scale);
+  c.set_output(1, by);
+  c.set_output(2, scalar(c, static_cast<std::uint8_t>(zero)));
+  const Quantization q{x, by, scalar(c, zero), Granularity(c, x, by)};
+  quantize<float>(c, q, DataType::kUint8);
+}
+
+constexpr Kernel kQuantizationKernels[] = {
+    {"", "ConvInteger", conv_integer},
+    {"", "DequantizeLinear", dequantize_linear},
+    {"", "DynamicQuantizeLinear", dynamic_quantize_linear},
+    {"", "MatMulInteger", mat_mul_integer},
+    {"", "QLinearConv", qlinear_conv},
+    {"", "QLinearMatMul", qlinear_mat_mul},
+    {"", "QuantizeLinear", quantize_linear},
+};
+
+}  // namespace
+
+const KernelRows kQuantizationRows = kQuantizationKernels;
+
+Tensor float_input(const KernelContext& c, std::size_t i) {
+  if (!c.has_input(i)) return scalar(c, 0);
+  return cast_tensor(c, c.input(i), DataType::kFloat, {});
+}
+
+Tensor spread(const Tensor& t, std::size_t behind) {
+  if (t.count() == 1) return t.reshaped({});
+  if (t.rank() != 1) return t;
+  Dims dims(behind + 1, 1);
+  dims[0] = t.count();
+  return t.reshaped(dims);
+}
+
+Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
+                     std::size_t behind) {
+  const Tensor& x = c.input(i);
+  if (c.has_input(zero)) c.expect_type(zero, x.dtype());
+  const Tensor start = spread(float_input(c, zero), behind);
+  check_spread(start, x.dims());
+  Tensor out = c.allocate(DataType::kFloat, x.dims());
+  const bool is_float8 =
+      ir::is_float(x.dtype()) && ir::bit_width(x.dtype()) == 8;
+  const Tensor from = is_float8 ? cast_tensor(c, x, DataType::kFloat, {}) : x;
+  using List = Types<std::int8_t, std::uint8_t, float>;
+  if (!is_float8 && x.dtype() == DataType::kFloat) {
+    c.wrong_type(i, "a type of 8 bits");
+  }
+  dispatch(List(), from.dtype(), [&]<typename T>() {
+    map_binary<T, float, float>(c, from, start, out, [](T v, float by) {
+      return static_cast<float>(v) - by;
+    });
+  });
+  return out;
+}
+
+void check_spread(const Tensor& t, Shape result) {
+  if (!std::ranges::equal(broadcast(t.dims(), result), result)) {
+    fail("wrong shape of scales or zero points",
+         "one that broadcasts to " + runtime::shape_text(result), t.text());
+  }
+}
+
+Tensor scale_factor(KernelContext& c, const Tensor& a, const Tensor& b,
+                    const Tensor& y) {
+  const Dims both = broadcast(a.dims(), b.dims());
+  Tensor scales = c.allocate(DataType::kFloat, both);
+  map_binary<float, float, float>(c, a, b, scales,
+                                  [](float v, float by) { return v * by; });
+  const Dims all = broadcast(scales.dims(), y.dims());
+  Tensor out = c.allocate(DataType::kFloat, all);
+  map_binary<float, float, float>(c, scales, y, out,
+                                  [](float v, float by) { return v / by; });
+  return out;
+}
+
+void requantize(KernelContext& c, const Tensor& sums, const Tensor& factor,
+                const Tensor& zero, DataType to) {
+  const IntegerRange range = integer_range(to);
+  const Shape dims = sums.dims();
+  check_spread(factor, dims);
+  check_spread(zero, dims);
+  Tensor& y = c.output(0, to, dims);
+  if (y.count() == 0) return;
+  const Rows<2> rows(dims, {broadcast_strides(factor.dims(), dims),
+                            broadcast_strides(zero.dims(), dims)});
+  const float *by = factor.data<float>(), *start = zero.data<float>();
+  const std::int64_t n = rows.length();
+  using Sums = Types<std::int32_t, float>;
+  dispatch(Sums(), sums.dtype(), [&]<typename From>() {
+    const From* in = sums.data<From>();
+    dispatch(Bytes(), to, [&]<typename To>() {
+      To* out = y.mutable_data<To>();
+      const auto row = [&](std::int64_t at, const auto& from) {
+        for (std::int64_t i = 0; i < n; ++i) {
+          const double v = static_cast<double>(in[at + i]) *
+                               by[from[0] + i * rows.inner(0)] +
+                           start[from[1] + i * rows.inner(1)];
+          out[at + i] =
+              static_cast<To>(saturated<double>(v, 0, range.low, range.high));
+        }
+      };
+      c.threads().for_each(rows.count(), kGrain / n,
+                           [&](std::int64_t begin, std::int64_t end) {
+                             rows.for_each(begin, end, row);
+                           });
+    });
+  });
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,188 @@
+// Ops that make tensors out of attributes, shapes and numbers.
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/shapes.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// A constant that was decoded once.
+struct DecodedConstant : runtime::KernelCache {
+  Tensor tensor;
+};
+
+const Tensor& tensor_constant(KernelContext& c) {
+  std::unique_ptr<runtime::KernelCache>& cache = *c.cache();
+  if (cache == nullptr) {
+    auto decoded = std::make_unique<DecodedConstant>();
+    decoded->tensor = *c.attribute_tensor("value");
+    cache = std::move(decoded);
+  }
+  return static_cast<DecodedConstant&>(*cache).tensor;
+}
+
+Tensor string_list(const KernelContext& c, std::vector<std::string> values,
+                   Shape dims) {
+  Tensor out = c.allocate(DataType::kString, dims);
+  std::ranges::move(values, out.mutable_strings().begin());
+  return out;
+}
+
+Tensor constant_value(KernelContext& c) {
+  // A function's own attribute may differ from call to call.
+  const ir::Attribute* written =
+      c.node().graph().attribute(c.node().id(), "value");
+  if (c.attribute_tensor("value")) {
+    return written->ref.empty() && c.cache() != nullptr
+               ? tensor_constant(c)
+               : *c.attribute_tensor("value");
+  }
+  if (c.has_attribute("value_int")) {
+    return scalar(c, c.attribute_int("value_int"));
+  }
+  if (c.has_attribute("value_float")) {
+    return scalar(c, c.attribute_float("value_float"));
+  }
+  if (c.has_attribute("value_ints")) {
+    return list_of<std::int64_t>(c, c.attribute_ints("value_ints"));
+  }
+  if (c.has_attribute("value_floats")) {
+    return list_of<float>(c, c.attribute_floats("value_floats"));
+  }
+  if (c.has_attribute("value_string")) {
+    return string_list(c, {std::string(c.attribute_string("value_string"))},
+                       {});
+  }
+  if (c.has_attribute("value_strings")) {
+    auto all = c.attribute_strings("value_strings");
+    const auto count = std::ssize(all);
+    return string_list(c, std::move(all), {&count, 1});
+  }
+  if (c.has_attribute("sparse_value")) {
+    fail("the kernel does not read a sparse constant", "a dense one");
+  }
+  fail("the constant has no value",
+       "one of the attributes 'value', "
+       "'value_float', 'value_floats', 'value_int', 'value_ints', "
+       "'value_string' and 'value_strings'",
+       "none");
+}
+
+void constant(KernelContext& c) { c.set_output(0, constant_value(c)); }
+
+void constant_of_shape(KernelContext& c) {
+  const Ints dims = c.ints(0);
+  const auto given = c.attribute_tensor("value");
+  if (!given) {
+    Tensor& out = c.output(0, DataType::kFloat, dims);
+    return fill(c, out.mutable_data<float>(), out.count(), 0.0f);
+  }
+  if (given->count() != 1) c.wrong_attribute("value", "1 element");
+  const DataType dtype = given->dtype();
+  const Tensor value = runtime::unpacked(*given, c.run());
+  Tensor& out = c.output(0, value.dtype(), dims);
+  dispatch_width(value.dtype(), [&]<typename T>() {
+    fill(c, mutable_elements<T>(out), out.count(), *elements<T>(value));
+  });
+  if (runtime::is_packed(dtype)) {
+    c.set_output(0, runtime::packed(out, dtype, c.run()));
+  }
+}
+
+template <typename T>
+T one_value(const KernelContext& c, std::size_t i) {
+  return c.expect_count(i, 1, kTypeOf<T>).template data<T>()[0];
+}
+
+// How many numbers a range has; 128 bits hold any difference of 64.
+template <typename T>
+std::int64_t range_count(T start, T limit, T delta) {
+  if (delta == T(0)) fail("wrong value of input 'delta'", "not 0", "0");
+  if constexpr (std::is_floating_point_v<T>) {
+    const double count =
+        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
+                  static_cast<double>(delta));
+    if (std::isnan(count) || count > 1e15) {
+      fail("the range is too long", "1e15 elements at most",
+           std::to_string(count));
+    }
+    return count > 0 ? static_cast<std::int64_t>(count) : 0;
+  } else {
+    __extension__ using Wide = __int128;
+    const Wide span = Wide(limit) - Wide(start), step = delta;
+    if ((span > 0) != (step > 0) || span == 0) return 0;
+    const Wide count = (span + step - (step > 0 ? 1 : -1)) / step;
+    return static_cast<std::int64_t>(
+        std::min<Wide>(count, std::numeric_limits<std::int64_t>::max()));
+  }
+}
+
+void range(KernelContext& c) {
+  dispatch(Numbers(), c.input(0).dtype(), [&]<typename T>() {
+    const T start = one_value<T>(c, 0), delta = one_value<T>(c, 2);
+    const std::int64_t count = range_count(start, one_value<T>(c, 1), delta);
+    T* out = c.output(0, kTypeOf<T>, {&count, 1}).template mutable_data<T>();
+    for_each_element(c, count, [&](std::int64_t i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        out[i] =
+            static_cast<T>(static_cast<double>(start) +
+                           static_cast<double>(i) * static_cast<double>(delta));
+      } else {
+        // Unsigned, where wrapping around is defined.
+        out[i] = static_cast<T>(static_cast<std::uint64_t>(start) +
+                                static_cast<std::uint64_t>(i) *
+                                    static_cast<std::uint64_t>(delta));
+      }
+    });
+  });
+}
+
+// The number 1 of a type, as its bits.
+std::uint64_t one_bits(DataType dtype) {
+  if (ir::is_narrow_float(dtype)) return ir::narrow(dtype, 1.0);
+  if (dtype == DataType::kFloat) return std::bit_cast<std::uint32_t>(1.0f);
+  if (dtype == DataType::kDouble) return std::bit_cast<std::uint64_t>(1.0);
+  if (ir::is_integer(dtype) || dtype == DataType::kBool) return 1;
+  fail("the kernel does not compute " + std::string(ir::data_type_name(dtype)));
+}
+
+void eye_like(KernelContext& c) {
+  const Tensor& x = c.expect_rank(0, 2);
+  const DataType dtype =
+      c.has_attribute("dtype") ? c.attribute_type("dtype") : x.dtype();
+  const std::uint64_t one = one_bits(dtype);
+  const std::int64_t height = x.dim(0), width = x.dim(1);
+  const std::int64_t k = c.attribute_int("k");
+  Tensor& out = c.output(0, dtype, x.dims());
+  dispatch_width(dtype, [&]<typename T>() {
+    if constexpr (std::is_integral_v<T>) {
+      T* to = out.template mutable_data<T>();
+      fill(c, to, out.count(), T(0));
+      if (k <= -height || k >= width) return;
+      for (std::int64_t i = std::max<std::int64_t>(0, -k);
+           i < std::min(height, width - k); ++i) {
+        to[i * width + i + k] = static_cast<T>(one);
+      }
+    }
+  });
+}
+
+constexpr Kernel kGeneratorKernels[] = {
+    {"", "Constant", constant},
+    {"", "ConstantOfShape", constant_of_shape},
+    {"", "EyeLike", eye_like},
+    {"", "Range", range, Adapt::kWiden},
+};
+
+}  // namespace
+
+const KernelRows kGeneratorRows = kGeneratorKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,197 @@
+// Ops that draw numbers. Each element has its own draw, from a counter (Philox
+// 4x32 of ten rounds, Salmon et al. 2011), so the numbers are the same on every
+// machine and with any number of threads.
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <numbers>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+class Philox {
+ public:
+  explicit Philox(std::uint64_t seed) : seed_(seed) {}
+
+  // 128 bits for a counter.
+  std::array<std::uint32_t, 4> bits(std::uint64_t counter) const {
+    auto low = static_cast<std::uint32_t>(seed_);
+    auto high = static_cast<std::uint32_t>(seed_ >> 32);
+    std::array<std::uint32_t, 4> x = {static_cast<std::uint32_t>(counter),
+                                      static_cast<std::uint32_t>(counter >> 32),
+                                      0, 0};
+    for (int round = 0; round < 10; ++round) {
+      const std::uint64_t a = std::uint64_t{0xD2511F53u} * x[0];
+      const std::uint64_t b = std::uint64_t{0xCD9E8D57u} * x[2];
+      x = {static_cast<std::uint32_t>(b >> 32) ^ x[1] ^ low,
+           static_cast<std::uint32_t>(b),
+           static_cast<std::uint32_t>(a >> 32) ^ x[3] ^ high,
+           static_cast<std::uint32_t>(a)};
+      low += 0x9E3779B9u;
+      high += 0xBB67AE85u;
+    }
+    return x;
+  }
+
+  // In [0, 1), of 53 bits.
+  double uniform(std::uint64_t counter) const {
+    const auto x = bits(counter);
+    return unit(x[0], x[1]);
+  }
+  // Of mean 0 and deviation 1 (Box and Muller).
+  double normal(std::uint64_t counter) const {
+    const auto x = bits(counter);
+    const double radius = std::sqrt(-2 * std::log(1 - unit(x[0], x[1])));
+    return radius * std::cos(2 * std::numbers::pi * unit(x[2], x[3]));
+  }
+
+ private:
+  static double unit(std::uint32_t a, std::uint32_t b) {
+    const std::uint64_t all = std::uint64_t{a} << 32 | b;
+    return static_cast<double>(all >> 11) * 0x1p-53;
+  }
+
+  std::uint64_t seed_;
+};
+
+// Output 0 = f(i) for each element i, in a type of floats.
+template <typename F>
+void draw(KernelContext& c, DataType type, Shape dims, F f) {
+  const DataType in = ir::is_narrow_float(type) ? DataType::kFloat : type;
+  Tensor out = c.allocate(in, dims);
+  dispatch(Floats(), in, [&]<typename T>() {
+    T* to = out.mutable_data<T>();
+    c.threads().for_each_index(out.count(), kGrain / 16, [&](std::int64_t i) {
+      to[i] = static_cast<T>(f(i));
+    });
+  });
+  c.set_output(0, runtime::narrowed(out, type, c.run()));
+}
+
+DataType type_like(KernelContext& c) {
+  return c.has_attribute("dtype") ? c.attribute_type("dtype")
+                                  : c.input(0).dtype();
+}
+
+void normal(KernelContext& c, DataType type, Shape dims) {
+  const Philox from(c.seed());
+  const auto mean = static_cast<double>(c.attribute_float("mean"));
+  const auto scale = static_cast<double>(c.attribute_float("scale"));
+  draw(c, type, dims, [&](std::int64_t i) {
+    return mean + scale * from.normal(static_cast<std::uint64_t>(i));
+  });
+}
+
+void uniform(KernelContext& c, DataType type, Shape dims) {
+  const Philox from(c.seed());
+  const auto low = static_cast<double>(c.attribute_float("low"));
+  const auto high = static_cast<double>(c.attribute_float("high"));
+  draw(c, type, dims, [&](std::int64_t i) {
+    return low + (high - low) * from.uniform(static_cast<std::uint64_t>(i));
+  });
+}
+
+void random_normal(KernelContext& c) {
+  c.need_attribute("shape");
+  normal(c, c.attribute_type("dtype"), c.attribute_ints("shape"));
+}
+void random_uniform(KernelContext& c) {
+  c.need_attribute("shape");
+  uniform(c, c.attribute_type("dtype"), c.attribute_ints("shape"));
+}
+void random_normal_like(KernelContext& c) {
+  normal(c, type_like(c), c.input(0).dims());
+}
+void random_uniform_like(KernelContext& c) {
+  uniform(c, type_like(c), c.input(0).dims());
+}
+
+// The ONNX library has a body for it, which draws 1 with the probability 1 - p.
+void bernoulli(KernelContext& c) {
+  const DataType type = type_like(c);
+  const Tensor p = runtime::widened(c.input(0), c.run());
+  const Philox from(c.seed());
+  dispatch(Floats(), p.dtype(), [&]<typename T>() {
+    const T* at = p.data<T>();
+    const auto is_drawn = [&](std::int64_t i) {
+      return from.uniform(static_cast<std::uint64_t>(i)) <
+             static_cast<double>(at[i]);
+    };
+    if (ir::is_narrow_float(type) || type == DataType::kFloat ||
+        type == DataType::kDouble) {
+      return draw(c, type, p.dims(), is_drawn);
+    }
+    Tensor& out = c.output(0, type, p.dims());
+    dispatch(NumbersAndBool(), type, [&]<typename To>() {
+      for_each_element(c, p.count(), [&](std::int64_t i) {
+        out.mutable_data<To>()[i] = static_cast<To>(is_drawn(i));
+      });
+    });
+  });
+}
+
+// Classes by their logarithms of probabilities, which need no sum of 1.
+template <typename T, typename To>
+void sample(KernelContext& c, const Tensor& x, Tensor& out) {
+  const Philox from(c.seed());
+  const std::int64_t classes = x.dim(1), samples = out.dim(1);
+  const Tensor room = c.allocate(DataType::kDouble, Dims{classes});
+  std::vector<double> sums(index_of(classes));
+  Ticker tick(c.threads());
+  for (std::int64_t b = 0; b < x.dim(0); ++b) {
+    const T* row = x.data<T>() + b * classes;
+    const auto most =
+        static_cast<double>(*std::max_element(row, row + classes));
+    double sum = 0;
+    for (std::int64_t k = 0; k < classes; ++k) {
+      tick();
+      sum += std::exp(static_cast<double>(row[k]) - most);
+      sums[index_of(k)] = sum;
+    }
+    if (!(sum > 0) || !std::isfinite(sum)) {
+      c.wrong_value(0, "finite logarithms of probabilities",
+                    std::to_string(most) + " as the largest of a row");
+    }
+    for (std::int64_t s = 0; s < samples; ++s) {
+      tick(8);
+      const std::int64_t i = b * samples + s;
+      const double at = sum * from.uniform(static_cast<std::uint64_t>(i));
+      const auto found = std::ranges::upper_bound(sums, at) - sums.begin();
+      out.mutable_data<To>()[i] =
+          static_cast<To>(std::min<std::int64_t>(found, classes - 1));
+    }
+  }
+}
+
+void multinomial(KernelContext& c) {
+  const Tensor x = runtime::widened(c.expect_rank(0, 2), c.run());
+  const std::int64_t samples = c.attribute_int("sample_size");
+  if (x.dim(1) == 0) c.wrong_shape(0, "1 class or more");
+  const DataType type = c.attribute_type("dtype");
+  const std::int64_t dims[] = {x.dim(0), samples};
+  Tensor& out = c.output(0, type, dims);
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    dispatch(Types<std::int32_t, std::int64_t>(), type,
+             [&]<typename To>() { sample<T, To>(c, x, out); });
+  });
+}
+
+constexpr Kernel kRandomKernels[] = {
+    {"", "Bernoulli", bernoulli},
+    {"", "Multinomial", multinomial},
+    {"", "RandomNormal", random_normal},
+    {"", "RandomNormalLike", random_normal_like},
+    {"", "RandomUniform", random_uniform},
+    {"", "RandomUniformLike", random_uniform_like},
+};
+
+}  // namespace
+
+const KernelRows kRandomRows = kRandomKernels;
+
+}  // namespace ruleengine::kernels

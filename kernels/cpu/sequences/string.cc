@@ -1,0 +1,198 @@
+// Ops of strings, which are UTF-8.
+#include <re2/re2.h>
+#include <unicase.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+#include <memory>
+#include <unordered_set>
+
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+const Tensor& strings(KernelContext& c, std::size_t i) {
+  return c.expect_type(i, DataType::kString);
+}
+
+void string_concat(KernelContext& c) {
+  const Tensor a = strings(c, 0), b = strings(c, 1);
+  const Dims dims = broadcast(a.dims(), b.dims());
+  Tensor& out = c.output(0, DataType::kString, dims);
+  if (out.count() == 0) return;
+  const Rows<2> rows(out.dims(), {broadcast_strides(a.dims(), out.dims()),
+                                  broadcast_strides(b.dims(), out.dims())});
+  String* to = mutable_elements<String>(out);
+  Ticker tick(c.threads());
+  rows.for_each(0, rows.count(), [&](std::int64_t at, const auto& from) {
+    const String* p = elements<String>(a) + from[0];
+    const String* q = elements<String>(b) + from[1];
+    for (std::int64_t i = 0; i < rows.length(); ++i) {
+      tick();
+      const String& first = p[i * rows.inner(0)];
+      const String& second = q[i * rows.inner(1)];
+      to[at + i].reserve(first.size() + second.size());
+      to[at + i].append(first).append(second);
+    }
+  });
+}
+
+enum class Case { kKeep, kLower, kUpper };
+
+// By Unicode's full mapping, which may lengthen the text. `language` has its
+// own rules for some letters; it may be "".
+std::string in_case(std::string_view text, Case to,
+                    const std::string& language) {
+  if (to == Case::kKeep || text.empty()) return std::string(text);
+  auto* const map = to == Case::kLower ? u8_tolower : u8_toupper;
+  std::size_t size = 0;
+  const std::unique_ptr<std::uint8_t, decltype(&std::free)> mapped(
+      map(reinterpret_cast<const std::uint8_t*>(text.data()), text.size(),
+          language.empty() ? nullptr : language.c_str(), nullptr, nullptr,
+          &size),
+      std::free);
+  if (mapped == nullptr) {
+    if (errno != EILSEQ) throw std::bad_alloc();
+    fail("wrong encoding of a string", "UTF-8", printable(text));
+  }
+  return {reinterpret_cast<const char*>(mapped.get()), size};
+}
+
+void string_normalizer(KernelContext& c) {
+  const Tensor x = strings(c, 0);
+  if (x.rank() != 1 && !(x.rank() == 2 && x.dim(0) == 1)) {
+    c.wrong_shape(0, "[?] or [1,?]");
+  }
+  const std::string_view action =
+      c.choice("case_change_action", {"NONE", "LOWER", "UPPER", ""});
+  const Case to = action == "LOWER"   ? Case::kLower
+                  : action == "UPPER" ? Case::kUpper
+                                      : Case::kKeep;
+  const bool by_case = c.attribute_flag("is_case_sensitive");
+  // "tr" of "tr_TR.UTF-8".
+  const std::string locale(c.attribute_string("locale"));
+  const std::string language = locale.substr(0, locale.find_first_of("_-."));
+  const auto key = [&](std::string_view word) {
+    return in_case(word, by_case ? Case::kKeep : Case::kLower, language);
+  };
+  std::unordered_set<std::string> stopped;
+  for (const std::string& word : c.attribute_strings("stopwords")) {
+    stopped.insert(key(word));
+  }
+  std::vector<const String*> kept;
+  Ticker tick(c.threads());
+  for (const String& word : x.strings()) {
+    tick();
+    if (!stopped.contains(key(word))) kept.push_back(&word);
+  }
+  Dims dims(x.dims());
+  dims.back() = std::max<std::int64_t>(1, std::ssize(kept));
+  Tensor& out = c.output(0, DataType::kString, dims);
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    tick();
+    out.mutable_strings()[i] = in_case(*kept[i], to, language);
+  }
+}
+
+bool is_space(char ch) {
+  return ch == ' ' || (ch >= '\t' && ch <= '\r') || (ch >= 0x1c && ch <= 0x1f);
+}
+
+// Calls `take` with each part of a text that is split at runs of spaces: at
+// most `most`, and the rest. Spaces at either end belong to no part.
+template <typename Take>
+void split_at_spaces(std::string_view text, std::size_t most,
+                     const Take& take) {
+  while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
+  while (true) {
+    while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
+    if (text.empty()) return;
+    const auto end = std::ranges::find_if(text, is_space) - text.begin();
+    const std::size_t size = most-- == 0 ? text.size() : index_of(end);
+    take(text.substr(0, size));
+    text.remove_prefix(size);
+  }
+}
+
+template <typename Take>
+void split_at(std::string_view text, const std::string& delimiter,
+              std::size_t most, const Take& take) {
+  if (delimiter.empty()) return split_at_spaces(text, most, take);
+  for (; most > 0; --most) {
+    const std::size_t end = text.find(delimiter);
+    if (end == std::string_view::npos) break;
+    take(text.substr(0, end));
+    text.remove_prefix(end + delimiter.size());
+  }
+  take(text);
+}
+
+void string_split(KernelContext& c) {
+  const Tensor x = strings(c, 0);
+  const std::string delimiter(c.attribute_string("delimiter"));
+  const std::int64_t said = c.attribute_int("maxsplit", -1);
+  const std::size_t most = said < 0 ? std::string::npos : index_of(said);
+  Ticker tick(c.threads());
+  Ints counts;
+  std::int64_t longest = 0;
+  for (const String& text : x.strings()) {
+    std::int64_t count = 0;
+    split_at(text, delimiter, most, [&](std::string_view) {
+      tick();
+      ++count;
+    });
+    counts.push_back(count);
+    longest = std::max(longest, count);
+  }
+  Dims dims(x.dims());
+  dims.push_back(longest);
+  Tensor& out = c.output(0, DataType::kString, dims);
+  String* row = out.mutable_strings().data();
+  for (const String& text : x.strings()) {
+    String* to = row;
+    split_at(text, delimiter, most, [&](std::string_view part) {
+      tick();
+      *to++ = part;
+    });
+    row += longest;
+  }
+  if (!c.wants(1)) return;
+  Tensor& sizes = c.output(1, DataType::kInt64, x.dims());
+  std::ranges::copy(counts, sizes.mutable_data<std::int64_t>());
+}
+
+void regex_full_match(KernelContext& c) {
+  const Tensor x = strings(c, 0);
+  const std::string pattern(c.attribute_string("pattern"));
+  RE2::Options options;
+  options.set_log_errors(false);
+  const RE2 regex(pattern, options);
+  if (!regex.ok()) {
+    c.wrong_attribute("pattern", "a regular expression in the syntax of RE2",
+                      printable(pattern) + ", " + regex.error());
+  }
+  Tensor& out = c.output(0, DataType::kBool, x.dims());
+  bool* to = out.mutable_data<bool>();
+  c.threads().for_each_index(x.count(), 1, [&](std::int64_t i) {
+    const String& text = x.strings()[index_of(i)];
+    const re2::StringPiece piece(text.data(), text.size());
+    to[i] = RE2::FullMatch(piece, regex);
+  });
+}
+
+constexpr Kernel kStringKernels[] = {
+    {"", "RegexFullMatch", regex_full_match},
+    {"", "StringConcat", string_concat},
+    {"", "StringNormalizer", string_normalizer},
+    {"", "StringSplit", string_split},
+    {"", "TfIdfVectorizer", tf_idf_vectorizer},
+};
+
+}  // namespace
+
+const KernelRows kStringRows = kStringKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,99 @@
+// Ops that read elements or slices at indices.
+#include <algorithm>
+
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/strided.h"
+#include "kernels/cpu/views/indices.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+void gather(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  const Ints at = indices_up_to(c, x.dim(axis));
+  Dims dims;
+  dims.append(x.dims().first(axis));
+  dims.append(c.input(1).dims());
+  dims.append(x.dims().subspan(axis + 1));
+  Tensor& out = c.output(0, x.dtype(), dims);
+  if (out.count() == 0) return;
+  const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
+  const std::int64_t size = x.dim(axis), many = std::ssize(at);
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    const T* from = elements<T>(x);
+    T* to = mutable_elements<T>(out);
+    c.threads().for_each(out.count() / inner, kGrain / inner,
+                         [&](std::int64_t begin, std::int64_t end) {
+                           const T* base = from + begin / many * size * inner;
+                           std::int64_t turn = begin % many;
+                           for (std::int64_t i = begin; i < end; ++i) {
+                             const T* source =
+                                 base + at[index_of(turn)] * inner;
+                             if (inner == 1) {
+                               to[i] = *source;
+                             } else {
+                               std::copy_n(source, inner, to + i * inner);
+                             }
+                             if (++turn < many) continue;
+                             turn = 0;
+                             base += size * inner;
+                           }
+                         });
+  });
+}
+
+void gather_elements(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& where = c.input(1);
+  const ElementPlaces places(c, x, where, c.attribute_int("axis"));
+  Tensor& out = c.output(0, x.dtype(), where.dims());
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    const T* from = elements<T>(x);
+    T* to = mutable_elements<T>(out);
+    c.threads().for_each(
+        places.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+          places.for_each(begin, end, [&](std::int64_t i, std::int64_t place) {
+            to[i] = from[place];
+          });
+        });
+  });
+}
+
+void gather_nd(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& where = c.input(1);
+  const std::int64_t batch_dims = c.attribute_int("batch_dims");
+  const auto most = static_cast<std::int64_t>(std::min(x.rank(), where.rank()));
+  if (batch_dims < 0 || batch_dims > most) {
+    c.wrong_attribute("batch_dims", "0 to " + std::to_string(most));
+  }
+  const SlicePlaces places(c, x, where, index_of(batch_dims));
+  Dims dims;
+  dims.append(where.dims().first(where.rank() - 1));
+  dims.append(x.dims().subspan(places.axes()));
+  Tensor& out = c.output(0, x.dtype(), dims);
+  if (out.count() == 0) return;
+  const std::int64_t inner = places.inner();
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    const T* from = elements<T>(x);
+    T* to = mutable_elements<T>(out);
+    c.threads().for_each_index(
+        places.count(), kGrain / inner, [&](std::int64_t i) {
+          std::copy_n(from + places[i], inner, to + i * inner);
+        });
+  });
+}
+
+constexpr Kernel kGatherKernels[] = {
+    {"", "Gather", gather, Adapt::kUnpack},
+    {"", "GatherElements", gather_elements, Adapt::kUnpack},
+    {"", "GatherND", gather_nd, Adapt::kUnpack},
+};
+
+}  // namespace
+
+const KernelRows kGatherRows = kGatherKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,281 @@
+// Ops that add elements around a tensor, or take them away.
+#include <algorithm>
+#include <numeric>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/strided.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+enum class PadMode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
+
+// How many elements are added before and after an axis; a negative number
+// removes elements.
+struct AxisPads {
+  std::int64_t before = 0, after = 0;
+};
+using Pads = std::vector<AxisPads>;
+
+PadMode pad_mode_of(const KernelContext& c) {
+  const std::string_view mode =
+      c.choice("mode", {"constant", "reflect", "edge", "wrap", ""});
+  if (mode == "reflect") return PadMode::kReflect;
+  if (mode == "edge") return PadMode::kEdge;
+  return mode == "wrap" ? PadMode::kWrap : PadMode::kConstant;
+}
+
+// Size of an axis with its pads.
+std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 47;
+  if (std::max(pads.before, pads.after) > kMost ||
+      std::min(pads.before, pads.after) < -kMost) {
+    fail("wrong value of 'pads'", "-2^47 to 2^47",
+         std::to_string(pads.before) + " and " + std::to_string(pads.after));
+  }
+  const std::int64_t out = size + pads.before + pads.after;
+  if (out < 0) {
+    fail("wrong value of 'pads'",
+         "at most " + std::to_string(size) + " taken from an axis of that size",
+         std::to_string(pads.before) + " and " + std::to_string(pads.after));
+  }
+  return out;
+}
+
+// Which element of the axis comes to each place; -1: the constant.
+Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
+                PadMode mode) {
+  // The elements that negative pads leave are reflected or repeated.
+  const std::int64_t low = std::max<std::int64_t>(0, -pads.before);
+  const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
+  const std::int64_t count = high - low;
+  const std::int64_t total = padded_size(size, pads);
+  Ints out(index_of(total));
+  Ticker tick(c.threads());
+  const auto wrapped = [](std::int64_t i, std::int64_t period) {
+    return (i % period + period) % period;
+  };
+  for (std::int64_t i = 0; i < total; ++i) {
+    tick();
+    std::int64_t from = i - pads.before;
+    if (from < low || from >= high) {
+      if (mode == PadMode::kConstant) {
+        from = -1;
+      } else if (count <= 0) {
+        c.wrong_attribute("mode",
+                          "constant, since an axis has no elements to repeat");
+      } else if (mode == PadMode::kEdge) {
+        from = std::clamp(from, low, high - 1);
+      } else if (mode == PadMode::kWrap) {
+        from = low + wrapped(from - low, count);
+      } else if (count == 1) {
+        from = low;
+      } else {
+        const std::int64_t turn = wrapped(from - low, 2 * (count - 1));
+        from = low + (turn < count ? turn : 2 * (count - 1) - turn);
+      }
+    }
+    out[index_of(i)] = from;
+  }
+  return out;
+}
+
+// Axes that are padded, in between joined to one each where they are not; the
+// last one moves blocks of `inner` elements.
+struct Padding {
+  std::vector<Ints> sources;  // empty for an axis that stays as it is
+  std::vector<Tensor> rooms;  // what they take, so that it is counted
+  Dims sizes, steps;          // of the axes of the input
+  std::int64_t inner = 1;
+};
+
+Padding padding_of(const KernelContext& c, Shape dims, const Pads& pads,
+                   PadMode mode) {
+  Padding out;
+  std::size_t rank = dims.size();
+  while (rank > 0 && pads[rank - 1].before == 0 && pads[rank - 1].after == 0) {
+    out.inner *= dims[--rank];
+  }
+  std::int64_t joined = 1;
+  Dims sizes;
+  const auto add = [&](std::int64_t size, const AxisPads& each) {
+    const bool stays = each.before == 0 && each.after == 0;
+    if (!stays) {
+      out.rooms.push_back(
+          c.allocate(DataType::kInt64, Dims{padded_size(size, each)}));
+    }
+    out.sources.push_back(stays ? Ints() : sources_of(c, size, each, mode));
+    sizes.push_back(size);
+  };
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (pads[i].before == 0 && pads[i].after == 0) {
+      joined *= dims[i];
+      continue;
+    }
+    if (joined != 1) add(joined, {});
+    joined = 1;
+    add(dims[i], pads[i]);
+  }
+  if (sizes.empty()) {
+    sizes.push_back(1);
+    out.sources.push_back({0});
+  }
+  out.sizes = sizes;
+  out.steps = strides_of(sizes);
+  return out;
+}
+
+// One row along the last padded axis.
+template <typename T>
+void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
+              const T& constant, Ticker& tick) {
+  const auto count = sources.size();
+  // Of one run, so that long ones end in time.
+  const auto most = index_of(kGrain / std::min(inner, kGrain));
+  for (std::size_t i = 0; i < count;) {
+    std::size_t end = i + 1;
+    const std::int64_t source = from == nullptr ? -1 : sources[i];
+    const std::int64_t step = source < 0 ? 0 : 1;
+    while (
+        end < count && end - i < most &&
+        (from == nullptr ||
+         sources[end] ==
+             (source < 0 ? -1 : source + static_cast<std::int64_t>(end - i)))) {
+      ++end;
+    }
+    const std::int64_t many = static_cast<std::int64_t>(end - i) * inner;
+    tick(many);
+    T* at = to + static_cast<std::int64_t>(i) * inner;
+    if (step == 0) {
+      std::fill_n(at, many, constant);
+    } else {
+      std::copy_n(from + source * inner, many, at);
+    }
+    i = end;
+  }
+}
+
+template <typename T>
+void fill_all(const KernelContext& c, const Padding& padding, const T* from,
+              T* to, const T& constant) {
+  const std::size_t last = padding.sources.size() - 1;
+  std::vector<StridedAxis> axes;
+  std::int64_t rows = 1;
+  for (std::size_t i = 0; i < last; ++i) {
+    const auto size = std::ssize(padding.sources[i]);
+    axes.push_back({size == 0 ? padding.sizes[i] : size, 0, 0});
+    rows *= axes.back().size;
+  }
+  const std::int64_t row = std::ssize(padding.sources[last]) * padding.inner;
+  c.threads().for_each(
+      rows, kGrain / row, [&](std::int64_t begin, std::int64_t end) {
+        Walk walk(axes, begin);
+        Ticker tick(c.threads());
+        for (std::int64_t i = begin; i < end; ++i, walk.next()) {
+          std::int64_t place = 0;
+          bool inside = true;
+          for (std::size_t k = 0; k < last; ++k) {
+            const Ints& sources = padding.sources[k];
+            const std::int64_t at = walk.index(k);
+            const std::int64_t source =
+                sources.empty() ? at : sources[index_of(at)];
+            inside = inside && source >= 0;
+            place += source * padding.steps[k];
+          }
+          fill_row(padding.sources[last], padding.inner,
+                   inside ? from + place * padding.inner : nullptr,
+                   to + i * row, constant, tick);
+        }
+      });
+}
+
+// Output 0: input 0 with pads. `constant`: one element of its type, or
+// nullptr.
+void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
+              const Tensor* constant) {
+  const Tensor& x = c.input(0);
+  Dims dims;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    dims.push_back(padded_size(x.dim(i), pads[i]));
+  }
+  Tensor& out = c.output(0, x.dtype(), dims);
+  if (out.count() == 0) return;
+  dispatch_width(x.dtype(), [&]<typename T>() {
+    const T value = constant == nullptr ? T() : *elements<T>(*constant);
+    T* to = mutable_elements<T>(out);
+    if (x.count() == 0 && mode == PadMode::kConstant) {
+      fill(c, to, out.count(), value);
+      return;
+    }
+    fill_all(c, padding_of(c, x.dims(), pads, mode), elements<T>(x), to, value);
+  });
+}
+
+// The constant of an attribute, in the type of the input.
+Tensor constant_of_attribute(const KernelContext& c) {
+  Tensor value = c.allocate(DataType::kFloat, {});
+  *value.mutable_data<float>() = c.attribute_float("value");
+  const DataType dtype = c.input(0).dtype();
+  if (dtype == DataType::kFloat) return value;
+  if (ir::is_narrow_float(dtype)) {
+    return runtime::narrowed(value, dtype, c.run());
+  }
+  Tensor out = c.allocate(dtype, {});
+  dispatch(NumbersAndBool(), dtype, [&]<typename T>() {
+    *out.mutable_data<T>() = static_cast<T>(*value.data<float>());
+  });
+  return out;
+}
+
+Ints all_axes(std::size_t rank) {
+  Ints axes(rank);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// The pads of input 1 or an attribute, for the axes of input 3.
+Pads pads_of(const KernelContext& c) {
+  const std::size_t rank = c.input(0).rank();
+  const auto given =
+      c.ints_of(c.has_attribute("paddings") ? "paddings" : "pads", 1);
+  if (!given) fail("input 'pads' is missing");
+  const Ints axes = c.has_input(3) ? c.ints(3) : all_axes(rank);
+  if (given->size() != 2 * axes.size()) {
+    fail("wrong number of elements of 'pads'", std::to_string(2 * axes.size()),
+         std::to_string(given->size()));
+  }
+  Pads out(rank);
+  std::vector<bool> named(rank);
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    const std::size_t axis = axis_of(axes[i], rank);
+    if (named[axis]) c.wrong_value(3, "each axis once", std::to_string(axis));
+    named[axis] = true;
+    out[axis] = {(*given)[i], (*given)[axes.size() + i]};
+  }
+  return out;
+}
+
+void pad(KernelContext& c) {
+  const PadMode mode = pad_mode_of(c);
+  const Pads pads = pads_of(c);
+  if (c.has_attribute("value")) {
+    const Tensor value = constant_of_attribute(c);
+    return pad_with(c, pads, mode, &value);
+  }
+  if (!c.has_input(2)) return pad_with(c, pads, mode, nullptr);
+  const Tensor& value = c.expect_count(2, 1, c.input(0).dtype());
+  pad_with(c, pads, mode, &value);
+}
+
+constexpr Kernel kPadKernels[] = {
+    {"", "Pad", pad, Adapt::kUnpack},
+};
+
+}  // namespace
+
+const KernelRows kPadRows = kPadKernels;
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,190 @@
+// Ops that write elements or slices to where indices say. They write in the
+// order of the indices, so the last of equal indices wins.
+#include <algorithm>
+#include <cmath>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cpu/families.h"
+#include "kernels/cpu/strided.h"
+#include "kernels/cpu/views/indices.h"
+#include "runtime/adapt.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+enum class Reduction : std::uint8_t { kNone, kAdd, kMul, kMax, kMin };
+
+Reduction reduction_of(const KernelContext& c) {
+  const std::string_view name =
+      c.choice("reduction", {"none", "add", "mul", "max", "min", ""});
+  if (name == "add") return Reduction::kAdd;
+  if (name == "mul") return Reduction::kMul;
+  if (name == "max") return Reduction::kMax;
+  return name == "min" ? Reduction::kMin : Reduction::kNone;
+}
+
+// Integers wrap around; a NaN stays.
+template <typename T>
+T reduced(Reduction reduction, T a, T b) {
+  if (reduction == Reduction::kMax || reduction == Reduction::kMin) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (std::isnan(a) || std::isnan(b)) return std::isnan(a) ? a : b;
+    }
+    return reduction == Reduction::kMax ? std::max(a, b) : std::min(a, b);
+  }
+  const bool is_add = reduction == Reduction::kAdd;
+  if constexpr (std::is_same_v<T, bool>) {
+    return is_add ? a || b : a && b;
+  } else if constexpr (std::is_integral_v<T>) {
+    const auto x = static_cast<std::uint64_t>(a);
+    const auto y = static_cast<std::uint64_t>(b);
+    return static_cast<T>(is_add ? x + y : x * y);
+  } else {
+    return is_add ? a + b : a * b;
+  }
+}
+
+// Runtimes differ in which of two updates of one place stays.
+void expect_no_twice(const KernelContext& c, Ints places) {
+  if (reduction_of(c) != Reduction::kNone) return;
+  std::ranges::sort(places);
+  if (std::ranges::adjacent_find(places) != places.end()) {
+    fail("two updates of one place");
+  }
+}
+
+// Calls move(to, from, write) with the elements as the type that the reduction
+// computes in; `write` puts one element into another.
+template <typename F>
+void with_reduction(KernelContext& c, F move) {
+  const Reduction reduction = reduction_of(c);
+  const Tensor& x = c.input(0);
+  const Tensor& updates = c.expect_type(2, x.dtype());
+  if (reduction == Reduction::kNone) {
+    return dispatch_width(x.dtype(), [&]<typename T>() {
+      const T* from = elements<T>(updates);
+      T* to = mutable_elements<T>(output_copy(c));
+      move(to, from, [](T& a, const T& b) { a = b; });
+    });
+  }
+  const bool is_narrow = ir::is_narrow_float(x.dtype());
+  const DataType dtype = x.dtype();
+  const Tensor wide = runtime::widened(updates, c.run());
+  Tensor result =
+      is_narrow ? runtime::widened(x, c.run()) : Tensor(output_copy(c));
+  dispatch(NumbersAndBool(), result.dtype(), [&]<typename T>() {
+    move(result.mutable_data<T>(), wide.data<T>(),
+         [&](T& a, const T& b) { a = reduced(reduction, a, b); });
+  });
+  if (is_narrow) c.set_output(0, runtime::narrowed(result, dtype, c.run()));
+}
+
+void scatter_elements(KernelContext& c) {
+  const Tensor& where = c.input(1);
+  c.expect_shape(2, where.dims());
+  const ElementPlaces places(c, c.input(0), where, c.attribute_int("axis"));
+  if (c.run().agreed_only) {
+    Ints all;
+    places.for_each(0, places.count(),
+                    [&](std::int64_t, std::int64_t to) { all.push_back(to); });
+    expect_no_twice(c, std::move(all));
+  }
+  with_reduction(c, [&](auto* to, const auto* from, auto write) {
+    Ticker tick(c.threads());
+    places.for_each(0, places.count(), [&](std::int64_t i, std::int64_t place) {
+      tick();
+      write(to[place], from[i]);
+    });
+  });
+}
+
+void scatter_nd(KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const Tensor& where = c.input(1);
+  const SlicePlaces places(c, x, where, 0);
+  Dims dims;
+  dims.append(where.dims().first(where.rank() - 1));
+  dims.append(x.dims().subspan(places.axes()));
+  c.expect_shape(2, dims);
+  if (c.run().agreed_only) expect_no_twice(c, places.all());
+  const std::int64_t inner = c.input(2).count() == 0 ? 0 : places.inner();
+  with_reduction(c, [&](auto* to, const auto* from, auto write) {
+    Ticker tick(c.threads());
+    for (std::int64_t i = 0; i < places.count(); ++i) {
+      tick(inner);
+      auto* slice = to + places[i];
+      const auto* update = from + i * inner;
+      for (std::int64_t k = 0; k < inner; ++k) write(slice[k], update[k]);
+    }
+  });
+}
+
+// The sizes of a cache and of what is written to it.
+struct CacheSizes {
+  std::int64_t inner = 1, length = 0, update = 0, batch = 0, rows = 1;
+};
+
+CacheSizes cache_sizes(const KernelContext& c) {
+  const Tensor& x = c.input(0);
+  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  if (axis == 0) c.wrong_attribute("axis", "an axis after that of the batch");
+  Dims fits(x.dims());
+  fits[axis] = -1;
+  const Tensor& update = c.expect_shape(1, fits, x.dtype());
+  if (update.dim(axis) > x.dim(axis)) {
+    c.wrong_shape(1, "at most " + std::to_string(x.dim(axis)) + " along axis " +
+                         std::to_string(axis));
+  }
+  if (x.count() == 0) return {};
+  return {.inner = product(x.dims(), axis + 1, x.rank()),
+          .length = x.dim(axis),
+          .update = update.dim(axis),
+          .batch = x.dim(0),
+          .rows = product(x.dims(), 1, axis)};
+}
+
+void tensor_scatter(KernelContext& c) {
+  const bool circular = c.choice("mode", {"linear", "circular"}) == "circular";
+  const CacheSizes sizes = cache_sizes(c);
+  Ints begins(index_of(sizes.batch), 0);
+  if (c.has_input(2) && sizes.batch > 0) {
+    c.expect_count(2, sizes.batch);
+    begins = c.ints(2);
+  }
+  for (std::int64_t& begin : begins) {
+    if (begin < 0 || (!circular && begin > sizes.length - sizes.update)) {
+      c.wrong_value(2, "0 to " + std::to_string(sizes.length - sizes.update),
+                    std::to_string(begin));
+    }
+    begin %= sizes.length;
+  }
+  const Tensor& update = c.input(1);
+  dispatch_width(update.dtype(), [&]<typename T>() {
+    const T* from = elements<T>(update);
+    T* to = mutable_elements<T>(output_copy(c));
+    Ticker tick(c.threads());
+    for (std::int64_t row = 0; row < sizes.batch * sizes.rows; ++row) {
+      tick(sizes.update * sizes.inner);
+      const std::int64_t at = begins[index_of(row / sizes.rows)];
+      const std::int64_t head = std::min(sizes.update, sizes.length - at);
+      T* line = to + row * sizes.length * sizes.inner;
+      std::copy_n(from, head * sizes.inner, line + at * sizes.inner);
+      std::copy_n(from + head * sizes.inner,
+                  (sizes.update - head) * sizes.inner, line);
+      from += sizes.update * sizes.inner;
+    }
+  });
+}
+
+constexpr Kernel kScatterKernels[] = {
+    {"", "Scatter", scatter_elements, Adapt::kUnpack},
+    {"", "ScatterElements", scatter_elements, Adapt::kUnpack},
+    {"", "ScatterND", scatter_nd, Adapt::kUnpack},
+    {"", "TensorScatter", tensor_scatter, Adapt::kUnpack},
+};
+
+}  // namespace
+
+const KernelRows kScatterRows = kScatterKernels;
+
+}  // namespace ruleengine::kernels
