@@ -1,6 +1,6 @@
 # What comes from outside, each behind one target of ours:
 # ruleengine_onnx, ruleengine_luajit, ruleengine_cli, ruleengine_json,
-# ruleengine_zip, ruleengine_regex, ruleengine_unicode;
+# ruleengine_zip, ruleengine_regex, ruleengine_unicode, ruleengine_xsmm;
 # doctest, benchmark.
 # Archives where RULEENGINE_STATIC asks for them.
 
@@ -57,6 +57,19 @@ ruleengine_archive(ruleengine_zip minizip z)
 # Regular expressions in linear time; letter case beyond ASCII.
 ruleengine_archive(ruleengine_regex re2 Threads::Threads)
 ruleengine_archive(ruleengine_unicode unistring)
+
+# Code for small products of matrices, made at run time. Debian has it for x86-64
+# only, as an archive; without it loops of ours compute them.
+add_library(ruleengine_xsmm INTERFACE)
+find_library(XSMM_ARCHIVE NAMES libxsmm.a)
+find_library(XSMM_NOBLAS_ARCHIVE NAMES libxsmmnoblas.a)
+set(RULEENGINE_XSMM)
+if(XSMM_ARCHIVE AND XSMM_NOBLAS_ARCHIVE)
+  set(RULEENGINE_XSMM ${XSMM_ARCHIVE} ${XSMM_NOBLAS_ARCHIVE})
+  target_link_libraries(ruleengine_xsmm INTERFACE
+    ${RULEENGINE_XSMM} Threads::Threads m dl)
+  target_compile_definitions(ruleengine_xsmm INTERFACE RULEENGINE_XSMM=1)
+endif()
 
 find_package(doctest REQUIRED)
 find_package(benchmark QUIET)

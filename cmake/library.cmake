@@ -36,6 +36,7 @@ function(ruleengine_library folder)
   foreach(part luajit protobuf zip regex)
     list(APPEND archives ${ruleengine_${part}_ARCHIVE})
   endforeach()
+  list(APPEND archives ${RULEENGINE_XSMM})
   set(object ${CMAKE_BINARY_DIR}/ruleengine.o)
   set(archive ${CMAKE_BINARY_DIR}/libruleengine.a)
   add_custom_command(OUTPUT ${archive}

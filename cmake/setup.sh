@@ -25,6 +25,7 @@ packages="g++ cmake ninja-build ccache pkg-config python3-venv
   libfmt-dev doctest-dev libcli11-dev nlohmann-json3-dev libbenchmark-dev
   zlib1g-dev libminizip-dev libre2-dev libunistring-dev graphviz dpkg-dev file
   python3-dev patchelf"
+[ "$(uname -m)" != x86_64 ] || packages="$packages libxsmm-dev"
 
 . "$root/cmake/progress.sh"
 

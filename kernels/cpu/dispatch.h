@@ -107,6 +107,11 @@ inline const Tensor& need_float(const KernelContext& c, std::size_t i) {
   c.wrong_type(i, "float");
 }
 
+// The quotient rounded up; `b` is positive.
+inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return a > 0 ? (a - 1) / b + 1 : -(-a / b);
+}
+
 inline std::size_t index_of(std::int64_t i) {
   return static_cast<std::size_t>(i);
 }

@@ -29,11 +29,6 @@ struct Range {
   std::int64_t size() const { return std::max<std::int64_t>(0, end - begin); }
 };
 
-// The quotient rounded up; `b` is positive.
-inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
-  return a > 0 ? (a - 1) / b + 1 : -(-a / b);
-}
-
 // Taps of window `i` that lie in [0, end) of the axis.
 inline Range taps_within(const Window& w, std::int64_t i, std::int64_t end) {
   const std::int64_t start = w.start(i);

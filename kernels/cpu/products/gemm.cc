@@ -1,7 +1,7 @@
-// The loops around the innermost ones of gemm_loops.h: both operands are packed
-// into panels of a tile's height and width, in blocks that fit the caches; the
-// blocks of the sum are taken in order, so the result does not depend on the
-// number of threads.
+// The loops around the tiles of tile.h. Both operands are packed, the second in
+// panels of a tile's width, in blocks that fit the caches; the blocks of the
+// sum are taken in order, so the result does not depend on the number of
+// threads.
 #include "kernels/cpu/products/gemm.h"
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 #include <new>
 
 #include "kernels/cpu/dispatch.h"
-#include "kernels/cpu/products/gemm_loops.h"
+#include "kernels/cpu/products/tile.h"
 #include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
@@ -17,13 +17,13 @@ namespace {
 
 using runtime::Threads;
 
-// Terms, rows and columns of a block.
-constexpr std::int64_t kTerms = 256;
-constexpr std::int64_t kBlockRows = 96;
-constexpr std::int64_t kBlockColumns = 2048;
+// Columns of a block of the second operand that is packed on the way.
+constexpr std::int64_t kBlockColumns = 1024;
 // Products with up to so many rows are computed without packing.
 constexpr std::int64_t kFewRows = 4;
 constexpr std::int64_t kFewTerms = 2048;
+// Rows of the second operand that they take at once.
+constexpr std::int64_t kStep = 8;
 // Places of a line that are packed together.
 constexpr std::int64_t kPlaces = 64;
 // Multiplications that a piece has at least.
@@ -38,6 +38,9 @@ struct MatrixOperand {
     return transposed ? data + column * stride + row
                       : data + row * stride + column;
   }
+  // From one row or column to the next.
+  std::int64_t row_step() const { return transposed ? 1 : stride; }
+  std::int64_t column_step() const { return transposed ? stride : 1; }
 };
 
 // Memory of a thread that is kept for its next product.
@@ -74,26 +77,14 @@ T* scratch_b(std::int64_t count) {
   return scratch.get(count);
 }
 
-// Those for the vectors of this call, which may be narrower than those of the
-// machine (CommonVectors).
+// `lines` lines of `depth` elements, side by side: to[i * width + line], in
+// `places` places. Missing elements are 0. `along`: elements from one place of
+// a line to the next; `across`: from one line to the next.
 template <typename T>
-const GemmLoops<T>& loops() {
-#if defined(__x86_64__)
-  static const GemmLoops<T> wide = gemm_loops_64<T>(),
-                            middle = gemm_loops_32<T>();
-  if (runtime::vector_bits() >= 512) return wide;
-  if (runtime::vector_bits() >= 256) return middle;
-#endif
-  static const GemmLoops<T> narrow = gemm_loops_16<T>();
-  return narrow;
-}
-
-// `lines` lines of `depth` elements, side by side: to[i * width + line].
-// Missing lines are 0. `along`: elements from one place of a line to the next;
-// `across`: from one line to the next.
-template <typename T>
-void pack(const T* from, std::int64_t along, std::int64_t across,
-          std::int64_t depth, std::int64_t lines, std::int64_t width, T* to) {
+void pack_lines(const T* from, std::int64_t along, std::int64_t across,
+                std::int64_t depth, std::int64_t lines, std::int64_t places,
+                std::int64_t width, T* to) {
+  std::fill(to + depth * width, to + places * width, T(0));
   if (across == 1) {
     for (std::int64_t i = 0; i < depth; ++i, from += along, to += width) {
       std::copy(from, from + lines, to);
@@ -119,7 +110,6 @@ void pack(const T* from, std::int64_t along, std::int64_t across,
 template <typename T>
 struct MatrixProduct {
   Threads& threads;
-  const GemmLoops<T>& loop;
   MatrixOperand<T> a, b;
   std::int64_t m, n, k;
   T alpha, beta;
@@ -141,66 +131,148 @@ void scale(const MatrixProduct<T>& p) {
   }
 }
 
-// A block of rows of the result, times the packed columns [j0, j0 + columns).
+// Terms [p0, p0 + depth) of columns [j0, j0 + columns) of the second operand,
+// in panels with `stride` elements from one to the next, each behind `before`
+// terms.
 template <typename T>
-void multiply_block(const MatrixProduct<T>& p, const T* packed_b,
-                    std::int64_t i0, std::int64_t rows, std::int64_t j0,
-                    std::int64_t columns, std::int64_t p0, std::int64_t depth) {
-  const std::int64_t height = p.loop.rows, width = p.loop.columns;
-  T* packed_a = scratch_a<T>((kBlockRows + height) * kTerms);
-  const std::int64_t along = p.a.transposed ? p.a.stride : 1;
-  const std::int64_t across = p.a.transposed ? 1 : p.a.stride;
-  for (std::int64_t i = 0; i < rows; i += height) {
-    pack(p.a.at(i0 + i, p0), along, across, depth, std::min(height, rows - i),
-         height, packed_a + i * depth);
+struct PackedBlock {
+  const T* data;
+  std::int64_t stride, before;
+  std::int64_t j0, columns, p0, depth;
+
+  const T* at(std::int64_t panel) const {
+    return data + panel * stride + before * width(panel);
   }
-  const T beta = p0 == 0 ? p.beta : T(1);
-  for (std::int64_t j = 0; j < columns; j += width) {
-    for (std::int64_t i = 0; i < rows; i += height) {
-      const GemmTile<T> tile{std::min(height, rows - i),
-                             std::min(width, columns - j), p.alpha, beta};
-      p.loop.tile(depth, packed_a + i * depth, packed_b + j * depth, tile,
-                  p.c + (i0 + i) * p.ldc + j0 + j, p.ldc);
-    }
+
+  std::int64_t panels() const { return ceil_div(columns, kTileColumns<T>); }
+  std::int64_t width(std::int64_t panel) const {
+    return std::min(kTileColumns<T>,
+                    tile_rounded(columns - panel * kTileColumns<T>));
   }
+};
+
+// c = alpha * tile + by * c, where c is not read if `by` is 0.
+template <typename T>
+[[gnu::always_inline]] inline void combine(const T* tile, std::int64_t n,
+                                           T alpha, T by, T* c) {
+  if (by == 0) {
+    for (std::int64_t j = 0; j < n; ++j) c[j] = alpha * tile[j];
+  } else {
+    for (std::int64_t j = 0; j < n; ++j) c[j] = alpha * tile[j] + by * c[j];
+  }
+}
+
+// Rows [i0, i0 + rows) of the result, no more than a tile has, times panels
+// [begin, end) of the block.
+template <typename T>
+void multiply_rows(const MatrixProduct<T>& p, const PackedBlock<T>& b,
+                   std::int64_t i0, std::int64_t rows, std::int64_t begin,
+                   std::int64_t end) {
+  const std::int64_t terms = tile_rounded(b.depth);
+  T* a = scratch_a<T>(kTileRows * (kTileTerms + kTileColumns<T>));
+  T* tile = a + kTileRows * kTileTerms;
+  pack_lines(p.a.at(i0, b.p0), p.a.row_step(), p.a.column_step(), rows, b.depth,
+             rows, terms, a);
+  const T by = b.p0 == 0 ? p.beta : T(1);
+  for (std::int64_t panel = begin; panel < end; ++panel) {
+    const std::int64_t width = b.width(panel);
+    const std::int64_t j = panel * kTileColumns<T>;
+    multiply_tile({rows, width, terms}, a, b.at(panel), tile);
+    const std::int64_t n = std::min(width, b.columns - j);
+    T* to = p.c + i0 * p.ldc + b.j0 + j;
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      for (std::int64_t r = 0; r < rows; ++r) {
+        combine(tile + r * width, n, p.alpha, by, to + r * p.ldc);
+      }
+    });
+  }
+}
+
+// Rows are shared out, and columns as well where there are few rows.
+template <typename T>
+void multiply_block(const MatrixProduct<T>& p, const PackedBlock<T>& b) {
+  const std::int64_t row_blocks = ceil_div(p.m, kTileRows);
+  const std::int64_t work =
+      std::min(kTileRows, p.m) * b.depth * kTileColumns<T>;
+  const std::int64_t cut =
+      std::max<std::int64_t>(row_blocks >= 16 ? 32 : 4, kPieceWork * 4 / work);
+  const std::int64_t panels = b.panels(), column_blocks = ceil_div(panels, cut);
+  p.threads.for_each_index(row_blocks * column_blocks, 1, [&](std::int64_t at) {
+    const std::int64_t i = at / column_blocks * kTileRows;
+    const std::int64_t first = at % column_blocks * cut;
+    multiply_rows(p, b, i, std::min(kTileRows, p.m - i), first,
+                  std::min(first + cut, panels));
+  });
+}
+
+// Elements of a panel.
+template <typename T>
+std::int64_t panel_count(std::int64_t k) {
+  return tile_rounded(k) * kTileColumns<T>;
+}
+
+// Terms [p0, p0 + depth) of columns [j0, j0 + columns) to panels of as many.
+template <typename T>
+void pack_panels(Threads& threads, const MatrixOperand<T>& b, std::int64_t p0,
+                 std::int64_t depth, std::int64_t j0, std::int64_t columns,
+                 T* to) {
+  const std::int64_t stride = panel_count<T>(depth);
+  threads.for_each_index(
+      ceil_div(columns, kTileColumns<T>),
+      ceil_div(kPieceWork, std::max<std::int64_t>(stride, 1)),
+      [&](std::int64_t i) {
+        const std::int64_t j = i * kTileColumns<T>;
+        const std::int64_t lines = std::min(kTileColumns<T>, columns - j);
+        pack_lines(b.at(p0, j0 + j), b.row_step(), b.column_step(), depth,
+                   lines, tile_rounded(depth), tile_rounded(lines),
+                   to + i * stride);
+      });
 }
 
 template <typename T>
 void blocked(const MatrixProduct<T>& p) {
-  const std::int64_t width = p.loop.columns;
-  const std::int64_t along = p.b.transposed ? 1 : p.b.stride;
-  const std::int64_t across = p.b.transposed ? p.b.stride : 1;
-  // Rows of a block: a multiple of a tile's.
-  const std::int64_t height = kBlockRows / p.loop.rows * p.loop.rows;
-  const std::int64_t row_blocks = (p.m + height - 1) / height;
   for (std::int64_t j0 = 0; j0 < p.n; j0 += kBlockColumns) {
     const std::int64_t columns = std::min(kBlockColumns, p.n - j0);
-    const std::int64_t panels = (columns + width - 1) / width;
-    T* packed = scratch_b<T>(std::min(p.k, kTerms) * panels * width);
-    for (std::int64_t p0 = 0; p0 < p.k; p0 += kTerms) {
-      const std::int64_t depth = std::min(kTerms, p.k - p0);
-      p.threads.for_each_index(
-          panels, kPieceWork / (width * depth), [&](std::int64_t i) {
-            const std::int64_t j = i * width;
-            pack(p.b.at(p0, j0 + j), along, across, depth,
-                 std::min(width, columns - j), width, packed + j * depth);
-          });
-      // Columns are cut as well where there are few rows.
-      const std::int64_t work =
-          std::max<std::int64_t>(1, std::min(height, p.m) * depth * width);
-      const std::int64_t cut = std::max<std::int64_t>(
-          (row_blocks >= 16 ? 32 : 4), (kPieceWork * 4) / work);
-      const std::int64_t column_blocks = (panels + cut - 1) / cut;
-      p.threads.for_each_index(
-          row_blocks * column_blocks, 1, [&](std::int64_t at) {
-            const std::int64_t i = at / column_blocks * height;
-            const std::int64_t j = at % column_blocks * cut * width;
-            multiply_block(p, packed + j * depth, i, std::min(height, p.m - i),
-                           j0 + j, std::min(cut * width, columns - j), p0,
-                           depth);
-          });
+    T* packed = scratch_b<T>(ceil_div(columns, kTileColumns<T>) *
+                             panel_count<T>(std::min(p.k, kTileTerms)));
+    for (std::int64_t p0 = 0; p0 < p.k; p0 += kTileTerms) {
+      const std::int64_t depth = std::min(kTileTerms, p.k - p0);
+      pack_panels(p.threads, p.b, p0, depth, j0, columns, packed);
+      multiply_block<T>(
+          p, {packed, panel_count<T>(depth), 0, j0, columns, p0, depth});
     }
   }
+}
+
+// c[j] += a[i] * b[i][j] over j < n and i < kStep.
+template <typename T>
+void add_rows(std::int64_t n, const T* a, const T* b, std::int64_t ldb, T* c) {
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    for (std::int64_t j = 0; j < n; ++j) {
+      T sum = c[j];
+      for (std::int64_t i = 0; i < kStep; ++i) sum += a[i] * b[i * ldb + j];
+      c[j] = sum;
+    }
+  });
+}
+
+template <typename T>
+T dot(std::int64_t n, const T* a, const T* b) {
+  constexpr std::int64_t kLanes = kTileColumns<T>;
+  T total = 0;
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    T sums[kLanes] = {};
+    std::int64_t i = 0;
+    for (; i + kLanes <= n; i += kLanes) {
+      for (std::int64_t j = 0; j < kLanes; ++j) sums[j] += a[i + j] * b[i + j];
+    }
+    for (std::int64_t j = 0; i < n; ++i, ++j) sums[j] += a[i] * b[i];
+    for (std::int64_t half = kLanes / 2; half > 0; half /= 2) {
+      for (std::int64_t j = 0; j < half; ++j) sums[j] += sums[j + half];
+    }
+    total = sums[0];
+  });
+  return total;
 }
 
 // Columns [begin, end) of a product with few rows over `depth` terms; `rows`
@@ -212,17 +284,16 @@ void add_few_rows(const MatrixProduct<T>& p, const T* rows, std::int64_t p0,
   if (p.b.transposed) {
     for (std::int64_t j = begin; j < end; ++j) {
       for (std::int64_t i = 0; i < p.m; ++i) {
-        p.c[i * p.ldc + j] +=
-            p.loop.dot(depth, rows + i * depth, p.b.at(p0, j));
+        p.c[i * p.ldc + j] += dot(depth, rows + i * depth, p.b.at(p0, j));
       }
     }
     return;
   }
   std::int64_t t = 0;
-  for (; t + kGemmStep <= depth; t += kGemmStep) {
+  for (; t + kStep <= depth; t += kStep) {
     for (std::int64_t i = 0; i < p.m; ++i) {
-      p.loop.add_rows(end - begin, rows + i * depth + t, p.b.at(p0 + t, begin),
-                      p.b.stride, p.c + i * p.ldc + begin);
+      add_rows(end - begin, rows + i * depth + t, p.b.at(p0 + t, begin),
+               p.b.stride, p.c + i * p.ldc + begin);
     }
   }
   for (; t < depth; ++t) {
@@ -289,15 +360,45 @@ void gemm(Threads& threads, bool transpose_a, bool transpose_b, std::int64_t m,
           std::int64_t n, std::int64_t k, T alpha, const T* a, std::int64_t lda,
           const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
   const MatrixOperand<T> left{transpose_a, a, lda}, right{transpose_b, b, ldb};
-  multiply_blocks<T>(
-      {threads, loops<T>(), left, right, m, n, k, alpha, beta, c, ldc});
+  multiply_blocks<T>({threads, left, right, m, n, k, alpha, beta, c, ldc});
 }
 
-template void gemm(Threads&, bool, bool, std::int64_t, std::int64_t,
-                   std::int64_t, float, const float*, std::int64_t,
-                   const float*, std::int64_t, float, float*, std::int64_t);
-template void gemm(Threads&, bool, bool, std::int64_t, std::int64_t,
-                   std::int64_t, double, const double*, std::int64_t,
-                   const double*, std::int64_t, double, double*, std::int64_t);
+template <typename T>
+std::int64_t packed_count(std::int64_t k, std::int64_t n) {
+  return ceil_div(n, kTileColumns<T>) * panel_count<T>(k);
+}
+
+template <typename T>
+void pack_matrix(Threads& threads, bool transposed, std::int64_t k,
+                 std::int64_t n, const T* b, std::int64_t ldb, T* packed) {
+  pack_panels<T>(threads, {transposed, b, ldb}, 0, k, 0, n, packed);
+}
+
+template <typename T>
+void gemm_packed(Threads& threads, const GemmArguments<T>& s, const T* packed) {
+  const MatrixProduct<T> p{threads, {s.transpose_a, s.a, s.lda},
+                           {},      s.m,
+                           s.n,     s.k,
+                           s.alpha, s.beta,
+                           s.c,     s.ldc};
+  if (p.m <= 0 || p.n <= 0) return;
+  if (p.k <= 0 || p.alpha == 0) return scale(p);
+  for (std::int64_t p0 = 0; p0 < p.k; p0 += kTileTerms) {
+    const std::int64_t depth = std::min(kTileTerms, p.k - p0);
+    multiply_block<T>(p, {packed, panel_count<T>(p.k), p0, 0, p.n, p0, depth});
+  }
+}
+
+#define RULEENGINE_GEMM(T)                                              \
+  template void gemm(Threads&, bool, bool, std::int64_t, std::int64_t,  \
+                     std::int64_t, T, const T*, std::int64_t, const T*, \
+                     std::int64_t, T, T*, std::int64_t);                \
+  template std::int64_t packed_count<T>(std::int64_t, std::int64_t);    \
+  template void pack_matrix(Threads&, bool, std::int64_t, std::int64_t, \
+                            const T*, std::int64_t, T*);                \
+  template void gemm_packed(Threads&, const GemmArguments<T>&, const T*);
+RULEENGINE_GEMM(float)
+RULEENGINE_GEMM(double)
+#undef RULEENGINE_GEMM
 
 }  // namespace ruleengine::kernels

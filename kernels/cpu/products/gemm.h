@@ -9,15 +9,40 @@
 
 namespace ruleengine::kernels {
 
-// c = alpha * op(a) * op(b) + beta * c, where op(a) is m x k, op(b) is k x n
-// and op transposes if the flag says so. All are row-major; lda, ldb and ldc
-// are the elements from one row to the next of a matrix as it is stored. c is
-// not read where beta is 0, and shares no memory with a and b. May be called
-// within a loop of `threads`.
+// A product of matrices without its second operand:
+// c = alpha * op(a) * b + beta * c, where op(a) is m x k, b is k x n and op
+// transposes if the flag says so. a and c are row-major; lda and ldc are the
+// elements from one row to the next of a matrix as it is stored. c is not read
+// where beta is 0, and shares no memory with a and b.
+template <typename T>
+struct GemmArguments {
+  bool transpose_a = false;
+  std::int64_t m, n, k;
+  T alpha = 1;
+  const T* a;
+  std::int64_t lda;
+  T beta = 0;
+  T* c;
+  std::int64_t ldc;
+};
+
+// b is op(b) of a stored matrix with ldb elements from one row to the next. May
+// be called within a loop of `threads`.
 template <typename T>
 void gemm(runtime::Threads& threads, bool transpose_a, bool transpose_b,
           std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
           std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
           std::int64_t ldc);
+
+// A second operand that many products read is packed once, in so many elements
+// at an address of whole cache lines.
+template <typename T>
+std::int64_t packed_count(std::int64_t k, std::int64_t n);
+template <typename T>
+void pack_matrix(runtime::Threads& threads, bool transposed, std::int64_t k,
+                 std::int64_t n, const T* b, std::int64_t ldb, T* packed);
+template <typename T>
+void gemm_packed(runtime::Threads& threads, const GemmArguments<T>& product,
+                 const T* packed);
 
 }  // namespace ruleengine::kernels

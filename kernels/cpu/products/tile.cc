@@ -1,0 +1,132 @@
+#include "kernels/cpu/products/tile.h"
+
+#include <algorithm>
+
+#include "runtime/vectors.h"
+
+#if RULEENGINE_XSMM
+#include <libxsmm.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#endif
+
+namespace ruleengine::kernels {
+namespace {
+
+template <typename T, std::int64_t kColumns>
+void multiply_rows(const TileShape& s, const T* a, const T* b, T* c) {
+  for (std::int64_t i = 0; i < s.rows; ++i, a += s.terms, c += kColumns) {
+    T sums[kColumns] = {};
+    for (std::int64_t t = 0; t < s.terms; ++t) {
+      const T x = a[t];
+      const T* row = b + t * kColumns;
+      for (std::int64_t j = 0; j < kColumns; ++j) sums[j] += x * row[j];
+    }
+    std::copy_n(sums, kColumns, c);
+  }
+}
+
+template <typename T>
+void multiply_by_loops(const TileShape& s, const T* a, const T* b, T* c) {
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    switch (s.columns / kTileStep) {
+      case 1:
+        return multiply_rows<T, 16>(s, a, b, c);
+      case 2:
+        return multiply_rows<T, 32>(s, a, b, c);
+      case 3:
+        return multiply_rows<T, 48>(s, a, b, c);
+      default:
+        return multiply_rows<T, 64>(s, a, b, c);
+    }
+  });
+}
+
+#if RULEENGINE_XSMM
+
+// Whether memory that was written may be run; hardened systems forbid it, and
+// libxsmm does not notice.
+bool may_run_made_code() {
+  constexpr std::size_t kPage = 4096;
+  void* page = ::mmap(nullptr, kPage, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (page == MAP_FAILED) return false;
+  *static_cast<char*>(page) = 1;
+  const bool may = ::mprotect(page, kPage, PROT_READ | PROT_EXEC) == 0;
+  ::munmap(page, kPage);
+  return may;
+}
+
+// For the vectors of this process, which are wider than the common ones.
+bool has_xsmm() {
+  static const bool has = [] {
+    if (!may_run_made_code()) return false;
+    libxsmm_init();
+    libxsmm_set_target_archid(runtime::vector_bits() >= 512
+                                  ? LIBXSMM_X86_AVX512_CORE
+                                  : LIBXSMM_X86_AVX2);
+    return true;
+  }();
+  return has;
+}
+
+libxsmm_smmfunction make(const float* /*type*/, const TileShape& s) {
+  const auto columns = static_cast<int>(s.columns);
+  const auto terms = static_cast<int>(s.terms);
+  const float alpha = 1, beta = 0;
+  const int flags = LIBXSMM_GEMM_FLAG_NONE;
+  const int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  return libxsmm_smmdispatch(columns, static_cast<int>(s.rows), terms, &columns,
+                             &terms, &columns, &alpha, &beta, &flags,
+                             &prefetch);
+}
+
+libxsmm_dmmfunction make(const double* /*type*/, const TileShape& s) {
+  const auto columns = static_cast<int>(s.columns);
+  const auto terms = static_cast<int>(s.terms);
+  const double alpha = 1, beta = 0;
+  const int flags = LIBXSMM_GEMM_FLAG_NONE;
+  const int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  return libxsmm_dmmdispatch(columns, static_cast<int>(s.rows), terms, &columns,
+                             &terms, &columns, &alpha, &beta, &flags,
+                             &prefetch);
+}
+
+// The code for a shape; nullptr where there is none. libxsmm reads columns
+// first, so its matrices are ours transposed.
+template <typename T>
+auto made(const TileShape& s) {
+  using Code = decltype(make(static_cast<const T*>(nullptr), s));
+  constexpr std::int64_t kWidths = kTileColumns<T> / kTileStep;
+  static std::atomic<Code> codes[kWidths][kTileRows][kTileTerms / kTileStep] =
+      {};
+  if (runtime::vector_bits() < 256 || !has_xsmm()) return Code(nullptr);
+  std::atomic<Code>& code =
+      codes[s.columns / kTileStep - 1][s.rows - 1][s.terms / kTileStep - 1];
+  Code out = code.load(std::memory_order_acquire);
+  if (out == nullptr) {
+    out = make(static_cast<const T*>(nullptr), s);
+    code.store(out, std::memory_order_release);
+  }
+  return out;
+}
+
+#endif
+
+}  // namespace
+
+template <typename T>
+void multiply_tile(const TileShape& shape, const T* a, const T* b, T* c) {
+#if RULEENGINE_XSMM
+  if (const auto code = made<T>(shape)) return code(b, a, c);
+#endif
+  multiply_by_loops(shape, a, b, c);
+}
+
+template void multiply_tile(const TileShape&, const float*, const float*,
+                            float*);
+template void multiply_tile(const TileShape&, const double*, const double*,
+                            double*);
+
+}  // namespace ruleengine::kernels
