@@ -29,7 +29,7 @@ constexpr auto bfloat_of_float = [](float value) {
 };
 
 bool is_adapted(Adapt adapt, const Datum* value) {
-  if (value == nullptr) return false;
+  if (adapt == Adapt::kNone || value == nullptr) return false;
   if (value->is_sequence()) {
     return std::ranges::any_of(value->items(), [&](const Datum& each) {
       return is_adapted(adapt, &each);
@@ -153,39 +153,87 @@ Tensor packed(const Tensor& t, DataType to, KernelRun& run) {
   return out;
 }
 
-void run_adapted(const Kernel& kernel, KernelContext& context) {
-  const Adapt adapt = kernel.adapt;
-  const auto given = context.values();
-  const bool any = adapt != Adapt::kNone &&
-                   std::ranges::any_of(given, [&](const Datum* value) {
-                     return is_adapted(adapt, value);
-                   });
-  if (!any) return kernel.run(context);
-  const ops::OpFacts* facts = ops::find_op(
-      kernel.domain, kernel.type, static_cast<int>(context.node().opset()));
-  std::vector<Datum> own(given.size());
-  std::vector<Datum*> inputs(given.begin(), given.end());
-  std::vector<std::pair<std::string_view, DataType>> types;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    if (!is_adapted(adapt, given[i])) continue;
-    own[i] = adapted(adapt, *given[i], context.run());
-    inputs[i] = &own[i];
-    types.emplace_back(parameter(facts == nullptr ? nullptr : facts->input(i)),
-                       type_of(*given[i]));
+PreparedNode::PreparedNode(const Kernel& kernel, const ops::NodeView& node,
+                           std::span<const Datum* const> constants,
+                           KernelRun& run)
+    : adapt_(kernel.adapt), op_(prepare(kernel, node, constants, run)) {
+  if (adapt_ == Adapt::kNone) return;
+  const ops::OpFacts* facts =
+      ops::find_op(kernel.domain, kernel.type, static_cast<int>(node.opset()));
+  const std::size_t inputs = node.graph().inputs(node.id()).size();
+  alike_.resize(std::max<std::size_t>(node.output_count(), 1));
+  for (std::size_t o = 0; o < alike_.size(); ++o) {
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const bool is_alike = facts == nullptr || parameter(facts->input(i)) ==
+                                                    parameter(facts->output(o));
+      if (is_alike) alike_[o].push_back(i);
+    }
   }
-  KernelContext inner(context, inputs);
-  kernel.run(inner);
-  const auto outputs = context.outputs();
-  for (std::size_t i = 0; i < outputs.size(); ++i) {
-    if (!outputs[i].is_tensor()) continue;
-    const auto name = parameter(facts == nullptr ? nullptr : facts->output(i));
-    const auto it = std::ranges::find(
-        types, name, [](const auto& pair) { return pair.first; });
-    if (it == types.end()) continue;
-    const Tensor& t = outputs[i].tensor();
-    if (adapt == Adapt::kWiden && t.dtype() != DataType::kFloat) continue;
-    outputs[i] = adapt == Adapt::kWiden ? narrowed(t, it->second, context.run())
-                                        : packed(t, it->second, context.run());
+}
+
+Op PreparedNode::prepare(const Kernel& kernel, const ops::NodeView& node,
+                         std::span<const Datum* const> constants,
+                         KernelRun& run) {
+  SmallVector<const Tensor*, 8> known;
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    known.push_back(nullptr);
+    const Datum* own = constants[i];
+    if (own == nullptr) continue;
+    if (is_adapted(adapt_, own)) {
+      held_.resize(constants.size());
+      held_[i] = adapted(adapt_, *own, run);
+      own = &held_[i];
+    }
+    if (own->is_tensor()) known.back() = &own->tensor();
+  }
+  const Preparation preparation(node, {known.data(), known.size()}, run);
+  Op op = kernel.prepare(preparation);
+  for (std::size_t i = 0; i < held_.size(); ++i) {
+    if (preparation.is_released(i)) held_[i] = *constants[i];
+  }
+  return op;
+}
+
+void PreparedNode::run(KernelContext& call) const {
+  const auto given = call.values();
+  std::vector<Datum> own;
+  SmallVector<Datum*, 8> inputs;
+  SmallVector<DataType, 8> types;  // of those that were adapted
+  bool any = false;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    inputs.push_back(given[i]);
+    types.push_back(DataType::kUndefined);
+    if (!is_adapted(adapt_, given[i])) continue;
+    types.back() = type_of(*given[i]);
+    any = true;
+    if (i < held_.size() && !held_[i].is_absent()) {
+      // A constant is only read.
+      inputs.back() = const_cast<Datum*>(&held_[i]);
+      continue;
+    }
+    if (own.empty()) own.resize(given.size());
+    own[i] = adapted(adapt_, *given[i], call.run());
+    inputs.back() = &own[i];
+  }
+  if (!any) return op_.run(call);
+  KernelContext inner(call, {inputs.data(), inputs.size()});
+  op_.run(inner);
+  restore_types(call, {types.data(), types.size()});
+}
+
+void PreparedNode::restore_types(KernelContext& call,
+                                 std::span<const DataType> given) const {
+  const auto outputs = call.outputs();
+  for (std::size_t o = 0; o < std::min(outputs.size(), alike_.size()); ++o) {
+    if (!outputs[o].is_tensor()) continue;
+    const auto it = std::ranges::find_if(alike_[o], [&](std::size_t i) {
+      return i < given.size() && given[i] != DataType::kUndefined;
+    });
+    if (it == alike_[o].end()) continue;
+    const Tensor& t = outputs[o].tensor();
+    if (adapt_ == Adapt::kWiden && t.dtype() != DataType::kFloat) continue;
+    outputs[o] = adapt_ == Adapt::kWiden ? narrowed(t, given[*it], call.run())
+                                         : packed(t, given[*it], call.run());
   }
 }
 

@@ -18,8 +18,29 @@ Tensor narrowed(const Tensor& t, DataType to, KernelRun& run);
 Tensor unpacked(const Tensor& t, KernelRun& run);
 Tensor packed(const Tensor& t, DataType to, KernelRun& run);
 
-// Calls the kernel with adapted inputs.
-void run_adapted(const Kernel& kernel, KernelContext& context);
+// A node that is ready to run: the op of its kernel, and what adapts its
+// inputs. Those that are constants are adapted once.
+class PreparedNode {
+ public:
+  // `constants`: by input; nullptr for those that are not known. The op and the
+  // constants must outlive it.
+  PreparedNode(const Kernel& kernel, const ops::NodeView& node,
+               std::span<const Datum* const> constants, KernelRun& run);
+
+  void run(KernelContext& call) const;
+
+ private:
+  Op prepare(const Kernel& kernel, const ops::NodeView& node,
+             std::span<const Datum* const> constants, KernelRun& run);
+  void restore_types(KernelContext& call,
+                     std::span<const DataType> given) const;
+
+  Adapt adapt_;
+  std::vector<Datum> held_;  // by input; adapted, or absent
+  Op op_;
+  // For each output the inputs of its type parameter.
+  std::vector<std::vector<std::size_t>> alike_;
+};
 
 // f(element) for each element of a tensor of From, as elements To of type `to`.
 // In vectors: compiled for each width of them.

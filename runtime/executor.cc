@@ -62,10 +62,11 @@ struct Executor::Impl {
         plans(std::move(p)),
         threads(options.threads),
         memory(options.memory ? options.memory : Memory::create()),
-        caches(plans->cache_count()),
-        in_float(plans->cache_count()),
-        is_known(plans->cache_count()) {
+        prepared(plans->step_count()),
+        in_float(plans->step_count()),
+        is_known(plans->step_count()) {
     state.wide = options.wide;
+    state.arranges_weights = options.arranges_weights;
     if (options.wide) find_known();
     state.memory = memory;
     state.threads = &threads;
@@ -82,6 +83,9 @@ struct Executor::Impl {
   }
 
   void find_known();
+  void prepare();
+  std::unique_ptr<const PreparedNode> prepare(const Plan& plan,
+                                              const Step& step);
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
@@ -104,7 +108,7 @@ struct Executor::Impl {
   std::unique_ptr<Plans> plans;
   Threads threads;
   std::shared_ptr<Memory> memory;
-  std::vector<std::unique_ptr<KernelCache>> caches;
+  std::vector<std::unique_ptr<const PreparedNode>> prepared;  // by step
   // Of a wide run, by step: whether its kernel has no double, or its inputs are
   // known. What is known may have been computed in the types of the model when
   // it was rewritten, so it is here, too.
@@ -128,9 +132,46 @@ void Executor::Impl::find_known() {
                                  known.contains(o.value);
                         });
     if (!is_one) continue;
-    is_known[step.cache] = in_float[step.cache] = true;
+    is_known[step.id] = in_float[step.id] = true;
     for (const ValueId v : graph.outputs(step.node)) known.insert(v);
   }
+}
+
+// All nodes, but those of a wide run: it knows no weight as a double, and noise
+// moves attributes. What cannot be prepared fails when it is to run.
+void Executor::Impl::prepare() {
+  if (options.wide) return;
+  state.memory = memory->beside();  // for longer than a run
+  for (const Plan* plan : plans->all()) {
+    for (const std::vector<Step>& steps : plan->blocks) {
+      for (const Step& step : steps) {
+        if (step.kernel == nullptr) continue;
+        try {
+          prepared[step.id] = prepare(*plan, step);
+        } catch (const Failure&) {
+        } catch (const std::bad_alloc&) {
+        }
+      }
+    }
+  }
+  state.memory = memory;
+}
+
+std::unique_ptr<const PreparedNode> Executor::Impl::prepare(const Plan& plan,
+                                                            const Step& step) {
+  const ir::Graph& graph = *plan.graph;
+  SmallVector<const Datum*, 8> constants;
+  for (const ir::Operand& o : graph.inputs(step.node)) {
+    const std::int32_t at = o.value ? plan.constant_of[o.value.index()] : -1;
+    // The value of an initializer that is an input, too, may be given.
+    const bool is_constant =
+        at >= 0 && graph.value(o.value).kind == ir::ValueKind::kInitializer;
+    constants.push_back(
+        is_constant ? &plan.constants[static_cast<std::size_t>(at)] : nullptr);
+  }
+  return std::make_unique<const PreparedNode>(
+      *step.kernel, ops::NodeView(graph, step.node, step.opset),
+      std::span(constants.data(), constants.size()), state);
 }
 
 std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
@@ -227,13 +268,11 @@ void Executor::Impl::run_kernel(Frame& frame, const Step& step,
                                 std::span<Datum> outputs) {
   KernelContext context(view, inputs, outputs, state);
   context.set_dying(dying);
-  // What is kept of weights would be there twice, and noise moves them.
-  std::unique_ptr<KernelCache> passing;
-  context.set_cache(options.wide ? &passing : &caches[step.cache]);
   context.set_run_block([&](ir::BlockId block, std::vector<Datum> given) {
     return run_block(frame, block, std::move(given));
   });
-  run_adapted(*step.kernel, context);
+  if (prepared[step.id] != nullptr) return prepared[step.id]->run(context);
+  PreparedNode(*step.kernel, view, {}, state).run(context);
 }
 
 Datum Executor::Impl::widened_constant(const Frame& frame, ValueId v,
@@ -251,16 +290,16 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
                               std::span<Datum> outputs) {
   if (has_blocks(view.graph(), step.node))
     return run_kernel(frame, step, view, inputs, dying, outputs);
-  if (!in_float[step.cache]) {
+  if (!in_float[step.id]) {
     try {
       run_kernel(frame, step, view, inputs, dying, outputs);
     } catch (const Failure& failure) {
       if (failure.error.kind == ErrorKind::kLimit) throw;
-      in_float[step.cache] = true;
+      in_float[step.id] = true;
     }
   }
-  if (in_float[step.cache]) run_in_float(frame, step, view, inputs, outputs);
-  if (is_known[step.cache]) {
+  if (in_float[step.id]) run_in_float(frame, step, view, inputs, outputs);
+  if (is_known[step.id]) {
     for (std::size_t i = 0; i < view.output_count(); ++i) {
       const ValueId v = view.graph().outputs(step.node)[i];
       if (v) frame.known[v] = outputs[i];
@@ -271,8 +310,8 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
   for (Datum& each : outputs) {
     each = as_doubles(each, state);
     if (state.noise == nullptr || moves) continue;
-    each = in_float[step.cache] ? state.noise->of_float(each)
-                                : state.noise->result(each);
+    each = in_float[step.id] ? state.noise->of_float(each)
+                             : state.noise->result(each);
   }
 }
 
@@ -341,8 +380,10 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   auto plans = Plans::make(lowered->model ? *lowered->model : model, choice,
                            lowered->reasons);
   if (!plans) return plans.error();
-  return std::unique_ptr<Executor>(new Executor(std::make_unique<Impl>(
-      model, *std::move(lowered), std::move(options), *std::move(plans))));
+  auto impl = std::make_unique<Impl>(model, *std::move(lowered),
+                                     std::move(options), *std::move(plans));
+  impl->prepare();
+  return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 
 Result<Executor::Named> Executor::Impl::run(const Named& inputs) {

@@ -35,6 +35,8 @@ struct ExecutorOptions {
   // that have none compute in float, outputs are doubles. Weights are widened
   // for each node anew and take no memory in between.
   bool wide = false;
+  // Whether to arrange weights for many runs (Preparation::arranges_weights).
+  bool arranges_weights = false;
   int threads = 0;  // 0: one for each core
   // Of tensors; for several executors that share one limit. nullptr: memory of
   // its own without a limit.

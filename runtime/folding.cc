@@ -89,7 +89,7 @@ std::vector<Datum> run(const Kernel& kernel, const Alone& node,
   const SmallVector<bool, 8> dying(inputs.size(), true);
   context.set_dying({dying.data(), dying.size()});
   const CommonVectors common;
-  run_adapted(kernel, context);
+  PreparedNode(kernel, view, {}, run).run(context);
   return outputs;
 }
 

@@ -22,7 +22,12 @@ std::size_t rounded(std::size_t bytes) {
 }  // namespace
 
 std::shared_ptr<Memory> Memory::create(std::size_t limit) {
-  return std::shared_ptr<Memory>(new Memory(limit));
+  auto budget = std::make_shared<Budget>(limit);
+  return std::shared_ptr<Memory>(new Memory(std::move(budget)));
+}
+
+std::shared_ptr<Memory> Memory::beside() const {
+  return std::shared_ptr<Memory>(new Memory(budget_));
 }
 
 Memory::~Memory() {
@@ -44,14 +49,24 @@ std::size_t Memory::of_machine() {
 }
 
 void Memory::count(std::size_t bytes) {
-  if (bytes > limit_ || live_ > limit_ - bytes) {
-    fail_limit(Remedy::kTensors, "the tensors of the run need too much memory",
-               std::to_string(limit_) + " bytes at most",
-               std::to_string(live_) + " in use and " + std::to_string(bytes) +
-                   " more");
-  }
+  const std::size_t limit = budget_->limit;
+  std::size_t live = budget_->live;
+  do {
+    if (bytes > limit || live > limit - bytes) {
+      fail_limit(Remedy::kTensors,
+                 "the tensors of the run need too much memory",
+                 std::to_string(limit) + " bytes at most",
+                 std::to_string(live) + " in use and " + std::to_string(bytes) +
+                     " more");
+    }
+  } while (!budget_->live.compare_exchange_weak(live, live + bytes));
   live_ += bytes;
   peak_ = std::max(peak_, live_);
+}
+
+void Memory::uncount(std::size_t bytes) {
+  live_ -= bytes;
+  budget_->live -= bytes;
 }
 
 std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
@@ -69,7 +84,7 @@ std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
     trim(size);
     data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
     if (data == nullptr) {
-      live_ -= bytes;
+      uncount(bytes);
       throw std::bad_alloc();
     }
     held_ += size;
@@ -94,7 +109,7 @@ void* Memory::Heap::do_allocate(std::size_t bytes, std::size_t alignment) {
   try {
     return std::pmr::new_delete_resource()->allocate(bytes, alignment);
   } catch (...) {
-    memory_.live_ -= bytes;
+    memory_.uncount(bytes);
     throw;
   }
 }
@@ -103,12 +118,12 @@ void Memory::Heap::do_deallocate(void* data, std::size_t bytes,
                                  std::size_t alignment) {
   std::pmr::new_delete_resource()->deallocate(data, bytes, alignment);
   const std::lock_guard lock(memory_.mutex_);
-  memory_.live_ -= bytes;
+  memory_.uncount(bytes);
 }
 
 void Memory::give_back(std::byte* data, std::size_t asked, std::size_t size) {
   const std::lock_guard lock(mutex_);
-  live_ -= asked;
+  uncount(asked);
   used_ -= size;
   try {
     free_.emplace(size, data);

@@ -4,6 +4,7 @@
 // Thread-safe. Blocks keep the Memory alive.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -22,6 +23,8 @@ class Memory : public std::enable_shared_from_this<Memory> {
 
   // `limit`: bytes that may be in use at once.
   static std::shared_ptr<Memory> create(std::size_t limit = kUnlimited);
+  // Another one, whose bytes in use count against the same limit.
+  std::shared_ptr<Memory> beside() const;
   // The bytes that this machine, or the container that it is, has.
   static std::size_t of_machine();
   ~Memory();
@@ -39,7 +42,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
   std::size_t live() const;  // bytes that were asked for and are in use
   std::size_t peak() const;  // the most that `live` was
   std::size_t held() const;  // bytes of blocks, used or free
-  std::size_t limit() const { return limit_; }
+  std::size_t limit() const { return budget_->limit; }
   void reset_peak();
 
  private:
@@ -59,12 +62,20 @@ class Memory : public std::enable_shared_from_this<Memory> {
     Memory& memory_;
   };
 
-  explicit Memory(std::size_t limit) : limit_(limit) {}
-  void count(std::size_t bytes);  // with the mutex held
+  struct Budget {
+    const std::size_t limit;
+    std::atomic<std::size_t> live = 0;
+  };
+
+  explicit Memory(std::shared_ptr<Budget> budget)
+      : budget_(std::move(budget)) {}
+  // With the mutex held.
+  void count(std::size_t bytes);
+  void uncount(std::size_t bytes);
   void give_back(std::byte* data, std::size_t asked, std::size_t size);
   void trim(std::size_t wanted);
 
-  const std::size_t limit_;
+  const std::shared_ptr<Budget> budget_;
   mutable std::mutex mutex_;
   std::multimap<std::size_t, std::byte*> free_;  // by size
   Heap heap_{*this};

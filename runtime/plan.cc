@@ -96,6 +96,7 @@ Result<const Plan*> Plans::plan(const ir::Graph& graph) {
   --depth_;
   if (!status) return status.error();
   read_constants(*made);
+  all_.push_back(made.get());
   return plans_.emplace(&graph, std::move(made)).first->second.get();
 }
 
@@ -127,7 +128,7 @@ Status Plans::add_step(Plan& plan, NodeId node) {
             // Nodes of the standard are in their newest form.
             .opset = op.domain.empty() ? ops::newest_opset("")
                                        : graph.opset(op.domain),
-            .cache = cache_count_++};
+            .id = step_count_++};
   if (const ir::Function* function = choice_.function(model_, op)) {
     const auto body = this->plan(function->body);
     if (!body) return body.error();

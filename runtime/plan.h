@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,7 +25,7 @@ struct Step {
   const Kernel* kernel = nullptr;  // or:
   const Plan* function = nullptr;
   std::int64_t opset = 0;  // of the op's domain
-  std::size_t cache = 0;   // its place among the caches of a run
+  std::size_t id = 0;      // among all steps of the model
   // Values of the same block that have no reader after it.
   std::vector<ir::ValueId> dead;
 };
@@ -52,7 +53,9 @@ class Plans {
       const std::map<std::string, std::string>& reasons);
 
   const Plan& main() const { return *main_; }
-  std::size_t cache_count() const { return cache_count_; }
+  // In the order they were made in.
+  std::span<const Plan* const> all() const { return all_; }
+  std::size_t step_count() const { return step_count_; }
 
  private:
   Plans(const ir::Model& model, const OpChoice& choice)
@@ -70,7 +73,8 @@ class Plans {
   std::unordered_map<const ir::Graph*, std::unique_ptr<Plan>> plans_;
   std::size_t depth_ = 0;  // of the graph that is being planned
   const Plan* main_ = nullptr;
-  std::size_t cache_count_ = 0;
+  std::vector<const Plan*> all_;
+  std::size_t step_count_ = 0;
 };
 
 }  // namespace ruleengine::runtime

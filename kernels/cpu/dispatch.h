@@ -19,10 +19,20 @@ using runtime::fail;
 using runtime::Ints;
 using runtime::Kernel;
 using runtime::KernelContext;
+using runtime::Op;
+using runtime::Preparation;
+using runtime::RunContext;
 using runtime::Shape;
 using runtime::String;
 using runtime::Tensor;
 using runtime::Ticker;
+
+// The preparation of an op that is a class: its constructor prepares, and calling
+// it runs.
+template <typename F>
+Op prepared(const Preparation& p) {
+  return F(p);
+}
 
 // kUndefined for a type that is not of elements.
 template <typename T>
@@ -145,7 +155,7 @@ T* mutable_elements(Tensor& t) {
 }
 
 template <typename T>
-Tensor scalar(const KernelContext& c, T value) {
+Tensor scalar(const RunContext& c, T value) {
   Tensor out = c.allocate(kTypeOf<T>, {});
   *out.mutable_data<T>() = value;
   return out;
@@ -153,7 +163,7 @@ Tensor scalar(const KernelContext& c, T value) {
 
 // A tensor of one axis.
 template <typename T, typename Values>
-Tensor list_of(const KernelContext& c, const Values& values) {
+Tensor list_of(const RunContext& c, const Values& values) {
   const std::int64_t count = std::ssize(values);
   Tensor out = c.allocate(kTypeOf<T>, {&count, 1});
   std::ranges::copy(values, out.mutable_data<T>());

@@ -389,9 +389,15 @@ Tensor linear_scores(KernelContext& c, std::int64_t targets) {
   float* to = out.mutable_data<float>();
   fill(c, to, out.count(), 0.0f);
   if (out.count() != 0 && features != 0) {
-    gemm(c.threads(), false, true, rows, targets, features, 1.0f,
-         in.data<float>(), features, weights.data(), features, 0.0f, to,
-         targets);
+    gemm<float>(c.threads(),
+                {.m = rows,
+                 .n = targets,
+                 .k = features,
+                 .a = in.data<float>(),
+                 .lda = features,
+                 .c = to,
+                 .ldc = targets},
+                true, weights.data(), features);
   }
   for (std::int64_t i = 0; !shifts.empty() && i < out.count(); ++i) {
     to[i] += shifts[index_of(i % targets)];

@@ -69,9 +69,16 @@ void transpose_columns(KernelContext& c, const Tensor& x, const Tensor& weights,
         const T* a = weights.data<T>() + group * in * out * taps + first * taps;
         for (std::int64_t at = 0; at < columns.count(); at += tile) {
           const std::int64_t end = std::min(at + tile, columns.count());
-          gemm(c.threads(), true, false, count * taps, end - at, in, T(1), a,
-               out * taps, from + at, columns.count(), T(0),
-               block.mutable_data<T>(), end - at);
+          gemm<T>(c.threads(),
+                  {.transpose_a = true,
+                   .m = count * taps,
+                   .n = end - at,
+                   .k = in,
+                   .a = a,
+                   .lda = out * taps,
+                   .c = block.mutable_data<T>(),
+                   .ldc = end - at},
+                  false, from + at, columns.count());
           columns.scatter(block.data<T>(), count, at, end, to,
                           [](T& sum, T value) { sum += value; });
         }

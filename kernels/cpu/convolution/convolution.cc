@@ -111,8 +111,16 @@ void conv_columns(KernelContext& c, const Job& job, Tensor& y) {
         }
         const T* weights = job.weights.data<T>() + group * out * rows;
         const auto multiply = [&](const T* b, std::int64_t stride) {
-          gemm(c.threads(), false, false, out, last - first, rows, T(1),
-               weights, rows, b, stride, T(1), to, columns.count());
+          gemm<T>(c.threads(),
+                  {.m = out,
+                   .n = last - first,
+                   .k = rows,
+                   .a = weights,
+                   .lda = rows,
+                   .beta = T(1),
+                   .c = to,
+                   .ldc = columns.count()},
+                  false, b, stride);
         };
         if (as_it_is) return multiply(from + first, columns.image());
         Tensor block = c.allocate(kTypeOf<T>, Dims{rows, last - first});

@@ -107,9 +107,16 @@ void deform(KernelContext& c, const DeformJob& job, const Tensor& weights,
           for (std::int64_t m = 0; m < out; ++m) {
             fill_bias(bias, g * out + m, 1, width, to + m * count);
           }
-          gemm(c.threads(), false, false, out, width, rows, T(1),
-               weights.data<T>() + g * out * rows, rows,
-               block.data<T>() + g * rows * width, width, T(1), to, count);
+          gemm<T>(c.threads(),
+                  {.m = out,
+                   .n = width,
+                   .k = rows,
+                   .a = weights.data<T>() + g * out * rows,
+                   .lda = rows,
+                   .beta = T(1),
+                   .c = to,
+                   .ldc = count},
+                  false, block.data<T>() + g * rows * width, width);
         }
       });
 }

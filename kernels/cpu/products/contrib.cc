@@ -129,8 +129,15 @@ void matmul_nbits(KernelContext& c) {
     for (std::int64_t n = begin; n < end; ++n) {
       q.decode(n, w + (n - begin) * q.k);
     }
-    gemm(c.threads(), false, true, rows, end - begin, q.k, 1.0f,
-         x.data<float>(), q.k, w, q.k, 0.0f, to + begin, q.n);
+    gemm<float>(c.threads(),
+                {.m = rows,
+                 .n = end - begin,
+                 .k = q.k,
+                 .a = x.data<float>(),
+                 .lda = q.k,
+                 .c = to + begin,
+                 .ldc = q.n},
+                true, w, q.k);
     for (std::int64_t r = 0; bias != nullptr && r < rows; ++r) {
       for (std::int64_t n = begin; n < end; ++n) to[r * q.n + n] += bias[n];
     }

@@ -117,6 +117,16 @@ struct MatrixProduct {
   std::int64_t ldc;
 };
 
+template <typename T>
+MatrixProduct<T> product_of(Threads& threads, const GemmArguments<T>& s,
+                            const MatrixOperand<T>& b) {
+  return {threads, {s.transpose_a, s.a, s.lda},
+          b,       s.m,
+          s.n,     s.k,
+          s.alpha, s.beta,
+          s.c,     s.ldc};
+}
+
 // Where the result has no terms, or is only scaled.
 template <typename T>
 void scale(const MatrixProduct<T>& p) {
@@ -356,11 +366,9 @@ void multiply_blocks(MatrixProduct<T> p) {
 }  // namespace
 
 template <typename T>
-void gemm(Threads& threads, bool transpose_a, bool transpose_b, std::int64_t m,
-          std::int64_t n, std::int64_t k, T alpha, const T* a, std::int64_t lda,
-          const T* b, std::int64_t ldb, T beta, T* c, std::int64_t ldc) {
-  const MatrixOperand<T> left{transpose_a, a, lda}, right{transpose_b, b, ldb};
-  multiply_blocks<T>({threads, left, right, m, n, k, alpha, beta, c, ldc});
+void gemm(Threads& threads, const GemmArguments<T>& product, bool transpose_b,
+          const T* b, std::int64_t ldb) {
+  multiply_blocks<T>(product_of(threads, product, {transpose_b, b, ldb}));
 }
 
 template <typename T>
@@ -376,11 +384,7 @@ void pack_matrix(Threads& threads, bool transposed, std::int64_t k,
 
 template <typename T>
 void gemm_packed(Threads& threads, const GemmArguments<T>& s, const T* packed) {
-  const MatrixProduct<T> p{threads, {s.transpose_a, s.a, s.lda},
-                           {},      s.m,
-                           s.n,     s.k,
-                           s.alpha, s.beta,
-                           s.c,     s.ldc};
+  const MatrixProduct<T> p = product_of<T>(threads, s, {});
   if (p.m <= 0 || p.n <= 0) return;
   if (p.k <= 0 || p.alpha == 0) return scale(p);
   for (std::int64_t p0 = 0; p0 < p.k; p0 += kTileTerms) {
@@ -390,9 +394,8 @@ void gemm_packed(Threads& threads, const GemmArguments<T>& s, const T* packed) {
 }
 
 #define RULEENGINE_GEMM(T)                                              \
-  template void gemm(Threads&, bool, bool, std::int64_t, std::int64_t,  \
-                     std::int64_t, T, const T*, std::int64_t, const T*, \
-                     std::int64_t, T, T*, std::int64_t);                \
+  template void gemm(Threads&, const GemmArguments<T>&, bool, const T*, \
+                     std::int64_t);                                     \
   template std::int64_t packed_count<T>(std::int64_t, std::int64_t);    \
   template void pack_matrix(Threads&, bool, std::int64_t, std::int64_t, \
                             const T*, std::int64_t, T*);                \

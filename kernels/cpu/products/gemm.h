@@ -29,10 +29,8 @@ struct GemmArguments {
 // b is op(b) of a stored matrix with ldb elements from one row to the next. May
 // be called within a loop of `threads`.
 template <typename T>
-void gemm(runtime::Threads& threads, bool transpose_a, bool transpose_b,
-          std::int64_t m, std::int64_t n, std::int64_t k, T alpha, const T* a,
-          std::int64_t lda, const T* b, std::int64_t ldb, T beta, T* c,
-          std::int64_t ldc);
+void gemm(runtime::Threads& threads, const GemmArguments<T>& product,
+          bool transpose_b, const T* b, std::int64_t ldb);
 
 // A second operand that many products read is packed once, in so many elements
 // at an address of whole cache lines.

@@ -61,10 +61,22 @@ struct Matrices {
     return static_cast<std::size_t>(n);
   }
 
+  GemmArguments<T> arguments(std::vector<T>& out) const {
+    return {.transpose_a = s.transpose_a,
+            .m = s.m,
+            .n = s.n,
+            .k = s.k,
+            .alpha = T(s.alpha),
+            .a = a.data(),
+            .lda = lda,
+            .beta = T(s.beta),
+            .c = out.data(),
+            .ldc = ldc};
+  }
+
   std::vector<T> product(Threads& threads) const {
     std::vector<T> out = c;
-    gemm<T>(threads, s.transpose_a, s.transpose_b, s.m, s.n, s.k, T(s.alpha),
-            a.data(), lda, b.data(), ldb, T(s.beta), out.data(), ldc);
+    gemm<T>(threads, arguments(out), s.transpose_b, b.data(), ldb);
     return out;
   }
 
@@ -78,18 +90,7 @@ struct Matrices {
         static_cast<T*>(::operator new(count * sizeof(T) + 1, kAlign)));
     pack_matrix<T>(threads, s.transpose_b, s.k, s.n, b.data(), ldb,
                    packed.get());
-    gemm_packed<T>(threads,
-                   {.transpose_a = s.transpose_a,
-                    .m = s.m,
-                    .n = s.n,
-                    .k = s.k,
-                    .alpha = T(s.alpha),
-                    .a = a.data(),
-                    .lda = lda,
-                    .beta = T(s.beta),
-                    .c = out.data(),
-                    .ldc = ldc},
-                   packed.get());
+    gemm_packed<T>(threads, arguments(out), packed.get());
     return out;
   }
 

@@ -22,8 +22,16 @@ template <typename T>
 void multiply(runtime::Threads& threads, std::int64_t m, std::int64_t n,
               std::int64_t k, const Matrix<T>& a, const Matrix<T>& b, T* c) {
   if constexpr (std::is_floating_point_v<T>) {
-    gemm(threads, a.transposed, b.transposed, m, n, k, T(1), a.data, a.stride,
-         b.data, b.stride, T(0), c, n);
+    gemm<T>(threads,
+            {.transpose_a = a.transposed,
+             .m = m,
+             .n = n,
+             .k = k,
+             .a = a.data,
+             .lda = a.stride,
+             .c = c,
+             .ldc = n},
+            b.transposed, b.data, b.stride);
   } else {
     using Wide =
         std::conditional_t<(sizeof(T) < 8), std::uint32_t, std::uint64_t>;

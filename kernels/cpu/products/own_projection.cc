@@ -6,25 +6,42 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norms/norm_rows.h"
 #include "kernels/cpu/products/gemm.h"
+#include "kernels/cpu/products/weights.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-// x w^T for all rows of x, with `count` rows of the weight from `first` on.
-template <typename T>
-Tensor project(KernelContext& c, const Tensor& x, const Tensor& w,
-               std::int64_t first, std::int64_t count) {
-  const std::int64_t in = w.dim(1);
-  Dims dims(x.dims());
-  dims.back() = count;
-  Tensor out = c.allocate(x.dtype(), dims);
-  if (out.count() == 0) return out;
-  gemm<T>(c.threads(), false, true, out.count() / count, count, in, T(1),
-          x.data<T>(), in, w.data<T>() + first * in, in, T(0),
-          out.mutable_data<T>(), count);
-  return out;
-}
+// `count` rows of a weight, from `first` on.
+struct Projection {
+  std::size_t input;  // that the weight is
+  std::int64_t first, count;
+  Weights weights;
+
+  // x w^T for all rows of x.
+  template <typename T>
+  Tensor of(KernelContext& c, const Tensor& x) const {
+    const Tensor& w = c.input(input);
+    const std::int64_t in = w.dim(1);
+    Dims dims(x.dims());
+    dims.back() = count;
+    Tensor out = c.allocate(x.dtype(), dims);
+    if (out.count() == 0) return out;
+    const GemmArguments<T> product{.m = out.count() / count,
+                                   .n = count,
+                                   .k = in,
+                                   .a = x.data<T>(),
+                                   .lda = in,
+                                   .c = out.mutable_data<T>(),
+                                   .ldc = count};
+    if (weights.dtype() == x.dtype()) {
+      gemm_packed<T>(c.threads(), product, weights.data<T>());
+    } else {
+      gemm<T>(c.threads(), product, true, w.data<T>() + first * in, in);
+    }
+    return out;
+  }
+};
 
 // y = x + bias, or x where there is none.
 template <typename T>
@@ -39,13 +56,16 @@ const T* bias_of(const KernelContext& c, std::size_t i) {
   return c.has_input(i) ? c.input(i).data<T>() : nullptr;
 }
 
-void linear(KernelContext& c) {
+void linear(KernelContext& c, const Weights& weights) {
   const Tensor x = c.expect_min_rank(0, 1);
-  const Tensor& w = c.expect_shape(1, Dims{-1, x.dim(x.rank() - 1)}, x.dtype());
+  const Dims dims{-1, x.dim(x.rank() - 1)};
+  const bool is_packed = weights.dtype() == x.dtype();
+  const Tensor& w =
+      is_packed ? c.expect_shape(1, dims) : c.expect_shape(1, dims, x.dtype());
   const std::int64_t count = w.dim(0);
   if (c.has_input(2)) c.expect_shape(2, Dims{count}, x.dtype());
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    Tensor out = project<T>(c, x, w, 0, count);
+    Tensor out = Projection{1, 0, count, weights}.of<T>(c, x);
     if (const T* bias = bias_of<T>(c, 2); bias && out.count() != 0) {
       T* to = out.mutable_data<T>();
       c.threads().for_each_index(
@@ -55,6 +75,12 @@ void linear(KernelContext& c) {
     }
     c.set_output(0, std::move(out));
   });
+}
+
+Op prepare_linear(const Preparation& p) {
+  return [weights = Weights::of(p, 1, true)](KernelContext& c) {
+    linear(c, weights);
+  };
 }
 
 struct Heads {
@@ -85,44 +111,74 @@ Tensor split(KernelContext& c, const Tensor& x, std::int64_t first,
 }
 
 // Where all three have one source, there is one product.
-void in_projection(KernelContext& c) {
-  constexpr std::size_t kWeight = 3, kBias = 4;
-  Heads heads{c.attribute_int("num_heads"), c.attribute_int("head_dim")};
-  for (const char* name : {"num_heads", "head_dim"}) {
-    if (c.attribute_int(name) <= 0) c.wrong_attribute(name, "1 or more");
+class InProjection {
+ public:
+  explicit InProjection(const Preparation& p)
+      : heads_{size_of(p, "num_heads"), size_of(p, "head_dim")},
+        width_(checked_product(heads_.count, heads_.size)),
+        all_(checked_product(3, width_)) {
+    const auto source = [&](std::size_t i) {
+      return p.node().graph().input(p.node().id(), i);
+    };
+    is_one_ = source(0) == source(1) && source(0) == source(2);
+    const Tensor* w = p.constant(kWeight);
+    if (w == nullptr || w->rank() != 2 || w->dim(0) != all_) return;
+    const std::int64_t parts = is_one_ ? 1 : 3;
+    for (std::int64_t i = 0; i < parts; ++i) {
+      const std::int64_t rows = all_ / parts;
+      weights_[i] = Weights::of(p, kWeight, true, i * rows, rows);
+    }
   }
-  const std::int64_t width = checked_product(heads.count, heads.size);
-  const std::int64_t all = checked_product(3, width);
-  const Tensor& query = c.expect_rank(0, 3);
-  const std::int64_t in = query.dim(2);
-  for (const std::size_t i : {1, 2}) {
-    c.expect_shape(i, Dims{-1, -1, in}, query.dtype());
+
+  void operator()(KernelContext& c) const {
+    const Tensor& query = c.expect_rank(0, 3);
+    const std::int64_t in = query.dim(2);
+    for (const std::size_t i : {1, 2}) {
+      c.expect_shape(i, Dims{-1, -1, in}, query.dtype());
+    }
+    c.expect_shape(kWeight, Dims{all_, in}, query.dtype());
+    if (c.has_input(kBias)) c.expect_shape(kBias, Dims{all_}, query.dtype());
+    dispatch(Floats(), query.dtype(), [&]<typename T>() { run<T>(c); });
   }
-  c.expect_shape(kWeight, Dims{all, in}, query.dtype());
-  if (c.has_input(kBias)) c.expect_shape(kBias, Dims{all}, query.dtype());
-  const auto source = [&](std::size_t i) {
-    return c.node().graph().input(c.node().id(), i);
-  };
-  const bool self = source(0) == source(1) && source(0) == source(2);
-  dispatch(Floats(), query.dtype(), [&]<typename T>() {
-    const Tensor& w = c.input(kWeight);
-    const Tensor packed = self ? project<T>(c, query, w, 0, all) : Tensor();
+
+ private:
+  static constexpr std::size_t kWeight = 3, kBias = 4;
+
+  static std::int64_t size_of(const Preparation& p, const char* name) {
+    if (p.attribute_int(name) <= 0) p.wrong_attribute(name, "1 or more");
+    return p.attribute_int(name);
+  }
+
+  template <typename T>
+  void run(KernelContext& c) const {
     const T* bias = bias_of<T>(c, kBias);
+    const Tensor packed =
+        is_one_ ? Projection{kWeight, 0, all_, weights_[0]}.of<T>(c, c.input(0))
+                : Tensor();
     for (std::int64_t i = 0; i < 3; ++i) {
       const auto place = index_of(i);
       if (!c.wants(place)) continue;
+      const std::int64_t first = i * width_;
       const Tensor flat =
-          self ? packed : project<T>(c, c.input(place), w, i * width, width);
+          is_one_ ? packed
+                  : Projection{kWeight, first, width_, weights_[i]}.of<T>(
+                        c, c.input(place));
       c.set_output(place,
-                   split(c, flat, self ? i * width : 0,
-                         bias == nullptr ? nullptr : bias + i * width, heads));
+                   split(c, flat, is_one_ ? first : 0,
+                         bias == nullptr ? nullptr : bias + first, heads_));
     }
-  });
-}
+  }
+
+  Heads heads_;
+  std::int64_t width_, all_;
+  bool is_one_ = false;
+  Weights weights_[3];
+};
 
 constexpr Kernel kOwnProjectionKernels[] = {
-    {ops::dialect::kOwn, "Linear", linear, Adapt::kWiden},
-    {ops::dialect::kOwn, "MHAInProjection", in_projection, Adapt::kWiden},
+    {ops::dialect::kOwn, "Linear", prepare_linear, Adapt::kWiden},
+    {ops::dialect::kOwn, "MHAInProjection", prepared<InProjection>,
+     Adapt::kWiden},
 };
 
 }  // namespace

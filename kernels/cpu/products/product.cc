@@ -4,6 +4,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"
 #include "kernels/cpu/products/matrix.h"
+#include "kernels/cpu/products/weights.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
@@ -31,10 +32,28 @@ void matmul_of(KernelContext& c, const Tensor& a, const Tensor& b, Shape dims,
   });
 }
 
-void matmul(KernelContext& c) {
+void multiply_weights(KernelContext& c, const Weights& weights, const Tensor& a,
+                      Tensor& out) {
+  const std::int64_t k = a.dim(a.rank() - 1), n = out.dims().back();
+  if (out.count() == 0) return;
+  dispatch(Floats(), a.dtype(), [&]<typename T>() {
+    gemm_packed<T>(c.threads(),
+                   {.m = out.count() / n,
+                    .n = n,
+                    .k = k,
+                    .a = a.data<T>(),
+                    .lda = k,
+                    .c = out.mutable_data<T>(),
+                    .ldc = n},
+                   weights.data<T>());
+  });
+}
+
+void matmul(KernelContext& c, const Weights& weights) {
   const Tensor& x = c.expect_min_rank(0, 1);
   const Tensor& y = c.expect_min_rank(1, 1);
-  c.expect_type(1, x.dtype());
+  const bool is_packed = weights.dtype() == x.dtype();
+  if (!is_packed) c.expect_type(1, x.dtype());
   const bool is_row = x.rank() == 1, is_column = y.rank() == 1;
   const Tensor a = is_row ? x.reshaped(Dims{1, x.dim(0)}) : x;
   const Tensor b = is_column ? y.reshaped(Dims{y.dim(0), 1}) : y;
@@ -52,7 +71,14 @@ void matmul(KernelContext& c) {
   if (!is_row) shown.push_back(dims[batch]);
   if (!is_column) shown.push_back(dims[batch + 1]);
   Tensor& out = c.output(0, a.dtype(), shown);
+  if (is_packed) return multiply_weights(c, weights, a, out);
   matmul_of(c, a, b, dims, out);
+}
+
+Op prepare_matmul(const Preparation& p) {
+  return [weights = Weights::of(p, 1, false)](KernelContext& c) {
+    matmul(c, weights);
+  };
 }
 
 // How the operands are multiplied.
@@ -60,6 +86,21 @@ struct GemmShape {
   std::int64_t m, n, k;
   bool transpose_a, transpose_b;
   float alpha, beta;  // beta is 0 where there is no C
+};
+
+struct GemmOp {
+  explicit GemmOp(const Preparation& p)
+      : transpose_a(p.attribute_flag("transA")),
+        transpose_b(p.attribute_flag("transB")),
+        alpha(p.attribute_float("alpha")),
+        beta(p.attribute_float("beta")),
+        weights(Weights::of(p, 1, transpose_b)) {}
+  void operator()(KernelContext& c) const;
+  GemmShape shape(KernelContext& c, const Tensor& a, const Tensor& b) const;
+
+  bool transpose_a, transpose_b;
+  float alpha, beta;
+  Weights weights;
 };
 
 template <typename T>
@@ -83,15 +124,16 @@ void gemm_whole(KernelContext& c, const GemmShape& s, const Tensor& a,
   }
 }
 
-GemmShape gemm_shape(KernelContext& c, const Tensor& a, const Tensor& b) {
+GemmShape GemmOp::shape(KernelContext& c, const Tensor& a,
+                        const Tensor& b) const {
   c.expect_rank(0, 2);
   c.expect_rank(1, 2);
-  c.expect_type(1, a.dtype());
+  if (weights.dtype() != a.dtype()) c.expect_type(1, a.dtype());
   GemmShape s{};
-  s.transpose_a = c.attribute_flag("transA");
-  s.transpose_b = c.attribute_flag("transB");
-  s.alpha = c.attribute_float("alpha");
-  s.beta = c.has_input(2) ? c.attribute_float("beta") : 0;
+  s.transpose_a = transpose_a;
+  s.transpose_b = transpose_b;
+  s.alpha = alpha;
+  s.beta = c.has_input(2) ? beta : 0;
   s.m = a.dim(s.transpose_a ? 1 : 0);
   s.k = a.dim(s.transpose_a ? 0 : 1);
   s.n = b.dim(s.transpose_b ? 0 : 1);
@@ -102,10 +144,10 @@ GemmShape gemm_shape(KernelContext& c, const Tensor& a, const Tensor& b) {
   return s;
 }
 
-void gemm_op(KernelContext& c) {
+void GemmOp::operator()(KernelContext& c) const {
   const Tensor& a = c.input(0);
   const Tensor& b = c.input(1);
-  const GemmShape s = gemm_shape(c, a, b);
+  const GemmShape s = shape(c, a, b);
   Tensor& out = c.output(0, a.dtype(), Dims{s.m, s.n});
   if (s.beta != 0) {
     // The output begins as input 2.
@@ -117,9 +159,20 @@ void gemm_op(KernelContext& c) {
   dispatch(Numbers(), a.dtype(), [&]<typename T>() {
     if (out.count() == 0) return;
     if constexpr (std::is_floating_point_v<T>) {
-      gemm(c.threads(), s.transpose_a, s.transpose_b, s.m, s.n, s.k, T(s.alpha),
-           a.data<T>(), a.dim(1), b.data<T>(), b.dim(1), T(s.beta),
-           out.mutable_data<T>(), s.n);
+      const GemmArguments<T> product{.transpose_a = s.transpose_a,
+                                     .m = s.m,
+                                     .n = s.n,
+                                     .k = s.k,
+                                     .alpha = T(s.alpha),
+                                     .a = a.data<T>(),
+                                     .lda = a.dim(1),
+                                     .beta = T(s.beta),
+                                     .c = out.mutable_data<T>(),
+                                     .ldc = s.n};
+      if (weights.dtype() == a.dtype()) {
+        return gemm_packed(c.threads(), product, weights.data<T>());
+      }
+      gemm(c.threads(), product, s.transpose_b, b.data<T>(), b.dim(1));
     } else {
       gemm_whole<T>(c, s, a, b, out);
     }
@@ -180,8 +233,8 @@ void det(KernelContext& c) {
 constexpr Kernel kProductKernels[] = {
     {"", "Det", det, Adapt::kWiden},
     {"", "Einsum", einsum, Adapt::kWiden},
-    {"", "Gemm", gemm_op, Adapt::kWiden},
-    {"", "MatMul", matmul, Adapt::kWiden},
+    {"", "Gemm", prepared<GemmOp>, Adapt::kWiden},
+    {"", "MatMul", prepare_matmul, Adapt::kWiden},
 };
 
 }  // namespace

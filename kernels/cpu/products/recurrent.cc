@@ -54,9 +54,15 @@ class Pass {
         state_(initial(kState)) {
     const T* x = c.input(0).template data<T>();
     const T* w = weights(1, width_ * rule.in);
-    gemm(c.threads(), false, true, rule.steps * rule.batch, width_, rule.in,
-         T(1), x, rule.in, w, rule.in, T(0), input_.template mutable_data<T>(),
-         width_);
+    gemm<T>(c.threads(),
+            {.m = rule.steps * rule.batch,
+             .n = width_,
+             .k = rule.in,
+             .a = x,
+             .lda = rule.in,
+             .c = input_.template mutable_data<T>(),
+             .ldc = width_},
+            true, w, rule.in);
     longest_ = 0;
     for (const std::int64_t length : rule.lengths) {
       longest_ = std::max(longest_, length);
@@ -100,9 +106,15 @@ class Pass {
   // Gates [first, first + count) = rows * their weights.
   void multiply(const T* rows, std::int64_t first, std::int64_t count) {
     const std::int64_t h = rule_.hidden;
-    gemm(c_.threads(), false, true, rule_.batch, count * h, h, T(1), rows, h,
-         weights(2, width_ * h) + first * h * h, h, T(0),
-         gates_.template mutable_data<T>() + first * h, width_);
+    gemm<T>(c_.threads(),
+            {.m = rule_.batch,
+             .n = count * h,
+             .k = h,
+             .a = rows,
+             .lda = h,
+             .c = gates_.template mutable_data<T>() + first * h,
+             .ldc = width_},
+            true, weights(2, width_ * h) + first * h * h, h);
   }
   const T* state() const { return state_.template data<T>(); }
 

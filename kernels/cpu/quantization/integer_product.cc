@@ -86,8 +86,15 @@ void multiply_float8(KernelContext& c, const IntegerProduct& p,
     float* out = sums.mutable_data<float>();
     for_each_product(c, p,
                      [&](const float* a, const float* b, std::int64_t at) {
-                       gemm(c.threads(), false, false, p.m, p.n, p.k, 1.0F, a,
-                            p.k, b, p.n, 0.0F, out + at, p.n);
+                       gemm<float>(c.threads(),
+                                   {.m = p.m,
+                                    .n = p.n,
+                                    .k = p.k,
+                                    .a = a,
+                                    .lda = p.k,
+                                    .c = out + at,
+                                    .ldc = p.n},
+                                   false, b, p.n);
                      });
   }
   if (ir::is_integer(to)) return requantize(c, sums, factor, zero, to);
@@ -115,8 +122,15 @@ void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
       std::fill_n(to + (row + i) * ldc, n, 0);
     }
     for (std::int64_t at = 0; at < k; at += kExactTerms) {
-      gemm(c.threads(), false, false, rows, n, std::min(kExactTerms, k - at),
-           1.0F, a + row * lda + at, lda, b + at * ldb, ldb, 0.0F, piece, n);
+      gemm<float>(c.threads(),
+                  {.m = rows,
+                   .n = n,
+                   .k = std::min(kExactTerms, k - at),
+                   .a = a + row * lda + at,
+                   .lda = lda,
+                   .c = piece,
+                   .ldc = n},
+                  false, b + at * ldb, ldb);
       for (std::int64_t i = 0; i < rows; ++i) {
         std::int32_t* sums = to + (row + i) * ldc;
         for (std::int64_t j = 0; j < n; ++j) {

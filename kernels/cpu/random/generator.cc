@@ -13,59 +13,37 @@
 namespace ruleengine::kernels {
 namespace {
 
-// A constant that was decoded once.
-struct DecodedConstant : runtime::KernelCache {
-  Tensor tensor;
-};
-
-const Tensor& tensor_constant(KernelContext& c) {
-  std::unique_ptr<runtime::KernelCache>& cache = *c.cache();
-  if (cache == nullptr) {
-    auto decoded = std::make_unique<DecodedConstant>();
-    decoded->tensor = *c.attribute_tensor("value");
-    cache = std::move(decoded);
-  }
-  return static_cast<DecodedConstant&>(*cache).tensor;
-}
-
-Tensor string_list(const KernelContext& c, std::vector<std::string> values,
+Tensor string_list(const Preparation& p, std::vector<std::string> values,
                    Shape dims) {
-  Tensor out = c.allocate(DataType::kString, dims);
+  Tensor out = p.allocate(DataType::kString, dims);
   std::ranges::move(values, out.mutable_strings().begin());
   return out;
 }
 
-Tensor constant_value(KernelContext& c) {
-  // A function's own attribute may differ from call to call.
-  const ir::Attribute* written =
-      c.node().graph().attribute(c.node().id(), "value");
-  if (c.attribute_tensor("value")) {
-    return written->ref.empty() && c.cache() != nullptr
-               ? tensor_constant(c)
-               : *c.attribute_tensor("value");
+Tensor constant_value(const Preparation& p) {
+  if (auto value = p.attribute_tensor("value")) return *std::move(value);
+  if (p.has_attribute("value_int")) {
+    return scalar(p, p.attribute_int("value_int"));
   }
-  if (c.has_attribute("value_int")) {
-    return scalar(c, c.attribute_int("value_int"));
+  if (p.has_attribute("value_float")) {
+    return scalar(p, p.attribute_float("value_float"));
   }
-  if (c.has_attribute("value_float")) {
-    return scalar(c, c.attribute_float("value_float"));
+  if (p.has_attribute("value_ints")) {
+    return list_of<std::int64_t>(p, p.attribute_ints("value_ints"));
   }
-  if (c.has_attribute("value_ints")) {
-    return list_of<std::int64_t>(c, c.attribute_ints("value_ints"));
+  if (p.has_attribute("value_floats")) {
+    return list_of<float>(p, p.attribute_floats("value_floats"));
   }
-  if (c.has_attribute("value_floats")) {
-    return list_of<float>(c, c.attribute_floats("value_floats"));
-  }
-  if (c.has_attribute("value_string")) {
-    return string_list(c, {std::string(c.attribute_string("value_string"))},
+  if (p.has_attribute("value_string")) {
+    return string_list(p, {std::string(p.attribute_string("value_string"))},
                        {});
   }
-  if (c.has_attribute("value_strings")) {
-    auto all = c.attribute_strings("value_strings");
+  if (p.has_attribute("value_strings")) {
+    auto all = p.attribute_strings("value_strings");
     const auto count = std::ssize(all);
-    return string_list(c, std::move(all), {&count, 1});
+    return string_list(p, std::move(all), {&count, 1});
   }
-  if (c.has_attribute("sparse_value")) {
+  if (p.has_attribute("sparse_value")) {
     fail("the kernel does not read a sparse constant", "a dense one");
   }
   fail("the constant has no value",
@@ -75,25 +53,26 @@ Tensor constant_value(KernelContext& c) {
        "none");
 }
 
-void constant(KernelContext& c) { c.set_output(0, constant_value(c)); }
+Op constant(const Preparation& p) {
+  return [value = constant_value(p)](KernelContext& c) {
+    c.set_output(0, value);
+  };
+}
 
-void constant_of_shape(KernelContext& c) {
-  const Ints dims = c.ints(0);
-  const auto given = c.attribute_tensor("value");
-  if (!given) {
-    Tensor& out = c.output(0, DataType::kFloat, dims);
-    return fill(c, out.mutable_data<float>(), out.count(), 0.0f);
-  }
-  if (given->count() != 1) c.wrong_attribute("value", "1 element");
-  const DataType dtype = given->dtype();
-  const Tensor value = runtime::unpacked(*given, c.run());
-  Tensor& out = c.output(0, value.dtype(), dims);
-  dispatch_width(value.dtype(), [&]<typename T>() {
-    fill(c, mutable_elements<T>(out), out.count(), *elements<T>(value));
-  });
-  if (runtime::is_packed(dtype)) {
-    c.set_output(0, runtime::packed(out, dtype, c.run()));
-  }
+Op constant_of_shape(const Preparation& p) {
+  const Tensor given =
+      p.attribute_tensor("value").value_or(scalar(p, 0.0F));
+  if (given.count() != 1) p.wrong_attribute("value", "1 element");
+  return [dtype = given.dtype(),
+          value = runtime::unpacked(given, p.run())](KernelContext& c) {
+    Tensor& out = c.output(0, value.dtype(), c.ints(0));
+    dispatch_width(value.dtype(), [&]<typename T>() {
+      fill(c, mutable_elements<T>(out), out.count(), *elements<T>(value));
+    });
+    if (runtime::is_packed(dtype)) {
+      c.set_output(0, runtime::packed(out, dtype, c.run()));
+    }
+  };
 }
 
 template <typename T>

@@ -1,0 +1,252 @@
+#include "runtime/call.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/random_bits.h"
+#include "core/ir/narrow_float.h"
+#include "runtime/adapt.h"
+#include "runtime/widening.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+const ops::FormalValue* formal_input(const ops::NodeView& node, std::size_t i) {
+  const ops::OpFacts* facts = ops::find_op(node.op().domain, node.op().type,
+                                           static_cast<int>(node.opset()));
+  return facts == nullptr ? nullptr : facts->input(i);
+}
+
+std::string place(std::size_t i, const KernelContext& context) {
+  const ops::FormalValue* formal = formal_input(context.node(), i);
+  if (formal == nullptr) return "input " + std::to_string(i);
+  const std::string name = "input '" + std::string(formal->name) + "'";
+  return formal->arity == ops::Arity::kVariadic
+             ? name + " (index " + std::to_string(i) + ")"
+             : name;
+}
+
+template <typename T>
+Ints to_ints(const Tensor& t) {
+  return Ints(t.data<T>(), t.data<T>() + t.count());
+}
+
+}  // namespace
+
+std::string inputs_text(const ops::NodeView& node,
+                        std::span<Datum* const> inputs) {
+  constexpr std::size_t kMost = 8;
+  std::string out;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr) continue;
+    if (!out.empty()) out += ", ";
+    if (i >= kMost) return out + "...";
+    const ops::FormalValue* formal = formal_input(node, i);
+    if (formal != nullptr) out += formal->name;
+    if (formal == nullptr || formal->arity == ops::Arity::kVariadic) {
+      out += '[' + std::to_string(i) + ']';
+    }
+    out += ": " + inputs[i]->text();
+  }
+  return out;
+}
+
+const Datum& KernelContext::value(std::size_t i) const {
+  if (!has_input(i)) fail(place(i, *this) + " is missing");
+  return *inputs_[i];
+}
+
+const Tensor& KernelContext::input(std::size_t i) const {
+  const Datum& v = value(i);
+  if (!v.is_tensor()) wrong_type(i, "a tensor");
+  return v.tensor();
+}
+
+void KernelContext::wrong_type(std::size_t i, std::string expected) const {
+  fail("wrong type of " + place(i, *this), std::move(expected),
+       given_[i]->text());
+}
+
+void KernelContext::wrong_shape(std::size_t i, std::string expected) const {
+  fail("wrong shape of " + place(i, *this), std::move(expected),
+       given_[i]->text());
+}
+
+void KernelContext::wrong_value(std::size_t i, std::string expected,
+                                std::string found) const {
+  fail("wrong value of " + place(i, *this), std::move(expected),
+       std::move(found));
+}
+
+const Tensor& KernelContext::expect_type(std::size_t i, DataType dtype) const {
+  const Tensor& t = input(i);
+  if (t.dtype() == dtype) return t;
+  wrong_type(i, std::string(ir::data_type_name(dtype)));
+}
+
+const Tensor& KernelContext::expect_rank(std::size_t i, std::size_t least,
+                                         std::size_t most) const {
+  const Tensor& t = input(i);
+  if (t.rank() >= least && t.rank() <= most) return t;
+  std::string expected = std::to_string(least);
+  if (most == static_cast<std::size_t>(-1)) {
+    expected += " or more";
+  } else if (most > least) {
+    expected += (most == least + 1 ? " or " : " to ") + std::to_string(most);
+  }
+  fail("wrong rank of " + place(i, *this), std::move(expected),
+       given_[i]->text());
+}
+
+const Tensor& KernelContext::expect_shape(std::size_t i, Shape dims,
+                                          DataType dtype) const {
+  const Tensor& t =
+      dtype == DataType::kUndefined ? input(i) : expect_type(i, dtype);
+  const auto fits = [](std::int64_t size, std::int64_t expected) {
+    return expected < 0 || size == expected;
+  };
+  if (std::ranges::equal(t.dims(), dims, fits)) return t;
+  wrong_shape(i, shape_text(dims));
+}
+
+const Tensor& KernelContext::expect_elements(std::size_t i, std::int64_t count,
+                                             DataType dtype) const {
+  const Tensor& t =
+      dtype == DataType::kUndefined ? input(i) : expect_type(i, dtype);
+  if (t.count() == count) return t;
+  wrong_shape(i,
+              count == 1 ? "1 element" : std::to_string(count) + " elements");
+}
+
+Ints KernelContext::ints(std::size_t i) const {
+  const Tensor& t = input(i);
+  switch (t.dtype()) {
+    case DataType::kInt64:
+      return to_ints<std::int64_t>(t);
+    case DataType::kInt32:
+      return to_ints<std::int32_t>(t);
+    case DataType::kInt16:
+      return to_ints<std::int16_t>(t);
+    case DataType::kInt8:
+      return to_ints<std::int8_t>(t);
+    case DataType::kUint8:
+    case DataType::kBool:
+      return to_ints<std::uint8_t>(t);
+    case DataType::kUint16:
+      return to_ints<std::uint16_t>(t);
+    case DataType::kUint32:
+      return to_ints<std::uint32_t>(t);
+    default:
+      wrong_type(i, "integers");
+  }
+}
+
+std::int64_t KernelContext::scalar_int(std::size_t i) const {
+  expect_count(i, 1);
+  return ints(i)[0];
+}
+
+double KernelContext::scalar_float(std::size_t i) const {
+  const Tensor& t = expect_count(i, 1);
+  if (t.dtype() == DataType::kFloat) return t.data<float>()[0];
+  if (t.dtype() == DataType::kDouble) return t.data<double>()[0];
+  if (ir::is_narrow_float(t.dtype())) {
+    const bool wide = ir::bit_width(t.dtype()) == 16;
+    return ir::widen(t.dtype(), wide ? t.data<std::uint16_t>()[0]
+                                     : t.data<std::uint8_t>()[0]);
+  }
+  return static_cast<double>(ints(i)[0]);
+}
+
+std::optional<Ints> KernelContext::ints_of(std::string_view name,
+                                           std::size_t i) const {
+  if (has_attribute(name)) return attribute_ints(name);
+  if (!has_input(i)) return std::nullopt;
+  return ints(i);
+}
+
+Tensor& KernelContext::output(std::size_t i, DataType dtype, Shape dims) {
+  // More outputs than the node names: the caller gave a place for all.
+  if (i >= outputs_.size()) fail("the op has no output " + std::to_string(i));
+  outputs_[i] = Datum(allocate(dtype, dims));
+  return outputs_[i].tensor();
+}
+
+Tensor& KernelContext::output_in_place(std::size_t i, std::size_t from,
+                                       DataType dtype, Shape dims) {
+  Datum* source = from < inputs_.size() ? inputs_[from] : nullptr;
+  if (source == nullptr || from >= dying_.size() || !dying_[from] ||
+      !source->is_tensor() || !source->tensor().is_sole() ||
+      source->tensor().dtype() != dtype || source->tensor().is_string() ||
+      !std::ranges::equal(source->tensor().dims(), dims)) {
+    return output(i, dtype, dims);
+  }
+  outputs_[i] = std::move(*source);
+  *source = outputs_[i];
+  return outputs_[i].tensor();
+}
+
+void KernelContext::set_output(std::size_t i, Datum value) {
+  if (i < outputs_.size()) outputs_[i] = std::move(value);
+}
+
+std::uint64_t KernelContext::seed() const {
+  if (has_attribute("seed")) {
+    const float said = node_.attribute_float("seed");
+    std::uint32_t bits;
+    std::memcpy(&bits, &said, sizeof bits);
+    return bits;
+  }
+  std::size_t first = 0;
+  while (first + 1 < node_.output_count() && !node_.has_output(first)) ++first;
+  const ir::ValueId drawn = node_.graph().output(node_.id(), first);
+  const std::string name(drawn ? node_.graph().name(drawn) : "");
+  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
+  for (const char c : name) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
+  }
+  const bool is_other = run_.alike != nullptr && !run_.alike->contains(name);
+  return (run_.seed + (is_other ? 1 : 0)) * RandomBits::kStep + hash +
+         run_.drawn[name]++;
+}
+
+std::vector<Datum> KernelContext::run_block(std::string_view attribute,
+                                            std::vector<Datum> inputs) const {
+  const ir::Attribute* a = node_.attribute(attribute);
+  if (a == nullptr || a->blocks.empty()) {
+    fail("the subgraph '" + std::string(attribute) + "' is missing");
+  }
+  return run_block_(a->blocks[0], std::move(inputs));
+}
+
+Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model) {
+  if (tensor.dtype == DataType::kString) {
+    auto strings =
+        std::make_shared<Strings>(tensor.strings.begin(), tensor.strings.end());
+    return {tensor.dims, std::move(strings)};
+  }
+  auto scratch = std::make_shared<std::vector<std::byte>>();
+  const auto bytes = ir::raw_bytes(tensor, model.external.get(), *scratch);
+  if (!bytes) throw Failure{bytes.error()};
+  const std::size_t size = bytes_of(tensor.dtype, count_of(tensor.dims));
+  if (bytes->size() < size) fail("a tensor is shorter than its shape says");
+  // Kernels read elements in place, so they must be aligned.
+  const auto address = reinterpret_cast<std::uintptr_t>(bytes->data());
+  const auto width =
+      static_cast<std::size_t>(std::max(1, ir::bit_width(tensor.dtype) / 8));
+  if (address % std::min<std::size_t>(width, 8) == 0) {
+    // The model keeps its bytes; where it is a copy, the tensor keeps the
+    // model.
+    std::shared_ptr<const void> owner = model.weak_from_this().lock();
+    if (!scratch->empty()) owner = scratch;
+    return {tensor.dtype, tensor.dims,
+            std::shared_ptr<const std::byte>(std::move(owner), bytes->data())};
+  }
+  auto block = Memory::create()->allocate(size);  // no run owns the result
+  std::memcpy(block.get(), bytes->data(), size);
+  Tensor copy(tensor.dtype, tensor.dims, std::move(block));
+  copy.mark_own();
+  return copy;
+}
+
+}  // namespace ruleengine::runtime

@@ -1,0 +1,55 @@
+// What a run has for all of its nodes, and what it gives to each.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "runtime/memory.h"
+#include "runtime/tensor.h"
+#include "runtime/threads.h"
+
+namespace ruleengine::runtime {
+
+class Communicator;
+class NoiseSource;
+
+using DrawnCounts = std::map<std::string, std::uint64_t, std::less<>>;
+
+struct KernelRun {
+  std::shared_ptr<Memory> memory;
+  Threads* threads = nullptr;
+  std::uint64_t seed = 0;  // of ops that draw numbers
+  // How often the node that makes a value of this name drew numbers. By names,
+  // so that a node draws the same whatever else a model draws.
+  DrawnCounts drawn;
+  // Nodes of other names draw other numbers than the seed says; nullptr: none.
+  const DrawnCounts* alike = nullptr;
+  Communicator* communicator = nullptr;  // of a run with other ranks
+  bool wide = false;                     // floats are doubles
+  NoiseSource* noise = nullptr;          // of a wide run; may be nullptr
+  // Fail on values for which runtimes give different results.
+  bool agreed_only = false;
+  bool arranges_weights = false;  // Preparation::arranges_weights
+};
+
+// A tensor in the memory of the run: its elements are not initialized, but
+// strings are empty.
+Tensor allocate(KernelRun& run, DataType dtype, Shape dims);
+
+class RunContext {
+ public:
+  explicit RunContext(KernelRun& run) : run_(run) {}
+
+  KernelRun& run() const { return run_; }
+  Threads& threads() const { return *run_.threads; }
+  Tensor allocate(DataType dtype, Shape dims) const {
+    return runtime::allocate(run_, dtype, dims);
+  }
+
+ protected:
+  KernelRun& run_;
+};
+
+}  // namespace ruleengine::runtime
