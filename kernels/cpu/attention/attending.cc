@@ -100,8 +100,8 @@ void set_keys(Attending& a, const Tensor& k, const Tensor& v) {
   a.v_at = split_strides(a.v_heads, a.keys, a.v_size);
 }
 
-void attend(KernelContext& c, const Attending& a, Tensor& out, Tensor* scores,
-            std::int64_t mode) {
+void attend(const RunContext& c, const Attending& a, Tensor& out,
+            Tensor* scores, std::int64_t mode) {
   check_attending(a);
   if (a.q.dtype() == DataType::kFloat && scores == nullptr) {
     flash_attention(c, a, out);

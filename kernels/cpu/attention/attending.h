@@ -86,12 +86,12 @@ struct Attending {
 void check_attending(const Attending& a);
 
 // Fills `out`. All tensors are float.
-void flash_attention(KernelContext& c, const Attending& a, Tensor& out);
+void flash_attention(const RunContext& c, const Attending& a, Tensor& out);
 
 // The same with all scores, row by row in double: for double tensors, and for
 // scores that are asked for. `scores` may be nullptr; else it is
 // [batch, heads, queries, keys] and `mode` is that of `qk_matmul_output_mode`.
-void plain_attention(KernelContext& c, const Attending& a, Tensor& out,
+void plain_attention(const RunContext& c, const Attending& a, Tensor& out,
                      Tensor* scores, std::int64_t mode);
 
 // A mask that broadcasts to the scores of `a`; its last axis may be shorter
@@ -117,7 +117,7 @@ void set_keys(Attending& a, const Tensor& k, const Tensor& v);
 std::int64_t head_size(std::int64_t hidden, std::int64_t heads);
 
 // Attends, and fills output 0 of those dims. `scores` as for plain_attention.
-void attend(KernelContext& c, const Attending& a, Tensor& out,
+void attend(const RunContext& c, const Attending& a, Tensor& out,
             Tensor* scores = nullptr, std::int64_t mode = 0);
 
 }  // namespace ruleengine::kernels

@@ -5,38 +5,53 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/cpu/attention/lanes.h"
-#include "runtime/vectors.h"
+#include "kernels/cpu/norms/softmax.h"
+#include "kernels/cpu/products/gemm.h"
+#include "kernels/cpu/products/tile.h"
 
 namespace ruleengine::kernels {
 namespace {
 
 constexpr float kHidden = -std::numeric_limits<float>::infinity();
-// Rows of queries and of keys that a tile has at most.
-constexpr std::int64_t kQueryTile = 64;
-constexpr std::int64_t kKeyTile = 64;
-// With fewer rows it does not pay to transpose keys.
-constexpr std::int64_t kFewQueries = 4;
+// Keys that a tile of queries meets at once, in panels of kTileColumns.
+constexpr std::int64_t kKeyBlock = kTileTerms;
+constexpr std::int64_t kPanel = kTileColumns<float>;
+// With so few rows for each head of keys it does not pay to pack these.
+constexpr std::int64_t kFewRows = 4;
+// Elements of keys and values that are packed at once, if it is more than one
+// head.
+constexpr std::int64_t kPackedElements = 1 << 22;
 
-std::int64_t rounded_up(std::int64_t n, std::int64_t to) {
-  return (n + to - 1) / to * to;
-}
+// Keys and values that some heads of queries share. Packed keys are panels of
+// kPanel keys, each [k_size, keys]; packed values panels of kPanel columns,
+// each [keys, columns].
+struct SharedHead {
+  const float *keys, *values;  // as they are given
+  const float *packed_keys = nullptr, *packed_values = nullptr;
+  std::int64_t count = 0;  // of keys that any query sees
+};
 
 // One tile of queries while it meets the keys. Rows of a tile are queries
-// [query, query + queries) of heads [head, head + heads), which share a key
-// head.
+// [query, query + queries) of heads [head, head + heads), which share a head.
 struct Tile {
   const Attending& a;
+  runtime::Threads& threads;
+  const SharedHead& shared;
   std::int64_t batch, head, heads, query, queries;
-  // Scratch: scaled queries, a packed tile of keys, one of values, scores, sums
-  // of values, and for each row the largest score and the sum of weights.
-  float *q, *k, *v, *scores, *sums, *largest, *total;
-  std::int64_t width;  // of a row of `sums`
+  // Scratch: scaled queries, products, weights, sums of values, and for each
+  // row the largest score, the sum of weights and what earlier sums shrink by.
+  float *q, *products, *weights, *sums, *largest, *total, *shrink;
 
   std::int64_t rows() const { return heads * queries; }
   std::int64_t head_of(std::int64_t row) const { return head + row / queries; }
   std::int64_t query_of(std::int64_t row) const {
     return query + row % queries;
+  }
+  bool is_packed() const { return shared.packed_keys != nullptr; }
+  // Elements of a row of `q`. These are in blocks of kTileTerms, which have all
+  // rows each.
+  std::int64_t terms() const {
+    return is_packed() ? tile_rounded(a.k_size) : a.k_size;
   }
 };
 
@@ -68,82 +83,108 @@ inline void mask_row(const Tile& t, std::int64_t row, std::int64_t at,
   }
 }
 
-// Scores of n keys for all rows of the tile.
-template <typename L>
-[[gnu::always_inline]] inline void score(const Tile& t, const float* keys,
-                                         std::int64_t n) {
+// Scores of keys [at, at + n), where `at` begins a panel, as rows of `stride`.
+void score(const Tile& t, std::int64_t at, std::int64_t n,
+           std::int64_t stride) {
   const Attending& a = t.a;
-  if (t.rows() <= kFewQueries) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      for (std::int64_t r = 0; r < t.rows(); ++r) {
-        t.scores[r * kKeyTile + j] =
-            L::dot(t.q + r * a.k_size, keys + j * a.k_at.row, a.k_size);
-      }
+  if (!t.is_packed()) {
+    for (std::int64_t e = 0; e < a.k_size; e += kTileTerms) {
+      const std::int64_t depth = std::min(kTileTerms, a.k_size - e);
+      gemm<float>(t.threads,
+                  {.m = t.rows(),
+                   .n = n,
+                   .k = depth,
+                   .a = t.q + e * t.rows(),
+                   .lda = depth,
+                   .beta = e == 0 ? 0.0F : 1.0F,
+                   .c = t.weights,
+                   .ldc = stride},
+                  true, t.shared.keys + at * a.k_at.row + e, a.k_at.row);
     }
     return;
   }
-  for (std::int64_t j = 0; j < n; ++j) {
-    const float* key = keys + j * a.k_at.row;
-    for (std::int64_t e = 0; e < a.k_size; ++e) t.k[e * kKeyTile + j] = key[e];
-  }
-  for (std::int64_t j = n; j < rounded_up(n, L::kBlock); ++j) {
-    for (std::int64_t e = 0; e < a.k_size; ++e) t.k[e * kKeyTile + j] = 0;
-  }
-  L::template multiply<false>({.a = t.q,
-                               .b = t.k,
-                               .c = t.scores,
-                               .rows = t.rows(),
-                               .columns = rounded_up(n, L::kBlock),
-                               .inner = a.k_size,
-                               .a_row = a.k_size,
-                               .b_row = kKeyTile,
-                               .c_row = kKeyTile});
-}
-
-// Turns scores of n keys into weights, and rescales what came before.
-template <typename L>
-[[gnu::always_inline]] inline void weigh(const Tile& t, std::int64_t at,
-                                         std::int64_t n) {
-  const auto softcap = static_cast<float>(t.a.softcap);
-  const std::int64_t padded = rounded_up(n, L::kWidth);
-  for (std::int64_t r = 0; r < t.rows(); ++r) {
-    float* scores = t.scores + r * kKeyTile;
-    if (softcap > 0) L::soft_cap(scores, n, softcap);
-    mask_row(t, r, at, n, scores);
-    std::fill(scores + n, scores + padded, kHidden);
-    const float before = t.largest[r];
-    const float largest = std::max(before, L::largest(scores, padded));
-    const float base = largest == kHidden ? 0 : largest;
-    const float shrink = before == kHidden ? 0 : std::exp(before - base);
-    const float sum = L::exp_and_sum(scores, padded, base);
-    t.total[r] = t.total[r] * shrink + sum;
-    t.largest[r] = largest;
-    if (shrink != 1) L::scale(t.sums + r * t.width, t.width, shrink);
-  }
-}
-
-// Adds values of n keys by their weights.
-template <typename L>
-[[gnu::always_inline]] inline void gather(const Tile& t, const float* values,
-                                          std::int64_t n) {
-  const Attending& a = t.a;
-  std::int64_t row = a.v_at.row;
-  if (t.width != a.v_size) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      std::copy_n(values + j * row, a.v_size, t.v + j * t.width);
+  for (std::int64_t j = 0; j < n; j += kPanel) {
+    const std::int64_t count = std::min(kPanel, n - j);
+    const std::int64_t width =
+        std::min(kPanel, tile_rounded(t.shared.count - at - j));
+    const float* panel = t.shared.packed_keys + (at + j) * t.terms();
+    for (std::int64_t e = 0; e < t.terms(); e += kTileTerms) {
+      const std::int64_t depth = std::min(kTileTerms, t.terms() - e);
+      multiply_tile<float>({t.rows(), width, depth}, t.q + e * t.rows(),
+                           panel + e * width, t.products);
+      for (std::int64_t r = 0; r < t.rows(); ++r) {
+        const float* from = t.products + r * width;
+        float* to = t.weights + r * stride + j;
+        if (e == 0) {
+          std::copy_n(from, count, to);
+        } else {
+          for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
+        }
+      }
     }
-    values = t.v;
-    row = t.width;
   }
-  L::template multiply<true>({.a = t.scores,
-                              .b = values,
-                              .c = t.sums,
-                              .rows = t.rows(),
-                              .columns = t.width,
-                              .inner = n,
-                              .a_row = kKeyTile,
-                              .b_row = row,
-                              .c_row = t.width});
+}
+
+// Turns scores of keys [at, at + n) into weights, which are 0 up to `stride`.
+void weigh(const Tile& t, std::int64_t at, std::int64_t n,
+           std::int64_t stride) {
+  const auto cap = static_cast<float>(t.a.softcap);
+  for (std::int64_t r = 0; r < t.rows(); ++r) {
+    float* row = t.weights + r * stride;
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      if (cap > 0) {
+        runtime::map_line(row, row, n,
+                          [=](float v) { return std::tanh(v / cap) * cap; });
+      }
+      mask_row(t, r, at, n, row);
+      const float before = t.largest[r];
+      const float largest = std::max(before, largest_of(row, n));
+      const float base = largest == kHidden ? 0 : largest;
+      t.largest[r] = largest;
+      t.shrink[r] = before == kHidden ? 0 : std::exp(before - base);
+      t.total[r] = t.total[r] * t.shrink[r] +
+                   static_cast<float>(exponentials(row, n, base, row));
+      std::fill(row + n, row + stride, 0.0F);
+    });
+  }
+}
+
+// Adds values of keys [at, at + n) by their weights.
+void gather(const Tile& t, std::int64_t at, std::int64_t n,
+            std::int64_t stride) {
+  const Attending& a = t.a;
+  if (!t.is_packed()) {
+    for (std::int64_t r = 0; r < t.rows(); ++r) {
+      float* to = t.sums + r * a.v_size;
+      for (std::int64_t e = 0; e < a.v_size; ++e) to[e] *= t.shrink[r];
+    }
+    return gemm<float>(t.threads,
+                       {.m = t.rows(),
+                        .n = a.v_size,
+                        .k = n,
+                        .a = t.weights,
+                        .lda = stride,
+                        .beta = 1,
+                        .c = t.sums,
+                        .ldc = a.v_size},
+                       false, t.shared.values + at * a.v_at.row, a.v_at.row);
+  }
+  const std::int64_t keys = tile_rounded(t.shared.count);
+  for (std::int64_t j = 0; j < a.v_size; j += kPanel) {
+    const std::int64_t count = std::min(kPanel, a.v_size - j);
+    const std::int64_t width = tile_rounded(count);
+    multiply_tile<float>({t.rows(), width, stride}, t.weights,
+                         t.shared.packed_values + j * keys + at * width,
+                         t.products);
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      for (std::int64_t r = 0; r < t.rows(); ++r) {
+        const float by = t.shrink[r];
+        const float* from = t.products + r * width;
+        float* to = t.sums + r * a.v_size + j;
+        for (std::int64_t e = 0; e < count; ++e) to[e] = to[e] * by + from[e];
+      }
+    });
+  }
 }
 
 // The keys that any row of the tile sees.
@@ -161,39 +202,18 @@ KeyRange seen_by(const Tile& t) {
   return all;
 }
 
-template <typename L>
-[[gnu::always_inline]] inline void attend(const Tile& t) {
-  const Attending& a = t.a;
-  const float* keys =
-      a.k.data<float>() + a.k_at.place(t.batch, a.k_head(t.head), 0);
-  const float* values =
-      a.v.data<float>() + a.v_at.place(t.batch, a.v_head(t.head), 0);
-  const KeyRange seen = seen_by(t);
-  for (std::int64_t at = seen.begin; at < seen.end; at += kKeyTile) {
-    const std::int64_t n = std::min(kKeyTile, seen.end - at);
-    score<L>(t, keys + at * a.k_at.row, n);
-    weigh<L>(t, at, n);
-    gather<L>(t, values + at * a.v_at.row, n);
+void attend(const Tile& t) {
+  KeyRange seen = seen_by(t);
+  seen.end = std::min(seen.end, t.shared.count);
+  // Panels begin at multiples of their size.
+  for (std::int64_t at = seen.begin / kPanel * kPanel; at < seen.end;
+       at += kKeyBlock) {
+    const std::int64_t n = std::min(kKeyBlock, seen.end - at);
+    const std::int64_t stride = tile_rounded(n);
+    score(t, at, n, stride);
+    weigh(t, at, n, stride);
+    gather(t, at, n, stride);
   }
-}
-
-#if defined(__x86_64__)
-[[gnu::target("arch=x86-64-v4,prefer-vector-width=512")]] void attend_512(
-    const Tile& t) {
-  attend<Lanes<16>>(t);
-}
-[[gnu::target("arch=x86-64-v3")]] void attend_256(const Tile& t) {
-  attend<Lanes<8>>(t);
-}
-#endif
-void attend_128(const Tile& t) { attend<Lanes<4>>(t); }
-
-void (*best_attend())(const Tile&) {
-#if defined(__x86_64__)
-  if (runtime::vector_bits() >= 512) return attend_512;
-  if (runtime::vector_bits() >= 256) return attend_256;
-#endif
-  return attend_128;
 }
 
 void load_queries(const Tile& t) {
@@ -202,20 +222,25 @@ void load_queries(const Tile& t) {
   for (std::int64_t r = 0; r < t.rows(); ++r) {
     const float* from =
         a.q.data<float>() + a.q_at.place(t.batch, t.head_of(r), t.query_of(r));
-    float* to = t.q + r * a.k_size;
-    for (std::int64_t e = 0; e < a.k_size; ++e) to[e] = from[e] * scale;
+    for (std::int64_t e = 0; e < t.terms(); e += kTileTerms) {
+      const std::int64_t depth = std::min(kTileTerms, t.terms() - e);
+      const std::int64_t count = std::min(depth, a.k_size - e);
+      float* to = t.q + e * t.rows() + r * depth;
+      for (std::int64_t i = 0; i < count; ++i) to[i] = from[e + i] * scale;
+      std::fill(to + count, to + depth, 0.0F);
+    }
     const bool sinks = !a.sinks.empty();
     t.largest[r] = sinks ? a.sinks[index_of(t.head_of(r))] : kHidden;
     t.total[r] = sinks ? 1.0f : 0.0f;
   }
-  std::fill_n(t.sums, t.rows() * t.width, 0.0f);
+  std::fill_n(t.sums, t.rows() * a.v_size, 0.0f);
 }
 
 void store_rows(const Tile& t, float* out) {
   const Attending& a = t.a;
   for (std::int64_t r = 0; r < t.rows(); ++r) {
     float* to = out + a.out_at.place(t.batch, t.head_of(r), t.query_of(r));
-    const float* from = t.sums + r * t.width;
+    const float* from = t.sums + r * a.v_size;
     // A row that sees nothing is zero.
     const bool is_zero =
         t.total[r] == 0 || (a.guarded && std::isnan(t.total[r]));
@@ -224,6 +249,85 @@ void store_rows(const Tile& t, float* out) {
       to[e] = is_zero ? 0 : from[e] * by;
     }
   }
+}
+
+// How the work is cut: into units, the heads that share keys and values, and
+// these into tiles of queries and heads.
+struct Cut {
+  explicit Cut(const Attending& a)
+      : group(a.sharing()),
+        units(a.batch * a.heads / group),
+        queries(std::min(a.queries, kTileRows)),
+        heads(std::clamp<std::int64_t>(kTileRows / queries, 1, group)),
+        tiles(ceil_div(a.queries, queries)),
+        chunks(ceil_div(group, heads)),
+        is_packed(group * a.queries > kFewRows),
+        key_count(is_packed ? packed_count<float>(a.k_size, a.keys) : 0),
+        value_count(is_packed ? packed_count<float>(a.keys, a.v_size) : 0) {}
+
+  std::int64_t per_unit() const { return chunks * tiles; }
+
+  std::int64_t group, units;
+  std::int64_t queries, heads;  // of a tile
+  std::int64_t tiles, chunks;   // of a unit
+  bool is_packed;
+  std::int64_t key_count, value_count;  // elements of a unit that is packed
+};
+
+SharedHead shared_head(const RunContext& c, const Attending& a, const Cut& cut,
+                       std::int64_t unit, float* packed) {
+  const std::int64_t batch = unit / (a.heads / cut.group);
+  const std::int64_t head = unit % (a.heads / cut.group) * cut.group;
+  SharedHead out{
+      .keys = a.k.data<float>() + a.k_at.place(batch, a.k_head(head), 0),
+      .values = a.v.data<float>() + a.v_at.place(batch, a.v_head(head), 0),
+      .count = a.lengths.empty()
+                   ? a.keys
+                   : std::min(a.keys, a.lengths[index_of(batch)])};
+  if (!cut.is_packed) return out;
+  pack_matrix(c.threads(), true, a.k_size, out.count, out.keys, a.k_at.row,
+              packed);
+  pack_matrix(c.threads(), false, out.count, a.v_size, out.values, a.v_at.row,
+              packed + cut.key_count);
+  out.packed_keys = packed;
+  out.packed_values = packed + cut.key_count;
+  return out;
+}
+
+// Tile `at` of a unit.
+void run_tile(const RunContext& c, const Attending& a, const Cut& cut,
+              const SharedHead& shared, std::int64_t unit, std::int64_t at,
+              float* out) {
+  // The last tiles have most keys where attention is causal.
+  const std::int64_t tile = cut.tiles - 1 - at % cut.tiles;
+  const std::int64_t in_group = at / cut.tiles * cut.heads;
+  const std::int64_t per_batch = a.heads / cut.group;
+  const std::int64_t rows = cut.heads * cut.queries;
+  const std::int64_t count =
+      rows * (tile_rounded(a.k_size) + kPanel + kKeyBlock + a.v_size + 3);
+  Tensor scratch = c.allocate(DataType::kFloat, {&count, 1});
+  float* place = scratch.mutable_data<float>();
+  const auto take = [&](std::int64_t n) {
+    return std::exchange(place, place + n);
+  };
+  const Tile t{.a = a,
+               .threads = c.threads(),
+               .shared = shared,
+               .batch = unit / per_batch,
+               .head = unit % per_batch * cut.group + in_group,
+               .heads = std::min(cut.heads, cut.group - in_group),
+               .query = tile * cut.queries,
+               .queries = std::min(cut.queries, a.queries - tile * cut.queries),
+               .q = take(rows * tile_rounded(a.k_size)),
+               .products = take(rows * kPanel),
+               .weights = take(rows * kKeyBlock),
+               .sums = take(rows * a.v_size),
+               .largest = take(rows),
+               .total = take(rows),
+               .shrink = take(rows)};
+  load_queries(t);
+  attend(t);
+  store_rows(t, out);
 }
 
 }  // namespace
@@ -271,53 +375,31 @@ void check_attending(const Attending& a) {
   }
 }
 
-void flash_attention(KernelContext& c, const Attending& a, Tensor& out) {
+void flash_attention(const RunContext& c, const Attending& a, Tensor& out) {
   if (out.count() == 0) return;
-  const std::int64_t group = a.sharing();
-  const std::int64_t queries = std::min(a.queries, kQueryTile);
-  const std::int64_t heads = std::clamp<std::int64_t>(
-      a.queries < kQueryTile ? kQueryTile / a.queries : 1, 1, group);
-  const std::int64_t tiles = (a.queries + queries - 1) / queries;
-  const std::int64_t chunks = (group + heads - 1) / heads;
-  const std::int64_t per_batch = a.heads / group * chunks * tiles;
-  const std::int64_t width = rounded_up(a.v_size, kMostLanes * 2);
-  const auto run = best_attend();
+  const Cut cut(a);
+  const std::int64_t each =
+      std::max<std::int64_t>(cut.key_count + cut.value_count, 1);
+  const std::int64_t most =
+      cut.is_packed ? std::max<std::int64_t>(kPackedElements / each, 1)
+                    : cut.units;
+  const std::int64_t count = std::min(most, cut.units) * each;
+  Tensor packed = c.allocate(DataType::kFloat, {&count, 1});
   float* to = out.mutable_data<float>();
-  // Tiles of one head are next to each other, so that its keys stay near.
-  c.threads().for_each(
-      a.batch * per_batch, 1, [&](std::int64_t begin, std::int64_t) {
-        const std::int64_t chunk = begin % per_batch / tiles;
-        // The last tiles have most keys where attention is causal.
-        const std::int64_t tile = tiles - 1 - begin % tiles;
-        const std::int64_t in_group = chunk % chunks * heads;
-        const std::int64_t rows = heads * queries;
-        const std::int64_t count =
-            rows * (a.k_size + kKeyTile + width + 2) +
-            kKeyTile * (a.k_size + (width == a.v_size ? 0 : width));
-        Tensor scratch = c.allocate(DataType::kFloat, {&count, 1});
-        float* at = scratch.mutable_data<float>();
-        const auto take = [&](std::int64_t n) {
-          return std::exchange(at, at + n);
-        };
-        Tile t{.a = a,
-               .batch = begin / per_batch,
-               .head = chunk / chunks * group + in_group,
-               .heads = std::min(heads, group - in_group),
-               .query = tile * queries,
-               .queries = std::min(queries, a.queries - tile * queries),
-               .q = take(rows * a.k_size),
-               .k = take(kKeyTile * a.k_size),
-               .v = width == a.v_size ? nullptr : take(kKeyTile * width),
-               .scores = take(rows * kKeyTile),
-               .sums = take(rows * width),
-               .largest = take(rows),
-               .total = take(rows),
-               .width = width};
-        if (t.v != nullptr) std::fill_n(t.v, kKeyTile * width, 0.0f);
-        load_queries(t);
-        run(t);
-        store_rows(t, to);
-      });
+  for (std::int64_t first = 0; first < cut.units; first += most) {
+    const std::int64_t units = std::min(most, cut.units - first);
+    std::vector<SharedHead> shared(index_of(units));
+    c.threads().for_each_index(units, 1, [&](std::int64_t i) {
+      shared[index_of(i)] = shared_head(
+          c, a, cut, first + i, packed.mutable_data<float>() + i * each);
+    });
+    // Tiles of a unit are next to each other, so that its keys stay near.
+    c.threads().for_each_index(units * cut.per_unit(), 1, [&](std::int64_t i) {
+      const std::int64_t unit = i / cut.per_unit();
+      run_tile(c, a, cut, shared[index_of(unit)], first + unit,
+               i % cut.per_unit(), to);
+    });
+  }
 }
 
 }  // namespace ruleengine::kernels

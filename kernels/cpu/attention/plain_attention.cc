@@ -93,7 +93,7 @@ struct Row {
 };
 
 template <typename T>
-void run(KernelContext& c, const Attending& a, Tensor& out, Tensor* scores,
+void run(const RunContext& c, const Attending& a, Tensor& out, Tensor* scores,
          std::int64_t mode) {
   T* to = out.mutable_data<T>();
   T* given = scores == nullptr ? nullptr : scores->mutable_data<T>();
@@ -126,7 +126,7 @@ void run(KernelContext& c, const Attending& a, Tensor& out, Tensor* scores,
 
 }  // namespace
 
-void plain_attention(KernelContext& c, const Attending& a, Tensor& out,
+void plain_attention(const RunContext& c, const Attending& a, Tensor& out,
                      Tensor* scores, std::int64_t mode) {
   dispatch(Floats(), a.q.dtype(),
            [&]<typename T>() { run<T>(c, a, out, scores, mode); });

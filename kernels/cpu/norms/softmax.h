@@ -12,11 +12,12 @@
 
 namespace ruleengine::kernels {
 
+// NaN among the numbers may be passed over; the sum of exponentials has it.
 template <typename T>
 [[gnu::always_inline]] inline T largest_of(const T* x, std::int64_t n) {
   constexpr T kLowest = -std::numeric_limits<T>::infinity();
-  const auto max = [](T& a, T b) { a = a > b || a != a ? a : b; };
-  return fold_lanes(
+  const auto max = [](T& a, T b) { a = a > b ? a : b; };
+  return fold_lanes<64>(
       n, kLowest, [&](T& a, std::int64_t i) { max(a, x[i]); }, max);
 }
 
@@ -25,7 +26,7 @@ template <typename T>
 template <typename T>
 [[gnu::always_inline]] inline double exponentials(const T* x, std::int64_t n,
                                                   T largest, T* y) {
-  constexpr std::int64_t kBlock = 256;
+  constexpr std::int64_t kBlock = 512;
   T block[kBlock];
   double sum = 0;
   for (std::int64_t i = 0; i < n; i += kBlock) {
@@ -33,7 +34,10 @@ template <typename T>
     T* to = y == nullptr ? block : y + i;
     runtime::map_line(x + i, to, count,
                       [=](T v) { return std::exp(v - largest); });
-    sum += sum_of(count, [=](std::int64_t at) { return to[at]; });
+    // A lane adds up so few terms that floats do.
+    sum += static_cast<double>(fold_lanes(
+        count, T(0), [&](T& lane, std::int64_t at) { lane += to[at]; },
+        [](T& lane, T other) { lane += other; }));
   }
   return sum;
 }

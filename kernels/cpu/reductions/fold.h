@@ -8,12 +8,12 @@
 
 namespace ruleengine::kernels {
 
-inline constexpr int kLanes = 16;
+inline constexpr int kSumLanes = 16;
 
 // add(sum, i) takes term `i` of `n` into a sum that begins as `start`, which
 // changes no sum that it is merged into. merge(sum, other) takes other terms'
 // sum.
-template <typename Sum, typename Add, typename Merge>
+template <int kLanes = kSumLanes, typename Sum, typename Add, typename Merge>
 [[gnu::always_inline]] inline Sum fold_lanes(std::int64_t n, const Sum& start,
                                              Add add, Merge merge) {
   Sum lanes[kLanes];
