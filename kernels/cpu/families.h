@@ -32,10 +32,10 @@ inline constexpr const KernelRows* kFamilies[] = {
 
 // attention: scores and weights pass through subgraphs; a state per head
 // instead of softmax.
-void flex_attention(KernelContext& c);
-void linear_attention(KernelContext& c);
+Op flex_attention(const Preparation& p);
+Op linear_attention(const Preparation& p);
 // contrib
-void group_query_attention(KernelContext& c);
+Op group_query_attention(const Preparation& p);
 // control
 void scan(KernelContext& c);
 void scan_8(KernelContext& c);

@@ -5,7 +5,9 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "kernels/cpu/dispatch.h"
@@ -47,6 +49,22 @@ struct ScoreMask {
 // Which keys are seen: of `keys` those in [begin, end).
 struct KeyRange {
   std::int64_t begin = 0, end = 0;
+};
+
+// What scores are multiplied by: an attribute, or 1 / sqrt(size) where it is
+// not written.
+class ScoreScale {
+ public:
+  ScoreScale(const Preparation& p, std::string_view attribute) {
+    if (p.has_attribute(attribute)) written_ = p.attribute_float(attribute);
+  }
+  double of(std::int64_t size) const {
+    return written_ ? static_cast<double>(*written_)
+                    : 1 / std::sqrt(static_cast<double>(size));
+  }
+
+ private:
+  std::optional<float> written_;
 };
 
 struct Attending {

@@ -12,20 +12,48 @@ namespace {
 enum Cached { kPastKey = kMask + 1, kPastValue, kLengths };
 enum Output { kY, kPresentKey, kPresentValue, kScores };
 
+std::int64_t window_of(const Preparation& p, std::string_view name) {
+  const std::int64_t size = p.attribute_int(name, -1);
+  if (size < -1) p.wrong_attribute(name, "-1 or more");
+  return size;
+}
+
+class StandardAttention {
+ public:
+  explicit StandardAttention(const Preparation& p)
+      : heads_(p.attribute_int("q_num_heads")),
+        kv_heads_(p.attribute_int("kv_num_heads")),
+        left_(window_of(p, "left_window_size")),
+        right_(window_of(p, "right_window_size")),
+        mode_(p.attribute_int("qk_matmul_output_mode")),
+        softcap_(p.attribute_float("softcap")),
+        is_causal_(p.attribute_flag("is_causal")),
+        scale_(p, "scale") {}
+  void operator()(KernelContext& c) const;
+
+ private:
+  void set_masks(KernelContext& c, Attending& a, std::int64_t past) const;
+
+  std::int64_t heads_, kv_heads_, left_, right_, mode_;
+  float softcap_;
+  bool is_causal_;
+  ScoreScale scale_;
+};
+
 // Keys or values as [batch, heads, rows, size], after those of the past.
 struct Cache {
   Tensor all;
   std::int64_t past = 0, heads = 0, size = 0;
 };
 
-Cache cache_of(KernelContext& c, const Attending& a, std::size_t input,
-               std::size_t past) {
+Cache cache_of(KernelContext& c, const Attending& a, std::int64_t heads,
+               std::size_t input, std::size_t past) {
   Dims fits(c.input(kQ).rank(), -1);
   fits[0] = a.batch;
   const Tensor& x = c.expect_shape(input, fits);
   Cache out;
   const bool merged = x.rank() == 3;
-  out.heads = merged ? c.attribute_int("kv_num_heads") : x.dim(1);
+  out.heads = merged ? heads : x.dim(1);
   out.size = merged ? head_size(x.dim(2), out.heads) : x.dim(3);
   const std::int64_t rows = x.dim(merged ? 1 : 2);
   const std::int64_t dims[] = {a.batch, out.heads, rows, out.size};
@@ -37,16 +65,11 @@ Cache cache_of(KernelContext& c, const Attending& a, std::size_t input,
   return out;
 }
 
-std::int64_t window_of(KernelContext& c, std::string_view name) {
-  const std::int64_t size = c.attribute_int(name, -1);
-  if (size < -1) c.wrong_attribute(name, "-1 or more");
-  return size;
-}
-
-void set_masks(KernelContext& c, Attending& a, std::int64_t past) {
-  a.is_causal = c.attribute_flag("is_causal");
-  a.left = window_of(c, "left_window_size");
-  a.right = window_of(c, "right_window_size");
+void StandardAttention::set_masks(KernelContext& c, Attending& a,
+                                  std::int64_t past) const {
+  a.is_causal = is_causal_;
+  a.left = left_;
+  a.right = right_;
   a.offsets = {past};
   if (c.has_input(kMask)) a.mask = mask_of(c, a, kMask, c.input(kMask));
   if (!c.has_input(kLengths)) return;
@@ -61,22 +84,20 @@ void set_masks(KernelContext& c, Attending& a, std::int64_t past) {
   for (const std::int64_t n : a.lengths) a.offsets.push_back(n - a.queries);
 }
 
-void attention(KernelContext& c) {
+void StandardAttention::operator()(KernelContext& c) const {
   const Tensor q = c.expect_rank(kQ, 3, 4);
   Attending a;
-  set_queries(a, q, c.attribute_int("q_num_heads"));
+  set_queries(a, q, heads_);
   if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
     fail("only one of the inputs 'past_key' and 'past_value' is given",
          "both or neither");
   }
-  const Cache keys = cache_of(c, a, kK, kPastKey);
-  const Cache values = cache_of(c, a, kV, kPastValue);
+  const Cache keys = cache_of(c, a, kv_heads_, kK, kPastKey);
+  const Cache values = cache_of(c, a, kv_heads_, kV, kPastValue);
   set_keys(a, in_type(c, keys.all, q.dtype()),
            in_type(c, values.all, q.dtype()));
-  a.scale = c.has_attribute("scale")
-                ? static_cast<double>(c.attribute_float("scale"))
-                : 1 / std::sqrt(static_cast<double>(a.k_size));
-  a.softcap = static_cast<double>(c.attribute_float("softcap"));
+  a.scale = scale_.of(a.k_size);
+  a.softcap = static_cast<double>(softcap_);
   set_masks(c, a, keys.past);
   const bool merged = q.rank() == 3;
   const std::int64_t split[] = {a.batch, a.heads, a.queries, a.v_size};
@@ -89,13 +110,13 @@ void attention(KernelContext& c) {
     const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.keys};
     scores = &c.output(kScores, q.dtype(), dims);
   }
-  attend(c, a, y, scores, c.attribute_int("qk_matmul_output_mode"));
+  attend(c, a, y, scores, mode_);
   if (c.wants(kPresentKey)) c.set_output(kPresentKey, keys.all);
   if (c.wants(kPresentValue)) c.set_output(kPresentValue, values.all);
 }
 
 constexpr Kernel kAttentionKernels[] = {
-    {"", "Attention", attention, Adapt::kWiden},
+    {"", "Attention", prepared<StandardAttention>, Adapt::kWiden},
     {"", "LinearAttention", linear_attention, Adapt::kWiden},
     {"ai.onnx.preview", "FlexAttention", flex_attention},
 };

@@ -12,10 +12,9 @@
 namespace ruleengine::kernels {
 namespace {
 
-// The subgraph's answer, of the same shape and type; without one, `t` itself.
+// The subgraph's answer, of the same shape and type.
 Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
                 DataType type) {
-  if (!c.has_attribute(name)) return t;
   const auto out =
       c.run_block(name, {Datum(runtime::narrowed(t, type, c.run()))});
   if (out.size() != 1 || !out[0].is_tensor()) {
@@ -98,7 +97,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
   });
 }
 
-Attending read_flex_inputs(KernelContext& c) {
+Attending read_flex_inputs(KernelContext& c, const ScoreScale& scale) {
   const Tensor& q = c.expect_rank(0, 4);
   const Tensor& k = c.expect_shape(1, Dims{q.dim(0), -1, -1, q.dim(3)});
   const Tensor& v = c.expect_shape(2, Dims{q.dim(0), k.dim(1), k.dim(2), -1});
@@ -106,25 +105,31 @@ Attending read_flex_inputs(KernelContext& c) {
   set_queries(a, runtime::widened(q, c.run()), 0);
   set_keys(a, runtime::widened(k, c.run()), runtime::widened(v, c.run()));
   a.out_at = split_strides(a.heads, a.queries, a.v_size);
-  a.scale = c.has_attribute("scale")
-                ? static_cast<double>(c.attribute_float("scale"))
-                : 1 / std::sqrt(static_cast<double>(a.k_size));
+  a.scale = scale.of(a.k_size);
   check_attending(a);
   return a;
 }
 
-}  // namespace
+struct FlexAttention {
+  explicit FlexAttention(const Preparation& p)
+      : scale(p, "scale"),
+        changes_scores(p.has_attribute("score_mod")),
+        changes_weights(p.has_attribute("prob_mod")),
+        precision(p.has_attribute("softmax_precision")
+                      ? p.attribute_type("softmax_precision")
+                      : DataType::kUndefined) {}
+  void operator()(KernelContext& c) const;
 
-void flex_attention(KernelContext& c) {
+  ScoreScale scale;
+  bool changes_scores, changes_weights;
+  DataType precision;  // kUndefined: that of the inputs
+};
+
+void FlexAttention::operator()(KernelContext& c) const {
   const DataType given = c.input(0).dtype();
-  Attending a = read_flex_inputs(c);
+  Attending a = read_flex_inputs(c, scale);
   const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.v_size};
-  const bool is_plain =
-      !c.has_attribute("score_mod") && !c.has_attribute("prob_mod");
-  DataType type = a.q.dtype();
-  if (c.has_attribute("softmax_precision")) {
-    type = c.attribute_type("softmax_precision");
-  }
+  DataType type = precision == DataType::kUndefined ? a.q.dtype() : precision;
   const bool is_double =
       type == DataType::kDouble || a.q.dtype() == DataType::kDouble;
   const DataType in = is_double ? DataType::kDouble : DataType::kFloat;
@@ -135,21 +140,25 @@ void flex_attention(KernelContext& c) {
   // another type than that.
   if (is_double && type != DataType::kDouble) type = in;
   Tensor y = c.allocate(in, dims);
-  if (is_plain) {
+  if (!changes_scores && !changes_weights) {
     attend(c, a, y);
   } else {
     const std::int64_t all[] = {a.batch, a.heads, a.queries, a.keys};
     Tensor scores = c.allocate(in, all);
     dispatch(Floats(), in, [&]<typename T>() {
       score<T>(c, a, scores);
-      scores = modified(c, "score_mod", scores, type);
+      if (changes_scores) scores = modified(c, "score_mod", scores, type);
       scores = softmax<T>(c, scores);
-      scores = modified(c, "prob_mod", scores, type);
+      if (changes_weights) scores = modified(c, "prob_mod", scores, type);
       gather<T>(c, a, scores, y);
     });
   }
   if (!ir::is_narrow_float(given)) y = in_type(c, y, given);
   c.set_output(0, runtime::narrowed(y, given, c.run()));
 }
+
+}  // namespace
+
+Op flex_attention(const Preparation& p) { return FlexAttention(p); }
 
 }  // namespace ruleengine::kernels

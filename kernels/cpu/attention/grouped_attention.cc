@@ -41,18 +41,46 @@ struct Grouped {
   Ints past;              // those before the new ones
 };
 
-Grouped read_grouped(KernelContext& c) {
-  Grouped g{.heads = c.attribute_int("num_heads"),
-            .kv_heads = c.attribute_int("kv_num_heads")};
+class GroupQueryAttention {
+ public:
+  explicit GroupQueryAttention(const Preparation& p)
+      : heads_(p.attribute_int("num_heads")),
+        kv_heads_(p.attribute_int("kv_num_heads")),
+        window_(p.attribute_int("local_window_size", -1)),
+        scale_(p.attribute_float("scale", 0)),
+        softcap_(std::max(p.attribute_float("softcap"), 0.0F)),
+        is_rotated_(p.attribute_flag("do_rotary")),
+        is_interleaved_(p.attribute_flag("rotary_interleaved")),
+        is_causal_(!p.has_attribute("causal") || p.attribute_flag("causal")),
+        has_sink_(p.attribute_int("smooth_softmax") > 0) {
+    constexpr std::int64_t kMostHeads = 1 << 30;
+    if (heads_ <= 0 || kv_heads_ <= 0 || heads_ % kv_heads_ != 0 ||
+        heads_ > kMostHeads) {
+      p.wrong_attribute("num_heads", "a multiple of 'kv_num_heads', which is " +
+                                         std::to_string(kv_heads_));
+    }
+    if (window_ == 0) {
+      p.wrong_attribute("local_window_size", "-1, or 1 or more");
+    }
+  }
+  void operator()(KernelContext& c) const;
+
+ private:
+  Grouped read_grouped(KernelContext& c) const;
+  Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
+                 std::int64_t heads) const;
+  void set_sinks(KernelContext& c, Attending& a) const;
+
+  std::int64_t heads_, kv_heads_, window_;
+  float scale_, softcap_;
+  bool is_rotated_, is_interleaved_, is_causal_, has_sink_;
+};
+
+Grouped GroupQueryAttention::read_grouped(KernelContext& c) const {
+  Grouped g{.heads = heads_, .kv_heads = kv_heads_};
   g.q = c.expect_shape(GroupedSlot::kQuery, Dims{-1, -1, -1}, DataType::kFloat);
   g.batch = g.q.dim(0);
   g.rows = g.q.dim(1);
-  constexpr std::int64_t kMostHeads = 1 << 30;
-  if (g.heads <= 0 || g.kv_heads <= 0 || g.heads % g.kv_heads != 0 ||
-      g.heads > kMostHeads) {
-    c.wrong_attribute("num_heads", "a multiple of 'kv_num_heads', which is " +
-                                       std::to_string(g.kv_heads));
-  }
   if (!c.has_input(GroupedSlot::kKey)) {
     const Tensor all = g.q;
     g.size = head_size(all.dim(2), g.heads + 2 * g.kv_heads);
@@ -133,8 +161,8 @@ void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
   }
 }
 
-Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
-               std::int64_t heads) {
+Tensor GroupQueryAttention::rotated(KernelContext& c, const Grouped& g,
+                                    const Tensor& x, std::int64_t heads) const {
   Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
   r.cosines = c.expect_rank(GroupedSlot::kCos, 2);
   r.sines = c.input(GroupedSlot::kSin);
@@ -144,7 +172,7 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
   }
   r.turned = 2 * r.cosines.dim(1);
   r.at = r.out_at = merged_strides(heads, g.rows, g.size);
-  r.interleaved = c.attribute_flag("rotary_interleaved");
+  r.interleaved = is_interleaved_;
   if (c.has_input(GroupedSlot::kPositions)) {
     c.expect_count(GroupedSlot::kPositions, g.batch * g.rows);
     r.positions = c.ints(GroupedSlot::kPositions);
@@ -165,13 +193,12 @@ Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
   return out;
 }
 
-void set_sinks(KernelContext& c, Attending& a) {
+void GroupQueryAttention::set_sinks(KernelContext& c, Attending& a) const {
   if (c.has_input(GroupedSlot::kSink)) {
     const Tensor& sink =
         c.expect_count(GroupedSlot::kSink, a.heads, DataType::kFloat);
     a.sinks.assign(sink.data<float>(), sink.data<float>() + a.heads);
-  } else if (c.attribute_flag("smooth_softmax") &&
-             c.attribute_int("smooth_softmax") > 0) {
+  } else if (has_sink_) {
     a.sinks.assign(index_of(a.heads), 0.0f);
   }
 }
@@ -186,13 +213,11 @@ void check_supported(KernelContext& c) {
   if (c.wants(3)) fail("the kernel does not give output 'output_qk'");
 }
 
-}  // namespace
-
-void group_query_attention(KernelContext& c) {
+void GroupQueryAttention::operator()(KernelContext& c) const {
   check_supported(c);
   Grouped g = read_grouped(c);
   read_lengths(c, g);
-  if (c.attribute_flag("do_rotary") && g.q.count() != 0) {
+  if (is_rotated_ && g.q.count() != 0) {
     g.q = rotated(c, g, g.q, g.heads);
     g.k = rotated(c, g, g.k, g.kv_heads);
   }
@@ -206,20 +231,23 @@ void group_query_attention(KernelContext& c) {
   a.out_at = a.q_at;
   a.lengths = g.lengths;
   a.offsets = g.past;
-  a.is_causal = !c.has_attribute("causal") || c.attribute_flag("causal");
-  const std::int64_t window = c.attribute_int("local_window_size", -1);
-  if (window == 0) c.wrong_attribute("local_window_size", "-1, or 1 or more");
-  if (window > 0) a.left = window - 1;
-  const float scale = c.attribute_float("scale", 0);
-  a.scale = scale != 0 ? static_cast<double>(scale)
-                       : 1 / std::sqrt(static_cast<double>(g.size));
-  a.softcap = std::max(static_cast<double>(c.attribute_float("softcap")), 0.0);
+  a.is_causal = is_causal_;
+  if (window_ > 0) a.left = window_ - 1;
+  a.scale = scale_ != 0 ? static_cast<double>(scale_)
+                        : 1 / std::sqrt(static_cast<double>(g.size));
+  a.softcap = static_cast<double>(softcap_);
   if (c.has_input(GroupedSlot::kBias))
     a.mask = mask_of(c, a, GroupedSlot::kBias, c.input(GroupedSlot::kBias));
   set_sinks(c, a);
   attend(c, a, c.output(0, DataType::kFloat, g.q.dims()));
   if (c.wants(1)) c.set_output(1, std::move(keys));
   if (c.wants(2)) c.set_output(2, std::move(values));
+}
+
+}  // namespace
+
+Op group_query_attention(const Preparation& p) {
+  return GroupQueryAttention(p);
 }
 
 }  // namespace ruleengine::kernels

@@ -81,10 +81,25 @@ const float* gate(KernelContext& c, std::size_t input, const Linear& a,
   return x.data<float>();
 }
 
-void read_gates(KernelContext& c, Linear& a) {
-  const std::string_view rule =
-      c.choice("update_rule", {"linear", "gated", "delta", "gated_delta"});
-  const bool gated = rule.starts_with("gated"), delta = rule.ends_with("delta");
+struct LinearAttention {
+  explicit LinearAttention(const Preparation& p)
+      : heads(p.attribute_int("q_num_heads")),
+        kv_heads(p.attribute_int("kv_num_heads")),
+        scale(p.attribute_float("scale")) {
+    const std::string_view rule =
+        p.choice("update_rule", {"linear", "gated", "delta", "gated_delta"});
+    gated = rule.starts_with("gated");
+    delta = rule.ends_with("delta");
+  }
+  void operator()(KernelContext& c) const;
+  void read_gates(KernelContext& c, Linear& a) const;
+
+  std::int64_t heads, kv_heads;
+  float scale;  // 0: the default
+  bool gated, delta;
+};
+
+void LinearAttention::read_gates(KernelContext& c, Linear& a) const {
   if (gated != c.has_input(LinearSlot::kDecay)) {
     c.wrong_attribute("update_rule",
                       gated ? "linear or delta without input 'decay'"
@@ -121,9 +136,7 @@ void run_heads(KernelContext& c, const Linear& a) {
       });
 }
 
-}  // namespace
-
-void linear_attention(KernelContext& c) {
+void LinearAttention::operator()(KernelContext& c) const {
   const Tensor q = c.expect_rank(LinearSlot::kQuery, 3);
   const Dims fits{q.dim(0), q.dim(1), -1};
   const Tensor k = c.expect_shape(LinearSlot::kKey, fits);
@@ -131,8 +144,8 @@ void linear_attention(KernelContext& c) {
   for (const std::size_t i : {0, 1, 2}) need_float(c, i);
   Linear a{.batch = q.dim(0),
            .steps = q.dim(1),
-           .heads = c.attribute_int("q_num_heads"),
-           .kv_heads = c.attribute_int("kv_num_heads"),
+           .heads = heads,
+           .kv_heads = kv_heads,
            .q = q.data<float>(),
            .k = k.data<float>(),
            .v = v.data<float>()};
@@ -146,7 +159,6 @@ void linear_attention(KernelContext& c) {
          std::to_string(a.kv_heads) + " heads in " + k.text());
   }
   read_gates(c, a);
-  const float scale = c.attribute_float("scale");
   a.scale = scale != 0 ? scale : 1 / std::sqrt(static_cast<float>(a.k_size));
   const std::int64_t dims[] = {a.batch, a.steps, a.heads * a.v_size};
   const std::int64_t states[] = {a.batch, a.kv_heads, a.k_size, a.v_size};
@@ -169,5 +181,9 @@ void linear_attention(KernelContext& c) {
   }
   c.set_output(1, std::move(state));
 }
+
+}  // namespace
+
+Op linear_attention(const Preparation& p) { return LinearAttention(p); }
 
 }  // namespace ruleengine::kernels

@@ -47,9 +47,22 @@ class Operand {
   Dims dims_, steps_;
 };
 
+struct OwnAttention {
+  OwnAttention(const Preparation& p, std::string_view scale_attribute)
+      : scale(p, scale_attribute),
+        // 0 where the op has no such attribute.
+        softcap(std::abs(static_cast<double>(p.attribute_float("softcap")))),
+        is_causal(p.attribute_flag("is_causal")),
+        is_guarded(p.attribute_int("guarded", 1) != 0) {}
+
+  ScoreScale scale;
+  double softcap;
+  bool is_causal, is_guarded;
+};
+
 class Attention {
  public:
-  explicit Attention(KernelContext& c)
+  Attention(KernelContext& c, const OwnAttention& op)
       : c_(c),
         rank_(c.expect_min_rank(kQ, 2).rank()),
         q_(operand(c.input(kQ))),
@@ -70,31 +83,17 @@ class Attention {
     a_.k_size = q_.elements();
     a_.v_size = v_.elements();
     a_.out_at = split_strides(a_.heads, a_.queries, a_.v_size);
-    a_.guarded = c.has_input(kMask) && c.attribute_int("guarded", 1) != 0;
+    a_.guarded = c.has_input(kMask) && op.is_guarded;
+    a_.scale = op.scale.of(a_.k_size);
+    a_.softcap = op.softcap;
     check_sizes();
-  }
-
-  void set_scale(std::string_view attribute) {
-    a_.scale = c_.has_attribute(attribute)
-                   ? static_cast<double>(c_.attribute_float(attribute))
-                   : 1 / std::sqrt(static_cast<double>(a_.k_size));
-  }
-  // 0 where the op has no such attribute.
-  void set_softcap() {
-    a_.softcap = std::abs(static_cast<double>(c_.attribute_float("softcap")));
-  }
-  void set_causal() {
-    if (!c_.attribute_flag("is_causal")) return;
-    a_.is_causal = q_.rows() == a_.queries;
-    if (a_.is_causal) return;
-    // The rows of the mask all meet the first query, which sees one key.
-    a_.lengths.assign(index_of(a_.batch), std::min<std::int64_t>(1, a_.keys));
+    if (op.is_causal) set_causal();
   }
 
   // As docs/dialect.md says it: queries, keys and values do not broadcast to
   // each other.
-  void expect_own_sizes() const {
-    const std::int64_t heads = c_.attribute_int("num_heads", q_.heads());
+  void expect_own_sizes(std::optional<std::int64_t> written) const {
+    const std::int64_t heads = written.value_or(q_.heads());
     if (q_.heads() != heads) {
       c_.wrong_shape(kQ, std::to_string(heads) + " heads");
     }
@@ -165,6 +164,13 @@ class Attention {
     return all[0];
   }
 
+  void set_causal() {
+    a_.is_causal = q_.rows() == a_.queries;
+    if (a_.is_causal) return;
+    // The rows of the mask all meet the first query, which sees one key.
+    a_.lengths.assign(index_of(a_.batch), std::min<std::int64_t>(1, a_.keys));
+  }
+
   void check_sizes() const {
     if (k_.elements() != a_.k_size) {
       c_.wrong_shape(kK, "rows of " + std::to_string(a_.k_size));
@@ -184,28 +190,27 @@ class Attention {
   Attending a_;
 };
 
-void attention(KernelContext& c, std::string_view scale) {
-  Attention attention(c);
-  attention.set_scale(scale);
-  attention.set_softcap();
-  attention.set_causal();
-  attention.run();
+Op aten_attention(const Preparation& p) {
+  return [op = OwnAttention(p, "scale")](KernelContext& c) {
+    Attention(c, op).run();
+  };
 }
 
-void aten_attention(KernelContext& c) { attention(c, "scale"); }
-
-void own_attention(KernelContext& c) {
-  Attention attention(c);
-  attention.expect_own_sizes();
-  attention.set_scale("scale");
-  attention.set_softcap();
-  attention.set_causal();
-  attention.run();
+Op own_attention(const Preparation& p) {
+  std::optional<std::int64_t> heads;
+  if (p.has_attribute("num_heads")) heads = p.attribute_int("num_heads");
+  return [op = OwnAttention(p, "scale"), heads](KernelContext& c) {
+    Attention attention(c, op);
+    attention.expect_own_sizes(heads);
+    attention.run();
+  };
 }
 
-void attention_forward(KernelContext& c) {
-  c.need_attribute("sm_scale");
-  attention(c, "sm_scale");
+Op attention_forward(const Preparation& p) {
+  p.need_attribute("sm_scale");
+  return [op = OwnAttention(p, "sm_scale")](KernelContext& c) {
+    Attention(c, op).run();
+  };
 }
 
 constexpr Kernel kOwnAttentionKernels[] = {

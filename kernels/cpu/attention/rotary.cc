@@ -6,8 +6,20 @@
 namespace ruleengine::kernels {
 namespace {
 
+struct RotaryEmbedding {
+  explicit RotaryEmbedding(const Preparation& p)
+      : heads(p.attribute_int("num_heads")),
+        turned(p.attribute_int("rotary_embedding_dim")),
+        interleaved(p.attribute_flag("interleaved")) {}
+  void operator()(KernelContext& c) const;
+  Rotation rotation(KernelContext& c) const;
+
+  std::int64_t heads, turned;
+  bool interleaved;
+};
+
 // What follows from the input and the attributes.
-Rotation read_shape(KernelContext& c, std::int64_t heads) {
+Rotation RotaryEmbedding::rotation(KernelContext& c) const {
   const Tensor& x = c.expect_rank(0, 3, 4);
   Rotation r;
   const bool merged = x.rank() == 3;
@@ -18,22 +30,16 @@ Rotation read_shape(KernelContext& c, std::int64_t heads) {
   r.at = merged ? merged_strides(r.heads, r.rows, r.size)
                 : split_strides(r.heads, r.rows, r.size);
   r.out_at = r.at;
-  r.turned = c.attribute_int("rotary_embedding_dim");
-  if (r.turned == 0) r.turned = r.size;
-  r.interleaved = c.attribute_flag("interleaved");
+  r.turned = turned == 0 ? r.size : turned;
+  r.interleaved = interleaved;
   return r;
 }
 
-void finish(KernelContext& c, Rotation& r, const Tensor& x) {
-  check_rotation(r);
-  rotate(c, r, x, c.output(0, x.dtype(), x.dims()));
-}
-
-void standard(KernelContext& c) {
+void RotaryEmbedding::operator()(KernelContext& c) const {
   const Tensor x = c.input(0);
   if (x.count() == 0)
     return static_cast<void>(c.output(0, x.dtype(), x.dims()));
-  Rotation r = read_shape(c, c.attribute_int("num_heads"));
+  Rotation r = rotation(c);
   const bool has_positions = c.has_input(3);
   r.cosines = c.expect_rank(1, has_positions ? 2 : 3);
   r.sines = c.input(2);
@@ -56,11 +62,12 @@ void standard(KernelContext& c) {
       r.positions.push_back(b * rs + (rs == 1 ? 0 : i % r.rows));
     }
   }
-  finish(c, r, x);
+  check_rotation(r);
+  rotate(c, r, x, c.output(0, x.dtype(), x.dims()));
 }
 
 constexpr Kernel kRotaryKernels[] = {
-    {"", "RotaryEmbedding", standard, Adapt::kWiden},
+    {"", "RotaryEmbedding", prepared<RotaryEmbedding>, Adapt::kWiden},
 };
 
 }  // namespace
