@@ -5,17 +5,11 @@
 #include <cstring>
 
 #include "core/ir/narrow_float.h"
-#include "runtime/vectors.h"
+#include "runtime/half.h"
 
 namespace ruleengine::runtime {
 namespace {
 
-constexpr auto float_of_half = [](std::uint16_t bits) {
-  return static_cast<float>(std::bit_cast<_Float16>(bits));
-};
-constexpr auto half_of_float = [](float value) {
-  return std::bit_cast<std::uint16_t>(static_cast<_Float16>(value));
-};
 constexpr auto float_of_bfloat = [](std::uint16_t bits) {
   return std::bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
 };
@@ -27,6 +21,21 @@ constexpr auto bfloat_of_float = [](float value) {
   const std::uint32_t half = 0x7fffu + (bits >> 16 & 1u);
   return static_cast<std::uint16_t>((bits + half) >> 16);
 };
+
+// f(elements, results, their number).
+template <typename From, typename To>
+Tensor converted(const Tensor& t, DataType to, KernelRun& run,
+                 void (*f)(const From*, To*, std::int64_t)) {
+  Tensor out = allocate(run, to, t.dims());
+  const From* in = t.data<From>();
+  To* result = out.mutable_data<To>();
+  constexpr std::int64_t kGrain = 1 << 15;
+  run.threads->for_each(t.count(), kGrain,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          f(in + begin, result + begin, end - begin);
+                        });
+  return out;
+}
 
 bool is_adapted(Adapt adapt, const Datum* value) {
   if (adapt == Adapt::kNone || value == nullptr) return false;
@@ -71,8 +80,7 @@ std::string_view parameter(const ops::FormalValue* formal) {
 Tensor widened(const Tensor& t, KernelRun& run) {
   if (!ir::is_narrow_float(t.dtype())) return t;
   if (t.dtype() == DataType::kFloat16) {
-    return mapped<std::uint16_t, float, true>(t, DataType::kFloat, run,
-                                              float_of_half);
+    return converted(t, DataType::kFloat, run, floats_of_halves);
   }
   if (t.dtype() == DataType::kBfloat16) {
     return mapped<std::uint16_t, float, true>(t, DataType::kFloat, run,
@@ -110,7 +118,7 @@ Tensor narrowed(const Tensor& t, DataType to, KernelRun& run) {
   if (!ir::is_narrow_float(to)) return t;
   if (t.dtype() == DataType::kDouble) return narrow<double>(t, to, run);
   if (to == DataType::kFloat16) {
-    return mapped<float, std::uint16_t, true>(t, to, run, half_of_float);
+    return converted(t, to, run, halves_of_floats);
   }
   if (to == DataType::kBfloat16) {
     return mapped<float, std::uint16_t, true>(t, to, run, bfloat_of_float);
