@@ -204,12 +204,11 @@ std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
 void Executor::Impl::run_step(Frame& frame, const Step& step) {
   const ir::Graph& graph = *frame.plan.graph;
   const ops::NodeView view(graph, step.node, step.opset);
-  const auto begin = Clock::now();
+  const auto begin = options.trace ? Clock::now() : Clock::time_point();
   SmallVector<Datum*, 8> inputs;
   try {
     check();
     const auto operands = graph.inputs(step.node);
-    SmallVector<bool, 8> dying;
     std::vector<Datum> widened;  // constants
     widened.reserve(options.wide ? operands.size() : 0);
     for (const ir::Operand& o : operands) {
@@ -221,24 +220,27 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
         value = &widened.back();
       }
       inputs.push_back(value);
-      dying.push_back(std::ranges::find(step.dead, o.value) != step.dead.end());
     }
-    std::vector<Datum> outputs(std::max<std::size_t>(view.output_count(), 1));
+    const std::size_t count = view.output_count();
+    Datum one;  // without an allocation where there are no more
+    std::vector<Datum> more(count > 1 ? count : 0);
+    const std::span<Datum> outputs =
+        count > 1 ? std::span<Datum>(more) : std::span(&one, 1);
     const std::span<Datum* const> given(inputs.data(), inputs.size());
+    const std::span<const bool> dying(step.dying.data(), step.dying.size());
     if (step.kernel != nullptr) {
       const auto run = options.wide ? &Impl::run_wide : &Impl::run_kernel;
-      (this->*run)(frame, step, view, given, {dying.data(), dying.size()},
-                   outputs);
+      (this->*run)(frame, step, view, given, dying, outputs);
     } else {
       run_function(step, given, outputs);
     }
-    for (std::size_t i = 0; i < view.output_count(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const ValueId v = graph.outputs(step.node)[i];
       if (v) frame.values[v.index()] = std::move(outputs[i]);
     }
     for (const ValueId v : step.dead) {
       frame.values[v.index()] = Datum();
-      frame.known.erase(v);
+      if (options.wide) frame.known.erase(v);
     }
   } catch (Failure& failure) {
     // The node, and in a function also those that call it.

@@ -118,6 +118,14 @@ Status Plans::add_steps(Plan& plan) {
     const auto [block, step] = place[last.index()];
     plan.blocks[block][step].dead.emplace_back(i);
   }
+  for (std::vector<Step>& steps : plan.blocks) {
+    for (Step& step : steps) {
+      for (const ir::Operand& o : graph.inputs(step.node)) {
+        step.dying.push_back(std::ranges::find(step.dead, o.value) !=
+                             step.dead.end());
+      }
+    }
+  }
   return {};
 }
 

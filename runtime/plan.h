@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/base/result.h"
+#include "core/base/small_vector.h"
 #include "core/ir/model.h"
 #include "runtime/op_choice.h"
 
@@ -26,8 +27,10 @@ struct Step {
   const Plan* function = nullptr;
   std::int64_t opset = 0;  // of the op's domain
   std::size_t id = 0;      // among all steps of the model
-  // Values of the same block that have no reader after it.
+  // Values of the same block that have no reader after it, and whether each
+  // input is one.
   std::vector<ir::ValueId> dead;
+  SmallVector<bool, 8> dying;
 };
 
 struct Plan {
