@@ -51,13 +51,13 @@ void max_unpool(KernelContext& c);
 // product
 void einsum(KernelContext& c);
 // reduction
-void arg_max(KernelContext& c);
-void arg_min(KernelContext& c);
-void cum_prod(KernelContext& c);
-void cum_sum(KernelContext& c);
+Op arg_max(const Preparation& p);
+Op arg_min(const Preparation& p);
+Op cum_prod(const Preparation& p);
+Op cum_sum(const Preparation& p);
 // selection
 void non_max_suppression(KernelContext& c);
-void unique(KernelContext& c);
+Op unique(const Preparation& p);
 // string
 void tf_idf_vectorizer(KernelContext& c);
 
