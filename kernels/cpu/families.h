@@ -42,9 +42,9 @@ void scan_8(KernelContext& c);
 // layout
 void slice(KernelContext& c);
 // norm
-void batch_normalization(KernelContext& c);
-void instance_normalization(KernelContext& c);
-void group_normalization(KernelContext& c);
+Op batch_normalization(const Preparation& p);
+Op instance_normalization(const Preparation& p);
+Op group_normalization(const Preparation& p);
 // pooling
 void max_roi_pool(KernelContext& c);
 void max_unpool(KernelContext& c);
