@@ -40,7 +40,7 @@ void group_query_attention(KernelContext& c);
 void scan(KernelContext& c);
 void scan_8(KernelContext& c);
 // layout
-void slice(KernelContext& c);
+Op slice(const Preparation& p);
 // norm
 Op batch_normalization(const Preparation& p);
 Op instance_normalization(const Preparation& p);

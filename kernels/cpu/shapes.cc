@@ -91,8 +91,8 @@ std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
   return out;
 }
 
-std::size_t cut_of(const KernelContext& c, std::size_t rank) {
-  const std::int64_t axis = c.attribute_int("axis");
+std::size_t cut_of(const KernelContext& c, std::int64_t axis,
+                   std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis > r) {
     c.wrong_attribute("axis", std::to_string(-r) + " to " + std::to_string(r));

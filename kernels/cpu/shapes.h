@@ -54,9 +54,9 @@ std::size_t input_place(const KernelContext& c, std::size_t i,
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 
-// Attribute `axis` of a cut before, between or behind the axes: in
-// [-rank, rank], counted from 0.
-std::size_t cut_of(const KernelContext& c, std::size_t rank);
+// `axis`, which is the attribute of this name, of a cut before, between or
+// behind the axes: in [-rank, rank], counted from 0.
+std::size_t cut_of(const KernelContext& c, std::int64_t axis, std::size_t rank);
 // The integers of input `i`, each in [0, most].
 Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most);
 // Fails unless `t`, which is input `i`, broadcasts to these sizes.
