@@ -42,6 +42,6 @@ Op thresholded_relu(const Preparation& p);
 void clip(KernelContext& c);
 
 // dropout.cc
-void dropout(KernelContext& c);
+Op dropout(const Preparation& p);
 
 }  // namespace ruleengine::kernels
