@@ -40,24 +40,24 @@ Op group_query_attention(const Preparation& p);
 void scan(KernelContext& c);
 void scan_8(KernelContext& c);
 // layout
-void slice(KernelContext& c);
+Op slice(const Preparation& p);
 // norm
-void batch_normalization(KernelContext& c);
-void instance_normalization(KernelContext& c);
-void group_normalization(KernelContext& c);
+Op batch_normalization(const Preparation& p);
+Op instance_normalization(const Preparation& p);
+Op group_normalization(const Preparation& p);
 // pooling
 void max_roi_pool(KernelContext& c);
 void max_unpool(KernelContext& c);
 // product
 void einsum(KernelContext& c);
 // reduction
-void arg_max(KernelContext& c);
-void arg_min(KernelContext& c);
-void cum_prod(KernelContext& c);
-void cum_sum(KernelContext& c);
+Op arg_max(const Preparation& p);
+Op arg_min(const Preparation& p);
+Op cum_prod(const Preparation& p);
+Op cum_sum(const Preparation& p);
 // selection
 void non_max_suppression(KernelContext& c);
-void unique(KernelContext& c);
+Op unique(const Preparation& p);
 // string
 void tf_idf_vectorizer(KernelContext& c);
 

@@ -60,10 +60,20 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   fail("an axis is out of range", places_text(rank), std::to_string(axis));
 }
 
-std::size_t attribute_axis(const KernelContext& c, std::string_view name,
-                           std::size_t rank) {
-  if (const auto found = from_start(c.attribute_int(name), rank)) return *found;
-  c.wrong_attribute(name, places_text(rank));
+std::size_t AttributeAxis::of(const KernelContext& c, std::size_t rank) const {
+  if (const auto found = from_start(axis_, rank)) return *found;
+  c.wrong_attribute(name_, places_text(rank));
+}
+
+AttributeOrInput::AttributeOrInput(const Preparation& p, std::string_view name,
+                                   std::size_t input)
+    : input_(input) {
+  if (p.has_attribute(name)) attribute_ = p.attribute_ints(name);
+}
+
+std::optional<Ints> AttributeOrInput::of(const KernelContext& c) const {
+  if (attribute_ || !c.has_input(input_)) return attribute_;
+  return c.ints(input_);
 }
 
 std::size_t input_place(const KernelContext& c, std::size_t i,
@@ -81,8 +91,8 @@ std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
   return out;
 }
 
-std::size_t cut_of(const KernelContext& c, std::size_t rank) {
-  const std::int64_t axis = c.attribute_int("axis");
+std::size_t cut_of(const KernelContext& c, std::int64_t axis,
+                   std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis > r) {
     c.wrong_attribute("axis", std::to_string(-r) + " to " + std::to_string(r));

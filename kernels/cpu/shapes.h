@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "kernels/cpu/dispatch.h"
@@ -15,18 +16,47 @@ Dims broadcast(std::span<const Shape> shapes);
 
 // An axis in [-rank, rank) counted from 0.
 std::size_t axis_of(std::int64_t axis, std::size_t rank);
-// The axis that an attribute says, in [-rank, rank), counted from 0.
-std::size_t attribute_axis(const KernelContext& c, std::string_view name,
-                           std::size_t rank);
+// The axis that an attribute says.
+class AttributeAxis {
+ public:
+  explicit AttributeAxis(const runtime::Attributes& a,
+                         std::string_view name = "axis")
+      : name_(name), axis_(a.attribute_int(name)) {}
+  // In [-rank, rank), counted from 0.
+  std::size_t of(const KernelContext& c, std::size_t rank) const;
+
+ private:
+  std::string_view name_;
+  std::int64_t axis_;
+};
+// For kernels that do not prepare yet.
+inline std::size_t attribute_axis(const KernelContext& c, std::string_view name,
+                                  std::size_t rank) {
+  return AttributeAxis(c, name).of(c, rank);
+}
+
+// Integers that are an attribute in older opsets and an input in newer ones.
+class AttributeOrInput {
+ public:
+  AttributeOrInput(const Preparation& p, std::string_view name,
+                   std::size_t input);
+  // nullopt where both are absent.
+  std::optional<Ints> of(const KernelContext& c) const;
+
+ private:
+  std::optional<Ints> attribute_;
+  std::size_t input_;
+};
+
 // The axis or place that input `i` says, in [-count, count), counted from 0.
 std::size_t input_place(const KernelContext& c, std::size_t i,
                         std::size_t count);
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 
-// Attribute `axis` of a cut before, between or behind the axes: in
-// [-rank, rank], counted from 0.
-std::size_t cut_of(const KernelContext& c, std::size_t rank);
+// `axis`, which is the attribute of this name, of a cut before, between or
+// behind the axes: in [-rank, rank], counted from 0.
+std::size_t cut_of(const KernelContext& c, std::int64_t axis, std::size_t rank);
 // The integers of input `i`, each in [0, most].
 Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most);
 // Fails unless `t`, which is input `i`, broadcasts to these sizes.

@@ -12,8 +12,8 @@ namespace {
 
 // Attributes are floats; computing is in the type of the elements.
 struct Attribute {
-  Attribute(const KernelContext& c, std::string_view name)
-      : value(c.attribute_float(name)) {}
+  Attribute(const Preparation& p, std::string_view name)
+      : value(p.attribute_float(name)) {}
   float value;
 };
 
@@ -41,41 +41,41 @@ void relu(KernelContext& c) {
   unary<Numbers>(c, [](auto v) { return v < 0 ? decltype(v)(0) : v; });
 }
 
-void leaky_relu(KernelContext& c) {
-  const Attribute alpha(c, "alpha");
-  unary<Floats>(c, [=](auto v) {
+Op leaky_relu(const Preparation& p) {
+  const Attribute alpha(p, "alpha");
+  return unary_op<Floats>([=](auto v) {
     return v < 0 ? static_cast<decltype(v)>(alpha.value) * v : v;
   });
 }
 
-void thresholded_relu(KernelContext& c) {
-  const Attribute alpha(c, "alpha");
-  unary<Floats>(c, [=](auto v) {
+Op thresholded_relu(const Preparation& p) {
+  const Attribute alpha(p, "alpha");
+  return unary_op<Floats>([=](auto v) {
     using T = decltype(v);
     return v > static_cast<T>(alpha.value) ? v : T(0);
   });
 }
 
-void elu(KernelContext& c) {
-  const Attribute alpha(c, "alpha");
-  unary<Floats>(c, [=](auto v) {
+Op elu(const Preparation& p) {
+  const Attribute alpha(p, "alpha");
+  return unary_op<Floats>([=](auto v) {
     return v < 0 ? static_cast<decltype(v)>(alpha.value) * std::expm1(v) : v;
   });
 }
 
-void selu(KernelContext& c) {
-  const Attribute alpha(c, "alpha"), gamma(c, "gamma");
-  unary<Floats>(c, [=](auto v) {
+Op selu(const Preparation& p) {
+  const Attribute alpha(p, "alpha"), gamma(p, "gamma");
+  return unary_op<Floats>([=](auto v) {
     using T = decltype(v);
     const T below = static_cast<T>(alpha.value) * std::expm1(v);
     return static_cast<T>(gamma.value) * (v < 0 ? below : v);
   });
 }
 
-void celu(KernelContext& c) {
-  const Attribute alpha(c, "alpha");
-  if (alpha.value == 0) c.wrong_attribute("alpha", "a number other than 0");
-  unary<Floats>(c, [=](auto v) {
+Op celu(const Preparation& p) {
+  const Attribute alpha(p, "alpha");
+  if (alpha.value == 0) p.wrong_attribute("alpha", "a number other than 0");
+  return unary_op<Floats>([=](auto v) {
     const auto a = static_cast<decltype(v)>(alpha.value);
     // alpha may be negative; then the two parts overlap.
     const auto curve = a * std::expm1(v / a);
@@ -83,9 +83,9 @@ void celu(KernelContext& c) {
   });
 }
 
-void gelu(KernelContext& c) {
-  if (c.choice("approximate", {"none", "tanh"}) == "tanh") {
-    return unary<Floats>(c, [](auto v) {
+Op gelu(const Preparation& p) {
+  if (p.choice("approximate", {"none", "tanh"}) == "tanh") {
+    return unary_op<Floats>([](auto v) {
       using T = decltype(v);
       // sqrt(2 / pi)
       constexpr T kScale =
@@ -94,7 +94,7 @@ void gelu(KernelContext& c) {
       return v * logistic(2 * kScale * (v + T(0.044715) * v * v * v));
     });
   }
-  unary<Floats>(c, [](auto v) {
+  return unary_op<Floats>([](auto v) {
     using T = decltype(v);
     return T(0.5) * v * (1 + std::erf(v / std::numbers::sqrt2_v<T>));
   });
@@ -108,9 +108,9 @@ void sigmoid(KernelContext& c) {
   unary<Floats>(c, [](auto v) { return logistic(v); });
 }
 
-void hard_sigmoid(KernelContext& c) {
-  const Attribute alpha(c, "alpha"), beta(c, "beta");
-  unary<Floats>(c, [=](auto v) {
+Op hard_sigmoid(const Preparation& p) {
+  const Attribute alpha(p, "alpha"), beta(p, "beta");
+  return unary_op<Floats>([=](auto v) {
     using T = decltype(v);
     return to_unit(static_cast<T>(alpha.value) * v +
                    static_cast<T>(beta.value));
@@ -132,29 +132,30 @@ void softsign(KernelContext& c) {
   unary<Floats>(c, [](auto v) { return v / (1 + std::abs(v)); });
 }
 
-void swish(KernelContext& c) {
-  const Attribute alpha(c, "alpha");
-  unary<Floats>(c, [=](auto v) {
+Op swish(const Preparation& p) {
+  const Attribute alpha(p, "alpha");
+  return unary_op<Floats>([=](auto v) {
     return v * logistic(static_cast<decltype(v)>(alpha.value) * v);
   });
 }
 
-void swiglu(KernelContext& c) {
-  const Tensor& a = c.input(0);
-  const Tensor& b = c.expect_shape(1, a.dims(), a.dtype());
-  const Attribute alpha(c, "alpha");
-  dispatch(Floats(), a.dtype(), [&]<typename T>() {
-    const T scale = static_cast<T>(alpha.value);
-    Tensor& y = c.output_in_place(0, 0, a.dtype(), a.dims());
-    map_binary<T, T, T>(c, a, b, y,
-                        [=](T v, T w) { return v * logistic(scale * v) * w; });
-  });
+Op swiglu(const Preparation& p) {
+  return [alpha = Attribute(p, "alpha")](KernelContext& c) {
+    const Tensor& a = c.input(0);
+    const Tensor& b = c.expect_shape(1, a.dims(), a.dtype());
+    dispatch(Floats(), a.dtype(), [&]<typename T>() {
+      const T scale = static_cast<T>(alpha.value);
+      Tensor& y = c.output_in_place(0, 0, a.dtype(), a.dims());
+      map_binary<T, T, T>(
+          c, a, b, y, [=](T v, T w) { return v * logistic(scale * v) * w; });
+    });
+  };
 }
 
 // Integers are computed in double, as they may be of 64 bits.
-void shrink(KernelContext& c) {
-  const Attribute bias(c, "bias"), lambd(c, "lambd");
-  unary<Numbers>(c, [=](auto v) {
+Op shrink(const Preparation& p) {
+  const Attribute bias(p, "bias"), lambd(p, "lambd");
+  return unary_op<Numbers>([=](auto v) {
     using T = decltype(v);
     using Real = std::conditional_t<std::is_floating_point_v<T>, T, double>;
     const auto x = static_cast<Real>(v), edge = static_cast<Real>(lambd.value),

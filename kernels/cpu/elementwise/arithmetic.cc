@@ -140,13 +140,19 @@ void binary(KernelContext& c, F f) {
   });
 }
 
+// The op that does so.
+template <typename List, typename F>
+Op binary_op(F f) {
+  return [f](KernelContext& c) { binary<List>(c, f); };
+}
+
 void add(KernelContext& c) { binary<Numbers>(c, Add()); }
 void sub(KernelContext& c) { binary<Numbers>(c, Sub()); }
 void mul(KernelContext& c) { binary<Numbers>(c, Mul()); }
 void div(KernelContext& c) { binary<Numbers>(c, Div()); }
-void mod(KernelContext& c) {
-  if (c.attribute_flag("fmod")) return binary<Numbers>(c, TruncMod());
-  binary<Numbers>(c, FloorMod());
+Op mod(const Preparation& p) {
+  if (p.attribute_flag("fmod")) return binary_op<Numbers>(TruncMod());
+  return binary_op<Numbers>(FloorMod());
 }
 
 // 1 divided by an integer zero.
@@ -234,9 +240,9 @@ void bitwise_xor(KernelContext& c) {
 
 // Shifts by the width or more, or by a negative number, leave only what is
 // filled in: the sign to the right, else 0.
-void bit_shift(KernelContext& c) {
-  const bool is_left = c.choice("direction", {"LEFT", "RIGHT"}) == "LEFT";
-  binary<Integers>(c, [is_left](auto a, auto b) {
+Op bit_shift(const Preparation& p) {
+  const bool is_left = p.choice("direction", {"LEFT", "RIGHT"}) == "LEFT";
+  return binary_op<Integers>([is_left](auto a, auto b) {
     using T = decltype(a);
     constexpr auto kWidth = static_cast<std::uint64_t>(sizeof(T) * 8);
     const bool is_far = b < 0 || static_cast<std::uint64_t>(b) >= kWidth;

@@ -25,8 +25,8 @@ std::uint8_t scale_bits(float value, const CastMode& mode) {
   constexpr std::uint32_t kHalf = 0x400000;
   if (exponent == 0xff) return 0xff;
   bool up = false;
-  if (mode.round_mode == "up") up = rest != 0;
-  if (mode.round_mode == "nearest") {
+  if (mode.rounding == ScaleRounding::kUp) up = rest != 0;
+  if (mode.rounding == ScaleRounding::kNearest) {
     // A tie goes up, but for numbers below the first normal one.
     up = rest > kHalf || (rest == kHalf && exponent > 0);
   }
@@ -181,12 +181,13 @@ Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
 
 namespace {
 
-CastMode cast_mode_of(const KernelContext& c) {
+CastMode cast_mode_of(const Preparation& p) {
   CastMode mode;
-  mode.saturate = c.attribute_flag("saturate");
+  mode.saturate = p.attribute_flag("saturate");
   const std::string_view rounding =
-      c.choice("round_mode", {"up", "down", "nearest", ""});
-  if (!rounding.empty()) mode.round_mode = rounding;
+      p.choice("round_mode", {"up", "down", "nearest", ""});
+  if (rounding == "down") mode.rounding = ScaleRounding::kDown;
+  if (rounding == "nearest") mode.rounding = ScaleRounding::kNearest;
   return mode;
 }
 
@@ -203,23 +204,24 @@ Tensor saturated(const KernelContext& c, const Tensor& x, DataType type) {
       [&](double v) { return std::isnan(v) ? v : std::clamp(v, -most, most); });
 }
 
-void cast(KernelContext& c) {
-  c.need_attribute("to");
-  const CastMode mode = cast_mode_of(c);
-  Tensor out = cast_tensor(c, c.input(0), c.attribute_type("to"), mode);
-  const auto type = static_cast<DataType>(c.attribute_int("to"));
-  c.set_output(0, mode.saturate ? saturated(c, out, type) : out);
+Op cast(const Preparation& p) {
+  p.need_attribute("to");
+  return
+      [mode = cast_mode_of(p), to = p.attribute_type("to"),
+       type = static_cast<DataType>(p.attribute_int("to"))](KernelContext& c) {
+        Tensor out = cast_tensor(c, c.input(0), to, mode);
+        c.set_output(0, mode.saturate ? saturated(c, out, type) : out);
+      };
 }
 
-void cast_like(KernelContext& c) {
-  c.set_output(0,
-               cast_tensor(c, c.input(0), c.input(1).dtype(), cast_mode_of(c)));
+Op cast_like(const Preparation& p) {
+  return [mode = cast_mode_of(p)](KernelContext& c) {
+    c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode));
+  };
 }
 
-void bit_cast(KernelContext& c) {
+void bit_cast(KernelContext& c, DataType to) {
   const Tensor& x = c.input(0);
-  c.need_attribute("to");
-  const DataType to = c.attribute_type("to");
   const int bits = ir::bit_width(to);
   if (bits == 0 || bits != ir::bit_width(x.dtype())) {
     c.wrong_attribute("to", "a type as wide as " + x.text(),
@@ -232,8 +234,13 @@ void bit_cast(KernelContext& c) {
   c.set_output(0, x.as(to));
 }
 
+Op prepare_bit_cast(const Preparation& p) {
+  p.need_attribute("to");
+  return [to = p.attribute_type("to")](KernelContext& c) { bit_cast(c, to); };
+}
+
 constexpr Kernel kCastKernels[] = {
-    {"", "BitCast", bit_cast},
+    {"", "BitCast", prepare_bit_cast},
     {"", "Cast", cast},
     {"", "CastLike", cast_like},
 };

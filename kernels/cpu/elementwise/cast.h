@@ -1,17 +1,19 @@
 // Conversion of tensors between element types. Internal to kernels/cpu.
 #pragma once
 
-#include <string_view>
+#include <cstdint>
 
 #include "kernels/cpu/dispatch.h"
 
 namespace ruleengine::kernels {
 
+enum class ScaleRounding : std::uint8_t { kUp, kDown, kNearest };
+
 struct CastMode {
   // What float8 does beyond its range: the largest number, or NaN or infinity.
   bool saturate = true;
-  // Of float8e8m0: "up", "down" or "nearest".
-  std::string_view round_mode = "up";
+  // Of float8e8m0.
+  ScaleRounding rounding = ScaleRounding::kUp;
 };
 
 // Numbers and truth values as a type of C++, as Cast does.

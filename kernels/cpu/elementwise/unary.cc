@@ -65,13 +65,15 @@ void is_nan(KernelContext& c) {
   });
 }
 
-void is_inf(KernelContext& c) {
-  const bool negative = c.attribute_flag("detect_negative");
-  const bool positive = c.attribute_flag("detect_positive");
-  dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
-    map_unary<T, bool>(
-        c, [=](T v) { return std::isinf(v) && (v < 0 ? negative : positive); });
-  });
+Op is_inf(const Preparation& p) {
+  return [negative = p.attribute_flag("detect_negative"),
+          positive = p.attribute_flag("detect_positive")](KernelContext& c) {
+    dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
+      map_unary<T, bool>(c, [=](T v) {
+        return std::isinf(v) && (v < 0 ? negative : positive);
+      });
+    });
+  };
 }
 
 // The kernel of a function of floats.

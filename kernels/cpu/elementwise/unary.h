@@ -13,29 +13,35 @@ void unary(KernelContext& c, F f) {
            [&]<typename T>() { map_unary<T, T>(c, f); });
 }
 
+// The op that does so.
+template <typename List, typename F>
+Op unary_op(F f) {
+  return [f](KernelContext& c) { unary<List>(c, f); };
+}
+
 // activation.cc
-void celu(KernelContext& c);
-void elu(KernelContext& c);
-void gelu(KernelContext& c);
-void hard_sigmoid(KernelContext& c);
+Op celu(const Preparation& p);
+Op elu(const Preparation& p);
+Op gelu(const Preparation& p);
+Op hard_sigmoid(const Preparation& p);
 void hard_swish(KernelContext& c);
-void leaky_relu(KernelContext& c);
+Op leaky_relu(const Preparation& p);
 void mish(KernelContext& c);
 void prelu(KernelContext& c);
 void relu(KernelContext& c);
-void selu(KernelContext& c);
-void shrink(KernelContext& c);
+Op selu(const Preparation& p);
+Op shrink(const Preparation& p);
 void sigmoid(KernelContext& c);
 void softplus(KernelContext& c);
 void softsign(KernelContext& c);
-void swiglu(KernelContext& c);
-void swish(KernelContext& c);
-void thresholded_relu(KernelContext& c);
+Op swiglu(const Preparation& p);
+Op swish(const Preparation& p);
+Op thresholded_relu(const Preparation& p);
 
 // clip.cc
 void clip(KernelContext& c);
 
 // dropout.cc
-void dropout(KernelContext& c);
+Op dropout(const Preparation& p);
 
 }  // namespace ruleengine::kernels

@@ -17,8 +17,8 @@ CutShape channel_shape(KernelContext& c) {
 
 template <typename T>
 void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
-                        const std::vector<Moments>& moments, Tensor& out) {
-  const double epsilon = c.attribute_float("epsilon");
+                        const std::vector<Moments>& moments, double epsilon,
+                        Tensor& out) {
   const Tensor scale = parameters(c, 1, s.size, x.dtype());
   const Tensor bias = parameters(c, 2, s.size, x.dtype());
   Tensor factors = c.allocate(x.dtype(), Dims{2, s.size});
@@ -109,9 +109,18 @@ std::vector<Moments> given_moments(KernelContext& c, std::int64_t channels) {
   return out;
 }
 
-}  // namespace
+struct BatchNormOp {
+  explicit BatchNormOp(const Preparation& p)
+      : epsilon(p.attribute_float("epsilon")),
+        momentum(p.attribute_float("momentum")),
+        training(p.attribute_flag("training_mode")) {}
+  void operator()(KernelContext& c) const;
 
-void batch_normalization(KernelContext& c) {
+  double epsilon, momentum;
+  bool training;
+};
+
+void BatchNormOp::operator()(KernelContext& c) const {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   // Products of the sizes of an empty tensor may overflow.
@@ -119,21 +128,17 @@ void batch_normalization(KernelContext& c) {
   const CutShape s =
       is_empty ? CutShape{0, c.input(1).count(), 1} : channel_shape(c);
   std::vector<Moments> moments = given_moments(c, s.size);
-  const bool training = c.attribute_flag("training_mode");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     if (training) moments = batch_moments<T>(c, x, s);
-    normalize_channels<T>(c, x, s, moments, out);
+    normalize_channels<T>(c, x, s, moments, epsilon, out);
   });
   if (!training) return;
-  const double momentum = c.attribute_float("momentum");
   write_statistic(c, 1, 3, moments, &Moments::mean, momentum);
   write_statistic(c, 2, 4, moments, &Moments::variance, momentum);
 }
 
-namespace {
-
 // Each of `groups` parts of a batch element's channels by its own statistics.
-void normalize_groups(KernelContext& c, std::int64_t groups) {
+void normalize_groups(KernelContext& c, std::int64_t groups, double epsilon) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (x.count() == 0) return;
@@ -145,7 +150,6 @@ void normalize_groups(KernelContext& c, std::int64_t groups) {
   const std::int64_t width = s.size / groups, row = width * s.inner;
   const Tensor scale = parameters(c, 1, s.size, x.dtype());
   const Tensor bias = parameters(c, 2, s.size, x.dtype());
-  const double epsilon = c.attribute_float("epsilon");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
     const auto one = [&](std::int64_t i) {
@@ -166,14 +170,21 @@ void normalize_groups(KernelContext& c, std::int64_t groups) {
 
 }  // namespace
 
-void instance_normalization(KernelContext& c) {
-  normalize_groups(c, c.expect_min_rank(0, 2).dim(1));
+Op batch_normalization(const Preparation& p) { return BatchNormOp(p); }
+
+Op instance_normalization(const Preparation& p) {
+  return [epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+    normalize_groups(c, c.expect_min_rank(0, 2).dim(1), epsilon);
+  };
 }
 
-void group_normalization(KernelContext& c) {
-  c.expect_min_rank(0, 2);
-  c.need_attribute("num_groups");
-  normalize_groups(c, c.attribute_int("num_groups"));
+Op group_normalization(const Preparation& p) {
+  p.need_attribute("num_groups");
+  return [groups = p.attribute_int("num_groups"),
+          epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+    c.expect_min_rank(0, 2);
+    normalize_groups(c, groups, epsilon);
+  };
 }
 
 }  // namespace ruleengine::kernels

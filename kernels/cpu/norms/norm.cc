@@ -48,8 +48,9 @@ struct RowShape {
   std::int64_t rows, size;
   Dims reduced;  // the shape with 1 for each axis of a row
 };
-RowShape rows_of(const KernelContext& c, const Tensor& x) {
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+RowShape rows_of(const KernelContext& c, const Tensor& x,
+                 AttributeAxis axis_said) {
+  const std::size_t axis = axis_said.of(c, x.rank());
   RowShape s{0, 0, Dims(x.dims())};
   // Products of the sizes of an empty tensor may overflow.
   if (x.count() != 0) {
@@ -60,17 +61,33 @@ RowShape rows_of(const KernelContext& c, const Tensor& x) {
   return s;
 }
 
-// Output `i` of layer normalization, in the type that the statistics have.
-void give_statistic(KernelContext& c, std::size_t i, const Tensor& values) {
+struct LayerNormOp {
+  explicit LayerNormOp(const Preparation& p)
+      : axis(p),
+        epsilon(p.attribute_float("epsilon")),
+        stash_type(p.attribute_type("stash_type")) {}
+  void operator()(KernelContext& c) const;
+  template <typename T>
+  void run(KernelContext& c, const Tensor& x, const RowShape& s,
+           Tensor& out) const;
+  void give_statistic(KernelContext& c, std::size_t i,
+                      const Tensor& values) const;
+
+  AttributeAxis axis;
+  double epsilon;
+  DataType stash_type;
+};
+
+// Output `i`, in the type that the statistics have.
+void LayerNormOp::give_statistic(KernelContext& c, std::size_t i,
+                                 const Tensor& values) const {
   if (!c.wants(i)) return;
-  const DataType type = c.attribute_type("stash_type");
-  c.set_output(i, runtime::narrowed(values, type, c.run()));
+  c.set_output(i, runtime::narrowed(values, stash_type, c.run()));
 }
 
 template <typename T>
-void layer_norm_rows(KernelContext& c, const Tensor& x, const RowShape& s,
-                     Tensor& out) {
-  const double epsilon = c.attribute_float("epsilon");
+void LayerNormOp::run(KernelContext& c, const Tensor& x, const RowShape& s,
+                      Tensor& out) const {
   const RowParameter scale = row_parameter<T>(c, 1, x, s.size);
   const RowParameter bias =
       c.has_input(2) ? row_parameter<T>(c, 2, x, s.size) : RowParameter();
@@ -102,9 +119,9 @@ void layer_norm_rows(KernelContext& c, const Tensor& x, const RowShape& s,
   give_statistic(c, 2, inverses);
 }
 
-void layer_normalization(KernelContext& c) {
+void LayerNormOp::operator()(KernelContext& c) const {
   const Tensor x = c.input(0);
-  const RowShape s = rows_of(c, x);
+  const RowShape s = rows_of(c, x, axis);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) {
     Tensor none = c.allocate(DataType::kFloat, s.reduced);
@@ -113,8 +130,7 @@ void layer_normalization(KernelContext& c) {
     give_statistic(c, 1, none);
     return give_statistic(c, 2, none);
   }
-  dispatch(Floats(), x.dtype(),
-           [&]<typename T>() { layer_norm_rows<T>(c, x, s, out); });
+  dispatch(Floats(), x.dtype(), [&]<typename T>() { run<T>(c, x, s, out); });
 }
 
 // y = x / sqrt(mean(x^2) + epsilon) w, where `w` may be nullptr.
@@ -128,12 +144,11 @@ void rms_row(const T* x, std::int64_t size, double epsilon, const T* w, To* y) {
 }
 
 // The result has the type of the scale.
-void rms_normalization(KernelContext& c) {
+void rms_normalization(KernelContext& c, AttributeAxis axis, double epsilon) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, c.input(1).dtype(), x.dims());
   if (out.count() == 0) return;
-  const RowShape s = rows_of(c, x);
-  const double epsilon = c.attribute_float("epsilon");
+  const RowShape s = rows_of(c, x, axis);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     dispatch(Floats(), out.dtype(), [&]<typename To>() {
       const RowParameter scale = row_parameter<T>(c, 1, x, s.size);
@@ -147,9 +162,15 @@ void rms_normalization(KernelContext& c) {
   });
 }
 
+Op prepare_rms_normalization(const Preparation& p) {
+  return [axis = AttributeAxis(p), epsilon = p.attribute_float("epsilon")](
+             KernelContext& c) { rms_normalization(c, axis, epsilon); };
+}
+
 // Output 0 is the norm of each row of x, times a weight that broadcasts with
 // it.
-void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight) {
+void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight,
+               double epsilon) {
   const Tensor w =
       c.has_input(weight) ? c.expect_type(weight, x.dtype()) : Tensor();
   const std::int64_t size = x.dim(x.rank() - 1);
@@ -159,7 +180,6 @@ void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight) {
   Tensor& out = c.output(0, x.dtype(), broadcast(x.dims(), w.dims()));
   if (out.count() == 0) return;
   Tensor rows = is_whole ? out : c.allocate(x.dtype(), x.dims());
-  const double epsilon = c.attribute_float("epsilon");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     const T* by = along_rows ? w.data<T>() : nullptr;
     T* to = rows.mutable_data<T>();
@@ -173,12 +193,14 @@ void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight) {
   });
 }
 
-void own_rms_norm(KernelContext& c) {
-  norm_rows(c, c.expect_min_rank(0, 1), 1);
+Op own_rms_norm(const Preparation& p) {
+  return [epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+    norm_rows(c, c.expect_min_rank(0, 1), 1, epsilon);
+  };
 }
 
 // Output 1 is the sum.
-void own_add_rms_norm(KernelContext& c) {
+void add_rms_norm(KernelContext& c, double epsilon) {
   const Tensor& x = c.input(0);
   const Tensor& residual = c.expect_type(1, x.dtype());
   Tensor sum = c.allocate(x.dtype(), broadcast(x.dims(), residual.dims()));
@@ -188,16 +210,21 @@ void own_add_rms_norm(KernelContext& c) {
       map_binary<T, T, T>(c, x, residual, sum, [](T a, T b) { return a + b; });
     });
   }
-  norm_rows(c, sum, 2);
+  norm_rows(c, sum, 2, epsilon);
   if (c.wants(1)) c.set_output(1, std::move(sum));
 }
 
-// A line whose norm is 0 stays 0.
-void lp_normalization(KernelContext& c) {
+Op own_add_rms_norm(const Preparation& p) {
+  return [epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+    add_rms_norm(c, epsilon);
+  };
+}
+
+// A line whose norm is 0 stays 0. `p`: 1 or 2.
+void lp_normalization(KernelContext& c, AttributeAxis axis_said,
+                      std::int64_t p) {
   const Tensor x = c.input(0);
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
-  const std::int64_t p = c.attribute_int("p");
-  if (p != 1 && p != 2) c.wrong_attribute("p", "1 or 2");
+  const std::size_t axis = axis_said.of(c, x.rank());
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), axis);
@@ -228,20 +255,37 @@ void lp_normalization(KernelContext& c) {
   });
 }
 
+Op prepare_lp_normalization(const Preparation& p) {
+  const std::int64_t norm = p.attribute_int("p");
+  if (norm != 1 && norm != 2) p.wrong_attribute("p", "1 or 2");
+  return [axis = AttributeAxis(p), norm](KernelContext& c) {
+    lp_normalization(c, axis, norm);
+  };
+}
+
 // Each element by the squares of the channels around it.
-void lrn(KernelContext& c) {
+struct LrnOp {
+  explicit LrnOp(const Preparation& p)
+      : size(p.attribute_int("size")),
+        alpha(double(p.attribute_float("alpha")) / double(size)),
+        beta(p.attribute_float("beta")),
+        bias(p.attribute_float("bias")) {
+    p.need_attribute("size");
+    if (size < 1) p.wrong_attribute("size", "1 or more");
+  }
+  void operator()(KernelContext& c) const;
+
+  std::int64_t size;
+  double alpha, beta, bias;
+};
+
+void LrnOp::operator()(KernelContext& c) const {
   const Tensor x = c.expect_min_rank(0, 2);
-  c.need_attribute("size");
-  const std::int64_t size = c.attribute_int("size");
-  if (size < 1) c.wrong_attribute("size", "1 or more");
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), 1);
   const std::int64_t before = std::min((size - 1) / 2, s.size);
   const std::int64_t after = std::min(size / 2, s.size);
-  const double alpha = double(c.attribute_float("alpha")) / double(size);
-  const double beta = c.attribute_float("beta"),
-               bias = c.attribute_float("bias");
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
     const auto one = [&](std::int64_t i) {
@@ -269,10 +313,8 @@ void lrn(KernelContext& c) {
 
 // The standard's body takes the difference of two means for the variance, which
 // may be negative.
-void mean_variance_normalization(KernelContext& c) {
+void mean_variance_normalization(KernelContext& c, const Ints& axes) {
   const Tensor x = c.input(0);
-  Ints axes{0, 2, 3};
-  if (c.has_attribute("axes")) axes = c.attribute_ints("axes");
   const ReducedShape s =
       reduced_shape(x.dims(), axes_of(axes, x.rank()), false);
   Tensor& out = c.output(0, x.dtype(), x.dims());
@@ -320,16 +362,22 @@ void mean_variance_normalization(KernelContext& c) {
   });
 }
 
+Op prepare_mean_variance_normalization(const Preparation& p) {
+  Ints axes{0, 2, 3};
+  if (p.has_attribute("axes")) axes = p.attribute_ints("axes");
+  return [axes](KernelContext& c) { mean_variance_normalization(c, axes); };
+}
+
 constexpr Kernel kNormKernels[] = {
     {"", "BatchNormalization", batch_normalization, Adapt::kWiden},
     {"", "GroupNormalization", group_normalization, Adapt::kWiden},
     {"", "InstanceNormalization", instance_normalization, Adapt::kWiden},
-    {"", "LRN", lrn, Adapt::kWiden},
-    {"", "LayerNormalization", layer_normalization, Adapt::kWiden},
-    {"", "LpNormalization", lp_normalization, Adapt::kWiden},
-    {"", "MeanVarianceNormalization", mean_variance_normalization,
+    {"", "LRN", prepared<LrnOp>, Adapt::kWiden},
+    {"", "LayerNormalization", prepared<LayerNormOp>, Adapt::kWiden},
+    {"", "LpNormalization", prepare_lp_normalization, Adapt::kWiden},
+    {"", "MeanVarianceNormalization", prepare_mean_variance_normalization,
      Adapt::kWiden},
-    {"", "RMSNormalization", rms_normalization, Adapt::kWiden},
+    {"", "RMSNormalization", prepare_rms_normalization, Adapt::kWiden},
     {ops::dialect::kCast, "add_rms_norm", own_add_rms_norm, Adapt::kWiden},
     {ops::dialect::kCast, "add_rms_norm2", own_add_rms_norm, Adapt::kWiden},
     {ops::dialect::kCast, "rms_norm", own_rms_norm, Adapt::kWiden},

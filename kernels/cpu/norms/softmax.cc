@@ -6,39 +6,42 @@
 namespace ruleengine::kernels {
 namespace {
 
-CutShape shape_to_normalize(const KernelContext& c, const Tensor& x) {
+CutShape shape_to_normalize(const KernelContext& c, const Tensor& x,
+                            AttributeAxis axis_said) {
   // A scalar is a row of one element.
   const std::size_t rank = std::max<std::size_t>(x.rank(), 1);
-  const std::size_t axis = attribute_axis(c, "axis", rank);
+  const std::size_t axis = axis_said.of(c, rank);
   return x.is_scalar() ? CutShape{1, 1, 1} : cut_at(x.dims(), axis);
 }
 
 // Output 0: f(from, to, n) for each row along the axis.
 template <typename F>
-void for_rows(KernelContext& c, F f) {
-  const Tensor& x = c.input(0);
-  Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
-  if (out.count() == 0) return;
-  const CutShape s = shape_to_normalize(c, x);
-  dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    for_lines(c, s, x.data<T>(), out.mutable_data<T>(), f);
-  });
+Op for_rows(const Preparation& p, F f) {
+  return [axis = AttributeAxis(p), f](KernelContext& c) {
+    const Tensor& x = c.input(0);
+    Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
+    if (out.count() == 0) return;
+    const CutShape s = shape_to_normalize(c, x, axis);
+    dispatch(Floats(), x.dtype(), [&]<typename T>() {
+      for_lines(c, s, x.data<T>(), out.mutable_data<T>(), f);
+    });
+  };
 }
 
-void softmax(KernelContext& c) {
-  for_rows(c, []<typename T>(const T* x, T* y, std::int64_t n) {
+Op softmax(const Preparation& p) {
+  return for_rows(p, []<typename T>(const T* x, T* y, std::int64_t n) {
     runtime::for_vectors([&]() RULEENGINE_INLINE { softmax_row(x, n, y); });
   });
 }
 
-void log_softmax(KernelContext& c) {
-  for_rows(c, []<typename T>(const T* x, T* y, std::int64_t n) {
+Op log_softmax(const Preparation& p) {
+  return for_rows(p, []<typename T>(const T* x, T* y, std::int64_t n) {
     runtime::for_vectors([&]() RULEENGINE_INLINE { log_softmax_row(x, n, y); });
   });
 }
 
-void hardmax(KernelContext& c) {
-  for_rows(c, []<typename T>(const T* x, T* y, std::int64_t n) {
+Op hardmax(const Preparation& p) {
+  return for_rows(p, []<typename T>(const T* x, T* y, std::int64_t n) {
     std::int64_t best = 0;
     for (std::int64_t i = 1; i < n && x[best] == x[best]; ++i) {
       if (x[i] > x[best] || x[i] != x[i]) best = i;

@@ -2,17 +2,18 @@
 
 namespace ruleengine::kernels {
 
+Granularity::Granularity(const Tensor& x)
+    : size_(std::min(x.count(), kGrain)), total_(x.count()) {
+  count_ = size_ == 0 ? 0 : (total_ - 1) / size_ + 1;
+}
+
 Granularity::Granularity(const KernelContext& c, const Tensor& x,
-                         const Tensor& scale)
-    : total_(x.count()) {
-  if (scale.count() == 1) {
-    size_ = std::min(total_, kGrain);
-    count_ = size_ == 0 ? 0 : (total_ - 1) / size_ + 1;
-    return;
-  }
-  block_ = c.attribute_int("block_size");
+                         const Tensor& scale, const ScaleAxis& said)
+    : Granularity(x) {
+  if (scale.count() == 1) return;
+  block_ = said.block;
   if (block_ < 0) c.wrong_attribute("block_size", "0 or more");
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  const std::size_t axis = said.axis.of(c, x.rank());
   axis_ = x.dim(axis);
   if (block_ == 0) {
     set_axis(c, x, axis);

@@ -9,6 +9,15 @@
 
 namespace ruleengine::kernels {
 
+// The attributes `axis` and `block_size`.
+struct ScaleAxis {
+  explicit ScaleAxis(const Preparation& p)
+      : axis(p), block(p.attribute_int("block_size")) {}
+
+  AttributeAxis axis;
+  std::int64_t block;
+};
+
 class Granularity {
  public:
   // Elements [at, at + size) have the scales from `scale` on: each the next
@@ -17,8 +26,12 @@ class Granularity {
     std::int64_t at, size, scale, step;
   };
 
-  // By the attributes `axis` and `block_size`.
-  Granularity(const KernelContext& c, const Tensor& x, const Tensor& scale);
+  // One scale for all elements.
+  explicit Granularity(const Tensor& x);
+  // The scale is input 1; where it is more than one number, the attributes say
+  // how they lie.
+  Granularity(const KernelContext& c, const Tensor& x, const Tensor& scale,
+              const ScaleAxis& said);
 
   // Calls f(part), on all threads.
   template <typename F>

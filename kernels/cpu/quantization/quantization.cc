@@ -57,23 +57,30 @@ Tensor zero_points(const KernelContext& c, const Tensor& scale) {
   return out;
 }
 
-// What the quotient of a quantization is rounded to.
-DataType precision_of(const KernelContext& c, const Tensor& x,
-                      const Tensor& scale) {
-  const DataType said = c.attribute_type("precision");
-  if (said != DataType::kUndefined) return said;
-  return x.dtype() == scale.dtype() ? x.dtype() : DataType::kFloat;
-}
+struct QuantizeOp {
+  explicit QuantizeOp(const Preparation& p)
+      : axis(p),
+        precision_said(p.attribute_type("precision")),
+        type_said(p.attribute_type("output_dtype")),
+        saturate(p.attribute_flag("saturate")) {}
+  void operator()(KernelContext& c) const;
 
-DataType quantized_type(const KernelContext& c) {
-  const DataType said = c.attribute_type("output_dtype");
-  if (!c.has_input(2)) {
-    return said == DataType::kUndefined ? DataType::kUint8 : said;
+  // What the quotient is rounded to.
+  DataType precision(const Tensor& x, const Tensor& scale) const {
+    if (precision_said != DataType::kUndefined) return precision_said;
+    return x.dtype() == scale.dtype() ? x.dtype() : DataType::kFloat;
   }
-  const DataType own = c.input(2).dtype();
-  if (said != DataType::kUndefined) c.expect_type(2, said);
-  return own;
-}
+  DataType type(const KernelContext& c) const {
+    const bool is_said = type_said != DataType::kUndefined;
+    if (!c.has_input(2)) return is_said ? type_said : DataType::kUint8;
+    if (is_said) c.expect_type(2, type_said);
+    return c.input(2).dtype();
+  }
+
+  ScaleAxis axis;
+  DataType precision_said, type_said;
+  bool saturate;
+};
 
 struct Quantization {
   Tensor x, scale, zero;  // x and scale as float or double, zero as float
@@ -127,8 +134,10 @@ void divide_first(KernelContext& c, Quantization& q, DataType precision) {
               q.scale.count(), 1.0F);
 }
 
+// `saturate`: of float8.
 template <typename T>
-void quantize(KernelContext& c, const Quantization& q, DataType to) {
+void quantize(KernelContext& c, const Quantization& q, DataType to,
+              bool saturate) {
   const Shape dims = q.x.dims();
   if (!ir::is_integer(to)) {
     if (!ir::is_narrow_float(to) || ir::bit_width(to) > 8) {
@@ -138,9 +147,7 @@ void quantize(KernelContext& c, const Quantization& q, DataType to) {
     Tensor y = c.allocate(DataType::kFloat, dims);
     quantize_each<T, float>(
         c, q, y, [](T v, float zero) { return static_cast<float>(v) + zero; });
-    CastMode mode;
-    mode.saturate = c.attribute_flag("saturate");
-    return c.set_output(0, cast_tensor(c, y, to, mode));
+    return c.set_output(0, cast_tensor(c, y, to, {.saturate = saturate}));
   }
   const IntegerRange range = integer_range(to);
   const bool packs = runtime::is_packed(to);
@@ -154,22 +161,23 @@ void quantize(KernelContext& c, const Quantization& q, DataType to) {
   if (packs) c.set_output(0, runtime::packed(y, to, c.run()));
 }
 
-void quantize_linear(KernelContext& c) {
+void QuantizeOp::operator()(KernelContext& c) const {
   const Tensor& x = c.input(0);
   const Tensor& scale = c.input(1);
-  const DataType to = quantized_type(c);
-  const DataType precision = precision_of(c, x, scale);
+  const DataType to = type(c), rounds_to = precision(x, scale);
   // Numbers of 32 bits need more than a float.
   const bool is_wide =
       ir::is_integer(x.dtype()) || x.dtype() == DataType::kDouble;
-  const DataType wide = is_wide && !ir::is_narrow_float(precision)
+  const DataType wide = is_wide && !ir::is_narrow_float(rounds_to)
                             ? DataType::kDouble
                             : DataType::kFloat;
   Quantization q{cast_tensor(c, x, wide, {}), cast_tensor(c, scale, wide, {}),
-                 zero_points(c, scale), Granularity(c, x, scale)};
-  if (ir::is_narrow_float(precision)) divide_first(c, q, precision);
-  if (q.x.dtype() == DataType::kDouble) return quantize<double>(c, q, to);
-  quantize<float>(c, q, to);
+                 zero_points(c, scale), Granularity(c, x, scale, axis)};
+  if (ir::is_narrow_float(rounds_to)) divide_first(c, q, rounds_to);
+  if (q.x.dtype() == DataType::kDouble) {
+    return quantize<double>(c, q, to, saturate);
+  }
+  quantize<float>(c, q, to, saturate);
 }
 
 template <typename T>
@@ -194,17 +202,26 @@ void dequantize(KernelContext& c, const Quantization& q, Tensor& y) {
   });
 }
 
-void dequantize_linear(KernelContext& c) {
+struct DequantizeOp {
+  explicit DequantizeOp(const Preparation& p)
+      : axis(p), type_said(p.attribute_type("output_dtype")) {}
+  void operator()(KernelContext& c) const;
+
+  ScaleAxis axis;
+  DataType type_said;
+};
+
+void DequantizeOp::operator()(KernelContext& c) const {
   Tensor x = c.input(0);
   const Tensor& scale = c.input(1);
   if (c.has_input(2)) c.expect_type(2, x.dtype());
-  DataType to = c.attribute_type("output_dtype");
-  if (to == DataType::kUndefined) to = scale.dtype();
+  const DataType to =
+      type_said == DataType::kUndefined ? scale.dtype() : type_said;
   if (!ir::is_float(to) || to == DataType::kFloat8E8M0) {
     fail("wrong type of the result", "a float type",
          std::string(ir::data_type_name(to)));
   }
-  const Granularity parts(c, x, scale);
+  const Granularity parts(c, x, scale, axis);
   x = as_computed(c, x);
   const Quantization q{x, float_input(c, 1), zero_points(c, scale), parts};
   Tensor y = to == DataType::kFloat ? c.output(0, to, x.dims())
@@ -229,18 +246,18 @@ void dynamic_quantize_linear(KernelContext& c) {
   const Tensor by = scalar(c, scale);
   c.set_output(1, by);
   c.set_output(2, scalar(c, static_cast<std::uint8_t>(zero)));
-  const Quantization q{x, by, scalar(c, zero), Granularity(c, x, by)};
-  quantize<float>(c, q, DataType::kUint8);
+  const Quantization q{x, by, scalar(c, zero), Granularity(x)};
+  quantize<float>(c, q, DataType::kUint8, true);
 }
 
 constexpr Kernel kQuantizationKernels[] = {
     {"", "ConvInteger", conv_integer},
-    {"", "DequantizeLinear", dequantize_linear},
+    {"", "DequantizeLinear", prepared<DequantizeOp>},
     {"", "DynamicQuantizeLinear", dynamic_quantize_linear},
     {"", "MatMulInteger", mat_mul_integer},
     {"", "QLinearConv", qlinear_conv},
     {"", "QLinearMatMul", qlinear_mat_mul},
-    {"", "QuantizeLinear", quantize_linear},
+    {"", "QuantizeLinear", prepared<QuantizeOp>},
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
 // Dropout: a copy when inferring; when training, elements become 0 by chance.
+#include <optional>
 #include <random>
 
 #include "kernels/cpu/elementwise/unary.h"
@@ -39,9 +40,8 @@ class Uniform {
   std::mt19937 bits_;
 };
 
-}  // namespace
-
-void dropout(KernelContext& c) {
+// `seed`: where the node says one.
+void drop_out(KernelContext& c, std::optional<std::uint64_t> seed) {
   const Plan plan = plan_of(c);
   const Tensor x = c.input(0);
   if (!plan.trains) {
@@ -52,10 +52,7 @@ void dropout(KernelContext& c) {
     c.set_output(0, x);
     return;
   }
-  // The attribute is an integer here.
-  Uniform draw(c.has_attribute("seed")
-                   ? static_cast<std::uint64_t>(c.attribute_int("seed"))
-                   : c.seed());
+  Uniform draw(seed ? *seed : c.seed());
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     Tensor& y = c.output(0, x.dtype(), x.dims());
     const T scale = static_cast<T>(1 / (1 - plan.ratio));
@@ -71,6 +68,17 @@ void dropout(KernelContext& c) {
     }
     if (c.wants(1)) c.set_output(1, kept);
   });
+}
+
+}  // namespace
+
+Op dropout(const Preparation& p) {
+  std::optional<std::uint64_t> seed;
+  // An integer, unlike that of other ops.
+  if (p.has_attribute("seed")) {
+    seed = static_cast<std::uint64_t>(p.attribute_int("seed"));
+  }
+  return [seed](KernelContext& c) { drop_out(c, seed); };
 }
 
 }  // namespace ruleengine::kernels

@@ -54,14 +54,12 @@ Tensor constant_value(const Preparation& p) {
 }
 
 Op constant(const Preparation& p) {
-  return [value = constant_value(p)](KernelContext& c) {
-    c.set_output(0, value);
-  };
+  return
+      [value = constant_value(p)](KernelContext& c) { c.set_output(0, value); };
 }
 
 Op constant_of_shape(const Preparation& p) {
-  const Tensor given =
-      p.attribute_tensor("value").value_or(scalar(p, 0.0F));
+  const Tensor given = p.attribute_tensor("value").value_or(scalar(p, 0.0F));
   if (given.count() != 1) p.wrong_attribute("value", "1 element");
   return [dtype = given.dtype(),
           value = runtime::unpacked(given, p.run())](KernelContext& c) {
@@ -132,13 +130,12 @@ std::uint64_t one_bits(DataType dtype) {
   fail("the kernel does not compute " + std::string(ir::data_type_name(dtype)));
 }
 
-void eye_like(KernelContext& c) {
+// `type`: kUndefined for that of the input; `k`: the diagonal.
+void eye_like(KernelContext& c, DataType type, std::int64_t k) {
   const Tensor& x = c.expect_rank(0, 2);
-  const DataType dtype =
-      c.has_attribute("dtype") ? c.attribute_type("dtype") : x.dtype();
+  const DataType dtype = type == DataType::kUndefined ? x.dtype() : type;
   const std::uint64_t one = one_bits(dtype);
   const std::int64_t height = x.dim(0), width = x.dim(1);
-  const std::int64_t k = c.attribute_int("k");
   Tensor& out = c.output(0, dtype, x.dims());
   dispatch_width(dtype, [&]<typename T>() {
     if constexpr (std::is_integral_v<T>) {
@@ -153,10 +150,15 @@ void eye_like(KernelContext& c) {
   });
 }
 
+Op prepare_eye_like(const Preparation& p) {
+  return [type = p.attribute_type("dtype"),
+          k = p.attribute_int("k")](KernelContext& c) { eye_like(c, type, k); };
+}
+
 constexpr Kernel kGeneratorKernels[] = {
     {"", "Constant", constant},
     {"", "ConstantOfShape", constant_of_shape},
-    {"", "EyeLike", eye_like},
+    {"", "EyeLike", prepare_eye_like},
     {"", "Range", range, Adapt::kWiden},
 };
 

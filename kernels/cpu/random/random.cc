@@ -73,47 +73,58 @@ void draw(KernelContext& c, DataType type, Shape dims, F f) {
   c.set_output(0, runtime::narrowed(out, type, c.run()));
 }
 
-DataType type_like(KernelContext& c) {
-  return c.has_attribute("dtype") ? c.attribute_type("dtype")
-                                  : c.input(0).dtype();
+// Attribute `dtype`, or the type of input 0.
+DataType type_like(const KernelContext& c, DataType said) {
+  return said == DataType::kUndefined ? c.input(0).dtype() : said;
 }
 
-void normal(KernelContext& c, DataType type, Shape dims) {
+struct Normal {
+  explicit Normal(const Preparation& p)
+      : mean(p.attribute_float("mean")), scale(p.attribute_float("scale")) {}
+  double operator()(const Philox& from, std::uint64_t i) const {
+    return mean + scale * from.normal(i);
+  }
+  double mean, scale;
+};
+
+struct Uniformly {
+  explicit Uniformly(const Preparation& p)
+      : low(p.attribute_float("low")), high(p.attribute_float("high")) {}
+  double operator()(const Philox& from, std::uint64_t i) const {
+    return low + (high - low) * from.uniform(i);
+  }
+  double low, high;
+};
+
+template <typename Distribution>
+void draw_all(KernelContext& c, DataType type, Shape dims,
+              const Distribution& distribution) {
   const Philox from(c.seed());
-  const auto mean = static_cast<double>(c.attribute_float("mean"));
-  const auto scale = static_cast<double>(c.attribute_float("scale"));
   draw(c, type, dims, [&](std::int64_t i) {
-    return mean + scale * from.normal(static_cast<std::uint64_t>(i));
+    return distribution(from, static_cast<std::uint64_t>(i));
   });
 }
 
-void uniform(KernelContext& c, DataType type, Shape dims) {
-  const Philox from(c.seed());
-  const auto low = static_cast<double>(c.attribute_float("low"));
-  const auto high = static_cast<double>(c.attribute_float("high"));
-  draw(c, type, dims, [&](std::int64_t i) {
-    return low + (high - low) * from.uniform(static_cast<std::uint64_t>(i));
-  });
+template <typename Distribution>
+Op random_of(const Preparation& p) {
+  p.need_attribute("shape");
+  return [type = p.attribute_type("dtype"), dims = p.attribute_ints("shape"),
+          distribution = Distribution(p)](KernelContext& c) {
+    draw_all(c, type, dims, distribution);
+  };
 }
 
-void random_normal(KernelContext& c) {
-  c.need_attribute("shape");
-  normal(c, c.attribute_type("dtype"), c.attribute_ints("shape"));
-}
-void random_uniform(KernelContext& c) {
-  c.need_attribute("shape");
-  uniform(c, c.attribute_type("dtype"), c.attribute_ints("shape"));
-}
-void random_normal_like(KernelContext& c) {
-  normal(c, type_like(c), c.input(0).dims());
-}
-void random_uniform_like(KernelContext& c) {
-  uniform(c, type_like(c), c.input(0).dims());
+template <typename Distribution>
+Op random_like(const Preparation& p) {
+  return [type = p.attribute_type("dtype"),
+          distribution = Distribution(p)](KernelContext& c) {
+    draw_all(c, type_like(c, type), c.input(0).dims(), distribution);
+  };
 }
 
 // The ONNX library has a body for it, which draws 1 with the probability 1 - p.
-void bernoulli(KernelContext& c) {
-  const DataType type = type_like(c);
+void bernoulli(KernelContext& c, DataType said) {
+  const DataType type = type_like(c, said);
   const Tensor p = runtime::widened(c.input(0), c.run());
   const Philox from(c.seed());
   dispatch(Floats(), p.dtype(), [&]<typename T>() {
@@ -133,6 +144,12 @@ void bernoulli(KernelContext& c) {
       });
     });
   });
+}
+
+Op prepare_bernoulli(const Preparation& p) {
+  return [type = p.attribute_type("dtype")](KernelContext& c) {
+    bernoulli(c, type);
+  };
 }
 
 // Classes by their logarithms of probabilities, which need no sum of 1.
@@ -168,11 +185,9 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
   }
 }
 
-void multinomial(KernelContext& c) {
+void multinomial(KernelContext& c, DataType type, std::int64_t samples) {
   const Tensor x = runtime::widened(c.expect_rank(0, 2), c.run());
-  const std::int64_t samples = c.attribute_int("sample_size");
   if (x.dim(1) == 0) c.wrong_shape(0, "1 class or more");
-  const DataType type = c.attribute_type("dtype");
   const std::int64_t dims[] = {x.dim(0), samples};
   Tensor& out = c.output(0, type, dims);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -181,13 +196,20 @@ void multinomial(KernelContext& c) {
   });
 }
 
+Op prepare_multinomial(const Preparation& p) {
+  return [type = p.attribute_type("dtype"),
+          samples = p.attribute_int("sample_size")](KernelContext& c) {
+    multinomial(c, type, samples);
+  };
+}
+
 constexpr Kernel kRandomKernels[] = {
-    {"", "Bernoulli", bernoulli},
-    {"", "Multinomial", multinomial},
-    {"", "RandomNormal", random_normal},
-    {"", "RandomNormalLike", random_normal_like},
-    {"", "RandomUniform", random_uniform},
-    {"", "RandomUniformLike", random_uniform_like},
+    {"", "Bernoulli", prepare_bernoulli},
+    {"", "Multinomial", prepare_multinomial},
+    {"", "RandomNormal", random_of<Normal>},
+    {"", "RandomNormalLike", random_like<Normal>},
+    {"", "RandomUniform", random_of<Uniformly>},
+    {"", "RandomUniformLike", random_like<Uniformly>},
 };
 
 }  // namespace

@@ -34,12 +34,23 @@ void arg_columns(const T* x, const CutShape& s, std::int64_t columns,
   }
 }
 
-void arg(KernelContext& c, bool largest) {
+// ArgMax or ArgMin.
+struct ArgOp {
+  ArgOp(const Preparation& p, bool is_max)
+      : axis_said(p),
+        largest(is_max),
+        last(p.attribute_flag("select_last_index")),
+        keepdims(p.attribute_flag("keepdims")) {}
+  void operator()(KernelContext& c) const;
+
+  AttributeAxis axis_said;
+  bool largest, last, keepdims;
+};
+
+void ArgOp::operator()(KernelContext& c) const {
   const Tensor& x = c.input(0);
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
-  const bool last = c.attribute_flag("select_last_index");
-  const Dims dims =
-      reduced_shape(x.dims(), {axis}, c.attribute_flag("keepdims")).result;
+  const std::size_t axis = axis_said.of(c, x.rank());
+  const Dims dims = reduced_shape(x.dims(), {axis}, keepdims).result;
   Tensor& out = c.output(0, DataType::kInt64, dims);
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), axis);
@@ -92,11 +103,9 @@ void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
 }
 
 template <typename F>
-void cumulate(KernelContext& c) {
+void cumulate(KernelContext& c, ScanDirection d) {
   const Tensor x = c.input(0);
   const std::size_t axis = input_place(c, 1, x.rank());
-  const ScanDirection d{c.attribute_flag("exclusive"),
-                        c.attribute_flag("reverse")};
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), axis);
@@ -111,11 +120,18 @@ void cumulate(KernelContext& c) {
   });
 }
 
+template <typename F>
+Op prepare_cumulate(const Preparation& p) {
+  const ScanDirection d{p.attribute_flag("exclusive"),
+                        p.attribute_flag("reverse")};
+  return [d](KernelContext& c) { cumulate<F>(c, d); };
+}
+
 }  // namespace
 
-void arg_max(KernelContext& c) { arg(c, true); }
-void arg_min(KernelContext& c) { arg(c, false); }
-void cum_prod(KernelContext& c) { cumulate<Times>(c); }
-void cum_sum(KernelContext& c) { cumulate<Plus>(c); }
+Op arg_max(const Preparation& p) { return ArgOp(p, true); }
+Op arg_min(const Preparation& p) { return ArgOp(p, false); }
+Op cum_prod(const Preparation& p) { return prepare_cumulate<Times>(p); }
+Op cum_sum(const Preparation& p) { return prepare_cumulate<Plus>(p); }
 
 }  // namespace ruleengine::kernels

@@ -193,25 +193,38 @@ void reduce_to(KernelContext& c, const Reducer& r, const Tensor& x,
 }
 
 // No axes mean all axes, unless the node says that they mean no axis.
-std::vector<std::size_t> axes_to_reduce(KernelContext& c, std::size_t rank) {
-  const Ints axes = c.ints_of("axes", 1).value_or(Ints());
-  if (!axes.empty()) return axes_of(axes, rank);
-  std::vector<std::size_t> all;
-  const bool none = c.attribute_flag("noop_with_empty_axes");
-  for (std::size_t i = 0; i < rank && !none; ++i) all.push_back(i);
-  return all;
-}
+class AxesToReduce {
+ public:
+  explicit AxesToReduce(const Preparation& p)
+      : axes_(p, "axes", 1),
+        none_(p.attribute_flag("noop_with_empty_axes")),
+        keepdims_(p.attribute_flag("keepdims")) {}
+
+  ReducedShape of(const KernelContext& c, Shape dims) const {
+    const Ints axes = axes_.of(c).value_or(Ints());
+    std::vector<std::size_t> gone = axes_of(axes, dims.size());
+    if (axes.empty() && !none_) {
+      for (std::size_t i = 0; i < dims.size(); ++i) gone.push_back(i);
+    }
+    return reduced_shape(dims, gone, keepdims_);
+  }
+
+ private:
+  AttributeOrInput axes_;
+  bool none_, keepdims_;
+};
 
 template <template <typename> typename R, typename List = Numbers>
-void reduction(KernelContext& c) {
-  const Tensor x = c.input(0);
-  const ReducedShape shape = reduced_shape(
-      x.dims(), axes_to_reduce(c, x.rank()), c.attribute_flag("keepdims"));
-  Tensor& out = c.output(0, x.dtype(), shape.result);
-  dispatch(List(), x.dtype(), [&]<typename T>() {
-    static constexpr Reducer kReducer = reducer_of<R<T>, T>();
-    reduce_to(c, kReducer, x, shape, out);
-  });
+Op reduction(const Preparation& p) {
+  return [axes = AxesToReduce(p)](KernelContext& c) {
+    const Tensor x = c.input(0);
+    const ReducedShape shape = axes.of(c, x.dims());
+    Tensor& out = c.output(0, x.dtype(), shape.result);
+    dispatch(List(), x.dtype(), [&]<typename T>() {
+      static constexpr Reducer kReducer = reducer_of<R<T>, T>();
+      reduce_to(c, kReducer, x, shape, out);
+    });
+  };
 }
 
 constexpr Kernel kReductionKernels[] = {

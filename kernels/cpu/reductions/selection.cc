@@ -68,15 +68,14 @@ void top_k_lines(const T* in, T* values, std::int64_t* indices,
   }
 }
 
-void top_k(KernelContext& c) {
+void top_k(KernelContext& c, AttributeAxis axis_said, bool largest) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  const std::size_t axis = axis_said.of(c, x.rank());
   const std::int64_t k = c.scalar_int(1);
   if (k < 0 || k > x.dim(axis)) {
     fail("wrong value of 'k'", "0 to " + std::to_string(x.dim(axis)),
          std::to_string(k));
   }
-  const bool largest = c.attribute_flag("largest");
   Dims dims(x.dims());
   dims[axis] = k;
   Tensor* values = c.wants(0) ? &c.output(0, x.dtype(), dims) : nullptr;
@@ -92,6 +91,11 @@ void top_k(KernelContext& c) {
                       sizes, largest, begin, end, Ticker(c.threads()));
         });
   });
+}
+
+Op prepare_top_k(const Preparation& p) {
+  return [axis = AttributeAxis(p), largest = p.attribute_flag("largest")](
+             KernelContext& c) { top_k(c, axis, largest); };
 }
 
 // --- NonZero -----------------------------------------------------------------
@@ -139,14 +143,14 @@ void non_zero(KernelContext& c) {
 
 // --- OneHot ------------------------------------------------------------------
 
-void one_hot(KernelContext& c) {
+void one_hot(KernelContext& c, AttributeAxis axis_said) {
   const Tensor& values = c.expect_count(2, 2);
   const Ints said = whole_numbers(c, c.expect_count(1, 1));
   if (said[0] < 0) c.wrong_value(1, "0 or more", std::to_string(said[0]));
   const std::int64_t depth = said[0];
   const Ints all = whole_numbers(c, c.input(0));
   const Shape old = c.input(0).dims();
-  const std::size_t axis = attribute_axis(c, "axis", old.size() + 1);
+  const std::size_t axis = axis_said.of(c, old.size() + 1);
   Dims dims(old.first(axis));
   dims.push_back(depth);
   dims.append(old.subspan(axis));
@@ -164,6 +168,10 @@ void one_hot(KernelContext& c) {
       to[(i / inner * depth + at) * inner + i % inner] = on;
     }
   });
+}
+
+Op prepare_one_hot(const Preparation& p) {
+  return [axis = AttributeAxis(p)](KernelContext& c) { one_hot(c, axis); };
 }
 
 // --- Compress ----------------------------------------------------------------
@@ -184,11 +192,11 @@ Ints chosen_of(const KernelContext& c, std::int64_t size) {
   return chosen;
 }
 
-void compress(KernelContext& c) {
-  const bool flat = !c.has_attribute("axis");
+// `flat`: of all elements in one row.
+void compress(KernelContext& c, bool flat, AttributeAxis axis_said) {
   const std::int64_t count = c.input(0).count();
   const Tensor x = flat ? c.input(0).reshaped({&count, 1}) : c.input(0);
-  const std::size_t axis = flat ? 0 : attribute_axis(c, "axis", x.rank());
+  const std::size_t axis = flat ? 0 : axis_said.of(c, x.rank());
   const Ints chosen = chosen_of(c, x.dim(axis));
   Dims dims(x.dims());
   dims[axis] = std::ssize(chosen);
@@ -209,12 +217,17 @@ void compress(KernelContext& c) {
   });
 }
 
+Op prepare_compress(const Preparation& p) {
+  return [flat = !p.has_attribute("axis"), axis = AttributeAxis(p)](
+             KernelContext& c) { compress(c, flat, axis); };
+}
+
 constexpr Kernel kSelectionKernels[] = {
-    {"", "Compress", compress, Adapt::kUnpack},
+    {"", "Compress", prepare_compress, Adapt::kUnpack},
     {"", "NonMaxSuppression", non_max_suppression},
     {"", "NonZero", non_zero, Adapt::kWiden},
-    {"", "OneHot", one_hot},
-    {"", "TopK", top_k, Adapt::kWiden},
+    {"", "OneHot", prepare_one_hot},
+    {"", "TopK", prepare_top_k, Adapt::kWiden},
     {"", "Unique", unique, Adapt::kWiden},
 };
 

@@ -81,13 +81,13 @@ std::vector<std::size_t> axis_back(std::size_t axis, std::size_t rank) {
 }
 
 template <typename T>
-void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis) {
+void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis,
+               bool sorted) {
   const std::int64_t count = rows.dim(0);
   const std::int64_t width = rows.count() == 0 ? 0 : rows.count() / count;
   // For the order, the groups and the counts.
   const Tensor room = c.allocate(DataType::kInt64, Dims{4, count});
-  const Groups groups =
-      groups_of(c, elements<T>(rows), count, width, c.attribute_flag("sorted"));
+  const Groups groups = groups_of(c, elements<T>(rows), count, width, sorted);
   Dims dims(rows.dims());
   dims[0] = std::ssize(groups.first);
   Tensor out = c.allocate(rows.dtype(), dims);
@@ -102,18 +102,31 @@ void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis) {
   give(c, 3, groups.counts);
 }
 
-}  // namespace
+struct UniqueOp {
+  explicit UniqueOp(const Preparation& p)
+      : flat(!p.has_attribute("axis")),
+        axis_said(p),
+        sorted(p.attribute_flag("sorted")) {}
+  void operator()(KernelContext& c) const;
 
-void unique(KernelContext& c) {
+  bool flat;  // of all elements in one row
+  AttributeAxis axis_said;
+  bool sorted;
+};
+
+void UniqueOp::operator()(KernelContext& c) const {
   const Tensor& x = c.input(0);
   const std::int64_t count = x.count();
-  const bool flat = !c.has_attribute("axis");
-  const std::size_t axis = flat ? 0 : attribute_axis(c, "axis", x.rank());
+  const std::size_t axis = flat ? 0 : axis_said.of(c, x.rank());
   const Tensor rows = flat ? x.reshaped({&count, 1})
                            : transposed(c, x, axis_first(axis, x.rank()));
-  if (x.is_string()) return unique_of<String>(c, rows, axis);
+  if (x.is_string()) return unique_of<String>(c, rows, axis, sorted);
   dispatch(NumbersBoolAndComplex(), rows.dtype(),
-           [&]<typename T>() { unique_of<T>(c, rows, axis); });
+           [&]<typename T>() { unique_of<T>(c, rows, axis, sorted); });
 }
+
+}  // namespace
+
+Op unique(const Preparation& p) { return UniqueOp(p); }
 
 }  // namespace ruleengine::kernels

@@ -9,9 +9,9 @@
 namespace ruleengine::kernels {
 namespace {
 
-void gather(KernelContext& c) {
+void gather(KernelContext& c, AttributeAxis axis_said) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  const std::size_t axis = axis_said.of(c, x.rank());
   const Ints at = indices_up_to(c, x.dim(axis));
   Dims dims;
   dims.append(x.dims().first(axis));
@@ -44,10 +44,14 @@ void gather(KernelContext& c) {
   });
 }
 
-void gather_elements(KernelContext& c) {
+Op prepare_gather(const Preparation& p) {
+  return [axis = AttributeAxis(p)](KernelContext& c) { gather(c, axis); };
+}
+
+void gather_elements(KernelContext& c, std::int64_t axis) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
-  const ElementPlaces places(c, x, where, c.attribute_int("axis"));
+  const ElementPlaces places(c, x, where, axis);
   Tensor& out = c.output(0, x.dtype(), where.dims());
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T* from = elements<T>(x);
@@ -61,10 +65,15 @@ void gather_elements(KernelContext& c) {
   });
 }
 
-void gather_nd(KernelContext& c) {
+Op prepare_gather_elements(const Preparation& p) {
+  return [axis = p.attribute_int("axis")](KernelContext& c) {
+    gather_elements(c, axis);
+  };
+}
+
+void gather_nd(KernelContext& c, std::int64_t batch_dims) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
-  const std::int64_t batch_dims = c.attribute_int("batch_dims");
   const auto most = static_cast<std::int64_t>(std::min(x.rank(), where.rank()));
   if (batch_dims < 0 || batch_dims > most) {
     c.wrong_attribute("batch_dims", "0 to " + std::to_string(most));
@@ -86,10 +95,16 @@ void gather_nd(KernelContext& c) {
   });
 }
 
+Op prepare_gather_nd(const Preparation& p) {
+  return [batch_dims = p.attribute_int("batch_dims")](KernelContext& c) {
+    gather_nd(c, batch_dims);
+  };
+}
+
 constexpr Kernel kGatherKernels[] = {
-    {"", "Gather", gather, Adapt::kUnpack},
-    {"", "GatherElements", gather_elements, Adapt::kUnpack},
-    {"", "GatherND", gather_nd, Adapt::kUnpack},
+    {"", "Gather", prepare_gather, Adapt::kUnpack},
+    {"", "GatherElements", prepare_gather_elements, Adapt::kUnpack},
+    {"", "GatherND", prepare_gather_nd, Adapt::kUnpack},
 };
 
 }  // namespace

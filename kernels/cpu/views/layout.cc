@@ -8,11 +8,12 @@
 namespace ruleengine::kernels {
 namespace {
 
-void transpose(KernelContext& c) {
+// Without `said` the axes are reversed.
+void transpose(KernelContext& c, const std::optional<Ints>& said) {
   const Tensor& x = c.input(0);
   std::vector<std::size_t> perm;
-  if (c.has_attribute("perm")) {
-    for (const std::int64_t axis : c.attribute_ints("perm")) {
+  if (said) {
+    for (const std::int64_t axis : *said) {
       perm.push_back(axis_of(axis, x.rank()));
     }
     auto sorted = perm;
@@ -28,26 +29,37 @@ void transpose(KernelContext& c) {
   c.set_output(0, transposed(c, x, perm));
 }
 
-void concat(KernelContext& c) {
+Op prepare_transpose(const Preparation& p) {
+  std::optional<Ints> perm;
+  if (p.has_attribute("perm")) perm = p.attribute_ints("perm");
+  return [perm](KernelContext& c) { transpose(c, perm); };
+}
+
+void concat(KernelContext& c, std::int64_t axis) {
   std::vector<const Tensor*> parts;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     parts.push_back(&c.input(i));
   }
   if (parts.empty()) fail("there is nothing to join");
-  c.need_attribute("axis");
-  const std::int64_t axis = c.attribute_int("axis");
   c.set_output(0, joined(c, parts, axis_of(axis, parts[0]->rank())));
 }
 
-// Sizes of the parts along an axis of `size`.
-Ints split_sizes(const KernelContext& c, std::int64_t size) {
+Op prepare_concat(const Preparation& p) {
+  p.need_attribute("axis");
+  return
+      [axis = p.attribute_int("axis")](KernelContext& c) { concat(c, axis); };
+}
+
+// Sizes of the parts along an axis of `size`. `said`: how many, if the node
+// says it.
+Ints split_sizes(const KernelContext& c, std::optional<std::int64_t> said,
+                 std::int64_t size) {
   const auto parts = static_cast<std::int64_t>(c.output_count());
   Ints sizes;
   if (c.has_input(1)) {
     sizes = whole_numbers(c, c.input(1));
   } else {
-    const std::int64_t said = c.attribute_int("num_outputs", parts);
-    if (said != parts) {
+    if (said.value_or(parts) != parts) {
       c.wrong_attribute("num_outputs", std::to_string(parts));
     }
     const std::int64_t each = size / parts + (size % parts != 0 ? 1 : 0);
@@ -64,15 +76,24 @@ Ints split_sizes(const KernelContext& c, std::int64_t size) {
   return sizes;
 }
 
-void split(KernelContext& c) {
+void split(KernelContext& c, AttributeAxis axis_said,
+           std::optional<std::int64_t> parts) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  const std::size_t axis = axis_said.of(c, x.rank());
   std::int64_t at = 0;
-  const Ints sizes = split_sizes(c, x.dim(axis));
+  const Ints sizes = split_sizes(c, parts, x.dim(axis));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (c.wants(i)) c.set_output(i, cut(c, x, axis, at, sizes[i]));
     at += sizes[i];
   }
+}
+
+Op prepare_split(const Preparation& p) {
+  std::optional<std::int64_t> parts;
+  if (p.has_attribute("num_outputs")) parts = p.attribute_int("num_outputs");
+  return [axis = AttributeAxis(p), parts](KernelContext& c) {
+    split(c, axis, parts);
+  };
 }
 
 // Places of elements where the image and its blocks are axes of their own:
@@ -90,22 +111,20 @@ Places blocked(bool depth_last, Shape deep, std::int64_t block) {
   return out;
 }
 
-bool is_depth_last(const KernelContext& c) {
-  return c.choice("mode", {"DCR", "CRD", ""}) != "CRD";
+bool is_depth_last(const Preparation& p) {
+  return p.choice("mode", {"DCR", "CRD", ""}) != "CRD";
 }
 
-std::int64_t block_size(const KernelContext& c) {
-  const std::int64_t block = c.attribute_int("blocksize");
+std::int64_t block_size(const Preparation& p) {
+  const std::int64_t block = p.attribute_int("blocksize");
   if (block < 1 || block > (std::int64_t{1} << 20)) {
-    c.wrong_attribute("blocksize", "1 to 2^20");
+    p.wrong_attribute("blocksize", "1 to 2^20");
   }
-  c.expect_rank(0, 4);
   return block;
 }
 
-void depth_to_space(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const std::int64_t block = block_size(c);
+void depth_to_space(KernelContext& c, std::int64_t block, bool depth_last) {
+  const Tensor& x = c.expect_rank(0, 4);
   if (x.dim(1) % (block * block) != 0) {
     c.wrong_shape(
         0, "a multiple of " + std::to_string(block * block) + " channels");
@@ -116,13 +135,17 @@ void depth_to_space(KernelContext& c) {
   Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   const Dims block_dims{dims[0], dims[1], x.dim(2), block, x.dim(3), block};
-  copy_block(c, block_dims, x, blocked(is_depth_last(c), x.dims(), block), out,
+  copy_block(c, block_dims, x, blocked(depth_last, x.dims(), block), out,
              dense(block_dims));
 }
 
-void space_to_depth(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const std::int64_t block = block_size(c);
+Op prepare_depth_to_space(const Preparation& p) {
+  return [block = block_size(p), depth_last = is_depth_last(p)](
+             KernelContext& c) { depth_to_space(c, block, depth_last); };
+}
+
+void space_to_depth(KernelContext& c, std::int64_t block, bool depth_last) {
+  const Tensor& x = c.expect_rank(0, 4);
   if (x.dim(2) % block != 0 || x.dim(3) % block != 0) {
     c.wrong_shape(
         0, "a height and width that are multiples of " + std::to_string(block));
@@ -133,7 +156,12 @@ void space_to_depth(KernelContext& c) {
   if (out.count() == 0) return;
   const Dims block_dims{dims[0], x.dim(1), dims[2], block, dims[3], block};
   copy_block(c, block_dims, x, dense(block_dims), out,
-             blocked(is_depth_last(c), out.dims(), block));
+             blocked(depth_last, out.dims(), block));
+}
+
+Op prepare_space_to_depth(const Preparation& p) {
+  return [block = block_size(p), depth_last = is_depth_last(p)](
+             KernelContext& c) { space_to_depth(c, block, depth_last); };
 }
 
 void expand(KernelContext& c) {
@@ -180,12 +208,11 @@ void tile(KernelContext& c) {
   copy_block(c, block, x, from, out, dense(block));
 }
 
-void trilu(KernelContext& c) {
+void trilu(KernelContext& c, bool upper) {
   const Tensor& x = c.expect_min_rank(0, 2);
   const std::int64_t height = x.dim(x.rank() - 2), width = x.dim(x.rank() - 1);
   const std::int64_t k =
       std::clamp(c.has_input(1) ? c.scalar_int(1) : 0, -height - 1, width + 1);
-  const bool upper = c.attribute_flag("upper");
   dispatch_width(x.dtype(), [&]<typename T>() {
     Tensor& out = output_copy(c);
     if (out.count() == 0) return;
@@ -202,12 +229,19 @@ void trilu(KernelContext& c) {
   });
 }
 
-void reverse_sequence(KernelContext& c) {
+Op prepare_trilu(const Preparation& p) {
+  return [upper = p.attribute_flag("upper")](KernelContext& c) {
+    trilu(c, upper);
+  };
+}
+
+void reverse_sequence(KernelContext& c, AttributeAxis time_axis,
+                      AttributeAxis batch_axis) {
   const Tensor& x = c.expect_min_rank(0, 2);
-  const std::size_t time = attribute_axis(c, "time_axis", 2);
-  const std::size_t batch = attribute_axis(c, "batch_axis", 2);
-  if (time == batch)
+  const std::size_t time = time_axis.of(c, 2), batch = batch_axis.of(c, 2);
+  if (time == batch) {
     c.wrong_attribute("time_axis", "an axis other than 'batch_axis'");
+  }
   c.expect_count(1, x.dim(batch));
   const Ints lengths = ints_up_to(c, 1, x.dim(time));
   Tensor& out = c.output(0, x.dtype(), x.dims());
@@ -231,17 +265,24 @@ void reverse_sequence(KernelContext& c) {
   });
 }
 
+Op prepare_reverse_sequence(const Preparation& p) {
+  return [time = AttributeAxis(p, "time_axis"),
+          batch = AttributeAxis(p, "batch_axis")](KernelContext& c) {
+    reverse_sequence(c, time, batch);
+  };
+}
+
 constexpr Kernel kLayoutKernels[] = {
-    {"", "Concat", concat, Adapt::kUnpack},
-    {"", "DepthToSpace", depth_to_space, Adapt::kUnpack},
+    {"", "Concat", prepare_concat, Adapt::kUnpack},
+    {"", "DepthToSpace", prepare_depth_to_space, Adapt::kUnpack},
     {"", "Expand", expand, Adapt::kUnpack},
-    {"", "ReverseSequence", reverse_sequence, Adapt::kUnpack},
+    {"", "ReverseSequence", prepare_reverse_sequence, Adapt::kUnpack},
     {"", "Slice", slice, Adapt::kUnpack},
-    {"", "SpaceToDepth", space_to_depth, Adapt::kUnpack},
-    {"", "Split", split, Adapt::kUnpack},
+    {"", "SpaceToDepth", prepare_space_to_depth, Adapt::kUnpack},
+    {"", "Split", prepare_split, Adapt::kUnpack},
     {"", "Tile", tile, Adapt::kUnpack},
-    {"", "Transpose", transpose, Adapt::kUnpack},
-    {"", "Trilu", trilu, Adapt::kUnpack},
+    {"", "Transpose", prepare_transpose, Adapt::kUnpack},
+    {"", "Trilu", prepare_trilu, Adapt::kUnpack},
 };
 
 }  // namespace

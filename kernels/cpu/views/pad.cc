@@ -20,9 +20,9 @@ struct AxisPads {
 };
 using Pads = std::vector<AxisPads>;
 
-PadMode pad_mode_of(const KernelContext& c) {
+PadMode pad_mode_of(const Preparation& p) {
   const std::string_view mode =
-      c.choice("mode", {"constant", "reflect", "edge", "wrap", ""});
+      p.choice("mode", {"constant", "reflect", "edge", "wrap", ""});
   if (mode == "reflect") return PadMode::kReflect;
   if (mode == "edge") return PadMode::kEdge;
   return mode == "wrap" ? PadMode::kWrap : PadMode::kConstant;
@@ -215,9 +215,8 @@ void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
 }
 
 // The constant of an attribute, in the type of the input.
-Tensor constant_of_attribute(const KernelContext& c) {
-  Tensor value = c.allocate(DataType::kFloat, {});
-  *value.mutable_data<float>() = c.attribute_float("value");
+Tensor constant_of_attribute(const KernelContext& c, float said) {
+  const Tensor value = scalar(c, said);
   const DataType dtype = c.input(0).dtype();
   if (dtype == DataType::kFloat) return value;
   if (ir::is_narrow_float(dtype)) {
@@ -225,7 +224,7 @@ Tensor constant_of_attribute(const KernelContext& c) {
   }
   Tensor out = c.allocate(dtype, {});
   dispatch(NumbersAndBool(), dtype, [&]<typename T>() {
-    *out.mutable_data<T>() = static_cast<T>(*value.data<float>());
+    *out.mutable_data<T>() = static_cast<T>(said);
   });
   return out;
 }
@@ -236,11 +235,24 @@ Ints all_axes(std::size_t rank) {
   return axes;
 }
 
-// The pads of input 1 or an attribute, for the axes of input 3.
-Pads pads_of(const KernelContext& c) {
+struct PadOp {
+  explicit PadOp(const Preparation& p)
+      : mode(pad_mode_of(p)),
+        pads_said(p, p.has_attribute("paddings") ? "paddings" : "pads", 1) {
+    if (p.has_attribute("value")) value = p.attribute_float("value");
+  }
+  void operator()(KernelContext& c) const;
+  Pads pads(const KernelContext& c) const;
+
+  PadMode mode;
+  AttributeOrInput pads_said;
+  std::optional<float> value;  // input 2 in newer opsets
+};
+
+// For the axes of input 3.
+Pads PadOp::pads(const KernelContext& c) const {
   const std::size_t rank = c.input(0).rank();
-  const auto given =
-      c.ints_of(c.has_attribute("paddings") ? "paddings" : "pads", 1);
+  const auto given = pads_said.of(c);
   if (!given) fail("input 'pads' is missing");
   const Ints axes = c.has_input(3) ? c.ints(3) : all_axes(rank);
   if (given->size() != 2 * axes.size()) {
@@ -258,20 +270,19 @@ Pads pads_of(const KernelContext& c) {
   return out;
 }
 
-void pad(KernelContext& c) {
-  const PadMode mode = pad_mode_of(c);
-  const Pads pads = pads_of(c);
-  if (c.has_attribute("value")) {
-    const Tensor value = constant_of_attribute(c);
-    return pad_with(c, pads, mode, &value);
+void PadOp::operator()(KernelContext& c) const {
+  const Pads each = pads(c);
+  if (value) {
+    const Tensor constant = constant_of_attribute(c, *value);
+    return pad_with(c, each, mode, &constant);
   }
-  if (!c.has_input(2)) return pad_with(c, pads, mode, nullptr);
-  const Tensor& value = c.expect_count(2, 1, c.input(0).dtype());
-  pad_with(c, pads, mode, &value);
+  if (!c.has_input(2)) return pad_with(c, each, mode, nullptr);
+  const Tensor& constant = c.expect_count(2, 1, c.input(0).dtype());
+  pad_with(c, each, mode, &constant);
 }
 
 constexpr Kernel kPadKernels[] = {
-    {"", "Pad", pad, Adapt::kUnpack},
+    {"", "Pad", prepared<PadOp>, Adapt::kUnpack},
 };
 
 }  // namespace

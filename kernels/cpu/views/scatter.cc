@@ -14,9 +14,9 @@ namespace {
 
 enum class Reduction : std::uint8_t { kNone, kAdd, kMul, kMax, kMin };
 
-Reduction reduction_of(const KernelContext& c) {
+Reduction reduction_of(const Preparation& p) {
   const std::string_view name =
-      c.choice("reduction", {"none", "add", "mul", "max", "min", ""});
+      p.choice("reduction", {"none", "add", "mul", "max", "min", ""});
   if (name == "add") return Reduction::kAdd;
   if (name == "mul") return Reduction::kMul;
   if (name == "max") return Reduction::kMax;
@@ -45,8 +45,8 @@ T reduced(Reduction reduction, T a, T b) {
 }
 
 // Runtimes differ in which of two updates of one place stays.
-void expect_no_twice(const KernelContext& c, Ints places) {
-  if (reduction_of(c) != Reduction::kNone) return;
+void expect_no_twice(Reduction reduction, Ints places) {
+  if (reduction != Reduction::kNone) return;
   std::ranges::sort(places);
   if (std::ranges::adjacent_find(places) != places.end()) {
     fail("two updates of one place");
@@ -56,8 +56,7 @@ void expect_no_twice(const KernelContext& c, Ints places) {
 // Calls move(to, from, write) with the elements as the type that the reduction
 // computes in; `write` puts one element into another.
 template <typename F>
-void with_reduction(KernelContext& c, F move) {
-  const Reduction reduction = reduction_of(c);
+void with_reduction(KernelContext& c, Reduction reduction, F move) {
   const Tensor& x = c.input(0);
   const Tensor& updates = c.expect_type(2, x.dtype());
   if (reduction == Reduction::kNone) {
@@ -79,17 +78,18 @@ void with_reduction(KernelContext& c, F move) {
   if (is_narrow) c.set_output(0, runtime::narrowed(result, dtype, c.run()));
 }
 
-void scatter_elements(KernelContext& c) {
+void scatter_elements(KernelContext& c, std::int64_t axis,
+                      Reduction reduction) {
   const Tensor& where = c.input(1);
   c.expect_shape(2, where.dims());
-  const ElementPlaces places(c, c.input(0), where, c.attribute_int("axis"));
+  const ElementPlaces places(c, c.input(0), where, axis);
   if (c.run().agreed_only) {
     Ints all;
     places.for_each(0, places.count(),
                     [&](std::int64_t, std::int64_t to) { all.push_back(to); });
-    expect_no_twice(c, std::move(all));
+    expect_no_twice(reduction, std::move(all));
   }
-  with_reduction(c, [&](auto* to, const auto* from, auto write) {
+  with_reduction(c, reduction, [&](auto* to, const auto* from, auto write) {
     Ticker tick(c.threads());
     places.for_each(0, places.count(), [&](std::int64_t i, std::int64_t place) {
       tick();
@@ -98,7 +98,12 @@ void scatter_elements(KernelContext& c) {
   });
 }
 
-void scatter_nd(KernelContext& c) {
+Op prepare_scatter_elements(const Preparation& p) {
+  return [axis = p.attribute_int("axis"), reduction = reduction_of(p)](
+             KernelContext& c) { scatter_elements(c, axis, reduction); };
+}
+
+void scatter_nd(KernelContext& c, Reduction reduction) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
   const SlicePlaces places(c, x, where, 0);
@@ -106,9 +111,9 @@ void scatter_nd(KernelContext& c) {
   dims.append(where.dims().first(where.rank() - 1));
   dims.append(x.dims().subspan(places.axes()));
   c.expect_shape(2, dims);
-  if (c.run().agreed_only) expect_no_twice(c, places.all());
+  if (c.run().agreed_only) expect_no_twice(reduction, places.all());
   const std::int64_t inner = c.input(2).count() == 0 ? 0 : places.inner();
-  with_reduction(c, [&](auto* to, const auto* from, auto write) {
+  with_reduction(c, reduction, [&](auto* to, const auto* from, auto write) {
     Ticker tick(c.threads());
     for (std::int64_t i = 0; i < places.count(); ++i) {
       tick(inner);
@@ -119,14 +124,20 @@ void scatter_nd(KernelContext& c) {
   });
 }
 
+Op prepare_scatter_nd(const Preparation& p) {
+  return [reduction = reduction_of(p)](KernelContext& c) {
+    scatter_nd(c, reduction);
+  };
+}
+
 // The sizes of a cache and of what is written to it.
 struct CacheSizes {
   std::int64_t inner = 1, length = 0, update = 0, batch = 0, rows = 1;
 };
 
-CacheSizes cache_sizes(const KernelContext& c) {
+CacheSizes cache_sizes(const KernelContext& c, AttributeAxis axis_said) {
   const Tensor& x = c.input(0);
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
+  const std::size_t axis = axis_said.of(c, x.rank());
   if (axis == 0) c.wrong_attribute("axis", "an axis after that of the batch");
   Dims fits(x.dims());
   fits[axis] = -1;
@@ -143,9 +154,8 @@ CacheSizes cache_sizes(const KernelContext& c) {
           .rows = product(x.dims(), 1, axis)};
 }
 
-void tensor_scatter(KernelContext& c) {
-  const bool circular = c.choice("mode", {"linear", "circular"}) == "circular";
-  const CacheSizes sizes = cache_sizes(c);
+void tensor_scatter(KernelContext& c, AttributeAxis axis, bool circular) {
+  const CacheSizes sizes = cache_sizes(c, axis);
   Ints begins(index_of(sizes.batch), 0);
   if (c.has_input(2) && sizes.batch > 0) {
     c.expect_count(2, sizes.batch);
@@ -176,11 +186,18 @@ void tensor_scatter(KernelContext& c) {
   });
 }
 
+Op prepare_tensor_scatter(const Preparation& p) {
+  const bool circular = p.choice("mode", {"linear", "circular"}) == "circular";
+  return [axis = AttributeAxis(p), circular](KernelContext& c) {
+    tensor_scatter(c, axis, circular);
+  };
+}
+
 constexpr Kernel kScatterKernels[] = {
-    {"", "Scatter", scatter_elements, Adapt::kUnpack},
-    {"", "ScatterElements", scatter_elements, Adapt::kUnpack},
-    {"", "ScatterND", scatter_nd, Adapt::kUnpack},
-    {"", "TensorScatter", tensor_scatter, Adapt::kUnpack},
+    {"", "Scatter", prepare_scatter_elements, Adapt::kUnpack},
+    {"", "ScatterElements", prepare_scatter_elements, Adapt::kUnpack},
+    {"", "ScatterND", prepare_scatter_nd, Adapt::kUnpack},
+    {"", "TensorScatter", prepare_tensor_scatter, Adapt::kUnpack},
 };
 
 }  // namespace

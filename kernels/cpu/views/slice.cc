@@ -42,13 +42,24 @@ SliceRange range_of(const KernelContext& c, std::int64_t size,
   return out;
 }
 
-std::vector<SliceRange> ranges_of(const KernelContext& c) {
+struct SliceOp {
+  explicit SliceOp(const Preparation& p)
+      : starts_said(p, "starts", 1),
+        ends_said(p, "ends", 2),
+        axes_said(p, "axes", 3) {}
+  void operator()(KernelContext& c) const;
+  std::vector<SliceRange> ranges(const KernelContext& c) const;
+
+  AttributeOrInput starts_said, ends_said, axes_said;
+};
+
+std::vector<SliceRange> SliceOp::ranges(const KernelContext& c) const {
   const Tensor& x = c.input(0);
-  const Ints starts = c.ints_of("starts", 1).value_or(Ints());
-  const Ints ends = c.ints_of("ends", 2).value_or(Ints());
+  const Ints starts = starts_said.of(c).value_or(Ints());
+  const Ints ends = ends_said.of(c).value_or(Ints());
   Ints axes(starts.size()), steps(starts.size(), 1);
   std::iota(axes.begin(), axes.end(), 0);
-  axes = c.ints_of("axes", 3).value_or(axes);
+  axes = axes_said.of(c).value_or(axes);
   if (c.has_input(4)) steps = c.ints(4);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
@@ -73,27 +84,29 @@ std::vector<SliceRange> ranges_of(const KernelContext& c) {
   return out;
 }
 
-}  // namespace
-
-void slice(KernelContext& c) {
+void SliceOp::operator()(KernelContext& c) const {
   const Tensor& x = c.input(0);
-  const std::vector<SliceRange> ranges = ranges_of(c);
+  const std::vector<SliceRange> taken = ranges(c);
   Dims dims;
   bool is_whole = true;
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    dims.push_back(ranges[i].count);
-    is_whole = is_whole && ranges[i].count == x.dim(i) && ranges[i].step == 1;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    dims.push_back(taken[i].count);
+    is_whole = is_whole && taken[i].count == x.dim(i) && taken[i].step == 1;
   }
   if (is_whole) return c.set_output(0, x);
   Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
   Places from = dense(x.dims());
-  for (std::size_t i = 0; i < ranges.size(); ++i) {
-    from.at += ranges[i].begin * from.strides[i];
-    from.strides[i] *= ranges[i].step;
+  for (std::size_t i = 0; i < taken.size(); ++i) {
+    from.at += taken[i].begin * from.strides[i];
+    from.strides[i] *= taken[i].step;
   }
   copy_block(c, dims, x, from, out, dense(dims));
 }
+
+}  // namespace
+
+Op slice(const Preparation& p) { return SliceOp(p); }
 
 void check_parts(const Ints& sizes, std::int64_t size) {
   std::int64_t rest = size;

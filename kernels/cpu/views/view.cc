@@ -1,6 +1,7 @@
 // Ops that give the same elements in the same order another shape; the bytes
 // are shared.
 #include <algorithm>
+#include <limits>
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/shapes.h"
@@ -10,10 +11,9 @@ namespace {
 
 void identity(KernelContext& c) { c.set_output(0, c.value(0)); }
 
-void reshape(KernelContext& c) {
+// `zero_is_size`: a 0 does not stand for the size of the input's axis.
+void reshape(KernelContext& c, const Ints& wanted, bool zero_is_size) {
   const Tensor& x = c.input(0);
-  const Ints wanted = c.ints_of("shape", 1).value_or(Ints());
-  const bool zero_is_size = c.attribute_flag("allowzero");
   Dims dims;
   std::int64_t known = 1, open = -1;
   for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -58,16 +58,24 @@ void reshape(KernelContext& c) {
   c.set_output(0, x.reshaped(dims));
 }
 
-void flatten(KernelContext& c) {
-  const Tensor& x = c.input(0);
-  const std::size_t cut = cut_of(c, x.rank());
-  const std::int64_t rows = product(x.dims(), 0, cut);
-  c.set_output(0, x.reshaped(Dims{rows, product(x.dims(), cut, x.rank())}));
+Op prepare_reshape(const Preparation& p) {
+  return [wanted = AttributeOrInput(p, "shape", 1),
+          zero_is_size = p.attribute_flag("allowzero")](KernelContext& c) {
+    reshape(c, wanted.of(c).value_or(Ints()), zero_is_size);
+  };
 }
 
-void squeeze(KernelContext& c) {
+Op flatten(const Preparation& p) {
+  return [axis = p.attribute_int("axis")](KernelContext& c) {
+    const Tensor& x = c.input(0);
+    const std::size_t cut = cut_of(c, axis, x.rank());
+    const std::int64_t rows = product(x.dims(), 0, cut);
+    c.set_output(0, x.reshaped(Dims{rows, product(x.dims(), cut, x.rank())}));
+  };
+}
+
+void squeeze(KernelContext& c, const std::optional<Ints>& axes) {
   const Tensor& x = c.input(0);
-  const auto axes = c.ints_of("axes", 1);
   const auto gone =
       axes ? axes_of(*axes, x.rank()) : std::vector<std::size_t>();
   Dims dims;
@@ -82,9 +90,14 @@ void squeeze(KernelContext& c) {
   c.set_output(0, x.reshaped(dims));
 }
 
-void unsqueeze(KernelContext& c) {
+Op prepare_squeeze(const Preparation& p) {
+  return [axes = AttributeOrInput(p, "axes", 1)](KernelContext& c) {
+    squeeze(c, axes.of(c));
+  };
+}
+
+void unsqueeze(KernelContext& c, const Ints& axes) {
   const Tensor& x = c.input(0);
-  const Ints axes = c.ints_of("axes", 1).value_or(Ints());
   const std::size_t rank = x.rank() + axes.size();
   const auto added = axes_of(axes, rank);
   if (added.size() != axes.size()) {
@@ -99,15 +112,20 @@ void unsqueeze(KernelContext& c) {
   c.set_output(0, x.reshaped(dims));
 }
 
-void shape(KernelContext& c) {
+Op prepare_unsqueeze(const Preparation& p) {
+  return [axes = AttributeOrInput(p, "axes", 1)](KernelContext& c) {
+    unsqueeze(c, axes.of(c).value_or(Ints()));
+  };
+}
+
+// Sizes of the axes from `start` to `stop`.
+void shape(KernelContext& c, std::int64_t start, std::int64_t stop) {
   const Tensor& x = c.input(0);
   const auto rank = static_cast<std::int64_t>(x.rank());
   const auto clamped = [&](std::int64_t at) {
     return std::clamp<std::int64_t>(at < 0 ? at + rank : at, 0, rank);
   };
-  const std::int64_t begin = clamped(c.attribute_int("start"));
-  const std::int64_t end =
-      c.has_attribute("end") ? clamped(c.attribute_int("end")) : rank;
+  const std::int64_t begin = clamped(start), end = clamped(stop);
   Ints sizes;
   for (std::int64_t i = begin; i < end; ++i) {
     sizes.push_back(x.dim(index_of(i)));
@@ -115,13 +133,24 @@ void shape(KernelContext& c) {
   c.set_output(0, list_of<std::int64_t>(c, sizes));
 }
 
+Op prepare_shape(const Preparation& p) {
+  constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
+  return [start = p.attribute_int("start"),
+          stop = p.attribute_int("end", kLast)](KernelContext& c) {
+    shape(c, start, stop);
+  };
+}
+
 void size(KernelContext& c) { c.set_output(0, scalar(c, c.input(0).count())); }
 
 constexpr Kernel kViewKernels[] = {
-    {"", "Flatten", flatten},     {"", "Identity", identity},
-    {"", "Reshape", reshape},     {"", "Shape", shape},
-    {"", "Size", size},           {"", "Squeeze", squeeze},
-    {"", "Unsqueeze", unsqueeze},
+    {"", "Flatten", flatten},
+    {"", "Identity", identity},
+    {"", "Reshape", prepare_reshape},
+    {"", "Shape", prepare_shape},
+    {"", "Size", size},
+    {"", "Squeeze", prepare_squeeze},
+    {"", "Unsqueeze", prepare_unsqueeze},
 };
 
 }  // namespace
