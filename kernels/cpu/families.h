@@ -46,8 +46,8 @@ void batch_normalization(KernelContext& c);
 void instance_normalization(KernelContext& c);
 void group_normalization(KernelContext& c);
 // pooling
-void max_roi_pool(KernelContext& c);
-void max_unpool(KernelContext& c);
+Op max_roi_pool(const Preparation& p);
+Op max_unpool(const Preparation& p);
 // product
 void einsum(KernelContext& c);
 // reduction
