@@ -56,7 +56,7 @@ void arg_min(KernelContext& c);
 void cum_prod(KernelContext& c);
 void cum_sum(KernelContext& c);
 // selection
-void non_max_suppression(KernelContext& c);
+Op non_max_suppression(const Preparation& p);
 void unique(KernelContext& c);
 // string
 void tf_idf_vectorizer(KernelContext& c);
