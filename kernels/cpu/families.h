@@ -37,8 +37,8 @@ void linear_attention(KernelContext& c);
 // contrib
 void group_query_attention(KernelContext& c);
 // control
-void scan(KernelContext& c);
-void scan_8(KernelContext& c);
+Op scan(const Preparation& p);
+Op scan_8(const Preparation& p);
 // layout
 void slice(KernelContext& c);
 // norm

@@ -60,10 +60,9 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   fail("an axis is out of range", places_text(rank), std::to_string(axis));
 }
 
-std::size_t attribute_axis(const KernelContext& c, std::string_view name,
-                           std::size_t rank) {
-  if (const auto found = from_start(c.attribute_int(name), rank)) return *found;
-  c.wrong_attribute(name, places_text(rank));
+std::size_t AttributeAxis::of(const KernelContext& c, std::size_t rank) const {
+  if (const auto found = from_start(axis_, rank)) return *found;
+  c.wrong_attribute(name_, places_text(rank));
 }
 
 std::size_t input_place(const KernelContext& c, std::size_t i,

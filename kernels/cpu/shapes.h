@@ -15,9 +15,25 @@ Dims broadcast(std::span<const Shape> shapes);
 
 // An axis in [-rank, rank) counted from 0.
 std::size_t axis_of(std::int64_t axis, std::size_t rank);
-// The axis that an attribute says, in [-rank, rank), counted from 0.
-std::size_t attribute_axis(const KernelContext& c, std::string_view name,
-                           std::size_t rank);
+// The axis that an attribute says.
+class AttributeAxis {
+ public:
+  explicit AttributeAxis(const runtime::Attributes& a,
+                         std::string_view name = "axis")
+      : name_(name), axis_(a.attribute_int(name)) {}
+  // In [-rank, rank), counted from 0.
+  std::size_t of(const KernelContext& c, std::size_t rank) const;
+
+ private:
+  std::string_view name_;
+  std::int64_t axis_;
+};
+// For kernels that do not prepare yet.
+inline std::size_t attribute_axis(const KernelContext& c, std::string_view name,
+                                  std::size_t rank) {
+  return AttributeAxis(c, name).of(c, rank);
+}
+
 // The axis or place that input `i` says, in [-count, count), counted from 0.
 std::size_t input_place(const KernelContext& c, std::size_t i,
                         std::size_t count);

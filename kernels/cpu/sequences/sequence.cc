@@ -135,13 +135,12 @@ void concat_from_sequence(KernelContext& c) {
                                   items[0].tensor().dtype(), c.run()));
 }
 
-void sequence_map(KernelContext& c) {
+void sequence_map(KernelContext& c, const Body& body) {
   const std::size_t rounds = items_of(c, 0).size();
-  const ir::Block& body = body_of(c, "body");
-  if (body.inputs.size() != c.input_count()) {
+  if (body.inputs != c.input_count()) {
     fail("the body does not fit the inputs of the node",
          std::to_string(c.input_count()) + " inputs",
-         std::to_string(body.inputs.size()));
+         std::to_string(body.inputs));
   }
   std::vector<Datum::List> outputs(body.outputs.size());
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -163,6 +162,10 @@ void sequence_map(KernelContext& c) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     c.set_output(i, Datum::sequence(std::move(outputs[i])));
   }
+}
+
+Op sequence_map(const Preparation& p) {
+  return [body = Body(p, "body")](KernelContext& c) { sequence_map(c, body); };
 }
 
 void optional(KernelContext& c) {
