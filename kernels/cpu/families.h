@@ -59,6 +59,6 @@ void cum_sum(KernelContext& c);
 Op non_max_suppression(const Preparation& p);
 void unique(KernelContext& c);
 // string
-void tf_idf_vectorizer(KernelContext& c);
+Op tf_idf_vectorizer(const Preparation& p);
 
 }  // namespace ruleengine::kernels

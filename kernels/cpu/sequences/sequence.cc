@@ -85,11 +85,12 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
   return sizes;
 }
 
-void split_to_sequence(KernelContext& c) {
+void split_to_sequence(KernelContext& c, const AttributeAxis& along,
+                       bool keeps_dims) {
   const DataType dtype = c.input(0).dtype();
   const Tensor x = runtime::unpacked(c.input(0), c.run());
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
-  const bool keeps = c.has_input(1) || c.attribute_flag("keepdims");
+  const std::size_t axis = along.of(c, x.rank());
+  const bool keeps = c.has_input(1) || keeps_dims;
   Dims dims(x.dims());
   if (!keeps) {
     dims.clear();
@@ -108,11 +109,16 @@ void split_to_sequence(KernelContext& c) {
   c.set_output(0, Datum::sequence(std::move(items)));
 }
 
-void concat_from_sequence(KernelContext& c) {
+Op split_to_sequence(const Preparation& p) {
+  return [axis = AttributeAxis(p), keeps = p.attribute_flag("keepdims")](
+             KernelContext& c) { split_to_sequence(c, axis, keeps); };
+}
+
+// `adds`: along a new axis.
+void concat_from_sequence(KernelContext& c, const AttributeAxis& along,
+                          bool adds) {
   const Datum::List& items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
-  const bool adds = c.attribute_flag("new_axis");
-  c.need_attribute("axis");
   std::vector<Tensor> tensors;
   std::size_t axis = 0;
   for (const Datum& item : items) {
@@ -121,7 +127,7 @@ void concat_from_sequence(KernelContext& c) {
     }
     Tensor t = runtime::unpacked(item.tensor(), c.run());
     const std::size_t rank = t.rank() + (adds ? 1 : 0);
-    axis = attribute_axis(c, "axis", rank);
+    axis = along.of(c, rank);
     Dims dims(t.dims().first(adds ? axis : t.rank()));
     if (adds) {
       dims.push_back(1);
@@ -133,6 +139,12 @@ void concat_from_sequence(KernelContext& c) {
   for (const Tensor& t : tensors) parts.push_back(&t);
   c.set_output(0, runtime::packed(joined(c, parts, axis),
                                   items[0].tensor().dtype(), c.run()));
+}
+
+Op concat_from_sequence(const Preparation& p) {
+  p.need_attribute("axis");
+  return [axis = AttributeAxis(p), adds = p.attribute_flag("new_axis")](
+             KernelContext& c) { concat_from_sequence(c, axis, adds); };
 }
 
 void sequence_map(KernelContext& c, const Body& body) {
