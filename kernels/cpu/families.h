@@ -37,8 +37,8 @@ Op linear_attention(const Preparation& p);
 // contrib
 Op group_query_attention(const Preparation& p);
 // control
-void scan(KernelContext& c);
-void scan_8(KernelContext& c);
+Op scan(const Preparation& p);
+Op scan_8(const Preparation& p);
 // layout
 Op slice(const Preparation& p);
 // norm
@@ -46,8 +46,8 @@ Op batch_normalization(const Preparation& p);
 Op instance_normalization(const Preparation& p);
 Op group_normalization(const Preparation& p);
 // pooling
-void max_roi_pool(KernelContext& c);
-void max_unpool(KernelContext& c);
+Op max_roi_pool(const Preparation& p);
+Op max_unpool(const Preparation& p);
 // product
 void einsum(KernelContext& c);
 // reduction
@@ -56,9 +56,9 @@ Op arg_min(const Preparation& p);
 Op cum_prod(const Preparation& p);
 Op cum_sum(const Preparation& p);
 // selection
-void non_max_suppression(KernelContext& c);
+Op non_max_suppression(const Preparation& p);
 Op unique(const Preparation& p);
 // string
-void tf_idf_vectorizer(KernelContext& c);
+Op tf_idf_vectorizer(const Preparation& p);
 
 }  // namespace ruleengine::kernels

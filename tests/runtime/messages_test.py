@@ -111,6 +111,11 @@ CASES = [
     ("MatMulNBits", [zeros(2, 32).astype("f8"), zeros(8, 1, 16, dtype="u1"),
                      zeros(8)], {"N": 8, "K": 32, "block_size": 32, **MICROSOFT},
      "wrong type of input 'A'", "float", "double[2,32]", "scales: float[8]"),
+    ("TfIdfVectorizer", [ints(0)],
+     {"mode": "TF", "min_gram_length": 1, "max_gram_length": 1,
+      "max_skip_count": 0, "ngram_counts": [0], "ngram_indexes": [2**63 - 1],
+      "pool_int64s": [0]}, "wrong value of attribute 'ngram_indexes'",
+     "0 or more, below 2^40", str(2**63 - 1), "X: int64[1]"),
 ]
 
 

@@ -8,12 +8,17 @@
 
 namespace ruleengine::kernels {
 
-const ir::Block& body_of(const KernelContext& c, std::string_view attribute) {
-  const ir::Attribute* a = c.node().attribute(attribute);
+Body::Body(const Preparation& p, std::string_view attribute) {
+  const ir::Attribute* a = p.node().attribute(attribute);
   if (a == nullptr || a->blocks.empty()) {
     fail("the subgraph '" + std::string(attribute) + "' is missing");
   }
-  return c.node().graph().block(a->blocks[0]);
+  const ir::Graph& graph = p.node().graph();
+  const ir::Block& block = graph.block(a->blocks[0]);
+  inputs = block.inputs.size();
+  for (const ir::ValueId v : block.outputs) {
+    outputs.push_back(graph.value(v).declared);
+  }
 }
 
 bool truth(const Datum& value) {
@@ -29,9 +34,9 @@ const Tensor& tensor_of(const Datum& value) {
   fail("wrong type of an output of the subgraph", "a tensor", value.text());
 }
 
-Tensor never_computed(const KernelContext& c, const ir::Block& body,
-                      std::size_t i, std::int64_t size) {
-  const ir::Type* type = c.node().graph().value(body.outputs[i]).declared;
+Tensor never_computed(const KernelContext& c, const Body& body, std::size_t i,
+                      std::int64_t size) {
+  const ir::Type* type = body.outputs[i];
   if (type == nullptr || !type->is_tensor() ||
       type->elem == DataType::kUndefined) {
     fail("the subgraph never ran, and does not say what type its output " +

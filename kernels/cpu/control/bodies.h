@@ -9,7 +9,12 @@
 namespace ruleengine::kernels {
 
 // The subgraph of an attribute; fails if it is missing.
-const ir::Block& body_of(const KernelContext& c, std::string_view attribute);
+struct Body {
+  Body(const Preparation& p, std::string_view attribute);
+
+  std::size_t inputs;
+  std::vector<const ir::Type*> outputs;  // nullptr where none is declared
+};
 
 // A bool tensor of one element.
 bool truth(const Datum& value);
@@ -19,8 +24,8 @@ const Tensor& tensor_of(const Datum& value);
 
 // What the subgraph's output `i` is when it never ran, with a first axis of
 // `size`, as its declared type says; sizes that are not known are 0.
-Tensor never_computed(const KernelContext& c, const ir::Block& body,
-                      std::size_t i, std::int64_t size);
+Tensor never_computed(const KernelContext& c, const Body& body, std::size_t i,
+                      std::int64_t size);
 
 // Element `at` of the first axis, without that axis. A tensor of a type below
 // a byte comes unpacked; `dtype` is what it is.

@@ -29,11 +29,10 @@ void move_to(std::int64_t rank, Ints& group) {
   }
 }
 
-// The group of the node. Without the attribute: all ranks, or an empty group if
-// the rank runs alone.
-Ints group_of(const KernelContext& c) {
+// The group that attribute rank_group says. Without it: all ranks, or an empty
+// group if the rank runs alone.
+Ints group_of(const KernelContext& c, Ints group) {
   const Communicator* communicator = c.run().communicator;
-  Ints group = c.attribute_ints("rank_group");
   if (communicator == nullptr) {
     if (group.size() <= 1) return {};
     throw runtime::Failure{{.what = "the op needs several ranks",
@@ -50,16 +49,13 @@ Ints group_of(const KernelContext& c) {
   return group;
 }
 
-std::size_t axis_to_cut(const KernelContext& c, const Tensor& x) {
-  c.need_attribute("dim");
-  return attribute_axis(c, "dim", x.rank());
+AttributeAxis axis_to_cut(const Preparation& p) {
+  p.need_attribute("dim");
+  return AttributeAxis(p, "dim");
 }
 
 // A sum may be declared with a leading axis of 1 more or less than its input.
-Tensor as_declared(const KernelContext& c, const Tensor& x) {
-  const ir::Graph& graph = c.node().graph();
-  const ir::ValueId y = graph.outputs(c.node().id())[0];
-  const ir::Type* type = graph.value(y).declared;
+Tensor as_declared(const ir::Type* type, const Tensor& x) {
   if (type == nullptr || !type->is_tensor() || !type->has_shape) return x;
   const auto dims = x.dims();
   if (type->rank() == x.rank() + 1 && type->dims[0] == ir::Dim(1)) {
@@ -74,36 +70,38 @@ Tensor as_declared(const KernelContext& c, const Tensor& x) {
   return x;
 }
 
-void all_reduce(KernelContext& c) {
-  const Tensor x = c.input(0);
-  const Ints group = group_of(c);
-  const Tensor sum =
-      group.empty() ? x : c.run().communicator->all_reduce(group, x, c.run());
-  c.set_output(0, as_declared(c, sum));
+Op all_reduce(const Preparation& p) {
+  const ir::Graph& graph = p.node().graph();
+  const ir::ValueId y = graph.output(p.node().id());
+  const ir::Type* type = y ? graph.value(y).declared : nullptr;
+  return [said = p.attribute_ints("rank_group"), type](KernelContext& c) {
+    const Tensor x = c.input(0);
+    const Ints group = group_of(c, said);
+    const Tensor sum =
+        group.empty() ? x : c.run().communicator->all_reduce(group, x, c.run());
+    c.set_output(0, as_declared(type, sum));
+  };
 }
 
-void reduce_scatter(KernelContext& c) {
-  const Tensor x = c.input(0);
-  const std::size_t axis = axis_to_cut(c, x);
-  const Ints group = group_of(c);
-  c.set_output(0, group.empty() ? x
-                                : c.run().communicator->reduce_scatter(
-                                      group, x, axis, c.run()));
-}
-
-void all_gather(KernelContext& c) {
-  const Tensor x = c.input(0);
-  const std::size_t axis = axis_to_cut(c, x);
-  const Ints group = group_of(c);
-  c.set_output(0, group.empty() ? x
-                                : c.run().communicator->all_gather(
-                                      group, x, axis, c.run()));
+// `compute`: what a group of several ranks does.
+template <auto compute>
+Op along_axis(const Preparation& p) {
+  return [said = p.attribute_ints("rank_group"),
+          axis = axis_to_cut(p)](KernelContext& c) {
+    const Tensor x = c.input(0);
+    const std::size_t at = axis.of(c, x.rank());
+    const Ints group = group_of(c, said);
+    c.set_output(0, group.empty() ? x
+                                  : (c.run().communicator->*compute)(
+                                        group, x, at, c.run()));
+  };
 }
 
 constexpr Kernel kCollectiveKernels[] = {
-    {"tensor_cast", "all_gather", all_gather},
+    {"tensor_cast", "all_gather", along_axis<&Communicator::all_gather>},
     {"tensor_cast", "all_reduce", all_reduce},
-    {"tensor_cast", "reduce_scatter", reduce_scatter},
+    {"tensor_cast", "reduce_scatter",
+     along_axis<&Communicator::reduce_scatter>},
 };
 
 }  // namespace

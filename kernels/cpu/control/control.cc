@@ -9,13 +9,12 @@
 namespace ruleengine::kernels {
 namespace {
 
-void if_else(KernelContext& c) {
+void if_else(KernelContext& c, std::size_t outputs) {
   const std::string_view branch =
       truth(c.value(0)) ? "then_branch" : "else_branch";
   std::vector<Datum> results = c.run_block(branch, {});
-  if (results.size() < c.node().output_count()) {
-    fail("a branch has fewer outputs than the node",
-         std::to_string(c.node().output_count()),
+  if (results.size() < outputs) {
+    fail("a branch has fewer outputs than the node", std::to_string(outputs),
          std::to_string(results.size()));
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -23,28 +22,30 @@ void if_else(KernelContext& c) {
   }
 }
 
-// The subgraph of a Loop, and how its outputs are shared out.
-struct LoopBody {
-  const ir::Block& block;
-  std::size_t carried = 0, stacked = 0;
-};
-
-LoopBody loop_body(const KernelContext& c) {
-  LoopBody out{body_of(c, "body")};
-  out.carried = std::max<std::size_t>(c.input_count(), 2) - 2;
-  if (out.block.inputs.size() != out.carried + 2 ||
-      out.block.outputs.size() < out.carried + 1) {
-    fail("the body does not fit the values that are carried",
-         std::to_string(out.carried) + " values",
-         std::to_string(out.block.inputs.size()) + " inputs and " +
-             std::to_string(out.block.outputs.size()) + " outputs");
-  }
-  out.stacked = out.block.outputs.size() - 1 - out.carried;
-  return out;
+Op if_else(const Preparation& p) {
+  return [outputs = p.node().output_count()](KernelContext& c) {
+    if_else(c, outputs);
+  };
 }
 
-void loop(KernelContext& c) {
-  const LoopBody body = loop_body(c);
+// The subgraph of a Loop, and how its outputs are shared out.
+struct LoopBody : Body {
+  explicit LoopBody(const Preparation& p)
+      : Body(p, "body"),
+        carried(std::max<std::size_t>(p.node().input_count(), 2) - 2) {
+    if (inputs != carried + 2 || outputs.size() < carried + 1) {
+      fail("the body does not fit the values that are carried",
+           std::to_string(carried) + " values",
+           std::to_string(inputs) + " inputs and " +
+               std::to_string(outputs.size()) + " outputs");
+    }
+    stacked = outputs.size() - 1 - carried;
+  }
+
+  std::size_t carried, stacked;
+};
+
+void loop(KernelContext& c, const LoopBody& body) {
   const std::int64_t rounds = c.has_input(0)
                                   ? c.scalar_int(0)
                                   : std::numeric_limits<std::int64_t>::max();
@@ -76,10 +77,13 @@ void loop(KernelContext& c) {
   for (std::size_t i = 0; i < body.stacked; ++i) {
     const std::size_t out = body.carried + i;
     if (!c.wants(out)) continue;
-    c.set_output(out, stacks[i].empty()
-                          ? never_computed(c, body.block, out + 1, 0)
-                          : stacks[i].take(c));
+    c.set_output(out, stacks[i].empty() ? never_computed(c, body, out + 1, 0)
+                                        : stacks[i].take(c));
   }
+}
+
+Op loop(const Preparation& p) {
+  return [body = LoopBody(p)](KernelContext& c) { loop(c, body); };
 }
 
 constexpr Kernel kControlKernels[] = {

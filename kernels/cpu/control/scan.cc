@@ -18,48 +18,54 @@ struct Track {
   bool reversed = false;
 };
 
-struct ScanBody {
-  const ir::Block& block;
-  std::size_t states = 0, inputs = 0, stacked = 0;
+// A list of `count` numbers, which are 0 where it is not written.
+Ints entries(const Preparation& p, std::string_view name, std::size_t count) {
+  if (!p.has_attribute(name)) return Ints(count, 0);
+  Ints all = p.attribute_ints(name);
+  if (all.size() == count) return all;
+  p.wrong_attribute(name, std::to_string(count) + " numbers");
+}
+
+// 1 for what is read or written from its end.
+Ints directions(const Preparation& p, std::string_view name,
+                std::size_t count) {
+  Ints all = entries(p, name, count);
+  for (const std::int64_t each : all) {
+    if (each != 0 && each != 1) {
+      p.wrong_attribute(name, "0 or 1", std::to_string(each));
+    }
+  }
+  return all;
+}
+
+// The subgraph of a Scan, and how inputs and outputs are shared out.
+struct ScanBody : Body {
+  // `given`: inputs of the node that are states or scanned.
+  ScanBody(const Preparation& p, std::size_t given, std::string_view directed);
+
+  std::size_t states, scanned, stacked;
+  // Of what is scanned, and of what is stacked.
+  Ints in_axes, in_reversed, out_axes, out_reversed;
 };
 
-// `given`: inputs of the node that are states or scanned.
-ScanBody scan_body(const KernelContext& c, std::size_t given) {
-  ScanBody out{body_of(c, "body")};
-  const std::int64_t inputs = c.attribute_int("num_scan_inputs");
-  if (inputs < 1 || inputs > static_cast<std::int64_t>(given)) {
-    c.wrong_attribute("num_scan_inputs", "1 to " + std::to_string(given));
+ScanBody::ScanBody(const Preparation& p, std::size_t given,
+                   std::string_view directed)
+    : Body(p, "body") {
+  const std::int64_t said = p.attribute_int("num_scan_inputs");
+  if (said < 1 || said > static_cast<std::int64_t>(given)) {
+    p.wrong_attribute("num_scan_inputs", "1 to " + std::to_string(given));
   }
-  out.inputs = index_of(inputs);
-  out.states = given - out.inputs;
-  if (out.block.inputs.size() != given ||
-      out.block.outputs.size() < out.states) {
+  scanned = index_of(said);
+  states = given - scanned;
+  if (inputs != given || outputs.size() < states) {
     fail("the body does not fit the states and scanned inputs",
-         std::to_string(given) + " inputs",
-         std::to_string(out.block.inputs.size()));
+         std::to_string(given) + " inputs", std::to_string(inputs));
   }
-  out.stacked = out.block.outputs.size() - out.states;
-  return out;
-}
-
-// Entry `i` of a list attribute that may be absent.
-std::int64_t entry(const KernelContext& c, std::string_view name, std::size_t i,
-                   std::size_t count) {
-  if (!c.has_attribute(name)) return 0;
-  const Ints all = c.attribute_ints(name);
-  if (all.size() != count) {
-    c.wrong_attribute(name, std::to_string(count) + " numbers");
-  }
-  return all[i];
-}
-
-bool is_reversed(const KernelContext& c, std::string_view name, std::size_t i,
-                 std::size_t count) {
-  const std::int64_t direction = entry(c, name, i, count);
-  if (direction != 0 && direction != 1) {
-    c.wrong_attribute(name, "0 or 1", std::to_string(direction));
-  }
-  return direction == 1;
+  stacked = outputs.size() - states;
+  in_axes = entries(p, "scan_input_axes", scanned);
+  in_reversed = directions(p, directed, scanned);
+  out_axes = entries(p, "scan_output_axes", stacked);
+  out_reversed = directions(p, "scan_output_directions", stacked);
 }
 
 // The first axis of the result is `axis` of `x`.
@@ -95,10 +101,8 @@ void run_rounds(const KernelContext& c, const ScanBody& body,
 // the attribute asks for it.
 Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
                 const ScanBody& body) {
-  const std::size_t axis =
-      axis_of(entry(c, "scan_output_axes", i, body.stacked), x.rank());
-  const bool reversed =
-      is_reversed(c, "scan_output_directions", i, body.stacked);
+  const std::size_t axis = axis_of(body.out_axes[i], x.rank());
+  const bool reversed = body.out_reversed[i] != 0;
   if (axis == 0 && (!reversed || x.count() == 0)) return x;
   const Tensor bytes = runtime::unpacked(x, c.run());
   Dims dims;
@@ -133,18 +137,13 @@ std::int64_t length_of(const std::vector<Track>& tracks, std::size_t axis) {
   return length;
 }
 
-}  // namespace
-
-void scan(KernelContext& c) {
-  const ScanBody body = scan_body(c, c.input_count());
+void run_scan(KernelContext& c, const ScanBody& body) {
   std::vector<Datum> states;
   std::vector<Track> tracks;
   for (std::size_t i = 0; i < body.states; ++i) states.push_back(c.value(i));
-  for (std::size_t i = 0; i < body.inputs; ++i) {
-    tracks.push_back(
-        track_of(c, c.input(body.states + i),
-                 entry(c, "scan_input_axes", i, body.inputs),
-                 is_reversed(c, "scan_input_directions", i, body.inputs)));
+  for (std::size_t i = 0; i < body.scanned; ++i) {
+    tracks.push_back(track_of(c, c.input(body.states + i), body.in_axes[i],
+                              body.in_reversed[i] != 0));
   }
   const std::int64_t length = length_of(tracks, 0);
   std::vector<Stack> stacks(body.stacked, Stack(length));
@@ -155,13 +154,11 @@ void scan(KernelContext& c) {
   for (std::size_t i = 0; i < body.stacked; ++i) {
     const std::size_t out = body.states + i;
     if (!c.wants(out)) continue;
-    const Tensor all = stacks[i].empty() ? never_computed(c, body.block, out, 0)
-                                         : stacks[i].take(c);
+    const Tensor all =
+        stacks[i].empty() ? never_computed(c, body, out, 0) : stacks[i].take(c);
     c.set_output(out, arranged(c, all, i, body));
   }
 }
-
-namespace {
 
 Ints sequence_lengths(const KernelContext& c, std::int64_t batch,
                       std::int64_t length) {
@@ -182,11 +179,10 @@ struct Batch {
 
 Batch batch_of(const KernelContext& c, const ScanBody& body) {
   Batch out;
-  for (std::size_t i = 0; i < body.states + body.inputs; ++i) {
+  for (std::size_t i = 0; i < body.states + body.scanned; ++i) {
     const bool is_state = i < body.states;
     const Tensor& x = c.expect_min_rank(i + 1, is_state ? 1 : 2);
-    const bool reversed =
-        !is_state && is_reversed(c, "directions", i - body.states, body.inputs);
+    const bool reversed = !is_state && body.in_reversed[i - body.states] != 0;
     (is_state ? out.states : out.tracks).push_back(track_of(c, x, 0, reversed));
   }
   out.size = length_of(out.tracks, 0);
@@ -222,15 +218,11 @@ void run_one(const KernelContext& c, const ScanBody& body, Batch& batch,
     while (ran && stacks[i].size() < batch.length) stacks[i].push_zeros(c);
     batch.outputs[body.states + i].push(
         c, ran ? stacks[i].take(c)
-               : never_computed(c, body.block, body.states + i, batch.length));
+               : never_computed(c, body, body.states + i, batch.length));
   }
 }
 
-}  // namespace
-
-void scan_8(KernelContext& c) {
-  const ScanBody body =
-      scan_body(c, std::max<std::size_t>(c.input_count(), 1) - 1);
+void run_scan_8(KernelContext& c, const ScanBody& body) {
   Batch batch = batch_of(c, body);
   const Ints lengths = sequence_lengths(c, batch.size, batch.length);
   for (std::int64_t i = 0; i < batch.size; ++i) {
@@ -239,6 +231,19 @@ void scan_8(KernelContext& c) {
   for (std::size_t i = 0; i < batch.outputs.size(); ++i) {
     if (c.wants(i)) c.set_output(i, batch.outputs[i].take(c));
   }
+}
+
+}  // namespace
+
+Op scan(const Preparation& p) {
+  const ScanBody body(p, p.node().input_count(), "scan_input_directions");
+  return [body](KernelContext& c) { run_scan(c, body); };
+}
+
+Op scan_8(const Preparation& p) {
+  const std::size_t inputs = p.node().input_count();
+  const ScanBody body(p, std::max<std::size_t>(inputs, 1) - 1, "directions");
+  return [body](KernelContext& c) { run_scan_8(c, body); };
 }
 
 }  // namespace ruleengine::kernels

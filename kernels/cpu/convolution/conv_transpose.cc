@@ -9,35 +9,43 @@
 namespace ruleengine::kernels {
 namespace {
 
+struct TransposeRule {
+  explicit TransposeRule(const Preparation& p)
+      : conv(p),
+        added(p, "output_padding", 0),
+        shape(p.attribute_ints("output_shape")) {}
+
+  ConvRule conv;
+  WindowInts added;
+  Ints shape;
+};
+
 // The windows over the output; their number is the size of the input.
-Windows transposed_windows(KernelContext& c, Shape dims, const Ints& kernel) {
+Windows transposed_windows(KernelContext& c, const TransposeRule& rule,
+                           Shape dims, const Ints& kernel) {
   const Shape spatial = dims.subspan(2);
   const std::size_t rank = spatial.size();
-  Windows all = plain_windows(c, spatial, kernel);
-  const Ints added = window_ints(c, "output_padding", rank, 0, 0);
-  const Ints pads = window_ints(c, "pads", 2 * rank, 0, 0);
-  const std::string_view mode = auto_pad_of(c);
-  const bool is_same = mode == "SAME_UPPER" || mode == "SAME_LOWER";
-  const bool is_said = !c.attribute_ints("output_shape").empty();
-  Ints sizes;
-  if (is_said) {
-    sizes = c.attribute_ints("output_shape");
-    // Some exporters write the batch and the channels too.
-    if (sizes.size() == rank + 2) sizes.erase(sizes.begin(), sizes.begin() + 2);
-    if (sizes.size() != rank) {
-      c.wrong_attribute("output_shape", std::to_string(rank) + " numbers");
-    }
+  const WindowRule& windows = rule.conv.windows;
+  Windows all = plain_windows(c, windows, spatial, kernel);
+  const Ints added = rule.added.of(c, rank);
+  const Ints pads = windows.pads.of(c, 2 * rank);
+  std::span<const std::int64_t> sizes(rule.shape);
+  const bool is_said = !sizes.empty();
+  // Some exporters write the batch and the channels too.
+  if (is_said && sizes.size() == rank + 2) sizes = sizes.subspan(2);
+  if (is_said && sizes.size() != rank) {
+    c.wrong_attribute("output_shape", std::to_string(rank) + " numbers");
   }
   for (std::size_t i = 0; i < rank; ++i) {
     Window& w = all[i];
     const std::int64_t natural = (w.in - 1) * w.stride + added[i] + w.extent();
     w.out = w.in;
-    if (is_said || is_same) {
+    if (is_said || windows.is_same()) {
       w.in = is_said ? sizes[i] : w.out * w.stride;
-      split_padding(w, natural - w.in, mode == "SAME_UPPER");
+      split_padding(w, natural - w.in, windows.auto_pad == AutoPad::kSameUpper);
     } else {
-      w.before = mode == "VALID" ? 0 : pads[i];
-      w.after = mode == "VALID" ? 0 : pads[rank + i];
+      w.before = pads[i];
+      w.after = pads[rank + i];
       w.in = natural - w.before - w.after;
     }
   }
@@ -99,11 +107,11 @@ struct AddAny {
   }
 };
 
-Windows col2im_windows(KernelContext& c) {
+Windows col2im_windows(KernelContext& c, const WindowRule& rule) {
   const Ints image = c.ints(1), block = c.ints(2);
   const std::size_t rank = image.size();
-  const Ints pads = window_ints(c, "pads", 2 * rank, 0, 0);
-  Windows all = plain_windows(c, image, block);
+  const Ints pads = rule.pads.of(c, 2 * rank);
+  Windows all = plain_windows(c, rule, image, block);
   for (std::size_t i = 0; i < rank; ++i) {
     Window& w = all[i];
     w.before = pads[i];
@@ -114,16 +122,15 @@ Windows col2im_windows(KernelContext& c) {
   return all;
 }
 
-}  // namespace
-
-void conv_transpose(KernelContext& c) {
+void transposed_conv(KernelContext& c, const TransposeRule& rule) {
   const Tensor& x = c.input(0);
   const Tensor& weights = c.input(1);
-  const Channels channels = channels_of(c, x, weights, true);
+  const Channels channels = channels_of(c, rule.conv, x, weights, true);
   const std::int64_t out = channels.groups * channels.out;
   const Tensor* bias = bias_of(c, 2, x, out);
-  const Windows windows =
-      transposed_windows(c, x.dims(), kernel_of_weights(c, weights.dims()));
+  const Windows windows = transposed_windows(
+      c, rule, x.dims(),
+      kernel_of_weights(c, rule.conv.windows, weights.dims()));
   const Dims dims = dims_of(x.dim(0), out, windows, &Window::in);
   Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
@@ -132,12 +139,12 @@ void conv_transpose(KernelContext& c) {
   });
 }
 
-void col2im(KernelContext& c) {
+void columns_to_image(KernelContext& c, const WindowRule& rule) {
   const Tensor& x = c.expect_rank(0, 3);
   if (x.dim(1) > 1 << 30 || x.dim(2) > 1 << 30) {
     c.wrong_shape(0, "axes of at most 2^30");
   }
-  const Windows windows = col2im_windows(c);
+  const Windows windows = col2im_windows(c, rule);
   std::int64_t taps = 1, count = 1;
   for (const Window& w : windows) {
     // Never more than the input has, so that products fit.
@@ -163,6 +170,18 @@ void col2im(KernelContext& c) {
                                            count, to, AddAny());
                          });
   });
+}
+
+}  // namespace
+
+Op conv_transpose(const Preparation& p) {
+  return
+      [rule = TransposeRule(p)](KernelContext& c) { transposed_conv(c, rule); };
+}
+
+Op col2im(const Preparation& p) {
+  return
+      [rule = WindowRule(p)](KernelContext& c) { columns_to_image(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

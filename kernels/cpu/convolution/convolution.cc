@@ -129,13 +129,13 @@ void conv_columns(KernelContext& c, const Job& job, Tensor& y) {
       });
 }
 
-void conv(KernelContext& c) {
+void conv(KernelContext& c, const ConvRule& rule) {
   const Tensor& x = c.input(0);
   const Tensor& weights = c.input(1);
-  const Channels channels = channels_of(c, x, weights, false);
+  const Channels channels = channels_of(c, rule, x, weights, false);
   const std::int64_t out = channels.groups * channels.out;
   const Job job{x, weights, bias_of(c, 2, x, out), channels,
-                windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()))};
+                windows_of(c, rule, x, weights)};
   const Dims dims = dims_of(x.dim(0), out, job.windows);
   Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
@@ -148,6 +148,10 @@ void conv(KernelContext& c) {
   });
 }
 
+Op conv(const Preparation& p) {
+  return [rule = ConvRule(p)](KernelContext& c) { conv(c, rule); };
+}
+
 constexpr Kernel kConvolutionKernels[] = {
     {"", "CausalConvWithState", causal_conv_with_state, Adapt::kWiden},
     {"", "Col2Im", col2im, Adapt::kWiden},
@@ -158,12 +162,12 @@ constexpr Kernel kConvolutionKernels[] = {
 
 }  // namespace
 
-Channels channels_of(KernelContext& c, const Tensor& x, const Tensor& weights,
-                     bool transposed) {
+Channels channels_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+                     const Tensor& weights, bool transposed) {
   c.expect_min_rank(0, 2);
-  const std::size_t w = c.op().type == "QLinearConv" ? 3 : 1;
+  const std::size_t w = rule.weights;
   if (x.dtype() != weights.dtype()) c.expect_type(w, x.dtype());
-  const std::int64_t groups = c.attribute_int("group");
+  const std::int64_t groups = rule.groups;
   if (groups < 1 || x.dim(1) % groups != 0) {
     c.wrong_attribute("group", "a divisor of " + std::to_string(x.dim(1)));
   }
@@ -177,6 +181,12 @@ Channels channels_of(KernelContext& c, const Tensor& x, const Tensor& weights,
         w, "a first axis that is a multiple of " + std::to_string(groups));
   }
   return {groups, in, transposed ? weights.dim(1) : split / groups};
+}
+
+Windows windows_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+                   const Tensor& weights) {
+  return windows_of(c, rule.windows, x.dims(),
+                    kernel_of_weights(c, rule.windows, weights.dims()));
 }
 
 const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,

@@ -7,10 +7,22 @@
 
 namespace ruleengine::kernels {
 
-void causal_conv_with_state(KernelContext& c);
-void col2im(KernelContext& c);
-void conv_transpose(KernelContext& c);
-void deform_conv(KernelContext& c);
+Op causal_conv_with_state(const Preparation& p);
+Op col2im(const Preparation& p);
+Op conv_transpose(const Preparation& p);
+Op deform_conv(const Preparation& p);
+
+// The attributes of a convolution.
+struct ConvRule {
+  explicit ConvRule(const Preparation& p)
+      : windows(p),
+        groups(p.attribute_int("group")),
+        weights(p.op().type == "QLinearConv" ? 3 : 1) {}
+
+  WindowRule windows;
+  std::int64_t groups;
+  std::size_t weights;  // the input that they are
+};
 
 // Channels of a convolution and their groups.
 struct Channels {
@@ -19,8 +31,12 @@ struct Channels {
 
 // Of weights [out, in / groups, ...], or of transposed ones [in, out / groups,
 // ...]; fails where they do not fit the input.
-Channels channels_of(KernelContext& c, const Tensor& x, const Tensor& weights,
-                     bool transposed);
+Channels channels_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+                     const Tensor& weights, bool transposed);
+
+// The windows over x; fails where the weights do not fit them.
+Windows windows_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+                   const Tensor& weights);
 
 // Input `i` if it is there: one number for each output channel.
 const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,

@@ -133,18 +133,15 @@ struct Sequence {
   }
 };
 
-}  // namespace
-
-void deform_conv(KernelContext& c) {
+void deformed_conv(KernelContext& c, const ConvRule& rule,
+                   std::int64_t groups) {
   const Tensor& x = c.input(0);
   const Tensor& weights = c.input(1);
   const Tensor& offset = c.input(2);
-  const Channels channels = channels_of(c, x, weights, false);
+  const Channels channels = channels_of(c, rule, x, weights, false);
   const std::int64_t out = channels.groups * channels.out;
   const Tensor* bias = bias_of(c, 3, x, out);
-  const Windows windows =
-      windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()));
-  const std::int64_t groups = c.attribute_int("offset_group");
+  const Windows windows = windows_of(c, rule, x, weights);
   if (groups < 1 || x.dim(1) % groups != 0) {
     c.wrong_attribute("offset_group",
                       "a divisor of " + std::to_string(x.dim(1)));
@@ -164,7 +161,7 @@ void deform_conv(KernelContext& c) {
   });
 }
 
-void causal_conv_with_state(KernelContext& c) {
+void causal_conv(KernelContext& c, bool is_silu) {
   const Tensor& x = c.expect_rank(0, 3);
   const std::int64_t channels = x.dim(1), length = x.dim(2);
   const Tensor& weights = c.expect_shape(1, Dims{channels, 1, -1}, x.dtype());
@@ -174,9 +171,6 @@ void causal_conv_with_state(KernelContext& c) {
   const Dims state{x.dim(0), channels, before};
   const Tensor* past =
       c.has_input(3) ? &c.expect_shape(3, state, x.dtype()) : nullptr;
-  const std::string_view activation =
-      c.choice("activation", {"none", "silu", "swish", ""});
-  const bool is_silu = activation == "silu" || activation == "swish";
   Tensor& y = c.output(0, x.dtype(), x.dims());
   Tensor next = c.allocate(x.dtype(), state);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -203,6 +197,20 @@ void causal_conv_with_state(KernelContext& c) {
     c.threads().for_each(x.dim(0) * channels, 1, piece);
   });
   if (c.wants(1)) c.set_output(1, std::move(next));
+}
+
+}  // namespace
+
+Op deform_conv(const Preparation& p) {
+  return [rule = ConvRule(p), groups = p.attribute_int("offset_group")](
+             KernelContext& c) { deformed_conv(c, rule, groups); };
+}
+
+Op causal_conv_with_state(const Preparation& p) {
+  const std::string_view activation =
+      p.choice("activation", {"none", "silu", "swish", ""});
+  const bool is_silu = activation == "silu" || activation == "swish";
+  return [is_silu](KernelContext& c) { causal_conv(c, is_silu); };
 }
 
 }  // namespace ruleengine::kernels

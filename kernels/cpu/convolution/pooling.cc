@@ -87,9 +87,13 @@ void for_row(const Window& w, std::int64_t base, Ticker& tick, F f) {
   }
 }
 
-Windows pool_windows(KernelContext& c) {
-  c.need_attribute("kernel_shape");
-  return windows_of(c, c.input(0).dims(), c.attribute_ints("kernel_shape"));
+WindowRule pool_rule(const Preparation& p) {
+  p.need_attribute("kernel_shape");
+  return WindowRule(p);
+}
+
+Windows pool_windows(KernelContext& c, const WindowRule& rule) {
+  return windows_of(c, rule, c.input(0).dims(), rule.kernel);
 }
 
 // Calls f(plane, row, taps) for each row of the output.
@@ -155,9 +159,9 @@ void max_rows(KernelContext& c, const Plane& plane, const T* in, T* out,
 
 template <typename T>
 void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
-                          T* out, std::int64_t* places, std::int64_t planes) {
+                          T* out, std::int64_t* places, std::int64_t planes,
+                          bool by_column) {
   const Window& w = plane.last();
-  const bool by_column = c.attribute_flag("storage_order");
   for_rows(c, plane, planes,
            [&](std::int64_t p, std::int64_t row, const RowTaps& taps) {
              const T* from = in + p * plane.in;
@@ -184,9 +188,9 @@ void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
            });
 }
 
-void max_pool(KernelContext& c) {
+void max_pool(KernelContext& c, const WindowRule& rule, bool by_column) {
   const Tensor& x = c.input(0);
-  const Windows windows = pool_windows(c);
+  const Windows windows = pool_windows(c, rule);
   const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
   Tensor& y = c.output(0, x.dtype(), dims);
   const Plane plane(windows);
@@ -199,16 +203,23 @@ void max_pool(KernelContext& c) {
     }
     Tensor& places = c.output(1, DataType::kInt64, dims);
     max_rows_with_places(c, plane, x.data<T>(), y.mutable_data<T>(),
-                         places.mutable_data<std::int64_t>(), planes);
+                         places.mutable_data<std::int64_t>(), planes,
+                         by_column);
   });
+}
+
+Op max_pool(const Preparation& p) {
+  return [rule = pool_rule(p), by_column = p.attribute_flag("storage_order")](
+             KernelContext& c) { max_pool(c, rule, by_column); };
 }
 
 // y = finish(sum of step(x) over the window, taps inside, taps in the row's
 // input and padding).
 template <typename Step, typename Finish>
-void sum_pool(KernelContext& c, Step step, Finish finish) {
+void sum_pool(KernelContext& c, const WindowRule& rule, Step step,
+              Finish finish) {
   const Tensor& x = c.input(0);
-  const Windows windows = pool_windows(c);
+  const Windows windows = pool_windows(c, rule);
   const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
   Tensor& y = c.output(0, x.dtype(), dims);
   const Plane plane(windows);
@@ -243,41 +254,41 @@ void sum_pool(KernelContext& c, Step step, Finish finish) {
   });
 }
 
-void average_pool(KernelContext& c) {
-  const bool with_padding = c.attribute_flag("count_include_pad");
-  sum_pool(
-      c, [](double x) { return x; },
-      [with_padding](double sum, double inside, double padded) {
-        const double count = with_padding ? padded : inside;
-        return count == 0 ? 0.0 : sum / count;
-      });
+Op average_pool(const Preparation& p) {
+  const bool with_padding = p.attribute_flag("count_include_pad");
+  return [rule = pool_rule(p), with_padding](KernelContext& c) {
+    sum_pool(
+        c, rule, [](double x) { return x; },
+        [with_padding](double sum, double inside, double padded) {
+          const double count = with_padding ? padded : inside;
+          return count == 0 ? 0.0 : sum / count;
+        });
+  };
 }
 
-double exponent(KernelContext& c) {
-  const auto p = static_cast<double>(c.attribute_int("p"));
-  if (!(p > 0)) c.wrong_attribute("p", "more than 0");
-  return p;
-}
-
-// Calls f(power, root) with functions for the exponent.
+// f(power, root) with functions for the exponent, which attribute 'p' is.
 template <typename F>
-void with_norm(double p, F f) {
+Op with_norm(const Preparation& node, F f) {
+  const auto p = static_cast<double>(node.attribute_int("p"));
+  if (!(p > 0)) node.wrong_attribute("p", "more than 0");
   if (p == 1) {
-    const auto same = [](double sum) { return sum; };
-    f([](double x) { return std::abs(x); }, same);
-  } else if (p == 2) {
-    f([](double x) { return x * x; },
-      [](double sum) { return std::sqrt(sum); });
-  } else {
-    f([p](double x) { return std::pow(std::abs(x), p); },
-      [p](double sum) { return std::pow(sum, 1 / p); });
+    return f([](double x) { return std::abs(x); },
+             [](double sum) { return sum; });
   }
+  if (p == 2) {
+    return f([](double x) { return x * x; },
+             [](double sum) { return std::sqrt(sum); });
+  }
+  return f([p](double x) { return std::pow(std::abs(x), p); },
+           [p](double sum) { return std::pow(sum, 1 / p); });
 }
 
-void lp_pool(KernelContext& c) {
-  with_norm(exponent(c), [&](auto power, auto root) {
-    sum_pool(c, power,
-             [root](double sum, double, double) { return root(sum); });
+Op lp_pool(const Preparation& p) {
+  return with_norm(p, [&](auto power, auto root) {
+    return [=, rule = pool_rule(p)](KernelContext& c) {
+      sum_pool(c, rule, power,
+               [root](double sum, double, double) { return root(sum); });
+    };
   });
 }
 
@@ -333,11 +344,13 @@ void global_max_pool(KernelContext& c) {
   });
 }
 
-void global_lp_pool(KernelContext& c) {
-  with_norm(exponent(c), [&](auto power, auto root) {
-    global_pool(c, [&](const auto* in, std::int64_t count) {
-      return root(sum_of(in, count, power));
-    });
+Op global_lp_pool(const Preparation& p) {
+  return with_norm(p, [](auto power, auto root) {
+    return [=](KernelContext& c) {
+      global_pool(c, [&](const auto* in, std::int64_t count) {
+        return root(sum_of(in, count, power));
+      });
+    };
   });
 }
 

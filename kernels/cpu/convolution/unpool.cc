@@ -8,14 +8,26 @@
 namespace ruleengine::kernels {
 namespace {
 
+// The attributes of MaxUnpool.
+struct UnpoolRule {
+  explicit UnpoolRule(const Preparation& p)
+      : kernel(p, "kernel_shape", 1),
+        strides(p, "strides", 1),
+        pads(p, "pads", 0) {
+    p.need_attribute("kernel_shape");
+  }
+
+  WindowInts kernel, strides, pads;
+};
+
 // Windows of max pooling with the node's attributes.
 struct Unpool {
   Ints kernel, strides, pads;
 
-  Unpool(KernelContext& c, std::size_t rank)
-      : kernel(window_ints(c, "kernel_shape", rank, 1, 1)),
-        strides(window_ints(c, "strides", rank, 1, 1)),
-        pads(window_ints(c, "pads", 2 * rank, 0, 0)) {}
+  Unpool(KernelContext& c, const UnpoolRule& rule, std::size_t rank)
+      : kernel(rule.kernel.of(c, rank)),
+        strides(rule.strides.of(c, rank)),
+        pads(rule.pads.of(c, 2 * rank)) {}
 
   // The shape that gives x.
   Dims unpooled(const Tensor& x) const {
@@ -110,13 +122,10 @@ T max_of(const T* plane, std::int64_t width, Range rows, Range columns) {
   return most;
 }
 
-}  // namespace
-
-void max_unpool(KernelContext& c) {
+void unpool(KernelContext& c, const UnpoolRule& rule) {
   const Tensor& x = c.expect_min_rank(0, 3);
   c.expect_shape(1, x.dims());
-  c.need_attribute("kernel_shape");
-  const Unpool pool(c, x.rank() - 2);
+  const Unpool pool(c, rule, x.rank() - 2);
   const Ints places = c.ints(1);
   const Dims inferred = pool.unpooled(x);
   Dims dims = inferred;
@@ -146,12 +155,10 @@ void max_unpool(KernelContext& c) {
   });
 }
 
-void max_roi_pool(KernelContext& c) {
+// `pooled`: height and width.
+void pool_regions(KernelContext& c, const Ints& pooled, double scale) {
   const Tensor& x = c.expect_rank(0, 4);
   const Tensor& rois = c.expect_shape(1, Dims{-1, 5}, x.dtype());
-  c.need_attribute("pooled_shape");
-  const Ints pooled = window_ints(c, "pooled_shape", 2, 1, 1);
-  const double scale = c.attribute_float("spatial_scale");
   const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3);
   Tensor& y =
       c.output(0, x.dtype(), Dims{rois.dim(0), channels, pooled[0], pooled[1]});
@@ -181,6 +188,20 @@ void max_roi_pool(KernelContext& c) {
     };
     c.threads().for_each(rois.dim(0) * channels, 1, piece);
   });
+}
+
+}  // namespace
+
+Op max_unpool(const Preparation& p) {
+  return [rule = UnpoolRule(p)](KernelContext& c) { unpool(c, rule); };
+}
+
+Op max_roi_pool(const Preparation& p) {
+  p.need_attribute("pooled_shape");
+  return [pooled = WindowInts(p, "pooled_shape", 1).of(p, 2),
+          scale = p.attribute_float("spatial_scale")](KernelContext& c) {
+    pool_regions(c, pooled, scale);
+  };
 }
 
 }  // namespace ruleengine::kernels

@@ -29,30 +29,46 @@ void set_same(Window& w, bool more_at_end) {
   split_padding(w, (w.out - 1) * w.stride + w.extent() - w.in, more_at_end);
 }
 
-}  // namespace
-
-std::string_view auto_pad_of(KernelContext& c) {
-  return c.choice("auto_pad",
-                  {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
+AutoPad auto_pad_of(const Preparation& p) {
+  const std::string_view mode =
+      p.choice("auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
+  if (mode == "SAME_UPPER") return AutoPad::kSameUpper;
+  if (mode == "SAME_LOWER") return AutoPad::kSameLower;
+  return mode == "VALID" ? AutoPad::kValid : AutoPad::kNone;
 }
 
-Ints window_ints(KernelContext& c, std::string_view name, std::size_t count,
-                 std::int64_t least, std::int64_t otherwise) {
-  Ints all = c.attribute_ints(name);
-  if (all.empty()) all.assign(count, otherwise);
-  if (all.size() != count) {
-    c.wrong_attribute(name, std::to_string(count) + " numbers");
-  }
-  for (const std::int64_t each : all) {
+}  // namespace
+
+WindowInts::WindowInts(const Preparation& p, std::string_view name,
+                       std::int64_t least)
+    : name_(name), least_(least), written_(p.attribute_ints(name)) {
+  for (const std::int64_t each : written_) {
     if (each < least || each > kMost) {
-      c.wrong_attribute(name, std::to_string(least) + " to 2^30",
+      p.wrong_attribute(name, std::to_string(least) + " to 2^30",
                         std::to_string(each));
     }
   }
-  return all;
 }
 
-Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel) {
+Ints WindowInts::of(const runtime::Attributes& node, std::size_t count) const {
+  if (written_.empty()) return Ints(count, least_);
+  if (written_.size() != count) {
+    node.wrong_attribute(name_, std::to_string(count) + " numbers");
+  }
+  return written_;
+}
+
+WindowRule::WindowRule(const Preparation& p)
+    : kernel(p.attribute_ints("kernel_shape")),
+      auto_pad(auto_pad_of(p)),
+      rounds_up(p.attribute_flag("ceil_mode")),
+      strides(p, "strides", 1),
+      dilations(p, "dilations", 1),
+      pads(auto_pad == AutoPad::kNone ? WindowInts(p, "pads", 0)
+                                      : WindowInts(0)) {}
+
+Windows plain_windows(KernelContext& c, const WindowRule& rule, Shape spatial,
+                      const Ints& kernel) {
   const std::size_t rank = spatial.size();
   runtime::count_of(spatial);  // fails where it does not fit
   if (kernel.size() != rank) {
@@ -60,8 +76,8 @@ Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel) {
          std::to_string(rank) + ", one for each axis of the input",
          std::to_string(kernel.size()));
   }
-  const Ints strides = window_ints(c, "strides", rank, 1, 1);
-  const Ints dilations = window_ints(c, "dilations", rank, 1, 1);
+  const Ints strides = rule.strides.of(c, rank);
+  const Ints dilations = rule.dilations.of(c, rank);
   Windows all(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     if (kernel[i] < 1 || kernel[i] > kMost) {
@@ -86,24 +102,21 @@ void split_padding(Window& w, std::int64_t total, bool more_at_end) {
   w.after = more_at_end ? more : less;
 }
 
-Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel) {
+Windows windows_of(KernelContext& c, const WindowRule& rule, Shape dims,
+                   const Ints& kernel) {
   c.expect_min_rank(0, 2);
   const Shape spatial = dims.subspan(2);
   const std::size_t rank = spatial.size();
-  Windows all = plain_windows(c, spatial, kernel);
-  const std::string_view mode = auto_pad_of(c);
-  const bool rounds_up = c.attribute_flag("ceil_mode");
-  if (mode == "SAME_UPPER" || mode == "SAME_LOWER") {
-    for (Window& w : all) set_same(w, mode == "SAME_UPPER");
+  Windows all = plain_windows(c, rule, spatial, kernel);
+  if (rule.is_same()) {
+    for (Window& w : all) set_same(w, rule.auto_pad == AutoPad::kSameUpper);
     return all;
   }
-  const bool is_valid = mode == "VALID";
-  const Ints pads =
-      is_valid ? Ints(2 * rank, 0) : window_ints(c, "pads", 2 * rank, 0, 0);
+  const Ints pads = rule.pads.of(c, 2 * rank);
   for (std::size_t i = 0; i < rank; ++i) {
     all[i].before = pads[i];
     all[i].after = pads[rank + i];
-    set_out(all[i], rounds_up && !is_valid);
+    set_out(all[i], rule.rounds_up && rule.auto_pad == AutoPad::kNone);
   }
   return all;
 }
@@ -115,7 +128,8 @@ Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
   return dims;
 }
 
-Ints kernel_of_weights(KernelContext& c, Shape weights) {
+Ints kernel_of_weights(KernelContext& c, const WindowRule& rule,
+                       Shape weights) {
   if (weights.size() < 2) {
     fail("wrong rank of the weights", "2 or more",
          std::to_string(weights.size()));
@@ -123,8 +137,7 @@ Ints kernel_of_weights(KernelContext& c, Shape weights) {
   const Shape sizes = weights.subspan(2);
   runtime::count_of(sizes);  // fails where it does not fit
   const Ints own(sizes.begin(), sizes.end());
-  const Ints said = c.attribute_ints("kernel_shape");
-  if (!said.empty() && said != own) {
+  if (!rule.kernel.empty() && rule.kernel != own) {
     c.wrong_attribute("kernel_shape", runtime::shape_text(sizes));
   }
   return own;

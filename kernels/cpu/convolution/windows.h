@@ -50,28 +50,55 @@ inline Range windows_with(const Window& w, std::int64_t tap) {
                                           begin, w.out)};
 }
 
-// Attribute 'auto_pad'; "" means "NOTSET".
-std::string_view auto_pad_of(KernelContext& c);
+// An attribute of one number for each of some places, in [least, 2^30].
+class WindowInts {
+ public:
+  WindowInts(const Preparation& p, std::string_view name, std::int64_t least);
+  // As if it were not written.
+  explicit WindowInts(std::int64_t least) : least_(least) {}
 
-// An attribute of one number for each of `count` places, in [least, 2^30].
-Ints window_ints(KernelContext& c, std::string_view name, std::size_t count,
-                 std::int64_t least, std::int64_t otherwise);
+  // The numbers of `count` places: `least` each where none are written.
+  Ints of(const runtime::Attributes& node, std::size_t count) const;
+
+ private:
+  std::string_view name_;
+  std::int64_t least_;
+  Ints written_;
+};
+
+enum class AutoPad : std::uint8_t { kNone, kValid, kSameUpper, kSameLower };
+
+// The attributes of windows.
+struct WindowRule {
+  explicit WindowRule(const Preparation& p);
+  bool is_same() const {
+    return auto_pad == AutoPad::kSameUpper || auto_pad == AutoPad::kSameLower;
+  }
+
+  Ints kernel;  // empty where kernel_shape is not written
+  AutoPad auto_pad;
+  bool rounds_up;
+  WindowInts strides, dilations;
+  WindowInts pads;  // 0 where auto_pad is not kNone
+};
 
 // Windows without sizes of the output and without padding.
-Windows plain_windows(KernelContext& c, Shape spatial, const Ints& kernel);
+Windows plain_windows(KernelContext& c, const WindowRule& rule, Shape spatial,
+                      const Ints& kernel);
 
-// The padding total where auto_pad is SAME_*.
+// The padding total where auto_pad is SAME_*, or the output's shape is given.
 void split_padding(Window& w, std::int64_t total, bool more_at_end);
 
-// The windows of the attributes over axes 2 and up of `dims`.
-Windows windows_of(KernelContext& c, Shape dims, const Ints& kernel);
+// The windows over axes 2 and up of `dims`.
+Windows windows_of(KernelContext& c, const WindowRule& rule, Shape dims,
+                   const Ints& kernel);
 
 // [batch, channels, sizes...]: the numbers of windows, or another size of them.
 Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
              std::int64_t Window::*size = &Window::out);
 
-// The attribute kernel_shape, or where it is not written the sizes of the
-// weights from axis 2.
-Ints kernel_of_weights(KernelContext& c, Shape weights);
+// The sizes of the weights from axis 2, which kernel_shape must be where it is
+// written.
+Ints kernel_of_weights(KernelContext& c, const WindowRule& rule, Shape weights);
 
 }  // namespace ruleengine::kernels

@@ -18,17 +18,17 @@ struct GridRule {
   bool align_corners = false;
 };
 
-GridRule grid_rule(KernelContext& c) {
-  GridRule rule{.align_corners = c.attribute_flag("align_corners")};
+GridRule grid_rule(const Preparation& p) {
+  GridRule rule{.align_corners = p.attribute_flag("align_corners")};
   const std::string_view mode =
-      c.choice("mode", {"linear", "nearest", "cubic", "bilinear", "bicubic"});
+      p.choice("mode", {"linear", "nearest", "cubic", "bilinear", "bicubic"});
   if (mode == "nearest") {
     rule.mode = GridMode::kNearest;
   } else if (mode == "cubic" || mode == "bicubic") {
     rule.mode = GridMode::kCubic;
   }
   const std::string_view padding =
-      c.choice("padding_mode", {"zeros", "border", "reflection"});
+      p.choice("padding_mode", {"zeros", "border", "reflection"});
   if (padding == "border") {
     rule.padding = GridPadding::kBorder;
   } else if (padding == "reflection") {
@@ -139,15 +139,12 @@ void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
   c.threads().for_each(x.dim(0) * count, kGrain / 16 / channels, piece);
 }
 
-}  // namespace
-
-void grid_sample(KernelContext& c) {
+void sample_grid(KernelContext& c, const GridRule& rule) {
   const Tensor& x = c.expect_rank(0, 3, 8);
   Dims fits(x.rank(), -1);
   fits[0] = x.dim(0);
   fits.back() = static_cast<std::int64_t>(x.rank()) - 2;
   const Tensor& grid = c.expect_shape(1, fits);
-  const GridRule rule = grid_rule(c);
   Dims dims{x.dim(0), x.dim(1)};
   dims.append(grid.dims().subspan(1, grid.rank() - 2));
   Tensor& y = c.output(0, x.dtype(), dims);
@@ -157,6 +154,12 @@ void grid_sample(KernelContext& c) {
     dispatch(NumbersAndBool(), x.dtype(),
              [&]<typename T>() { sample<T, G>(c, rule, x, grid, y); });
   });
+}
+
+}  // namespace
+
+Op grid_sample(const Preparation& p) {
+  return [rule = grid_rule(p)](KernelContext& c) { sample_grid(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

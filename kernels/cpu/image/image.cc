@@ -85,18 +85,18 @@ struct RoiRule {
   bool half_pixel, is_max;
 };
 
-RoiRule roi_rule(KernelContext& c) {
+RoiRule roi_rule(const Preparation& p) {
   const RoiRule rule{
-      .height = c.attribute_int("output_height"),
-      .width = c.attribute_int("output_width"),
-      .ratio = c.attribute_int("sampling_ratio"),
-      .scale = c.attribute_float("spatial_scale"),
+      .height = p.attribute_int("output_height"),
+      .width = p.attribute_int("output_width"),
+      .ratio = p.attribute_int("sampling_ratio"),
+      .scale = p.attribute_float("spatial_scale"),
       .half_pixel =
-          c.attribute_string("coordinate_transformation_mode") == "half_pixel",
-      .is_max = c.choice("mode", {"avg", "max"}) == "max"};
-  if (rule.height < 1) c.wrong_attribute("output_height", "1 or more");
-  if (rule.width < 1) c.wrong_attribute("output_width", "1 or more");
-  if (rule.ratio < 0) c.wrong_attribute("sampling_ratio", "0 or more");
+          p.attribute_string("coordinate_transformation_mode") == "half_pixel",
+      .is_max = p.choice("mode", {"avg", "max"}) == "max"};
+  if (rule.height < 1) p.wrong_attribute("output_height", "1 or more");
+  if (rule.width < 1) p.wrong_attribute("output_width", "1 or more");
+  if (rule.ratio < 0) p.wrong_attribute("sampling_ratio", "0 or more");
   return rule;
 }
 
@@ -129,18 +129,9 @@ void align_region(const RoiRule& rule, const Tensor& x, const T* roi,
   }
 }
 
-constexpr Kernel kImageKernels[] = {
-    {"", "GridSample", grid_sample, Adapt::kWiden},
-    {"", "Resize", resize, Adapt::kWiden},
-    {"", "RoiAlign", roi_align, Adapt::kWiden},
-};
-
-}  // namespace
-
-void roi_align(KernelContext& c) {
+void roi_align(KernelContext& c, const RoiRule& rule) {
   const Tensor& x = c.expect_rank(0, 4);
   const Ints batches = ints_up_to(c, 2, x.dim(0) - 1);
-  const RoiRule rule = roi_rule(c);
   const auto count = std::ssize(batches);
   const Tensor& rois = c.expect_shape(1, Dims{count, 4}, x.dtype());
   Tensor& y =
@@ -155,6 +146,18 @@ void roi_align(KernelContext& c) {
     });
   });
 }
+
+Op roi_align(const Preparation& p) {
+  return [rule = roi_rule(p)](KernelContext& c) { roi_align(c, rule); };
+}
+
+constexpr Kernel kImageKernels[] = {
+    {"", "GridSample", grid_sample, Adapt::kWiden},
+    {"", "Resize", resize, Adapt::kWiden},
+    {"", "RoiAlign", roi_align, Adapt::kWiden},
+};
+
+}  // namespace
 
 const KernelRows kImageRows = kImageKernels;
 

@@ -10,9 +10,8 @@
 
 namespace ruleengine::kernels {
 
-void grid_sample(KernelContext& c);
-void resize(KernelContext& c);
-void roi_align(KernelContext& c);
+Op grid_sample(const Preparation& p);
+Op resize(const Preparation& p);
 
 // Keys' cubic convolution for a place that lies `x` away.
 inline double cubic_weight(double x, double a) {

@@ -53,24 +53,28 @@ double source_of(const ResizeRule& rule, const ResizeAxis& axis,
                  std::int64_t index) {
   const auto at = static_cast<double>(index), in = static_cast<double>(axis.in);
   const double length = axis.scale * in;
-  const std::string& mode = rule.coordinates;
-  if (mode == "asymmetric") return at / axis.scale;
-  if (mode == "align_corners") {
-    return length == 1 ? 0 : at * (in - 1) / (length - 1);
-  }
-  if (mode == "tf_crop_and_resize") return crop_source(axis, at);
   const double half = (at + 0.5) / axis.scale - 0.5;
-  if (mode == "pytorch_half_pixel") return length == 1 ? -0.5 : half;
-  if (mode == "half_pixel") return half;
-  if (mode == "half_pixel_symmetric") {
-    return half + in / 2 * (1 - static_cast<double>(axis.out) / length);
+  switch (rule.coordinates) {
+    case Coordinates::kHalfPixel:
+      return half;
+    case Coordinates::kHalfPixelSymmetric:
+      return half + in / 2 * (1 - static_cast<double>(axis.out) / length);
+    case Coordinates::kPytorchHalfPixel:
+      return length == 1 ? -0.5 : half;
+    case Coordinates::kAlignCorners:
+      return length == 1 ? 0 : at * (in - 1) / (length - 1);
+    case Coordinates::kAsymmetric:
+      return at / axis.scale;
+    case Coordinates::kCrop:
+      return crop_source(axis, at);
+    case Coordinates::kHalfPixelForNearest:
+      break;
   }
-  // "tf_half_pixel_for_nn", which only opsets 11 and 12 have.
   return (at + 0.5) / axis.scale;
 }
 
 bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source) {
-  return rule.coordinates == "tf_crop_and_resize" &&
+  return rule.coordinates == Coordinates::kCrop &&
          !(source >= 0 && source <= static_cast<double>(axis.in - 1));
 }
 
@@ -79,10 +83,7 @@ Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
   Tensor out = c.allocate(DataType::kInt64, Dims{axis.out});
   auto* places = out.mutable_data<std::int64_t>();
   Ticker tick(c.threads());
-  const std::string& mode = rule.nearest;
-  const bool prefers_floor = mode == "round_prefer_floor";
-  c.choice("nearest_mode",
-           {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  const NearestMode mode = rule.nearest;
   for (std::int64_t i = 0; i < axis.out; ++i) {
     tick(4);
     const double source = source_of(rule, axis, i);
@@ -91,9 +92,9 @@ Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
       continue;
     }
     const double low = std::floor(source), part = source - low;
-    bool up = part > 0 && mode != "floor";
-    if (prefers_floor) up = part > 0.5;
-    if (mode == "round_prefer_ceil") up = part >= 0.5;
+    bool up = part > 0 && mode != NearestMode::kFloor;
+    if (mode == NearestMode::kPreferFloor) up = part > 0.5;
+    if (mode == NearestMode::kPreferCeil) up = part >= 0.5;
     places[i] = std::clamp<std::int64_t>(
         static_cast<std::int64_t>(bounded(low)) + (up ? 1 : 0), 0, axis.in - 1);
   }

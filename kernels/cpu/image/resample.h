@@ -2,8 +2,7 @@
 // is made of. Internal to kernels/cpu.
 #pragma once
 
-#include <string>
-#include <vector>
+#include <optional>
 
 #include "kernels/cpu/dispatch.h"
 
@@ -11,15 +10,36 @@ namespace ruleengine::kernels {
 
 enum class ResizeMode : std::uint8_t { kNearest, kLinear, kCubic };
 
+enum class NearestMode : std::uint8_t {
+  kPreferFloor,
+  kPreferCeil,
+  kFloor,
+  kCeil
+};
+enum class Coordinates : std::uint8_t {
+  kHalfPixel,
+  kHalfPixelSymmetric,
+  kPytorchHalfPixel,
+  kAlignCorners,
+  kAsymmetric,
+  kCrop,
+  kHalfPixelForNearest,  // which only opsets 11 and 12 have
+};
+enum class AspectRatio : std::uint8_t { kStretch, kNotLarger, kNotSmaller };
+
 // The attributes of Resize.
 struct ResizeRule {
-  ResizeMode mode = ResizeMode::kNearest;
-  std::string nearest;
-  std::string coordinates = "asymmetric";
-  double cubic_a = -0.75;
-  double outside = 0;  // the value where a crop leaves the image
-  bool antialias = false;
-  bool exclude_outside = false;
+  explicit ResizeRule(const Preparation& p);
+
+  ResizeMode mode;
+  NearestMode nearest = NearestMode::kPreferFloor;  // where `mode` is kNearest
+  Coordinates coordinates;
+  AspectRatio aspect;
+  double cubic_a;
+  double outside;  // the value where a crop leaves the image
+  bool antialias;
+  bool exclude_outside;
+  std::optional<Ints> axes;  // all where it is not written
 };
 
 struct ResizeAxis {

@@ -10,6 +10,46 @@
 namespace ruleengine::kernels {
 namespace {
 
+ResizeMode resize_mode_of(const Preparation& p) {
+  const std::string_view mode = p.attribute_string("mode");
+  if (mode == "nearest") return ResizeMode::kNearest;
+  if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
+  if (mode == "cubic") return ResizeMode::kCubic;
+  p.wrong_attribute("mode", "nearest, linear or cubic");
+}
+
+NearestMode nearest_mode_of(const Preparation& p) {
+  const std::string_view mode =
+      p.choice("nearest_mode",
+               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  if (mode == "round_prefer_ceil") return NearestMode::kPreferCeil;
+  if (mode == "floor") return NearestMode::kFloor;
+  return mode == "ceil" ? NearestMode::kCeil : NearestMode::kPreferFloor;
+}
+
+Coordinates coordinates_of(const Preparation& p) {
+  const std::string_view mode =
+      p.choice("coordinate_transformation_mode",
+               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                "align_corners", "asymmetric", "tf_crop_and_resize",
+                "tf_half_pixel_for_nn"});
+  if (mode == "half_pixel") return Coordinates::kHalfPixel;
+  if (mode == "half_pixel_symmetric") return Coordinates::kHalfPixelSymmetric;
+  if (mode == "pytorch_half_pixel") return Coordinates::kPytorchHalfPixel;
+  if (mode == "align_corners") return Coordinates::kAlignCorners;
+  if (mode == "asymmetric") return Coordinates::kAsymmetric;
+  if (mode == "tf_crop_and_resize") return Coordinates::kCrop;
+  return Coordinates::kHalfPixelForNearest;
+}
+
+AspectRatio aspect_ratio_of(const Preparation& p) {
+  const std::string_view policy = p.choice(
+      "keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller", ""});
+  if (policy == "not_larger") return AspectRatio::kNotLarger;
+  return policy == "not_smaller" ? AspectRatio::kNotSmaller
+                                 : AspectRatio::kStretch;
+}
+
 std::vector<double> doubles_of(KernelContext& c, std::size_t i,
                                std::size_t count) {
   const Tensor& t = c.expect_count(i, count);
@@ -56,34 +96,32 @@ ResizeAxes axes_from(const Tensor& x) {
 }
 
 // The axes that the inputs of Resize are about, in their order.
-std::vector<std::size_t> named_axes(KernelContext& c, std::size_t rank) {
+std::vector<std::size_t> named_axes(KernelContext& c, const ResizeRule& rule,
+                                    std::size_t rank) {
   std::vector<std::size_t> all;
-  for (const std::int64_t axis : c.attribute_ints("axes")) {
-    all.push_back(axis_of(axis, rank));
+  if (!rule.axes) {
+    for (std::size_t i = 0; i < rank; ++i) all.push_back(i);
+    return all;
   }
-  if (axes_of(c.attribute_ints("axes"), rank).size() != all.size()) {
+  for (const std::int64_t axis : *rule.axes) all.push_back(axis_of(axis, rank));
+  if (axes_of(*rule.axes, rank).size() != all.size()) {
     c.wrong_attribute("axes", "each axis once");
-  }
-  for (std::size_t i = 0; all.size() < rank && !c.has_attribute("axes"); ++i) {
-    all.push_back(i);
   }
   return all;
 }
 
-void set_sizes(KernelContext& c, const std::vector<std::size_t>& named,
-               ResizeAxes& axes) {
+void set_sizes(KernelContext& c, AspectRatio aspect,
+               const std::vector<std::size_t>& named, ResizeAxes& axes) {
   c.expect_count(3, named.size());
   const Ints sizes = c.ints(3);
   for (std::size_t i = 0; i < named.size(); ++i) {
     set_size(axes[named[i]], sizes[i]);
   }
-  const std::string_view policy = c.choice(
-      "keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller", ""});
-  if (policy.empty() || policy == "stretch" || named.empty()) return;
+  if (aspect == AspectRatio::kStretch || named.empty()) return;
   double scale = axes[named[0]].scale;
   for (const std::size_t i : named) {
-    scale = policy == "not_larger" ? std::min(scale, axes[i].scale)
-                                   : std::max(scale, axes[i].scale);
+    scale = aspect == AspectRatio::kNotLarger ? std::min(scale, axes[i].scale)
+                                              : std::max(scale, axes[i].scale);
   }
   for (const std::size_t i : named) {
     const double size = scale * static_cast<double>(axes[i].in);
@@ -221,7 +259,7 @@ void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   if (rule.mode != ResizeMode::kNearest) {
     dispatch(NumbersAndBool(), x.dtype(),
              [&]<typename T>() { interpolate<T>(c, x, rule, axes, y); });
-  } else if (rule.coordinates == "tf_crop_and_resize") {
+  } else if (rule.coordinates == Coordinates::kCrop) {
     dispatch(NumbersAndBool(), x.dtype(), [&]<typename T>() {
       nearest<T>(c, x, rule, axes, saturated<T>(rule.outside), y);
     });
@@ -231,41 +269,17 @@ void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   }
 }
 
-ResizeMode resize_mode_of(KernelContext& c) {
-  const std::string mode(c.attribute_string("mode"));
-  if (mode == "nearest") return ResizeMode::kNearest;
-  if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
-  if (mode == "cubic") return ResizeMode::kCubic;
-  c.wrong_attribute("mode", "nearest, linear or cubic");
-}
-
-}  // namespace
-
-void resize(KernelContext& c) {
+void resize_image(KernelContext& c, const ResizeRule& rule) {
   const Tensor x = c.input(0);
-  ResizeRule rule{.mode = resize_mode_of(c),
-                  .nearest = std::string(c.attribute_string("nearest_mode")),
-                  .coordinates = std::string(c.choice(
-                      "coordinate_transformation_mode",
-                      {"half_pixel", "half_pixel_symmetric",
-                       "pytorch_half_pixel", "align_corners", "asymmetric",
-                       "tf_crop_and_resize", "tf_half_pixel_for_nn"})),
-                  .cubic_a = c.attribute_float("cubic_coeff_a"),
-                  .outside = c.attribute_float("extrapolation_value"),
-                  .antialias = c.attribute_flag("antialias"),
-                  .exclude_outside = c.attribute_flag("exclude_outside")};
-  if (rule.antialias && rule.mode == ResizeMode::kNearest) {
-    c.wrong_attribute("antialias", "0 where 'mode' is nearest");
-  }
   ResizeAxes axes = axes_from(x);
-  const auto named = named_axes(c, x.rank());
+  const auto named = named_axes(c, rule, x.rank());
   const bool has_sizes = c.has_input(3) && c.input(3).count() > 0;
   const bool has_scales = c.has_input(2) && c.input(2).count() > 0;
   if (has_sizes && has_scales) {
     fail("inputs 'scales' and 'sizes' are both given", "one of them", "both");
   }
   if (has_sizes) {
-    set_sizes(c, named, axes);
+    set_sizes(c, rule.aspect, named, axes);
   } else if (has_scales) {
     const auto scales = doubles_of(c, 2, named.size());
     for (std::size_t i = 0; i < named.size(); ++i) {
@@ -275,11 +289,32 @@ void resize(KernelContext& c) {
     fail("inputs 'scales' and 'sizes' are both missing", "one of them", "none");
   }
   const bool is_same =
-      rule.coordinates == "asymmetric" &&
+      rule.coordinates == Coordinates::kAsymmetric &&
       std::ranges::all_of(axes, [](const auto& a) { return a.scale == 1; });
   if (is_same) return c.set_output(0, x);
-  if (rule.coordinates == "tf_crop_and_resize") set_crop(c, named, axes);
+  if (rule.coordinates == Coordinates::kCrop) set_crop(c, named, axes);
   run(c, x, rule, axes);
+}
+
+}  // namespace
+
+ResizeRule::ResizeRule(const Preparation& p)
+    : mode(resize_mode_of(p)),
+      coordinates(coordinates_of(p)),
+      aspect(aspect_ratio_of(p)),
+      cubic_a(p.attribute_float("cubic_coeff_a")),
+      outside(p.attribute_float("extrapolation_value")),
+      antialias(p.attribute_flag("antialias")),
+      exclude_outside(p.attribute_flag("exclude_outside")) {
+  if (mode == ResizeMode::kNearest) nearest = nearest_mode_of(p);
+  if (antialias && mode == ResizeMode::kNearest) {
+    p.wrong_attribute("antialias", "0 where 'mode' is nearest");
+  }
+  if (p.has_attribute("axes")) axes = p.attribute_ints("axes");
+}
+
+Op resize(const Preparation& p) {
+  return [rule = ResizeRule(p)](KernelContext& c) { resize_image(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

@@ -39,13 +39,13 @@ struct Thresholds {
   bool has_score = false, is_center = false;
 };
 
-Thresholds thresholds_of(const KernelContext& c) {
+Thresholds thresholds_of(const KernelContext& c, bool is_center) {
   Thresholds out;
   out.most = c.has_input(2) ? c.scalar_int(2) : 0;
   out.overlap = c.has_input(3) ? static_cast<float>(c.scalar_float(3)) : 0.0f;
   out.has_score = c.has_input(4);
   if (out.has_score) out.score = static_cast<float>(c.scalar_float(4));
-  out.is_center = c.attribute_flag("center_point_box");
+  out.is_center = is_center;
   if (!(out.overlap >= 0 && out.overlap <= 1)) {
     c.wrong_value(3, "0 to 1", std::to_string(out.overlap));
   }
@@ -85,13 +85,11 @@ Ints kept(const KernelContext& c, const float* boxes, const float* scores,
   return out;
 }
 
-}  // namespace
-
-void non_max_suppression(KernelContext& c) {
+void suppress(KernelContext& c, bool is_center) {
   const Tensor& boxes = c.expect_shape(0, Dims{-1, -1, 4}, DataType::kFloat);
   const Tensor& scores =
       c.expect_shape(1, Dims{boxes.dim(0), -1, boxes.dim(1)}, DataType::kFloat);
-  const Thresholds options = thresholds_of(c);
+  const Thresholds options = thresholds_of(c, is_center);
   const std::int64_t count = boxes.dim(1), classes = scores.dim(1);
   const std::int64_t all = scores.count() == 0 ? 0 : boxes.dim(0) * classes;
   std::vector<Ints> found(index_of(all));
@@ -111,6 +109,14 @@ void non_max_suppression(KernelContext& c) {
       *to++ = box;
     }
   }
+}
+
+}  // namespace
+
+Op non_max_suppression(const Preparation& p) {
+  return [is_center = p.attribute_flag("center_point_box")](KernelContext& c) {
+    suppress(c, is_center);
+  };
 }
 
 }  // namespace ruleengine::kernels

@@ -8,11 +8,12 @@ namespace {
 
 // Sums of the convolution of x and weights, whole numbers as float.
 struct IntegerConv {
-  IntegerConv(KernelContext& c, Tensor image, Tensor kernels)
+  IntegerConv(KernelContext& c, const ConvRule& rule, Tensor image,
+              Tensor kernels)
       : x(std::move(image)),
         weights(std::move(kernels)),
-        channels(channels_of(c, x, weights, false)),
-        windows(windows_of(c, x.dims(), kernel_of_weights(c, weights.dims()))),
+        channels(channels_of(c, rule, x, weights, false)),
+        windows(windows_of(c, rule, x, weights)),
         dims(dims_of(x.dim(0), weights.dim(0), windows)) {}
 
   void compute(KernelContext& c, Tensor& sums) const {
@@ -66,18 +67,16 @@ std::size_t behind_channel(const Tensor& weights) {
   return weights.rank() == 0 ? 0 : weights.rank() - 1;
 }
 
-}  // namespace
-
-void conv_integer(KernelContext& c) {
+void integer_conv(KernelContext& c, const ConvRule& rule) {
   const std::size_t behind = behind_channel(c.input(1));
-  const IntegerConv conv(c, shifted_input(c, 0, 2, 0),
+  const IntegerConv conv(c, rule, shifted_input(c, 0, 2, 0),
                          shifted_input(c, 1, 3, behind));
   conv.compute(c, c.output(0, DataType::kInt32, conv.dims));
 }
 
-void qlinear_conv(KernelContext& c) {
+void linear_conv(KernelContext& c, const ConvRule& rule) {
   const std::size_t behind = behind_channel(c.input(3));
-  const IntegerConv conv(c, shifted_input(c, 0, 2, 0),
+  const IntegerConv conv(c, rule, shifted_input(c, 0, 2, 0),
                          shifted_input(c, 3, 5, behind));
   for (const std::size_t i : {1, 2, 6, 7}) c.expect_count(i, 1);
   // The axes of a channel follow it in the result as in the weights.
@@ -92,6 +91,16 @@ void qlinear_conv(KernelContext& c) {
   conv.compute(c, sums);
   if (c.has_input(8)) add_bias(c, sums);
   requantize(c, sums, factor, spread(float_input(c, 7), 0), c.input(7).dtype());
+}
+
+}  // namespace
+
+Op conv_integer(const Preparation& p) {
+  return [rule = ConvRule(p)](KernelContext& c) { integer_conv(c, rule); };
+}
+
+Op qlinear_conv(const Preparation& p) {
+  return [rule = ConvRule(p)](KernelContext& c) { linear_conv(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

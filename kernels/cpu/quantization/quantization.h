@@ -10,9 +10,9 @@
 
 namespace ruleengine::kernels {
 
-void conv_integer(KernelContext& c);
+Op conv_integer(const Preparation& p);
 void mat_mul_integer(KernelContext& c);
-void qlinear_conv(KernelContext& c);
+Op qlinear_conv(const Preparation& p);
 void qlinear_mat_mul(KernelContext& c);
 
 // The nearest whole number (half to even) plus `zero`, within [low, high]; NaN

@@ -17,7 +17,8 @@ struct GramPool {
   std::vector<std::int64_t> gram = {-1};  // of each place, or -1
   std::unordered_map<std::string, std::int64_t> numbers;
   Ints indexes;
-  std::vector<float> weights;
+  std::vector<float> weights;  // 1 where it is empty
+  std::int64_t width = 0;      // one more than the greatest index
 
   void add(std::span<const std::int64_t> tokens, std::int64_t id) {
     std::int64_t at = 0;
@@ -33,22 +34,24 @@ struct GramPool {
   }
 };
 
-Ints pool_tokens(KernelContext& c, GramPool& pool) {
-  if (!c.has_attribute("pool_strings")) return c.attribute_ints("pool_int64s");
+Ints pool_tokens(const Preparation& p, GramPool& pool) {
+  if (!p.has_attribute("pool_strings")) return p.attribute_ints("pool_int64s");
   Ints tokens;
-  for (const std::string& word : c.attribute_strings("pool_strings")) {
+  for (const std::string& word : p.attribute_strings("pool_strings")) {
     const auto number = std::ssize(pool.numbers);
     tokens.push_back(pool.numbers.try_emplace(word, number).first->second);
   }
   return tokens;
 }
 
-GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
+GramPool read_pool(const Preparation& p) {
+  const std::int64_t least = p.attribute_int("min_gram_length");
+  const std::int64_t most = p.attribute_int("max_gram_length");
   GramPool pool;
-  const Ints tokens = pool_tokens(c, pool);
-  const Ints starts = c.attribute_ints("ngram_counts");
-  pool.indexes = c.attribute_ints("ngram_indexes");
-  pool.weights = c.attribute_floats("weights");
+  const Ints tokens = pool_tokens(p, pool);
+  const Ints starts = p.attribute_ints("ngram_counts");
+  pool.indexes = p.attribute_ints("ngram_indexes");
+  pool.weights = p.attribute_floats("weights");
   std::int64_t id = 0;
   const auto size = std::ssize(tokens);
   for (std::size_t n = 0; n < starts.size(); ++n) {
@@ -56,7 +59,7 @@ GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
     const std::int64_t end = n + 1 < starts.size() ? starts[n + 1] : size;
     const auto length = static_cast<std::int64_t>(n) + 1;
     if (begin < 0 || begin > end || end > size || (end - begin) % length != 0) {
-      c.wrong_attribute("ngram_counts", "ascending starts of whole n-grams, " +
+      p.wrong_attribute("ngram_counts", "ascending starts of whole n-grams, " +
                                             std::to_string(size) + " at most");
     }
     for (std::int64_t at = begin; at < end; at += length, ++id) {
@@ -65,11 +68,18 @@ GramPool read_pool(KernelContext& c, std::int64_t least, std::int64_t most) {
     }
   }
   if (std::ssize(pool.indexes) < id) {
-    c.wrong_attribute("ngram_indexes", std::to_string(id) + " numbers or more");
+    p.wrong_attribute("ngram_indexes", std::to_string(id) + " numbers or more");
   }
   if (!pool.weights.empty() && pool.weights.size() != pool.indexes.size()) {
-    c.wrong_attribute("weights",
+    p.wrong_attribute("weights",
                       std::to_string(pool.indexes.size()) + " numbers");
+  }
+  for (const std::int64_t index : pool.indexes) {
+    if (index < 0 || index >= std::int64_t{1} << 40) {
+      p.wrong_attribute("ngram_indexes", "0 or more, below 2^40",
+                        std::to_string(index));
+    }
+    pool.width = std::max(pool.width, index + 1);
   }
   return pool;
 }
@@ -108,22 +118,24 @@ void count(const GramPool& pool, std::span<const std::int64_t> row,
   }
 }
 
-}  // namespace
-
-void tf_idf_vectorizer(KernelContext& c) {
-  const Tensor x = c.expect_rank(0, 0, 2);
-  const std::string_view mode = c.choice("mode", {"TF", "IDF", "TFIDF"});
-  const std::int64_t least = c.attribute_int("min_gram_length");
-  const std::int64_t most = c.attribute_int("max_gram_length");
-  const GramPool pool = read_pool(c, least, most);
-  const Ints tokens = input_tokens(c, pool);
-  std::int64_t width = 0;
-  for (const std::int64_t index : pool.indexes) {
-    if (index < 0) {
-      c.wrong_attribute("ngram_indexes", "0 or more", std::to_string(index));
-    }
-    width = std::max(width, index + 1);
+struct TfIdf {
+  explicit TfIdf(const Preparation& p)
+      : most_skips(p.attribute_int("max_skip_count")), pool(read_pool(p)) {
+    const auto mode = p.choice("mode", {"TF", "IDF", "TFIDF"});
+    counts_grams = mode != "IDF";
+    if (mode == "TF") pool.weights.clear();
   }
+  void operator()(KernelContext& c) const;
+
+  bool counts_grams;  // else notes only that they are there
+  std::int64_t most_skips;
+  GramPool pool;
+};
+
+void TfIdf::operator()(KernelContext& c) const {
+  const Tensor x = c.expect_rank(0, 0, 2);
+  const Ints tokens = input_tokens(c, pool);
+  const std::int64_t width = pool.width;
   const bool is_matrix = x.rank() == 2;
   const std::int64_t rows = is_matrix ? x.dim(0) : 1;
   const std::int64_t dims[] = {rows, width};
@@ -133,7 +145,7 @@ void tf_idf_vectorizer(KernelContext& c) {
   fill(c, to, out.count(), 0.0f);
   const std::size_t length = rows == 0 ? 0 : tokens.size() / index_of(rows);
   const auto skips = std::clamp<std::int64_t>(
-      c.attribute_int("max_skip_count"), 0, static_cast<std::int64_t>(length));
+      most_skips, 0, static_cast<std::int64_t>(length));
   Ticker tick(c.threads());
   for (std::int64_t r = 0; r < rows; ++r) {
     std::vector<float> counts(pool.indexes.size(), 0.0f);
@@ -144,11 +156,14 @@ void tf_idf_vectorizer(KernelContext& c) {
     for (std::size_t i = 0; i < counts.size(); ++i) {
       if (counts[i] == 0) continue;
       const float weight = pool.weights.empty() ? 1 : pool.weights[i];
-      to[r * width + pool.indexes[i]] += mode == "TF"    ? counts[i]
-                                         : mode == "IDF" ? weight
-                                                         : counts[i] * weight;
+      to[r * width + pool.indexes[i]] +=
+          weight * (counts_grams ? counts[i] : 1);
     }
   }
 }
+
+}  // namespace
+
+Op tf_idf_vectorizer(const Preparation& p) { return TfIdf(p); }
 
 }  // namespace ruleengine::kernels

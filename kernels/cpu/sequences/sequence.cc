@@ -85,11 +85,12 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
   return sizes;
 }
 
-void split_to_sequence(KernelContext& c) {
+void split_to_sequence(KernelContext& c, const AttributeAxis& along,
+                       bool keeps_dims) {
   const DataType dtype = c.input(0).dtype();
   const Tensor x = runtime::unpacked(c.input(0), c.run());
-  const std::size_t axis = attribute_axis(c, "axis", x.rank());
-  const bool keeps = c.has_input(1) || c.attribute_flag("keepdims");
+  const std::size_t axis = along.of(c, x.rank());
+  const bool keeps = c.has_input(1) || keeps_dims;
   Dims dims(x.dims());
   if (!keeps) {
     dims.clear();
@@ -108,11 +109,16 @@ void split_to_sequence(KernelContext& c) {
   c.set_output(0, Datum::sequence(std::move(items)));
 }
 
-void concat_from_sequence(KernelContext& c) {
+Op split_to_sequence(const Preparation& p) {
+  return [axis = AttributeAxis(p), keeps = p.attribute_flag("keepdims")](
+             KernelContext& c) { split_to_sequence(c, axis, keeps); };
+}
+
+// `adds`: along a new axis.
+void concat_from_sequence(KernelContext& c, const AttributeAxis& along,
+                          bool adds) {
   const Datum::List& items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
-  const bool adds = c.attribute_flag("new_axis");
-  c.need_attribute("axis");
   std::vector<Tensor> tensors;
   std::size_t axis = 0;
   for (const Datum& item : items) {
@@ -121,7 +127,7 @@ void concat_from_sequence(KernelContext& c) {
     }
     Tensor t = runtime::unpacked(item.tensor(), c.run());
     const std::size_t rank = t.rank() + (adds ? 1 : 0);
-    axis = attribute_axis(c, "axis", rank);
+    axis = along.of(c, rank);
     Dims dims(t.dims().first(adds ? axis : t.rank()));
     if (adds) {
       dims.push_back(1);
@@ -135,13 +141,18 @@ void concat_from_sequence(KernelContext& c) {
                                   items[0].tensor().dtype(), c.run()));
 }
 
-void sequence_map(KernelContext& c) {
+Op concat_from_sequence(const Preparation& p) {
+  p.need_attribute("axis");
+  return [axis = AttributeAxis(p), adds = p.attribute_flag("new_axis")](
+             KernelContext& c) { concat_from_sequence(c, axis, adds); };
+}
+
+void sequence_map(KernelContext& c, const Body& body) {
   const std::size_t rounds = items_of(c, 0).size();
-  const ir::Block& body = body_of(c, "body");
-  if (body.inputs.size() != c.input_count()) {
+  if (body.inputs != c.input_count()) {
     fail("the body does not fit the inputs of the node",
          std::to_string(c.input_count()) + " inputs",
-         std::to_string(body.inputs.size()));
+         std::to_string(body.inputs));
   }
   std::vector<Datum::List> outputs(body.outputs.size());
   for (std::size_t round = 0; round < rounds; ++round) {
@@ -163,6 +174,10 @@ void sequence_map(KernelContext& c) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     c.set_output(i, Datum::sequence(std::move(outputs[i])));
   }
+}
+
+Op sequence_map(const Preparation& p) {
+  return [body = Body(p, "body")](KernelContext& c) { sequence_map(c, body); };
 }
 
 void optional(KernelContext& c) {

@@ -61,39 +61,55 @@ std::string in_case(std::string_view text, Case to,
   return {reinterpret_cast<const char*>(mapped.get()), size};
 }
 
-void string_normalizer(KernelContext& c) {
+class StringNormalizer {
+ public:
+  explicit StringNormalizer(const Preparation& p);
+  void operator()(KernelContext& c) const;
+
+ private:
+  // Equal for words that are stopped alike.
+  std::string key(std::string_view word) const {
+    return in_case(word, by_case_ ? Case::kKeep : Case::kLower, language_);
+  }
+
+  Case to_;
+  bool by_case_;
+  std::string language_;
+  std::unordered_set<std::string> stopped_;
+};
+
+StringNormalizer::StringNormalizer(const Preparation& p)
+    : by_case_(p.attribute_flag("is_case_sensitive")) {
+  const std::string_view action =
+      p.choice("case_change_action", {"NONE", "LOWER", "UPPER", ""});
+  to_ = action == "LOWER"   ? Case::kLower
+        : action == "UPPER" ? Case::kUpper
+                            : Case::kKeep;
+  // "tr" of "tr_TR.UTF-8".
+  const std::string_view locale = p.attribute_string("locale");
+  language_ = locale.substr(0, locale.find_first_of("_-."));
+  for (const std::string& word : p.attribute_strings("stopwords")) {
+    stopped_.insert(key(word));
+  }
+}
+
+void StringNormalizer::operator()(KernelContext& c) const {
   const Tensor x = strings(c, 0);
   if (x.rank() != 1 && !(x.rank() == 2 && x.dim(0) == 1)) {
     c.wrong_shape(0, "[?] or [1,?]");
-  }
-  const std::string_view action =
-      c.choice("case_change_action", {"NONE", "LOWER", "UPPER", ""});
-  const Case to = action == "LOWER"   ? Case::kLower
-                  : action == "UPPER" ? Case::kUpper
-                                      : Case::kKeep;
-  const bool by_case = c.attribute_flag("is_case_sensitive");
-  // "tr" of "tr_TR.UTF-8".
-  const std::string locale(c.attribute_string("locale"));
-  const std::string language = locale.substr(0, locale.find_first_of("_-."));
-  const auto key = [&](std::string_view word) {
-    return in_case(word, by_case ? Case::kKeep : Case::kLower, language);
-  };
-  std::unordered_set<std::string> stopped;
-  for (const std::string& word : c.attribute_strings("stopwords")) {
-    stopped.insert(key(word));
   }
   std::vector<const String*> kept;
   Ticker tick(c.threads());
   for (const String& word : x.strings()) {
     tick();
-    if (!stopped.contains(key(word))) kept.push_back(&word);
+    if (!stopped_.contains(key(word))) kept.push_back(&word);
   }
   Dims dims(x.dims());
   dims.back() = std::max<std::int64_t>(1, std::ssize(kept));
   Tensor& out = c.output(0, DataType::kString, dims);
   for (std::size_t i = 0; i < kept.size(); ++i) {
     tick();
-    out.mutable_strings()[i] = in_case(*kept[i], to, language);
+    out.mutable_strings()[i] = in_case(*kept[i], to_, language_);
   }
 }
 
@@ -118,7 +134,7 @@ void split_at_spaces(std::string_view text, std::size_t most,
 }
 
 template <typename Take>
-void split_at(std::string_view text, const std::string& delimiter,
+void split_at(std::string_view text, std::string_view delimiter,
               std::size_t most, const Take& take) {
   if (delimiter.empty()) return split_at_spaces(text, most, take);
   for (; most > 0; --most) {
@@ -130,11 +146,9 @@ void split_at(std::string_view text, const std::string& delimiter,
   take(text);
 }
 
-void string_split(KernelContext& c) {
+void string_split(KernelContext& c, std::string_view delimiter,
+                  std::size_t most) {
   const Tensor x = strings(c, 0);
-  const std::string delimiter(c.attribute_string("delimiter"));
-  const std::int64_t said = c.attribute_int("maxsplit", -1);
-  const std::size_t most = said < 0 ? std::string::npos : index_of(said);
   Ticker tick(c.threads());
   Ints counts;
   std::int64_t longest = 0;
@@ -164,16 +178,16 @@ void string_split(KernelContext& c) {
   std::ranges::copy(counts, sizes.mutable_data<std::int64_t>());
 }
 
-void regex_full_match(KernelContext& c) {
+Op string_split(const Preparation& p) {
+  const std::int64_t said = p.attribute_int("maxsplit", -1);
+  const std::size_t most = said < 0 ? std::string::npos : index_of(said);
+  return [delimiter = p.attribute_string("delimiter"), most](KernelContext& c) {
+    string_split(c, delimiter, most);
+  };
+}
+
+void regex_full_match(KernelContext& c, const RE2& regex) {
   const Tensor x = strings(c, 0);
-  const std::string pattern(c.attribute_string("pattern"));
-  RE2::Options options;
-  options.set_log_errors(false);
-  const RE2 regex(pattern, options);
-  if (!regex.ok()) {
-    c.wrong_attribute("pattern", "a regular expression in the syntax of RE2",
-                      printable(pattern) + ", " + regex.error());
-  }
   Tensor& out = c.output(0, DataType::kBool, x.dims());
   bool* to = out.mutable_data<bool>();
   c.threads().for_each_index(x.count(), 1, [&](std::int64_t i) {
@@ -183,10 +197,24 @@ void regex_full_match(KernelContext& c) {
   });
 }
 
+Op regex_full_match(const Preparation& p) {
+  const std::string pattern(p.attribute_string("pattern"));
+  RE2::Options options;
+  options.set_log_errors(false);
+  auto regex = std::make_unique<const RE2>(pattern, options);
+  if (!regex->ok()) {
+    p.wrong_attribute("pattern", "a regular expression in the syntax of RE2",
+                      printable(pattern) + ", " + regex->error());
+  }
+  return [regex = std::move(regex)](KernelContext& c) {
+    regex_full_match(c, *regex);
+  };
+}
+
 constexpr Kernel kStringKernels[] = {
     {"", "RegexFullMatch", regex_full_match},
     {"", "StringConcat", string_concat},
-    {"", "StringNormalizer", string_normalizer},
+    {"", "StringNormalizer", prepared<StringNormalizer>},
     {"", "StringSplit", string_split},
     {"", "TfIdfVectorizer", tf_idf_vectorizer},
 };
