@@ -49,7 +49,7 @@ Op group_normalization(const Preparation& p);
 void max_roi_pool(KernelContext& c);
 void max_unpool(KernelContext& c);
 // product
-void einsum(KernelContext& c);
+Op einsum(const Preparation& p);
 // reduction
 Op arg_max(const Preparation& p);
 Op arg_min(const Preparation& p);
