@@ -49,7 +49,7 @@ Op group_normalization(const Preparation& p);
 Op max_roi_pool(const Preparation& p);
 Op max_unpool(const Preparation& p);
 // product
-void einsum(KernelContext& c);
+Op einsum(const Preparation& p);
 // reduction
 Op arg_max(const Preparation& p);
 Op arg_min(const Preparation& p);

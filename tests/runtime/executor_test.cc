@@ -145,6 +145,56 @@ TEST_CASE("subgraphs read values from outside in each run") {
   CHECK(r.run({{"x", vector({2})}, {"c", flag(false)}}) == Row{-8});
 }
 
+// "{0.1,0.2,...}", of so many numbers.
+std::string numbers_text(std::int64_t count) {
+  std::string out;
+  for (std::int64_t i = 0; i < count; ++i) {
+    out += (i == 0 ? "{" : ",") + std::to_string(double(i * 7 % 19 - 9) / 16);
+  }
+  return out + "}";
+}
+
+TEST_CASE("gates by weights that are arranged are those by weights as given") {
+  struct Case {
+    std::string node;
+    std::int64_t gates;
+  };
+  const Case cases[] = {
+      {"RNN <hidden_size = 3, direction = \"bidirectional\"", 1},
+      {"GRU <hidden_size = 3, direction = \"bidirectional\"", 3},
+      {"GRU <hidden_size = 3, direction = \"bidirectional\", "
+       "linear_before_reset = 1",
+       3},
+      {"LSTM <hidden_size = 3, direction = \"bidirectional\"", 4},
+  };
+  for (const auto& [node, gates] : cases) {
+    for (const auto& [type, code] :
+         {std::pair("float", "1"), {"float16", "10"}, {"double", "11"}}) {
+      CAPTURE(node);
+      CAPTURE(type);
+      const auto weights = [&](const std::string& name, std::int64_t columns) {
+        return type + ("[2," + std::to_string(3 * gates)) + "," +
+               std::to_string(columns) + "] " + name + " = " +
+               numbers_text(6 * gates * columns);
+      };
+      const std::string text =
+          "(float[4,1,2] x) => (float[4,2,1,3] y) <" + weights("w", 2) + ", " +
+          weights("r", 3) + "> { a = Cast <to = " + code +
+          "> (x)  b = " + node + "> (a, w, r)  y = Cast <to = 1> (b) }";
+      Runner plain(text), arranged(text, {.arranges_weights = true});
+      const Tensor x =
+          floats(Dims{4, 1, 2}, {1, -2, 0.5, 3, -1, 2, 0.25, -0.5});
+      const Row expected = plain.run({{"x", x}});
+      for (int turn = 0; turn < 2; ++turn) {
+        const Row found = arranged.run({{"x", x}});
+        for (std::size_t i = 0; i < expected.size(); ++i) {
+          CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-3));
+        }
+      }
+    }
+  }
+}
+
 TEST_CASE("functions of the model, also with attributes") {
   Runner r(
       "<ir_version: 10, opset_import: [\"\": 18, \"com.example\": 1]>"

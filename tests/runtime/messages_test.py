@@ -85,6 +85,8 @@ CASES = [
     ("LSTM", [zeros(5, 1, 2), zeros(1, 12, 2), zeros(1, 12, 4)],
      {"hidden_size": 3}, "wrong shape of input 'R'", "[?,?,3]",
      "float[1,12,4]", "W: float[1,12,2]"),
+    ("RNN", [zeros(5, 1, 2), None, zeros(1, 3, 3)], {},
+     "input 'W' is missing", "", "", "R: float[1,3,3]"),
     ("MaxUnpool", [zeros(1, 1, 1, 1), ints(99).reshape(1, 1, 1, 1),
                    ints(1, 1, 3, 3)], {"kernel_shape": [2, 2]}, "", "", "",
      "I: int64[1,1,1,1]"),

@@ -13,6 +13,10 @@ namespace {
 
 // Weights of [N, blocks of K, bytes of a block], with a scale for each block.
 struct Quantized {
+  // The sizes; the rest is of a call.
+  explicit Quantized(const Preparation& p);
+  void read(const KernelContext& c);
+
   std::int64_t n = 0, k = 0, block = 0, bits = 0, blocks = 0;
   const std::uint8_t* weights = nullptr;
   const float* scales = nullptr;
@@ -57,46 +61,47 @@ struct Quantized {
   }
 };
 
-Quantized read_quantized(KernelContext& c) {
-  Quantized q{.n = c.attribute_int("N"),
-              .k = c.attribute_int("K"),
-              .block = c.attribute_int("block_size"),
-              .bits = c.attribute_int("bits", 4)};
+Quantized::Quantized(const Preparation& p)
+    : n(p.attribute_int("N")),
+      k(p.attribute_int("K")),
+      block(p.attribute_int("block_size")),
+      bits(p.attribute_int("bits", 4)) {
   constexpr std::int64_t kMost = std::int64_t{1} << 31;
-  if (q.bits != 2 && q.bits != 4 && q.bits != 8) {
-    c.wrong_attribute("bits", "2, 4 or 8");
+  if (bits != 2 && bits != 4 && bits != 8) {
+    p.wrong_attribute("bits", "2, 4 or 8");
   }
-  if (q.n < 0 || q.n > kMost || q.k < 0 || q.k > kMost || q.block < 16 ||
-      q.block > kMost || (q.block & (q.block - 1)) != 0) {
+  if (n < 0 || n > kMost || k < 0 || k > kMost || block < 16 || block > kMost ||
+      (block & (block - 1)) != 0) {
     fail("attribute 'N', 'K' or 'block_size' is out of range",
          "'N' and 'K' up to 2^31, 'block_size' a power of 2 from 16 to 2^31",
-         std::to_string(q.n) + ", " + std::to_string(q.k) + ", " +
-             std::to_string(q.block));
+         std::to_string(n) + ", " + std::to_string(k) + ", " +
+             std::to_string(block));
   }
-  q.blocks = (q.k + q.block - 1) / q.block;
-  const std::int64_t count = q.n * q.blocks;
-  q.weights =
-      c.expect_count(1, count * (q.block * q.bits / 8), DataType::kUint8)
-          .data<std::uint8_t>();
-  q.scales = c.expect_count(2, count, DataType::kFloat).data<float>();
-  if (!c.has_input(3)) return q;
+  blocks = (k + block - 1) / block;
+}
+
+void Quantized::read(const KernelContext& c) {
+  const std::int64_t count = n * blocks;
+  weights = c.expect_count(1, count * (block * bits / 8), DataType::kUint8)
+                .data<std::uint8_t>();
+  scales = c.expect_count(2, count, DataType::kFloat).data<float>();
+  if (!c.has_input(3)) return;
   const Tensor& z = c.input(3);
-  const std::int64_t bytes = q.n * ((q.blocks * q.bits + 7) / 8);
+  const std::int64_t bytes = n * ((blocks * bits + 7) / 8);
   if (z.dtype() == DataType::kFloat && z.count() == count) {
-    q.float_zeros = z.data<float>();
+    float_zeros = z.data<float>();
   } else if (z.dtype() == DataType::kUint8 && z.count() == bytes) {
-    q.zeros = z.data<std::uint8_t>();
+    zeros = z.data<std::uint8_t>();
   } else {
     c.wrong_shape(3, std::to_string(count) + " elements of float or " +
                          std::to_string(bytes) + " of uint8");
   }
-  return q;
 }
 
-void matmul_nbits(KernelContext& c) {
+void matmul_nbits(KernelContext& c, Quantized q) {
   const Tensor x = need_float(c, 0);
   c.expect_min_rank(0, 1);
-  Quantized q = read_quantized(c);
+  q.read(c);
   if (c.has_input(4)) {
     c.expect_count(4, q.k);
     q.groups = c.ints(4);
@@ -142,6 +147,10 @@ void matmul_nbits(KernelContext& c) {
       for (std::int64_t n = begin; n < end; ++n) to[r * q.n + n] += bias[n];
     }
   });
+}
+
+Op prepare_matmul_nbits(const Preparation& p) {
+  return [q = Quantized(p)](KernelContext& c) { matmul_nbits(c, q); };
 }
 
 // Gauss and Jordan with the largest pivot of a column, in double.
@@ -206,7 +215,8 @@ constexpr Kernel kContribKernels[] = {
     {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
      Adapt::kWiden},
     {ops::dialect::kMicrosoft, "Inverse", inverse, Adapt::kWiden},
-    {ops::dialect::kMicrosoft, "MatMulNBits", matmul_nbits, Adapt::kWiden},
+    {ops::dialect::kMicrosoft, "MatMulNBits", prepare_matmul_nbits,
+     Adapt::kWiden},
 };
 
 }  // namespace

@@ -241,16 +241,13 @@ Tensor evaluate(KernelContext& c, std::vector<Labelled> views,
   return arranged<T>(c, views[0], e.result).tensor;
 }
 
-}  // namespace
-
-void einsum(KernelContext& c) {
-  c.need_attribute("equation");
+void sum_products(KernelContext& c, std::string_view equation) {
   std::vector<Shape> shapes;
   const DataType dtype = c.input(0).dtype();
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     shapes.push_back(c.expect_type(i, dtype).dims());
   }
-  const Equation e = parse_equation(c.attribute_string("equation"), shapes);
+  const Equation e = parse_equation(equation, shapes);
   Dims dims;
   bool is_empty = false;
   for (const Label label : e.result) dims.push_back(e.sizes.at(label));
@@ -267,6 +264,15 @@ void einsum(KernelContext& c) {
   dispatch(Numbers(), dtype, [&]<typename T>() {
     c.set_output(0, evaluate<T>(c, std::move(views), e));
   });
+}
+
+}  // namespace
+
+Op einsum(const Preparation& p) {
+  p.need_attribute("equation");
+  return [equation = p.attribute_string("equation")](KernelContext& c) {
+    sum_products(c, equation);
+  };
 }
 
 }  // namespace ruleengine::kernels

@@ -23,9 +23,10 @@ struct Results {
   Results(KernelContext& c, const RecurrentRule& rule, bool has_cell) {
     const std::int64_t d = rule.direction_count();
     const std::int64_t n = rule.batch, h = rule.hidden;
-    const Dims states = rule.batch_first ? Dims{n, d, h} : Dims{d, n, h};
-    const Dims full = rule.batch_first ? Dims{n, rule.steps, d, h}
-                                       : Dims{rule.steps, d, n, h};
+    const bool batch_first = rule.cell.batch_first;
+    const Dims states = batch_first ? Dims{n, d, h} : Dims{d, n, h};
+    const Dims full =
+        batch_first ? Dims{n, rule.steps, d, h} : Dims{rule.steps, d, n, h};
     if (c.wants(0)) {
       Tensor& y = c.output(0, kTypeOf<T>, full);
       all = y.template mutable_data<T>();
@@ -48,22 +49,12 @@ class Pass {
       : c_(c),
         rule_(rule),
         direction_(direction),
-        width_(rule.gates * rule.hidden),
+        width_(rule.cell.gates * rule.hidden),
         input_(c.allocate(kTypeOf<T>, Dims{rule.steps * rule.batch, width_})),
         gates_(c.allocate(kTypeOf<T>, Dims{rule.batch, width_})),
         state_(initial(kState)) {
-    const T* x = c.input(0).template data<T>();
-    const T* w = weights(1, width_ * rule.in);
-    gemm<T>(c.threads(),
-            {.m = rule.steps * rule.batch,
-             .n = width_,
-             .k = rule.in,
-             .a = x,
-             .lda = rule.in,
-             .c = input_.template mutable_data<T>(),
-             .ldc = width_},
-            true, w, rule.in);
-    longest_ = 0;
+    multiply(c.input(0).template data<T>(), rule.steps * rule.batch, rule.in,
+             rule.cell.w, 0, input_);
     for (const std::int64_t length : rule.lengths) {
       longest_ = std::max(longest_, length);
     }
@@ -79,15 +70,16 @@ class Pass {
   }
   const T* bias() const { return weights(3, 2 * width_); }
   const Activation& activation(std::size_t i) const {
-    const std::size_t each = rule_.activations.size() / rule_.directions.size();
-    return rule_.activations[index_of(direction_) * each + i];
+    const auto& all = rule_.cell.activations;
+    const std::size_t each = all.size() / rule_.cell.directions.size();
+    return all[index_of(direction_) * each + i];
   }
 
   // A state of each sequence, from input `i` or zeros.
   Tensor initial(std::size_t i) const {
     const std::int64_t n = rule_.batch, h = rule_.hidden;
     const std::int64_t d = rule_.direction_count();
-    const Dims dims = rule_.batch_first ? Dims{n, d, h} : Dims{d, n, h};
+    const Dims dims = rule_.cell.batch_first ? Dims{n, d, h} : Dims{d, n, h};
     const Tensor* given = recurrent_input(c_, i, dims);
     Tensor out = c_.allocate(kTypeOf<T>, Dims{n, h});
     T* to = out.template mutable_data<T>();
@@ -103,18 +95,9 @@ class Pass {
     return out;
   }
 
-  // Gates [first, first + count) = rows * their weights.
-  void multiply(const T* rows, std::int64_t first, std::int64_t count) {
-    const std::int64_t h = rule_.hidden;
-    gemm<T>(c_.threads(),
-            {.m = rule_.batch,
-             .n = count * h,
-             .k = h,
-             .a = rows,
-             .lda = h,
-             .c = gates_.template mutable_data<T>() + first * h,
-             .ldc = width_},
-            true, weights(2, width_ * h) + first * h * h, h);
+  // Gates of a part = rows * their weights R.
+  void multiply(const T* rows, std::size_t part = 0) {
+    multiply(rows, rule_.batch, rule_.hidden, rule_.cell.r, part, gates_);
   }
   const T* state() const { return state_.template data<T>(); }
 
@@ -141,7 +124,7 @@ class Pass {
     for (std::int64_t b = 0; b < rule_.batch; ++b) {
       const std::int64_t t = step_of(s, b);
       if (t < 0) continue;
-      const std::int64_t row = rule_.batch_first
+      const std::int64_t row = rule_.cell.batch_first
                                    ? (b * rule_.steps + t) * d + direction_
                                    : (t * d + direction_) * rule_.batch + b;
       std::copy_n(state() + b * h, h, all + row * h);
@@ -156,11 +139,32 @@ class Pass {
   }
 
  private:
+  // Columns of a part of the gates = `m` rows of `k` elements * its weights.
+  void multiply(const T* rows, std::int64_t m, std::int64_t k,
+                const GateWeights& gates, std::size_t place, Tensor& to) {
+    const GateWeights::Part& part = gates.parts[place];
+    const std::int64_t h = rule_.hidden;
+    const GemmArguments<T> product{
+        .m = m,
+        .n = part.count * h,
+        .k = k,
+        .a = rows,
+        .lda = k,
+        .c = to.template mutable_data<T>() + part.first * h,
+        .ldc = width_};
+    if (gates.is_packed(kTypeOf<T>)) {
+      const Weights& packed = part.packed[index_of(direction_)];
+      return gemm_packed<T>(c_.threads(), product, packed.data<T>());
+    }
+    gemm<T>(c_.threads(), product, true,
+            weights(gates.input, width_ * k) + part.first * h * k, k);
+  }
+
   // The element of sequence `b` at step `s`; -1 after its end.
   std::int64_t step_of(std::int64_t s, std::int64_t b) const {
     const std::int64_t length = rule_.lengths[index_of(b)];
     if (s >= length) return -1;
-    return rule_.directions[index_of(direction_)] == Direction::kForward
+    return rule_.cell.directions[index_of(direction_)] == Direction::kForward
                ? s
                : length - 1 - s;
   }
@@ -184,7 +188,7 @@ void add_parts(const T* a, const T* b, const T* bias, std::int64_t other_bias,
 template <typename T>
 void rnn_step(Pass<T>& pass, std::int64_t s) {
   const std::int64_t h = pass.hidden();
-  pass.multiply(pass.state(), 0, 1);
+  pass.multiply(pass.state());
   pass.for_sequences(s, [&](std::int64_t, T* x, T* gates, T* state) {
     add_parts(x, gates, pass.bias(), h, h, state);
     pass.activation(0).apply(state, h);
@@ -196,7 +200,7 @@ template <typename T>
 void gru_step(Pass<T>& pass, std::int64_t s, bool linear, T* reset) {
   const std::int64_t h = pass.hidden();
   const T* bias = pass.bias();
-  pass.multiply(pass.state(), 0, linear ? 3 : 2);
+  pass.multiply(pass.state());
   pass.for_sequences(s, [&](std::int64_t b, T* x, T* gates, T* state) {
     add_parts(x, gates, bias, 3 * h, 2 * h, gates);
     pass.activation(0).apply(gates, 2 * h);
@@ -207,7 +211,7 @@ void gru_step(Pass<T>& pass, std::int64_t s, bool linear, T* reset) {
       x[h + i] = gates[h + i];
     }
   });
-  if (!linear) pass.multiply(reset, 2, 1);
+  if (!linear) pass.multiply(reset, 1);
   pass.for_sequences(s, [&](std::int64_t, T* x, T* gates, T* state) {
     const T *z = x, *r = x + h;
     T* out = gates + 2 * h;
@@ -228,7 +232,7 @@ template <typename T>
 void lstm_step(Pass<T>& pass, std::int64_t s, bool input_forget, T* cells) {
   const std::int64_t h = pass.hidden();
   const T* peephole = pass.weights(7, 3 * h);  // of i, o, f
-  pass.multiply(pass.state(), 0, 4);
+  pass.multiply(pass.state());
   pass.for_sequences(s, [&](std::int64_t b, T* x, T* gates, T* state) {
     T* cell = cells + b * h;
     T *in = gates, *out = gates + h, *forget = gates + 2 * h,
@@ -274,26 +278,35 @@ void run_passes(KernelContext& c, const RecurrentRule& rule, std::size_t i,
   });
 }
 
-void rnn(KernelContext& c) {
-  run_passes(c, recurrent_rule(c, 1, {"Tanh"}), kState,
-             [](auto& pass, std::int64_t s, auto*) { rnn_step(pass, s); });
+Op rnn(const Preparation& p) {
+  return [cell = RecurrentCell(p, {1}, {"Tanh"})](KernelContext& c) {
+    run_passes(c, RecurrentRule(c, cell), kState,
+               [](auto& pass, std::int64_t s, auto*) { rnn_step(pass, s); });
+  };
 }
 
-void gru(KernelContext& c) {
-  const bool linear = c.attribute_flag("linear_before_reset");
-  run_passes(c, recurrent_rule(c, 3, {"Sigmoid", "Tanh"}), kState,
-             [=](auto& pass, std::int64_t s, auto* reset) {
-               gru_step(pass, s, linear, reset);
-             });
+Op gru(const Preparation& p) {
+  const bool linear = p.attribute_flag("linear_before_reset");
+  const std::vector<std::int64_t> parts =
+      linear ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{2, 1};
+  return [cell = RecurrentCell(p, parts, {"Sigmoid", "Tanh"}),
+          linear](KernelContext& c) {
+    run_passes(c, RecurrentRule(c, cell), kState,
+               [=](auto& pass, std::int64_t s, auto* reset) {
+                 gru_step(pass, s, linear, reset);
+               });
+  };
 }
 
-void lstm(KernelContext& c) {
-  const RecurrentRule rule = recurrent_rule(c, 4, {"Sigmoid", "Tanh", "Tanh"});
-  recurrent_input(c, 7, Dims{rule.direction_count(), 3 * rule.hidden});
-  const bool input_forget = c.attribute_flag("input_forget");
-  run_passes(c, rule, kCells, [=](auto& pass, std::int64_t s, auto* cells) {
-    lstm_step(pass, s, input_forget, cells);
-  });
+Op lstm(const Preparation& p) {
+  return [cell = RecurrentCell(p, {4}, {"Sigmoid", "Tanh", "Tanh"}),
+          input_forget = p.attribute_flag("input_forget")](KernelContext& c) {
+    const RecurrentRule rule(c, cell);
+    recurrent_input(c, 7, Dims{rule.direction_count(), 3 * rule.hidden});
+    run_passes(c, rule, kCells, [=](auto& pass, std::int64_t s, auto* cells) {
+      lstm_step(pass, s, input_forget, cells);
+    });
+  };
 }
 
 constexpr Kernel kRecurrentKernels[] = {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <numeric>
 
 #include "kernels/cpu/products/recurrent.h"
 
@@ -72,8 +73,8 @@ Activation activation_of(std::string_view name) {
        "an activation of ONNX, for example Tanh", '"' + printable(name) + '"');
 }
 
-std::vector<Direction> directions_of(KernelContext& c) {
-  const std::string name(c.attribute_string("direction"));
+std::vector<Direction> directions_of(const Preparation& p) {
+  const std::string_view name = p.attribute_string("direction");
   if (name == "reverse") return {Direction::kReverse};
   if (name == "bidirectional") {
     return {Direction::kForward, Direction::kReverse};
@@ -82,7 +83,7 @@ std::vector<Direction> directions_of(KernelContext& c) {
   if (name == "forward" || name == "foward" || name.empty()) {
     return {Direction::kForward};
   }
-  c.wrong_attribute("direction", "forward, reverse or bidirectional");
+  p.wrong_attribute("direction", "forward, reverse or bidirectional");
 }
 
 // Numbers for the activations in their order: one for each, or one for each
@@ -100,27 +101,27 @@ void set_numbers(const std::vector<float>& numbers,
 }
 
 std::vector<Activation> activations_of(
-    KernelContext& c, std::size_t directions,
+    const Preparation& p, std::size_t directions,
     const std::vector<std::string>& functions) {
-  std::vector<std::string> names = c.attribute_strings("activations");
+  std::vector<std::string> names = p.attribute_strings("activations");
   const std::size_t count = functions.size() * directions;
   for (std::size_t i = 0;
-       names.size() < count && !c.has_attribute("activations"); ++i) {
+       names.size() < count && !p.has_attribute("activations"); ++i) {
     names.push_back(functions[i % functions.size()]);
   }
   if (names.size() < count) {
-    c.wrong_attribute("activations", std::to_string(count) + " strings");
+    p.wrong_attribute("activations", std::to_string(count) + " strings");
   }
   std::vector<Activation> all;
   for (std::size_t i = 0; i < count; ++i)
     all.push_back(activation_of(names[i]));
-  set_numbers(c.attribute_floats("activation_alpha"), all,
+  set_numbers(p.attribute_floats("activation_alpha"), all,
               &Activation::has_alpha, &Activation::alpha);
-  set_numbers(c.attribute_floats("activation_beta"), all, &Activation::has_beta,
+  set_numbers(p.attribute_floats("activation_beta"), all, &Activation::has_beta,
               &Activation::beta);
-  if (c.has_attribute("clip")) {
-    const double clip = c.attribute_float("clip");
-    if (!(clip >= 0)) c.wrong_attribute("clip", "0 or more");
+  if (p.has_attribute("clip")) {
+    const double clip = p.attribute_float("clip");
+    if (!(clip >= 0)) p.wrong_attribute("clip", "0 or more");
     for (Activation& each : all) each.clip = clip;
   }
   return all;
@@ -133,38 +134,74 @@ const Tensor* recurrent_input(KernelContext& c, std::size_t i, Shape dims) {
   return &c.expect_shape(i, dims, c.input(0).dtype());
 }
 
-RecurrentRule recurrent_rule(KernelContext& c, std::int64_t gates,
-                             const std::vector<std::string>& functions) {
-  const Tensor& x = c.expect_rank(0, 3);
-  const Tensor& r = c.expect_rank(2, 3);
-  RecurrentRule rule;
-  rule.directions = directions_of(c);
-  rule.activations = activations_of(c, rule.directions.size(), functions);
-  rule.batch_first = c.attribute_flag("layout");
-  rule.steps = x.dim(rule.batch_first ? 1 : 0);
-  rule.batch = x.dim(rule.batch_first ? 0 : 1);
-  rule.in = x.dim(2);
-  rule.hidden = r.dim(2);
-  rule.gates = gates;
-  if (c.has_attribute("hidden_size") &&
-      c.attribute_int("hidden_size") != rule.hidden) {
-    c.expect_shape(2, Dims{-1, -1, c.attribute_int("hidden_size")});
+GateWeights::GateWeights(const Preparation& p, std::size_t i,
+                         std::int64_t directions,
+                         const std::vector<std::int64_t>& gates)
+    : input(i) {
+  std::int64_t all = 0;
+  for (const std::int64_t count : gates) {
+    parts.push_back({all, count, {}});
+    all += count;
   }
-  if (rule.hidden > std::int64_t{1} << 40) {
+  const Tensor* w = p.constant(i);
+  if (w == nullptr || w->rank() != 3 || w->dim(0) != directions) return;
+  if (w->dim(1) % all != 0) return;
+  const std::int64_t hidden = w->dim(1) / all;
+  for (std::int64_t d = 0; d < directions; ++d) {
+    for (Part& part : parts) {
+      part.packed.push_back(Weights::of(
+          p, i, true, (d * all + part.first) * hidden, part.count * hidden));
+      if (part.packed.back().dtype() != DataType::kUndefined) continue;
+      for (Part& each : parts) each.packed.clear();
+      return;
+    }
+  }
+  p.release(i);
+}
+
+void GateWeights::check(const KernelContext& c, Shape dims) const {
+  const DataType dtype = c.input(0).dtype();
+  c.expect_shape(input, dims, is_packed(dtype) ? DataType::kUndefined : dtype);
+}
+
+RecurrentCell::RecurrentCell(const Preparation& p,
+                             const std::vector<std::int64_t>& parts,
+                             const std::vector<std::string>& functions)
+    : directions(directions_of(p)),
+      activations(activations_of(p, directions.size(), functions)),
+      batch_first(p.attribute_flag("layout")),
+      gates(std::accumulate(parts.begin(), parts.end(), std::int64_t{0})),
+      w(p, 1, direction_count(), {gates}),
+      r(p, 2, direction_count(), parts) {
+  if (p.has_attribute("hidden_size")) {
+    hidden_size = p.attribute_int("hidden_size");
+  }
+}
+
+RecurrentRule::RecurrentRule(KernelContext& c, const RecurrentCell& its_cell)
+    : cell(its_cell) {
+  const Tensor& x = c.expect_rank(0, 3);
+  steps = x.dim(cell.batch_first ? 1 : 0);
+  batch = x.dim(cell.batch_first ? 0 : 1);
+  in = x.dim(2);
+  hidden = c.expect_rank(2, 3).dim(2);
+  if (cell.hidden_size && *cell.hidden_size != hidden) {
+    c.expect_shape(2, Dims{-1, -1, *cell.hidden_size});
+  }
+  if (hidden > std::int64_t{1} << 40) {
     c.wrong_shape(2, "a last axis of at most 2^40");
   }
-  const std::int64_t d = rule.direction_count(), all = gates * rule.hidden;
-  recurrent_input(c, 1, Dims{d, all, rule.in});
-  recurrent_input(c, 2, Dims{d, all, rule.hidden});
+  const std::int64_t d = direction_count(), all = cell.gates * hidden;
+  cell.w.check(c, Dims{d, all, in});
+  cell.r.check(c, Dims{d, all, hidden});
   recurrent_input(c, 3, Dims{d, 2 * all});
   // Fails where the sizes are too large, so that a loop over them is short.
-  c.allocate(DataType::kBool, Dims{rule.steps, rule.batch});
-  c.allocate(DataType::kBool, Dims{rule.batch});
-  rule.lengths.assign(index_of(rule.batch), rule.steps);
-  if (!c.has_input(4)) return rule;
-  c.expect_count(4, rule.batch);
-  rule.lengths = ints_up_to(c, 4, rule.steps);
-  return rule;
+  c.allocate(DataType::kBool, Dims{steps, batch});
+  c.allocate(DataType::kBool, Dims{batch});
+  lengths.assign(index_of(batch), steps);
+  if (!c.has_input(4)) return;
+  c.expect_count(4, batch);
+  lengths = ints_up_to(c, 4, steps);
 }
 
 }  // namespace ruleengine::kernels

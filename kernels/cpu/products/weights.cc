@@ -16,8 +16,8 @@ Weights Weights::of(const Preparation& p, std::size_t i, bool transposed,
                     std::int64_t first, std::int64_t rows) {
   const Tensor* w = p.constant(i);
   Weights out;
-  if (!p.arranges_weights() || w == nullptr || w->rank() != 2) return out;
-  const std::int64_t columns = w->dim(1);
+  if (!p.arranges_weights() || w == nullptr || w->rank() < 2) return out;
+  const std::int64_t columns = w->dims().back();
   const std::int64_t k = transposed ? columns : rows;
   const std::int64_t n = transposed ? rows : columns;
   const auto pack = [&]<typename T>() {

@@ -11,10 +11,10 @@ namespace ruleengine::kernels {
 class Weights {
  public:
   Weights() = default;
-  // Rows [first, first + rows) of input `i`, and so many columns; transposed if
-  // the flag says so. Nothing where it is no constant matrix of floats, or
-  // where weights are not to be arranged.
+  // Input `i`, transposed if the flag says so. Nothing where it is no constant
+  // matrix of floats, or where weights are not to be arranged.
   static Weights of(const Preparation& p, std::size_t i, bool transposed);
+  // Rows [first, first + rows) of it, where all axes but the last are rows.
   static Weights of(const Preparation& p, std::size_t i, bool transposed,
                     std::int64_t first, std::int64_t rows);
 
