@@ -68,7 +68,7 @@ void need_parts(const KernelContext& c) {
   if (parts != 1 && parts != 2) c.wrong_shape(0, "a last axis of 1 or 2");
 }
 
-void dft(KernelContext& c) {
+void dft(KernelContext& c, bool inverse, bool onesided) {
   const Tensor& x = c.input(0);
   need_parts(c);
   const std::int64_t where = c.has_input(2) ? c.scalar_int(2) : -2;
@@ -77,8 +77,6 @@ void dft(KernelContext& c) {
     fail("the axis is that of real and imaginary parts",
          "an axis before the last", std::to_string(where));
   }
-  const bool inverse = c.attribute_flag("inverse");
-  const bool onesided = c.attribute_flag("onesided");
   DftJob job{.outer = product(x.dims(), 0, axis),
              .in = x.dim(axis),
              .out = 0,
@@ -104,7 +102,15 @@ void dft(KernelContext& c) {
   });
 }
 
-void stft(KernelContext& c) {
+Op dft(const Preparation& p) {
+  return [inverse = p.attribute_flag("inverse"),
+          onesided = p.attribute_flag("onesided")](KernelContext& c) {
+    dft(c, inverse, onesided);
+  };
+}
+
+// `one_side`: of transforms of real numbers.
+void stft(KernelContext& c, bool one_side) {
   const Tensor& x = c.expect_rank(0, 3);
   need_parts(c);
   const std::int64_t batch = x.dim(0), total = x.dim(1), parts = x.dim(2);
@@ -119,7 +125,7 @@ void stft(KernelContext& c) {
          std::to_string(length));
   }
   const std::int64_t frames = (total - length) / step + 1;
-  const bool onesided = c.attribute_flag("onesided") && parts == 1;
+  const bool onesided = one_side && parts == 1;
   const std::int64_t bins = onesided ? length / 2 + 1 : length;
   Tensor& y = c.output(0, x.dtype(), Dims{batch, frames, bins, 2});
   if (y.count() == 0) return;
@@ -149,12 +155,15 @@ void stft(KernelContext& c) {
   });
 }
 
-// Output 0 = at(i), from 0 to 1, for each element, as the type of attribute
-// output_datatype.
+Op stft(const Preparation& p) {
+  return [one_side = p.attribute_flag("onesided")](KernelContext& c) {
+    stft(c, one_side);
+  };
+}
+
+// Output 0 = at(i), from 0 to 1, for each element, as this type.
 template <typename F>
-void give_doubles(KernelContext& c, Shape dims, F at) {
-  DataType type = c.attribute_type("output_datatype");
-  if (type == DataType::kUndefined) type = DataType::kFloat;
+void give_doubles(KernelContext& c, DataType type, Shape dims, F at) {
   Tensor& y = c.output(0, type, dims);
   if (ir::is_narrow_float(type) && ir::bit_width(type) == 16) {
     auto* to = y.mutable_data<std::uint16_t>();
@@ -202,7 +211,7 @@ double triangle(std::int64_t at, std::int64_t begin, std::int64_t peak,
   return static_cast<double>(at - foot) / static_cast<double>(peak - foot);
 }
 
-void mel_weight_matrix(KernelContext& c) {
+void mel_weight_matrix(KernelContext& c, DataType type) {
   const std::int64_t bands = c.scalar_int(0), length = c.scalar_int(1);
   const std::int64_t rate = c.scalar_int(2);
   const double low = c.scalar_float(3), high = c.scalar_float(4);
@@ -215,10 +224,16 @@ void mel_weight_matrix(KernelContext& c) {
   }
   const Ints points =
       mel_points(bands, length, static_cast<double>(rate), low, high);
-  give_doubles(c, Dims{length / 2 + 1, bands}, [&](std::int64_t i) {
+  give_doubles(c, type, Dims{length / 2 + 1, bands}, [&](std::int64_t i) {
     const std::int64_t* band = points.data() + i % bands;
     return triangle(i / bands, band[0], band[1], band[2]);
   });
+}
+
+Op mel_weight_matrix(const Preparation& p) {
+  DataType type = p.attribute_type("output_datatype");
+  if (type == DataType::kUndefined) type = DataType::kFloat;
+  return [type](KernelContext& c) { mel_weight_matrix(c, type); };
 }
 
 constexpr Kernel kSignalKernels[] = {
