@@ -27,8 +27,8 @@ using runtime::String;
 using runtime::Tensor;
 using runtime::Ticker;
 
-// The preparation of an op that is a class: its constructor prepares, and calling
-// it runs.
+// The preparation of an op that is a class: its constructor prepares, and
+// calling it runs.
 template <typename F>
 Op prepared(const Preparation& p) {
   return F(p);
