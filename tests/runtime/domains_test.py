@@ -181,6 +181,10 @@ class Domains(program.ProgramTest):
         cases.add("OneHotEncoder", [words],
                   [(words[:, None] == ["b", "a"]).astype("f4")],
                   cats_strings=["b", "a"], **ML)
+        # Of equal categories the last one counts.
+        cases.add("OneHotEncoder", [words],
+                  [(words[:, None] == ["", "b", "c"]).astype("f4")],
+                  cats_strings=["b", "b", "c"], **ML)
         image = self.normal(2, 3, 5, 7)
         for p in 1, 2, 3:
             cases.add("GlobalLpPool", [image],

@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <unordered_map>
 
-#include "kernels/cpu/attention/attending.h"
 #include "kernels/cpu/classic/trees.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
@@ -36,8 +36,7 @@ void array_feature_extractor(KernelContext& c) {
   });
 }
 
-void binarizer(KernelContext& c) {
-  const float threshold = c.attribute_float("threshold");
+void binarizer(KernelContext& c, float threshold) {
   dispatch(
       Types<float, double, std::int32_t, std::int64_t>(), c.input(0).dtype(),
       [&]<typename T>() {
@@ -47,53 +46,55 @@ void binarizer(KernelContext& c) {
       });
 }
 
+Op binarizer(const Preparation& p) {
+  return [threshold = p.attribute_float("threshold")](KernelContext& c) {
+    binarizer(c, threshold);
+  };
+}
+
 // Keys and values of LabelEncoder come as lists of a type, or as tensors.
-Tensor list(KernelContext& c, std::string_view name) {
+Tensor list(const Preparation& p, std::string_view name) {
   const std::string prefix(name);
-  if (const auto t = c.attribute_tensor(prefix + "_tensor")) return *t;
+  if (const auto t = p.attribute_tensor(prefix + "_tensor")) return *t;
   const auto made = [&](DataType type, const auto& values) {
     const auto count = std::ssize(values);
-    Tensor out = c.allocate(type, {&count, 1});
+    Tensor out = p.allocate(type, {&count, 1});
     using V = std::ranges::range_value_t<decltype(values)>;
     using T = std::conditional_t<std::is_arithmetic_v<V>, V, String>;
     std::ranges::copy(values, mutable_elements<T>(out));
     return out;
   };
-  if (c.has_attribute(prefix + "_strings")) {
-    return made(DataType::kString, c.attribute_strings(prefix + "_strings"));
+  if (p.has_attribute(prefix + "_strings")) {
+    return made(DataType::kString, p.attribute_strings(prefix + "_strings"));
   }
-  if (c.has_attribute(prefix + "_int64s")) {
-    return made(DataType::kInt64, c.attribute_ints(prefix + "_int64s"));
+  if (p.has_attribute(prefix + "_int64s")) {
+    return made(DataType::kInt64, p.attribute_ints(prefix + "_int64s"));
   }
-  if (c.has_attribute(prefix + "_floats")) {
-    return made(DataType::kFloat, c.attribute_floats(prefix + "_floats"));
+  if (p.has_attribute(prefix + "_floats")) {
+    return made(DataType::kFloat, p.attribute_floats(prefix + "_floats"));
   }
-  // Before opset 2 there was one list, of strings, for integers as well.
-  if (prefix == "keys" || !c.has_attribute("classes_strings")) {
-    fail("attribute '" + prefix + "_*' is missing");
-  }
-  return made(DataType::kString, c.attribute_strings("classes_strings"));
+  fail("attribute '" + prefix + "_*' is missing");
 }
 
 // What unknown keys map to, in the type of the values.
 template <typename T>
-T fallback(KernelContext& c, DataType type) {
-  if (const auto t = c.attribute_tensor("default_tensor")) {
+T fallback(const Preparation& p, DataType type) {
+  if (const auto t = p.attribute_tensor("default_tensor")) {
     if (t->dtype() != type || t->count() == 0) {
-      c.wrong_attribute(
+      p.wrong_attribute(
           "default_tensor",
           "an element of " + std::string(ir::data_type_name(type)));
     }
     return elements<T>(*t)[0];
   }
   if constexpr (std::is_same_v<T, String>) {
-    return c.has_attribute("default_string")
-               ? String(c.attribute_string("default_string"))
+    return p.has_attribute("default_string")
+               ? String(p.attribute_string("default_string"))
                : "_Unused";
   } else if constexpr (std::is_floating_point_v<T>) {
-    return static_cast<T>(c.attribute_float("default_float", -0.0));
+    return static_cast<T>(p.attribute_float("default_float", -0.0));
   } else {
-    return static_cast<T>(c.attribute_int("default_int64", -1));
+    return static_cast<T>(p.attribute_int("default_int64", -1));
   }
 }
 
@@ -119,6 +120,53 @@ struct KeyEqual {
   }
 };
 
+// What keys map to.
+template <typename K, typename V>
+class Labels {
+ public:
+  Labels(const Preparation& p, const Tensor& keys, const Tensor& values)
+      : from_(keys.dtype()),
+        to_(values.dtype()),
+        otherwise_(fallback<V>(p, values.dtype())) {
+    if (keys.count() != values.count()) {
+      fail("the keys do not fit the values", keys.text(), values.text());
+    }
+    for (std::int64_t i = 0; i < keys.count(); ++i) {
+      // The first of equal keys.
+      labels_.try_emplace(elements<K>(keys)[i], elements<V>(values)[i]);
+    }
+  }
+
+  void operator()(KernelContext& c) const {
+    const Tensor x = c.expect_type(0, from_);
+    V* to = mutable_elements<V>(c.output(0, to_, x.dims()));
+    Ticker tick(c.threads());
+    for (std::int64_t i = 0; i < x.count(); ++i) {
+      tick(8);
+      const auto it = labels_.find(elements<K>(x)[i]);
+      to[i] = it == labels_.end() ? otherwise_ : it->second;
+    }
+  }
+
+ private:
+  DataType from_, to_;
+  V otherwise_;
+  std::unordered_map<K, V, KeyHash<K>, KeyEqual<K>> labels_;
+};
+
+// Before opset 2 there was one list, of strings, for integers as well.
+Op classes(const Preparation& p) {
+  const Tensor names = list(p, "classes");
+  Ints numbers(index_of(names.count()));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  const Tensor places = list_of<std::int64_t>(p, numbers);
+  return [to_place = Labels<String, std::int64_t>(p, names, places),
+          to_name = Labels<std::int64_t, String>(p, places, names)](
+             KernelContext& c) {
+    c.input(0).is_string() ? to_place(c) : to_name(c);
+  };
+}
+
 // Calls f for the type of a label.
 template <typename F>
 void dispatch_label(DataType type, F f) {
@@ -127,43 +175,16 @@ void dispatch_label(DataType type, F f) {
            type, f);
 }
 
-void label_encoder(KernelContext& c) {
-  const Tensor x = c.input(0);
-  const bool is_old = c.has_attribute("classes_strings");
-  Tensor keys, values;
-  if (is_old) {
-    const Tensor classes = list(c, "values");
-    const std::int64_t count = classes.count();
-    Tensor places = c.allocate(DataType::kInt64, {&count, 1});
-    auto* place = places.mutable_data<std::int64_t>();
-    std::iota(place, place + count, 0);
-    keys = x.is_string() ? classes : places;
-    values = x.is_string() ? places : classes;
-  } else {
-    keys = list(c, "keys");
-    values = list(c, "values");
-  }
-  if (keys.dtype() != x.dtype() || keys.count() != values.count()) {
-    fail("the keys do not fit the input and the values", x.text(),
-         keys.text() + ", " + values.text());
-  }
-  Tensor& y = c.output(0, values.dtype(), x.dims());
-  dispatch_label(x.dtype(), [&]<typename K>() {
-    std::unordered_map<K, std::int64_t, KeyHash<K>, KeyEqual<K>> place;
-    for (std::int64_t i = 0; i < keys.count(); ++i) {
-      place.try_emplace(elements<K>(keys)[i], i);  // the first of equal keys
-    }
+Op label_encoder(const Preparation& p) {
+  if (p.has_attribute("classes_strings")) return classes(p);
+  const Tensor keys = list(p, "keys"), values = list(p, "values");
+  std::optional<Op> op;
+  dispatch_label(keys.dtype(), [&]<typename K>() {
     dispatch_label(values.dtype(), [&]<typename V>() {
-      const V otherwise = fallback<V>(c, values.dtype());
-      V* to = mutable_elements<V>(y);
-      Ticker tick(c.threads());
-      for (std::int64_t i = 0; i < x.count(); ++i) {
-        tick(8);
-        const auto it = place.find(elements<K>(x)[i]);
-        to[i] = it == place.end() ? otherwise : elements<V>(values)[it->second];
-      }
+      op.emplace(Labels<K, V>(p, keys, values));
     });
   });
+  return *std::move(op);
 }
 
 // Attributes with one number for each feature, or one for all.
@@ -184,11 +205,10 @@ std::int64_t last_axis(const KernelContext& c, std::size_t i = 0) {
 
 using MlNumbers = Types<float, double, std::int32_t, std::int64_t>;
 
-void scaler(KernelContext& c) {
+void scaler(KernelContext& c, const std::vector<float>& offset,
+            const std::vector<float>& scale) {
   const Tensor x = c.input(0);
   const std::int64_t features = last_axis(c);
-  const auto offset = c.attribute_floats("offset");
-  const auto scale = c.attribute_floats("scale");
   need_features(c, offset.size(), features, "offset");
   need_features(c, scale.size(), features, "scale");
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
@@ -201,10 +221,18 @@ void scaler(KernelContext& c) {
   });
 }
 
-void normalizer(KernelContext& c) {
+Op scaler(const Preparation& p) {
+  return [offset = p.attribute_floats("offset"),
+          scale = p.attribute_floats("scale")](KernelContext& c) {
+    scaler(c, offset, scale);
+  };
+}
+
+enum class RowNorm : std::uint8_t { kMax, kL1, kL2 };
+
+void normalizer(KernelContext& c, RowNorm norm) {
   const Tensor x = c.input(0);
   const std::int64_t features = last_axis(c);
-  const std::string_view norm = c.choice("norm", {"MAX", "L1", "L2"});
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
   const std::int64_t rows = x.count() == 0 ? 0 : x.count() / features;
   dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
@@ -212,14 +240,14 @@ void normalizer(KernelContext& c) {
     for (std::int64_t r = 0; r < rows; ++r) {
       tick(features);
       const T* row = x.data<T>() + r * features;
-      double size = norm == "MAX" ? static_cast<double>(row[0]) : 0;
+      double size = norm == RowNorm::kMax ? static_cast<double>(row[0]) : 0;
       for (std::int64_t i = 0; i < features; ++i) {
         const auto v = static_cast<double>(row[i]);
-        if (norm == "MAX") size = std::max(size, v);
-        if (norm == "L1") size += std::abs(v);
-        if (norm == "L2") size += v * v;
+        if (norm == RowNorm::kMax) size = std::max(size, v);
+        if (norm == RowNorm::kL1) size += std::abs(v);
+        if (norm == RowNorm::kL2) size += v * v;
       }
-      if (norm == "L2") size = std::sqrt(size);
+      if (norm == RowNorm::kL2) size = std::sqrt(size);
       if (size == 0) size = 1;
       for (std::int64_t i = 0; i < features; ++i) {
         to[r * features + i] =
@@ -227,6 +255,14 @@ void normalizer(KernelContext& c) {
       }
     }
   });
+}
+
+Op normalizer(const Preparation& p) {
+  const std::string_view name = p.choice("norm", {"MAX", "L1", "L2"});
+  const RowNorm norm = name == "MAX"  ? RowNorm::kMax
+                       : name == "L1" ? RowNorm::kL1
+                                      : RowNorm::kL2;
+  return [norm](KernelContext& c) { normalizer(c, norm); };
 }
 
 template <typename T>
@@ -248,46 +284,64 @@ void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
   });
 }
 
-void imputer(KernelContext& c) {
-  const Tensor x = c.input(0);
-  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
-    std::vector<T> values;
-    if constexpr (std::is_floating_point_v<T>) {
-      for (const float v : c.attribute_floats("imputed_value_floats")) {
-        values.push_back(static_cast<T>(v));
-      }
-      impute<T>(c, x, values,
-                static_cast<T>(c.attribute_float("replaced_value_float")));
-    } else {
-      for (const std::int64_t v : c.attribute_ints("imputed_value_int64s")) {
-        values.push_back(static_cast<T>(v));
-      }
-      impute<T>(c, x, values,
-                static_cast<T>(c.attribute_int("replaced_value_int64")));
-    }
-  });
-}
+struct Imputer {
+  explicit Imputer(const Preparation& p)
+      : floats(p.attribute_floats("imputed_value_floats")),
+        ints(p.attribute_ints("imputed_value_int64s")),
+        float_gap(p.attribute_float("replaced_value_float")),
+        int_gap(p.attribute_int("replaced_value_int64")) {}
 
-void one_hot_encoder(KernelContext& c) {
-  const Tensor x = c.input(0);
+  void operator()(KernelContext& c) const {
+    const Tensor x = c.input(0);
+    dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+      if constexpr (std::is_floating_point_v<T>) {
+        const std::vector<T> values(floats.begin(), floats.end());
+        impute<T>(c, x, values, static_cast<T>(float_gap));
+      } else {
+        const std::vector<T> values(ints.begin(), ints.end());
+        impute<T>(c, x, values, static_cast<T>(int_gap));
+      }
+    });
+  }
+
+  std::vector<float> floats;
+  Ints ints;
+  float float_gap;
+  std::int64_t int_gap;
+};
+
+struct OneHotEncoder {
+  explicit OneHotEncoder(const Preparation& p);
+  void operator()(KernelContext& c) const;
+
   std::unordered_map<std::string, std::int64_t> words;
   std::unordered_map<std::int64_t, std::int64_t> numbers;
-  for (auto& word : c.attribute_strings("cats_strings")) {
-    words.try_emplace(word, std::ssize(words));
+  std::int64_t word_count, number_count;  // as listed, maybe twice
+  bool may_miss;
+};
+
+OneHotEncoder::OneHotEncoder(const Preparation& p)
+    : may_miss(!p.has_attribute("zeros") || p.attribute_flag("zeros")) {
+  const auto given_words = p.attribute_strings("cats_strings");
+  for (std::size_t i = 0; i < given_words.size(); ++i) {
+    words[given_words[i]] = static_cast<std::int64_t>(i);
   }
-  const Ints given = c.attribute_ints("cats_int64s");
+  const Ints given = p.attribute_ints("cats_int64s");
   for (std::size_t i = 0; i < given.size(); ++i) {
     numbers[given[i]] = static_cast<std::int64_t>(i);
   }
-  const auto width = static_cast<std::int64_t>(
-      x.is_string() ? c.attribute_strings("cats_strings").size()
-                    : given.size());
+  word_count = std::ssize(given_words);
+  number_count = std::ssize(given);
+}
+
+void OneHotEncoder::operator()(KernelContext& c) const {
+  const Tensor x = c.input(0);
+  const std::int64_t width = x.is_string() ? word_count : number_count;
   Dims dims(x.dims());
   dims.push_back(width);
   Tensor& y = c.output(0, DataType::kFloat, dims);
   float* to = y.mutable_data<float>();
   fill(c, to, y.count(), 0.0f);
-  const bool may_miss = !c.has_attribute("zeros") || c.attribute_flag("zeros");
   Ticker tick(c.threads());
   const auto miss = [&](std::string found) {
     if (!may_miss) c.wrong_value(0, "a category that the op lists", found);
@@ -324,7 +378,8 @@ void one_hot_encoder(KernelContext& c) {
   });
 }
 
-void feature_vectorizer(KernelContext& c) {
+// `said`: the widths that inputs are cut to, or filled with zeros.
+void feature_vectorizer(KernelContext& c, const std::optional<Ints>& said) {
   std::int64_t rows = -1;
   Ints widths, kept;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
@@ -337,9 +392,8 @@ void feature_vectorizer(KernelContext& c) {
     widths.push_back(last_axis(c, i));
     kept.push_back(x.count() == 0 ? 0 : widths.back());
   }
-  // Inputs are cut to these widths, or filled with zeros.
-  if (c.has_attribute("inputdimensions")) {
-    kept = c.attribute_ints("inputdimensions");
+  if (said) {
+    kept = *said;
     const bool fits = kept.size() == widths.size() &&
                       std::ranges::all_of(kept, [](std::int64_t n) {
                         return n >= 0 && n < std::int64_t{1} << 40;
@@ -368,13 +422,33 @@ void feature_vectorizer(KernelContext& c) {
   }
 }
 
+Op feature_vectorizer(const Preparation& p) {
+  std::optional<Ints> said;
+  if (p.has_attribute("inputdimensions")) {
+    said = p.attribute_ints("inputdimensions");
+  }
+  return [said](KernelContext& c) { feature_vectorizer(c, said); };
+}
+
+struct LinearRegressor {
+  explicit LinearRegressor(const Preparation& p)
+      : targets(p.attribute_int("targets", 1)),
+        weights(p.attribute_floats("coefficients")),
+        shifts(p.attribute_floats("intercepts")),
+        after(post_transform(p)) {}
+  void operator()(KernelContext& c) const;
+  Tensor scores(KernelContext& c) const;
+
+  std::int64_t targets;
+  std::vector<float> weights, shifts;
+  PostTransform after;
+};
+
 // Scores of [rows, targets] by coefficients of [targets, features].
-Tensor linear_scores(KernelContext& c, std::int64_t targets) {
+Tensor LinearRegressor::scores(KernelContext& c) const {
   const Tensor in = in_type(c, c.expect_rank(0, 1, 2), DataType::kFloat);
   const std::int64_t rows = in.rank() == 1 ? 1 : in.dim(0);
   const std::int64_t features = last_axis(c);
-  const auto weights = c.attribute_floats("coefficients");
-  const auto shifts = c.attribute_floats("intercepts");
   const auto known = std::ssize(weights);
   if (targets <= 0 || known % targets != 0 || known / targets != features) {
     c.wrong_attribute("coefficients", std::to_string(features) +
@@ -418,11 +492,9 @@ void transform_rows(const KernelContext& c, PostTransform how, float* at,
   }
 }
 
-void linear_regressor(KernelContext& c) {
-  const std::int64_t targets = c.attribute_int("targets", 1);
-  Tensor y = linear_scores(c, targets);
-  transform_rows(c, post_transform(c), y.mutable_data<float>(), y.dim(0),
-                 targets);
+void LinearRegressor::operator()(KernelContext& c) const {
+  Tensor y = scores(c);
+  transform_rows(c, after, y.mutable_data<float>(), y.dim(0), targets);
   c.set_output(0, std::move(y));
 }
 
@@ -430,11 +502,11 @@ constexpr Kernel kMlKernels[] = {
     {kMlDomain, "ArrayFeatureExtractor", array_feature_extractor},
     {kMlDomain, "Binarizer", binarizer},
     {kMlDomain, "FeatureVectorizer", feature_vectorizer},
-    {kMlDomain, "Imputer", imputer},
+    {kMlDomain, "Imputer", prepared<Imputer>},
     {kMlDomain, "LabelEncoder", label_encoder},
-    {kMlDomain, "LinearRegressor", linear_regressor},
+    {kMlDomain, "LinearRegressor", prepared<LinearRegressor>},
     {kMlDomain, "Normalizer", normalizer},
-    {kMlDomain, "OneHotEncoder", one_hot_encoder},
+    {kMlDomain, "OneHotEncoder", prepared<OneHotEncoder>},
     {kMlDomain, "Scaler", scaler},
     {kMlDomain, "TreeEnsemble", tree_ensemble, Adapt::kWiden},
 };

@@ -58,12 +58,19 @@ void set(const Update& u, std::size_t group, std::int64_t i, double value) {
 }
 
 // Groups: weights, gradients, sums of squared gradients.
-void adagrad(KernelContext& c) {
+struct Adagrad {
+  explicit Adagrad(const Preparation& p)
+      : decay(p.attribute_float("decay_factor")),
+        norm(p.attribute_float("norm_coefficient")),
+        epsilon(p.attribute_float("epsilon")) {}
+  void operator()(KernelContext& c) const;
+
+  double decay, norm, epsilon;
+};
+
+void Adagrad::operator()(KernelContext& c) const {
   const double t = static_cast<double>(c.scalar_int(1));
-  const double rate =
-      c.scalar_float(0) / (1 + t * double(c.attribute_float("decay_factor")));
-  const double norm = c.attribute_float("norm_coefficient");
-  const double epsilon = c.attribute_float("epsilon");
+  const double rate = c.scalar_float(0) / (1 + t * decay);
   for_weights(c, 3, 2, [&](const Update& u) {
     for_each_weight(c, u, [&]<typename T>(std::int64_t i) {
       const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
@@ -75,12 +82,19 @@ void adagrad(KernelContext& c) {
 }
 
 // Groups: weights, gradients, their averages, averages of their squares.
-void adam(KernelContext& c) {
-  const double alpha = c.attribute_float("alpha");
-  const double beta = c.attribute_float("beta");
-  const double norm = c.attribute_float("norm_coefficient");
-  const double after = 1 - double(c.attribute_float("norm_coefficient_post"));
-  const double epsilon = c.attribute_float("epsilon");
+struct Adam {
+  explicit Adam(const Preparation& p)
+      : alpha(p.attribute_float("alpha")),
+        beta(p.attribute_float("beta")),
+        norm(p.attribute_float("norm_coefficient")),
+        after(1 - double(p.attribute_float("norm_coefficient_post"))),
+        epsilon(p.attribute_float("epsilon")) {}
+  void operator()(KernelContext& c) const;
+
+  double alpha, beta, norm, after, epsilon;
+};
+
+void Adam::operator()(KernelContext& c) const {
   const double t = static_cast<double>(c.scalar_int(1));
   double rate = c.scalar_float(0);
   // The averages start at 0; this corrects for it.
@@ -99,13 +113,21 @@ void adam(KernelContext& c) {
 }
 
 // Groups: weights, gradients, momenta.
-void momentum(KernelContext& c) {
-  const bool nesterov =
-      c.choice("mode", {"standard", "nesterov"}) == "nesterov";
-  const double alpha = c.attribute_float("alpha");
-  const double norm = c.attribute_float("norm_coefficient");
+struct Momentum {
+  explicit Momentum(const Preparation& p)
+      : nesterov(p.choice("mode", {"standard", "nesterov"}) == "nesterov"),
+        alpha(p.attribute_float("alpha")),
+        norm(p.attribute_float("norm_coefficient")),
+        later_beta(p.attribute_float("beta")) {}
+  void operator()(KernelContext& c) const;
+
+  bool nesterov;
+  double alpha, norm, later_beta;  // after the first update
+};
+
+void Momentum::operator()(KernelContext& c) const {
   const double rate = c.scalar_float(0);
-  const double beta = c.scalar_int(1) > 0 ? c.attribute_float("beta") : 1;
+  const double beta = c.scalar_int(1) > 0 ? later_beta : 1;
   for_weights(c, 3, 2, [&](const Update& u) {
     for_each_weight(c, u, [&]<typename T>(std::int64_t i) {
       const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
@@ -118,9 +140,9 @@ void momentum(KernelContext& c) {
 
 constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
 constexpr Kernel kTrainingKernels[] = {
-    {kTrainingDomain, "Adagrad", adagrad},
-    {kTrainingDomain, "Adam", adam},
-    {kTrainingDomain, "Momentum", momentum},
+    {kTrainingDomain, "Adagrad", prepared<Adagrad>},
+    {kTrainingDomain, "Adam", prepared<Adam>},
+    {kTrainingDomain, "Momentum", prepared<Momentum>},
 };
 
 }  // namespace

@@ -4,8 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/attention/attending.h"
-#include "kernels/cpu/elementwise/cast.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -35,6 +33,7 @@ struct Ensemble {
   std::vector<double> weights;
   Ints targets;
   std::int64_t target_count = 0;
+  std::int64_t last_feature = -1;  // of all that the nodes look at
 
   bool holds(const Node& n, double x) const {
     if (std::isnan(x)) return n.nan_is_true || n.mode == kNeq;
@@ -75,13 +74,16 @@ struct Ensemble {
   }
 };
 
-// A tensor attribute of floats of any width.
-std::vector<double> numbers(KernelContext& c, std::string_view name) {
-  const auto t = c.attribute_tensor(name);
+// A tensor attribute of numbers of any type.
+std::vector<double> numbers(const Preparation& p, std::string_view name) {
+  const auto t = p.attribute_tensor(name);
   if (!t) return {};
-  const Tensor wide =
-      in_type(c, runtime::widened(*t, c.run()), DataType::kDouble);
-  return {wide.data<double>(), wide.data<double>() + wide.count()};
+  const Tensor wide = runtime::widened(*t, p.run());
+  std::vector<double> all(index_of(wide.count()));
+  dispatch(NumbersAndBool(), wide.dtype(), [&]<typename T>() {
+    std::ranges::copy(wide.values<T>(), all.begin());
+  });
+  return all;
 }
 
 Branch branch(const Ints& to, const Ints& leaves, std::size_t i,
@@ -97,8 +99,8 @@ Branch branch(const Ints& to, const Ints& leaves, std::size_t i,
 
 // Members of the nodes that test membership, in their order, each list ended by
 // NaN.
-void read_members(KernelContext& c, Ensemble& e) {
-  e.members = numbers(c, "membership_values");
+void read_members(const Preparation& p, Ensemble& e) {
+  e.members = numbers(p, "membership_values");
   std::size_t at = 0;
   for (Node& n : e.nodes) {
     if (n.mode != kMember) continue;
@@ -106,26 +108,26 @@ void read_members(KernelContext& c, Ensemble& e) {
     while (at < e.members.size() && !std::isnan(e.members[at])) ++at;
     n.members_end = at;
     if (at == e.members.size() && n.members_begin == at) {
-      c.wrong_attribute("membership_values",
+      p.wrong_attribute("membership_values",
                         "members for each node that tests membership");
     }
     ++at;
   }
 }
 
-Ensemble read(KernelContext& c, std::int64_t features) {
+Ensemble read(const Preparation& p) {
   Ensemble e;
-  const Ints feature = c.attribute_ints("nodes_featureids");
-  const Ints yes = c.attribute_ints("nodes_truenodeids");
-  const Ints no = c.attribute_ints("nodes_falsenodeids");
-  const Ints yes_leaf = c.attribute_ints("nodes_trueleafs");
-  const Ints no_leaf = c.attribute_ints("nodes_falseleafs");
-  const Ints missing = c.attribute_ints("nodes_missing_value_tracks_true");
-  const auto modes = numbers(c, "nodes_modes");
-  const auto splits = numbers(c, "nodes_splits");
-  e.weights = numbers(c, "leaf_weights");
-  e.targets = c.attribute_ints("leaf_targetids");
-  e.target_count = c.attribute_int("n_targets");
+  const Ints feature = p.attribute_ints("nodes_featureids");
+  const Ints yes = p.attribute_ints("nodes_truenodeids");
+  const Ints no = p.attribute_ints("nodes_falsenodeids");
+  const Ints yes_leaf = p.attribute_ints("nodes_trueleafs");
+  const Ints no_leaf = p.attribute_ints("nodes_falseleafs");
+  const Ints missing = p.attribute_ints("nodes_missing_value_tracks_true");
+  const auto modes = numbers(p, "nodes_modes");
+  const auto splits = numbers(p, "nodes_splits");
+  e.weights = numbers(p, "leaf_weights");
+  e.targets = p.attribute_ints("leaf_targetids");
+  e.target_count = p.attribute_int("n_targets");
   const std::size_t n = feature.size();
   if (yes.size() != n || no.size() != n || yes_leaf.size() != n ||
       no_leaf.size() != n || modes.size() != n || splits.size() != n ||
@@ -144,12 +146,12 @@ Ensemble read(KernelContext& c, std::int64_t features) {
     }
   }
   for (std::size_t i = 0; i < n; ++i) {
-    if (feature[i] < 0 || feature[i] >= features || !(modes[i] <= 6.0) ||
-        modes[i] < 0) {
+    if (feature[i] < 0 || !(modes[i] <= 6.0) || modes[i] < 0) {
       fail("a node has a feature or mode out of range",
-           "a feature below " + std::to_string(features) + ", a mode up to 6",
+           "a feature from 0, a mode from 0 to 6",
            std::to_string(feature[i]) + ", " + std::to_string(modes[i]));
     }
+    e.last_feature = std::max(e.last_feature, feature[i]);
     e.nodes.push_back({.mode = static_cast<std::uint8_t>(modes[i]),
                        .nan_is_true = !missing.empty() && missing[i] != 0,
                        .feature = feature[i],
@@ -157,14 +159,14 @@ Ensemble read(KernelContext& c, std::int64_t features) {
                        .yes = branch(yes, yes_leaf, i, n, e.weights.size()),
                        .no = branch(no, no_leaf, i, n, e.weights.size())});
   }
-  for (const std::int64_t root : c.attribute_ints("tree_roots")) {
+  for (const std::int64_t root : p.attribute_ints("tree_roots")) {
     if (root < 0 || index_of(root) >= n) {
       fail("a root is out of range", "below " + std::to_string(n),
            std::to_string(root));
     }
     e.roots.push_back({root, false});
   }
-  read_members(c, e);
+  read_members(p, e);
   return e;
 }
 
@@ -220,9 +222,9 @@ double inverse_erf(double x) {
 
 }  // namespace
 
-PostTransform post_transform(const KernelContext& c) {
+PostTransform post_transform(const Preparation& p) {
   const std::string_view name =
-      c.choice("post_transform",
+      p.choice("post_transform",
                {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", ""});
   if (name == "SOFTMAX") return PostTransform::kSoftmax;
   if (name == "LOGISTIC") return PostTransform::kLogistic;
@@ -251,16 +253,17 @@ void transform_row(PostTransform how, double* row, std::int64_t n) {
   for (std::int64_t i = 0; sum != 0 && i < n; ++i) row[i] /= sum;
 }
 
-void tree_ensemble(KernelContext& c) {
+namespace {
+
+// `how` rows are made of leaves, and what becomes of them `after`.
+void run_trees(KernelContext& c, const Ensemble& e, std::int64_t how,
+               PostTransform after) {
   const Tensor x = c.expect_rank(0, 2);
-  const std::int64_t how = c.attribute_int("aggregate_function");
-  const std::int64_t after = c.attribute_int("post_transform");
-  if (how < kAverage || how > kMax) {
-    c.wrong_attribute("aggregate_function", "0 to 3");
-  }
-  if (after < 0 || after > 4) c.wrong_attribute("post_transform", "0 to 4");
   const std::int64_t features = x.dim(1);
-  const Ensemble e = read(c, features);
+  if (e.last_feature >= features) {
+    fail("a node has a feature out of range",
+         "below " + std::to_string(features), std::to_string(e.last_feature));
+  }
   const std::int64_t dims[] = {x.dim(0), e.target_count};
   Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
@@ -271,14 +274,26 @@ void tree_ensemble(KernelContext& c) {
           std::vector<double> scores(index_of(e.target_count));
           for (std::int64_t r = begin; r < end; ++r) {
             predict(e, x.data<T>() + r * features, how, scores);
-            transform_row(static_cast<PostTransform>(after), scores.data(),
-                          e.target_count);
+            transform_row(after, scores.data(), e.target_count);
             std::transform(scores.begin(), scores.end(),
                            to + r * e.target_count,
                            [](double s) { return static_cast<T>(s); });
           }
         });
   });
+}
+
+}  // namespace
+
+Op tree_ensemble(const Preparation& p) {
+  const std::int64_t how = p.attribute_int("aggregate_function");
+  const std::int64_t after = p.attribute_int("post_transform");
+  if (how < kAverage || how > kMax) {
+    p.wrong_attribute("aggregate_function", "0 to 3");
+  }
+  if (after < 0 || after > 4) p.wrong_attribute("post_transform", "0 to 4");
+  return [e = read(p), how, transform = static_cast<PostTransform>(after)](
+             KernelContext& c) { run_trees(c, e, how, transform); };
 }
 
 }  // namespace ruleengine::kernels
