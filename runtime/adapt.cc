@@ -202,7 +202,7 @@ Op PreparedNode::prepare(const Kernel& kernel, const ops::NodeView& node,
   return op;
 }
 
-void PreparedNode::run(KernelContext& call) const {
+void PreparedNode::run(Call& call) const {
   const auto given = call.values();
   std::vector<Datum> own;
   SmallVector<Datum*, 8> inputs;
@@ -224,12 +224,12 @@ void PreparedNode::run(KernelContext& call) const {
     inputs.back() = &own[i];
   }
   if (!any) return op_.run(call);
-  KernelContext inner(call, {inputs.data(), inputs.size()});
+  Call inner(call, {inputs.data(), inputs.size()});
   op_.run(inner);
   restore_types(call, {types.data(), types.size()});
 }
 
-void PreparedNode::restore_types(KernelContext& call,
+void PreparedNode::restore_types(Call& call,
                                  std::span<const DataType> given) const {
   const auto outputs = call.outputs();
   for (std::size_t o = 0; o < std::min(outputs.size(), alike_.size()); ++o) {

@@ -27,13 +27,12 @@ class PreparedNode {
   PreparedNode(const Kernel& kernel, const ops::NodeView& node,
                std::span<const Datum* const> constants, KernelRun& run);
 
-  void run(KernelContext& call) const;
+  void run(Call& call) const;
 
  private:
   Op prepare(const Kernel& kernel, const ops::NodeView& node,
              std::span<const Datum* const> constants, KernelRun& run);
-  void restore_types(KernelContext& call,
-                     std::span<const DataType> given) const;
+  void restore_types(Call& call, std::span<const DataType> given) const;
 
   Adapt adapt_;
   std::vector<Datum> held_;  // by input; adapted, or absent

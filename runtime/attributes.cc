@@ -92,9 +92,9 @@ std::string_view Attributes::choice(
   wrong_attribute(name, all.replace(all.rfind(", "), 1, " or"));
 }
 
-void Attributes::wrong_attribute(std::string_view name, std::string expected,
-                                 std::string found) const {
-  const auto tensor = attribute_tensor(name);
+void NodeContext::wrong_attribute(std::string_view name, std::string expected,
+                                  std::string found) const {
+  const auto tensor = Attributes(node_, run_).attribute_tensor(name);
   if (found.empty()) found = tensor ? tensor->text() : text_of(node_, name);
   fail("wrong value of attribute '" + std::string(name) + "'",
        std::move(expected), std::move(found));

@@ -1,6 +1,4 @@
-// The attributes of a node, as kernels read them: as written, or by the
-// schema's default; 0, "" or empty where it has none. `otherwise`: the value
-// where it is not written. Refers to the node and the run.
+// What kernels see of their node.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +16,26 @@ namespace ruleengine::runtime {
 
 using Ints = std::vector<std::int64_t>;
 
-class Attributes : public RunContext {
+// A node and the run around it.
+class NodeContext : public RunContext {
  public:
-  Attributes(const ops::NodeView& node, KernelRun& run)
+  NodeContext(const ops::NodeView& node, KernelRun& run)
       : RunContext(run), node_(node) {}
+
+  // Fails with what the attribute says, or with `found`.
+  [[noreturn]] void wrong_attribute(std::string_view name, std::string expected,
+                                    std::string found = {}) const;
+
+ protected:
+  const ops::NodeView& node_;
+};
+
+// The attributes of a node, as kernels read them: as written, or by the
+// schema's default; 0, "" or empty where it has none. `otherwise`: the value
+// where it is not written.
+class Attributes : public NodeContext {
+ public:
+  using NodeContext::NodeContext;
 
   const ops::NodeView& node() const { return node_; }
   const ir::Op& op() const { return node_.op(); }
@@ -62,12 +76,6 @@ class Attributes : public RunContext {
   // A string attribute that is one of `known`; fails for any other.
   std::string_view choice(std::string_view name,
                           std::initializer_list<std::string_view> known) const;
-  // Fails with what the attribute says, or with `found`.
-  [[noreturn]] void wrong_attribute(std::string_view name, std::string expected,
-                                    std::string found = {}) const;
-
- protected:
-  const ops::NodeView& node_;
 };
 
 }  // namespace ruleengine::runtime

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 
-#include "core/base/random_bits.h"
 #include "core/ir/narrow_float.h"
 #include "runtime/adapt.h"
 #include "runtime/widening.h"
@@ -17,8 +16,8 @@ const ops::FormalValue* formal_input(const ops::NodeView& node, std::size_t i) {
   return facts == nullptr ? nullptr : facts->input(i);
 }
 
-std::string place(std::size_t i, const KernelContext& context) {
-  const ops::FormalValue* formal = formal_input(context.node(), i);
+std::string place(std::size_t i, const ops::NodeView& node) {
+  const ops::FormalValue* formal = formal_input(node, i);
   if (formal == nullptr) return "input " + std::to_string(i);
   const std::string name = "input '" + std::string(formal->name) + "'";
   return formal->arity == ops::Arity::kVariadic
@@ -51,41 +50,41 @@ std::string inputs_text(const ops::NodeView& node,
   return out;
 }
 
-const Datum& KernelContext::value(std::size_t i) const {
-  if (!has_input(i)) fail(place(i, *this) + " is missing");
+const Datum& Call::value(std::size_t i) const {
+  if (!has_input(i)) fail(place(i, node_) + " is missing");
   return *inputs_[i];
 }
 
-const Tensor& KernelContext::input(std::size_t i) const {
+const Tensor& Call::input(std::size_t i) const {
   const Datum& v = value(i);
   if (!v.is_tensor()) wrong_type(i, "a tensor");
   return v.tensor();
 }
 
-void KernelContext::wrong_type(std::size_t i, std::string expected) const {
-  fail("wrong type of " + place(i, *this), std::move(expected),
+void Call::wrong_type(std::size_t i, std::string expected) const {
+  fail("wrong type of " + place(i, node_), std::move(expected),
        given_[i]->text());
 }
 
-void KernelContext::wrong_shape(std::size_t i, std::string expected) const {
-  fail("wrong shape of " + place(i, *this), std::move(expected),
+void Call::wrong_shape(std::size_t i, std::string expected) const {
+  fail("wrong shape of " + place(i, node_), std::move(expected),
        given_[i]->text());
 }
 
-void KernelContext::wrong_value(std::size_t i, std::string expected,
-                                std::string found) const {
-  fail("wrong value of " + place(i, *this), std::move(expected),
+void Call::wrong_value(std::size_t i, std::string expected,
+                       std::string found) const {
+  fail("wrong value of " + place(i, node_), std::move(expected),
        std::move(found));
 }
 
-const Tensor& KernelContext::expect_type(std::size_t i, DataType dtype) const {
+const Tensor& Call::expect_type(std::size_t i, DataType dtype) const {
   const Tensor& t = input(i);
   if (t.dtype() == dtype) return t;
   wrong_type(i, std::string(ir::data_type_name(dtype)));
 }
 
-const Tensor& KernelContext::expect_rank(std::size_t i, std::size_t least,
-                                         std::size_t most) const {
+const Tensor& Call::expect_rank(std::size_t i, std::size_t least,
+                                std::size_t most) const {
   const Tensor& t = input(i);
   if (t.rank() >= least && t.rank() <= most) return t;
   std::string expected = std::to_string(least);
@@ -94,12 +93,12 @@ const Tensor& KernelContext::expect_rank(std::size_t i, std::size_t least,
   } else if (most > least) {
     expected += (most == least + 1 ? " or " : " to ") + std::to_string(most);
   }
-  fail("wrong rank of " + place(i, *this), std::move(expected),
+  fail("wrong rank of " + place(i, node_), std::move(expected),
        given_[i]->text());
 }
 
-const Tensor& KernelContext::expect_shape(std::size_t i, Shape dims,
-                                          DataType dtype) const {
+const Tensor& Call::expect_shape(std::size_t i, Shape dims,
+                                 DataType dtype) const {
   const Tensor& t =
       dtype == DataType::kUndefined ? input(i) : expect_type(i, dtype);
   const auto fits = [](std::int64_t size, std::int64_t expected) {
@@ -109,8 +108,8 @@ const Tensor& KernelContext::expect_shape(std::size_t i, Shape dims,
   wrong_shape(i, shape_text(dims));
 }
 
-const Tensor& KernelContext::expect_elements(std::size_t i, std::int64_t count,
-                                             DataType dtype) const {
+const Tensor& Call::expect_elements(std::size_t i, std::int64_t count,
+                                    DataType dtype) const {
   const Tensor& t =
       dtype == DataType::kUndefined ? input(i) : expect_type(i, dtype);
   if (t.count() == count) return t;
@@ -118,7 +117,7 @@ const Tensor& KernelContext::expect_elements(std::size_t i, std::int64_t count,
               count == 1 ? "1 element" : std::to_string(count) + " elements");
 }
 
-Ints KernelContext::ints(std::size_t i) const {
+Ints Call::ints(std::size_t i) const {
   const Tensor& t = input(i);
   switch (t.dtype()) {
     case DataType::kInt64:
@@ -141,12 +140,12 @@ Ints KernelContext::ints(std::size_t i) const {
   }
 }
 
-std::int64_t KernelContext::scalar_int(std::size_t i) const {
+std::int64_t Call::scalar_int(std::size_t i) const {
   expect_count(i, 1);
   return ints(i)[0];
 }
 
-double KernelContext::scalar_float(std::size_t i) const {
+double Call::scalar_float(std::size_t i) const {
   const Tensor& t = expect_count(i, 1);
   if (t.dtype() == DataType::kFloat) return t.data<float>()[0];
   if (t.dtype() == DataType::kDouble) return t.data<double>()[0];
@@ -158,22 +157,15 @@ double KernelContext::scalar_float(std::size_t i) const {
   return static_cast<double>(ints(i)[0]);
 }
 
-std::optional<Ints> KernelContext::ints_of(std::string_view name,
-                                           std::size_t i) const {
-  if (has_attribute(name)) return attribute_ints(name);
-  if (!has_input(i)) return std::nullopt;
-  return ints(i);
-}
-
-Tensor& KernelContext::output(std::size_t i, DataType dtype, Shape dims) {
+Tensor& Call::output(std::size_t i, DataType dtype, Shape dims) {
   // More outputs than the node names: the caller gave a place for all.
   if (i >= outputs_.size()) fail("the op has no output " + std::to_string(i));
   outputs_[i] = Datum(allocate(dtype, dims));
   return outputs_[i].tensor();
 }
 
-Tensor& KernelContext::output_in_place(std::size_t i, std::size_t from,
-                                       DataType dtype, Shape dims) {
+Tensor& Call::output_in_place(std::size_t i, std::size_t from, DataType dtype,
+                              Shape dims) {
   Datum* source = from < inputs_.size() ? inputs_[from] : nullptr;
   if (source == nullptr || from >= dying_.size() || !dying_[from] ||
       !source->is_tensor() || !source->tensor().is_sole() ||
@@ -186,37 +178,8 @@ Tensor& KernelContext::output_in_place(std::size_t i, std::size_t from,
   return outputs_[i].tensor();
 }
 
-void KernelContext::set_output(std::size_t i, Datum value) {
+void Call::set_output(std::size_t i, Datum value) {
   if (i < outputs_.size()) outputs_[i] = std::move(value);
-}
-
-std::uint64_t KernelContext::seed() const {
-  if (has_attribute("seed")) {
-    const float said = node_.attribute_float("seed");
-    std::uint32_t bits;
-    std::memcpy(&bits, &said, sizeof bits);
-    return bits;
-  }
-  std::size_t first = 0;
-  while (first + 1 < node_.output_count() && !node_.has_output(first)) ++first;
-  const ir::ValueId drawn = node_.graph().output(node_.id(), first);
-  const std::string name(drawn ? node_.graph().name(drawn) : "");
-  std::uint64_t hash = 0xCBF29CE484222325u;  // FNV-1a
-  for (const char c : name) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  }
-  const bool is_other = run_.alike != nullptr && !run_.alike->contains(name);
-  return (run_.seed + (is_other ? 1 : 0)) * RandomBits::kStep + hash +
-         run_.drawn[name]++;
-}
-
-std::vector<Datum> KernelContext::run_block(std::string_view attribute,
-                                            std::vector<Datum> inputs) const {
-  const ir::Attribute* a = node_.attribute(attribute);
-  if (a == nullptr || a->blocks.empty()) {
-    fail("the subgraph '" + std::string(attribute) + "' is missing");
-  }
-  return run_block_(a->blocks[0], std::move(inputs));
 }
 
 Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model) {

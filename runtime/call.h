@@ -5,9 +5,6 @@
 
 #include <concepts>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -22,23 +19,28 @@ namespace ruleengine::runtime {
 std::string inputs_text(const ops::NodeView& node,
                         std::span<Datum* const> inputs);
 
-// Its attributes are for kernels that do not prepare yet.
-class KernelContext : public Attributes {
+// Runs subgraphs of a graph that is running.
+class BlockRunner {
  public:
-  // Runs the subgraph of an attribute on these inputs; gives its outputs.
-  using RunBlock =
-      std::function<std::vector<Datum>(ir::BlockId, std::vector<Datum>)>;
+  virtual ~BlockRunner() = default;
+  // On these inputs; gives the outputs.
+  virtual std::vector<Datum> run_block(ir::BlockId block,
+                                       std::vector<Datum> inputs) = 0;
+};
 
-  KernelContext(const ops::NodeView& node, std::span<Datum* const> inputs,
-                std::span<Datum> outputs, KernelRun& run)
-      : Attributes(node, run),
+class Call : public NodeContext {
+ public:
+  // `blocks`: for the ops that have subgraphs.
+  Call(const ops::NodeView& node, std::span<Datum* const> inputs,
+       std::span<Datum> outputs, KernelRun& run, BlockRunner* blocks = nullptr)
+      : NodeContext(node, run),
+        blocks_(blocks),
         given_(inputs),
         inputs_(inputs),
         outputs_(outputs) {}
 
   // The same call with inputs that were adapted.
-  KernelContext(const KernelContext& other, std::span<Datum* const> adapted)
-      : KernelContext(other) {
+  Call(const Call& other, std::span<Datum* const> adapted) : Call(other) {
     inputs_ = adapted;
   }
 
@@ -83,9 +85,6 @@ class KernelContext : public Attributes {
   std::int64_t scalar_int(std::size_t i) const;
   // Of a float tensor of one element, of any float type.
   double scalar_float(std::size_t i) const;
-  // Attribute `name` in older opsets, else input `i`; nullopt if both are
-  // absent.
-  std::optional<Ints> ints_of(std::string_view name, std::size_t i) const;
 
   // --- outputs ---------------------------------------------------------------
   std::size_t output_count() const { return outputs_.size(); }
@@ -103,16 +102,14 @@ class KernelContext : public Attributes {
   void set_output(std::size_t i, Datum value);
 
   // --- around it -------------------------------------------------------------
-  // A number for an op that draws random ones: from its attribute `seed`, or
-  // from the seed of the run.
-  std::uint64_t seed() const;
-  std::vector<Datum> run_block(std::string_view attribute,
-                               std::vector<Datum> inputs) const;
+  std::vector<Datum> run_block(ir::BlockId block,
+                               std::vector<Datum> inputs) const {
+    return blocks_->run_block(block, std::move(inputs));
+  }
 
   // For the Executor. `dying`: whether this node is the last reader of each
   // input.
   void set_dying(std::span<const bool> dying) { dying_ = dying; }
-  void set_run_block(RunBlock run) { run_block_ = std::move(run); }
   std::span<Datum* const> values() const { return inputs_; }
   std::span<Datum> outputs() const { return outputs_; }
 
@@ -120,9 +117,9 @@ class KernelContext : public Attributes {
   const Tensor& expect_elements(std::size_t i, std::int64_t count,
                                 DataType dtype) const;
 
+  BlockRunner* blocks_;
   std::span<Datum*const> given_, inputs_;
   std::span<Datum> outputs_;
-  RunBlock run_block_;
   std::span<const bool> dying_;
 };
 

@@ -82,6 +82,17 @@ struct Executor::Impl {
     }
   }
 
+  // The subgraphs of a frame.
+  struct Blocks final : BlockRunner {
+    Blocks(Impl& i, Frame& f) : impl(i), frame(f) {}
+    std::vector<Datum> run_block(ir::BlockId block,
+                                 std::vector<Datum> inputs) override {
+      return impl.run_block(frame, block, std::move(inputs));
+    }
+    Impl& impl;
+    Frame& frame;
+  };
+
   void find_known();
   void prepare();
   std::unique_ptr<const PreparedNode> prepare(const Plan& plan,
@@ -268,13 +279,11 @@ void Executor::Impl::run_kernel(Frame& frame, const Step& step,
                                 std::span<Datum* const> inputs,
                                 std::span<const bool> dying,
                                 std::span<Datum> outputs) {
-  KernelContext context(view, inputs, outputs, state);
-  context.set_dying(dying);
-  context.set_run_block([&](ir::BlockId block, std::vector<Datum> given) {
-    return run_block(frame, block, std::move(given));
-  });
-  if (prepared[step.id] != nullptr) return prepared[step.id]->run(context);
-  PreparedNode(*step.kernel, view, {}, state).run(context);
+  Blocks blocks(*this, frame);
+  Call call(view, inputs, outputs, state, &blocks);
+  call.set_dying(dying);
+  if (prepared[step.id] != nullptr) return prepared[step.id]->run(call);
+  PreparedNode(*step.kernel, view, {}, state).run(call);
 }
 
 Datum Executor::Impl::widened_constant(const Frame& frame, ValueId v,

@@ -84,12 +84,12 @@ std::vector<Datum> run(const Kernel& kernel, const Alone& node,
                 .threads = &threads,
                 .agreed_only = true};
   std::vector<Datum> outputs(std::max<std::size_t>(view.output_count(), 1));
-  KernelContext context(view, inputs, outputs, run);
+  Call call(view, inputs, outputs, run);
   // Nothing else reads the inputs.
   const SmallVector<bool, 8> dying(inputs.size(), true);
-  context.set_dying({dying.data(), dying.size()});
+  call.set_dying({dying.data(), dying.size()});
   const CommonVectors common;
-  PreparedNode(kernel, view, {}, run).run(context);
+  PreparedNode(kernel, view, {}, run).run(call);
   return outputs;
 }
 

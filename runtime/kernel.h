@@ -26,6 +26,8 @@ class Preparation : public Attributes {
       : Attributes(node, run), constants_(constants) {}
 
   bool wants(std::size_t i) const { return node_.has_output(i); }
+  // The subgraph of an attribute; fails if it is missing.
+  ir::BlockId block(std::string_view attribute) const;
   // In the type that the kernel computes in; nullptr where it is not known.
   // Lives as long as the op, unless the op releases it.
   const Tensor* constant(std::size_t i) const {
@@ -52,20 +54,20 @@ class Preparation : public Attributes {
 class Op {
  public:
   // A function of a call, with what it keeps.
-  template <std::invocable<KernelContext&> F>
+  template <std::invocable<Call&> F>
   Op(F function) : body_(std::make_unique<Body<F>>(std::move(function))) {}
 
-  void run(KernelContext& call) const { body_->run(call); }
+  void run(Call& call) const { body_->run(call); }
 
  private:
   struct Anything {
     virtual ~Anything() = default;
-    virtual void run(KernelContext& call) const = 0;
+    virtual void run(Call& call) const = 0;
   };
   template <typename F>
   struct Body final : Anything {
     explicit Body(F f) : call_(std::move(f)) {}
-    void run(KernelContext& call) const override { call_(call); }
+    void run(Call& call) const override { call_(call); }
     F call_;
   };
   std::unique_ptr<const Anything> body_;
@@ -83,7 +85,7 @@ enum class Adapt : std::uint8_t {
 };
 
 struct Kernel {
-  using Run = void (*)(KernelContext&);
+  using Run = void (*)(Call&);
   using Prepare = Op (*)(const Preparation&);
 
   // `domain`: "" for the standard one.

@@ -12,13 +12,13 @@
 namespace ruleengine::kernels {
 
 using runtime::Adapt;
+using runtime::Call;
 using runtime::DataType;
 using runtime::Datum;
 using runtime::Dims;
 using runtime::fail;
 using runtime::Ints;
 using runtime::Kernel;
-using runtime::KernelContext;
 using runtime::Op;
 using runtime::Preparation;
 using runtime::RunContext;
@@ -111,7 +111,7 @@ void dispatch_width(DataType dtype, F&& f) {
 }
 
 // Input `i`, for kernels of which the type has to be float.
-inline const Tensor& need_float(const KernelContext& c, std::size_t i) {
+inline const Tensor& need_float(const Call& c, std::size_t i) {
   const Tensor& x = c.input(i);
   if (x.dtype() == DataType::kFloat) return x;
   c.wrong_type(i, "float");

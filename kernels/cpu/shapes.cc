@@ -60,7 +60,7 @@ std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   fail("an axis is out of range", places_text(rank), std::to_string(axis));
 }
 
-std::size_t AttributeAxis::of(const KernelContext& c, std::size_t rank) const {
+std::size_t AttributeAxis::of(const Call& c, std::size_t rank) const {
   if (const auto found = from_start(axis_, rank)) return *found;
   c.wrong_attribute(name_, places_text(rank));
 }
@@ -71,13 +71,12 @@ AttributeOrInput::AttributeOrInput(const Preparation& p, std::string_view name,
   if (p.has_attribute(name)) attribute_ = p.attribute_ints(name);
 }
 
-std::optional<Ints> AttributeOrInput::of(const KernelContext& c) const {
+std::optional<Ints> AttributeOrInput::of(const Call& c) const {
   if (attribute_ || !c.has_input(input_)) return attribute_;
   return c.ints(input_);
 }
 
-std::size_t input_place(const KernelContext& c, std::size_t i,
-                        std::size_t count) {
+std::size_t input_place(const Call& c, std::size_t i, std::size_t count) {
   const std::int64_t place = c.scalar_int(i);
   if (const auto found = from_start(place, count)) return *found;
   c.wrong_value(i, places_text(count), std::to_string(place));
@@ -91,8 +90,7 @@ std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
   return out;
 }
 
-std::size_t cut_of(const KernelContext& c, std::int64_t axis,
-                   std::size_t rank) {
+std::size_t cut_of(const Call& c, std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis > r) {
     c.wrong_attribute("axis", std::to_string(-r) + " to " + std::to_string(r));
@@ -100,7 +98,7 @@ std::size_t cut_of(const KernelContext& c, std::int64_t axis,
   return index_of(axis < 0 ? axis + r : axis);
 }
 
-Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most) {
+Ints ints_up_to(const Call& c, std::size_t i, std::int64_t most) {
   Ints all = c.ints(i);
   for (const std::int64_t each : all) {
     if (each < 0 || each > most) {
@@ -110,7 +108,7 @@ Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most) {
   return all;
 }
 
-void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
+void expect_broadcast(const Call& c, std::size_t i, const Tensor& t,
                       Shape target) {
   if (std::ranges::equal(broadcast(t.dims(), target), target)) return;
   c.wrong_shape(i, "one that broadcasts to " + runtime::shape_text(target));

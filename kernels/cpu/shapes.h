@@ -23,17 +23,12 @@ class AttributeAxis {
                          std::string_view name = "axis")
       : name_(name), axis_(a.attribute_int(name)) {}
   // In [-rank, rank), counted from 0.
-  std::size_t of(const KernelContext& c, std::size_t rank) const;
+  std::size_t of(const Call& c, std::size_t rank) const;
 
  private:
   std::string_view name_;
   std::int64_t axis_;
 };
-// For kernels that do not prepare yet.
-inline std::size_t attribute_axis(const KernelContext& c, std::string_view name,
-                                  std::size_t rank) {
-  return AttributeAxis(c, name).of(c, rank);
-}
 
 // Integers that are an attribute in older opsets and an input in newer ones.
 class AttributeOrInput {
@@ -41,7 +36,7 @@ class AttributeOrInput {
   AttributeOrInput(const Preparation& p, std::string_view name,
                    std::size_t input);
   // nullopt where both are absent.
-  std::optional<Ints> of(const KernelContext& c) const;
+  std::optional<Ints> of(const Call& c) const;
 
  private:
   std::optional<Ints> attribute_;
@@ -49,18 +44,17 @@ class AttributeOrInput {
 };
 
 // The axis or place that input `i` says, in [-count, count), counted from 0.
-std::size_t input_place(const KernelContext& c, std::size_t i,
-                        std::size_t count);
+std::size_t input_place(const Call& c, std::size_t i, std::size_t count);
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 
 // `axis`, which is the attribute of this name, of a cut before, between or
 // behind the axes: in [-rank, rank], counted from 0.
-std::size_t cut_of(const KernelContext& c, std::int64_t axis, std::size_t rank);
+std::size_t cut_of(const Call& c, std::int64_t axis, std::size_t rank);
 // The integers of input `i`, each in [0, most].
-Ints ints_up_to(const KernelContext& c, std::size_t i, std::int64_t most);
+Ints ints_up_to(const Call& c, std::size_t i, std::int64_t most);
 // Fails unless `t`, which is input `i`, broadcasts to these sizes.
-void expect_broadcast(const KernelContext& c, std::size_t i, const Tensor& t,
+void expect_broadcast(const Call& c, std::size_t i, const Tensor& t,
                       Shape target);
 
 // Elements from one place to the next along each axis, row-major.

@@ -115,7 +115,7 @@ Cut cut_for(StridedAxes& axes) {
 }
 
 template <typename T>
-void copy_axes(const KernelContext& c, StridedAxes axes, const T* from, T* to) {
+void copy_axes(const Call& c, StridedAxes axes, const T* from, T* to) {
   const Cut cut = cut_for(axes);
   const auto pieces = [](const StridedAxis& axis, std::int64_t step) {
     return StridedAxis{(axis.size + step - 1) / step, axis.from * step,
@@ -172,7 +172,7 @@ Ints whole_of(const Tensor& t) {
 
 }  // namespace
 
-void copy_block(const KernelContext& c, Shape dims, const Tensor& from,
+void copy_block(const Call& c, Shape dims, const Tensor& from,
                 const Places& from_places, Tensor& to,
                 const Places& to_places) {
   if (std::ranges::find(dims, 0) != dims.end()) return;
@@ -184,7 +184,7 @@ void copy_block(const KernelContext& c, Shape dims, const Tensor& from,
   });
 }
 
-Tensor transposed(const KernelContext& c, const Tensor& x,
+Tensor transposed(const Call& c, const Tensor& x,
                   std::span<const std::size_t> perm) {
   Dims dims;
   std::vector<std::size_t> moving;
@@ -210,8 +210,8 @@ std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
   return perm;
 }
 
-Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
-           std::int64_t begin, std::int64_t size) {
+Tensor cut(const Call& c, const Tensor& x, std::size_t axis, std::int64_t begin,
+           std::int64_t size) {
   if (begin == 0 && size == x.dim(axis)) return x;
   Dims dims(x.dims());
   dims[axis] = size;
@@ -223,7 +223,7 @@ Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
   return out;
 }
 
-Tensor joined(const KernelContext& c, std::span<const Tensor* const> parts,
+Tensor joined(const Call& c, std::span<const Tensor* const> parts,
               std::size_t axis) {
   const Tensor& first = *parts[0];
   Dims dims(first.dims());
@@ -257,7 +257,7 @@ Tensor joined(const KernelContext& c, std::span<const Tensor* const> parts,
   return out;
 }
 
-Tensor& output_copy(KernelContext& c) {
+Tensor& output_copy(Call& c) {
   const Tensor& x = c.input(0);
   if (x.is_string()) {
     Tensor& out = c.output(0, x.dtype(), x.dims());
@@ -284,7 +284,7 @@ Tensor& output_copy(KernelContext& c) {
   return out;
 }
 
-Ints whole_numbers(const KernelContext& c, const Tensor& t) {
+Ints whole_numbers(const Call& c, const Tensor& t) {
   if (ir::is_narrow_float(t.dtype())) {
     return whole_of<float>(runtime::widened(t, c.run()));
   }

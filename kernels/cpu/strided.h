@@ -23,35 +23,35 @@ inline Places dense(Shape dims) { return {0, strides_of(dims)}; }
 
 // Copies a block of this shape. No two of its elements may have the same place
 // in `to`.
-void copy_block(const KernelContext& c, Shape dims, const Tensor& from,
+void copy_block(const Call& c, Shape dims, const Tensor& from,
                 const Places& from_places, Tensor& to, const Places& to_places);
 
 // Axis i of the result is axis perm[i] of `x`. The bytes are shared where none
 // moves.
-Tensor transposed(const KernelContext& c, const Tensor& x,
+Tensor transposed(const Call& c, const Tensor& x,
                   std::span<const std::size_t> perm);
 
 // The order of axes in which `axis` is first.
 std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank);
 
 // Along the axis elements [begin, begin + size).
-Tensor cut(const KernelContext& c, const Tensor& x, std::size_t axis,
-           std::int64_t begin, std::int64_t size);
+Tensor cut(const Call& c, const Tensor& x, std::size_t axis, std::int64_t begin,
+           std::int64_t size);
 
 // Fails unless the sizes are those of parts that make up `size`.
 void check_parts(const Ints& sizes, std::int64_t size);
 
 // One after the other along the axis; they must agree elsewhere and there must
 // be at least one.
-Tensor joined(const KernelContext& c, std::span<const Tensor* const> parts,
+Tensor joined(const Call& c, std::span<const Tensor* const> parts,
               std::size_t axis);
 
 // Output 0 with the elements of input 0, in its memory where that is free.
-Tensor& output_copy(KernelContext& c);
+Tensor& output_copy(Call& c);
 
 // Elements that are whole numbers, of any type of numbers; what an index is
 // given as.
-Ints whole_numbers(const KernelContext& c, const Tensor& t);
+Ints whole_numbers(const Call& c, const Tensor& t);
 
 // a * b; fails where that is beyond what a size can be. Neither is negative.
 std::int64_t checked_product(std::int64_t a, std::int64_t b);

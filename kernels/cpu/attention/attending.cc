@@ -7,7 +7,7 @@
 
 namespace ruleengine::kernels {
 
-ScoreMask mask_of(KernelContext& c, const Attending& a, std::size_t i,
+ScoreMask mask_of(Call& c, const Attending& a, std::size_t i,
                   const Tensor& mask) {
   const std::int64_t full[4] = {a.batch, a.heads, a.queries, a.keys};
   const auto refuse = [&] {
@@ -31,8 +31,8 @@ ScoreMask mask_of(KernelContext& c, const Attending& a, std::size_t i,
   return out;
 }
 
-Tensor with_past(KernelContext& c, std::size_t i, const Tensor& past,
-                 const Tensor& rows, const HeadStrides& at, Shape dims) {
+Tensor with_past(Call& c, std::size_t i, const Tensor& past, const Tensor& rows,
+                 const HeadStrides& at, Shape dims) {
   const bool has_past = past.dtype() != DataType::kUndefined;
   if (has_past && past.dtype() != rows.dtype()) {
     c.wrong_type(i, std::string(ir::data_type_name(rows.dtype())));

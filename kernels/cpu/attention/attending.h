@@ -115,13 +115,13 @@ void plain_attention(const RunContext& c, const Attending& a, Tensor& out,
 // A mask that broadcasts to the scores of `a`; its last axis may be shorter
 // than the keys, the rest of which are hidden then. Integers are added like
 // floats. A message names input `i`.
-ScoreMask mask_of(KernelContext& c, const Attending& a, std::size_t i,
+ScoreMask mask_of(Call& c, const Attending& a, std::size_t i,
                   const Tensor& mask);
 
 // Rows after those of `past` (undefined: there is no past), all as
 // [batch, heads, rows, size]. `past` is from input `i`.
-Tensor with_past(KernelContext& c, std::size_t i, const Tensor& past,
-                 const Tensor& rows, const HeadStrides& at, Shape dims);
+Tensor with_past(Call& c, std::size_t i, const Tensor& past, const Tensor& rows,
+                 const HeadStrides& at, Shape dims);
 
 // Sets what follows from a query of [batch, heads, rows, size], or of
 // [batch, rows, heads * size] with the given number of heads.

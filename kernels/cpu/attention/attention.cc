@@ -29,10 +29,10 @@ class StandardAttention {
         softcap_(p.attribute_float("softcap")),
         is_causal_(p.attribute_flag("is_causal")),
         scale_(p, "scale") {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
  private:
-  void set_masks(KernelContext& c, Attending& a, std::int64_t past) const;
+  void set_masks(Call& c, Attending& a, std::int64_t past) const;
 
   std::int64_t heads_, kv_heads_, left_, right_, mode_;
   float softcap_;
@@ -46,7 +46,7 @@ struct Cache {
   std::int64_t past = 0, heads = 0, size = 0;
 };
 
-Cache cache_of(KernelContext& c, const Attending& a, std::int64_t heads,
+Cache cache_of(Call& c, const Attending& a, std::int64_t heads,
                std::size_t input, std::size_t past) {
   Dims fits(c.input(kQ).rank(), -1);
   fits[0] = a.batch;
@@ -65,7 +65,7 @@ Cache cache_of(KernelContext& c, const Attending& a, std::int64_t heads,
   return out;
 }
 
-void StandardAttention::set_masks(KernelContext& c, Attending& a,
+void StandardAttention::set_masks(Call& c, Attending& a,
                                   std::int64_t past) const {
   a.is_causal = is_causal_;
   a.left = left_;
@@ -84,7 +84,7 @@ void StandardAttention::set_masks(KernelContext& c, Attending& a,
   for (const std::int64_t n : a.lengths) a.offsets.push_back(n - a.queries);
 }
 
-void StandardAttention::operator()(KernelContext& c) const {
+void StandardAttention::operator()(Call& c) const {
   const Tensor q = c.expect_rank(kQ, 3, 4);
   Attending a;
   set_queries(a, q, heads_);

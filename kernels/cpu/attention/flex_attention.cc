@@ -13,10 +13,10 @@ namespace ruleengine::kernels {
 namespace {
 
 // The subgraph's answer, of the same shape and type.
-Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
-                DataType type) {
+Tensor modified(Call& c, std::string_view name, ir::BlockId block,
+                const Tensor& t, DataType type) {
   const auto out =
-      c.run_block(name, {Datum(runtime::narrowed(t, type, c.run()))});
+      c.run_block(block, {Datum(runtime::narrowed(t, type, c.run()))});
   if (out.size() != 1 || !out[0].is_tensor()) {
     fail("wrong outputs of subgraph '" + std::string(name) + "'", "one tensor",
          std::to_string(out.size()) + " outputs");
@@ -32,7 +32,7 @@ Tensor modified(KernelContext& c, std::string_view name, const Tensor& t,
 
 // q k^T for all heads, in double sums.
 template <typename T>
-void score(KernelContext& c, const Attending& a, Tensor& scores) {
+void score(Call& c, const Attending& a, Tensor& scores) {
   T* to = scores.mutable_data<T>();
   const std::int64_t rows = a.batch * a.heads * a.queries;
   c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
@@ -52,7 +52,7 @@ void score(KernelContext& c, const Attending& a, Tensor& scores) {
 
 // Rows of NaN where all scores are -infinity, as the definition gives.
 template <typename T>
-Tensor softmax(KernelContext& c, const Tensor& scores) {
+Tensor softmax(Call& c, const Tensor& scores) {
   Tensor out = c.allocate(scores.dtype(), scores.dims());
   const std::int64_t n = scores.dim(3);
   const std::int64_t rows = n == 0 ? 0 : scores.count() / n;
@@ -73,8 +73,7 @@ Tensor softmax(KernelContext& c, const Tensor& scores) {
 }
 
 template <typename T>
-void gather(KernelContext& c, const Attending& a, const Tensor& weights,
-            Tensor& y) {
+void gather(Call& c, const Attending& a, const Tensor& weights, Tensor& y) {
   T* out = y.mutable_data<T>();
   const std::int64_t rows = a.batch * a.heads * a.queries;
   c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
@@ -97,7 +96,7 @@ void gather(KernelContext& c, const Attending& a, const Tensor& weights,
   });
 }
 
-Attending read_flex_inputs(KernelContext& c, const ScoreScale& scale) {
+Attending read_flex_inputs(Call& c, const ScoreScale& scale) {
   const Tensor& q = c.expect_rank(0, 4);
   const Tensor& k = c.expect_shape(1, Dims{q.dim(0), -1, -1, q.dim(3)});
   const Tensor& v = c.expect_shape(2, Dims{q.dim(0), k.dim(1), k.dim(2), -1});
@@ -113,19 +112,20 @@ Attending read_flex_inputs(KernelContext& c, const ScoreScale& scale) {
 struct FlexAttention {
   explicit FlexAttention(const Preparation& p)
       : scale(p, "scale"),
-        changes_scores(p.has_attribute("score_mod")),
-        changes_weights(p.has_attribute("prob_mod")),
         precision(p.has_attribute("softmax_precision")
                       ? p.attribute_type("softmax_precision")
-                      : DataType::kUndefined) {}
-  void operator()(KernelContext& c) const;
+                      : DataType::kUndefined) {
+    if (p.has_attribute("score_mod")) score_mod = p.block("score_mod");
+    if (p.has_attribute("prob_mod")) prob_mod = p.block("prob_mod");
+  }
+  void operator()(Call& c) const;
 
   ScoreScale scale;
-  bool changes_scores, changes_weights;
-  DataType precision;  // kUndefined: that of the inputs
+  ir::BlockId score_mod, prob_mod;  // subgraphs, which may be absent
+  DataType precision;               // kUndefined: that of the inputs
 };
 
-void FlexAttention::operator()(KernelContext& c) const {
+void FlexAttention::operator()(Call& c) const {
   const DataType given = c.input(0).dtype();
   Attending a = read_flex_inputs(c, scale);
   const std::int64_t dims[] = {a.batch, a.heads, a.queries, a.v_size};
@@ -140,16 +140,18 @@ void FlexAttention::operator()(KernelContext& c) const {
   // another type than that.
   if (is_double && type != DataType::kDouble) type = in;
   Tensor y = c.allocate(in, dims);
-  if (!changes_scores && !changes_weights) {
+  if (!score_mod && !prob_mod) {
     attend(c, a, y);
   } else {
     const std::int64_t all[] = {a.batch, a.heads, a.queries, a.keys};
     Tensor scores = c.allocate(in, all);
     dispatch(Floats(), in, [&]<typename T>() {
       score<T>(c, a, scores);
-      if (changes_scores) scores = modified(c, "score_mod", scores, type);
+      if (score_mod) {
+        scores = modified(c, "score_mod", score_mod, scores, type);
+      }
       scores = softmax<T>(c, scores);
-      if (changes_weights) scores = modified(c, "prob_mod", scores, type);
+      if (prob_mod) scores = modified(c, "prob_mod", prob_mod, scores, type);
       gather<T>(c, a, scores, y);
     });
   }

@@ -63,20 +63,20 @@ class GroupQueryAttention {
       p.wrong_attribute("local_window_size", "-1, or 1 or more");
     }
   }
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
  private:
-  Grouped read_grouped(KernelContext& c) const;
-  Tensor rotated(KernelContext& c, const Grouped& g, const Tensor& x,
+  Grouped read_grouped(Call& c) const;
+  Tensor rotated(Call& c, const Grouped& g, const Tensor& x,
                  std::int64_t heads) const;
-  void set_sinks(KernelContext& c, Attending& a) const;
+  void set_sinks(Call& c, Attending& a) const;
 
   std::int64_t heads_, kv_heads_, window_;
   float scale_, softcap_;
   bool is_rotated_, is_interleaved_, is_causal_, has_sink_;
 };
 
-Grouped GroupQueryAttention::read_grouped(KernelContext& c) const {
+Grouped GroupQueryAttention::read_grouped(Call& c) const {
   Grouped g{.heads = heads_, .kv_heads = kv_heads_};
   g.q = c.expect_shape(GroupedSlot::kQuery, Dims{-1, -1, -1}, DataType::kFloat);
   g.batch = g.q.dim(0);
@@ -97,7 +97,7 @@ Grouped GroupQueryAttention::read_grouped(KernelContext& c) const {
   return g;
 }
 
-void read_lengths(KernelContext& c, Grouped& g) {
+void read_lengths(Call& c, Grouped& g) {
   const std::int64_t total = c.scalar_int(GroupedSlot::kTotal);
   c.expect_count(GroupedSlot::kLast, g.batch);
   const Ints last = c.ints(GroupedSlot::kLast);
@@ -132,7 +132,7 @@ void read_lengths(KernelContext& c, Grouped& g) {
 }
 
 // A cache of [batch, heads, keys, size] with the past, and 0 after it.
-Tensor cache_of(KernelContext& c, const Grouped& g, std::size_t past) {
+Tensor cache_of(Call& c, const Grouped& g, std::size_t past) {
   const std::int64_t dims[] = {g.batch, g.kv_heads, g.keys, g.size};
   Tensor out = c.allocate(DataType::kFloat, dims);
   float* to = out.mutable_data<float>();
@@ -161,8 +161,8 @@ void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
   }
 }
 
-Tensor GroupQueryAttention::rotated(KernelContext& c, const Grouped& g,
-                                    const Tensor& x, std::int64_t heads) const {
+Tensor GroupQueryAttention::rotated(Call& c, const Grouped& g, const Tensor& x,
+                                    std::int64_t heads) const {
   Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
   r.cosines = c.expect_rank(GroupedSlot::kCos, 2);
   r.sines = c.input(GroupedSlot::kSin);
@@ -193,7 +193,7 @@ Tensor GroupQueryAttention::rotated(KernelContext& c, const Grouped& g,
   return out;
 }
 
-void GroupQueryAttention::set_sinks(KernelContext& c, Attending& a) const {
+void GroupQueryAttention::set_sinks(Call& c, Attending& a) const {
   if (c.has_input(GroupedSlot::kSink)) {
     const Tensor& sink =
         c.expect_count(GroupedSlot::kSink, a.heads, DataType::kFloat);
@@ -203,7 +203,7 @@ void GroupQueryAttention::set_sinks(KernelContext& c, Attending& a) const {
   }
 }
 
-void check_supported(KernelContext& c) {
+void check_supported(Call& c) {
   for (const std::size_t i : {GroupedSlot::kKeyScale, GroupedSlot::kValueScale,
                               GroupedSlot::kQueryNorm, GroupedSlot::kKeyNorm}) {
     if (c.has_input(i)) {
@@ -213,7 +213,7 @@ void check_supported(KernelContext& c) {
   if (c.wants(3)) fail("the kernel does not give output 'output_qk'");
 }
 
-void GroupQueryAttention::operator()(KernelContext& c) const {
+void GroupQueryAttention::operator()(Call& c) const {
   check_supported(c);
   Grouped g = read_grouped(c);
   read_lengths(c, g);

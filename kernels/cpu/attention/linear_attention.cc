@@ -69,7 +69,7 @@ struct Linear {
 };
 
 // A gate of [batch, steps, n].
-const float* gate(KernelContext& c, std::size_t input, const Linear& a,
+const float* gate(Call& c, std::size_t input, const Linear& a,
                   std::int64_t wide, std::int64_t narrow, std::int64_t& n) {
   const Tensor& x =
       c.expect_shape(input, Dims{a.batch, a.steps, -1}, DataType::kFloat);
@@ -91,15 +91,15 @@ struct LinearAttention {
     gated = rule.starts_with("gated");
     delta = rule.ends_with("delta");
   }
-  void operator()(KernelContext& c) const;
-  void read_gates(KernelContext& c, Linear& a) const;
+  void operator()(Call& c) const;
+  void read_gates(Call& c, Linear& a) const;
 
   std::int64_t heads, kv_heads;
   float scale;  // 0: the default
   bool gated, delta;
 };
 
-void LinearAttention::read_gates(KernelContext& c, Linear& a) const {
+void LinearAttention::read_gates(Call& c, Linear& a) const {
   if (gated != c.has_input(LinearSlot::kDecay)) {
     c.wrong_attribute("update_rule",
                       gated ? "linear or delta without input 'decay'"
@@ -119,7 +119,7 @@ void LinearAttention::read_gates(KernelContext& c, Linear& a) const {
   if (delta) a.beta = gate(c, LinearSlot::kBeta, a, a.kv_heads, 1, a.betas);
 }
 
-void run_heads(KernelContext& c, const Linear& a) {
+void run_heads(Call& c, const Linear& a) {
   const std::int64_t group = a.heads / a.kv_heads;
   c.threads().for_each(
       a.batch * a.kv_heads, 1, [&](std::int64_t i, std::int64_t) {
@@ -136,7 +136,7 @@ void run_heads(KernelContext& c, const Linear& a) {
       });
 }
 
-void LinearAttention::operator()(KernelContext& c) const {
+void LinearAttention::operator()(Call& c) const {
   const Tensor q = c.expect_rank(LinearSlot::kQuery, 3);
   const Dims fits{q.dim(0), q.dim(1), -1};
   const Tensor k = c.expect_shape(LinearSlot::kKey, fits);

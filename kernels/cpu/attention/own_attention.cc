@@ -62,7 +62,7 @@ struct OwnAttention {
 
 class Attention {
  public:
-  Attention(KernelContext& c, const OwnAttention& op)
+  Attention(Call& c, const OwnAttention& op)
       : c_(c),
         rank_(c.expect_min_rank(kQ, 2).rank()),
         q_(operand(c.input(kQ))),
@@ -183,7 +183,7 @@ class Attention {
     }
   }
 
-  KernelContext& c_;
+  Call& c_;
   std::size_t rank_;
   Operand q_, k_, v_, mask_;
   Dims outer_;  // the axes before the batch
@@ -191,15 +191,13 @@ class Attention {
 };
 
 Op aten_attention(const Preparation& p) {
-  return [op = OwnAttention(p, "scale")](KernelContext& c) {
-    Attention(c, op).run();
-  };
+  return [op = OwnAttention(p, "scale")](Call& c) { Attention(c, op).run(); };
 }
 
 Op own_attention(const Preparation& p) {
   std::optional<std::int64_t> heads;
   if (p.has_attribute("num_heads")) heads = p.attribute_int("num_heads");
-  return [op = OwnAttention(p, "scale"), heads](KernelContext& c) {
+  return [op = OwnAttention(p, "scale"), heads](Call& c) {
     Attention attention(c, op);
     attention.expect_own_sizes(heads);
     attention.run();
@@ -208,9 +206,8 @@ Op own_attention(const Preparation& p) {
 
 Op attention_forward(const Preparation& p) {
   p.need_attribute("sm_scale");
-  return [op = OwnAttention(p, "sm_scale")](KernelContext& c) {
-    Attention(c, op).run();
-  };
+  return
+      [op = OwnAttention(p, "sm_scale")](Call& c) { Attention(c, op).run(); };
 }
 
 constexpr Kernel kOwnAttentionKernels[] = {

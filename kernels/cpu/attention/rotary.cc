@@ -11,15 +11,15 @@ struct RotaryEmbedding {
       : heads(p.attribute_int("num_heads")),
         turned(p.attribute_int("rotary_embedding_dim")),
         interleaved(p.attribute_flag("interleaved")) {}
-  void operator()(KernelContext& c) const;
-  Rotation rotation(KernelContext& c) const;
+  void operator()(Call& c) const;
+  Rotation rotation(Call& c) const;
 
   std::int64_t heads, turned;
   bool interleaved;
 };
 
 // What follows from the input and the attributes.
-Rotation RotaryEmbedding::rotation(KernelContext& c) const {
+Rotation RotaryEmbedding::rotation(Call& c) const {
   const Tensor& x = c.expect_rank(0, 3, 4);
   Rotation r;
   const bool merged = x.rank() == 3;
@@ -35,7 +35,7 @@ Rotation RotaryEmbedding::rotation(KernelContext& c) const {
   return r;
 }
 
-void RotaryEmbedding::operator()(KernelContext& c) const {
+void RotaryEmbedding::operator()(Call& c) const {
   const Tensor x = c.input(0);
   if (x.count() == 0)
     return static_cast<void>(c.output(0, x.dtype(), x.dims()));

@@ -48,7 +48,7 @@ void check_rotation(const Rotation& r) {
   }
 }
 
-void rotate(KernelContext& c, const Rotation& r, const Tensor& x, Tensor& out) {
+void rotate(Call& c, const Rotation& r, const Tensor& x, Tensor& out) {
   if (x.dtype() != r.cosines.dtype()) {
     fail("wrong type of the cosines",
          std::string(ir::data_type_name(x.dtype())), r.cosines.text());

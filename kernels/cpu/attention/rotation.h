@@ -24,6 +24,6 @@ struct Rotation {
 void check_rotation(const Rotation& r);
 
 // `out` = the input turned; float or double.
-void rotate(KernelContext& c, const Rotation& r, const Tensor& x, Tensor& out);
+void rotate(Call& c, const Rotation& r, const Tensor& x, Tensor& out);
 
 }  // namespace ruleengine::kernels

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
-void array_feature_extractor(KernelContext& c) {
+void array_feature_extractor(Call& c) {
   const Tensor x = c.expect_min_rank(0, 1);
   const std::int64_t size = x.dim(x.rank() - 1);
   const Ints at = ints_up_to(c, 1, size - 1);
@@ -36,7 +36,7 @@ void array_feature_extractor(KernelContext& c) {
   });
 }
 
-void binarizer(KernelContext& c, float threshold) {
+void binarizer(Call& c, float threshold) {
   dispatch(
       Types<float, double, std::int32_t, std::int64_t>(), c.input(0).dtype(),
       [&]<typename T>() {
@@ -47,7 +47,7 @@ void binarizer(KernelContext& c, float threshold) {
 }
 
 Op binarizer(const Preparation& p) {
-  return [threshold = p.attribute_float("threshold")](KernelContext& c) {
+  return [threshold = p.attribute_float("threshold")](Call& c) {
     binarizer(c, threshold);
   };
 }
@@ -137,7 +137,7 @@ class Labels {
     }
   }
 
-  void operator()(KernelContext& c) const {
+  void operator()(Call& c) const {
     const Tensor x = c.expect_type(0, from_);
     V* to = mutable_elements<V>(c.output(0, to_, x.dims()));
     Ticker tick(c.threads());
@@ -161,8 +161,7 @@ Op classes(const Preparation& p) {
   std::iota(numbers.begin(), numbers.end(), 0);
   const Tensor places = list_of<std::int64_t>(p, numbers);
   return [to_place = Labels<String, std::int64_t>(p, names, places),
-          to_name = Labels<std::int64_t, String>(p, places, names)](
-             KernelContext& c) {
+          to_name = Labels<std::int64_t, String>(p, places, names)](Call& c) {
     c.input(0).is_string() ? to_place(c) : to_name(c);
   };
 }
@@ -192,20 +191,20 @@ float of_feature(const std::vector<float>& values, std::int64_t feature) {
   return values.size() == 1 ? values[0] : values[index_of(feature)];
 }
 
-void need_features(const KernelContext& c, std::size_t count,
-                   std::int64_t features, std::string_view name) {
+void need_features(const Call& c, std::size_t count, std::int64_t features,
+                   std::string_view name) {
   if (count == 1 || static_cast<std::int64_t>(count) == features) return;
   c.wrong_attribute(name, "1 or " + std::to_string(features) + " numbers");
 }
 
 // The size of the last axis of input `i`.
-std::int64_t last_axis(const KernelContext& c, std::size_t i = 0) {
+std::int64_t last_axis(const Call& c, std::size_t i = 0) {
   return c.expect_min_rank(i, 1).dims().back();
 }
 
 using MlNumbers = Types<float, double, std::int32_t, std::int64_t>;
 
-void scaler(KernelContext& c, const std::vector<float>& offset,
+void scaler(Call& c, const std::vector<float>& offset,
             const std::vector<float>& scale) {
   const Tensor x = c.input(0);
   const std::int64_t features = last_axis(c);
@@ -223,14 +222,14 @@ void scaler(KernelContext& c, const std::vector<float>& offset,
 
 Op scaler(const Preparation& p) {
   return [offset = p.attribute_floats("offset"),
-          scale = p.attribute_floats("scale")](KernelContext& c) {
+          scale = p.attribute_floats("scale")](Call& c) {
     scaler(c, offset, scale);
   };
 }
 
 enum class RowNorm : std::uint8_t { kMax, kL1, kL2 };
 
-void normalizer(KernelContext& c, RowNorm norm) {
+void normalizer(Call& c, RowNorm norm) {
   const Tensor x = c.input(0);
   const std::int64_t features = last_axis(c);
   float* to = c.output(0, DataType::kFloat, x.dims()).mutable_data<float>();
@@ -262,12 +261,11 @@ Op normalizer(const Preparation& p) {
   const RowNorm norm = name == "MAX"  ? RowNorm::kMax
                        : name == "L1" ? RowNorm::kL1
                                       : RowNorm::kL2;
-  return [norm](KernelContext& c) { normalizer(c, norm); };
+  return [norm](Call& c) { normalizer(c, norm); };
 }
 
 template <typename T>
-void impute(KernelContext& c, const Tensor& x, const std::vector<T>& values,
-            T gap) {
+void impute(Call& c, const Tensor& x, const std::vector<T>& values, T gap) {
   const std::int64_t features = last_axis(c);
   need_features(c, values.size(), features,
                 std::is_floating_point_v<T> ? "imputed_value_floats"
@@ -291,7 +289,7 @@ struct Imputer {
         float_gap(p.attribute_float("replaced_value_float")),
         int_gap(p.attribute_int("replaced_value_int64")) {}
 
-  void operator()(KernelContext& c) const {
+  void operator()(Call& c) const {
     const Tensor x = c.input(0);
     dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
       if constexpr (std::is_floating_point_v<T>) {
@@ -312,7 +310,7 @@ struct Imputer {
 
 struct OneHotEncoder {
   explicit OneHotEncoder(const Preparation& p);
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   std::unordered_map<std::string, std::int64_t> words;
   std::unordered_map<std::int64_t, std::int64_t> numbers;
@@ -334,7 +332,7 @@ OneHotEncoder::OneHotEncoder(const Preparation& p)
   number_count = std::ssize(given);
 }
 
-void OneHotEncoder::operator()(KernelContext& c) const {
+void OneHotEncoder::operator()(Call& c) const {
   const Tensor x = c.input(0);
   const std::int64_t width = x.is_string() ? word_count : number_count;
   Dims dims(x.dims());
@@ -379,7 +377,7 @@ void OneHotEncoder::operator()(KernelContext& c) const {
 }
 
 // `said`: the widths that inputs are cut to, or filled with zeros.
-void feature_vectorizer(KernelContext& c, const std::optional<Ints>& said) {
+void feature_vectorizer(Call& c, const std::optional<Ints>& said) {
   std::int64_t rows = -1;
   Ints widths, kept;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
@@ -427,7 +425,7 @@ Op feature_vectorizer(const Preparation& p) {
   if (p.has_attribute("inputdimensions")) {
     said = p.attribute_ints("inputdimensions");
   }
-  return [said](KernelContext& c) { feature_vectorizer(c, said); };
+  return [said](Call& c) { feature_vectorizer(c, said); };
 }
 
 struct LinearRegressor {
@@ -436,8 +434,8 @@ struct LinearRegressor {
         weights(p.attribute_floats("coefficients")),
         shifts(p.attribute_floats("intercepts")),
         after(post_transform(p)) {}
-  void operator()(KernelContext& c) const;
-  Tensor scores(KernelContext& c) const;
+  void operator()(Call& c) const;
+  Tensor scores(Call& c) const;
 
   std::int64_t targets;
   std::vector<float> weights, shifts;
@@ -445,7 +443,7 @@ struct LinearRegressor {
 };
 
 // Scores of [rows, targets] by coefficients of [targets, features].
-Tensor LinearRegressor::scores(KernelContext& c) const {
+Tensor LinearRegressor::scores(Call& c) const {
   const Tensor in = in_type(c, c.expect_rank(0, 1, 2), DataType::kFloat);
   const std::int64_t rows = in.rank() == 1 ? 1 : in.dim(0);
   const std::int64_t features = last_axis(c);
@@ -479,7 +477,7 @@ Tensor LinearRegressor::scores(KernelContext& c) const {
   return out;
 }
 
-void transform_rows(const KernelContext& c, PostTransform how, float* at,
+void transform_rows(const Call& c, PostTransform how, float* at,
                     std::int64_t rows, std::int64_t n) {
   std::vector<double> row(index_of(n));
   Ticker tick(c.threads());
@@ -492,7 +490,7 @@ void transform_rows(const KernelContext& c, PostTransform how, float* at,
   }
 }
 
-void LinearRegressor::operator()(KernelContext& c) const {
+void LinearRegressor::operator()(Call& c) const {
   Tensor y = scores(c);
   transform_rows(c, after, y.mutable_data<float>(), y.dim(0), targets);
   c.set_output(0, std::move(y));

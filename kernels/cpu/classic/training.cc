@@ -15,8 +15,7 @@ struct Update {
 
 // Calls f(update) for each weight; its outputs are allocated.
 template <typename F>
-void for_weights(KernelContext& c, std::size_t groups, std::size_t outputs,
-                 F f) {
+void for_weights(Call& c, std::size_t groups, std::size_t outputs, F f) {
   if (c.input_count() < 2 || (c.input_count() - 2) % groups != 0) {
     fail("wrong number of inputs",
          "2 and " + std::to_string(groups) + " for each weight",
@@ -41,7 +40,7 @@ void for_weights(KernelContext& c, std::size_t groups, std::size_t outputs,
 
 // Calls f.operator()<T>(i) for all elements of a weight.
 template <typename F>
-void for_each_weight(KernelContext& c, const Update& u, F f) {
+void for_each_weight(Call& c, const Update& u, F f) {
   dispatch(Floats(), u.in[0].dtype(), [&]<typename T>() {
     for_each_element(c, u.in[0].count(),
                      [&](std::int64_t i) { f.template operator()<T>(i); });
@@ -63,12 +62,12 @@ struct Adagrad {
       : decay(p.attribute_float("decay_factor")),
         norm(p.attribute_float("norm_coefficient")),
         epsilon(p.attribute_float("epsilon")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   double decay, norm, epsilon;
 };
 
-void Adagrad::operator()(KernelContext& c) const {
+void Adagrad::operator()(Call& c) const {
   const double t = static_cast<double>(c.scalar_int(1));
   const double rate = c.scalar_float(0) / (1 + t * decay);
   for_weights(c, 3, 2, [&](const Update& u) {
@@ -89,12 +88,12 @@ struct Adam {
         norm(p.attribute_float("norm_coefficient")),
         after(1 - double(p.attribute_float("norm_coefficient_post"))),
         epsilon(p.attribute_float("epsilon")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   double alpha, beta, norm, after, epsilon;
 };
 
-void Adam::operator()(KernelContext& c) const {
+void Adam::operator()(Call& c) const {
   const double t = static_cast<double>(c.scalar_int(1));
   double rate = c.scalar_float(0);
   // The averages start at 0; this corrects for it.
@@ -119,13 +118,13 @@ struct Momentum {
         alpha(p.attribute_float("alpha")),
         norm(p.attribute_float("norm_coefficient")),
         later_beta(p.attribute_float("beta")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   bool nesterov;
   double alpha, norm, later_beta;  // after the first update
 };
 
-void Momentum::operator()(KernelContext& c) const {
+void Momentum::operator()(Call& c) const {
   const double rate = c.scalar_float(0);
   const double beta = c.scalar_int(1) > 0 ? later_beta : 1;
   for_weights(c, 3, 2, [&](const Update& u) {

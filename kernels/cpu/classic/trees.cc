@@ -256,7 +256,7 @@ void transform_row(PostTransform how, double* row, std::int64_t n) {
 namespace {
 
 // `how` rows are made of leaves, and what becomes of them `after`.
-void run_trees(KernelContext& c, const Ensemble& e, std::int64_t how,
+void run_trees(Call& c, const Ensemble& e, std::int64_t how,
                PostTransform after) {
   const Tensor x = c.expect_rank(0, 2);
   const std::int64_t features = x.dim(1);
@@ -293,7 +293,7 @@ Op tree_ensemble(const Preparation& p) {
   }
   if (after < 0 || after > 4) p.wrong_attribute("post_transform", "0 to 4");
   return [e = read(p), how, transform = static_cast<PostTransform>(after)](
-             KernelContext& c) { run_trees(c, e, how, transform); };
+             Call& c) { run_trees(c, e, how, transform); };
 }
 
 }  // namespace ruleengine::kernels

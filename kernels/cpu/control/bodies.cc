@@ -8,15 +8,11 @@
 
 namespace ruleengine::kernels {
 
-Body::Body(const Preparation& p, std::string_view attribute) {
-  const ir::Attribute* a = p.node().attribute(attribute);
-  if (a == nullptr || a->blocks.empty()) {
-    fail("the subgraph '" + std::string(attribute) + "' is missing");
-  }
+Body::Body(const Preparation& p, std::string_view attribute)
+    : block(p.block(attribute)) {
   const ir::Graph& graph = p.node().graph();
-  const ir::Block& block = graph.block(a->blocks[0]);
-  inputs = block.inputs.size();
-  for (const ir::ValueId v : block.outputs) {
+  inputs = graph.block(block).inputs.size();
+  for (const ir::ValueId v : graph.block(block).outputs) {
     outputs.push_back(graph.value(v).declared);
   }
 }
@@ -34,7 +30,7 @@ const Tensor& tensor_of(const Datum& value) {
   fail("wrong type of an output of the subgraph", "a tensor", value.text());
 }
 
-Tensor never_computed(const KernelContext& c, const Body& body, std::size_t i,
+Tensor never_computed(const Call& c, const Body& body, std::size_t i,
                       std::int64_t size) {
   const ir::Type* type = body.outputs[i];
   if (type == nullptr || !type->is_tensor() ||
@@ -51,7 +47,7 @@ Tensor never_computed(const KernelContext& c, const Body& body, std::size_t i,
   return out;
 }
 
-Tensor element_at(const KernelContext& c, const Tensor& x, std::int64_t at,
+Tensor element_at(const Call& c, const Tensor& x, std::int64_t at,
                   DataType dtype) {
   const Tensor out = cut(c, x, 0, at, 1).reshaped(x.dims().subspan(1));
   return runtime::packed(out, dtype, c.run());

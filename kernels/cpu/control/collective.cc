@@ -31,7 +31,7 @@ void move_to(std::int64_t rank, Ints& group) {
 
 // The group that attribute rank_group says. Without it: all ranks, or an empty
 // group if the rank runs alone.
-Ints group_of(const KernelContext& c, Ints group) {
+Ints group_of(const Call& c, Ints group) {
   const Communicator* communicator = c.run().communicator;
   if (communicator == nullptr) {
     if (group.size() <= 1) return {};
@@ -74,7 +74,7 @@ Op all_reduce(const Preparation& p) {
   const ir::Graph& graph = p.node().graph();
   const ir::ValueId y = graph.output(p.node().id());
   const ir::Type* type = y ? graph.value(y).declared : nullptr;
-  return [said = p.attribute_ints("rank_group"), type](KernelContext& c) {
+  return [said = p.attribute_ints("rank_group"), type](Call& c) {
     const Tensor x = c.input(0);
     const Ints group = group_of(c, said);
     const Tensor sum =
@@ -86,15 +86,15 @@ Op all_reduce(const Preparation& p) {
 // `compute`: what a group of several ranks does.
 template <auto compute>
 Op along_axis(const Preparation& p) {
-  return [said = p.attribute_ints("rank_group"),
-          axis = axis_to_cut(p)](KernelContext& c) {
-    const Tensor x = c.input(0);
-    const std::size_t at = axis.of(c, x.rank());
-    const Ints group = group_of(c, said);
-    c.set_output(0, group.empty() ? x
-                                  : (c.run().communicator->*compute)(
-                                        group, x, at, c.run()));
-  };
+  return
+      [said = p.attribute_ints("rank_group"), axis = axis_to_cut(p)](Call& c) {
+        const Tensor x = c.input(0);
+        const std::size_t at = axis.of(c, x.rank());
+        const Ints group = group_of(c, said);
+        c.set_output(0, group.empty() ? x
+                                      : (c.run().communicator->*compute)(
+                                            group, x, at, c.run()));
+      };
 }
 
 constexpr Kernel kCollectiveKernels[] = {

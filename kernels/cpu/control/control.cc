@@ -9,9 +9,7 @@
 namespace ruleengine::kernels {
 namespace {
 
-void if_else(KernelContext& c, std::size_t outputs) {
-  const std::string_view branch =
-      truth(c.value(0)) ? "then_branch" : "else_branch";
+void if_else(Call& c, ir::BlockId branch, std::size_t outputs) {
   std::vector<Datum> results = c.run_block(branch, {});
   if (results.size() < outputs) {
     fail("a branch has fewer outputs than the node", std::to_string(outputs),
@@ -23,8 +21,9 @@ void if_else(KernelContext& c, std::size_t outputs) {
 }
 
 Op if_else(const Preparation& p) {
-  return [outputs = p.node().output_count()](KernelContext& c) {
-    if_else(c, outputs);
+  return [yes = p.block("then_branch"), no = p.block("else_branch"),
+          outputs = p.node().output_count()](Call& c) {
+    if_else(c, truth(c.value(0)) ? yes : no, outputs);
   };
 }
 
@@ -45,7 +44,7 @@ struct LoopBody : Body {
   std::size_t carried, stacked;
 };
 
-void loop(KernelContext& c, const LoopBody& body) {
+void loop(Call& c, const LoopBody& body) {
   const std::int64_t rounds = c.has_input(0)
                                   ? c.scalar_int(0)
                                   : std::numeric_limits<std::int64_t>::max();
@@ -62,7 +61,7 @@ void loop(KernelContext& c, const LoopBody& body) {
     inputs.emplace_back(scalar(c, round));
     inputs.push_back(std::move(go));
     std::ranges::move(carried, std::back_inserter(inputs));
-    std::vector<Datum> results = c.run_block("body", std::move(inputs));
+    std::vector<Datum> results = c.run_block(body.block, std::move(inputs));
     go = std::move(results[0]);
     for (std::size_t i = 0; i < body.carried; ++i) {
       carried[i] = std::move(results[i + 1]);
@@ -83,7 +82,7 @@ void loop(KernelContext& c, const LoopBody& body) {
 }
 
 Op loop(const Preparation& p) {
-  return [body = LoopBody(p)](KernelContext& c) { loop(c, body); };
+  return [body = LoopBody(p)](Call& c) { loop(c, body); };
 }
 
 constexpr Kernel kControlKernels[] = {

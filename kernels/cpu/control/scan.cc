@@ -69,7 +69,7 @@ ScanBody::ScanBody(const Preparation& p, std::size_t given,
 }
 
 // The first axis of the result is `axis` of `x`.
-Track track_of(const KernelContext& c, const Tensor& x, std::int64_t axis,
+Track track_of(const Call& c, const Tensor& x, std::int64_t axis,
                bool reversed) {
   const std::size_t first = axis_of(axis, x.rank());
   const Tensor bytes = runtime::unpacked(x, c.run());
@@ -78,9 +78,9 @@ Track track_of(const KernelContext& c, const Tensor& x, std::int64_t axis,
 }
 
 // Runs the body `rounds` times; `states` become the last ones.
-void run_rounds(const KernelContext& c, const ScanBody& body,
-                std::vector<Datum>& states, const std::vector<Track>& tracks,
-                std::int64_t rounds, std::vector<Stack>& stacks) {
+void run_rounds(const Call& c, const ScanBody& body, std::vector<Datum>& states,
+                const std::vector<Track>& tracks, std::int64_t rounds,
+                std::vector<Stack>& stacks) {
   for (std::int64_t round = 0; round < rounds; ++round) {
     if (c.threads().check) c.threads().check();
     std::vector<Datum> inputs = std::move(states);
@@ -88,7 +88,7 @@ void run_rounds(const KernelContext& c, const ScanBody& body,
       const std::int64_t at = track.reversed ? rounds - 1 - round : round;
       inputs.emplace_back(element_at(c, track.tensor, at, track.dtype));
     }
-    std::vector<Datum> results = c.run_block("body", std::move(inputs));
+    std::vector<Datum> results = c.run_block(body.block, std::move(inputs));
     for (std::size_t i = 0; i < body.stacked; ++i) {
       stacks[i].push(c, tensor_of(results[body.states + i]));
     }
@@ -99,7 +99,7 @@ void run_rounds(const KernelContext& c, const ScanBody& body,
 
 // Moves the axis of the items to where the attribute says, and reverses it if
 // the attribute asks for it.
-Tensor arranged(const KernelContext& c, const Tensor& x, std::size_t i,
+Tensor arranged(const Call& c, const Tensor& x, std::size_t i,
                 const ScanBody& body) {
   const std::size_t axis = axis_of(body.out_axes[i], x.rank());
   const bool reversed = body.out_reversed[i] != 0;
@@ -137,7 +137,7 @@ std::int64_t length_of(const std::vector<Track>& tracks, std::size_t axis) {
   return length;
 }
 
-void run_scan(KernelContext& c, const ScanBody& body) {
+void run_scan(Call& c, const ScanBody& body) {
   std::vector<Datum> states;
   std::vector<Track> tracks;
   for (std::size_t i = 0; i < body.states; ++i) states.push_back(c.value(i));
@@ -160,8 +160,7 @@ void run_scan(KernelContext& c, const ScanBody& body) {
   }
 }
 
-Ints sequence_lengths(const KernelContext& c, std::int64_t batch,
-                      std::int64_t length) {
+Ints sequence_lengths(const Call& c, std::int64_t batch, std::int64_t length) {
   if (!c.has_input(0)) {
     c.allocate(DataType::kInt64, {&batch, 1});
     return Ints(index_of(batch), length);
@@ -177,7 +176,7 @@ struct Batch {
   std::vector<Stack> outputs;  // of states, then of scan outputs
 };
 
-Batch batch_of(const KernelContext& c, const ScanBody& body) {
+Batch batch_of(const Call& c, const ScanBody& body) {
   Batch out;
   for (std::size_t i = 0; i < body.states + body.scanned; ++i) {
     const bool is_state = i < body.states;
@@ -195,8 +194,8 @@ Batch batch_of(const KernelContext& c, const ScanBody& body) {
   return out;
 }
 
-void run_one(const KernelContext& c, const ScanBody& body, Batch& batch,
-             std::int64_t at, std::int64_t rounds) {
+void run_one(const Call& c, const ScanBody& body, Batch& batch, std::int64_t at,
+             std::int64_t rounds) {
   std::vector<Datum> states;
   std::vector<Track> tracks;
   for (const Track& state : batch.states) {
@@ -222,7 +221,7 @@ void run_one(const KernelContext& c, const ScanBody& body, Batch& batch,
   }
 }
 
-void run_scan_8(KernelContext& c, const ScanBody& body) {
+void run_scan_8(Call& c, const ScanBody& body) {
   Batch batch = batch_of(c, body);
   const Ints lengths = sequence_lengths(c, batch.size, batch.length);
   for (std::int64_t i = 0; i < batch.size; ++i) {
@@ -237,13 +236,13 @@ void run_scan_8(KernelContext& c, const ScanBody& body) {
 
 Op scan(const Preparation& p) {
   const ScanBody body(p, p.node().input_count(), "scan_input_directions");
-  return [body](KernelContext& c) { run_scan(c, body); };
+  return [body](Call& c) { run_scan(c, body); };
 }
 
 Op scan_8(const Preparation& p) {
   const std::size_t inputs = p.node().input_count();
   const ScanBody body(p, std::max<std::size_t>(inputs, 1) - 1, "directions");
-  return [body](KernelContext& c) { run_scan_8(c, body); };
+  return [body](Call& c) { run_scan_8(c, body); };
 }
 
 }  // namespace ruleengine::kernels

@@ -23,7 +23,7 @@ void put(const Tensor& from, std::int64_t count, Tensor& to, std::int64_t at) {
 
 }  // namespace
 
-void Stack::grow(const KernelContext& c) {
+void Stack::grow(const Call& c) {
   const std::int64_t room =
       std::max<std::int64_t>({size_ + 1, size_ == 0 ? room_ : size_ * 2, 1});
   const Dims dims = with_first(room, dims_);
@@ -33,7 +33,7 @@ void Stack::grow(const KernelContext& c) {
   room_ = room;
 }
 
-void Stack::push(const KernelContext& c, const Tensor& item) {
+void Stack::push(const Call& c, const Tensor& item) {
   if (size_ == 0) {
     dtype_ = item.dtype();
     dims_.assign(item.dims());
@@ -49,7 +49,7 @@ void Stack::push(const KernelContext& c, const Tensor& item) {
   ++size_;
 }
 
-void Stack::push_zeros(const KernelContext& c) {
+void Stack::push_zeros(const Call& c) {
   if (size_ == 0) fail("there is no item yet to take the shape from");
   if (size_ == room_) grow(c);
   const std::int64_t count = store_.count() / room_;
@@ -59,7 +59,7 @@ void Stack::push_zeros(const KernelContext& c) {
   ++size_;
 }
 
-Tensor Stack::take(const KernelContext& c) {
+Tensor Stack::take(const Call& c) {
   const Dims dims = with_first(size_, dims_);
   Tensor out = std::move(store_);
   if (size_ != room_) {

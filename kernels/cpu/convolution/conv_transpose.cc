@@ -21,8 +21,8 @@ struct TransposeRule {
 };
 
 // The windows over the output; their number is the size of the input.
-Windows transposed_windows(KernelContext& c, const TransposeRule& rule,
-                           Shape dims, const Ints& kernel) {
+Windows transposed_windows(Call& c, const TransposeRule& rule, Shape dims,
+                           const Ints& kernel) {
   const Shape spatial = dims.subspan(2);
   const std::size_t rank = spatial.size();
   const WindowRule& windows = rule.conv.windows;
@@ -53,7 +53,7 @@ Windows transposed_windows(KernelContext& c, const TransposeRule& rule,
 }
 
 template <typename T>
-void transpose_columns(KernelContext& c, const Tensor& x, const Tensor& weights,
+void transpose_columns(Call& c, const Tensor& x, const Tensor& weights,
                        const Tensor* bias, const Channels& channels,
                        const Windows& windows, Tensor& y) {
   const Columns columns(windows, c.threads());
@@ -107,7 +107,7 @@ struct AddAny {
   }
 };
 
-Windows col2im_windows(KernelContext& c, const WindowRule& rule) {
+Windows col2im_windows(Call& c, const WindowRule& rule) {
   const Ints image = c.ints(1), block = c.ints(2);
   const std::size_t rank = image.size();
   const Ints pads = rule.pads.of(c, 2 * rank);
@@ -122,7 +122,7 @@ Windows col2im_windows(KernelContext& c, const WindowRule& rule) {
   return all;
 }
 
-void transposed_conv(KernelContext& c, const TransposeRule& rule) {
+void transposed_conv(Call& c, const TransposeRule& rule) {
   const Tensor& x = c.input(0);
   const Tensor& weights = c.input(1);
   const Channels channels = channels_of(c, rule.conv, x, weights, true);
@@ -139,7 +139,7 @@ void transposed_conv(KernelContext& c, const TransposeRule& rule) {
   });
 }
 
-void columns_to_image(KernelContext& c, const WindowRule& rule) {
+void columns_to_image(Call& c, const WindowRule& rule) {
   const Tensor& x = c.expect_rank(0, 3);
   if (x.dim(1) > 1 << 30 || x.dim(2) > 1 << 30) {
     c.wrong_shape(0, "axes of at most 2^30");
@@ -175,13 +175,11 @@ void columns_to_image(KernelContext& c, const WindowRule& rule) {
 }  // namespace
 
 Op conv_transpose(const Preparation& p) {
-  return
-      [rule = TransposeRule(p)](KernelContext& c) { transposed_conv(c, rule); };
+  return [rule = TransposeRule(p)](Call& c) { transposed_conv(c, rule); };
 }
 
 Op col2im(const Preparation& p) {
-  return
-      [rule = WindowRule(p)](KernelContext& c) { columns_to_image(c, rule); };
+  return [rule = WindowRule(p)](Call& c) { columns_to_image(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

@@ -64,7 +64,7 @@ struct Job {
 };
 
 template <typename T>
-void conv_depthwise(KernelContext& c, const Job& job, Tensor& y) {
+void conv_depthwise(Call& c, const Job& job, Tensor& y) {
   const Columns sizes(job.windows, c.threads());
   const Direct<T> direct{job.windows};
   const std::int64_t out = job.channels.groups * job.channels.out;
@@ -91,7 +91,7 @@ bool is_pointwise(const Windows& windows) {
 }
 
 template <typename T>
-void conv_columns(KernelContext& c, const Job& job, Tensor& y) {
+void conv_columns(Call& c, const Job& job, Tensor& y) {
   const Columns columns(job.windows, c.threads());
   const auto [groups, in, out] = job.channels;
   const std::int64_t rows = in * columns.taps();
@@ -129,7 +129,7 @@ void conv_columns(KernelContext& c, const Job& job, Tensor& y) {
       });
 }
 
-void conv(KernelContext& c, const ConvRule& rule) {
+void conv(Call& c, const ConvRule& rule) {
   const Tensor& x = c.input(0);
   const Tensor& weights = c.input(1);
   const Channels channels = channels_of(c, rule, x, weights, false);
@@ -149,7 +149,7 @@ void conv(KernelContext& c, const ConvRule& rule) {
 }
 
 Op conv(const Preparation& p) {
-  return [rule = ConvRule(p)](KernelContext& c) { conv(c, rule); };
+  return [rule = ConvRule(p)](Call& c) { conv(c, rule); };
 }
 
 constexpr Kernel kConvolutionKernels[] = {
@@ -162,7 +162,7 @@ constexpr Kernel kConvolutionKernels[] = {
 
 }  // namespace
 
-Channels channels_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+Channels channels_of(Call& c, const ConvRule& rule, const Tensor& x,
                      const Tensor& weights, bool transposed) {
   c.expect_min_rank(0, 2);
   const std::size_t w = rule.weights;
@@ -183,13 +183,13 @@ Channels channels_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
   return {groups, in, transposed ? weights.dim(1) : split / groups};
 }
 
-Windows windows_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+Windows windows_of(Call& c, const ConvRule& rule, const Tensor& x,
                    const Tensor& weights) {
   return windows_of(c, rule.windows, x.dims(),
                     kernel_of_weights(c, rule.windows, weights.dims()));
 }
 
-const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,
+const Tensor* bias_of(Call& c, std::size_t i, const Tensor& x,
                       std::int64_t channels) {
   if (!c.has_input(i)) return nullptr;
   return &c.expect_count(i, channels, x.dtype());

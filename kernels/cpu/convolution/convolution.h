@@ -31,15 +31,15 @@ struct Channels {
 
 // Of weights [out, in / groups, ...], or of transposed ones [in, out / groups,
 // ...]; fails where they do not fit the input.
-Channels channels_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+Channels channels_of(Call& c, const ConvRule& rule, const Tensor& x,
                      const Tensor& weights, bool transposed);
 
 // The windows over x; fails where the weights do not fit them.
-Windows windows_of(KernelContext& c, const ConvRule& rule, const Tensor& x,
+Windows windows_of(Call& c, const ConvRule& rule, const Tensor& x,
                    const Tensor& weights);
 
 // Input `i` if it is there: one number for each output channel.
-const Tensor* bias_of(KernelContext& c, std::size_t i, const Tensor& x,
+const Tensor* bias_of(Call& c, std::size_t i, const Tensor& x,
                       std::int64_t channels);
 
 // Every channel of the output as its bias, or 0.

@@ -81,14 +81,14 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
 }
 
 // Input `i` must be [batch, rows, windows ...].
-void need_shape(KernelContext& c, std::size_t i, const Tensor& x,
-                std::int64_t rows, const Windows& windows) {
+void need_shape(Call& c, std::size_t i, const Tensor& x, std::int64_t rows,
+                const Windows& windows) {
   const Dims dims = dims_of(x.dim(0), rows, windows);
   c.expect_shape(i, dims, x.dtype());
 }
 
 template <typename T>
-void deform(KernelContext& c, const DeformJob& job, const Tensor& weights,
+void deform(Call& c, const DeformJob& job, const Tensor& weights,
             const Tensor* bias, const Channels& channels, Tensor& y) {
   const Columns sizes(job.windows, c.threads());
   const auto [groups, in, out] = channels;
@@ -133,8 +133,7 @@ struct Sequence {
   }
 };
 
-void deformed_conv(KernelContext& c, const ConvRule& rule,
-                   std::int64_t groups) {
+void deformed_conv(Call& c, const ConvRule& rule, std::int64_t groups) {
   const Tensor& x = c.input(0);
   const Tensor& weights = c.input(1);
   const Tensor& offset = c.input(2);
@@ -161,7 +160,7 @@ void deformed_conv(KernelContext& c, const ConvRule& rule,
   });
 }
 
-void causal_conv(KernelContext& c, bool is_silu) {
+void causal_conv(Call& c, bool is_silu) {
   const Tensor& x = c.expect_rank(0, 3);
   const std::int64_t channels = x.dim(1), length = x.dim(2);
   const Tensor& weights = c.expect_shape(1, Dims{channels, 1, -1}, x.dtype());
@@ -203,14 +202,14 @@ void causal_conv(KernelContext& c, bool is_silu) {
 
 Op deform_conv(const Preparation& p) {
   return [rule = ConvRule(p), groups = p.attribute_int("offset_group")](
-             KernelContext& c) { deformed_conv(c, rule, groups); };
+             Call& c) { deformed_conv(c, rule, groups); };
 }
 
 Op causal_conv_with_state(const Preparation& p) {
   const std::string_view activation =
       p.choice("activation", {"none", "silu", "swish", ""});
   const bool is_silu = activation == "silu" || activation == "swish";
-  return [is_silu](KernelContext& c) { causal_conv(c, is_silu); };
+  return [is_silu](Call& c) { causal_conv(c, is_silu); };
 }
 
 }  // namespace ruleengine::kernels

@@ -92,13 +92,13 @@ WindowRule pool_rule(const Preparation& p) {
   return WindowRule(p);
 }
 
-Windows pool_windows(KernelContext& c, const WindowRule& rule) {
+Windows pool_windows(Call& c, const WindowRule& rule) {
   return windows_of(c, rule, c.input(0).dims(), rule.kernel);
 }
 
 // Calls f(plane, row, taps) for each row of the output.
 template <typename F>
-void for_rows(KernelContext& c, const Plane& plane, std::int64_t planes, F f) {
+void for_rows(Call& c, const Plane& plane, std::int64_t planes, F f) {
   if (plane.out == 0 || planes == 0) return;
   std::int64_t work = plane.last().out;
   for (const Window& w : plane.windows) {
@@ -140,7 +140,7 @@ std::int64_t column_major(const Windows& windows, std::int64_t place) {
 }
 
 template <typename T>
-void max_rows(KernelContext& c, const Plane& plane, const T* in, T* out,
+void max_rows(Call& c, const Plane& plane, const T* in, T* out,
               std::int64_t planes) {
   const Window& w = plane.last();
   for_rows(c, plane, planes,
@@ -158,8 +158,8 @@ void max_rows(KernelContext& c, const Plane& plane, const T* in, T* out,
 }
 
 template <typename T>
-void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
-                          T* out, std::int64_t* places, std::int64_t planes,
+void max_rows_with_places(Call& c, const Plane& plane, const T* in, T* out,
+                          std::int64_t* places, std::int64_t planes,
                           bool by_column) {
   const Window& w = plane.last();
   for_rows(c, plane, planes,
@@ -188,7 +188,7 @@ void max_rows_with_places(KernelContext& c, const Plane& plane, const T* in,
            });
 }
 
-void max_pool(KernelContext& c, const WindowRule& rule, bool by_column) {
+void max_pool(Call& c, const WindowRule& rule, bool by_column) {
   const Tensor& x = c.input(0);
   const Windows windows = pool_windows(c, rule);
   const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
@@ -210,14 +210,13 @@ void max_pool(KernelContext& c, const WindowRule& rule, bool by_column) {
 
 Op max_pool(const Preparation& p) {
   return [rule = pool_rule(p), by_column = p.attribute_flag("storage_order")](
-             KernelContext& c) { max_pool(c, rule, by_column); };
+             Call& c) { max_pool(c, rule, by_column); };
 }
 
 // y = finish(sum of step(x) over the window, taps inside, taps in the row's
 // input and padding).
 template <typename Step, typename Finish>
-void sum_pool(KernelContext& c, const WindowRule& rule, Step step,
-              Finish finish) {
+void sum_pool(Call& c, const WindowRule& rule, Step step, Finish finish) {
   const Tensor& x = c.input(0);
   const Windows windows = pool_windows(c, rule);
   const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
@@ -256,7 +255,7 @@ void sum_pool(KernelContext& c, const WindowRule& rule, Step step,
 
 Op average_pool(const Preparation& p) {
   const bool with_padding = p.attribute_flag("count_include_pad");
-  return [rule = pool_rule(p), with_padding](KernelContext& c) {
+  return [rule = pool_rule(p), with_padding](Call& c) {
     sum_pool(
         c, rule, [](double x) { return x; },
         [with_padding](double sum, double inside, double padded) {
@@ -285,7 +284,7 @@ Op with_norm(const Preparation& node, F f) {
 
 Op lp_pool(const Preparation& p) {
   return with_norm(p, [&](auto power, auto root) {
-    return [=, rule = pool_rule(p)](KernelContext& c) {
+    return [=, rule = pool_rule(p)](Call& c) {
       sum_pool(c, rule, power,
                [root](double sum, double, double) { return root(sum); });
     };
@@ -294,7 +293,7 @@ Op lp_pool(const Preparation& p) {
 
 // f(elements, count) for each channel of each batch.
 template <typename F>
-void global_pool(KernelContext& c, F f) {
+void global_pool(Call& c, F f) {
   const Tensor& x = c.expect_min_rank(0, 2);
   Dims dims(x.dims());
   std::int64_t size = 1;
@@ -325,14 +324,14 @@ double sum_of(const T* in, std::int64_t count, F f) {
   return (lane[0] + lane[1]) + (lane[2] + lane[3]);
 }
 
-void global_average_pool(KernelContext& c) {
+void global_average_pool(Call& c) {
   global_pool(c, [](const auto* in, std::int64_t count) {
     return sum_of(in, count, [](double x) { return x; }) /
            static_cast<double>(count);
   });
 }
 
-void global_max_pool(KernelContext& c) {
+void global_max_pool(Call& c) {
   global_pool(c, [](const auto* in, std::int64_t count) {
     using T = std::remove_cvref_t<decltype(*in)>;
     T most = least<T>();
@@ -346,7 +345,7 @@ void global_max_pool(KernelContext& c) {
 
 Op global_lp_pool(const Preparation& p) {
   return with_norm(p, [](auto power, auto root) {
-    return [=](KernelContext& c) {
+    return [=](Call& c) {
       global_pool(c, [&](const auto* in, std::int64_t count) {
         return root(sum_of(in, count, power));
       });

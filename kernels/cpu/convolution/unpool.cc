@@ -24,7 +24,7 @@ struct UnpoolRule {
 struct Unpool {
   Ints kernel, strides, pads;
 
-  Unpool(KernelContext& c, const UnpoolRule& rule, std::size_t rank)
+  Unpool(Call& c, const UnpoolRule& rule, std::size_t rank)
       : kernel(rule.kernel.of(c, rank)),
         strides(rule.strides.of(c, rank)),
         pads(rule.pads.of(c, 2 * rank)) {}
@@ -122,7 +122,7 @@ T max_of(const T* plane, std::int64_t width, Range rows, Range columns) {
   return most;
 }
 
-void unpool(KernelContext& c, const UnpoolRule& rule) {
+void unpool(Call& c, const UnpoolRule& rule) {
   const Tensor& x = c.expect_min_rank(0, 3);
   c.expect_shape(1, x.dims());
   const Unpool pool(c, rule, x.rank() - 2);
@@ -156,7 +156,7 @@ void unpool(KernelContext& c, const UnpoolRule& rule) {
 }
 
 // `pooled`: height and width.
-void pool_regions(KernelContext& c, const Ints& pooled, double scale) {
+void pool_regions(Call& c, const Ints& pooled, double scale) {
   const Tensor& x = c.expect_rank(0, 4);
   const Tensor& rois = c.expect_shape(1, Dims{-1, 5}, x.dtype());
   const std::int64_t channels = x.dim(1), height = x.dim(2), width = x.dim(3);
@@ -193,13 +193,13 @@ void pool_regions(KernelContext& c, const Ints& pooled, double scale) {
 }  // namespace
 
 Op max_unpool(const Preparation& p) {
-  return [rule = UnpoolRule(p)](KernelContext& c) { unpool(c, rule); };
+  return [rule = UnpoolRule(p)](Call& c) { unpool(c, rule); };
 }
 
 Op max_roi_pool(const Preparation& p) {
   p.need_attribute("pooled_shape");
   return [pooled = WindowInts(p, "pooled_shape", 1).of(p, 2),
-          scale = p.attribute_float("spatial_scale")](KernelContext& c) {
+          scale = p.attribute_float("spatial_scale")](Call& c) {
     pool_regions(c, pooled, scale);
   };
 }

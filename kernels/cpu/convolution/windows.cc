@@ -50,7 +50,7 @@ WindowInts::WindowInts(const Preparation& p, std::string_view name,
   }
 }
 
-Ints WindowInts::of(const runtime::Attributes& node, std::size_t count) const {
+Ints WindowInts::of(const runtime::NodeContext& node, std::size_t count) const {
   if (written_.empty()) return Ints(count, least_);
   if (written_.size() != count) {
     node.wrong_attribute(name_, std::to_string(count) + " numbers");
@@ -67,7 +67,7 @@ WindowRule::WindowRule(const Preparation& p)
       pads(auto_pad == AutoPad::kNone ? WindowInts(p, "pads", 0)
                                       : WindowInts(0)) {}
 
-Windows plain_windows(KernelContext& c, const WindowRule& rule, Shape spatial,
+Windows plain_windows(Call& c, const WindowRule& rule, Shape spatial,
                       const Ints& kernel) {
   const std::size_t rank = spatial.size();
   runtime::count_of(spatial);  // fails where it does not fit
@@ -102,7 +102,7 @@ void split_padding(Window& w, std::int64_t total, bool more_at_end) {
   w.after = more_at_end ? more : less;
 }
 
-Windows windows_of(KernelContext& c, const WindowRule& rule, Shape dims,
+Windows windows_of(Call& c, const WindowRule& rule, Shape dims,
                    const Ints& kernel) {
   c.expect_min_rank(0, 2);
   const Shape spatial = dims.subspan(2);
@@ -128,8 +128,7 @@ Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
   return dims;
 }
 
-Ints kernel_of_weights(KernelContext& c, const WindowRule& rule,
-                       Shape weights) {
+Ints kernel_of_weights(Call& c, const WindowRule& rule, Shape weights) {
   if (weights.size() < 2) {
     fail("wrong rank of the weights", "2 or more",
          std::to_string(weights.size()));

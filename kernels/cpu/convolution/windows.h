@@ -58,7 +58,7 @@ class WindowInts {
   explicit WindowInts(std::int64_t least) : least_(least) {}
 
   // The numbers of `count` places: `least` each where none are written.
-  Ints of(const runtime::Attributes& node, std::size_t count) const;
+  Ints of(const runtime::NodeContext& node, std::size_t count) const;
 
  private:
   std::string_view name_;
@@ -83,14 +83,14 @@ struct WindowRule {
 };
 
 // Windows without sizes of the output and without padding.
-Windows plain_windows(KernelContext& c, const WindowRule& rule, Shape spatial,
+Windows plain_windows(Call& c, const WindowRule& rule, Shape spatial,
                       const Ints& kernel);
 
 // The padding total where auto_pad is SAME_*, or the output's shape is given.
 void split_padding(Window& w, std::int64_t total, bool more_at_end);
 
 // The windows over axes 2 and up of `dims`.
-Windows windows_of(KernelContext& c, const WindowRule& rule, Shape dims,
+Windows windows_of(Call& c, const WindowRule& rule, Shape dims,
                    const Ints& kernel);
 
 // [batch, channels, sizes...]: the numbers of windows, or another size of them.
@@ -99,6 +99,6 @@ Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
 
 // The sizes of the weights from axis 2, which kernel_shape must be where it is
 // written.
-Ints kernel_of_weights(KernelContext& c, const WindowRule& rule, Shape weights);
+Ints kernel_of_weights(Call& c, const WindowRule& rule, Shape weights);
 
 }  // namespace ruleengine::kernels

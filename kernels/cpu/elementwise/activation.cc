@@ -37,7 +37,7 @@ T to_unit(T v) {
 
 }  // namespace
 
-void relu(KernelContext& c) {
+void relu(Call& c) {
   unary<Numbers>(c, [](auto v) { return v < 0 ? decltype(v)(0) : v; });
 }
 
@@ -100,11 +100,11 @@ Op gelu(const Preparation& p) {
   });
 }
 
-void mish(KernelContext& c) {
+void mish(Call& c) {
   unary<Floats>(c, [](auto v) { return v * std::tanh(soft_plus(v)); });
 }
 
-void sigmoid(KernelContext& c) {
+void sigmoid(Call& c) {
   unary<Floats>(c, [](auto v) { return logistic(v); });
 }
 
@@ -117,18 +117,18 @@ Op hard_sigmoid(const Preparation& p) {
   });
 }
 
-void hard_swish(KernelContext& c) {
+void hard_swish(Call& c) {
   unary<Floats>(c, [](auto v) {
     using T = decltype(v);
     return v * to_unit(v / T(6) + T(0.5));
   });
 }
 
-void softplus(KernelContext& c) {
+void softplus(Call& c) {
   unary<Floats>(c, [](auto v) { return soft_plus(v); });
 }
 
-void softsign(KernelContext& c) {
+void softsign(Call& c) {
   unary<Floats>(c, [](auto v) { return v / (1 + std::abs(v)); });
 }
 
@@ -140,7 +140,7 @@ Op swish(const Preparation& p) {
 }
 
 Op swiglu(const Preparation& p) {
-  return [alpha = Attribute(p, "alpha")](KernelContext& c) {
+  return [alpha = Attribute(p, "alpha")](Call& c) {
     const Tensor& a = c.input(0);
     const Tensor& b = c.expect_shape(1, a.dims(), a.dtype());
     dispatch(Floats(), a.dtype(), [&]<typename T>() {
@@ -165,7 +165,7 @@ Op shrink(const Preparation& p) {
   });
 }
 
-void prelu(KernelContext& c) {
+void prelu(Call& c) {
   const Tensor& x = c.input(0);
   const Tensor& slope = c.expect_type(1, x.dtype());
   expect_broadcast(c, 1, slope, x.dims());

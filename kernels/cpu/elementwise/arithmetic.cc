@@ -128,7 +128,7 @@ struct Power {
 };
 
 template <typename List, typename F>
-void binary(KernelContext& c, F f) {
+void binary(Call& c, F f) {
   const Tensor& a = c.input(0);
   const Tensor& b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
@@ -143,13 +143,13 @@ void binary(KernelContext& c, F f) {
 // The op that does so.
 template <typename List, typename F>
 Op binary_op(F f) {
-  return [f](KernelContext& c) { binary<List>(c, f); };
+  return [f](Call& c) { binary<List>(c, f); };
 }
 
-void add(KernelContext& c) { binary<Numbers>(c, Add()); }
-void sub(KernelContext& c) { binary<Numbers>(c, Sub()); }
-void mul(KernelContext& c) { binary<Numbers>(c, Mul()); }
-void div(KernelContext& c) { binary<Numbers>(c, Div()); }
+void add(Call& c) { binary<Numbers>(c, Add()); }
+void sub(Call& c) { binary<Numbers>(c, Sub()); }
+void mul(Call& c) { binary<Numbers>(c, Mul()); }
+void div(Call& c) { binary<Numbers>(c, Div()); }
 Op mod(const Preparation& p) {
   if (p.attribute_flag("fmod")) return binary_op<Numbers>(TruncMod());
   return binary_op<Numbers>(FloorMod());
@@ -157,8 +157,7 @@ Op mod(const Preparation& p) {
 
 // 1 divided by an integer zero.
 template <typename A, typename B>
-void expect_no_power_of_zero(const KernelContext& c, const Tensor& a,
-                             const Tensor& b) {
+void expect_no_power_of_zero(const Call& c, const Tensor& a, const Tensor& b) {
   if constexpr (std::is_integral_v<A> && std::is_signed_v<B>) {
     const auto has = [](const auto& values, auto is) {
       return std::ranges::any_of(values, is);
@@ -171,7 +170,7 @@ void expect_no_power_of_zero(const KernelContext& c, const Tensor& a,
 }
 
 template <typename B>
-void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
+void pow_of(Call& c, const Tensor& a, const Tensor& b) {
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, a.dtype(), dims);
   dispatch(Numbers(), a.dtype(), [&]<typename A>() {
@@ -182,7 +181,7 @@ void pow_of(KernelContext& c, const Tensor& a, const Tensor& b) {
 
 // The exponent may be of another type; the result has that of the base. It is
 // computed as the type of its kind that holds them all; most are one number.
-void pow(KernelContext& c) {
+void pow(Call& c) {
   const Tensor a = c.input(0), b = c.input(1);
   const ir::DataType type = b.dtype();
   if (type == DataType::kFloat || type == DataType::kDouble) {
@@ -194,7 +193,7 @@ void pow(KernelContext& c) {
 
 // f over all inputs, from left to right.
 template <typename F>
-void fold(KernelContext& c, F f) {
+void fold(Call& c, F f) {
   Tensor sum = c.input(0);
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     const Tensor& next = c.expect_type(i, sum.dtype());
@@ -207,11 +206,11 @@ void fold(KernelContext& c, F f) {
   c.set_output(0, std::move(sum));
 }
 
-void max(KernelContext& c) { fold(c, Max()); }
-void min(KernelContext& c) { fold(c, Min()); }
-void sum(KernelContext& c) { fold(c, Add()); }
+void max(Call& c) { fold(c, Max()); }
+void min(Call& c) { fold(c, Min()); }
+void sum(Call& c) { fold(c, Add()); }
 
-void mean(KernelContext& c) {
+void mean(Call& c) {
   fold(c, Add());
   Tensor& out = c.outputs()[0].tensor();
   Tensor scaled = c.allocate(out.dtype(), out.dims());
@@ -225,16 +224,16 @@ void mean(KernelContext& c) {
 }
 
 template <typename F>
-void bitwise(KernelContext& c, F f) {
+void bitwise(Call& c, F f) {
   binary<Integers>(c, f);
 }
-void bitwise_and(KernelContext& c) {
+void bitwise_and(Call& c) {
   bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a & b); });
 }
-void bitwise_or(KernelContext& c) {
+void bitwise_or(Call& c) {
   bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a | b); });
 }
-void bitwise_xor(KernelContext& c) {
+void bitwise_xor(Call& c) {
   bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); });
 }
 

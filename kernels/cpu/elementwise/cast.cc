@@ -72,7 +72,7 @@ std::uint8_t float8_bits(DataType type, const Float8& range, double v,
 
 // From float or double.
 template <typename T>
-Tensor narrow(const KernelContext& c, const Tensor& x, DataType to,
+Tensor narrow(const Call& c, const Tensor& x, DataType to,
               const CastMode& mode) {
   switch (to) {
     case DataType::kFloat8E8M0:
@@ -123,7 +123,7 @@ void expect_to_fit(const Tensor& x) {
 
 }  // namespace
 
-Tensor in_type(const KernelContext& c, const Tensor& x, DataType to) {
+Tensor in_type(const Call& c, const Tensor& x, DataType to) {
   if (x.dtype() == to) return x;
   Tensor out;
   dispatch(NumbersAndBool(), x.dtype(), [&]<typename From>() {
@@ -136,12 +136,12 @@ Tensor in_type(const KernelContext& c, const Tensor& x, DataType to) {
   return out;
 }
 
-Tensor as_computed(const KernelContext& c, const Tensor& x) {
+Tensor as_computed(const Call& c, const Tensor& x) {
   return ir::is_narrow_float(x.dtype()) ? runtime::widened(x, c.run())
                                         : runtime::unpacked(x, c.run());
 }
 
-Tensor cast_tensor(const KernelContext& c, const Tensor& x, DataType to,
+Tensor cast_tensor(const Call& c, const Tensor& x, DataType to,
                    const CastMode& mode) {
   // Only float8e5m2 has an infinity, which saturates even where the type stays.
   if (x.dtype() == to && !(to == DataType::kFloat8E5M2 && mode.saturate)) {
@@ -192,7 +192,7 @@ CastMode cast_mode_of(const Preparation& p) {
 }
 
 // A wide run keeps what the type would round, but not what it would cut off.
-Tensor saturated(const KernelContext& c, const Tensor& x, DataType type) {
+Tensor saturated(const Call& c, const Tensor& x, DataType type) {
   if (x.dtype() != DataType::kDouble || !ir::is_narrow_float(type) ||
       ir::bit_width(type) > 8 || type == DataType::kFloat8E8M0) {
     return x;
@@ -206,21 +206,20 @@ Tensor saturated(const KernelContext& c, const Tensor& x, DataType type) {
 
 Op cast(const Preparation& p) {
   p.need_attribute("to");
-  return
-      [mode = cast_mode_of(p), to = p.attribute_type("to"),
-       type = static_cast<DataType>(p.attribute_int("to"))](KernelContext& c) {
-        Tensor out = cast_tensor(c, c.input(0), to, mode);
-        c.set_output(0, mode.saturate ? saturated(c, out, type) : out);
-      };
+  return [mode = cast_mode_of(p), to = p.attribute_type("to"),
+          type = static_cast<DataType>(p.attribute_int("to"))](Call& c) {
+    Tensor out = cast_tensor(c, c.input(0), to, mode);
+    c.set_output(0, mode.saturate ? saturated(c, out, type) : out);
+  };
 }
 
 Op cast_like(const Preparation& p) {
-  return [mode = cast_mode_of(p)](KernelContext& c) {
+  return [mode = cast_mode_of(p)](Call& c) {
     c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode));
   };
 }
 
-void bit_cast(KernelContext& c, DataType to) {
+void bit_cast(Call& c, DataType to) {
   const Tensor& x = c.input(0);
   const int bits = ir::bit_width(to);
   if (bits == 0 || bits != ir::bit_width(x.dtype())) {
@@ -236,7 +235,7 @@ void bit_cast(KernelContext& c, DataType to) {
 
 Op prepare_bit_cast(const Preparation& p) {
   p.need_attribute("to");
-  return [to = p.attribute_type("to")](KernelContext& c) { bit_cast(c, to); };
+  return [to = p.attribute_type("to")](Call& c) { bit_cast(c, to); };
 }
 
 constexpr Kernel kCastKernels[] = {

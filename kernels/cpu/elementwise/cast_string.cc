@@ -145,7 +145,7 @@ std::string print_narrow(DataType type, std::uint32_t bits) {
 
 }  // namespace
 
-Tensor parse_strings(const KernelContext& c, const Tensor& x, DataType to) {
+Tensor parse_strings(const Call& c, const Tensor& x, DataType to) {
   Tensor out = c.allocate(to, x.dims());
   dispatch(NumbersAndBool(), to, [&]<typename T>() {
     T* result = out.mutable_data<T>();
@@ -156,7 +156,7 @@ Tensor parse_strings(const KernelContext& c, const Tensor& x, DataType to) {
   return out;
 }
 
-Tensor print_numbers(const KernelContext& c, const Tensor& x) {
+Tensor print_numbers(const Call& c, const Tensor& x) {
   Tensor out = c.allocate(DataType::kString, x.dims());
   runtime::Strings& texts = out.mutable_strings();
   if (ir::is_narrow_float(x.dtype())) {

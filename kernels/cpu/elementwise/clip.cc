@@ -13,13 +13,13 @@ struct Bounds {
 
 // The element of input `i`; `other` if it is absent.
 template <typename T>
-T bound(KernelContext& c, std::size_t i, T other) {
+T bound(Call& c, std::size_t i, T other) {
   if (!c.has_input(i)) return other;
   return c.expect_count(i, 1, c.input(0).dtype()).data<T>()[0];
 }
 
 template <typename T>
-Bounds<T> range(KernelContext& c) {
+Bounds<T> range(Call& c) {
   using Limits = std::numeric_limits<T>;
   Bounds<T> all = {Limits::lowest(), Limits::max()};
   if constexpr (Limits::has_infinity)
@@ -30,7 +30,7 @@ Bounds<T> range(KernelContext& c) {
 }  // namespace
 
 // Where the bounds cross, the upper one wins; NaN stays.
-void clip(KernelContext& c) {
+void clip(Call& c) {
   dispatch(Numbers(), c.input(0).dtype(), [&]<typename T>() {
     const Bounds<T> r = range<T>(c);
     map_unary<T, T>(c, [r](T v) {

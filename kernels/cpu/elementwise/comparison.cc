@@ -9,7 +9,7 @@ namespace {
 
 // Output 0 = f(input 0, input 1), of booleans.
 template <typename List, typename F>
-void compare(KernelContext& c, F f) {
+void compare(Call& c, F f) {
   const Tensor a = c.input(0);
   const Tensor b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
@@ -21,33 +21,29 @@ void compare(KernelContext& c, F f) {
            [&]<typename T>() { map_binary<T, T, bool>(c, a, b, out, f); });
 }
 
-void equal(KernelContext& c) { compare<NumbersAndBool>(c, std::equal_to<>()); }
-void greater(KernelContext& c) { compare<Numbers>(c, std::greater<>()); }
-void greater_or_equal(KernelContext& c) {
-  compare<Numbers>(c, std::greater_equal<>());
-}
-void less(KernelContext& c) { compare<Numbers>(c, std::less<>()); }
-void less_or_equal(KernelContext& c) {
-  compare<Numbers>(c, std::less_equal<>());
-}
+void equal(Call& c) { compare<NumbersAndBool>(c, std::equal_to<>()); }
+void greater(Call& c) { compare<Numbers>(c, std::greater<>()); }
+void greater_or_equal(Call& c) { compare<Numbers>(c, std::greater_equal<>()); }
+void less(Call& c) { compare<Numbers>(c, std::less<>()); }
+void less_or_equal(Call& c) { compare<Numbers>(c, std::less_equal<>()); }
 
-void logical_and(KernelContext& c) {
+void logical_and(Call& c) {
   compare<Types<bool>>(c, [](bool a, bool b) { return a && b; });
 }
-void logical_or(KernelContext& c) {
+void logical_or(Call& c) {
   compare<Types<bool>>(c, [](bool a, bool b) { return a || b; });
 }
-void logical_xor(KernelContext& c) {
+void logical_xor(Call& c) {
   compare<Types<bool>>(c, [](bool a, bool b) { return a != b; });
 }
-void logical_not(KernelContext& c) {
+void logical_not(Call& c) {
   dispatch(Types<bool>(), c.input(0).dtype(), [&]<typename T>() {
     map_unary<T, T>(c, [](bool v) { return !v; });
   });
 }
 
 template <typename T>
-void choose(KernelContext& c, const Rows<3>& rows, Tensor& out) {
+void choose(Call& c, const Rows<3>& rows, Tensor& out) {
   const bool* condition = c.input(0).data<bool>();
   const T *x = elements<T>(c.input(1)), *y = elements<T>(c.input(2));
   T* to = mutable_elements<T>(out);
@@ -63,7 +59,7 @@ void choose(KernelContext& c, const Rows<3>& rows, Tensor& out) {
   for_each_piece(c, rows, line);
 }
 
-void where(KernelContext& c) {
+void where(Call& c) {
   const Tensor condition = c.expect_type(0, DataType::kBool);
   const Tensor x = c.input(1), y = c.expect_type(2, x.dtype());
   const Shape shapes[] = {condition.dims(), x.dims(), y.dims()};

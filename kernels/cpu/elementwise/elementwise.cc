@@ -10,8 +10,8 @@ const std::byte* bytes_of_elements(const Tensor& t) {
 
 }  // namespace
 
-void for_each_line(KernelContext& c, const Tensor& a, const Tensor& b,
-                   Tensor& out, const BinaryLine& line) {
+void for_each_line(Call& c, const Tensor& a, const Tensor& b, Tensor& out,
+                   const BinaryLine& line) {
   if (out.count() == 0) return;
   const std::byte *x = bytes_of_elements(a), *y = bytes_of_elements(b);
   auto* to = out.mutable_data<std::byte>();

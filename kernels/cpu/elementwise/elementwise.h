@@ -13,14 +13,14 @@ inline constexpr std::int64_t kGrain = 1 << 14;
 
 // Calls f(i) for each i below `count`, on all threads.
 template <typename F>
-void for_each_element(const KernelContext& c, std::int64_t count, F f) {
+void for_each_element(const Call& c, std::int64_t count, F f) {
   c.threads().for_each_index(count, kGrain, f);
 }
 
 // Calls f(at, from, begin, end) for elements [begin, end) of each row, on all
 // threads: a single row in pieces, several rows whole.
 template <std::size_t N, typename F>
-void for_each_piece(const KernelContext& c, const Rows<N>& rows, F f) {
+void for_each_piece(const Call& c, const Rows<N>& rows, F f) {
   const std::int64_t n = rows.length();
   if (rows.count() == 1) {
     c.threads().for_each(n, kGrain, [&](std::int64_t begin, std::int64_t end) {
@@ -40,7 +40,7 @@ void for_each_piece(const KernelContext& c, const Rows<N>& rows, F f) {
 
 // Sets `count` elements, on all threads.
 template <typename T>
-void fill(const KernelContext& c, T* to, std::int64_t count, const T& value) {
+void fill(const Call& c, T* to, std::int64_t count, const T& value) {
   c.threads().for_each(count, kGrain,
                        [&](std::int64_t begin, std::int64_t end) {
                          std::fill(to + begin, to + end, value);
@@ -49,7 +49,7 @@ void fill(const KernelContext& c, T* to, std::int64_t count, const T& value) {
 
 // Output 0 = f(input 0), element by element.
 template <typename From, typename To, typename F>
-void map_unary(KernelContext& c, F f) {
+void map_unary(Call& c, F f) {
   const Tensor& x = c.input(0);
   const From* in = x.data<From>();
   const std::int64_t count = x.count();
@@ -76,12 +76,12 @@ struct BinaryLine {
   const void* f;
 };
 // Runs the line over `a` and `b`, each broadcast to the shape of `out`.
-void for_each_line(KernelContext& c, const Tensor& a, const Tensor& b,
-                   Tensor& out, const BinaryLine& line);
+void for_each_line(Call& c, const Tensor& a, const Tensor& b, Tensor& out,
+                   const BinaryLine& line);
 
 // `out` = f(a, b), each broadcast to the shape of `out`.
 template <typename A, typename B, typename To, typename F>
-void map_binary(KernelContext& c, const Tensor& a, const Tensor& b, Tensor& out,
+void map_binary(Call& c, const Tensor& a, const Tensor& b, Tensor& out,
                 const F& f) {
   const auto run = [](const std::byte* a_bytes, std::int64_t sa,
                       const std::byte* b_bytes, std::int64_t sb,

@@ -22,9 +22,9 @@ struct Neg {
   }
 };
 
-void neg(KernelContext& c) { unary<Numbers>(c, Neg()); }
+void neg(Call& c) { unary<Numbers>(c, Neg()); }
 
-void abs(KernelContext& c) {
+void abs(Call& c) {
   unary<Numbers>(c, [](auto v) {
     using T = decltype(v);
     if constexpr (std::is_floating_point_v<T>) {
@@ -35,7 +35,7 @@ void abs(KernelContext& c) {
   });
 }
 
-void sign(KernelContext& c) {
+void sign(Call& c) {
   unary<Numbers>(c, [](auto v) {
     using T = decltype(v);
     if (v != v) return v;
@@ -44,7 +44,7 @@ void sign(KernelContext& c) {
 }
 
 // Opset 9 has it for integers as well.
-void erf(KernelContext& c) {
+void erf(Call& c) {
   unary<Numbers>(c, [](auto v) {
     using T = decltype(v);
     if constexpr (std::is_floating_point_v<T>) {
@@ -55,11 +55,11 @@ void erf(KernelContext& c) {
   });
 }
 
-void bitwise_not(KernelContext& c) {
+void bitwise_not(Call& c) {
   unary<Integers>(c, [](auto v) { return static_cast<decltype(v)>(~v); });
 }
 
-void is_nan(KernelContext& c) {
+void is_nan(Call& c) {
   dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
     map_unary<T, bool>(c, [](T v) { return v != v; });
   });
@@ -67,7 +67,7 @@ void is_nan(KernelContext& c) {
 
 Op is_inf(const Preparation& p) {
   return [negative = p.attribute_flag("detect_negative"),
-          positive = p.attribute_flag("detect_positive")](KernelContext& c) {
+          positive = p.attribute_flag("detect_positive")](Call& c) {
     dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
       map_unary<T, bool>(c, [=](T v) {
         return std::isinf(v) && (v < 0 ? negative : positive);
@@ -78,7 +78,7 @@ Op is_inf(const Preparation& p) {
 
 // The kernel of a function of floats.
 template <auto kFunction>
-void floats(KernelContext& c) {
+void floats(Call& c) {
   unary<Floats>(c, kFunction);
 }
 

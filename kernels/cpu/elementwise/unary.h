@@ -8,7 +8,7 @@ namespace ruleengine::kernels {
 
 // Output 0 = f(input 0), element by element, for the types of the list.
 template <typename List, typename F>
-void unary(KernelContext& c, F f) {
+void unary(Call& c, F f) {
   dispatch(List(), c.input(0).dtype(),
            [&]<typename T>() { map_unary<T, T>(c, f); });
 }
@@ -16,7 +16,7 @@ void unary(KernelContext& c, F f) {
 // The op that does so.
 template <typename List, typename F>
 Op unary_op(F f) {
-  return [f](KernelContext& c) { unary<List>(c, f); };
+  return [f](Call& c) { unary<List>(c, f); };
 }
 
 // activation.cc
@@ -24,22 +24,22 @@ Op celu(const Preparation& p);
 Op elu(const Preparation& p);
 Op gelu(const Preparation& p);
 Op hard_sigmoid(const Preparation& p);
-void hard_swish(KernelContext& c);
+void hard_swish(Call& c);
 Op leaky_relu(const Preparation& p);
-void mish(KernelContext& c);
-void prelu(KernelContext& c);
-void relu(KernelContext& c);
+void mish(Call& c);
+void prelu(Call& c);
+void relu(Call& c);
 Op selu(const Preparation& p);
 Op shrink(const Preparation& p);
-void sigmoid(KernelContext& c);
-void softplus(KernelContext& c);
-void softsign(KernelContext& c);
+void sigmoid(Call& c);
+void softplus(Call& c);
+void softsign(Call& c);
 Op swiglu(const Preparation& p);
 Op swish(const Preparation& p);
 Op thresholded_relu(const Preparation& p);
 
 // clip.cc
-void clip(KernelContext& c);
+void clip(Call& c);
 
 // dropout.cc
 Op dropout(const Preparation& p);

@@ -107,8 +107,8 @@ AxisTaps grid_taps(const GridRule& rule, G normal, std::int64_t size) {
 }
 
 template <typename T, typename G>
-void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
-            const Tensor& grid, Tensor& y) {
+void sample(Call& c, const GridRule& rule, const Tensor& x, const Tensor& grid,
+            Tensor& y) {
   const std::size_t rank = x.rank() - 2;
   const std::int64_t channels = x.dim(1),
                      image = product(x.dims(), 2, x.rank());
@@ -139,7 +139,7 @@ void sample(KernelContext& c, const GridRule& rule, const Tensor& x,
   c.threads().for_each(x.dim(0) * count, kGrain / 16 / channels, piece);
 }
 
-void sample_grid(KernelContext& c, const GridRule& rule) {
+void sample_grid(Call& c, const GridRule& rule) {
   const Tensor& x = c.expect_rank(0, 3, 8);
   Dims fits(x.rank(), -1);
   fits[0] = x.dim(0);
@@ -159,7 +159,7 @@ void sample_grid(KernelContext& c, const GridRule& rule) {
 }  // namespace
 
 Op grid_sample(const Preparation& p) {
-  return [rule = grid_rule(p)](KernelContext& c) { sample_grid(c, rule); };
+  return [rule = grid_rule(p)](Call& c) { sample_grid(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

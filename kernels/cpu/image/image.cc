@@ -129,7 +129,7 @@ void align_region(const RoiRule& rule, const Tensor& x, const T* roi,
   }
 }
 
-void roi_align(KernelContext& c, const RoiRule& rule) {
+void roi_align(Call& c, const RoiRule& rule) {
   const Tensor& x = c.expect_rank(0, 4);
   const Ints batches = ints_up_to(c, 2, x.dim(0) - 1);
   const auto count = std::ssize(batches);
@@ -148,7 +148,7 @@ void roi_align(KernelContext& c, const RoiRule& rule) {
 }
 
 Op roi_align(const Preparation& p) {
-  return [rule = roi_rule(p)](KernelContext& c) { roi_align(c, rule); };
+  return [rule = roi_rule(p)](Call& c) { roi_align(c, rule); };
 }
 
 constexpr Kernel kImageKernels[] = {

@@ -78,7 +78,7 @@ bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source) {
          !(source >= 0 && source <= static_cast<double>(axis.in - 1));
 }
 
-Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
+Tensor nearest_places(const Call& c, const ResizeRule& rule,
                       const ResizeAxis& axis) {
   Tensor out = c.allocate(DataType::kInt64, Dims{axis.out});
   auto* places = out.mutable_data<std::int64_t>();
@@ -101,7 +101,7 @@ Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
   return out;
 }
 
-ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
+ResizeWeights resize_weights(const Call& c, const ResizeRule& rule,
                              const ResizeAxis& axis) {
   const double scale = rule.antialias ? std::min(axis.scale, 1.0) : 1.0;
   const double radius = rule.mode == ResizeMode::kLinear ? 1 : 2;

@@ -58,7 +58,7 @@ bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source);
 
 // int64: for each element of the result the one it copies; -1 outside of a
 // crop.
-Tensor nearest_places(const KernelContext& c, const ResizeRule& rule,
+Tensor nearest_places(const Call& c, const ResizeRule& rule,
                       const ResizeAxis& axis);
 
 // For each element of the result `taps` places and weights; the places are -1
@@ -68,7 +68,7 @@ struct ResizeWeights {
   Tensor places;   // int64[out, taps]
   Tensor weights;  // double[out, taps]
 };
-ResizeWeights resize_weights(const KernelContext& c, const ResizeRule& rule,
+ResizeWeights resize_weights(const Call& c, const ResizeRule& rule,
                              const ResizeAxis& axis);
 
 }  // namespace ruleengine::kernels

@@ -50,8 +50,7 @@ AspectRatio aspect_ratio_of(const Preparation& p) {
                                  : AspectRatio::kStretch;
 }
 
-std::vector<double> doubles_of(KernelContext& c, std::size_t i,
-                               std::size_t count) {
+std::vector<double> doubles_of(Call& c, std::size_t i, std::size_t count) {
   const Tensor& t = c.expect_count(i, count);
   std::vector<double> all(index_of(t.count()));
   dispatch(Floats(), t.dtype(), [&]<typename T>() {
@@ -96,7 +95,7 @@ ResizeAxes axes_from(const Tensor& x) {
 }
 
 // The axes that the inputs of Resize are about, in their order.
-std::vector<std::size_t> named_axes(KernelContext& c, const ResizeRule& rule,
+std::vector<std::size_t> named_axes(Call& c, const ResizeRule& rule,
                                     std::size_t rank) {
   std::vector<std::size_t> all;
   if (!rule.axes) {
@@ -110,7 +109,7 @@ std::vector<std::size_t> named_axes(KernelContext& c, const ResizeRule& rule,
   return all;
 }
 
-void set_sizes(KernelContext& c, AspectRatio aspect,
+void set_sizes(Call& c, AspectRatio aspect,
                const std::vector<std::size_t>& named, ResizeAxes& axes) {
   c.expect_count(3, named.size());
   const Ints sizes = c.ints(3);
@@ -130,7 +129,7 @@ void set_sizes(KernelContext& c, AspectRatio aspect,
   }
 }
 
-void set_crop(KernelContext& c, const std::vector<std::size_t>& named,
+void set_crop(Call& c, const std::vector<std::size_t>& named,
               ResizeAxes& axes) {
   if (!c.has_input(1) || c.input(1).count() == 0) {
     fail("input 'roi' is missing, which tf_crop_and_resize needs");
@@ -143,7 +142,7 @@ void set_crop(KernelContext& c, const std::vector<std::size_t>& named,
 }
 
 template <typename T>
-void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
+void nearest(Call& c, const Tensor& x, const ResizeRule& rule,
              const ResizeAxes& axes, T outside, Tensor& y) {
   std::vector<Tensor> tables;
   std::vector<const std::int64_t*> places;
@@ -184,7 +183,7 @@ void nearest(KernelContext& c, const Tensor& x, const ResizeRule& rule,
 
 // One axis of [outer, axis, inner]; the elements of the result are Mid.
 template <typename From, typename Mid>
-void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
+void resample_axis(Call& c, const From* in, std::int64_t outer,
                    const ResizeAxis& axis, std::int64_t inner,
                    const ResizeRule& rule, Mid* out) {
   const ResizeWeights table = resize_weights(c, rule, axis);
@@ -216,7 +215,7 @@ void resample_axis(KernelContext& c, const From* in, std::int64_t outer,
 
 // Axis after axis, in double for whole numbers.
 template <typename T>
-void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
+void interpolate(Call& c, const Tensor& x, const ResizeRule& rule,
                  const ResizeAxes& axes, Tensor& y) {
   using Mid = std::conditional_t<std::is_same_v<T, float>, float, double>;
   Tensor now;
@@ -249,7 +248,7 @@ void interpolate(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   });
 }
 
-void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
+void run(Call& c, const Tensor& x, const ResizeRule& rule,
          const ResizeAxes& axes) {
   Dims dims;
   for (const ResizeAxis& axis : axes) dims.push_back(axis.out);
@@ -269,7 +268,7 @@ void run(KernelContext& c, const Tensor& x, const ResizeRule& rule,
   }
 }
 
-void resize_image(KernelContext& c, const ResizeRule& rule) {
+void resize_image(Call& c, const ResizeRule& rule) {
   const Tensor x = c.input(0);
   ResizeAxes axes = axes_from(x);
   const auto named = named_axes(c, rule, x.rank());
@@ -314,7 +313,7 @@ ResizeRule::ResizeRule(const Preparation& p)
 }
 
 Op resize(const Preparation& p) {
-  return [rule = ResizeRule(p)](KernelContext& c) { resize_image(c, rule); };
+  return [rule = ResizeRule(p)](Call& c) { resize_image(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

@@ -39,7 +39,7 @@ struct Thresholds {
   bool has_score = false, is_center = false;
 };
 
-Thresholds thresholds_of(const KernelContext& c, bool is_center) {
+Thresholds thresholds_of(const Call& c, bool is_center) {
   Thresholds out;
   out.most = c.has_input(2) ? c.scalar_int(2) : 0;
   out.overlap = c.has_input(3) ? static_cast<float>(c.scalar_float(3)) : 0.0f;
@@ -53,7 +53,7 @@ Thresholds thresholds_of(const KernelContext& c, bool is_center) {
 }
 
 // The boxes of one class that stay, best first.
-Ints kept(const KernelContext& c, const float* boxes, const float* scores,
+Ints kept(const Call& c, const float* boxes, const float* scores,
           std::int64_t count, const Thresholds& options) {
   Ticker tick(c.threads());
   Ints order;
@@ -85,7 +85,7 @@ Ints kept(const KernelContext& c, const float* boxes, const float* scores,
   return out;
 }
 
-void suppress(KernelContext& c, bool is_center) {
+void suppress(Call& c, bool is_center) {
   const Tensor& boxes = c.expect_shape(0, Dims{-1, -1, 4}, DataType::kFloat);
   const Tensor& scores =
       c.expect_shape(1, Dims{boxes.dim(0), -1, boxes.dim(1)}, DataType::kFloat);
@@ -114,7 +114,7 @@ void suppress(KernelContext& c, bool is_center) {
 }  // namespace
 
 Op non_max_suppression(const Preparation& p) {
-  return [is_center = p.attribute_flag("center_point_box")](KernelContext& c) {
+  return [is_center = p.attribute_flag("center_point_box")](Call& c) {
     suppress(c, is_center);
   };
 }

@@ -9,14 +9,14 @@ namespace ruleengine::kernels {
 namespace {
 
 // [batch, channels, elements]: without axis 1 there is one channel.
-CutShape channel_shape(KernelContext& c) {
+CutShape channel_shape(Call& c) {
   const Tensor& x = c.expect_min_rank(0, 1);
   if (x.rank() == 1) return {x.dim(0), 1, 1};
   return cut_at(x.dims(), 1);
 }
 
 template <typename T>
-void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
+void normalize_channels(Call& c, const Tensor& x, const CutShape& s,
                         const std::vector<Moments>& moments, double epsilon,
                         Tensor& out) {
   const Tensor scale = parameters(c, 1, s.size, x.dtype());
@@ -53,7 +53,7 @@ void normalize_channels(KernelContext& c, const Tensor& x, const CutShape& s,
 
 // Over the batch and all elements of each channel.
 template <typename T>
-std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
+std::vector<Moments> batch_moments(Call& c, const Tensor& x,
                                    const CutShape& s) {
   std::vector<Moments> out(index_of(s.size));
   const auto count = static_cast<double>(s.outer) * double(s.inner);
@@ -84,7 +84,7 @@ std::vector<Moments> batch_moments(KernelContext& c, const Tensor& x,
 }
 
 // Output `i`: the old statistic moved towards that of this batch, or as it is.
-void write_statistic(KernelContext& c, std::size_t i, std::size_t from,
+void write_statistic(Call& c, std::size_t i, std::size_t from,
                      const std::vector<Moments>& moments,
                      double Moments::*field, double momentum) {
   if (!c.wants(i)) return;
@@ -99,7 +99,7 @@ void write_statistic(KernelContext& c, std::size_t i, std::size_t from,
   });
 }
 
-std::vector<Moments> given_moments(KernelContext& c, std::int64_t channels) {
+std::vector<Moments> given_moments(Call& c, std::int64_t channels) {
   const Tensor mean = parameters(c, 3, channels, DataType::kDouble);
   const Tensor variance = parameters(c, 4, channels, DataType::kDouble);
   std::vector<Moments> out(index_of(channels));
@@ -114,13 +114,13 @@ struct BatchNormOp {
       : epsilon(p.attribute_float("epsilon")),
         momentum(p.attribute_float("momentum")),
         training(p.attribute_flag("training_mode")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   double epsilon, momentum;
   bool training;
 };
 
-void BatchNormOp::operator()(KernelContext& c) const {
+void BatchNormOp::operator()(Call& c) const {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   // Products of the sizes of an empty tensor may overflow.
@@ -138,7 +138,7 @@ void BatchNormOp::operator()(KernelContext& c) const {
 }
 
 // Each of `groups` parts of a batch element's channels by its own statistics.
-void normalize_groups(KernelContext& c, std::int64_t groups, double epsilon) {
+void normalize_groups(Call& c, std::int64_t groups, double epsilon) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (x.count() == 0) return;
@@ -173,7 +173,7 @@ void normalize_groups(KernelContext& c, std::int64_t groups, double epsilon) {
 Op batch_normalization(const Preparation& p) { return BatchNormOp(p); }
 
 Op instance_normalization(const Preparation& p) {
-  return [epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+  return [epsilon = p.attribute_float("epsilon")](Call& c) {
     normalize_groups(c, c.expect_min_rank(0, 2).dim(1), epsilon);
   };
 }
@@ -181,7 +181,7 @@ Op instance_normalization(const Preparation& p) {
 Op group_normalization(const Preparation& p) {
   p.need_attribute("num_groups");
   return [groups = p.attribute_int("num_groups"),
-          epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+          epsilon = p.attribute_float("epsilon")](Call& c) {
     c.expect_min_rank(0, 2);
     normalize_groups(c, groups, epsilon);
   };

@@ -20,7 +20,7 @@ struct RowParameter {
 
 // Input `i`, which broadcasts to `x`, for rows of `size` elements.
 template <typename T>
-RowParameter row_parameter(KernelContext& c, std::size_t i, const Tensor& x,
+RowParameter row_parameter(Call& c, std::size_t i, const Tensor& x,
                            std::int64_t size) {
   const Tensor p = parameters(c, i, c.input(i).count(), kTypeOf<T>);
   expect_broadcast(c, i, p, x.dims());
@@ -48,8 +48,7 @@ struct RowShape {
   std::int64_t rows, size;
   Dims reduced;  // the shape with 1 for each axis of a row
 };
-RowShape rows_of(const KernelContext& c, const Tensor& x,
-                 AttributeAxis axis_said) {
+RowShape rows_of(const Call& c, const Tensor& x, AttributeAxis axis_said) {
   const std::size_t axis = axis_said.of(c, x.rank());
   RowShape s{0, 0, Dims(x.dims())};
   // Products of the sizes of an empty tensor may overflow.
@@ -66,12 +65,10 @@ struct LayerNormOp {
       : axis(p),
         epsilon(p.attribute_float("epsilon")),
         stash_type(p.attribute_type("stash_type")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
   template <typename T>
-  void run(KernelContext& c, const Tensor& x, const RowShape& s,
-           Tensor& out) const;
-  void give_statistic(KernelContext& c, std::size_t i,
-                      const Tensor& values) const;
+  void run(Call& c, const Tensor& x, const RowShape& s, Tensor& out) const;
+  void give_statistic(Call& c, std::size_t i, const Tensor& values) const;
 
   AttributeAxis axis;
   double epsilon;
@@ -79,14 +76,14 @@ struct LayerNormOp {
 };
 
 // Output `i`, in the type that the statistics have.
-void LayerNormOp::give_statistic(KernelContext& c, std::size_t i,
+void LayerNormOp::give_statistic(Call& c, std::size_t i,
                                  const Tensor& values) const {
   if (!c.wants(i)) return;
   c.set_output(i, runtime::narrowed(values, stash_type, c.run()));
 }
 
 template <typename T>
-void LayerNormOp::run(KernelContext& c, const Tensor& x, const RowShape& s,
+void LayerNormOp::run(Call& c, const Tensor& x, const RowShape& s,
                       Tensor& out) const {
   const RowParameter scale = row_parameter<T>(c, 1, x, s.size);
   const RowParameter bias =
@@ -119,7 +116,7 @@ void LayerNormOp::run(KernelContext& c, const Tensor& x, const RowShape& s,
   give_statistic(c, 2, inverses);
 }
 
-void LayerNormOp::operator()(KernelContext& c) const {
+void LayerNormOp::operator()(Call& c) const {
   const Tensor x = c.input(0);
   const RowShape s = rows_of(c, x, axis);
   Tensor& out = c.output(0, x.dtype(), x.dims());
@@ -144,7 +141,7 @@ void rms_row(const T* x, std::int64_t size, double epsilon, const T* w, To* y) {
 }
 
 // The result has the type of the scale.
-void rms_normalization(KernelContext& c, AttributeAxis axis, double epsilon) {
+void rms_normalization(Call& c, AttributeAxis axis, double epsilon) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, c.input(1).dtype(), x.dims());
   if (out.count() == 0) return;
@@ -164,13 +161,12 @@ void rms_normalization(KernelContext& c, AttributeAxis axis, double epsilon) {
 
 Op prepare_rms_normalization(const Preparation& p) {
   return [axis = AttributeAxis(p), epsilon = p.attribute_float("epsilon")](
-             KernelContext& c) { rms_normalization(c, axis, epsilon); };
+             Call& c) { rms_normalization(c, axis, epsilon); };
 }
 
 // Output 0 is the norm of each row of x, times a weight that broadcasts with
 // it.
-void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight,
-               double epsilon) {
+void norm_rows(Call& c, const Tensor& x, std::size_t weight, double epsilon) {
   const Tensor w =
       c.has_input(weight) ? c.expect_type(weight, x.dtype()) : Tensor();
   const std::int64_t size = x.dim(x.rank() - 1);
@@ -194,13 +190,13 @@ void norm_rows(KernelContext& c, const Tensor& x, std::size_t weight,
 }
 
 Op own_rms_norm(const Preparation& p) {
-  return [epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+  return [epsilon = p.attribute_float("epsilon")](Call& c) {
     norm_rows(c, c.expect_min_rank(0, 1), 1, epsilon);
   };
 }
 
 // Output 1 is the sum.
-void add_rms_norm(KernelContext& c, double epsilon) {
+void add_rms_norm(Call& c, double epsilon) {
   const Tensor& x = c.input(0);
   const Tensor& residual = c.expect_type(1, x.dtype());
   Tensor sum = c.allocate(x.dtype(), broadcast(x.dims(), residual.dims()));
@@ -215,14 +211,13 @@ void add_rms_norm(KernelContext& c, double epsilon) {
 }
 
 Op own_add_rms_norm(const Preparation& p) {
-  return [epsilon = p.attribute_float("epsilon")](KernelContext& c) {
+  return [epsilon = p.attribute_float("epsilon")](Call& c) {
     add_rms_norm(c, epsilon);
   };
 }
 
 // A line whose norm is 0 stays 0. `p`: 1 or 2.
-void lp_normalization(KernelContext& c, AttributeAxis axis_said,
-                      std::int64_t p) {
+void lp_normalization(Call& c, AttributeAxis axis_said, std::int64_t p) {
   const Tensor x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
   Tensor& out = c.output(0, x.dtype(), x.dims());
@@ -258,7 +253,7 @@ void lp_normalization(KernelContext& c, AttributeAxis axis_said,
 Op prepare_lp_normalization(const Preparation& p) {
   const std::int64_t norm = p.attribute_int("p");
   if (norm != 1 && norm != 2) p.wrong_attribute("p", "1 or 2");
-  return [axis = AttributeAxis(p), norm](KernelContext& c) {
+  return [axis = AttributeAxis(p), norm](Call& c) {
     lp_normalization(c, axis, norm);
   };
 }
@@ -273,13 +268,13 @@ struct LrnOp {
     p.need_attribute("size");
     if (size < 1) p.wrong_attribute("size", "1 or more");
   }
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   std::int64_t size;
   double alpha, beta, bias;
 };
 
-void LrnOp::operator()(KernelContext& c) const {
+void LrnOp::operator()(Call& c) const {
   const Tensor x = c.expect_min_rank(0, 2);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
@@ -313,7 +308,7 @@ void LrnOp::operator()(KernelContext& c) const {
 
 // The standard's body takes the difference of two means for the variance, which
 // may be negative.
-void mean_variance_normalization(KernelContext& c, const Ints& axes) {
+void mean_variance_normalization(Call& c, const Ints& axes) {
   const Tensor x = c.input(0);
   const ReducedShape s =
       reduced_shape(x.dims(), axes_of(axes, x.rank()), false);
@@ -365,7 +360,7 @@ void mean_variance_normalization(KernelContext& c, const Ints& axes) {
 Op prepare_mean_variance_normalization(const Preparation& p) {
   Ints axes{0, 2, 3};
   if (p.has_attribute("axes")) axes = p.attribute_ints("axes");
-  return [axes](KernelContext& c) { mean_variance_normalization(c, axes); };
+  return [axes](Call& c) { mean_variance_normalization(c, axes); };
 }
 
 constexpr Kernel kNormKernels[] = {

@@ -42,7 +42,7 @@ inline std::int64_t row_grain(std::int64_t elements) {
 }
 
 // Input `i`, one number for each of `count`, as elements of this type.
-inline Tensor parameters(KernelContext& c, std::size_t i, std::int64_t count,
+inline Tensor parameters(Call& c, std::size_t i, std::int64_t count,
                          DataType dtype) {
   const Tensor& x = c.expect_count(i, count);
   if (x.dtype() == dtype) return x;

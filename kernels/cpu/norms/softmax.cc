@@ -6,7 +6,7 @@
 namespace ruleengine::kernels {
 namespace {
 
-CutShape shape_to_normalize(const KernelContext& c, const Tensor& x,
+CutShape shape_to_normalize(const Call& c, const Tensor& x,
                             AttributeAxis axis_said) {
   // A scalar is a row of one element.
   const std::size_t rank = std::max<std::size_t>(x.rank(), 1);
@@ -17,7 +17,7 @@ CutShape shape_to_normalize(const KernelContext& c, const Tensor& x,
 // Output 0: f(from, to, n) for each row along the axis.
 template <typename F>
 Op for_rows(const Preparation& p, F f) {
-  return [axis = AttributeAxis(p), f](KernelContext& c) {
+  return [axis = AttributeAxis(p), f](Call& c) {
     const Tensor& x = c.input(0);
     Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
     if (out.count() == 0) return;

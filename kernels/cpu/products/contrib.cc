@@ -15,7 +15,7 @@ namespace {
 struct Quantized {
   // The sizes; the rest is of a call.
   explicit Quantized(const Preparation& p);
-  void read(const KernelContext& c);
+  void read(const Call& c);
 
   std::int64_t n = 0, k = 0, block = 0, bits = 0, blocks = 0;
   const std::uint8_t* weights = nullptr;
@@ -80,7 +80,7 @@ Quantized::Quantized(const Preparation& p)
   blocks = (k + block - 1) / block;
 }
 
-void Quantized::read(const KernelContext& c) {
+void Quantized::read(const Call& c) {
   const std::int64_t count = n * blocks;
   weights = c.expect_count(1, count * (block * bits / 8), DataType::kUint8)
                 .data<std::uint8_t>();
@@ -98,7 +98,7 @@ void Quantized::read(const KernelContext& c) {
   }
 }
 
-void matmul_nbits(KernelContext& c, Quantized q) {
+void matmul_nbits(Call& c, Quantized q) {
   const Tensor x = need_float(c, 0);
   c.expect_min_rank(0, 1);
   q.read(c);
@@ -150,7 +150,7 @@ void matmul_nbits(KernelContext& c, Quantized q) {
 }
 
 Op prepare_matmul_nbits(const Preparation& p) {
-  return [q = Quantized(p)](KernelContext& c) { matmul_nbits(c, q); };
+  return [q = Quantized(p)](Call& c) { matmul_nbits(c, q); };
 }
 
 // Gauss and Jordan with the largest pivot of a column, in double.
@@ -192,7 +192,7 @@ void invert(const T* in, T* out, std::int64_t n, double* m, Ticker tick) {
   }
 }
 
-void inverse(KernelContext& c) {
+void inverse(Call& c) {
   const Tensor x = c.input(0);
   if (x.rank() < 2 || x.dim(x.rank() - 1) != x.dim(x.rank() - 2)) {
     c.wrong_shape(0, "square matrices");

@@ -78,7 +78,7 @@ Labels pick(const Labelled& v, F f) {
 
 // A contiguous view with the labels in this order; summed over all others.
 template <typename T>
-Labelled arranged(KernelContext& c, const Labelled& v, const Labels& order) {
+Labelled arranged(Call& c, const Labelled& v, const Labels& order) {
   const Axes kept = axes_with(v, order);
   const Labels gone = pick(v, [&](Label l) { return !is_in(order, l); });
   const Dims& dims = kept.dims;
@@ -127,7 +127,7 @@ Labels joined_labels(Labels a, const Labels& b) {
 // A view as a batch of matrices; where it already lies so, transposed or not,
 // it is not copied.
 template <typename T>
-Matrix<T> as_matrices(KernelContext& c, Labelled& v, const Labels& batch,
+Matrix<T> as_matrices(Call& c, Labelled& v, const Labels& batch,
                       const Labels& rows, const Labels& columns) {
   const auto count = [&](const Labels& labels) {
     return product(axes_with(v, labels).dims);
@@ -144,8 +144,7 @@ Matrix<T> as_matrices(KernelContext& c, Labelled& v, const Labels& batch,
 
 // The product of two operands, summed over the labels that are not used later.
 template <typename T>
-Labelled contracted(KernelContext& c, Labelled a, Labelled b,
-                    const Labels& needed) {
+Labelled contracted(Call& c, Labelled a, Labelled b, const Labels& needed) {
   const auto in = [](const Labelled& v) {
     return [&](Label l) { return v.has(l); };
   };
@@ -229,8 +228,7 @@ std::pair<std::size_t, std::size_t> next_pair(
 }
 
 template <typename T>
-Tensor evaluate(KernelContext& c, std::vector<Labelled> views,
-                const Equation& e) {
+Tensor evaluate(Call& c, std::vector<Labelled> views, const Equation& e) {
   while (views.size() > 1) {
     const auto [i, j] = next_pair(views, e);
     const Labels needed = needed_after(views, e, i, j);
@@ -241,7 +239,7 @@ Tensor evaluate(KernelContext& c, std::vector<Labelled> views,
   return arranged<T>(c, views[0], e.result).tensor;
 }
 
-void sum_products(KernelContext& c, std::string_view equation) {
+void sum_products(Call& c, std::string_view equation) {
   std::vector<Shape> shapes;
   const DataType dtype = c.input(0).dtype();
   for (std::size_t i = 0; i < c.input_count(); ++i) {
@@ -270,7 +268,7 @@ void sum_products(KernelContext& c, std::string_view equation) {
 
 Op einsum(const Preparation& p) {
   p.need_attribute("equation");
-  return [equation = p.attribute_string("equation")](KernelContext& c) {
+  return [equation = p.attribute_string("equation")](Call& c) {
     sum_products(c, equation);
   };
 }

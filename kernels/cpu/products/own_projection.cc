@@ -20,7 +20,7 @@ struct Projection {
 
   // x w^T for all rows of x.
   template <typename T>
-  Tensor of(KernelContext& c, const Tensor& x) const {
+  Tensor of(Call& c, const Tensor& x) const {
     const Tensor& w = c.input(input);
     const std::int64_t in = w.dim(1);
     Dims dims(x.dims());
@@ -52,11 +52,11 @@ void add_bias(const T* x, const T* bias, std::int64_t n, T* y) {
 }
 
 template <typename T>
-const T* bias_of(const KernelContext& c, std::size_t i) {
+const T* bias_of(const Call& c, std::size_t i) {
   return c.has_input(i) ? c.input(i).data<T>() : nullptr;
 }
 
-void linear(KernelContext& c, const Weights& weights) {
+void linear(Call& c, const Weights& weights) {
   const Tensor x = c.expect_min_rank(0, 1);
   const Dims dims{-1, x.dim(x.rank() - 1)};
   const bool is_packed = weights.dtype() == x.dtype();
@@ -78,9 +78,7 @@ void linear(KernelContext& c, const Weights& weights) {
 }
 
 Op prepare_linear(const Preparation& p) {
-  return [weights = Weights::of(p, 1, true)](KernelContext& c) {
-    linear(c, weights);
-  };
+  return [weights = Weights::of(p, 1, true)](Call& c) { linear(c, weights); };
 }
 
 struct Heads {
@@ -91,8 +89,8 @@ struct Heads {
 // Columns of [batch, rows, columns] from `first` on, plus a bias, as
 // [batch, heads, rows, size].
 template <typename T>
-Tensor split(KernelContext& c, const Tensor& x, std::int64_t first,
-             const T* bias, const Heads& heads) {
+Tensor split(Call& c, const Tensor& x, std::int64_t first, const T* bias,
+             const Heads& heads) {
   const std::int64_t rows = x.dim(1), columns = x.dim(2), size = heads.size;
   const std::int64_t dims[] = {x.dim(0), heads.count, rows, size};
   Tensor out = c.allocate(x.dtype(), dims);
@@ -130,7 +128,7 @@ class InProjection {
     }
   }
 
-  void operator()(KernelContext& c) const {
+  void operator()(Call& c) const {
     const Tensor& query = c.expect_rank(0, 3);
     const std::int64_t in = query.dim(2);
     for (const std::size_t i : {1, 2}) {
@@ -150,7 +148,7 @@ class InProjection {
   }
 
   template <typename T>
-  void run(KernelContext& c) const {
+  void run(Call& c) const {
     const T* bias = bias_of<T>(c, kBias);
     const Tensor packed =
         is_one_ ? Projection{kWeight, 0, all_, weights_[0]}.of<T>(c, c.input(0))

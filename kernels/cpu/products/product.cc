@@ -16,7 +16,7 @@ Dims scaled(Dims strides, std::int64_t by) {
 }
 
 // Both operands have two axes or more.
-void matmul_of(KernelContext& c, const Tensor& a, const Tensor& b, Shape dims,
+void matmul_of(Call& c, const Tensor& a, const Tensor& b, Shape dims,
                Tensor& out) {
   const std::size_t ra = a.rank(), rb = b.rank();
   const std::int64_t m = a.dim(ra - 2), k = a.dim(ra - 1), n = b.dim(rb - 1);
@@ -32,7 +32,7 @@ void matmul_of(KernelContext& c, const Tensor& a, const Tensor& b, Shape dims,
   });
 }
 
-void multiply_weights(KernelContext& c, const Weights& weights, const Tensor& a,
+void multiply_weights(Call& c, const Weights& weights, const Tensor& a,
                       Tensor& out) {
   const std::int64_t k = a.dim(a.rank() - 1), n = out.dims().back();
   if (out.count() == 0) return;
@@ -49,7 +49,7 @@ void multiply_weights(KernelContext& c, const Weights& weights, const Tensor& a,
   });
 }
 
-void matmul(KernelContext& c, const Weights& weights) {
+void matmul(Call& c, const Weights& weights) {
   const Tensor& x = c.expect_min_rank(0, 1);
   const Tensor& y = c.expect_min_rank(1, 1);
   const bool is_packed = weights.dtype() == x.dtype();
@@ -76,9 +76,7 @@ void matmul(KernelContext& c, const Weights& weights) {
 }
 
 Op prepare_matmul(const Preparation& p) {
-  return [weights = Weights::of(p, 1, false)](KernelContext& c) {
-    matmul(c, weights);
-  };
+  return [weights = Weights::of(p, 1, false)](Call& c) { matmul(c, weights); };
 }
 
 // How the operands are multiplied.
@@ -95,8 +93,8 @@ struct GemmOp {
         alpha(p.attribute_float("alpha")),
         beta(p.attribute_float("beta")),
         weights(Weights::of(p, 1, transpose_b)) {}
-  void operator()(KernelContext& c) const;
-  GemmShape shape(KernelContext& c, const Tensor& a, const Tensor& b) const;
+  void operator()(Call& c) const;
+  GemmShape shape(Call& c, const Tensor& a, const Tensor& b) const;
 
   bool transpose_a, transpose_b;
   float alpha, beta;
@@ -104,8 +102,8 @@ struct GemmOp {
 };
 
 template <typename T>
-void gemm_whole(KernelContext& c, const GemmShape& s, const Tensor& a,
-                const Tensor& b, Tensor& out) {
+void gemm_whole(Call& c, const GemmShape& s, const Tensor& a, const Tensor& b,
+                Tensor& out) {
   Tensor ab = c.allocate(out.dtype(), out.dims());
   multiply<T>(c.threads(), s.m, s.n, s.k,
               {a.data<T>(), a.dim(1), s.transpose_a},
@@ -124,8 +122,7 @@ void gemm_whole(KernelContext& c, const GemmShape& s, const Tensor& a,
   }
 }
 
-GemmShape GemmOp::shape(KernelContext& c, const Tensor& a,
-                        const Tensor& b) const {
+GemmShape GemmOp::shape(Call& c, const Tensor& a, const Tensor& b) const {
   c.expect_rank(0, 2);
   c.expect_rank(1, 2);
   if (weights.dtype() != a.dtype()) c.expect_type(1, a.dtype());
@@ -144,7 +141,7 @@ GemmShape GemmOp::shape(KernelContext& c, const Tensor& a,
   return s;
 }
 
-void GemmOp::operator()(KernelContext& c) const {
+void GemmOp::operator()(Call& c) const {
   const Tensor& a = c.input(0);
   const Tensor& b = c.input(1);
   const GemmShape s = shape(c, a, b);
@@ -205,7 +202,7 @@ double determinant(double* m, std::int64_t n, Ticker& tick) {
   return result;
 }
 
-void det(KernelContext& c) {
+void det(Call& c) {
   const Tensor x = c.input(0);
   const std::size_t rank = x.rank();
   if (rank < 2 || x.dim(rank - 1) != x.dim(rank - 2)) {

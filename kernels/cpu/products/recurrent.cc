@@ -20,7 +20,7 @@ struct Results {
   T* state = nullptr;  // Y_h
   T* cell = nullptr;   // Y_c
 
-  Results(KernelContext& c, const RecurrentRule& rule, bool has_cell) {
+  Results(Call& c, const RecurrentRule& rule, bool has_cell) {
     const std::int64_t d = rule.direction_count();
     const std::int64_t n = rule.batch, h = rule.hidden;
     const bool batch_first = rule.cell.batch_first;
@@ -45,7 +45,7 @@ struct Results {
 template <typename T>
 class Pass {
  public:
-  Pass(KernelContext& c, const RecurrentRule& rule, std::int64_t direction)
+  Pass(Call& c, const RecurrentRule& rule, std::int64_t direction)
       : c_(c),
         rule_(rule),
         direction_(direction),
@@ -169,7 +169,7 @@ class Pass {
                : length - 1 - s;
   }
 
-  KernelContext& c_;
+  Call& c_;
   const RecurrentRule& rule_;
   std::int64_t direction_, width_, longest_ = 0;
   Tensor input_, gates_, state_;
@@ -260,8 +260,7 @@ void lstm_step(Pass<T>& pass, std::int64_t s, bool input_forget, T* cells) {
 // Runs all directions. step(pass, s, more) is one step; `more` holds a state of
 // each sequence that begins as that of input `i`, for LSTM its cells.
 template <typename F>
-void run_passes(KernelContext& c, const RecurrentRule& rule, std::size_t i,
-                F step) {
+void run_passes(Call& c, const RecurrentRule& rule, std::size_t i, F step) {
   dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
     const Results<T> results(c, rule, i == kCells);
     for (std::int64_t d = 0; d < rule.direction_count(); ++d) {
@@ -279,7 +278,7 @@ void run_passes(KernelContext& c, const RecurrentRule& rule, std::size_t i,
 }
 
 Op rnn(const Preparation& p) {
-  return [cell = RecurrentCell(p, {1}, {"Tanh"})](KernelContext& c) {
+  return [cell = RecurrentCell(p, {1}, {"Tanh"})](Call& c) {
     run_passes(c, RecurrentRule(c, cell), kState,
                [](auto& pass, std::int64_t s, auto*) { rnn_step(pass, s); });
   };
@@ -289,18 +288,18 @@ Op gru(const Preparation& p) {
   const bool linear = p.attribute_flag("linear_before_reset");
   const std::vector<std::int64_t> parts =
       linear ? std::vector<std::int64_t>{3} : std::vector<std::int64_t>{2, 1};
-  return [cell = RecurrentCell(p, parts, {"Sigmoid", "Tanh"}),
-          linear](KernelContext& c) {
-    run_passes(c, RecurrentRule(c, cell), kState,
-               [=](auto& pass, std::int64_t s, auto* reset) {
-                 gru_step(pass, s, linear, reset);
-               });
-  };
+  return
+      [cell = RecurrentCell(p, parts, {"Sigmoid", "Tanh"}), linear](Call& c) {
+        run_passes(c, RecurrentRule(c, cell), kState,
+                   [=](auto& pass, std::int64_t s, auto* reset) {
+                     gru_step(pass, s, linear, reset);
+                   });
+      };
 }
 
 Op lstm(const Preparation& p) {
   return [cell = RecurrentCell(p, {4}, {"Sigmoid", "Tanh", "Tanh"}),
-          input_forget = p.attribute_flag("input_forget")](KernelContext& c) {
+          input_forget = p.attribute_flag("input_forget")](Call& c) {
     const RecurrentRule rule(c, cell);
     recurrent_input(c, 7, Dims{rule.direction_count(), 3 * rule.hidden});
     run_passes(c, rule, kCells, [=](auto& pass, std::int64_t s, auto* cells) {

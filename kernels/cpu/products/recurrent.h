@@ -57,7 +57,7 @@ struct GateWeights {
     return !packed.empty() && packed[0].dtype() == dtype;
   }
   // Fails unless the input is of this shape and the type of input 0.
-  void check(const KernelContext& c, Shape dims) const;
+  void check(const Call& c, Shape dims) const;
 
   std::size_t input;
   std::vector<Part> parts;
@@ -82,7 +82,7 @@ struct RecurrentCell {
 
 // A cell, and sizes that were checked against the inputs.
 struct RecurrentRule {
-  RecurrentRule(KernelContext& c, const RecurrentCell& its_cell);
+  RecurrentRule(Call& c, const RecurrentCell& its_cell);
 
   // The row of step `t` of sequence `b` in the input.
   std::int64_t row(std::int64_t t, std::int64_t b) const {
@@ -100,6 +100,6 @@ struct RecurrentRule {
 };
 
 // Input `i`, which must have this shape; nullptr if it is absent.
-const Tensor* recurrent_input(KernelContext& c, std::size_t i, Shape dims);
+const Tensor* recurrent_input(Call& c, std::size_t i, Shape dims);
 
 }  // namespace ruleengine::kernels

@@ -129,7 +129,7 @@ std::vector<Activation> activations_of(
 
 }  // namespace
 
-const Tensor* recurrent_input(KernelContext& c, std::size_t i, Shape dims) {
+const Tensor* recurrent_input(Call& c, std::size_t i, Shape dims) {
   if (!c.has_input(i)) return nullptr;
   return &c.expect_shape(i, dims, c.input(0).dtype());
 }
@@ -159,7 +159,7 @@ GateWeights::GateWeights(const Preparation& p, std::size_t i,
   p.release(i);
 }
 
-void GateWeights::check(const KernelContext& c, Shape dims) const {
+void GateWeights::check(const Call& c, Shape dims) const {
   const DataType dtype = c.input(0).dtype();
   c.expect_shape(input, dims, is_packed(dtype) ? DataType::kUndefined : dtype);
 }
@@ -178,7 +178,7 @@ RecurrentCell::RecurrentCell(const Preparation& p,
   }
 }
 
-RecurrentRule::RecurrentRule(KernelContext& c, const RecurrentCell& its_cell)
+RecurrentRule::RecurrentRule(Call& c, const RecurrentCell& its_cell)
     : cell(its_cell) {
   const Tensor& x = c.expect_rank(0, 3);
   steps = x.dim(cell.batch_first ? 1 : 0);

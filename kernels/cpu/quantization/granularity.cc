@@ -7,8 +7,8 @@ Granularity::Granularity(const Tensor& x)
   count_ = size_ == 0 ? 0 : (total_ - 1) / size_ + 1;
 }
 
-Granularity::Granularity(const KernelContext& c, const Tensor& x,
-                         const Tensor& scale, const ScaleAxis& said)
+Granularity::Granularity(const Call& c, const Tensor& x, const Tensor& scale,
+                         const ScaleAxis& said)
     : Granularity(x) {
   if (scale.count() == 1) return;
   block_ = said.block;
@@ -22,8 +22,7 @@ Granularity::Granularity(const KernelContext& c, const Tensor& x,
   }
 }
 
-void Granularity::set_axis(const KernelContext& c, const Tensor& x,
-                           std::size_t axis) {
+void Granularity::set_axis(const Call& c, const Tensor& x, std::size_t axis) {
   c.expect_shape(1, Dims{axis_});
   const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
   kind_ = inner == 1 ? Kind::kLastAxis : Kind::kAxis;
@@ -31,8 +30,7 @@ void Granularity::set_axis(const KernelContext& c, const Tensor& x,
   count_ = size_ == 0 ? 0 : total_ / size_;
 }
 
-void Granularity::set_blocks(const KernelContext& c, const Tensor& x,
-                             std::size_t axis) {
+void Granularity::set_blocks(const Call& c, const Tensor& x, std::size_t axis) {
   scales_ = axis_ / block_ + (axis_ % block_ != 0 ? 1 : 0);
   Dims expected(x.dims());
   expected[axis] = scales_;

@@ -30,12 +30,12 @@ class Granularity {
   explicit Granularity(const Tensor& x);
   // The scale is input 1; where it is more than one number, the attributes say
   // how they lie.
-  Granularity(const KernelContext& c, const Tensor& x, const Tensor& scale,
+  Granularity(const Call& c, const Tensor& x, const Tensor& scale,
               const ScaleAxis& said);
 
   // Calls f(part), on all threads.
   template <typename F>
-  void for_each(const KernelContext& c, F f) const {
+  void for_each(const Call& c, F f) const {
     if (size_ == 0) return;
     c.threads().for_each_index(count_, kGrain / size_,
                                [&](std::int64_t i) { f(part(i)); });
@@ -50,8 +50,8 @@ class Granularity {
     kLastBlocks,  // parts are blocks
   };
 
-  void set_axis(const KernelContext& c, const Tensor& x, std::size_t axis);
-  void set_blocks(const KernelContext& c, const Tensor& x, std::size_t axis);
+  void set_axis(const Call& c, const Tensor& x, std::size_t axis);
+  void set_blocks(const Call& c, const Tensor& x, std::size_t axis);
   Part part(std::int64_t i) const;
 
   Kind kind_ = Kind::kAll;

@@ -8,15 +8,14 @@ namespace {
 
 // Sums of the convolution of x and weights, whole numbers as float.
 struct IntegerConv {
-  IntegerConv(KernelContext& c, const ConvRule& rule, Tensor image,
-              Tensor kernels)
+  IntegerConv(Call& c, const ConvRule& rule, Tensor image, Tensor kernels)
       : x(std::move(image)),
         weights(std::move(kernels)),
         channels(channels_of(c, rule, x, weights, false)),
         windows(windows_of(c, rule, x, weights)),
         dims(dims_of(x.dim(0), weights.dim(0), windows)) {}
 
-  void compute(KernelContext& c, Tensor& sums) const {
+  void compute(Call& c, Tensor& sums) const {
     if (sums.count() == 0) return;
     const Columns columns(windows, c.threads());
     const auto [groups, in, out] = channels;
@@ -46,7 +45,7 @@ struct IntegerConv {
   Dims dims;
 };
 
-void add_bias(KernelContext& c, Tensor& sums) {
+void add_bias(Call& c, Tensor& sums) {
   const std::int64_t channels = sums.dim(1);
   const Tensor& bias = c.expect_count(8, channels, DataType::kInt32);
   if (sums.count() == 0) return;
@@ -67,14 +66,14 @@ std::size_t behind_channel(const Tensor& weights) {
   return weights.rank() == 0 ? 0 : weights.rank() - 1;
 }
 
-void integer_conv(KernelContext& c, const ConvRule& rule) {
+void integer_conv(Call& c, const ConvRule& rule) {
   const std::size_t behind = behind_channel(c.input(1));
   const IntegerConv conv(c, rule, shifted_input(c, 0, 2, 0),
                          shifted_input(c, 1, 3, behind));
   conv.compute(c, c.output(0, DataType::kInt32, conv.dims));
 }
 
-void linear_conv(KernelContext& c, const ConvRule& rule) {
+void linear_conv(Call& c, const ConvRule& rule) {
   const std::size_t behind = behind_channel(c.input(3));
   const IntegerConv conv(c, rule, shifted_input(c, 0, 2, 0),
                          shifted_input(c, 3, 5, behind));
@@ -96,11 +95,11 @@ void linear_conv(KernelContext& c, const ConvRule& rule) {
 }  // namespace
 
 Op conv_integer(const Preparation& p) {
-  return [rule = ConvRule(p)](KernelContext& c) { integer_conv(c, rule); };
+  return [rule = ConvRule(p)](Call& c) { integer_conv(c, rule); };
 }
 
 Op qlinear_conv(const Preparation& p) {
-  return [rule = ConvRule(p)](KernelContext& c) { linear_conv(c, rule); };
+  return [rule = ConvRule(p)](Call& c) { linear_conv(c, rule); };
 }
 
 }  // namespace ruleengine::kernels

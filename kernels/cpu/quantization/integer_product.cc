@@ -46,7 +46,7 @@ IntegerProduct product_of(const Tensor& a, const Tensor& b) {
 
 // Calls f(matrix of a, matrix of b, place in the result) for all of the batch.
 template <typename F>
-void for_each_product(const KernelContext& c, const IntegerProduct& p, F f) {
+void for_each_product(const Call& c, const IntegerProduct& p, F f) {
   const auto strides = [&](const Tensor& t, std::int64_t size) {
     Dims out = broadcast_strides(t.dims().first(t.rank() - 2), p.batch);
     for (std::int64_t& each : out) each *= size;
@@ -69,8 +69,7 @@ void for_each_product(const KernelContext& c, const IntegerProduct& p, F f) {
 }
 
 // The shape of the result is product_of's; all matrices are contiguous.
-void multiply_integers(const KernelContext& c, const IntegerProduct& p,
-                       Tensor& sums) {
+void multiply_integers(const Call& c, const IntegerProduct& p, Tensor& sums) {
   if (sums.count() == 0) return;
   std::int32_t* to = sums.mutable_data<std::int32_t>();
   for_each_product(c, p, [&](const float* a, const float* b, std::int64_t at) {
@@ -79,8 +78,8 @@ void multiply_integers(const KernelContext& c, const IntegerProduct& p,
 }
 
 // Of float8: sums are float.
-void multiply_float8(KernelContext& c, const IntegerProduct& p,
-                     const Tensor& factor, const Tensor& zero, DataType to) {
+void multiply_float8(Call& c, const IntegerProduct& p, const Tensor& factor,
+                     const Tensor& zero, DataType to) {
   Tensor sums = c.allocate(DataType::kFloat, p.out);
   if (sums.count() > 0) {
     float* out = sums.mutable_data<float>();
@@ -108,10 +107,9 @@ void multiply_float8(KernelContext& c, const IntegerProduct& p,
 
 }  // namespace
 
-void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
-                  std::int64_t k, const float* a, std::int64_t lda,
-                  const float* b, std::int64_t ldb, std::int32_t* to,
-                  std::int64_t ldc) {
+void integer_gemm(const Call& c, std::int64_t m, std::int64_t n, std::int64_t k,
+                  const float* a, std::int64_t lda, const float* b,
+                  std::int64_t ldb, std::int32_t* to, std::int64_t ldc) {
   constexpr std::int64_t kBlock = 1 << 20;
   const std::int64_t height = std::clamp<std::int64_t>(kBlock / n, 1, m);
   Tensor block = c.allocate(DataType::kFloat, Dims{height, n});
@@ -144,14 +142,14 @@ void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
   }
 }
 
-void mat_mul_integer(KernelContext& c) {
+void mat_mul_integer(Call& c) {
   const IntegerProduct p =
       product_of(shifted_input(c, 0, 2, 1), shifted_input(c, 1, 3, 0));
   Tensor& y = c.output(0, DataType::kInt32, p.out);
   multiply_integers(c, p, y);
 }
 
-void qlinear_mat_mul(KernelContext& c) {
+void qlinear_mat_mul(Call& c) {
   const IntegerProduct p =
       product_of(shifted_input(c, 0, 2, 1), shifted_input(c, 3, 5, 0));
   const Tensor factor =

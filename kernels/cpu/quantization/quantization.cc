@@ -48,7 +48,7 @@ IntegerRange integer_range(DataType type) {
 }
 
 // The zero points as float, as many as there are scales.
-Tensor zero_points(const KernelContext& c, const Tensor& scale) {
+Tensor zero_points(const Call& c, const Tensor& scale) {
   const Tensor zero = float_input(c, 2);
   if (zero.count() == scale.count()) return zero;
   if (zero.count() != 1) c.expect_count(2, scale.count());
@@ -63,14 +63,14 @@ struct QuantizeOp {
         precision_said(p.attribute_type("precision")),
         type_said(p.attribute_type("output_dtype")),
         saturate(p.attribute_flag("saturate")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   // What the quotient is rounded to.
   DataType precision(const Tensor& x, const Tensor& scale) const {
     if (precision_said != DataType::kUndefined) return precision_said;
     return x.dtype() == scale.dtype() ? x.dtype() : DataType::kFloat;
   }
-  DataType type(const KernelContext& c) const {
+  DataType type(const Call& c) const {
     const bool is_said = type_said != DataType::kUndefined;
     if (!c.has_input(2)) return is_said ? type_said : DataType::kUint8;
     if (is_said) c.expect_type(2, type_said);
@@ -89,7 +89,7 @@ struct Quantization {
 
 // f(quotient, zero point) of every element.
 template <typename T, typename To, typename F>
-void quantize_each(KernelContext& c, const Quantization& q, Tensor& y, F f) {
+void quantize_each(Call& c, const Quantization& q, Tensor& y, F f) {
   const T *x = q.x.data<T>(), *scale = q.scale.data<T>();
   const float* zero = q.zero.data<float>();
   To* out = y.mutable_data<To>();
@@ -114,7 +114,7 @@ void quantize_each(KernelContext& c, const Quantization& q, Tensor& y, F f) {
 }
 
 // Rounded to a narrower type, as float again.
-Tensor rounded(const KernelContext& c, const Tensor& t, DataType precision) {
+Tensor rounded(const Call& c, const Tensor& t, DataType precision) {
   if (!ir::is_narrow_float(precision) || t.count() == 0) return t;
   const Tensor single = cast_tensor(c, t, DataType::kFloat, {});
   return runtime::widened(runtime::narrowed(single, precision, c.run()),
@@ -122,7 +122,7 @@ Tensor rounded(const KernelContext& c, const Tensor& t, DataType precision) {
 }
 
 // A quotient of narrow precision, to be divided by 1.
-void divide_first(KernelContext& c, Quantization& q, DataType precision) {
+void divide_first(Call& c, Quantization& q, DataType precision) {
   q.x = rounded(c, q.x, precision);
   q.scale = rounded(c, q.scale, precision);
   Tensor quotients = c.allocate(DataType::kFloat, q.x.dims());
@@ -136,8 +136,7 @@ void divide_first(KernelContext& c, Quantization& q, DataType precision) {
 
 // `saturate`: of float8.
 template <typename T>
-void quantize(KernelContext& c, const Quantization& q, DataType to,
-              bool saturate) {
+void quantize(Call& c, const Quantization& q, DataType to, bool saturate) {
   const Shape dims = q.x.dims();
   if (!ir::is_integer(to)) {
     if (!ir::is_narrow_float(to) || ir::bit_width(to) > 8) {
@@ -161,7 +160,7 @@ void quantize(KernelContext& c, const Quantization& q, DataType to,
   if (packs) c.set_output(0, runtime::packed(y, to, c.run()));
 }
 
-void QuantizeOp::operator()(KernelContext& c) const {
+void QuantizeOp::operator()(Call& c) const {
   const Tensor& x = c.input(0);
   const Tensor& scale = c.input(1);
   const DataType to = type(c), rounds_to = precision(x, scale);
@@ -181,7 +180,7 @@ void QuantizeOp::operator()(KernelContext& c) const {
 }
 
 template <typename T>
-void dequantize(KernelContext& c, const Quantization& q, Tensor& y) {
+void dequantize(Call& c, const Quantization& q, Tensor& y) {
   const T* x = q.x.data<T>();
   const float *scale = q.scale.data<float>(), *zero = q.zero.data<float>();
   float* out = y.mutable_data<float>();
@@ -205,13 +204,13 @@ void dequantize(KernelContext& c, const Quantization& q, Tensor& y) {
 struct DequantizeOp {
   explicit DequantizeOp(const Preparation& p)
       : axis(p), type_said(p.attribute_type("output_dtype")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   ScaleAxis axis;
   DataType type_said;
 };
 
-void DequantizeOp::operator()(KernelContext& c) const {
+void DequantizeOp::operator()(Call& c) const {
   Tensor x = c.input(0);
   const Tensor& scale = c.input(1);
   if (c.has_input(2)) c.expect_type(2, x.dtype());
@@ -232,7 +231,7 @@ void DequantizeOp::operator()(KernelContext& c) const {
   if (to != DataType::kFloat) c.set_output(0, cast_tensor(c, y, to, {}));
 }
 
-void dynamic_quantize_linear(KernelContext& c) {
+void dynamic_quantize_linear(Call& c) {
   const Tensor x = c.expect_type(0, DataType::kFloat);
   float least = 0, most = 0;
   for (const float v : x.values<float>()) {
@@ -264,7 +263,7 @@ constexpr Kernel kQuantizationKernels[] = {
 
 const KernelRows kQuantizationRows = kQuantizationKernels;
 
-Tensor float_input(const KernelContext& c, std::size_t i) {
+Tensor float_input(const Call& c, std::size_t i) {
   if (!c.has_input(i)) return scalar(c, 0);
   return cast_tensor(c, c.input(i), DataType::kFloat, {});
 }
@@ -277,7 +276,7 @@ Tensor spread(const Tensor& t, std::size_t behind) {
   return t.reshaped(dims);
 }
 
-Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
+Tensor shifted_input(Call& c, std::size_t i, std::size_t zero,
                      std::size_t behind) {
   const Tensor& x = c.input(i);
   if (c.has_input(zero)) c.expect_type(zero, x.dtype());
@@ -306,7 +305,7 @@ void check_spread(const Tensor& t, Shape result) {
   }
 }
 
-Tensor scale_factor(KernelContext& c, const Tensor& a, const Tensor& b,
+Tensor scale_factor(Call& c, const Tensor& a, const Tensor& b,
                     const Tensor& y) {
   const Dims both = broadcast(a.dims(), b.dims());
   Tensor scales = c.allocate(DataType::kFloat, both);
@@ -319,7 +318,7 @@ Tensor scale_factor(KernelContext& c, const Tensor& a, const Tensor& b,
   return out;
 }
 
-void requantize(KernelContext& c, const Tensor& sums, const Tensor& factor,
+void requantize(Call& c, const Tensor& sums, const Tensor& factor,
                 const Tensor& zero, DataType to) {
   const IntegerRange range = integer_range(to);
   const Shape dims = sums.dims();

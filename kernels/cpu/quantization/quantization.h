@@ -11,9 +11,9 @@
 namespace ruleengine::kernels {
 
 Op conv_integer(const Preparation& p);
-void mat_mul_integer(KernelContext& c);
+void mat_mul_integer(Call& c);
 Op qlinear_conv(const Preparation& p);
-void qlinear_mat_mul(KernelContext& c);
+void qlinear_mat_mul(Call& c);
 
 // The nearest whole number (half to even) plus `zero`, within [low, high]; NaN
 // becomes the lowest.
@@ -24,7 +24,7 @@ T saturated(T value, T zero, T low, T high) {
 }
 
 // An input as float, or 0 where it is absent.
-Tensor float_input(const KernelContext& c, std::size_t i);
+Tensor float_input(const Call& c, std::size_t i);
 
 // A scale or zero point as it broadcasts: one number as a scalar, those of one
 // axis followed by `behind` axes of size 1.
@@ -32,25 +32,23 @@ Tensor spread(const Tensor& t, std::size_t behind);
 
 // Input `i` less the zero point of input `zero`, as float; that is 0 where it
 // is absent, and spread() where it has an axis.
-Tensor shifted_input(KernelContext& c, std::size_t i, std::size_t zero,
+Tensor shifted_input(Call& c, std::size_t i, std::size_t zero,
                      std::size_t behind);
 
 // a * b / y.
-Tensor scale_factor(KernelContext& c, const Tensor& a, const Tensor& b,
-                    const Tensor& y);
+Tensor scale_factor(Call& c, const Tensor& a, const Tensor& b, const Tensor& y);
 
 // Fails where scales or zero points do not broadcast to the shape of a result.
 void check_spread(const Tensor& t, Shape result);
 
 // Output 0: sums * factor + zero, rounded, as the type of integer.
-void requantize(KernelContext& c, const Tensor& sums, const Tensor& factor,
+void requantize(Call& c, const Tensor& sums, const Tensor& factor,
                 const Tensor& zero, DataType to);
 
 // The sums of products of whole numbers of 9 bits and a sign as int32, which
 // wrap around: to = a * b, row-major with these strides.
-void integer_gemm(const KernelContext& c, std::int64_t m, std::int64_t n,
-                  std::int64_t k, const float* a, std::int64_t lda,
-                  const float* b, std::int64_t ldb, std::int32_t* to,
-                  std::int64_t ldc);
+void integer_gemm(const Call& c, std::int64_t m, std::int64_t n, std::int64_t k,
+                  const float* a, std::int64_t lda, const float* b,
+                  std::int64_t ldb, std::int32_t* to, std::int64_t ldc);
 
 }  // namespace ruleengine::kernels

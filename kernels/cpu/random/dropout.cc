@@ -3,6 +3,7 @@
 #include <random>
 
 #include "kernels/cpu/elementwise/unary.h"
+#include "runtime/seed.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -12,7 +13,7 @@ struct Plan {
   bool trains = false;
 };
 
-Plan plan_of(KernelContext& c) {
+Plan plan_of(Call& c) {
   Plan plan;
   if (c.has_input(1)) plan.ratio = c.scalar_float(1);
   plan.trains = c.has_input(2) && c.scalar_int(2) != 0;
@@ -40,8 +41,9 @@ class Uniform {
   std::mt19937 bits_;
 };
 
-// `seed`: where the node says one.
-void drop_out(KernelContext& c, std::optional<std::uint64_t> seed) {
+// `written`: a seed that the node says.
+void drop_out(Call& c, std::optional<std::uint64_t> written,
+              const runtime::Seed& seed) {
   const Plan plan = plan_of(c);
   const Tensor x = c.input(0);
   if (!plan.trains) {
@@ -52,7 +54,7 @@ void drop_out(KernelContext& c, std::optional<std::uint64_t> seed) {
     c.set_output(0, x);
     return;
   }
-  Uniform draw(seed ? *seed : c.seed());
+  Uniform draw(written ? *written : seed.next(c.run()));
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     Tensor& y = c.output(0, x.dtype(), x.dims());
     const T scale = static_cast<T>(1 / (1 - plan.ratio));
@@ -73,12 +75,14 @@ void drop_out(KernelContext& c, std::optional<std::uint64_t> seed) {
 }  // namespace
 
 Op dropout(const Preparation& p) {
-  std::optional<std::uint64_t> seed;
+  std::optional<std::uint64_t> written;
   // An integer, unlike that of other ops.
   if (p.has_attribute("seed")) {
-    seed = static_cast<std::uint64_t>(p.attribute_int("seed"));
+    written = static_cast<std::uint64_t>(p.attribute_int("seed"));
   }
-  return [seed](KernelContext& c) { drop_out(c, seed); };
+  return [written, seed = runtime::Seed(p)](Call& c) {
+    drop_out(c, written, seed);
+  };
 }
 
 }  // namespace ruleengine::kernels

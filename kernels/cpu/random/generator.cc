@@ -54,15 +54,14 @@ Tensor constant_value(const Preparation& p) {
 }
 
 Op constant(const Preparation& p) {
-  return
-      [value = constant_value(p)](KernelContext& c) { c.set_output(0, value); };
+  return [value = constant_value(p)](Call& c) { c.set_output(0, value); };
 }
 
 Op constant_of_shape(const Preparation& p) {
   const Tensor given = p.attribute_tensor("value").value_or(scalar(p, 0.0F));
   if (given.count() != 1) p.wrong_attribute("value", "1 element");
   return [dtype = given.dtype(),
-          value = runtime::unpacked(given, p.run())](KernelContext& c) {
+          value = runtime::unpacked(given, p.run())](Call& c) {
     Tensor& out = c.output(0, value.dtype(), c.ints(0));
     dispatch_width(value.dtype(), [&]<typename T>() {
       fill(c, mutable_elements<T>(out), out.count(), *elements<T>(value));
@@ -74,7 +73,7 @@ Op constant_of_shape(const Preparation& p) {
 }
 
 template <typename T>
-T one_value(const KernelContext& c, std::size_t i) {
+T one_value(const Call& c, std::size_t i) {
   return c.expect_count(i, 1, kTypeOf<T>).template data<T>()[0];
 }
 
@@ -101,7 +100,7 @@ std::int64_t range_count(T start, T limit, T delta) {
   }
 }
 
-void range(KernelContext& c) {
+void range(Call& c) {
   dispatch(Numbers(), c.input(0).dtype(), [&]<typename T>() {
     const T start = one_value<T>(c, 0), delta = one_value<T>(c, 2);
     const std::int64_t count = range_count(start, one_value<T>(c, 1), delta);
@@ -131,7 +130,7 @@ std::uint64_t one_bits(DataType dtype) {
 }
 
 // `type`: kUndefined for that of the input; `k`: the diagonal.
-void eye_like(KernelContext& c, DataType type, std::int64_t k) {
+void eye_like(Call& c, DataType type, std::int64_t k) {
   const Tensor& x = c.expect_rank(0, 2);
   const DataType dtype = type == DataType::kUndefined ? x.dtype() : type;
   const std::uint64_t one = one_bits(dtype);
@@ -151,8 +150,9 @@ void eye_like(KernelContext& c, DataType type, std::int64_t k) {
 }
 
 Op prepare_eye_like(const Preparation& p) {
-  return [type = p.attribute_type("dtype"),
-          k = p.attribute_int("k")](KernelContext& c) { eye_like(c, type, k); };
+  return [type = p.attribute_type("dtype"), k = p.attribute_int("k")](Call& c) {
+    eye_like(c, type, k);
+  };
 }
 
 constexpr Kernel kGeneratorKernels[] = {

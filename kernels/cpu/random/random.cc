@@ -10,6 +10,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "runtime/adapt.h"
+#include "runtime/seed.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -61,7 +62,7 @@ class Philox {
 
 // Output 0 = f(i) for each element i, in a type of floats.
 template <typename F>
-void draw(KernelContext& c, DataType type, Shape dims, F f) {
+void draw(Call& c, DataType type, Shape dims, F f) {
   const DataType in = ir::is_narrow_float(type) ? DataType::kFloat : type;
   Tensor out = c.allocate(in, dims);
   dispatch(Floats(), in, [&]<typename T>() {
@@ -73,8 +74,16 @@ void draw(KernelContext& c, DataType type, Shape dims, F f) {
   c.set_output(0, runtime::narrowed(out, type, c.run()));
 }
 
+// What an op draws by.
+template <typename Distribution>
+struct Drawing {
+  explicit Drawing(const Preparation& p) : distribution(p), seed(p) {}
+  Distribution distribution;
+  runtime::Seed seed;
+};
+
 // Attribute `dtype`, or the type of input 0.
-DataType type_like(const KernelContext& c, DataType said) {
+DataType type_like(const Call& c, DataType said) {
   return said == DataType::kUndefined ? c.input(0).dtype() : said;
 }
 
@@ -97,11 +106,11 @@ struct Uniformly {
 };
 
 template <typename Distribution>
-void draw_all(KernelContext& c, DataType type, Shape dims,
-              const Distribution& distribution) {
-  const Philox from(c.seed());
+void draw_all(Call& c, DataType type, Shape dims,
+              const Drawing<Distribution>& drawing) {
+  const Philox from(drawing.seed.next(c.run()));
   draw(c, type, dims, [&](std::int64_t i) {
-    return distribution(from, static_cast<std::uint64_t>(i));
+    return drawing.distribution(from, static_cast<std::uint64_t>(i));
   });
 }
 
@@ -109,24 +118,24 @@ template <typename Distribution>
 Op random_of(const Preparation& p) {
   p.need_attribute("shape");
   return [type = p.attribute_type("dtype"), dims = p.attribute_ints("shape"),
-          distribution = Distribution(p)](KernelContext& c) {
-    draw_all(c, type, dims, distribution);
+          drawing = Drawing<Distribution>(p)](Call& c) {
+    draw_all(c, type, dims, drawing);
   };
 }
 
 template <typename Distribution>
 Op random_like(const Preparation& p) {
   return [type = p.attribute_type("dtype"),
-          distribution = Distribution(p)](KernelContext& c) {
-    draw_all(c, type_like(c, type), c.input(0).dims(), distribution);
+          drawing = Drawing<Distribution>(p)](Call& c) {
+    draw_all(c, type_like(c, type), c.input(0).dims(), drawing);
   };
 }
 
 // The ONNX library has a body for it, which draws 1 with the probability 1 - p.
-void bernoulli(KernelContext& c, DataType said) {
+void bernoulli(Call& c, DataType said, const runtime::Seed& seed) {
   const DataType type = type_like(c, said);
   const Tensor p = runtime::widened(c.input(0), c.run());
-  const Philox from(c.seed());
+  const Philox from(seed.next(c.run()));
   dispatch(Floats(), p.dtype(), [&]<typename T>() {
     const T* at = p.data<T>();
     const auto is_drawn = [&](std::int64_t i) {
@@ -147,15 +156,14 @@ void bernoulli(KernelContext& c, DataType said) {
 }
 
 Op prepare_bernoulli(const Preparation& p) {
-  return [type = p.attribute_type("dtype")](KernelContext& c) {
-    bernoulli(c, type);
+  return [type = p.attribute_type("dtype"), seed = runtime::Seed(p)](Call& c) {
+    bernoulli(c, type, seed);
   };
 }
 
 // Classes by their logarithms of probabilities, which need no sum of 1.
 template <typename T, typename To>
-void sample(KernelContext& c, const Tensor& x, Tensor& out) {
-  const Philox from(c.seed());
+void sample(Call& c, const Tensor& x, const Philox& from, Tensor& out) {
   const std::int64_t classes = x.dim(1), samples = out.dim(1);
   const Tensor room = c.allocate(DataType::kDouble, Dims{classes});
   std::vector<double> sums(index_of(classes));
@@ -185,22 +193,23 @@ void sample(KernelContext& c, const Tensor& x, Tensor& out) {
   }
 }
 
-void multinomial(KernelContext& c, DataType type, std::int64_t samples) {
+void multinomial(Call& c, DataType type, std::int64_t samples,
+                 const runtime::Seed& seed) {
   const Tensor x = runtime::widened(c.expect_rank(0, 2), c.run());
   if (x.dim(1) == 0) c.wrong_shape(0, "1 class or more");
   const std::int64_t dims[] = {x.dim(0), samples};
   Tensor& out = c.output(0, type, dims);
+  const Philox from(seed.next(c.run()));
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     dispatch(Types<std::int32_t, std::int64_t>(), type,
-             [&]<typename To>() { sample<T, To>(c, x, out); });
+             [&]<typename To>() { sample<T, To>(c, x, from, out); });
   });
 }
 
 Op prepare_multinomial(const Preparation& p) {
   return [type = p.attribute_type("dtype"),
-          samples = p.attribute_int("sample_size")](KernelContext& c) {
-    multinomial(c, type, samples);
-  };
+          samples = p.attribute_int("sample_size"), seed = runtime::Seed(p)](
+             Call& c) { multinomial(c, type, samples, seed); };
 }
 
 constexpr Kernel kRandomKernels[] = {

@@ -41,13 +41,13 @@ struct ArgOp {
         largest(is_max),
         last(p.attribute_flag("select_last_index")),
         keepdims(p.attribute_flag("keepdims")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   AttributeAxis axis_said;
   bool largest, last, keepdims;
 };
 
-void ArgOp::operator()(KernelContext& c) const {
+void ArgOp::operator()(Call& c) const {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
   const Dims dims = reduced_shape(x.dims(), {axis}, keepdims).result;
@@ -103,7 +103,7 @@ void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
 }
 
 template <typename F>
-void cumulate(KernelContext& c, ScanDirection d) {
+void cumulate(Call& c, ScanDirection d) {
   const Tensor x = c.input(0);
   const std::size_t axis = input_place(c, 1, x.rank());
   Tensor& out = c.output(0, x.dtype(), x.dims());
@@ -124,7 +124,7 @@ template <typename F>
 Op prepare_cumulate(const Preparation& p) {
   const ScanDirection d{p.attribute_flag("exclusive"),
                         p.attribute_flag("reverse")};
-  return [d](KernelContext& c) { cumulate<F>(c, d); };
+  return [d](Call& c) { cumulate<F>(c, d); };
 }
 
 }  // namespace

@@ -63,8 +63,7 @@ void for_columns(runtime::Threads& threads, const CutShape& s, F f) {
 // Calls f(from, to, n) for each line along the axis, which is copied where its
 // elements are not side by side. No size is 0.
 template <typename T, typename F>
-void for_lines(const KernelContext& c, const CutShape& s, const T* from, T* to,
-               F f) {
+void for_lines(const Call& c, const CutShape& s, const T* from, T* to, F f) {
   const std::int64_t grain = (1 << 13) / s.size + 1;
   if (s.inner == 1) {
     return c.threads().for_each_index(s.outer, grain, [&](std::int64_t i) {

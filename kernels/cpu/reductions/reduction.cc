@@ -97,8 +97,7 @@ constexpr Reducer reducer_of() {
           merge_sums<Terms>, finish_sums<R, T>};
 }
 
-void reduce_whole(KernelContext& c, const Reducer& r, const Tensor& x,
-                  std::byte* y) {
+void reduce_whole(Call& c, const Reducer& r, const Tensor& x, std::byte* y) {
   const auto size = static_cast<std::int64_t>(r.size);
   std::vector<AnySum> sums(index_of((x.count() + kPiece - 1) / kPiece));
   c.threads().for_each(
@@ -114,7 +113,7 @@ void reduce_whole(KernelContext& c, const Reducer& r, const Tensor& x,
 }
 
 // The last axis or no axis is reduced: each result from rows.
-void reduce_rows(KernelContext& c, const Reducer& r, const std::byte* x,
+void reduce_rows(Call& c, const Reducer& r, const std::byte* x,
                  const Rows<1>& kept, const Rows<1>& gone, std::byte* y) {
   const auto size = static_cast<std::int64_t>(r.size);
   const std::int64_t n = gone.length(), step = gone.inner(0);
@@ -144,7 +143,7 @@ void reduce_rows(KernelContext& c, const Reducer& r, const std::byte* x,
 }
 
 // The last axis is kept: results that lie side by side are summed together.
-void reduce_columns(KernelContext& c, const Reducer& r, const std::byte* x,
+void reduce_columns(Call& c, const Reducer& r, const std::byte* x,
                     const Rows<1>& kept, const Rows<1>& gone, std::byte* y) {
   const auto size = static_cast<std::int64_t>(r.size);
   const std::int64_t n = gone.length(), step = gone.inner(0);
@@ -169,7 +168,7 @@ void reduce_columns(KernelContext& c, const Reducer& r, const std::byte* x,
       });
 }
 
-void reduce_to(KernelContext& c, const Reducer& r, const Tensor& x,
+void reduce_to(Call& c, const Reducer& r, const Tensor& x,
                const ReducedShape& s, Tensor& out) {
   auto* y = out.mutable_data<std::byte>();
   if (out.count() == 0) return;
@@ -200,7 +199,7 @@ class AxesToReduce {
         none_(p.attribute_flag("noop_with_empty_axes")),
         keepdims_(p.attribute_flag("keepdims")) {}
 
-  ReducedShape of(const KernelContext& c, Shape dims) const {
+  ReducedShape of(const Call& c, Shape dims) const {
     const Ints axes = axes_.of(c).value_or(Ints());
     std::vector<std::size_t> gone = axes_of(axes, dims.size());
     if (axes.empty() && !none_) {
@@ -216,7 +215,7 @@ class AxesToReduce {
 
 template <template <typename> typename R, typename List = Numbers>
 Op reduction(const Preparation& p) {
-  return [axes = AxesToReduce(p)](KernelContext& c) {
+  return [axes = AxesToReduce(p)](Call& c) {
     const Tensor x = c.input(0);
     const ReducedShape shape = axes.of(c, x.dims());
     Tensor& out = c.output(0, x.dtype(), shape.result);

@@ -68,7 +68,7 @@ void top_k_lines(const T* in, T* values, std::int64_t* indices,
   }
 }
 
-void top_k(KernelContext& c, AttributeAxis axis_said, bool largest) {
+void top_k(Call& c, AttributeAxis axis_said, bool largest) {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
   const std::int64_t k = c.scalar_int(1);
@@ -95,13 +95,13 @@ void top_k(KernelContext& c, AttributeAxis axis_said, bool largest) {
 
 Op prepare_top_k(const Preparation& p) {
   return [axis = AttributeAxis(p), largest = p.attribute_flag("largest")](
-             KernelContext& c) { top_k(c, axis, largest); };
+             Call& c) { top_k(c, axis, largest); };
 }
 
 // --- NonZero -----------------------------------------------------------------
 
 template <typename T>
-void non_zero_of(KernelContext& c, const Tensor& x) {
+void non_zero_of(Call& c, const Tensor& x) {
   const T* in = elements<T>(x);
   const std::int64_t total = x.count();
   const std::int64_t pieces = (total + kGrain - 1) / kGrain;
@@ -134,7 +134,7 @@ void non_zero_of(KernelContext& c, const Tensor& x) {
       });
 }
 
-void non_zero(KernelContext& c) {
+void non_zero(Call& c) {
   const Tensor& x = c.input(0);
   if (x.is_string()) return non_zero_of<String>(c, x);
   dispatch(NumbersBoolAndComplex(), x.dtype(),
@@ -143,7 +143,7 @@ void non_zero(KernelContext& c) {
 
 // --- OneHot ------------------------------------------------------------------
 
-void one_hot(KernelContext& c, AttributeAxis axis_said) {
+void one_hot(Call& c, AttributeAxis axis_said) {
   const Tensor& values = c.expect_count(2, 2);
   const Ints said = whole_numbers(c, c.expect_count(1, 1));
   if (said[0] < 0) c.wrong_value(1, "0 or more", std::to_string(said[0]));
@@ -171,13 +171,13 @@ void one_hot(KernelContext& c, AttributeAxis axis_said) {
 }
 
 Op prepare_one_hot(const Preparation& p) {
-  return [axis = AttributeAxis(p)](KernelContext& c) { one_hot(c, axis); };
+  return [axis = AttributeAxis(p)](Call& c) { one_hot(c, axis); };
 }
 
 // --- Compress ----------------------------------------------------------------
 
 // Places along an axis of `size` whose condition is true.
-Ints chosen_of(const KernelContext& c, std::int64_t size) {
+Ints chosen_of(const Call& c, std::int64_t size) {
   const Tensor& condition = c.input(1);
   if (condition.rank() != 1 || condition.dtype() != DataType::kBool ||
       condition.count() > size) {
@@ -193,7 +193,7 @@ Ints chosen_of(const KernelContext& c, std::int64_t size) {
 }
 
 // `flat`: of all elements in one row.
-void compress(KernelContext& c, bool flat, AttributeAxis axis_said) {
+void compress(Call& c, bool flat, AttributeAxis axis_said) {
   const std::int64_t count = c.input(0).count();
   const Tensor x = flat ? c.input(0).reshaped({&count, 1}) : c.input(0);
   const std::size_t axis = flat ? 0 : axis_said.of(c, x.rank());
@@ -218,8 +218,9 @@ void compress(KernelContext& c, bool flat, AttributeAxis axis_said) {
 }
 
 Op prepare_compress(const Preparation& p) {
-  return [flat = !p.has_attribute("axis"), axis = AttributeAxis(p)](
-             KernelContext& c) { compress(c, flat, axis); };
+  return [flat = !p.has_attribute("axis"), axis = AttributeAxis(p)](Call& c) {
+    compress(c, flat, axis);
+  };
 }
 
 constexpr Kernel kSelectionKernels[] = {

@@ -17,7 +17,7 @@ struct Groups {
 
 // In ascending order, or in that of their first rows.
 template <typename T>
-Groups groups_of(const KernelContext& c, const T* rows, std::int64_t count,
+Groups groups_of(const Call& c, const T* rows, std::int64_t count,
                  std::int64_t width, bool sorted) {
   Ticker tick(c.threads());
   const auto compare = [&](std::int64_t a, std::int64_t b) {
@@ -66,7 +66,7 @@ Groups groups_of(const KernelContext& c, const T* rows, std::int64_t count,
   return renamed;
 }
 
-void give(KernelContext& c, std::size_t i, const Ints& values) {
+void give(Call& c, std::size_t i, const Ints& values) {
   if (!c.wants(i)) return;
   c.set_output(i, list_of<std::int64_t>(c, values));
 }
@@ -81,8 +81,7 @@ std::vector<std::size_t> axis_back(std::size_t axis, std::size_t rank) {
 }
 
 template <typename T>
-void unique_of(KernelContext& c, const Tensor& rows, std::size_t axis,
-               bool sorted) {
+void unique_of(Call& c, const Tensor& rows, std::size_t axis, bool sorted) {
   const std::int64_t count = rows.dim(0);
   const std::int64_t width = rows.count() == 0 ? 0 : rows.count() / count;
   // For the order, the groups and the counts.
@@ -107,14 +106,14 @@ struct UniqueOp {
       : flat(!p.has_attribute("axis")),
         axis_said(p),
         sorted(p.attribute_flag("sorted")) {}
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   bool flat;  // of all elements in one row
   AttributeAxis axis_said;
   bool sorted;
 };
 
-void UniqueOp::operator()(KernelContext& c) const {
+void UniqueOp::operator()(Call& c) const {
   const Tensor& x = c.input(0);
   const std::int64_t count = x.count();
   const std::size_t axis = flat ? 0 : axis_said.of(c, x.rank());

@@ -85,7 +85,7 @@ GramPool read_pool(const Preparation& p) {
 }
 
 // -1 for a string that is not in the pool.
-Ints input_tokens(KernelContext& c, const GramPool& pool) {
+Ints input_tokens(Call& c, const GramPool& pool) {
   const Tensor& x = c.input(0);
   if (!x.is_string()) {
     if (!pool.numbers.empty()) c.wrong_type(0, "string, as in the pool");
@@ -125,14 +125,14 @@ struct TfIdf {
     counts_grams = mode != "IDF";
     if (mode == "TF") pool.weights.clear();
   }
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
   bool counts_grams;  // else notes only that they are there
   std::int64_t most_skips;
   GramPool pool;
 };
 
-void TfIdf::operator()(KernelContext& c) const {
+void TfIdf::operator()(Call& c) const {
   const Tensor x = c.expect_rank(0, 0, 2);
   const Ints tokens = input_tokens(c, pool);
   const std::int64_t width = pool.width;

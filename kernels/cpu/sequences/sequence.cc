@@ -10,7 +10,7 @@
 namespace ruleengine::kernels {
 namespace {
 
-const Datum::List& items_of(const KernelContext& c, std::size_t i) {
+const Datum::List& items_of(const Call& c, std::size_t i) {
   const Datum& value = c.value(i);
   if (!value.is_sequence()) c.wrong_type(i, "a sequence");
   return value.items();
@@ -25,7 +25,7 @@ void check_type(const Datum::List& items, const Tensor& tensor) {
        items[0].text(), tensor.text());
 }
 
-void sequence_construct(KernelContext& c) {
+void sequence_construct(Call& c) {
   Datum::List items;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     check_type(items, c.input(i));
@@ -34,9 +34,9 @@ void sequence_construct(KernelContext& c) {
   c.set_output(0, Datum::sequence(std::move(items)));
 }
 
-void sequence_empty(KernelContext& c) { c.set_output(0, Datum::sequence({})); }
+void sequence_empty(Call& c) { c.set_output(0, Datum::sequence({})); }
 
-void sequence_insert(KernelContext& c) {
+void sequence_insert(Call& c) {
   Datum::List items = items_of(c, 0);
   check_type(items, c.input(1));
   // An item may be inserted after the last one; -1 is the place before it.
@@ -51,7 +51,7 @@ void sequence_insert(KernelContext& c) {
   c.set_output(0, Datum::sequence(std::move(items)));
 }
 
-void sequence_erase(KernelContext& c) {
+void sequence_erase(Call& c) {
   Datum::List items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
   const std::size_t at =
@@ -60,17 +60,17 @@ void sequence_erase(KernelContext& c) {
   c.set_output(0, Datum::sequence(std::move(items)));
 }
 
-void sequence_at(KernelContext& c) {
+void sequence_at(Call& c) {
   const Datum::List& items = items_of(c, 0);
   c.set_output(0, items[input_place(c, 1, items.size())]);
 }
 
-void sequence_length(KernelContext& c) {
+void sequence_length(Call& c) {
   c.set_output(0, scalar<std::int64_t>(c, std::ssize(items_of(c, 0))));
 }
 
 // Sizes of the parts along an axis of `size`.
-Ints part_sizes(const KernelContext& c, std::int64_t size) {
+Ints part_sizes(const Call& c, std::int64_t size) {
   if (c.has_input(1) && !c.input(1).is_scalar()) {
     Ints sizes = c.ints(1);
     check_parts(sizes, size);
@@ -85,8 +85,7 @@ Ints part_sizes(const KernelContext& c, std::int64_t size) {
   return sizes;
 }
 
-void split_to_sequence(KernelContext& c, const AttributeAxis& along,
-                       bool keeps_dims) {
+void split_to_sequence(Call& c, const AttributeAxis& along, bool keeps_dims) {
   const DataType dtype = c.input(0).dtype();
   const Tensor x = runtime::unpacked(c.input(0), c.run());
   const std::size_t axis = along.of(c, x.rank());
@@ -111,12 +110,11 @@ void split_to_sequence(KernelContext& c, const AttributeAxis& along,
 
 Op split_to_sequence(const Preparation& p) {
   return [axis = AttributeAxis(p), keeps = p.attribute_flag("keepdims")](
-             KernelContext& c) { split_to_sequence(c, axis, keeps); };
+             Call& c) { split_to_sequence(c, axis, keeps); };
 }
 
 // `adds`: along a new axis.
-void concat_from_sequence(KernelContext& c, const AttributeAxis& along,
-                          bool adds) {
+void concat_from_sequence(Call& c, const AttributeAxis& along, bool adds) {
   const Datum::List& items = items_of(c, 0);
   if (items.empty()) c.wrong_value(0, "1 item or more", "none");
   std::vector<Tensor> tensors;
@@ -144,10 +142,10 @@ void concat_from_sequence(KernelContext& c, const AttributeAxis& along,
 Op concat_from_sequence(const Preparation& p) {
   p.need_attribute("axis");
   return [axis = AttributeAxis(p), adds = p.attribute_flag("new_axis")](
-             KernelContext& c) { concat_from_sequence(c, axis, adds); };
+             Call& c) { concat_from_sequence(c, axis, adds); };
 }
 
-void sequence_map(KernelContext& c, const Body& body) {
+void sequence_map(Call& c, const Body& body) {
   const std::size_t rounds = items_of(c, 0).size();
   if (body.inputs != c.input_count()) {
     fail("the body does not fit the inputs of the node",
@@ -166,7 +164,7 @@ void sequence_map(KernelContext& c, const Body& body) {
       }
       inputs.push_back(value.is_sequence() ? value.items()[round] : value);
     }
-    std::vector<Datum> results = c.run_block("body", std::move(inputs));
+    std::vector<Datum> results = c.run_block(body.block, std::move(inputs));
     for (std::size_t i = 0; i < outputs.size(); ++i) {
       outputs[i].push_back(std::move(results[i]));
     }
@@ -177,20 +175,20 @@ void sequence_map(KernelContext& c, const Body& body) {
 }
 
 Op sequence_map(const Preparation& p) {
-  return [body = Body(p, "body")](KernelContext& c) { sequence_map(c, body); };
+  return [body = Body(p, "body")](Call& c) { sequence_map(c, body); };
 }
 
-void optional(KernelContext& c) {
+void optional(Call& c) {
   c.set_output(0, c.has_input(0) ? c.value(0) : Datum::none());
 }
 
-void optional_get_element(KernelContext& c) {
+void optional_get_element(Call& c) {
   if (c.value(0).is_none())
     c.wrong_value(0, "an optional that has a value", "an empty one");
   c.set_output(0, c.value(0));
 }
 
-void optional_has_element(KernelContext& c) {
+void optional_has_element(Call& c) {
   const bool has = c.has_input(0) && !c.value(0).is_none();
   c.set_output(0, scalar(c, has));
 }

@@ -14,11 +14,11 @@
 namespace ruleengine::kernels {
 namespace {
 
-const Tensor& strings(KernelContext& c, std::size_t i) {
+const Tensor& strings(Call& c, std::size_t i) {
   return c.expect_type(i, DataType::kString);
 }
 
-void string_concat(KernelContext& c) {
+void string_concat(Call& c) {
   const Tensor a = strings(c, 0), b = strings(c, 1);
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, DataType::kString, dims);
@@ -64,7 +64,7 @@ std::string in_case(std::string_view text, Case to,
 class StringNormalizer {
  public:
   explicit StringNormalizer(const Preparation& p);
-  void operator()(KernelContext& c) const;
+  void operator()(Call& c) const;
 
  private:
   // Equal for words that are stopped alike.
@@ -93,7 +93,7 @@ StringNormalizer::StringNormalizer(const Preparation& p)
   }
 }
 
-void StringNormalizer::operator()(KernelContext& c) const {
+void StringNormalizer::operator()(Call& c) const {
   const Tensor x = strings(c, 0);
   if (x.rank() != 1 && !(x.rank() == 2 && x.dim(0) == 1)) {
     c.wrong_shape(0, "[?] or [1,?]");
@@ -146,8 +146,7 @@ void split_at(std::string_view text, std::string_view delimiter,
   take(text);
 }
 
-void string_split(KernelContext& c, std::string_view delimiter,
-                  std::size_t most) {
+void string_split(Call& c, std::string_view delimiter, std::size_t most) {
   const Tensor x = strings(c, 0);
   Ticker tick(c.threads());
   Ints counts;
@@ -181,12 +180,12 @@ void string_split(KernelContext& c, std::string_view delimiter,
 Op string_split(const Preparation& p) {
   const std::int64_t said = p.attribute_int("maxsplit", -1);
   const std::size_t most = said < 0 ? std::string::npos : index_of(said);
-  return [delimiter = p.attribute_string("delimiter"), most](KernelContext& c) {
+  return [delimiter = p.attribute_string("delimiter"), most](Call& c) {
     string_split(c, delimiter, most);
   };
 }
 
-void regex_full_match(KernelContext& c, const RE2& regex) {
+void regex_full_match(Call& c, const RE2& regex) {
   const Tensor x = strings(c, 0);
   Tensor& out = c.output(0, DataType::kBool, x.dims());
   bool* to = out.mutable_data<bool>();
@@ -206,9 +205,7 @@ Op regex_full_match(const Preparation& p) {
     p.wrong_attribute("pattern", "a regular expression in the syntax of RE2",
                       printable(pattern) + ", " + regex->error());
   }
-  return [regex = std::move(regex)](KernelContext& c) {
-    regex_full_match(c, *regex);
-  };
+  return [regex = std::move(regex)](Call& c) { regex_full_match(c, *regex); };
 }
 
 constexpr Kernel kStringKernels[] = {

@@ -11,7 +11,7 @@ namespace ruleengine::kernels {
 namespace {
 
 // Room for one transform, so that a length that no memory holds fails here.
-void need_room(KernelContext& c, std::int64_t length) {
+void need_room(Call& c, std::int64_t length) {
   if (length < 1) {
     fail("the length of the transform is out of range", "at least 1",
          std::to_string(length));
@@ -27,7 +27,7 @@ struct DftJob {
 };
 
 template <typename T>
-void transform(KernelContext& c, const DftJob& job, const T* in, T* out) {
+void transform(Call& c, const DftJob& job, const T* in, T* out) {
   const Fourier plan(job.length, c.threads());
   const auto piece = [&](std::int64_t begin, std::int64_t end) {
     std::vector<Complex> signal(index_of(job.length)), result(signal.size());
@@ -63,12 +63,12 @@ void transform(KernelContext& c, const DftJob& job, const T* in, T* out) {
   c.threads().for_each(job.outer * job.inner, kGrain / 16 / job.length, piece);
 }
 
-void need_parts(const KernelContext& c) {
+void need_parts(const Call& c) {
   const std::int64_t parts = c.expect_min_rank(0, 2).dims().back();
   if (parts != 1 && parts != 2) c.wrong_shape(0, "a last axis of 1 or 2");
 }
 
-void dft(KernelContext& c, bool inverse, bool onesided) {
+void dft(Call& c, bool inverse, bool onesided) {
   const Tensor& x = c.input(0);
   need_parts(c);
   const std::int64_t where = c.has_input(2) ? c.scalar_int(2) : -2;
@@ -104,13 +104,13 @@ void dft(KernelContext& c, bool inverse, bool onesided) {
 
 Op dft(const Preparation& p) {
   return [inverse = p.attribute_flag("inverse"),
-          onesided = p.attribute_flag("onesided")](KernelContext& c) {
+          onesided = p.attribute_flag("onesided")](Call& c) {
     dft(c, inverse, onesided);
   };
 }
 
 // `one_side`: of transforms of real numbers.
-void stft(KernelContext& c, bool one_side) {
+void stft(Call& c, bool one_side) {
   const Tensor& x = c.expect_rank(0, 3);
   need_parts(c);
   const std::int64_t batch = x.dim(0), total = x.dim(1), parts = x.dim(2);
@@ -156,14 +156,13 @@ void stft(KernelContext& c, bool one_side) {
 }
 
 Op stft(const Preparation& p) {
-  return [one_side = p.attribute_flag("onesided")](KernelContext& c) {
-    stft(c, one_side);
-  };
+  return
+      [one_side = p.attribute_flag("onesided")](Call& c) { stft(c, one_side); };
 }
 
 // Output 0 = at(i), from 0 to 1, for each element, as this type.
 template <typename F>
-void give_doubles(KernelContext& c, DataType type, Shape dims, F at) {
+void give_doubles(Call& c, DataType type, Shape dims, F at) {
   Tensor& y = c.output(0, type, dims);
   if (ir::is_narrow_float(type) && ir::bit_width(type) == 16) {
     auto* to = y.mutable_data<std::uint16_t>();
@@ -211,7 +210,7 @@ double triangle(std::int64_t at, std::int64_t begin, std::int64_t peak,
   return static_cast<double>(at - foot) / static_cast<double>(peak - foot);
 }
 
-void mel_weight_matrix(KernelContext& c, DataType type) {
+void mel_weight_matrix(Call& c, DataType type) {
   const std::int64_t bands = c.scalar_int(0), length = c.scalar_int(1);
   const std::int64_t rate = c.scalar_int(2);
   const double low = c.scalar_float(3), high = c.scalar_float(4);
@@ -233,7 +232,7 @@ void mel_weight_matrix(KernelContext& c, DataType type) {
 Op mel_weight_matrix(const Preparation& p) {
   DataType type = p.attribute_type("output_datatype");
   if (type == DataType::kUndefined) type = DataType::kFloat;
-  return [type](KernelContext& c) { mel_weight_matrix(c, type); };
+  return [type](Call& c) { mel_weight_matrix(c, type); };
 }
 
 constexpr Kernel kSignalKernels[] = {

@@ -9,7 +9,7 @@
 namespace ruleengine::kernels {
 namespace {
 
-void gather(KernelContext& c, AttributeAxis axis_said) {
+void gather(Call& c, AttributeAxis axis_said) {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
   const Ints at = indices_up_to(c, x.dim(axis));
@@ -45,10 +45,10 @@ void gather(KernelContext& c, AttributeAxis axis_said) {
 }
 
 Op prepare_gather(const Preparation& p) {
-  return [axis = AttributeAxis(p)](KernelContext& c) { gather(c, axis); };
+  return [axis = AttributeAxis(p)](Call& c) { gather(c, axis); };
 }
 
-void gather_elements(KernelContext& c, std::int64_t axis) {
+void gather_elements(Call& c, std::int64_t axis) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
   const ElementPlaces places(c, x, where, axis);
@@ -66,12 +66,11 @@ void gather_elements(KernelContext& c, std::int64_t axis) {
 }
 
 Op prepare_gather_elements(const Preparation& p) {
-  return [axis = p.attribute_int("axis")](KernelContext& c) {
-    gather_elements(c, axis);
-  };
+  return
+      [axis = p.attribute_int("axis")](Call& c) { gather_elements(c, axis); };
 }
 
-void gather_nd(KernelContext& c, std::int64_t batch_dims) {
+void gather_nd(Call& c, std::int64_t batch_dims) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
   const auto most = static_cast<std::int64_t>(std::min(x.rank(), where.rank()));
@@ -96,7 +95,7 @@ void gather_nd(KernelContext& c, std::int64_t batch_dims) {
 }
 
 Op prepare_gather_nd(const Preparation& p) {
-  return [batch_dims = p.attribute_int("batch_dims")](KernelContext& c) {
+  return [batch_dims = p.attribute_int("batch_dims")](Call& c) {
     gather_nd(c, batch_dims);
   };
 }

@@ -5,7 +5,7 @@
 namespace ruleengine::kernels {
 namespace {
 
-std::int64_t checked_index(const KernelContext& c, std::int64_t index,
+std::int64_t checked_index(const Call& c, std::int64_t index,
                            std::int64_t size) {
   if (index < -size || index >= size) {
     c.wrong_value(1,
@@ -18,7 +18,7 @@ std::int64_t checked_index(const KernelContext& c, std::int64_t index,
 }
 
 // How many slices the indices name; checks their shape.
-std::int64_t slices_of(const KernelContext& c, const Tensor& data,
+std::int64_t slices_of(const Call& c, const Tensor& data,
                        std::size_t batch_dims) {
   const Tensor& indices = c.expect_min_rank(1, batch_dims + 1);
   Dims fits(indices.rank(), -1);
@@ -34,13 +34,13 @@ std::int64_t slices_of(const KernelContext& c, const Tensor& data,
 
 }  // namespace
 
-Ints indices_up_to(const KernelContext& c, std::int64_t size) {
+Ints indices_up_to(const Call& c, std::int64_t size) {
   Ints all = c.ints(1);
   for (std::int64_t& i : all) i = checked_index(c, i, size);
   return all;
 }
 
-ElementPlaces::ElementPlaces(const KernelContext& c, const Tensor& data,
+ElementPlaces::ElementPlaces(const Call& c, const Tensor& data,
                              const Tensor& indices, std::int64_t axis) {
   c.expect_rank(1, data.rank());
   const std::size_t along = axis_of(axis, data.rank());
@@ -57,7 +57,7 @@ ElementPlaces::ElementPlaces(const KernelContext& c, const Tensor& data,
   step_ = strides[along];
 }
 
-SlicePlaces::SlicePlaces(const KernelContext& c, const Tensor& data,
+SlicePlaces::SlicePlaces(const Call& c, const Tensor& data,
                          const Tensor& indices, std::size_t batch_dims) {
   const std::int64_t count = slices_of(c, data, batch_dims);
   const auto depth = index_of(indices.dim(indices.rank() - 1));

@@ -10,14 +10,14 @@
 namespace ruleengine::kernels {
 
 // The indices of input 1, each in [-size, size), counted from 0.
-Ints indices_up_to(const KernelContext& c, std::int64_t size);
+Ints indices_up_to(const Call& c, std::int64_t size);
 
 // GatherElements and ScatterElements: an index along one axis for each element
 // of a tensor, whose other indices are its own.
 class ElementPlaces {
  public:
-  ElementPlaces(const KernelContext& c, const Tensor& data,
-                const Tensor& indices, std::int64_t axis);
+  ElementPlaces(const Call& c, const Tensor& data, const Tensor& indices,
+                std::int64_t axis);
 
   std::int64_t count() const { return std::ssize(along_); }
 
@@ -40,7 +40,7 @@ class ElementPlaces {
 // GatherND and ScatterND: the last axis of the indices names a slice.
 class SlicePlaces {
  public:
-  SlicePlaces(const KernelContext& c, const Tensor& data, const Tensor& indices,
+  SlicePlaces(const Call& c, const Tensor& data, const Tensor& indices,
               std::size_t batch_dims);
 
   std::int64_t count() const { return std::ssize(places_); }

@@ -9,7 +9,7 @@ namespace ruleengine::kernels {
 namespace {
 
 // Without `said` the axes are reversed.
-void transpose(KernelContext& c, const std::optional<Ints>& said) {
+void transpose(Call& c, const std::optional<Ints>& said) {
   const Tensor& x = c.input(0);
   std::vector<std::size_t> perm;
   if (said) {
@@ -32,10 +32,10 @@ void transpose(KernelContext& c, const std::optional<Ints>& said) {
 Op prepare_transpose(const Preparation& p) {
   std::optional<Ints> perm;
   if (p.has_attribute("perm")) perm = p.attribute_ints("perm");
-  return [perm](KernelContext& c) { transpose(c, perm); };
+  return [perm](Call& c) { transpose(c, perm); };
 }
 
-void concat(KernelContext& c, std::int64_t axis) {
+void concat(Call& c, std::int64_t axis) {
   std::vector<const Tensor*> parts;
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     parts.push_back(&c.input(i));
@@ -46,13 +46,12 @@ void concat(KernelContext& c, std::int64_t axis) {
 
 Op prepare_concat(const Preparation& p) {
   p.need_attribute("axis");
-  return
-      [axis = p.attribute_int("axis")](KernelContext& c) { concat(c, axis); };
+  return [axis = p.attribute_int("axis")](Call& c) { concat(c, axis); };
 }
 
 // Sizes of the parts along an axis of `size`. `said`: how many, if the node
 // says it.
-Ints split_sizes(const KernelContext& c, std::optional<std::int64_t> said,
+Ints split_sizes(const Call& c, std::optional<std::int64_t> said,
                  std::int64_t size) {
   const auto parts = static_cast<std::int64_t>(c.output_count());
   Ints sizes;
@@ -76,7 +75,7 @@ Ints split_sizes(const KernelContext& c, std::optional<std::int64_t> said,
   return sizes;
 }
 
-void split(KernelContext& c, AttributeAxis axis_said,
+void split(Call& c, AttributeAxis axis_said,
            std::optional<std::int64_t> parts) {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
@@ -91,9 +90,7 @@ void split(KernelContext& c, AttributeAxis axis_said,
 Op prepare_split(const Preparation& p) {
   std::optional<std::int64_t> parts;
   if (p.has_attribute("num_outputs")) parts = p.attribute_int("num_outputs");
-  return [axis = AttributeAxis(p), parts](KernelContext& c) {
-    split(c, axis, parts);
-  };
+  return [axis = AttributeAxis(p), parts](Call& c) { split(c, axis, parts); };
 }
 
 // Places of elements where the image and its blocks are axes of their own:
@@ -123,7 +120,7 @@ std::int64_t block_size(const Preparation& p) {
   return block;
 }
 
-void depth_to_space(KernelContext& c, std::int64_t block, bool depth_last) {
+void depth_to_space(Call& c, std::int64_t block, bool depth_last) {
   const Tensor& x = c.expect_rank(0, 4);
   if (x.dim(1) % (block * block) != 0) {
     c.wrong_shape(
@@ -140,11 +137,12 @@ void depth_to_space(KernelContext& c, std::int64_t block, bool depth_last) {
 }
 
 Op prepare_depth_to_space(const Preparation& p) {
-  return [block = block_size(p), depth_last = is_depth_last(p)](
-             KernelContext& c) { depth_to_space(c, block, depth_last); };
+  return [block = block_size(p), depth_last = is_depth_last(p)](Call& c) {
+    depth_to_space(c, block, depth_last);
+  };
 }
 
-void space_to_depth(KernelContext& c, std::int64_t block, bool depth_last) {
+void space_to_depth(Call& c, std::int64_t block, bool depth_last) {
   const Tensor& x = c.expect_rank(0, 4);
   if (x.dim(2) % block != 0 || x.dim(3) % block != 0) {
     c.wrong_shape(
@@ -160,11 +158,12 @@ void space_to_depth(KernelContext& c, std::int64_t block, bool depth_last) {
 }
 
 Op prepare_space_to_depth(const Preparation& p) {
-  return [block = block_size(p), depth_last = is_depth_last(p)](
-             KernelContext& c) { space_to_depth(c, block, depth_last); };
+  return [block = block_size(p), depth_last = is_depth_last(p)](Call& c) {
+    space_to_depth(c, block, depth_last);
+  };
 }
 
-void expand(KernelContext& c) {
+void expand(Call& c) {
   const Tensor& x = c.input(0);
   const Ints wanted = c.ints(1);
   const Dims dims = broadcast(x.dims(), wanted);
@@ -178,13 +177,13 @@ void expand(KernelContext& c) {
 }
 
 // How often each axis is repeated.
-Ints repeats_of(const KernelContext& c) {
+Ints repeats_of(const Call& c) {
   const Tensor& x = c.input(0);
   c.expect_count(1, x.rank());
   return c.ints(1);
 }
 
-void tile(KernelContext& c) {
+void tile(Call& c) {
   const Tensor& x = c.input(0);
   const Ints repeats = repeats_of(c);
   // Each axis becomes two: the repeats, at one place, and the axis itself.
@@ -208,7 +207,7 @@ void tile(KernelContext& c) {
   copy_block(c, block, x, from, out, dense(block));
 }
 
-void trilu(KernelContext& c, bool upper) {
+void trilu(Call& c, bool upper) {
   const Tensor& x = c.expect_min_rank(0, 2);
   const std::int64_t height = x.dim(x.rank() - 2), width = x.dim(x.rank() - 1);
   const std::int64_t k =
@@ -230,12 +229,10 @@ void trilu(KernelContext& c, bool upper) {
 }
 
 Op prepare_trilu(const Preparation& p) {
-  return [upper = p.attribute_flag("upper")](KernelContext& c) {
-    trilu(c, upper);
-  };
+  return [upper = p.attribute_flag("upper")](Call& c) { trilu(c, upper); };
 }
 
-void reverse_sequence(KernelContext& c, AttributeAxis time_axis,
+void reverse_sequence(Call& c, AttributeAxis time_axis,
                       AttributeAxis batch_axis) {
   const Tensor& x = c.expect_min_rank(0, 2);
   const std::size_t time = time_axis.of(c, 2), batch = batch_axis.of(c, 2);
@@ -267,7 +264,7 @@ void reverse_sequence(KernelContext& c, AttributeAxis time_axis,
 
 Op prepare_reverse_sequence(const Preparation& p) {
   return [time = AttributeAxis(p, "time_axis"),
-          batch = AttributeAxis(p, "batch_axis")](KernelContext& c) {
+          batch = AttributeAxis(p, "batch_axis")](Call& c) {
     reverse_sequence(c, time, batch);
   };
 }

@@ -46,7 +46,7 @@ std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
 }
 
 // Which element of the axis comes to each place; -1: the constant.
-Ints sources_of(const KernelContext& c, std::int64_t size, const AxisPads& pads,
+Ints sources_of(const Call& c, std::int64_t size, const AxisPads& pads,
                 PadMode mode) {
   // The elements that negative pads leave are reflected or repeated.
   const std::int64_t low = std::max<std::int64_t>(0, -pads.before);
@@ -92,8 +92,7 @@ struct Padding {
   std::int64_t inner = 1;
 };
 
-Padding padding_of(const KernelContext& c, Shape dims, const Pads& pads,
-                   PadMode mode) {
+Padding padding_of(const Call& c, Shape dims, const Pads& pads, PadMode mode) {
   Padding out;
   std::size_t rank = dims.size();
   while (rank > 0 && pads[rank - 1].before == 0 && pads[rank - 1].after == 0) {
@@ -159,8 +158,8 @@ void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
 }
 
 template <typename T>
-void fill_all(const KernelContext& c, const Padding& padding, const T* from,
-              T* to, const T& constant) {
+void fill_all(const Call& c, const Padding& padding, const T* from, T* to,
+              const T& constant) {
   const std::size_t last = padding.sources.size() - 1;
   std::vector<StridedAxis> axes;
   std::int64_t rows = 1;
@@ -194,8 +193,7 @@ void fill_all(const KernelContext& c, const Padding& padding, const T* from,
 
 // Output 0: input 0 with pads. `constant`: one element of its type, or
 // nullptr.
-void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
-              const Tensor* constant) {
+void pad_with(Call& c, const Pads& pads, PadMode mode, const Tensor* constant) {
   const Tensor& x = c.input(0);
   Dims dims;
   for (std::size_t i = 0; i < x.rank(); ++i) {
@@ -215,7 +213,7 @@ void pad_with(KernelContext& c, const Pads& pads, PadMode mode,
 }
 
 // The constant of an attribute, in the type of the input.
-Tensor constant_of_attribute(const KernelContext& c, float said) {
+Tensor constant_of_attribute(const Call& c, float said) {
   const Tensor value = scalar(c, said);
   const DataType dtype = c.input(0).dtype();
   if (dtype == DataType::kFloat) return value;
@@ -241,8 +239,8 @@ struct PadOp {
         pads_said(p, p.has_attribute("paddings") ? "paddings" : "pads", 1) {
     if (p.has_attribute("value")) value = p.attribute_float("value");
   }
-  void operator()(KernelContext& c) const;
-  Pads pads(const KernelContext& c) const;
+  void operator()(Call& c) const;
+  Pads pads(const Call& c) const;
 
   PadMode mode;
   AttributeOrInput pads_said;
@@ -250,7 +248,7 @@ struct PadOp {
 };
 
 // For the axes of input 3.
-Pads PadOp::pads(const KernelContext& c) const {
+Pads PadOp::pads(const Call& c) const {
   const std::size_t rank = c.input(0).rank();
   const auto given = pads_said.of(c);
   if (!given) fail("input 'pads' is missing");
@@ -270,7 +268,7 @@ Pads PadOp::pads(const KernelContext& c) const {
   return out;
 }
 
-void PadOp::operator()(KernelContext& c) const {
+void PadOp::operator()(Call& c) const {
   const Pads each = pads(c);
   if (value) {
     const Tensor constant = constant_of_attribute(c, *value);

@@ -56,7 +56,7 @@ void expect_no_twice(Reduction reduction, Ints places) {
 // Calls move(to, from, write) with the elements as the type that the reduction
 // computes in; `write` puts one element into another.
 template <typename F>
-void with_reduction(KernelContext& c, Reduction reduction, F move) {
+void with_reduction(Call& c, Reduction reduction, F move) {
   const Tensor& x = c.input(0);
   const Tensor& updates = c.expect_type(2, x.dtype());
   if (reduction == Reduction::kNone) {
@@ -78,8 +78,7 @@ void with_reduction(KernelContext& c, Reduction reduction, F move) {
   if (is_narrow) c.set_output(0, runtime::narrowed(result, dtype, c.run()));
 }
 
-void scatter_elements(KernelContext& c, std::int64_t axis,
-                      Reduction reduction) {
+void scatter_elements(Call& c, std::int64_t axis, Reduction reduction) {
   const Tensor& where = c.input(1);
   c.expect_shape(2, where.dims());
   const ElementPlaces places(c, c.input(0), where, axis);
@@ -100,10 +99,10 @@ void scatter_elements(KernelContext& c, std::int64_t axis,
 
 Op prepare_scatter_elements(const Preparation& p) {
   return [axis = p.attribute_int("axis"), reduction = reduction_of(p)](
-             KernelContext& c) { scatter_elements(c, axis, reduction); };
+             Call& c) { scatter_elements(c, axis, reduction); };
 }
 
-void scatter_nd(KernelContext& c, Reduction reduction) {
+void scatter_nd(Call& c, Reduction reduction) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
   const SlicePlaces places(c, x, where, 0);
@@ -125,9 +124,7 @@ void scatter_nd(KernelContext& c, Reduction reduction) {
 }
 
 Op prepare_scatter_nd(const Preparation& p) {
-  return [reduction = reduction_of(p)](KernelContext& c) {
-    scatter_nd(c, reduction);
-  };
+  return [reduction = reduction_of(p)](Call& c) { scatter_nd(c, reduction); };
 }
 
 // The sizes of a cache and of what is written to it.
@@ -135,7 +132,7 @@ struct CacheSizes {
   std::int64_t inner = 1, length = 0, update = 0, batch = 0, rows = 1;
 };
 
-CacheSizes cache_sizes(const KernelContext& c, AttributeAxis axis_said) {
+CacheSizes cache_sizes(const Call& c, AttributeAxis axis_said) {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
   if (axis == 0) c.wrong_attribute("axis", "an axis after that of the batch");
@@ -154,7 +151,7 @@ CacheSizes cache_sizes(const KernelContext& c, AttributeAxis axis_said) {
           .rows = product(x.dims(), 1, axis)};
 }
 
-void tensor_scatter(KernelContext& c, AttributeAxis axis, bool circular) {
+void tensor_scatter(Call& c, AttributeAxis axis, bool circular) {
   const CacheSizes sizes = cache_sizes(c, axis);
   Ints begins(index_of(sizes.batch), 0);
   if (c.has_input(2) && sizes.batch > 0) {
@@ -188,7 +185,7 @@ void tensor_scatter(KernelContext& c, AttributeAxis axis, bool circular) {
 
 Op prepare_tensor_scatter(const Preparation& p) {
   const bool circular = p.choice("mode", {"linear", "circular"}) == "circular";
-  return [axis = AttributeAxis(p), circular](KernelContext& c) {
+  return [axis = AttributeAxis(p), circular](Call& c) {
     tensor_scatter(c, axis, circular);
   };
 }

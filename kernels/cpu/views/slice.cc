@@ -14,8 +14,8 @@ struct SliceRange {
 };
 
 // What Slice takes of an axis of `size`.
-SliceRange range_of(const KernelContext& c, std::int64_t size,
-                    std::int64_t start, std::int64_t end, std::int64_t step) {
+SliceRange range_of(const Call& c, std::int64_t size, std::int64_t start,
+                    std::int64_t end, std::int64_t step) {
   constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
   if (step == 0) fail("wrong value of input 'steps'", "not 0", "0");
   // Nothing is left, but ONNX Runtime goes to the end.
@@ -47,13 +47,13 @@ struct SliceOp {
       : starts_said(p, "starts", 1),
         ends_said(p, "ends", 2),
         axes_said(p, "axes", 3) {}
-  void operator()(KernelContext& c) const;
-  std::vector<SliceRange> ranges(const KernelContext& c) const;
+  void operator()(Call& c) const;
+  std::vector<SliceRange> ranges(const Call& c) const;
 
   AttributeOrInput starts_said, ends_said, axes_said;
 };
 
-std::vector<SliceRange> SliceOp::ranges(const KernelContext& c) const {
+std::vector<SliceRange> SliceOp::ranges(const Call& c) const {
   const Tensor& x = c.input(0);
   const Ints starts = starts_said.of(c).value_or(Ints());
   const Ints ends = ends_said.of(c).value_or(Ints());
@@ -84,7 +84,7 @@ std::vector<SliceRange> SliceOp::ranges(const KernelContext& c) const {
   return out;
 }
 
-void SliceOp::operator()(KernelContext& c) const {
+void SliceOp::operator()(Call& c) const {
   const Tensor& x = c.input(0);
   const std::vector<SliceRange> taken = ranges(c);
   Dims dims;

@@ -9,10 +9,10 @@
 namespace ruleengine::kernels {
 namespace {
 
-void identity(KernelContext& c) { c.set_output(0, c.value(0)); }
+void identity(Call& c) { c.set_output(0, c.value(0)); }
 
 // `zero_is_size`: a 0 does not stand for the size of the input's axis.
-void reshape(KernelContext& c, const Ints& wanted, bool zero_is_size) {
+void reshape(Call& c, const Ints& wanted, bool zero_is_size) {
   const Tensor& x = c.input(0);
   Dims dims;
   std::int64_t known = 1, open = -1;
@@ -60,13 +60,13 @@ void reshape(KernelContext& c, const Ints& wanted, bool zero_is_size) {
 
 Op prepare_reshape(const Preparation& p) {
   return [wanted = AttributeOrInput(p, "shape", 1),
-          zero_is_size = p.attribute_flag("allowzero")](KernelContext& c) {
+          zero_is_size = p.attribute_flag("allowzero")](Call& c) {
     reshape(c, wanted.of(c).value_or(Ints()), zero_is_size);
   };
 }
 
 Op flatten(const Preparation& p) {
-  return [axis = p.attribute_int("axis")](KernelContext& c) {
+  return [axis = p.attribute_int("axis")](Call& c) {
     const Tensor& x = c.input(0);
     const std::size_t cut = cut_of(c, axis, x.rank());
     const std::int64_t rows = product(x.dims(), 0, cut);
@@ -74,7 +74,7 @@ Op flatten(const Preparation& p) {
   };
 }
 
-void squeeze(KernelContext& c, const std::optional<Ints>& axes) {
+void squeeze(Call& c, const std::optional<Ints>& axes) {
   const Tensor& x = c.input(0);
   const auto gone =
       axes ? axes_of(*axes, x.rank()) : std::vector<std::size_t>();
@@ -91,12 +91,12 @@ void squeeze(KernelContext& c, const std::optional<Ints>& axes) {
 }
 
 Op prepare_squeeze(const Preparation& p) {
-  return [axes = AttributeOrInput(p, "axes", 1)](KernelContext& c) {
+  return [axes = AttributeOrInput(p, "axes", 1)](Call& c) {
     squeeze(c, axes.of(c));
   };
 }
 
-void unsqueeze(KernelContext& c, const Ints& axes) {
+void unsqueeze(Call& c, const Ints& axes) {
   const Tensor& x = c.input(0);
   const std::size_t rank = x.rank() + axes.size();
   const auto added = axes_of(axes, rank);
@@ -113,13 +113,13 @@ void unsqueeze(KernelContext& c, const Ints& axes) {
 }
 
 Op prepare_unsqueeze(const Preparation& p) {
-  return [axes = AttributeOrInput(p, "axes", 1)](KernelContext& c) {
+  return [axes = AttributeOrInput(p, "axes", 1)](Call& c) {
     unsqueeze(c, axes.of(c).value_or(Ints()));
   };
 }
 
 // Sizes of the axes from `start` to `stop`.
-void shape(KernelContext& c, std::int64_t start, std::int64_t stop) {
+void shape(Call& c, std::int64_t start, std::int64_t stop) {
   const Tensor& x = c.input(0);
   const auto rank = static_cast<std::int64_t>(x.rank());
   const auto clamped = [&](std::int64_t at) {
@@ -136,12 +136,12 @@ void shape(KernelContext& c, std::int64_t start, std::int64_t stop) {
 Op prepare_shape(const Preparation& p) {
   constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
   return [start = p.attribute_int("start"),
-          stop = p.attribute_int("end", kLast)](KernelContext& c) {
+          stop = p.attribute_int("end", kLast)](Call& c) {
     shape(c, start, stop);
   };
 }
 
-void size(KernelContext& c) { c.set_output(0, scalar(c, c.input(0).count())); }
+void size(Call& c) { c.set_output(0, scalar(c, c.input(0).count())); }
 
 constexpr Kernel kViewKernels[] = {
     {"", "Flatten", flatten},
