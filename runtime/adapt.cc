@@ -196,8 +196,11 @@ Op PreparedNode::prepare(const Kernel& kernel, const ops::NodeView& node,
   }
   const Preparation preparation(node, {known.data(), known.size()}, run);
   Op op = kernel.prepare(preparation);
-  for (std::size_t i = 0; i < held_.size(); ++i) {
-    if (preparation.is_released(i)) held_[i] = *constants[i];
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    if (!preparation.is_released(i)) continue;
+    released_.push_back(i);
+    if (i >= held_.size() || held_[i].is_absent()) continue;
+    held_[i] = constants[i]->tensor().without_bytes();
   }
   return op;
 }

@@ -4,6 +4,9 @@
 // was changed. Throws Failure. Pure functions over tensors.
 #pragma once
 
+#include <algorithm>
+#include <vector>
+
 #include "runtime/kernel.h"
 #include "runtime/vectors.h"
 
@@ -28,6 +31,10 @@ class PreparedNode {
                std::span<const Datum* const> constants, KernelRun& run);
 
   void run(Call& call) const;
+  // Whether the op only reads the type and the shape of constant `i`.
+  bool is_released(std::size_t i) const {
+    return std::ranges::find(released_, i) != released_.end();
+  }
 
  private:
   Op prepare(const Kernel& kernel, const ops::NodeView& node,
@@ -36,6 +43,7 @@ class PreparedNode {
 
   Adapt adapt_;
   std::vector<Datum> held_;  // by input; adapted, or absent
+  SmallVector<std::size_t, 2> released_;
   Op op_;
   // For each output the inputs of its type parameter.
   std::vector<std::vector<std::size_t>> alike_;

@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "core/io/load.h"
 #include "core/ir/narrow_float.h"
 #include "core/ops/op_facts.h"
 #include "runtime/adapt.h"
@@ -41,7 +42,7 @@ struct Frame {
     return constant < 0
                ? &own
                : const_cast<Datum*>(
-                     &plan.constants[static_cast<std::size_t>(constant)]);
+                     &plan.constants[static_cast<std::size_t>(constant)].value);
   }
 };
 
@@ -95,8 +96,8 @@ struct Executor::Impl {
 
   void find_known();
   void prepare();
-  std::unique_ptr<const PreparedNode> prepare(const Plan& plan,
-                                              const Step& step);
+  void prepare(Plan& plan, const Step& step);
+  void read(Constant& constant);
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
@@ -120,6 +121,7 @@ struct Executor::Impl {
   Threads threads;
   std::shared_ptr<Memory> memory;
   std::vector<std::unique_ptr<const PreparedNode>> prepared;  // by step
+  std::size_t bytes_read = 0;  // of constants, since memory was given back
   // Of a wide run, by step: whether its kernel has no double, or its inputs are
   // known. What is known may have been computed in the types of the model when
   // it was rewritten, so it is here, too.
@@ -151,27 +153,40 @@ void Executor::Impl::find_known() {
 // All nodes, but those of a wide run: it knows no weight as a double, and noise
 // moves attributes. What cannot be prepared fails when it is to run.
 void Executor::Impl::prepare() {
-  if (options.wide) return;
   state.memory = memory->beside();  // for longer than a run
-  for (const Plan* plan : plans->all()) {
+  for (Plan* plan : plans->all()) {
     for (const std::vector<Step>& steps : plan->blocks) {
       for (const Step& step : steps) {
-        if (step.kernel == nullptr) continue;
+        if (step.kernel == nullptr || options.wide) continue;
         try {
-          prepared[step.id] = prepare(*plan, step);
+          prepare(*plan, step);
         } catch (const Failure&) {
         } catch (const std::bad_alloc&) {
         }
       }
     }
+    for (Constant& each : plan->constants) read(each);
   }
+  io::release_memory(model);
   state.memory = memory;
 }
 
-std::unique_ptr<const PreparedNode> Executor::Impl::prepare(const Plan& plan,
-                                                            const Step& step) {
+// The pages of the file that were read are given back now and then: what is
+// copied or arranged would be there twice.
+void Executor::Impl::read(Constant& constant) {
+  if (!constant.value.is_absent()) return;
+  constant.value = to_tensor(*constant.literal, model);
+  constexpr std::size_t kStride = std::size_t{16} << 20;
+  bytes_read += constant.value.tensor().byte_size();
+  if (bytes_read < kStride) return;
+  bytes_read = 0;
+  io::release_memory(model);
+}
+
+void Executor::Impl::prepare(Plan& plan, const Step& step) {
   const ir::Graph& graph = *plan.graph;
-  SmallVector<const Datum*, 8> constants;
+  SmallVector<Constant*, 8> constants;
+  SmallVector<const Datum*, 8> known;
   for (const ir::Operand& o : graph.inputs(step.node)) {
     const std::int32_t at = o.value ? plan.constant_of[o.value.index()] : -1;
     // The value of an initializer that is an input, too, may be given.
@@ -179,10 +194,18 @@ std::unique_ptr<const PreparedNode> Executor::Impl::prepare(const Plan& plan,
         at >= 0 && graph.value(o.value).kind == ir::ValueKind::kInitializer;
     constants.push_back(
         is_constant ? &plan.constants[static_cast<std::size_t>(at)] : nullptr);
+    if (is_constant) read(*constants.back());
+    known.push_back(is_constant ? &constants.back()->value : nullptr);
   }
-  return std::make_unique<const PreparedNode>(
+  prepared[step.id] = std::make_unique<const PreparedNode>(
       *step.kernel, ops::NodeView(graph, step.node, step.opset),
-      std::span(constants.data(), constants.size()), state);
+      std::span(known.data(), known.size()), state);
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    if (!prepared[step.id]->is_released(i)) continue;
+    Constant& constant = *constants[i];
+    if (--constant.readers > 0) continue;
+    constant.value = constant.value.tensor().without_bytes();
+  }
 }
 
 std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
@@ -393,7 +416,11 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   if (!plans) return plans.error();
   auto impl = std::make_unique<Impl>(model, *std::move(lowered),
                                      std::move(options), *std::move(plans));
-  impl->prepare();
+  try {
+    impl->prepare();
+  } catch (const Failure& failure) {
+    return failure.error;
+  }
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 

@@ -158,7 +158,19 @@ void Plans::read_constants(Plan& plan) {
     const ir::Value& v = graph.value(ValueId(i));
     if (v.removed || v.tensor == nullptr) continue;
     plan.constant_of[i] = static_cast<std::int32_t>(plan.constants.size());
-    plan.constants.emplace_back(to_tensor(*v.tensor, model_));
+    plan.constants.push_back({.literal = v.tensor});
+  }
+  const auto read = [&](ValueId v) {
+    const std::int32_t at = v ? plan.constant_of[v.index()] : -1;
+    if (at >= 0) ++plan.constants[static_cast<std::size_t>(at)].readers;
+  };
+  for (const std::vector<Step>& steps : plan.blocks) {
+    for (const Step& step : steps) {
+      for (const ir::Operand& o : graph.inputs(step.node)) read(o.value);
+    }
+  }
+  for (std::size_t b = 0; b < graph.block_count(); ++b) {
+    for (const ValueId v : graph.block(BlockId(b)).outputs) read(v);
   }
 }
 

@@ -33,11 +33,18 @@ struct Step {
   SmallVector<bool, 8> dying;
 };
 
+// An initializer, and how many steps and graphs read it.
+struct Constant {
+  const ir::Literal* literal;
+  Datum value;  // absent until it is needed
+  std::size_t readers = 0;
+};
+
 struct Plan {
   const ir::Graph* graph = nullptr;
   std::vector<std::vector<Step>> blocks;  // by BlockId
-  // Initializers, as tensors; `constant_of` has a place in it, or -1.
-  std::vector<Datum> constants;
+  // Initializers; `constant_of` has a place among them, or -1.
+  std::vector<Constant> constants;
   std::vector<std::int32_t> constant_of;  // by ValueId
   std::size_t height = 0;                 // of the calls below
 };
@@ -57,7 +64,7 @@ class Plans {
 
   const Plan& main() const { return *main_; }
   // In the order they were made in.
-  std::span<const Plan* const> all() const { return all_; }
+  std::span<Plan* const> all() const { return all_; }
   std::size_t step_count() const { return step_count_; }
 
  private:
@@ -76,7 +83,7 @@ class Plans {
   std::unordered_map<const ir::Graph*, std::unique_ptr<Plan>> plans_;
   std::size_t depth_ = 0;  // of the graph that is being planned
   const Plan* main_ = nullptr;
-  std::vector<const Plan*> all_;
+  std::vector<Plan*> all_;
   std::size_t step_count_ = 0;
 };
 

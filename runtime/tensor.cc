@@ -74,6 +74,14 @@ Tensor Tensor::reshaped(Shape dims) const {
   return out;
 }
 
+Tensor Tensor::without_bytes() const {
+  Tensor out = *this;
+  out.own_ = false;
+  out.data_ = nullptr;
+  out.strings_ = nullptr;
+  return out;
+}
+
 Tensor Tensor::as(DataType dtype) const {
   assert(ir::bit_width(dtype) == ir::bit_width(dtype_));
   Tensor out = *this;

@@ -78,6 +78,8 @@ class Tensor {
   std::shared_ptr<const void> owner() const { return data_; }
   // The same bytes in another shape of as many elements.
   Tensor reshaped(Shape dims) const;
+  // The type and the shape, without bytes.
+  Tensor without_bytes() const;
   // The same bytes as another type of the same width.
   Tensor as(DataType dtype) const;
   // Whether this is the only tensor with these bytes, and a run allocated them.

@@ -142,6 +142,16 @@ Status check_intact(const ir::Model& model) {
   return {};
 }
 
+void release_memory(const ir::Model& model) {
+  if (const auto* s = dynamic_cast<const FileSource*>(model.source.get())) {
+    s->release();
+  }
+  if (const auto* files =
+          dynamic_cast<const ExternalFiles*>(model.external.get())) {
+    files->release();
+  }
+}
+
 bool holds_data(const ir::Model& model, const std::string& path) {
   const auto* files = dynamic_cast<const ExternalFiles*>(model.external.get());
   const auto there = existing(path);

@@ -75,6 +75,10 @@ void guard_mapping_faults();
 // what was read was not there.
 Status check_intact(const ir::Model& model);
 
+// Releases the memory of what was read of the model's files. They still have
+// it; a later access loads it again.
+void release_memory(const ir::Model& model);
+
 // Whether the file at `path` holds external data of the model.
 bool holds_data(const ir::Model& model, const std::string& path);
 
