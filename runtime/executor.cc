@@ -128,6 +128,7 @@ struct Executor::Impl {
   std::vector<bool> in_float;
   std::vector<bool> is_known;
   KernelRun state;
+  std::unique_ptr<Frame> idle;  // for the next run; all values are absent
   Clock::time_point began;
 };
 
@@ -229,6 +230,8 @@ std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
     const Datum& value = *frame.slot(v);
     outputs.push_back(options.wide ? as_doubles(value, state) : value);
   }
+  // What no step has read last.
+  for (const ValueId v : block.inputs) frame.values[v.index()] = Datum();
   for (const ValueId v : block.outputs) {
     if (graph.value(v).block == id) frame.values[v.index()] = Datum();
   }
@@ -438,9 +441,13 @@ Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
         if (state.noise != nullptr) each = state.noise->input(each);
       }
     }
-    Frame frame(plans->main());
-    auto results = run_block(frame, ir::Graph::main_block(), std::move(given));
+    // A run that fails leaves values behind.
+    std::unique_ptr<Frame> frame = std::move(idle);
+    if (!frame) frame = std::make_unique<Frame>(plans->main());
+    auto results = run_block(*frame, ir::Graph::main_block(), std::move(given));
+    if (!options.wide) idle = std::move(frame);
     Named out;
+    out.reserve(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       out.emplace_back(
           graph.name(graph.block(ir::Graph::main_block()).outputs[i]),
