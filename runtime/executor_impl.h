@@ -1,0 +1,124 @@
+// What the files of the Executor share: its state, and the values of a running
+// graph. Internal to runtime.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "runtime/adapt.h"
+#include "runtime/executor.h"
+#include "runtime/lowering.h"
+#include "runtime/plan.h"
+
+namespace ruleengine::runtime {
+
+using Clock = std::chrono::steady_clock;
+using ir::ValueId;
+
+// The values of one call of a graph.
+struct Frame {
+  const Plan& plan;
+  std::vector<Datum> values;  // by ValueId
+  // Of a wide run: what is known, in the types of the model.
+  std::unordered_map<ValueId, Datum> known;
+
+  explicit Frame(const Plan& p) : plan(p), values(p.graph->value_count()) {}
+
+  bool is_constant(ValueId v) const {
+    return values[v.index()].is_absent() && plan.constant_of[v.index()] >= 0;
+  }
+
+  Datum* slot(ValueId v) {
+    if (!v) return nullptr;
+    Datum& own = values[v.index()];
+    if (!own.is_absent()) return &own;
+    const std::int32_t constant = plan.constant_of[v.index()];
+    // A constant is only read.
+    return constant < 0
+               ? &own
+               : const_cast<Datum*>(
+                     &plan.constants[static_cast<std::size_t>(constant)].value);
+  }
+};
+
+struct Executor::Impl {
+  Impl(const ir::Model& m, Lowered l, ExecutorOptions o,
+       std::unique_ptr<Plans> p)
+      : lowered(std::move(l.model)),
+        model(lowered ? *lowered : m),
+        options(std::move(o)),
+        plans(std::move(p)),
+        threads(options.threads),
+        memory(options.memory ? options.memory : Memory::create()),
+        prepared(plans->step_count()),
+        in_float(plans->step_count()),
+        is_known(plans->step_count()) {
+    state.wide = options.wide;
+    state.arranges_weights = options.arranges_weights;
+    if (options.wide) find_known();
+    state.memory = memory;
+    state.threads = &threads;
+    state.communicator = options.communicator;
+    threads.check = [this] { check(); };
+  }
+
+  // Throws where the run is to end.
+  void check() const {
+    if (options.deadline.is_over()) throw Failure{options.deadline.passed()};
+    if (options.is_cancelled && options.is_cancelled()) {
+      throw Failure{{.kind = ErrorKind::kLimit, .what = "the run was ended"}};
+    }
+  }
+
+  // The subgraphs of a frame.
+  struct Blocks final : BlockRunner {
+    Blocks(Impl& i, Frame& f) : impl(i), frame(f) {}
+    std::vector<Datum> run_block(ir::BlockId block,
+                                 std::vector<Datum> inputs) override {
+      return impl.run_block(frame, block, std::move(inputs));
+    }
+    Impl& impl;
+    Frame& frame;
+  };
+
+  void find_known();
+  void prepare();
+  void prepare(Plan& plan, const Step& step);
+  void read(Constant& constant);
+  std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
+                               std::vector<Datum> inputs);
+  Result<Named> run(const Named& inputs);
+  void run_step(Frame& frame, const Step& step);
+  void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
+                  std::span<Datum* const> inputs, std::span<const bool> dying,
+                  std::span<Datum> outputs);
+  void run_wide(Frame& frame, const Step& step, const ops::NodeView& view,
+                std::span<Datum* const> inputs, std::span<const bool> dying,
+                std::span<Datum> outputs);
+  void run_in_float(Frame& frame, const Step& step, const ops::NodeView& view,
+                    std::span<Datum* const> inputs, std::span<Datum> outputs);
+  Datum widened_constant(const Frame& frame, ValueId v, const Datum& own);
+  void run_function(const Step& step, std::span<Datum* const> inputs,
+                    std::span<Datum> outputs);
+
+  std::shared_ptr<const ir::Model> lowered;
+  const ir::Model& model;  // that runs
+  ExecutorOptions options;
+  std::unique_ptr<Plans> plans;
+  Threads threads;
+  std::shared_ptr<Memory> memory;
+  std::vector<std::unique_ptr<const PreparedNode>> prepared;  // by step
+  std::size_t bytes_read = 0;  // of constants, since memory was given back
+  // Of a wide run, by step: whether its kernel has no double, or its inputs are
+  // known. What is known may have been computed in the types of the model when
+  // it was rewritten, so it is here, too.
+  std::vector<bool> in_float;
+  std::vector<bool> is_known;
+  KernelRun state;
+  std::unique_ptr<Frame> idle;  // for the next run; all values are absent
+  Clock::time_point began;
+};
+
+}  // namespace ruleengine::runtime
