@@ -42,6 +42,46 @@ OPS = {
     "DequantizeLinear": ("DequantizeLinear", "UINT8", "FLOAT", "",
                          "scale, zero"),
 }
+# (op, type of the result, attributes, inputs). The first input is given, the
+# others are constants: shapes hold random numbers, those without are a scale or
+# a zero point.
+SCALED = "float uint8 {} float int8"
+IMAGE, KERNELS = "uint8[1,64,56,56]", "int8[64,64,3,3]"
+WINDOWS = {
+    "Conv 3x3": ("Conv", "FLOAT", "pads=[1,1,1,1]",
+                 "float[1,64,56,56] float[64,64,3,3]"),
+    "Conv 3x3 stride 2": ("Conv", "FLOAT", "pads=[1,1,1,1], strides=[2,2]",
+                          "float[1,256,14,14] float[256,256,3,3]"),
+    "Conv 1x1": ("Conv", "FLOAT", "", "float[1,256,56,56] float[64,256,1,1]"),
+    "Conv 7x7 stride 2": ("Conv", "FLOAT", "pads=[3,3,3,3], strides=[2,2]",
+                          "float[1,3,224,224] float[64,3,7,7]"),
+    "Conv depthwise": ("Conv", "FLOAT", "pads=[1,1,1,1], group=96",
+                       "float[1,96,56,56] float[96,1,3,3]"),
+    "Conv 1-D": ("Conv", "FLOAT", "pads=[1,1]",
+                 "float[1,80,3000] float[384,80,3]"),
+    "Conv 3-D": ("Conv", "FLOAT", "pads=[1,1,1,1,1,1]",
+                 "float[1,16,16,32,32] float[32,16,3,3,3]"),
+    "ConvTranspose": ("ConvTranspose", "FLOAT", "pads=[1,1,1,1], strides=[2,2]",
+                      "float[1,64,28,28] float[64,32,4,4]"),
+    "MaxPool": ("MaxPool", "FLOAT", "kernel_shape=[3,3], strides=[2,2]",
+                "float[1,64,112,112]"),
+    "AveragePool": ("AveragePool", "FLOAT",
+                    "kernel_shape=[3,3], strides=[2,2]", "float[1,64,112,112]"),
+    "GlobalAveragePool": ("GlobalAveragePool", "FLOAT", "",
+                          "float[1,64,112,112]"),
+    "MatMulInteger": ("MatMulInteger", "INT32", "",
+                      "uint8[128,768] int8[768,768] uint8 int8"),
+    "MatMulInteger wide": ("MatMulInteger", "INT32", "",
+                           "uint8[128,768] int8[768,3072] uint8 int8"),
+    "QLinearMatMul": ("QLinearMatMul", "UINT8", "", "uint8[128,768] " +
+                      SCALED.format("int8[768,768]") + " float uint8"),
+    "QLinearMatMul wide": ("QLinearMatMul", "UINT8", "", "uint8[128,768] " +
+                           SCALED.format("int8[768,3072]") + " float uint8"),
+    "ConvInteger": ("ConvInteger", "INT32", "pads=[1,1,1,1]",
+                    f"{IMAGE} {KERNELS} uint8 int8"),
+    "QLinearConv": ("QLinearConv", "UINT8", "pads=[1,1,1,1]",
+                    f"{IMAGE} {SCALED.format(KERNELS)} float uint8"),
+}
 PACKS = ["attention", "canonical", "linear"]
 
 
@@ -148,6 +188,31 @@ def one_op(path, op, given, made, attributes, more):
              x{f", {more}" if more else ""}) }}''').SerializeToString())
 
 
+def window_op(path, op, made, attributes, inputs):
+    random = np.random.default_rng(0)
+    types, constants, names = [], [], []
+    for i, text in enumerate(inputs.split()):
+        kind, _, dims = text.rstrip("]").partition("[")
+        shape = [int(d) for d in dims.split(",")] if dims else []
+        names.append(f"x{i}")
+        value = (random.standard_normal(shape) if kind == "float"
+                 else random.integers(-100 if kind == "int8" else 0, 100, shape)
+                 ) if shape else {"float": 0.02, "uint8": 128, "int8": 0}[kind]
+        types.append((getattr(TensorProto, kind.upper()), shape))
+        constants.append(onnx.numpy_helper.from_array(
+            np.asarray(value, kind if kind != "float" else np.float32),
+            names[-1]))
+    node = onnx.parser.parse_node(
+        f"y = {op}{f'<{attributes}>' if attributes else ''}"
+        f"({', '.join(names)})")
+    value = onnx.helper.make_tensor_value_info
+    onnx.save(onnx.helper.make_model(
+        onnx.helper.make_graph(
+            [node], "g", [value(names[0], *types[0])],
+            [value("y", getattr(TensorProto, made), None)], constants[1:]),
+        opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), path)
+
+
 def bench(folder, options):
     dims = {"B": 1, "S": LENGTH}
     paths = make_models(folder, options.layers)
@@ -172,6 +237,11 @@ def bench(folder, options):
             if options.only in name:
                 path = folder / f"{name}.onnx"
                 one_op(path, *what)
+                compare(name, path, threads, {}, options.rounds, 20)
+        for name, what in WINDOWS.items():
+            if options.only in name:
+                path = folder / f"{name}.onnx"
+                window_op(path, *what)
                 compare(name, path, threads, {}, options.rounds, 20)
     print("\n| fused | threads | after ms | before ms | ratio | peak MiB | "
           "before |\n|---|---|---|---|---|---|---|")

@@ -4,6 +4,8 @@
 
 #include <doctest/doctest.h>
 
+#include <regex>
+
 #include "core/text/parse.h"
 #include "kernels/cpu.h"
 
@@ -190,6 +192,38 @@ TEST_CASE("gates by weights that are arranged are those by weights as given") {
         for (std::size_t i = 0; i < expected.size(); ++i) {
           CHECK(found[i] == doctest::Approx(expected[i]).epsilon(1e-3));
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("products of bytes by weights that are arranged are those as given") {
+  for (const std::string type : {"uint8", "int8"}) {
+    std::string numbers;
+    for (int i = 0; i < 24; ++i) {
+      const int each = i * 37 % 100 + (type == "int8" ? -50 : 0);
+      numbers += (i == 0 ? "{" : ",") + std::to_string(each);
+    }
+    numbers += "}";
+    for (const std::string node :
+         {"[4,6] w = N, T[6] z = {1,2,3,4,5,6}> { a = Cast <to = 2> (x) "
+          "  b = MatMulInteger (a, w, u, z)",
+          "[2,3,2,2] w = N, T[2] z = {3,5}> { a = Cast <to = 2> (x) "
+          "  s = Constant <value_ints = [1,6,3,2]> () c = Reshape (a, s)"
+          "  b = ConvInteger <group = 2, pads = [1,0,0,1]> (c, w, u, z)"}) {
+      std::string text = "(float[9,4] x) => (float[1] y) <uint8 u = {7}, T" +
+                         node + " y = Cast <to = 1> (b) }";
+      text = std::regex_replace(text, std::regex("\\bT\\b"), type);
+      text = std::regex_replace(text, std::regex("\\bN\\b"), numbers);
+      CAPTURE(text);
+      Runner plain(text), arranged(text, {.arranges_weights = true});
+      std::vector<float> all(36);
+      for (std::size_t i = 0; i < all.size(); ++i) all[i] = float(i * 71 % 256);
+      const Tensor x = floats(Dims{9, 4}, all);
+      const Row expected = plain.run({{"x", x}});
+      CHECK(expected != Row(expected.size(), 0));
+      for (int turn = 0; turn < 2; ++turn) {
+        CHECK(arranged.run({{"x", x}}) == expected);
       }
     }
   }

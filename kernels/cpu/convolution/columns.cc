@@ -20,12 +20,14 @@ std::int64_t Columns::tile(std::int64_t rows) const {
 }
 
 std::vector<Columns::Segment> Columns::segments(std::int64_t begin,
-                                                std::int64_t end) const {
+                                                std::int64_t end,
+                                                std::int64_t cut) const {
   const std::int64_t length = windows_.back().out;
   std::vector<Segment> all;
   for (std::int64_t at = begin; at < end;) {
     const std::int64_t row = at / length, from = at % length;
-    const std::int64_t size = std::min(length - from, end - at);
+    const std::int64_t size =
+        std::min({length - from, end - at, cut - (at - begin) % cut});
     all.push_back({row, from, from + size, at - begin});
     at += size;
   }

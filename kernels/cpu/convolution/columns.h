@@ -6,9 +6,41 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/convolution/windows.h"
+#include "kernels/cpu/convolution/rows.h"
 
 namespace ruleengine::kernels {
+
+// to[i] = from[i * step] for i below n. Most lines are short: no function is
+// called for them, and the last vector overlaps the one before.
+template <typename T>
+[[gnu::always_inline]] inline void copy_line(const T* from, std::int64_t step,
+                                             std::int64_t n, T* to) {
+  const auto by_vectors = [=](auto size) RULEENGINE_INLINE {
+    for (std::int64_t i = 0; i < n; i += size) {
+      const std::int64_t at = std::min<std::int64_t>(i, n - size);
+      std::copy_n(from + at, size(), to + at);
+    }
+  };
+  const std::integral_constant<std::int64_t, 64 / sizeof(T)> wide;
+  const std::integral_constant<std::int64_t, 16 / sizeof(T)> narrow;
+  if (step == 1 && n >= wide) {
+    by_vectors(wide);
+  } else if (step == 1 && n >= narrow) {
+    by_vectors(narrow);
+  } else {
+    for_steps(0, n, 0, step,
+              [=](std::int64_t i, std::int64_t place)
+                  RULEENGINE_INLINE { to[i] = from[place]; });
+  }
+}
+
+// Columns side by side in rows.
+struct RowMajor {
+  std::int64_t n;
+  std::int64_t columns() const { return n; }
+  std::int64_t width(std::int64_t) const { return n; }
+  std::int64_t place(std::int64_t column) const { return column; }
+};
 
 class Columns {
  public:
@@ -23,25 +55,28 @@ class Columns {
   // How many columns of `rows` elements make a matrix that stays in the cache.
   std::int64_t tile(std::int64_t rows) const;
 
-  // Columns of windows [begin, end) of channels that lie one after the other.
-  template <typename T>
+  // Columns of windows [begin, end) of channels that lie one after the other,
+  // with `outside` where a window reads padding. The layout says where a column
+  // begins and how far its rows are apart; columns() of them lie side by side.
+  template <typename T, typename Layout>
   void gather(const T* image, std::int64_t channels, std::int64_t begin,
-              std::int64_t end, T* columns) const {
-    const std::int64_t width = end - begin;
-    visit(begin, end, [&](const Run& run) {
-      for (std::int64_t c = 0; c < channels; ++c) {
-        T* to = columns + (c * taps_ + run.tap) * width + run.column;
-        const T* from = image + c * image_ + run.place;
-        std::fill_n(to, run.first, T());
-        if (run.step == 1) {
-          std::copy_n(from, run.last - run.first, to + run.first);
-        } else {
-          for (std::int64_t i = run.first; i < run.last; ++i) {
-            to[i] = from[(i - run.first) * run.step];
-          }
+              std::int64_t end, T outside, const Layout& layout,
+              T* columns) const {
+    visit(begin, end, layout.columns(), [&](const Run& run) {
+      const std::int64_t step = layout.width(run.column);
+      runtime::for_vectors([&]() RULEENGINE_INLINE {
+        const Run r = run;  // held in registers
+        const T* from = image + r.place;
+        T* to = columns + layout.place(r.column) + r.tap * step;
+        const std::int64_t next = taps_ * step, next_from = image_;
+        for (std::int64_t c = channels; c > 0; --c) {
+          for (std::int64_t i = 0; i < r.first; ++i) to[i] = outside;
+          copy_line(from, r.step, r.last - r.first, to + r.first);
+          for (std::int64_t i = r.last; i < r.size; ++i) to[i] = outside;
+          to += next;
+          from += next_from;
         }
-        std::fill(to + run.last, to + run.size, T());
-      }
+      });
     });
   }
 
@@ -51,7 +86,7 @@ class Columns {
   void scatter(const T* columns, std::int64_t channels, std::int64_t begin,
                std::int64_t end, T* image, Add add) const {
     const std::int64_t width = end - begin;
-    visit(begin, end, [&](const Run& run) {
+    visit(begin, end, width, [&](const Run& run) {
       for (std::int64_t c = 0; c < channels; ++c) {
         const T* from = columns + (c * taps_ + run.tap) * width + run.column;
         T* to = image + c * image_ + run.place;
@@ -73,16 +108,19 @@ class Columns {
     std::int64_t row, begin, end, column;
   };
 
-  std::vector<Segment> segments(std::int64_t begin, std::int64_t end) const;
+  // So that none crosses a multiple of `cut` columns.
+  std::vector<Segment> segments(std::int64_t begin, std::int64_t end,
+                                std::int64_t cut) const;
   // Where the row of the image begins that a tap of the outer axes reads; -1
   // outside.
   std::int64_t row_place(std::int64_t row, std::int64_t outer_tap) const;
 
   template <typename F>
-  void visit(std::int64_t begin, std::int64_t end, F f) const {
+  void visit(std::int64_t begin, std::int64_t end, std::int64_t cut,
+             F f) const {
     const Window& w = windows_.back();
     Ticker tick(threads_);
-    const auto all = segments(begin, end);
+    const auto all = segments(begin, end, cut);
     std::vector<std::int64_t> places(all.size());
     for (std::int64_t outer = 0; outer < taps_ / w.kernel; ++outer) {
       for (std::size_t i = 0; i < all.size(); ++i) {

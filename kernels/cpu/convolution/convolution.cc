@@ -3,57 +3,13 @@
 #include "kernels/cpu/convolution/convolution.h"
 
 #include "kernels/cpu/convolution/columns.h"
+#include "kernels/cpu/convolution/rows.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-// One channel of the output from one of the input.
-template <typename T>
-struct Direct {
-  const Windows& windows;
-
-  // Adds along axis `axis` and the axes after it.
-  void add(std::size_t axis, const T* in, const T* weights, T* out,
-           Ticker& tick) const {
-    const Window& w = windows[axis];
-    if (axis + 1 == windows.size()) return add_row(w, in, weights, out, tick);
-    std::int64_t in_step = 1, out_step = 1, weight_step = 1;
-    for (std::size_t i = axis + 1; i < windows.size(); ++i) {
-      in_step *= windows[i].in;
-      out_step *= windows[i].out;
-      weight_step *= windows[i].kernel;
-    }
-    for (std::int64_t o = 0; o < w.out; ++o) {
-      const Range taps = taps_inside(w, o);
-      for (std::int64_t k = taps.begin; k < taps.end; ++k) {
-        add(axis + 1, in + (w.start(o) + k * w.dilation) * in_step,
-            weights + k * weight_step, out + o * out_step, tick);
-      }
-    }
-  }
-
-  static void add_row(const Window& w, const T* in, const T* weights, T* out,
-                      Ticker& tick) {
-    for (std::int64_t k = 0; k < w.kernel; ++k) {
-      const Range range = windows_with(w, k);
-      tick(range.size());
-      const std::int64_t shift = k * w.dilation - w.before;
-      const T weight = weights[k];
-      if (w.stride == 1) {
-        for (std::int64_t o = range.begin; o < range.end; ++o) {
-          out[o] += weight * in[o + shift];
-        }
-      } else {
-        for (std::int64_t o = range.begin; o < range.end; ++o) {
-          out[o] += weight * in[o * w.stride + shift];
-        }
-      }
-    }
-  }
-};
 
 struct Job {
   const Tensor& x;
@@ -63,25 +19,103 @@ struct Job {
   Windows windows;
 };
 
+// Windows of a row that are computed together, in registers.
+constexpr std::int64_t kTogether = 32;
+
+// A row of windows, each channel with its own kernel.
+template <typename T>
+struct DirectRow {
+  const Window& w;
+  const RowTaps& taps;
+  const T* image;
+  const T* weights;  // of the channel
+  T bias;
+  T* out;
+
+  // Windows [begin, end), whose taps lie inside. The usual strides are
+  // constants, so that the loops become vector code.
+  RULEENGINE_INLINE void inner(std::int64_t begin, std::int64_t end,
+                               Ticker& tick) const {
+    if (end - begin < kTogether) return outer(begin, end);
+    for (std::int64_t o = begin; o < end; o += kTogether) {
+      // The last ones overlap those before.
+      const std::int64_t at = std::min(o, end - kTogether);
+      tick(kTogether);
+      if (w.stride == 1) {
+        block(at, std::integral_constant<std::int64_t, 1>());
+      } else if (w.stride == 2) {
+        block(at, std::integral_constant<std::int64_t, 2>());
+      } else {
+        block(at, w.stride);
+      }
+    }
+  }
+
+  template <typename Stride>
+  RULEENGINE_INLINE void block(std::int64_t o, Stride stride) const {
+    const std::int64_t start = w.start(o), kernel = w.kernel;
+    const std::int64_t dilation = w.dilation;
+    T sums[kTogether];
+    for (std::int64_t j = 0; j < kTogether; ++j) sums[j] = bias;
+    for (std::size_t i = 0; i < taps.places.size(); ++i) {
+      const T* from = image + taps.places[i] + start;
+      const T* by = weights + taps.taps[i] * kernel;
+      for (std::int64_t k = 0; k < kernel; ++k, from += dilation) {
+        const T weight = by[k];
+        for (std::int64_t j = 0; j < kTogether; ++j) {
+          sums[j] += weight * from[j * stride];
+        }
+      }
+    }
+    for (std::int64_t j = 0; j < kTogether; ++j) out[o + j] = sums[j];
+  }
+
+  // Windows [begin, end).
+  RULEENGINE_INLINE void outer(std::int64_t begin, std::int64_t end) const {
+    for (std::int64_t o = begin; o < end; ++o) {
+      const Range range = taps_inside(w, o);
+      T sum = bias;
+      for (std::size_t i = 0; i < taps.places.size(); ++i) {
+        const T* from = image + taps.places[i] + w.start(o);
+        const T* by = weights + taps.taps[i] * w.kernel;
+        for (std::int64_t k = range.begin; k < range.end; ++k) {
+          sum += by[k] * from[k * w.dilation];
+        }
+      }
+      out[o] = sum;
+    }
+  }
+};
+
 template <typename T>
 void conv_depthwise(Call& c, const Job& job, Tensor& y) {
-  const Columns sizes(job.windows, c.threads());
-  const Direct<T> direct{job.windows};
+  const Plane plane(job.windows);
+  const Window& w = plane.last();
   const std::int64_t out = job.channels.groups * job.channels.out;
-  c.threads().for_each(
-      job.x.dim(0) * out, kGrain / (sizes.count() * sizes.taps() + 1),
-      [&](std::int64_t begin, std::int64_t end) {
-        Ticker tick(c.threads());
-        for (std::int64_t i = begin; i < end; ++i) {
-          const std::int64_t channel = i % out;
-          const std::int64_t from =
-              i / out * job.channels.groups + channel / job.channels.out;
-          T* to = y.mutable_data<T>() + i * sizes.count();
-          fill_bias(job.bias, channel, 1, sizes.count(), to);
-          direct.add(0, job.x.data<T>() + from * sizes.image(),
-                     job.weights.data<T>() + channel * sizes.taps(), to, tick);
-        }
-      });
+  const std::int64_t taps = Columns(job.windows, c.threads()).taps();
+  // Windows whose taps all lie inside, along the last axis.
+  const std::int64_t begin = windows_with(w, 0).begin;
+  const std::int64_t end = std::max(begin, windows_with(w, w.kernel - 1).end);
+  for_rows(c, plane, job.x.dim(0) * out, 0,
+           [&](std::int64_t i, std::int64_t row, const RowTaps& reads,
+               std::byte*, Ticker& tick) {
+             const std::int64_t channel = i % out;
+             const std::int64_t from =
+                 i / out * job.channels.groups + channel / job.channels.out;
+             const DirectRow<T> one{
+                 w,
+                 reads,
+                 job.x.data<T>() + from * plane.in,
+                 job.weights.data<T>() + channel * taps,
+                 job.bias == nullptr ? T(0) : job.bias->data<T>()[channel],
+                 y.mutable_data<T>() + i * plane.out + row * w.out};
+             tick(w.kernel * std::ssize(reads.places));
+             runtime::for_vectors([&]() RULEENGINE_INLINE {
+               one.outer(0, begin);
+               one.inner(begin, end, tick);
+               one.outer(end, w.out);
+             });
+           });
 }
 
 bool is_pointwise(const Windows& windows) {
@@ -109,23 +143,26 @@ void conv_columns(Call& c, const Job& job, Tensor& y) {
           fill_bias(job.bias, group * out + i, 1, last - first,
                     to + i * columns.count());
         }
-        const T* weights = job.weights.data<T>() + group * out * rows;
-        const auto multiply = [&](const T* b, std::int64_t stride) {
-          gemm<T>(c.threads(),
-                  {.m = out,
-                   .n = last - first,
-                   .k = rows,
-                   .a = weights,
-                   .lda = rows,
-                   .beta = T(1),
-                   .c = to,
-                   .ldc = columns.count()},
-                  false, b, stride);
-        };
-        if (as_it_is) return multiply(from + first, columns.image());
-        Tensor block = c.allocate(kTypeOf<T>, Dims{rows, last - first});
-        columns.gather(from, in, first, last, block.mutable_data<T>());
-        multiply(block.data<T>(), last - first);
+        const GemmArguments<T> product{
+            .m = out,
+            .n = last - first,
+            .k = rows,
+            .a = job.weights.data<T>() + group * out * rows,
+            .lda = rows,
+            .beta = T(1),
+            .c = to,
+            .ldc = columns.count()};
+        if (as_it_is) {
+          return gemm<T>(c.threads(), product, false, from + first,
+                         columns.image());
+        }
+        const PanelLayout<T> layout{rows, last - first};
+        Tensor block =
+            c.allocate(kTypeOf<T>, Dims{packed_count<T>(rows, last - first)});
+        T* panels = block.mutable_data<T>();
+        columns.gather(from, in, first, last, T(0), layout, panels);
+        layout.clear_missing(panels);
+        gemm_packed<T>(c.threads(), product, panels);
       });
 }
 
@@ -166,7 +203,10 @@ Channels channels_of(Call& c, const ConvRule& rule, const Tensor& x,
                      const Tensor& weights, bool transposed) {
   c.expect_min_rank(0, 2);
   const std::size_t w = rule.weights;
-  if (x.dtype() != weights.dtype()) c.expect_type(w, x.dtype());
+  // Integers may differ in sign.
+  if (!ir::is_integer(x.dtype()) || !ir::is_integer(weights.dtype())) {
+    c.expect_type(w, x.dtype());
+  }
   const std::int64_t groups = rule.groups;
   if (groups < 1 || x.dim(1) % groups != 0) {
     c.wrong_attribute("group", "a divisor of " + std::to_string(x.dim(1)));

@@ -2,89 +2,65 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/convolution/windows.h"
-#include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/convolution/rows.h"
 #include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-// The rows of the output: along the last axis one after the other.
-struct Plane {
-  Windows windows;  // at least one axis
-  std::int64_t in = 1, out = 1, rows = 1;
-
-  explicit Plane(Windows all) : windows(std::move(all)) {
-    if (windows.empty()) windows.push_back({.in = 1, .out = 1});
-    for (const Window& w : windows) {
-      in *= w.in;
-      out *= w.out;
-    }
-    for (std::size_t i = 0; i + 1 < windows.size(); ++i) rows *= windows[i].out;
-  }
-  const Window& last() const { return windows.back(); }
-};
-
-// What one row of the output reads: where rows of the input begin, and how
-// many taps of the outer axes count.
-struct RowTaps {
-  std::vector<std::int64_t> places;
-  double with_padding = 1;  // taps within input and padding
-};
-
-void find_taps(const Plane& plane, std::int64_t row, RowTaps& taps) {
-  const std::size_t outer = plane.windows.size() - 1;
-  taps.places.assign(1, 0);
-  taps.with_padding = 1;
-  std::vector<std::int64_t> at(outer);
-  for (std::size_t i = outer; i-- > 0;) {
-    at[i] = row % plane.windows[i].out;
-    row /= plane.windows[i].out;
-  }
-  std::vector<std::int64_t> next;
-  for (std::size_t i = 0; i < outer; ++i) {
-    const Window& w = plane.windows[i];
-    const Range range = taps_inside(w, at[i]);
-    next.clear();
-    for (const std::int64_t base : taps.places) {
-      for (std::int64_t k = range.begin; k < range.end; ++k) {
-        next.push_back(base * w.in + w.start(at[i]) + k * w.dilation);
-      }
-    }
-    taps.places.swap(next);
-    taps.with_padding *= static_cast<double>(std::min(
-        w.kernel, ceil_div(w.in + w.after - w.start(at[i]), w.dilation)));
-  }
-  for (std::int64_t& place : taps.places) place *= plane.last().in;
-}
-
-// Calls f(output, place in the input) for all windows of a row and their taps
-// in one row of the input. The order of taps is that of the kernel.
+// Calls f(output, place in the row) for all windows of a row and their taps
+// along it, in the order of the kernel.
 template <typename F>
-void for_row(const Window& w, std::int64_t base, Ticker& tick, F f) {
-  if (w.kernel > 2 * w.out) {
+[[gnu::always_inline]] inline void for_row(const Plane& plane, Ticker& tick,
+                                           const F& f) {
+  const Window& w = plane.last();
+  if (plane.inside.empty()) {
     for (std::int64_t o = 0; o < w.out; ++o) {
       const Range taps = taps_inside(w, o);
-      const std::int64_t start = base + w.start(o);
+      const std::int64_t start = w.start(o);
+      tick(taps.size());
       for (std::int64_t k = taps.begin; k < taps.end; ++k) {
-        tick();
         f(o, start + k * w.dilation);
       }
     }
     return;
   }
   for (std::int64_t k = 0; k < w.kernel; ++k) {
-    const Range range = windows_with(w, k);
-    const std::int64_t shift = base + k * w.dilation - w.before;
+    const Range range = plane.inside[index_of(k)];
     tick(range.size());
-    if (w.stride == 1) {
-      for (std::int64_t o = range.begin; o < range.end; ++o) f(o, shift + o);
-    } else {
-      for (std::int64_t o = range.begin; o < range.end; ++o) {
-        f(o, shift + o * w.stride);
+    for_steps(range.begin, range.end, w.start(range.begin) + k * w.dilation,
+              w.stride, f);
+  }
+}
+
+// out[o] = all of step(x) over window `o`, joined: first the rows of the image
+// that the row of windows reads, into `line`, and then the taps along it.
+template <typename T, typename Sum, typename Step, typename Join>
+void join_row(const Plane& plane, const RowTaps& taps, const T* image,
+              Sum start, Step step, Join join, std::byte* line, Sum* out,
+              Ticker& tick) {
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    // Held in registers: bytes that are written may be anything.
+    const Step own_step = step;
+    const Join own_join = join;
+    const Sum first = start;
+    auto* sums = reinterpret_cast<Sum*>(line);
+    Sum* to = out;
+    const std::int64_t size = plane.last().in;
+    std::fill_n(sums, size, first);
+    for (const std::int64_t place : taps.places) {
+      const T* from = image + place;
+      tick(size);
+#pragma GCC ivdep
+      for (std::int64_t i = 0; i < size; ++i) {
+        sums[i] = own_join(sums[i], own_step(from[i]));
       }
     }
-  }
+    std::fill_n(to, plane.last().out, first);
+    for_row(plane, tick, [=](std::int64_t o, std::int64_t i) RULEENGINE_INLINE {
+      to[o] = own_join(to[o], sums[i]);
+    });
+  });
 }
 
 WindowRule pool_rule(const Preparation& p) {
@@ -94,29 +70,6 @@ WindowRule pool_rule(const Preparation& p) {
 
 Windows pool_windows(Call& c, const WindowRule& rule) {
   return windows_of(c, rule, c.input(0).dims(), rule.kernel);
-}
-
-// Calls f(plane, row, taps) for each row of the output.
-template <typename F>
-void for_rows(Call& c, const Plane& plane, std::int64_t planes, F f) {
-  if (plane.out == 0 || planes == 0) return;
-  std::int64_t work = plane.last().out;
-  for (const Window& w : plane.windows) {
-    work = std::min(work, kGrain) * std::min(w.kernel, w.in + 1);
-  }
-  const std::int64_t grain =
-      std::max<std::int64_t>(1, kGrain / std::max<std::int64_t>(1, work));
-  c.threads().for_each(planes * plane.rows, grain,
-                       [&](std::int64_t begin, std::int64_t end) {
-                         RowTaps taps;
-                         std::int64_t known = -1;
-                         for (std::int64_t i = begin; i < end; ++i) {
-                           const std::int64_t row = i % plane.rows;
-                           if (row != known) find_taps(plane, row, taps);
-                           known = row;
-                           f(i / plane.rows, row, taps);
-                         }
-                       });
 }
 
 template <typename T>
@@ -143,17 +96,14 @@ template <typename T>
 void max_rows(Call& c, const Plane& plane, const T* in, T* out,
               std::int64_t planes) {
   const Window& w = plane.last();
-  for_rows(c, plane, planes,
-           [&](std::int64_t p, std::int64_t row, const RowTaps& taps) {
-             const T* from = in + p * plane.in;
-             T* to = out + p * plane.out + row * w.out;
-             std::fill_n(to, w.out, least<T>());
-             Ticker tick(c.threads());
-             for (const std::int64_t base : taps.places) {
-               for_row(w, base, tick, [&](std::int64_t o, std::int64_t i) {
-                 to[o] = from[i] > to[o] ? from[i] : to[o];
-               });
-             }
+  for_rows(c, plane, planes, w.in * std::int64_t{sizeof(T)},
+           [&](std::int64_t p, std::int64_t row, const RowTaps& taps,
+               std::byte* line, Ticker& tick) {
+             join_row(
+                 plane, taps, in + p * plane.in, least<T>(),
+                 [](T x) { return x; },
+                 [](T most, T x) { return x > most ? x : most; }, line,
+                 out + p * plane.out + row * w.out, tick);
            });
 }
 
@@ -162,17 +112,18 @@ void max_rows_with_places(Call& c, const Plane& plane, const T* in, T* out,
                           std::int64_t* places, std::int64_t planes,
                           bool by_column) {
   const Window& w = plane.last();
-  for_rows(c, plane, planes,
-           [&](std::int64_t p, std::int64_t row, const RowTaps& taps) {
+  for_rows(c, plane, planes, 0,
+           [&](std::int64_t p, std::int64_t row, const RowTaps& taps,
+               std::byte*, Ticker& tick) {
              const T* from = in + p * plane.in;
              const std::int64_t at = p * plane.out + row * w.out;
              T* to = out + at;
              std::int64_t* place = places + at;
              std::fill_n(to, w.out, least<T>());
              std::fill_n(place, w.out, std::int64_t{-1});
-             Ticker tick(c.threads());
              for (const std::int64_t base : taps.places) {
-               for_row(w, base, tick, [&](std::int64_t o, std::int64_t i) {
+               for_row(plane, tick, [&](std::int64_t o, std::int64_t at_tap) {
+                 const std::int64_t i = base + at_tap;
                  if (from[i] > to[o] || place[o] < 0) {
                    to[o] = from[i];
                    place[o] = i;
@@ -193,17 +144,18 @@ void max_pool(Call& c, const WindowRule& rule, bool by_column) {
   const Windows windows = pool_windows(c, rule);
   const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
   Tensor& y = c.output(0, x.dtype(), dims);
-  const Plane plane(windows);
+  Tensor* places = c.wants(1) ? &c.output(1, DataType::kInt64, dims) : nullptr;
   const std::int64_t planes = x.dim(0) * x.dim(1);
 
   using MaxTypes = Types<float, double, std::int8_t, std::uint8_t>;
   dispatch(MaxTypes(), x.dtype(), [&]<typename T>() {
-    if (!c.wants(1)) {
-      return max_rows(c, plane, x.data<T>(), y.mutable_data<T>(), planes);
-    }
-    Tensor& places = c.output(1, DataType::kInt64, dims);
-    max_rows_with_places(c, plane, x.data<T>(), y.mutable_data<T>(),
-                         places.mutable_data<std::int64_t>(), planes,
+    if (y.count() == 0) return;
+    const Plane plane(windows);
+    const T* in = x.data<T>();
+    T* out = y.mutable_data<T>();
+    if (places == nullptr) return max_rows(c, plane, in, out, planes);
+    max_rows_with_places(c, plane, in, out,
+                         places->mutable_data<std::int64_t>(), planes,
                          by_column);
   });
 }
@@ -221,35 +173,39 @@ void sum_pool(Call& c, const WindowRule& rule, Step step, Finish finish) {
   const Windows windows = pool_windows(c, rule);
   const Dims dims = dims_of(x.dim(0), x.dim(1), windows);
   Tensor& y = c.output(0, x.dtype(), dims);
-  const Plane plane(windows);
-  const Window& w = plane.last();
-
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    if (y.count() == 0) return;
+    const Plane plane(windows);
+    const Window& w = plane.last();
+    // By window of a row: taps of the last axis inside, and in the padding too.
+    Tensor counts = c.allocate(DataType::kDouble, Dims{2, w.out});
+    double *inside = counts.mutable_data<double>(), *padded = inside + w.out;
+    for (std::int64_t o = 0; o < w.out; ++o) {
+      inside[o] = static_cast<double>(taps_inside(w, o).size());
+      padded[o] = static_cast<double>(std::min(
+          w.kernel, ceil_div(w.in + w.after - w.start(o), w.dilation)));
+    }
+
     const T* in = x.data<T>();
     T* out = y.mutable_data<T>();
+    const auto row = [&](std::int64_t p, std::int64_t at, const RowTaps& taps,
+                         std::byte* line, Ticker& tick) {
+      double* sums = reinterpret_cast<double*>(line) + w.in;
+      join_row(
+          plane, taps, in + p * plane.in, 0.0,
+          [step](T v) { return step(static_cast<double>(v)); },
+          [](double sum, double v) { return sum + v; }, line, sums, tick);
+      const auto rows = static_cast<double>(taps.places.size());
+      T* to = out + p * plane.out + at * w.out;
+      runtime::for_vectors([&]() RULEENGINE_INLINE {
+        for (std::int64_t o = 0; o < w.out; ++o) {
+          to[o] = static_cast<T>(
+              finish(sums[o], rows * inside[o], taps.with_padding * padded[o]));
+        }
+      });
+    };
     for_rows(c, plane, x.dim(0) * x.dim(1),
-             [&](std::int64_t p, std::int64_t row, const RowTaps& taps) {
-               const T* from = in + p * plane.in;
-               T* to = out + p * plane.out + row * w.out;
-               std::vector<double> sums(index_of(w.out));
-               double* sum = sums.data();
-               Ticker tick(c.threads());
-               for (const std::int64_t base : taps.places) {
-                 for_row(w, base, tick, [&](std::int64_t o, std::int64_t i) {
-                   sum[o] += step(static_cast<double>(from[i]));
-                 });
-               }
-               const auto rows = std::ssize(taps.places);
-               for (std::int64_t o = 0; o < w.out; ++o) {
-                 const std::int64_t padded = std::min(
-                     w.kernel,
-                     ceil_div(w.in + w.after - w.start(o), w.dilation));
-                 const std::int64_t inside = rows * taps_inside(w, o).size();
-                 to[o] = static_cast<T>(
-                     finish(sum[o], static_cast<double>(inside),
-                            taps.with_padding * static_cast<double>(padded)));
-               }
-             });
+             (w.in + w.out) * std::int64_t{sizeof(double)}, row);
   });
 }
 

@@ -3,8 +3,10 @@
 // kernels/cpu.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
+#include "kernels/cpu/products/tile.h"
 #include "runtime/threads.h"
 
 namespace ruleengine::kernels {
@@ -36,6 +38,29 @@ void gemm(runtime::Threads& threads, const GemmArguments<T>& product,
 // at an address of whole cache lines.
 template <typename T>
 std::int64_t packed_count(std::int64_t k, std::int64_t n);
+// What lies in it: panels of so many columns, row by row. Missing rows are 0.
+template <typename T>
+struct PanelLayout {
+  std::int64_t k, n;
+
+  static constexpr std::int64_t columns() { return kTileColumns<T>; }
+  // Elements from one row to the next of the panel with a column.
+  std::int64_t width(std::int64_t column) const {
+    return std::min(columns(),
+                    tile_rounded(n - column / columns() * columns()));
+  }
+  // Where a column begins.
+  std::int64_t place(std::int64_t column) const {
+    return column / columns() * columns() * tile_rounded(k) +
+           column % columns();
+  }
+  void clear_missing(T* packed) const {
+    for (std::int64_t j = 0; j < n; j += columns()) {
+      T* end = packed + place(j) + k * width(j);
+      std::fill_n(end, (tile_rounded(k) - k) * width(j), T(0));
+    }
+  }
+};
 template <typename T>
 void pack_matrix(runtime::Threads& threads, bool transposed, std::int64_t k,
                  std::int64_t n, const T* b, std::int64_t ldb, T* packed);

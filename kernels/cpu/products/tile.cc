@@ -43,6 +43,41 @@ void multiply_by_loops(const TileShape& s, const T* a, const T* b, T* c) {
   });
 }
 
+// Without instructions for bytes: as floats, which hold sums of so many terms
+// exactly.
+void multiply_as_floats(const TileShape& s, const std::uint8_t* a,
+                        const std::int8_t* b, std::int32_t* c) {
+  constexpr std::int64_t kTerms = 64, kColumns = kTileColumns<float>;
+  static_assert(kTerms * 255 * 128 < 1 << 24);
+  alignas(64) float x[kTileRows * kTerms], y[kTerms * kColumns];
+  alignas(64) float sums[kTileRows * kColumns];
+  const std::int64_t count = s.rows * s.columns;
+  std::fill_n(c, count, 0);
+  for (std::int64_t first = 0; first < s.terms; first += kTerms) {
+    const std::int64_t terms = std::min(kTerms, s.terms - first);
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      for (std::int64_t i = 0; i < s.rows; ++i) {
+        const std::uint8_t* row = a + i * s.terms + first;
+        for (std::int64_t t = 0; t < terms; ++t) x[i * terms + t] = row[t];
+      }
+      for (std::int64_t t = 0; t < terms; t += kTileGroup) {
+        const std::int8_t* group = b + (first + t) * s.columns;
+        for (std::int64_t j = 0; j < s.columns; ++j) {
+          for (std::int64_t i = 0; i < kTileGroup; ++i) {
+            y[(t + i) * s.columns + j] = group[j * kTileGroup + i];
+          }
+        }
+      }
+    });
+    multiply_tile<float>({s.rows, s.columns, terms}, x, y, sums);
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      for (std::int64_t i = 0; i < count; ++i) {
+        c[i] += static_cast<std::int32_t>(sums[i]);
+      }
+    });
+  }
+}
+
 #if RULEENGINE_XSMM
 
 // Whether memory that was written may be run; hardened systems forbid it, and
@@ -63,8 +98,11 @@ bool has_xsmm() {
   static const bool has = [] {
     if (!may_run_made_code()) return false;
     libxsmm_init();
+    // What lies behind CLX has nothing that the products here need.
     libxsmm_set_target_archid(runtime::vector_bits() >= 512
-                                  ? LIBXSMM_X86_AVX512_CORE
+                                  ? std::clamp(libxsmm_cpuid(),
+                                               LIBXSMM_X86_AVX512_CORE,
+                                               LIBXSMM_X86_AVX512_CLX)
                                   : LIBXSMM_X86_AVX2);
     return true;
   }();
@@ -93,8 +131,22 @@ libxsmm_dmmfunction make(const double* /*type*/, const TileShape& s) {
                              &prefetch);
 }
 
-// The code for a shape; nullptr where there is none. libxsmm reads columns
-// first, so its matrices are ours transposed.
+// Only for processors with AVX512-VNNI: for others with AVX-512, libxsmm makes
+// code that is wrong.
+libxsmm_subimmfunction make(const std::int32_t* /*type*/, const TileShape& s) {
+  if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX512_CLX) return nullptr;
+  const auto columns = static_cast<int>(s.columns);
+  const auto terms = static_cast<int>(s.terms);
+  const int alpha = 1, beta = 0;
+  const int flags = LIBXSMM_GEMM_FLAG_VNNI_A;
+  const int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
+  return libxsmm_subimmdispatch(columns, static_cast<int>(s.rows), terms,
+                                &columns, &terms, &columns, &alpha, &beta,
+                                &flags, &prefetch);
+}
+
+// The code for a shape, by the type of its sums; nullptr where there is none.
+// libxsmm reads columns first, so its matrices are ours transposed.
 template <typename T>
 auto made(const TileShape& s) {
   using Code = decltype(make(static_cast<const T*>(nullptr), s));
@@ -122,6 +174,16 @@ void multiply_tile(const TileShape& shape, const T* a, const T* b, T* c) {
   if (const auto code = made<T>(shape)) return code(b, a, c);
 #endif
   multiply_by_loops(shape, a, b, c);
+}
+
+void multiply_tile(const TileShape& shape, const std::uint8_t* a,
+                   const std::int8_t* b, std::int32_t* c) {
+#if RULEENGINE_XSMM
+  if (const auto code = made<std::int32_t>(shape)) {
+    return code(reinterpret_cast<const char*>(b), a, c);
+  }
+#endif
+  multiply_as_floats(shape, a, b, c);
 }
 
 template void multiply_tile(const TileShape&, const float*, const float*,

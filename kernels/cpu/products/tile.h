@@ -30,4 +30,11 @@ constexpr std::int64_t tile_rounded(std::int64_t n) {
 template <typename T>
 void multiply_tile(const TileShape& shape, const T* a, const T* b, T* c);
 
+// Terms of b that lie next to each other where it holds bytes: column after
+// column of kTileGroup terms, then those of the next terms.
+inline constexpr std::int64_t kTileGroup = 4;
+// The same for bytes, exactly; kTileColumns<std::int32_t> columns at most.
+void multiply_tile(const TileShape& shape, const std::uint8_t* a,
+                   const std::int8_t* b, std::int32_t* c);
+
 }  // namespace ruleengine::kernels

@@ -287,14 +287,29 @@ Tensor shifted_input(Call& c, std::size_t i, std::size_t zero,
       ir::is_float(x.dtype()) && ir::bit_width(x.dtype()) == 8;
   const Tensor from = is_float8 ? cast_tensor(c, x, DataType::kFloat, {}) : x;
   using List = Types<std::int8_t, std::uint8_t, float>;
-  if (!is_float8 && x.dtype() == DataType::kFloat) {
-    c.wrong_type(i, "a type of 8 bits");
-  }
+  if (x.dtype() == DataType::kFloat) c.wrong_type(i, "a type of 8 bits");
   dispatch(List(), from.dtype(), [&]<typename T>() {
     map_binary<T, float, float>(c, from, start, out, [](T v, float by) {
       return static_cast<float>(v) - by;
     });
   });
+  return out;
+}
+
+Tensor integer_zeros(Call& c, std::size_t i, std::size_t zero,
+                     std::size_t behind, Shape each) {
+  const DataType type = c.input(i).dtype();
+  if (type != DataType::kInt8 && type != DataType::kUint8) {
+    c.wrong_type(i, "an integer type of 8 bits");
+  }
+  if (c.has_input(zero)) c.expect_type(zero, type);
+  const Tensor start = spread(float_input(c, zero), behind);
+  check_spread(start, each);
+  Tensor out =
+      c.allocate(DataType::kInt32, start.count() == 1 ? Shape{} : each);
+  map_binary<float, float, std::int32_t>(
+      c, start, start, out,
+      [](float v, float) { return static_cast<std::int32_t>(v); });
   return out;
 }
 
@@ -336,13 +351,33 @@ void requantize(Call& c, const Tensor& sums, const Tensor& factor,
     dispatch(Bytes(), to, [&]<typename To>() {
       To* out = y.mutable_data<To>();
       const auto row = [&](std::int64_t at, const auto& from) {
-        for (std::int64_t i = 0; i < n; ++i) {
-          const double v = static_cast<double>(in[at + i]) *
-                               by[from[0] + i * rows.inner(0)] +
-                           start[from[1] + i * rows.inner(1)];
-          out[at + i] =
-              static_cast<To>(saturated<double>(v, 0, range.low, range.high));
-        }
+        runtime::for_vectors([&]() RULEENGINE_INLINE {
+          // Held in registers: bytes that are written may be anything.
+          const From* sums_of_row = in + at;
+          const float *scale = by + from[0], *zeros = start + from[1];
+          const std::int64_t by_step = rows.inner(0), step = rows.inner(1);
+          const std::int64_t count = n;
+          const double low = range.low, high = range.high;
+          To* row_out = out + at;
+          const auto each = [=](From sum, double scaled,
+                                double moved) RULEENGINE_INLINE {
+            return static_cast<To>(static_cast<std::int32_t>(saturated<double>(
+                static_cast<double>(sum) * scaled + moved, 0, low, high)));
+          };
+          if (by_step == 0 && step == 0) {
+            const double scaled = *scale, moved = *zeros;
+#pragma GCC ivdep
+            for (std::int64_t i = 0; i < count; ++i) {
+              row_out[i] = each(sums_of_row[i], scaled, moved);
+            }
+          } else {
+#pragma GCC ivdep
+            for (std::int64_t i = 0; i < count; ++i) {
+              row_out[i] =
+                  each(sums_of_row[i], scale[i * by_step], zeros[i * step]);
+            }
+          }
+        });
       };
       c.threads().for_each(rows.count(), kGrain / n,
                            [&](std::int64_t begin, std::int64_t end) {

@@ -11,9 +11,9 @@
 namespace ruleengine::kernels {
 
 Op conv_integer(const Preparation& p);
-void mat_mul_integer(Call& c);
+Op mat_mul_integer(const Preparation& p);
 Op qlinear_conv(const Preparation& p);
-void qlinear_mat_mul(Call& c);
+Op qlinear_mat_mul(const Preparation& p);
 
 // The nearest whole number (half to even) plus `zero`, within [low, high]; NaN
 // becomes the lowest.
@@ -35,6 +35,11 @@ Tensor spread(const Tensor& t, std::size_t behind);
 Tensor shifted_input(Call& c, std::size_t i, std::size_t zero,
                      std::size_t behind);
 
+// The zero points of input `i`, which must be of 8-bit integers, as int32: one
+// number, or of the shape `each`.
+Tensor integer_zeros(Call& c, std::size_t i, std::size_t zero,
+                     std::size_t behind, Shape each);
+
 // a * b / y.
 Tensor scale_factor(Call& c, const Tensor& a, const Tensor& b, const Tensor& y);
 
@@ -44,11 +49,5 @@ void check_spread(const Tensor& t, Shape result);
 // Output 0: sums * factor + zero, rounded, as the type of integer.
 void requantize(Call& c, const Tensor& sums, const Tensor& factor,
                 const Tensor& zero, DataType to);
-
-// The sums of products of whole numbers of 9 bits and a sign as int32, which
-// wrap around: to = a * b, row-major with these strides.
-void integer_gemm(const Call& c, std::int64_t m, std::int64_t n, std::int64_t k,
-                  const float* a, std::int64_t lda, const float* b,
-                  std::int64_t ldb, std::int32_t* to, std::int64_t ldc);
 
 }  // namespace ruleengine::kernels
