@@ -38,6 +38,8 @@ RULEENGINE_IN_VECTORS(sin)
 RULEENGINE_IN_VECTORS(sinh)
 RULEENGINE_IN_VECTORS(tan)
 RULEENGINE_IN_VECTORS(tanh)
+// Not in double, where whole powers of whole numbers have to be exact.
+[[gnu::simd("notinbranch")]] float powf(float, float) noexcept;
 }
 #undef RULEENGINE_IN_VECTORS
 #endif

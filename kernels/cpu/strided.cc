@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -36,10 +37,31 @@ StridedAxes joined_axes(Shape dims, const Dims& from, const Dims& to) {
   return out;
 }
 
+// Copies a line of at most 4 * kStep bytes, in two halves that may overlap.
+template <typename T, std::size_t kStep = 32>
+[[gnu::always_inline]] inline void copy_short(const T* from, T* to,
+                                              std::int64_t count) {
+  const std::size_t bytes = index_of(count) * sizeof(T);
+  if constexpr (kStep > sizeof(T)) {
+    if (bytes < kStep) return copy_short<T, kStep / 2>(from, to, count);
+  }
+  if (bytes < kStep) return;
+  const auto* in = reinterpret_cast<const std::byte*>(from);
+  auto* out = reinterpret_cast<std::byte*>(to);
+  std::byte first[kStep], last[kStep];
+  std::memcpy(first, in, kStep);
+  std::memcpy(last, in + bytes - kStep, kStep);
+  std::memcpy(out, first, kStep);
+  std::memcpy(out + bytes - kStep, last, kStep);
+}
+
 template <typename T>
 void copy_line(const T* from, std::int64_t from_step, T* to,
                std::int64_t to_step, std::int64_t count) {
   if (from_step == 1 && to_step == 1) {
+    if constexpr (std::is_trivially_copyable_v<T>) {
+      if (index_of(count) * sizeof(T) <= 64) return copy_short(from, to, count);
+    }
     std::copy_n(from, count, to);
   } else if (from_step == 0 && to_step == 1) {
     std::fill_n(to, count, *from);
@@ -52,21 +74,49 @@ void copy_line(const T* from, std::int64_t from_step, T* to,
   }
 }
 
-// Elements that a tile has at most.
-constexpr std::int64_t kTile = 1024;
+// Elements that a tile has at most, and short lines together.
+constexpr std::int64_t kTile = 1024, kLines = 4096;
 
 // Rows of `to` that lie across the lines of `from`. What is read goes through a
 // buffer, since lines far apart by a power of two drive each other out of the
 // cache.
+// A square of side kSide, transposed: interleaving the halves, which fits
+// vectors, turns the bits of the places by one. It is in `x`; gives `x` or
+// `other`, which has the result.
+constexpr std::int64_t kSide = 32;
+template <typename T>
+const T* transpose_square(T* x, T* other) {
+  constexpr std::int64_t kHalf = kSide * kSide / 2;
+  for (std::int64_t side = kSide; side > 1; side /= 2) {
+    for (std::int64_t i = 0; i < kHalf; ++i) {
+      other[2 * i] = x[i];
+      other[2 * i + 1] = x[kHalf + i];
+    }
+    std::swap(x, other);
+  }
+  return x;
+}
+
 template <typename T>
 void transpose_tile(const T* from, T* to, const StridedAxis& rows,
                     const StridedAxis& columns) {
   if constexpr (std::is_trivially_copyable_v<T>) {
     if (rows.from == 1 && columns.to == 1 && rows.size >= 8 &&
-        columns.size >= 8) {
+        columns.size >= 8 && rows.size * columns.size <= kTile) {
       T buffer[kTile];
       for (std::int64_t k = 0; k < columns.size; ++k) {
         std::copy_n(from + k * columns.from, rows.size, buffer + k * rows.size);
+      }
+      if (sizeof(T) <= 8 && rows.size == kSide && columns.size == kSide) {
+        T other[kTile];
+        const T* read = buffer;
+        runtime::for_vectors([&]() RULEENGINE_INLINE {
+          read = transpose_square(buffer, other);
+        });
+        for (std::int64_t r = 0; r < kSide; ++r) {
+          std::memcpy(to + r * rows.to, read + r * kSide, kSide * sizeof(T));
+        }
+        return;
       }
       for (std::int64_t r = 0; r < rows.size; ++r) {
         T* line = to + r * rows.to;
@@ -103,13 +153,19 @@ Cut cut_for(StridedAxes& axes) {
       reads(*best) < reads(out.columns)) {
     out.rows = *best;
     axes.erase(best);
-    const std::int64_t side = 32;
     out.column_step =
         std::min(out.columns.size,
-                 std::max(side, kTile / std::min(out.rows.size, side)));
+                 std::max(kSide, kTile / std::min(out.rows.size, kSide)));
     out.row_step = std::min(out.rows.size, kTile / out.column_step);
   } else {
     out.column_step = std::min(out.columns.size, kGrain);
+    // Several short lines are one step of the walk.
+    if (!axes.empty()) {
+      out.rows = axes.back();
+      axes.pop_back();
+      out.row_step =
+          std::clamp<std::int64_t>(kLines / out.column_step, 1, out.rows.size);
+    }
   }
   return out;
 }
@@ -140,7 +196,8 @@ void copy_axes(const Call& c, StridedAxes axes, const T* from, T* to) {
               cut.column_step,
               cut.columns.size - walk.index(rank - 1) * cut.column_step);
           // The longer lines are the inner loop.
-          if (columns.size < 8 && rows.size > columns.size) {
+          const bool is_copy = columns.from == 1 && columns.to == 1;
+          if (!is_copy && columns.size < 8 && rows.size > columns.size) {
             transpose_tile(from + walk.from(), to + walk.to(), columns, rows);
           } else {
             transpose_tile(from + walk.from(), to + walk.to(), rows, columns);

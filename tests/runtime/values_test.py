@@ -217,6 +217,175 @@ class Values(program.ProgramTest):
             cases.add(op, [x], [wanted], f"{size}")
         cases.check(self)
 
+    def test_powers_and_remainders(self):
+        cases = Cases(21)
+        special = np.array([0, -0.0, 1, -1, 2, -2, 1e-40, 3e38, np.inf, -np.inf,
+                            np.nan, 0.5], "f4")
+        whole = np.arange(-9, 10).astype("f4")
+        with np.errstate(all="ignore"):
+            for x in (special, whole, np.abs(self.normal(67))):
+                for y in (2, 3, 0, 1, -1, 0.5, -0.5, 1.7):
+                    y = np.float32(y)
+                    # By one number numpy takes other ways.
+                    wanted = np.power(x.astype("f8"), np.full(x.shape, y, "f8"))
+                    wanted = wanted.astype("f4")
+                    cases.add("Pow", [x, y], [wanted], f"{y}", constant=[1])
+                    cases.add("Pow", [x, np.full_like(x, y)], [wanted], f"{y}s")
+                cases.add("Pow", [x, np.array(3)],
+                          [np.power(x.astype("f8"), 3).astype("f4")])
+            # Whole powers of whole numbers are exact.
+            x, y = np.meshgrid(whole, np.arange(7).astype("f4"))
+            cases.add("Pow", [x, y], [x ** y], tolerance=0)
+            for x in (special, self.normal(67) * 9):
+                cases.add("Log", [x], [np.log(x.astype("f8")).astype("f4")])
+                cases.add("LeakyRelu", [x], [np.where(x < 0, np.float32(0.5) * x,
+                                                      x)], alpha=0.5)
+                cases.add("Elu", [x], [np.where(
+                    x < 0, np.expm1(x.astype("f8")), x).astype("f4")])
+            sizes = np.array([1e-40, 0.3, 1, 3, 7.5, 1e10, 3e38, np.inf], "f4")
+            a, b = np.meshgrid(np.concatenate([sizes, -sizes, special]),
+                               np.concatenate([sizes, -sizes, [0, np.nan]]))
+            a, b = a.astype("f4"), b.astype("f4")
+            cases.add("Mod", [a, b], [np.fmod(a, b)], fmod=1, tolerance=0)
+        for dtype in ("i1", "u1", "i2", "u2", "i4", "u4", "i8"):
+            info = np.iinfo(dtype)
+            ends = [info.min, info.min + 1, info.max, info.max - 1, 1, 3, 7]
+            a, b = np.meshgrid(np.array(ends * 3, dtype),
+                               np.array([1, 2, 3, info.max, info.max - 1] + (
+                                   [-1, -2, info.min] if info.min else []), dtype))
+            wanted = [int(abs(int(x)) // abs(int(y))) * (
+                1 if (x < 0) == (y < 0) else -1) for x, y in zip(a.flat, b.flat)]
+            wanted = np.array([x & 2 ** 64 - 1 for x in wanted], "u8").astype(
+                dtype).reshape(a.shape)
+            cases.add("Div", [a, b], [wanted], dtype)
+            cases.add("Div", [a, b[2, 0]], [wanted[2:3].repeat(len(a), 0)],
+                      f"{dtype} by one")
+        self.check_vectors(cases)
+
+    def test_choices_and_moves(self):
+        cases = Cases(21)
+        for dtype, size in itertools.product(("u1", "f2", "f4", "f8"), EDGES):
+            x, y = self.whole(3, 2, size), self.whole(2, size)
+            x, y = x.astype(dtype), y.astype(dtype)
+            one, c = x[0, 0, 0], self.random.integers(0, 2, (3, 2, size)) == 1
+            for name, args in {"all": (c, x, x + x), "y": (c, x, one),
+                               "x": (c, one, x), "none": (c, one, y[0, 0]),
+                               "mask": (c[0], x, one), "column": (c[..., :1], x, y),
+                               "shared": (c[0, 0], y, x)}.items():
+                cases.add("Where", args, [np.where(*args).astype(dtype)],
+                          f"{dtype} {size} {name}")
+            for parts in ((y, y[:, :1], y), (y, y)):
+                cases.add("Concat", parts, [np.concatenate(parts, 1)],
+                          f"{dtype} {size}", axis=1)
+            wide = np.tile(y, (5, 1))
+            cases.add("Concat", [wide, wide], [np.concatenate([wide, wide], 1)],
+                      f"rows {dtype} {size}", axis=1)
+            indices = self.random.integers(-size, size, (2, 3))
+            for kind in ("i4", "i8"):
+                at = np.where(indices < 0, indices + size, indices)
+                cases.add("GatherElements", [y, indices.astype(kind)],
+                          [np.take_along_axis(y, at, 1)], f"{dtype} {size}",
+                          axis=1)
+            at = self.random.integers(0, 2, (1, max(size - 1, 1)))
+            cases.add("GatherElements", [y, at],
+                      [np.take_along_axis(y[:, :at.shape[1]], at, 0)], axis=0)
+            for mode in ("constant", "edge", "reflect", "wrap"):
+                for before, after in ((1, 2), (size + 2, 2 * size + 1), (0, 0)):
+                    pads = ((1, 0), (before, after))
+                    if mode == "reflect" and size == 1:
+                        wanted = np.pad(y, pads, "edge")
+                        wanted[0] = y[1]
+                        wanted = np.concatenate([wanted[:1], wanted[1:]])
+                    else:
+                        wanted = np.pad(y, pads, mode)
+                    cases.add("Pad", [y, np.array(pads).T.ravel()], [wanted],
+                              f"{dtype} {size} {before} {after}", mode=mode)
+            cases.add("Pad", [x, np.array([0, 1, 0, 1, 0, 0])],
+                      [np.pad(x, ((0, 1), (1, 0), (0, 0)), "reflect")],
+                      f"blocks {dtype} {size}", mode="reflect")
+        for dtype in ("u1", "f2", "f4", "f8"):
+            # Of whole tiles, and what is left of them.
+            x = self.whole(3, 70, 65).astype(dtype)
+            for perm in ((0, 2, 1), (2, 1, 0), (1, 0, 2), (1, 2, 0)):
+                cases.add("Transpose", [x], [x.transpose(perm)], dtype, perm=perm)
+        c = self.random.integers(0, 2, 67) == 1
+        cases.add("Not", [c], [~c])
+        for dtype in ("f4", "i8", "u1"):
+            number = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
+            cases.add("Cast", [c], [c.astype(dtype)], to=number)
+        self.check_vectors(cases)
+
+    def test_lines_side_by_side(self):
+        cases = Cases(21)
+        for size, inner in itertools.product((1, 2, 17), (1, 7, 8, 9, 33, 257)):
+            x = self.normal(2, size, inner) * 4
+            x[0, 0, 0] = -np.inf if size > 1 else 0
+            wanted = softmax(x.astype("f8").swapaxes(1, 2)).swapaxes(1, 2)
+            name = f"{size} {inner}"
+            cases.add("Softmax", [x], [wanted.astype("f4")], name, axis=1)
+            with np.errstate(all="ignore"):
+                logs = np.log(wanted)
+            cases.add("LogSoftmax", [x], [logs.astype("f4")], name, axis=1,
+                      tolerance=1e-5)
+            x = self.normal(2, size, inner)
+            sums = np.cumsum(x.astype("f8"), 1)
+            cases.add("CumSum", [x, np.array(1)], [sums.astype("f4")], name,
+                      tolerance=1e-6)
+            cases.add("CumSum", [x, np.array(1)], [(sums - x).astype("f4")], name,
+                      exclusive=1, tolerance=1e-6)
+            norm = np.sqrt((x.astype("f8") ** 2).sum(1, keepdims=True))
+            cases.add("LpNormalization", [x], [(x / norm).astype("f4")], name,
+                      axis=1)
+            cases.add("LpNormalization", [x.swapaxes(1, 2)],
+                      [(x / norm).astype("f4").swapaxes(1, 2)], name, axis=2)
+        self.check_vectors(cases)
+
+    def test_extremes(self):
+        cases = Cases(21)
+        for size in EDGES + [1025]:
+            x = self.whole(3, size).astype("f4")
+            x[1, size // 2] = np.nan
+            for op, f in (("ArgMax", np.argmax), ("ArgMin", np.argmin)):
+                cases.add(op, [x], [f(x, 1)], f"{size}", axis=1, keepdims=0)
+                cases.add(op, [x], [size - 1 - f(x[:, ::-1], 1)], f"last {size}",
+                          axis=1, keepdims=0, select_last_index=1)
+            for op, f in (("ReduceMax", np.max), ("ReduceMin", np.min)):
+                cases.add(op, [x, np.array([1])], [f(x, 1)], f"{size}",
+                          keepdims=0)
+            for k, largest in itertools.product((size // 64, size // 16), (0, 1)):
+                order = np.argsort(-x if largest else x, axis=1, kind="stable")
+                if largest:  # NaN is the largest
+                    order[1] = np.concatenate([order[1, -1:], order[1, :-1]])
+                cases.add("TopK", [x, np.array([k])],
+                          [np.take_along_axis(x, order, 1)[:, :k], order[:, :k]],
+                          f"{size} {k} {largest}", largest=largest)
+            x = self.normal(size)
+            low, high = min(x.min(), 0), max(x.max(), 0)
+            scale = np.float32(np.float32(high - low) / np.float32(255))
+            zero = np.clip(np.rint(np.float32(0 - low / scale)), 0, 255)
+            cases.add("DynamicQuantizeLinear", [x],
+                      [np.clip(np.rint(x / scale) + zero, 0, 255).astype("u1"),
+                       scale, zero.astype("u1")], f"{size}")
+        self.check_vectors(cases)
+
+    def test_float8(self):
+        cases = Cases(21)
+        exponents = np.arange(-20, 20)
+        x = np.concatenate([np.ldexp(np.linspace(1, 2, 65), e) for e in exponents])
+        x = np.concatenate([x, -x, np.nextafter(x, 0, dtype="f4"),
+                            [0, -0.0, 1e-40, np.inf, -np.inf, np.nan]]).astype("f4")
+        for to in (17, 18, 19, 20):
+            for saturate in (0, 1):
+                # Doubles take another way.
+                (a,) = cases.add("Cast", [x], [None], to=to, saturate=saturate)
+                (b,) = cases.add("Cast", [x.astype("f8")], [None], to=to,
+                                 saturate=saturate)
+                (a,) = cases.add("BitCast", [a], [None], to=2)
+                (b,) = cases.add("BitCast", [b], [None], to=2)
+                cases.add("Equal", [a, b], [np.ones(x.shape, bool)],
+                          f"{to} {saturate}")
+        self.check_vectors(cases)
+
     def test_rounding(self):
         cases = Cases(21)
         ties = np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 126.5, 127.5, 300,

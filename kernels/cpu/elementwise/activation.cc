@@ -44,7 +44,8 @@ void relu(Call& c) {
 Op leaky_relu(const Preparation& p) {
   const Attribute alpha(p, "alpha");
   return unary_op<Floats>([=](auto v) {
-    return v < 0 ? static_cast<decltype(v)>(alpha.value) * v : v;
+    const auto below = static_cast<decltype(v)>(alpha.value) * v;
+    return v < 0 ? below : v;
   });
 }
 
@@ -59,7 +60,8 @@ Op thresholded_relu(const Preparation& p) {
 Op elu(const Preparation& p) {
   const Attribute alpha(p, "alpha");
   return unary_op<Floats>([=](auto v) {
-    return v < 0 ? static_cast<decltype(v)>(alpha.value) * std::expm1(v) : v;
+    const auto below = static_cast<decltype(v)>(alpha.value) * std::expm1(v);
+    return v < 0 ? below : v;
   });
 }
 

@@ -53,6 +53,32 @@ struct Div {
     return static_cast<T>(a / b);
   }
 };
+// Of integers of 32 bits and fewer, where no `b` is 0: as doubles, which give
+// the same and fit vectors.
+struct QuickDiv {
+  template <typename T>
+  T operator()(T a, T b) const {
+    const bool negates = std::is_signed_v<T> && b == T(-1);
+    const T by = negates ? T(1) : b;
+    const auto quotient =
+        static_cast<T>(static_cast<double>(a) / static_cast<double>(by));
+    return negates ? Sub()(T(0), a) : quotient;
+  }
+};
+
+// The remainder of a division towards 0. The quotient of floats is exact enough
+// as a double, and the product then exact.
+template <typename T>
+T remainder(T a, T b) {
+  if constexpr (std::is_same_v<T, float>) {
+    const double x = a, y = b, whole = std::trunc(x / y);
+    constexpr double kExact = 1 << 28;
+    if (std::abs(whole) < kExact && !std::isinf(b)) {
+      return std::copysign(static_cast<float>(x - whole * y), a);
+    }
+  }
+  return std::fmod(a, b);
+}
 
 // The sign of the divisor, as in Python.
 struct FloorMod {
@@ -67,7 +93,7 @@ struct FloorMod {
       const bool other = rest != 0 && ((rest < 0) != (b < 0));
       return other ? static_cast<T>(rest + b) : rest;
     } else {
-      const T rest = std::fmod(a, b);
+      const T rest = remainder(a, b);
       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
     }
   }
@@ -83,7 +109,7 @@ struct TruncMod {
       }
       return static_cast<T>(a % b);
     } else {
-      return std::fmod(a, b);
+      return remainder(a, b);
     }
   }
 };
@@ -119,7 +145,8 @@ struct Power {
       return power;
     } else if constexpr (std::is_same_v<A, float> &&
                          std::is_floating_point_v<B>) {
-      return static_cast<A>(y == 2 ? x * x : std::pow(x, A(y)));
+      const auto square = x * x, power = std::pow(x, A(y));
+      return y == 2 ? square : power;
     } else {
       return static_cast<A>(
           std::pow(static_cast<double>(x), static_cast<double>(y)));
@@ -136,6 +163,12 @@ void binary(Call& c, F f) {
     Tensor& out = std::ranges::equal(dims, a.dims())
                       ? c.output_in_place(0, 0, a.dtype(), dims)
                       : c.output_in_place(0, 1, a.dtype(), dims);
+    if constexpr (std::is_same_v<F, Div> && std::is_integral_v<T> &&
+                  sizeof(T) <= 4) {
+      if (std::ranges::find(b.values<T>(), T(0)) == b.values<T>().end()) {
+        return map_binary<T, T, T>(c, a, b, out, QuickDiv());
+      }
+    }
     map_binary<T, T, T>(c, a, b, out, f);
   });
 }
@@ -173,6 +206,14 @@ template <typename B>
 void pow_of(Call& c, const Tensor& a, const Tensor& b) {
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, a.dtype(), dims);
+  if (a.dtype() == DataType::kFloat && b.count() == 1) {
+    const B y = *b.data<B>();
+    const auto by = [&](auto f) {
+      map_binary<float, B, float>(c, a, b, out, f);
+    };
+    if (y == 2) return by([](float x, B) { return x * x; });
+    if (y == 3) return by([](float x, B) { return x * x * x; });
+  }
   dispatch(Numbers(), a.dtype(), [&]<typename A>() {
     expect_no_power_of_zero<A, B>(c, a, b);
     map_binary<A, B, A>(c, a, b, out, Power());
@@ -184,6 +225,9 @@ void pow_of(Call& c, const Tensor& a, const Tensor& b) {
 void pow(Call& c) {
   const Tensor a = c.input(0), b = c.input(1);
   const ir::DataType type = b.dtype();
+  if (type == DataType::kFloat && a.dtype() == type) {
+    return pow_of<float>(c, a, b);
+  }
   if (type == DataType::kFloat || type == DataType::kDouble) {
     return pow_of<double>(c, a, in_type(c, b, DataType::kDouble));
   }

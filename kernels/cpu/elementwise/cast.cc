@@ -70,6 +70,54 @@ std::uint8_t float8_bits(DataType type, const Float8& range, double v,
   return static_cast<std::uint8_t>(bits);
 }
 
+// float8_bits of floats, for loops in vectors.
+struct Float8Rounding {
+  Float8Rounding(DataType type, const Float8& range, bool saturate) {
+    const bool is_e5m2 =
+        type == DataType::kFloat8E5M2 || type == DataType::kFloat8E5M2FNUZ;
+    is_fnuz =
+        type == DataType::kFloat8E4M3FNUZ || type == DataType::kFloat8E5M2FNUZ;
+    const int mantissa = is_e5m2 ? 2 : 3;
+    const int bias = (is_e5m2 ? 15 : 7) + (is_fnuz ? 1 : 0);
+    shift = 23 - mantissa;
+    rebias = static_cast<std::uint32_t>(127 - bias) << mantissa;
+    least_normal = std::ldexp(1.0F, 1 - bias);
+    step = std::ldexp(1.0F, shift + 1 - bias);
+    if (saturate) {
+      most = static_cast<float>(range.largest);
+    } else if (type == DataType::kFloat8E5M2) {
+      most = std::ldexp(1.0F, 16);  // infinity
+    } else {
+      const auto beyond = static_cast<float>(range.beyond);
+      held = range.is_odd ? std::nextafter(beyond, 0.0F) : beyond;
+    }
+    nan = ir::narrow(type, std::numeric_limits<double>::quiet_NaN());
+  }
+
+  std::uint8_t operator()(float v) const {
+    const float size = std::abs(v), x = size > most ? most : size;
+    const auto bits = std::bit_cast<std::uint32_t>(x);
+    const std::uint32_t half = (1u << (shift - 1)) - 1 + (bits >> shift & 1);
+    const std::uint32_t normal = ((bits + half) >> shift) - rebias;
+    // The sum is rounded to steps of the numbers below the first normal one.
+    const std::uint32_t small = std::bit_cast<std::uint32_t>(x + step) -
+                                std::bit_cast<std::uint32_t>(step);
+    const std::uint32_t number = x < least_normal ? small : normal;
+    const bool is_held = size <= held;
+    const std::uint32_t all = is_held ? number : nan;
+    const bool unsigned_one = is_fnuz & (!is_held | (number == 0));
+    const std::uint32_t sign = std::bit_cast<std::uint32_t>(v) >> 24 & 0x80;
+    return static_cast<std::uint8_t>(all | (unsigned_one ? 0 : sign));
+  }
+
+  static constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  bool is_fnuz = false;
+  int shift = 0;
+  std::uint32_t rebias = 0, nan = 0;
+  // Larger ones become `most`; beyond `held` is NaN.
+  float least_normal = 0, step = 0, most = kInfinity, held = kInfinity;
+};
+
 // From float or double.
 template <typename T>
 Tensor narrow(const Call& c, const Tensor& x, DataType to,
@@ -84,6 +132,10 @@ Tensor narrow(const Call& c, const Tensor& x, DataType to,
     case DataType::kFloat8E5M2:
     case DataType::kFloat8E5M2FNUZ: {
       const Float8 range = float8_of(to);
+      if constexpr (std::is_same_v<T, float>) {
+        return runtime::mapped<T, std::uint8_t, true>(
+            x, to, c.run(), Float8Rounding(to, range, mode.saturate));
+      }
       return runtime::mapped<T, std::uint8_t>(x, to, c.run(), [&](T v) {
         return float8_bits(to, range, v, mode.saturate);
       });
@@ -125,12 +177,16 @@ void expect_to_fit(const Tensor& x) {
 
 Tensor in_type(const Call& c, const Tensor& x, DataType to) {
   if (x.dtype() == to) return x;
+  // As bytes, which fit vectors.
+  if (x.dtype() == DataType::kBool) {
+    return in_type(c, x.as(DataType::kUint8), to);
+  }
   Tensor out;
   dispatch(NumbersAndBool(), x.dtype(), [&]<typename From>() {
     dispatch(NumbersAndBool(), to, [&]<typename To>() {
       if (c.run().agreed_only) expect_to_fit<From, To>(x);
-      out = runtime::mapped<From, To>(x, to, c.run(),
-                                      [](From v) { return to_number<To>(v); });
+      out = runtime::mapped<From, To, true>(
+          x, to, c.run(), [](From v) { return to_number<To>(v); });
     });
   });
   return out;

@@ -38,9 +38,51 @@ void logical_xor(Call& c) {
 }
 void logical_not(Call& c) {
   dispatch(Types<bool>(), c.input(0).dtype(), [&]<typename T>() {
-    map_unary<T, T>(c, [](bool v) { return !v; });
+    map_unary<T, T>(
+        c, [](std::uint8_t v) { return static_cast<std::uint8_t>(v ^ 1); });
   });
 }
+
+// to[i] = p[i] ? q[i * sx] : r[i * sy] for i below n.
+template <typename T>
+struct Choice {
+  const bool* p;
+  std::int64_t sc;
+  const T* q;
+  std::int64_t sx;
+  const T* r;
+  std::int64_t sy;
+  T* to;
+
+  // For steps that are 0 or 1.
+  template <bool kX, bool kY>
+  [[gnu::always_inline]] inline void run_fixed(std::int64_t n) const {
+    const auto* by = reinterpret_cast<const std::uint8_t*>(p);
+    const T *x = q, *y = r, one = *q, other = *r;
+    T* out = to;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) {
+      // Both are read, so that none is read under a condition.
+      const T a = kX ? x[i] : one, b = kY ? y[i] : other;
+      out[i] = by[i] != 0 ? a : b;
+    }
+  }
+  void run(std::int64_t n) const {
+    if constexpr (std::is_integral_v<T>) {
+      if (sc == 1 && sx <= 1 && sy <= 1) {
+        return runtime::for_vectors([&, this]() RULEENGINE_INLINE {
+          if (sx == 1 && sy == 1) return run_fixed<true, true>(n);
+          if (sx == 1) return run_fixed<true, false>(n);
+          if (sy == 1) return run_fixed<false, true>(n);
+          run_fixed<false, false>(n);
+        });
+      }
+    }
+    for (std::int64_t i = 0; i < n; ++i) {
+      to[i] = p[i * sc] ? q[i * sx] : r[i * sy];
+    }
+  }
+};
 
 template <typename T>
 void choose(Call& c, const Rows<3>& rows, Tensor& out) {
@@ -50,11 +92,10 @@ void choose(Call& c, const Rows<3>& rows, Tensor& out) {
   const std::int64_t sc = rows.inner(0), sx = rows.inner(1), sy = rows.inner(2);
   const auto line = [&](std::int64_t at, const auto& from, std::int64_t begin,
                         std::int64_t end) {
-    const bool* p = condition + from[0];
-    const T *q = x + from[1], *r = y + from[2];
-    for (std::int64_t i = begin; i < end; ++i) {
-      to[at + i] = p[i * sc] ? q[i * sx] : r[i * sy];
-    }
+    Choice<T>{
+        condition + from[0] + begin * sc, sc, x + from[1] + begin * sx, sx,
+        y + from[2] + begin * sy,         sy, to + at + begin}
+        .run(end - begin);
   };
   for_each_piece(c, rows, line);
 }

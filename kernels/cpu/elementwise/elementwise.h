@@ -47,18 +47,23 @@ void fill(const Call& c, T* to, std::int64_t count, const T& value) {
                        });
 }
 
+// Truth values are bytes in loops: those fit vectors.
+template <typename T>
+using Stored = std::conditional_t<std::is_same_v<T, bool>, std::uint8_t, T>;
+
 // Output 0 = f(input 0), element by element.
 template <typename From, typename To, typename F>
 void map_unary(Call& c, F f) {
   const Tensor& x = c.input(0);
-  const From* in = x.data<From>();
+  const auto* in = x.data<Stored<From>>();
   const std::int64_t count = x.count();
   Tensor& y = c.output_in_place(0, 0, kTypeOf<To>, x.dims());
-  To* out = y.mutable_data<To>();
+  auto* out = y.mutable_data<Stored<To>>();
   c.threads().for_each(
       count, kGrain, [&](std::int64_t begin, std::int64_t end) {
         const auto loop = [&]() RULEENGINE_INLINE {
-          runtime::map_line(in + begin, out + begin, end - begin, f);
+          const F own = f;  // held in registers
+          runtime::map_line(in + begin, out + begin, end - begin, own);
         };
         if constexpr (std::is_floating_point_v<From>) {
           runtime::for_vectors(loop);
@@ -66,6 +71,28 @@ void map_unary(Call& c, F f) {
           loop();
         }
       });
+}
+
+// to[i] = f(x[i * sa], y[i * sb]) for i below n. `to` may be `x` or `y`.
+template <typename A, typename B, typename To, typename F>
+[[gnu::always_inline]] inline void binary_line(const A* x, std::int64_t sa,
+                                               const B* y, std::int64_t sb,
+                                               To* to, std::int64_t n,
+                                               const F& f) {
+  if (sa == 1 && sb == 1) {
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) to[i] = f(x[i], y[i]);
+  } else if (sa == 1 && sb == 0) {
+    const B v = *y;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) to[i] = f(x[i], v);
+  } else if (sa == 0 && sb == 1) {
+    const A v = *x;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < n; ++i) to[i] = f(v, y[i]);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) to[i] = f(x[i * sa], y[i * sb]);
+  }
 }
 
 // One line of a binary op: out[i] = f(a[i * sa], b[i * sb]) for i below n.
@@ -90,16 +117,13 @@ void map_binary(Call& c, const Tensor& a, const Tensor& b, Tensor& out,
     const auto* x = reinterpret_cast<const A*>(a_bytes);
     const auto* y = reinterpret_cast<const B*>(b_bytes);
     auto* to = reinterpret_cast<To*>(out_bytes);
-    if (sa == 1 && sb == 1) {
-      for (std::int64_t i = 0; i < n; ++i) to[i] = op(x[i], y[i]);
-    } else if (sa == 1 && sb == 0) {
-      const B v = *y;
-      for (std::int64_t i = 0; i < n; ++i) to[i] = op(x[i], v);
-    } else if (sa == 0 && sb == 1) {
-      const A v = *x;
-      for (std::int64_t i = 0; i < n; ++i) to[i] = op(v, y[i]);
+    if constexpr (std::is_floating_point_v<A>) {
+      runtime::for_vectors([=]() RULEENGINE_INLINE {
+        const F own = op;
+        binary_line(x, sa, y, sb, to, n, own);
+      });
     } else {
-      for (std::int64_t i = 0; i < n; ++i) to[i] = op(x[i * sa], y[i * sb]);
+      binary_line(x, sa, y, sb, to, n, op);
     }
   };
   for_each_line(c, a, b, out, {sizeof(A), sizeof(B), sizeof(To), run, &f});

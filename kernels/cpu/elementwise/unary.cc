@@ -2,8 +2,10 @@
 #include "kernels/cpu/elementwise/unary.h"
 
 #include <cmath>
+#include <limits>
 #include <type_traits>
 
+#include "kernels/cpu/exponential.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"
 
@@ -76,6 +78,12 @@ Op is_inf(const Preparation& p) {
   };
 }
 
+// Those of <cmath> go to the slow loop for negative numbers.
+constexpr auto kLogarithm = [](auto v) {
+  const auto of_size = std::log(std::abs(v));
+  return v < 0 ? std::numeric_limits<decltype(v)>::quiet_NaN() : of_size;
+};
+
 // The kernel of a function of floats.
 template <auto kFunction>
 void floats(Call& c) {
@@ -99,7 +107,7 @@ constexpr Kernel kUnaryKernels[] = {
     {"", "Dropout", dropout, Adapt::kWiden},
     {"", "Elu", elu, Adapt::kWiden},
     {"", "Erf", erf, Adapt::kWiden},
-    {"", "Exp", floats<[](auto v) { return std::exp(v); }>, Adapt::kWiden},
+    {"", "Exp", floats<[](auto v) { return power_of_e(v); }>, Adapt::kWiden},
     {"", "Floor", floats<[](auto v) { return std::floor(v); }>, Adapt::kWiden},
     {"", "Gelu", gelu, Adapt::kWiden},
     {"", "HardSigmoid", hard_sigmoid, Adapt::kWiden},
@@ -107,7 +115,7 @@ constexpr Kernel kUnaryKernels[] = {
     {"", "IsInf", is_inf, Adapt::kWiden},
     {"", "IsNaN", is_nan, Adapt::kWiden},
     {"", "LeakyRelu", leaky_relu, Adapt::kWiden},
-    {"", "Log", floats<[](auto v) { return std::log(v); }>, Adapt::kWiden},
+    {"", "Log", floats<kLogarithm>, Adapt::kWiden},
     {"", "Mish", mish, Adapt::kWiden},
     {"", "Neg", neg, Adapt::kWiden},
     {"", "PRelu", prelu, Adapt::kWiden},

@@ -153,7 +153,10 @@ void normalize_groups(Call& c, std::int64_t groups, double epsilon) {
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
     const auto one = [&](std::int64_t i) {
-      const Moments m = moments_of(x.data<T>() + i * row, row);
+      Moments m;
+      runtime::for_vectors([&]() RULEENGINE_INLINE {
+        m = moments_of(x.data<T>() + i * row, row);
+      });
       const double inverse = 1 / std::sqrt(m.variance + epsilon);
       for (std::int64_t k = 0; k < width; ++k) {
         const std::int64_t at = i * row + k * s.inner;

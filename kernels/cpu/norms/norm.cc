@@ -92,24 +92,26 @@ void LayerNormOp::run(Call& c, const Tensor& x, const RowShape& s,
   Tensor inverses = c.allocate(DataType::kFloat, s.reduced);
   T* to = out.mutable_data<T>();
   const auto one = [&](std::int64_t i) {
-    const T* row = x.data<T>() + i * s.size;
-    T* y = to + i * s.size;
-    const Moments m = moments_of(row, s.size);
-    const double inverse = 1 / std::sqrt(m.variance + epsilon);
-    means.mutable_data<float>()[i] = static_cast<float>(m.mean);
-    inverses.mutable_data<float>()[i] = static_cast<float>(inverse);
-    const T mean = static_cast<T>(m.mean), by = static_cast<T>(inverse);
-    const T* w = scale.values.data<T>() + i * scale.step;
-    if (bias.values.count() == 0) {
-      for (std::int64_t k = 0; k < s.size; ++k) {
-        y[k] = (row[k] - mean) * by * w[k];
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      const T* row = x.data<T>() + i * s.size;
+      T* y = to + i * s.size;
+      const Moments m = moments_of(row, s.size);
+      const double inverse = 1 / std::sqrt(m.variance + epsilon);
+      means.mutable_data<float>()[i] = static_cast<float>(m.mean);
+      inverses.mutable_data<float>()[i] = static_cast<float>(inverse);
+      const T mean = static_cast<T>(m.mean), by = static_cast<T>(inverse);
+      const T* w = scale.values.data<T>() + i * scale.step;
+      if (bias.values.count() == 0) {
+        for (std::int64_t k = 0; k < s.size; ++k) {
+          y[k] = (row[k] - mean) * by * w[k];
+        }
+        return;
       }
-      return;
-    }
-    const T* b = bias.values.data<T>() + i * bias.step;
-    for (std::int64_t k = 0; k < s.size; ++k) {
-      y[k] = (row[k] - mean) * by * w[k] + b[k];
-    }
+      const T* b = bias.values.data<T>() + i * bias.step;
+      for (std::int64_t k = 0; k < s.size; ++k) {
+        y[k] = (row[k] - mean) * by * w[k] + b[k];
+      }
+    });
   };
   c.threads().for_each_index(s.rows, row_grain(s.size), one);
   give_statistic(c, 1, means);
@@ -151,8 +153,10 @@ void rms_normalization(Call& c, AttributeAxis axis, double epsilon) {
       const RowParameter scale = row_parameter<T>(c, 1, x, s.size);
       To* to = out.mutable_data<To>();
       const auto one = [&](std::int64_t i) {
-        rms_row(x.data<T>() + i * s.size, s.size, epsilon,
-                scale.values.data<T>() + i * scale.step, to + i * s.size);
+        runtime::for_vectors([&]() RULEENGINE_INLINE {
+          rms_row(x.data<T>() + i * s.size, s.size, epsilon,
+                  scale.values.data<T>() + i * scale.step, to + i * s.size);
+        });
       };
       c.threads().for_each_index(s.rows, row_grain(s.size), one);
     });
@@ -181,7 +185,9 @@ void norm_rows(Call& c, const Tensor& x, std::size_t weight, double epsilon) {
     T* to = rows.mutable_data<T>();
     c.threads().for_each_index(
         x.count() / size, row_grain(size), [&](std::int64_t i) {
-          rms_row(x.data<T>() + i * size, size, epsilon, by, to + i * size);
+          runtime::for_vectors([&]() RULEENGINE_INLINE {
+            rms_row(x.data<T>() + i * size, size, epsilon, by, to + i * size);
+          });
         });
     if (!is_whole) {
       map_binary<T, T, T>(c, rows, w, out, [](T a, T b) { return a * b; });
@@ -216,6 +222,24 @@ Op own_add_rms_norm(const Preparation& p) {
   };
 }
 
+// x / norm, where the sum of absolute values (p = 1) or of squares is known; 0
+// where that is 0.
+template <typename T>
+[[gnu::always_inline]] inline T by_norm(T x, double sum, std::int64_t p) {
+  const double norm = p == 1 ? sum : std::sqrt(sum);
+  const T quotient = static_cast<T>(double(x) / norm);
+  return norm == 0 ? T(0) : quotient;
+}
+// Of a line whose elements lie side by side.
+template <typename T>
+void lp_row(const T* x, std::int64_t n, std::int64_t p, T* y) {
+  const double sum = sum_of(n, [=](std::int64_t i) {
+    const auto v = static_cast<double>(x[i]);
+    return p == 1 ? std::abs(v) : v * v;
+  });
+  for (std::int64_t i = 0; i < n; ++i) y[i] = by_norm(x[i], sum, p);
+}
+
 // A line whose norm is 0 stays 0. `p`: 1 or 2.
 void lp_normalization(Call& c, AttributeAxis axis_said, std::int64_t p) {
   const Tensor x = c.input(0);
@@ -225,6 +249,13 @@ void lp_normalization(Call& c, AttributeAxis axis_said, std::int64_t p) {
   const CutShape s = cut_at(x.dims(), axis);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     T* to = out.mutable_data<T>();
+    if (s.inner == 1) {
+      return for_lines(c, s, x.data<T>(), to,
+                       [p](const T* row, T* y, std::int64_t n) {
+                         runtime::for_vectors(
+                             [&]() RULEENGINE_INLINE { lp_row(row, n, p, y); });
+                       });
+    }
     for_columns(c.threads(), s,
                 [&](std::int64_t block, std::int64_t first, std::int64_t last) {
                   const T* from = x.data<T>() + block * s.size * s.inner;
@@ -238,12 +269,8 @@ void lp_normalization(Call& c, AttributeAxis axis_said, std::int64_t p) {
                   }
                   for (std::int64_t i = 0; i < s.size; ++i) {
                     for (std::int64_t j = first; j < last; ++j) {
-                      const double sum = sums[j - first];
-                      const double norm = p == 1 ? sum : std::sqrt(sum);
                       const std::int64_t at = i * s.inner + j;
-                      y[at] = norm == 0
-                                  ? T(0)
-                                  : static_cast<T>(double(from[at]) / norm);
+                      y[at] = by_norm(from[at], sums[j - first], p);
                     }
                   }
                 });

@@ -28,16 +28,41 @@ Op for_rows(const Preparation& p, F f) {
   };
 }
 
+// Softmax, or its logarithm.
+template <bool kIsLog>
 Op softmax(const Preparation& p) {
-  return for_rows(p, []<typename T>(const T* x, T* y, std::int64_t n) {
-    runtime::for_vectors([&]() RULEENGINE_INLINE { softmax_row(x, n, y); });
-  });
-}
-
-Op log_softmax(const Preparation& p) {
-  return for_rows(p, []<typename T>(const T* x, T* y, std::int64_t n) {
-    runtime::for_vectors([&]() RULEENGINE_INLINE { log_softmax_row(x, n, y); });
-  });
+  return [axis = AttributeAxis(p)](Call& c) {
+    const Tensor& x = c.input(0);
+    Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
+    if (out.count() == 0) return;
+    const CutShape s = shape_to_normalize(c, x, axis);
+    dispatch(Floats(), x.dtype(), [&]<typename T>() {
+      const T* from = x.data<T>();
+      T* to = out.mutable_data<T>();
+      // Few lines side by side do not fill a vector.
+      if (s.inner >= 8) {
+        return for_columns(
+            c.threads(), s,
+            [&](std::int64_t block, std::int64_t first, std::int64_t last) {
+              const std::int64_t at = block * s.size * s.inner + first;
+              Ticker tick(c.threads());
+              runtime::for_vectors([&]() RULEENGINE_INLINE {
+                softmax_columns<kIsLog>(from + at, s.size, s.inner,
+                                        last - first, to + at, tick);
+              });
+            });
+      }
+      for_lines(c, s, from, to, [](const T* row, T* y, std::int64_t n) {
+        runtime::for_vectors([&]() RULEENGINE_INLINE {
+          if constexpr (kIsLog) {
+            log_softmax_row(row, n, y);
+          } else {
+            softmax_row(row, n, y);
+          }
+        });
+      });
+    });
+  };
 }
 
 Op hardmax(const Preparation& p) {
@@ -53,8 +78,8 @@ Op hardmax(const Preparation& p) {
 
 constexpr Kernel kSoftmaxKernels[] = {
     {"", "Hardmax", hardmax, Adapt::kWiden},
-    {"", "LogSoftmax", log_softmax, Adapt::kWiden},
-    {"", "Softmax", softmax, Adapt::kWiden},
+    {"", "LogSoftmax", softmax<true>, Adapt::kWiden},
+    {"", "Softmax", softmax<false>, Adapt::kWiden},
 };
 
 }  // namespace

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 
+#include "kernels/cpu/exponential.h"
 #include "kernels/cpu/reductions/fold.h"
 #include "runtime/vectors.h"
 
@@ -20,34 +20,6 @@ template <typename T>
   const auto max = [](T& a, T b) { a = a > b ? a : b; };
   return fold_lanes<64>(
       n, kLowest, [&](T& a, std::int64_t i) { max(a, x[i]); }, max);
-}
-
-// e^x. Those of <cmath> go to the slow loop for scores that a mask hides.
-[[gnu::always_inline]] inline double weight_of(double x) { return std::exp(x); }
-// To about 1 ulp; 0 below the least normal number. The polynomial is that of
-// Cephes (expf); x = n ln 2 + r, where ln 2 is in two parts so that n times the
-// first is exact.
-[[gnu::always_inline]] inline float weight_of(float x) {
-  constexpr float kLeast = -87.33654F, kMost = 88.72283F;
-  constexpr float kRound = 12582912.0F;  // 1.5 * 2^23
-  float y = x > kMost ? kMost : x;
-  y = y > kLeast ? y : kLeast;  // NaN as well
-  const float n = (y * 1.44269504F + kRound) - kRound;
-  const float r = (y - n * 0.693359375F) + n * 2.12194440e-4F;
-  float p = r * 1.9875691500e-4F + 1.3981999507e-3F;
-  p = p * r + 8.3334519073e-3F;
-  p = p * r + 4.1665795894e-2F;
-  p = p * r + 1.6666665459e-1F;
-  p = p * r + 5.0000001201e-1F;
-  p = p * (r * r) + r + 1.0F;
-  // In two steps, since 2^128 overflows a float.
-  const auto whole = static_cast<std::int32_t>(n);
-  const std::int32_t half = whole >> 1;
-  p *= std::bit_cast<float>((half + 127) << 23);
-  p *= std::bit_cast<float>((whole - half + 127) << 23);
-  p = x < kLeast ? 0.0F : p;
-  p = x > kMost ? std::numeric_limits<float>::infinity() : p;
-  return x != x ? x : p;
 }
 
 // y[i] = exp(x[i] - largest), unless `y` is nullptr; gives their sum. `y` may
@@ -64,7 +36,7 @@ template <typename T>
     runtime::map_line(x + i, to, count,
                       [=](T v) { return weight_of(v - largest); });
     // A lane adds up so few terms that floats do.
-    sum += static_cast<double>(fold_lanes(
+    sum += static_cast<double>(fold_lanes<64>(
         count, T(0), [&](T& lane, std::int64_t at) { lane += to[at]; },
         [](T& lane, T other) { lane += other; }));
   }
@@ -78,6 +50,47 @@ template <typename T>
   const double sum = exponentials(x, n, largest_of(x, n), y);
   const T by = static_cast<T>(1 / sum);
   for (std::int64_t i = 0; i < n; ++i) y[i] *= by;
+}
+
+// Softmax, or its logarithm, of `columns` lines along an axis, which lie side
+// by side; their elements are `inner` apart. `y` may be `x`. tick(n): n
+// elements are done.
+inline constexpr std::int64_t kSoftmaxColumns = 256;
+template <bool kIsLog, typename T, typename Tick>
+[[gnu::always_inline]] inline void softmax_columns(const T* x, std::int64_t n,
+                                                   std::int64_t inner,
+                                                   std::int64_t columns, T* y,
+                                                   Tick& tick) {
+  T largest[kSoftmaxColumns];
+  double sums[kSoftmaxColumns] = {};
+  std::copy_n(x, columns, largest);
+  const auto for_each = [&](auto f) {
+    for (std::int64_t k = 0; k < n; ++k) {
+      tick(columns);
+#pragma GCC ivdep
+      for (std::int64_t j = 0; j < columns; ++j) {
+        f(x[k * inner + j], y[k * inner + j], largest[j], sums[j]);
+      }
+    }
+  };
+  for_each([](T v, T&, T& most, double&) { most = most > v ? most : v; });
+  for_each([](T v, T& to, T most, double& sum) {
+    const T weight = weight_of(v - most);
+    if constexpr (!kIsLog) to = weight;
+    sum += static_cast<double>(weight);
+  });
+  for (std::int64_t j = 0; j < columns; ++j) {
+    sums[j] = kIsLog ? std::log(sums[j]) : 1 / sums[j];
+  }
+  const T* from = kIsLog ? x : y;
+  for (std::int64_t k = 0; k < n; ++k) {
+    tick(columns);
+#pragma GCC ivdep
+    for (std::int64_t j = 0; j < columns; ++j) {
+      const T v = from[k * inner + j], by = static_cast<T>(sums[j]);
+      y[k * inner + j] = kIsLog ? v - largest[j] - by : v * by;
+    }
+  }
 }
 
 // `y` may be `x`.

@@ -2,12 +2,14 @@
 #include "kernels/cpu/quantization/quantization.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/quantization/granularity.h"
+#include "kernels/cpu/reductions/fold.h"
 #include "runtime/adapt.h"
 
 namespace ruleengine::kernels {
@@ -231,13 +233,36 @@ void DequantizeOp::operator()(Call& c) const {
   if (to != DataType::kFloat) c.set_output(0, cast_tensor(c, y, to, {}));
 }
 
+struct Range {
+  float least = 0, most = 0;
+};
+// Of the numbers and 0; NaN is passed over.
+Range range_with_zero(const Call& c, const Tensor& x) {
+  std::vector<Range> parts(index_of(ceil_div(x.count(), kGrain)));
+  c.threads().for_each(
+      x.count(), kGrain, [&](std::int64_t begin, std::int64_t end) {
+        const float* from = x.data<float>() + begin;
+        Range& part = parts[index_of(begin / kGrain)];
+        const auto extreme = [&](auto take) RULEENGINE_INLINE {
+          return fold_lanes<64>(
+              end - begin, 0.0F,
+              [&](float& a, std::int64_t i) { take(a, from[i]); }, take);
+        };
+        runtime::for_vectors([&]() RULEENGINE_INLINE {
+          part.least = extreme([](float& a, float v) { a = v < a ? v : a; });
+          part.most = extreme([](float& a, float v) { a = v > a ? v : a; });
+        });
+      });
+  Range all;
+  for (const Range& part : parts) {
+    all = {std::min(all.least, part.least), std::max(all.most, part.most)};
+  }
+  return all;
+}
+
 void dynamic_quantize_linear(Call& c) {
   const Tensor x = c.expect_type(0, DataType::kFloat);
-  float least = 0, most = 0;
-  for (const float v : x.values<float>()) {
-    least = std::min(least, v);
-    most = std::max(most, v);
-  }
+  const auto [least, most] = range_with_zero(c, x);
   const float range = most == least ? 1.0F : most - least;
   const float scale = range / 255.0F;
   const auto zero =

@@ -20,7 +20,8 @@ Op qlinear_mat_mul(const Preparation& p);
 template <typename T>
 T saturated(T value, T zero, T low, T high) {
   const T v = std::nearbyint(value) + zero;
-  return v > low ? (v < high ? v : high) : low;
+  const T raised = v > low ? v : low;
+  return raised < high ? raised : high;
 }
 
 // An input as float, or 0 where it is absent.

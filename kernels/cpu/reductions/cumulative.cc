@@ -1,8 +1,11 @@
 #include "kernels/cpu/families.h"
 
+#include <algorithm>
 #include <type_traits>
 
+#include "kernels/cpu/reductions/fold.h"
 #include "kernels/cpu/reductions/reduce.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -34,6 +37,32 @@ void arg_columns(const T* x, const CutShape& s, std::int64_t columns,
   }
 }
 
+// Of a line that lies side by side.
+template <typename T>
+std::int64_t arg_of(const T* x, std::int64_t n, bool largest, bool last) {
+  T best = x[0];
+  bool has_nan = false;
+  const auto fold = [&](auto take) RULEENGINE_INLINE {
+    best = fold_lanes<64>(
+        n, x[0], [&](T& a, std::int64_t i) { take(a, x[i]); }, take);
+  };
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    std::uint8_t any = 0;
+    for (std::int64_t i = 0; i < n; ++i) any |= x[i] != x[i];
+    has_nan = any != 0;
+    if (largest) {
+      fold([](T& a, T v) { a = v > a ? v : a; });
+    } else {
+      fold([](T& a, T v) { a = v < a ? v : a; });
+    }
+  });
+  const auto is_best = [=](T v) { return has_nan ? v != v : v == best; };
+  if (!last) return std::find_if(x, x + n, is_best) - x;
+  while (!is_best(x[--n])) {
+  }
+  return n;
+}
+
 // ArgMax or ArgMin.
 struct ArgOp {
   ArgOp(const Preparation& p, bool is_max)
@@ -57,6 +86,12 @@ void ArgOp::operator()(Call& c) const {
   if (s.size == 0) c.wrong_shape(0, "1 element or more along the axis");
   auto* y = out.mutable_data<std::int64_t>();
   dispatch(NumbersAndBool(), x.dtype(), [&]<typename T>() {
+    if (s.inner == 1) {
+      return c.threads().for_each_index(
+          s.outer, (1 << 14) / s.size, [&](std::int64_t i) {
+            y[i] = arg_of(x.data<T>() + i * s.size, s.size, largest, last);
+          });
+    }
     for_columns(c.threads(), s,
                 [&](std::int64_t block, std::int64_t first, std::int64_t end) {
                   arg_columns(x.data<T>() + block * s.size * s.inner + first, s,
@@ -94,10 +129,20 @@ void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
   std::fill_n(sums, columns, Sum(F::kFirst));
   for (std::int64_t i = 0; i < s.size; ++i) {
     const std::int64_t at = (d.reverse ? s.size - 1 - i : i) * s.inner;
-    for (std::int64_t j = 0; j < columns; ++j) {
-      const T before = static_cast<T>(sums[j]);
-      sums[j] = F::of(sums[j], static_cast<Sum>(x[at + j]));
-      y[at + j] = d.exclusive ? before : static_cast<T>(sums[j]);
+    const T* from = x + at;
+    T* to = y + at;
+    const auto line = [&](auto f) {
+#pragma GCC ivdep
+      for (std::int64_t j = 0; j < columns; ++j) {
+        const Sum before = sums[j];
+        sums[j] = F::of(before, static_cast<Sum>(from[j]));
+        to[j] = static_cast<T>(f(before, sums[j]));
+      }
+    };
+    if (d.exclusive) {
+      line([](Sum before, Sum) { return before; });
+    } else {
+      line([](Sum, Sum after) { return after; });
     }
   }
 }
@@ -114,8 +159,10 @@ void cumulate(Call& c, ScanDirection d) {
     for_columns(c.threads(), s,
                 [&](std::int64_t block, std::int64_t first, std::int64_t end) {
                   const std::int64_t at = block * s.size * s.inner + first;
-                  cumulate_columns<F>(x.data<T>() + at, s, end - first, d,
-                                      y + at);
+                  runtime::for_vectors([&]() RULEENGINE_INLINE {
+                    cumulate_columns<F>(x.data<T>() + at, s, end - first, d,
+                                        y + at);
+                  });
                 });
   });
 }

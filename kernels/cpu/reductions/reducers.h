@@ -118,8 +118,9 @@ struct Extreme {
     T value = kIsLargest ? kLeast : kMost;
   };
   static void add(Sum& s, T x) {
-    const bool stays = kIsLargest ? s.value > x : s.value < x;
-    s.value = stays || s.value != s.value ? s.value : x;
+    const bool wins = kIsLargest ? x > s.value : x < s.value;
+    const bool is_nan = x != x;
+    s.value = wins | is_nan ? x : s.value;
   }
   static void merge(Sum& s, const Sum& other) { add(s, other.value); }
   static T finish(const Sum& s, std::int64_t) { return s.value; }

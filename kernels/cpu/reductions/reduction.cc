@@ -9,6 +9,7 @@
 #include "kernels/cpu/reductions/fold.h"
 #include "kernels/cpu/reductions/reduce.h"
 #include "kernels/cpu/reductions/reducers.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -40,8 +41,9 @@ struct Reducer {
   // Takes x[0], x[step], ... into a sum.
   void (*row)(const std::byte* x, std::int64_t n, std::int64_t step,
               AnySum* sum);
-  // Takes x[j] into sum j.
-  void (*columns)(const std::byte* x, std::int64_t n, AnySum* sums);
+  // Takes x[j], x[step + j], ... of so many rows into sum j.
+  void (*columns)(const std::byte* x, std::int64_t rows, std::int64_t step,
+                  std::int64_t n, AnySum* sums);
   void (*merge)(AnySum* sum, const AnySum* other);
   // The results, each of so many terms.
   void (*finish)(const AnySum* sums, std::int64_t n, std::int64_t terms,
@@ -63,16 +65,39 @@ void add_row(const std::byte* bytes, std::int64_t n, std::int64_t step,
     for (std::int64_t i = 0; i < n; ++i) R::add(all, x[i * step]);
     return;
   }
-  R::merge(all, fold_lanes(
-                    n, Sum(), [x](Sum& s, std::int64_t i) { R::add(s, x[i]); },
-                    R::merge));
+  // Sums of a few bytes fill a vector in greater number.
+  constexpr int kLanes = sizeof(Sum) < 8 ? 64 : kSumLanes;
+  runtime::for_vectors([=, &all]() RULEENGINE_INLINE {
+    R::merge(all,
+             fold_lanes<kLanes>(
+                 n, Sum(), [x](Sum& s, std::int64_t i) { R::add(s, x[i]); },
+                 R::merge));
+  });
 }
 
 template <typename R, typename T>
-void add_columns(const std::byte* bytes, std::int64_t n, AnySum* sums) {
+void add_columns(const std::byte* bytes, std::int64_t rows, std::int64_t step,
+                 std::int64_t n, AnySum* sums) {
   const T* x = reinterpret_cast<const T*>(bytes);
   auto* all = as<typename R::Sum>(sums);
-  for (std::int64_t j = 0; j < n; ++j) R::add(all[j], x[j]);
+  const auto add = [=]<std::int64_t kRows>(std::int64_t first)
+                       RULEENGINE_INLINE {
+                         const T* from = x + first * step;
+#pragma GCC ivdep
+                         for (std::int64_t j = 0; j < n; ++j) {
+                           auto sum = all[j];
+                           for (std::int64_t i = 0; i < kRows; ++i)
+                             R::add(sum, from[i * step + j]);
+                           all[j] = sum;
+                         }
+                       };
+  runtime::for_vectors([=]() RULEENGINE_INLINE {
+    // Several rows at once load and store the sums less often.
+    constexpr std::int64_t kSome = 4;
+    std::int64_t i = 0;
+    for (; i + kSome <= rows; i += kSome) add.template operator()<kSome>(i);
+    for (; i < rows; ++i) add.template operator()<1>(i);
+  });
 }
 
 template <typename R>
@@ -159,9 +184,7 @@ void reduce_columns(Call& c, const Reducer& r, const std::byte* x,
           from = x + (place[0] + first) * size;
         });
         gone.for_each(0, gone.count(), [&](std::int64_t, const auto& place) {
-          for (std::int64_t i = 0; i < n; ++i) {
-            r.columns(from + (place[0] + i * step) * size, last - first, sums);
-          }
+          r.columns(from + place[0] * size, n, step, last - first, sums);
         });
         r.finish(sums, last - first, terms,
                  y + (block * kept.length() + first) * size);

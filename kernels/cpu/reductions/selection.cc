@@ -6,6 +6,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/reductions/order.h"
 #include "kernels/cpu/strided.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -34,17 +35,59 @@ void select(std::vector<Ranked<T>>& line, std::int64_t k, Before before) {
   }
 }
 
+// Whether one of `n` numbers may come before `last`; NaN may.
+template <typename T>
+[[gnu::always_inline]] inline bool may_come_before(const T* x, std::int64_t n,
+                                                   T last, bool largest) {
+  std::uint8_t any = 0;
+  if (largest) {
+    for (std::int64_t i = 0; i < n; ++i) any |= !(x[i] <= last);
+  } else {
+    for (std::int64_t i = 0; i < n; ++i) any |= !(x[i] >= last);
+  }
+  return any != 0;
+}
+
 // The sizes around the axis.
 struct TopKSizes {
   std::int64_t size = 0, inner = 1, k = 0;
 };
+
+// The first of a line that lies side by side, in order: as many as `best` has.
+template <typename T, typename Before>
+void select_few(const T* x, std::int64_t size, bool largest, Before before,
+                std::vector<Ranked<T>>& best) {
+  const auto k = std::ssize(best);
+  for (std::int64_t j = 0; j < k; ++j) best[index_of(j)] = {x[j], j};
+  std::ranges::make_heap(best, before);  // the last one is in front
+  constexpr std::int64_t kBlock = 64;
+  for (std::int64_t from = k; from < size; from += kBlock) {
+    const std::int64_t n = std::min(kBlock, size - from);
+    bool any = false;
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      any = may_come_before(x + from, n, best.front().value, largest);
+    });
+    for (std::int64_t j = from; any && j < from + n; ++j) {
+      const T last = best.front().value;
+      // Of equal ones the earlier stays.
+      if (largest ? x[j] <= last : x[j] >= last) continue;
+      const Ranked<T> each{x[j], j};
+      if (!before(each, best.front())) continue;
+      std::ranges::pop_heap(best, before);
+      best.back() = each;
+      std::ranges::push_heap(best, before);
+    }
+  }
+  std::ranges::sort_heap(best, before);
+}
 
 // Lines [begin, end) of all.
 template <typename T>
 void top_k_lines(const T* in, T* values, std::int64_t* indices,
                  const TopKSizes& s, bool largest, std::int64_t begin,
                  std::int64_t end, Ticker tick) {
-  std::vector<Ranked<T>> line(index_of(s.size));
+  const bool few = s.inner == 1 && s.k <= s.size / 16;
+  std::vector<Ranked<T>> line(index_of(few ? s.k : s.size));
   // Ties go to the lower index.
   const auto before = [&](const Ranked<T>& a, const Ranked<T>& b) {
     tick();
@@ -55,10 +98,15 @@ void top_k_lines(const T* in, T* values, std::int64_t* indices,
   for (std::int64_t i = begin; i < end; ++i) {
     const std::int64_t outer = i / s.inner, at = i % s.inner;
     const T* from = in + outer * s.size * s.inner + at;
-    for (std::int64_t j = 0; j < s.size; ++j) {
-      line[index_of(j)] = {from[j * s.inner], j};
+    if (few) {
+      tick(s.size / 16);
+      select_few(from, s.size, largest, before, line);
+    } else {
+      for (std::int64_t j = 0; j < s.size; ++j) {
+        line[index_of(j)] = {from[j * s.inner], j};
+      }
+      select(line, s.k, before);
     }
-    select(line, s.k, before);
     const std::int64_t to = outer * s.k * s.inner + at;
     for (std::int64_t j = 0; j < s.k; ++j) {
       const Ranked<T>& each = line[index_of(j)];

@@ -44,8 +44,18 @@ ElementPlaces::ElementPlaces(const Call& c, const Tensor& data,
                              const Tensor& indices, std::int64_t axis) {
   c.expect_rank(1, data.rank());
   const std::size_t along = axis_of(axis, data.rank());
-  along_ = indices_up_to(c, data.dim(along));
-  if (along_.empty()) return;
+  size_ = data.dim(along);
+  const bool is_native = indices.dtype() == DataType::kInt64 ||
+                         indices.dtype() == DataType::kInt32;
+  along_ = is_native ? indices : list_of<std::int64_t>(c, c.ints(1));
+  dispatch(Indices(), along_.dtype(), [&]<typename T>() {
+    // Whether all are right fits vectors; which one is not does not matter yet.
+    bool fits = true;
+    for (const T i : along_.values<T>()) fits &= i >= -size_ && i < size_;
+    if (fits) return;
+    for (const T i : along_.values<T>()) checked_index(c, i, size_);
+  });
+  if (along_.count() == 0) return;
   const Dims strides = strides_of(data.dims());
   for (std::size_t i = 0; i < data.rank(); ++i) {
     if (i != along && indices.dim(i) > data.dim(i)) {

@@ -19,21 +19,33 @@ class ElementPlaces {
   ElementPlaces(const Call& c, const Tensor& data, const Tensor& indices,
                 std::int64_t axis);
 
-  std::int64_t count() const { return std::ssize(along_); }
+  std::int64_t count() const { return along_.count(); }
 
   // f(place in the indices, place in the data), for [begin, end).
   template <typename F>
   void for_each(std::int64_t begin, std::int64_t end, F f) const {
     if (begin == end) return;
-    Walk walk(axes_, begin);
-    for (std::int64_t i = begin; i < end; ++i, walk.next()) {
-      f(i, walk.from() + along_[index_of(i)] * step_);
-    }
+    dispatch(Indices(), along_.dtype(), [&]<typename T>() {
+      const T* along = along_.data<T>();
+      const StridedAxis& line = axes_.back();
+      Walk walk({axes_.data(), axes_.size() - 1}, begin / line.size);
+      for (std::int64_t i = begin; i < end; walk.next()) {
+        const std::int64_t first = i % line.size;
+        const std::int64_t last = std::min(end, i - first + line.size);
+        std::int64_t from = walk.from() + first * line.from;
+        for (; i < last; ++i, from += line.from) {
+          const auto at = static_cast<std::int64_t>(along[i]);
+          f(i, from + (at < 0 ? at + size_ : at) * step_);
+        }
+      }
+    });
   }
 
  private:
-  Ints along_;
-  std::int64_t step_ = 1;
+  using Indices = Types<std::int64_t, std::int32_t>;
+
+  Tensor along_;  // checked; negative ones count from the end
+  std::int64_t size_ = 0, step_ = 1;
   std::vector<StridedAxis> axes_;
 };
 

@@ -127,33 +127,58 @@ Padding padding_of(const Call& c, Shape dims, const Pads& pads, PadMode mode) {
   return out;
 }
 
-// One row along the last padded axis.
+// Neighbors that come from elements `step` apart; the constant where `from` is
+// -1.
+struct Stretch {
+  std::int64_t at, from, step, size;
+};
+
+std::vector<Stretch> stretches_of(const Ints& sources) {
+  std::vector<Stretch> out;
+  for (std::int64_t i = 0; i < std::ssize(sources); ++i) {
+    const std::int64_t source = sources[index_of(i)];
+    if (!out.empty()) {
+      Stretch& last = out.back();
+      const std::int64_t step = last.size == 1 ? source - last.from : last.step;
+      const bool is_near = last.from < 0 || source < 0 ? last.from == source
+                                                       : std::abs(step) <= 1;
+      if (is_near && source == last.from + step * last.size) {
+        last.step = step;
+        ++last.size;
+        continue;
+      }
+    }
+    out.push_back({i, source, 0, 1});
+  }
+  return out;
+}
+
+// One row along the last padded axis; all of it the constant if `from` is
+// nullptr.
 template <typename T>
-void fill_row(const Ints& sources, std::int64_t inner, const T* from, T* to,
-              const T& constant, Ticker& tick) {
-  const auto count = sources.size();
-  // Of one run, so that long ones end in time.
-  const auto most = index_of(kGrain / std::min(inner, kGrain));
-  for (std::size_t i = 0; i < count;) {
-    std::size_t end = i + 1;
-    const std::int64_t source = from == nullptr ? -1 : sources[i];
-    const std::int64_t step = source < 0 ? 0 : 1;
-    while (
-        end < count && end - i < most &&
-        (from == nullptr ||
-         sources[end] ==
-             (source < 0 ? -1 : source + static_cast<std::int64_t>(end - i)))) {
-      ++end;
+void fill_row(std::span<const Stretch> stretches, std::int64_t inner,
+              const T* from, T* to, const T& constant, Ticker& tick) {
+  // Blocks of one turn, so that long ones end in time.
+  const std::int64_t most = kGrain / std::min(inner, kGrain);
+  for (const Stretch& s : stretches) {
+    const bool is_constant = from == nullptr || s.from < 0;
+    for (std::int64_t i = 0; i < s.size; i += most) {
+      const std::int64_t count = std::min(most, s.size - i);
+      tick(count * inner);
+      T* at = to + (s.at + i) * inner;
+      if (is_constant) {
+        std::fill_n(at, count * inner, constant);
+        continue;
+      }
+      const T* source = from + (s.from + i * s.step) * inner;
+      if (s.step == 1) {
+        std::copy_n(source, count * inner, at);
+      } else {
+        for (std::int64_t k = 0; k < count; ++k) {
+          std::copy_n(source + k * s.step * inner, inner, at + k * inner);
+        }
+      }
     }
-    const std::int64_t many = static_cast<std::int64_t>(end - i) * inner;
-    tick(many);
-    T* at = to + static_cast<std::int64_t>(i) * inner;
-    if (step == 0) {
-      std::fill_n(at, many, constant);
-    } else {
-      std::copy_n(from + source * inner, many, at);
-    }
-    i = end;
   }
 }
 
@@ -169,6 +194,10 @@ void fill_all(const Call& c, const Padding& padding, const T* from, T* to,
     rows *= axes.back().size;
   }
   const std::int64_t row = std::ssize(padding.sources[last]) * padding.inner;
+  const auto stretches = stretches_of(padding.sources[last]);
+  // What they take is counted.
+  const Tensor room =
+      c.allocate(DataType::kInt64, Dims{std::ssize(stretches) * 4});
   c.threads().for_each(
       rows, kGrain / row, [&](std::int64_t begin, std::int64_t end) {
         Walk walk(axes, begin);
@@ -184,9 +213,9 @@ void fill_all(const Call& c, const Padding& padding, const T* from, T* to,
             inside = inside && source >= 0;
             place += source * padding.steps[k];
           }
-          fill_row(padding.sources[last], padding.inner,
-                   inside ? from + place * padding.inner : nullptr,
-                   to + i * row, constant, tick);
+          fill_row<T>(stretches, padding.inner,
+                      inside ? from + place * padding.inner : nullptr,
+                      to + i * row, constant, tick);
         }
       });
 }
