@@ -188,6 +188,10 @@ Op PreparedNode::prepare(const Kernel& kernel, const ops::NodeView& node,
     const Datum* own = constants[i];
     if (own == nullptr) continue;
     if (is_adapted(adapt_, own)) {
+      // Others are adapted at each call, and take no memory in between.
+      constexpr std::int64_t kSmall = 1 << 12;
+      const bool is_small = own->is_tensor() && own->tensor().count() <= kSmall;
+      if (!is_small && !run.arranges_weights) continue;
       held_.resize(constants.size());
       held_[i] = adapted(adapt_, *own, run);
       own = &held_[i];

@@ -7,6 +7,14 @@
 #include "runtime/inputs.h"
 
 namespace ruleengine::runtime {
+namespace {
+
+Diagnostic no_memory() {
+  return {.kind = ErrorKind::kLimit,
+          .what = "the machine has too little memory for the run"};
+}
+
+}  // namespace
 
 // All nodes, but those of a wide run: it knows no weight as a double, and noise
 // moves attributes. What cannot be prepared fails when it is to run.
@@ -201,6 +209,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
     impl->prepare();
   } catch (const Failure& failure) {
     return failure.error;
+  } catch (const std::bad_alloc&) {
+    return no_memory();
   }
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
@@ -235,8 +245,7 @@ Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   } catch (const Failure& failure) {
     return failure.error;
   } catch (const std::bad_alloc&) {
-    return Diagnostic{.kind = ErrorKind::kLimit,
-                      .what = "the machine has too little memory for the run"};
+    return no_memory();
   }
 }
 

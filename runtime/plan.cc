@@ -48,7 +48,8 @@ class Lifetimes {
 
  private:
   void read(ValueId v, NodeId reader) {
-    if (!v || graph_.value(v).kind == ir::ValueKind::kInitializer) return;
+    // An initializer, also one that is an input, is only read.
+    if (!v || graph_.value(v).tensor != nullptr) return;
     const NodeId step = ancestor(graph_, reader, graph_.value(v).block);
     NodeId& last = last_[v.index()];
     if (!last || at_[step.index()] > at_[last.index()]) last = step;

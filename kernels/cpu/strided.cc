@@ -15,7 +15,7 @@ namespace {
 
 using StridedAxes = std::vector<StridedAxis>;
 
-// StridedAxes that matter, the one with the longest steps in the result first,
+// Axes that matter, the one with the longest steps in the result first,
 // and joined where one continues the other on both sides.
 StridedAxes joined_axes(Shape dims, const Dims& from, const Dims& to) {
   StridedAxes axes;
@@ -77,9 +77,6 @@ void copy_line(const T* from, std::int64_t from_step, T* to,
 // Elements that a tile has at most, and short lines together.
 constexpr std::int64_t kTile = 1024, kLines = 4096;
 
-// Rows of `to` that lie across the lines of `from`. What is read goes through a
-// buffer, since lines far apart by a power of two drive each other out of the
-// cache.
 // A square of side kSide, transposed: interleaving the halves, which fits
 // vectors, turns the bits of the places by one. It is in `x`; gives `x` or
 // `other`, which has the result.
@@ -97,6 +94,9 @@ const T* transpose_square(T* x, T* other) {
   return x;
 }
 
+// Rows of `to` that lie across the lines of `from`. What is read goes through a
+// buffer, since lines far apart by a power of two drive each other out of the
+// cache.
 template <typename T>
 void transpose_tile(const T* from, T* to, const StridedAxis& rows,
                     const StridedAxis& columns) {

@@ -47,6 +47,7 @@ Op softmax(const Preparation& p) {
               const std::int64_t at = block * s.size * s.inner + first;
               Ticker tick(c.threads());
               runtime::for_vectors([&]() RULEENGINE_INLINE {
+                static_assert(kColumns <= kSoftmaxColumns);
                 softmax_columns<kIsLog>(from + at, s.size, s.inner,
                                         last - first, to + at, tick);
               });

@@ -125,7 +125,10 @@ class InProjection {
     for (std::int64_t i = 0; i < parts; ++i) {
       const std::int64_t rows = all_ / parts;
       weights_[i] = Weights::of(p, kWeight, true, i * rows, rows);
+      is_packed_ =
+          (i == 0 || is_packed_) && weights_[i].dtype() != DataType::kUndefined;
     }
+    if (is_packed_) p.release(kWeight);
   }
 
   void operator()(Call& c) const {
@@ -134,7 +137,11 @@ class InProjection {
     for (const std::size_t i : {1, 2}) {
       c.expect_shape(i, Dims{-1, -1, in}, query.dtype());
     }
-    c.expect_shape(kWeight, Dims{all_, in}, query.dtype());
+    c.expect_shape(kWeight, Dims{all_, in},
+                   is_packed_ ? DataType::kUndefined : query.dtype());
+    if (is_packed_ && weights_[0].dtype() != query.dtype()) {
+      c.expect_type(kWeight, query.dtype());
+    }
     if (c.has_input(kBias)) c.expect_shape(kBias, Dims{all_}, query.dtype());
     dispatch(Floats(), query.dtype(), [&]<typename T>() { run<T>(c); });
   }
@@ -169,7 +176,7 @@ class InProjection {
 
   Heads heads_;
   std::int64_t width_, all_;
-  bool is_one_ = false;
+  bool is_one_ = false, is_packed_ = false;
   Weights weights_[3];
 };
 

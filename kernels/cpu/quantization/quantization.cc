@@ -131,9 +131,8 @@ void divide_first(Call& c, Quantization& q, DataType precision) {
   quantize_each<float, float>(c, q, quotients,
                               [](float v, float) { return v; });
   q.x = rounded(c, quotients, precision);
-  std::fill_n((q.scale = c.allocate(DataType::kFloat, q.scale.dims()))
-                  .mutable_data<float>(),
-              q.scale.count(), 1.0F);
+  q.scale = c.allocate(DataType::kFloat, q.scale.dims());
+  std::fill_n(q.scale.mutable_data<float>(), q.scale.count(), 1.0F);
 }
 
 // `saturate`: of float8.
