@@ -191,7 +191,8 @@ Op PreparedNode::prepare(const Kernel& kernel, const ops::NodeView& node,
       // Others are adapted at each call, and take no memory in between.
       constexpr std::int64_t kSmall = 1 << 12;
       const bool is_small = own->is_tensor() && own->tensor().count() <= kSmall;
-      if (!is_small && !run.arranges_weights) continue;
+      const bool is_half = ir::bit_width(type_of(*own)) == 16;
+      if (!is_small && !(is_half && run.arranges_weights)) continue;
       held_.resize(constants.size());
       held_[i] = adapted(adapt_, *own, run);
       own = &held_[i];

@@ -7,19 +7,11 @@
 #include "runtime/inputs.h"
 
 namespace ruleengine::runtime {
-namespace {
-
-Diagnostic no_memory() {
-  return {.kind = ErrorKind::kLimit,
-          .what = "the machine has too little memory for the run"};
-}
-
-}  // namespace
-
 // All nodes, but those of a wide run: it knows no weight as a double, and noise
 // moves attributes. What cannot be prepared fails when it is to run.
 void Executor::Impl::prepare() {
-  state.memory = memory->beside();  // for longer than a run
+  // For longer than a run, in the place of weights that no limit counts.
+  state.memory = Memory::create();
   for (Plan* plan : plans->all()) {
     for (const std::vector<Step>& steps : plan->blocks) {
       for (const Step& step : steps) {
@@ -209,8 +201,6 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
     impl->prepare();
   } catch (const Failure& failure) {
     return failure.error;
-  } catch (const std::bad_alloc&) {
-    return no_memory();
   }
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
@@ -245,7 +235,8 @@ Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   } catch (const Failure& failure) {
     return failure.error;
   } catch (const std::bad_alloc&) {
-    return no_memory();
+    return Diagnostic{.kind = ErrorKind::kLimit,
+                      .what = "the machine has too little memory for the run"};
   }
 }
 

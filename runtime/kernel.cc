@@ -1,5 +1,6 @@
 #include "runtime/kernel.h"
 
+#include <algorithm>
 #include <new>
 
 namespace ruleengine::runtime {
@@ -10,12 +11,13 @@ ir::BlockId Preparation::block(std::string_view attribute) const {
   fail("the subgraph '" + std::string(attribute) + "' is missing");
 }
 
-std::optional<Tensor> Preparation::arranged(DataType dtype, Shape dims) const {
+std::optional<Tensor> Preparation::arranged(const Tensor& weights,
+                                            DataType dtype, Shape dims) const {
+  constexpr std::size_t kFew = std::size_t{1} << 18;
+  const std::size_t bytes = bytes_of(dtype, count_of(dims));
+  if (bytes > std::max(kFew, 2 * weights.byte_size())) return std::nullopt;
   try {
     return allocate(dtype, dims);
-  } catch (const Failure& failure) {
-    if (failure.error.kind != ErrorKind::kLimit) throw;
-    return std::nullopt;
   } catch (const std::bad_alloc&) {
     return std::nullopt;
   }

@@ -42,8 +42,10 @@ class Preparation : public Attributes {
   // Whether to arrange weights for the loops: it takes as much memory as they
   // do, and pays from the second run on.
   bool arranges_weights() const { return run_.arranges_weights; }
-  // Memory for that, not initialized; nullopt where there is too little.
-  std::optional<Tensor> arranged(DataType dtype, Shape dims) const;
+  // Memory for that, not initialized; nullopt where there is too little, or
+  // where most of it would be padding. No limit of the run counts it.
+  std::optional<Tensor> arranged(const Tensor& weights, DataType dtype,
+                                 Shape dims) const;
 
  private:
   std::span<const Tensor* const> constants_;

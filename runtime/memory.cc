@@ -22,12 +22,7 @@ std::size_t rounded(std::size_t bytes) {
 }  // namespace
 
 std::shared_ptr<Memory> Memory::create(std::size_t limit) {
-  auto budget = std::make_shared<Budget>(limit);
-  return std::shared_ptr<Memory>(new Memory(std::move(budget)));
-}
-
-std::shared_ptr<Memory> Memory::beside() const {
-  return std::shared_ptr<Memory>(new Memory(budget_));
+  return std::shared_ptr<Memory>(new Memory(limit));
 }
 
 Memory::~Memory() {
@@ -49,24 +44,14 @@ std::size_t Memory::of_machine() {
 }
 
 void Memory::count(std::size_t bytes) {
-  const std::size_t limit = budget_->limit;
-  std::size_t live = budget_->live;
-  do {
-    if (bytes > limit || live > limit - bytes) {
-      fail_limit(Remedy::kTensors,
-                 "the tensors of the run need too much memory",
-                 std::to_string(limit) + " bytes at most",
-                 std::to_string(live) + " in use and " + std::to_string(bytes) +
-                     " more");
-    }
-  } while (!budget_->live.compare_exchange_weak(live, live + bytes));
+  if (bytes > limit_ || live_ > limit_ - bytes) {
+    fail_limit(Remedy::kTensors, "the tensors of the run need too much memory",
+               std::to_string(limit_) + " bytes at most",
+               std::to_string(live_) + " in use and " + std::to_string(bytes) +
+                   " more");
+  }
   live_ += bytes;
   peak_ = std::max(peak_, live_);
-}
-
-void Memory::uncount(std::size_t bytes) {
-  live_ -= bytes;
-  budget_->live -= bytes;
 }
 
 std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
@@ -84,7 +69,7 @@ std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
     trim(size);
     data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
     if (data == nullptr) {
-      uncount(bytes);
+      live_ -= bytes;
       throw std::bad_alloc();
     }
     held_ += size;
@@ -109,7 +94,7 @@ void* Memory::Heap::do_allocate(std::size_t bytes, std::size_t alignment) {
   try {
     return std::pmr::new_delete_resource()->allocate(bytes, alignment);
   } catch (...) {
-    memory_.uncount(bytes);
+    memory_.live_ -= bytes;
     throw;
   }
 }
@@ -118,12 +103,12 @@ void Memory::Heap::do_deallocate(void* data, std::size_t bytes,
                                  std::size_t alignment) {
   std::pmr::new_delete_resource()->deallocate(data, bytes, alignment);
   const std::lock_guard lock(memory_.mutex_);
-  memory_.uncount(bytes);
+  memory_.live_ -= bytes;
 }
 
 void Memory::give_back(std::byte* data, std::size_t asked, std::size_t size) {
   const std::lock_guard lock(mutex_);
-  uncount(asked);
+  live_ -= asked;
   used_ -= size;
   try {
     free_.emplace(size, data);

@@ -4,7 +4,6 @@
 // Thread-safe. Blocks keep the Memory alive.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <map>
@@ -23,8 +22,6 @@ class Memory : public std::enable_shared_from_this<Memory> {
 
   // `limit`: bytes that may be in use at once.
   static std::shared_ptr<Memory> create(std::size_t limit = kUnlimited);
-  // Another one, whose bytes in use count against the same limit.
-  std::shared_ptr<Memory> beside() const;
   // The bytes that this machine, or the container that it is, has.
   static std::size_t of_machine();
   ~Memory();
@@ -42,7 +39,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
   std::size_t live() const;  // bytes that were asked for and are in use
   std::size_t peak() const;  // the most that `live` was
   std::size_t held() const;  // bytes of blocks, used or free
-  std::size_t limit() const { return budget_->limit; }
+  std::size_t limit() const { return limit_; }
   void reset_peak();
 
  private:
@@ -62,20 +59,12 @@ class Memory : public std::enable_shared_from_this<Memory> {
     Memory& memory_;
   };
 
-  struct Budget {
-    const std::size_t limit;
-    std::atomic<std::size_t> live = 0;
-  };
-
-  explicit Memory(std::shared_ptr<Budget> budget)
-      : budget_(std::move(budget)) {}
-  // With the mutex held.
-  void count(std::size_t bytes);
-  void uncount(std::size_t bytes);
+  explicit Memory(std::size_t limit) : limit_(limit) {}
+  void count(std::size_t bytes);  // with the mutex held
   void give_back(std::byte* data, std::size_t asked, std::size_t size);
   void trim(std::size_t wanted);
 
-  const std::shared_ptr<Budget> budget_;
+  const std::size_t limit_;
   mutable std::mutex mutex_;
   std::multimap<std::size_t, std::byte*> free_;  // by size
   Heap heap_{*this};

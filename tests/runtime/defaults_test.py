@@ -18,7 +18,7 @@ class Defaults(unittest.TestCase):
             floats = [helper.make_tensor_value_info(n, TensorProto.FLOAT, [4])
                       for n in ("x", "w", "y")]
             graph = helper.make_graph(
-                [helper.make_node("Relu", ["w"], ["r"]),
+                [helper.make_node("Neg", ["w"], ["r"]),
                  helper.make_node("Add", ["r", "x"], ["y"])],
                 "g" + "_" * pad, floats[:2], floats[2:], [w])
             model = helper.make_model(
@@ -26,9 +26,9 @@ class Defaults(unittest.TestCase):
                 opset_imports=[helper.make_opsetid("", 21)])
             session = package.ruleengine.Session(model)
             x = np.float32([1, 1, 1, 1])
-            for given, expected in ((None, [1, 3, 1, 5]),
-                                    (np.float32([5, 5, 5, 5]), [6, 6, 6, 6]),
-                                    (None, [1, 3, 1, 5])):
+            for given, expected in ((None, [2, -1, 4, -3]),
+                                    (np.float32([5, 5, 5, 5]), [-4] * 4),
+                                    (None, [2, -1, 4, -3])):
                 inputs = {"x": x} if given is None else {"x": x, "w": given}
                 with self.subTest(pad=pad, given=given):
                     got = session.run(inputs)["y"]

@@ -87,6 +87,7 @@ inline void mask_row(const Tile& t, std::int64_t row, std::int64_t at,
 void score(const Tile& t, std::int64_t at, std::int64_t n,
            std::int64_t stride) {
   const Attending& a = t.a;
+  if (a.k_size == 0) return void(std::fill_n(t.weights, t.rows() * stride, 0));
   if (!t.is_packed()) {
     for (std::int64_t e = 0; e < a.k_size; e += kTileTerms) {
       const std::int64_t depth = std::min(kTileTerms, a.k_size - e);

@@ -148,6 +148,20 @@ TEST_CASE("attention over several blocks of keys, and over long heads") {
   }
 }
 
+TEST_CASE("attention of keys without elements is a mean of the values") {
+  runtime::Threads one(1);
+  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  const RunContext c(run);
+  Random random(4);
+  for (const std::int64_t queries : {1, 40}) {
+    Attending a = attending(
+        c, {.queries = queries, .keys = 600, .size = 0, .v_size = 3}, random);
+    a.scale = 1;
+    Tensor out;
+    CHECK(difference(c, a, out) < 2e-6F);
+  }
+}
+
 TEST_CASE("attention with the vectors of all machines") {
   const runtime::CommonVectors common;
   runtime::Threads one(1);

@@ -286,7 +286,7 @@ T dot(std::int64_t n, const T* a, const T* b) {
 }
 
 // Columns [begin, end) of a product with few rows over `depth` terms; `rows`
-// has these terms of the first operand, scaled by alpha, `b` those of the
+// has these terms of the first operand, `b` those of the
 // second.
 template <typename T>
 void add_few_rows(const MatrixProduct<T>& p, const T* rows, std::int64_t p0,
@@ -326,7 +326,7 @@ void few_rows_piece(const MatrixProduct<T>& p, std::int64_t begin,
     tick(depth * (end - begin));
     for (std::int64_t i = 0; i < p.m; ++i) {
       for (std::int64_t t = 0; t < depth; ++t) {
-        rows[i * depth + t] = p.alpha * *p.a.at(i, p0 + t);
+        rows[i * depth + t] = *p.a.at(i, p0 + t);
       }
     }
     add_few_rows(p, rows, p0, depth, begin, end);
@@ -359,7 +359,8 @@ void multiply_blocks(MatrixProduct<T> p) {
     p.b.transposed = !p.b.transposed;
     p.ldc = p.n;
   }
-  if (p.m <= kFewRows) return few_rows(p);
+  // They add to the result, so they know no factor of the sum.
+  if (p.m <= kFewRows && p.alpha == 1) return few_rows(p);
   blocked(p);
 }
 

@@ -22,7 +22,7 @@ Weights Weights::of(const Preparation& p, std::size_t i, bool transposed,
   const std::int64_t n = transposed ? rows : columns;
   const auto pack = [&]<typename T>() {
     const std::int64_t count = packed_count<T>(k, n);
-    auto panels = p.arranged(w->dtype(), {&count, 1});
+    auto panels = p.arranged(*w, w->dtype(), {&count, 1});
     if (!panels) return;
     pack_matrix<T>(p.threads(), transposed, k, n,
                    w->data<T>() + first * columns, columns,

@@ -24,7 +24,7 @@ class IntegerConv {
       return;
     }
     const std::int64_t size = packed_size(*w);
-    if (auto packed = p.arranged(DataType::kUint8, {&size, 1})) {
+    if (auto packed = p.arranged(*w, DataType::kUint8, {&size, 1})) {
       pack(p.threads(), *w, *packed);
       packed_ = *std::move(packed);
       p.release(inputs.weights);

@@ -74,7 +74,7 @@ Factor constant_factor(const Preparation& p, std::size_t i, std::size_t zero) {
   if (!is_signed && b->dtype() != DataType::kUint8) return out;
   const std::int64_t k = b->dim(0), n = b->dim(1);
   const std::int64_t size = packed_columns_size(k, n);
-  if (auto packed = p.arranged(DataType::kUint8, {&size, 1})) {
+  if (auto packed = p.arranged(*b, DataType::kUint8, {&size, 1})) {
     pack_columns(p.threads(), k, n, {b->data<std::uint8_t>(), is_signed, n},
                  packed->mutable_data<std::byte>());
     out.packed = *std::move(packed);
