@@ -109,44 +109,34 @@ bool has_xsmm() {
   return has;
 }
 
-libxsmm_smmfunction make(const float* /*type*/, const TileShape& s) {
+// libxsmm reads columns first, so its matrices are ours transposed.
+template <typename Dispatch, typename Number>
+auto dispatched(Dispatch dispatch, const TileShape& s, Number alpha,
+                int flags) {
   const auto columns = static_cast<int>(s.columns);
   const auto terms = static_cast<int>(s.terms);
-  const float alpha = 1, beta = 0;
-  const int flags = LIBXSMM_GEMM_FLAG_NONE;
+  const Number beta = 0;
   const int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  return libxsmm_smmdispatch(columns, static_cast<int>(s.rows), terms, &columns,
-                             &terms, &columns, &alpha, &beta, &flags,
-                             &prefetch);
+  return dispatch(columns, static_cast<int>(s.rows), terms, &columns, &terms,
+                  &columns, &alpha, &beta, &flags, &prefetch);
 }
 
-libxsmm_dmmfunction make(const double* /*type*/, const TileShape& s) {
-  const auto columns = static_cast<int>(s.columns);
-  const auto terms = static_cast<int>(s.terms);
-  const double alpha = 1, beta = 0;
-  const int flags = LIBXSMM_GEMM_FLAG_NONE;
-  const int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  return libxsmm_dmmdispatch(columns, static_cast<int>(s.rows), terms, &columns,
-                             &terms, &columns, &alpha, &beta, &flags,
-                             &prefetch);
+auto make(const float* /*type*/, const TileShape& s) {
+  return dispatched(libxsmm_smmdispatch, s, 1.0F, LIBXSMM_GEMM_FLAG_NONE);
+}
+
+auto make(const double* /*type*/, const TileShape& s) {
+  return dispatched(libxsmm_dmmdispatch, s, 1.0, LIBXSMM_GEMM_FLAG_NONE);
 }
 
 // Only for processors with AVX512-VNNI: for others with AVX-512, libxsmm makes
 // code that is wrong.
 libxsmm_subimmfunction make(const std::int32_t* /*type*/, const TileShape& s) {
   if (libxsmm_get_target_archid() < LIBXSMM_X86_AVX512_CLX) return nullptr;
-  const auto columns = static_cast<int>(s.columns);
-  const auto terms = static_cast<int>(s.terms);
-  const int alpha = 1, beta = 0;
-  const int flags = LIBXSMM_GEMM_FLAG_VNNI_A;
-  const int prefetch = LIBXSMM_GEMM_PREFETCH_NONE;
-  return libxsmm_subimmdispatch(columns, static_cast<int>(s.rows), terms,
-                                &columns, &terms, &columns, &alpha, &beta,
-                                &flags, &prefetch);
+  return dispatched(libxsmm_subimmdispatch, s, 1, LIBXSMM_GEMM_FLAG_VNNI_A);
 }
 
 // The code for a shape, by the type of its sums; nullptr where there is none.
-// libxsmm reads columns first, so its matrices are ours transposed.
 template <typename T>
 auto made(const TileShape& s) {
   using Code = decltype(make(static_cast<const T*>(nullptr), s));
