@@ -1,21 +1,19 @@
-// The kernels that run on the CPU. Constant data; any thread may ask.
+// The CPU as a backend. Constant data; any thread may ask.
 #pragma once
 
-#include <span>
-#include <string_view>
+#include <string>
 #include <vector>
 
 #include "core/ir/evaluator.h"
-#include "runtime/kernel.h"
+#include "runtime/backend.h"
 
 namespace ruleengine::kernels {
 
-// nullptr where the op has none.
-const runtime::Kernel* find_cpu_kernel(std::string_view domain,
-                                       std::string_view type);
-// What folds nodes by them: Model::evaluator.
+const runtime::Backend& cpu();
+// What folds nodes by its kernels: Model::evaluator.
 const ir::Evaluator* cpu_evaluator();
-// Sorted by domain and type.
-std::vector<const runtime::Kernel*> all_cpu_kernels();
+// The ops that it has kernels for, sorted by domain and type. With "Scan-8"
+// and the like.
+std::vector<ir::Op> cpu_ops();
 
 }  // namespace ruleengine::kernels

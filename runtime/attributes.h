@@ -19,8 +19,9 @@ using Ints = std::vector<std::int64_t>;
 // A node and the run around it.
 class NodeContext : public RunContext {
  public:
-  NodeContext(const ops::NodeView& node, KernelRun& run)
-      : RunContext(run), node_(node) {}
+  NodeContext(const ops::NodeView& node, KernelRun& run,
+              Memory* place = nullptr)
+      : RunContext(run, place), node_(node) {}
 
   // Fails with what the attribute says, or with `found`.
   [[noreturn]] void wrong_attribute(std::string_view name, std::string expected,

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/ir/narrow_float.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
@@ -205,7 +205,7 @@ Tensor to_tensor(const ir::Literal& tensor, const ir::Model& model) {
     return {tensor.dtype, tensor.dims,
             std::shared_ptr<const std::byte>(std::move(owner), bytes->data())};
   }
-  auto block = Memory::create()->allocate(size);  // no run owns the result
+  auto block = HostMemory::create()->allocate(size);  // no run owns the result
   std::memcpy(block.get(), bytes->data(), size);
   Tensor copy(tensor.dtype, tensor.dims, std::move(block));
   copy.mark_own();

@@ -30,10 +30,12 @@ class BlockRunner {
 
 class Call : public NodeContext {
  public:
-  // `blocks`: for the ops that have subgraphs.
+  // `blocks`: for the ops that have subgraphs. `place`: where outputs and
+  // scratch are; nullptr: on the host.
   Call(const ops::NodeView& node, std::span<Datum* const> inputs,
-       std::span<Datum> outputs, KernelRun& run, BlockRunner* blocks = nullptr)
-      : NodeContext(node, run),
+       std::span<Datum> outputs, KernelRun& run, BlockRunner* blocks = nullptr,
+       Memory* place = nullptr)
+      : NodeContext(node, run, place),
         blocks_(blocks),
         given_(inputs),
         inputs_(inputs),

@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "core/ir/narrow_float.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
@@ -84,7 +84,7 @@ class Elements {
  public:
   explicit Elements(const Tensor& t) : tensor_(t) {
     Threads one(1);
-    KernelRun run{.memory = Memory::create(), .threads = &one};
+    KernelRun run{.memory = HostMemory::create(), .threads = &one};
     if (is_packed(t.dtype())) tensor_ = unpacked(t, run);
     if (ir::is_narrow_float(t.dtype())) tensor_ = widened(t, run);
   }

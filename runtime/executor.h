@@ -1,7 +1,7 @@
-// Executor: runs a model. Making one plans it: the order of the nodes, a kernel
-// for each, and after which node a value is no longer needed. All nodes that
-// nothing can run are named at once. A plan belongs to the model as it is; the
-// model must outlive it and not change.
+// Executor: runs a model. Making one plans it: the order of the nodes, a
+// backend for each, and after which node a value is no longer needed. All nodes
+// that nothing can run are named at once. A plan belongs to the model as it is;
+// the model must outlive it and not change.
 //
 // Nodes of model-local functions run the function's body, except those of the
 // engine's own ops that have a kernel. Not thread-safe; several executors may
@@ -18,13 +18,14 @@
 #include "core/base/deadline.h"
 #include "core/base/result.h"
 #include "core/ir/model.h"
-#include "runtime/kernel.h"
+#include "runtime/backend.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
 
 struct ExecutorOptions {
-  FindKernel find_kernel = nullptr;
+  // They must outlive the executor.
+  Backends backends;
   // Whether the engine's own ops run as the functions that the model has for
   // them, as in other runtimes, also where they have kernels.
   bool prefers_functions = false;
@@ -33,14 +34,15 @@ struct ExecutorOptions {
   bool spells_gelu = false;
   // Whether all floats are doubles: inputs and weights become doubles, kernels
   // that have none compute in float, outputs are doubles. Weights are widened
-  // for each node anew and take no memory in between.
+  // for each node anew and take no memory in between. Backends that have memory
+  // of their own are not asked.
   bool wide = false;
   // Whether to arrange weights for many runs (Preparation::arranges_weights).
   bool arranges_weights = false;
   int threads = 0;  // 0: one for each core
   // Of tensors; for several executors that share one limit. nullptr: memory of
   // its own without a limit.
-  std::shared_ptr<Memory> memory;
+  std::shared_ptr<HostMemory> memory;
   std::uint64_t seed = 0;  // of ops that draw random numbers
   Deadline deadline;
   // Of this rank, where the model runs on several. May be nullptr.

@@ -3,24 +3,33 @@
 #pragma once
 
 #include <chrono>
+#include <map>
 #include <memory>
+#include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/executor.h"
 #include "runtime/lowering.h"
 #include "runtime/plan.h"
+#include "runtime/value_types.h"
 
 namespace ruleengine::runtime {
 
 using Clock = std::chrono::steady_clock;
 using ir::ValueId;
 
+// A value in a memory.
+using Placed = std::pair<ValueId, const Memory*>;
+
 // The values of one call of a graph.
 struct Frame {
   const Plan& plan;
   std::vector<Datum> values;  // by ValueId
+  // Where nodes of other backends read them, too.
+  std::map<Placed, Datum> copies;
   // Of a wide run: what is known, in the types of the model.
   std::unordered_map<ValueId, Datum> known;
 
@@ -28,6 +37,13 @@ struct Frame {
 
   bool is_constant(ValueId v) const {
     return values[v.index()].is_absent() && plan.constant_of[v.index()] >= 0;
+  }
+
+  void clear(ValueId v) {
+    values[v.index()] = Datum();
+    if (copies.empty()) return;
+    copies.erase(copies.lower_bound({v, nullptr}),
+                 copies.lower_bound({ValueId(v.index() + 1), nullptr}));
   }
 
   Datum* slot(ValueId v) {
@@ -43,18 +59,30 @@ struct Frame {
   }
 };
 
+// A step that is ready to run.
+struct ReadyStep {
+  // Where the node reads an input: a released one nowhere.
+  enum class Where : std::uint8_t { kHost, kPlace, kAnywhere };
+
+  const Backend* backend = nullptr;
+  std::unique_ptr<const PreparedNode> node;
+  Memory* place = nullptr;    // of what it computes; nullptr: the host's
+  std::vector<Where> inputs;  // where backends have memory of their own
+};
+
 struct Executor::Impl {
-  Impl(const ir::Model& m, Lowered l, ExecutorOptions o,
-       std::unique_ptr<Plans> p)
-      : lowered(std::move(l.model)),
-        model(lowered ? *lowered : m),
+  Impl(const ir::Model& m, ExecutorOptions o, std::unique_ptr<Plans> p)
+      : model(m),
         options(std::move(o)),
         plans(std::move(p)),
         threads(options.threads),
-        memory(options.memory ? options.memory : Memory::create()),
-        prepared(plans->step_count()),
+        memory(options.memory ? options.memory : HostMemory::create()),
+        ready(plans->step_count()),
         in_float(plans->step_count()),
         is_known(plans->step_count()) {
+    for (const Backend* each : options.backends) {
+      is_mixed = is_mixed || (!options.wide && each->memory() != nullptr);
+    }
     state.wide = options.wide;
     state.arranges_weights = options.arranges_weights;
     if (options.wide) find_known();
@@ -77,7 +105,9 @@ struct Executor::Impl {
     Blocks(Impl& i, Frame& f) : impl(i), frame(f) {}
     std::vector<Datum> run_block(ir::BlockId block,
                                  std::vector<Datum> inputs) override {
-      return impl.run_block(frame, block, std::move(inputs));
+      auto outputs = impl.run_block(frame, block, std::move(inputs));
+      for (Datum& each : outputs) each = impl.on_host(each);
+      return outputs;
     }
     Impl& impl;
     Frame& frame;
@@ -85,8 +115,12 @@ struct Executor::Impl {
 
   void find_known();
   void prepare();
-  void prepare(Plan& plan, const Step& step);
+  void prepare(Plan& plan, const Step& step, bool on_host, ValueTypes& types);
+  ReadyStep prepared(const ops::NodeView& view, const KnownInputs& known,
+                     bool on_host);
   void read(Constant& constant);
+  void bring(Frame& frame, const Step& step, std::span<Datum*> inputs);
+  Datum on_host(const Datum& value);
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
@@ -103,13 +137,18 @@ struct Executor::Impl {
   void run_function(const Step& step, std::span<Datum* const> inputs,
                     std::span<Datum> outputs);
 
-  std::shared_ptr<const ir::Model> lowered;
+  // The model as it was lowered, each out of the one before.
+  std::vector<std::shared_ptr<const ir::Model>> lowered;
   const ir::Model& model;  // that runs
   ExecutorOptions options;
   std::unique_ptr<Plans> plans;
   Threads threads;
-  std::shared_ptr<Memory> memory;
-  std::vector<std::unique_ptr<const PreparedNode>> prepared;  // by step
+  std::shared_ptr<HostMemory> memory;
+  std::vector<ReadyStep> ready;  // by step; without a node where that failed
+  // Nodes that no kernel of their op takes.
+  std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;
+  bool is_mixed = false;  // whether backends have memory of their own
+  std::map<std::pair<const Datum*, const Memory*>, Datum> constant_copies;
   std::size_t bytes_read = 0;  // of constants, since memory was given back
   // Of a wide run, by step: whether its kernel has no double, or its inputs are
   // known. What is known may have been computed in the types of the model when

@@ -8,7 +8,7 @@
 #include "core/analysis/inference.h"
 #include "core/ops/older_meanings.h"
 #include "core/ops/upgrade.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/vectors.h"
 
 namespace ruleengine::runtime {
@@ -66,7 +66,7 @@ class Alone {
   ir::NodeId node_;
 };
 
-std::vector<Datum> run(const Kernel& kernel, const Alone& node,
+std::vector<Datum> run(const Backend& backend, const Alone& node,
                        std::size_t limit) {
   const ops::NodeView view = node.view();
   std::vector<Datum> values;
@@ -80,7 +80,7 @@ std::vector<Datum> run(const Kernel& kernel, const Alone& node,
     inputs.push_back(each.is_absent() ? nullptr : &each);
   }
   Threads threads(1);
-  KernelRun run{.memory = Memory::create(limit),
+  KernelRun run{.memory = HostMemory::create(limit),
                 .threads = &threads,
                 .agreed_only = true};
   std::vector<Datum> outputs(std::max<std::size_t>(view.output_count(), 1));
@@ -89,24 +89,23 @@ std::vector<Datum> run(const Kernel& kernel, const Alone& node,
   const SmallVector<bool, 8> dying(inputs.size(), true);
   call.set_dying({dying.data(), dying.size()});
   const CommonVectors common;
-  PreparedNode(kernel, view, {}, run).run(call);
+  backend.prepare(view, {}, run)->run(call);
   return outputs;
 }
 
 }  // namespace
 
 bool Folding::knows(const ir::Op& op) const {
-  return find_kernel_(op.domain, op.type) != nullptr;
+  return backend_.has_kernel(op.domain, op.type);
 }
 
 Status Folding::evaluate(const ir::Computation& what,
                          ir::ExternalData* external, std::size_t limit,
                          const Give& give) const {
-  const Kernel* kernel = find_kernel_(what.op.domain, what.op.type);
-  if (kernel == nullptr) return Diagnostic{.what = "the op has no kernel"};
+  if (!knows(what.op)) return Diagnostic{.what = "the op has no kernel"};
   try {
     const Alone node(what, external);
-    const std::vector<Datum> outputs = run(*kernel, node, limit);
+    const std::vector<Datum> outputs = run(backend_, node, limit);
     for (const Datum& each : outputs) {
       if (!each.is_tensor() || each.tensor().is_string()) {
         return Diagnostic{.what = "a result is no tensor of numbers",
@@ -121,6 +120,8 @@ Status Folding::evaluate(const ir::Computation& what,
     return {};
   } catch (const Failure& failure) {
     return failure.error;
+  } catch (Declined& declined) {
+    return Diagnostic{.what = std::move(declined.reason)};
   } catch (const std::bad_alloc&) {
     return Diagnostic{.kind = ErrorKind::kLimit,
                       .what = "the machine has too little memory to fold"};

@@ -3,20 +3,21 @@
 #pragma once
 
 #include "core/ir/evaluator.h"
-#include "runtime/kernel.h"
+#include "runtime/backend.h"
 
 namespace ruleengine::runtime {
 
 class Folding final : public ir::Evaluator {
  public:
-  explicit Folding(FindKernel find_kernel) : find_kernel_(find_kernel) {}
+  // `backend`: of the host; it must outlive this.
+  explicit Folding(const Backend& backend) : backend_(backend) {}
 
   bool knows(const ir::Op& op) const override;
   Status evaluate(const ir::Computation& what, ir::ExternalData* external,
                   std::size_t limit, const Give& give) const override;
 
  private:
-  FindKernel find_kernel_;
+  const Backend& backend_;
 };
 
 }  // namespace ruleengine::runtime

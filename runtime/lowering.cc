@@ -1,6 +1,7 @@
 #include "runtime/lowering.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <set>
 #include <utility>
@@ -74,18 +75,33 @@ class Lowering {
   Result<Lowered> run() && {
     if (!is_needed()) return Lowered();
     copy_ = model_.copy();
+    find_declined();
     lower(copy_->graph, copy_->opset_imports);
     // Grows meanwhile.
     for (std::size_t i = 0; i < called_.size() && !error_; ++i) {
       lower(called_[i]->body, called_[i]->opset_imports);
     }
     if (error_) return *std::move(error_);
-    return Lowered{.model = std::move(copy_), .reasons = std::move(reasons_)};
+    return Lowered{.model = std::move(copy_),
+                   .reasons = std::move(reasons_),
+                   .replaced = replaced_};
   }
 
  private:
+  // The declined nodes in the copy.
+  void find_declined() {
+    std::map<const ir::Graph*, const ir::Graph*> copies;
+    copies[&model_.graph] = &copy_->graph;
+    for (std::size_t i = 0; i < model_.functions.size(); ++i) {
+      copies[&model_.functions[i]->body] = &copy_->functions[i]->body;
+    }
+    for (const auto& [graph, node] : choice_.declined) {
+      declined_.emplace(copies.at(graph), node);
+    }
+  }
+
   bool is_needed() {
-    bool needed = is_needed(model_.graph);
+    bool needed = is_needed(model_.graph) || !choice_.declined.empty();
     for (const auto& each : model_.functions) {
       if (each->removed) continue;
       needed = is_needed(each->body) || needed;
@@ -112,17 +128,20 @@ class Lowering {
   enum class RunsAs : std::uint8_t { kUnknown, kItself, kMeaning, kBody };
 
   RunsAs runs_as(const ir::Graph& graph, NodeId node) {
+    if (declined_.contains({&graph, node})) {
+      return runs_as(graph.op(node), false);
+    }
     const std::size_t op = graph.node(node).op.index();
     if (op >= runs_as_.size()) runs_as_.resize(op + 1);
     RunsAs& known = runs_as_[op];
-    if (known == RunsAs::kUnknown) known = runs_as(graph.op(node));
+    if (known == RunsAs::kUnknown)
+      known = runs_as(graph.op(node), choice_.has_kernel(graph.op(node)));
     return known;
   }
 
-  RunsAs runs_as(const ir::Op& op) const {
+  RunsAs runs_as(const ir::Op& op, bool has_kernel) const {
     const bool is_formula = choice_.spells_gelu && op.standard("Gelu");
-    if (model_.find_function(op) != nullptr ||
-        (!is_formula && choice_.find_kernel(op.domain, op.type) != nullptr)) {
+    if (model_.find_function(op) != nullptr || (!is_formula && has_kernel)) {
       return RunsAs::kItself;
     }
     if (ops::meaning_of(op.domain, op.type) != nullptr) {
@@ -186,6 +205,7 @@ class Lowering {
     });
     for (Change& change : changes_) {
       if (!change.form) {
+        if (declined_.contains({&graph, change.node})) ++replaced_;
         graph.mutable_node(change.node).op = change.op;
         continue;
       }
@@ -440,6 +460,8 @@ class Lowering {
   const OpChoice& choice_;
   int newest_;
   std::shared_ptr<ir::Model> copy_;
+  std::set<std::pair<const ir::Graph*, NodeId>> declined_;
+  std::size_t replaced_ = 0;
   std::set<ir::OpId> added_;
   std::map<std::string, std::string> reasons_;
   std::optional<Diagnostic> error_;

@@ -21,15 +21,15 @@ std::size_t rounded(std::size_t bytes) {
 
 }  // namespace
 
-std::shared_ptr<Memory> Memory::create(std::size_t limit) {
-  return std::shared_ptr<Memory>(new Memory(limit));
+std::shared_ptr<HostMemory> HostMemory::create(std::size_t limit) {
+  return std::shared_ptr<HostMemory>(new HostMemory(limit));
 }
 
-Memory::~Memory() {
+HostMemory::~HostMemory() {
   for (const auto& [size, data] : free_) std::free(data);
 }
 
-std::size_t Memory::of_machine() {
+std::size_t HostMemory::of_machine() {
   static const std::size_t bytes = [] {
     const auto pages = static_cast<std::size_t>(sysconf(_SC_PHYS_PAGES));
     const auto page = static_cast<std::size_t>(sysconf(_SC_PAGE_SIZE));
@@ -43,7 +43,7 @@ std::size_t Memory::of_machine() {
   return bytes;
 }
 
-void Memory::count(std::size_t bytes) {
+void HostMemory::count(std::size_t bytes) {
   if (bytes > limit_ || live_ > limit_ - bytes) {
     fail_limit(Remedy::kTensors, "the tensors of the run need too much memory",
                std::to_string(limit_) + " bytes at most",
@@ -54,7 +54,7 @@ void Memory::count(std::size_t bytes) {
   peak_ = std::max(peak_, live_);
 }
 
-std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
+std::shared_ptr<std::byte> HostMemory::allocate(std::size_t bytes) {
   std::unique_lock lock(mutex_);
   count(bytes);
   std::size_t size = rounded(bytes);
@@ -82,13 +82,20 @@ std::shared_ptr<std::byte> Memory::allocate(std::size_t bytes) {
           }};
 }
 
-std::shared_ptr<Strings> Memory::strings(std::size_t count) {
+void HostMemory::write(std::span<const std::byte> from, std::byte* to) {
+  std::ranges::copy(from, to);
+}
+void HostMemory::read(const std::byte* from, std::span<std::byte> to) {
+  std::copy_n(from, to.size(), to.begin());
+}
+
+std::shared_ptr<Strings> HostMemory::strings(std::size_t count) {
   auto strings = std::make_unique<Strings>(count, &heap_);
   return {strings.release(),
           [self = shared_from_this()](Strings* all) { delete all; }};
 }
 
-void* Memory::Heap::do_allocate(std::size_t bytes, std::size_t alignment) {
+void* HostMemory::Heap::do_allocate(std::size_t bytes, std::size_t alignment) {
   const std::lock_guard lock(memory_.mutex_);
   memory_.count(bytes);
   try {
@@ -99,14 +106,15 @@ void* Memory::Heap::do_allocate(std::size_t bytes, std::size_t alignment) {
   }
 }
 
-void Memory::Heap::do_deallocate(void* data, std::size_t bytes,
-                                 std::size_t alignment) {
+void HostMemory::Heap::do_deallocate(void* data, std::size_t bytes,
+                                     std::size_t alignment) {
   std::pmr::new_delete_resource()->deallocate(data, bytes, alignment);
   const std::lock_guard lock(memory_.mutex_);
   memory_.live_ -= bytes;
 }
 
-void Memory::give_back(std::byte* data, std::size_t asked, std::size_t size) {
+void HostMemory::give_back(std::byte* data, std::size_t asked,
+                           std::size_t size) {
   const std::lock_guard lock(mutex_);
   live_ -= asked;
   used_ -= size;
@@ -120,7 +128,7 @@ void Memory::give_back(std::byte* data, std::size_t asked, std::size_t size) {
 
 // Free blocks go before the system is asked for more than the peak needs, so
 // that what is held stays near what is used.
-void Memory::trim(std::size_t wanted) {
+void HostMemory::trim(std::size_t wanted) {
   while (!free_.empty() && held_ + wanted > most_used_ + most_used_ / 32) {
     const auto largest = std::prev(free_.end());
     held_ -= largest->first;
@@ -129,19 +137,19 @@ void Memory::trim(std::size_t wanted) {
   }
 }
 
-std::size_t Memory::live() const {
+std::size_t HostMemory::live() const {
   const std::lock_guard lock(mutex_);
   return live_;
 }
-std::size_t Memory::peak() const {
+std::size_t HostMemory::peak() const {
   const std::lock_guard lock(mutex_);
   return peak_;
 }
-std::size_t Memory::held() const {
+std::size_t HostMemory::held() const {
   const std::lock_guard lock(mutex_);
   return held_;
 }
-void Memory::reset_peak() {
+void HostMemory::reset_peak() {
   const std::lock_guard lock(mutex_);
   peak_ = live_;
   most_used_ = used_;

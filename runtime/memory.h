@@ -1,7 +1,4 @@
-// Memory: where tensors of a run live. Blocks are aligned to 64 bytes, counted
-// against a limit, and kept for the next request of a similar size when their
-// last reader is gone, so that a second run asks the system for nothing.
-// Thread-safe. Blocks keep the Memory alive.
+// Memory: where tensors live: on the host, or where a backend computes.
 #pragma once
 
 #include <cstddef>
@@ -10,27 +7,46 @@
 #include <memory>
 #include <memory_resource>
 #include <mutex>
+#include <span>
 
 #include "runtime/tensor.h"
 
 namespace ruleengine::runtime {
 
-class Memory : public std::enable_shared_from_this<Memory> {
+class Memory {
+ public:
+  Memory() = default;
+  Memory(const Memory&) = delete;
+  Memory& operator=(const Memory&) = delete;
+  virtual ~Memory() = default;
+
+  // A block of at least `bytes`, not initialized, which keeps the Memory alive;
+  // throws Failure (kLimit) beyond a limit.
+  virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
+  // Copies to a block, and from one. Both are done when they return, or before
+  // anything else reads the block.
+  virtual void write(std::span<const std::byte> from, std::byte* to) = 0;
+  virtual void read(const std::byte* from, std::span<std::byte> to) = 0;
+};
+
+// Blocks are aligned to 64 bytes, counted against a limit, and kept for the
+// next request of a similar size when their last reader is gone, so that a
+// second run asks the system for nothing. Thread-safe.
+class HostMemory final : public Memory,
+                         public std::enable_shared_from_this<HostMemory> {
  public:
   static constexpr std::size_t kUnlimited =
       std::numeric_limits<std::size_t>::max();
 
   // `limit`: bytes that may be in use at once.
-  static std::shared_ptr<Memory> create(std::size_t limit = kUnlimited);
+  static std::shared_ptr<HostMemory> create(std::size_t limit = kUnlimited);
   // The bytes that this machine, or the container that it is, has.
   static std::size_t of_machine();
-  ~Memory();
-  Memory(const Memory&) = delete;
-  Memory& operator=(const Memory&) = delete;
+  ~HostMemory() override;
 
-  // A block of at least `bytes`, not initialized; throws Failure (kLimit)
-  // beyond the limit.
-  std::shared_ptr<std::byte> allocate(std::size_t bytes);
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
+  void write(std::span<const std::byte> from, std::byte* to) override;
+  void read(const std::byte* from, std::span<std::byte> to) override;
 
   // So many empty strings. Their bytes are counted whenever they change; beyond
   // the limit that throws Failure too.
@@ -47,7 +63,7 @@ class Memory : public std::enable_shared_from_this<Memory> {
   // What strings allocate from.
   class Heap final : public std::pmr::memory_resource {
    public:
-    explicit Heap(Memory& memory) : memory_(memory) {}
+    explicit Heap(HostMemory& memory) : memory_(memory) {}
 
    private:
     void* do_allocate(std::size_t bytes, std::size_t alignment) override;
@@ -56,10 +72,10 @@ class Memory : public std::enable_shared_from_this<Memory> {
     bool do_is_equal(const memory_resource& other) const noexcept override {
       return this == &other;
     }
-    Memory& memory_;
+    HostMemory& memory_;
   };
 
-  explicit Memory(std::size_t limit) : limit_(limit) {}
+  explicit HostMemory(std::size_t limit) : limit_(limit) {}
   void count(std::size_t bytes);  // with the mutex held
   void give_back(std::byte* data, std::size_t asked, std::size_t size);
   void trim(std::size_t wanted);

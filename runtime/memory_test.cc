@@ -8,7 +8,7 @@ namespace ruleengine::runtime {
 namespace {
 
 TEST_CASE("blocks are aligned, counted, and used again") {
-  const auto memory = Memory::create();
+  const auto memory = HostMemory::create();
   auto a = memory->allocate(1000);
   CHECK(reinterpret_cast<std::uintptr_t>(a.get()) % 64 == 0);
   CHECK(memory->live() == 1000);
@@ -23,7 +23,7 @@ TEST_CASE("blocks are aligned, counted, and used again") {
 }
 
 TEST_CASE("what is held stays near the peak") {
-  const auto memory = Memory::create();
+  const auto memory = HostMemory::create();
   for (std::size_t size = 1 << 20; size < 40u << 20; size += 1 << 20) {
     memory->allocate(size);
   }
@@ -31,7 +31,7 @@ TEST_CASE("what is held stays near the peak") {
 }
 
 TEST_CASE("a request beyond the limit fails, and later ones may fit") {
-  const auto memory = Memory::create(1000);
+  const auto memory = HostMemory::create(1000);
   auto a = memory->allocate(600);
   try {
     memory->allocate(500);
@@ -47,7 +47,7 @@ TEST_CASE("a request beyond the limit fails, and later ones may fit") {
 }
 
 TEST_CASE("strings are counted as they grow") {
-  const auto memory = Memory::create(10'000);
+  const auto memory = HostMemory::create(10'000);
   auto strings = memory->strings(10);
   const std::size_t empty = memory->live();
   CHECK(empty == 10 * sizeof(String));
@@ -65,7 +65,7 @@ TEST_CASE("strings are counted as they grow") {
 }
 
 TEST_CASE("a block outlives the one who asked for the memory") {
-  std::shared_ptr<std::byte> block = Memory::create()->allocate(10);
+  std::shared_ptr<std::byte> block = HostMemory::create()->allocate(10);
   block.get()[9] = std::byte{1};
 }
 

@@ -50,7 +50,7 @@ Status add_sample(Executor& executor, const Named& inputs, const Noise& noise,
 
 Named in_doubles(const Named& values) {
   Threads one(1);
-  KernelRun run{.memory = Memory::create(), .threads = &one};
+  KernelRun run{.memory = HostMemory::create(), .threads = &one};
   Named out;
   for (const auto& [name, value] : values) {
     out.emplace_back(name, as_doubles(value, run));

@@ -116,7 +116,7 @@ std::vector<std::uint32_t> code_points(std::string_view text) {
 constexpr std::uint32_t kLastCharacter = 0x10ffff;
 
 Tensor read_strings(std::string_view bytes, Shape dims, std::size_t length,
-                    bool is_unicode, Memory& memory) {
+                    bool is_unicode, HostMemory& memory) {
   const auto count = static_cast<std::size_t>(count_of(dims));
   const std::size_t width = length * (is_unicode ? 4 : 1);
   if (width != 0 && bytes.size() / width < count) no_array("it is cut short");
@@ -164,7 +164,7 @@ void copy_columns(const char* from, std::byte* to, Shape dims,
 }
 
 Tensor strings_of(std::string_view code, std::string_view data, Shape dims,
-                  Memory& memory) {
+                  HostMemory& memory) {
   std::size_t length = 0;
   const auto [end, error] =
       std::from_chars(code.data() + 2, code.data() + code.size(), length);
@@ -220,7 +220,7 @@ std::string strings_npy(const Tensor& t) {
 
 }  // namespace
 
-Tensor read_npy(std::string_view bytes, Memory& memory) {
+Tensor read_npy(std::string_view bytes, HostMemory& memory) {
   if (!bytes.starts_with(kMagic) || bytes.size() < 12) {
     no_array("it is not in NumPy's format");
   }

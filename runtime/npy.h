@@ -12,7 +12,7 @@ namespace ruleengine::runtime {
 
 // Throws Failure if the bytes are not an array, or an array of objects; kLimit
 // where `memory` cannot hold it.
-Tensor read_npy(std::string_view bytes, Memory& memory);
+Tensor read_npy(std::string_view bytes, HostMemory& memory);
 std::string npy_of(const Tensor& t);
 
 }  // namespace ruleengine::runtime

@@ -23,7 +23,7 @@ std::string array(std::string_view header, std::string_view data) {
 
 std::string error_of(std::string_view bytes) {
   try {
-    read_npy(bytes, *Memory::create());
+    read_npy(bytes, *HostMemory::create());
     return "";
   } catch (const Failure& failure) {
     return failure.error.what;
@@ -35,7 +35,7 @@ TEST_CASE("an array is read as it was written") {
   const Tensor t = floats(dims, {1, 2, 3, 4, 5, -6});
   const std::string bytes = npy_of(t);
   CHECK(bytes.size() == 128 + 24);
-  const Tensor again = read_npy(bytes, *Memory::create());
+  const Tensor again = read_npy(bytes, *HostMemory::create());
   CHECK(again.text() == "float[2,3]");
   CHECK(std::ranges::equal(again.values<float>(), t.values<float>()));
   CHECK(npy_of(again) == bytes);
@@ -46,7 +46,7 @@ TEST_CASE("strings are read as they were written") {
   auto strings =
       std::make_shared<Strings>(Strings{"", "caf\xc3\xa9", "\xf0\x9f\x8c\x8d"});
   const Tensor again =
-      read_npy(npy_of(Tensor(dims, strings)), *Memory::create());
+      read_npy(npy_of(Tensor(dims, strings)), *HostMemory::create());
   CHECK(again.strings() == *strings);
 }
 
@@ -56,11 +56,11 @@ TEST_CASE("strings of no length, and no strings") {
            "', 'fortran_order': False, 'shape': " + std::string(shape) + ", }";
   };
   const Tensor none =
-      read_npy(array(header("<U5", "(0, 3)"), ""), *Memory::create());
+      read_npy(array(header("<U5", "(0, 3)"), ""), *HostMemory::create());
   CHECK(none.text() == "string[0,3]");
-  CHECK(read_npy(npy_of(none), *Memory::create()).text() == "string[0,3]");
+  CHECK(read_npy(npy_of(none), *HostMemory::create()).text() == "string[0,3]");
   const auto many = array(header("<U0", "(100000000,)"), "");
-  const auto memory = Memory::create(1 << 20);
+  const auto memory = HostMemory::create(1 << 20);
   try {
     read_npy(many, *memory);
     FAIL("no failure");
@@ -86,7 +86,7 @@ TEST_CASE("elements that lie column by column") {
   const Tensor t = read_npy(
       array("{'descr': '|u1', 'fortran_order': True, 'shape': (2, 3), }",
             "\x01\x04\x02\x05\x03\x06"),
-      *Memory::create());
+      *HostMemory::create());
   CHECK(t.text() == "uint8[2,3]");
   const std::uint8_t expected[] = {1, 2, 3, 4, 5, 6};
   CHECK(std::ranges::equal(t.values<std::uint8_t>(), expected));

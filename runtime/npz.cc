@@ -11,7 +11,7 @@
 #include <memory>
 #include <system_error>
 
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/failure.h"
 #include "runtime/npy.h"
 
@@ -130,7 +130,7 @@ Result<std::pair<std::string, std::string>> read_member(
 
 void add_member(zipFile zip, const std::string& name, const Tensor& t) {
   // float4 has a byte for each element here too, though no number.
-  KernelRun run{.memory = Memory::create()};
+  KernelRun run{.memory = HostMemory::create()};
   const std::string bytes = npy_of(unpacked(t, run));
   zip_fileinfo info = {};
   info.dosDate = 1u << 21 | 1u << 16;  // 1980-01-01: the same bytes each time
@@ -175,7 +175,7 @@ Result<NamedData> read_npz(const std::string& path, std::size_t limit) {
                                                     &unzClose);
   if (!zip) return of_file("the archive cannot be read", path);
   NamedData out;
-  const auto memory = Memory::create(limit);
+  const auto memory = HostMemory::create(limit);
   for (int at = unzGoToFirstFile(zip.get()); at == UNZ_OK;
        at = unzGoToNextFile(zip.get())) {
     auto member = read_member(zip.get(), limit - memory->live(), path);

@@ -1,25 +1,34 @@
-// Which runs the nodes of an op: its kernel, or a function of the model.
+// Which runs the nodes of an op: a kernel, or a function of the model.
 #pragma once
+
+#include <utility>
+#include <vector>
 
 #include "core/ir/model.h"
 #include "core/ops/op_row.h"
-#include "runtime/kernel.h"
+#include "runtime/backend.h"
 
 namespace ruleengine::runtime {
 
 struct OpChoice {
-  FindKernel find_kernel = nullptr;
+  Backends backends;
   // Also the engine's own ops run the function that the model has for them, if
   // they have a meaning: what other runtimes do.
   bool prefers_functions = false;
   // Gelu runs as its formula, though it has a kernel.
   bool spells_gelu = false;
+  // Nodes of the model that all kernels of their op have declined.
+  std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;
+
+  bool has_kernel(const ir::Op& op) const {
+    return runtime::has_kernel(backends, op);
+  }
 
   // nullptr: no function runs.
   const ir::Function* function(const ir::Model& model, const ir::Op& op) const {
     const bool is_known = ops::is_own_domain(op.domain) ||
                           ops::meaning_of(op.domain, op.type) != nullptr;
-    const bool is_own = is_known && find_kernel(op.domain, op.type) != nullptr;
+    const bool is_own = is_known && has_kernel(op);
     const bool skips =
         is_own &&
         !(prefers_functions && ops::meaning_of(op.domain, op.type) != nullptr);

@@ -144,9 +144,8 @@ Status Plans::add_step(Plan& plan, NodeId node) {
     step.function = *body;
     plan.height = std::max(plan.height, (*body)->height + 1);
     if (plan.height > kMostCalls) return too_deep();
-  } else {
-    step.kernel = choice_.find_kernel(op.domain, op.type);
-    if (step.kernel == nullptr) ++missing_[op.text()];
+  } else if (!choice_.has_kernel(op)) {
+    ++missing_[op.text()];
   }
   plan.blocks[graph.node(node).block.index()].push_back(std::move(step));
   return {};

@@ -1,7 +1,7 @@
-// Plan: how one graph runs. For each of its blocks the nodes in order, what
-// runs each node, and after which node a value has no more readers. Made once
-// for the main graph and for each function; constant afterwards. The graph must
-// outlive it.
+// Plan: how one graph runs. For each of its blocks the nodes in order, which of
+// them call functions, and after which node a value has no more readers. Made
+// once for the main graph and for each function; constant afterwards. The graph
+// must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -23,10 +23,9 @@ struct Plan;
 
 struct Step {
   ir::NodeId node;
-  const Kernel* kernel = nullptr;  // or:
-  const Plan* function = nullptr;
-  std::int64_t opset = 0;  // of the op's domain
-  std::size_t id = 0;      // among all steps of the model
+  const Plan* function = nullptr;  // else a kernel runs it
+  std::int64_t opset = 0;          // of the op's domain
+  std::size_t id = 0;              // among all steps of the model
   // Values of the same block that have no reader after it, and whether each
   // input is one.
   std::vector<ir::ValueId> dead;

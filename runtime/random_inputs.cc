@@ -10,7 +10,7 @@ namespace {
 
 Result<Executor::Named> draw_as(InputSource& source,
                                 const InputOptions& options,
-                                const std::shared_ptr<Memory>& memory) {
+                                const std::shared_ptr<HostMemory>& memory) {
   if (auto status = source.sizes().check(); !status) return status.error();
   const Drawn how{.seed = options.seed,
                   .integers = options.integers,
@@ -27,9 +27,9 @@ Result<Executor::Named> draw_as(InputSource& source,
 
 }  // namespace
 
-Result<Executor::Named> random_inputs(const ir::Model& model,
-                                      const InputOptions& options,
-                                      const std::shared_ptr<Memory>& memory) {
+Result<Executor::Named> random_inputs(
+    const ir::Model& model, const InputOptions& options,
+    const std::shared_ptr<HostMemory>& memory) {
   InputSource source(model, options.dims);
   return draw_as(source, options, memory);
 }
@@ -59,10 +59,9 @@ Status try_inputs(InputOptions options,
   return *std::move(first);
 }
 
-Result<Executor::Named> inputs_to_run(Executor& executor,
-                                      const ir::Model& model,
-                                      const InputOptions& options,
-                                      const std::shared_ptr<Memory>& memory) {
+Result<Executor::Named> inputs_to_run(
+    Executor& executor, const ir::Model& model, const InputOptions& options,
+    const std::shared_ptr<HostMemory>& memory) {
   Executor::Named found;
   InputSource source(model, options.dims);
   const auto status =

@@ -39,9 +39,9 @@ struct InputOptions {
 // One value for each input without a default, by name. Fails where an input is
 // not a tensor, has no known rank, or is beyond `memory`; kUsage where `dims`
 // names something that is not a dimension of an input.
-Result<Executor::Named> random_inputs(const ir::Model& model,
-                                      const InputOptions& options,
-                                      const std::shared_ptr<Memory>& memory);
+Result<Executor::Named> random_inputs(
+    const ir::Model& model, const InputOptions& options,
+    const std::shared_ptr<HostMemory>& memory);
 
 // Sizes and whole numbers to try, the likeliest first.
 inline constexpr Sizes kSizesToTry[] = {
@@ -56,9 +56,8 @@ Status try_inputs(InputOptions options,
                   const std::function<Status(const InputOptions&)>& trial);
 
 // The first of them that the model runs with, or the failure of try_inputs.
-Result<Executor::Named> inputs_to_run(Executor& executor,
-                                      const ir::Model& model,
-                                      const InputOptions& options,
-                                      const std::shared_ptr<Memory>& memory);
+Result<Executor::Named> inputs_to_run(
+    Executor& executor, const ir::Model& model, const InputOptions& options,
+    const std::shared_ptr<HostMemory>& memory);
 
 }  // namespace ruleengine::runtime

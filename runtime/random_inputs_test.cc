@@ -10,7 +10,7 @@ namespace {
 Executor::Named draw(std::string_view text, const InputOptions& options = {}) {
   const auto model = text::parse_model(text);
   REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
-  auto inputs = random_inputs(**model, options, Memory::create());
+  auto inputs = random_inputs(**model, options, HostMemory::create());
   REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
   return *std::move(inputs);
 }
@@ -69,7 +69,7 @@ TEST_CASE("expressions of names") {
 TEST_CASE("a name that no input has") {
   const auto model = text::parse_model(kLookUp);
   const auto inputs =
-      random_inputs(**model, {.dims = {{"T", 1}}}, Memory::create());
+      random_inputs(**model, {.dims = {{"T", 1}}}, HostMemory::create());
   REQUIRE_FALSE(inputs.ok());
   CHECK(inputs.error().kind == ErrorKind::kUsage);
 }

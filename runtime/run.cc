@@ -22,14 +22,31 @@ std::shared_ptr<Strings> empty_strings(const KernelRun& run,
 
 }  // namespace
 
-Tensor allocate(KernelRun& run, DataType dtype, Shape dims) {
+Tensor allocate(KernelRun& run, DataType dtype, Shape dims, Memory* place) {
   const std::int64_t count = count_of(dims);
   if (dtype == DataType::kString) {
     return {dims, empty_strings(run, static_cast<std::size_t>(count))};
   }
   if (ir::bit_width(dtype) == 0) fail("the element type is not known");
-  Tensor out(dtype, dims, run.memory->allocate(bytes_of(dtype, count)));
+  Memory& memory = place != nullptr ? *place : *run.memory;
+  Tensor out(dtype, dims, memory.allocate(bytes_of(dtype, count)), place);
   out.mark_own();
+  return out;
+}
+
+Tensor moved(const Tensor& t, KernelRun& run, Memory* place) {
+  if (t.place() == place) return t;
+  if (t.place() != nullptr && place != nullptr) {
+    return moved(moved(t, run, nullptr), run, place);
+  }
+  if (t.is_string()) fail("strings are on the host alone");
+  Tensor out = allocate(run, t.dtype(), t.dims(), place);
+  auto* to = out.mutable_data<std::byte>();
+  if (place != nullptr) {
+    place->write(t.bytes(), to);
+  } else {
+    t.place()->read(t.data<std::byte>(), {to, t.byte_size()});
+  }
   return out;
 }
 

@@ -18,7 +18,7 @@ class NoiseSource;
 using DrawnCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
 struct KernelRun {
-  std::shared_ptr<Memory> memory;
+  std::shared_ptr<HostMemory> memory;
   Threads* threads = nullptr;
   std::uint64_t seed = 0;  // of ops that draw numbers
   // How often the node that makes a value of this name drew numbers. By names,
@@ -34,22 +34,29 @@ struct KernelRun {
   bool arranges_weights = false;  // Preparation::arranges_weights
 };
 
-// A tensor in the memory of the run: its elements are not initialized, but
-// strings are empty.
-Tensor allocate(KernelRun& run, DataType dtype, Shape dims);
+// A tensor in `place`, or in the memory of the run: its elements are not
+// initialized, but strings are empty.
+Tensor allocate(KernelRun& run, DataType dtype, Shape dims,
+                Memory* place = nullptr);
+// The tensor in another memory (nullptr: that of the run); itself where it is
+// there. A copy waits for what computes the tensor.
+Tensor moved(const Tensor& t, KernelRun& run, Memory* place);
 
 class RunContext {
  public:
-  explicit RunContext(KernelRun& run) : run_(run) {}
+  // `place`: where tensors are allocated; nullptr: in the memory of the run.
+  explicit RunContext(KernelRun& run, Memory* place = nullptr)
+      : run_(run), place_(place) {}
 
   KernelRun& run() const { return run_; }
   Threads& threads() const { return *run_.threads; }
   Tensor allocate(DataType dtype, Shape dims) const {
-    return runtime::allocate(run_, dtype, dims);
+    return runtime::allocate(run_, dtype, dims, place_);
   }
 
  protected:
   KernelRun& run_;
+  Memory* place_;
 };
 
 }  // namespace ruleengine::runtime

@@ -53,11 +53,12 @@ std::string text_of(DataType dtype, Shape dims) {
 }
 
 Tensor::Tensor(DataType dtype, Shape dims,
-               std::shared_ptr<const std::byte> data)
+               std::shared_ptr<const std::byte> data, Memory* place)
     : dtype_(dtype),
       dims_(dims),
       count_(count_of(dims)),
-      data_(std::move(data)) {}
+      data_(std::move(data)),
+      place_(place) {}
 
 Tensor::Tensor(Shape dims, std::shared_ptr<Strings> strings)
     : dtype_(DataType::kString),

@@ -2,8 +2,9 @@
 // bytes: row-major, aligned to 64 where a run allocated them, in ONNX's raw
 // encoding (types below a byte are packed, the first element in the lowest
 // bits). Weights are views into the model. Copies share the bytes; whoever
-// writes made them. A Datum is a tensor, a sequence, or an optional without a
-// value. Safe to read from many threads.
+// writes made them. The bytes are on the host, or in the memory of a backend,
+// which alone reads them. A Datum is a tensor, a sequence, or an optional
+// without a value. Safe to read from many threads.
 #pragma once
 
 #include <cstddef>
@@ -38,11 +39,15 @@ std::string text_of(DataType dtype, Shape dims);
 using String = std::pmr::string;
 using Strings = std::pmr::vector<String>;
 
+class Memory;  // runtime/memory.h
+
 class Tensor {
  public:
   Tensor() = default;
-  // `data` has bytes_of(dtype, count_of(dims)) bytes.
-  Tensor(DataType dtype, Shape dims, std::shared_ptr<const std::byte> data);
+  // `data` has bytes_of(dtype, count_of(dims)) bytes, and keeps their memory
+  // alive.
+  Tensor(DataType dtype, Shape dims, std::shared_ptr<const std::byte> data,
+         Memory* place = nullptr);
   Tensor(Shape dims, std::shared_ptr<Strings> strings);
 
   DataType dtype() const { return dtype_; }
@@ -54,6 +59,8 @@ class Tensor {
   bool is_string() const { return dtype_ == DataType::kString; }
   std::string text() const { return text_of(dtype_, dims()); }
 
+  // The memory of a backend, or nullptr: the host's.
+  Memory* place() const { return place_; }
   std::size_t byte_size() const { return bytes_of(dtype_, count_); }
   std::span<const std::byte> bytes() const {
     return {data_.get(), byte_size()};
@@ -93,6 +100,7 @@ class Tensor {
   std::int64_t count_ = 0;
   std::shared_ptr<const std::byte> data_;
   std::shared_ptr<Strings> strings_;
+  Memory* place_ = nullptr;
 };
 
 class Datum {

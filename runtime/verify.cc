@@ -19,10 +19,10 @@ class Verifying {
             const VerifyOptions& options)
       : before_model_(before),
         options_(options),
-        executor_options_{.find_kernel = options.find_kernel,
+        executor_options_{.backends = options.backends,
                           .prefers_functions = true,
                           .threads = options.threads,
-                          .memory = Memory::create(options.limit_memory),
+                          .memory = HostMemory::create(options.limit_memory),
                           .seed = 1,
                           .deadline = options.deadline},
         pair_(before, after, executor_options_, options.tolerance) {}

@@ -17,9 +17,9 @@
 namespace ruleengine::runtime {
 
 struct VerifyOptions {
-  FindKernel find_kernel = nullptr;
+  Backends backends;  // they must outlive the call
   int threads = 0;
-  std::size_t limit_memory = Memory::kUnlimited;
+  std::size_t limit_memory = HostMemory::kUnlimited;
   Deadline deadline;
   InputOptions inputs;
   // Also inputs that are large, denormal or hidden by masks. Not where a

@@ -23,7 +23,7 @@ void Executor::Impl::find_known() {
   std::unordered_set<ValueId> known;
   for (const Step& step : plan.blocks[graph.main_block().index()]) {
     const auto inputs = graph.inputs(step.node);
-    const bool is_one = step.kernel != nullptr && !inputs.empty() &&
+    const bool is_one = step.function == nullptr && !inputs.empty() &&
                         !has_blocks(graph, step.node) &&
                         std::ranges::all_of(inputs, [&](const ir::Operand& o) {
                           return !o.value ||

@@ -6,7 +6,7 @@
 
 #include "core/base/random_bits.h"
 #include "core/ir/narrow_float.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -36,7 +36,7 @@ Tensor doubles_of(const Tensor& t, KernelRun& run) {
 std::vector<double> few_numbers(const ir::Literal& constant,
                                 const ir::Model& model) {
   Threads one(1);
-  KernelRun run{.memory = Memory::create(), .threads = &one};
+  KernelRun run{.memory = HostMemory::create(), .threads = &one};
   const Datum all = as_doubles(to_tensor(constant, model), run);
   const auto values = all.tensor().values<double>();
   return {values.begin(), values.end()};

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/ir/model.h"
-#include "runtime/kernel.h"
+#include "runtime/preparation.h"
 
 namespace ruleengine::runtime {
 

@@ -9,7 +9,7 @@
 #include "bindings/api/rules.h"
 #include "core/engine/op_bodies.h"
 #include "core/engine/options.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/rank_threads.h"
 
 namespace ruleengine::api {
@@ -56,7 +56,7 @@ Status run_model(Executed& done, const ExecOptions& options,
             ? inputs_for(**executor, *done.model, given)
             : runtime::random_inputs(
                   *done.model, *draw,
-                  runtime::Memory::create(tensor_limit(given.limits)));
+                  runtime::HostMemory::create(tensor_limit(given.limits)));
     if (!inputs) return inputs.error();
     done.inputs = *std::move(inputs);
   }
@@ -143,7 +143,8 @@ Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
 std::optional<Range> range_of(const runtime::Datum& value) {
   if (!value.is_tensor() || value.tensor().count() == 0) return std::nullopt;
   runtime::Threads one(1);
-  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::HostMemory::create(),
+                         .threads = &one};
   const runtime::Tensor t = runtime::widened(value.tensor(), run);
   switch (t.dtype()) {
     case ir::DataType::kFloat:

@@ -7,7 +7,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/verify.h"
 
 namespace ruleengine::api {
@@ -109,7 +109,7 @@ Status check(const ExecutionOptions& options) {
 
 std::size_t tensor_limit(const Limits& limits) {
   return limits.tensors != 0 ? limits.tensors
-                             : runtime::Memory::of_machine() / 4 * 3;
+                             : runtime::HostMemory::of_machine() / 4 * 3;
 }
 
 Result<runtime::NamedData> read_inputs(const ir::Model& model,
@@ -119,7 +119,8 @@ Result<runtime::NamedData> read_inputs(const ir::Model& model,
   auto read = runtime::read_npz(path, tensor_limit(limits));
   if (!read) return read.error();
   runtime::Threads one(1);
-  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::HostMemory::create(),
+                         .threads = &one};
   fit_types(model, *read, run);
   return read;
 }
@@ -133,9 +134,9 @@ runtime::InputOptions input_options(const ExecutionOptions& options) {
 }
 
 runtime::ExecutorOptions executor_options(const ExecutionOptions& options) {
-  return {.find_kernel = kernels::find_cpu_kernel,
+  return {.backends = {&kernels::cpu()},
           .threads = options.threads,
-          .memory = runtime::Memory::create(tensor_limit(options.limits)),
+          .memory = runtime::HostMemory::create(tensor_limit(options.limits)),
           .seed = options.seed,
           .deadline = options.limits.deadline};
 }
@@ -148,7 +149,7 @@ Result<runtime::NamedData> inputs_for(runtime::Executor& executor,
   }
   return runtime::inputs_to_run(
       executor, model, input_options(options),
-      runtime::Memory::create(tensor_limit(options.limits)));
+      runtime::HostMemory::create(tensor_limit(options.limits)));
 }
 
 std::optional<runtime::Tolerance> tolerance_of(
@@ -163,7 +164,7 @@ engine::CompareModels compare_by_kernels(
              const ir::Model& before, const ir::Model& after,
              const engine::Comparing& comparing) -> Result<engine::Finding> {
     const runtime::VerifyOptions how{
-        .find_kernel = kernels::find_cpu_kernel,
+        .backends = {&kernels::cpu()},
         .threads = options.threads,
         .limit_memory = tensor_limit(options.limits),
         .deadline = options.limits.deadline,

@@ -59,7 +59,7 @@ runtime::Datum apart(const runtime::Datum& value, const Ranges& ranges) {
            before(at, range.data() + range.size());
   });
   if (!is_inside) return value;
-  auto copy = runtime::Memory::create()->allocate(t.byte_size());
+  auto copy = runtime::HostMemory::create()->allocate(t.byte_size());
   std::ranges::copy(t.bytes(), copy.get());
   return runtime::Datum(runtime::Tensor(t.dtype(), t.dims(), std::move(copy)));
 }
@@ -162,7 +162,7 @@ Result<runtime::Datum> tensor_of(std::int32_t type,
                         std::shared_ptr<const std::byte>(
                             std::shared_ptr<void>(), bytes.data())));
   }
-  auto copy = runtime::Memory::create()->allocate(bytes.size());
+  auto copy = runtime::HostMemory::create()->allocate(bytes.size());
   std::memcpy(copy.get(), bytes.data(), bytes.size());
   return runtime::Datum(runtime::Tensor(dtype, dims, std::move(copy)));
 }

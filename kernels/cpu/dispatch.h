@@ -7,18 +7,16 @@
 #include <string>
 #include <type_traits>
 
-#include "runtime/kernel.h"
+#include "kernels/cpu/kernel.h"
 
 namespace ruleengine::kernels {
 
-using runtime::Adapt;
 using runtime::Call;
 using runtime::DataType;
 using runtime::Datum;
 using runtime::Dims;
 using runtime::fail;
 using runtime::Ints;
-using runtime::Kernel;
 using runtime::Op;
 using runtime::Preparation;
 using runtime::RunContext;

@@ -8,7 +8,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise/elementwise.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

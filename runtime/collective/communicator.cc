@@ -5,8 +5,8 @@
 #include <type_traits>
 
 #include "core/ir/narrow_float.h"
-#include "runtime/adapt.h"
-#include "runtime/kernel.h"
+#include "runtime/conversions.h"
+#include "runtime/preparation.h"
 
 namespace ruleengine::runtime {
 namespace {

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "runtime/failure.h"
-#include "runtime/kernel.h"
+#include "runtime/preparation.h"
 #include "runtime/threads.h"
 
 namespace ruleengine::runtime {

@@ -9,7 +9,7 @@
 #include "core/base/deadline.h"
 #include "runtime/communicator.h"
 #include "runtime/failure.h"
-#include "runtime/kernel.h"
+#include "runtime/preparation.h"
 #include "runtime/rank_threads.h"
 
 namespace ruleengine::runtime {
@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 // What a rank needs to call an operation.
 struct Own {
   Threads threads{1};
-  KernelRun state{.memory = Memory::create(), .threads = &threads};
+  KernelRun state{.memory = HostMemory::create(), .threads = &threads};
 
   Tensor floats(std::vector<std::int64_t> dims, float first, float step) {
     Tensor out = allocate(state, ir::DataType::kFloat, dims);

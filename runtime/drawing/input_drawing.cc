@@ -9,7 +9,7 @@
 #include "core/base/random_bits.h"
 #include "core/ir/narrow_float.h"
 #include "core/ir/shapes.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/failure.h"
 
 namespace ruleengine::runtime {
@@ -25,7 +25,7 @@ class Drawing {
   Drawing(const ir::Model& model, const SizeOf& sizes,
           const std::vector<Domain>& domains,
           const std::vector<std::string>& words, const Drawn& how,
-          const std::shared_ptr<Memory>& memory)
+          const std::shared_ptr<HostMemory>& memory)
       : model_(model),
         sizes_(sizes),
         domains_(domains),
@@ -473,7 +473,7 @@ Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
                                     const std::vector<Domain>& domains,
                                     const std::vector<std::string>& words,
                                     const Drawn& how,
-                                    const std::shared_ptr<Memory>& memory) {
+                                    const std::shared_ptr<HostMemory>& memory) {
   try {
     return Drawing(model, sizes, domains, words, how, memory).draw();
   } catch (const Failure& failure) {

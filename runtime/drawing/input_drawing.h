@@ -73,7 +73,7 @@ Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
                                     const std::vector<Domain>& domains,
                                     const std::vector<std::string>& words,
                                     const Drawn& how,
-                                    const std::shared_ptr<Memory>& memory);
+                                    const std::shared_ptr<HostMemory>& memory);
 
 // Turns that show all that is met.
 std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,

@@ -218,7 +218,7 @@ std::vector<Domain> InputSource::domains(const SizeOf& sizes) {
 
 Result<Executor::Named> InputSource::draw(
     const SizeOf& sizes, const Drawn& how,
-    const std::shared_ptr<Memory>& memory) {
+    const std::shared_ptr<HostMemory>& memory) {
   return draw_inputs(*copy_, sizes, domains(sizes), words_, how, memory);
 }
 

@@ -51,7 +51,7 @@ class InputSource {
 
   std::vector<Domain> domains(const SizeOf& sizes);
   Result<Executor::Named> draw(const SizeOf& sizes, const Drawn& how,
-                               const std::shared_ptr<Memory>& memory);
+                               const std::shared_ptr<HostMemory>& memory);
 
  private:
   std::optional<std::int64_t> size_of(const TableUse& table,

@@ -67,7 +67,7 @@ InputTrials::InputTrials(const ir::Model& model, ExecutorOptions executor,
     : model_(model),
       executor_options_(std::move(executor)),
       memory_(executor_options_.memory ? executor_options_.memory
-                                       : Memory::create()),
+                                       : HostMemory::create()),
       options_(options),
       visit_(visit),
       source_(model, options.inputs.dims),

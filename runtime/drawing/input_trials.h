@@ -61,7 +61,7 @@ class InputTrials {
 
   const ir::Model& model_;
   ExecutorOptions executor_options_;
-  std::shared_ptr<Memory> memory_;  // of the inputs
+  std::shared_ptr<HostMemory> memory_;  // of the inputs
   const InputSetsOptions& options_;
   const Visit& visit_;
   InputSource source_;

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/ir/narrow_float.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -22,7 +22,7 @@ std::int64_t count_floats(const Tensor& t, F f) {
   if (t.dtype() == DataType::kDouble) return count_numbers<double>(t, f);
   if (!ir::is_narrow_float(t.dtype())) return 0;
   Threads threads(1);
-  KernelRun run{.memory = Memory::create(), .threads = &threads};
+  KernelRun run{.memory = HostMemory::create(), .threads = &threads};
   return count_numbers<float>(widened(t, run), f);
 }
 

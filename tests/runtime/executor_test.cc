@@ -29,7 +29,7 @@ struct Runner {
     auto parsed = text::parse_model(text);
     REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
     model = *std::move(parsed);
-    options.find_kernel = kernels::find_cpu_kernel;
+    options.backends = {&kernels::cpu()};
     options.threads = 2;
     auto made = Executor::create(*model, std::move(options));
     if (made) {
@@ -292,7 +292,7 @@ TEST_CASE("limits and cancellation end a run, not the next one") {
       DataType::kInt64, {&one, 1},
       std::shared_ptr<const std::byte>(
           block, reinterpret_cast<const std::byte*>(block.get())));
-  Runner limited(text, {.memory = Memory::create(1 << 20)});
+  Runner limited(text, {.memory = HostMemory::create(1 << 20)});
   CHECK(limited.refused({{"x", vector({1})}, {"s", size}}).kind ==
         ErrorKind::kLimit);
   *block = 3;

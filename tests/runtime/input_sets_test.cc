@@ -48,7 +48,7 @@ SetsOf sets_of(std::string_view text, const InputSetsOptions& options = {}) {
   const auto model = text::parse_model(text);
   REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
   SetsOf out;
-  ExecutorOptions executor{.find_kernel = kernels::find_cpu_kernel};
+  ExecutorOptions executor{.backends = {&kernels::cpu()}};
   executor.threads = 1;
   auto drawn = for_each_input_set(**model, std::move(executor), options,
                                   [&](const InputSet& set) -> Result<bool> {
@@ -293,7 +293,7 @@ TEST_CASE("sizes of the user, and names that no input has") {
   const auto model =
       text::parse_model("g (float[N] x) => (float[N] y) { y = Relu(x) }");
   const auto drawn =
-      for_each_input_set(**model, {.find_kernel = kernels::find_cpu_kernel},
+      for_each_input_set(**model, {.backends = {&kernels::cpu()}},
                          {.inputs = {.dims = {{"T", 1}}}},
                          [](const InputSet&) -> Result<bool> { return true; });
   REQUIRE_FALSE(drawn.ok());
@@ -322,7 +322,7 @@ TEST_CASE("the same sets each time, until the caller has enough") {
   const auto model = text::parse_model(kText);
   std::size_t count = 0;
   const auto drawn = for_each_input_set(
-      **model, {.find_kernel = kernels::find_cpu_kernel}, {},
+      **model, {.backends = {&kernels::cpu()}}, {},
       [&](const InputSet&) -> Result<bool> { return ++count < 3; });
   REQUIRE(drawn.ok());
   CHECK(drawn->sets == 3);

@@ -57,7 +57,7 @@ Looks looks_of(const ir::Model& model, int most, std::string& error) {
   Looks out;
   double begin = 0, last = 0;
   ExecutorOptions options;
-  options.find_kernel = kernels::find_cpu_kernel;
+  options.backends = {&kernels::cpu()};
   options.threads = 1;
   options.is_cancelled = [&] {
     const double now = cpu_seconds();
@@ -69,7 +69,7 @@ Looks looks_of(const ir::Model& model, int most, std::string& error) {
   auto executor = Executor::create(model, std::move(options));
   REQUIRE_MESSAGE(executor.ok(), (executor ? "" : executor.error().text()));
   const auto inputs =
-      random_inputs(model, {.integers = Integers::kBits}, Memory::create());
+      random_inputs(model, {.integers = Integers::kBits}, HostMemory::create());
   REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
   const auto results = (*executor)->run(*inputs);
   error = results ? "" : results.error().what;
@@ -88,10 +88,9 @@ TEST_CASE("each kernel checks whether the run has ended") {
   constexpr double kShort = 0.008;
 #endif
   std::set<std::string> known;
-  for (const Kernel* kernel : kernels::all_cpu_kernels()) {
-    const std::string domain(kernel->domain);
-    known.insert(domain.empty() ? std::string(kernel->type)
-                                : domain + "." + std::string(kernel->type));
+  for (const ir::Op& op : kernels::cpu_ops()) {
+    const std::string domain(op.domain), type(op.type);
+    known.insert(domain.empty() ? type : domain + "." + type);
   }
   std::set<std::string> left = known;
   std::size_t cases = 0;

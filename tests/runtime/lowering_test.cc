@@ -17,7 +17,7 @@ struct Case {
     auto parsed = text::parse_model(text);
     REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
     model = *std::move(parsed);
-    auto made = lower(*model, {.find_kernel = find_standard_kernel});
+    auto made = lower(*model, {.backends = {&standard_kernels()}});
     REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
     lowered = *std::move(made);
   }
@@ -59,7 +59,7 @@ TEST_CASE("a function of the file is not mistaken for that of a variant") {
   other->name = "add_rms_norm";
   other->overload = variant;
   model->functions.push_back(std::move(other));
-  const auto lowered = lower(*model, {.find_kernel = find_standard_kernel});
+  const auto lowered = lower(*model, {.backends = {&standard_kernels()}});
   REQUIRE(lowered.ok());
   REQUIRE(lowered->model != nullptr);
   CHECK(lowered->model->functions.size() == 2);

@@ -23,7 +23,7 @@ std::unique_ptr<ir::Model> model_of(const std::string& text) {
 Verification verified(const std::string& before, const std::string& after,
                       VerifyOptions options = {}) {
   const auto first = model_of(before), second = model_of(after);
-  options.find_kernel = kernels::find_cpu_kernel;
+  options.backends = {&kernels::cpu()};
   options.threads = 1;
   auto out = verify(*first, *second, options);
   REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));

@@ -127,8 +127,8 @@ std::unique_ptr<ir::Model> own_model(const OwnCase& c,
 
 Executor::Named results_of(const ir::Model& model,
                            const Executor::Named& inputs,
-                           FindKernel find_kernel) {
-  auto executor = Executor::create(model, {.find_kernel = find_kernel});
+                           const Backend& backend) {
+  auto executor = Executor::create(model, {.backends = {&backend}});
   REQUIRE_MESSAGE(executor.ok(), (executor ? "" : executor.error().text()));
   auto results = (*executor)->run(inputs);
   REQUIRE_MESSAGE(results.ok(), (results ? "" : results.error().text()));
@@ -137,11 +137,11 @@ Executor::Named results_of(const ir::Model& model,
 
 TEST_CASE("kernels of own ops agree with the meanings of the ops") {
   std::set<std::string> left;
-  for (const Kernel* kernel : kernels::all_cpu_kernels()) {
-    const bool is_own = ops::is_own_domain(kernel->domain) &&
-                        ops::meaning_of(kernel->domain, kernel->type);
+  for (const ir::Op& op : kernels::cpu_ops()) {
+    const bool is_own =
+        ops::is_own_domain(op.domain) && ops::meaning_of(op.domain, op.type);
     if (!is_own) continue;
-    left.insert(std::string(kernel->domain) + "." + std::string(kernel->type));
+    left.insert(std::string(op.domain) + "." + std::string(op.type));
   }
   for (const OwnCase& c : own_cases()) {
     left.erase(c.op);
@@ -153,11 +153,11 @@ TEST_CASE("kernels of own ops agree with the meanings of the ops") {
         const auto inputs =
             source.draw(source.solved(0),
                         {.integers = Integers::kBits, .hides_rows = hides_rows},
-                        Memory::create());
+                        HostMemory::create());
         REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
-        const auto found = compare_by_type(
-            results_of(*model, *inputs, find_standard_kernel),
-            results_of(*model, *inputs, kernels::find_cpu_kernel));
+        const auto found =
+            compare_by_type(results_of(*model, *inputs, standard_kernels()),
+                            results_of(*model, *inputs, kernels::cpu()));
         CHECK_MESSAGE(!found.mismatch,
                       (found.mismatch ? found.mismatch->text : ""));
       }
@@ -174,13 +174,12 @@ TEST_CASE("functions for own ops run where they are preferred") {
       "<domain: \"tensor_cast\", opset_import: [\"\" : 21]> "
       "rms_norm (a) => (b) { b = Neg(a) }");
   REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
-  const auto inputs = random_inputs(**model, {}, Memory::create());
+  const auto inputs = random_inputs(**model, {}, HostMemory::create());
   REQUIRE(inputs.ok());
   const float x = (*inputs)[0].second.tensor().data<float>()[0];
   for (const bool prefers : {false, true}) {
-    auto executor =
-        Executor::create(**model, {.find_kernel = kernels::find_cpu_kernel,
-                                   .prefers_functions = prefers});
+    auto executor = Executor::create(
+        **model, {.backends = {&kernels::cpu()}, .prefers_functions = prefers});
     REQUIRE(executor.ok());
     const auto results = (*executor)->run(*inputs);
     REQUIRE(results.ok());

@@ -5,9 +5,22 @@
 
 namespace ruleengine::runtime {
 
-inline const Kernel* find_standard_kernel(std::string_view domain,
-                                          std::string_view type) {
-  return domain.empty() ? kernels::find_cpu_kernel(domain, type) : nullptr;
+inline const Backend& standard_kernels() {
+  class Standard final : public Backend {
+   public:
+    std::string_view name() const override { return "standard"; }
+    bool has_kernel(std::string_view domain,
+                    std::string_view type) const override {
+      return domain.empty() && kernels::cpu().has_kernel(domain, type);
+    }
+    std::unique_ptr<const PreparedNode> prepare(const ops::NodeView& node,
+                                                const KnownInputs& known,
+                                                KernelRun& run) const override {
+      return kernels::cpu().prepare(node, known, run);
+    }
+  };
+  static const Standard kStandard;
+  return kStandard;
 }
 
 }  // namespace ruleengine::runtime

@@ -107,7 +107,8 @@ float difference(const RunContext& c, const Attending& a, Tensor& out) {
 void check(const Shapes& s, unsigned seed) {
   CAPTURE(seed);
   runtime::Threads one(1), three(3);
-  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::HostMemory::create(),
+                         .threads = &one};
   const RunContext c(run);
   Random random(seed);
   Attending a = attending(c, s, random);
@@ -150,7 +151,8 @@ TEST_CASE("attention over several blocks of keys, and over long heads") {
 
 TEST_CASE("attention of keys without elements is a mean of the values") {
   runtime::Threads one(1);
-  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::HostMemory::create(),
+                         .threads = &one};
   const RunContext c(run);
   Random random(4);
   for (const std::int64_t queries : {1, 40}) {
@@ -165,7 +167,8 @@ TEST_CASE("attention of keys without elements is a mean of the values") {
 TEST_CASE("attention with the vectors of all machines") {
   const runtime::CommonVectors common;
   runtime::Threads one(1);
-  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::HostMemory::create(),
+                         .threads = &one};
   const RunContext c(run);
   Random random(2);
   for (int i = 0; i < 20; ++i) {
@@ -180,7 +183,8 @@ TEST_CASE("attention with the vectors of all machines") {
 
 TEST_CASE("keys that no query sees may have any values") {
   runtime::Threads one(1);
-  runtime::KernelRun run{.memory = runtime::Memory::create(), .threads = &one};
+  runtime::KernelRun run{.memory = runtime::HostMemory::create(),
+                         .threads = &one};
   const RunContext c(run);
   Random random(3);
   Attending a = attending(c, {.queries = 8, .keys = 40}, random);

@@ -7,7 +7,7 @@
 #include "kernels/cpu/attention/attending.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/families.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/strided.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -100,7 +100,7 @@ void check_image(const ImageCase& s) {
   REQUIRE(model.ok());
   for (const int threads : {1, 3}) {
     runtime::ExecutorOptions how;
-    how.find_kernel = find_cpu_kernel;
+    how.backends = {&cpu()};
     how.threads = threads;
     auto made = Executor::create(**model, std::move(how));
     REQUIRE(made.ok());

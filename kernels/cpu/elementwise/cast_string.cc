@@ -6,7 +6,7 @@
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/number.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -7,7 +7,7 @@
 #include "kernels/cpu/norms/norm_rows.h"
 #include "kernels/cpu/reductions/reduce.h"
 #include "kernels/cpu/strided.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -10,7 +10,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/quantization/granularity.h"
 #include "kernels/cpu/reductions/fold.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/shapes.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

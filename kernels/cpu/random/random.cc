@@ -9,7 +9,7 @@
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 #include "runtime/seed.h"
 
 namespace ruleengine::kernels {

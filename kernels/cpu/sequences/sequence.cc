@@ -5,7 +5,7 @@
 #include "kernels/cpu/dispatch.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/strided.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

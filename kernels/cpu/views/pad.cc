@@ -6,7 +6,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/strided.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

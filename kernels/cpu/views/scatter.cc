@@ -7,7 +7,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/strided.h"
 #include "kernels/cpu/views/indices.h"
-#include "runtime/adapt.h"
+#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {

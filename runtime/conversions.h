@@ -1,13 +1,8 @@
-// Adaptation: inputs of types that a kernel does not compute in become a type
-// that it does, and its outputs become their own type again. Which outputs
-// follows from the schema: those that share the type parameter of an input that
-// was changed. Throws Failure. Pure functions over tensors.
+// Conversions between narrow types and those that loops compute in. Throws
+// Failure. Pure functions over tensors.
 #pragma once
 
-#include <algorithm>
-#include <vector>
-
-#include "runtime/kernel.h"
+#include "runtime/run.h"
 #include "runtime/vectors.h"
 
 namespace ruleengine::runtime {
@@ -20,34 +15,6 @@ Tensor narrowed(const Tensor& t, DataType to, KernelRun& run);
 // the bits), and back; other types stay as they are.
 Tensor unpacked(const Tensor& t, KernelRun& run);
 Tensor packed(const Tensor& t, DataType to, KernelRun& run);
-
-// A node that is ready to run: the op of its kernel, and what adapts its
-// inputs. Those that are constants are adapted once.
-class PreparedNode {
- public:
-  // `constants`: by input; nullptr for those that are not known. The op and the
-  // constants must outlive it.
-  PreparedNode(const Kernel& kernel, const ops::NodeView& node,
-               std::span<const Datum* const> constants, KernelRun& run);
-
-  void run(Call& call) const;
-  // Whether the op only reads the type and the shape of constant `i`.
-  bool is_released(std::size_t i) const {
-    return std::ranges::find(released_, i) != released_.end();
-  }
-
- private:
-  Op prepare(const Kernel& kernel, const ops::NodeView& node,
-             std::span<const Datum* const> constants, KernelRun& run);
-  void restore_types(Call& call, std::span<const DataType> given) const;
-
-  Adapt adapt_;
-  std::vector<Datum> held_;  // by input; adapted, or absent
-  SmallVector<std::size_t, 2> released_;
-  Op op_;
-  // For each output the inputs of its type parameter.
-  std::vector<std::vector<std::size_t>> alike_;
-};
 
 // f(element) for each element of a tensor of From, as elements To of type `to`.
 // In vectors: compiled for each width of them.

@@ -1,7 +1,8 @@
 // Kernels: how an op is computed, in two phases. `prepare` reads what is known
 // of a node before it runs, once, and gives an Op; the Op runs as often as the
 // node does. What prepare does not know stays for the run. Both throw Failure
-// where the node cannot be computed.
+// where the node cannot be computed; prepare may also decline a node, for which
+// another kernel or the meaning of the op is then asked.
 #pragma once
 
 #include <concepts>
@@ -9,6 +10,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -16,14 +18,33 @@
 
 namespace ruleengine::runtime {
 
-// A node that is to run: its attributes, and those of its inputs that are
-// constants. Lives until the op is prepared.
+// Thrown by prepare: the kernel is not for this node.
+struct Declined {
+  std::string reason;
+};
+[[noreturn]] inline void decline(std::string reason) {
+  throw Declined{std::move(reason)};
+}
+
+// The types of the values of a graph that is to run.
+class ValueTypes {
+ public:
+  virtual ~ValueTypes() = default;
+  // nullptr: not known. A file may declare what is not true, so an op checks
+  // what it gets.
+  virtual const ir::Type* of(ir::ValueId value) = 0;
+};
+
+// A node that is to run: its attributes, those of its inputs that are
+// constants, and the types of the others. Lives until the op is prepared.
 class Preparation : public Attributes {
  public:
-  // `constants`: by input; nullptr for others.
+  // `constants`: by input; nullptr for others. `types` may be nullptr. `place`:
+  // where the op allocates; nullptr: on the host.
   Preparation(const ops::NodeView& node,
-              std::span<const Tensor* const> constants, KernelRun& run)
-      : Attributes(node, run), constants_(constants) {}
+              std::span<const Tensor* const> constants, KernelRun& run,
+              ValueTypes* types = nullptr, Memory* place = nullptr)
+      : Attributes(node, run, place), constants_(constants), types_(types) {}
 
   bool wants(std::size_t i) const { return node_.has_output(i); }
   // The subgraph of an attribute; fails if it is missing.
@@ -33,6 +54,9 @@ class Preparation : public Attributes {
   const Tensor* constant(std::size_t i) const {
     return i < constants_.size() ? constants_[i] : nullptr;
   }
+  // The type of an input or an output; nullptr where it is not known.
+  const ir::Type* input_type(std::size_t i) const;
+  const ir::Type* output_type(std::size_t i) const;
   // The op has what it needs of the constant and will only ask for its shape.
   void release(std::size_t i) const { released_ |= std::uint64_t{1} << i; }
   bool is_released(std::size_t i) const {
@@ -49,6 +73,7 @@ class Preparation : public Attributes {
 
  private:
   std::span<const Tensor* const> constants_;
+  ValueTypes* types_;
   mutable std::uint64_t released_ = 0;
 };
 
@@ -74,46 +99,5 @@ class Op {
   };
   std::unique_ptr<const Anything> body_;
 };
-
-// What becomes of inputs of types that a kernel does not compute in.
-enum class Adapt : std::uint8_t {
-  kNone,  // the kernel takes inputs as they are
-  // float16, bfloat16 and narrower become float before, and outputs of the same
-  // type parameter are rounded back after.
-  kWiden,
-  // Elements below a byte become a byte each before, and are packed again
-  // after: for kernels that move elements.
-  kUnpack,
-};
-
-struct Kernel {
-  using Run = void (*)(Call&);
-  using Prepare = Op (*)(const Preparation&);
-
-  // `domain`: "" for the standard one.
-  constexpr Kernel(std::string_view d, std::string_view t, Prepare p,
-                   Adapt a = Adapt::kNone)
-      : domain(d), type(t), adapt(a), prepare_(p) {}
-  // An op that has nothing to prepare.
-  constexpr Kernel(std::string_view d, std::string_view t, Run r,
-                   Adapt a = Adapt::kNone)
-      : domain(d), type(t), adapt(a), run_(r) {}
-
-  Op prepare(const Preparation& node) const {
-    return prepare_ != nullptr ? prepare_(node) : Op(run_);
-  }
-
-  std::string_view domain, type;
-  Adapt adapt;
-
- private:
-  Prepare prepare_ = nullptr;
-  Run run_ = nullptr;
-};
-
-// nullptr where there is no kernel. A version of an op that the newest one
-// cannot express has a row of its own, such as "Scan-8".
-using FindKernel = const Kernel* (*)(std::string_view domain,
-                                     std::string_view type);
 
 }  // namespace ruleengine::runtime

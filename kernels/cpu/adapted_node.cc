@@ -1,0 +1,150 @@
+#include "kernels/cpu/adapted_node.h"
+
+#include "core/ir/narrow_float.h"
+#include "runtime/conversions.h"
+
+namespace ruleengine::kernels {
+
+using runtime::KernelRun;
+using runtime::narrowed;
+using runtime::packed;
+
+namespace {
+
+bool is_adapted(Adapt adapt, const Datum* value) {
+  if (adapt == Adapt::kNone || value == nullptr) return false;
+  if (value->is_sequence()) {
+    return std::ranges::any_of(value->items(), [&](const Datum& each) {
+      return is_adapted(adapt, &each);
+    });
+  }
+  if (!value->is_tensor()) return false;
+  const DataType type = value->tensor().dtype();
+  return adapt == Adapt::kWiden ? ir::is_narrow_float(type)
+                                : runtime::is_packed(type);
+}
+
+Datum adapted(Adapt adapt, const Datum& value, KernelRun& run) {
+  if (value.is_sequence()) {
+    Datum::List items;
+    for (const Datum& each : value.items()) {
+      items.push_back(is_adapted(adapt, &each) ? adapted(adapt, each, run)
+                                               : each);
+    }
+    return Datum::sequence(std::move(items));
+  }
+  const Tensor& t = value.tensor();
+  return adapt == Adapt::kWiden ? runtime::widened(t, run)
+                                : runtime::unpacked(t, run);
+}
+
+DataType type_of(const Datum& value) {
+  if (value.is_sequence()) {
+    return value.items().empty() ? DataType::kUndefined
+                                 : type_of(value.items()[0]);
+  }
+  return value.tensor().dtype();
+}
+
+// "seq(T)" has the parameter T.
+std::string_view parameter(const ops::FormalValue* formal) {
+  return formal == nullptr ? std::string_view() : formal->type;
+}
+
+}  // namespace
+
+AdaptedNode::AdaptedNode(const Kernel& kernel, const ops::NodeView& node,
+                         const runtime::KnownInputs& known,
+                         runtime::KernelRun& run)
+    : adapt_(kernel.adapt), op_(prepare(kernel, node, known, run)) {
+  if (adapt_ == Adapt::kNone) return;
+  const ops::OpFacts* facts =
+      ops::find_op(kernel.domain, kernel.type, static_cast<int>(node.opset()));
+  const std::size_t inputs = node.graph().inputs(node.id()).size();
+  alike_.resize(std::max<std::size_t>(node.output_count(), 1));
+  for (std::size_t o = 0; o < alike_.size(); ++o) {
+    for (std::size_t i = 0; i < inputs; ++i) {
+      const bool is_alike = facts == nullptr || parameter(facts->input(i)) ==
+                                                    parameter(facts->output(o));
+      if (is_alike) alike_[o].push_back(i);
+    }
+  }
+}
+
+Op AdaptedNode::prepare(const Kernel& kernel, const ops::NodeView& node,
+                        const runtime::KnownInputs& inputs,
+                        runtime::KernelRun& run) {
+  const auto constants = inputs.constants;
+  SmallVector<const Tensor*, 8> known;
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    known.push_back(nullptr);
+    const Datum* own = constants[i];
+    if (own == nullptr) continue;
+    if (is_adapted(adapt_, own)) {
+      // Others are adapted at each call, and take no memory in between.
+      constexpr std::int64_t kSmall = 1 << 12;
+      const bool is_small = own->is_tensor() && own->tensor().count() <= kSmall;
+      const bool is_half = ir::bit_width(type_of(*own)) == 16;
+      if (!is_small && !(is_half && run.arranges_weights)) continue;
+      held_.resize(constants.size());
+      held_[i] = adapted(adapt_, *own, run);
+      own = &held_[i];
+    }
+    if (own->is_tensor()) known.back() = &own->tensor();
+  }
+  const Preparation preparation(node, {known.data(), known.size()}, run,
+                                inputs.types);
+  Op op = kernel.prepare(preparation);
+  for (std::size_t i = 0; i < constants.size(); ++i) {
+    if (!preparation.is_released(i)) continue;
+    released_.push_back(i);
+    if (i >= held_.size() || held_[i].is_absent()) continue;
+    held_[i] = constants[i]->tensor().without_bytes();
+  }
+  return op;
+}
+
+void AdaptedNode::run(Call& call) const {
+  const auto given = call.values();
+  std::vector<Datum> own;
+  SmallVector<Datum*, 8> inputs;
+  SmallVector<DataType, 8> types;  // of those that were adapted
+  bool any = false;
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    inputs.push_back(given[i]);
+    types.push_back(DataType::kUndefined);
+    if (!is_adapted(adapt_, given[i])) continue;
+    types.back() = type_of(*given[i]);
+    any = true;
+    if (i < held_.size() && !held_[i].is_absent()) {
+      // A constant is only read.
+      inputs.back() = const_cast<Datum*>(&held_[i]);
+      continue;
+    }
+    if (own.empty()) own.resize(given.size());
+    own[i] = adapted(adapt_, *given[i], call.run());
+    inputs.back() = &own[i];
+  }
+  if (!any) return op_.run(call);
+  Call inner(call, {inputs.data(), inputs.size()});
+  op_.run(inner);
+  restore_types(call, {types.data(), types.size()});
+}
+
+void AdaptedNode::restore_types(Call& call,
+                                std::span<const DataType> given) const {
+  const auto outputs = call.outputs();
+  for (std::size_t o = 0; o < std::min(outputs.size(), alike_.size()); ++o) {
+    if (!outputs[o].is_tensor()) continue;
+    const auto it = std::ranges::find_if(alike_[o], [&](std::size_t i) {
+      return i < given.size() && given[i] != DataType::kUndefined;
+    });
+    if (it == alike_[o].end()) continue;
+    const Tensor& t = outputs[o].tensor();
+    if (adapt_ == Adapt::kWiden && t.dtype() != DataType::kFloat) continue;
+    outputs[o] = adapt_ == Adapt::kWiden ? narrowed(t, given[*it], call.run())
+                                         : packed(t, given[*it], call.run());
+  }
+}
+
+}  // namespace ruleengine::kernels
