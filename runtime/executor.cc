@@ -2,181 +2,10 @@
 
 #include <algorithm>
 #include <new>
-#include <ranges>
 
-#include "core/io/load.h"
-#include "core/ir/order.h"
-#include "core/ops/axis_flow.h"
 #include "runtime/inputs.h"
 
 namespace ruleengine::runtime {
-namespace {
-
-bool has(ops::Inputs inputs, std::size_t i) {
-  return i < 32 ? (inputs >> i & 1) != 0 : inputs == ops::kAll;
-}
-
-// The nodes whose results are only read on the host, such as the arithmetic of
-// shapes.
-std::vector<bool> host_nodes(const ir::Graph& graph, const Backends& backends) {
-  const auto reads_on_host = [&](const ir::Op& op, std::size_t i) {
-    return std::ranges::any_of(backends, [&](const Backend* each) {
-      return each->memory() != nullptr && has(each->host_inputs(op), i);
-    });
-  };
-  std::vector<bool> out(graph.node_count());
-  enum class Read : std::uint8_t { kNever, kOnHost, kElsewhere };
-  std::vector<Read> reads(graph.value_count());
-  for (std::size_t b = 0; b < graph.block_count(); ++b) {
-    for (const ValueId v : graph.block(ir::BlockId(b)).outputs) {
-      if (v) reads[v.index()] = Read::kElsewhere;
-    }
-  }
-  const auto order = ir::topological_order(graph);
-  for (const ir::NodeId node : std::views::reverse(*order)) {
-    bool is_read = false, elsewhere = false;
-    for (const ValueId v : graph.outputs(node)) {
-      is_read = is_read || (v && reads[v.index()] == Read::kOnHost);
-      elsewhere = elsewhere || (v && reads[v.index()] == Read::kElsewhere);
-    }
-    out[node.index()] = is_read && !elsewhere;
-    const auto inputs = graph.inputs(node);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].value) continue;
-      Read& read = reads[inputs[i].value.index()];
-      const bool here = out[node.index()] || reads_on_host(graph.op(node), i);
-      if (!here) read = Read::kElsewhere;
-      if (here && read == Read::kNever) read = Read::kOnHost;
-    }
-  }
-  return out;
-}
-
-}  // namespace
-
-// All nodes, but those of a wide run: it knows no weight as a double, and noise
-// is_mixed attributes. What cannot be prepared fails when it is to run.
-void Executor::Impl::prepare() {
-  // For longer than a run, in the place of weights that no limit counts.
-  state.memory = HostMemory::create();
-  ModelTypes types(model);
-  for (Plan* plan : plans->all()) {
-    const ir::Graph& graph = *plan->graph;
-    const auto is_host =
-        is_mixed ? host_nodes(graph, options.backends) : std::vector<bool>();
-    for (const std::vector<Step>& steps : plan->blocks) {
-      for (const Step& step : steps) {
-        if (step.function != nullptr || options.wide) continue;
-        try {
-          prepare(*plan, step, is_mixed && is_host[step.node.index()],
-                  types.of(graph));
-        } catch (const Declined&) {
-          declined.emplace_back(&graph, step.node);
-        } catch (const Failure&) {
-        } catch (const std::bad_alloc&) {
-        }
-      }
-    }
-    for (Constant& each : plan->constants) read(each);
-  }
-  io::release_memory(model);
-  state.memory = memory;
-}
-
-// The pages of the file that were read are given back now and then: what is
-// copied or arranged would be there twice.
-void Executor::Impl::read(Constant& constant) {
-  if (!constant.value.is_absent()) return;
-  constant.value = to_tensor(*constant.literal, model);
-  constexpr std::size_t kStride = std::size_t{16} << 20;
-  bytes_read += constant.value.tensor().byte_size();
-  if (bytes_read < kStride) return;
-  bytes_read = 0;
-  io::release_memory(model);
-}
-
-void Executor::Impl::prepare(Plan& plan, const Step& step, bool on_host,
-                             ValueTypes& types) {
-  const ir::Graph& graph = *plan.graph;
-  SmallVector<Constant*, 8> constants;
-  SmallVector<const Datum*, 8> known;
-  for (const ir::Operand& o : graph.inputs(step.node)) {
-    const std::int32_t at = o.value ? plan.constant_of[o.value.index()] : -1;
-    // The value of an initializer that is an input, too, may be given.
-    const bool is_constant =
-        at >= 0 && graph.value(o.value).kind == ir::ValueKind::kInitializer;
-    constants.push_back(
-        is_constant ? &plan.constants[static_cast<std::size_t>(at)] : nullptr);
-    if (is_constant) read(*constants.back());
-    known.push_back(is_constant ? &constants.back()->value : nullptr);
-  }
-  ReadyStep& made = ready[step.id];
-  made = prepared(ops::NodeView(graph, step.node, step.opset),
-                  {.constants = {known.data(), known.size()}, .types = &types},
-                  on_host);
-  for (std::size_t i = 0; i < constants.size(); ++i) {
-    if (!made.node->is_released(i)) continue;
-    Constant& constant = *constants[i];
-    if (--constant.readers > 0) continue;
-    constant.value = constant.value.tensor().without_bytes();
-  }
-}
-
-// By the first kernel that takes it.
-ReadyStep Executor::Impl::prepared(const ops::NodeView& view,
-                                   const KnownInputs& known, bool on_host) {
-  const ir::Op& op = view.op();
-  std::string reasons;
-  for (const Backend* each : options.backends) {
-    const bool is_asked = each->memory() == nullptr || (is_mixed && !on_host);
-    if (!is_asked || !each->has_kernel(op.domain, op.type)) continue;
-    ReadyStep out{.backend = each, .place = each->memory()};
-    try {
-      out.node = each->prepare(view, known, state);
-    } catch (const Declined& declined_by) {
-      if (!reasons.empty()) reasons += "; ";
-      reasons += std::string(each->name()) + ": " + declined_by.reason;
-      continue;
-    }
-    const std::size_t inputs = view.graph().inputs(view.id()).size();
-    for (std::size_t i = 0; is_mixed && i < inputs; ++i) {
-      using enum ReadyStep::Where;
-      const bool anywhere =
-          out.node->is_released(i) || ops::reads_type_only(op, i);
-      const bool here = out.place == nullptr || has(each->host_inputs(op), i);
-      out.inputs.push_back(anywhere ? kAnywhere : here ? kHost : kPlace);
-    }
-    return out;
-  }
-  decline(std::move(reasons));
-}
-
-// Inputs that are elsewhere become copies where the step reads them, which stay
-// as long as the values.
-void Executor::Impl::bring(Frame& frame, const Step& step,
-                           std::span<Datum*> inputs) {
-  const ReadyStep& how = ready[step.id];
-  const auto operands = frame.plan.graph->inputs(step.node);
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    using enum ReadyStep::Where;
-    if (inputs[i] == nullptr || !inputs[i]->is_tensor()) continue;
-    const auto where = i < how.inputs.size() ? how.inputs[i] : kHost;
-    Memory* place = where == kPlace ? how.place : nullptr;
-    const Tensor& t = inputs[i]->tensor();
-    if (where == kAnywhere || t.place() == place) continue;
-    const ValueId v = operands[i].value;
-    Datum& copy = frame.is_constant(v) ? constant_copies[{inputs[i], place}]
-                                       : frame.copies[{v, place}];
-    if (copy.is_absent()) copy = Datum(moved(t, state, place));
-    inputs[i] = &copy;
-  }
-}
-
-Datum Executor::Impl::on_host(const Datum& value) {
-  if (!value.is_tensor()) return value;
-  return Datum(moved(value.tensor(), state, nullptr));
-}
-
 std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
                                              std::vector<Datum> inputs) {
   const ir::Graph& graph = *frame.plan.graph;
@@ -311,7 +140,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   OpChoice choice{.backends = options.backends,
                   .prefers_functions = options.prefers_functions,
                   .spells_gelu = options.spells_gelu,
-                  .declined = {}};
+                  .declined = {},
+                  .spelled = {}};
   std::vector<std::shared_ptr<const ir::Model>> lowered;
   std::unique_ptr<Impl> impl;
   // A node that all kernels decline runs by its meaning, of which they may
@@ -319,7 +149,8 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   do {
     auto next = lower(lowered.empty() ? model : *lowered.back(), choice);
     if (!next) return next.error();
-    if (impl != nullptr && next->replaced == 0) break;
+    if (impl != nullptr && next->spelled.empty()) break;
+    choice.spelled.merge(next->spelled);
     if (next->model != nullptr) lowered.push_back(next->model);
     const ir::Model& runs = lowered.empty() ? model : *lowered.back();
     auto plans = Plans::make(runs, choice, next->reasons);

@@ -84,7 +84,7 @@ class Lowering {
     if (error_) return *std::move(error_);
     return Lowered{.model = std::move(copy_),
                    .reasons = std::move(reasons_),
-                   .replaced = replaced_};
+                   .spelled = std::move(spelled_)};
   }
 
  private:
@@ -205,7 +205,9 @@ class Lowering {
     });
     for (Change& change : changes_) {
       if (!change.form) {
-        if (declined_.contains({&graph, change.node})) ++replaced_;
+        if (declined_.contains({&graph, change.node})) {
+          spelled_.insert(copy_->ops[change.op].text());
+        }
         graph.mutable_node(change.node).op = change.op;
         continue;
       }
@@ -461,7 +463,7 @@ class Lowering {
   int newest_;
   std::shared_ptr<ir::Model> copy_;
   std::set<std::pair<const ir::Graph*, NodeId>> declined_;
-  std::size_t replaced_ = 0;
+  std::set<std::string> spelled_;
   std::set<ir::OpId> added_;
   std::map<std::string, std::string> reasons_;
   std::optional<Diagnostic> error_;

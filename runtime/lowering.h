@@ -7,6 +7,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "core/base/result.h"
@@ -20,8 +21,8 @@ struct Lowered {
   std::shared_ptr<const ir::Model> model;
   // Why nodes have no meaning, by op: the reason for the first of them.
   std::map<std::string, std::string> reasons;
-  // How many of the declined nodes run by their meaning now.
-  std::size_t replaced = 0;
+  // The ops of functions that declined nodes call now.
+  std::set<std::string> spelled;
 };
 
 // The model must outlive the result. An error: functions that call each other

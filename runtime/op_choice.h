@@ -1,6 +1,8 @@
 // Which runs the nodes of an op: a kernel, or a function of the model.
 #pragma once
 
+#include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -19,6 +21,9 @@ struct OpChoice {
   bool spells_gelu = false;
   // Nodes of the model that all kernels of their op have declined.
   std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;
+  // Ops that run their function, though they have kernels: those of nodes that
+  // were declined.
+  std::set<std::string> spelled;
 
   bool has_kernel(const ir::Op& op) const {
     return runtime::has_kernel(backends, op);
@@ -28,7 +33,8 @@ struct OpChoice {
   const ir::Function* function(const ir::Model& model, const ir::Op& op) const {
     const bool is_known = ops::is_own_domain(op.domain) ||
                           ops::meaning_of(op.domain, op.type) != nullptr;
-    const bool is_own = is_known && has_kernel(op);
+    const bool is_own =
+        is_known && has_kernel(op) && !spelled.contains(op.text());
     const bool skips =
         is_own &&
         !(prefers_functions && ops::meaning_of(op.domain, op.type) != nullptr);

@@ -1,5 +1,6 @@
 #include "runtime/value_types.h"
 
+#include <algorithm>
 #include <optional>
 
 namespace ruleengine::runtime {
@@ -10,11 +11,24 @@ class ModelTypes::GraphTypes final : public ValueTypes {
       : all_(all), graph_(graph) {}
 
   const ir::Type* of(ir::ValueId value) override {
-    if (!inference_) inference_.emplace(all_.copy_of(graph_));
+    if (!inference_) {
+      ir::Graph& copy = all_.copy_of(graph_);
+      if (all_.calls_.contains(&graph_)) declare_inputs(copy);
+      inference_.emplace(copy);
+    }
     return inference_->type(value);
   }
 
  private:
+  void declare_inputs(ir::Graph& copy) {
+    const auto& inputs = copy.block(ir::Graph::main_block()).inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      if (const ir::Type* type = all_.given(graph_, i)) {
+        copy.mutable_value(inputs[i]).declared = type;
+      }
+    }
+  }
+
   ModelTypes& all_;
   const ir::Graph& graph_;
   std::optional<analysis::Inference> inference_;
@@ -24,6 +38,23 @@ ValueTypes& ModelTypes::of(const ir::Graph& graph) {
   std::unique_ptr<ValueTypes>& known = graphs_[&graph];
   if (known == nullptr) known = std::make_unique<GraphTypes>(*this, graph);
   return *known;
+}
+
+const ir::Type* ModelTypes::given(const ir::Graph& body, std::size_t i) {
+  const ir::Type* out = nullptr;
+  for (const auto& [graph, node] : calls_.at(&body)) {
+    const auto inputs = graph->inputs(node);
+    if (i >= inputs.size() || !inputs[i].value) return nullptr;
+    const ir::Type* type = of(*graph).of(inputs[i].value);
+    const bool is_alike =
+        type != nullptr && type->is_tensor() &&
+        (out == nullptr ||
+         (type->elem == out->elem && type->has_shape == out->has_shape &&
+          std::ranges::equal(type->dims, out->dims)));
+    if (!is_alike) return nullptr;
+    out = type;
+  }
+  return out;
 }
 
 ir::Graph& ModelTypes::copy_of(const ir::Graph& graph) {

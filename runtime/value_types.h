@@ -1,9 +1,12 @@
 // The types of the values of a model that is to run, inferred by the rules of
-// its ops when somebody asks first. Not thread-safe; the model must outlive it.
+// its ops when somebody asks first; in a function, from what all of its calls
+// give it. Not thread-safe; the model must outlive it.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "core/analysis/inference.h"
 #include "core/ir/model.h"
@@ -13,7 +16,12 @@ namespace ruleengine::runtime {
 
 class ModelTypes {
  public:
-  explicit ModelTypes(const ir::Model& model) : model_(model) {}
+  // The nodes that call a function, by its body.
+  using Calls = std::map<const ir::Graph*,
+                         std::vector<std::pair<const ir::Graph*, ir::NodeId>>>;
+
+  ModelTypes(const ir::Model& model, Calls calls)
+      : model_(model), calls_(std::move(calls)) {}
 
   // Of the main graph of the model, or of one of its functions.
   ValueTypes& of(const ir::Graph& graph);
@@ -22,8 +30,11 @@ class ModelTypes {
   class GraphTypes;
 
   ir::Graph& copy_of(const ir::Graph& graph);
+  // What all calls of a function give as input `i`; nullptr: not alike.
+  const ir::Type* given(const ir::Graph& body, std::size_t i);
 
   const ir::Model& model_;
+  const Calls calls_;
   std::shared_ptr<ir::Model> copy_;  // inference adds to the model
   std::map<const ir::Graph*, std::unique_ptr<ValueTypes>> graphs_;
 };

@@ -35,7 +35,7 @@ ABOVE_C = "bindings/c/ruleengine.hpp"
 TESTS_USE = {"core/ranks": {"core/analysis", "kernels"},
              "core/analysis": {"kernels"}, "core/match": {"kernels"},
              "core/rewrite": {"kernels"}, "core/mutate": {"core/analysis"},
-             "bindings/lua": {"kernels"}}
+             "kernels": {"core/io"}, "bindings/lua": {"kernels"}}
 
 
 def read_arrows(text):

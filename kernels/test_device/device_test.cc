@@ -1,0 +1,265 @@
+// Models that run on two backends, of which one has memory of its own: the same
+// bits as on the CPU alone, and no copy that is not needed.
+#include "kernels/test_device/device.h"
+
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "core/io/load.h"
+#include "core/text/parse.h"
+#include "runtime/executor.h"
+#include "runtime/random_inputs.h"
+#include "tests/support/tier.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Executor;
+using runtime::ExecutorOptions;
+using Named = Executor::Named;
+
+std::unique_ptr<Executor> executor_of(const ir::Model& model,
+                                      ExecutorOptions options) {
+  auto made = Executor::create(model, std::move(options));
+  REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
+  return *std::move(made);
+}
+
+Named results_of(Executor& executor, const Named& inputs) {
+  auto out = executor.run(inputs);
+  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
+  return *std::move(out);
+}
+
+void check_same(const runtime::Datum& a, const runtime::Datum& b) {
+  REQUIRE(a.kind() == b.kind());
+  if (!a.is_tensor()) return;
+  CHECK(b.tensor().place() == nullptr);
+  CHECK(a.text() == b.text());
+  if (a.tensor().is_string()) return;
+  CHECK(std::ranges::equal(a.tensor().bytes(), b.tensor().bytes()));
+}
+
+struct Counts {
+  std::size_t writes = 0, reads = 0, ran = 0;
+  bool operator==(const Counts&) const = default;
+};
+doctest::String toString(const Counts& c) {
+  const std::string text = std::to_string(c.writes) + " writes, " +
+                           std::to_string(c.reads) + " reads, " +
+                           std::to_string(c.ran) + " nodes";
+  return text.c_str();
+}
+
+std::shared_ptr<const ir::Model> model_of(std::string_view text) {
+  auto parsed = text::parse_model(text);
+  REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
+  return *std::move(parsed);
+}
+
+// Runs a model on the CPU, and on the device with the CPU beside it.
+struct Both {
+  explicit Both(std::shared_ptr<const ir::Model> m) : model(std::move(m)) {
+    alone = executor_of(*model, {.backends = {&cpu()}, .threads = 2});
+    mixed = executor_of(*model, {.backends = {&device, &cpu()}, .threads = 2});
+  }
+
+  void check_runs() {
+    const auto inputs = runtime::inputs_to_run(*alone, *model, {},
+                                               runtime::HostMemory::create());
+    REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
+    for (int i = 0; i < 2; ++i) {
+      const Named expected = results_of(*alone, *inputs);
+      before = {device.own().writes, device.own().reads, device.ran};
+      const Named found = results_of(*mixed, *inputs);
+      REQUIRE(found.size() == expected.size());
+      for (std::size_t k = 0; k < found.size(); ++k) {
+        CAPTURE(found[k].first);
+        check_same(expected[k].second, found[k].second);
+      }
+    }
+  }
+
+  // Of the last run.
+  Counts counts() const {
+    return {device.own().writes - before.writes,
+            device.own().reads - before.reads, device.ran - before.ran};
+  }
+
+  TestDevice device;
+  std::shared_ptr<const ir::Model> model;
+  std::unique_ptr<Executor> alone, mixed;
+  Counts before;
+};
+
+TEST_CASE("a chain on the device is moved there once and back once") {
+  Both both(model_of(
+      "(float[4,8] x) => (float[4,8] y) <float[8] w = {1,2,3,4,5,6,7,8}> {"
+      " a = Add(x, w) b = Mul(a, x) y = Tanh(b) }"));
+  both.check_runs();
+  CHECK(both.counts() == Counts{.writes = 1, .reads = 1, .ran = 3});
+  both.mixed.reset();
+  CHECK(both.device.own().blocks == 0);
+}
+
+TEST_CASE("a value that several nodes read elsewhere is moved once") {
+  Both both(model_of(
+      "(float[4] x) => (float[4] y, float[4] z) {"
+      " a = Tanh(x) b = Sin(a) c = Cos(a) y = Add(b, c) z = Sub(a, b) }"));
+  both.check_runs();
+  // x, b and c go there; a, y and z come back.
+  CHECK(both.counts() == Counts{.writes = 3, .reads = 3, .ran = 3});
+}
+
+TEST_CASE("shapes are computed on the host") {
+  Both both(
+      model_of("(float[N,8] x) => (float[M,4] y)"
+               "<int64 i = {0}, int64[1] two = {2}, int64[1] four = {4}> {"
+               " a = Tanh(x) s = Shape(a) n = Gather(s, i) m = Mul(n, two)"
+               " t = Concat<axis = 0>(m, four) y = Reshape(a, t) }"));
+  both.check_runs();
+  // Gather, Mul and Concat of integers could run on the device.
+  CHECK(both.counts() == Counts{.writes = 1, .reads = 1, .ran = 2});
+}
+
+TEST_CASE("integers run on the device where no shape depends on them") {
+  Both both(
+      model_of("(int64[4] x) => (int64[4] y) { a = Add(x, x) y = Mul(a, x) }"));
+  both.check_runs();
+  CHECK(both.counts() == Counts{.writes = 1, .reads = 1, .ran = 2});
+}
+
+TEST_CASE("subgraphs run on the device, and read values around them there") {
+  Both both(model_of(
+      "(float[3,4] x, float[4] z) => (float[4] last, float[3,4] all)"
+      "<int64 n = {3}, bool go = {1}> {"
+      " w = Tanh(z)"
+      " last, all = Loop(n, go, z) <body = b (int64 i, bool c, float[4] s)"
+      "  => (bool d, float[4] t, float[4] u) {"
+      "   d = Identity(c) r = Gather(x, i) p = Mul(s, w) t = Add(p, r)"
+      "   u = Relu(t) }> }"));
+  both.check_runs();
+  // x and w are not moved for each iteration: w, x, and three states.
+  CHECK(both.counts().writes <= 2 + 2 * 3);
+  CHECK(both.counts().ran == 1 + 4 * 3);
+}
+
+TEST_CASE("functions take and give what is on the device") {
+  Both both(model_of(
+      "<ir_version: 10, opset_import: [\"\" : 21, \"com.example\" : 1]>"
+      "g (float[4] x) => (float[4] y) {"
+      " a = Tanh(x) b = com.example.Twice(a) y = Neg(b) }"
+      "<domain: \"com.example\", opset_import: [\"\" : 21]>"
+      "Twice (p) => (q) { q = Add(p, p) }"));
+  both.check_runs();
+  CHECK(both.counts().writes == 1);
+  CHECK(both.counts().reads == 1);
+}
+
+TEST_CASE("sequences stay on the host") {
+  Both both(
+      model_of("(float[2] x, float[2] z) => (float[4] y) {"
+               " a = Tanh(x) b = Relu(z) s = SequenceConstruct(a, b)"
+               " c = ConcatFromSequence<axis = 0>(s) y = Neg(c) }"));
+  both.check_runs();
+  CHECK(both.counts() == Counts{.writes = 3, .reads = 3, .ran = 3});
+}
+
+// The exports that the clone has, and the shared collection where it is there.
+TEST_CASE("models run mixed to the same bits") {
+  std::vector<std::filesystem::path> files;
+  const std::filesystem::path root = RULEENGINE_SOURCE_DIR;
+  for (const auto& folder : {root / "tests" / "data" / "models",
+                             root.parent_path() / "shared" / "models"}) {
+    std::error_code error;
+    for (const auto& entry :
+         std::filesystem::directory_iterator(folder, error)) {
+      if (entry.path().extension() == ".onnx") files.push_back(entry.path());
+    }
+  }
+  REQUIRE(!files.empty());
+  std::ranges::sort(files);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!has_turn(i, 8)) continue;
+    CAPTURE(files[i].string());
+    auto loaded = io::load(files[i].string());
+    REQUIRE_MESSAGE(loaded.ok(), (loaded ? "" : loaded.error().text()));
+    Both both(*std::move(loaded));
+    both.check_runs();
+    const Counts counts = both.counts();
+    CHECK(counts.ran > 0);
+    CHECK(counts.writes + counts.reads < 2 * counts.ran);
+  }
+}
+
+// --- nodes that kernels decline ----------------------------------------------
+
+// The CPU without the kernels for some ops of each node.
+class Declining final : public runtime::Backend {
+ public:
+  std::string_view name() const override { return "declining"; }
+  bool has_kernel(std::string_view domain,
+                  std::string_view type) const override {
+    return cpu().has_kernel(domain, type);
+  }
+  std::unique_ptr<const runtime::PreparedNode> prepare(
+      const ops::NodeView& node, const runtime::KnownInputs& known,
+      runtime::KernelRun& run) const override {
+    const ir::Op& op = node.op();
+    const bool declines = op.domain == "tensor_cast" || op.type == "Mish" ||
+                          op.type == "HardSwish" || op.type == "Sin";
+    if (declines) runtime::decline("not today");
+    return cpu().prepare(node, known, run);
+  }
+};
+
+std::vector<float> run_declining(std::string_view text, std::string* error) {
+  const auto model = model_of(text);
+  const Declining declining;
+  const auto executor = executor_of(*model, {.backends = {&declining}});
+  const auto usual = executor_of(*model, {.backends = {&cpu()}});
+  const auto inputs =
+      runtime::random_inputs(*model, {}, runtime::HostMemory::create());
+  REQUIRE(inputs.ok());
+  const auto out = executor->run(*inputs);
+  if (!out) {
+    *error = out.error().text();
+    return {};
+  }
+  const auto found = (*out)[0].second.tensor().values<float>();
+  const auto& expected = results_of(*usual, *inputs)[0].second.tensor();
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    CHECK(found[i] == doctest::Approx(expected.data<float>()[i]));
+  }
+  return {found.begin(), found.end()};
+}
+
+TEST_CASE(
+    "a declined node runs by its meaning, by more than one where need be") {
+  std::string error;
+  // Its function calls HardSwish's, which is declined in turn.
+  CHECK(run_declining("<ir_version: 10, opset_import: [\"\" : 22]> g "
+                      "(float[8] x) => (float[8] y) { y = HardSwish(x) }",
+                      &error)
+            .size() == 8);
+  CHECK(run_declining(
+            "<ir_version: 10, opset_import: [\"\" : 22, \"tensor_cast\" : 1]> "
+            "g (float[2,8] x) => (float[2,8] y) {"
+            " a = Mish(x) y = tensor_cast.rms_norm(a) }",
+            &error)
+            .size() == 16);
+  CHECK(error == "");
+}
+
+TEST_CASE("a declined node without a meaning says why nothing runs it") {
+  std::string error;
+  run_declining("(float[2] x) => (float[2] y) { y = Sin(x) }", &error);
+  CHECK(error.find("declining: not today") != std::string::npos);
+}
+
+}  // namespace
+}  // namespace ruleengine::kernels
