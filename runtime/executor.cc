@@ -37,14 +37,14 @@ std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
 
 void Executor::Impl::run_step(Frame& frame, const Step& step) {
   const ir::Graph& graph = *frame.plan.graph;
-  const ops::NodeView view(graph, step.node, step.opset);
+  const ops::NodeView& view = step.view;
   const auto begin = options.trace ? Clock::now() : Clock::time_point();
   SmallVector<Datum*, 8> inputs;
   try {
     check();
     const auto operands = graph.inputs(step.node);
     std::vector<Datum> widened;  // constants
-    widened.reserve(options.wide ? operands.size() : 0);
+    if (options.wide) widened.reserve(operands.size());
     for (const ir::Operand& o : operands) {
       Datum* value = frame.slot(o.value);
       // An output of an optional kind that its node did not compute.
@@ -59,11 +59,12 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     if (is_mixed && is_kernel) {
       bring(frame, step, {inputs.data(), inputs.size()});
     }
-    const std::size_t count = view.output_count();
-    Datum one;  // without an allocation where there are no more
-    std::vector<Datum> more(count > 1 ? count : 0);
+    const auto made = graph.outputs(step.node);
+    const bool is_one = made.size() == 1 && made[0];
+    std::vector<Datum> more(is_one ? 0 : std::max<std::size_t>(made.size(), 1));
     const std::span<Datum> outputs =
-        count > 1 ? std::span<Datum>(more) : std::span(&one, 1);
+        is_one ? std::span(&frame.values[made[0].index()], 1)
+               : std::span<Datum>(more);
     const std::span<Datum* const> given(inputs.data(), inputs.size());
     const std::span<const bool> dying(step.dying.data(), step.dying.size());
     if (is_kernel) {
@@ -72,9 +73,8 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     } else {
       run_function(step, given, outputs);
     }
-    for (std::size_t i = 0; i < count; ++i) {
-      const ValueId v = graph.outputs(step.node)[i];
-      if (v) frame.values[v.index()] = std::move(outputs[i]);
+    for (std::size_t i = 0; !is_one && i < made.size(); ++i) {
+      if (made[i]) frame.values[made[i].index()] = std::move(outputs[i]);
     }
     for (const ValueId v : step.dead) {
       frame.clear(v);
@@ -167,6 +167,26 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 
+Executor::Impl::ArenaRun::ArenaRun(Impl& i, const std::vector<Datum>& inputs)
+    : impl(i) {
+  if (!impl.options.arranges_weights) return;
+  std::vector<std::int64_t> shapes;
+  for (const Datum& each : inputs) {
+    if (!each.is_tensor()) continue;
+    const Shape dims = each.tensor().dims();
+    shapes.push_back(std::ssize(dims));
+    shapes.insert(shapes.end(), dims.begin(), dims.end());
+  }
+  impl.arena.begin(std::move(shapes));
+  impl.state.arena = &impl.arena;
+}
+
+Executor::Impl::ArenaRun::~ArenaRun() {
+  if (impl.state.arena == nullptr) return;
+  impl.state.arena = nullptr;
+  impl.arena.end(is_complete);
+}
+
 Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   const ir::Graph& graph = model.graph;
   state.seed = options.seed;
@@ -181,11 +201,13 @@ Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
         if (state.noise != nullptr) each = state.noise->input(each);
       }
     }
+    ArenaRun in_arena(*this, given);
     // A run that fails leaves values behind.
     std::unique_ptr<Frame> frame = std::move(idle);
     if (!frame) frame = std::make_unique<Frame>(plans->main());
     auto results = run_block(*frame, ir::Graph::main_block(), std::move(given));
     if (!options.wide) idle = std::move(frame);
+    in_arena.is_complete = true;
     for (const Backend* each : options.backends) each->finish();
     Named out;
     out.reserve(results.size());

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "runtime/arena.h"
 #include "runtime/conversions.h"
 #include "runtime/executor.h"
 #include "runtime/lowering.h"
@@ -40,7 +41,7 @@ struct Frame {
   }
 
   void clear(ValueId v) {
-    values[v.index()] = Datum();
+    values[v.index()].clear();
     if (copies.empty()) return;
     copies.erase(copies.lower_bound({v, nullptr}),
                  copies.lower_bound({ValueId(v.index() + 1), nullptr}));
@@ -77,6 +78,7 @@ struct Executor::Impl {
         plans(std::move(p)),
         threads(options.threads),
         memory(options.memory ? options.memory : HostMemory::create()),
+        arena(memory),
         ready(plans->step_count()),
         in_float(plans->step_count()),
         is_known(plans->step_count()) {
@@ -113,6 +115,14 @@ struct Executor::Impl {
     Frame& frame;
   };
 
+  // Counts what the arena does from here to the end of a run.
+  struct ArenaRun {
+    ArenaRun(Impl& i, const std::vector<Datum>& inputs);
+    ~ArenaRun();
+    Impl& impl;
+    bool is_complete = false;
+  };
+
   void find_known();
   void prepare();
   void prepare(Plan& plan, const Step& step, bool on_host, ValueTypes& types);
@@ -144,6 +154,7 @@ struct Executor::Impl {
   std::unique_ptr<Plans> plans;
   Threads threads;
   std::shared_ptr<HostMemory> memory;
+  Arena arena;
   std::vector<ReadyStep> ready;  // by step; without a node where that failed
   // Nodes that no kernel of their op takes.
   std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;

@@ -130,11 +130,20 @@ void HostMemory::give_back(std::byte* data, std::size_t asked,
 // that what is held stays near what is used.
 void HostMemory::trim(std::size_t wanted) {
   while (!free_.empty() && held_ + wanted > most_used_ + most_used_ / 32) {
-    const auto largest = std::prev(free_.end());
-    held_ -= largest->first;
-    std::free(largest->second);
-    free_.erase(largest);
+    drop_largest();
   }
+}
+
+void HostMemory::drop_largest() {
+  const auto largest = std::prev(free_.end());
+  held_ -= largest->first;
+  std::free(largest->second);
+  free_.erase(largest);
+}
+
+void HostMemory::drop_free() {
+  const std::lock_guard lock(mutex_);
+  while (!free_.empty()) drop_largest();
 }
 
 std::size_t HostMemory::live() const {

@@ -57,6 +57,8 @@ class HostMemory final : public Memory,
   std::size_t held() const;  // bytes of blocks, used or free
   std::size_t limit() const { return limit_; }
   void reset_peak();
+  // Gives free blocks back to the system.
+  void drop_free();
 
  private:
   struct Block;
@@ -79,6 +81,7 @@ class HostMemory final : public Memory,
   void count(std::size_t bytes);  // with the mutex held
   void give_back(std::byte* data, std::size_t asked, std::size_t size);
   void trim(std::size_t wanted);
+  void drop_largest();
 
   const std::size_t limit_;
   mutable std::mutex mutex_;

@@ -125,7 +125,7 @@ void Executor::Impl::prepare(Plan& plan, const Step& step, bool on_host,
     known.push_back(is_constant ? &constants.back()->value : nullptr);
   }
   ReadyStep& made = ready[step.id];
-  made = prepared(ops::NodeView(graph, step.node, step.opset),
+  made = prepared(step.view,
                   {.constants = {known.data(), known.size()}, .types = &types},
                   on_host);
   for (std::size_t i = 0; i < constants.size(); ++i) {

@@ -133,11 +133,10 @@ Status Plans::add_steps(Plan& plan) {
 Status Plans::add_step(Plan& plan, NodeId node) {
   const ir::Graph& graph = *plan.graph;
   const ir::Op& op = graph.op(node);
-  Step step{.node = node,
-            // Nodes of the standard are in their newest form.
-            .opset = op.domain.empty() ? ops::newest_opset("")
-                                       : graph.opset(op.domain),
-            .id = step_count_++};
+  // Nodes of the standard are in their newest form.
+  const std::int64_t opset =
+      op.domain.empty() ? ops::newest_opset("") : graph.opset(op.domain);
+  Step step{.node = node, .view = {graph, node, opset}, .id = step_count_++};
   if (const ir::Function* function = choice_.function(model_, op)) {
     const auto body = this->plan(function->body);
     if (!body) return body.error();

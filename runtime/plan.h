@@ -15,6 +15,7 @@
 #include "core/base/result.h"
 #include "core/base/small_vector.h"
 #include "core/ir/model.h"
+#include "core/ops/node_view.h"
 #include "runtime/op_choice.h"
 
 namespace ruleengine::runtime {
@@ -23,8 +24,8 @@ struct Plan;
 
 struct Step {
   ir::NodeId node;
+  ops::NodeView view;
   const Plan* function = nullptr;  // else a kernel runs it
-  std::int64_t opset = 0;          // of the op's domain
   std::size_t id = 0;              // among all steps of the model
   // Values of the same block that have no reader after it, and whether each
   // input is one.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "runtime/arena.h"
 #include "runtime/failure.h"
 
 namespace ruleengine::runtime {
@@ -28,9 +29,17 @@ Tensor allocate(KernelRun& run, DataType dtype, Shape dims, Memory* place) {
     return {dims, empty_strings(run, static_cast<std::size_t>(count))};
   }
   if (ir::bit_width(dtype) == 0) fail("the element type is not known");
-  Memory& memory = place != nullptr ? *place : *run.memory;
-  Tensor out(dtype, dims, memory.allocate(bytes_of(dtype, count)), place);
-  out.mark_own();
+  const std::size_t bytes = bytes_of(dtype, count);
+  Arena::Place made;
+  if (place != nullptr) {
+    made.data = place->allocate(bytes);
+  } else if (run.arena != nullptr) {
+    made = run.arena->allocate(bytes);
+  } else {
+    made.data = run.memory->allocate(bytes);
+  }
+  Tensor out(dtype, dims, std::move(made.data), place);
+  out.mark_own(made.is_shared);
   return out;
 }
 

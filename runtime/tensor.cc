@@ -64,8 +64,8 @@ Tensor::Tensor(Shape dims, std::shared_ptr<Strings> strings)
     : dtype_(DataType::kString),
       dims_(dims),
       count_(count_of(dims)),
-      strings_(std::move(strings)) {
-  assert(strings_->size() == static_cast<std::size_t>(count_));
+      data_(strings, reinterpret_cast<const std::byte*>(strings.get())) {
+  assert(strings->size() == static_cast<std::size_t>(count_));
 }
 
 Tensor Tensor::reshaped(Shape dims) const {
@@ -77,9 +77,8 @@ Tensor Tensor::reshaped(Shape dims) const {
 
 Tensor Tensor::without_bytes() const {
   Tensor out = *this;
-  out.own_ = false;
+  out.holders_ = 0;
   out.data_ = nullptr;
-  out.strings_ = nullptr;
   return out;
 }
 
@@ -90,7 +89,9 @@ Tensor Tensor::as(DataType dtype) const {
   return out;
 }
 
-bool Tensor::is_sole() const { return own_ && data_.use_count() == 1; }
+bool Tensor::is_sole() const {
+  return holders_ > 0 && data_.use_count() == holders_;
+}
 
 Datum Datum::none() {
   Datum out;

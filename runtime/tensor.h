@@ -30,6 +30,14 @@ using Shape = std::span<const std::int64_t>;
 std::int64_t count_of(Shape dims);
 // Bytes of so many elements in the raw encoding; 0 for strings.
 std::size_t bytes_of(DataType dtype, std::int64_t count);
+// Quicker than std::ranges::equal for the few sizes that shapes have.
+inline bool is_same_shape(Shape a, Shape b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i] != b[i]) return false;
+  }
+  return true;
+}
 // "[2,3]"; a negative size is "?", which stands for any.
 std::string shape_text(Shape dims);
 // "float[2,3]".
@@ -78,8 +86,8 @@ class Tensor {
   T* mutable_data() {
     return reinterpret_cast<T*>(const_cast<std::byte*>(data_.get()));
   }
-  const Strings& strings() const { return *strings_; }
-  Strings& mutable_strings() { return *strings_; }
+  const Strings& strings() const { return *data<Strings>(); }
+  Strings& mutable_strings() { return *mutable_data<Strings>(); }
 
   // What keeps the bytes; it counts no uses where a model does.
   std::shared_ptr<const void> owner() const { return data_; }
@@ -91,15 +99,19 @@ class Tensor {
   Tensor as(DataType dtype) const;
   // Whether this is the only tensor with these bytes, and a run allocated them.
   bool is_sole() const;
-  void mark_own() { own_ = true; }
+  // `is_shared`: whether an arena has a share in the bytes, too.
+  void mark_own(bool is_shared = false) { holders_ = is_shared ? 2 : 1; }
+  // Lets go of the bytes.
+  void clear() { data_.reset(); }
 
  private:
   DataType dtype_ = DataType::kUndefined;
-  bool own_ = false;
+  // How many have a share in the bytes while this is the only tensor with them;
+  // 0: no run allocated them.
+  std::uint8_t holders_ = 0;
   Dims dims_;
   std::int64_t count_ = 0;
-  std::shared_ptr<const std::byte> data_;
-  std::shared_ptr<Strings> strings_;
+  std::shared_ptr<const std::byte> data_;  // or Strings
   Memory* place_ = nullptr;
 };
 
@@ -110,6 +122,12 @@ class Datum {
 
   Datum() = default;  // nothing was computed
   Datum(Tensor tensor) : kind_(Kind::kTensor), tensor_(std::move(tensor)) {}
+  // Computed no more.
+  void clear() {
+    kind_ = Kind::kAbsent;
+    tensor_.clear();
+    items_.reset();
+  }
   static Datum none();  // an optional without a value
   static Datum sequence(List items);
 

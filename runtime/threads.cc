@@ -49,10 +49,11 @@ void Threads::join() {
   for (std::thread& worker : workers_) worker.join();
 }
 
-void Threads::for_each(std::int64_t total, std::int64_t grain, const Piece& f) {
+void Threads::for_pieces(std::int64_t total, std::int64_t grain,
+                         const Piece& f) {
   grain = std::max<std::int64_t>(grain, 1);
   if (total <= 0) return;
-  if (inside || workers_.empty() || total <= grain) {
+  if (inside || workers_.empty()) {
     for (std::int64_t at = 0; at < total; at += grain) {
       look();
       f(at, std::min(at + grain, total));

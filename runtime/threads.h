@@ -43,7 +43,14 @@ class Threads {
   // Calls f(begin, end) for pieces of [0, total) of `grain` each. What a piece
   // throws is thrown here, that of the first piece that did.
   using Piece = std::function<void(std::int64_t begin, std::int64_t end)>;
-  void for_each(std::int64_t total, std::int64_t grain, const Piece& f);
+  template <typename F>
+  void for_each(std::int64_t total, std::int64_t grain, const F& f) {
+    if (total > 0 && total <= grain) {  // without a Piece: it may be very short
+      look();
+      return f(std::int64_t{0}, total);
+    }
+    for_pieces(total, grain, f);
+  }
   // Calls f(i) for each i of the pieces.
   template <typename F>
   void for_each_index(std::int64_t total, std::int64_t grain, const F& f) {
@@ -61,6 +68,7 @@ class Threads {
   }
 
  private:
+  void for_pieces(std::int64_t total, std::int64_t grain, const Piece& f);
   void work();
   void take_pieces();
   void join();

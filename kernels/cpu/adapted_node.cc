@@ -20,6 +20,7 @@ bool is_adapted(Adapt adapt, const Datum* value) {
   }
   if (!value->is_tensor()) return false;
   const DataType type = value->tensor().dtype();
+  if (type == DataType::kFloat) return false;  // most are
   return adapt == Adapt::kWiden ? ir::is_narrow_float(type)
                                 : runtime::is_packed(type);
 }
@@ -106,16 +107,17 @@ Op AdaptedNode::prepare(const Kernel& kernel, const ops::NodeView& node,
 
 void AdaptedNode::run(Call& call) const {
   const auto given = call.values();
+  const bool as_they_are = std::ranges::none_of(
+      given, [&](const Datum* each) { return is_adapted(adapt_, each); });
+  if (as_they_are) return op_.run(call);
   std::vector<Datum> own;
   SmallVector<Datum*, 8> inputs;
   SmallVector<DataType, 8> types;  // of those that were adapted
-  bool any = false;
   for (std::size_t i = 0; i < given.size(); ++i) {
     inputs.push_back(given[i]);
     types.push_back(DataType::kUndefined);
     if (!is_adapted(adapt_, given[i])) continue;
     types.back() = type_of(*given[i]);
-    any = true;
     if (i < held_.size() && !held_[i].is_absent()) {
       // A constant is only read.
       inputs.back() = const_cast<Datum*>(&held_[i]);
@@ -125,7 +127,6 @@ void AdaptedNode::run(Call& call) const {
     own[i] = adapted(adapt_, *given[i], call.run());
     inputs.back() = &own[i];
   }
-  if (!any) return op_.run(call);
   Call inner(call, {inputs.data(), inputs.size()});
   op_.run(inner);
   restore_types(call, {types.data(), types.size()});

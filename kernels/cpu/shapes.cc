@@ -14,7 +14,7 @@ void not_computed(DataType dtype, std::initializer_list<DataType> known) {
 }
 
 Dims broadcast(Shape a, Shape b) {
-  if (std::ranges::equal(a, b)) return Dims(a);
+  if (runtime::is_same_shape(a, b)) return Dims(a);
   const Shape both[] = {a, b};
   return broadcast(both);
 }

@@ -160,7 +160,7 @@ void binary(Call& c, F f) {
   const Tensor& b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
   dispatch(List(), a.dtype(), [&]<typename T>() {
-    Tensor& out = std::ranges::equal(dims, a.dims())
+    Tensor& out = runtime::is_same_shape(dims, a.dims())
                       ? c.output_in_place(0, 0, a.dtype(), dims)
                       : c.output_in_place(0, 1, a.dtype(), dims);
     if constexpr (std::is_same_v<F, Div> && std::is_integral_v<T> &&

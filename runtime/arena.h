@@ -1,0 +1,78 @@
+// Arena: the tensors of a run in one block. Runs on inputs of the same shapes
+// ask for the same blocks in the same order. So the requests of one run are
+// written down with the time that each block was in use, laid out side by side,
+// and the next runs get places in one block, at no cost. A request that differs
+// from the script, and all that follow it, go to the memory itself; so do
+// blocks that outlive the run. One run at a time; its threads may share it.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "runtime/memory.h"
+
+namespace ruleengine::runtime {
+
+// When a block was in use, in steps of a clock: from `begin` until before
+// `end`.
+struct BlockUse {
+  std::size_t bytes = 0;
+  std::size_t begin = 0, end = 0;
+};
+
+// Where each block is, so that no two are in the same place at once, and the
+// bytes of all of them together.
+struct Layout {
+  std::vector<std::size_t> offsets;
+  std::size_t bytes = 0;
+};
+// Large blocks first, each into the smallest gap that takes it (Y. Pisarchyk
+// and J. Lee, "Efficient Memory Management for Deep Neural Net Inference").
+Layout lay_out(std::span<const BlockUse> blocks);
+// The most bytes that are in use at once.
+std::size_t live_bytes(std::span<const BlockUse> blocks);
+
+class Arena {
+ public:
+  explicit Arena(std::shared_ptr<HostMemory> memory)
+      : memory_(std::move(memory)) {}
+
+  // Of a run on inputs of these shapes. The second one in a row is written
+  // down; those after it are served.
+  void begin(std::vector<std::int64_t> shapes);
+  // `is_complete`: whether the run gave results.
+  void end(bool is_complete);
+
+  // A block, and whether the arena has a share in it.
+  struct Place {
+    std::shared_ptr<std::byte> data;
+    bool is_shared = false;
+  };
+  Place allocate(std::size_t bytes);
+
+ private:
+  // A request of the script.
+  struct Slot {
+    std::size_t bytes = 0;
+    std::shared_ptr<std::byte> data;  // nullptr: the memory's own
+    std::vector<std::size_t> before;  // slots that were here last
+  };
+  struct Script;
+
+  void make_slots();
+  std::shared_ptr<std::byte> next_slot(std::size_t bytes);
+
+  std::shared_ptr<HostMemory> memory_;
+  std::vector<std::int64_t> last_shapes_, served_shapes_;
+  std::shared_ptr<Script> script_;  // while it is written
+  std::vector<Slot> slots_;
+  std::size_t next_ = 0;
+  bool is_serving_ = false;
+  std::atomic_flag is_busy_;
+};
+
+}  // namespace ruleengine::runtime
