@@ -163,11 +163,6 @@ void rms_normalization(Call& c, AttributeAxis axis, double epsilon) {
   });
 }
 
-Op prepare_rms_normalization(const Preparation& p) {
-  return [axis = AttributeAxis(p), epsilon = p.attribute_float("epsilon")](
-             Call& c) { rms_normalization(c, axis, epsilon); };
-}
-
 // Output 0 is the norm of each row of x, times a weight that broadcasts with
 // it.
 void norm_rows(Call& c, const Tensor& x, std::size_t weight, double epsilon) {
@@ -399,7 +394,9 @@ constexpr Kernel kNormKernels[] = {
     {"", "LpNormalization", prepare_lp_normalization, Adapt::kWiden},
     {"", "MeanVarianceNormalization", prepare_mean_variance_normalization,
      Adapt::kWiden},
-    {"", "RMSNormalization", prepare_rms_normalization, Adapt::kWiden},
+    {"", "RMSNormalization",
+     keeping<rms_normalization, axis_attribute<>, float_attribute<"epsilon">>,
+     Adapt::kWiden},
     {ops::dialect::kCast, "add_rms_norm", own_add_rms_norm, Adapt::kWiden},
     {ops::dialect::kCast, "add_rms_norm2", own_add_rms_norm, Adapt::kWiden},
     {ops::dialect::kCast, "rms_norm", own_rms_norm, Adapt::kWiden},
