@@ -118,10 +118,12 @@ void plain_attention(const RunContext& c, const Attending& a, Tensor& out,
 ScoreMask mask_of(Call& c, const Attending& a, std::size_t i,
                   const Tensor& mask);
 
-// Rows after those of `past` (undefined: there is no past), all as
-// [batch, heads, rows, size]. `past` is from input `i`.
-Tensor with_past(Call& c, std::size_t i, const Tensor& past, const Tensor& rows,
-                 const HeadStrides& at, Shape dims);
+// Keys or values of [batch, heads, rows, size]: the rows of input `past`, if
+// there is one, the `count` rows of `x` from row first[batch] on, and 0 after
+// both. `first`: one, or one for each batch.
+Tensor with_past(Call& c, std::size_t past, const Tensor& x,
+                 const HeadStrides& at, std::int64_t count, const Ints& first,
+                 Shape dims);
 
 // Sets what follows from a query of [batch, heads, rows, size], or of
 // [batch, rows, heads * size] with the given number of heads.
