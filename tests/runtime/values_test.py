@@ -6,7 +6,7 @@ import math
 import unittest
 
 import numpy as np
-from onnx import helper
+from onnx import TensorProto, helper
 from support import program
 from support.cases import Cases
 
@@ -424,6 +424,33 @@ class Values(program.ProgramTest):
                        split[1][None].astype("f4"), split[2][None].astype("f4")],
                       f"window {window}", "com.microsoft", num_heads=heads,
                       kv_num_heads=kv, local_window_size=window, tolerance=1e-5)
+        cases.check(self)
+
+    def test_rows_behind_a_cache_are_zero(self):
+        past, rows = self.normal(2, 1, 4, 8), self.normal(2, 2, 8)
+        full = np.zeros((2, 1, 6, 8), "f4")
+        for batch, first in enumerate((4, 2)):
+            full[batch, 0, :first] = past[batch, 0, :first]
+            full[batch, 0, first:first + 2] = rows[batch]
+        cases = Cases(21)
+        cases.add("GroupQueryAttention",
+                  [rows, rows, rows, past, past, np.array([5, 3], "i4"),
+                   np.array(6, "i4")], [None, full, full],
+                  domain="com.microsoft", num_heads=1, kv_num_heads=1)
+        cases.check(self)
+
+    def test_flex_attention_multiplies_by_weights_of_0(self):
+        given, made = (helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
+                       for name in "pm")
+        same = helper.make_graph([helper.make_node("Identity", ["p"], ["m"])],
+                                 "same", [given], [made])
+        q = np.ones((1, 1, 1, 2), "f4")
+        k = np.array([[[[0, 0], [-1e3, -1e3]]]], "f4")
+        v = np.array([[[[1, 2, 3], [np.nan, np.inf, 4]]]], "f4")
+        cases = Cases(21)
+        cases.add("FlexAttention", [q, k, v],
+                  [np.array([[[[np.nan, np.nan, 3]]]], "f4")],
+                  domain="ai.onnx.preview", prob_mod=same)
         cases.check(self)
 
     def test_positions_of_a_first_prompt(self):

@@ -31,33 +31,27 @@ ScoreMask mask_of(Call& c, const Attending& a, std::size_t i,
   return out;
 }
 
-Tensor with_past(Call& c, std::size_t i, const Tensor& past, const Tensor& rows,
-                 const HeadStrides& at, Shape dims) {
-  const bool has_past = past.dtype() != DataType::kUndefined;
-  if (has_past && past.dtype() != rows.dtype()) {
-    c.wrong_type(i, std::string(ir::data_type_name(rows.dtype())));
-  }
-  if (has_past && (past.rank() != 4 || past.dim(0) != dims[0] ||
-                   past.dim(1) != dims[1] || past.dim(3) != dims[3])) {
-    c.wrong_shape(i, runtime::shape_text(Dims{dims[0], dims[1], -1, dims[3]}));
-  }
-  const std::int64_t old = has_past ? past.dim(2) : 0;
-  const std::int64_t heads = dims[0] * dims[1];
-  const std::int64_t total[] = {dims[0], dims[1], old + dims[2], dims[3]};
-  if (!has_past && at.row == dims[3]) return rows.reshaped(total);
-  Tensor out = c.allocate(rows.dtype(), total);
-  dispatch(Floats(), rows.dtype(), [&]<typename T>() {
-    const std::int64_t kept = old * dims[3];
-    const std::int64_t per_head = kept + dims[2] * dims[3];
-    c.threads().for_each(heads, 1, [&](std::int64_t h, std::int64_t) {
-      T* to = out.mutable_data<T>() + h * per_head;
-      if (has_past) std::copy_n(past.data<T>() + h * kept, kept, to);
-      const T* from =
-          rows.data<T>() + h / dims[1] * at.batch + h % dims[1] * at.head;
-      for (std::int64_t r = 0; r < dims[2]; ++r) {
-        std::copy_n(from + r * at.row, dims[3], to + kept + r * dims[3]);
-      }
-    });
+Tensor with_past(Call& c, std::size_t past, const Tensor& x,
+                 const HeadStrides& at, std::int64_t count, const Ints& first,
+                 Shape dims) {
+  Tensor out = c.allocate(x.dtype(), dims);
+  const std::int64_t size = dims[3], all = dims[2] * size;
+  const std::int64_t old = c.has_input(past) ? c.input(past).dim(2) * size : 0;
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    c.threads().for_each(
+        dims[0] * dims[1], 1, [&](std::int64_t h, std::int64_t) {
+          const std::int64_t b = h / dims[1];
+          const std::int64_t begin =
+              first[first.size() == 1 ? 0 : index_of(b)] * size;
+          T* to = out.mutable_data<T>() + h * all;
+          if (old != 0) std::copy_n(c.input(past).data<T>() + h * old, old, to);
+          for (std::int64_t r = 0; r < count; ++r) {
+            std::copy_n(x.data<T>() + at.place(b, h % dims[1], r), size,
+                        to + begin + r * size);
+          }
+          const std::int64_t end = std::max(old, begin + count * size);
+          std::fill_n(to + end, all - end, T(0));
+        });
   });
   return out;
 }

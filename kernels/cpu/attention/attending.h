@@ -112,16 +112,52 @@ void flash_attention(const RunContext& c, const Attending& a, Tensor& out);
 void plain_attention(const RunContext& c, const Attending& a, Tensor& out,
                      Tensor* scores, std::int64_t mode);
 
+// Their steps for row `i` of [batch, heads, queries], with sums in double.
+template <typename T, typename To>
+void score_row(const Attending& a, std::int64_t i, To* scores) {
+  const std::int64_t head = i / a.queries % a.heads;
+  const std::int64_t b = i / a.queries / a.heads;
+  const T* q = a.q.data<T>() + a.q_at.place(b, head, i % a.queries);
+  const T* k = a.k.data<T>() + a.k_at.place(b, a.k_head(head), 0);
+  for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_at.row) {
+    double sum = 0;
+    for (std::int64_t e = 0; e < a.k_size; ++e) {
+      sum += static_cast<double>(q[e]) * static_cast<double>(k[e]);
+    }
+    scores[j] = static_cast<To>(sum * a.scale);
+  }
+}
+// `sums`: room for v_size. `all`: also of keys that have no weight.
+template <typename T, typename Weight>
+void gather_row(const Attending& a, std::int64_t i, const Weight* weights,
+                bool all, double* sums, T* out) {
+  const std::int64_t head = i / a.queries % a.heads;
+  const std::int64_t b = i / a.queries / a.heads;
+  std::fill_n(sums, a.v_size, 0.0);
+  const T* v = a.v.data<T>() + a.v_at.place(b, a.v_head(head), 0);
+  for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_at.row) {
+    // Keys that are not seen may have anything for values.
+    if (!all && weights[j] == 0) continue;
+    const auto by = static_cast<double>(weights[j]);
+    for (std::int64_t e = 0; e < a.v_size; ++e) {
+      sums[e] += by * static_cast<double>(v[e]);
+    }
+  }
+  for (std::int64_t e = 0; e < a.v_size; ++e) out[e] = static_cast<T>(sums[e]);
+}
+
 // A mask that broadcasts to the scores of `a`; its last axis may be shorter
 // than the keys, the rest of which are hidden then. Integers are added like
 // floats. A message names input `i`.
 ScoreMask mask_of(Call& c, const Attending& a, std::size_t i,
                   const Tensor& mask);
 
-// Rows after those of `past` (undefined: there is no past), all as
-// [batch, heads, rows, size]. `past` is from input `i`.
-Tensor with_past(Call& c, std::size_t i, const Tensor& past, const Tensor& rows,
-                 const HeadStrides& at, Shape dims);
+// Keys or values of [batch, heads, rows, size]: the rows of input `past`, if
+// there is one, the `count` rows of `x` from row first[batch] on, and 0 after
+// both. `first`: one, or one for each batch.
+Tensor with_past(Call& c, std::size_t past, const Tensor& x,
+                 const HeadStrides& at, std::int64_t count, const Ints& first,
+                 Shape dims);
 
 // Sets what follows from a query of [batch, heads, rows, size], or of
 // [batch, rows, heads * size] with the given number of heads.

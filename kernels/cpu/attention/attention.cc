@@ -56,12 +56,16 @@ Cache cache_of(Call& c, const Attending& a, std::int64_t heads,
   out.heads = merged ? heads : x.dim(1);
   out.size = merged ? head_size(x.dim(2), out.heads) : x.dim(3);
   const std::int64_t rows = x.dim(merged ? 1 : 2);
-  const std::int64_t dims[] = {a.batch, out.heads, rows, out.size};
-  out.all = with_past(c, past, c.has_input(past) ? c.input(past) : Tensor(), x,
-                      merged ? merged_strides(out.heads, rows, out.size)
-                             : split_strides(out.heads, rows, out.size),
-                      dims);
-  out.past = out.all.dim(2) - rows;
+  const HeadStrides at = merged ? merged_strides(out.heads, rows, out.size)
+                                : split_strides(out.heads, rows, out.size);
+  if (c.has_input(past)) {
+    const Dims old{a.batch, out.heads, -1, out.size};
+    out.past = c.expect_shape(past, old, x.dtype()).dim(2);
+  }
+  const Dims dims{a.batch, out.heads, out.past + rows, out.size};
+  out.all = !c.has_input(past) && !merged
+                ? x
+                : with_past(c, past, x, at, rows, {out.past}, dims);
   return out;
 }
 

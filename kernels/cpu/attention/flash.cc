@@ -16,6 +16,7 @@ constexpr float kHidden = -std::numeric_limits<float>::infinity();
 // Keys that a tile of queries meets at once, in panels of kTileColumns.
 constexpr std::int64_t kKeyBlock = kTileTerms;
 constexpr std::int64_t kPanel = kTileColumns<float>;
+using Panels = PanelLayout<float>;
 // With so few rows for each head of keys it does not pay to pack these.
 constexpr std::int64_t kFewRows = 4;
 // Elements of keys and values that are packed at once, if it is more than one
@@ -95,12 +96,11 @@ void score(const Tile& t, std::int64_t at, std::int64_t n,
                   {.m = t.rows(),
                    .n = n,
                    .k = depth,
-                   .a = t.q + e * t.rows(),
-                   .lda = depth,
+                   .a = {t.q + e * t.rows(), depth},
+                   .b = {t.shared.keys + at * a.k_at.row + e, a.k_at.row, true},
                    .beta = e == 0 ? 0.0F : 1.0F,
                    .c = t.weights,
-                   .ldc = stride},
-                  true, t.shared.keys + at * a.k_at.row + e, a.k_at.row);
+                   .ldc = stride});
     }
     return;
   }
@@ -163,12 +163,11 @@ void gather(const Tile& t, std::int64_t at, std::int64_t n,
                        {.m = t.rows(),
                         .n = a.v_size,
                         .k = n,
-                        .a = t.weights,
-                        .lda = stride,
+                        .a = {t.weights, stride},
+                        .b = {t.shared.values + at * a.v_at.row, a.v_at.row},
                         .beta = 1,
                         .c = t.sums,
-                        .ldc = a.v_size},
-                       false, t.shared.values + at * a.v_at.row, a.v_at.row);
+                        .ldc = a.v_size});
   }
   const std::int64_t keys = tile_rounded(t.shared.count);
   for (std::int64_t j = 0; j < a.v_size; j += kPanel) {
@@ -263,8 +262,8 @@ struct Cut {
         tiles(ceil_div(a.queries, queries)),
         chunks(ceil_div(group, heads)),
         is_packed(group * a.queries > kFewRows),
-        key_count(is_packed ? packed_count<float>(a.k_size, a.keys) : 0),
-        value_count(is_packed ? packed_count<float>(a.keys, a.v_size) : 0) {}
+        key_count(is_packed ? Panels{a.k_size, a.keys}.count() : 0),
+        value_count(is_packed ? Panels{a.keys, a.v_size}.count() : 0) {}
 
   std::int64_t per_unit() const { return chunks * tiles; }
 
@@ -286,10 +285,10 @@ SharedHead shared_head(const RunContext& c, const Attending& a, const Cut& cut,
                    ? a.keys
                    : std::min(a.keys, a.lengths[index_of(batch)])};
   if (!cut.is_packed) return out;
-  pack_matrix(c.threads(), true, a.k_size, out.count, out.keys, a.k_at.row,
-              packed);
-  pack_matrix(c.threads(), false, out.count, a.v_size, out.values, a.v_at.row,
-              packed + cut.key_count);
+  pack_matrix<float>(c.threads(), {a.k_size, out.count},
+                     {out.keys, a.k_at.row, true}, packed);
+  pack_matrix<float>(c.threads(), {out.count, a.v_size},
+                     {out.values, a.v_at.row}, packed + cut.key_count);
   out.packed_keys = packed;
   out.packed_values = packed + cut.key_count;
   return out;

@@ -30,26 +30,6 @@ Tensor modified(Call& c, std::string_view name, ir::BlockId block,
   return runtime::widened(to, c.run());
 }
 
-// q k^T for all heads, in double sums.
-template <typename T>
-void score(Call& c, const Attending& a, Tensor& scores) {
-  T* to = scores.mutable_data<T>();
-  const std::int64_t rows = a.batch * a.heads * a.queries;
-  c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
-    const std::int64_t head = i / a.queries % a.heads;
-    const std::int64_t b = i / a.queries / a.heads;
-    const T* q = a.q.data<T>() + i * a.k_size;
-    const T* k = a.k.data<T>() + a.k_at.place(b, a.k_head(head), 0);
-    for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_size) {
-      double sum = 0;
-      for (std::int64_t e = 0; e < a.k_size; ++e) {
-        sum += static_cast<double>(q[e]) * static_cast<double>(k[e]);
-      }
-      to[i * a.keys + j] = static_cast<T>(sum * a.scale);
-    }
-  });
-}
-
 // Rows of NaN where all scores are -infinity, as the definition gives.
 template <typename T>
 Tensor softmax(Call& c, const Tensor& scores) {
@@ -70,30 +50,6 @@ Tensor softmax(Call& c, const Tensor& scores) {
     }
   });
   return out;
-}
-
-template <typename T>
-void gather(Call& c, const Attending& a, const Tensor& weights, Tensor& y) {
-  T* out = y.mutable_data<T>();
-  const std::int64_t rows = a.batch * a.heads * a.queries;
-  c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<double> sums(index_of(a.v_size));
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int64_t head = i / a.queries % a.heads;
-      const std::int64_t b = i / a.queries / a.heads;
-      const T* w = weights.data<T>() + i * a.keys;
-      const T* v = a.v.data<T>() + a.v_at.place(b, a.v_head(head), 0);
-      std::ranges::fill(sums, 0.0);
-      for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_size) {
-        for (std::int64_t e = 0; e < a.v_size; ++e) {
-          sums[index_of(e)] +=
-              static_cast<double>(w[j]) * static_cast<double>(v[e]);
-        }
-      }
-      std::transform(sums.begin(), sums.end(), out + i * a.v_size,
-                     [](double s) { return static_cast<T>(s); });
-    }
-  });
 }
 
 Attending read_flex_inputs(Call& c, const ScoreScale& scale) {
@@ -146,13 +102,22 @@ void FlexAttention::operator()(Call& c) const {
     const std::int64_t all[] = {a.batch, a.heads, a.queries, a.keys};
     Tensor scores = c.allocate(in, all);
     dispatch(Floats(), in, [&]<typename T>() {
-      score<T>(c, a, scores);
+      const std::int64_t rows = a.batch * a.heads * a.queries;
+      c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
+        score_row<T>(a, i, scores.mutable_data<T>() + i * a.keys);
+      });
       if (score_mod) {
         scores = modified(c, "score_mod", score_mod, scores, type);
       }
       scores = softmax<T>(c, scores);
       if (prob_mod) scores = modified(c, "prob_mod", prob_mod, scores, type);
-      gather<T>(c, a, scores, y);
+      c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
+        std::vector<double> sums(index_of(a.v_size));
+        for (std::int64_t i = begin; i < end; ++i) {
+          gather_row(a, i, scores.data<T>() + i * a.keys, true, sums.data(),
+                     y.mutable_data<T>() + i * a.v_size);
+        }
+      });
     });
   }
   if (!ir::is_narrow_float(given)) y = in_type(c, y, given);

@@ -131,36 +131,6 @@ void read_lengths(Call& c, Grouped& g) {
   }
 }
 
-// A cache of [batch, heads, keys, size] with the past, and 0 after it.
-Tensor cache_of(Call& c, const Grouped& g, std::size_t past) {
-  const std::int64_t dims[] = {g.batch, g.kv_heads, g.keys, g.size};
-  Tensor out = c.allocate(DataType::kFloat, dims);
-  float* to = out.mutable_data<float>();
-  const std::int64_t old = c.has_input(past) ? g.past_rows * g.size : 0;
-  const std::int64_t all = g.keys * g.size;
-  c.threads().for_each(
-      g.batch * g.kv_heads, 1, [&](std::int64_t h, std::int64_t) {
-        if (old != 0) {
-          std::copy_n(c.input(past).data<float>() + h * old, old, to + h * all);
-        }
-        std::fill_n(to + h * all + old, all - old, 0.0f);
-      });
-  return out;
-}
-
-void add_rows(const Grouped& g, const Tensor& rows, Tensor& cache) {
-  const std::int64_t count = rows.count() == 0 ? 0 : g.batch * g.rows;
-  for (std::int64_t i = 0; i < count; ++i) {
-    const std::int64_t b = i / g.rows;
-    const std::int64_t at = g.past[index_of(b)] + i % g.rows;
-    for (std::int64_t h = 0; h < g.kv_heads; ++h) {
-      std::copy_n(rows.data<float>() + (i * g.kv_heads + h) * g.size, g.size,
-                  cache.mutable_data<float>() +
-                      ((b * g.kv_heads + h) * g.keys + at) * g.size);
-    }
-  }
-}
-
 Tensor GroupQueryAttention::rotated(Call& c, const Grouped& g, const Tensor& x,
                                     std::int64_t heads) const {
   Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
@@ -221,10 +191,12 @@ void GroupQueryAttention::operator()(Call& c) const {
     g.q = rotated(c, g, g.q, g.heads);
     g.k = rotated(c, g, g.k, g.kv_heads);
   }
-  Tensor keys = cache_of(c, g, GroupedSlot::kPastKey),
-         values = cache_of(c, g, GroupedSlot::kPastValue);
-  add_rows(g, g.k, keys);
-  add_rows(g, g.v, values);
+  const Dims dims{g.batch, g.kv_heads, g.keys, g.size};
+  const HeadStrides at = merged_strides(g.kv_heads, g.rows, g.size);
+  Tensor keys =
+      with_past(c, GroupedSlot::kPastKey, g.k, at, g.rows, g.past, dims);
+  Tensor values =
+      with_past(c, GroupedSlot::kPastValue, g.v, at, g.rows, g.past, dims);
   Attending a;
   set_queries(a, g.q, g.heads);
   set_keys(a, keys, values);

@@ -20,18 +20,6 @@ struct Row {
   std::int64_t batch, head, query;
   double* scores;
 
-  void products() const {
-    const T* q = a.q.data<T>() + a.q_at.place(batch, head, query);
-    const T* k = a.k.data<T>() + a.k_at.place(batch, a.k_head(head), 0);
-    for (std::int64_t j = 0; j < a.keys; ++j, k += a.k_at.row) {
-      double sum = 0;
-      for (std::int64_t e = 0; e < a.k_size; ++e) {
-        sum += static_cast<double>(q[e]) * static_cast<double>(k[e]);
-      }
-      scores[j] = sum * a.scale;
-    }
-  }
-
   void cap() const {
     if (!(a.softcap > 0)) return;
     for (std::int64_t j = 0; j < a.keys; ++j) {
@@ -76,20 +64,6 @@ struct Row {
     if (sum == 0) sum = 1;
     for (std::int64_t j = 0; j < a.keys; ++j) scores[j] /= sum;
   }
-
-  void values(T* out, double* sums) const {
-    std::fill_n(sums, a.v_size, 0.0);
-    const T* v = a.v.data<T>() + a.v_at.place(batch, a.v_head(head), 0);
-    for (std::int64_t j = 0; j < a.keys; ++j, v += a.v_at.row) {
-      // Keys that are not seen may have anything for values.
-      if (scores[j] == 0) continue;
-      for (std::int64_t e = 0; e < a.v_size; ++e) {
-        sums[e] += scores[j] * static_cast<double>(v[e]);
-      }
-    }
-    for (std::int64_t e = 0; e < a.v_size; ++e)
-      out[e] = static_cast<T>(sums[e]);
-  }
 };
 
 template <typename T>
@@ -111,7 +85,7 @@ void run(const RunContext& c, const Attending& a, Tensor& out, Tensor* scores,
           given[i * a.keys + j] = static_cast<T>(at[j]);
         }
       };
-      row.products();
+      score_row<T>(a, i, at);
       give(kRaw);
       row.cap();
       give(kCapped);
@@ -119,7 +93,8 @@ void run(const RunContext& c, const Attending& a, Tensor& out, Tensor* scores,
       give(kBiased);
       row.softmax();
       give(kWeights);
-      row.values(to + a.out_at.place(row.batch, head, row.query), at + a.keys);
+      gather_row(a, i, at, false, at + a.keys,
+                 to + a.out_at.place(row.batch, head, row.query));
     }
   });
 }

@@ -46,12 +46,6 @@ void binarizer(Call& c, float threshold) {
       });
 }
 
-Op binarizer(const Preparation& p) {
-  return [threshold = p.attribute_float("threshold")](Call& c) {
-    binarizer(c, threshold);
-  };
-}
-
 // Keys and values of LabelEncoder come as lists of a type, or as tensors.
 Tensor list(const Preparation& p, std::string_view name) {
   const std::string prefix(name);
@@ -461,15 +455,13 @@ Tensor LinearRegressor::scores(Call& c) const {
   float* to = out.mutable_data<float>();
   fill(c, to, out.count(), 0.0f);
   if (out.count() != 0 && features != 0) {
-    gemm<float>(c.threads(),
-                {.m = rows,
-                 .n = targets,
-                 .k = features,
-                 .a = in.data<float>(),
-                 .lda = features,
-                 .c = to,
-                 .ldc = targets},
-                true, weights.data(), features);
+    gemm<float>(c.threads(), {.m = rows,
+                              .n = targets,
+                              .k = features,
+                              .a = {in.data<float>(), features},
+                              .b = {weights.data(), features, true},
+                              .c = to,
+                              .ldc = targets});
   }
   for (std::int64_t i = 0; !shifts.empty() && i < out.count(); ++i) {
     to[i] += shifts[index_of(i % targets)];
@@ -498,7 +490,7 @@ void LinearRegressor::operator()(Call& c) const {
 
 constexpr Kernel kMlKernels[] = {
     {kMlDomain, "ArrayFeatureExtractor", array_feature_extractor},
-    {kMlDomain, "Binarizer", binarizer},
+    {kMlDomain, "Binarizer", keeping<binarizer, float_attribute<"threshold">>},
     {kMlDomain, "FeatureVectorizer", feature_vectorizer},
     {kMlDomain, "Imputer", prepared<Imputer>},
     {kMlDomain, "LabelEncoder", label_encoder},

@@ -81,13 +81,9 @@ void loop(Call& c, const LoopBody& body) {
   }
 }
 
-Op loop(const Preparation& p) {
-  return [body = LoopBody(p)](Call& c) { loop(c, body); };
-}
-
 constexpr Kernel kControlKernels[] = {
     {"", "If", if_else},
-    {"", "Loop", loop},
+    {"", "Loop", keeping<loop, kept<LoopBody>>},
     {"", "Scan", scan},
     {"", "Scan-8", scan_8},
 };

@@ -77,16 +77,13 @@ void transpose_columns(Call& c, const Tensor& x, const Tensor& weights,
         const T* a = weights.data<T>() + group * in * out * taps + first * taps;
         for (std::int64_t at = 0; at < columns.count(); at += tile) {
           const std::int64_t end = std::min(at + tile, columns.count());
-          gemm<T>(c.threads(),
-                  {.transpose_a = true,
-                   .m = count * taps,
-                   .n = end - at,
-                   .k = in,
-                   .a = a,
-                   .lda = out * taps,
-                   .c = block.mutable_data<T>(),
-                   .ldc = end - at},
-                  false, from + at, columns.count());
+          gemm<T>(c.threads(), {.m = count * taps,
+                                .n = end - at,
+                                .k = in,
+                                .a = {a, out * taps, true},
+                                .b = {from + at, columns.count()},
+                                .c = block.mutable_data<T>(),
+                                .ldc = end - at});
           columns.scatter(block.data<T>(), count, at, end, to,
                           [](T& sum, T value) { sum += value; });
         }

@@ -147,18 +147,14 @@ void conv_columns(Call& c, const Job& job, Tensor& y) {
             .m = out,
             .n = last - first,
             .k = rows,
-            .a = job.weights.data<T>() + group * out * rows,
-            .lda = rows,
+            .a = {job.weights.data<T>() + group * out * rows, rows},
+            .b = {from + first, columns.image()},
             .beta = T(1),
             .c = to,
             .ldc = columns.count()};
-        if (as_it_is) {
-          return gemm<T>(c.threads(), product, false, from + first,
-                         columns.image());
-        }
+        if (as_it_is) return gemm<T>(c.threads(), product);
         const PanelLayout<T> layout{rows, last - first};
-        Tensor block =
-            c.allocate(kTypeOf<T>, Dims{packed_count<T>(rows, last - first)});
+        Tensor block = c.allocate(kTypeOf<T>, Dims{layout.count()});
         T* panels = block.mutable_data<T>();
         columns.gather(from, in, first, last, T(0), layout, panels);
         layout.clear_missing(panels);
@@ -185,14 +181,10 @@ void conv(Call& c, const ConvRule& rule) {
   });
 }
 
-Op conv(const Preparation& p) {
-  return [rule = ConvRule(p)](Call& c) { conv(c, rule); };
-}
-
 constexpr Kernel kConvolutionKernels[] = {
     {"", "CausalConvWithState", causal_conv_with_state, Adapt::kWiden},
     {"", "Col2Im", col2im, Adapt::kWiden},
-    {"", "Conv", conv, Adapt::kWiden},
+    {"", "Conv", keeping<conv, kept<ConvRule>>, Adapt::kWiden},
     {"", "ConvTranspose", conv_transpose, Adapt::kWiden},
     {"", "DeformConv", deform_conv, Adapt::kWiden},
 };

@@ -111,12 +111,11 @@ void deform(Call& c, const DeformJob& job, const Tensor& weights,
                   {.m = out,
                    .n = width,
                    .k = rows,
-                   .a = weights.data<T>() + g * out * rows,
-                   .lda = rows,
+                   .a = {weights.data<T>() + g * out * rows, rows},
+                   .b = {block.data<T>() + g * rows * width, width},
                    .beta = T(1),
                    .c = to,
-                   .ldc = count},
-                  false, block.data<T>() + g * rows * width, width);
+                   .ldc = count});
         }
       });
 }

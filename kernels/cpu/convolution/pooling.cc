@@ -160,11 +160,6 @@ void max_pool(Call& c, const WindowRule& rule, bool by_column) {
   });
 }
 
-Op max_pool(const Preparation& p) {
-  return [rule = pool_rule(p), by_column = p.attribute_flag("storage_order")](
-             Call& c) { max_pool(c, rule, by_column); };
-}
-
 // y = finish(sum of step(x) over the window, taps inside, taps in the row's
 // input and padding).
 template <typename Step, typename Finish>
@@ -315,7 +310,9 @@ constexpr Kernel kPoolingKernels[] = {
     {"", "GlobalLpPool", global_lp_pool, Adapt::kWiden},
     {"", "GlobalMaxPool", global_max_pool, Adapt::kWiden},
     {"", "LpPool", lp_pool, Adapt::kWiden},
-    {"", "MaxPool", max_pool, Adapt::kWiden},
+    {"", "MaxPool",
+     keeping<max_pool, pool_rule, flag_attribute<"storage_order">>,
+     Adapt::kWiden},
     {"", "MaxRoiPool", max_roi_pool, Adapt::kWiden},
     {"", "MaxUnpool", max_unpool, Adapt::kWiden},
 };

@@ -179,10 +179,12 @@ Op binary_op(F f) {
   return [f](Call& c) { binary<List>(c, f); };
 }
 
-void add(Call& c) { binary<Numbers>(c, Add()); }
-void sub(Call& c) { binary<Numbers>(c, Sub()); }
-void mul(Call& c) { binary<Numbers>(c, Mul()); }
-void div(Call& c) { binary<Numbers>(c, Div()); }
+// The kernel of a function that no attribute changes.
+template <typename List, auto kFunction>
+void binary(Call& c) {
+  binary<List>(c, kFunction);
+}
+
 Op mod(const Preparation& p) {
   if (p.attribute_flag("fmod")) return binary_op<Numbers>(TruncMod());
   return binary_op<Numbers>(FloorMod());
@@ -236,8 +238,8 @@ void pow(Call& c) {
 }
 
 // f over all inputs, from left to right.
-template <typename F>
-void fold(Call& c, F f) {
+template <auto f>
+void fold(Call& c) {
   Tensor sum = c.input(0);
   for (std::size_t i = 1; i < c.input_count(); ++i) {
     const Tensor& next = c.expect_type(i, sum.dtype());
@@ -250,12 +252,8 @@ void fold(Call& c, F f) {
   c.set_output(0, std::move(sum));
 }
 
-void max(Call& c) { fold(c, Max()); }
-void min(Call& c) { fold(c, Min()); }
-void sum(Call& c) { fold(c, Add()); }
-
 void mean(Call& c) {
-  fold(c, Add());
+  fold<Add{}>(c);
   Tensor& out = c.outputs()[0].tensor();
   Tensor scaled = c.allocate(out.dtype(), out.dims());
   dispatch(Floats(), out.dtype(), [&]<typename T>() {
@@ -265,20 +263,6 @@ void mean(Call& c) {
     }
   });
   c.set_output(0, std::move(scaled));
-}
-
-template <typename F>
-void bitwise(Call& c, F f) {
-  binary<Integers>(c, f);
-}
-void bitwise_and(Call& c) {
-  bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a & b); });
-}
-void bitwise_or(Call& c) {
-  bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a | b); });
-}
-void bitwise_xor(Call& c) {
-  bitwise(c, [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); });
 }
 
 // Shifts by the width or more, or by a negative number, leave only what is
@@ -298,13 +282,26 @@ Op bit_shift(const Preparation& p) {
 }
 
 constexpr Kernel kArithmeticKernels[] = {
-    {"", "Add", add, Adapt::kWiden}, {"", "BitShift", bit_shift},
-    {"", "BitwiseAnd", bitwise_and}, {"", "BitwiseOr", bitwise_or},
-    {"", "BitwiseXor", bitwise_xor}, {"", "Div", div, Adapt::kWiden},
-    {"", "Max", max, Adapt::kWiden}, {"", "Mean", mean, Adapt::kWiden},
-    {"", "Min", min, Adapt::kWiden}, {"", "Mod", mod, Adapt::kWiden},
-    {"", "Mul", mul, Adapt::kWiden}, {"", "Pow", pow, Adapt::kWiden},
-    {"", "Sub", sub, Adapt::kWiden}, {"", "Sum", sum, Adapt::kWiden},
+    {"", "Add", binary<Numbers, Add{}>, Adapt::kWiden},
+    {"", "BitShift", bit_shift},
+    {"", "BitwiseAnd",
+     binary<Integers,
+            [](auto a, auto b) { return static_cast<decltype(a)>(a & b); }>},
+    {"", "BitwiseOr",
+     binary<Integers,
+            [](auto a, auto b) { return static_cast<decltype(a)>(a | b); }>},
+    {"", "BitwiseXor",
+     binary<Integers,
+            [](auto a, auto b) { return static_cast<decltype(a)>(a ^ b); }>},
+    {"", "Div", binary<Numbers, Div{}>, Adapt::kWiden},
+    {"", "Max", fold<Max{}>, Adapt::kWiden},
+    {"", "Mean", mean, Adapt::kWiden},
+    {"", "Min", fold<Min{}>, Adapt::kWiden},
+    {"", "Mod", mod, Adapt::kWiden},
+    {"", "Mul", binary<Numbers, Mul{}>, Adapt::kWiden},
+    {"", "Pow", pow, Adapt::kWiden},
+    {"", "Sub", binary<Numbers, Sub{}>, Adapt::kWiden},
+    {"", "Sum", fold<Add{}>, Adapt::kWiden},
 };
 
 }  // namespace

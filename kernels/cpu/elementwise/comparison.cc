@@ -8,12 +8,13 @@ namespace ruleengine::kernels {
 namespace {
 
 // Output 0 = f(input 0, input 1), of booleans.
-template <typename List, typename F>
-void compare(Call& c, F f) {
+template <typename List, auto f>
+void compare(Call& c) {
   const Tensor a = c.input(0);
   const Tensor b = c.expect_type(1, a.dtype());
   const Dims dims = broadcast(a.dims(), b.dims());
   Tensor& out = c.output(0, DataType::kBool, dims);
+  using F = std::remove_const_t<decltype(f)>;
   if constexpr (std::is_same_v<F, std::equal_to<>>) {
     if (a.is_string()) return map_binary<String, String, bool>(c, a, b, out, f);
   }
@@ -21,21 +22,6 @@ void compare(Call& c, F f) {
            [&]<typename T>() { map_binary<T, T, bool>(c, a, b, out, f); });
 }
 
-void equal(Call& c) { compare<NumbersAndBool>(c, std::equal_to<>()); }
-void greater(Call& c) { compare<Numbers>(c, std::greater<>()); }
-void greater_or_equal(Call& c) { compare<Numbers>(c, std::greater_equal<>()); }
-void less(Call& c) { compare<Numbers>(c, std::less<>()); }
-void less_or_equal(Call& c) { compare<Numbers>(c, std::less_equal<>()); }
-
-void logical_and(Call& c) {
-  compare<Types<bool>>(c, [](bool a, bool b) { return a && b; });
-}
-void logical_or(Call& c) {
-  compare<Types<bool>>(c, [](bool a, bool b) { return a || b; });
-}
-void logical_xor(Call& c) {
-  compare<Types<bool>>(c, [](bool a, bool b) { return a != b; });
-}
 void logical_not(Call& c) {
   dispatch(Types<bool>(), c.input(0).dtype(), [&]<typename T>() {
     map_unary<T, T>(
@@ -114,16 +100,17 @@ void where(Call& c) {
 }
 
 constexpr Kernel kComparisonKernels[] = {
-    {"", "And", logical_and},
-    {"", "Equal", equal, Adapt::kWiden},
-    {"", "Greater", greater, Adapt::kWiden},
-    {"", "GreaterOrEqual", greater_or_equal, Adapt::kWiden},
-    {"", "Less", less, Adapt::kWiden},
-    {"", "LessOrEqual", less_or_equal, Adapt::kWiden},
+    {"", "And", compare<Types<bool>, std::logical_and<>{}>},
+    {"", "Equal", compare<NumbersAndBool, std::equal_to<>{}>, Adapt::kWiden},
+    {"", "Greater", compare<Numbers, std::greater<>{}>, Adapt::kWiden},
+    {"", "GreaterOrEqual", compare<Numbers, std::greater_equal<>{}>,
+     Adapt::kWiden},
+    {"", "Less", compare<Numbers, std::less<>{}>, Adapt::kWiden},
+    {"", "LessOrEqual", compare<Numbers, std::less_equal<>{}>, Adapt::kWiden},
     {"", "Not", logical_not},
-    {"", "Or", logical_or},
+    {"", "Or", compare<Types<bool>, std::logical_or<>{}>},
     {"", "Where", where, Adapt::kUnpack},
-    {"", "Xor", logical_xor},
+    {"", "Xor", compare<Types<bool>, std::not_equal_to<>{}>},
 };
 
 }  // namespace

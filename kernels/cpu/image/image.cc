@@ -147,14 +147,10 @@ void roi_align(Call& c, const RoiRule& rule) {
   });
 }
 
-Op roi_align(const Preparation& p) {
-  return [rule = roi_rule(p)](Call& c) { roi_align(c, rule); };
-}
-
 constexpr Kernel kImageKernels[] = {
     {"", "GridSample", grid_sample, Adapt::kWiden},
     {"", "Resize", resize, Adapt::kWiden},
-    {"", "RoiAlign", roi_align, Adapt::kWiden},
+    {"", "RoiAlign", keeping<roi_align, roi_rule>, Adapt::kWiden},
 };
 
 }  // namespace

@@ -85,7 +85,9 @@ Ints kept(const Call& c, const float* boxes, const float* scores,
   return out;
 }
 
-void suppress(Call& c, bool is_center) {
+}  // namespace
+
+void non_max_suppression(Call& c, bool is_center) {
   const Tensor& boxes = c.expect_shape(0, Dims{-1, -1, 4}, DataType::kFloat);
   const Tensor& scores =
       c.expect_shape(1, Dims{boxes.dim(0), -1, boxes.dim(1)}, DataType::kFloat);
@@ -109,14 +111,6 @@ void suppress(Call& c, bool is_center) {
       *to++ = box;
     }
   }
-}
-
-}  // namespace
-
-Op non_max_suppression(const Preparation& p) {
-  return [is_center = p.attribute_flag("center_point_box")](Call& c) {
-    suppress(c, is_center);
-  };
 }
 
 }  // namespace ruleengine::kernels

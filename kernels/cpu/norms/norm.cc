@@ -132,14 +132,25 @@ void LayerNormOp::operator()(Call& c) const {
   dispatch(Floats(), x.dtype(), [&]<typename T>() { run<T>(c, x, s, out); });
 }
 
-// y = x / sqrt(mean(x^2) + epsilon) w, where `w` may be nullptr.
+// y = x / sqrt(mean(x^2) + epsilon) w for all rows, where `w` may be missing.
 template <typename T, typename To>
-void rms_row(const T* x, std::int64_t size, double epsilon, const T* w, To* y) {
-  const double square = squares_around(x, size, 0) / static_cast<double>(size);
-  const T by = static_cast<T>(1 / std::sqrt(square + epsilon));
-  for (std::int64_t k = 0; k < size; ++k) {
-    y[k] = static_cast<To>(w == nullptr ? x[k] * by : x[k] * by * w[k]);
-  }
+void rms_rows(Call& c, const Tensor& x, std::int64_t size, double epsilon,
+              const RowParameter& w, Tensor& out) {
+  To* to = out.mutable_data<To>();
+  const auto one = [&](std::int64_t i) {
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      const T* row = x.data<T>() + i * size;
+      const T* scale = w.values.data<T>() + i * w.step;
+      To* y = to + i * size;
+      const double square = squares_around(row, size, 0) / double(size);
+      const T by = static_cast<T>(1 / std::sqrt(square + epsilon));
+      for (std::int64_t k = 0; k < size; ++k) {
+        y[k] = static_cast<To>(scale == nullptr ? row[k] * by
+                                                : row[k] * by * scale[k]);
+      }
+    });
+  };
+  c.threads().for_each_index(x.count() / size, row_grain(size), one);
 }
 
 // The result has the type of the scale.
@@ -147,25 +158,13 @@ void rms_normalization(Call& c, AttributeAxis axis, double epsilon) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, c.input(1).dtype(), x.dims());
   if (out.count() == 0) return;
-  const RowShape s = rows_of(c, x, axis);
+  const std::int64_t size = rows_of(c, x, axis).size;
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     dispatch(Floats(), out.dtype(), [&]<typename To>() {
-      const RowParameter scale = row_parameter<T>(c, 1, x, s.size);
-      To* to = out.mutable_data<To>();
-      const auto one = [&](std::int64_t i) {
-        runtime::for_vectors([&]() RULEENGINE_INLINE {
-          rms_row(x.data<T>() + i * s.size, s.size, epsilon,
-                  scale.values.data<T>() + i * scale.step, to + i * s.size);
-        });
-      };
-      c.threads().for_each_index(s.rows, row_grain(s.size), one);
+      rms_rows<T, To>(c, x, size, epsilon, row_parameter<T>(c, 1, x, size),
+                      out);
     });
   });
-}
-
-Op prepare_rms_normalization(const Preparation& p) {
-  return [axis = AttributeAxis(p), epsilon = p.attribute_float("epsilon")](
-             Call& c) { rms_normalization(c, axis, epsilon); };
 }
 
 // Output 0 is the norm of each row of x, times a weight that broadcasts with
@@ -181,24 +180,15 @@ void norm_rows(Call& c, const Tensor& x, std::size_t weight, double epsilon) {
   if (out.count() == 0) return;
   Tensor rows = is_whole ? out : c.allocate(x.dtype(), x.dims());
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    const T* by = along_rows ? w.data<T>() : nullptr;
-    T* to = rows.mutable_data<T>();
-    c.threads().for_each_index(
-        x.count() / size, row_grain(size), [&](std::int64_t i) {
-          runtime::for_vectors([&]() RULEENGINE_INLINE {
-            rms_row(x.data<T>() + i * size, size, epsilon, by, to + i * size);
-          });
-        });
+    rms_rows<T, T>(c, x, size, epsilon, {along_rows ? w : Tensor()}, rows);
     if (!is_whole) {
       map_binary<T, T, T>(c, rows, w, out, [](T a, T b) { return a * b; });
     }
   });
 }
 
-Op own_rms_norm(const Preparation& p) {
-  return [epsilon = p.attribute_float("epsilon")](Call& c) {
-    norm_rows(c, c.expect_min_rank(0, 1), 1, epsilon);
-  };
+void own_rms_norm(Call& c, double epsilon) {
+  norm_rows(c, c.expect_min_rank(0, 1), 1, epsilon);
 }
 
 // Output 1 is the sum.
@@ -214,12 +204,6 @@ void add_rms_norm(Call& c, double epsilon) {
   }
   norm_rows(c, sum, 2, epsilon);
   if (c.wants(1)) c.set_output(1, std::move(sum));
-}
-
-Op own_add_rms_norm(const Preparation& p) {
-  return [epsilon = p.attribute_float("epsilon")](Call& c) {
-    add_rms_norm(c, epsilon);
-  };
 }
 
 // x / norm, where the sum of absolute values (p = 1) or of squares is known; 0
@@ -390,6 +374,8 @@ Op prepare_mean_variance_normalization(const Preparation& p) {
   return [axes](Call& c) { mean_variance_normalization(c, axes); };
 }
 
+constexpr Kernel::Prepare kAddRmsNorm =
+    keeping<add_rms_norm, float_attribute<"epsilon">>;
 constexpr Kernel kNormKernels[] = {
     {"", "BatchNormalization", batch_normalization, Adapt::kWiden},
     {"", "GroupNormalization", group_normalization, Adapt::kWiden},
@@ -399,10 +385,13 @@ constexpr Kernel kNormKernels[] = {
     {"", "LpNormalization", prepare_lp_normalization, Adapt::kWiden},
     {"", "MeanVarianceNormalization", prepare_mean_variance_normalization,
      Adapt::kWiden},
-    {"", "RMSNormalization", prepare_rms_normalization, Adapt::kWiden},
-    {ops::dialect::kCast, "add_rms_norm", own_add_rms_norm, Adapt::kWiden},
-    {ops::dialect::kCast, "add_rms_norm2", own_add_rms_norm, Adapt::kWiden},
-    {ops::dialect::kCast, "rms_norm", own_rms_norm, Adapt::kWiden},
+    {"", "RMSNormalization",
+     keeping<rms_normalization, axis_attribute<>, float_attribute<"epsilon">>,
+     Adapt::kWiden},
+    {ops::dialect::kCast, "add_rms_norm", kAddRmsNorm, Adapt::kWiden},
+    {ops::dialect::kCast, "add_rms_norm2", kAddRmsNorm, Adapt::kWiden},
+    {ops::dialect::kCast, "rms_norm",
+     keeping<own_rms_norm, float_attribute<"epsilon">>, Adapt::kWiden},
 };
 
 }  // namespace

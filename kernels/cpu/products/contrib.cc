@@ -134,23 +134,17 @@ void matmul_nbits(Call& c, Quantized q) {
     for (std::int64_t n = begin; n < end; ++n) {
       q.decode(n, w + (n - begin) * q.k);
     }
-    gemm<float>(c.threads(),
-                {.m = rows,
-                 .n = end - begin,
-                 .k = q.k,
-                 .a = x.data<float>(),
-                 .lda = q.k,
-                 .c = to + begin,
-                 .ldc = q.n},
-                true, w, q.k);
+    gemm<float>(c.threads(), {.m = rows,
+                              .n = end - begin,
+                              .k = q.k,
+                              .a = {x.data<float>(), q.k},
+                              .b = {w, q.k, true},
+                              .c = to + begin,
+                              .ldc = q.n});
     for (std::int64_t r = 0; bias != nullptr && r < rows; ++r) {
       for (std::int64_t n = begin; n < end; ++n) to[r * q.n + n] += bias[n];
     }
   });
-}
-
-Op prepare_matmul_nbits(const Preparation& p) {
-  return [q = Quantized(p)](Call& c) { matmul_nbits(c, q); };
 }
 
 // Gauss and Jordan with the largest pivot of a column, in double.
@@ -215,8 +209,8 @@ constexpr Kernel kContribKernels[] = {
     {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
      Adapt::kWiden},
     {ops::dialect::kMicrosoft, "Inverse", inverse, Adapt::kWiden},
-    {ops::dialect::kMicrosoft, "MatMulNBits", prepare_matmul_nbits,
-     Adapt::kWiden},
+    {ops::dialect::kMicrosoft, "MatMulNBits",
+     keeping<matmul_nbits, kept<Quantized>>, Adapt::kWiden},
 };
 
 }  // namespace

@@ -89,9 +89,8 @@ Labelled arranged(Call& c, const Labelled& v, const Labels& order) {
   const Axes summed = axes_with(v, gone);
   const Rows<1> to(dims, {kept.strides});
   const Rows<1> sum(summed.dims, {summed.strides});
-  using Sum = std::conditional_t<
-      std::is_floating_point_v<T>, double,
-      std::conditional_t<std::is_same_v<T, bool>, bool, std::uint64_t>>;
+  using Sum =
+      std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
   const auto total = [&](const T* from, Ticker& tick) {
     Sum all = 0;
     sum.for_each(0, sum.count(), [&](std::int64_t, const auto& place) {
@@ -175,8 +174,7 @@ Labelled contracted(Call& c, Labelled a, Labelled b, const Labels& needed) {
   const Matrix<T> left = as_matrices<T>(c, a, batch, rows, sum);
   const Matrix<T> right = as_matrices<T>(c, b, batch, sum, columns);
   const std::int64_t count = product(batch_axes.dims);
-  const BatchShape shape{m, n, k,
-                         Rows<2>({&count, 1}, {Dims{m * k}, Dims{k * n}})};
+  const BatchShape shape{m, n, k, Rows<2>({&count, 1}, {Dims{1}, Dims{1}})};
   multiply_batch<T>(c.threads(), shape, left, right, out.mutable_data<T>());
   return whole(std::move(out),
                joined_labels(joined_labels(batch, rows), columns));

@@ -29,20 +29,6 @@ constexpr std::int64_t kPlaces = 64;
 // Multiplications that a piece has at least.
 constexpr std::int64_t kPieceWork = 1 << 17;
 
-template <typename T>
-struct MatrixOperand {
-  bool transposed;
-  const T* data;
-  std::int64_t stride;
-  const T* at(std::int64_t row, std::int64_t column) const {
-    return transposed ? data + column * stride + row
-                      : data + row * stride + column;
-  }
-  // From one row or column to the next.
-  std::int64_t row_step() const { return transposed ? 1 : stride; }
-  std::int64_t column_step() const { return transposed ? stride : 1; }
-};
-
 // Memory of a thread that is kept for its next product.
 template <typename T>
 class Scratch {
@@ -108,24 +94,9 @@ void pack_lines(const T* from, std::int64_t along, std::int64_t across,
 
 // One product; what its blocks have in common.
 template <typename T>
-struct MatrixProduct {
+struct MatrixProduct : GemmArguments<T> {
   Threads& threads;
-  MatrixOperand<T> a, b;
-  std::int64_t m, n, k;
-  T alpha, beta;
-  T* c;
-  std::int64_t ldc;
 };
-
-template <typename T>
-MatrixProduct<T> product_of(Threads& threads, const GemmArguments<T>& s,
-                            const MatrixOperand<T>& b) {
-  return {threads, {s.transpose_a, s.a, s.lda},
-          b,       s.m,
-          s.n,     s.k,
-          s.alpha, s.beta,
-          s.c,     s.ldc};
-}
 
 // Where the result has no terms, or is only scaled.
 template <typename T>
@@ -141,24 +112,13 @@ void scale(const MatrixProduct<T>& p) {
   }
 }
 
-// Terms [p0, p0 + depth) of columns [j0, j0 + columns) of the second operand,
-// in panels with `stride` elements from one to the next, each behind `before`
-// terms.
+// Terms [p0, p0 + depth) of the second operand's columns from j0 on, in panels
+// that have `before` terms in front of them.
 template <typename T>
 struct PackedBlock {
   const T* data;
-  std::int64_t stride, before;
-  std::int64_t j0, columns, p0, depth;
-
-  const T* at(std::int64_t panel) const {
-    return data + panel * stride + before * width(panel);
-  }
-
-  std::int64_t panels() const { return ceil_div(columns, kTileColumns<T>); }
-  std::int64_t width(std::int64_t panel) const {
-    return std::min(kTileColumns<T>,
-                    tile_rounded(columns - panel * kTileColumns<T>));
-  }
+  PanelLayout<T> layout;
+  std::int64_t before, j0, p0, depth;
 };
 
 // c = alpha * tile + by * c, where c is not read if `by` is 0.
@@ -185,10 +145,11 @@ void multiply_rows(const MatrixProduct<T>& p, const PackedBlock<T>& b,
              rows, terms, a);
   const T by = b.p0 == 0 ? p.beta : T(1);
   for (std::int64_t panel = begin; panel < end; ++panel) {
-    const std::int64_t width = b.width(panel);
     const std::int64_t j = panel * kTileColumns<T>;
-    multiply_tile({rows, width, terms}, a, b.at(panel), tile);
-    const std::int64_t n = std::min(width, b.columns - j);
+    const std::int64_t width = b.layout.width(j);
+    multiply_tile({rows, width, terms}, a,
+                  b.data + b.layout.place(j) + b.before * width, tile);
+    const std::int64_t n = std::min(width, b.layout.n - j);
     T* to = p.c + i0 * p.ldc + b.j0 + j;
     runtime::for_vectors([&]() RULEENGINE_INLINE {
       for (std::int64_t r = 0; r < rows; ++r) {
@@ -206,7 +167,8 @@ void multiply_block(const MatrixProduct<T>& p, const PackedBlock<T>& b) {
       std::min(kTileRows, p.m) * b.depth * kTileColumns<T>;
   const std::int64_t cut =
       std::max<std::int64_t>(row_blocks >= 16 ? 32 : 4, kPieceWork * 4 / work);
-  const std::int64_t panels = b.panels(), column_blocks = ceil_div(panels, cut);
+  const std::int64_t panels = ceil_div(b.layout.n, kTileColumns<T>);
+  const std::int64_t column_blocks = ceil_div(panels, cut);
   p.threads.for_each_index(row_blocks * column_blocks, 1, [&](std::int64_t at) {
     const std::int64_t i = at / column_blocks * kTileRows;
     const std::int64_t first = at % column_blocks * cut;
@@ -215,41 +177,34 @@ void multiply_block(const MatrixProduct<T>& p, const PackedBlock<T>& b) {
   });
 }
 
-// Elements of a panel.
+// Terms and columns of `b` from its place (p0, j0) on, as many as panels have.
 template <typename T>
-std::int64_t panel_count(std::int64_t k) {
-  return tile_rounded(k) * kTileColumns<T>;
-}
-
-// Terms [p0, p0 + depth) of columns [j0, j0 + columns) to panels of as many.
-template <typename T>
-void pack_panels(Threads& threads, const MatrixOperand<T>& b, std::int64_t p0,
-                 std::int64_t depth, std::int64_t j0, std::int64_t columns,
-                 T* to) {
-  const std::int64_t stride = panel_count<T>(depth);
-  threads.for_each_index(
-      ceil_div(columns, kTileColumns<T>),
-      ceil_div(kPieceWork, std::max<std::int64_t>(stride, 1)),
-      [&](std::int64_t i) {
-        const std::int64_t j = i * kTileColumns<T>;
-        const std::int64_t lines = std::min(kTileColumns<T>, columns - j);
-        pack_lines(b.at(p0, j0 + j), b.row_step(), b.column_step(), depth,
-                   lines, tile_rounded(depth), tile_rounded(lines),
-                   to + i * stride);
-      });
+void pack_panels(Threads& threads, const Matrix<T>& b, std::int64_t p0,
+                 std::int64_t j0, const PanelLayout<T>& layout, T* to) {
+  const std::int64_t each = layout.place(kTileColumns<T>);
+  threads.for_each_index(ceil_div(layout.n, kTileColumns<T>),
+                         ceil_div(kPieceWork, std::max<std::int64_t>(each, 1)),
+                         [&](std::int64_t i) {
+                           const std::int64_t j = i * kTileColumns<T>;
+                           pack_lines(b.at(p0, j0 + j), b.row_step(),
+                                      b.column_step(), layout.k,
+                                      std::min(kTileColumns<T>, layout.n - j),
+                                      tile_rounded(layout.k), layout.width(j),
+                                      to + layout.place(j));
+                         });
 }
 
 template <typename T>
 void blocked(const MatrixProduct<T>& p) {
   for (std::int64_t j0 = 0; j0 < p.n; j0 += kBlockColumns) {
     const std::int64_t columns = std::min(kBlockColumns, p.n - j0);
-    T* packed = scratch_b<T>(ceil_div(columns, kTileColumns<T>) *
-                             panel_count<T>(std::min(p.k, kTileTerms)));
+    T* packed = scratch_b<T>(
+        PanelLayout<T>{std::min(p.k, kTileTerms), columns}.count());
     for (std::int64_t p0 = 0; p0 < p.k; p0 += kTileTerms) {
       const std::int64_t depth = std::min(kTileTerms, p.k - p0);
-      pack_panels(p.threads, p.b, p0, depth, j0, columns, packed);
-      multiply_block<T>(
-          p, {packed, panel_count<T>(depth), 0, j0, columns, p0, depth});
+      const PanelLayout<T> layout{depth, columns};
+      pack_panels(p.threads, p.b, p0, j0, layout, packed);
+      multiply_block<T>(p, {packed, layout, 0, j0, p0, depth});
     }
   }
 }
@@ -367,39 +322,32 @@ void multiply_blocks(MatrixProduct<T> p) {
 }  // namespace
 
 template <typename T>
-void gemm(Threads& threads, const GemmArguments<T>& product, bool transpose_b,
-          const T* b, std::int64_t ldb) {
-  multiply_blocks<T>(product_of(threads, product, {transpose_b, b, ldb}));
+void gemm(Threads& threads, const GemmArguments<T>& product) {
+  multiply_blocks<T>({product, threads});
 }
 
 template <typename T>
-std::int64_t packed_count(std::int64_t k, std::int64_t n) {
-  return ceil_div(n, kTileColumns<T>) * panel_count<T>(k);
+void pack_matrix(Threads& threads, const PanelLayout<T>& layout,
+                 const Matrix<T>& b, T* packed) {
+  pack_panels<T>(threads, b, 0, 0, layout, packed);
 }
 
 template <typename T>
-void pack_matrix(Threads& threads, bool transposed, std::int64_t k,
-                 std::int64_t n, const T* b, std::int64_t ldb, T* packed) {
-  pack_panels<T>(threads, {transposed, b, ldb}, 0, k, 0, n, packed);
-}
-
-template <typename T>
-void gemm_packed(Threads& threads, const GemmArguments<T>& s, const T* packed) {
-  const MatrixProduct<T> p = product_of<T>(threads, s, {});
+void gemm_packed(Threads& threads, const GemmArguments<T>& product,
+                 const T* packed) {
+  const MatrixProduct<T> p{product, threads};
   if (p.m <= 0 || p.n <= 0) return;
   if (p.k <= 0 || p.alpha == 0) return scale(p);
   for (std::int64_t p0 = 0; p0 < p.k; p0 += kTileTerms) {
     const std::int64_t depth = std::min(kTileTerms, p.k - p0);
-    multiply_block<T>(p, {packed, panel_count<T>(p.k), p0, 0, p.n, p0, depth});
+    multiply_block<T>(p, {packed, {p.k, p.n}, p0, 0, p0, depth});
   }
 }
 
-#define RULEENGINE_GEMM(T)                                              \
-  template void gemm(Threads&, const GemmArguments<T>&, bool, const T*, \
-                     std::int64_t);                                     \
-  template std::int64_t packed_count<T>(std::int64_t, std::int64_t);    \
-  template void pack_matrix(Threads&, bool, std::int64_t, std::int64_t, \
-                            const T*, std::int64_t, T*);                \
+#define RULEENGINE_GEMM(T)                                                     \
+  template void gemm(Threads&, const GemmArguments<T>&);                       \
+  template void pack_matrix(Threads&, const PanelLayout<T>&, const Matrix<T>&, \
+                            T*);                                               \
   template void gemm_packed(Threads&, const GemmArguments<T>&, const T*);
 RULEENGINE_GEMM(float)
 RULEENGINE_GEMM(double)

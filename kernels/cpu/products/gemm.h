@@ -11,39 +11,50 @@
 
 namespace ruleengine::kernels {
 
-// A product of matrices without its second operand:
-// c = alpha * op(a) * b + beta * c, where op(a) is m x k, b is k x n and op
-// transposes if the flag says so. a and c are row-major; lda and ldc are the
-// elements from one row to the next of a matrix as it is stored. c is not read
-// where beta is 0, and shares no memory with a and b.
+// A row-major matrix as it is stored, or its transpose.
+template <typename T>
+struct Matrix {
+  const T* data;
+  std::int64_t stride;  // from one stored row to the next
+  bool transposed = false;
+
+  const T* at(std::int64_t row, std::int64_t column) const {
+    return transposed ? data + column * stride + row
+                      : data + row * stride + column;
+  }
+  // From one row or column to the next.
+  std::int64_t row_step() const { return transposed ? 1 : stride; }
+  std::int64_t column_step() const { return transposed ? stride : 1; }
+};
+
+// c = alpha * a * b + beta * c, where a is m x k, b is k x n and c is row-major
+// with ldc elements from one row to the next. c is not read where beta is 0,
+// and shares no memory with a and b.
 template <typename T>
 struct GemmArguments {
-  bool transpose_a = false;
   std::int64_t m, n, k;
   T alpha = 1;
-  const T* a;
-  std::int64_t lda;
+  Matrix<T> a, b = {};
   T beta = 0;
   T* c;
   std::int64_t ldc;
 };
 
-// b is op(b) of a stored matrix with ldb elements from one row to the next. May
-// be called within a loop of `threads`.
+// May be called within a loop of `threads`.
 template <typename T>
-void gemm(runtime::Threads& threads, const GemmArguments<T>& product,
-          bool transpose_b, const T* b, std::int64_t ldb);
+void gemm(runtime::Threads& threads, const GemmArguments<T>& product);
 
-// A second operand that many products read is packed once, in so many elements
-// at an address of whole cache lines.
-template <typename T>
-std::int64_t packed_count(std::int64_t k, std::int64_t n);
-// What lies in it: panels of so many columns, row by row. Missing rows are 0.
+// A second operand that many products read is packed once, at an address of
+// whole cache lines: panels of so many columns, row by row. Missing rows are 0.
 template <typename T>
 struct PanelLayout {
   std::int64_t k, n;
 
   static constexpr std::int64_t columns() { return kTileColumns<T>; }
+  // Elements of all panels.
+  std::int64_t count() const {
+    return place((n + columns() - 1) / columns() * columns());
+  }
   // Elements from one row to the next of the panel with a column.
   std::int64_t width(std::int64_t column) const {
     return std::min(columns(),
@@ -62,8 +73,9 @@ struct PanelLayout {
   }
 };
 template <typename T>
-void pack_matrix(runtime::Threads& threads, bool transposed, std::int64_t k,
-                 std::int64_t n, const T* b, std::int64_t ldb, T* packed);
+void pack_matrix(runtime::Threads& threads, const PanelLayout<T>& layout,
+                 const Matrix<T>& b, T* packed);
+// In place of the product's b.
 template <typename T>
 void gemm_packed(runtime::Threads& threads, const GemmArguments<T>& product,
                  const T* packed);

@@ -62,13 +62,12 @@ struct Matrices {
   }
 
   GemmArguments<T> arguments(std::vector<T>& out) const {
-    return {.transpose_a = s.transpose_a,
-            .m = s.m,
+    return {.m = s.m,
             .n = s.n,
             .k = s.k,
             .alpha = T(s.alpha),
-            .a = a.data(),
-            .lda = lda,
+            .a = {a.data(), lda, s.transpose_a},
+            .b = {b.data(), ldb, s.transpose_b},
             .beta = T(s.beta),
             .c = out.data(),
             .ldc = ldc};
@@ -76,7 +75,7 @@ struct Matrices {
 
   std::vector<T> product(Threads& threads) const {
     std::vector<T> out = c;
-    gemm<T>(threads, arguments(out), s.transpose_b, b.data(), ldb);
+    gemm<T>(threads, arguments(out));
     return out;
   }
 
@@ -85,10 +84,11 @@ struct Matrices {
     struct Free {
       void operator()(T* p) const { ::operator delete(p, kAlign); }
     };
-    const std::size_t count = size(packed_count<T>(s.k, s.n));
+    const PanelLayout<T> layout{s.k, s.n};
+    const std::size_t count = size(layout.count());
     const std::unique_ptr<T, Free> packed(
         static_cast<T*>(::operator new(count * sizeof(T) + 1, kAlign)));
-    pack_matrix<T>(threads, s.transpose_b, s.k, s.n, b.data(), ldb,
+    pack_matrix<T>(threads, layout, {b.data(), ldb, s.transpose_b},
                    packed.get());
     gemm_packed<T>(threads, arguments(out), packed.get());
     return out;

@@ -9,42 +9,23 @@
 
 namespace ruleengine::kernels {
 
-// A matrix as it is stored, or its transpose.
-template <typename T>
-struct Matrix {
-  const T* data;
-  std::int64_t stride;  // from one stored row to the next
-  bool transposed = false;
-};
-
 // c = a * b; c is m x n and contiguous, a has k columns. Whole numbers wrap.
 template <typename T>
 void multiply(runtime::Threads& threads, std::int64_t m, std::int64_t n,
               std::int64_t k, const Matrix<T>& a, const Matrix<T>& b, T* c) {
   if constexpr (std::is_floating_point_v<T>) {
     gemm<T>(threads,
-            {.transpose_a = a.transposed,
-             .m = m,
-             .n = n,
-             .k = k,
-             .a = a.data,
-             .lda = a.stride,
-             .c = c,
-             .ldc = n},
-            b.transposed, b.data, b.stride);
+            {.m = m, .n = n, .k = k, .a = a, .b = b, .c = c, .ldc = n});
   } else {
     using Wide =
         std::conditional_t<(sizeof(T) < 8), std::uint32_t, std::uint64_t>;
-    const std::int64_t a_row = a.transposed ? 1 : a.stride;
-    const std::int64_t a_step = a.transposed ? a.stride : 1;
-    const std::int64_t b_row = b.transposed ? 1 : b.stride;
-    const std::int64_t b_step = b.transposed ? b.stride : 1;
+    const std::int64_t b_step = b.column_step();
     const auto line = [&](std::int64_t i) {
       T* to = c + i * n;
       std::fill(to, to + n, T(0));
       for (std::int64_t t = 0; t < k; ++t) {
-        const Wide x = static_cast<Wide>(a.data[i * a_row + t * a_step]);
-        const T* from = b.data + t * b_row;
+        const Wide x = static_cast<Wide>(*a.at(i, t));
+        const T* from = b.at(t, 0);
         for (std::int64_t j = 0; j < n; ++j) {
           const Wide product = x * static_cast<Wide>(from[j * b_step]);
           to[j] = static_cast<T>(static_cast<Wide>(to[j]) + product);
@@ -59,11 +40,47 @@ void multiply(runtime::Threads& threads, std::int64_t m, std::int64_t n,
   }
 }
 
-// One product of many: the operands start so many elements after each other, in
-// a loop that is broadcast.
+// One product of many.
 struct BatchShape {
   std::int64_t m, n, k;
-  Rows<2> places;  // of the first element of each operand's matrix
+  Rows<2> places;  // of the matrices of each operand, counted
+};
+
+// The operands of a product as MatMul has them.
+struct MatrixFactors {
+  // refuse(): fails, as the second one does not have `k` rows.
+  template <typename F>
+  MatrixFactors(const Tensor& first, const Tensor& second, F refuse)
+      : a(as_matrix(first, true)), b(as_matrix(second, false)) {
+    const std::size_t ra = a.rank(), rb = b.rank();
+    m = a.dim(ra - 2);
+    k = a.dim(ra - 1);
+    n = b.dim(rb - 1);
+    if (b.dim(rb - 2) != k) refuse(k);
+    batch = broadcast(a.dims().first(ra - 2), b.dims().first(rb - 2));
+    out = batch;
+    if (first.rank() > 1) out.push_back(m);
+    if (second.rank() > 1) out.push_back(n);
+  }
+
+  BatchShape shape() const {
+    const auto strides = [&](const Tensor& t) {
+      return broadcast_strides(t.dims().first(t.rank() - 2), batch);
+    };
+    return {m, n, k, Rows<2>(batch, {strides(a), strides(b)})};
+  }
+
+  Tensor a, b;  // of rank 2 and more
+  Dims batch, out;
+  std::int64_t m, n, k;
+
+ private:
+  static Tensor as_matrix(const Tensor& t, bool is_row) {
+    if (t.rank() == 0) fail("a factor is a scalar", "rank 1 or more", t.text());
+    if (t.rank() > 1) return t;
+    const std::int64_t size = t.count();
+    return t.reshaped(is_row ? Dims{1, size} : Dims{size, 1});
+  }
 };
 
 // c = a * b for all of the batch; c has as many matrices of m x n, contiguous.
@@ -72,17 +89,18 @@ template <typename T>
 void multiply_batch(runtime::Threads& threads, const BatchShape& s, Matrix<T> a,
                     Matrix<T> b, T* c) {
   const std::int64_t inner = s.places.length();
+  const std::int64_t a_size = s.m * s.k, b_size = s.k * s.n;
   const std::int64_t sa = s.places.inner(0), sb = s.places.inner(1);
   const std::int64_t batch = s.places.count() * inner;
   // All matrices of the first operand, below each other, times one.
   if (s.places.count() == 1 && sb == 0 && !a.transposed && a.stride == s.k &&
-      sa == s.m * s.k) {
+      sa == 1) {
     return multiply(threads, inner * s.m, s.n, s.k, a, b, c);
   }
   const auto one = [&](std::int64_t i, const auto& from, std::int64_t j) {
     Matrix<T> x = a, y = b;
-    x.data += from[0] + j * sa;
-    y.data += from[1] + j * sb;
+    x.data += (from[0] + j * sa) * a_size;
+    y.data += (from[1] + j * sb) * b_size;
     multiply(threads, s.m, s.n, s.k, x, y, c + (i + j) * s.m * s.n);
   };
   // Small products side by side, large ones each on all threads.

@@ -5,7 +5,6 @@
 #include "core/ops/dialect.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norms/norm_rows.h"
-#include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/products/weights.h"
 #include "kernels/cpu/strided.h"
 
@@ -26,19 +25,9 @@ struct Projection {
     Dims dims(x.dims());
     dims.back() = count;
     Tensor out = c.allocate(x.dtype(), dims);
-    if (out.count() == 0) return out;
-    const GemmArguments<T> product{.m = out.count() / count,
-                                   .n = count,
-                                   .k = in,
-                                   .a = x.data<T>(),
-                                   .lda = in,
-                                   .c = out.mutable_data<T>(),
-                                   .ldc = count};
-    if (weights.dtype() == x.dtype()) {
-      gemm_packed<T>(c.threads(), product, weights.data<T>());
-    } else {
-      gemm<T>(c.threads(), product, true, w.data<T>() + first * in, in);
-    }
+    const T* rows =
+        weights.dtype() == x.dtype() ? nullptr : w.data<T>() + first * in;
+    weights.multiply_rows<T>(c, x, {rows, in, true}, out);
     return out;
   }
 };

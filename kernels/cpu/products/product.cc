@@ -10,69 +10,25 @@
 namespace ruleengine::kernels {
 namespace {
 
-Dims scaled(Dims strides, std::int64_t by) {
-  for (std::int64_t& s : strides) s *= by;
-  return strides;
-}
-
-// Both operands have two axes or more.
-void matmul_of(Call& c, const Tensor& a, const Tensor& b, Shape dims,
-               Tensor& out) {
-  const std::size_t ra = a.rank(), rb = b.rank();
-  const std::int64_t m = a.dim(ra - 2), k = a.dim(ra - 1), n = b.dim(rb - 1);
-  if (out.count() == 0) return;
-  const Shape batch = dims.first(dims.size() - 2);
-  const Rows<2> places(
-      batch, {scaled(broadcast_strides(a.dims().first(ra - 2), batch), m * k),
-              scaled(broadcast_strides(b.dims().first(rb - 2), batch), k * n)});
-  const BatchShape shape{m, n, k, places};
-  dispatch(Numbers(), a.dtype(), [&]<typename T>() {
-    multiply_batch<T>(c.threads(), shape, {a.data<T>(), k}, {b.data<T>(), n},
-                      out.mutable_data<T>());
-  });
-}
-
-void multiply_weights(Call& c, const Weights& weights, const Tensor& a,
-                      Tensor& out) {
-  const std::int64_t k = a.dim(a.rank() - 1), n = out.dims().back();
-  if (out.count() == 0) return;
-  dispatch(Floats(), a.dtype(), [&]<typename T>() {
-    gemm_packed<T>(c.threads(),
-                   {.m = out.count() / n,
-                    .n = n,
-                    .k = k,
-                    .a = a.data<T>(),
-                    .lda = k,
-                    .c = out.mutable_data<T>(),
-                    .ldc = n},
-                   weights.data<T>());
-  });
-}
-
 void matmul(Call& c, const Weights& weights) {
   const Tensor& x = c.expect_min_rank(0, 1);
   const Tensor& y = c.expect_min_rank(1, 1);
   const bool is_packed = weights.dtype() == x.dtype();
   if (!is_packed) c.expect_type(1, x.dtype());
-  const bool is_row = x.rank() == 1, is_column = y.rank() == 1;
-  const Tensor a = is_row ? x.reshaped(Dims{1, x.dim(0)}) : x;
-  const Tensor b = is_column ? y.reshaped(Dims{y.dim(0), 1}) : y;
-  const std::int64_t inner = a.dim(a.rank() - 1);
-  if (inner != b.dim(b.rank() - 2)) {
-    c.wrong_shape(1, std::to_string(inner) + " rows");
+  const MatrixFactors p(x, y, [&](std::int64_t rows) {
+    c.wrong_shape(1, std::to_string(rows) + " rows");
+  });
+  Tensor& out = c.output(0, x.dtype(), p.out);
+  if (out.count() == 0) return;
+  if (is_packed) {
+    return dispatch(Floats(), x.dtype(), [&]<typename T>() {
+      weights.multiply_rows<T>(c, p.a, {}, out);
+    });
   }
-  Dims dims =
-      broadcast(a.dims().first(a.rank() - 2), b.dims().first(b.rank() - 2));
-  const std::size_t batch = dims.size();
-  dims.push_back(a.dim(a.rank() - 2));
-  dims.push_back(b.dim(b.rank() - 1));
-  Dims shown;
-  for (std::size_t i = 0; i < batch; ++i) shown.push_back(dims[i]);
-  if (!is_row) shown.push_back(dims[batch]);
-  if (!is_column) shown.push_back(dims[batch + 1]);
-  Tensor& out = c.output(0, a.dtype(), shown);
-  if (is_packed) return multiply_weights(c, weights, a, out);
-  matmul_of(c, a, b, dims, out);
+  dispatch(Numbers(), x.dtype(), [&]<typename T>() {
+    multiply_batch<T>(c.threads(), p.shape(), {p.a.data<T>(), p.k},
+                      {p.b.data<T>(), p.n}, out.mutable_data<T>());
+  });
 }
 
 Op prepare_matmul(const Preparation& p) {
@@ -156,20 +112,16 @@ void GemmOp::operator()(Call& c) const {
   dispatch(Numbers(), a.dtype(), [&]<typename T>() {
     if (out.count() == 0) return;
     if constexpr (std::is_floating_point_v<T>) {
-      const GemmArguments<T> product{.transpose_a = s.transpose_a,
-                                     .m = s.m,
-                                     .n = s.n,
-                                     .k = s.k,
-                                     .alpha = T(s.alpha),
-                                     .a = a.data<T>(),
-                                     .lda = a.dim(1),
-                                     .beta = T(s.beta),
-                                     .c = out.mutable_data<T>(),
-                                     .ldc = s.n};
-      if (weights.dtype() == a.dtype()) {
-        return gemm_packed(c.threads(), product, weights.data<T>());
-      }
-      gemm(c.threads(), product, s.transpose_b, b.data<T>(), b.dim(1));
+      weights.multiply<T>(c.threads(),
+                          {.m = s.m,
+                           .n = s.n,
+                           .k = s.k,
+                           .alpha = T(s.alpha),
+                           .a = {a.data<T>(), a.dim(1), s.transpose_a},
+                           .b = {b.data<T>(), b.dim(1), s.transpose_b},
+                           .beta = T(s.beta),
+                           .c = out.mutable_data<T>(),
+                           .ldc = s.n});
     } else {
       gemm_whole<T>(c, s, a, b, out);
     }

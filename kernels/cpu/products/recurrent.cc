@@ -6,7 +6,6 @@
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -144,20 +143,20 @@ class Pass {
                 const GateWeights& gates, std::size_t place, Tensor& to) {
     const GateWeights::Part& part = gates.parts[place];
     const std::int64_t h = rule_.hidden;
-    const GemmArguments<T> product{
-        .m = m,
-        .n = part.count * h,
-        .k = k,
-        .a = rows,
-        .lda = k,
-        .c = to.template mutable_data<T>() + part.first * h,
-        .ldc = width_};
-    if (gates.is_packed(kTypeOf<T>)) {
-      const Weights& packed = part.packed[index_of(direction_)];
-      return gemm_packed<T>(c_.threads(), product, packed.data<T>());
-    }
-    gemm<T>(c_.threads(), product, true,
-            weights(gates.input, width_ * k) + part.first * h * k, k);
+    const bool is_packed = gates.is_packed(kTypeOf<T>);
+    const Weights packed =
+        is_packed ? part.packed[index_of(direction_)] : Weights();
+    const T* own = is_packed
+                       ? nullptr
+                       : weights(gates.input, width_ * k) + part.first * h * k;
+    packed.multiply<T>(c_.threads(),
+                       {.m = m,
+                        .n = part.count * h,
+                        .k = k,
+                        .a = {rows, k},
+                        .b = {own, k, true},
+                        .c = to.template mutable_data<T>() + part.first * h,
+                        .ldc = width_});
   }
 
   // The element of sequence `b` at step `s`; -1 after its end.

@@ -1,7 +1,5 @@
 #include "kernels/cpu/products/weights.h"
 
-#include "kernels/cpu/products/gemm.h"
-
 namespace ruleengine::kernels {
 
 Weights Weights::of(const Preparation& p, std::size_t i, bool transposed) {
@@ -21,11 +19,12 @@ Weights Weights::of(const Preparation& p, std::size_t i, bool transposed,
   const std::int64_t k = transposed ? columns : rows;
   const std::int64_t n = transposed ? rows : columns;
   const auto pack = [&]<typename T>() {
-    const std::int64_t count = packed_count<T>(k, n);
+    const PanelLayout<T> layout{k, n};
+    const std::int64_t count = layout.count();
     auto panels = p.arranged(*w, w->dtype(), {&count, 1});
     if (!panels) return;
-    pack_matrix<T>(p.threads(), transposed, k, n,
-                   w->data<T>() + first * columns, columns,
+    pack_matrix<T>(p.threads(), layout,
+                   {w->data<T>() + first * columns, columns, transposed},
                    panels->template mutable_data<T>());
     out.panels_ = *std::move(panels);
   };

@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "kernels/cpu/dispatch.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {
 
@@ -20,9 +21,26 @@ class Weights {
 
   // kUndefined where there is nothing.
   DataType dtype() const { return panels_.dtype(); }
+  // The product, with these in place of its b where they have its type.
   template <typename T>
-  const T* data() const {
-    return panels_.data<T>();
+  void multiply(runtime::Threads& threads,
+                const GemmArguments<T>& product) const {
+    if (dtype() != kTypeOf<T>) return gemm(threads, product);
+    gemm_packed(threads, product, panels_.data<T>());
+  }
+  // `out` = all rows of x by these, or by `b`.
+  template <typename T>
+  void multiply_rows(const RunContext& c, const Tensor& x, const Matrix<T>& b,
+                     Tensor& out) const {
+    if (out.count() == 0) return;
+    const std::int64_t k = x.dims().back(), n = out.dims().back();
+    multiply<T>(c.threads(), {.m = out.count() / n,
+                              .n = n,
+                              .k = k,
+                              .a = {x.data<T>(), k},
+                              .b = b,
+                              .c = out.mutable_data<T>(),
+                              .ldc = n});
   }
 
  private:

@@ -1,51 +1,25 @@
 // MatMulInteger and QLinearMatMul.
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
-#include "kernels/cpu/products/gemm.h"
 #include "kernels/cpu/products/integer_gemm.h"
+#include "kernels/cpu/products/matrix.h"
 #include "kernels/cpu/quantization/quantization.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-struct IntegerProduct {
-  Tensor a, b;  // of rank 2 and more
-  Dims batch, out;
-  std::int64_t m = 0, n = 0, k = 0;
-};
-
-Tensor as_matrix(const Tensor& t, bool is_row) {
-  if (t.rank() == 0) fail("a factor is a scalar", "rank 1 or more", t.text());
-  if (t.rank() > 1) return t;
-  const std::int64_t n = t.count();
-  return is_row ? t.reshaped(Dims{1, n}) : t.reshaped(Dims{n, 1});
-}
-
-IntegerProduct product_of(const Tensor& a, const Tensor& b) {
-  IntegerProduct p{.a = as_matrix(a, true), .b = as_matrix(b, false)};
-  const std::size_t ra = p.a.rank(), rb = p.b.rank();
-  p.m = p.a.dim(ra - 2);
-  p.k = p.a.dim(ra - 1);
-  p.n = p.b.dim(rb - 1);
-  if (p.b.dim(rb - 2) != p.k) {
-    fail("wrong shape of the second matrix", std::to_string(p.k) + " rows",
-         b.text());
-  }
-  p.batch = broadcast(p.a.dims().first(ra - 2), p.b.dims().first(rb - 2));
-  p.out = p.batch;
-  if (a.rank() > 1) p.out.push_back(p.m);
-  if (b.rank() > 1) p.out.push_back(p.n);
-  return p;
+MatrixFactors integer_factors(const Tensor& a, const Tensor& b) {
+  return {a, b, [&](std::int64_t rows) {
+            fail("wrong shape of the second matrix",
+                 std::to_string(rows) + " rows", b.text());
+          }};
 }
 
 // Calls f(number of the matrix of a, that of b, that of the result) for all of
 // the batch.
 template <typename F>
-void for_each_product(const Call& c, const IntegerProduct& p, F f) {
-  const auto strides = [&](const Tensor& t) {
-    return broadcast_strides(t.dims().first(t.rank() - 2), p.batch);
-  };
-  const Rows<2> rows(p.batch, {strides(p.a), strides(p.b)});
+void for_each_product(const Call& c, const MatrixFactors& p, F f) {
+  const Rows<2> rows = p.shape().places;
   const std::int64_t inner = rows.length();
   // One product uses all threads by itself.
   c.threads().for_each(
@@ -129,7 +103,7 @@ PackedFactor packed(Call& c, const Factor& f, const Tensor& matrices,
 // The product of the factors as int32. make(shape): where it goes.
 template <typename F>
 void multiply_integers(Call& c, const Factor& a, const Factor& b, F make) {
-  IntegerProduct p = product_of(c.input(a.i), c.input(b.i));
+  MatrixFactors p = integer_factors(c.input(a.i), c.input(b.i));
   // One matrix for all: rows of the batch are rows of one product.
   if (p.b.rank() == 2) {
     p.m *= product(p.batch);
@@ -156,7 +130,7 @@ void multiply_integers(Call& c, const Factor& a, const Factor& b, F make) {
 }
 
 // Of float8: sums are float.
-void multiply_float8(Call& c, const IntegerProduct& p, const Tensor& factor,
+void multiply_float8(Call& c, const MatrixFactors& p, const Tensor& factor,
                      const Tensor& zero, DataType to) {
   Tensor sums = c.allocate(DataType::kFloat, p.out);
   if (sums.count() > 0) {
@@ -167,11 +141,10 @@ void multiply_float8(Call& c, const IntegerProduct& p, const Tensor& factor,
                       {.m = p.m,
                        .n = p.n,
                        .k = p.k,
-                       .a = p.a.data<float>() + i * p.m * p.k,
-                       .lda = p.k,
+                       .a = {p.a.data<float>() + i * p.m * p.k, p.k},
+                       .b = {p.b.data<float>() + j * p.k * p.n, p.n},
                        .c = out + at * p.m * p.n,
-                       .ldc = p.n},
-                      false, p.b.data<float>() + j * p.k * p.n, p.n);
+                       .ldc = p.n});
         });
   }
   if (ir::is_integer(to)) return requantize(c, sums, factor, zero, to);
@@ -191,8 +164,8 @@ void linear_product(Call& c, const Factor& a, const Factor& b) {
   const Tensor zero = spread(float_input(c, 7), 1);
   if (!ir::is_integer(c.input(0).dtype()) ||
       !ir::is_integer(c.input(3).dtype()) || !ir::is_integer(to)) {
-    const IntegerProduct p =
-        product_of(shifted_input(c, 0, 2, 1), shifted_input(c, 3, 5, 0));
+    const MatrixFactors p =
+        integer_factors(shifted_input(c, 0, 2, 1), shifted_input(c, 3, 5, 0));
     check_spread(factor, p.out);
     check_spread(zero, p.out);
     return multiply_float8(c, p, factor, zero, to);

@@ -149,16 +149,11 @@ void eye_like(Call& c, DataType type, std::int64_t k) {
   });
 }
 
-Op prepare_eye_like(const Preparation& p) {
-  return [type = p.attribute_type("dtype"), k = p.attribute_int("k")](Call& c) {
-    eye_like(c, type, k);
-  };
-}
-
 constexpr Kernel kGeneratorKernels[] = {
     {"", "Constant", constant},
     {"", "ConstantOfShape", constant_of_shape},
-    {"", "EyeLike", prepare_eye_like},
+    {"", "EyeLike",
+     keeping<eye_like, type_attribute<"dtype">, int_attribute<"k">>},
     {"", "Range", range, Adapt::kWiden},
 };
 

@@ -155,12 +155,6 @@ void bernoulli(Call& c, DataType said, const runtime::Seed& seed) {
   });
 }
 
-Op prepare_bernoulli(const Preparation& p) {
-  return [type = p.attribute_type("dtype"), seed = runtime::Seed(p)](Call& c) {
-    bernoulli(c, type, seed);
-  };
-}
-
 // Classes by their logarithms of probabilities, which need no sum of 1.
 template <typename T, typename To>
 void sample(Call& c, const Tensor& x, const Philox& from, Tensor& out) {
@@ -206,15 +200,12 @@ void multinomial(Call& c, DataType type, std::int64_t samples,
   });
 }
 
-Op prepare_multinomial(const Preparation& p) {
-  return [type = p.attribute_type("dtype"),
-          samples = p.attribute_int("sample_size"), seed = runtime::Seed(p)](
-             Call& c) { multinomial(c, type, samples, seed); };
-}
-
 constexpr Kernel kRandomKernels[] = {
-    {"", "Bernoulli", prepare_bernoulli},
-    {"", "Multinomial", prepare_multinomial},
+    {"", "Bernoulli",
+     keeping<bernoulli, type_attribute<"dtype">, kept<runtime::Seed>>},
+    {"", "Multinomial",
+     keeping<multinomial, type_attribute<"dtype">, int_attribute<"sample_size">,
+             kept<runtime::Seed>>},
     {"", "RandomNormal", random_of<Normal>},
     {"", "RandomNormalLike", random_like<Normal>},
     {"", "RandomUniform", random_of<Uniformly>},

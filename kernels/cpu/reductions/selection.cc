@@ -141,11 +141,6 @@ void top_k(Call& c, AttributeAxis axis_said, bool largest) {
   });
 }
 
-Op prepare_top_k(const Preparation& p) {
-  return [axis = AttributeAxis(p), largest = p.attribute_flag("largest")](
-             Call& c) { top_k(c, axis, largest); };
-}
-
 // --- NonZero -----------------------------------------------------------------
 
 template <typename T>
@@ -218,10 +213,6 @@ void one_hot(Call& c, AttributeAxis axis_said) {
   });
 }
 
-Op prepare_one_hot(const Preparation& p) {
-  return [axis = AttributeAxis(p)](Call& c) { one_hot(c, axis); };
-}
-
 // --- Compress ----------------------------------------------------------------
 
 // Places along an axis of `size` whose condition is true.
@@ -273,10 +264,12 @@ Op prepare_compress(const Preparation& p) {
 
 constexpr Kernel kSelectionKernels[] = {
     {"", "Compress", prepare_compress, Adapt::kUnpack},
-    {"", "NonMaxSuppression", non_max_suppression},
+    {"", "NonMaxSuppression",
+     keeping<non_max_suppression, flag_attribute<"center_point_box">>},
     {"", "NonZero", non_zero, Adapt::kWiden},
-    {"", "OneHot", prepare_one_hot},
-    {"", "TopK", prepare_top_k, Adapt::kWiden},
+    {"", "OneHot", keeping<one_hot, axis_attribute<>>},
+    {"", "TopK", keeping<top_k, axis_attribute<>, flag_attribute<"largest">>,
+     Adapt::kWiden},
     {"", "Unique", unique, Adapt::kWiden},
 };
 

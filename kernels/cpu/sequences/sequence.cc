@@ -108,11 +108,6 @@ void split_to_sequence(Call& c, const AttributeAxis& along, bool keeps_dims) {
   c.set_output(0, Datum::sequence(std::move(items)));
 }
 
-Op split_to_sequence(const Preparation& p) {
-  return [axis = AttributeAxis(p), keeps = p.attribute_flag("keepdims")](
-             Call& c) { split_to_sequence(c, axis, keeps); };
-}
-
 // `adds`: along a new axis.
 void concat_from_sequence(Call& c, const AttributeAxis& along, bool adds) {
   const Datum::List& items = items_of(c, 0);
@@ -205,7 +200,8 @@ constexpr Kernel kSequenceKernels[] = {
     {"", "SequenceInsert", sequence_insert},
     {"", "SequenceLength", sequence_length},
     {"", "SequenceMap", sequence_map},
-    {"", "SplitToSequence", split_to_sequence},
+    {"", "SplitToSequence",
+     keeping<split_to_sequence, axis_attribute<>, flag_attribute<"keepdims">>},
 };
 
 }  // namespace

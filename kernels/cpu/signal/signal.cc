@@ -102,13 +102,6 @@ void dft(Call& c, bool inverse, bool onesided) {
   });
 }
 
-Op dft(const Preparation& p) {
-  return [inverse = p.attribute_flag("inverse"),
-          onesided = p.attribute_flag("onesided")](Call& c) {
-    dft(c, inverse, onesided);
-  };
-}
-
 // `one_side`: of transforms of real numbers.
 void stft(Call& c, bool one_side) {
   const Tensor& x = c.expect_rank(0, 3);
@@ -153,11 +146,6 @@ void stft(Call& c, bool one_side) {
     };
     c.threads().for_each(batch * frames, 1, piece);
   });
-}
-
-Op stft(const Preparation& p) {
-  return
-      [one_side = p.attribute_flag("onesided")](Call& c) { stft(c, one_side); };
 }
 
 // Output 0 = at(i), from 0 to 1, for each element, as this type.
@@ -236,9 +224,11 @@ Op mel_weight_matrix(const Preparation& p) {
 }
 
 constexpr Kernel kSignalKernels[] = {
-    {"", "DFT", dft, Adapt::kWiden},
+    {"", "DFT",
+     keeping<dft, flag_attribute<"inverse">, flag_attribute<"onesided">>,
+     Adapt::kWiden},
     {"", "MelWeightMatrix", mel_weight_matrix},
-    {"", "STFT", stft, Adapt::kWiden},
+    {"", "STFT", keeping<stft, flag_attribute<"onesided">>, Adapt::kWiden},
 };
 
 }  // namespace

@@ -44,10 +44,6 @@ void gather(Call& c, AttributeAxis axis_said) {
   });
 }
 
-Op prepare_gather(const Preparation& p) {
-  return [axis = AttributeAxis(p)](Call& c) { gather(c, axis); };
-}
-
 void gather_elements(Call& c, std::int64_t axis) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
@@ -63,11 +59,6 @@ void gather_elements(Call& c, std::int64_t axis) {
           });
         });
   });
-}
-
-Op prepare_gather_elements(const Preparation& p) {
-  return
-      [axis = p.attribute_int("axis")](Call& c) { gather_elements(c, axis); };
 }
 
 void gather_nd(Call& c, std::int64_t batch_dims) {
@@ -94,16 +85,12 @@ void gather_nd(Call& c, std::int64_t batch_dims) {
   });
 }
 
-Op prepare_gather_nd(const Preparation& p) {
-  return [batch_dims = p.attribute_int("batch_dims")](Call& c) {
-    gather_nd(c, batch_dims);
-  };
-}
-
 constexpr Kernel kGatherKernels[] = {
-    {"", "Gather", prepare_gather, Adapt::kUnpack},
-    {"", "GatherElements", prepare_gather_elements, Adapt::kUnpack},
-    {"", "GatherND", prepare_gather_nd, Adapt::kUnpack},
+    {"", "Gather", keeping<gather, axis_attribute<>>, Adapt::kUnpack},
+    {"", "GatherElements", keeping<gather_elements, int_attribute<"axis">>,
+     Adapt::kUnpack},
+    {"", "GatherND", keeping<gather_nd, int_attribute<"batch_dims">>,
+     Adapt::kUnpack},
 };
 
 }  // namespace

@@ -136,12 +136,6 @@ void depth_to_space(Call& c, std::int64_t block, bool depth_last) {
              dense(block_dims));
 }
 
-Op prepare_depth_to_space(const Preparation& p) {
-  return [block = block_size(p), depth_last = is_depth_last(p)](Call& c) {
-    depth_to_space(c, block, depth_last);
-  };
-}
-
 void space_to_depth(Call& c, std::int64_t block, bool depth_last) {
   const Tensor& x = c.expect_rank(0, 4);
   if (x.dim(2) % block != 0 || x.dim(3) % block != 0) {
@@ -155,12 +149,6 @@ void space_to_depth(Call& c, std::int64_t block, bool depth_last) {
   const Dims block_dims{dims[0], x.dim(1), dims[2], block, dims[3], block};
   copy_block(c, block_dims, x, dense(block_dims), out,
              blocked(depth_last, out.dims(), block));
-}
-
-Op prepare_space_to_depth(const Preparation& p) {
-  return [block = block_size(p), depth_last = is_depth_last(p)](Call& c) {
-    space_to_depth(c, block, depth_last);
-  };
 }
 
 void expand(Call& c) {
@@ -228,10 +216,6 @@ void trilu(Call& c, bool upper) {
   });
 }
 
-Op prepare_trilu(const Preparation& p) {
-  return [upper = p.attribute_flag("upper")](Call& c) { trilu(c, upper); };
-}
-
 void reverse_sequence(Call& c, AttributeAxis time_axis,
                       AttributeAxis batch_axis) {
   const Tensor& x = c.expect_min_rank(0, 2);
@@ -262,24 +246,22 @@ void reverse_sequence(Call& c, AttributeAxis time_axis,
   });
 }
 
-Op prepare_reverse_sequence(const Preparation& p) {
-  return [time = AttributeAxis(p, "time_axis"),
-          batch = AttributeAxis(p, "batch_axis")](Call& c) {
-    reverse_sequence(c, time, batch);
-  };
-}
-
 constexpr Kernel kLayoutKernels[] = {
     {"", "Concat", prepare_concat, Adapt::kUnpack},
-    {"", "DepthToSpace", prepare_depth_to_space, Adapt::kUnpack},
+    {"", "DepthToSpace", keeping<depth_to_space, block_size, is_depth_last>,
+     Adapt::kUnpack},
     {"", "Expand", expand, Adapt::kUnpack},
-    {"", "ReverseSequence", prepare_reverse_sequence, Adapt::kUnpack},
+    {"", "ReverseSequence",
+     keeping<reverse_sequence, axis_attribute<"time_axis">,
+             axis_attribute<"batch_axis">>,
+     Adapt::kUnpack},
     {"", "Slice", slice, Adapt::kUnpack},
-    {"", "SpaceToDepth", prepare_space_to_depth, Adapt::kUnpack},
+    {"", "SpaceToDepth", keeping<space_to_depth, block_size, is_depth_last>,
+     Adapt::kUnpack},
     {"", "Split", prepare_split, Adapt::kUnpack},
     {"", "Tile", tile, Adapt::kUnpack},
     {"", "Transpose", prepare_transpose, Adapt::kUnpack},
-    {"", "Trilu", prepare_trilu, Adapt::kUnpack},
+    {"", "Trilu", keeping<trilu, flag_attribute<"upper">>, Adapt::kUnpack},
 };
 
 }  // namespace

@@ -97,11 +97,6 @@ void scatter_elements(Call& c, std::int64_t axis, Reduction reduction) {
   });
 }
 
-Op prepare_scatter_elements(const Preparation& p) {
-  return [axis = p.attribute_int("axis"), reduction = reduction_of(p)](
-             Call& c) { scatter_elements(c, axis, reduction); };
-}
-
 void scatter_nd(Call& c, Reduction reduction) {
   const Tensor& x = c.input(0);
   const Tensor& where = c.input(1);
@@ -121,10 +116,6 @@ void scatter_nd(Call& c, Reduction reduction) {
       for (std::int64_t k = 0; k < inner; ++k) write(slice[k], update[k]);
     }
   });
-}
-
-Op prepare_scatter_nd(const Preparation& p) {
-  return [reduction = reduction_of(p)](Call& c) { scatter_nd(c, reduction); };
 }
 
 // The sizes of a cache and of what is written to it.
@@ -190,10 +181,12 @@ Op prepare_tensor_scatter(const Preparation& p) {
   };
 }
 
+constexpr Kernel::Prepare kScatterElements =
+    keeping<scatter_elements, int_attribute<"axis">, reduction_of>;
 constexpr Kernel kScatterKernels[] = {
-    {"", "Scatter", prepare_scatter_elements, Adapt::kUnpack},
-    {"", "ScatterElements", prepare_scatter_elements, Adapt::kUnpack},
-    {"", "ScatterND", prepare_scatter_nd, Adapt::kUnpack},
+    {"", "Scatter", kScatterElements, Adapt::kUnpack},
+    {"", "ScatterElements", kScatterElements, Adapt::kUnpack},
+    {"", "ScatterND", keeping<scatter_nd, reduction_of>, Adapt::kUnpack},
     {"", "TensorScatter", prepare_tensor_scatter, Adapt::kUnpack},
 };
 

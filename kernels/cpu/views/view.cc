@@ -133,21 +133,15 @@ void shape(Call& c, std::int64_t start, std::int64_t stop) {
   c.set_output(0, list_of<std::int64_t>(c, sizes));
 }
 
-Op prepare_shape(const Preparation& p) {
-  constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
-  return [start = p.attribute_int("start"),
-          stop = p.attribute_int("end", kLast)](Call& c) {
-    shape(c, start, stop);
-  };
-}
-
 void size(Call& c) { c.set_output(0, scalar(c, c.input(0).count())); }
 
 constexpr Kernel kViewKernels[] = {
     {"", "Flatten", flatten},
     {"", "Identity", identity},
     {"", "Reshape", prepare_reshape},
-    {"", "Shape", prepare_shape},
+    {"", "Shape",
+     keeping<shape, int_attribute<"start">,
+             int_attribute<"end", std::numeric_limits<std::int64_t>::max()>>},
     {"", "Size", size},
     {"", "Squeeze", prepare_squeeze},
     {"", "Unsqueeze", prepare_unsqueeze},
