@@ -96,12 +96,15 @@ class Columns {
                std::int64_t end, T* image, Add add) const {
     const std::int64_t width = end - begin;
     visit(begin, end, width, [&](const Run& run) {
+      const Run r = run;  // held in registers
+      const T* from = columns + r.tap * width + r.column;
+      T* to = image + r.place;
       for (std::int64_t c = 0; c < channels; ++c) {
-        const T* from = columns + (c * taps_ + run.tap) * width + run.column;
-        T* to = image + c * image_ + run.place;
-        for (std::int64_t i = run.first; i < run.last; ++i) {
-          add(to[(i - run.first) * run.step], from[i]);
+        for (std::int64_t i = r.first; i < r.last; ++i) {
+          add(to[(i - r.first) * r.step], from[i]);
         }
+        from += taps_ * width;
+        to += image_;
       }
     });
   }
