@@ -38,6 +38,10 @@ std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank);
 Tensor cut(const Call& c, const Tensor& x, std::size_t axis, std::int64_t begin,
            std::int64_t size);
 
+// `out` = the elements of `x` along the axis at these places.
+void take(const Call& c, const Tensor& x, std::size_t axis, const Ints& at,
+          Tensor& out);
+
 // Fails unless the sizes are those of parts that make up `size`.
 void check_parts(const Ints& sizes, std::int64_t size);
 

@@ -20,13 +20,13 @@ import measure
 import numpy as np
 import onnx
 import onnxruntime
-from onnx import TensorProto
 
 LAYERS, LENGTH = 4, 128
 ATTENTION = [512, 2048, 8192]
 # Inputs, the type of the result and the node, in ONNX's text; types without a
 # shape are of [1024, 1024]. Further names are in CONSTANTS;
-# `p` is positive.
+# `p` is positive, and `w` a constant.
+LINEAR = "(x, scale, middle8, w, scale, zero8, scale, middle8)"
 OPS = {
     "Abs": "float x -> float: Abs(x)",
     "Neg": "float x -> float: Neg(x)",
@@ -206,46 +206,41 @@ OPS = {
         "float: DequantizeLinear<axis=1>(x, s, z)",
     "DynamicQuantizeLinear":
         "float x -> uint8: y, s, z = DynamicQuantizeLinear(x)",
-}
-# (op, type of the result, attributes, inputs). The first input is given, the
-# others are constants: shapes hold random numbers, those without are a scale or
-# a zero point.
-SCALED = "float uint8 {} float int8"
-IMAGE, KERNELS = "uint8[1,64,56,56]", "int8[64,64,3,3]"
-WINDOWS = {
-    "Conv 3x3": ("Conv", "FLOAT", "pads=[1,1,1,1]",
-                 "float[1,64,56,56] float[64,64,3,3]"),
-    "Conv 3x3 stride 2": ("Conv", "FLOAT", "pads=[1,1,1,1], strides=[2,2]",
-                          "float[1,256,14,14] float[256,256,3,3]"),
-    "Conv 1x1": ("Conv", "FLOAT", "", "float[1,256,56,56] float[64,256,1,1]"),
-    "Conv 7x7 stride 2": ("Conv", "FLOAT", "pads=[3,3,3,3], strides=[2,2]",
-                          "float[1,3,224,224] float[64,3,7,7]"),
-    "Conv depthwise": ("Conv", "FLOAT", "pads=[1,1,1,1], group=96",
-                       "float[1,96,56,56] float[96,1,3,3]"),
-    "Conv 1-D": ("Conv", "FLOAT", "pads=[1,1]",
-                 "float[1,80,3000] float[384,80,3]"),
-    "Conv 3-D": ("Conv", "FLOAT", "pads=[1,1,1,1,1,1]",
-                 "float[1,16,16,32,32] float[32,16,3,3,3]"),
-    "ConvTranspose": ("ConvTranspose", "FLOAT", "pads=[1,1,1,1], strides=[2,2]",
-                      "float[1,64,28,28] float[64,32,4,4]"),
-    "MaxPool": ("MaxPool", "FLOAT", "kernel_shape=[3,3], strides=[2,2]",
-                "float[1,64,112,112]"),
-    "AveragePool": ("AveragePool", "FLOAT",
-                    "kernel_shape=[3,3], strides=[2,2]", "float[1,64,112,112]"),
-    "GlobalAveragePool": ("GlobalAveragePool", "FLOAT", "",
-                          "float[1,64,112,112]"),
-    "MatMulInteger": ("MatMulInteger", "INT32", "",
-                      "uint8[128,768] int8[768,768] uint8 int8"),
-    "MatMulInteger wide": ("MatMulInteger", "INT32", "",
-                           "uint8[128,768] int8[768,3072] uint8 int8"),
-    "QLinearMatMul": ("QLinearMatMul", "UINT8", "", "uint8[128,768] " +
-                      SCALED.format("int8[768,768]") + " float uint8"),
-    "QLinearMatMul wide": ("QLinearMatMul", "UINT8", "", "uint8[128,768] " +
-                           SCALED.format("int8[768,3072]") + " float uint8"),
-    "ConvInteger": ("ConvInteger", "INT32", "pads=[1,1,1,1]",
-                    f"{IMAGE} {KERNELS} uint8 int8"),
-    "QLinearConv": ("QLinearConv", "UINT8", "pads=[1,1,1,1]",
-                    f"{IMAGE} {SCALED.format(KERNELS)} float uint8"),
+    "Conv 3x3": "float[1,64,56,56] x, float[64,64,3,3] w -> "
+                "float: Conv<pads=[1,1,1,1]>(x, w)",
+    "Conv 3x3 stride 2":
+        "float[1,256,14,14] x, float[256,256,3,3] w -> "
+        "float: Conv<pads=[1,1,1,1], strides=[2,2]>(x, w)",
+    "Conv 1x1":
+        "float[1,256,56,56] x, float[64,256,1,1] w -> float: Conv(x, w)",
+    "Conv 7x7 stride 2": "float[1,3,224,224] x, float[64,3,7,7] w -> "
+                         "float: Conv<pads=[3,3,3,3], strides=[2,2]>(x, w)",
+    "Conv depthwise": "float[1,96,56,56] x, float[96,1,3,3] w -> "
+                      "float: Conv<pads=[1,1,1,1], group=96>(x, w)",
+    "Conv 1-D": "float[1,80,3000] x, float[384,80,3] w -> "
+                "float: Conv<pads=[1,1]>(x, w)",
+    "Conv 3-D": "float[1,16,16,32,32] x, float[32,16,3,3,3] w -> "
+                "float: Conv<pads=[1,1,1,1,1,1]>(x, w)",
+    "ConvTranspose":
+        "float[1,64,28,28] x, float[64,32,4,4] w -> "
+        "float: ConvTranspose<pads=[1,1,1,1], strides=[2,2]>(x, w)",
+    "MaxPool": "float[1,64,112,112] x -> "
+               "float: MaxPool<kernel_shape=[3,3], strides=[2,2]>(x)",
+    "AveragePool": "float[1,64,112,112] x -> "
+                   "float: AveragePool<kernel_shape=[3,3], strides=[2,2]>(x)",
+    "GlobalAveragePool": "float[1,64,112,112] x -> float: GlobalAveragePool(x)",
+    "MatMulInteger": "uint8[128,768] x, int8[768,768] w -> "
+                     "int32: MatMulInteger(x, w, middle8, zero8)",
+    "MatMulInteger wide": "uint8[128,768] x, int8[768,3072] w -> "
+                          "int32: MatMulInteger(x, w, middle8, zero8)",
+    "QLinearMatMul": "uint8[128,768] x, int8[768,768] w -> "
+                     f"uint8: QLinearMatMul{LINEAR}",
+    "QLinearMatMul wide": "uint8[128,768] x, int8[768,3072] w -> "
+                          f"uint8: QLinearMatMul{LINEAR}",
+    "ConvInteger": "uint8[1,64,56,56] x, int8[64,64,3,3] w -> "
+                   "int32: ConvInteger<pads=[1,1,1,1]>(x, w, middle8, zero8)",
+    "QLinearConv": "uint8[1,64,56,56] x, int8[64,64,3,3] w -> "
+                   f"uint8: QLinearConv<pads=[1,1,1,1]>{LINEAR}",
 }
 # What results of types that numpy lacks are made float by.
 BACK = {"Cast": "Cast<to=1>(t)",
@@ -253,7 +248,8 @@ BACK = {"Cast": "Cast<to=1>(t)",
 CONSTANTS = """float zero = {0}, float one = {1}, float two = {2},
     float cube = {3}, float half = {0.5}, float odd = {1.7},
     float inverse = {-0.5}, int32 three = {3}, float scale = {0.02},
-    uint8 middle8 = {128}, int4 zero4 = {0}, int64[1] first = {0},
+    uint8 middle8 = {128}, int8 zero8 = {0}, int4 zero4 = {0},
+    int64[1] first = {0},
     int64[1] middle = {1}, int64[1] last = {-1}, int64[2] image = {2, 3},
     int64 axis0 = {0}, int64 axis1 = {1}, int64[1] ten = {10},
     int64[2] from = {0, 1}, int64[2] to = {1024, 1023},
@@ -367,35 +363,19 @@ def one_op(path, text):
         node = f"t = {node} y = {BACK[re.match('[A-Za-z]+', node)[0]]}"
     elif " = " not in node:
         node = f"y = {node}"
-    path.write_bytes(onnx.parser.parse_model(
+    model = onnx.parser.parse_model(
         f'''<ir_version: 10, opset_import: ["": 23]>
-        g ({given}) => ({made}[] y) <{CONSTANTS}> {{ {node} }}'''
-    ).SerializeToString())
-
-
-def window_op(path, op, made, attributes, inputs):
+        g ({given}) => ({made}[] y) <{CONSTANTS}> {{ {node} }}''')
     random = np.random.default_rng(0)
-    types, constants, names = [], [], []
-    for i, text in enumerate(inputs.split()):
-        kind, _, dims = text.rstrip("]").partition("[")
-        shape = [int(d) for d in dims.split(",")] if dims else []
-        names.append(f"x{i}")
-        value = (random.standard_normal(shape) if kind == "float"
-                 else random.integers(-100 if kind == "int8" else 0, 100, shape)
-                 ) if shape else {"float": 0.02, "uint8": 128, "int8": 0}[kind]
-        types.append((getattr(TensorProto, kind.upper()), shape))
-        constants.append(onnx.numpy_helper.from_array(
-            np.asarray(value, kind if kind != "float" else np.float32),
-            names[-1]))
-    node = onnx.parser.parse_node(
-        f"y = {op}{f'<{attributes}>' if attributes else ''}"
-        f"({', '.join(names)})")
-    value = onnx.helper.make_tensor_value_info
-    onnx.save(onnx.helper.make_model(
-        onnx.helper.make_graph(
-            [node], "g", [value(names[0], *types[0])],
-            [value("y", getattr(TensorProto, made), None)], constants[1:]),
-        opset_imports=[onnx.helper.make_opsetid("", 21)], ir_version=10), path)
+    for each in [i for i in model.graph.input if i.name == "w"]:
+        model.graph.input.remove(each)
+        kind = each.type.tensor_type
+        shape = [d.dim_value for d in kind.shape.dim]
+        model.graph.initializer.append(onnx.numpy_helper.from_array(
+            random.standard_normal(shape, np.float32)
+            if kind.elem_type == onnx.TensorProto.FLOAT
+            else random.integers(-100, 100, shape, np.int8), "w"))
+    onnx.save(model, path)
 
 
 def bench(folder, options):
@@ -422,11 +402,6 @@ def bench(folder, options):
             if options.only in name:
                 path = folder / f"{name}.onnx"
                 one_op(path, what)
-                compare(name, path, threads, {}, options.rounds, 20)
-        for name, what in WINDOWS.items():
-            if options.only in name:
-                path = folder / f"{name}.onnx"
-                window_op(path, *what)
                 compare(name, path, threads, {}, options.rounds, 20)
     print("\n| fused | threads | after ms | before ms | ratio | peak MiB | "
           "before |\n|---|---|---|---|---|---|---|")

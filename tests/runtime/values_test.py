@@ -562,6 +562,11 @@ class Values(program.ProgramTest):
         cases.add("MaxUnpool", [best, places, [1, 1, 5, 5]],
                   [back.reshape(1, 1, 5, 5)], constant=[2], kernel_shape=[2, 2],
                   strides=[2, 2])
+        # The first window begins in the padding.
+        cases.add("MaxUnpool", [np.array([[[5, 3, 4]]], "f4"),
+                                np.array([[[0, 1, 4]]]), [1, 1, 5]],
+                  [np.array([[[5, 3, 0, 0, 4]]], "f4")], constant=[2],
+                  kernel_shape=[2], strides=[2], pads=[1, 1])
         cases.check(self)
 
     def test_resizing(self):

@@ -5,11 +5,13 @@
 #include <optional>
 #include <unordered_map>
 
+#include "kernels/cpu/choice.h"
 #include "kernels/cpu/classic/trees.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/products/gemm.h"
+#include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -18,22 +20,13 @@ constexpr std::string_view kMlDomain = "ai.onnx.ml";
 
 void array_feature_extractor(Call& c) {
   const Tensor x = c.expect_min_rank(0, 1);
-  const std::int64_t size = x.dim(x.rank() - 1);
-  const Ints at = ints_up_to(c, 1, size - 1);
+  const std::size_t last = x.rank() - 1;
+  const Ints at = ints_up_to(c, 1, x.dim(last) - 1);
   Dims dims(x.dims());
   if (x.rank() == 1) dims = Dims{1, 0};
   dims.back() = std::ssize(at);
   Tensor& y = c.output(0, x.dtype(), dims);
-  const std::int64_t rows = x.count() == 0 ? 0 : x.count() / size;
-  dispatch_width(x.dtype(), [&]<typename T>() {
-    T* to = mutable_elements<T>(y);
-    Ticker tick(c.threads());
-    for (std::int64_t r = 0; r < rows; ++r) {
-      tick(std::ssize(at));
-      const T* row = elements<T>(x) + r * size;
-      for (const std::int64_t i : at) *to++ = row[i];
-    }
-  });
+  take(c, x, last, at, y);
 }
 
 void binarizer(Call& c, float threshold) {
@@ -251,11 +244,9 @@ void normalizer(Call& c, RowNorm norm) {
 }
 
 Op normalizer(const Preparation& p) {
-  const std::string_view name = p.choice("norm", {"MAX", "L1", "L2"});
-  const RowNorm norm = name == "MAX"  ? RowNorm::kMax
-                       : name == "L1" ? RowNorm::kL1
-                                      : RowNorm::kL2;
-  return [norm](Call& c) { normalizer(c, norm); };
+  return [norm = choice_of<RowNorm>(p, "norm", {"MAX", "L1", "L2"})](Call& c) {
+    normalizer(c, norm);
+  };
 }
 
 template <typename T>

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/cpu/choice.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
@@ -223,13 +224,9 @@ double inverse_erf(double x) {
 }  // namespace
 
 PostTransform post_transform(const Preparation& p) {
-  const std::string_view name =
-      p.choice("post_transform",
-               {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", ""});
-  if (name == "SOFTMAX") return PostTransform::kSoftmax;
-  if (name == "LOGISTIC") return PostTransform::kLogistic;
-  if (name == "SOFTMAX_ZERO") return PostTransform::kSoftmaxZero;
-  return name == "PROBIT" ? PostTransform::kProbit : PostTransform::kNone;
+  return choice_of<PostTransform>(
+      p, "post_transform",
+      {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", ""});
 }
 
 void transform_row(PostTransform how, double* row, std::int64_t n) {

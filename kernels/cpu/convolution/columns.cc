@@ -2,7 +2,7 @@
 
 namespace ruleengine::kernels {
 
-Columns::Columns(Windows windows, const runtime::Threads& threads)
+Columns::Columns(Windows windows, runtime::Threads& threads)
     : windows_(std::move(windows)), threads_(threads) {
   if (windows_.empty()) windows_.push_back({.in = 1, .out = 1});
   for (const Window& w : windows_) {

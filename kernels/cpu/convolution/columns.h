@@ -46,7 +46,7 @@ class Columns {
  public:
   // The sizes of the image and the number of windows must be those of tensors,
   // and the taps those of weights, so that their products fit.
-  Columns(Windows windows, const runtime::Threads& threads);
+  Columns(Windows windows, runtime::Threads& threads);
 
   std::int64_t taps() const { return taps_; }    // of a window
   std::int64_t count() const { return count_; }  // windows
@@ -54,6 +54,15 @@ class Columns {
 
   // How many columns of `rows` elements make a matrix that stays in the cache.
   std::int64_t tile(std::int64_t rows) const;
+  // Calls f(image, begin, end) for the tiles of so many images.
+  template <typename F>
+  void for_tiles(std::int64_t images, std::int64_t rows, F f) const {
+    const std::int64_t wide = tile(rows), tiles = ceil_div(count_, wide);
+    threads_.for_each(images * tiles, 1, [&](std::int64_t i, std::int64_t) {
+      const std::int64_t begin = i % tiles * wide;
+      f(i / tiles, begin, std::min(begin + wide, count_));
+    });
+  }
 
   // Columns of windows [begin, end) of channels that lie one after the other,
   // with `outside` where a window reads padding. The layout says where a column
@@ -87,12 +96,15 @@ class Columns {
                std::int64_t end, T* image, Add add) const {
     const std::int64_t width = end - begin;
     visit(begin, end, width, [&](const Run& run) {
+      const Run r = run;  // held in registers
+      const T* from = columns + r.tap * width + r.column;
+      T* to = image + r.place;
       for (std::int64_t c = 0; c < channels; ++c) {
-        const T* from = columns + (c * taps_ + run.tap) * width + run.column;
-        T* to = image + c * image_ + run.place;
-        for (std::int64_t i = run.first; i < run.last; ++i) {
-          add(to[(i - run.first) * run.step], from[i]);
+        for (std::int64_t i = r.first; i < r.last; ++i) {
+          add(to[(i - r.first) * r.step], from[i]);
         }
+        from += taps_ * width;
+        to += image_;
       }
     });
   }
@@ -152,7 +164,7 @@ class Columns {
   }
 
   Windows windows_;
-  const runtime::Threads& threads_;
+  runtime::Threads& threads_;
   std::int64_t taps_ = 1, count_ = 1, image_ = 1;
 };
 

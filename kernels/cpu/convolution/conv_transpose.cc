@@ -1,10 +1,8 @@
 // Convolution from the output's side: ConvTranspose and Col2Im, which add
 // columns to an image.
 
-#include "kernels/cpu/convolution/columns.h"
 #include "kernels/cpu/convolution/convolution.h"
 #include "kernels/cpu/elementwise/elementwise.h"
-#include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -28,7 +26,6 @@ Windows transposed_windows(Call& c, const TransposeRule& rule, Shape dims,
   const WindowRule& windows = rule.conv.windows;
   Windows all = plain_windows(c, windows, spatial, kernel);
   const Ints added = rule.added.of(c, rank);
-  const Ints pads = windows.pads.of(c, 2 * rank);
   std::span<const std::int64_t> sizes(rule.shape);
   const bool is_said = !sizes.empty();
   // Some exporters write the batch and the channels too.
@@ -38,14 +35,12 @@ Windows transposed_windows(Call& c, const TransposeRule& rule, Shape dims,
   }
   for (std::size_t i = 0; i < rank; ++i) {
     Window& w = all[i];
-    const std::int64_t natural = (w.in - 1) * w.stride + added[i] + w.extent();
     w.out = w.in;
+    const std::int64_t natural = w.span() + added[i];
     if (is_said || windows.is_same()) {
       w.in = is_said ? sizes[i] : w.out * w.stride;
       split_padding(w, natural - w.in, windows.auto_pad == AutoPad::kSameUpper);
     } else {
-      w.before = pads[i];
-      w.after = pads[rank + i];
       w.in = natural - w.before - w.after;
     }
   }
@@ -71,7 +66,8 @@ void transpose_columns(Call& c, const Tensor& x, const Tensor& weights,
         const std::int64_t count = std::min(together, out - first);
         const T* from = x.data<T>() + image * in * columns.count();
         T* to = y.mutable_data<T>() + (image * out + first) * columns.image();
-        fill_bias(bias, group * out + first, count, columns.image(), to);
+        fill_bias(bias, group * out + first, count, columns.image(),
+                  columns.image(), to);
         if (columns.count() == 0) return;
         Tensor block = c.allocate(kTypeOf<T>, Dims{count * taps, tile});
         const T* a = weights.data<T>() + group * in * out * taps + first * taps;
@@ -106,16 +102,8 @@ struct AddAny {
 
 Windows col2im_windows(Call& c, const WindowRule& rule) {
   const Ints image = c.ints(1), block = c.ints(2);
-  const std::size_t rank = image.size();
-  const Ints pads = rule.pads.of(c, 2 * rank);
   Windows all = plain_windows(c, rule, image, block);
-  for (std::size_t i = 0; i < rank; ++i) {
-    Window& w = all[i];
-    w.before = pads[i];
-    w.after = pads[rank + i];
-    const std::int64_t room = w.in + w.before + w.after - w.extent();
-    w.out = room < 0 ? 0 : room / w.stride + 1;
-  }
+  for (Window& w : all) w.out = w.room() < 0 ? 0 : w.room() / w.stride + 1;
   return all;
 }
 

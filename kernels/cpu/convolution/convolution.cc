@@ -2,22 +2,12 @@
 // where each channel has its own kernel.
 #include "kernels/cpu/convolution/convolution.h"
 
-#include "kernels/cpu/convolution/columns.h"
 #include "kernels/cpu/convolution/rows.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-struct Job {
-  const Tensor& x;
-  const Tensor& weights;
-  const Tensor* bias;
-  Channels channels;
-  Windows windows;
-};
 
 // Windows of a row that are computed together, in registers.
 constexpr std::int64_t kTogether = 32;
@@ -88,10 +78,10 @@ struct DirectRow {
 };
 
 template <typename T>
-void conv_depthwise(Call& c, const Job& job, Tensor& y) {
+void conv_depthwise(Call& c, const ConvJob& job, Tensor& y) {
   const Plane plane(job.windows);
   const Window& w = plane.last();
-  const std::int64_t out = job.channels.groups * job.channels.out;
+  const std::int64_t out = job.out();
   const std::int64_t taps = Columns(job.windows, c.threads()).taps();
   // Windows whose taps all lie inside, along the last axis.
   const std::int64_t begin = windows_with(w, 0).begin;
@@ -125,54 +115,36 @@ bool is_pointwise(const Windows& windows) {
 }
 
 template <typename T>
-void conv_columns(Call& c, const Job& job, Tensor& y) {
+void conv_columns(Call& c, const ConvJob& job, Tensor& y) {
   const Columns columns(job.windows, c.threads());
-  const auto [groups, in, out] = job.channels;
+  const std::int64_t groups = job.channels.groups, in = job.channels.in;
   const std::int64_t rows = in * columns.taps();
   const bool as_it_is = is_pointwise(job.windows);
-  const std::int64_t tile = columns.tile(rows);
-  const std::int64_t tiles = ceil_div(columns.count(), tile);
-  c.threads().for_each(
-      job.x.dim(0) * groups * tiles, 1, [&](std::int64_t begin, std::int64_t) {
-        const std::int64_t image = begin / tiles, group = image % groups;
-        const std::int64_t first = begin % tiles * tile;
-        const std::int64_t last = std::min(first + tile, columns.count());
+  columns.for_tiles(
+      job.x.dim(0) * groups, rows,
+      [&](std::int64_t image, std::int64_t begin, std::int64_t end) {
         const T* from = job.x.data<T>() + image * in * columns.image();
-        T* to = y.mutable_data<T>() + image * out * columns.count() + first;
-        for (std::int64_t i = 0; i < out; ++i) {
-          fill_bias(job.bias, group * out + i, 1, last - first,
-                    to + i * columns.count());
+        auto product = job.start<T>(columns, image, begin, end, y);
+        if (as_it_is) {
+          product.b = {from + begin, columns.image()};
+          return gemm<T>(c.threads(), product);
         }
-        const GemmArguments<T> product{
-            .m = out,
-            .n = last - first,
-            .k = rows,
-            .a = {job.weights.data<T>() + group * out * rows, rows},
-            .b = {from + first, columns.image()},
-            .beta = T(1),
-            .c = to,
-            .ldc = columns.count()};
-        if (as_it_is) return gemm<T>(c.threads(), product);
-        const PanelLayout<T> layout{rows, last - first};
+        const PanelLayout<T> layout{rows, end - begin};
         Tensor block = c.allocate(kTypeOf<T>, Dims{layout.count()});
         T* panels = block.mutable_data<T>();
-        columns.gather(from, in, first, last, T(0), layout, panels);
+        columns.gather(from, in, begin, end, T(0), layout, panels);
         layout.clear_missing(panels);
         gemm_packed<T>(c.threads(), product, panels);
       });
 }
 
 void conv(Call& c, const ConvRule& rule) {
-  const Tensor& x = c.input(0);
-  const Tensor& weights = c.input(1);
-  const Channels channels = channels_of(c, rule, x, weights, false);
-  const std::int64_t out = channels.groups * channels.out;
-  const Job job{x, weights, bias_of(c, 2, x, out), channels,
-                windows_of(c, rule, x, weights)};
-  const Dims dims = dims_of(x.dim(0), out, job.windows);
-  Tensor& y = c.output(0, x.dtype(), dims);
+  const ConvJob job = ConvJob::of(c, rule, 2);
+  const Dims dims = dims_of(job.x.dim(0), job.out(), job.windows);
+  Tensor& y = c.output(0, job.x.dtype(), dims);
   if (y.count() == 0) return;
-  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+  dispatch(Floats(), job.x.dtype(), [&]<typename T>() {
+    const Channels& channels = job.channels;
     if (channels.in == 1 && channels.groups > 1 && !job.windows.empty()) {
       conv_depthwise<T>(c, job, y);
     } else {
@@ -225,6 +197,14 @@ const Tensor* bias_of(Call& c, std::size_t i, const Tensor& x,
                       std::int64_t channels) {
   if (!c.has_input(i)) return nullptr;
   return &c.expect_count(i, channels, x.dtype());
+}
+
+ConvJob ConvJob::of(Call& c, const ConvRule& rule, std::size_t bias) {
+  const Tensor &x = c.input(0), &weights = c.input(1);
+  const Channels channels = channels_of(c, rule, x, weights, false);
+  return {x, weights, channels,
+          bias_of(c, bias, x, channels.groups * channels.out),
+          windows_of(c, rule, x, weights)};
 }
 
 const KernelRows kConvolutionRows = kConvolutionKernels;

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/convolution/windows.h"
+#include "kernels/cpu/convolution/columns.h"
+#include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {
 
@@ -42,14 +43,47 @@ Windows windows_of(Call& c, const ConvRule& rule, const Tensor& x,
 const Tensor* bias_of(Call& c, std::size_t i, const Tensor& x,
                       std::int64_t channels);
 
-// Every channel of the output as its bias, or 0.
+// So many elements of each channel of the output, which begin `stride` apart,
+// as its bias, or 0.
 template <typename T>
 void fill_bias(const Tensor* bias, std::int64_t first, std::int64_t channels,
-               std::int64_t size, T* out) {
+               std::int64_t size, std::int64_t stride, T* out) {
   for (std::int64_t i = 0; i < channels; ++i) {
-    std::fill_n(out + i * size, size,
+    std::fill_n(out + i * stride, size,
                 bias == nullptr ? T(0) : bias->data<T>()[first + i]);
   }
 }
+
+// A convolution of floats, whose parts fit each other.
+struct ConvJob {
+  const Tensor& x;
+  const Tensor& weights;
+  Channels channels;
+  const Tensor* bias;
+  Windows windows;
+
+  // `bias`: the input that it is.
+  static ConvJob of(Call& c, const ConvRule& rule, std::size_t bias);
+  std::int64_t out() const { return channels.groups * channels.out; }
+
+  // Windows [begin, end) of a group's image of y as its bias, and the product
+  // with their columns that comes on top.
+  template <typename T>
+  GemmArguments<T> start(const Columns& columns, std::int64_t image,
+                         std::int64_t begin, std::int64_t end,
+                         Tensor& y) const {
+    const auto [groups, in, rows] = channels;
+    const std::int64_t group = image % groups, terms = in * columns.taps();
+    T* to = y.mutable_data<T>() + image * rows * columns.count() + begin;
+    fill_bias(bias, group * rows, rows, end - begin, columns.count(), to);
+    return {.m = rows,
+            .n = end - begin,
+            .k = terms,
+            .a = {weights.data<T>() + group * rows * terms, terms},
+            .beta = T(1),
+            .c = to,
+            .ldc = columns.count()};
+  }
+};
 
 }  // namespace ruleengine::kernels

@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/convolution/columns.h"
 #include "kernels/cpu/convolution/convolution.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/image/image.h"
-#include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -28,21 +26,22 @@ AxisTaps corners(double at, std::int64_t size) {
 }
 
 struct DeformJob {
-  const Tensor& x;
+  const ConvJob& conv;
+  const Columns& columns;
   const Tensor& offset;
   const Tensor* mask;
-  const Windows& windows;
   std::int64_t offset_groups;
 };
 
 // The columns of windows [begin, end) of image `n`, all channels.
 template <typename T>
-void deformed_columns(const DeformJob& job, const Columns& sizes,
-                      std::int64_t n, std::int64_t begin, std::int64_t end,
-                      T* columns) {
-  const std::int64_t taps = sizes.taps(), count = sizes.count();
-  const std::int64_t each = job.x.dim(1) / job.offset_groups;
-  const std::size_t rank = job.windows.size();
+void deformed_columns(const DeformJob& job, std::int64_t n, std::int64_t begin,
+                      std::int64_t end, T* columns) {
+  const std::int64_t taps = job.columns.taps(), count = job.columns.count();
+  const Tensor& x = job.conv.x;
+  const Windows& windows = job.conv.windows;
+  const std::int64_t each = x.dim(1) / job.offset_groups;
+  const std::size_t rank = windows.size();
   const auto axes = static_cast<std::int64_t>(rank);
   std::vector<double> at(rank);
   WeightedPlaces around;
@@ -52,7 +51,7 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
       for (std::int64_t i = begin; i < end; ++i) {
         std::int64_t rest_tap = tap, rest = i;
         for (std::size_t k = rank; k-- > 0;) {
-          const Window& w = job.windows[k];
+          const Window& w = windows[k];
           const auto row = (block + tap) * axes + static_cast<std::int64_t>(k);
           at[k] = static_cast<double>(w.start(rest % w.out) +
                                       rest_tap % w.kernel * w.dilation) +
@@ -62,7 +61,7 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
         }
         around.start();
         for (std::size_t k = 0; k < rank; ++k) {
-          around.split(corners(at[k], job.windows[k].in), job.windows[k].in);
+          around.split(corners(at[k], windows[k].in), windows[k].in);
         }
         const double scale =
             job.mask == nullptr
@@ -71,7 +70,7 @@ void deformed_columns(const DeformJob& job, const Columns& sizes,
                       job.mask->data<T>()[(block + tap) * count + i]);
         for (std::int64_t ch = g * each; ch < (g + 1) * each; ++ch) {
           const T* image =
-              job.x.data<T>() + (n * job.x.dim(1) + ch) * sizes.image();
+              x.data<T>() + (n * x.dim(1) + ch) * job.columns.image();
           columns[(ch * taps + tap) * (end - begin) + i - begin] =
               static_cast<T>(scale * around.of(image));
         }
@@ -88,34 +87,21 @@ void need_shape(Call& c, std::size_t i, const Tensor& x, std::int64_t rows,
 }
 
 template <typename T>
-void deform(Call& c, const DeformJob& job, const Tensor& weights,
-            const Tensor* bias, const Channels& channels, Tensor& y) {
-  const Columns sizes(job.windows, c.threads());
-  const auto [groups, in, out] = channels;
-  const std::int64_t rows = in * sizes.taps(), count = sizes.count();
-  const std::int64_t tile = sizes.tile(rows * groups);
-  const std::int64_t tiles = ceil_div(count, tile);
-  c.threads().for_each(
-      job.x.dim(0) * tiles, 1, [&](std::int64_t i, std::int64_t) {
-        const std::int64_t n = i / tiles, first = i % tiles * tile;
-        const std::int64_t width = std::min(tile, count - first);
+void deform(Call& c, const DeformJob& job, Tensor& y) {
+  const ConvJob& conv = job.conv;
+  const Columns& columns = job.columns;
+  const std::int64_t groups = conv.channels.groups;
+  const std::int64_t rows = conv.channels.in * columns.taps();
+  columns.for_tiles(
+      conv.x.dim(0), rows * groups,
+      [&](std::int64_t n, std::int64_t begin, std::int64_t end) {
+        const std::int64_t width = end - begin;
         Tensor block = c.allocate(kTypeOf<T>, Dims{groups * rows, width});
-        deformed_columns(job, sizes, n, first, first + width,
-                         block.mutable_data<T>());
+        deformed_columns(job, n, begin, end, block.mutable_data<T>());
         for (std::int64_t g = 0; g < groups; ++g) {
-          T* to = y.mutable_data<T>() + (n * groups + g) * out * count + first;
-          for (std::int64_t m = 0; m < out; ++m) {
-            fill_bias(bias, g * out + m, 1, width, to + m * count);
-          }
-          gemm<T>(c.threads(),
-                  {.m = out,
-                   .n = width,
-                   .k = rows,
-                   .a = {weights.data<T>() + g * out * rows, rows},
-                   .b = {block.data<T>() + g * rows * width, width},
-                   .beta = T(1),
-                   .c = to,
-                   .ldc = count});
+          auto product = conv.start<T>(columns, n * groups + g, begin, end, y);
+          product.b = {block.data<T>() + g * rows * width, width};
+          gemm<T>(c.threads(), product);
         }
       });
 }
@@ -133,30 +119,23 @@ struct Sequence {
 };
 
 void deformed_conv(Call& c, const ConvRule& rule, std::int64_t groups) {
-  const Tensor& x = c.input(0);
-  const Tensor& weights = c.input(1);
   const Tensor& offset = c.input(2);
-  const Channels channels = channels_of(c, rule, x, weights, false);
-  const std::int64_t out = channels.groups * channels.out;
-  const Tensor* bias = bias_of(c, 3, x, out);
-  const Windows windows = windows_of(c, rule, x, weights);
+  const ConvJob conv = ConvJob::of(c, rule, 3);
+  const Tensor& x = conv.x;
   if (groups < 1 || x.dim(1) % groups != 0) {
     c.wrong_attribute("offset_group",
                       "a divisor of " + std::to_string(x.dim(1)));
   }
-  std::int64_t taps = 1;
-  for (const Window& w : windows) taps *= w.kernel;
-  const auto axes = std::ssize(windows);
-  need_shape(c, 2, x, groups * taps * axes, windows);
+  const Columns columns(conv.windows, c.threads());
+  const std::int64_t taps = groups * columns.taps();
+  need_shape(c, 2, x, taps * std::ssize(conv.windows), conv.windows);
   const Tensor* mask = c.has_input(4) ? &c.input(4) : nullptr;
-  if (mask != nullptr) need_shape(c, 4, x, groups * taps, windows);
-  const Dims dims = dims_of(x.dim(0), out, windows);
+  if (mask != nullptr) need_shape(c, 4, x, taps, conv.windows);
+  const Dims dims = dims_of(x.dim(0), conv.out(), conv.windows);
   Tensor& y = c.output(0, x.dtype(), dims);
   if (y.count() == 0) return;
-  const DeformJob job{x, offset, mask, windows, groups};
-  dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    deform<T>(c, job, weights, bias, channels, y);
-  });
+  const DeformJob job{conv, columns, offset, mask, groups};
+  dispatch(Floats(), x.dtype(), [&]<typename T>() { deform<T>(c, job, y); });
 }
 
 void causal_conv(Call& c, bool is_silu) {
@@ -178,7 +157,7 @@ void causal_conv(Call& c, bool is_silu) {
           x.data<T>() + i * length, before};
       const T* w = weights.data<T>() + i % channels * taps;
       T* to = y.mutable_data<T>() + i * length;
-      fill_bias(bias, i % channels, 1, length, to);
+      fill_bias(bias, i % channels, 1, length, 0, to);
       for (std::int64_t k = 0; k < taps; ++k) {
         const std::int64_t old = std::min(before - k, length);
         for (std::int64_t o = 0; o < old; ++o) to[o] += w[k] * all[o + k];

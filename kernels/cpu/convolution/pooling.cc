@@ -177,8 +177,7 @@ void sum_pool(Call& c, const WindowRule& rule, Step step, Finish finish) {
     double *inside = counts.mutable_data<double>(), *padded = inside + w.out;
     for (std::int64_t o = 0; o < w.out; ++o) {
       inside[o] = static_cast<double>(taps_inside(w, o).size());
-      padded[o] = static_cast<double>(std::min(
-          w.kernel, ceil_div(w.in + w.after - w.start(o), w.dilation)));
+      padded[o] = padded_taps(w, o);
     }
 
     const T* in = x.data<T>();

@@ -39,8 +39,7 @@ void RowTaps::find(const Plane& plane, std::int64_t row) {
     }
     places.swap(next_places_);
     taps.swap(next_taps_);
-    with_padding *= static_cast<double>(
-        std::min(w.kernel, ceil_div(w.in + w.after - start, w.dilation)));
+    with_padding *= padded_taps(w, at_[i]);
   }
   for (std::int64_t& place : places) place *= plane.last().in;
 }

@@ -20,54 +20,49 @@ struct UnpoolRule {
   WindowInts kernel, strides, pads;
 };
 
-// Windows of max pooling with the node's attributes.
-struct Unpool {
-  Ints kernel, strides, pads;
-
-  Unpool(Call& c, const UnpoolRule& rule, std::size_t rank)
-      : kernel(rule.kernel.of(c, rank)),
-        strides(rule.strides.of(c, rank)),
-        pads(rule.pads.of(c, 2 * rank)) {}
-
-  // The shape that gives x.
-  Dims unpooled(const Tensor& x) const {
-    Dims dims(x.dims());
-    const std::size_t rank = kernel.size();
-    for (std::size_t i = 0; i < rank; ++i) {
-      if (x.dim(i + 2) > std::int64_t{1} << 31) {
-        fail("wrong shape of input 'X'", "axes of 2^31 at most", x.text());
-      }
-      dims[i + 2] = (x.dim(i + 2) - 1) * strides[i] - pads[i] - pads[rank + i] +
-                    kernel[i];
+// The windows whose maxima x holds, along all axes.
+Windows pooled_windows(Call& c, const UnpoolRule& rule, const Tensor& x) {
+  const std::size_t rank = x.rank() - 2;
+  const Ints kernel = rule.kernel.of(c, rank);
+  const Ints strides = rule.strides.of(c, rank);
+  const Ints pads = rule.pads.of(c, 2 * rank);
+  Windows all{{.in = x.dim(0), .out = x.dim(0)},
+              {.in = x.dim(1), .out = x.dim(1)}};
+  for (std::size_t i = 0; i < rank; ++i) {
+    if (x.dim(i + 2) > std::int64_t{1} << 31) {
+      fail("wrong shape of input 'X'", "axes of 2^31 at most", x.text());
     }
-    return dims;
+    Window w{.out = x.dim(i + 2),
+             .kernel = kernel[i],
+             .stride = strides[i],
+             .before = pads[i],
+             .after = pads[rank + i]};
+    w.in = w.span() - w.before - w.after;
+    all.push_back(w);
   }
+  return all;
+}
 
-  // Whether every element of x lies in its own window, if `places` are in the
-  // shape `to`.
-  bool fits(const Tensor& x, const Ints& places, Shape to, Ticker tick) const {
-    const Shape from = x.dims();
-    for (std::size_t n = 0; n < places.size(); ++n) {
-      tick(8);
-      std::int64_t place = places[n], element = static_cast<std::int64_t>(n);
-      for (std::size_t i = from.size(); i-- > 0;) {
-        if (to[i] <= 0 || place < 0) return false;
-        const std::int64_t in = place % to[i], out = element % from[i];
-        place /= to[i];
-        element /= from[i];
-        if (i < 2 ? in != out : !covers(i - 2, out, in)) return false;
-      }
-      if (place != 0) return false;
+// Whether every element of x lies in its own window, if `places` are in the
+// shape `to`.
+bool fits(const Windows& windows, const Tensor& x, const Ints& places, Shape to,
+          Ticker tick) {
+  const Shape from = x.dims();
+  for (std::size_t n = 0; n < places.size(); ++n) {
+    tick(8);
+    std::int64_t place = places[n], element = static_cast<std::int64_t>(n);
+    for (std::size_t i = from.size(); i-- > 0;) {
+      if (to[i] <= 0 || place < 0) return false;
+      const std::int64_t at =
+          place % to[i] - windows[i].start(element % from[i]);
+      if (at < 0 || at >= windows[i].kernel) return false;
+      place /= to[i];
+      element /= from[i];
     }
-    return true;
+    if (place != 0) return false;
   }
-
- private:
-  bool covers(std::size_t axis, std::int64_t out, std::int64_t in) const {
-    const std::int64_t begin = out * strides[axis] - pads[axis];
-    return in >= begin && in < begin + kernel[axis];
-  }
-};
+  return true;
+}
 
 // A place in one shape as a place in another of the same rank.
 std::int64_t moved(std::int64_t place, Shape from, Shape to) {
@@ -125,9 +120,10 @@ T max_of(const T* plane, std::int64_t width, Range rows, Range columns) {
 void unpool(Call& c, const UnpoolRule& rule) {
   const Tensor& x = c.expect_min_rank(0, 3);
   c.expect_shape(1, x.dims());
-  const Unpool pool(c, rule, x.rank() - 2);
+  const Windows windows = pooled_windows(c, rule, x);
   const Ints places = c.ints(1);
-  const Dims inferred = pool.unpooled(x);
+  Dims inferred;
+  for (const Window& w : windows) inferred.push_back(w.in);
   Dims dims = inferred;
   if (c.has_input(2)) {
     c.expect_count(2, x.rank());
@@ -137,7 +133,7 @@ void unpool(Call& c, const UnpoolRule& rule) {
   // Indices are places in the tensor that was pooled. Those of MaxPool are in
   // the output's shape; the standard's examples have them in the shape inferred
   // from x, where pooling dropped no rest (decision 0024).
-  const bool is_given = pool.fits(x, places, dims, Ticker(c.threads()));
+  const bool is_given = fits(windows, x, places, dims, Ticker(c.threads()));
   const Shape from = is_given ? dims : Shape(inferred.data(), inferred.size());
   const std::int64_t count = runtime::count_of(from);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {

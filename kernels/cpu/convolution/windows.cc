@@ -1,5 +1,7 @@
 #include "kernels/cpu/convolution/windows.h"
 
+#include "kernels/cpu/choice.h"
+
 namespace ruleengine::kernels {
 namespace {
 
@@ -11,7 +13,7 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) {
 }
 
 void set_out(Window& w, bool rounds_up) {
-  const std::int64_t room = w.in + w.before + w.after - w.extent();
+  const std::int64_t room = w.room();
   w.out =
       (rounds_up ? ceil_div(room, w.stride) : floor_div(room, w.stride)) + 1;
   // An empty axis may have no window.
@@ -26,15 +28,7 @@ void set_out(Window& w, bool rounds_up) {
 
 void set_same(Window& w, bool more_at_end) {
   w.out = ceil_div(w.in, w.stride);
-  split_padding(w, (w.out - 1) * w.stride + w.extent() - w.in, more_at_end);
-}
-
-AutoPad auto_pad_of(const Preparation& p) {
-  const std::string_view mode =
-      p.choice("auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""});
-  if (mode == "SAME_UPPER") return AutoPad::kSameUpper;
-  if (mode == "SAME_LOWER") return AutoPad::kSameLower;
-  return mode == "VALID" ? AutoPad::kValid : AutoPad::kNone;
+  split_padding(w, w.span() - w.in, more_at_end);
 }
 
 }  // namespace
@@ -60,7 +54,8 @@ Ints WindowInts::of(const runtime::NodeContext& node, std::size_t count) const {
 
 WindowRule::WindowRule(const Preparation& p)
     : kernel(p.attribute_ints("kernel_shape")),
-      auto_pad(auto_pad_of(p)),
+      auto_pad(choice_of<AutoPad>(
+          p, "auto_pad", {"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID", ""})),
       rounds_up(p.attribute_flag("ceil_mode")),
       strides(p, "strides", 1),
       dilations(p, "dilations", 1),
@@ -78,6 +73,7 @@ Windows plain_windows(Call& c, const WindowRule& rule, Shape spatial,
   }
   const Ints strides = rule.strides.of(c, rank);
   const Ints dilations = rule.dilations.of(c, rank);
+  const Ints pads = rule.pads.of(c, 2 * rank);
   Windows all(rank);
   for (std::size_t i = 0; i < rank; ++i) {
     if (kernel[i] < 1 || kernel[i] > kMost) {
@@ -87,7 +83,9 @@ Windows plain_windows(Call& c, const WindowRule& rule, Shape spatial,
     all[i] = {.in = spatial[i],
               .kernel = kernel[i],
               .stride = strides[i],
-              .dilation = dilations[i]};
+              .dilation = dilations[i],
+              .before = pads[i],
+              .after = pads[rank + i]};
     if (all[i].in > kMost * 4) {
       c.wrong_shape(0, "axes of " + std::to_string(kMost * 4) + " at most");
     }
@@ -105,18 +103,13 @@ void split_padding(Window& w, std::int64_t total, bool more_at_end) {
 Windows windows_of(Call& c, const WindowRule& rule, Shape dims,
                    const Ints& kernel) {
   c.expect_min_rank(0, 2);
-  const Shape spatial = dims.subspan(2);
-  const std::size_t rank = spatial.size();
-  Windows all = plain_windows(c, rule, spatial, kernel);
-  if (rule.is_same()) {
-    for (Window& w : all) set_same(w, rule.auto_pad == AutoPad::kSameUpper);
-    return all;
-  }
-  const Ints pads = rule.pads.of(c, 2 * rank);
-  for (std::size_t i = 0; i < rank; ++i) {
-    all[i].before = pads[i];
-    all[i].after = pads[rank + i];
-    set_out(all[i], rule.rounds_up && rule.auto_pad == AutoPad::kNone);
+  Windows all = plain_windows(c, rule, dims.subspan(2), kernel);
+  for (Window& w : all) {
+    if (rule.is_same()) {
+      set_same(w, rule.auto_pad == AutoPad::kSameUpper);
+    } else {
+      set_out(w, rule.rounds_up && rule.auto_pad == AutoPad::kNone);
+    }
   }
   return all;
 }
@@ -129,10 +122,6 @@ Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
 }
 
 Ints kernel_of_weights(Call& c, const WindowRule& rule, Shape weights) {
-  if (weights.size() < 2) {
-    fail("wrong rank of the weights", "2 or more",
-         std::to_string(weights.size()));
-  }
   const Shape sizes = weights.subspan(2);
   runtime::count_of(sizes);  // fails where it does not fit
   const Ints own(sizes.begin(), sizes.end());

@@ -19,6 +19,10 @@ struct Window {
   std::int64_t before = 0, after = 0;  // the padding
 
   std::int64_t extent() const { return (kernel - 1) * dilation + 1; }
+  // From the first element that windows read to the last, and how far the last
+  // window may begin behind the first.
+  std::int64_t span() const { return (out - 1) * stride + extent(); }
+  std::int64_t room() const { return in + before + after - extent(); }
   std::int64_t start(std::int64_t i) const { return i * stride - before; }
 };
 using Windows = std::vector<Window>;
@@ -39,6 +43,10 @@ inline Range taps_within(const Window& w, std::int64_t i, std::int64_t end) {
 }
 inline Range taps_inside(const Window& w, std::int64_t i) {
   return taps_within(w, i, w.in);
+}
+// How many lie in the axis or the padding at its ends.
+inline double padded_taps(const Window& w, std::int64_t i) {
+  return static_cast<double>(taps_within(w, i, w.in + w.after).end);
 }
 
 // Windows whose tap `tap` lies inside the axis.
@@ -66,7 +74,7 @@ class WindowInts {
   Ints written_;
 };
 
-enum class AutoPad : std::uint8_t { kNone, kValid, kSameUpper, kSameLower };
+enum class AutoPad : std::uint8_t { kNone, kSameUpper, kSameLower, kValid };
 
 // The attributes of windows.
 struct WindowRule {
@@ -82,7 +90,7 @@ struct WindowRule {
   WindowInts pads;  // 0 where auto_pad is not kNone
 };
 
-// Windows without sizes of the output and without padding.
+// Windows without sizes of the output.
 Windows plain_windows(Call& c, const WindowRule& rule, Shape spatial,
                       const Ints& kernel);
 
@@ -97,8 +105,8 @@ Windows windows_of(Call& c, const WindowRule& rule, Shape dims,
 Dims dims_of(std::int64_t batch, std::int64_t channels, const Windows& windows,
              std::int64_t Window::*size = &Window::out);
 
-// The sizes of the weights from axis 2, which kernel_shape must be where it is
-// written.
+// The sizes of the weights from axis 2, which they have, as kernel_shape must
+// be where it is written.
 Ints kernel_of_weights(Call& c, const WindowRule& rule, Shape weights);
 
 }  // namespace ruleengine::kernels

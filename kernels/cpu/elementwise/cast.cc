@@ -9,6 +9,7 @@
 #include <type_traits>
 
 #include "core/ir/narrow_float.h"
+#include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"
@@ -238,13 +239,9 @@ Tensor cast_tensor(const Call& c, const Tensor& x, DataType to,
 namespace {
 
 CastMode cast_mode_of(const Preparation& p) {
-  CastMode mode;
-  mode.saturate = p.attribute_flag("saturate");
-  const std::string_view rounding =
-      p.choice("round_mode", {"up", "down", "nearest", ""});
-  if (rounding == "down") mode.rounding = ScaleRounding::kDown;
-  if (rounding == "nearest") mode.rounding = ScaleRounding::kNearest;
-  return mode;
+  return {.saturate = p.attribute_flag("saturate"),
+          .rounding = choice_of<ScaleRounding>(p, "round_mode",
+                                               {"up", "down", "nearest", ""})};
 }
 
 // A wide run keeps what the type would round, but not what it would cut off.

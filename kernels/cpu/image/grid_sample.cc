@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/image/image.h"
 
@@ -27,13 +28,8 @@ GridRule grid_rule(const Preparation& p) {
   } else if (mode == "cubic" || mode == "bicubic") {
     rule.mode = GridMode::kCubic;
   }
-  const std::string_view padding =
-      p.choice("padding_mode", {"zeros", "border", "reflection"});
-  if (padding == "border") {
-    rule.padding = GridPadding::kBorder;
-  } else if (padding == "reflection") {
-    rule.padding = GridPadding::kReflection;
-  }
+  rule.padding = choice_of<GridPadding>(p, "padding_mode",
+                                        {"zeros", "border", "reflection"});
   return rule;
 }
 

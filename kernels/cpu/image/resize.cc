@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/image/image.h"
@@ -16,38 +17,6 @@ ResizeMode resize_mode_of(const Preparation& p) {
   if (mode == "linear" || mode == "bilinear") return ResizeMode::kLinear;
   if (mode == "cubic") return ResizeMode::kCubic;
   p.wrong_attribute("mode", "nearest, linear or cubic");
-}
-
-NearestMode nearest_mode_of(const Preparation& p) {
-  const std::string_view mode =
-      p.choice("nearest_mode",
-               {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
-  if (mode == "round_prefer_ceil") return NearestMode::kPreferCeil;
-  if (mode == "floor") return NearestMode::kFloor;
-  return mode == "ceil" ? NearestMode::kCeil : NearestMode::kPreferFloor;
-}
-
-Coordinates coordinates_of(const Preparation& p) {
-  const std::string_view mode =
-      p.choice("coordinate_transformation_mode",
-               {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                "align_corners", "asymmetric", "tf_crop_and_resize",
-                "tf_half_pixel_for_nn"});
-  if (mode == "half_pixel") return Coordinates::kHalfPixel;
-  if (mode == "half_pixel_symmetric") return Coordinates::kHalfPixelSymmetric;
-  if (mode == "pytorch_half_pixel") return Coordinates::kPytorchHalfPixel;
-  if (mode == "align_corners") return Coordinates::kAlignCorners;
-  if (mode == "asymmetric") return Coordinates::kAsymmetric;
-  if (mode == "tf_crop_and_resize") return Coordinates::kCrop;
-  return Coordinates::kHalfPixelForNearest;
-}
-
-AspectRatio aspect_ratio_of(const Preparation& p) {
-  const std::string_view policy = p.choice(
-      "keep_aspect_ratio_policy", {"stretch", "not_larger", "not_smaller", ""});
-  if (policy == "not_larger") return AspectRatio::kNotLarger;
-  return policy == "not_smaller" ? AspectRatio::kNotSmaller
-                                 : AspectRatio::kStretch;
 }
 
 std::vector<double> doubles_of(Call& c, std::size_t i, std::size_t count) {
@@ -299,13 +268,23 @@ void resize_image(Call& c, const ResizeRule& rule) {
 
 ResizeRule::ResizeRule(const Preparation& p)
     : mode(resize_mode_of(p)),
-      coordinates(coordinates_of(p)),
-      aspect(aspect_ratio_of(p)),
+      coordinates(choice_of<Coordinates>(
+          p, "coordinate_transformation_mode",
+          {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+           "align_corners", "asymmetric", "tf_crop_and_resize",
+           "tf_half_pixel_for_nn"})),
+      aspect(
+          choice_of<AspectRatio>(p, "keep_aspect_ratio_policy",
+                                 {"stretch", "not_larger", "not_smaller", ""})),
       cubic_a(p.attribute_float("cubic_coeff_a")),
       outside(p.attribute_float("extrapolation_value")),
       antialias(p.attribute_flag("antialias")),
       exclude_outside(p.attribute_flag("exclude_outside")) {
-  if (mode == ResizeMode::kNearest) nearest = nearest_mode_of(p);
+  if (mode == ResizeMode::kNearest) {
+    nearest = choice_of<NearestMode>(
+        p, "nearest_mode",
+        {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
+  }
   if (antialias && mode == ResizeMode::kNearest) {
     p.wrong_attribute("antialias", "0 where 'mode' is nearest");
   }

@@ -1,5 +1,4 @@
 // ConvInteger and QLinearConv: integer products with columns of the image.
-#include "kernels/cpu/convolution/columns.h"
 #include "kernels/cpu/convolution/convolution.h"
 #include "kernels/cpu/products/integer_gemm.h"
 #include "kernels/cpu/quantization/quantization.h"
@@ -87,23 +86,19 @@ void IntegerConv::compute(Call& c, F make) const {
   }
   const Columns columns(windows, c.threads());
   const std::int64_t k = in * columns.taps();
-  const std::int64_t tile = columns.tile(k);
-  const std::int64_t tiles = ceil_div(columns.count(), tile);
   const std::int32_t* starts = zeros.data<std::int32_t>();
   const std::int32_t* start = x_zero.data<std::int32_t>();
   std::int32_t* to = sums.mutable_data<std::int32_t>();
-  c.threads().for_each(
-      x.dim(0) * groups * tiles, 1, [&](std::int64_t piece, std::int64_t) {
-        const std::int64_t image = piece / tiles, group = image % groups;
-        const std::int64_t first = piece % tiles * tile;
-        const std::int64_t width = std::min(tile, columns.count() - first);
+  columns.for_tiles(
+      x.dim(0) * groups, k,
+      [&](std::int64_t image, std::int64_t first, std::int64_t end) {
+        const std::int64_t group = image % groups, width = end - first;
         Tensor block = c.allocate(DataType::kUint8, Dims{k, width});
         Tensor b =
             c.allocate(DataType::kUint8, Dims{packed_columns_size(k, width)});
         columns.gather(x.data<std::uint8_t>() + image * in * columns.image(),
-                       in, first, first + width,
-                       static_cast<std::uint8_t>(*start), RowMajor{width},
-                       block.mutable_data<std::uint8_t>());
+                       in, first, end, static_cast<std::uint8_t>(*start),
+                       RowMajor{width}, block.mutable_data<std::uint8_t>());
         pack_columns(c.threads(), k, width,
                      {block.data<std::uint8_t>(), is_signed(x), width},
                      b.mutable_data<std::byte>());

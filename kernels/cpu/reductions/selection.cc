@@ -240,20 +240,7 @@ void compress(Call& c, bool flat, AttributeAxis axis_said) {
   Dims dims(x.dims());
   dims[axis] = std::ssize(chosen);
   Tensor& out = c.output(0, x.dtype(), dims);
-  if (out.count() == 0) return;
-  const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
-  dispatch_width(x.dtype(), [&]<typename T>() {
-    const T* from = elements<T>(x);
-    T* to = mutable_elements<T>(out);
-    Ticker tick(c.threads());
-    for (std::int64_t i = 0; i < out.count() / (inner * dims[axis]); ++i) {
-      for (const std::int64_t at : chosen) {
-        tick(inner);
-        std::copy_n(from + (i * x.dim(axis) + at) * inner, inner, to);
-        to += inner;
-      }
-    }
-  });
+  take(c, x, axis, chosen, out);
 }
 
 Op prepare_compress(const Preparation& p) {

@@ -8,6 +8,7 @@
 #include <memory>
 #include <unordered_set>
 
+#include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 
@@ -79,12 +80,9 @@ class StringNormalizer {
 };
 
 StringNormalizer::StringNormalizer(const Preparation& p)
-    : by_case_(p.attribute_flag("is_case_sensitive")) {
-  const std::string_view action =
-      p.choice("case_change_action", {"NONE", "LOWER", "UPPER", ""});
-  to_ = action == "LOWER"   ? Case::kLower
-        : action == "UPPER" ? Case::kUpper
-                            : Case::kKeep;
+    : to_(choice_of<Case>(p, "case_change_action",
+                          {"NONE", "LOWER", "UPPER", ""})),
+      by_case_(p.attribute_flag("is_case_sensitive")) {
   // "tr" of "tr_TR.UTF-8".
   const std::string_view locale = p.attribute_string("locale");
   language_ = locale.substr(0, locale.find_first_of("_-."));

@@ -18,30 +18,7 @@ void gather(Call& c, AttributeAxis axis_said) {
   dims.append(c.input(1).dims());
   dims.append(x.dims().subspan(axis + 1));
   Tensor& out = c.output(0, x.dtype(), dims);
-  if (out.count() == 0) return;
-  const std::int64_t inner = product(x.dims(), axis + 1, x.rank());
-  const std::int64_t size = x.dim(axis), many = std::ssize(at);
-  dispatch_width(x.dtype(), [&]<typename T>() {
-    const T* from = elements<T>(x);
-    T* to = mutable_elements<T>(out);
-    c.threads().for_each(out.count() / inner, kGrain / inner,
-                         [&](std::int64_t begin, std::int64_t end) {
-                           const T* base = from + begin / many * size * inner;
-                           std::int64_t turn = begin % many;
-                           for (std::int64_t i = begin; i < end; ++i) {
-                             const T* source =
-                                 base + at[index_of(turn)] * inner;
-                             if (inner == 1) {
-                               to[i] = *source;
-                             } else {
-                               std::copy_n(source, inner, to + i * inner);
-                             }
-                             if (++turn < many) continue;
-                             turn = 0;
-                             base += size * inner;
-                           }
-                         });
-  });
+  take(c, x, axis, at, out);
 }
 
 void gather_elements(Call& c, std::int64_t axis) {

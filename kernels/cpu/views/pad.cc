@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "core/ir/narrow_float.h"
+#include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/strided.h"
@@ -19,14 +20,6 @@ struct AxisPads {
   std::int64_t before = 0, after = 0;
 };
 using Pads = std::vector<AxisPads>;
-
-PadMode pad_mode_of(const Preparation& p) {
-  const std::string_view mode =
-      p.choice("mode", {"constant", "reflect", "edge", "wrap", ""});
-  if (mode == "reflect") return PadMode::kReflect;
-  if (mode == "edge") return PadMode::kEdge;
-  return mode == "wrap" ? PadMode::kWrap : PadMode::kConstant;
-}
 
 // Size of an axis with its pads.
 std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
@@ -264,7 +257,8 @@ Ints all_axes(std::size_t rank) {
 
 struct PadOp {
   explicit PadOp(const Preparation& p)
-      : mode(pad_mode_of(p)),
+      : mode(choice_of<PadMode>(p, "mode",
+                                {"constant", "reflect", "edge", "wrap", ""})),
         pads_said(p, p.has_attribute("paddings") ? "paddings" : "pads", 1) {
     if (p.has_attribute("value")) value = p.attribute_float("value");
   }

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/ir/narrow_float.h"
+#include "kernels/cpu/choice.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/strided.h"
 #include "kernels/cpu/views/indices.h"
@@ -15,12 +16,8 @@ namespace {
 enum class Reduction : std::uint8_t { kNone, kAdd, kMul, kMax, kMin };
 
 Reduction reduction_of(const Preparation& p) {
-  const std::string_view name =
-      p.choice("reduction", {"none", "add", "mul", "max", "min", ""});
-  if (name == "add") return Reduction::kAdd;
-  if (name == "mul") return Reduction::kMul;
-  if (name == "max") return Reduction::kMax;
-  return name == "min" ? Reduction::kMin : Reduction::kNone;
+  return choice_of<Reduction>(p, "reduction",
+                              {"none", "add", "mul", "max", "min", ""});
 }
 
 // Integers wrap around; a NaN stays.

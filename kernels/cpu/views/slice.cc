@@ -1,46 +1,13 @@
 #include "kernels/cpu/families.h"
 
-#include <algorithm>
 #include <limits>
 #include <numeric>
 
+#include "core/ops/rules/slice_math.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-struct SliceRange {
-  std::int64_t begin = 0, step = 1, count = 0;
-};
-
-// What Slice takes of an axis of `size`.
-SliceRange range_of(const Call& c, std::int64_t size, std::int64_t start,
-                    std::int64_t end, std::int64_t step) {
-  constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
-  if (step == 0) fail("wrong value of input 'steps'", "not 0", "0");
-  // Nothing is left, but ONNX Runtime goes to the end.
-  if (c.run().agreed_only && step < 0 && end == kLast) {
-    fail("wrong value of input 'ends'", "one that backward steps reach");
-  }
-  if (size == 0) return {};
-  // So that it can be negated.
-  step = std::max(step, -kLast);
-  if (start < 0) start += size;
-  if (end < 0) end += size;
-  SliceRange out{.step = step};
-  if (step > 0) {
-    out.begin = std::clamp<std::int64_t>(start, 0, size);
-    const std::int64_t stop = std::clamp<std::int64_t>(end, 0, size);
-    if (stop > out.begin) out.count = (stop - out.begin - 1) / step + 1;
-  } else {
-    out.begin = std::clamp<std::int64_t>(start, 0, size - 1);
-    const std::int64_t stop = std::clamp<std::int64_t>(end, -1, size - 1);
-    if (stop < out.begin) out.count = (out.begin - stop - 1) / -step + 1;
-  }
-  // A step that is not taken may be of any size.
-  if (out.count <= 1) out.step = 1;
-  return out;
-}
 
 struct SliceOp {
   explicit SliceOp(const Preparation& p)
@@ -48,12 +15,11 @@ struct SliceOp {
         ends_said(p, "ends", 2),
         axes_said(p, "axes", 3) {}
   void operator()(Call& c) const;
-  std::vector<SliceRange> ranges(const Call& c) const;
 
   AttributeOrInput starts_said, ends_said, axes_said;
 };
 
-std::vector<SliceRange> SliceOp::ranges(const Call& c) const {
+void SliceOp::operator()(Call& c) const {
   const Tensor& x = c.input(0);
   const Ints starts = starts_said.of(c).value_or(Ints());
   const Ints ends = ends_said.of(c).value_or(Ints());
@@ -69,9 +35,11 @@ std::vector<SliceRange> SliceOp::ranges(const Call& c) const {
              ", " + std::to_string(axes.size()) + ", " +
              std::to_string(steps.size()));
   }
-  std::vector<SliceRange> out;
-  for (const std::int64_t size : x.dims()) out.push_back({.count = size});
+  constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
+  Dims dims(x.dims());
+  Places from = dense(dims);
   std::vector<bool> named(x.rank());
+  bool is_whole = true;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     const std::size_t axis = axis_of(axes[i], x.rank());
     if (named[axis]) {
@@ -79,28 +47,24 @@ std::vector<SliceRange> SliceOp::ranges(const Call& c) const {
            std::to_string(axis));
     }
     named[axis] = true;
-    out[axis] = range_of(c, x.dim(axis), starts[i], ends[i], steps[i]);
-  }
-  return out;
-}
-
-void SliceOp::operator()(Call& c) const {
-  const Tensor& x = c.input(0);
-  const std::vector<SliceRange> taken = ranges(c);
-  Dims dims;
-  bool is_whole = true;
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    dims.push_back(taken[i].count);
-    is_whole = is_whole && taken[i].count == x.dim(i) && taken[i].step == 1;
+    if (steps[i] == 0) fail("wrong value of input 'steps'", "not 0", "0");
+    // Nothing is left, but ONNX Runtime goes to the end.
+    if (c.run().agreed_only && steps[i] < 0 && ends[i] == kLast) {
+      fail("wrong value of input 'ends'", "one that backward steps reach");
+    }
+    const auto taken =
+        ops::slice_range(dims[axis], starts[i], ends[i], steps[i])
+            .value_or(ops::SliceRange());
+    // A step that is not taken may be of any size.
+    const std::int64_t step = taken.count <= 1 ? 1 : steps[i];
+    is_whole = is_whole && taken.count == dims[axis] && step == 1;
+    dims[axis] = taken.count;
+    from.at += taken.start * from.strides[axis];
+    from.strides[axis] *= step;
   }
   if (is_whole) return c.set_output(0, x);
   Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
-  Places from = dense(x.dims());
-  for (std::size_t i = 0; i < taken.size(); ++i) {
-    from.at += taken[i].begin * from.strides[i];
-    from.strides[i] *= taken[i].step;
-  }
   copy_block(c, dims, x, from, out, dense(dims));
 }
 
