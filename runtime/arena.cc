@@ -123,6 +123,7 @@ void Arena::begin(std::vector<std::int64_t> shapes) {
     next_ = 0;
   } else if (shapes == last_shapes_ && shapes != served_shapes_) {
     slots_.clear();
+    served_shapes_.clear();
     script_ = std::make_shared<Script>();
   }
   last_shapes_ = std::move(shapes);
@@ -143,8 +144,9 @@ void Arena::make_slots() {
   std::vector<BlockUse> inner;  // of blocks that the run gave back
   std::vector<std::size_t> index;
   for (const BlockUse& each : script_->uses) {
-    index.push_back(each.end == kForever ? kForever : inner.size());
-    if (each.end != kForever) inner.push_back(each);
+    const bool is_inner = each.end != kForever && each.bytes > 0;
+    index.push_back(is_inner ? inner.size() : kForever);
+    if (is_inner) inner.push_back(each);
   }
   if (inner.empty() || inner.size() > kMostBlocks) return;
   const Layout layout = lay_out(inner);

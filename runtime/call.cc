@@ -173,8 +173,7 @@ Tensor& Call::output_in_place(std::size_t i, std::size_t from, DataType dtype,
       !is_same_shape(source->tensor().dims(), dims)) {
     return output(i, dtype, dims);
   }
-  outputs_[i] = std::move(*source);
-  *source = outputs_[i];
+  outputs_[i] = *source;
   return outputs_[i].tensor();
 }
 

@@ -37,7 +37,8 @@ struct ExecutorOptions {
   // for each node anew and take no memory in between. Backends that have memory
   // of their own are not asked.
   bool wide = false;
-  // Whether to arrange weights for many runs (Preparation::arranges_weights).
+  // Whether the model runs often: weights are arranged for that
+  // (Preparation::arranges_weights), and tensors laid out (runtime/arena.h).
   bool arranges_weights = false;
   int threads = 0;  // 0: one for each core
   // Of tensors; for several executors that share one limit. nullptr: memory of

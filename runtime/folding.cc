@@ -57,7 +57,7 @@ class Alone {
     ops::NewestForm form;
     ops::Upgrades(model_.graph, what.opset).view(node_, facts, form);
     if (!form.readable) fail(kOther);
-    model_.graph.replace_node(
+    node_ = model_.graph.replace_node(
         node_, form.inputs,
         model_.arena.copy(std::span<const ir::Attribute>(form.attributes)));
   }

@@ -88,7 +88,7 @@ runtime::Datum owned(runtime::Datum value) {
   if (!value.is_tensor() || value.tensor().is_string()) return value;
   const runtime::Tensor& t = value.tensor();
   if (t.is_sole()) return value;
-  auto copy = runtime::Memory::create()->allocate(t.byte_size());
+  auto copy = runtime::HostMemory::create()->allocate(t.byte_size());
   std::ranges::copy(t.bytes(), copy.get());
   return runtime::Datum(runtime::Tensor(t.dtype(), t.dims(), std::move(copy)));
 }

@@ -82,7 +82,7 @@ Op group_query_attention(const Preparation& p);
 Op scan(const Preparation& p);
 Op scan_8(const Preparation& p);
 // layout
-Op slice(const Preparation& p);
+void slice(Call& c);
 // norm
 Op batch_normalization(const Preparation& p);
 Op instance_normalization(const Preparation& p);

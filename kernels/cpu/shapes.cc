@@ -1,6 +1,7 @@
 #include "kernels/cpu/shapes.h"
 
 #include <algorithm>
+#include <numeric>
 
 namespace ruleengine::kernels {
 
@@ -66,21 +67,26 @@ std::size_t AttributeAxis::of(const Call& c, std::size_t rank) const {
   c.wrong_attribute(name_, places_text(rank));
 }
 
-AttributeOrInput::AttributeOrInput(const Preparation& p, std::string_view name,
-                                   std::size_t input)
-    : input_(input) {
-  if (p.has_attribute(name)) attribute_ = p.attribute_ints(name);
-}
-
-std::optional<Ints> AttributeOrInput::of(const Call& c) const {
-  if (attribute_ || !c.has_input(input_)) return attribute_;
-  return c.ints(input_);
-}
-
 std::size_t input_place(const Call& c, std::size_t i, std::size_t count) {
   const std::int64_t place = c.scalar_int(i);
   if (const auto found = from_start(place, count)) return *found;
   c.wrong_value(i, places_text(count), std::to_string(place));
+}
+
+std::vector<std::size_t> input_axes(const Call& c, std::size_t i,
+                                    std::size_t count, std::size_t rank) {
+  Ints axes(count);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (c.has_input(i)) axes = c.ints(i);
+  std::vector<std::size_t> out;
+  std::vector<bool> named(rank);
+  for (const std::int64_t each : axes) {
+    const std::size_t axis = axis_of(each, rank);
+    if (named[axis]) c.wrong_value(i, "each axis once", std::to_string(axis));
+    named[axis] = true;
+    out.push_back(axis);
+  }
+  return out;
 }
 
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {

@@ -30,21 +30,12 @@ class AttributeAxis {
   std::int64_t axis_;
 };
 
-// Integers that are an attribute in older opsets and an input in newer ones.
-class AttributeOrInput {
- public:
-  AttributeOrInput(const Preparation& p, std::string_view name,
-                   std::size_t input);
-  // nullopt where both are absent.
-  std::optional<Ints> of(const Call& c) const;
-
- private:
-  std::optional<Ints> attribute_;
-  std::size_t input_;
-};
-
 // The axis or place that input `i` says, in [-count, count), counted from 0.
 std::size_t input_place(const Call& c, std::size_t i, std::size_t count);
+// The axes that input `i` names, counted from 0 and each once; the first
+// `count` where it is absent.
+std::vector<std::size_t> input_axes(const Call& c, std::size_t i,
+                                    std::size_t count, std::size_t rank);
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 

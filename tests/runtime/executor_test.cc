@@ -4,10 +4,13 @@
 
 #include <doctest/doctest.h>
 
+#include <filesystem>
 #include <regex>
 
+#include "core/io/load.h"
 #include "core/text/parse.h"
 #include "kernels/cpu.h"
+#include "runtime/random_inputs.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -315,6 +318,45 @@ TEST_CASE("peak memory is that of the live values") {
   r.run({{"x", vector(Row(1024))}});
   CHECK(r.executor->peak_bytes() <= 2 * 4096);
   CHECK(r.executor->held_bytes() <= 2 * 4096 + 256);
+}
+
+// What runs from the third one on take: the results are those of the first.
+TEST_CASE("the arena of an export is hardly larger than its live values") {
+  const std::filesystem::path folder =
+      std::filesystem::path(RULEENGINE_SOURCE_DIR) / "tests" / "data" /
+      "models";
+  for (const char* name :
+       {"bert.d18_sdpa", "gpt2_kv.ts17_sdpa", "phi3.old17_eager",
+        "neg_resnet18.ts17_native", "whisper_encoder.old17_eager"}) {
+    CAPTURE(name);
+    const auto model = io::load((folder / name).string() + ".onnx");
+    REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
+    auto made = Executor::create(**model, {.backends = {&kernels::cpu()},
+                                           .arranges_weights = true,
+                                           .threads = 2});
+    REQUIRE(made.ok());
+    Executor& executor = **made;
+    const auto inputs =
+        inputs_to_run(executor, **model, {}, HostMemory::create());
+    REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
+    const auto first = executor.run(*inputs);
+    REQUIRE(first.ok());
+    const std::size_t live = executor.peak_bytes();
+    for (int i = 0; i < 3; ++i) {
+      const auto again = executor.run(*inputs);
+      REQUIRE(again.ok());
+      for (std::size_t k = 0; k < first->size(); ++k) {
+        CHECK(std::ranges::equal((*first)[k].second.tensor().bytes(),
+                                 (*again)[k].second.tensor().bytes()));
+      }
+    }
+    // The first outputs are still there.
+    std::size_t kept = 0;
+    for (const auto& [output, value] : *first) {
+      kept += value.tensor().byte_size() + 64;
+    }
+    CHECK(executor.peak_bytes() <= live + live / 20 + kept);
+  }
 }
 
 }  // namespace

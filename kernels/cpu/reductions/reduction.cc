@@ -218,12 +218,11 @@ void reduce_to(Call& c, const Reducer& r, const Tensor& x,
 class AxesToReduce {
  public:
   explicit AxesToReduce(const Preparation& p)
-      : axes_(p, "axes", 1),
-        none_(p.attribute_flag("noop_with_empty_axes")),
+      : none_(p.attribute_flag("noop_with_empty_axes")),
         keepdims_(p.attribute_flag("keepdims")) {}
 
   ReducedShape of(const Call& c, Shape dims) const {
-    const Ints axes = axes_.of(c).value_or(Ints());
+    const Ints axes = c.has_input(1) ? c.ints(1) : Ints();
     std::vector<std::size_t> gone = axes_of(axes, dims.size());
     if (axes.empty() && !none_) {
       for (std::size_t i = 0; i < dims.size(); ++i) gone.push_back(i);
@@ -232,7 +231,6 @@ class AxesToReduce {
   }
 
  private:
-  AttributeOrInput axes_;
   bool none_, keepdims_;
 };
 

@@ -1,13 +1,10 @@
 // Ops that add elements around a tensor, or take them away.
 #include <algorithm>
-#include <numeric>
 
-#include "core/ir/narrow_float.h"
 #include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/strided.h"
-#include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -234,76 +231,35 @@ void pad_with(Call& c, const Pads& pads, PadMode mode, const Tensor* constant) {
   });
 }
 
-// The constant of an attribute, in the type of the input.
-Tensor constant_of_attribute(const Call& c, float said) {
-  const Tensor value = scalar(c, said);
-  const DataType dtype = c.input(0).dtype();
-  if (dtype == DataType::kFloat) return value;
-  if (ir::is_narrow_float(dtype)) {
-    return runtime::narrowed(value, dtype, c.run());
-  }
-  Tensor out = c.allocate(dtype, {});
-  dispatch(NumbersAndBool(), dtype, [&]<typename T>() {
-    *out.mutable_data<T>() = static_cast<T>(said);
-  });
-  return out;
-}
-
-Ints all_axes(std::size_t rank) {
-  Ints axes(rank);
-  std::iota(axes.begin(), axes.end(), 0);
-  return axes;
-}
-
-struct PadOp {
-  explicit PadOp(const Preparation& p)
-      : mode(choice_of<PadMode>(p, "mode",
-                                {"constant", "reflect", "edge", "wrap", ""})),
-        pads_said(p, p.has_attribute("paddings") ? "paddings" : "pads", 1) {
-    if (p.has_attribute("value")) value = p.attribute_float("value");
-  }
-  void operator()(Call& c) const;
-  Pads pads(const Call& c) const;
-
-  PadMode mode;
-  AttributeOrInput pads_said;
-  std::optional<float> value;  // input 2 in newer opsets
-};
-
 // For the axes of input 3.
-Pads PadOp::pads(const Call& c) const {
+Pads pads_of(const Call& c) {
   const std::size_t rank = c.input(0).rank();
-  const auto given = pads_said.of(c);
-  if (!given) fail("input 'pads' is missing");
-  const Ints axes = c.has_input(3) ? c.ints(3) : all_axes(rank);
-  if (given->size() != 2 * axes.size()) {
+  const Ints given = c.ints(1);
+  const auto axes = input_axes(c, 3, rank, rank);
+  if (given.size() != 2 * axes.size()) {
     fail("wrong number of elements of 'pads'", std::to_string(2 * axes.size()),
-         std::to_string(given->size()));
+         std::to_string(given.size()));
   }
   Pads out(rank);
-  std::vector<bool> named(rank);
   for (std::size_t i = 0; i < axes.size(); ++i) {
-    const std::size_t axis = axis_of(axes[i], rank);
-    if (named[axis]) c.wrong_value(3, "each axis once", std::to_string(axis));
-    named[axis] = true;
-    out[axis] = {(*given)[i], (*given)[axes.size() + i]};
+    out[axes[i]] = {given[i], given[axes.size() + i]};
   }
   return out;
 }
 
-void PadOp::operator()(Call& c) const {
-  const Pads each = pads(c);
-  if (value) {
-    const Tensor constant = constant_of_attribute(c, *value);
-    return pad_with(c, each, mode, &constant);
-  }
-  if (!c.has_input(2)) return pad_with(c, each, mode, nullptr);
-  const Tensor& constant = c.expect_count(2, 1, c.input(0).dtype());
-  pad_with(c, each, mode, &constant);
+Op pad(const Preparation& p) {
+  const auto mode = choice_of<PadMode>(
+      p, "mode", {"constant", "reflect", "edge", "wrap", ""});
+  return [mode](Call& c) {
+    const Pads pads = pads_of(c);
+    pad_with(
+        c, pads, mode,
+        c.has_input(2) ? &c.expect_count(2, 1, c.input(0).dtype()) : nullptr);
+  };
 }
 
 constexpr Kernel kPadKernels[] = {
-    {"", "Pad", prepared<PadOp>, Adapt::kUnpack},
+    {"", "Pad", pad, Adapt::kUnpack},
 };
 
 }  // namespace

@@ -1,32 +1,17 @@
 #include "kernels/cpu/families.h"
 
 #include <limits>
-#include <numeric>
 
 #include "core/ops/rules/slice_math.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {
-namespace {
 
-struct SliceOp {
-  explicit SliceOp(const Preparation& p)
-      : starts_said(p, "starts", 1),
-        ends_said(p, "ends", 2),
-        axes_said(p, "axes", 3) {}
-  void operator()(Call& c) const;
-
-  AttributeOrInput starts_said, ends_said, axes_said;
-};
-
-void SliceOp::operator()(Call& c) const {
+void slice(Call& c) {
   const Tensor& x = c.input(0);
-  const Ints starts = starts_said.of(c).value_or(Ints());
-  const Ints ends = ends_said.of(c).value_or(Ints());
-  Ints axes(starts.size()), steps(starts.size(), 1);
-  std::iota(axes.begin(), axes.end(), 0);
-  axes = axes_said.of(c).value_or(axes);
-  if (c.has_input(4)) steps = c.ints(4);
+  const Ints starts = c.ints(1), ends = c.ints(2);
+  const auto axes = input_axes(c, 3, starts.size(), x.rank());
+  const Ints steps = c.has_input(4) ? c.ints(4) : Ints(starts.size(), 1);
   if (ends.size() != starts.size() || axes.size() != starts.size() ||
       steps.size() != starts.size()) {
     fail("'starts', 'ends', 'axes' and 'steps' have different lengths",
@@ -38,20 +23,14 @@ void SliceOp::operator()(Call& c) const {
   constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
   Dims dims(x.dims());
   Places from = dense(dims);
-  std::vector<bool> named(x.rank());
   bool is_whole = true;
   for (std::size_t i = 0; i < starts.size(); ++i) {
-    const std::size_t axis = axis_of(axes[i], x.rank());
-    if (named[axis]) {
-      fail("wrong value of input 'axes'", "each axis once",
-           std::to_string(axis));
-    }
-    named[axis] = true;
     if (steps[i] == 0) fail("wrong value of input 'steps'", "not 0", "0");
     // Nothing is left, but ONNX Runtime goes to the end.
     if (c.run().agreed_only && steps[i] < 0 && ends[i] == kLast) {
       fail("wrong value of input 'ends'", "one that backward steps reach");
     }
+    const std::size_t axis = axes[i];
     const auto taken =
         ops::slice_range(dims[axis], starts[i], ends[i], steps[i])
             .value_or(ops::SliceRange());
@@ -67,10 +46,6 @@ void SliceOp::operator()(Call& c) const {
   if (out.count() == 0) return;
   copy_block(c, dims, x, from, out, dense(dims));
 }
-
-}  // namespace
-
-Op slice(const Preparation& p) { return SliceOp(p); }
 
 void check_parts(const Ints& sizes, std::int64_t size) {
   std::int64_t rest = size;

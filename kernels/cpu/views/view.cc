@@ -59,9 +59,8 @@ void reshape(Call& c, const Ints& wanted, bool zero_is_size) {
 }
 
 Op prepare_reshape(const Preparation& p) {
-  return [wanted = AttributeOrInput(p, "shape", 1),
-          zero_is_size = p.attribute_flag("allowzero")](Call& c) {
-    reshape(c, wanted.of(c).value_or(Ints()), zero_is_size);
+  return [zero_is_size = p.attribute_flag("allowzero")](Call& c) {
+    reshape(c, c.ints(1), zero_is_size);
   };
 }
 
@@ -74,10 +73,10 @@ Op flatten(const Preparation& p) {
   };
 }
 
-void squeeze(Call& c, const std::optional<Ints>& axes) {
+void squeeze(Call& c) {
   const Tensor& x = c.input(0);
-  const auto gone =
-      axes ? axes_of(*axes, x.rank()) : std::vector<std::size_t>();
+  const bool is_said = c.has_input(1);
+  const auto gone = axes_of(is_said ? c.ints(1) : Ints(), x.rank());
   Dims dims;
   for (std::size_t i = 0; i < x.rank(); ++i) {
     const bool named = std::ranges::binary_search(gone, i);
@@ -85,19 +84,14 @@ void squeeze(Call& c, const std::optional<Ints>& axes) {
       c.wrong_shape(
           0, "size 1 along axis " + std::to_string(i) + ", which 'axes' names");
     }
-    if (!named && (axes || x.dim(i) != 1)) dims.push_back(x.dim(i));
+    if (!named && (is_said || x.dim(i) != 1)) dims.push_back(x.dim(i));
   }
   c.set_output(0, x.reshaped(dims));
 }
 
-Op prepare_squeeze(const Preparation& p) {
-  return [axes = AttributeOrInput(p, "axes", 1)](Call& c) {
-    squeeze(c, axes.of(c));
-  };
-}
-
-void unsqueeze(Call& c, const Ints& axes) {
+void unsqueeze(Call& c) {
   const Tensor& x = c.input(0);
+  const Ints axes = c.ints(1);
   const std::size_t rank = x.rank() + axes.size();
   const auto added = axes_of(axes, rank);
   if (added.size() != axes.size()) {
@@ -110,12 +104,6 @@ void unsqueeze(Call& c, const Ints& axes) {
     dims.push_back(is_new ? 1 : x.dim(from++));
   }
   c.set_output(0, x.reshaped(dims));
-}
-
-Op prepare_unsqueeze(const Preparation& p) {
-  return [axes = AttributeOrInput(p, "axes", 1)](Call& c) {
-    unsqueeze(c, axes.of(c).value_or(Ints()));
-  };
 }
 
 // Sizes of the axes from `start` to `stop`.
@@ -143,8 +131,8 @@ constexpr Kernel kViewKernels[] = {
      keeping<shape, int_attribute<"start">,
              int_attribute<"end", std::numeric_limits<std::int64_t>::max()>>},
     {"", "Size", size},
-    {"", "Squeeze", prepare_squeeze},
-    {"", "Unsqueeze", prepare_unsqueeze},
+    {"", "Squeeze", squeeze},
+    {"", "Unsqueeze", unsqueeze},
 };
 
 }  // namespace

@@ -1,0 +1,134 @@
+// The layout of blocks, and what an arena gives to runs that do not follow its
+// script.
+#include "runtime/arena.h"
+
+#include <doctest/doctest.h>
+
+#include <random>
+
+namespace ruleengine::runtime {
+namespace {
+
+using Blocks = std::vector<BlockUse>;
+
+void check_apart(const Blocks& blocks, const Layout& layout) {
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    CHECK(layout.offsets[i] % 64 == 0);
+    CHECK(layout.offsets[i] + blocks[i].bytes <= layout.bytes);
+    for (std::size_t k = 0; k < i; ++k) {
+      const bool meet =
+          blocks[k].begin < blocks[i].end && blocks[i].begin < blocks[k].end;
+      if (!meet) continue;
+      const bool apart =
+          layout.offsets[i] + blocks[i].bytes <= layout.offsets[k] ||
+          layout.offsets[k] + blocks[k].bytes <= layout.offsets[i];
+      CHECK(apart);
+    }
+  }
+}
+
+TEST_CASE("blocks that are in use at once are apart, and take little more") {
+  std::mt19937 random(1);
+  for (int round = 0; round < 50; ++round) {
+    // Each node makes a block that lives for a few nodes, some for long.
+    Blocks blocks;
+    const std::size_t count = 2 + random() % 100;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::size_t life = random() % 8 == 0 ? 40 : 1 + random() % 4;
+      blocks.push_back({.bytes = 1 + random() % 5000,
+                        .begin = 2 * i,
+                        .end = 2 * (i + life) + 1});
+    }
+    const Layout layout = lay_out(blocks);
+    check_apart(blocks, layout);
+    CHECK(layout.bytes >= live_bytes(blocks));
+    CHECK(layout.bytes * 100 <= live_bytes(blocks) * 130);
+  }
+  CHECK(lay_out(Blocks()).bytes == 0);
+}
+
+// A chain: each block is given back after the next one is there.
+std::vector<const std::byte*> run_chain(
+    Arena& arena, const std::vector<std::size_t>& sizes,
+    std::shared_ptr<std::byte>* kept = nullptr) {
+  std::vector<const std::byte*> out;
+  std::shared_ptr<std::byte> last;
+  arena.begin({1});
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    auto made = arena.allocate(sizes[i]).data;
+    std::fill_n(made.get(), sizes[i], std::byte(i));
+    if (last != nullptr) CHECK(*last == std::byte(i - 1));
+    last = std::move(made);
+    out.push_back(last.get());
+    if (kept != nullptr && i == 1) *kept = last;
+  }
+  arena.end(true);
+  return out;
+}
+
+TEST_CASE("the third run of a kind is served from one block") {
+  const auto memory = HostMemory::create();
+  Arena arena(memory);
+  const std::vector<std::size_t> sizes = {640, 6400, 64, 6400, 640};
+  run_chain(arena, sizes);
+  run_chain(arena, sizes);
+  const auto third = run_chain(arena, sizes);
+  // The last block of a chain outlives it.
+  CHECK(memory->live() == 6400 + 640);
+  CHECK(memory->held() == memory->live() + 640);
+  CHECK(run_chain(arena, sizes) == third);
+}
+
+TEST_CASE("a run that differs from the script gets memory of its own") {
+  const auto memory = HostMemory::create();
+  Arena arena(memory);
+  const std::vector<std::size_t> sizes = {640, 6400, 64, 6400, 640};
+  for (int i = 0; i < 3; ++i) run_chain(arena, sizes);
+  run_chain(arena, {640, 64, 6400, 64, 64, 640});
+  run_chain(arena, {640, 6400});
+  run_chain(arena, {640, 6400, 64, 6400, 640, 640, 640});
+  // A block that outlives its run.
+  std::shared_ptr<std::byte> kept;
+  run_chain(arena, sizes, &kept);
+  for (int i = 0; i < 2; ++i) {
+    run_chain(arena, sizes);
+    CHECK(*kept == std::byte(1));
+  }
+  // And one that is kept longer than in the script.
+  kept = nullptr;
+  std::vector<std::shared_ptr<std::byte>> all;
+  arena.begin({1});
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    all.push_back(arena.allocate(sizes[i]).data);
+    std::fill_n(all[i].get(), sizes[i], std::byte(i));
+  }
+  arena.end(true);
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    CHECK(*all[i] == std::byte(i));
+    CHECK(all[i].get()[sizes[i] - 1] == std::byte(i));
+  }
+}
+
+TEST_CASE("other shapes have a script of their own, once they come twice") {
+  const auto memory = HostMemory::create();
+  Arena arena(memory);
+  const std::vector<std::size_t> sizes = {640, 6400, 64, 6400, 640};
+  for (int i = 0; i < 2; ++i) run_chain(arena, sizes);
+  const std::size_t live = memory->live();
+  CHECK(live > 0);
+  const auto run_other = [&](bool is_complete) {
+    arena.begin({2});
+    const auto a = arena.allocate(64000).data;
+    arena.end(is_complete);
+  };
+  run_other(true);
+  CHECK(memory->live() == live);
+  run_other(false);  // nothing is known of a run that failed
+  CHECK(memory->live() == 0);
+  // What outlives its run has no place in the block.
+  run_other(true);
+  CHECK(memory->live() == 0);
+}
+
+}  // namespace
+}  // namespace ruleengine::runtime
