@@ -192,9 +192,8 @@ std::shared_ptr<std::byte> Arena::next_slot(std::size_t bytes) {
 }
 
 Arena::Place Arena::allocate(std::size_t bytes) {
-  if (is_serving_ && !is_busy_.test_and_set(std::memory_order_acquire)) {
+  if (is_serving_) {
     std::shared_ptr<std::byte> data = next_slot(bytes);
-    is_busy_.clear(std::memory_order_release);
     if (data != nullptr) return {.data = std::move(data), .is_shared = true};
   }
   std::shared_ptr<std::byte> data = memory_->allocate(bytes);

@@ -3,10 +3,10 @@
 // written down with the time that each block was in use, laid out side by side,
 // and the next runs get places in one block, at no cost. A request that differs
 // from the script, and all that follow it, go to the memory itself; so do
-// blocks that outlive the run. One run at a time; its threads may share it.
+// blocks that outlive the run. For one thread; what several ask for at once has
+// no order.
 #pragma once
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -72,7 +72,6 @@ class Arena {
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
   bool is_serving_ = false;
-  std::atomic_flag is_busy_;
 };
 
 }  // namespace ruleengine::runtime

@@ -33,7 +33,7 @@ Tensor allocate(KernelRun& run, DataType dtype, Shape dims, Memory* place) {
   Arena::Place made;
   if (place != nullptr) {
     made.data = place->allocate(bytes);
-  } else if (run.arena != nullptr) {
+  } else if (run.arena != nullptr && !Threads::is_inside()) {
     made = run.arena->allocate(bytes);
   } else {
     made.data = run.memory->allocate(bytes);

@@ -40,6 +40,8 @@ Threads::Threads(int count) {
 
 Threads::~Threads() { join(); }
 
+bool Threads::is_inside() { return inside; }
+
 void Threads::join() {
   {
     const std::lock_guard lock(mutex_);

@@ -38,6 +38,8 @@ class Threads {
   Threads(const Threads&) = delete;
   Threads& operator=(const Threads&) = delete;
 
+  // Whether this thread runs a piece of a loop beside others.
+  static bool is_inside();
   int count() const { return static_cast<int>(workers_.size()) + 1; }
 
   // Calls f(begin, end) for pieces of [0, total) of `grain` each. What a piece

@@ -5,7 +5,7 @@
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/index_math.h"
 #include "core/ops/rules/lazy_tensors.h"
-#include "core/ops/rules/slice_math.h"
+#include "core/ops/slice_math.h"
 #include "core/ops/rules/type_helpers.h"
 
 namespace ruleengine::ops {

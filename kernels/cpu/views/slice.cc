@@ -2,7 +2,7 @@
 
 #include <limits>
 
-#include "core/ops/rules/slice_math.h"
+#include "core/ops/slice_math.h"
 #include "kernels/cpu/strided.h"
 
 namespace ruleengine::kernels {

@@ -1,5 +1,4 @@
-// How long a slice is, with symbolic sizes and bounds. Internal to
-// core/ops.
+// How long a slice is, with symbolic sizes and bounds.
 #pragma once
 
 #include <cstdint>

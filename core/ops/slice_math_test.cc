@@ -1,4 +1,4 @@
-#include "core/ops/rules/slice_math.h"
+#include "core/ops/slice_math.h"
 
 #include <doctest/doctest.h>
 
