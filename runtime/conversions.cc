@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstring>
 
 #include "core/ir/narrow_float.h"
 #include "runtime/half.h"
@@ -88,6 +87,25 @@ Tensor narrowed(const Tensor& t, DataType to, KernelRun& run) {
   return narrow<float>(t, to, run);
 }
 
+namespace {
+
+// Calls f.operator()<bits of an element>(begin, end) for elements that begin
+// with a whole byte, on all threads.
+template <typename F>
+void for_bytes(int bits, std::int64_t count, KernelRun& run, const F& f) {
+  constexpr std::int64_t kGrain = 1 << 15;
+  run.threads->for_each(count, kGrain,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          if (bits == 4) {
+                            f.template operator()<4>(begin, end);
+                          } else {
+                            f.template operator()<2>(begin, end);
+                          }
+                        });
+}
+
+}  // namespace
+
 Tensor unpacked(const Tensor& t, KernelRun& run) {
   if (!is_packed(t.dtype())) return t;
   const int bits = ir::bit_width(t.dtype());
@@ -95,15 +113,32 @@ Tensor unpacked(const Tensor& t, KernelRun& run) {
       t.dtype() == DataType::kInt4 || t.dtype() == DataType::kInt2;
   Tensor out =
       allocate(run, is_signed ? DataType::kInt8 : DataType::kUint8, t.dims());
-  const auto* in = t.data<std::uint8_t>();
-  auto* to = out.mutable_data<std::uint8_t>();
-  const int per_byte = 8 / bits;
-  const unsigned mask = (1u << bits) - 1, sign = 1u << (bits - 1);
-  for (std::int64_t i = 0; i < t.count(); ++i) {
-    unsigned v = (in[i / per_byte] >> (i % per_byte * bits)) & mask;
-    if (is_signed && (v & sign) != 0) v |= ~mask;
-    to[i] = static_cast<std::uint8_t>(v);
-  }
+  // What a sign bit is moved to and back from, so that it extends.
+  const int shift = is_signed ? 8 - bits : 0;
+  for_bytes(
+      bits, t.count(), run,
+      [&]<int kBits>(std::int64_t begin, std::int64_t end) {
+        constexpr int kPerByte = 8 / kBits;
+        const auto* in = t.data<std::uint8_t>() + begin / kPerByte;
+        auto* to = out.mutable_data<std::uint8_t>() + begin;
+        const auto element = [&](unsigned byte, int k) RULEENGINE_INLINE {
+          const unsigned v = byte >> (k * kBits) & ((1u << kBits) - 1);
+          const auto high = static_cast<std::int8_t>(v << shift);
+          return static_cast<std::uint8_t>(is_signed ? high >> shift : int(v));
+        };
+        for_vectors([&]() RULEENGINE_INLINE {
+          const std::int64_t whole = (end - begin) / kPerByte;
+#pragma GCC ivdep
+          for (std::int64_t i = 0; i < whole; ++i) {
+            for (int k = 0; k < kPerByte; ++k) {
+              to[i * kPerByte + k] = element(in[i], k);
+            }
+          }
+          for (std::int64_t i = whole * kPerByte; i < end - begin; ++i) {
+            to[i] = element(in[whole], static_cast<int>(i % kPerByte));
+          }
+        });
+      });
   return out;
 }
 
@@ -111,15 +146,29 @@ Tensor packed(const Tensor& t, DataType to, KernelRun& run) {
   if (!is_packed(to)) return t;
   const int bits = ir::bit_width(to);
   Tensor out = allocate(run, to, t.dims());
-  const auto* in = t.data<std::uint8_t>();
-  auto* bytes = out.mutable_data<std::uint8_t>();
-  std::memset(bytes, 0, out.byte_size());
-  const int per_byte = 8 / bits;
-  const unsigned mask = (1u << bits) - 1;
-  for (std::int64_t i = 0; i < t.count(); ++i) {
-    bytes[i / per_byte] = static_cast<std::uint8_t>(
-        bytes[i / per_byte] | (in[i] & mask) << (i % per_byte * bits));
-  }
+  for_bytes(bits, t.count(), run,
+            [&]<int kBits>(std::int64_t begin, std::int64_t end) {
+              constexpr int kPerByte = 8 / kBits;
+              const auto* in = t.data<std::uint8_t>() + begin;
+              auto* bytes = out.mutable_data<std::uint8_t>() + begin / kPerByte;
+              const auto joined = [&](std::int64_t first,
+                                      int count) RULEENGINE_INLINE {
+                unsigned byte = 0;
+                for (int k = 0; k < count; ++k) {
+                  byte |= (in[first + k] & ((1u << kBits) - 1)) << (k * kBits);
+                }
+                return static_cast<std::uint8_t>(byte);
+              };
+              for_vectors([&]() RULEENGINE_INLINE {
+                const std::int64_t whole = (end - begin) / kPerByte;
+#pragma GCC ivdep
+                for (std::int64_t i = 0; i < whole; ++i) {
+                  bytes[i] = joined(i * kPerByte, kPerByte);
+                }
+                const auto rest = static_cast<int>((end - begin) % kPerByte);
+                if (rest > 0) bytes[whole] = joined(whole * kPerByte, rest);
+              });
+            });
   return out;
 }
 

@@ -38,7 +38,7 @@ struct ExecutorOptions {
   // of their own are not asked.
   bool wide = false;
   // Whether the model runs often: weights are arranged for that
-  // (Preparation::arranges_weights), and tensors laid out (runtime/arena.h).
+  // (Preparation::arranges_weights), and tensors laid out (runtime/tensor_arena.h).
   bool arranges_weights = false;
   int threads = 0;  // 0: one for each core
   // Of tensors; for several executors that share one limit. nullptr: memory of

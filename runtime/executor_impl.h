@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/arena.h"
+#include "runtime/tensor_arena.h"
 #include "runtime/conversions.h"
 #include "runtime/executor.h"
 #include "runtime/lowering.h"
@@ -154,7 +154,7 @@ struct Executor::Impl {
   std::unique_ptr<Plans> plans;
   Threads threads;
   std::shared_ptr<HostMemory> memory;
-  Arena arena;
+  TensorArena arena;
   std::vector<ReadyStep> ready;  // by step; without a node where that failed
   // Nodes that no kernel of their op takes.
   std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;

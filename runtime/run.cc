@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "runtime/arena.h"
+#include "runtime/tensor_arena.h"
 #include "runtime/failure.h"
 
 namespace ruleengine::runtime {
@@ -30,7 +30,7 @@ Tensor allocate(KernelRun& run, DataType dtype, Shape dims, Memory* place) {
   }
   if (ir::bit_width(dtype) == 0) fail("the element type is not known");
   const std::size_t bytes = bytes_of(dtype, count);
-  Arena::Place made;
+  TensorArena::Place made;
   if (place != nullptr) {
     made.data = place->allocate(bytes);
   } else if (run.arena != nullptr && !Threads::is_inside()) {

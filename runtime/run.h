@@ -12,7 +12,7 @@
 
 namespace ruleengine::runtime {
 
-class Arena;
+class TensorArena;
 class Communicator;
 class NoiseSource;
 
@@ -20,7 +20,7 @@ using DrawnCounts = std::map<std::string, std::uint64_t, std::less<>>;
 
 struct KernelRun {
   std::shared_ptr<HostMemory> memory;
-  Arena* arena = nullptr;  // of a model that runs often
+  TensorArena* arena = nullptr;  // of a model that runs often
   Threads* threads = nullptr;
   std::uint64_t seed = 0;  // of ops that draw numbers
   // How often the node that makes a value of this name drew numbers. By names,

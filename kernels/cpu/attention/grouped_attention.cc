@@ -173,18 +173,19 @@ void GroupQueryAttention::set_sinks(Call& c, Attending& a) const {
   }
 }
 
-void check_supported(Call& c) {
+void decline_unknown(const Preparation& p) {
   for (const std::size_t i : {GroupedSlot::kKeyScale, GroupedSlot::kValueScale,
                               GroupedSlot::kQueryNorm, GroupedSlot::kKeyNorm}) {
-    if (c.has_input(i)) {
-      fail("the kernel does not take input " + std::to_string(i));
+    if (p.node().has_input(i)) {
+      runtime::decline("the kernel does not take input " + std::to_string(i));
     }
   }
-  if (c.wants(3)) fail("the kernel does not give output 'output_qk'");
+  if (p.wants(3)) {
+    runtime::decline("the kernel does not give output 'output_qk'");
+  }
 }
 
 void GroupQueryAttention::operator()(Call& c) const {
-  check_supported(c);
   Grouped g = read_grouped(c);
   read_lengths(c, g);
   if (is_rotated_ && g.q.count() != 0) {
@@ -219,6 +220,7 @@ void GroupQueryAttention::operator()(Call& c) const {
 }  // namespace
 
 Op group_query_attention(const Preparation& p) {
+  decline_unknown(p);
   return GroupQueryAttention(p);
 }
 

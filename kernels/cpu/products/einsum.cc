@@ -237,13 +237,13 @@ Tensor evaluate(Call& c, std::vector<Labelled> views, const Equation& e) {
   return arranged<T>(c, views[0], e.result).tensor;
 }
 
-void sum_products(Call& c, std::string_view equation) {
+void sum_products(Call& c, const EinsumTerms& terms) {
   std::vector<Shape> shapes;
   const DataType dtype = c.input(0).dtype();
   for (std::size_t i = 0; i < c.input_count(); ++i) {
     shapes.push_back(c.expect_type(i, dtype).dims());
   }
-  const Equation e = parse_equation(equation, shapes);
+  const Equation e = equation_of(terms, shapes);
   Dims dims;
   bool is_empty = false;
   for (const Label label : e.result) dims.push_back(e.sizes.at(label));
@@ -266,9 +266,9 @@ void sum_products(Call& c, std::string_view equation) {
 
 Op einsum(const Preparation& p) {
   p.need_attribute("equation");
-  return [equation = p.attribute_string("equation")](Call& c) {
-    sum_products(c, equation);
-  };
+  auto terms =
+      parse_terms(p.attribute_string("equation"), p.node().input_count());
+  return [terms = std::move(terms)](Call& c) { sum_products(c, terms); };
 }
 
 }  // namespace ruleengine::kernels

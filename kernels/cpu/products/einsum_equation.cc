@@ -5,23 +5,16 @@
 namespace ruleengine::kernels {
 namespace {
 
-// A term before the rank of its ellipsis is known.
-struct Term {
-  std::string letters;         // without the ellipsis
-  std::size_t dots_at = npos;  // how many letters stand before it
-  static constexpr std::size_t npos = std::string::npos;
-};
-
 bool is_letter(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-Term parse_term(std::string_view text) {
-  Term term;
+EinsumTerm parse_term(std::string_view text) {
+  EinsumTerm term;
   for (std::size_t i = 0; i < text.size(); ++i) {
     if (is_letter(text[i])) {
       term.letters += text[i];
-    } else if (text.substr(i, 3) == "..." && term.dots_at == Term::npos) {
+    } else if (text.substr(i, 3) == "..." && !term.dots_at) {
       term.dots_at = term.letters.size();
       i += 2;
     } else {
@@ -33,20 +26,19 @@ Term parse_term(std::string_view text) {
 }
 
 // Its labels, where the ellipsis stands for `dots` axes.
-std::vector<Label> labels_of(const Term& term, std::size_t dots) {
+std::vector<Label> labels_of(const EinsumTerm& term, std::size_t dots) {
   std::vector<Label> out(term.letters.begin(), term.letters.end());
-  if (term.dots_at == Term::npos) return out;
+  if (!term.dots_at) return out;
   std::vector<Label> axes;
   for (std::size_t i = dots; i > 0; --i) axes.push_back(-static_cast<Label>(i));
-  out.insert(out.begin() + static_cast<std::ptrdiff_t>(term.dots_at),
+  out.insert(out.begin() + static_cast<std::ptrdiff_t>(*term.dots_at),
              axes.begin(), axes.end());
   return out;
 }
 
-void add_operand(Equation& e, const Term& term, Shape shape) {
+void add_operand(Equation& e, const EinsumTerm& term, Shape shape) {
   const std::size_t letters = term.letters.size();
-  if (letters > shape.size() ||
-      (term.dots_at == Term::npos && letters != shape.size())) {
+  if (letters > shape.size() || (!term.dots_at && letters != shape.size())) {
     fail("a term of the equation does not fit its operand",
          std::to_string(letters) + " axes",
          std::to_string(shape.size()) + " axes");
@@ -75,47 +67,56 @@ std::vector<Label> implied_result(const Equation& e) {
   return out;
 }
 
-void set_result(Equation& e, std::string_view text) {
+void set_result(Equation& e, const EinsumTerm& term) {
   Label first = 0;  // of the longest ellipsis
   for (const auto& [label, size] : e.sizes) first = std::min(first, label);
-  e.result = labels_of(parse_term(text), index_of(-first));
+  e.result = labels_of(term, index_of(-first));
   std::vector<Label> sorted = e.result;
   std::ranges::sort(sorted);
   if (std::ranges::adjacent_find(sorted) != sorted.end()) {
     fail("the result of the equation has a label twice", "each label once",
-         std::string(text));
+         term.letters);
   }
   for (const Label label : e.result) {
     if (!e.sizes.contains(label)) {
       fail("the result of the equation has a label that no operand has",
-           "labels of the operands", std::string(text));
+           "labels of the operands", term.letters);
     }
   }
 }
 
 }  // namespace
 
-Equation parse_equation(std::string_view text, std::span<const Shape> shapes) {
+EinsumTerms parse_terms(std::string_view text, std::size_t operands) {
   std::string packed;
   std::ranges::copy_if(text, std::back_inserter(packed),
                        [](char c) { return c != ' '; });
   const std::string_view all(packed);
   const std::size_t arrow = all.find("->");
   std::string_view left = all.substr(0, arrow);
-  Equation e;
-  for (std::size_t i = 0; i < shapes.size(); ++i) {
+  EinsumTerms out;
+  for (std::size_t i = 0; i < operands; ++i) {
     const std::size_t comma = left.find(',');
-    if ((comma == left.npos) != (i + 1 == shapes.size())) {
+    if ((comma == left.npos) != (i + 1 == operands)) {
       fail("wrong number of terms in attribute 'equation'",
-           std::to_string(shapes.size()), std::string(text));
+           std::to_string(operands), std::string(text));
     }
-    add_operand(e, parse_term(left.substr(0, comma)), shapes[i]);
+    out.operands.push_back(parse_term(left.substr(0, comma)));
     if (comma != left.npos) left.remove_prefix(comma + 1);
   }
-  if (arrow == all.npos) {
-    e.result = implied_result(e);
+  if (arrow != all.npos) out.result = parse_term(all.substr(arrow + 2));
+  return out;
+}
+
+Equation equation_of(const EinsumTerms& terms, std::span<const Shape> shapes) {
+  Equation e;
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    add_operand(e, terms.operands[i], shapes[i]);
+  }
+  if (terms.result) {
+    set_result(e, *terms.result);
   } else {
-    set_result(e, all.substr(arrow + 2));
+    e.result = implied_result(e);
   }
   return e;
 }

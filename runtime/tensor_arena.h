@@ -1,4 +1,4 @@
-// Arena: the tensors of a run in one block. Runs on inputs of the same shapes
+// TensorArena: the tensors of a run in one block. Runs on inputs of the same shapes
 // ask for the same blocks in the same order. So the requests of one run are
 // written down with the time that each block was in use, laid out side by side,
 // and the next runs get places in one block, at no cost. A request that differs
@@ -36,9 +36,9 @@ Layout lay_out(std::span<const BlockUse> blocks);
 // The most bytes that are in use at once.
 std::size_t live_bytes(std::span<const BlockUse> blocks);
 
-class Arena {
+class TensorArena {
  public:
-  explicit Arena(std::shared_ptr<HostMemory> memory)
+  explicit TensorArena(std::shared_ptr<HostMemory> memory)
       : memory_(std::move(memory)) {}
 
   // Of a run on inputs of these shapes. The second one in a row is written

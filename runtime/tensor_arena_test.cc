@@ -1,6 +1,6 @@
 // The layout of blocks, and what an arena gives to runs that do not follow its
 // script.
-#include "runtime/arena.h"
+#include "runtime/tensor_arena.h"
 
 #include <doctest/doctest.h>
 
@@ -49,7 +49,7 @@ TEST_CASE("blocks that are in use at once are apart, and take little more") {
 
 // A chain: each block is given back after the next one is there.
 std::vector<const std::byte*> run_chain(
-    Arena& arena, const std::vector<std::size_t>& sizes,
+    TensorArena& arena, const std::vector<std::size_t>& sizes,
     std::shared_ptr<std::byte>* kept = nullptr) {
   std::vector<const std::byte*> out;
   std::shared_ptr<std::byte> last;
@@ -68,7 +68,7 @@ std::vector<const std::byte*> run_chain(
 
 TEST_CASE("the third run of a kind is served from one block") {
   const auto memory = HostMemory::create();
-  Arena arena(memory);
+  TensorArena arena(memory);
   const std::vector<std::size_t> sizes = {640, 6400, 64, 6400, 640};
   run_chain(arena, sizes);
   run_chain(arena, sizes);
@@ -81,7 +81,7 @@ TEST_CASE("the third run of a kind is served from one block") {
 
 TEST_CASE("a run that differs from the script gets memory of its own") {
   const auto memory = HostMemory::create();
-  Arena arena(memory);
+  TensorArena arena(memory);
   const std::vector<std::size_t> sizes = {640, 6400, 64, 6400, 640};
   for (int i = 0; i < 3; ++i) run_chain(arena, sizes);
   run_chain(arena, {640, 64, 6400, 64, 64, 640});
@@ -111,7 +111,7 @@ TEST_CASE("a run that differs from the script gets memory of its own") {
 
 TEST_CASE("other shapes have a script of their own, once they come twice") {
   const auto memory = HostMemory::create();
-  Arena arena(memory);
+  TensorArena arena(memory);
   const std::vector<std::size_t> sizes = {640, 6400, 64, 6400, 640};
   for (int i = 0; i < 2; ++i) run_chain(arena, sizes);
   const std::size_t live = memory->live();

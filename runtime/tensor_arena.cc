@@ -1,4 +1,4 @@
-#include "runtime/arena.h"
+#include "runtime/tensor_arena.h"
 
 #include <algorithm>
 #include <limits>
@@ -98,7 +98,7 @@ Layout lay_out(std::span<const BlockUse> blocks) {
 }
 
 // Blocks write down their end, also where they outlive the arena.
-struct Arena::Script {
+struct TensorArena::Script {
   std::mutex mutex;
   std::size_t clock = 0;
   std::vector<BlockUse> uses;
@@ -114,7 +114,7 @@ struct Arena::Script {
   }
 };
 
-void Arena::begin(std::vector<std::int64_t> shapes) {
+void TensorArena::begin(std::vector<std::int64_t> shapes) {
   is_serving_ = false;
   if (!slots_.empty() && shapes == served_shapes_) {
     is_serving_ = std::ranges::all_of(slots_, [](const Slot& each) {
@@ -129,7 +129,7 @@ void Arena::begin(std::vector<std::int64_t> shapes) {
   last_shapes_ = std::move(shapes);
 }
 
-void Arena::end(bool is_complete) {
+void TensorArena::end(bool is_complete) {
   is_serving_ = false;
   if (script_ == nullptr) return;
   if (is_complete) {
@@ -139,7 +139,7 @@ void Arena::end(bool is_complete) {
   script_ = nullptr;
 }
 
-void Arena::make_slots() {
+void TensorArena::make_slots() {
   const std::lock_guard lock(script_->mutex);
   std::vector<BlockUse> inner;  // of blocks that the run gave back
   std::vector<std::size_t> index;
@@ -174,7 +174,7 @@ void Arena::make_slots() {
 }
 
 // In the order of the script: so a place is free once those before it are.
-std::shared_ptr<std::byte> Arena::next_slot(std::size_t bytes) {
+std::shared_ptr<std::byte> TensorArena::next_slot(std::size_t bytes) {
   const auto is_free = [&](const Slot& slot) {
     return slot.data.use_count() == 1;
   };
@@ -191,7 +191,7 @@ std::shared_ptr<std::byte> Arena::next_slot(std::size_t bytes) {
   return nullptr;
 }
 
-Arena::Place Arena::allocate(std::size_t bytes) {
+TensorArena::Place TensorArena::allocate(std::size_t bytes) {
   if (is_serving_) {
     std::shared_ptr<std::byte> data = next_slot(bytes);
     if (data != nullptr) return {.data = std::move(data), .is_shared = true};
