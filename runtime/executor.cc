@@ -188,6 +188,14 @@ Executor::Impl::ArenaRun::~ArenaRun() {
 }
 
 Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
+  auto out = run_once(inputs);
+  // The block of the arena may be what leaves too little memory.
+  const bool goes_again = !out && out.error().remedy == Remedy::kTensors &&
+                          options.communicator == nullptr && arena.drop();
+  return goes_again ? run_once(inputs) : std::move(out);
+}
+
+Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
   const ir::Graph& graph = model.graph;
   state.seed = options.seed;
   state.drawn.clear();

@@ -134,6 +134,7 @@ struct Executor::Impl {
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
+  Result<Named> run_once(const Named& inputs);
   void run_step(Frame& frame, const Step& step);
   void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
                   std::span<Datum* const> inputs, std::span<const bool> dying,

@@ -68,8 +68,9 @@ ModelTypes::Calls calls_of(const Plans& plans) {
 
 }  // namespace
 
-// All nodes, but those of a wide run: it knows no weight as a double, and noise
-// is_mixed attributes. What cannot be prepared fails when it is to run.
+// All nodes. Those of a wide run only to learn which are declined: it knows no
+// weight as a double, and noise moves attributes. What cannot be prepared fails
+// when it is to run.
 void Executor::Impl::prepare() {
   // For longer than a run, in the place of weights that no limit counts.
   state.memory = HostMemory::create();
@@ -80,10 +81,14 @@ void Executor::Impl::prepare() {
         is_mixed ? host_nodes(graph, options.backends) : std::vector<bool>();
     for (const std::vector<Step>& steps : plan->blocks) {
       for (const Step& step : steps) {
-        if (step.function != nullptr || options.wide) continue;
+        if (step.function != nullptr) continue;
         try {
-          prepare(*plan, step, is_mixed && is_host[step.node.index()],
-                  types.of(graph));
+          if (options.wide) {
+            prepared(step.view, {}, true);
+          } else {
+            prepare(*plan, step, is_mixed && is_host[step.node.index()],
+                    types.of(graph));
+          }
         } catch (const Declined&) {
           declined.emplace_back(&graph, step.node);
         } catch (const Failure&) {

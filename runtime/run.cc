@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "runtime/tensor_arena.h"
 #include "runtime/failure.h"
+#include "runtime/tensor_arena.h"
 
 namespace ruleengine::runtime {
 namespace {

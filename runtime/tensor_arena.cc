@@ -122,8 +122,7 @@ void TensorArena::begin(std::vector<std::int64_t> shapes) {
     });
     next_ = 0;
   } else if (shapes == last_shapes_ && shapes != served_shapes_) {
-    slots_.clear();
-    served_shapes_.clear();
+    drop();
     script_ = std::make_shared<Script>();
   }
   last_shapes_ = std::move(shapes);
@@ -137,6 +136,14 @@ void TensorArena::end(bool is_complete) {
     make_slots();
   }
   script_ = nullptr;
+}
+
+bool TensorArena::drop() {
+  const bool had_one = !slots_.empty();
+  slots_.clear();
+  served_shapes_.clear();
+  last_shapes_.clear();
+  return had_one;
 }
 
 void TensorArena::make_slots() {

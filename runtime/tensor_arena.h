@@ -46,6 +46,8 @@ class TensorArena {
   void begin(std::vector<std::int64_t> shapes);
   // `is_complete`: whether the run gave results.
   void end(bool is_complete);
+  // Gives its block back, between runs; whether it had one.
+  bool drop();
 
   // A block, and whether the arena has a share in it.
   struct Place {

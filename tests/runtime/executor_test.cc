@@ -351,6 +351,18 @@ void check_arena(const std::filesystem::path& file, int threads) {
   if (threads == 1) CHECK(executor.peak_bytes() <= live + live / 20 + kept);
 }
 
+TEST_CASE("an arena leaves the memory to runs of other shapes") {
+  Runner r(
+      "(float[N] x) => (float[N] z) { a = Tanh(x) b = Add(a, x) "
+      "c = Mul(a, b) z = Sub(c, x) }",
+      {.arranges_weights = true, .memory = HostMemory::create(30000)});
+  const Executor::Named small{{"x", vector(Row(1000))}};
+  const Executor::Named large{{"x", vector(Row(2000))}};
+  for (int i = 0; i < 4; ++i) r.run(small);
+  CHECK(r.run(large).size() == 2000);
+  CHECK(r.run(small).size() == 1000);
+}
+
 TEST_CASE("the arena of an export is hardly larger than its live values") {
   const std::filesystem::path folder =
       std::filesystem::path(RULEENGINE_SOURCE_DIR) / "tests" / "data" /
