@@ -135,6 +135,22 @@ class Values(program.ProgramTest):
             cases.add("RMSNormalization", [x, w],
                       [(wide / square * w).astype("f4")], f"{size}",
                       epsilon=1e-5, tolerance=1e-5)
+        # A mean that is large beside the deviation, exact in float.
+        x = np.round(self.normal(2, 4, 64) * 64) / 64 + 4096
+        w, b = self.normal(4), self.normal(4)
+        for op, groups in (("InstanceNormalization", 4),
+                           ("GroupNormalization", 2),
+                           ("LayerNormalization", 4)):
+            wide = x.astype("f8").reshape(2, groups, -1)
+            wide -= wide.mean(-1, keepdims=True)
+            wide /= np.sqrt((wide * wide).mean(-1, keepdims=True) + 1e-5)
+            more = {"num_groups": groups} if groups == 2 else {}
+            scale, bias = w[:, None], b[:, None]
+            if op == "LayerNormalization":
+                scale = bias = np.float32([1])
+            cases.add(op, [x.astype("f4"), scale.ravel(), bias.ravel()],
+                      [(wide.reshape(2, 4, 64) * scale + bias).astype("f4")],
+                      op, epsilon=1e-5, tolerance=1e-6, **more)
         cases.check(self)
 
     def test_attention(self):

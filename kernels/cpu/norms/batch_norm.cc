@@ -46,7 +46,7 @@ void normalize_channels(Call& c, const Tensor& x, const CutShape& s,
   c.threads().for_each_index(s.outer * s.size, row_grain(s.inner),
                              [&](std::int64_t i) {
                                const std::int64_t k = i % s.size;
-                               affine_row(from + i * s.inner, s.inner, by[k],
+                               affine_row(from + i * s.inner, s.inner, 0, by[k],
                                           shift[k], to + i * s.inner);
                              });
 }
@@ -162,9 +162,8 @@ void normalize_groups(Call& c, std::int64_t groups, double epsilon) {
         const std::int64_t at = i * row + k * s.inner;
         const std::int64_t place = i % groups * width + k;
         const double factor = double(scale.data<T>()[place]) * inverse;
-        const double shift = double(bias.data<T>()[place]) - m.mean * factor;
-        affine_row(x.data<T>() + at, s.inner, static_cast<T>(factor),
-                   static_cast<T>(shift), to + at);
+        affine_row(x.data<T>() + at, s.inner, m.mean, static_cast<T>(factor),
+                   bias.data<T>()[place], to + at);
       }
     };
     c.threads().for_each_index(s.outer * groups, row_grain(row), one);

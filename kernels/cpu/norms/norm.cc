@@ -99,17 +99,18 @@ void LayerNormOp::run(Call& c, const Tensor& x, const RowShape& s,
       const double inverse = 1 / std::sqrt(m.variance + epsilon);
       means.mutable_data<float>()[i] = static_cast<float>(m.mean);
       inverses.mutable_data<float>()[i] = static_cast<float>(inverse);
-      const T mean = static_cast<T>(m.mean), by = static_cast<T>(inverse);
+      const Mean<T> mean(m.mean);
+      const T by = static_cast<T>(inverse);
       const T* w = scale.values.data<T>() + i * scale.step;
       if (bias.values.count() == 0) {
         for (std::int64_t k = 0; k < s.size; ++k) {
-          y[k] = (row[k] - mean) * by * w[k];
+          y[k] = mean.away_from(row[k]) * by * w[k];
         }
         return;
       }
       const T* b = bias.values.data<T>() + i * bias.step;
       for (std::int64_t k = 0; k < s.size; ++k) {
-        y[k] = (row[k] - mean) * by * w[k] + b[k];
+        y[k] = mean.away_from(row[k]) * by * w[k] + b[k];
       }
     });
   };

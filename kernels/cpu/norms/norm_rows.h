@@ -30,10 +30,23 @@ Moments moments_of(const T* x, std::int64_t n) {
   return m;
 }
 
-// y = x * scale + shift.
+// A mean in two parts: beside a large one few digits of x would be left.
 template <typename T>
-void affine_row(const T* x, std::int64_t n, T scale, T shift, T* y) {
-  for (std::int64_t i = 0; i < n; ++i) y[i] = x[i] * scale + shift;
+struct Mean {
+  explicit Mean(double mean)
+      : high(static_cast<T>(mean)), low(static_cast<T>(mean - double(high))) {}
+  T away_from(T x) const { return (x - high) - low; }
+  T high, low;
+};
+
+// y = (x - mean) * scale + shift.
+template <typename T>
+void affine_row(const T* x, std::int64_t n, double mean, T scale, T shift,
+                T* y) {
+  const Mean<T> m(mean);
+  for (std::int64_t i = 0; i < n; ++i) {
+    y[i] = m.away_from(x[i]) * scale + shift;
+  }
 }
 
 // Rows of so many elements that one piece of a loop takes.
