@@ -115,7 +115,7 @@ struct Executor::Impl {
     Frame& frame;
   };
 
-  // Counts what the arena does from here to the end of a run.
+  // One run, of which the arena knows.
   struct ArenaRun {
     ArenaRun(Impl& i, const std::vector<Datum>& inputs);
     ~ArenaRun();
@@ -160,6 +160,7 @@ struct Executor::Impl {
   // Nodes that no kernel of their op takes.
   std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;
   bool is_mixed = false;  // whether backends have memory of their own
+  // Never iterated: the order of pointers must not show.
   std::map<std::pair<const Datum*, const Memory*>, Datum> constant_copies;
   std::size_t bytes_read = 0;  // of constants, since memory was given back
   // Of a wide run, by step: whether its kernel has no double, or its inputs are
