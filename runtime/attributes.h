@@ -20,7 +20,7 @@ using Ints = std::vector<std::int64_t>;
 class NodeContext : public RunContext {
  public:
   NodeContext(const ops::NodeView& node, KernelRun& run,
-              Memory* place = nullptr)
+              DeviceMemory* place = nullptr)
       : RunContext(run, place), node_(node) {}
 
   // Fails with what the attribute says, or with `found`.

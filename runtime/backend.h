@@ -1,8 +1,8 @@
 // Backend: what computes nodes, and where their tensors are. The CPU is one;
 // another has memory that the host does not read and a queue of work of its
-// own. The executor asks backends in order for each node, runs it on the first
-// that takes it, and moves tensors between memories as nodes need them.
-// Constant while models run; it outlives them.
+// own. The executor opens each, asks them in order for each node, runs it on
+// the first that takes it, and copies tensors between memories as nodes need
+// them.
 #pragma once
 
 #include <memory>
@@ -15,12 +15,12 @@
 
 namespace ruleengine::runtime {
 
-// A node that is ready to run. Ops of different nodes may run on several
-// threads.
+// A node that is ready to run.
 class PreparedNode {
  public:
   virtual ~PreparedNode() = default;
-  // Throws Failure.
+  // Computes the outputs, or adds that to the work of the backend. Throws
+  // Failure.
   virtual void run(Call& call) const = 0;
   // Whether it only reads the type and the shape of constant `i`.
   virtual bool is_released(std::size_t i) const = 0;
@@ -34,27 +34,41 @@ struct KnownInputs {
   ValueTypes* types = nullptr;
 };
 
+// A backend that is open for one executor: its memory, its queue of work, what
+// its nodes share. For one thread.
+class BackendSession {
+ public:
+  virtual ~BackendSession() = default;
+
+  // Where its nodes write; nullptr: on the host. It is alive as long as any
+  // block of it.
+  virtual DeviceMemory* memory() { return nullptr; }
+  // The node by the first kernel that takes it. Throws Declined where none
+  // does, and Failure where the node cannot be computed.
+  virtual std::unique_ptr<const PreparedNode> prepare(const ops::NodeView& node,
+                                                      const KnownInputs& known,
+                                                      KernelRun& run) = 0;
+  // Before the nodes of a run, and after them, also where one failed: the work
+  // that was asked for is done when it returns. Throws Failure.
+  virtual void begin() {}
+  virtual void finish() {}
+};
+
+// Constant; any thread may ask.
 class Backend {
  public:
   virtual ~Backend() = default;
 
   virtual std::string_view name() const = 0;
-  // Where its nodes write; nullptr: on the host.
-  virtual Memory* memory() const { return nullptr; }
   // Whether there are kernels for nodes of this op. A version of an op that the
   // newest one cannot express has an op of its own, such as "Scan-8".
   virtual bool has_kernel(std::string_view domain,
                           std::string_view type) const = 0;
-  // The node by the first kernel that takes it. Throws Declined where none
-  // does, and Failure where the node cannot be computed.
-  virtual std::unique_ptr<const PreparedNode> prepare(const ops::NodeView& node,
-                                                      const KnownInputs& known,
-                                                      KernelRun& run) const = 0;
   // The inputs that its kernels read on the host: by default those of which the
   // values tell the type of the result.
   virtual ops::Inputs host_inputs(const ir::Op& op) const;
-  // Waits until all that was asked of it is done. Throws Failure.
-  virtual void finish() const {}
+  // The backend must outlive the session.
+  virtual std::unique_ptr<BackendSession> open() const = 0;
 };
 
 // In order of preference.

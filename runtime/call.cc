@@ -33,7 +33,7 @@ Ints to_ints(const Tensor& t) {
 }  // namespace
 
 std::string inputs_text(const ops::NodeView& node,
-                        std::span<Datum* const> inputs) {
+                        std::span<const Datum* const> inputs) {
   constexpr std::size_t kMost = 8;
   std::string out;
   for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -166,10 +166,11 @@ Tensor& Call::output(std::size_t i, DataType dtype, Shape dims) {
 
 Tensor& Call::output_in_place(std::size_t i, std::size_t from, DataType dtype,
                               Shape dims) {
-  Datum* source = from < inputs_.size() ? inputs_[from] : nullptr;
+  const Datum* source = from < inputs_.size() ? inputs_[from] : nullptr;
   if (source == nullptr || from >= dying_.size() || !dying_[from] ||
       !source->is_tensor() || !source->tensor().is_sole() ||
-      source->tensor().dtype() != dtype || source->tensor().is_string() ||
+      source->tensor().place() != place_ || source->tensor().dtype() != dtype ||
+      source->tensor().is_string() ||
       !is_same_shape(source->tensor().dims(), dims)) {
     return output(i, dtype, dims);
   }

@@ -17,7 +17,7 @@ namespace ruleengine::runtime {
 // "A: float[2,3], B: float[3]": the inputs that are given, each named as the
 // op's schema does.
 std::string inputs_text(const ops::NodeView& node,
-                        std::span<Datum* const> inputs);
+                        std::span<const Datum* const> inputs);
 
 // Runs subgraphs of a graph that is running.
 class BlockRunner {
@@ -32,9 +32,9 @@ class Call : public NodeContext {
  public:
   // `blocks`: for the ops that have subgraphs. `place`: where outputs and
   // scratch are; nullptr: on the host.
-  Call(const ops::NodeView& node, std::span<Datum* const> inputs,
+  Call(const ops::NodeView& node, std::span<const Datum* const> inputs,
        std::span<Datum> outputs, KernelRun& run, BlockRunner* blocks = nullptr,
-       Memory* place = nullptr)
+       DeviceMemory* place = nullptr)
       : NodeContext(node, run, place),
         blocks_(blocks),
         given_(inputs),
@@ -42,7 +42,7 @@ class Call : public NodeContext {
         outputs_(outputs) {}
 
   // The same call with inputs that were adapted.
-  Call(const Call& other, std::span<Datum* const> adapted) : Call(other) {
+  Call(const Call& other, std::span<const Datum* const> adapted) : Call(other) {
     inputs_ = adapted;
   }
 
@@ -112,7 +112,7 @@ class Call : public NodeContext {
   // For the Executor. `dying`: whether this node is the last reader of each
   // input.
   void set_dying(std::span<const bool> dying) { dying_ = dying; }
-  std::span<Datum* const> values() const { return inputs_; }
+  std::span<const Datum* const> values() const { return inputs_; }
   std::span<Datum> outputs() const { return outputs_; }
 
  private:
@@ -120,7 +120,7 @@ class Call : public NodeContext {
                                 DataType dtype) const;
 
   BlockRunner* blocks_;
-  std::span<Datum*const> given_, inputs_;
+  std::span<const Datum*const> given_, inputs_;
   std::span<Datum> outputs_;
   std::span<const bool> dying_;
 };

@@ -39,14 +39,14 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
   const ir::Graph& graph = *frame.plan.graph;
   const ops::NodeView& view = step.view;
   const auto begin = options.trace ? Clock::now() : Clock::time_point();
-  SmallVector<Datum*, 8> inputs;
+  SmallVector<const Datum*, 8> inputs;
   try {
     check();
     const auto operands = graph.inputs(step.node);
     std::vector<Datum> widened;  // constants
     if (options.wide) widened.reserve(operands.size());
     for (const ir::Operand& o : operands) {
-      Datum* value = frame.slot(o.value);
+      const Datum* value = frame.slot(o.value);
       // An output of an optional kind that its node did not compute.
       if (value != nullptr && value->is_absent()) value = nullptr;
       if (options.wide && value != nullptr && frame.is_constant(o.value)) {
@@ -65,7 +65,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     const std::span<Datum> outputs =
         is_one ? std::span(&frame.values[made[0].index()], 1)
                : std::span<Datum>(more);
-    const std::span<Datum* const> given(inputs.data(), inputs.size());
+    const std::span<const Datum* const> given(inputs.data(), inputs.size());
     const std::span<const bool> dying(step.dying.data(), step.dying.size());
     if (is_kernel) {
       const auto run = options.wide ? &Impl::run_wide : &Impl::run_kernel;
@@ -94,7 +94,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     throw;
   }
   if (options.trace) {
-    if (const Backend* each = ready[step.id].backend) each->finish();
+    if (auto* each = ready[step.id].backend) each->finish();
     const auto since = [&](Clock::time_point at) {
       return std::chrono::duration<double>(at - began).count();
     };
@@ -104,7 +104,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
 
 void Executor::Impl::run_kernel(Frame& frame, const Step& step,
                                 const ops::NodeView& view,
-                                std::span<Datum* const> inputs,
+                                std::span<const Datum* const> inputs,
                                 std::span<const bool> dying,
                                 std::span<Datum> outputs) {
   Blocks blocks(*this, frame);
@@ -120,12 +120,12 @@ void Executor::Impl::run_kernel(Frame& frame, const Step& step,
 }
 
 void Executor::Impl::run_function(const Step& step,
-                                  std::span<Datum* const> inputs,
+                                  std::span<const Datum* const> inputs,
                                   std::span<Datum> outputs) {
   Frame frame(*step.function);
   const ir::BlockId main = ir::Graph::main_block();
   std::vector<Datum> given;
-  for (Datum* each : inputs) given.push_back(each ? *each : Datum());
+  for (const Datum* each : inputs) given.push_back(each ? *each : Datum());
   auto results = run_block(frame, main, std::move(given));
   for (std::size_t i = 0; i < std::min(results.size(), outputs.size()); ++i) {
     outputs[i] = std::move(results[i]);
@@ -167,9 +167,9 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 
-Executor::Impl::ArenaRun::ArenaRun(Impl& i, const std::vector<Datum>& inputs)
-    : impl(i) {
-  if (!impl.options.arranges_weights) return;
+Executor::Impl::Run::Run(Impl& i, const std::vector<Datum>& inputs) : impl(i) {
+  for (const OpenBackend& each : impl.backends) each.session->begin();
+  if (!impl.options.runs_often) return;
   std::vector<std::int64_t> shapes;
   for (const Datum& each : inputs) {
     if (!each.is_tensor()) continue;
@@ -181,7 +181,20 @@ Executor::Impl::ArenaRun::ArenaRun(Impl& i, const std::vector<Datum>& inputs)
   impl.state.arena = &impl.arena;
 }
 
-Executor::Impl::ArenaRun::~ArenaRun() {
+void Executor::Impl::Run::complete() {
+  for (const OpenBackend& each : impl.backends) each.session->finish();
+  is_complete = true;
+}
+
+Executor::Impl::Run::~Run() {
+  for (const OpenBackend& each : impl.backends) {
+    if (is_complete) break;
+    try {  // work that was asked for reads tensors
+      each.session->finish();
+    } catch (const Failure&) {  // the first one is told
+    } catch (const std::bad_alloc&) {
+    }
+  }
   if (impl.state.arena == nullptr) return;
   impl.state.arena = nullptr;
   impl.arena.end(is_complete);
@@ -190,7 +203,7 @@ Executor::Impl::ArenaRun::~ArenaRun() {
 Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   auto out = run_once(inputs);
   // The block of the arena may be what leaves too little memory.
-  const bool goes_again = !out && out.error().remedy == Remedy::kTensors &&
+  const bool goes_again = !out && out.error().kind == ErrorKind::kLimit &&
                           options.communicator == nullptr && arena.drop();
   return goes_again ? run_once(inputs) : std::move(out);
 }
@@ -209,14 +222,13 @@ Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
         if (state.noise != nullptr) each = state.noise->input(each);
       }
     }
-    ArenaRun in_arena(*this, given);
+    Run now(*this, given);
     // A run that fails leaves values behind.
     std::unique_ptr<Frame> frame = std::move(idle);
     if (!frame) frame = std::make_unique<Frame>(plans->main());
     auto results = run_block(*frame, ir::Graph::main_block(), std::move(given));
     if (!options.wide) idle = std::move(frame);
-    in_arena.is_complete = true;
-    for (const Backend* each : options.backends) each->finish();
+    now.complete();
     Named out;
     out.reserve(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {

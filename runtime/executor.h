@@ -37,9 +37,9 @@ struct ExecutorOptions {
   // for each node anew and take no memory in between. Backends that have memory
   // of their own are not asked.
   bool wide = false;
-  // Whether the model runs often: weights are arranged for that
-  // (Preparation::arranges_weights), and tensors laid out (runtime/tensor_arena.h).
-  bool arranges_weights = false;
+  // Whether weights are arranged (Preparation::arranges_weights) and tensors
+  // laid out (runtime/tensor_arena.h), which pays from the third run on.
+  bool runs_often = false;
   int threads = 0;  // 0: one for each core
   // Of tensors; for several executors that share one limit. nullptr: memory of
   // its own without a limit.

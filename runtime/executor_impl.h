@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
-#include "runtime/tensor_arena.h"
 #include "runtime/conversions.h"
 #include "runtime/executor.h"
 #include "runtime/lowering.h"
 #include "runtime/plan.h"
+#include "runtime/tensor_arena.h"
 #include "runtime/value_types.h"
 
 namespace ruleengine::runtime {
@@ -23,7 +23,7 @@ using Clock = std::chrono::steady_clock;
 using ir::ValueId;
 
 // A value in a memory.
-using Placed = std::pair<ValueId, const Memory*>;
+using Placed = std::pair<ValueId, const DeviceMemory*>;
 
 // The values of one call of a graph.
 struct Frame {
@@ -47,16 +47,14 @@ struct Frame {
                  copies.lower_bound({ValueId(v.index() + 1), nullptr}));
   }
 
-  Datum* slot(ValueId v) {
+  const Datum* slot(ValueId v) const {
     if (!v) return nullptr;
-    Datum& own = values[v.index()];
+    const Datum& own = values[v.index()];
     if (!own.is_absent()) return &own;
     const std::int32_t constant = plan.constant_of[v.index()];
-    // A constant is only read.
     return constant < 0
                ? &own
-               : const_cast<Datum*>(
-                     &plan.constants[static_cast<std::size_t>(constant)].value);
+               : &plan.constants[static_cast<std::size_t>(constant)].value;
   }
 };
 
@@ -65,10 +63,10 @@ struct ReadyStep {
   // Where the node reads an input: a released one nowhere.
   enum class Where : std::uint8_t { kHost, kPlace, kAnywhere };
 
-  const Backend* backend = nullptr;
+  BackendSession* backend = nullptr;
   std::unique_ptr<const PreparedNode> node;
-  Memory* place = nullptr;    // of what it computes; nullptr: the host's
-  std::vector<Where> inputs;  // where backends have memory of their own
+  DeviceMemory* place = nullptr;  // of what it computes; nullptr: the host's
+  std::vector<Where> inputs;      // where backends have memory of their own
 };
 
 struct Executor::Impl {
@@ -83,10 +81,13 @@ struct Executor::Impl {
         in_float(plans->step_count()),
         is_known(plans->step_count()) {
     for (const Backend* each : options.backends) {
-      is_mixed = is_mixed || (!options.wide && each->memory() != nullptr);
+      auto session = each->open();
+      if (session->memory() != nullptr && options.wide) continue;
+      is_mixed = is_mixed || session->memory() != nullptr;
+      backends.push_back({each, std::move(session)});
     }
     state.wide = options.wide;
-    state.arranges_weights = options.arranges_weights;
+    state.arranges_weights = options.runs_often;
     if (options.wide) find_known();
     state.memory = memory;
     state.threads = &threads;
@@ -115,10 +116,11 @@ struct Executor::Impl {
     Frame& frame;
   };
 
-  // One run, of which the arena knows.
-  struct ArenaRun {
-    ArenaRun(Impl& i, const std::vector<Datum>& inputs);
-    ~ArenaRun();
+  // One run, of which the arena and the backends know.
+  struct Run {
+    Run(Impl& i, const std::vector<Datum>& inputs);
+    ~Run();
+    void complete();
     Impl& impl;
     bool is_complete = false;
   };
@@ -129,7 +131,7 @@ struct Executor::Impl {
   ReadyStep prepared(const ops::NodeView& view, const KnownInputs& known,
                      bool on_host);
   void read(Constant& constant);
-  void bring(Frame& frame, const Step& step, std::span<Datum*> inputs);
+  void bring(Frame& frame, const Step& step, std::span<const Datum*> inputs);
   Datum on_host(const Datum& value);
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
@@ -137,15 +139,16 @@ struct Executor::Impl {
   Result<Named> run_once(const Named& inputs);
   void run_step(Frame& frame, const Step& step);
   void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
-                  std::span<Datum* const> inputs, std::span<const bool> dying,
-                  std::span<Datum> outputs);
+                  std::span<const Datum* const> inputs,
+                  std::span<const bool> dying, std::span<Datum> outputs);
   void run_wide(Frame& frame, const Step& step, const ops::NodeView& view,
-                std::span<Datum* const> inputs, std::span<const bool> dying,
-                std::span<Datum> outputs);
+                std::span<const Datum* const> inputs,
+                std::span<const bool> dying, std::span<Datum> outputs);
   void run_in_float(Frame& frame, const Step& step, const ops::NodeView& view,
-                    std::span<Datum* const> inputs, std::span<Datum> outputs);
+                    std::span<const Datum* const> inputs,
+                    std::span<Datum> outputs);
   Datum widened_constant(const Frame& frame, ValueId v, const Datum& own);
-  void run_function(const Step& step, std::span<Datum* const> inputs,
+  void run_function(const Step& step, std::span<const Datum* const> inputs,
                     std::span<Datum> outputs);
 
   // The model as it was lowered, each out of the one before.
@@ -156,12 +159,17 @@ struct Executor::Impl {
   Threads threads;
   std::shared_ptr<HostMemory> memory;
   TensorArena arena;
+  struct OpenBackend {
+    const Backend* backend;
+    std::unique_ptr<BackendSession> session;
+  };
+  std::vector<OpenBackend> backends;  // those that may be asked
   std::vector<ReadyStep> ready;  // by step; without a node where that failed
   // Nodes that no kernel of their op takes.
   std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;
   bool is_mixed = false;  // whether backends have memory of their own
   // Never iterated: the order of pointers must not show.
-  std::map<std::pair<const Datum*, const Memory*>, Datum> constant_copies;
+  std::map<std::pair<const Datum*, const DeviceMemory*>, Datum> constant_copies;
   std::size_t bytes_read = 0;  // of constants, since memory was given back
   // Of a wide run, by step: whether its kernel has no double, or its inputs are
   // known. What is known may have been computed in the types of the model when

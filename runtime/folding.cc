@@ -75,7 +75,7 @@ std::vector<Datum> run(const Backend& backend, const Alone& node,
         o.value ? view.graph().value(o.value).tensor : nullptr;
     values.push_back(t == nullptr ? Datum() : to_tensor(*t, node.model()));
   }
-  std::vector<Datum*> inputs;
+  std::vector<const Datum*> inputs;
   for (Datum& each : values) {
     inputs.push_back(each.is_absent() ? nullptr : &each);
   }
@@ -89,7 +89,7 @@ std::vector<Datum> run(const Backend& backend, const Alone& node,
   const SmallVector<bool, 8> dying(inputs.size(), true);
   call.set_dying({dying.data(), dying.size()});
   const CommonVectors common;
-  backend.prepare(view, {}, run)->run(call);
+  backend.open()->prepare(view, {}, run)->run(call);
   return outputs;
 }
 

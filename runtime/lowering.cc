@@ -101,13 +101,14 @@ class Lowering {
   }
 
   bool is_needed() {
-    bool needed = is_needed(model_.graph) || !choice_.declined.empty();
+    const bool has_declined = !choice_.declined.empty();
+    bool needed = is_needed(model_.graph) || has_declined;
     for (const auto& each : model_.functions) {
       if (each->removed) continue;
       needed = is_needed(each->body) || needed;
       for_nodes(each->body, [&](NodeId node) {
-        types_matter_ =
-            types_matter_ || runs_as(each->body, node) != RunsAs::kItself;
+        types_matter_ = types_matter_ || has_declined ||
+                        runs_as(each->body, node) != RunsAs::kItself;
       });
     }
     return needed;
@@ -179,10 +180,14 @@ class Lowering {
     make_newest(imports);
     replace_nodes(graph, [&](const auto& facts, NodeId node) {
       const RunsAs how = runs_as(graph, node);
+      const auto* function = choice_.function(*copy_, graph.op(node));
+      if (declined_.contains({&graph, node}) && how == RunsAs::kItself) {
+        function = copy_->find_function(graph.op(node));
+        if (function != nullptr) spelled_.insert(graph.op(node).text());
+      }
       if (how == RunsAs::kMeaning) {
         write_meaning(graph, facts(), node);
-      } else if (const auto* function =
-                     choice_.function(*copy_, graph.op(node))) {
+      } else if (function != nullptr) {
         auto& called = const_cast<ir::Function&>(*function);
         bind(graph, types_matter_ ? &facts() : nullptr, node, called);
       } else if (how == RunsAs::kBody) {
@@ -361,6 +366,10 @@ class Lowering {
                                        std::to_string(bound.variants.size()));
       auto made = std::make_unique<ir::Function>(function, *copy_);
       made->overload = copy_->ops[own].overload;
+      for_nodes(function.body, [&](NodeId each) {
+        if (!declined_.contains({&function.body, each})) return;
+        declined_.emplace(&made->body, each);
+      });
       copy_->functions.push_back(std::move(made));
       omit_inputs(copy_->functions.back()->body, omitted);
       add_variant(own, *copy_->functions.back(), attributes, types);

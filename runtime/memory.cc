@@ -82,13 +82,6 @@ std::shared_ptr<std::byte> HostMemory::allocate(std::size_t bytes) {
           }};
 }
 
-void HostMemory::write(std::span<const std::byte> from, std::byte* to) {
-  std::ranges::copy(from, to);
-}
-void HostMemory::read(const std::byte* from, std::span<std::byte> to) {
-  std::copy_n(from, to.size(), to.begin());
-}
-
 std::shared_ptr<Strings> HostMemory::strings(std::size_t count) {
   auto strings = std::make_unique<Strings>(count, &heap_);
   return {strings.release(),

@@ -23,9 +23,18 @@ class Memory {
   // A block of at least `bytes`, not initialized, which keeps the Memory alive;
   // throws Failure (kLimit) beyond a limit.
   virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
-  // Copies to a block, and from one. Both are done when they return, or before
-  // anything else reads the block.
+  // Gives free blocks back to the system.
+  virtual void drop_free() {}
+};
+
+// Memory that the host does not read.
+class DeviceMemory : public Memory {
+ public:
+  // Copies to a block, in the order of the backend's work. `from` may go when
+  // it returns.
   virtual void write(std::span<const std::byte> from, std::byte* to) = 0;
+  // Copies from a block, when the work before is done. `to` is whole when it
+  // returns.
   virtual void read(const std::byte* from, std::span<std::byte> to) = 0;
 };
 
@@ -45,8 +54,7 @@ class HostMemory final : public Memory,
   ~HostMemory() override;
 
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
-  void write(std::span<const std::byte> from, std::byte* to) override;
-  void read(const std::byte* from, std::span<std::byte> to) override;
+  void drop_free() override;
 
   // So many empty strings. Their bytes are counted whenever they change; beyond
   // the limit that throws Failure too.
@@ -57,8 +65,6 @@ class HostMemory final : public Memory,
   std::size_t held() const;  // bytes of blocks, used or free
   std::size_t limit() const { return limit_; }
   void reset_peak();
-  // Gives free blocks back to the system.
-  void drop_free();
 
  private:
   struct Block;

@@ -19,10 +19,11 @@ bool has(ops::Inputs inputs, std::size_t i) {
 
 // The nodes whose results are only read on the host, such as the arithmetic of
 // shapes.
-std::vector<bool> host_nodes(const ir::Graph& graph, const Backends& backends) {
+// `devices`: the backends with memory of their own.
+std::vector<bool> host_nodes(const ir::Graph& graph, const Backends& devices) {
   const auto reads_on_host = [&](const ir::Op& op, std::size_t i) {
-    return std::ranges::any_of(backends, [&](const Backend* each) {
-      return each->memory() != nullptr && has(each->host_inputs(op), i);
+    return std::ranges::any_of(devices, [&](const Backend* each) {
+      return has(each->host_inputs(op), i);
     });
   };
   std::vector<bool> out(graph.node_count());
@@ -75,10 +76,14 @@ void Executor::Impl::prepare() {
   // For longer than a run, in the place of weights that no limit counts.
   state.memory = HostMemory::create();
   ModelTypes types(model, calls_of(*plans));
+  Backends devices;
+  for (const auto& [backend, session] : backends) {
+    if (session->memory() != nullptr) devices.push_back(backend);
+  }
   for (Plan* plan : plans->all()) {
     const ir::Graph& graph = *plan->graph;
     const auto is_host =
-        is_mixed ? host_nodes(graph, options.backends) : std::vector<bool>();
+        is_mixed ? host_nodes(graph, devices) : std::vector<bool>();
     for (const std::vector<Step>& steps : plan->blocks) {
       for (const Step& step : steps) {
         if (step.function != nullptr) continue;
@@ -91,8 +96,8 @@ void Executor::Impl::prepare() {
           }
         } catch (const Declined&) {
           declined.emplace_back(&graph, step.node);
-        } catch (const Failure&) {
-        } catch (const std::bad_alloc&) {
+        } catch (const Failure& failure) {
+          if (failure.error.kind == ErrorKind::kLimit) throw;
         }
       }
     }
@@ -123,7 +128,7 @@ void Executor::Impl::prepare(Plan& plan, const Step& step, bool on_host,
     const std::int32_t at = o.value ? plan.constant_of[o.value.index()] : -1;
     // The value of an initializer that is an input, too, may be given.
     const bool is_constant =
-        at >= 0 && graph.value(o.value).kind == ir::ValueKind::kInitializer;
+        at >= 0 && graph.value(o.value).kind != ir::ValueKind::kInput;
     constants.push_back(
         is_constant ? &plan.constants[static_cast<std::size_t>(at)] : nullptr);
     if (is_constant) read(*constants.back());
@@ -146,15 +151,15 @@ ReadyStep Executor::Impl::prepared(const ops::NodeView& view,
                                    const KnownInputs& known, bool on_host) {
   const ir::Op& op = view.op();
   std::string reasons;
-  for (const Backend* each : options.backends) {
-    const bool is_asked = each->memory() == nullptr || (is_mixed && !on_host);
-    if (!is_asked || !each->has_kernel(op.domain, op.type)) continue;
-    ReadyStep out{.backend = each, .place = each->memory()};
+  for (const auto& [backend, session] : backends) {
+    ReadyStep out{.backend = session.get(), .place = session->memory()};
+    const bool is_asked = out.place == nullptr || !on_host;
+    if (!is_asked || !backend->has_kernel(op.domain, op.type)) continue;
     try {
-      out.node = each->prepare(view, known, state);
+      out.node = session->prepare(view, known, state);
     } catch (const Declined& declined_by) {
       if (!reasons.empty()) reasons += "; ";
-      reasons += std::string(each->name()) + ": " + declined_by.reason;
+      reasons += std::string(backend->name()) + ": " + declined_by.reason;
       continue;
     }
     const std::size_t inputs = view.graph().inputs(view.id()).size();
@@ -163,7 +168,8 @@ ReadyStep Executor::Impl::prepared(const ops::NodeView& view,
       const bool anywhere = out.node->is_released(i) ||
                             ops::reads_type_only(op, i) ||
                             ops::roles_of(op).measures;
-      const bool here = out.place == nullptr || has(each->host_inputs(op), i);
+      const bool here =
+          out.place == nullptr || has(backend->host_inputs(op), i);
       out.inputs.push_back(anywhere ? kAnywhere : here ? kHost : kPlace);
     }
     return out;
@@ -174,14 +180,14 @@ ReadyStep Executor::Impl::prepared(const ops::NodeView& view,
 // Inputs that are elsewhere become copies where the step reads them, which stay
 // as long as the values.
 void Executor::Impl::bring(Frame& frame, const Step& step,
-                           std::span<Datum*> inputs) {
+                           std::span<const Datum*> inputs) {
   const ReadyStep& how = ready[step.id];
   const auto operands = frame.plan.graph->inputs(step.node);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     using enum ReadyStep::Where;
     if (inputs[i] == nullptr || !inputs[i]->is_tensor()) continue;
     const auto where = i < how.inputs.size() ? how.inputs[i] : kHost;
-    Memory* place = where == kPlace ? how.place : nullptr;
+    DeviceMemory* place = where == kPlace ? how.place : nullptr;
     const Tensor& t = inputs[i]->tensor();
     if (where == kAnywhere || t.place() == place) continue;
     const ValueId v = operands[i].value;

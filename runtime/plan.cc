@@ -19,6 +19,18 @@ NodeId ancestor(const ir::Graph& graph, NodeId node, BlockId home) {
   return node;
 }
 
+// What the value is in each run: of an initializer, which may be an input too,
+// or of a Constant node, which is no step then.
+const ir::Literal* literal_of(const ir::Graph& graph, ValueId v) {
+  const ir::Literal* own = graph.value(v).tensor;
+  return own != nullptr ? own : graph.direct_constant(v);
+}
+
+bool is_step(const ir::Graph& graph, NodeId node) {
+  return !graph.op(node).standard("Constant") ||
+         graph.direct_constant(graph.outputs(node)[0]) == nullptr;
+}
+
 // The step after which each value is dead.
 class Lifetimes {
  public:
@@ -48,8 +60,7 @@ class Lifetimes {
 
  private:
   void read(ValueId v, NodeId reader) {
-    // An initializer, also one that is an input, is only read.
-    if (!v || graph_.value(v).tensor != nullptr) return;
+    if (!v || literal_of(graph_, v) != nullptr) return;
     const NodeId step = ancestor(graph_, reader, graph_.value(v).block);
     NodeId& last = last_[v.index()];
     if (!last || at_[step.index()] > at_[last.index()]) last = step;
@@ -109,6 +120,7 @@ Status Plans::add_steps(Plan& plan) {
   const Lifetimes lifetimes(graph, *order);
   std::vector<std::pair<std::size_t, std::size_t>> place(graph.node_count());
   for (const NodeId node : *order) {
+    if (!is_step(graph, node)) continue;
     if (auto status = add_step(plan, node); !status) return status;
     const std::size_t block = graph.node(node).block.index();
     place[node.index()] = {block, plan.blocks[block].size() - 1};
@@ -154,10 +166,11 @@ void Plans::read_constants(Plan& plan) {
   const ir::Graph& graph = *plan.graph;
   plan.constant_of.assign(graph.value_count(), -1);
   for (std::size_t i = 0; i < graph.value_count(); ++i) {
-    const ir::Value& v = graph.value(ValueId(i));
-    if (v.removed || v.tensor == nullptr) continue;
+    if (graph.value(ValueId(i)).removed) continue;
+    const ir::Literal* literal = literal_of(graph, ValueId(i));
+    if (literal == nullptr) continue;
     plan.constant_of[i] = static_cast<std::int32_t>(plan.constants.size());
-    plan.constants.push_back({.literal = v.tensor});
+    plan.constants.push_back({.literal = literal});
   }
   const auto read = [&](ValueId v) {
     const std::int32_t at = v ? plan.constant_of[v.index()] : -1;

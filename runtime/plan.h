@@ -1,7 +1,7 @@
 // Plan: how one graph runs. For each of its blocks the nodes in order, which of
 // them call functions, and after which node a value has no more readers. Made
-// once for the main graph and for each function; constant afterwards. The graph
-// must outlive it.
+// once for the main graph and for each function; constant afterwards but for
+// what its constants hold. The graph must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,8 @@ struct Step {
   SmallVector<bool, 8> dying;
 };
 
-// An initializer, and how many steps and graphs read it.
+// An initializer or the tensor of a Constant node, and how many steps and
+// graphs read it.
 struct Constant {
   const ir::Literal* literal;
   Datum value;  // absent until it is needed
@@ -43,7 +44,7 @@ struct Constant {
 struct Plan {
   const ir::Graph* graph = nullptr;
   std::vector<std::vector<Step>> blocks;  // by BlockId
-  // Initializers; `constant_of` has a place among them, or -1.
+  // `constant_of` has a place among them, or -1.
   std::vector<Constant> constants;
   std::vector<std::int32_t> constant_of;  // by ValueId
   std::size_t height = 0;                 // of the calls below

@@ -43,7 +43,7 @@ class Preparation : public Attributes {
   // where the op allocates; nullptr: on the host.
   Preparation(const ops::NodeView& node,
               std::span<const Tensor* const> constants, KernelRun& run,
-              ValueTypes* types = nullptr, Memory* place = nullptr)
+              ValueTypes* types = nullptr, DeviceMemory* place = nullptr)
       : Attributes(node, run, place), constants_(constants), types_(types) {}
 
   bool wants(std::size_t i) const { return node_.has_output(i); }
@@ -58,7 +58,9 @@ class Preparation : public Attributes {
   const ir::Type* input_type(std::size_t i) const;
   const ir::Type* output_type(std::size_t i) const;
   // The op has what it needs of the constant and will only ask for its shape.
-  void release(std::size_t i) const { released_ |= std::uint64_t{1} << i; }
+  void release(std::size_t i) const {
+    if (i < 64) released_ |= std::uint64_t{1} << i;
+  }
   bool is_released(std::size_t i) const {
     return i < 64 && (released_ >> i & 1) != 0;
   }

@@ -23,27 +23,26 @@ std::shared_ptr<Strings> empty_strings(const KernelRun& run,
 
 }  // namespace
 
-Tensor allocate(KernelRun& run, DataType dtype, Shape dims, Memory* place) {
+Tensor allocate(KernelRun& run, DataType dtype, Shape dims,
+                DeviceMemory* place) {
   const std::int64_t count = count_of(dims);
   if (dtype == DataType::kString) {
     return {dims, empty_strings(run, static_cast<std::size_t>(count))};
   }
   if (ir::bit_width(dtype) == 0) fail("the element type is not known");
   const std::size_t bytes = bytes_of(dtype, count);
-  TensorArena::Place made;
-  if (place != nullptr) {
-    made.data = place->allocate(bytes);
-  } else if (run.arena != nullptr && !Threads::is_inside()) {
-    made = run.arena->allocate(bytes);
-  } else {
-    made.data = run.memory->allocate(bytes);
-  }
-  Tensor out(dtype, dims, std::move(made.data), place);
-  out.mark_own(made.is_shared);
+  const bool in_arena =
+      place == nullptr && run.arena != nullptr && !Threads::is_inside();
+  Memory& memory =
+      place != nullptr ? static_cast<Memory&>(*place) : *run.memory;
+  Tensor out(dtype, dims,
+             in_arena ? run.arena->allocate(bytes) : memory.allocate(bytes),
+             place);
+  out.mark_own();
   return out;
 }
 
-Tensor moved(const Tensor& t, KernelRun& run, Memory* place) {
+Tensor moved(const Tensor& t, KernelRun& run, DeviceMemory* place) {
   if (t.place() == place) return t;
   if (t.place() != nullptr && place != nullptr) {
     return moved(moved(t, run, nullptr), run, place);

@@ -39,15 +39,15 @@ struct KernelRun {
 // A tensor in `place`, or in the memory of the run: its elements are not
 // initialized, but strings are empty.
 Tensor allocate(KernelRun& run, DataType dtype, Shape dims,
-                Memory* place = nullptr);
+                DeviceMemory* place = nullptr);
 // The tensor in another memory (nullptr: that of the run); itself where it is
 // there. A copy waits for what computes the tensor.
-Tensor moved(const Tensor& t, KernelRun& run, Memory* place);
+Tensor moved(const Tensor& t, KernelRun& run, DeviceMemory* place);
 
 class RunContext {
  public:
   // `place`: where tensors are allocated; nullptr: in the memory of the run.
-  explicit RunContext(KernelRun& run, Memory* place = nullptr)
+  explicit RunContext(KernelRun& run, DeviceMemory* place = nullptr)
       : run_(run), place_(place) {}
 
   KernelRun& run() const { return run_; }
@@ -58,7 +58,7 @@ class RunContext {
 
  protected:
   KernelRun& run_;
-  Memory* place_;
+  DeviceMemory* place_;
 };
 
 }  // namespace ruleengine::runtime

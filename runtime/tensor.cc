@@ -53,7 +53,7 @@ std::string text_of(DataType dtype, Shape dims) {
 }
 
 Tensor::Tensor(DataType dtype, Shape dims,
-               std::shared_ptr<const std::byte> data, Memory* place)
+               std::shared_ptr<const std::byte> data, DeviceMemory* place)
     : dtype_(dtype),
       dims_(dims),
       count_(count_of(dims)),
@@ -77,7 +77,7 @@ Tensor Tensor::reshaped(Shape dims) const {
 
 Tensor Tensor::without_bytes() const {
   Tensor out = *this;
-  out.holders_ = 0;
+  out.own_ = false;
   out.data_ = nullptr;
   return out;
 }
@@ -89,9 +89,7 @@ Tensor Tensor::as(DataType dtype) const {
   return out;
 }
 
-bool Tensor::is_sole() const {
-  return holders_ > 0 && data_.use_count() == holders_;
-}
+bool Tensor::is_sole() const { return own_ && data_.use_count() == 1; }
 
 Datum Datum::none() {
   Datum out;

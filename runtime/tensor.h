@@ -47,7 +47,7 @@ std::string text_of(DataType dtype, Shape dims);
 using String = std::pmr::string;
 using Strings = std::pmr::vector<String>;
 
-class Memory;  // runtime/memory.h
+class DeviceMemory;  // runtime/memory.h
 
 class Tensor {
  public:
@@ -55,7 +55,7 @@ class Tensor {
   // `data` has bytes_of(dtype, count_of(dims)) bytes, and keeps their memory
   // alive.
   Tensor(DataType dtype, Shape dims, std::shared_ptr<const std::byte> data,
-         Memory* place = nullptr);
+         DeviceMemory* place = nullptr);
   Tensor(Shape dims, std::shared_ptr<Strings> strings);
 
   DataType dtype() const { return dtype_; }
@@ -68,7 +68,7 @@ class Tensor {
   std::string text() const { return text_of(dtype_, dims()); }
 
   // The memory of a backend, or nullptr: the host's.
-  Memory* place() const { return place_; }
+  DeviceMemory* place() const { return place_; }
   std::size_t byte_size() const { return bytes_of(dtype_, count_); }
   std::span<const std::byte> bytes() const {
     return {data_.get(), byte_size()};
@@ -99,20 +99,17 @@ class Tensor {
   Tensor as(DataType dtype) const;
   // Whether this is the only tensor with these bytes, and a run allocated them.
   bool is_sole() const;
-  // `is_shared`: whether an arena has a share in the bytes, too.
-  void mark_own(bool is_shared = false) { holders_ = is_shared ? 2 : 1; }
+  void mark_own() { own_ = true; }
   // Lets go of the bytes.
   void clear() { data_.reset(); }
 
  private:
   DataType dtype_ = DataType::kUndefined;
-  // How many have a share in the bytes while this is the only tensor with them;
-  // 0: no run allocated them.
-  std::uint8_t holders_ = 0;
+  bool own_ = false;
   Dims dims_;
   std::int64_t count_ = 0;
   std::shared_ptr<const std::byte> data_;  // or Strings
-  Memory* place_ = nullptr;
+  DeviceMemory* place_ = nullptr;
 };
 
 class Datum {

@@ -117,9 +117,8 @@ struct TensorArena::Script {
 void TensorArena::begin(std::vector<std::int64_t> shapes) {
   is_serving_ = false;
   if (!slots_.empty() && shapes == served_shapes_) {
-    is_serving_ = std::ranges::all_of(slots_, [](const Slot& each) {
-      return each.data == nullptr || each.data.use_count() == 1;
-    });
+    is_serving_ = std::ranges::all_of(
+        slots_, [](const Slot& each) { return each.given.expired(); });
     next_ = 0;
   } else if (shapes == last_shapes_ && shapes != served_shapes_) {
     drop();
@@ -133,7 +132,13 @@ void TensorArena::end(bool is_complete) {
   if (script_ == nullptr) return;
   if (is_complete) {
     served_shapes_ = last_shapes_;
-    make_slots();
+    try {
+      make_slots();
+    } catch (const Failure&) {  // there is too little memory for it
+      slots_.clear();
+    } catch (const std::bad_alloc&) {
+      slots_.clear();
+    }
   }
   script_ = nullptr;
 }
@@ -141,6 +146,7 @@ void TensorArena::end(bool is_complete) {
 bool TensorArena::drop() {
   const bool had_one = !slots_.empty();
   slots_.clear();
+  block_ = nullptr;
   served_shapes_.clear();
   last_shapes_.clear();
   return had_one;
@@ -158,20 +164,14 @@ void TensorArena::make_slots() {
   if (inner.empty() || inner.size() > kMostBlocks) return;
   const Layout layout = lay_out(inner);
   const auto before = predecessors(inner, layout);
-  std::shared_ptr<std::byte> all;
-  try {
-    // What the runs before left free goes first.
-    memory_->drop_free();
-    all = memory_->allocate(layout.bytes);
-  } catch (const Failure&) {
-    return;
-  }
+  memory_->drop_free();  // what the runs before left
+  block_ = memory_->allocate(layout.bytes);
   std::vector<std::size_t> slot_of(inner.size());
   for (std::size_t i = 0; i < script_->uses.size(); ++i) {
-    Slot slot{.bytes = script_->uses[i].bytes, .data = {}, .before = {}};
+    Slot slot{.bytes = script_->uses[i].bytes, .given = {}, .before = {}};
     if (const std::size_t k = index[i]; k != kForever) {
       slot_of[k] = i;
-      slot.data = {all.get() + layout.offsets[k], [all](std::byte*) {}};
+      slot.data = block_.get() + layout.offsets[k];
       for (const std::size_t each : before[k]) {
         slot.before.push_back(slot_of[each]);
       }
@@ -182,33 +182,34 @@ void TensorArena::make_slots() {
 
 // In the order of the script: so a place is free once those before it are.
 std::shared_ptr<std::byte> TensorArena::next_slot(std::size_t bytes) {
-  const auto is_free = [&](const Slot& slot) {
-    return slot.data.use_count() == 1;
-  };
   if (next_ < slots_.size() && slots_[next_].bytes == bytes) {
-    const Slot& slot = slots_[next_++];
+    Slot& slot = slots_[next_++];
     if (slot.data == nullptr) return nullptr;
-    const bool fits =
-        is_free(slot) && std::ranges::all_of(slot.before, [&](std::size_t i) {
-          return is_free(slots_[i]);
-        });
-    if (fits) return slot.data;
+    const bool fits = slot.given.expired() &&
+                      std::ranges::all_of(slot.before, [&](std::size_t i) {
+                        return slots_[i].given.expired();
+                      });
+    if (fits) {
+      std::shared_ptr<std::byte> out(slot.data, [block = block_](auto*) {});
+      slot.given = out;
+      return out;
+    }
   }
   next_ = slots_.size();
   return nullptr;
 }
 
-TensorArena::Place TensorArena::allocate(std::size_t bytes) {
+std::shared_ptr<std::byte> TensorArena::allocate(std::size_t bytes) {
   if (is_serving_) {
-    std::shared_ptr<std::byte> data = next_slot(bytes);
-    if (data != nullptr) return {.data = std::move(data), .is_shared = true};
+    if (auto data = next_slot(bytes)) return data;
   }
   std::shared_ptr<std::byte> data = memory_->allocate(bytes);
-  if (script_ == nullptr) return {.data = std::move(data)};
+  if (script_ == nullptr) return data;
   std::byte* at = data.get();
   const std::size_t i = script_->begin(bytes);
-  return {.data = {at, [script = script_, i, data = std::move(data)](
-                           std::byte*) { script->end(i); }}};
+  return {at, [script = script_, i, data = std::move(data)](auto*) {
+            script->end(i);
+          }};
 }
 
 }  // namespace ruleengine::runtime

@@ -1,10 +1,10 @@
-// TensorArena: the tensors of a run in one block. Runs on inputs of the same shapes
-// ask for the same blocks in the same order. So the requests of one run are
-// written down with the time that each block was in use, laid out side by side,
-// and the next runs get places in one block, at no cost. A request that differs
-// from the script, and all that follow it, go to the memory itself; so do
-// blocks that outlive the run. For one thread; what several ask for at once has
-// no order.
+// TensorArena: the tensors of a run in one block. Runs on inputs of the same
+// shapes ask for the same blocks in the same order. So the requests of one run
+// are written down with the time that each block was in use, laid out side by
+// side, and the next runs get places in one block, at no cost. A request that
+// differs from the script, and all that follow it, go to the memory itself; so
+// do blocks that outlive the run. For one thread; what several ask for at once
+// has no order.
 #pragma once
 
 #include <cstddef>
@@ -38,7 +38,7 @@ std::size_t live_bytes(std::span<const BlockUse> blocks);
 
 class TensorArena {
  public:
-  explicit TensorArena(std::shared_ptr<HostMemory> memory)
+  explicit TensorArena(std::shared_ptr<Memory> memory)
       : memory_(std::move(memory)) {}
 
   // Of a run on inputs of these shapes. The second one in a row is written
@@ -49,18 +49,14 @@ class TensorArena {
   // Gives its block back, between runs; whether it had one.
   bool drop();
 
-  // A block, and whether the arena has a share in it.
-  struct Place {
-    std::shared_ptr<std::byte> data;
-    bool is_shared = false;
-  };
-  Place allocate(std::size_t bytes);
+  std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
  private:
   // A request of the script.
   struct Slot {
     std::size_t bytes = 0;
-    std::shared_ptr<std::byte> data;  // nullptr: the memory's own
+    std::byte* data = nullptr;  // or the memory gives one
+    std::weak_ptr<std::byte> given;
     std::vector<std::size_t> before;  // slots that were here last
   };
   struct Script;
@@ -68,9 +64,10 @@ class TensorArena {
   void make_slots();
   std::shared_ptr<std::byte> next_slot(std::size_t bytes);
 
-  std::shared_ptr<HostMemory> memory_;
+  std::shared_ptr<Memory> memory_;
   std::vector<std::int64_t> last_shapes_, served_shapes_;
   std::shared_ptr<Script> script_;  // while it is written
+  std::shared_ptr<std::byte> block_;
   std::vector<Slot> slots_;
   std::size_t next_ = 0;
   bool is_serving_ = false;

@@ -55,7 +55,7 @@ std::vector<const std::byte*> run_chain(
   std::shared_ptr<std::byte> last;
   arena.begin({1});
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    auto made = arena.allocate(sizes[i]).data;
+    auto made = arena.allocate(sizes[i]);
     std::fill_n(made.get(), sizes[i], std::byte(i));
     if (last != nullptr) CHECK(*last == std::byte(i - 1));
     last = std::move(made);
@@ -99,7 +99,7 @@ TEST_CASE("a run that differs from the script gets memory of its own") {
   std::vector<std::shared_ptr<std::byte>> all;
   arena.begin({1});
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    all.push_back(arena.allocate(sizes[i]).data);
+    all.push_back(arena.allocate(sizes[i]));
     std::fill_n(all[i].get(), sizes[i], std::byte(i));
   }
   arena.end(true);
@@ -118,7 +118,7 @@ TEST_CASE("other shapes have a script of their own, once they come twice") {
   CHECK(live > 0);
   const auto run_other = [&](bool is_complete) {
     arena.begin({2});
-    const auto a = arena.allocate(64000).data;
+    const auto a = arena.allocate(64000);
     arena.end(is_complete);
   };
   run_other(true);

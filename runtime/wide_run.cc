@@ -40,13 +40,14 @@ Datum Executor::Impl::widened_constant(const Frame& frame, ValueId v,
                                        const Datum& own) {
   Datum doubles = as_doubles(own, state);
   if (state.noise == nullptr || !own.is_tensor()) return doubles;
-  return state.noise->constant(doubles, *frame.plan.graph->value(v).tensor,
+  const auto at = static_cast<std::size_t>(frame.plan.constant_of[v.index()]);
+  return state.noise->constant(doubles, *frame.plan.constants[at].literal,
                                model);
 }
 
 void Executor::Impl::run_wide(Frame& frame, const Step& step,
                               const ops::NodeView& view,
-                              std::span<Datum* const> inputs,
+                              std::span<const Datum* const> inputs,
                               std::span<const bool> dying,
                               std::span<Datum> outputs) {
   if (has_blocks(view.graph(), step.node))
@@ -79,12 +80,12 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
 // The kernel on inputs of the types that the model gives them.
 void Executor::Impl::run_in_float(Frame& frame, const Step& step,
                                   const ops::NodeView& view,
-                                  std::span<Datum* const> inputs,
+                                  std::span<const Datum* const> inputs,
                                   std::span<Datum> outputs) {
   const ir::Graph& graph = view.graph();
   const auto operands = graph.inputs(step.node);
   std::vector<Datum> own(inputs.size());
-  std::vector<Datum*> given(inputs.size());
+  std::vector<const Datum*> given(inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr) continue;
     const ValueId v = operands[i].value;

@@ -34,7 +34,7 @@ Status prepare(Subject& subject, const BenchedModel& given,
   subject.out.model = given.name;
   subject.model = given.model;
   runtime::ExecutorOptions how = executor_options(options.how);
-  how.arranges_weights = true;
+  how.runs_often = true;
   how.trace = subject.profile.trace();
   auto executor = runtime::Executor::create(*subject.model, std::move(how));
   if (!executor) return executor.error();

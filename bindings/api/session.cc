@@ -85,7 +85,7 @@ Result<std::unique_ptr<Session>> Session::create(
   out->model_ = *std::move(own);
   out->deadline_ = options.limits.deadline;
   runtime::ExecutorOptions how = executor_options(options);
-  how.arranges_weights = true;
+  how.runs_often = true;
   how.progress = [its = out.get()](std::size_t done, std::size_t all) {
     if (its->progress_) its->progress_(done, all);
   };

@@ -111,7 +111,7 @@ void AdaptedNode::run(Call& call) const {
       given, [&](const Datum* each) { return is_adapted(adapt_, each); });
   if (as_they_are) return op_.run(call);
   std::vector<Datum> own;
-  SmallVector<Datum*, 8> inputs;
+  SmallVector<const Datum*, 8> inputs;
   SmallVector<DataType, 8> types;  // of those that were adapted
   for (std::size_t i = 0; i < given.size(); ++i) {
     inputs.push_back(given[i]);
@@ -119,8 +119,7 @@ void AdaptedNode::run(Call& call) const {
     if (!is_adapted(adapt_, given[i])) continue;
     types.back() = type_of(*given[i]);
     if (i < held_.size() && !held_[i].is_absent()) {
-      // A constant is only read.
-      inputs.back() = const_cast<Datum*>(&held_[i]);
+      inputs.back() = &held_[i];
       continue;
     }
     if (own.empty()) own.resize(given.size());

@@ -85,7 +85,7 @@ void dispatch(Types<T...>, DataType dtype, F&& f) {
 
 // Calls f.operator()<T>() with an integer type of the width of an element, for
 // kernels that only move elements; String for strings, a complex type for
-// 16 bytes. Types below a byte must be unpacked (runtime::Adapt::kUnpack).
+// 16 bytes. Types below a byte must be unpacked (Adapt::kUnpack).
 template <typename F>
 void dispatch_width(DataType dtype, F&& f) {
   if (dtype == DataType::kString) {

@@ -35,18 +35,11 @@ std::span<const Kernel* const> kernels_of(std::string_view domain,
   return {found.begin(), found.end()};
 }
 
-class Cpu final : public runtime::Backend {
+class CpuSession final : public runtime::BackendSession {
  public:
-  std::string_view name() const override { return "cpu"; }
-
-  bool has_kernel(std::string_view domain,
-                  std::string_view type) const override {
-    return !kernels_of(domain, type).empty();
-  }
-
   std::unique_ptr<const runtime::PreparedNode> prepare(
       const ops::NodeView& node, const runtime::KnownInputs& known,
-      runtime::KernelRun& run) const override {
+      runtime::KernelRun& run) override {
     std::string reasons;
     for (const Kernel* each : kernels_of(node.op().domain, node.op().type)) {
       try {
@@ -56,6 +49,18 @@ class Cpu final : public runtime::Backend {
       }
     }
     runtime::decline(std::move(reasons));
+  }
+};
+
+class Cpu final : public runtime::Backend {
+ public:
+  std::string_view name() const override { return "cpu"; }
+  bool has_kernel(std::string_view domain,
+                  std::string_view type) const override {
+    return !kernels_of(domain, type).empty();
+  }
+  std::unique_ptr<runtime::BackendSession> open() const override {
+    return std::make_unique<CpuSession>();
   }
 };
 

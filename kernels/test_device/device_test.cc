@@ -63,18 +63,22 @@ std::shared_ptr<const ir::Model> model_of(std::string_view text) {
 
 // Runs a model on the CPU, and on the device with the CPU beside it.
 struct Both {
-  explicit Both(std::shared_ptr<const ir::Model> m) : model(std::move(m)) {
-    alone = executor_of(*model, {.backends = {&cpu()}, .threads = 2});
-    mixed = executor_of(*model, {.backends = {&device, &cpu()}, .threads = 2});
+  explicit Both(std::shared_ptr<const ir::Model> m, bool runs_often = false)
+      : model(std::move(m)) {
+    alone = executor_of(
+        *model, {.backends = {&cpu()}, .runs_often = runs_often, .threads = 2});
+    mixed = executor_of(*model, {.backends = {&device, &cpu()},
+                                 .runs_often = runs_often,
+                                 .threads = 2});
   }
 
   void check_runs() {
     const auto inputs = runtime::inputs_to_run(*alone, *model, {},
                                                runtime::HostMemory::create());
     REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
-    for (int i = 0; i < 2; ++i) {
+    for (int i = 0; i < 4; ++i) {
       const Named expected = results_of(*alone, *inputs);
-      before = {device.own().writes, device.own().reads, device.ran};
+      before = {device.memory->writes, device.memory->reads, device.ran};
       const Named found = results_of(*mixed, *inputs);
       REQUIRE(found.size() == expected.size());
       for (std::size_t k = 0; k < found.size(); ++k) {
@@ -86,8 +90,8 @@ struct Both {
 
   // Of the last run.
   Counts counts() const {
-    return {device.own().writes - before.writes,
-            device.own().reads - before.reads, device.ran - before.ran};
+    return {device.memory->writes - before.writes,
+            device.memory->reads - before.reads, device.ran - before.ran};
   }
 
   TestDevice device;
@@ -103,7 +107,7 @@ TEST_CASE("a chain on the device is moved there once and back once") {
   both.check_runs();
   CHECK(both.counts() == Counts{.writes = 1, .reads = 1, .ran = 3});
   both.mixed.reset();
-  CHECK(both.device.own().blocks == 0);
+  CHECK(both.device.memory->blocks == 0);
 }
 
 TEST_CASE("a value that several nodes read elsewhere is moved once") {
@@ -169,6 +173,87 @@ TEST_CASE("sequences stay on the host") {
   CHECK(both.counts() == Counts{.writes = 3, .reads = 3, .ran = 3});
 }
 
+TEST_CASE("constants are moved once for all runs, or not at all") {
+  std::string weights = "1";
+  for (int i = 1; i < 32; ++i) weights += "," + std::to_string(i);
+  const auto model = model_of(
+      "(float[4,8] x) => (float[4,4] y) {"
+      " w = Constant<value = float[8,4] {" +
+      weights +
+      "}>()"
+      " c = Constant<value = float[4] {1,2,3,4}>()"
+      " a = Tanh(x) b = MatMul(a, w) y = Add(b, c) }");
+  // Arranged weights stay on the host.
+  for (const bool runs_often : {false, true}) {
+    Both both(model, runs_often);
+    both.check_runs();
+    CHECK(both.counts() == Counts{.writes = 1, .reads = 1, .ran = 3});
+    CHECK(both.device.memory->writes == 4 + (runs_often ? 1u : 2u));
+  }
+}
+
+TEST_CASE("two devices hand values to each other through the host") {
+  const auto model = model_of(
+      "(float[4] x) => (float[4] y) { a = Tanh(x) b = Relu(a) y = Neg(b) }");
+  // The second one is asked for what the first one lacks.
+  class Part final : public runtime::Backend {
+   public:
+    explicit Part(const TestDevice& d) : device_(d) {}
+    std::string_view name() const override { return "part"; }
+    bool has_kernel(std::string_view, std::string_view type) const override {
+      return type == "Relu";
+    }
+    std::unique_ptr<runtime::BackendSession> open() const override {
+      return device_.open();
+    }
+
+   private:
+    const TestDevice& device_;
+  };
+  const TestDevice first, second;
+  const Part part(first);
+  const auto mixed =
+      executor_of(*model, {.backends = {&part, &second, &cpu()}});
+  const auto alone = executor_of(*model, {.backends = {&cpu()}});
+  const auto inputs =
+      runtime::random_inputs(*model, {}, runtime::HostMemory::create());
+  REQUIRE(inputs.ok());
+  check_same(results_of(*alone, *inputs)[0].second,
+             results_of(*mixed, *inputs)[0].second);
+  CHECK(first.ran == 1);
+  CHECK(second.ran == 2);
+  CHECK(first.memory->writes == 1);
+  CHECK(second.memory->writes == 2);
+}
+
+TEST_CASE("a run that fails leaves nothing behind on the device") {
+  const auto model = model_of(
+      "(float[N] x, int64[1] s) => (float[M] y) {"
+      " a = Tanh(x) b = Reshape(a, s) y = Add(b, b) }");
+  const TestDevice device(1024);
+  const auto executor = executor_of(*model, {.backends = {&device, &cpu()}});
+  const auto tensor = [](ir::DataType type, std::int64_t count, auto fill) {
+    auto values = std::make_shared<std::vector<decltype(fill)>>(
+        static_cast<std::size_t>(count), fill);
+    return runtime::Datum(runtime::Tensor(
+        type, {&count, 1},
+        std::shared_ptr<const std::byte>(
+            values, reinterpret_cast<const std::byte*>(values->data()))));
+  };
+  const auto run = [&](std::int64_t count, std::int64_t shape) {
+    return executor->run({{"x", tensor(ir::DataType::kFloat, count, 1.0f)},
+                          {"s", tensor(ir::DataType::kInt64, 1, shape)}});
+  };
+  CHECK(run(4, 4).ok());
+  CHECK(run(4, 5).error().text().find("Reshape") != std::string::npos);
+  CHECK(run(4, 4).ok());
+  const auto large = run(500, 500);
+  REQUIRE(!large.ok());
+  CHECK(large.error().kind == ErrorKind::kLimit);
+  CHECK(run(4, 4).ok());
+  CHECK(device.memory->blocks == 0);
+}
+
 // The exports that the clone has, and the shared collection where it is there.
 TEST_CASE("models run mixed to the same bits") {
   std::vector<std::filesystem::path> files;
@@ -188,7 +273,7 @@ TEST_CASE("models run mixed to the same bits") {
     CAPTURE(files[i].string());
     auto loaded = io::load(files[i].string());
     REQUIRE_MESSAGE(loaded.ok(), (loaded ? "" : loaded.error().text()));
-    Both both(*std::move(loaded));
+    Both both(*std::move(loaded), i % 2 == 0);
     both.check_runs();
     const Counts counts = both.counts();
     CHECK(counts.ran > 0);
@@ -198,7 +283,7 @@ TEST_CASE("models run mixed to the same bits") {
 
 // --- nodes that kernels decline ----------------------------------------------
 
-// The CPU without the kernels for some ops of each node.
+// The CPU without the kernels for some ops.
 class Declining final : public runtime::Backend {
  public:
   std::string_view name() const override { return "declining"; }
@@ -206,14 +291,23 @@ class Declining final : public runtime::Backend {
                   std::string_view type) const override {
     return cpu().has_kernel(domain, type);
   }
-  std::unique_ptr<const runtime::PreparedNode> prepare(
-      const ops::NodeView& node, const runtime::KnownInputs& known,
-      runtime::KernelRun& run) const override {
-    const ir::Op& op = node.op();
-    const bool declines = op.domain == "tensor_cast" || op.type == "Mish" ||
-                          op.type == "HardSwish" || op.type == "Sin";
-    if (declines) runtime::decline("not today");
-    return cpu().prepare(node, known, run);
+  std::unique_ptr<runtime::BackendSession> open() const override {
+    class Session final : public runtime::BackendSession {
+     public:
+      std::unique_ptr<const runtime::PreparedNode> prepare(
+          const ops::NodeView& node, const runtime::KnownInputs& known,
+          runtime::KernelRun& run) override {
+        const ir::Op& op = node.op();
+        const bool declines = op.domain == "tensor_cast" || op.type == "Mish" ||
+                              op.type == "HardSwish" || op.type == "Sin";
+        if (declines) runtime::decline("not today");
+        return cpu_->prepare(node, known, run);
+      }
+
+     private:
+      std::unique_ptr<runtime::BackendSession> cpu_ = cpu().open();
+    };
+    return std::make_unique<Session>();
   }
 };
 
@@ -252,6 +346,35 @@ TEST_CASE(
             " a = Mish(x) y = tensor_cast.rms_norm(a) }",
             &error)
             .size() == 16);
+  CHECK(error == "");
+}
+
+TEST_CASE("a declined node runs the function that the file has for it") {
+  const auto model = model_of(
+      "<ir_version: 10, opset_import: [\"\" : 22, \"tensor_cast\" : 1]> "
+      "g (float[4] x) => (float[4] y) { y = tensor_cast.rms_norm(x) } "
+      "<domain: \"tensor_cast\", opset_import: [\"\" : 22]> "
+      "rms_norm (a) => (b) { b = Neg(a) }");
+  const Declining declining;
+  const auto executor = executor_of(*model, {.backends = {&declining}});
+  const auto inputs =
+      runtime::random_inputs(*model, {}, runtime::HostMemory::create());
+  REQUIRE(inputs.ok());
+  const Named out = results_of(*executor, *inputs);
+  CHECK(out[0].second.tensor().data<float>()[0] ==
+        -(*inputs)[0].second.tensor().data<float>()[0]);
+}
+
+TEST_CASE("a declined node in a function knows the types of its inputs") {
+  std::string error;
+  CHECK(
+      run_declining("<ir_version: 10, opset_import: [\"\" : 22, \"f\" : 1, "
+                    "\"tensor_cast\" : 1]> g (float[2,8] x) => (float[2,8] y) {"
+                    " y = f.G(x) } <domain: \"f\", opset_import: [\"\" : 22, "
+                    "\"tensor_cast\" : 1]> G (a) => (b) {"
+                    " b = tensor_cast.rms_norm(a) }",
+                    &error)
+          .size() == 16);
   CHECK(error == "");
 }
 

@@ -186,7 +186,7 @@ TEST_CASE("gates by weights that are arranged are those by weights as given") {
           "(float[4,1,2] x) => (float[4,2,1,3] y) <" + weights("w", 2) + ", " +
           weights("r", 3) + "> { a = Cast <to = " + code +
           "> (x)  b = " + node + "> (a, w, r)  y = Cast <to = 1> (b) }";
-      Runner plain(text), arranged(text, {.arranges_weights = true});
+      Runner plain(text), arranged(text, {.runs_often = true});
       const Tensor x =
           floats(Dims{4, 1, 2}, {1, -2, 0.5, 3, -1, 2, 0.25, -0.5});
       const Row expected = plain.run({{"x", x}});
@@ -219,7 +219,7 @@ TEST_CASE("products of bytes by weights that are arranged are those as given") {
       text = std::regex_replace(text, std::regex("\\bT\\b"), type);
       text = std::regex_replace(text, std::regex("\\bN\\b"), numbers);
       CAPTURE(text);
-      Runner plain(text), arranged(text, {.arranges_weights = true});
+      Runner plain(text), arranged(text, {.runs_often = true});
       std::vector<float> all(36);
       for (std::size_t i = 0; i < all.size(); ++i) all[i] = float(i * 71 % 256);
       const Tensor x = floats(Dims{9, 4}, all);
@@ -324,9 +324,9 @@ TEST_CASE("peak memory is that of the live values") {
 void check_arena(const std::filesystem::path& file, int threads) {
   const auto model = io::load(file.string());
   REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
-  auto made = Executor::create(**model, {.backends = {&kernels::cpu()},
-                                         .arranges_weights = true,
-                                         .threads = threads});
+  auto made = Executor::create(
+      **model,
+      {.backends = {&kernels::cpu()}, .runs_often = true, .threads = threads});
   REQUIRE(made.ok());
   Executor& executor = **made;
   const auto inputs =
@@ -355,7 +355,7 @@ TEST_CASE("an arena leaves the memory to runs of other shapes") {
   Runner r(
       "(float[N] x) => (float[N] z) { a = Tanh(x) b = Add(a, x) "
       "c = Mul(a, b) z = Sub(c, x) }",
-      {.arranges_weights = true, .memory = HostMemory::create(30000)});
+      {.runs_often = true, .memory = HostMemory::create(30000)});
   const Executor::Named small{{"x", vector(Row(1000))}};
   const Executor::Named large{{"x", vector(Row(2000))}};
   for (int i = 0; i < 4; ++i) r.run(small);

@@ -13,10 +13,8 @@ inline const Backend& standard_kernels() {
                     std::string_view type) const override {
       return domain.empty() && kernels::cpu().has_kernel(domain, type);
     }
-    std::unique_ptr<const PreparedNode> prepare(const ops::NodeView& node,
-                                                const KnownInputs& known,
-                                                KernelRun& run) const override {
-      return kernels::cpu().prepare(node, known, run);
+    std::unique_ptr<BackendSession> open() const override {
+      return kernels::cpu().open();
     }
   };
   static const Standard kStandard;
