@@ -2,110 +2,159 @@
 // where each channel has its own kernel.
 #include "kernels/cpu/convolution/convolution.h"
 
+#include "kernels/cpu/convolution/phases.h"
 #include "kernels/cpu/convolution/rows.h"
-#include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-// Windows of a row that are computed together, in registers.
-constexpr std::int64_t kTogether = 32;
+// Taps that are summed at once; sums have as many windows as fill vectors.
+constexpr std::int64_t kTapsAtOnce = 9;
+constexpr std::int64_t kWindowStep = 16;
 
-// A row of windows, each channel with its own kernel.
 template <typename T>
-struct DirectRow {
-  const Window& w;
-  const RowTaps& taps;
+[[gnu::always_inline]] inline void copy_pieces(
+    const std::vector<LinePiece>& pieces, const T* from, std::int64_t step,
+    T* to) {
+  for (const LinePiece& line : pieces) {
+    copy_line(from + line.from, step, line.size, to + line.to);
+  }
+}
+
+// Lines of an image, the numbers that they are multiplied by, and their sums
+// so far.
+template <typename T>
+struct TapSums {
+  const std::int64_t* taps;
   const T* image;
-  const T* weights;  // of the channel
-  T bias;
-  T* out;
+  const T* weights;
+  T* sums;
+  std::int64_t size;
 
-  // Windows [begin, end), whose taps lie inside. The usual strides are
-  // constants, so that the loops become vector code.
-  RULEENGINE_INLINE void inner(std::int64_t begin, std::int64_t end,
-                               Ticker& tick) const {
-    if (end - begin < kTogether) return outer(begin, end);
-    for (std::int64_t o = begin; o < end; o += kTogether) {
-      // The last ones overlap those before.
-      const std::int64_t at = std::min(o, end - kTogether);
-      tick(kTogether);
-      if (w.stride == 1) {
-        block(at, std::integral_constant<std::int64_t, 1>());
-      } else if (w.stride == 2) {
-        block(at, std::integral_constant<std::int64_t, 2>());
-      } else {
-        block(at, w.stride);
-      }
+  // So many taps: of another number that is lower, too.
+  template <std::int64_t kTaps>
+  RULEENGINE_INLINE void add(std::int64_t taps_here) const {
+    if constexpr (kTaps > 1) {
+      if (taps_here < kTaps) return add<kTaps - 1>(taps_here);
     }
-  }
-
-  template <typename Stride>
-  RULEENGINE_INLINE void block(std::int64_t o, Stride stride) const {
-    const std::int64_t start = w.start(o), kernel = w.kernel;
-    const std::int64_t dilation = w.dilation;
-    T sums[kTogether];
-    for (std::int64_t j = 0; j < kTogether; ++j) sums[j] = bias;
-    for (std::size_t i = 0; i < taps.places.size(); ++i) {
-      const T* from = image + taps.places[i] + start;
-      const T* by = weights + taps.taps[i] * kernel;
-      for (std::int64_t k = 0; k < kernel; ++k, from += dilation) {
-        const T weight = by[k];
-        for (std::int64_t j = 0; j < kTogether; ++j) {
-          sums[j] += weight * from[j * stride];
-        }
-      }
+    const T* from[kTaps];
+    T by[kTaps];
+    for (std::int64_t t = 0; t < kTaps; ++t) {
+      from[t] = image + taps[t];
+      by[t] = weights[t];
     }
-    for (std::int64_t j = 0; j < kTogether; ++j) out[o + j] = sums[j];
-  }
-
-  // Windows [begin, end).
-  RULEENGINE_INLINE void outer(std::int64_t begin, std::int64_t end) const {
-    for (std::int64_t o = begin; o < end; ++o) {
-      const Range range = taps_inside(w, o);
-      T sum = bias;
-      for (std::size_t i = 0; i < taps.places.size(); ++i) {
-        const T* from = image + taps.places[i] + w.start(o);
-        const T* by = weights + taps.taps[i] * w.kernel;
-        for (std::int64_t k = range.begin; k < range.end; ++k) {
-          sum += by[k] * from[k * w.dilation];
-        }
-      }
-      out[o] = sum;
+    T* to = sums;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < size; ++i) {
+      T sum = to[i];
+      for (std::int64_t t = 0; t < kTaps; ++t) sum += by[t] * from[t][i];
+      to[i] = sum;
     }
   }
 };
 
 template <typename T>
-void conv_depthwise(Call& c, const ConvJob& job, Tensor& y) {
+[[gnu::always_inline]] inline void sum_taps(
+    const std::vector<std::int64_t>& taps, const T* image, const T* weights,
+    T bias, std::int64_t windows, T* sums, Ticker& tick) {
+  const std::int64_t count = std::ssize(taps);
+  const std::int64_t parts = ceil_div(count, kTapsAtOnce);
+  const std::int64_t size = ceil_div(windows, kWindowStep) * kWindowStep;
+  for (std::int64_t i = 0; i < size; ++i) sums[i] = bias;
+  for (std::int64_t i = 0; i < parts; ++i) {
+    tick(size);
+    const std::int64_t begin = count * i / parts;
+    TapSums<T>{taps.data() + begin, image, weights + begin, sums, size}
+        .template add<kTapsAtOnce>(count * (i + 1) / parts - begin);
+  }
+}
+
+template <typename T>
+void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
+                         Tensor& y) {
+  const Plane plane(job.windows);
+  const std::int64_t out = job.out(), planes = job.x.dim(0) * out;
+  const std::int64_t taps = std::ssize(layout.taps());
+  const std::int64_t bands = layout.bands();
+  // Planes of a piece share the lines of a band and its memory.
+  const std::int64_t work = layout.count() * std::min(taps, kGrain);
+  const std::int64_t grain = ceil_div(8 * kGrain, work);
+  c.threads().for_each(
+      bands * planes, grain, [&](std::int64_t begin, std::int64_t end) {
+        const std::int64_t size = layout.count() + kWindowStep;
+        Tensor memory = c.allocate(kTypeOf<T>, Dims{2 * size});
+        T* image = memory.mutable_data<T>();
+        T* sums = image + size;
+        Ticker tick(c.threads());
+        for (std::int64_t i = begin; i < end;) {
+          const PhaseBand band = layout.band(i / planes);
+          std::fill_n(image, size, T(0));  // what copies leave is padding
+          const std::int64_t last = std::min(end, (i / planes + 1) * planes);
+          for (; i < last; ++i) {
+            const std::int64_t at = i % planes, channel = at % out;
+            const std::int64_t from =
+                at / out * job.channels.groups + channel / job.channels.out;
+            const T* x = job.x.data<T>() + from * plane.in;
+            const T* w = job.weights.data<T>() + channel * taps;
+            const T bias =
+                job.bias == nullptr ? T(0) : job.bias->data<T>()[channel];
+            T* to = y.mutable_data<T>() + at * plane.out;
+            tick(layout.count());
+            runtime::for_vectors([&]() RULEENGINE_INLINE {
+              copy_pieces(band.image, x, layout.stride(), image);
+              sum_taps(layout.taps(), image, w, bias, band.windows, sums, tick);
+              copy_pieces(band.sums, sums, 1, to);
+            });
+          }
+        }
+      });
+}
+
+// Each window by itself, only with the taps that lie inside.
+template <typename T>
+void depthwise_by_window(Call& c, const ConvJob& job, Tensor& y) {
   const Plane plane(job.windows);
   const Window& w = plane.last();
   const std::int64_t out = job.out();
   const std::int64_t taps = Columns(job.windows, c.threads()).taps();
-  // Windows whose taps all lie inside, along the last axis.
-  const std::int64_t begin = windows_with(w, 0).begin;
-  const std::int64_t end = std::max(begin, windows_with(w, w.kernel - 1).end);
   for_rows(c, plane, job.x.dim(0) * out, 0,
            [&](std::int64_t i, std::int64_t row, const RowTaps& reads,
                std::byte*, Ticker& tick) {
              const std::int64_t channel = i % out;
              const std::int64_t from =
                  i / out * job.channels.groups + channel / job.channels.out;
-             const DirectRow<T> one{
-                 w,
-                 reads,
-                 job.x.data<T>() + from * plane.in,
-                 job.weights.data<T>() + channel * taps,
-                 job.bias == nullptr ? T(0) : job.bias->data<T>()[channel],
-                 y.mutable_data<T>() + i * plane.out + row * w.out};
-             tick(w.kernel * std::ssize(reads.places));
-             runtime::for_vectors([&]() RULEENGINE_INLINE {
-               one.outer(0, begin);
-               one.inner(begin, end, tick);
-               one.outer(end, w.out);
-             });
+             const T* image = job.x.data<T>() + from * plane.in;
+             const T* weights = job.weights.data<T>() + channel * taps;
+             const T bias =
+                 job.bias == nullptr ? T(0) : job.bias->data<T>()[channel];
+             T* to = y.mutable_data<T>() + i * plane.out + row * w.out;
+             for (std::int64_t o = 0; o < w.out; ++o) {
+               const Range range = taps_inside(w, o);
+               tick(1 + range.size() * std::ssize(reads.places));
+               T sum = bias;
+               for (std::size_t j = 0; j < reads.places.size(); ++j) {
+                 const T* place = image + reads.places[j] + w.start(o);
+                 const T* by = weights + reads.taps[j] * w.kernel;
+                 for (std::int64_t k = range.begin; k < range.end; ++k) {
+                   sum += by[k] * place[k * w.dilation];
+                 }
+               }
+               to[o] = sum;
+             }
            });
+}
+
+// Where each channel has its own kernel.
+void conv_depthwise(Call& c, const ConvJob& job, Tensor& y) {
+  const PhaseLayout layout(job.windows);
+  dispatch(Floats(), job.x.dtype(), [&]<typename T>() {
+    if (layout.pays()) {
+      depthwise_by_layout<T>(c, job, layout, y);
+    } else {
+      depthwise_by_window<T>(c, job, y);
+    }
+  });
 }
 
 bool is_pointwise(const Windows& windows) {
@@ -143,14 +192,11 @@ void conv(Call& c, const ConvRule& rule) {
   const Dims dims = dims_of(job.x.dim(0), job.out(), job.windows);
   Tensor& y = c.output(0, job.x.dtype(), dims);
   if (y.count() == 0) return;
-  dispatch(Floats(), job.x.dtype(), [&]<typename T>() {
-    const Channels& channels = job.channels;
-    if (channels.in == 1 && channels.groups > 1 && !job.windows.empty()) {
-      conv_depthwise<T>(c, job, y);
-    } else {
-      conv_columns<T>(c, job, y);
-    }
-  });
+  if (job.channels.in == 1 && job.channels.groups > 1) {
+    return conv_depthwise(c, job, y);
+  }
+  dispatch(Floats(), job.x.dtype(),
+           [&]<typename T>() { conv_columns<T>(c, job, y); });
 }
 
 constexpr Kernel kConvolutionKernels[] = {
