@@ -12,6 +12,8 @@ namespace {
 // Taps that are summed at once; sums have as many windows as fill vectors.
 constexpr std::int64_t kTapsAtOnce = 9;
 constexpr std::int64_t kWindowStep = 16;
+// Planes of a piece, at least.
+constexpr std::int64_t kPlanesAtOnce = 8;
 
 template <typename T>
 [[gnu::always_inline]] inline void copy_pieces(
@@ -79,10 +81,12 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
   const std::int64_t bands = layout.bands();
   // Planes of a piece share the lines of a band and its memory.
   const std::int64_t work = layout.count() * std::min(taps, kGrain);
-  const std::int64_t grain = ceil_div(8 * kGrain, work);
+  const std::int64_t grain =
+      std::max(kPlanesAtOnce, ceil_div(8 * kGrain, work));
   c.threads().for_each(
       bands * planes, grain, [&](std::int64_t begin, std::int64_t end) {
-        const std::int64_t size = layout.count() + kWindowStep;
+        const std::int64_t size =
+            ceil_div(layout.count(), kWindowStep) * kWindowStep + kWindowStep;
         Tensor memory = c.allocate(kTypeOf<T>, Dims{2 * size});
         T* image = memory.mutable_data<T>();
         T* sums = image + size;
