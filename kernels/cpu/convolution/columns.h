@@ -15,22 +15,24 @@ namespace ruleengine::kernels {
 template <typename T>
 [[gnu::always_inline]] inline void copy_line(const T* from, std::int64_t step,
                                              std::int64_t n, T* to) {
-  const auto by_vectors = [=](auto size) RULEENGINE_INLINE {
-    for (std::int64_t i = 0; i < n; i += size) {
-      const std::int64_t at = std::min<std::int64_t>(i, n - size);
-      std::copy_n(from + at, size(), to + at);
-    }
+  constexpr std::int64_t kWide = 64 / sizeof(T);
+  const auto ends = [=](auto size) RULEENGINE_INLINE {
+    std::copy_n(from, size(), to);
+    std::copy_n(from + n - size, size(), to + n - size);
   };
-  const std::integral_constant<std::int64_t, 64 / sizeof(T)> wide;
-  const std::integral_constant<std::int64_t, 16 / sizeof(T)> narrow;
-  if (step == 1 && n >= wide) {
-    by_vectors(wide);
-  } else if (step == 1 && n >= narrow) {
-    by_vectors(narrow);
-  } else {
+  if (step != 1 || n < kWide / 4) {
     for_steps(0, n, 0, step,
               [=](std::int64_t i, std::int64_t place)
                   RULEENGINE_INLINE { to[i] = from[place]; });
+  } else if (n < kWide / 2) {
+    ends(std::integral_constant<std::int64_t, kWide / 4>());
+  } else if (n < kWide) {
+    ends(std::integral_constant<std::int64_t, kWide / 2>());
+  } else {
+    for (std::int64_t i = 0; i < n; i += kWide) {
+      const std::int64_t at = std::min<std::int64_t>(i, n - kWide);
+      std::copy_n(from + at, kWide, to + at);
+    }
   }
 }
 
