@@ -173,10 +173,32 @@ void conv_columns(Call& c, const ConvJob& job, Tensor& y) {
   const std::int64_t groups = job.channels.groups, in = job.channels.in;
   const std::int64_t rows = in * columns.taps();
   const bool as_it_is = is_pointwise(job.windows);
+  // What many windows read is brought side by side once.
+  const StrideSplit split = columns.split();
+  const bool is_split =
+      split.stride > 1 && split.stride < std::min(columns.taps(), split.count);
+  const std::int64_t image_size = is_split ? split.size() : columns.image();
+  const T* x = job.x.data<T>();
+  Tensor lines;
+  if (is_split) {
+    const std::int64_t channels = job.x.dim(0) * job.x.dim(1);
+    const std::int64_t pieces = ceil_div(split.size(), kGrain);
+    const std::int64_t piece = ceil_div(split.line(), pieces);
+    lines = c.allocate(kTypeOf<T>, Dims{channels * split.size()});
+    T* to = lines.mutable_data<T>();
+    c.threads().for_each_index(
+        channels * pieces, ceil_div(kGrain, split.size()), [=](std::int64_t i) {
+          const std::int64_t channel = i / pieces, begin = i % pieces * piece;
+          split.copy(x + channel * split.count, begin,
+                     std::min(begin + piece, split.line()),
+                     to + channel * split.size());
+        });
+    x = to;
+  }
   columns.for_tiles(
       job.x.dim(0) * groups, rows,
       [&](std::int64_t image, std::int64_t begin, std::int64_t end) {
-        const T* from = job.x.data<T>() + image * in * columns.image();
+        const T* from = x + image * in * image_size;
         auto product = job.start<T>(columns, image, begin, end, y);
         if (as_it_is) {
           product.b = {from + begin, columns.image()};
@@ -185,7 +207,7 @@ void conv_columns(Call& c, const ConvJob& job, Tensor& y) {
         const PanelLayout<T> layout{rows, end - begin};
         Tensor block = c.allocate(kTypeOf<T>, Dims{layout.count()});
         T* panels = block.mutable_data<T>();
-        columns.gather(from, in, begin, end, T(0), layout, panels);
+        columns.gather(from, in, begin, end, T(0), layout, panels, is_split);
         layout.clear_missing(panels);
         gemm_packed<T>(c.threads(), product, panels);
       });
