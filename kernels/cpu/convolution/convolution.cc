@@ -79,6 +79,10 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
   const std::int64_t out = job.out(), planes = job.x.dim(0) * out;
   const std::int64_t taps = std::ssize(layout.taps());
   const std::int64_t bands = layout.bands();
+  // The short lines of small images are copied faster from what lies together.
+  const StrideSplit split{layout.stride(), plane.in};
+  const bool is_split = split.stride > 1 && split.stride < plane.in &&
+                        bands == 1 && plane.in <= kBand;
   // Planes of a piece share the lines of a band and its memory.
   const std::int64_t work = layout.count() * std::min(taps, kGrain);
   const std::int64_t grain =
@@ -87,12 +91,18 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
       bands * planes, grain, [&](std::int64_t begin, std::int64_t end) {
         const std::int64_t size =
             ceil_div(layout.count(), kWindowStep) * kWindowStep + kWindowStep;
-        Tensor memory = c.allocate(kTypeOf<T>, Dims{2 * size});
+        Tensor memory = c.allocate(
+            kTypeOf<T>, Dims{2 * size + (is_split ? split.size() : 0)});
         T* image = memory.mutable_data<T>();
         T* sums = image + size;
+        T* lines = sums + size;
         Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end;) {
-          const PhaseBand band = layout.band(i / planes);
+          PhaseBand band = layout.band(i / planes);
+          if (is_split) {
+            for (LinePiece& line : band.image)
+              line.from = split.place(line.from);
+          }
           std::fill_n(image, size, T(0));  // what copies leave is padding
           const std::int64_t last = std::min(end, (i / planes + 1) * planes);
           for (; i < last; ++i) {
@@ -106,7 +116,9 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
             T* to = y.mutable_data<T>() + at * plane.out;
             tick(layout.count());
             runtime::for_vectors([&]() RULEENGINE_INLINE {
-              copy_pieces(band.image, x, layout.stride(), image);
+              if (is_split) split.copy(x, 0, split.line(), lines);
+              copy_pieces(band.image, is_split ? lines : x,
+                          is_split ? 1 : layout.stride(), image);
               sum_taps(layout.taps(), image, w, bias, band.windows, sums, tick);
               copy_pieces(band.sums, sums, 1, to);
             });
