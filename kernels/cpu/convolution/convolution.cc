@@ -2,6 +2,8 @@
 // where each channel has its own kernel.
 #include "kernels/cpu/convolution/convolution.h"
 
+#include <array>
+
 #include "kernels/cpu/convolution/phases.h"
 #include "kernels/cpu/convolution/rows.h"
 #include "kernels/cpu/families.h"
@@ -9,9 +11,8 @@
 namespace ruleengine::kernels {
 namespace {
 
-// Taps that are summed at once; sums have as many windows as fill vectors.
-constexpr std::int64_t kTapsAtOnce = 9;
-constexpr std::int64_t kWindowStep = 16;
+// Taps that are summed at once, in registers: of a row, or of two.
+constexpr std::int64_t kTapsOfRow = 9, kTapsOfTwo = 6;
 // Planes of a piece, at least.
 constexpr std::int64_t kPlanesAtOnce = 8;
 
@@ -24,51 +25,80 @@ template <typename T>
   }
 }
 
-// Lines of an image, the numbers that they are multiplied by, and their sums
-// so far.
-template <typename T>
+// Taps of windows, and the weights and the sums of each row that has them.
+template <typename T, std::size_t kRows>
 struct TapSums {
   const std::int64_t* taps;
   const T* image;
-  const T* weights;
-  T* sums;
+  std::array<const T*, kRows> weights;
+  std::array<T*, kRows> sums;
   std::int64_t size;
 
-  // So many taps: of another number that is lower, too.
+  RULEENGINE_INLINE void add(std::int64_t count, Ticker& tick) const {
+    constexpr std::int64_t most = kRows == 1 ? kTapsOfRow : kTapsOfTwo;
+    const std::int64_t parts = ceil_div(count, most);
+    for (std::int64_t i = 0; i < parts; ++i) {
+      tick(size);
+      const std::int64_t begin = count * i / parts;
+      add_part<most>(begin, count * (i + 1) / parts - begin);
+    }
+  }
+
+ private:
+  // So many taps, or less.
   template <std::int64_t kTaps>
-  RULEENGINE_INLINE void add(std::int64_t taps_here) const {
+  RULEENGINE_INLINE void add_part(std::int64_t begin,
+                                  std::int64_t count) const {
     if constexpr (kTaps > 1) {
-      if (taps_here < kTaps) return add<kTaps - 1>(taps_here);
+      if (count < kTaps) return add_part<kTaps - 1>(begin, count);
     }
     const T* from[kTaps];
-    T by[kTaps];
+    T by[kRows][kTaps];
     for (std::int64_t t = 0; t < kTaps; ++t) {
-      from[t] = image + taps[t];
-      by[t] = weights[t];
+      from[t] = image + taps[begin + t];
+      for (std::size_t r = 0; r < kRows; ++r) by[r][t] = weights[r][begin + t];
     }
-    T* to = sums;
+    const std::array<T*, kRows> to = sums;
 #pragma GCC ivdep
     for (std::int64_t i = 0; i < size; ++i) {
-      T sum = to[i];
-      for (std::int64_t t = 0; t < kTaps; ++t) sum += by[t] * from[t][i];
-      to[i] = sum;
+      T x[kTaps];
+      for (std::int64_t t = 0; t < kTaps; ++t) x[t] = from[t][i];
+      // Row by row: what was read stays in registers only because a sum is
+      // stored between its uses. Otherwise GCC 12 reads it again for each.
+      for (std::size_t r = 0; r < kRows; ++r) {
+        T sum = to[r][i];
+        for (std::int64_t t = 0; t < kTaps; ++t) sum += by[r][t] * x[t];
+        to[r][i] = sum;
+      }
     }
   }
 };
 
 template <typename T>
-[[gnu::always_inline]] inline void sum_taps(
-    const std::vector<std::int64_t>& taps, const T* image, const T* weights,
-    T bias, std::int64_t windows, T* sums, Ticker& tick) {
-  const std::int64_t count = std::ssize(taps);
-  const std::int64_t parts = ceil_div(count, kTapsAtOnce);
-  const std::int64_t size = ceil_div(windows, kWindowStep) * kWindowStep;
+[[gnu::always_inline]] inline void sum_taps(const PhaseLayout& layout,
+                                            const T* image, const T* weights,
+                                            T bias, std::int64_t windows,
+                                            T* sums, Ticker& tick) {
+  const std::int64_t size = ceil_div(windows, kSumStep) * kSumStep;
+  const auto count = std::ssize(layout.taps());
+  const std::int64_t* taps = layout.taps().data();
   for (std::int64_t i = 0; i < size; ++i) sums[i] = bias;
-  for (std::int64_t i = 0; i < parts; ++i) {
-    tick(size);
-    const std::int64_t begin = count * i / parts;
-    TapSums<T>{taps.data() + begin, image, weights + begin, sums, size}
-        .template add<kTapsAtOnce>(count * (i + 1) / parts - begin);
+  if (layout.rows() == 1) {
+    return TapSums<T, 1>{taps, image, {weights}, {sums}, size}.add(count, tick);
+  }
+  T* second = sums + layout.size();
+  for (std::int64_t i = 0; i < size; ++i) second[i] = bias;
+  const std::int64_t own = layout.own(), both = layout.block() - 2 * own;
+  for (std::int64_t at = 0; at < count; at += layout.block()) {
+    const std::int64_t* t = taps + at;
+    TapSums<T, 1>{t, image, {weights}, {sums}, size}.add(own, tick);
+    TapSums<T, 2>{
+        t + own, image, {weights + own, weights}, {sums, second}, size}
+        .add(both, tick);
+    weights += both;
+    TapSums<T, 1>{t + own + both, image, {weights}, {second}, size}.add(own,
+                                                                        tick);
+    weights += own;
   }
 }
 
@@ -77,25 +107,25 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
                          Tensor& y) {
   const Plane plane(job.windows);
   const std::int64_t out = job.out(), planes = job.x.dim(0) * out;
-  const std::int64_t taps = std::ssize(layout.taps());
+  const std::int64_t taps = Columns(job.windows, c.threads()).taps();
+  const std::int64_t size = layout.size();
   const std::int64_t bands = layout.bands();
   // The short lines of small images are copied faster from what lies together.
   const StrideSplit split{layout.stride(), plane.in};
   const bool is_split = split.stride > 1 && split.stride < plane.in &&
                         bands == 1 && plane.in <= kBand;
   // Planes of a piece share the lines of a band and its memory.
-  const std::int64_t work = layout.count() * std::min(taps, kGrain);
+  const std::int64_t work = size * std::min(taps, kGrain);
   const std::int64_t grain =
       std::max(kPlanesAtOnce, ceil_div(8 * kGrain, work));
   c.threads().for_each(
       bands * planes, grain, [&](std::int64_t begin, std::int64_t end) {
-        const std::int64_t size =
-            ceil_div(layout.count(), kWindowStep) * kWindowStep + kWindowStep;
         Tensor memory = c.allocate(
-            kTypeOf<T>, Dims{2 * size + (is_split ? split.size() : 0)});
+            kTypeOf<T>,
+            Dims{size * (1 + layout.rows()) + (is_split ? split.size() : 0)});
         T* image = memory.mutable_data<T>();
         T* sums = image + size;
-        T* lines = sums + size;
+        T* lines = sums + size * layout.rows();
         Ticker tick(c.threads());
         for (std::int64_t i = begin; i < end;) {
           PhaseBand band = layout.band(i / planes);
@@ -114,12 +144,12 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
             const T bias =
                 job.bias == nullptr ? T(0) : job.bias->data<T>()[channel];
             T* to = y.mutable_data<T>() + at * plane.out;
-            tick(layout.count());
+            tick(size);
             runtime::for_vectors([&]() RULEENGINE_INLINE {
               if (is_split) split.copy(x, 0, split.line(), lines);
               copy_pieces(band.image, is_split ? lines : x,
                           is_split ? 1 : layout.stride(), image);
-              sum_taps(layout.taps(), image, w, bias, band.windows, sums, tick);
+              sum_taps(layout, image, w, bias, band.windows, sums, tick);
               copy_pieces(band.sums, sums, 1, to);
             });
           }
@@ -163,7 +193,7 @@ void depthwise_by_window(Call& c, const ConvJob& job, Tensor& y) {
 
 // Where each channel has its own kernel.
 void conv_depthwise(Call& c, const ConvJob& job, Tensor& y) {
-  const PhaseLayout layout(job.windows);
+  const PhaseLayout layout(job.windows, kTapsOfRow);
   dispatch(Floats(), job.x.dtype(), [&]<typename T>() {
     if (layout.pays()) {
       depthwise_by_layout<T>(c, job, layout, y);

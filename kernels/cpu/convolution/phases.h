@@ -14,6 +14,8 @@ namespace ruleengine::kernels {
 
 // Elements of a layout, about: it and the sums stay in the cache.
 inline constexpr std::int64_t kBand = 1 << 13;
+// Sums are of whole vectors, so of a multiple of it.
+inline constexpr std::int64_t kSumStep = 16;
 
 // An axis of the layout. What lies a stride apart in the image is a line of
 // its own, a phase; only those that taps read are there.
@@ -21,6 +23,7 @@ struct PhaseAxis {
   explicit PhaseAxis(const Window& window)
       : w(window),
         out(w.out),
+        rows(w.out),
         halo((w.kernel - 1) * w.dilation / w.stride),
         phases(std::min(w.kernel, w.stride / std::gcd(w.stride, w.dilation))) {}
 
@@ -44,9 +47,12 @@ struct PhaseAxis {
                         0);
   }
 
-  Window w;                // of a band
-  std::int64_t out;        // of all bands
-  std::int64_t first = 0;  // the band's first window
+  Window w;                    // of a band
+  std::int64_t out;            // windows of all bands
+  std::int64_t rows;           // of the output
+  std::int64_t each = 1;       // rows of a window
+  std::int64_t next_sums = 0;  // from a row of a window to the next
+  std::int64_t first = 0;      // the band's first window
   std::int64_t halo, phases;
   std::int64_t step = 1, phase_step = 1;
 };
@@ -91,10 +97,13 @@ class PhaseBand {
   void add_sums(const PhaseAxis& axis, bool is_last) {
     std::vector<LinePiece> all;
     const std::int64_t size = is_last ? axis.w.out : 1;
+    const std::int64_t end =
+        std::min((axis.first + axis.w.out) * axis.each, axis.rows);
     for (const LinePiece& outer : sums) {
-      for (std::int64_t i = 0; i < axis.w.out; i += size) {
-        all.push_back({outer.from + i * axis.step,
-                       outer.to * axis.out + axis.first + i, size});
+      for (std::int64_t i = axis.first * axis.each; i < end; i += size) {
+        all.push_back({outer.from + (i / axis.each - axis.first) * axis.step +
+                           i % axis.each * axis.next_sums,
+                       outer.to * axis.rows + i, size});
       }
     }
     sums.swap(all);
@@ -105,13 +114,16 @@ class PhaseBand {
 
 class PhaseLayout {
  public:
-  explicit PhaseLayout(Windows windows) {
+  // Where windows have more taps than `few`, those of two rows of the output
+  // are one, if they read the same rows of the image: each is read once.
+  PhaseLayout(Windows windows, std::int64_t few) {
     // Axes that hold nothing would make the lines short.
     std::erase_if(windows, [](const Window& w) {
       return w.in == 1 && w.out == 1 && w.kernel == 1 && w.before == 0;
     });
     if (windows.empty()) windows.push_back({.in = 1, .out = 1});
     for (const Window& w : windows) axes_.emplace_back(w);
+    pair_rows(few);
     while (cut_ + 1 < axes_.size() && axes_[cut_].out == 1) ++cut_;
     double lines = 1, all = 1, flat = 1, image = 1, taps = 1, out = 1;
     for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -132,13 +144,14 @@ class PhaseLayout {
     cut.w.out = std::min(
         cut.out, std::max(static_cast<std::int64_t>(kBand / lines) - cut.halo,
                           cut.halo + 1));
+    std::int64_t count = 1;
     for (std::size_t i = axes_.size(); i-- > 0;) {
-      axes_[i].step = count_;
-      count_ *= axes_[i].size();
+      axes_[i].step = count;
+      count *= axes_[i].size();
     }
     for (PhaseAxis& axis : axes_) {
-      axis.phase_step = count_;
-      count_ *= axis.phases;
+      axis.phase_step = count;
+      count *= axis.phases;
       std::vector<std::int64_t> places;
       for (const std::int64_t place : taps_) {
         for (std::int64_t k = 0; k < axis.w.kernel; ++k) {
@@ -147,15 +160,23 @@ class PhaseLayout {
       }
       taps_.swap(places);
     }
+    size_ = (count / kSumStep + 2) * kSumStep;
+    for (PhaseAxis& axis : axes_) axis.next_sums = size_;
   }
 
   // Not where padding or dilation are far larger than the image, so that most
   // of the layout would be nothing.
   bool pays() const { return pays_; }
-  std::int64_t count() const { return count_; }
+  // Elements of the image, and of the sums of each row of a window, with what
+  // lies behind them.
+  std::int64_t size() const { return size_; }
   std::int64_t stride() const { return axes_.back().w.stride; }  // of lines
-  // The taps of the first window.
+  // The taps of the first window, in blocks: those that only its first row
+  // has, those of both, and as many that only the second one has.
   const std::vector<std::int64_t>& taps() const { return taps_; }
+  std::int64_t block() const { return block_; }
+  std::int64_t own() const { return own_; }
+  std::int64_t rows() const { return own_ > 0 ? 2 : 1; }  // of a window
 
   std::int64_t bands() const {
     return ceil_div(axes_[cut_].out, axes_[cut_].w.out);
@@ -170,10 +191,30 @@ class PhaseLayout {
   }
 
  private:
+  void pair_rows(std::int64_t few) {
+    double taps = 1;
+    for (const PhaseAxis& axis : axes_) {
+      taps *= static_cast<double>(axis.w.kernel);
+    }
+    if (axes_.size() < 2 || taps <= static_cast<double>(few)) return;
+    PhaseAxis& axis = axes_[axes_.size() - 2];
+    Window w = axis.w;
+    if (w.stride != w.dilation || w.kernel == 1 || w.out == 1) return;
+    const std::int64_t rows = w.out;
+    w.out = ceil_div(rows, 2);
+    w.stride *= 2;
+    ++w.kernel;
+    axis = PhaseAxis(w);
+    axis.rows = rows;
+    axis.each = 2;
+    own_ = axes_.back().w.kernel;
+    block_ = own_ * w.kernel;
+  }
+
   std::vector<PhaseAxis> axes_;
   std::size_t cut_ = 0;  // the axis that is cut into bands
   bool pays_ = true;
-  std::int64_t count_ = 1;
+  std::int64_t size_ = 0, own_ = 0, block_ = 0;
   std::vector<std::int64_t> taps_ = {0};
 };
 
