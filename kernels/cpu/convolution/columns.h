@@ -39,18 +39,18 @@ template <typename T>
 // Elements that lie a stride apart, side by side: each phase of the stride is a
 // line, one behind the other.
 struct StrideSplit {
-  std::int64_t stride, count;  // of the elements
+  StrideSplit(std::int64_t step, std::int64_t elements)
+      : stride(step), count(elements), line(ceil_div(elements, step)) {}
 
-  std::int64_t line() const { return ceil_div(count, stride); }
-  std::int64_t size() const { return stride * line(); }
+  std::int64_t size() const { return stride * line; }
   std::int64_t place(std::int64_t i) const {
-    return i % stride * line() + i / stride;
+    return i % stride * line + i / stride;
   }
   // Places [begin, end) of all lines.
   template <typename T>
   void copy(const T* from, std::int64_t begin, std::int64_t end, T* to) const {
     runtime::for_vectors(
-        [=, step = stride, n = count, next = line()]() RULEENGINE_INLINE {
+        [=, step = stride, n = count, next = line]() RULEENGINE_INLINE {
           // Two lines at once are vector code, without gaps in what is read.
           const std::int64_t both = step == 2 ? std::min(end, n / 2) : begin;
           T* second = to + next;
@@ -67,6 +67,9 @@ struct StrideSplit {
           }
         });
   }
+
+  std::int64_t stride, count;  // of the elements
+  std::int64_t line;           // the size of each
 };
 
 // Columns side by side in rows.

@@ -111,7 +111,7 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
   const std::int64_t size = layout.size();
   const std::int64_t bands = layout.bands();
   // The short lines of small images are copied faster from what lies together.
-  const StrideSplit split{layout.stride(), plane.in};
+  const StrideSplit split(layout.stride(), plane.in);
   const bool is_split = split.stride > 1 && split.stride < plane.in &&
                         bands == 1 && plane.in <= kBand;
   // Planes of a piece share the lines of a band and its memory.
@@ -146,7 +146,7 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
             T* to = y.mutable_data<T>() + at * plane.out;
             tick(size);
             runtime::for_vectors([&]() RULEENGINE_INLINE {
-              if (is_split) split.copy(x, 0, split.line(), lines);
+              if (is_split) split.copy(x, 0, split.line, lines);
               copy_pieces(band.image, is_split ? lines : x,
                           is_split ? 1 : layout.stride(), image);
               sum_taps(layout, image, w, bias, band.windows, sums, tick);
@@ -225,14 +225,14 @@ void conv_columns(Call& c, const ConvJob& job, Tensor& y) {
   if (is_split) {
     const std::int64_t channels = job.x.dim(0) * job.x.dim(1);
     const std::int64_t pieces = ceil_div(split.size(), kGrain);
-    const std::int64_t piece = ceil_div(split.line(), pieces);
+    const std::int64_t piece = ceil_div(split.line, pieces);
     lines = c.allocate(kTypeOf<T>, Dims{channels * split.size()});
     T* to = lines.mutable_data<T>();
     c.threads().for_each_index(
         channels * pieces, ceil_div(kGrain, split.size()), [=](std::int64_t i) {
           const std::int64_t channel = i / pieces, begin = i % pieces * piece;
           split.copy(x + channel * split.count, begin,
-                     std::min(begin + piece, split.line()),
+                     std::min(begin + piece, split.line),
                      to + channel * split.size());
         });
     x = to;
