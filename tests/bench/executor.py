@@ -215,8 +215,13 @@ OPS = {
         "float[1,256,56,56] x, float[64,256,1,1] w -> float: Conv(x, w)",
     "Conv 7x7 stride 2": "float[1,3,224,224] x, float[64,3,7,7] w -> "
                          "float: Conv<pads=[3,3,3,3], strides=[2,2]>(x, w)",
-    "Conv depthwise": "float[1,96,56,56] x, float[96,1,3,3] w -> "
-                      "float: Conv<pads=[1,1,1,1], group=96>(x, w)",
+    **{f"Conv depthwise {k}x{k} stride {s} of {c}, {n}":
+       f"float[1,{c},{n},{n}] x, float[{c},1,{k},{k}] w -> float: "
+       f"Conv<pads=[{','.join([str(k // 2)] * 4)}], strides=[{s},{s}], "
+       f"group={c}>(x, w)"
+       for k, s, c, n in [(3, 1, 96, 56), (3, 1, 384, 14), (3, 2, 96, 112),
+                          (5, 1, 240, 28), (5, 2, 240, 28), (5, 1, 960, 7),
+                          (7, 1, 96, 56)]},
     "Conv 1-D": "float[1,80,3000] x, float[384,80,3] w -> "
                 "float: Conv<pads=[1,1]>(x, w)",
     "Conv 3-D": "float[1,16,16,32,32] x, float[32,16,3,3,3] w -> "

@@ -15,24 +15,62 @@ namespace ruleengine::kernels {
 template <typename T>
 [[gnu::always_inline]] inline void copy_line(const T* from, std::int64_t step,
                                              std::int64_t n, T* to) {
-  const auto by_vectors = [=](auto size) RULEENGINE_INLINE {
-    for (std::int64_t i = 0; i < n; i += size) {
-      const std::int64_t at = std::min<std::int64_t>(i, n - size);
-      std::copy_n(from + at, size(), to + at);
-    }
+  constexpr std::int64_t kWide = 64 / sizeof(T);
+  const auto ends = [=](auto size) RULEENGINE_INLINE {
+    std::copy_n(from, size(), to);
+    std::copy_n(from + n - size, size(), to + n - size);
   };
-  const std::integral_constant<std::int64_t, 64 / sizeof(T)> wide;
-  const std::integral_constant<std::int64_t, 16 / sizeof(T)> narrow;
-  if (step == 1 && n >= wide) {
-    by_vectors(wide);
-  } else if (step == 1 && n >= narrow) {
-    by_vectors(narrow);
-  } else {
+  if (step != 1 || n < kWide / 4) {
     for_steps(0, n, 0, step,
               [=](std::int64_t i, std::int64_t place)
                   RULEENGINE_INLINE { to[i] = from[place]; });
+  } else if (n < kWide / 2) {
+    ends(std::integral_constant<std::int64_t, kWide / 4>());
+  } else if (n < kWide) {
+    ends(std::integral_constant<std::int64_t, kWide / 2>());
+  } else {
+    for (std::int64_t i = 0; i < n; i += kWide) {
+      const std::int64_t at = std::min<std::int64_t>(i, n - kWide);
+      std::copy_n(from + at, kWide, to + at);
+    }
   }
 }
+
+// Elements that lie a stride apart, side by side: each phase of the stride is a
+// line, one behind the other.
+struct StrideSplit {
+  StrideSplit(std::int64_t step, std::int64_t elements)
+      : stride(step), count(elements), line(ceil_div(elements, step)) {}
+
+  std::int64_t size() const { return stride * line; }
+  std::int64_t place(std::int64_t i) const {
+    return i % stride * line + i / stride;
+  }
+  // Places [begin, end) of all lines.
+  template <typename T>
+  void copy(const T* from, std::int64_t begin, std::int64_t end, T* to) const {
+    runtime::for_vectors(
+        [=, step = stride, n = count, next = line]() RULEENGINE_INLINE {
+          // Two lines at once are vector code, without gaps in what is read.
+          const std::int64_t both = step == 2 ? std::min(end, n / 2) : begin;
+          T* second = to + next;
+#pragma GCC ivdep
+          for (std::int64_t i = begin; i < both; ++i) {
+            to[i] = from[2 * i];
+            second[i] = from[2 * i + 1];
+          }
+          for (std::int64_t phase = 0; phase < step; ++phase) {
+            const std::int64_t last = std::min(end, ceil_div(n - phase, step));
+            for (std::int64_t i = std::max(begin, both); i < last; ++i) {
+              to[phase * next + i] = from[i * step + phase];
+            }
+          }
+        });
+  }
+
+  std::int64_t stride, count;  // of the elements
+  std::int64_t line;           // the size of each
+};
 
 // Columns side by side in rows.
 struct RowMajor {
@@ -51,6 +89,8 @@ class Columns {
   std::int64_t taps() const { return taps_; }    // of a window
   std::int64_t count() const { return count_; }  // windows
   std::int64_t image() const { return image_; }  // elements of a channel
+  // For images whose windows read elements more than once.
+  StrideSplit split() const { return {windows_.back().stride, image_}; }
 
   // How many columns of `rows` elements make a matrix that stays in the cache.
   std::int64_t tile(std::int64_t rows) const;
@@ -67,25 +107,30 @@ class Columns {
   // Columns of windows [begin, end) of channels that lie one after the other,
   // with `outside` where a window reads padding. The layout says where a column
   // begins and how far its rows are apart; columns() of them lie side by side.
+  // `is_split`: each channel has gone through split().
   template <typename T, typename Layout>
   void gather(const T* image, std::int64_t channels, std::int64_t begin,
-              std::int64_t end, T outside, const Layout& layout,
-              T* columns) const {
-    visit(begin, end, layout.columns(), [&](const Run& run) {
-      const std::int64_t step = layout.width(run.column);
-      runtime::for_vectors([&]() RULEENGINE_INLINE {
-        const Run r = run;  // held in registers
-        const T* from = image + r.place;
-        T* to = columns + layout.place(r.column) + r.tap * step;
-        const std::int64_t next = taps_ * step, next_from = image_;
-        for (std::int64_t c = channels; c > 0; --c) {
-          for (std::int64_t i = 0; i < r.first; ++i) to[i] = outside;
-          copy_line(from, r.step, r.last - r.first, to + r.first);
-          for (std::int64_t i = r.last; i < r.size; ++i) to[i] = outside;
-          to += next;
-          from += next_from;
-        }
-      });
+              std::int64_t end, T outside, const Layout& layout, T* columns,
+              bool is_split = false) const {
+    const StrideSplit by_stride = split();
+    const std::int64_t next_from = is_split ? by_stride.size() : image_;
+    runtime::for_vectors([&]() RULEENGINE_INLINE {
+      visit(begin, end, layout.columns(),
+            [&](const Run& run) RULEENGINE_INLINE {
+              const Run r = run;  // held in registers
+              const std::int64_t step = layout.width(r.column);
+              const std::int64_t next = taps_ * step, size = r.last - r.first;
+              const T* from =
+                  image + (is_split ? by_stride.place(r.place) : r.place);
+              T* to = columns + layout.place(r.column) + r.tap * step;
+              for (std::int64_t c = channels; c > 0; --c) {
+                for (std::int64_t i = 0; i < r.first; ++i) to[i] = outside;
+                copy_line(from, is_split ? 1 : r.step, size, to + r.first);
+                for (std::int64_t i = r.last; i < r.size; ++i) to[i] = outside;
+                to += next;
+                from += next_from;
+              }
+            });
     });
   }
 
@@ -128,8 +173,8 @@ class Columns {
   std::int64_t row_place(std::int64_t row, std::int64_t outer_tap) const;
 
   template <typename F>
-  void visit(std::int64_t begin, std::int64_t end, std::int64_t cut,
-             F f) const {
+  [[gnu::always_inline]] void visit(std::int64_t begin, std::int64_t end,
+                                    std::int64_t cut, F f) const {
     const Window& w = windows_.back();
     Ticker tick(threads_);
     const auto all = segments(begin, end, cut);

@@ -2,110 +2,205 @@
 // where each channel has its own kernel.
 #include "kernels/cpu/convolution/convolution.h"
 
+#include <array>
+
+#include "kernels/cpu/convolution/phases.h"
 #include "kernels/cpu/convolution/rows.h"
-#include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-// Windows of a row that are computed together, in registers.
-constexpr std::int64_t kTogether = 32;
+// Taps that are summed at once, in registers: of a row, or of two.
+constexpr std::int64_t kTapsOfRow = 9, kTapsOfTwo = 6;
+// Planes of a piece, at least.
+constexpr std::int64_t kPlanesAtOnce = 8;
 
-// A row of windows, each channel with its own kernel.
 template <typename T>
-struct DirectRow {
-  const Window& w;
-  const RowTaps& taps;
+[[gnu::always_inline]] inline void copy_pieces(
+    const std::vector<LinePiece>& pieces, const T* from, std::int64_t step,
+    T* to) {
+  for (const LinePiece& line : pieces) {
+    copy_line(from + line.from, step, line.size, to + line.to);
+  }
+}
+
+// Taps of windows, and the weights and the sums of each row that has them.
+template <typename T, std::size_t kRows>
+struct TapSums {
+  const std::int64_t* taps;
   const T* image;
-  const T* weights;  // of the channel
-  T bias;
-  T* out;
+  std::array<const T*, kRows> weights;
+  std::array<T*, kRows> sums;
+  std::int64_t size;
 
-  // Windows [begin, end), whose taps lie inside. The usual strides are
-  // constants, so that the loops become vector code.
-  RULEENGINE_INLINE void inner(std::int64_t begin, std::int64_t end,
-                               Ticker& tick) const {
-    if (end - begin < kTogether) return outer(begin, end);
-    for (std::int64_t o = begin; o < end; o += kTogether) {
-      // The last ones overlap those before.
-      const std::int64_t at = std::min(o, end - kTogether);
-      tick(kTogether);
-      if (w.stride == 1) {
-        block(at, std::integral_constant<std::int64_t, 1>());
-      } else if (w.stride == 2) {
-        block(at, std::integral_constant<std::int64_t, 2>());
-      } else {
-        block(at, w.stride);
-      }
+  RULEENGINE_INLINE void add(std::int64_t count, Ticker& tick) const {
+    constexpr std::int64_t most = kRows == 1 ? kTapsOfRow : kTapsOfTwo;
+    const std::int64_t parts = ceil_div(count, most);
+    for (std::int64_t i = 0; i < parts; ++i) {
+      tick(size);
+      const std::int64_t begin = count * i / parts;
+      add_part<most>(begin, count * (i + 1) / parts - begin);
     }
   }
 
-  template <typename Stride>
-  RULEENGINE_INLINE void block(std::int64_t o, Stride stride) const {
-    const std::int64_t start = w.start(o), kernel = w.kernel;
-    const std::int64_t dilation = w.dilation;
-    T sums[kTogether];
-    for (std::int64_t j = 0; j < kTogether; ++j) sums[j] = bias;
-    for (std::size_t i = 0; i < taps.places.size(); ++i) {
-      const T* from = image + taps.places[i] + start;
-      const T* by = weights + taps.taps[i] * kernel;
-      for (std::int64_t k = 0; k < kernel; ++k, from += dilation) {
-        const T weight = by[k];
-        for (std::int64_t j = 0; j < kTogether; ++j) {
-          sums[j] += weight * from[j * stride];
-        }
-      }
+ private:
+  // So many taps, or less.
+  template <std::int64_t kTaps>
+  RULEENGINE_INLINE void add_part(std::int64_t begin,
+                                  std::int64_t count) const {
+    if constexpr (kTaps > 1) {
+      if (count < kTaps) return add_part<kTaps - 1>(begin, count);
     }
-    for (std::int64_t j = 0; j < kTogether; ++j) out[o + j] = sums[j];
-  }
-
-  // Windows [begin, end).
-  RULEENGINE_INLINE void outer(std::int64_t begin, std::int64_t end) const {
-    for (std::int64_t o = begin; o < end; ++o) {
-      const Range range = taps_inside(w, o);
-      T sum = bias;
-      for (std::size_t i = 0; i < taps.places.size(); ++i) {
-        const T* from = image + taps.places[i] + w.start(o);
-        const T* by = weights + taps.taps[i] * w.kernel;
-        for (std::int64_t k = range.begin; k < range.end; ++k) {
-          sum += by[k] * from[k * w.dilation];
-        }
+    const T* from[kTaps];
+    T by[kRows][kTaps];
+    for (std::int64_t t = 0; t < kTaps; ++t) {
+      from[t] = image + taps[begin + t];
+      for (std::size_t r = 0; r < kRows; ++r) by[r][t] = weights[r][begin + t];
+    }
+    const std::array<T*, kRows> to = sums;
+#pragma GCC ivdep
+    for (std::int64_t i = 0; i < size; ++i) {
+      T x[kTaps];
+      for (std::int64_t t = 0; t < kTaps; ++t) x[t] = from[t][i];
+      // Row by row: what was read stays in registers only because a sum is
+      // stored between its uses. Otherwise GCC 12 reads it again for each.
+      for (std::size_t r = 0; r < kRows; ++r) {
+        T sum = to[r][i];
+        for (std::int64_t t = 0; t < kTaps; ++t) sum += by[r][t] * x[t];
+        to[r][i] = sum;
       }
-      out[o] = sum;
     }
   }
 };
 
 template <typename T>
-void conv_depthwise(Call& c, const ConvJob& job, Tensor& y) {
+[[gnu::always_inline]] inline void sum_taps(const PhaseLayout& layout,
+                                            const T* image, const T* weights,
+                                            T bias, std::int64_t windows,
+                                            T* sums, Ticker& tick) {
+  const std::int64_t size = ceil_div(windows, kSumStep) * kSumStep;
+  const auto count = std::ssize(layout.taps());
+  const std::int64_t* taps = layout.taps().data();
+  for (std::int64_t i = 0; i < size; ++i) sums[i] = bias;
+  if (layout.rows() == 1) {
+    return TapSums<T, 1>{taps, image, {weights}, {sums}, size}.add(count, tick);
+  }
+  T* second = sums + layout.size();
+  for (std::int64_t i = 0; i < size; ++i) second[i] = bias;
+  const std::int64_t own = layout.own(), both = layout.block() - 2 * own;
+  for (std::int64_t at = 0; at < count; at += layout.block()) {
+    const std::int64_t* t = taps + at;
+    TapSums<T, 1>{t, image, {weights}, {sums}, size}.add(own, tick);
+    TapSums<T, 2>{
+        t + own, image, {weights + own, weights}, {sums, second}, size}
+        .add(both, tick);
+    weights += both;
+    TapSums<T, 1>{t + own + both, image, {weights}, {second}, size}.add(own,
+                                                                        tick);
+    weights += own;
+  }
+}
+
+template <typename T>
+void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
+                         Tensor& y) {
+  const Plane plane(job.windows);
+  const std::int64_t out = job.out(), planes = job.x.dim(0) * out;
+  const std::int64_t taps = Columns(job.windows, c.threads()).taps();
+  const std::int64_t size = layout.size();
+  const std::int64_t bands = layout.bands();
+  // The short lines of small images are copied faster from what lies together.
+  const StrideSplit split(layout.stride(), plane.in);
+  const bool is_split = split.stride > 1 && split.stride < plane.in &&
+                        bands == 1 && plane.in <= kBand;
+  // Planes of a piece share the lines of a band and its memory.
+  const std::int64_t work = size * std::min(taps, kGrain);
+  const std::int64_t grain =
+      std::max(kPlanesAtOnce, ceil_div(8 * kGrain, work));
+  c.threads().for_each(
+      bands * planes, grain, [&](std::int64_t begin, std::int64_t end) {
+        Tensor memory = c.allocate(
+            kTypeOf<T>,
+            Dims{size * (1 + layout.rows()) + (is_split ? split.size() : 0)});
+        T* image = memory.mutable_data<T>();
+        T* sums = image + size;
+        T* lines = sums + size * layout.rows();
+        Ticker tick(c.threads());
+        for (std::int64_t i = begin; i < end;) {
+          PhaseBand band = layout.band(i / planes);
+          if (is_split) {
+            for (LinePiece& line : band.image)
+              line.from = split.place(line.from);
+          }
+          std::fill_n(image, size, T(0));  // what copies leave is padding
+          const std::int64_t last = std::min(end, (i / planes + 1) * planes);
+          for (; i < last; ++i) {
+            const std::int64_t at = i % planes, channel = at % out;
+            const std::int64_t from =
+                at / out * job.channels.groups + channel / job.channels.out;
+            const T* x = job.x.data<T>() + from * plane.in;
+            const T* w = job.weights.data<T>() + channel * taps;
+            const T bias =
+                job.bias == nullptr ? T(0) : job.bias->data<T>()[channel];
+            T* to = y.mutable_data<T>() + at * plane.out;
+            tick(size);
+            runtime::for_vectors([&]() RULEENGINE_INLINE {
+              if (is_split) split.copy(x, 0, split.line, lines);
+              copy_pieces(band.image, is_split ? lines : x,
+                          is_split ? 1 : layout.stride(), image);
+              sum_taps(layout, image, w, bias, band.windows, sums, tick);
+              copy_pieces(band.sums, sums, 1, to);
+            });
+          }
+        }
+      });
+}
+
+// Each window by itself, only with the taps that lie inside.
+template <typename T>
+void depthwise_by_window(Call& c, const ConvJob& job, Tensor& y) {
   const Plane plane(job.windows);
   const Window& w = plane.last();
   const std::int64_t out = job.out();
   const std::int64_t taps = Columns(job.windows, c.threads()).taps();
-  // Windows whose taps all lie inside, along the last axis.
-  const std::int64_t begin = windows_with(w, 0).begin;
-  const std::int64_t end = std::max(begin, windows_with(w, w.kernel - 1).end);
   for_rows(c, plane, job.x.dim(0) * out, 0,
            [&](std::int64_t i, std::int64_t row, const RowTaps& reads,
                std::byte*, Ticker& tick) {
              const std::int64_t channel = i % out;
              const std::int64_t from =
                  i / out * job.channels.groups + channel / job.channels.out;
-             const DirectRow<T> one{
-                 w,
-                 reads,
-                 job.x.data<T>() + from * plane.in,
-                 job.weights.data<T>() + channel * taps,
-                 job.bias == nullptr ? T(0) : job.bias->data<T>()[channel],
-                 y.mutable_data<T>() + i * plane.out + row * w.out};
-             tick(w.kernel * std::ssize(reads.places));
-             runtime::for_vectors([&]() RULEENGINE_INLINE {
-               one.outer(0, begin);
-               one.inner(begin, end, tick);
-               one.outer(end, w.out);
-             });
+             const T* image = job.x.data<T>() + from * plane.in;
+             const T* weights = job.weights.data<T>() + channel * taps;
+             const T bias =
+                 job.bias == nullptr ? T(0) : job.bias->data<T>()[channel];
+             T* to = y.mutable_data<T>() + i * plane.out + row * w.out;
+             for (std::int64_t o = 0; o < w.out; ++o) {
+               const Range range = taps_inside(w, o);
+               tick(1 + range.size() * std::ssize(reads.places));
+               T sum = bias;
+               for (std::size_t j = 0; j < reads.places.size(); ++j) {
+                 const T* place = image + reads.places[j] + w.start(o);
+                 const T* by = weights + reads.taps[j] * w.kernel;
+                 for (std::int64_t k = range.begin; k < range.end; ++k) {
+                   sum += by[k] * place[k * w.dilation];
+                 }
+               }
+               to[o] = sum;
+             }
            });
+}
+
+// Where each channel has its own kernel.
+void conv_depthwise(Call& c, const ConvJob& job, Tensor& y) {
+  const PhaseLayout layout(job.windows, kTapsOfRow);
+  dispatch(Floats(), job.x.dtype(), [&]<typename T>() {
+    if (layout.pays()) {
+      depthwise_by_layout<T>(c, job, layout, y);
+    } else {
+      depthwise_by_window<T>(c, job, y);
+    }
+  });
 }
 
 bool is_pointwise(const Windows& windows) {
@@ -120,10 +215,32 @@ void conv_columns(Call& c, const ConvJob& job, Tensor& y) {
   const std::int64_t groups = job.channels.groups, in = job.channels.in;
   const std::int64_t rows = in * columns.taps();
   const bool as_it_is = is_pointwise(job.windows);
+  // What many windows read is brought side by side once.
+  const StrideSplit split = columns.split();
+  const bool is_split =
+      split.stride > 1 && split.stride < std::min(columns.taps(), split.count);
+  const std::int64_t image_size = is_split ? split.size() : columns.image();
+  const T* x = job.x.data<T>();
+  Tensor lines;
+  if (is_split) {
+    const std::int64_t channels = job.x.dim(0) * job.x.dim(1);
+    const std::int64_t pieces = ceil_div(split.size(), kGrain);
+    const std::int64_t piece = ceil_div(split.line, pieces);
+    lines = c.allocate(kTypeOf<T>, Dims{channels * split.size()});
+    T* to = lines.mutable_data<T>();
+    c.threads().for_each_index(
+        channels * pieces, ceil_div(kGrain, split.size()), [=](std::int64_t i) {
+          const std::int64_t channel = i / pieces, begin = i % pieces * piece;
+          split.copy(x + channel * split.count, begin,
+                     std::min(begin + piece, split.line),
+                     to + channel * split.size());
+        });
+    x = to;
+  }
   columns.for_tiles(
       job.x.dim(0) * groups, rows,
       [&](std::int64_t image, std::int64_t begin, std::int64_t end) {
-        const T* from = job.x.data<T>() + image * in * columns.image();
+        const T* from = x + image * in * image_size;
         auto product = job.start<T>(columns, image, begin, end, y);
         if (as_it_is) {
           product.b = {from + begin, columns.image()};
@@ -132,7 +249,7 @@ void conv_columns(Call& c, const ConvJob& job, Tensor& y) {
         const PanelLayout<T> layout{rows, end - begin};
         Tensor block = c.allocate(kTypeOf<T>, Dims{layout.count()});
         T* panels = block.mutable_data<T>();
-        columns.gather(from, in, begin, end, T(0), layout, panels);
+        columns.gather(from, in, begin, end, T(0), layout, panels, is_split);
         layout.clear_missing(panels);
         gemm_packed<T>(c.threads(), product, panels);
       });
@@ -143,14 +260,11 @@ void conv(Call& c, const ConvRule& rule) {
   const Dims dims = dims_of(job.x.dim(0), job.out(), job.windows);
   Tensor& y = c.output(0, job.x.dtype(), dims);
   if (y.count() == 0) return;
-  dispatch(Floats(), job.x.dtype(), [&]<typename T>() {
-    const Channels& channels = job.channels;
-    if (channels.in == 1 && channels.groups > 1 && !job.windows.empty()) {
-      conv_depthwise<T>(c, job, y);
-    } else {
-      conv_columns<T>(c, job, y);
-    }
-  });
+  if (job.channels.in == 1 && job.channels.groups > 1) {
+    return conv_depthwise(c, job, y);
+  }
+  dispatch(Floats(), job.x.dtype(),
+           [&]<typename T>() { conv_columns<T>(c, job, y); });
 }
 
 constexpr Kernel kConvolutionKernels[] = {

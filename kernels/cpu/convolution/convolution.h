@@ -66,8 +66,8 @@ struct ConvJob {
   static ConvJob of(Call& c, const ConvRule& rule, std::size_t bias);
   std::int64_t out() const { return channels.groups * channels.out; }
 
-  // Windows [begin, end) of a group's image of y as its bias, and the product
-  // with their columns that comes on top.
+  // Windows [begin, end) of a group's image of y as its bias, if it has one,
+  // and the product with their columns that comes on top.
   template <typename T>
   GemmArguments<T> start(const Columns& columns, std::int64_t image,
                          std::int64_t begin, std::int64_t end,
@@ -75,12 +75,14 @@ struct ConvJob {
     const auto [groups, in, rows] = channels;
     const std::int64_t group = image % groups, terms = in * columns.taps();
     T* to = y.mutable_data<T>() + image * rows * columns.count() + begin;
-    fill_bias(bias, group * rows, rows, end - begin, columns.count(), to);
+    if (bias != nullptr) {
+      fill_bias(bias, group * rows, rows, end - begin, columns.count(), to);
+    }
     return {.m = rows,
             .n = end - begin,
             .k = terms,
             .a = {weights.data<T>() + group * rows * terms, terms},
-            .beta = T(1),
+            .beta = bias == nullptr ? T(0) : T(1),
             .c = to,
             .ldc = columns.count()};
   }

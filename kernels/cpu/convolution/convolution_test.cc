@@ -154,5 +154,41 @@ TEST_CASE("convolutions and pooling of wide images equal sums by hand") {
   }
 }
 
+TEST_CASE("convolutions of each channel equal sums by hand") {
+  // Kernels of more taps than are summed at once, narrow images, several bands,
+  // and padding and dilations that are larger than the image.
+  for (const std::int64_t kernel : {1, 3, 5, 7}) {
+    for (const std::int64_t stride : {1, 2, 3}) {
+      for (const std::int64_t width : {1, 7, 14, 67}) {
+        check_image({.groups = 9,
+                     .out = kernel == 3 ? 2 : 1,
+                     .height = width == 67 ? 200 : width,
+                     .width = width,
+                     .kernel = kernel,
+                     .wide = kernel,
+                     .stride = stride,
+                     .pad = kernel / 2});
+      }
+    }
+  }
+  ImageCase far{.groups = 5, .height = 6, .width = 9, .stride = 3, .pad = 300};
+  for (const std::int64_t dilation : {4, 100, 301}) {
+    far.dilation = dilation;
+    check_image(far);
+  }
+  check_image({.groups = 3,
+               .height = 1,
+               .width = 20000,
+               .kernel = 1,
+               .wide = 9,
+               .stride = 2});
+  check_image({.groups = 3,
+               .height = 20000,
+               .width = 1,
+               .kernel = 9,
+               .wide = 1,
+               .stride = 2});
+}
+
 }  // namespace
 }  // namespace ruleengine::kernels
