@@ -11,6 +11,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
@@ -51,40 +52,20 @@ double least_of(DataType type) {
 // parts' distances counts.
 class Elements {
  private:
+  // What f.operator()<T>() gives, for the type T of the elements.
   template <typename F>
   auto visit(const F& f) const {
-    switch (tensor_.dtype()) {
-      case DataType::kFloat:
-        return f.template operator()<float>();
-      case DataType::kDouble:
-        return f.template operator()<double>();
-      case DataType::kComplex64:
-        return f.template operator()<std::complex<float>>();
-      case DataType::kComplex128:
-        return f.template operator()<std::complex<double>>();
-      case DataType::kInt64:
-        return f.template operator()<std::int64_t>();
-      case DataType::kInt32:
-        return f.template operator()<std::int32_t>();
-      case DataType::kInt16:
-        return f.template operator()<std::int16_t>();
-      case DataType::kInt8:
-        return f.template operator()<std::int8_t>();
-      case DataType::kUint64:
-        return f.template operator()<std::uint64_t>();
-      case DataType::kUint32:
-        return f.template operator()<std::uint32_t>();
-      case DataType::kUint16:
-        return f.template operator()<std::uint16_t>();
-      default:
-        return f.template operator()<std::uint8_t>();
-    }
+    decltype(f.template operator()<float>()) out{};
+    visit_type(ElementTypes(), tensor_.dtype(),
+               [&]<typename T>() { out = f.template operator()<T>(); });
+    return out;
   }
 
  public:
   explicit Elements(const Tensor& t) : tensor_(t) {
     Threads one(1);
     KernelRun run{.memory = HostMemory::create(), .threads = &one};
+    if (t.dtype() == DataType::kBool) tensor_ = t.as(DataType::kUint8);
     if (is_packed(t.dtype())) tensor_ = unpacked(t, run);
     if (ir::is_narrow_float(t.dtype())) tensor_ = widened(t, run);
   }

@@ -280,9 +280,7 @@ class InputSets {
   // Both sides of each number that is met.
   Status met() {
     constexpr std::size_t kMostTurns = 9;
-    InputSource& source = trials_.source();
-    const std::size_t turns =
-        turns_of(source.model(), *fit_, source.domains(*fit_));
+    const std::size_t turns = trials_.source().turns(*fit_);
     for (std::size_t turn = 1; turn <= std::min(turns, kMostTurns); ++turn) {
       Drawn how = varied();
       how.meets = true;

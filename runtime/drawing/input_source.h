@@ -50,6 +50,8 @@ class InputSource {
   bool knows_specials() const;
 
   std::vector<Domain> domains(const SizeOf& sizes);
+  // Turns that show all that is met.
+  std::size_t turns(const SizeOf& sizes);
   Result<Executor::Named> draw(const SizeOf& sizes, const Drawn& how,
                                const std::shared_ptr<HostMemory>& memory);
 
