@@ -145,14 +145,6 @@ std::string place_text(Shape dims, std::size_t element) {
   return "[" + out + "]";
 }
 
-// Calls f(tensor) for each tensor of a value, in order.
-template <typename F>
-void for_each_tensor(const Datum& value, const F& f) {
-  if (value.is_tensor()) return f(value.tensor());
-  if (!value.is_sequence()) return;
-  for (const Datum& each : value.items()) for_each_tensor(each, f);
-}
-
 std::vector<const Tensor*> tensors_of(const Executor::Named& outputs) {
   std::vector<const Tensor*> out;
   for (const auto& [name, value] : outputs) {

@@ -130,7 +130,8 @@ Result<std::pair<std::string, std::string>> read_member(
 
 void add_member(zipFile zip, const std::string& name, const Tensor& t) {
   // float4 has a byte for each element here too, though no number.
-  KernelRun run{.memory = HostMemory::create()};
+  Threads one(1);
+  KernelRun run{.memory = HostMemory::create(), .threads = &one};
   const std::string bytes = npy_of(unpacked(t, run));
   zip_fileinfo info = {};
   info.dosDate = 1u << 21 | 1u << 16;  // 1980-01-01: the same bytes each time

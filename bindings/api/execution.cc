@@ -159,9 +159,8 @@ engine::CompareModels compare_by_kernels(
                      ? Result<runtime::NamedData>(*shown_by)
                      : read_inputs(before, options.inputs, options.limits);
     if (!given) return given.error();
-    auto found = given->empty()
-                     ? runtime::verify(before, after, how)
-                     : runtime::verify_on(*given, before, after, how);
+    auto found =
+        runtime::verify(before, after, how, given->empty() ? nullptr : &*given);
     if (!found) return found.error();
     engine::Finding out{.verified = {found->inputs, found->max_abs,
                                      found->max_rel, std::move(found->sizes)},

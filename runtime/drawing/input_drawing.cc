@@ -1,8 +1,8 @@
 #include "runtime/drawing/input_drawing.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -65,21 +65,17 @@ class Drawing {
           std::max<std::int64_t>(size_at(plan_.model.dims, d, plan_.sizes), 0));
     }
     if (type->elem == DataType::kString) return strings(dims);
+    most_ = std::numeric_limits<double>::infinity();
     if (ir::is_narrow_float(type->elem)) {
-      return narrowed(floats<float>(DataType::kFloat, dims, most(type->elem)),
-                      type->elem, run_);
+      most_ = most(type->elem);
+      return narrowed(numbers(DataType::kFloat, dims), type->elem, run_);
     }
-    if (is_packed(type->elem)) {
-      const std::uint64_t most = (1u << ir::bit_width(type->elem)) - 1;
-      return packed(bytes<std::uint8_t>(DataType::kUint8, dims, most),
-                    type->elem, run_);
-    }
-    Tensor out;
-    const bool has_numbers =
-        visit_type(ElementTypes(), type->elem,
-                   [&]<typename T>() { out = numbers<T>(type->elem, dims); });
-    if (has_numbers) return out;
-    fail("no random values can be drawn", "numbers", text_of(type->elem, dims));
+    if (!is_packed(type->elem)) return numbers(type->elem, dims);
+    Tensor out = allocate(run_, DataType::kUint8, dims);
+    fill<std::uint8_t>(out, out.count(), [&] {
+      return below(std::uint64_t{1} << ir::bit_width(type->elem));
+    });
+    return packed(out, type->elem, run_);
   }
 
   // About the largest number that a narrow type holds.
@@ -94,18 +90,30 @@ class Drawing {
     return out;
   }
 
-  template <typename T>
   Tensor numbers(DataType type, Shape shape) {
+    Tensor out = allocate(run_, type, shape);
+    const bool has_numbers =
+        visit_type(ElementTypes(), type, [&]<typename T>() { draw<T>(out); });
+    if (has_numbers) return out;
+    fail("no random values can be drawn", "numbers", text_of(type, shape));
+  }
+
+  template <typename T>
+  void draw(Tensor& out) {
     if constexpr (std::is_same_v<T, bool>) {
-      return masked<std::uint8_t>(type, shape);
+      mask<std::uint8_t>(out);
+    } else if constexpr (!std::is_arithmetic_v<T>) {
+      // Complex numbers: two floats each.
+      fill<typename T::value_type>(out, 2 * out.count(),
+                                   [&] { return real(); });
+    } else if (draws_mask()) {
+      mask<T>(out);
     } else if constexpr (std::is_floating_point_v<T>) {
-      return floats<T>(type, shape);
-    } else if constexpr (!std::is_integral_v<T>) {
-      return pairs<typename T::value_type>(type, shape);
+      floats<T>(out);
     } else if constexpr (sizeof(T) < 4) {
-      return bytes<T>(type, shape);
+      bytes<T>(out);
     } else {
-      return integers<T>(type, shape);
+      integers<T>(out);
     }
   }
 
@@ -155,23 +163,19 @@ class Drawing {
   }
 
   template <typename T>
-  Tensor floats(DataType type, Shape shape,
-                double most = std::numeric_limits<double>::infinity()) {
-    if (draws_mask()) return masked<T>(type, shape);
-    Tensor out = allocate(run_, type, shape);
+  void floats(Tensor& out) {
     fill<T>(out, out.count(), [&] {
       const double x = real();
-      return std::isfinite(x) ? std::clamp(x, -most, most) : x;
+      return std::isfinite(x) ? std::clamp(x, -most_, most_) : x;
     });
     if (how_.exact) place_exact(out.mutable_data<T>(), out.count());
-    if (!how_.meets) return out;
+    if (!how_.meets) return;
     for (std::size_t i = 0; i < turn_size(out.count()); ++i) {
       const auto [met, step] = met_in_turn(i, out.count());
       const double by = std::max(1.0, std::abs(met) * 0.01) * step;
       out.mutable_data<T>()[i] =
-          static_cast<T>(std::clamp(met + by, -most, most));
+          static_cast<T>(std::clamp(met + by, -most_, most_));
     }
-    return out;
   }
 
   // The first elements are the same in all inputs, and some of them equal.
@@ -187,23 +191,12 @@ class Drawing {
     to[count - 1] = std::numeric_limits<T>::quiet_NaN();
   }
 
-  // Complex numbers: two floats each.
-  template <typename T>
-  Tensor pairs(DataType type, Shape shape) {
-    Tensor out = allocate(run_, type, shape);
-    fill<T>(out, 2 * out.count(), [&] { return real(); });
-    return out;
-  }
-
   // --- whole numbers ---------------------------------------------------------
 
-  // All values of the type, or up to `most`.
+  // All values of the type.
   template <typename T>
-  Tensor bytes(DataType type, Shape shape, std::uint64_t most = 0) {
-    if (most == 0 && draws_mask()) return masked<T>(type, shape);
-    Tensor out = allocate(run_, type, shape);
+  void bytes(Tensor& out) {
     fill<T>(out, out.count(), [&] {
-      if (most > 0) return static_cast<T>(below(most + 1));
       if (!domain_->met.empty() && below(2) == 0) {
         return static_cast<T>(static_cast<std::int64_t>(met()));
       }
@@ -213,7 +206,6 @@ class Drawing {
       }
       return static_cast<T>(random_());
     });
-    return out;
   }
 
   // A number that is met, or one beside it.
@@ -261,25 +253,22 @@ class Drawing {
   }
 
   template <typename T>
-  Tensor integers(DataType type, Shape shape) {
-    if (draws_mask()) return masked<T>(type, shape);
-    Tensor out = allocate(run_, type, shape);
+  void integers(Tensor& out) {
     T* to = out.mutable_data<T>();
     const Span in = span<T>();
     fill<T>(out, out.count(), [&] { return whole<T>(in); });
     place_met(out, to, in);
-    if (!how_.ends || how_.same) return out;
+    if (!how_.ends || how_.same) return;
     if (domain_->has_table()) {
       const auto within = [&](std::int64_t number) {
         return std::clamp(number, in.low, in.high);
       };
-      put(out, to, std::array{within(-1), in.high, in.low, within(0)});
+      put(out, to, {within(-1), in.high, in.low, within(0)});
     } else if (goes_far() && (domain_->met.empty() || out.count() > 6)) {
       put(out, to,
-          std::array<std::int64_t, 3>{is_huge() ? huge<T>() : far<T>(), 99,
-                                      std::is_signed_v<T> ? -98 : 98});
+          {is_huge() ? huge<T>() : far<T>(), 99,
+           std::is_signed_v<T> ? -98 : 98});
     }
-    return out;
   }
 
   // How many elements show what is met in this turn.
@@ -352,12 +341,12 @@ class Drawing {
   }
 
   // Such elements are there for sure; of fewer, some of them by the seed.
-  template <typename T, std::size_t kCount>
+  template <typename T>
   void put(const Tensor& out, T* to,
-           const std::array<std::int64_t, kCount>& numbers) {
+           std::initializer_list<std::int64_t> numbers) {
     const auto count = static_cast<std::size_t>(out.count());
-    for (std::size_t i = 0; i < std::min(count, kCount); ++i) {
-      to[i] = static_cast<T>(numbers[(i + how_.seed) % kCount]);
+    for (std::size_t i = 0; i < std::min(count, numbers.size()); ++i) {
+      to[i] = static_cast<T>(numbers.begin()[(i + how_.seed) % numbers.size()]);
     }
   }
 
@@ -367,13 +356,9 @@ class Drawing {
   // hidden; where whole rows are hidden, every other one shows nothing. A
   // vector, or a mask over queries and keys, is random, and shows most.
   template <typename T>
-  Tensor masked(DataType type, Shape shape) {
-    Tensor out = allocate(run_, type, shape);
+  void mask(Tensor& out) {
+    if (how_.same) return fill<T>(out, out.count(), [&] { return below(2); });
     T* to = out.mutable_data<T>();
-    if (how_.same) {
-      fill<T>(out, out.count(), [&] { return below(2); });
-      return out;
-    }
     const std::int64_t length = out.rank() == 0 ? 1 : out.dim(out.rank() - 1);
     const bool padded = out.rank() == 2 && out.dim(0) != length;
     const std::int64_t rows = length == 0 ? 0 : out.count() / length;
@@ -389,7 +374,6 @@ class Drawing {
         to[row * length + i] = static_cast<T>((one && !hidden) != hides);
       }
     }
-    return out;
   }
 
   Datum strings(Shape shape) {
@@ -419,6 +403,7 @@ class Drawing {
   const InputPlan& plan_;
   const Drawn& how_;
   const Domain* domain_ = nullptr;  // of the input that is drawn
+  double most_ = 0;                 // of its floats
   Threads threads_;
   Ticker tick_{threads_};
   KernelRun run_;
