@@ -181,53 +181,43 @@ Bound bound_of(std::vector<Rounding> by_tensor) {
   };
 }
 
-// Compares the tensors of one output.
-class Comparer {
- public:
-  Comparer(const Bound& bound, Comparison& out) : bound_(bound), out_(out) {}
-
-  // Of this output; empty where they agree.
-  std::optional<Mismatch> differ(const std::string& output, std::size_t tensor,
-                                 const Tensor& a, const Tensor& b) {
-    if (a.is_string()) {
-      if (a.strings() == b.strings()) return std::nullopt;
-      return Mismatch{output, "strings differ"};
-    }
-    const Elements x(a), y(b);
-    const double size = largest_finite(x);
-    double worst = 0;
-    std::optional<std::size_t> at;
-    for (std::size_t i = 0; i < x.count(); ++i) {
-      const double value = x.value(i);
-      if (std::isnan(value) || x.equal(y, i)) continue;
-      double off = x.distance(y, i);
-      if (std::isfinite(off)) {
-        out_.max_abs = std::max(out_.max_abs, off);
-        if (size > 0) out_.max_rel = std::max(out_.max_rel, off / size);
-      } else {
-        off = INFINITY;  // also NaN: an infinity that was lost
-      }
-      const double bound = bound_(tensor, i, value);
-      if (off <= bound) continue;
-      const double beyond = off / std::max(bound, 1e-300);
-      if (at && beyond <= worst) continue;
-      worst = beyond;
-      at = i;
-    }
-    if (!at) return std::nullopt;
-    const double value = x.value(*at);
-    return Mismatch{
-        output,
-        fmt::format("{} at {}: {} became {} (tolerance {:.3g})", a.text(),
-                    place_text(a.dims(), *at), x.text(*at), y.text(*at),
-                    bound_(tensor, *at, value)),
-        std::isinf(value) != std::isinf(y.value(*at))};
+// How a tensor of an output differs; empty where it does not.
+std::optional<Mismatch> differ(const std::string& output, std::size_t tensor,
+                               const Tensor& a, const Tensor& b,
+                               const Bound& limit, Comparison& out) {
+  if (a.is_string()) {
+    if (a.strings() == b.strings()) return std::nullopt;
+    return Mismatch{output, "strings differ"};
   }
-
- private:
-  const Bound& bound_;
-  Comparison& out_;
-};
+  const Elements x(a), y(b);
+  const double size = largest_finite(x);
+  double worst = 0;
+  std::optional<std::size_t> at;
+  for (std::size_t i = 0; i < x.count(); ++i) {
+    const double value = x.value(i);
+    if (std::isnan(value) || x.equal(y, i)) continue;
+    double off = x.distance(y, i);
+    if (std::isfinite(off)) {
+      out.max_abs = std::max(out.max_abs, off);
+      if (size > 0) out.max_rel = std::max(out.max_rel, off / size);
+    } else {
+      off = INFINITY;  // also NaN: an infinity that was lost
+    }
+    const double bound = limit(tensor, i, value);
+    if (off <= bound) continue;
+    const double beyond = off / std::max(bound, 1e-300);
+    if (at && beyond <= worst) continue;
+    worst = beyond;
+    at = i;
+  }
+  if (!at) return std::nullopt;
+  const double value = x.value(*at);
+  return Mismatch{output,
+                  fmt::format("{} at {}: {} became {} (tolerance {:.3g})",
+                              a.text(), place_text(a.dims(), *at), x.text(*at),
+                              y.text(*at), limit(tensor, *at, value)),
+                  std::isinf(value) != std::isinf(y.value(*at))};
+}
 
 }  // namespace
 
@@ -250,7 +240,6 @@ std::optional<Mismatch> compare_forms(const Executor::Named& before,
 Comparison compare(const Executor::Named& before, const Executor::Named& after,
                    const Bound& bound, const std::vector<bool>& leaves_out) {
   Comparison out;
-  Comparer comparer(bound, out);
   const auto others = tensors_of(after);
   std::size_t at = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -259,7 +248,8 @@ Comparison compare(const Executor::Named& before, const Executor::Named& after,
       const std::size_t tensor = at++;
       const std::size_t place = item++;
       if (i < leaves_out.size() && leaves_out[i]) return;
-      auto found = comparer.differ(before[i].first, tensor, t, *others[tensor]);
+      auto found =
+          differ(before[i].first, tensor, t, *others[tensor], bound, out);
       if (!found || out.mismatch) return;
       if (before[i].second.is_sequence()) {
         found->text = fmt::format("item {}: {}", place, found->text);

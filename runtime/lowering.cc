@@ -1,5 +1,7 @@
 #include "runtime/lowering.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -54,15 +56,14 @@ std::string key_of(std::span<const ir::Type* const> types) {
   std::string key;
   for (const ir::Type* type : types) {
     if (type == nullptr) {
-      key += "?,";
-    } else if (!type->is_tensor()) {
-      key += std::to_string(type->other.size()) + ":";
-      key.append(reinterpret_cast<const char*>(type->other.data()),
-                 type->other.size());
-    } else {
-      key += std::to_string(static_cast<int>(type->elem)) + "/";
-      key += type->has_shape ? std::to_string(type->rank()) + "," : "-,";
+      key += '?';
+      continue;
     }
+    const int rank = type->has_shape ? static_cast<int>(type->rank()) : -1;
+    key += fmt::format("{}/{}/{}:", static_cast<int>(type->elem), rank,
+                       type->other.size());
+    key.append(reinterpret_cast<const char*>(type->other.data()),
+               type->other.size());
   }
   return key;
 }
@@ -91,24 +92,19 @@ class Lowering {
 
  private:
   bool is_needed() {
-    bool needed = is_needed(model_.graph) || !choice_.declined.empty();
-    for (const auto& each : model_.functions) {
-      if (each->removed) continue;
-      needed = is_needed(each->body) || needed;
-      for_nodes(each->body, [&](NodeId node) {
-        types_matter_ =
-            types_matter_ || runs_as(each->body, node) != RunsAs::kItself;
+    bool needed = !choice_.declined.empty();
+    const auto look = [&](const ir::Graph& graph, bool is_body) {
+      for_nodes(graph, [&](NodeId node) {
+        const bool is_itself = runs_as(graph, node) == RunsAs::kItself;
+        types_matter_ = types_matter_ || (is_body && !is_itself);
+        needed = needed || !is_itself || has_references(graph, node) ||
+                 is_old(graph, graph.op(node));
       });
+    };
+    look(model_.graph, false);
+    for (const auto& each : model_.functions) {
+      if (!each->removed) look(each->body, true);
     }
-    return needed;
-  }
-
-  bool is_needed(const ir::Graph& graph) {
-    bool needed = has_references(graph);
-    for_nodes(graph, [&](NodeId node) {
-      needed = needed || runs_as(graph, node) != RunsAs::kItself ||
-               is_old(graph, graph.op(node));
-    });
     return needed;
   }
 

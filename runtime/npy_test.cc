@@ -55,9 +55,9 @@ TEST_CASE("an archive has a byte for each element below a byte") {
 }
 
 TEST_CASE("strings are read as they were written") {
-  const std::int64_t dims[] = {3};
-  auto strings =
-      std::make_shared<Strings>(Strings{"", "caf\xc3\xa9", "\xf0\x9f\x8c\x8d"});
+  const std::int64_t dims[] = {4};
+  auto strings = std::make_shared<Strings>(
+      Strings{"", "caf\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x8c\x8d"});
   const Tensor again =
       read_npy(npy_of(Tensor(dims, strings)), *HostMemory::create());
   CHECK(again.strings() == *strings);
