@@ -297,28 +297,23 @@ void Spread::add(const Executor::Named& moved) {
     for_each_tensor(center_[i].second, [&](auto& t) { own.push_back(&t); });
     for_each_tensor(moved[i].second, [&](auto& t) { others.push_back(&t); });
     for (std::size_t j = 0; j < own.size(); ++j) {
-      const bool has_form =
-          own.size() == others.size() && is_same_form(*own[j], *others[j]);
-      add(of_tensors_[k++], *own[j], has_form ? others[j] : nullptr);
+      OfTensor& to = of_tensors_[k++];
+      if (own[j]->is_string()) continue;
+      const Elements x(*own[j]);
+      if (own.size() != others.size() || !is_same_form(*own[j], *others[j])) {
+        constexpr double kCoarse = 0x1p-8;
+        to.other_form = kCoarse * largest_finite(x);
+        continue;
+      }
+      to.off.resize(x.count());
+      const Elements y(*others[j]);
+      for (std::size_t e = 0; e < x.count(); ++e) {
+        if (std::isnan(x.value(e))) continue;
+        const double off = x.distance(y, e);
+        // What becomes NaN may be anything.
+        to.off[e] = std::max(to.off[e], std::isnan(off) ? INFINITY : off);
+      }
     }
-  }
-}
-
-void Spread::add(OfTensor& to, const Tensor& center, const Tensor* moved) {
-  if (center.is_string()) return;
-  const Elements x(center);
-  if (moved == nullptr) {
-    constexpr double kCoarse = 0x1p-8;
-    to.other_form = kCoarse * largest_finite(x);
-    return;
-  }
-  to.off.resize(x.count());
-  const Elements y(*moved);
-  for (std::size_t i = 0; i < x.count(); ++i) {
-    if (std::isnan(x.value(i))) continue;
-    const double off = x.distance(y, i);
-    // What becomes NaN may be anything.
-    to.off[i] = std::max(to.off[i], std::isnan(off) ? INFINITY : off);
   }
 }
 

@@ -56,16 +56,14 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
       inputs.push_back(value);
     }
     const bool is_kernel = step.function == nullptr;
-    if (is_mixed && is_kernel) {
-      bring(frame, step, {inputs.data(), inputs.size()});
-    }
+    const std::span<Datum*> given(inputs.data(), inputs.size());
+    if (is_mixed && is_kernel) bring(frame, step, given);
     const auto made = graph.outputs(step.node);
     const bool is_one = made.size() == 1 && made[0];
     std::vector<Datum> more(is_one ? 0 : std::max<std::size_t>(made.size(), 1));
     const std::span<Datum> outputs =
         is_one ? std::span(&frame.values[made[0].index()], 1)
                : std::span<Datum>(more);
-    const std::span<Datum* const> given(inputs.data(), inputs.size());
     const std::span<const bool> dying(step.dying.data(), step.dying.size());
     if (is_kernel) {
       const auto run = options.wide ? &Impl::run_wide : &Impl::run_kernel;

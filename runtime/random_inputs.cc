@@ -37,8 +37,11 @@ Result<Executor::Named> random_inputs(
 Status try_inputs(InputOptions options,
                   const std::function<Status(const InputOptions&)>& trial) {
   std::optional<Diagnostic> first;
-  for (const Sizes sizes : kSizesToTry) {
-    for (const Integers integers : kIntegersToTry) {
+  // The likeliest first.
+  for (const Sizes sizes : {Sizes::kDistinct, Sizes::kCache, Sizes::kEqual,
+                            Sizes::kOne, Sizes::kLong}) {
+    for (const Integers integers : {Integers::kWide, Integers::kSmall,
+                                    Integers::kBits, Integers::kOnes}) {
       options.sizes = sizes;
       options.integers = integers;
       Status status = trial(options);

@@ -16,22 +16,18 @@ class ModelTypes::GraphTypes final : public ValueTypes {
     if (!inference_) {
       if (all_.copy_ == nullptr) all_.copy_ = all_.model_.copy();
       ir::Graph& copy = graph_in(*all_.copy_, all_.model_, graph_);
-      if (all_.calls_.contains(&graph_)) declare_inputs(copy);
+      const auto& inputs = copy.block(ir::Graph::main_block()).inputs;
+      const bool is_called = all_.calls_.contains(&graph_);
+      for (std::size_t i = 0; is_called && i < inputs.size(); ++i) {
+        const ir::Type* type = all_.given(graph_, i);
+        if (type != nullptr) copy.mutable_value(inputs[i]).declared = type;
+      }
       inference_.emplace(copy);
     }
     return inference_->type(value);
   }
 
  private:
-  void declare_inputs(ir::Graph& copy) {
-    const auto& inputs = copy.block(ir::Graph::main_block()).inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (const ir::Type* type = all_.given(graph_, i)) {
-        copy.mutable_value(inputs[i]).declared = type;
-      }
-    }
-  }
-
   ModelTypes& all_;
   const ir::Graph& graph_;
   std::optional<analysis::Inference> inference_;

@@ -185,8 +185,7 @@ Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
   const Call call = begin("reduce_scatter", x, axis, run);
   Tensor cut = allocate(run, x.dtype(), x.dims());
   turn(x, cut, x.dims(), axis, group.size(), false);
-  Dims dims;
-  for (const std::int64_t d : x.dims()) dims.push_back(d);
+  Dims dims(x.dims());
   dims[axis] /= n;
   const auto ends = even_ends(x.count(), group.size());
   return sum_of_piece(group, call, cut, ends).reshaped(dims);
@@ -197,8 +196,7 @@ Tensor Communicator::all_gather(Group group, const Tensor& x, std::size_t axis,
   place_in(group);
   const Call call = begin("all_gather", x, axis, run);
   const auto n = static_cast<std::int64_t>(group.size());
-  Dims dims;
-  for (const std::int64_t d : x.dims()) dims.push_back(d);
+  Dims dims(x.dims());
   dims[axis] *= n;
   const Shape shape(dims.data(), dims.size());
   const auto ends = even_ends(x.count() * n, group.size());
