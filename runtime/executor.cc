@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "runtime/inputs.h"
 
@@ -137,9 +138,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
                                                    ExecutorOptions options) {
   OpChoice choice{.backends = options.backends,
                   .prefers_functions = options.prefers_functions,
-                  .spells_gelu = options.spells_gelu,
-                  .declined = {},
-                  .spelled = {}};
+                  .spells_gelu = options.spells_gelu};
   std::vector<std::shared_ptr<const ir::Model>> lowered;
   std::unique_ptr<Impl> impl;
   // A node that all kernels decline runs by its meaning, of which they may
@@ -223,28 +222,19 @@ Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   }
 }
 
-Result<Executor::Named> Executor::run(const Named& inputs) {
-  return impl_->run(inputs);
-}
-
-Result<Executor::Named> Executor::run_with_noise(const Named& inputs,
-                                                 const Noise& noise) {
-  NoiseSource source(noise, impl_->state);
-  impl_->state.noise = &source;
+Result<Executor::Named> Executor::run(const Named& inputs, const Noise* noise,
+                                      const DrawnCounts* alike) {
+  std::optional<NoiseSource> source;
+  KernelRun& state = impl_->state;
+  if (noise != nullptr) state.noise = &source.emplace(*noise, state);
+  state.alike = alike;
   auto out = impl_->run(inputs);
-  impl_->state.noise = nullptr;
+  state.noise = nullptr;
+  state.alike = nullptr;
   return out;
 }
 
 const ir::Model& Executor::model() const { return impl_->model; }
-
-Result<Executor::Named> Executor::run_redrawn(const Named& inputs,
-                                              const DrawnCounts& alike) {
-  impl_->state.alike = &alike;
-  auto out = impl_->run(inputs);
-  impl_->state.alike = nullptr;
-  return out;
-}
 
 const DrawnCounts& Executor::drawn() const { return impl_->state.drawn; }
 

@@ -38,7 +38,8 @@ struct ExecutorOptions {
   // of their own are not asked.
   bool wide = false;
   // Whether the model runs often: weights are arranged for that
-  // (Preparation::arranges_weights), and tensors laid out (runtime/tensor_arena.h).
+  // (Preparation::arranges_weights), and tensors laid out
+  // (runtime/tensor_arena.h).
   bool arranges_weights = false;
   int threads = 0;  // 0: one for each core
   // Of tensors; for several executors that share one limit. nullptr: memory of
@@ -70,11 +71,10 @@ class Executor {
   // The outputs of the model, in its order; they may refer to its weights, so
   // the model must outlive them. An error names the node that could not be
   // computed, or the input that is missing or does not fit.
-  Result<Named> run(const Named& inputs);
-  // The same where numbers move. Of a wide executor.
-  Result<Named> run_with_noise(const Named& inputs, const Noise& noise);
-  // The same where nodes whose value's name `alike` lacks draw other numbers.
-  Result<Named> run_redrawn(const Named& inputs, const DrawnCounts& alike);
+  // With `noise` numbers move, in a wide executor; with `alike` nodes whose
+  // value's name it lacks draw other numbers.
+  Result<Named> run(const Named& inputs, const Noise* noise = nullptr,
+                    const DrawnCounts* alike = nullptr);
 
   // The model as it runs.
   const ir::Model& model() const;

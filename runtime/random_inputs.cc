@@ -16,7 +16,7 @@ Result<Executor::Named> draw_as(InputSource& source,
                   .integers = options.integers,
                   .deadline = options.deadline};
   const SizeOf sizes = options.sizes == Sizes::kDistinct
-                           ? source.solved(0)
+                           ? source.sizes().solve(0)
                            : source.sizes().guess(options.sizes);
   if (options.sizes == Sizes::kLong &&
       bytes_of_inputs(source.model(), sizes) > kMostInputBytes) {

@@ -83,7 +83,7 @@ InputSource::InputSource(const ir::Model& model,
                          const std::map<std::string, std::int64_t>& dims)
     : copy_(model.copy()),
       facts_(std::make_unique<analysis::Inference>(copy_->graph)),
-      sizes_(*copy_, dims),
+      sizes_(*copy_, *facts_, dims),
       words_(words_of(*copy_)) {}
 
 InputSource::~InputSource() = default;
@@ -106,13 +106,6 @@ const std::vector<InputUse>& InputSource::uses() {
                         : InputUse());
   }
   return uses_;
-}
-
-SizeOf InputSource::solved(std::size_t round, const SizeOf& fixed,
-                           ir::Dim zero) {
-  if (!has_demands_ && sizes_.has_names()) sizes_.collect(*facts_);
-  has_demands_ = true;
-  return sizes_.solve(round, fixed, zero);
 }
 
 std::optional<std::int64_t> InputSource::size_of(const TableUse& table,

@@ -33,10 +33,6 @@ class InputSource {
   InputSizes& sizes() { return sizes_; }
   const std::vector<InputUse>& uses();  // by input
 
-  // Sizes that the ops of the model demand: InputSizes::solve.
-  SizeOf solved(std::size_t round, const SizeOf& fixed = {},
-                ir::Dim zero = ir::Dim());
-
   // Values of the main graph whose shapes or elements say what inputs may be,
   // and are not known at these sizes.
   std::vector<ir::ValueId> open(const SizeOf& sizes);
@@ -65,7 +61,7 @@ class InputSource {
   InputSizes sizes_;
   std::vector<InputUse> uses_;
   std::vector<std::string> words_;  // of constants and attributes
-  bool has_uses_ = false, has_demands_ = false;
+  bool has_uses_ = false;
   std::map<ir::ValueId, Tensor> learned_;
 };
 
