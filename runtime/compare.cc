@@ -48,90 +48,67 @@ double least_of(DataType type) {
   }
 }
 
-// The elements of a tensor as numbers: of a complex one the larger of both
-// parts' distances counts.
-class Elements {
- private:
-  // What f.operator()<T>() gives, for the type T of the elements.
-  template <typename F>
-  auto visit(const F& f) const {
-    decltype(f.template operator()<float>()) out{};
-    visit_type(ElementTypes(), tensor_.dtype(),
-               [&]<typename T>() { out = f.template operator()<T>(); });
-    return out;
-  }
+// Packed and narrow elements as types that C++ has.
+Tensor as_numbers(const Tensor& t) {
+  Threads one(1);
+  KernelRun run{.memory = HostMemory::create(), .threads = &one};
+  if (t.dtype() == DataType::kBool) return t.as(DataType::kUint8);
+  return ir::is_narrow_float(t.dtype()) ? widened(t, run) : unpacked(t, run);
+}
 
- public:
-  explicit Elements(const Tensor& t) : tensor_(t) {
-    Threads one(1);
-    KernelRun run{.memory = HostMemory::create(), .threads = &one};
-    if (t.dtype() == DataType::kBool) tensor_ = t.as(DataType::kUint8);
-    if (is_packed(t.dtype())) tensor_ = unpacked(t, run);
-    if (ir::is_narrow_float(t.dtype())) tensor_ = widened(t, run);
-  }
+// f(elements) for a tensor, or f(elements, others) for two of one form.
+template <typename F>
+void visit_elements(const F& f, const Tensor& a) {
+  const Tensor x = as_numbers(a);
+  visit_type(ElementTypes(), x.dtype(),
+             [&]<typename T>() { f(x.values<T>()); });
+}
+template <typename F>
+void visit_elements(const F& f, const Tensor& a, const Tensor& b) {
+  const Tensor x = as_numbers(a), y = as_numbers(b);
+  visit_type(ElementTypes(), x.dtype(),
+             [&]<typename T>() { f(x.values<T>(), y.values<T>()); });
+}
 
-  std::size_t count() const {
-    return static_cast<std::size_t>(tensor_.count());
-  }
-  // Elements whose numbers are equal are equal; whole ones of 64 bits need not
-  // be.
-  bool equal(const Elements& other, std::size_t i) const {
-    return visit([&]<typename T>() {
-      return tensor_.data<T>()[i] == other.tensor_.data<T>()[i];
-    });
-  }
-  double value(std::size_t i) const {
-    return visit([&]<typename T>() { return magnitude(tensor_.data<T>()[i]); });
-  }
-  std::string text(std::size_t i) const {
-    return visit([&]<typename T>() { return text_of(tensor_.data<T>()[i]); });
-  }
-  double distance(const Elements& other, std::size_t i) const {
-    return visit([&]<typename T>() {
-      const T a = tensor_.data<T>()[i], b = other.tensor_.data<T>()[i];
-      if (a == b) return 0.0;
-      return off(a, b);
-    });
-  }
+// Elements as numbers: of a complex one the larger of both parts counts.
+template <typename T>
+double magnitude(T v) {
+  return static_cast<double>(v);
+}
+template <typename T>
+double magnitude(std::complex<T> v) {
+  return std::max(std::abs(double(v.real())), std::abs(double(v.imag())));
+}
+template <typename T>
+std::string number_text(T v) {
+  if constexpr (std::is_integral_v<T>) return fmt::format("{}", v);
+  return fmt::format("{:.9g}", double(v));
+}
+template <typename T>
+std::string number_text(std::complex<T> v) {
+  return fmt::format("{:.9g}{:+.9g}i", v.real(), v.imag());
+}
+// Of numbers that are not equal; whole ones of 64 bits need not differ as
+// doubles. NaN where both are not finite, or one is NaN.
+template <typename T>
+double distance(T a, T b) {
+  const double by = std::abs(double(a) - double(b));
+  return std::is_integral_v<T> ? std::max(by, 1.0) : by;
+}
+template <typename T>
+double distance(std::complex<T> a, std::complex<T> b) {
+  return std::max(distance(a.real(), b.real()), distance(a.imag(), b.imag()));
+}
 
- private:
-  template <typename T>
-  static double magnitude(std::complex<T> v) {
-    return std::max(std::abs(double(v.real())), std::abs(double(v.imag())));
-  }
-  template <typename T>
-  static double magnitude(T v) {
-    return static_cast<double>(v);
-  }
-  template <typename T>
-  static std::string text_of(std::complex<T> v) {
-    return fmt::format("{:.9g}{:+.9g}i", v.real(), v.imag());
-  }
-  template <typename T>
-  static std::string text_of(T v) {
-    if constexpr (std::is_integral_v<T>) return fmt::format("{}", v);
-    return fmt::format("{:.9g}", double(v));
-  }
-  template <typename T>
-  static double off(std::complex<T> a, std::complex<T> b) {
-    return std::max(off(a.real(), b.real()), off(a.imag(), b.imag()));
-  }
-  // NaN where both are not finite, or one is NaN.
-  template <typename T>
-  static double off(T a, T b) {
-    const double by = std::abs(double(a) - double(b));
-    return std::is_integral_v<T> ? std::max(by, 1.0) : by;
-  }
-
-  Tensor tensor_;
-};
-
-double largest_finite(const Elements& all) {
+double largest_finite(const Tensor& t) {
   double out = 0;
-  for (std::size_t i = 0; i < all.count(); ++i) {
-    const double v = std::abs(all.value(i));
-    if (std::isfinite(v)) out = std::max(out, v);
-  }
+  const auto look = [&](auto all) {
+    for (const auto each : all) {
+      const double v = std::abs(magnitude(each));
+      if (std::isfinite(v)) out = std::max(out, v);
+    }
+  };
+  visit_elements(look, t);
   return out;
 }
 
@@ -189,34 +166,38 @@ std::optional<Mismatch> differ(const std::string& output, std::size_t tensor,
     if (a.strings() == b.strings()) return std::nullopt;
     return Mismatch{output, "strings differ"};
   }
-  const Elements x(a), y(b);
-  const double size = largest_finite(x);
-  double worst = 0;
-  std::optional<std::size_t> at;
-  for (std::size_t i = 0; i < x.count(); ++i) {
-    const double value = x.value(i);
-    if (std::isnan(value) || x.equal(y, i)) continue;
-    double off = x.distance(y, i);
-    if (std::isfinite(off)) {
-      out.max_abs = std::max(out.max_abs, off);
-      if (size > 0) out.max_rel = std::max(out.max_rel, off / size);
-    } else {
-      off = INFINITY;  // also NaN: an infinity that was lost
+  const double size = largest_finite(a);
+  std::optional<Mismatch> found;
+  const auto look = [&](auto x, auto y) {
+    double worst = 0;
+    std::optional<std::size_t> at;
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double value = magnitude(x[i]);
+      if (std::isnan(value) || x[i] == y[i]) continue;
+      double off = distance(x[i], y[i]);
+      if (std::isfinite(off)) {
+        out.max_abs = std::max(out.max_abs, off);
+        if (size > 0) out.max_rel = std::max(out.max_rel, off / size);
+      } else {
+        off = INFINITY;  // also NaN: an infinity that was lost
+      }
+      const double bound = limit(tensor, i, value);
+      if (off <= bound) continue;
+      const double beyond = off / std::max(bound, 1e-300);
+      if (at && beyond <= worst) continue;
+      worst = beyond;
+      at = i;
     }
-    const double bound = limit(tensor, i, value);
-    if (off <= bound) continue;
-    const double beyond = off / std::max(bound, 1e-300);
-    if (at && beyond <= worst) continue;
-    worst = beyond;
-    at = i;
-  }
-  if (!at) return std::nullopt;
-  const double value = x.value(*at);
-  return Mismatch{output,
-                  fmt::format("{} at {}: {} became {} (tolerance {:.3g})",
-                              a.text(), place_text(a.dims(), *at), x.text(*at),
-                              y.text(*at), limit(tensor, *at, value)),
-                  std::isinf(value) != std::isinf(y.value(*at))};
+    if (!at) return;
+    const double value = magnitude(x[*at]);
+    found = {output,
+             fmt::format("{} at {}: {} became {} (tolerance {:.3g})", a.text(),
+                         place_text(a.dims(), *at), number_text(x[*at]),
+                         number_text(y[*at]), limit(tensor, *at, value)),
+             std::isinf(value) != std::isinf(magnitude(y[*at]))};
+  };
+  visit_elements(look, a, b);
+  return found;
 }
 
 }  // namespace
@@ -269,7 +250,7 @@ Comparison compare_by_type(const Executor::Named& before,
   std::vector<Rounding> all;
   for (const Tensor* t : tensors_of(before)) {
     const double by = tolerance_of(t->dtype());
-    const double size = by == 0 ? 0 : largest_finite(Elements(*t));
+    const double size = by == 0 ? 0 : largest_finite(*t);
     all.push_back({by, by * size + least_of(t->dtype())});
   }
   return compare(before, after, bound_of(std::move(all)), leaves_out);
@@ -299,20 +280,21 @@ void Spread::add(const Executor::Named& moved) {
     for (std::size_t j = 0; j < own.size(); ++j) {
       OfTensor& to = of_tensors_[k++];
       if (own[j]->is_string()) continue;
-      const Elements x(*own[j]);
       if (own.size() != others.size() || !is_same_form(*own[j], *others[j])) {
         constexpr double kCoarse = 0x1p-8;
-        to.other_form = kCoarse * largest_finite(x);
+        to.other_form = kCoarse * largest_finite(*own[j]);
         continue;
       }
-      to.off.resize(x.count());
-      const Elements y(*others[j]);
-      for (std::size_t e = 0; e < x.count(); ++e) {
-        if (std::isnan(x.value(e))) continue;
-        const double off = x.distance(y, e);
-        // What becomes NaN may be anything.
-        to.off[e] = std::max(to.off[e], std::isnan(off) ? INFINITY : off);
-      }
+      to.off.resize(static_cast<std::size_t>(own[j]->count()));
+      const auto look = [&](auto x, auto y) {
+        for (std::size_t e = 0; e < x.size(); ++e) {
+          if (std::isnan(magnitude(x[e])) || x[e] == y[e]) continue;
+          const double off = distance(x[e], y[e]);
+          // What becomes NaN may be anything.
+          to.off[e] = std::max(to.off[e], std::isnan(off) ? INFINITY : off);
+        }
+      };
+      visit_elements(look, *own[j], *others[j]);
     }
   }
 }
@@ -338,10 +320,11 @@ std::vector<std::optional<bool>> finite_outputs(
     for_each_tensor(value, [&](const Tensor& t) {
       count += t.count();
       if (t.is_string() || any) return;
-      const Elements all(t);
-      for (std::size_t i = 0; i < all.count() && !any; ++i) {
-        any = std::isfinite(all.value(i));
-      }
+      const auto look = [&](auto all) {
+        any = std::ranges::any_of(
+            all, [](auto v) { return std::isfinite(magnitude(v)); });
+      };
+      visit_elements(look, t);
       is_float = true;
     });
     if (count == 0) {
