@@ -5,6 +5,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
@@ -23,11 +24,6 @@ std::string place(std::size_t i, const ops::NodeView& node) {
   return formal->arity == ops::Arity::kVariadic
              ? name + " (index " + std::to_string(i) + ")"
              : name;
-}
-
-template <typename T>
-Ints to_ints(const Tensor& t) {
-  return Ints(t.data<T>(), t.data<T>() + t.count());
 }
 
 }  // namespace
@@ -119,25 +115,16 @@ const Tensor& Call::expect_elements(std::size_t i, std::int64_t count,
 
 Ints Call::ints(std::size_t i) const {
   const Tensor& t = input(i);
-  switch (t.dtype()) {
-    case DataType::kInt64:
-      return to_ints<std::int64_t>(t);
-    case DataType::kInt32:
-      return to_ints<std::int32_t>(t);
-    case DataType::kInt16:
-      return to_ints<std::int16_t>(t);
-    case DataType::kInt8:
-      return to_ints<std::int8_t>(t);
-    case DataType::kUint8:
-    case DataType::kBool:
-      return to_ints<std::uint8_t>(t);
-    case DataType::kUint16:
-      return to_ints<std::uint16_t>(t);
-    case DataType::kUint32:
-      return to_ints<std::uint32_t>(t);
-    default:
-      wrong_type(i, "integers");
-  }
+  const bool is_bool = t.dtype() == DataType::kBool;
+  Ints out;
+  const bool is_read =
+      t.dtype() != DataType::kUint64 &&
+      visit_type(IntegerTypes(), is_bool ? DataType::kUint8 : t.dtype(),
+                 [&]<typename T>() {
+                   out.assign(t.data<T>(), t.data<T>() + t.count());
+                 });
+  if (!is_read) wrong_type(i, "integers");
+  return out;
 }
 
 std::int64_t Call::scalar_int(std::size_t i) const {

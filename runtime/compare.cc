@@ -11,6 +11,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
@@ -47,110 +48,67 @@ double least_of(DataType type) {
   }
 }
 
-// The elements of a tensor as numbers: of a complex one the larger of both
-// parts' distances counts.
-class Elements {
- private:
-  template <typename F>
-  auto visit(const F& f) const {
-    switch (tensor_.dtype()) {
-      case DataType::kFloat:
-        return f.template operator()<float>();
-      case DataType::kDouble:
-        return f.template operator()<double>();
-      case DataType::kComplex64:
-        return f.template operator()<std::complex<float>>();
-      case DataType::kComplex128:
-        return f.template operator()<std::complex<double>>();
-      case DataType::kInt64:
-        return f.template operator()<std::int64_t>();
-      case DataType::kInt32:
-        return f.template operator()<std::int32_t>();
-      case DataType::kInt16:
-        return f.template operator()<std::int16_t>();
-      case DataType::kInt8:
-        return f.template operator()<std::int8_t>();
-      case DataType::kUint64:
-        return f.template operator()<std::uint64_t>();
-      case DataType::kUint32:
-        return f.template operator()<std::uint32_t>();
-      case DataType::kUint16:
-        return f.template operator()<std::uint16_t>();
-      default:
-        return f.template operator()<std::uint8_t>();
-    }
-  }
+// Packed and narrow elements as types that C++ has.
+Tensor as_numbers(const Tensor& t) {
+  Threads one(1);
+  KernelRun run{.memory = HostMemory::create(), .threads = &one};
+  if (t.dtype() == DataType::kBool) return t.as(DataType::kUint8);
+  return ir::is_narrow_float(t.dtype()) ? widened(t, run) : unpacked(t, run);
+}
 
- public:
-  explicit Elements(const Tensor& t) : tensor_(t) {
-    Threads one(1);
-    KernelRun run{.memory = HostMemory::create(), .threads = &one};
-    if (is_packed(t.dtype())) tensor_ = unpacked(t, run);
-    if (ir::is_narrow_float(t.dtype())) tensor_ = widened(t, run);
-  }
+// f(elements) for a tensor, or f(elements, others) for two of one form.
+template <typename F>
+void visit_elements(const F& f, const Tensor& a) {
+  const Tensor x = as_numbers(a);
+  visit_type(ElementTypes(), x.dtype(),
+             [&]<typename T>() { f(x.values<T>()); });
+}
+template <typename F>
+void visit_elements(const F& f, const Tensor& a, const Tensor& b) {
+  const Tensor x = as_numbers(a), y = as_numbers(b);
+  visit_type(ElementTypes(), x.dtype(),
+             [&]<typename T>() { f(x.values<T>(), y.values<T>()); });
+}
 
-  std::size_t count() const {
-    return static_cast<std::size_t>(tensor_.count());
-  }
-  // Elements whose numbers are equal are equal; whole ones of 64 bits need not
-  // be.
-  bool equal(const Elements& other, std::size_t i) const {
-    return visit([&]<typename T>() {
-      return tensor_.data<T>()[i] == other.tensor_.data<T>()[i];
-    });
-  }
-  double value(std::size_t i) const {
-    return visit([&]<typename T>() { return magnitude(tensor_.data<T>()[i]); });
-  }
-  std::string text(std::size_t i) const {
-    return visit([&]<typename T>() { return text_of(tensor_.data<T>()[i]); });
-  }
-  double distance(const Elements& other, std::size_t i) const {
-    return visit([&]<typename T>() {
-      const T a = tensor_.data<T>()[i], b = other.tensor_.data<T>()[i];
-      if (a == b) return 0.0;
-      return off(a, b);
-    });
-  }
+// Elements as numbers: of a complex one the larger of both parts counts.
+template <typename T>
+double magnitude(T v) {
+  return static_cast<double>(v);
+}
+template <typename T>
+double magnitude(std::complex<T> v) {
+  return std::max(std::abs(double(v.real())), std::abs(double(v.imag())));
+}
+template <typename T>
+std::string number_text(T v) {
+  if constexpr (std::is_integral_v<T>) return fmt::format("{}", v);
+  return fmt::format("{:.9g}", double(v));
+}
+template <typename T>
+std::string number_text(std::complex<T> v) {
+  return fmt::format("{:.9g}{:+.9g}i", v.real(), v.imag());
+}
+// Of numbers that are not equal; whole ones of 64 bits need not differ as
+// doubles. NaN where both are not finite, or one is NaN.
+template <typename T>
+double distance(T a, T b) {
+  const double by = std::abs(double(a) - double(b));
+  return std::is_integral_v<T> ? std::max(by, 1.0) : by;
+}
+template <typename T>
+double distance(std::complex<T> a, std::complex<T> b) {
+  return std::max(distance(a.real(), b.real()), distance(a.imag(), b.imag()));
+}
 
- private:
-  template <typename T>
-  static double magnitude(std::complex<T> v) {
-    return std::max(std::abs(double(v.real())), std::abs(double(v.imag())));
-  }
-  template <typename T>
-  static double magnitude(T v) {
-    return static_cast<double>(v);
-  }
-  template <typename T>
-  static std::string text_of(std::complex<T> v) {
-    return fmt::format("{:.9g}{:+.9g}i", v.real(), v.imag());
-  }
-  template <typename T>
-  static std::string text_of(T v) {
-    if constexpr (std::is_integral_v<T>) return fmt::format("{}", v);
-    return fmt::format("{:.9g}", double(v));
-  }
-  template <typename T>
-  static double off(std::complex<T> a, std::complex<T> b) {
-    return std::max(off(a.real(), b.real()), off(a.imag(), b.imag()));
-  }
-  // NaN where both are not finite, or one is NaN.
-  template <typename T>
-  static double off(T a, T b) {
-    const double by = std::abs(double(a) - double(b));
-    return std::is_integral_v<T> ? std::max(by, 1.0) : by;
-  }
-
-  Tensor tensor_;
-};
-
-double largest_finite(const Elements& all) {
+double largest_finite(const Tensor& t) {
   double out = 0;
-  for (std::size_t i = 0; i < all.count(); ++i) {
-    const double v = std::abs(all.value(i));
-    if (std::isfinite(v)) out = std::max(out, v);
-  }
+  const auto look = [&](auto all) {
+    for (const auto each : all) {
+      const double v = std::abs(magnitude(each));
+      if (std::isfinite(v)) out = std::max(out, v);
+    }
+  };
+  visit_elements(look, t);
   return out;
 }
 
@@ -162,14 +120,6 @@ std::string place_text(Shape dims, std::size_t element) {
     at /= dims[i];
   }
   return "[" + out + "]";
-}
-
-// Calls f(tensor) for each tensor of a value, in order.
-template <typename F>
-void for_each_tensor(const Datum& value, const F& f) {
-  if (value.is_tensor()) return f(value.tensor());
-  if (!value.is_sequence()) return;
-  for (const Datum& each : value.items()) for_each_tensor(each, f);
 }
 
 std::vector<const Tensor*> tensors_of(const Executor::Named& outputs) {
@@ -208,53 +158,47 @@ Bound bound_of(std::vector<Rounding> by_tensor) {
   };
 }
 
-// Compares the tensors of one output.
-class Comparer {
- public:
-  Comparer(const Bound& bound, Comparison& out) : bound_(bound), out_(out) {}
-
-  // Of this output; empty where they agree.
-  std::optional<Mismatch> differ(const std::string& output, std::size_t tensor,
-                                 const Tensor& a, const Tensor& b) {
-    if (a.is_string()) {
-      if (a.strings() == b.strings()) return std::nullopt;
-      return Mismatch{output, "strings differ"};
-    }
-    const Elements x(a), y(b);
-    const double size = largest_finite(x);
+// How a tensor of an output differs; empty where it does not.
+std::optional<Mismatch> differ(const std::string& output, std::size_t tensor,
+                               const Tensor& a, const Tensor& b,
+                               const Bound& limit, Comparison& out) {
+  if (a.is_string()) {
+    if (a.strings() == b.strings()) return std::nullopt;
+    return Mismatch{output, "strings differ"};
+  }
+  const double size = largest_finite(a);
+  std::optional<Mismatch> found;
+  const auto look = [&](auto x, auto y) {
     double worst = 0;
     std::optional<std::size_t> at;
-    for (std::size_t i = 0; i < x.count(); ++i) {
-      const double value = x.value(i);
-      if (std::isnan(value) || x.equal(y, i)) continue;
-      double off = x.distance(y, i);
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      const double value = magnitude(x[i]);
+      if (std::isnan(value) || x[i] == y[i]) continue;
+      double off = distance(x[i], y[i]);
       if (std::isfinite(off)) {
-        out_.max_abs = std::max(out_.max_abs, off);
-        if (size > 0) out_.max_rel = std::max(out_.max_rel, off / size);
+        out.max_abs = std::max(out.max_abs, off);
+        if (size > 0) out.max_rel = std::max(out.max_rel, off / size);
       } else {
         off = INFINITY;  // also NaN: an infinity that was lost
       }
-      const double bound = bound_(tensor, i, value);
+      const double bound = limit(tensor, i, value);
       if (off <= bound) continue;
       const double beyond = off / std::max(bound, 1e-300);
       if (at && beyond <= worst) continue;
       worst = beyond;
       at = i;
     }
-    if (!at) return std::nullopt;
-    const double value = x.value(*at);
-    return Mismatch{
-        output,
-        fmt::format("{} at {}: {} became {} (tolerance {:.3g})", a.text(),
-                    place_text(a.dims(), *at), x.text(*at), y.text(*at),
-                    bound_(tensor, *at, value)),
-        std::isinf(value) != std::isinf(y.value(*at))};
-  }
-
- private:
-  const Bound& bound_;
-  Comparison& out_;
-};
+    if (!at) return;
+    const double value = magnitude(x[*at]);
+    found = {output,
+             fmt::format("{} at {}: {} became {} (tolerance {:.3g})", a.text(),
+                         place_text(a.dims(), *at), number_text(x[*at]),
+                         number_text(y[*at]), limit(tensor, *at, value)),
+             std::isinf(value) != std::isinf(magnitude(y[*at]))};
+  };
+  visit_elements(look, a, b);
+  return found;
+}
 
 }  // namespace
 
@@ -277,7 +221,6 @@ std::optional<Mismatch> compare_forms(const Executor::Named& before,
 Comparison compare(const Executor::Named& before, const Executor::Named& after,
                    const Bound& bound, const std::vector<bool>& leaves_out) {
   Comparison out;
-  Comparer comparer(bound, out);
   const auto others = tensors_of(after);
   std::size_t at = 0;
   for (std::size_t i = 0; i < before.size(); ++i) {
@@ -286,7 +229,8 @@ Comparison compare(const Executor::Named& before, const Executor::Named& after,
       const std::size_t tensor = at++;
       const std::size_t place = item++;
       if (i < leaves_out.size() && leaves_out[i]) return;
-      auto found = comparer.differ(before[i].first, tensor, t, *others[tensor]);
+      auto found =
+          differ(before[i].first, tensor, t, *others[tensor], bound, out);
       if (!found || out.mismatch) return;
       if (before[i].second.is_sequence()) {
         found->text = fmt::format("item {}: {}", place, found->text);
@@ -306,7 +250,7 @@ Comparison compare_by_type(const Executor::Named& before,
   std::vector<Rounding> all;
   for (const Tensor* t : tensors_of(before)) {
     const double by = tolerance_of(t->dtype());
-    const double size = by == 0 ? 0 : largest_finite(Elements(*t));
+    const double size = by == 0 ? 0 : largest_finite(*t);
     all.push_back({by, by * size + least_of(t->dtype())});
   }
   return compare(before, after, bound_of(std::move(all)), leaves_out);
@@ -334,28 +278,24 @@ void Spread::add(const Executor::Named& moved) {
     for_each_tensor(center_[i].second, [&](auto& t) { own.push_back(&t); });
     for_each_tensor(moved[i].second, [&](auto& t) { others.push_back(&t); });
     for (std::size_t j = 0; j < own.size(); ++j) {
-      const bool has_form =
-          own.size() == others.size() && is_same_form(*own[j], *others[j]);
-      add(of_tensors_[k++], *own[j], has_form ? others[j] : nullptr);
+      OfTensor& to = of_tensors_[k++];
+      if (own[j]->is_string()) continue;
+      if (own.size() != others.size() || !is_same_form(*own[j], *others[j])) {
+        constexpr double kCoarse = 0x1p-8;
+        to.other_form = kCoarse * largest_finite(*own[j]);
+        continue;
+      }
+      to.off.resize(static_cast<std::size_t>(own[j]->count()));
+      const auto look = [&](auto x, auto y) {
+        for (std::size_t e = 0; e < x.size(); ++e) {
+          if (std::isnan(magnitude(x[e])) || x[e] == y[e]) continue;
+          const double off = distance(x[e], y[e]);
+          // What becomes NaN may be anything.
+          to.off[e] = std::max(to.off[e], std::isnan(off) ? INFINITY : off);
+        }
+      };
+      visit_elements(look, *own[j], *others[j]);
     }
-  }
-}
-
-void Spread::add(OfTensor& to, const Tensor& center, const Tensor* moved) {
-  if (center.is_string()) return;
-  const Elements x(center);
-  if (moved == nullptr) {
-    constexpr double kCoarse = 0x1p-8;
-    to.other_form = kCoarse * largest_finite(x);
-    return;
-  }
-  to.off.resize(x.count());
-  const Elements y(*moved);
-  for (std::size_t i = 0; i < x.count(); ++i) {
-    if (std::isnan(x.value(i))) continue;
-    const double off = x.distance(y, i);
-    // What becomes NaN may be anything.
-    to.off[i] = std::max(to.off[i], std::isnan(off) ? INFINITY : off);
   }
 }
 
@@ -380,10 +320,11 @@ std::vector<std::optional<bool>> finite_outputs(
     for_each_tensor(value, [&](const Tensor& t) {
       count += t.count();
       if (t.is_string() || any) return;
-      const Elements all(t);
-      for (std::size_t i = 0; i < all.count() && !any; ++i) {
-        any = std::isfinite(all.value(i));
-      }
+      const auto look = [&](auto all) {
+        any = std::ranges::any_of(
+            all, [](auto v) { return std::isfinite(magnitude(v)); });
+      };
+      visit_elements(look, t);
       is_float = true;
     });
     if (count == 0) {

@@ -76,7 +76,6 @@ class Spread {
     std::vector<double> off;  // empty: has not moved
     double other_form = 0;
   };
-  static void add(OfTensor& to, const Tensor& center, const Tensor* moved);
 
   const Executor::Named& center_;
   std::vector<OfTensor> of_tensors_;

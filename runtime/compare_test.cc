@@ -61,6 +61,15 @@ TEST_CASE("integers are equal, or within the bound") {
   CHECK(compare(large, other, at_most(0)).mismatch);
 }
 
+TEST_CASE("narrow floats are numbers, not bits") {
+  const auto two = [](std::uint8_t byte) {
+    return named<std::uint8_t>(DataType::kFloat4E2M1, {byte, 0});
+  };
+  CHECK_FALSE(compare_by_type(two(0x21), two(0x21)).mismatch);
+  CHECK(compare_by_type(two(0x21), two(0x31))
+            .mismatch->text.find("at [1]: 1 became 1.5") != std::string::npos);
+}
+
 TEST_CASE("complex numbers count by both parts") {
   using Complex = std::complex<float>;
   const auto of = [](float imaginary) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <new>
+#include <optional>
 
 #include "runtime/inputs.h"
 
@@ -56,16 +57,14 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
       inputs.push_back(value);
     }
     const bool is_kernel = step.function == nullptr;
-    if (is_mixed && is_kernel) {
-      bring(frame, step, {inputs.data(), inputs.size()});
-    }
+    const std::span<const Datum*> given(inputs.data(), inputs.size());
+    if (is_mixed && is_kernel) bring(frame, step, given);
     const auto made = graph.outputs(step.node);
     const bool is_one = made.size() == 1 && made[0];
     std::vector<Datum> more(is_one ? 0 : std::max<std::size_t>(made.size(), 1));
     const std::span<Datum> outputs =
         is_one ? std::span(&frame.values[made[0].index()], 1)
                : std::span<Datum>(more);
-    const std::span<const Datum* const> given(inputs.data(), inputs.size());
     const std::span<const bool> dying(step.dying.data(), step.dying.size());
     if (is_kernel) {
       const auto run = options.wide ? &Impl::run_wide : &Impl::run_kernel;
@@ -139,9 +138,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
                                                    ExecutorOptions options) {
   OpChoice choice{.backends = options.backends,
                   .prefers_functions = options.prefers_functions,
-                  .spells_gelu = options.spells_gelu,
-                  .declined = {},
-                  .spelled = {}};
+                  .spells_gelu = options.spells_gelu};
   std::vector<std::shared_ptr<const ir::Model>> lowered;
   std::unique_ptr<Impl> impl;
   // A node that all kernels decline runs by its meaning, of which they may
@@ -245,28 +242,19 @@ Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
   }
 }
 
-Result<Executor::Named> Executor::run(const Named& inputs) {
-  return impl_->run(inputs);
-}
-
-Result<Executor::Named> Executor::run_with_noise(const Named& inputs,
-                                                 const Noise& noise) {
-  NoiseSource source(noise, impl_->state);
-  impl_->state.noise = &source;
+Result<Executor::Named> Executor::run(const Named& inputs, const Noise* noise,
+                                      const DrawnCounts* alike) {
+  std::optional<NoiseSource> source;
+  KernelRun& state = impl_->state;
+  if (noise != nullptr) state.noise = &source.emplace(*noise, state);
+  state.alike = alike;
   auto out = impl_->run(inputs);
-  impl_->state.noise = nullptr;
+  state.noise = nullptr;
+  state.alike = nullptr;
   return out;
 }
 
 const ir::Model& Executor::model() const { return impl_->model; }
-
-Result<Executor::Named> Executor::run_redrawn(const Named& inputs,
-                                              const DrawnCounts& alike) {
-  impl_->state.alike = &alike;
-  auto out = impl_->run(inputs);
-  impl_->state.alike = nullptr;
-  return out;
-}
 
 const DrawnCounts& Executor::drawn() const { return impl_->state.drawn; }
 

@@ -70,11 +70,10 @@ class Executor {
   // The outputs of the model, in its order; they may refer to its weights, so
   // the model must outlive them. An error names the node that could not be
   // computed, or the input that is missing or does not fit.
-  Result<Named> run(const Named& inputs);
-  // The same where numbers move. Of a wide executor.
-  Result<Named> run_with_noise(const Named& inputs, const Noise& noise);
-  // The same where nodes whose value's name `alike` lacks draw other numbers.
-  Result<Named> run_redrawn(const Named& inputs, const DrawnCounts& alike);
+  // With `noise` numbers move, in a wide executor; with `alike` nodes whose
+  // value's name it lacks draw other numbers.
+  Result<Named> run(const Named& inputs, const Noise* noise = nullptr,
+                    const DrawnCounts* alike = nullptr);
 
   // The model as it runs.
   const ir::Model& model() const;

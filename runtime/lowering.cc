@@ -1,5 +1,7 @@
 #include "runtime/lowering.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -54,15 +56,14 @@ std::string key_of(std::span<const ir::Type* const> types) {
   std::string key;
   for (const ir::Type* type : types) {
     if (type == nullptr) {
-      key += "?,";
-    } else if (!type->is_tensor()) {
-      key += std::to_string(type->other.size()) + ":";
-      key.append(reinterpret_cast<const char*>(type->other.data()),
-                 type->other.size());
-    } else {
-      key += std::to_string(static_cast<int>(type->elem)) + "/";
-      key += type->has_shape ? std::to_string(type->rank()) + "," : "-,";
+      key += '?';
+      continue;
     }
+    const int rank = type->has_shape ? static_cast<int>(type->rank()) : -1;
+    key += fmt::format("{}/{}/{}:", static_cast<int>(type->elem), rank,
+                       type->other.size());
+    key.append(reinterpret_cast<const char*>(type->other.data()),
+               type->other.size());
   }
   return key;
 }
@@ -75,7 +76,9 @@ class Lowering {
   Result<Lowered> run() && {
     if (!is_needed()) return Lowered();
     copy_ = model_.copy();
-    find_declined();
+    for (const auto& [graph, node] : choice_.declined) {
+      declined_.emplace(&graph_in(*copy_, model_, *graph), node);
+    }
     lower(copy_->graph, copy_->opset_imports);
     // Grows meanwhile.
     for (std::size_t i = 0; i < called_.size() && !error_; ++i) {
@@ -88,38 +91,22 @@ class Lowering {
   }
 
  private:
-  // The declined nodes in the copy.
-  void find_declined() {
-    std::map<const ir::Graph*, const ir::Graph*> copies;
-    copies[&model_.graph] = &copy_->graph;
-    for (std::size_t i = 0; i < model_.functions.size(); ++i) {
-      copies[&model_.functions[i]->body] = &copy_->functions[i]->body;
-    }
-    for (const auto& [graph, node] : choice_.declined) {
-      declined_.emplace(copies.at(graph), node);
-    }
-  }
-
   bool is_needed() {
     const bool has_declined = !choice_.declined.empty();
-    bool needed = is_needed(model_.graph) || has_declined;
-    for (const auto& each : model_.functions) {
-      if (each->removed) continue;
-      needed = is_needed(each->body) || needed;
-      for_nodes(each->body, [&](NodeId node) {
-        types_matter_ = types_matter_ || has_declined ||
-                        runs_as(each->body, node) != RunsAs::kItself;
+    bool needed = has_declined;
+    const auto look = [&](const ir::Graph& graph, bool is_body) {
+      for_nodes(graph, [&](NodeId node) {
+        const bool is_itself = runs_as(graph, node) == RunsAs::kItself;
+        types_matter_ =
+            types_matter_ || (is_body && (has_declined || !is_itself));
+        needed = needed || !is_itself || has_references(graph, node) ||
+                 is_old(graph, graph.op(node));
       });
+    };
+    look(model_.graph, false);
+    for (const auto& each : model_.functions) {
+      if (!each->removed) look(each->body, true);
     }
-    return needed;
-  }
-
-  bool is_needed(const ir::Graph& graph) {
-    bool needed = has_references(graph);
-    for_nodes(graph, [&](NodeId node) {
-      needed = needed || runs_as(graph, node) != RunsAs::kItself ||
-               is_old(graph, graph.op(node));
-    });
     return needed;
   }
 
@@ -360,7 +347,14 @@ class Lowering {
     const auto [at, is_new] = bound.variants.try_emplace(
         ir::key_of(attributes) + key_of(types) + omitted);
     if (is_new) {
-      if (bound.variants.size() > kMostVariants) return too_many(function);
+      if (bound.variants.size() > kMostVariants) {
+        error_ = Diagnostic{
+            .kind = ErrorKind::kLimit,
+            .what = "a function is called with too many different attributes",
+            .expected = "at most " + std::to_string(kMostVariants),
+            .found = quoted_name(function.name)};
+        return;
+      }
       const ir::OpId own =
           overload(graph.op(node), std::string(function.overload) + "#" +
                                        std::to_string(bound.variants.size()));
@@ -390,21 +384,13 @@ class Lowering {
   }
 
   // Nodes of the body omit those inputs, too.
-  void omit_inputs(ir::Graph& body, const std::string& omitted) {
+  static void omit_inputs(ir::Graph& body, const std::string& omitted) {
     const auto formals = body.block(ir::Graph::main_block()).inputs;
     for (std::size_t i = 0; i < omitted.size(); ++i) {
       if (omitted[i] == '+') continue;
-      for_nodes(body, [&](NodeId node) {
-        std::vector<ir::ValueId> inputs;
-        bool reads = false;
-        for (const ir::Operand& operand : body.inputs(node)) {
-          const bool is_omitted = operand.value == formals[i];
-          inputs.push_back(is_omitted ? ir::ValueId() : operand.value);
-          reads = reads || is_omitted;
-        }
-        if (!reads) return;
-        body.replace_node(node, inputs, body.node(node).attributes);
-      });
+      while (const ir::OperandId use = body.first_use(formals[i])) {
+        body.set_operand(use, ir::ValueId());
+      }
     }
   }
 
@@ -413,10 +399,18 @@ class Lowering {
                    std::span<const ir::Attribute> attributes,
                    std::span<const ir::Type* const> types) {
     added_.insert(own);
-    resolve(function.body, attributes, function.attribute_defaults);
-    const auto inputs = function.body.block(ir::Graph::main_block()).inputs;
+    ir::Graph& body = function.body;
+    // Puts values in the place of what refers to attributes of the function.
+    for_nodes(body, [&](NodeId node) {
+      if (!has_references(body, node)) return;
+      body.mutable_node(node).attributes =
+          copy_->arena.copy(std::span<const ir::Attribute>(
+              ir::bound_attributes(body.node(node).attributes, attributes,
+                                   function.attribute_defaults)));
+    });
+    const auto inputs = body.block(ir::Graph::main_block()).inputs;
     for (std::size_t i = 0; i < std::min(inputs.size(), types.size()); ++i) {
-      function.body.mutable_value(inputs[i]).declared = types[i];
+      body.mutable_value(inputs[i]).declared = types[i];
     }
     reach(function);
   }
@@ -447,26 +441,6 @@ class Lowering {
     if (reached_.insert(&function).second) called_.push_back(&function);
   }
 
-  void too_many(const ir::Function& function) {
-    error_ = Diagnostic{
-        .kind = ErrorKind::kLimit,
-        .what = "a function is called with too many different attributes",
-        .expected = "at most " + std::to_string(kMostVariants),
-        .found = quoted_name(function.name)};
-  }
-
-  // Puts values in the place of what refers to attributes of the function.
-  void resolve(ir::Graph& body, std::span<const ir::Attribute> given,
-               std::span<const ir::Attribute> defaults) {
-    for_nodes(body, [&](NodeId node) {
-      const auto written = body.node(node).attributes;
-      if (!has_references(body, node)) return;
-      const auto values = ir::bound_attributes(written, given, defaults);
-      body.mutable_node(node).attributes =
-          copy_->arena.copy(std::span<const ir::Attribute>(values));
-    });
-  }
-
   const ir::Model& model_;
   const OpChoice& choice_;
   int newest_;
@@ -490,6 +464,14 @@ class Lowering {
 };
 
 }  // namespace
+
+ir::Graph& graph_in(ir::Model& copy, const ir::Model& model,
+                    const ir::Graph& graph) {
+  for (std::size_t i = 0; i < model.functions.size(); ++i) {
+    if (&model.functions[i]->body == &graph) return copy.functions[i]->body;
+  }
+  return copy.graph;
+}
 
 Result<Lowered> lower(const ir::Model& model, const OpChoice& choice) {
   return Lowering(model, choice).run();

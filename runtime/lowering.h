@@ -29,4 +29,8 @@ struct Lowered {
 // with too many different attributes.
 Result<Lowered> lower(const ir::Model& model, const OpChoice& choice);
 
+// The graph in a copy of the model.
+ir::Graph& graph_in(ir::Model& copy, const ir::Model& model,
+                    const ir::Graph& graph);
+
 }  // namespace ruleengine::runtime

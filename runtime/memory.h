@@ -63,11 +63,9 @@ class HostMemory final : public Memory,
   std::size_t live() const;  // bytes that were asked for and are in use
   std::size_t peak() const;  // the most that `live` was
   std::size_t held() const;  // bytes of blocks, used or free
-  std::size_t limit() const { return limit_; }
   void reset_peak();
 
  private:
-  struct Block;
   // What strings allocate from.
   class Heap final : public std::pmr::memory_resource {
    public:

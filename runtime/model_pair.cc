@@ -40,7 +40,7 @@ bool is_late(const Diagnostic& error) {
 // A run that fails where noise moved an index or a size shows nothing.
 Status add_sample(Executor& executor, const Named& inputs, const Noise& noise,
                   Spread& spread) {
-  const auto moved = executor.run_with_noise(inputs, noise);
+  const auto moved = executor.run(inputs, &noise);
   if (moved) {
     spread.add(*moved);
     return {};
@@ -192,7 +192,7 @@ Result<std::vector<bool>> ModelPair::random_outputs(const Named& inputs,
     const auto it = after_->drawn().find(each.first);
     return it == after_->drawn().end() || it->second != each.second;
   });
-  const auto redrawn = before_->run_redrawn(inputs, alike);
+  const auto redrawn = before_->run(inputs, nullptr, &alike);
   if (redrawn) return differing(outputs, *redrawn);
   if (ends_all(redrawn.error())) return redrawn.error();
   return std::vector<bool>(outputs.size(), true);

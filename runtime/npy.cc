@@ -1,6 +1,7 @@
 #include "runtime/npy.h"
 
 #include <algorithm>
+#include <bit>
 #include <charconv>
 #include <cstring>
 #include <utility>
@@ -73,20 +74,12 @@ Dims shape_of(std::string_view header) {
 }
 
 void append_utf8(String& out, std::uint32_t c) {
-  const auto put = [&](std::uint32_t byte) { out += static_cast<char>(byte); };
-  if (c < 0x80) return put(c);
-  if (c < 0x800) {
-    put(0xc0 | c >> 6);
-  } else {
-    if (c < 0x10000) {
-      put(0xe0 | c >> 12);
-    } else {
-      put(0xf0 | (c >> 18 & 7));
-      put(0x80 | (c >> 12 & 63));
-    }
-    put(0x80 | (c >> 6 & 63));
+  const int more = c < 0x80 ? 0 : c < 0x800 ? 1 : c < 0x10000 ? 2 : 3;
+  const std::uint32_t mark = more == 0 ? 0 : 0xff00u >> (more + 1);
+  out += static_cast<char>(mark | c >> (6 * more));
+  for (int i = more; i-- > 0;) {
+    out += static_cast<char>(0x80 | (c >> (6 * i) & 63));
   }
-  put(0x80 | (c & 63));
 }
 
 // Code points of UTF-8; bytes that are not part of any stand for themselves.
@@ -94,10 +87,8 @@ std::vector<std::uint32_t> code_points(std::string_view text) {
   std::vector<std::uint32_t> out;
   for (std::size_t i = 0; i < text.size();) {
     const auto first = static_cast<unsigned char>(text[i]);
-    const std::size_t more = first >= 0xf0   ? 3
-                             : first >= 0xe0 ? 2
-                             : first >= 0xc0 ? 1
-                                             : 0;
+    const auto more =
+        static_cast<std::size_t>(std::clamp(std::countl_one(first), 1, 4) - 1);
     if (more == 0 || i + more >= text.size()) {
       out.push_back(first);
       ++i;
@@ -115,9 +106,17 @@ std::vector<std::uint32_t> code_points(std::string_view text) {
 
 constexpr std::uint32_t kLastCharacter = 0x10ffff;
 
-Tensor read_strings(std::string_view bytes, Shape dims, std::size_t length,
-                    bool is_unicode, HostMemory& memory) {
+Tensor strings_of(std::string_view code, std::string_view bytes, Shape dims,
+                  HostMemory& memory) {
+  std::size_t length = 0;
+  const auto [stop, error] =
+      std::from_chars(code.data() + 2, code.data() + code.size(), length);
   const auto count = static_cast<std::size_t>(count_of(dims));
+  if (error != std::errc() || (length > bytes.size() && count > 0)) {
+    no_array("its element type is damaged");
+  }
+  if (count == 0) length = 0;
+  const bool is_unicode = code[1] == 'U';
   const std::size_t width = length * (is_unicode ? 4 : 1);
   if (width != 0 && bytes.size() / width < count) no_array("it is cut short");
   auto strings = memory.strings(count);
@@ -161,19 +160,6 @@ void copy_columns(const char* from, std::byte* to, Shape dims,
       at[k] = 0;
     }
   }
-}
-
-Tensor strings_of(std::string_view code, std::string_view data, Shape dims,
-                  HostMemory& memory) {
-  std::size_t length = 0;
-  const auto [end, error] =
-      std::from_chars(code.data() + 2, code.data() + code.size(), length);
-  const bool is_empty = count_of(dims) == 0;
-  if (error != std::errc() || (length > data.size() && !is_empty)) {
-    no_array("its element type is damaged");
-  }
-  return read_strings(data, dims, is_empty ? 0 : length, code[1] == 'U',
-                      memory);
 }
 
 std::string header_of(const std::string& code, Shape dims) {

@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "runtime/failure.h"
+#include "runtime/npz.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -41,10 +42,22 @@ TEST_CASE("an array is read as it was written") {
   CHECK(npy_of(again) == bytes);
 }
 
-TEST_CASE("strings are read as they were written") {
+TEST_CASE("an archive has a byte for each element below a byte") {
   const std::int64_t dims[] = {3};
-  auto strings =
-      std::make_shared<Strings>(Strings{"", "caf\xc3\xa9", "\xf0\x9f\x8c\x8d"});
+  const auto bytes = std::make_shared<std::byte[]>(2);
+  bytes[0] = std::byte{0x2f};
+  bytes[1] = std::byte{0x05};
+  const Tensor t(DataType::kInt4, dims, {bytes, bytes.get()});
+  const auto archive = npz_of({{"x", t}});
+  REQUIRE(archive.ok());
+  const std::string elements("\xff\x02\x05", 3);
+  CHECK(archive->find(elements) != std::string::npos);
+}
+
+TEST_CASE("strings are read as they were written") {
+  const std::int64_t dims[] = {4};
+  auto strings = std::make_shared<Strings>(
+      Strings{"", "caf\xc3\xa9", "\xe2\x82\xac", "\xf0\x9f\x8c\x8d"});
   const Tensor again =
       read_npy(npy_of(Tensor(dims, strings)), *HostMemory::create());
   CHECK(again.strings() == *strings);

@@ -16,7 +16,7 @@ Result<Executor::Named> draw_as(InputSource& source,
                   .integers = options.integers,
                   .deadline = options.deadline};
   const SizeOf sizes = options.sizes == Sizes::kDistinct
-                           ? source.solved(0)
+                           ? source.sizes().solve(0)
                            : source.sizes().guess(options.sizes);
   if (options.sizes == Sizes::kLong &&
       bytes_of_inputs(source.model(), sizes) > kMostInputBytes) {
@@ -37,8 +37,11 @@ Result<Executor::Named> random_inputs(
 Status try_inputs(InputOptions options,
                   const std::function<Status(const InputOptions&)>& trial) {
   std::optional<Diagnostic> first;
-  for (const Sizes sizes : kSizesToTry) {
-    for (const Integers integers : kIntegersToTry) {
+  // The likeliest first.
+  for (const Sizes sizes : {Sizes::kDistinct, Sizes::kCache, Sizes::kEqual,
+                            Sizes::kOne, Sizes::kLong}) {
+    for (const Integers integers : {Integers::kWide, Integers::kSmall,
+                                    Integers::kBits, Integers::kOnes}) {
       options.sizes = sizes;
       options.integers = integers;
       Status status = trial(options);

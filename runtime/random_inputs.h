@@ -43,13 +43,7 @@ Result<Executor::Named> random_inputs(
     const ir::Model& model, const InputOptions& options,
     const std::shared_ptr<HostMemory>& memory);
 
-// Sizes and whole numbers to try, the likeliest first.
-inline constexpr Sizes kSizesToTry[] = {
-    Sizes::kDistinct, Sizes::kCache, Sizes::kEqual, Sizes::kOne, Sizes::kLong};
-inline constexpr Integers kIntegersToTry[] = {Integers::kWide, Integers::kSmall,
-                                              Integers::kBits, Integers::kOnes};
-
-// Calls `trial` with each pair of sizes and whole numbers, in `options`, until
+// Calls `trial` with pairs of sizes and whole numbers, in `options`, until
 // it succeeds, or fails as kLimit or kUsage or with another remedy than other
 // inputs. Else fails as the first call did.
 Status try_inputs(InputOptions options,

@@ -2,6 +2,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+
 #include "core/text/parse.h"
 
 namespace ruleengine::runtime {
@@ -42,6 +44,26 @@ TEST_CASE("indices lie in their table, masks are 0 and 1") {
     }
     CHECK(mask[row * 30] == 1);
   }
+}
+
+TEST_CASE("careful indices are at the start of their table") {
+  const auto last = [](std::string_view text, Integers integers) {
+    const auto inputs = draw(text, {.integers = integers});
+    const auto all = inputs[0].second.tensor().values<std::int64_t>();
+    CHECK(std::ranges::min(all) == 0);
+    return std::ranges::max(all);
+  };
+  constexpr std::string_view kKnown =
+      "g (int64[999] ids, float[30] x) => (float[999] y) {"
+      " y = Gather(x, ids) }";
+  CHECK(last(kKnown, Integers::kWide) == 29);
+  CHECK(last(kKnown, Integers::kSmall) == 3);
+  CHECK(last(kKnown, Integers::kBits) == 1);
+  CHECK(last(kKnown, Integers::kOnes) == 0);
+  // The size is not known before a run.
+  CHECK(last("g (int64[999] ids, float[30] x) => (int64[1,999] y) {"
+             " n = NonZero(x) y = Gather <axis = 1> (n, ids) }",
+             Integers::kWide) == 15);
 }
 
 TEST_CASE("the seed decides") {

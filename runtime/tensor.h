@@ -145,4 +145,22 @@ class Datum {
   std::shared_ptr<const List> items_;
 };
 
+// Calls f(tensor) for each tensor of a value, in order.
+template <typename F>
+void for_each_tensor(const Datum& value, const F& f) {
+  if (value.is_tensor()) return f(value.tensor());
+  if (!value.is_sequence()) return;
+  for (const Datum& each : value.items()) for_each_tensor(each, f);
+}
+
+// The value with f(tensor) in the place of each tensor.
+template <typename F>
+Datum each_tensor(const Datum& value, const F& f) {
+  if (value.is_tensor()) return f(value.tensor());
+  if (!value.is_sequence()) return value;
+  Datum::List items;
+  for (const Datum& each : value.items()) items.push_back(each_tensor(each, f));
+  return Datum::sequence(std::move(items));
+}
+
 }  // namespace ruleengine::runtime

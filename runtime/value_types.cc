@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "runtime/lowering.h"
+
 namespace ruleengine::runtime {
 
 class ModelTypes::GraphTypes final : public ValueTypes {
@@ -12,23 +14,20 @@ class ModelTypes::GraphTypes final : public ValueTypes {
 
   const ir::Type* of(ir::ValueId value) override {
     if (!inference_) {
-      ir::Graph& copy = all_.copy_of(graph_);
-      if (all_.calls_.contains(&graph_)) declare_inputs(copy);
+      if (all_.copy_ == nullptr) all_.copy_ = all_.model_.copy();
+      ir::Graph& copy = graph_in(*all_.copy_, all_.model_, graph_);
+      const auto& inputs = copy.block(ir::Graph::main_block()).inputs;
+      const bool is_called = all_.calls_.contains(&graph_);
+      for (std::size_t i = 0; is_called && i < inputs.size(); ++i) {
+        const ir::Type* type = all_.given(graph_, i);
+        if (type != nullptr) copy.mutable_value(inputs[i]).declared = type;
+      }
       inference_.emplace(copy);
     }
     return inference_->type(value);
   }
 
  private:
-  void declare_inputs(ir::Graph& copy) {
-    const auto& inputs = copy.block(ir::Graph::main_block()).inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (const ir::Type* type = all_.given(graph_, i)) {
-        copy.mutable_value(inputs[i]).declared = type;
-      }
-    }
-  }
-
   ModelTypes& all_;
   const ir::Graph& graph_;
   std::optional<analysis::Inference> inference_;
@@ -55,14 +54,6 @@ const ir::Type* ModelTypes::given(const ir::Graph& body, std::size_t i) {
     out = type;
   }
   return out;
-}
-
-ir::Graph& ModelTypes::copy_of(const ir::Graph& graph) {
-  if (copy_ == nullptr) copy_ = model_.copy();
-  for (std::size_t i = 0; i < model_.functions.size(); ++i) {
-    if (&model_.functions[i]->body == &graph) return copy_->functions[i]->body;
-  }
-  return copy_->graph;
 }
 
 }  // namespace ruleengine::runtime

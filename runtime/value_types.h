@@ -29,7 +29,6 @@ class ModelTypes {
  private:
   class GraphTypes;
 
-  ir::Graph& copy_of(const ir::Graph& graph);
   // What all calls of a function give as input `i`; nullptr: not alike.
   const ir::Type* given(const ir::Graph& body, std::size_t i);
 

@@ -1,7 +1,5 @@
 #include "runtime/verify.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <utility>
 
@@ -66,18 +64,19 @@ class Verifying {
   Verification take() {
     if (out_.inputs == 0) return std::move(out_);
     out_.unverified.clear();
-    for (std::size_t i = 0; i < is_finite_.size() && !out_.mismatch; ++i) {
-      if (is_finite_[i] || !has_elements_[i]) continue;
-      out_.unverified = "output '" + printable(names_[i]) +
-                        "' is NaN or infinite on all inputs that were drawn";
+    for (const Output& each : outputs_) {
+      if (!out_.mismatch && !each.is_finite && each.has_elements) {
+        out_.unverified = "output '" + printable(each.name) +
+                          "' is NaN or infinite on all inputs that were drawn";
+      }
+      if (!each.is_random) continue;
+      ++out_.left_out;
+      out_.notes.push_back("output '" + printable(each.name) +
+                           "' depends on random numbers that the result does "
+                           "not draw alike, so it is not verified");
     }
-    for (std::size_t i = 0; i < is_random_.size(); ++i) {
-      if (!is_random_[i]) continue;
-      leave_out(i,
-                "depends on random numbers that the result does not draw "
-                "alike");
-    }
-    if (out_.left_out == names_.size() && out_.left_out > 0 && !out_.mismatch) {
+    if (out_.left_out == outputs_.size() && out_.left_out > 0 &&
+        !out_.mismatch) {
       out_.unverified = std::move(out_.notes.front());
       out_.notes.clear();
     }
@@ -90,12 +89,6 @@ class Verifying {
   }
 
  private:
-  void leave_out(std::size_t output, std::string_view why) {
-    ++out_.left_out;
-    out_.notes.push_back(fmt::format("output '{}' {}, so it is not verified",
-                                     printable(names_[output]), why));
-  }
-
   Status compare_on(const Named& inputs, const Named& before) {
     auto compared = pair_.compare_on(inputs, before);
     if (!compared) return compared.error();
@@ -108,16 +101,13 @@ class Verifying {
       out_.shown_by = inputs;
     }
     const auto finite = finite_outputs(before);
-    names_.resize(finite.size());
-    has_elements_.resize(finite.size());
-    is_finite_.resize(finite.size());
-    is_random_.resize(finite.size());
+    outputs_.resize(finite.size());
     for (std::size_t i = 0; i < finite.size(); ++i) {
-      names_[i] = before[i].first;
-      const bool random = i < compared->random.size() && compared->random[i];
-      is_random_[i] = is_random_[i] || random;
-      has_elements_[i] = has_elements_[i] || finite[i];
-      is_finite_[i] = is_finite_[i] || finite[i] == true;
+      Output& own = outputs_[i];
+      own.name = before[i].first;
+      own.is_random |= i < compared->random.size() && compared->random[i];
+      own.has_elements |= finite[i].has_value();
+      own.is_finite |= finite[i] == true;
     }
     return {};
   }
@@ -134,15 +124,19 @@ class Verifying {
   const ExecutorOptions executor_options_;
   ModelPair pair_;
   std::string only_own_types_;  // why, on some inputs
-  // By output.
-  std::vector<std::string> names_;
-  std::vector<bool> has_elements_, is_finite_, is_random_;  // on some inputs
+  struct Output {
+    std::string name;
+    bool has_elements = false, is_finite = false, is_random = false;
+  };
+  std::vector<Output> outputs_;  // as they are on some inputs
   Verification out_;
 };
 
-Result<Verification> verified(const ir::Model& before, const ir::Model& after,
-                              const VerifyOptions& options,
-                              const Named* inputs) {
+}  // namespace
+
+Result<Verification> verify(const ir::Model& before, const ir::Model& after,
+                            const VerifyOptions& options,
+                            const Executor::Named* inputs) {
   Verifying verifying(before, after, options);
   if (!verifying.why_not().empty()) {
     return Verification{.unverified = verifying.why_not()};
@@ -151,19 +145,6 @@ Result<Verification> verified(const ir::Model& before, const ir::Model& after,
       inputs != nullptr ? verifying.on(*inputs) : verifying.on_drawn();
   if (!status) return status.error();
   return verifying.take();
-}
-
-}  // namespace
-
-Result<Verification> verify(const ir::Model& before, const ir::Model& after,
-                            const VerifyOptions& options) {
-  return verified(before, after, options, nullptr);
-}
-
-Result<Verification> verify_on(const Executor::Named& inputs,
-                               const ir::Model& before, const ir::Model& after,
-                               const VerifyOptions& options) {
-  return verified(before, after, options, &inputs);
 }
 
 }  // namespace ruleengine::runtime

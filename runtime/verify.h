@@ -47,12 +47,9 @@ struct Verification {
 // Errors: only a limit that was reached, and bad options. A model that cannot
 // be run leaves the verification open; where only `after` cannot, it is a
 // mismatch.
+// With `inputs`: on those alone.
 Result<Verification> verify(const ir::Model& before, const ir::Model& after,
-                            const VerifyOptions& options);
-
-// The same on these inputs.
-Result<Verification> verify_on(const Executor::Named& inputs,
-                               const ir::Model& before, const ir::Model& after,
-                               const VerifyOptions& options);
+                            const VerifyOptions& options,
+                            const Executor::Named* inputs = nullptr);
 
 }  // namespace ruleengine::runtime

@@ -43,15 +43,6 @@ std::vector<double> few_numbers(const ir::Literal& constant,
 }
 
 template <typename F>
-Datum each_tensor(const Datum& value, const F& f) {
-  if (value.is_tensor()) return f(value.tensor());
-  if (!value.is_sequence()) return value;
-  Datum::List items;
-  for (const Datum& each : value.items()) items.push_back(each_tensor(each, f));
-  return Datum::sequence(std::move(items));
-}
-
-template <typename F>
 Datum each_double(const Datum& value, KernelRun& run, const F& f) {
   return each_tensor(value, [&](const Tensor& t) -> Datum {
     if (t.dtype() != DataType::kDouble) return t;

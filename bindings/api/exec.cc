@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <span>
 #include <utility>
 
 #include "bindings/api/profile.h"
@@ -10,6 +9,7 @@
 #include "core/engine/op_bodies.h"
 #include "core/engine/options.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 #include "runtime/rank_threads.h"
 
 namespace ruleengine::api {
@@ -83,20 +83,6 @@ Status run_ranks(std::vector<Executed>& all, const ExecOptions& options,
       });
 }
 
-template <typename T>
-Range range_in(const runtime::Tensor& t) {
-  Range out{.low = INFINITY, .high = -INFINITY};
-  for (const T each :
-       std::span(t.data<T>(), static_cast<std::size_t>(t.count()))) {
-    const auto number = static_cast<double>(each);
-    out.low = std::min(out.low, number);
-    out.high = std::max(out.high, number);
-    out.mean += number;
-  }
-  out.mean /= static_cast<double>(t.count());
-  return out;
-}
-
 }  // namespace
 
 Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
@@ -146,18 +132,20 @@ std::optional<Range> range_of(const runtime::Datum& value) {
   runtime::KernelRun run{.memory = runtime::HostMemory::create(),
                          .threads = &one};
   const runtime::Tensor t = runtime::widened(value.tensor(), run);
-  switch (t.dtype()) {
-    case ir::DataType::kFloat:
-      return range_in<float>(t);
-    case ir::DataType::kDouble:
-      return range_in<double>(t);
-    case ir::DataType::kInt32:
-      return range_in<std::int32_t>(t);
-    case ir::DataType::kInt64:
-      return range_in<std::int64_t>(t);
-    default:
-      return std::nullopt;
-  }
+  Range out{.low = INFINITY, .high = -INFINITY};
+  const bool is_known = runtime::visit_type(
+      runtime::Types<float, double, std::int32_t, std::int64_t>(), t.dtype(),
+      [&]<typename T>() {
+        for (const T each : t.values<T>()) {
+          const auto number = static_cast<double>(each);
+          out.low = std::min(out.low, number);
+          out.high = std::max(out.high, number);
+          out.mean += number;
+        }
+      });
+  if (!is_known) return std::nullopt;
+  out.mean /= static_cast<double>(t.count());
+  return out;
 }
 
 }  // namespace ruleengine::api

@@ -8,6 +8,7 @@
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 #include "runtime/verify.h"
 
 namespace ruleengine::api {
@@ -37,43 +38,25 @@ void fit_types(const ir::Model& model, runtime::NamedData& inputs,
   }
 }
 
-constexpr std::int64_t kMostShown = 12;
-
-template <typename T>
-std::string elements(const runtime::Tensor& t) {
-  std::string out;
-  for (std::int64_t i = 0; i < std::min(t.count(), kMostShown); ++i) {
-    out += fmt::format("{}{:.9g}", i == 0 ? "" : ", ",
-                       static_cast<double>(t.data<T>()[i]));
-  }
-  return out + (t.count() > kMostShown ? ", ..." : "");
-}
-
 std::string text_of(const runtime::Datum& value) {
   if (!value.is_tensor()) return value.text();
+  constexpr std::size_t kMostShown = 12;
   const runtime::Tensor& t = value.tensor();
-  std::string all;
-  switch (t.dtype()) {
-    case ir::DataType::kFloat:
-      all = elements<float>(t);
-      break;
-    case ir::DataType::kDouble:
-      all = elements<double>(t);
-      break;
-    case ir::DataType::kInt64:
-      all = elements<std::int64_t>(t);
-      break;
-    case ir::DataType::kInt32:
-      all = elements<std::int32_t>(t);
-      break;
-    case ir::DataType::kBool:
-    case ir::DataType::kUint8:
-      all = elements<std::uint8_t>(t);
-      break;
-    default:
-      return t.text();
-  }
-  return t.text() + " {" + all + "}";
+  const bool is_bool = t.dtype() == ir::DataType::kBool;
+  std::vector<std::string> all;
+  const bool is_shown = runtime::visit_type(
+      runtime::Types<float, double, std::int64_t, std::int32_t, std::uint8_t>(),
+      is_bool ? ir::DataType::kUint8 : t.dtype(), [&]<typename T>() {
+        for (const T x : t.values<T>()) {
+          if (all.size() == kMostShown) {
+            all.emplace_back("...");
+            return;
+          }
+          all.push_back(fmt::format("{:.9g}", static_cast<double>(x)));
+        }
+      });
+  if (!is_shown) return t.text();
+  return fmt::format("{} {{{}}}", t.text(), fmt::join(all, ", "));
 }
 
 std::string text_of(const runtime::Mismatch& mismatch) {
@@ -176,9 +159,8 @@ engine::CompareModels compare_by_kernels(
                      ? Result<runtime::NamedData>(*shown_by)
                      : read_inputs(before, options.inputs, options.limits);
     if (!given) return given.error();
-    auto found = given->empty()
-                     ? runtime::verify(before, after, how)
-                     : runtime::verify_on(*given, before, after, how);
+    auto found =
+        runtime::verify(before, after, how, given->empty() ? nullptr : &*given);
     if (!found) return found.error();
     engine::Finding out{.verified = {found->inputs, found->max_abs,
                                      found->max_rel, std::move(found->sizes)},

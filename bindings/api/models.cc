@@ -170,14 +170,4 @@ Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
   return error;
 }
 
-Status write_model(const ir::Model& model, const io::SizedSink& sink) {
-  return io::stream(model, sink);
-}
-
-Status write_model_apart(const ir::Model& model, const std::string& location,
-                         const io::SizedSink& message,
-                         const io::SizedSink& data) {
-  return io::stream_apart(model, location, message, data);
-}
-
 }  // namespace ruleengine::api

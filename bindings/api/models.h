@@ -59,11 +59,7 @@ Result<io::Staged> stage_model(const ir::Model& model, const std::string& path,
                                bool share_data = false,
                                const Deadline& deadline = {});
 
-// The same without a file, as io::stream() does it.
-Status write_model(const ir::Model& model, const io::SizedSink& sink);
-// As io::stream_apart() does it.
-Status write_model_apart(const ir::Model& model, const std::string& location,
-                         const io::SizedSink& message,
-                         const io::SizedSink& data);
+// The same without a file.
+using io::stream, io::stream_apart;
 
 }  // namespace ruleengine::api

@@ -1,5 +1,7 @@
 #include "bindings/api/rules.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -10,14 +12,10 @@ namespace ruleengine::api {
 
 namespace fs = std::filesystem;
 
-Result<std::string> shipped_rules(const lua::RuleTexts* texts) {
-  return lua::rules_folder(texts);
-}
-
 Status add_shipped(std::vector<std::string>& paths,
                    const lua::RuleTexts* texts) {
   if (!paths.empty()) return {};
-  auto folder = shipped_rules(texts);
+  auto folder = lua::rules_folder(texts);
   if (!folder) return folder.error();
   paths.push_back(*std::move(folder));
   return {};
@@ -25,7 +23,7 @@ Status add_shipped(std::vector<std::string>& paths,
 
 Result<std::string> shipped_pack(const std::string& name,
                                  const lua::RuleTexts* texts) {
-  const auto folder = shipped_rules(texts);
+  const auto folder = lua::rules_folder(texts);
   if (!folder) return folder.error();
   std::error_code error;
   std::vector<std::string> names;
@@ -39,13 +37,9 @@ Result<std::string> shipped_pack(const std::string& name,
                       .where = *folder,
                       .found = error.message()};
   }
-  std::string all;
-  for (const std::string& each : names) {
-    all += (all.empty() ? "" : ", ") + each;
-  }
   return Diagnostic{.kind = ErrorKind::kUsage,
                     .what = "no pack of this name ships",
-                    .expected = all,
+                    .expected = fmt::format("{}", fmt::join(names, ", ")),
                     .found = printable(name)};
 }
 
@@ -84,14 +78,11 @@ lua::SandboxLimits sandbox_limits(const Limits& limits) {
   return out;
 }
 
-lua::RuleFiles rule_files(const RuleOptions& options) {
-  return {options.sets, sandbox_limits(options.limits), options.texts};
-}
-
 Result<LoadedRules> load_rules(const std::vector<std::string>& paths,
                                const RuleOptions& options,
                                const std::vector<std::string>& shipped) {
-  const auto files = rule_files(options);
+  const lua::RuleFiles files(options.sets, sandbox_limits(options.limits),
+                             options.texts);
   auto rules = paths.empty() ? files.load_shipped(shipped) : files.load(paths);
   if (!rules) return rules.error();
   if (!(*rules)->unclaimed().empty()) return (*rules)->unclaimed()[0].error;

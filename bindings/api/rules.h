@@ -26,12 +26,11 @@ struct RuleOptions {
   Limits limits;
 };
 
-// The folder of the rules that ship, which `texts` may name, and the file of
-// one of its packs; kUsage where there is no pack of that name.
-Result<std::string> shipped_rules(const lua::RuleTexts* texts = nullptr);
+// The file of a pack that ships, in the folder that `texts` may name; kUsage
+// where there is no pack of that name.
 Result<std::string> shipped_pack(const std::string& name,
                                  const lua::RuleTexts* texts);
-// Adds that folder to an empty list.
+// Adds the folder of the rules that ship to an empty list.
 Status add_shipped(std::vector<std::string>& paths,
                    const lua::RuleTexts* texts);
 
@@ -62,9 +61,6 @@ class GivenTexts final : public lua::RuleTexts {
 };
 
 lua::SandboxLimits sandbox_limits(const Limits& limits);
-
-// Where an Engine loads its rules from.
-lua::RuleFiles rule_files(const RuleOptions& options);
 
 // The rules of these paths; if there are none, those of `shipped`, paths below
 // rules/. Fails for a setting that names no rule of them.

@@ -85,7 +85,7 @@ Results results_of(const RunFiles& files) {
 
 // Results must have the name of a model, and what is written beside them
 // neither that of a rule nor of a model.
-Status check_names(const RunFiles& files, const Results&) {
+Status check_names(const RunFiles& files) {
   const std::string kind = fs::path(files.output).extension();
   const bool is_model = kind == ".onnx" || kind == ".onnxtxt";
   std::error_code none;
@@ -224,10 +224,9 @@ Status check_name(const SideFile& file) {
 Result<std::vector<std::string>> prepare_files(const RunFiles& files,
                                                const Limits& limits) {
   Results results = results_of(files);
-  for (const auto check : {check_names, check_side_files}) {
-    if (auto status = check(files, results); !status) return status.error();
-  }
-  auto status = check_data(files, results, limits);
+  auto status = check_names(files);
+  if (status) status = check_side_files(files, results);
+  if (status) status = check_data(files, results, limits);
   if (status) status = check_models(files, results);
   if (status && !files.dry_run) status = make_folders(files, results);
   if (!status) return status.error();

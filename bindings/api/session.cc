@@ -35,33 +35,18 @@ Status check_size(std::span<const std::int64_t> dims, ir::DataType type,
 // Where the bytes of inputs lie.
 using Ranges = std::vector<std::span<const std::byte>>;
 
-void add_ranges(const runtime::Datum& value, Ranges& ranges) {
-  if (value.is_sequence()) {
-    for (const auto& each : value.items()) add_ranges(each, ranges);
-  } else if (value.is_tensor() && !value.tensor().is_string()) {
-    ranges.push_back(value.tensor().bytes());
-  }
-}
-
-// The value with bytes of its own, where it has those of an input.
-runtime::Datum apart(const runtime::Datum& value, const Ranges& ranges) {
-  if (value.is_sequence()) {
-    runtime::Datum::List items;
-    for (const auto& each : value.items()) items.push_back(apart(each, ranges));
-    return runtime::Datum::sequence(std::move(items));
-  }
-  if (!value.is_tensor() || value.tensor().is_string()) return value;
-  const runtime::Tensor& t = value.tensor();
+// The tensor with bytes of its own, where it has those of an input.
+runtime::Tensor apart(const runtime::Tensor& t, const Ranges& ranges) {
   const std::byte* at = t.bytes().data();
   const std::less<> before;
   const bool is_inside = std::ranges::any_of(ranges, [&](const auto& range) {
     return !range.empty() && !before(at, range.data()) &&
            before(at, range.data() + range.size());
   });
-  if (!is_inside) return value;
+  if (!is_inside) return t;
   auto copy = runtime::HostMemory::create()->allocate(t.byte_size());
   std::ranges::copy(t.bytes(), copy.get());
-  return runtime::Datum(runtime::Tensor(t.dtype(), t.dims(), std::move(copy)));
+  return {t.dtype(), t.dims(), std::move(copy)};
 }
 
 // A copy in which ops of the user's own have their bodies.
@@ -109,8 +94,14 @@ Result<runtime::NamedData> Session::run(const runtime::NamedData& inputs,
     return status.error();
   }
   Ranges ranges;
-  for (const auto& [name, value] : inputs) add_ranges(value, ranges);
-  for (auto& [name, value] : *outputs) value = apart(value, ranges);
+  for (const auto& [name, value] : inputs) {
+    runtime::for_each_tensor(
+        value, [&](const auto& t) { ranges.push_back(t.bytes()); });
+  }
+  for (auto& [name, value] : *outputs) {
+    value = runtime::each_tensor(
+        value, [&](const auto& t) { return apart(t, ranges); });
+  }
   return outputs;
 }
 

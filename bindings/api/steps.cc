@@ -10,8 +10,7 @@ namespace {
 using rewrite::Region;
 
 Step step_of(const rewrite::Rule& rule, const Region& region) {
-  Step out{
-      .rule = rule, .values = {}, .before = {}, .after = {}, .why_not = {}};
+  Step out{.rule = rule};
   for (const Region::Result& each : region.results) {
     out.values.emplace_back(region.graph.name(each.before));
   }

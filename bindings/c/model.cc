@@ -211,7 +211,7 @@ re_error* re_model_write(re_model* model, re_write_fn write, void* user,
           .kind = ruleengine::ErrorKind::kWrite,
           .what = "the caller cannot write the model"};
     };
-    const Status done = api::write_model(
+    const Status done = api::stream(
         *model->held->model, {.size = [](std::uint64_t) { return Status(); },
                               .bytes =
                                   [&](std::span<const std::byte> bytes) {
@@ -239,22 +239,22 @@ re_error* re_model_bytes(re_model* model, const re_call* call, void** data,
     const ruleengine::Diagnostic wrong_size{
         .kind = ruleengine::ErrorKind::kInternal,
         .what = "a model has another size than its parts"};
-    const Status done = api::write_model(
-        *model->held->model,
-        {.size = [&](std::uint64_t all) -> Status {
-           out.reset(static_cast<std::byte*>(
-               std::malloc(std::max<std::size_t>(all, 1))));
-           if (out == nullptr) throw std::bad_alloc();
-           end = all;
-           return {};
-         },
-         .bytes = [&](std::span<const std::byte> bytes) -> Status {
-           if (Status s = its.deadline().check(); !s) return s;
-           if (bytes.size() > end - at) return wrong_size;
-           std::memcpy(out.get() + at, bytes.data(), bytes.size());
-           at += bytes.size();
-           return {};
-         }});
+    const Status done =
+        api::stream(*model->held->model,
+                    {.size = [&](std::uint64_t all) -> Status {
+                       out.reset(static_cast<std::byte*>(
+                           std::malloc(std::max<std::size_t>(all, 1))));
+                       if (out == nullptr) throw std::bad_alloc();
+                       end = all;
+                       return {};
+                     },
+                     .bytes = [&](std::span<const std::byte> bytes) -> Status {
+                       if (Status s = its.deadline().check(); !s) return s;
+                       if (bytes.size() > end - at) return wrong_size;
+                       std::memcpy(out.get() + at, bytes.data(), bytes.size());
+                       at += bytes.size();
+                       return {};
+                     }});
     if (!done) return done;
     if (at != end) return wrong_size;
     *data = out.release();

@@ -147,7 +147,7 @@ nb::object to_bytes(Model& model, Seconds seconds) {
   Call call(seconds, nb::none());
   Written out(call);
   call.run({&model.busy},
-           [&] { check(api::write_model(*model.held->model, out.sink())); });
+           [&] { check(api::stream(*model.held->model, out.sink())); });
   return out.take();
 }
 
@@ -156,8 +156,8 @@ nb::tuple to_parts(Model& model, const std::string& location, Seconds seconds) {
   Call call(seconds, nb::none());
   Written message(call), data(call);
   call.run({&model.busy}, [&] {
-    check(api::write_model_apart(*model.held->model, location, message.sink(),
-                                 data.sink()));
+    check(api::stream_apart(*model.held->model, location, message.sink(),
+                            data.sink()));
   });
   return nb::make_tuple(message.take(), data.take());
 }

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/kernel.h"
+#include "runtime/element_types.h"
 
 namespace ruleengine::kernels {
 
@@ -17,6 +18,8 @@ using runtime::Datum;
 using runtime::Dims;
 using runtime::fail;
 using runtime::Ints;
+using runtime::Joined;
+using runtime::kTypeOf;
 using runtime::Op;
 using runtime::Preparation;
 using runtime::RunContext;
@@ -24,6 +27,7 @@ using runtime::Shape;
 using runtime::String;
 using runtime::Tensor;
 using runtime::Ticker;
+using runtime::Types;
 
 // The preparation of an op that is a class: its constructor prepares, and
 // calling it runs.
@@ -32,42 +36,11 @@ Op prepared(const Preparation& p) {
   return F(p);
 }
 
-// kUndefined for a type that is not of elements.
-template <typename T>
-consteval DataType type_of() {
-  if (std::is_same_v<T, float>) return DataType::kFloat;
-  if (std::is_same_v<T, double>) return DataType::kDouble;
-  if (std::is_same_v<T, bool>) return DataType::kBool;
-  if (std::is_same_v<T, std::int8_t>) return DataType::kInt8;
-  if (std::is_same_v<T, std::int16_t>) return DataType::kInt16;
-  if (std::is_same_v<T, std::int32_t>) return DataType::kInt32;
-  if (std::is_same_v<T, std::int64_t>) return DataType::kInt64;
-  if (std::is_same_v<T, std::uint8_t>) return DataType::kUint8;
-  if (std::is_same_v<T, std::uint16_t>) return DataType::kUint16;
-  if (std::is_same_v<T, std::uint32_t>) return DataType::kUint32;
-  if (std::is_same_v<T, std::uint64_t>) return DataType::kUint64;
-  if (std::is_same_v<T, std::complex<float>>) return DataType::kComplex64;
-  if (std::is_same_v<T, std::complex<double>>) return DataType::kComplex128;
-  return DataType::kUndefined;
-}
-template <typename T>
-inline constexpr DataType kTypeOf = type_of<T>();
-
-template <typename... T>
-struct Types {};
-template <typename... A, typename... B>
-Types<A..., B...> join(Types<A...>, Types<B...>);
-template <typename A, typename B>
-using Joined = decltype(join(A(), B()));
-
-using Floats = Types<float, double>;
-using Integers =
-    Types<std::int8_t, std::int16_t, std::int32_t, std::int64_t, std::uint8_t,
-          std::uint16_t, std::uint32_t, std::uint64_t>;
-using Numbers = Joined<Floats, Integers>;
+using Floats = runtime::FloatTypes;
+using Integers = runtime::IntegerTypes;
+using Numbers = runtime::NumberTypes;
 using NumbersAndBool = Joined<Numbers, Types<bool>>;
-using NumbersBoolAndComplex =
-    Joined<NumbersAndBool, Types<std::complex<float>, std::complex<double>>>;
+using NumbersBoolAndComplex = runtime::ElementTypes;
 
 // Fails, since a kernel computes in `known` types only.
 [[noreturn]] void not_computed(DataType dtype,
@@ -77,10 +50,8 @@ using NumbersBoolAndComplex =
 // any other.
 template <typename F, typename... T>
 void dispatch(Types<T...>, DataType dtype, F&& f) {
-  const bool found =
-      ((dtype == kTypeOf<T> ? (f.template operator()<T>(), true) : false) ||
-       ...);
-  if (!found) not_computed(dtype, {kTypeOf<T>...});
+  if (visit_type(Types<T...>(), dtype, f)) return;
+  not_computed(dtype, {kTypeOf<T>...});
 }
 
 // Calls f.operator()<T>() with an integer type of the width of an element, for

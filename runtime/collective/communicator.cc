@@ -6,6 +6,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 #include "runtime/preparation.h"
 
 namespace ruleengine::runtime {
@@ -23,29 +24,6 @@ void add(Tensor& sum, const Tensor& x) {
     } else {
       to[i] += from[i];
     }
-  }
-}
-
-void add_any(Tensor& sum, const Tensor& x) {
-  switch (x.dtype()) {
-    case DataType::kFloat:
-      return add<float>(sum, x);
-    case DataType::kDouble:
-      return add<double>(sum, x);
-    case DataType::kInt64:
-    case DataType::kUint64:
-      return add<std::uint64_t>(sum, x);
-    case DataType::kInt32:
-    case DataType::kUint32:
-      return add<std::uint32_t>(sum, x);
-    case DataType::kInt16:
-    case DataType::kUint16:
-      return add<std::uint16_t>(sum, x);
-    case DataType::kInt8:
-    case DataType::kUint8:
-      return add<std::uint8_t>(sum, x);
-    default:
-      fail("ranks cannot add up " + x.text());
   }
 }
 
@@ -68,7 +46,8 @@ Tensor sum_of(const std::vector<Tensor>& all, KernelRun& run) {
       std::memcpy(sum.mutable_data<std::byte>(), each.data<std::byte>(),
                   each.byte_size());
     } else {
-      add_any(sum, each);
+      visit_type(NumberTypes(), each.dtype(),
+                 [&]<typename T>() { add<T>(sum, each); });
     }
   }
   return is_narrow ? narrowed(sum, type, run) : sum;
@@ -206,8 +185,7 @@ Tensor Communicator::reduce_scatter(Group group, const Tensor& x,
   const Call call = begin("reduce_scatter", x, axis, run);
   Tensor cut = allocate(run, x.dtype(), x.dims());
   turn(x, cut, x.dims(), axis, group.size(), false);
-  Dims dims;
-  for (const std::int64_t d : x.dims()) dims.push_back(d);
+  Dims dims(x.dims());
   dims[axis] /= n;
   const auto ends = even_ends(x.count(), group.size());
   return sum_of_piece(group, call, cut, ends).reshaped(dims);
@@ -218,8 +196,7 @@ Tensor Communicator::all_gather(Group group, const Tensor& x, std::size_t axis,
   place_in(group);
   const Call call = begin("all_gather", x, axis, run);
   const auto n = static_cast<std::int64_t>(group.size());
-  Dims dims;
-  for (const std::int64_t d : x.dims()) dims.push_back(d);
+  Dims dims(x.dims());
   dims[axis] *= n;
   const Shape shape(dims.data(), dims.size());
   const auto ends = even_ends(x.count() * n, group.size());

@@ -1,5 +1,7 @@
 #include "runtime/rank_threads.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -50,11 +52,7 @@ struct Rendezvous {
 
   bool is_full() const { return came == group.size(); }
   std::string text() const {
-    std::string members;
-    for (const std::int64_t each : group) {
-      members += (members.empty() ? "" : ",") + std::to_string(each);
-    }
-    return "the group [" + members + "]";
+    return fmt::format("the group [{}]", fmt::join(group, ","));
   }
 
   std::vector<std::int64_t> group;

@@ -26,7 +26,6 @@ class BranchLog {
     bool is_main = false;
     ir::BlockId block;  // of the main graph; its owner is the If
     std::string text;   // "the else branch of If 'x'"
-    auto operator<=>(const Missing&) const = default;
   };
   std::vector<Missing> missing() const;
 

@@ -122,24 +122,20 @@ class Demands {
   void gemm(NodeId node) {
     const auto a = shape(node, 0), b = shape(node, 1);
     if (!a || !b || a->size() != 2 || b->size() != 2) return;
-    equal((*a)[is_set(node, "transA") ? 0 : 1],
-          (*b)[is_set(node, "transB") ? 1 : 0]);
+    equal((*a)[attribute(node, "transA") != 0 ? 0 : 1],
+          (*b)[attribute(node, "transB") != 0 ? 1 : 0]);
   }
 
-  bool is_set(NodeId node, std::string_view name) const {
+  std::int64_t attribute(NodeId node, std::string_view name,
+                         std::int64_t otherwise = 0) const {
     const ir::Attribute* a = graph_.attribute(node, name);
-    return a != nullptr && a->i != 0;
-  }
-
-  std::int64_t axis_of(NodeId node) const {
-    const ir::Attribute* a = graph_.attribute(node, "axis");
-    return a == nullptr ? 0 : a->i;
+    return a == nullptr ? otherwise : a->i;
   }
 
   void concat(NodeId node) {
     const auto first = shape(node, 0);
     if (!first) return;
-    const auto axis = ir::place_of_axis(axis_of(node), first->size());
+    const auto axis = ir::place_of_axis(attribute(node, "axis"), first->size());
     for (std::size_t i = 1; i < graph_.inputs(node).size(); ++i) {
       const auto own = shape(node, i);
       if (!own || own->size() != first->size()) continue;
@@ -159,7 +155,8 @@ class Demands {
     bool has_rest = false;
     for (std::size_t i = 0; i < to->size(); ++i) {
       Dim each = (*to)[i];
-      if (each == Dim(0) && i < from->size() && !is_set(node, "allowzero")) {
+      if (each == Dim(0) && i < from->size() &&
+          attribute(node, "allowzero") == 0) {
         each = (*from)[i];
       }
       if (each == Dim(-1)) {
@@ -178,7 +175,7 @@ class Demands {
   void split(NodeId node) {
     const auto from = shape(node, 0);
     if (!from) return;
-    const auto axis = ir::place_of_axis(axis_of(node), from->size());
+    const auto axis = ir::place_of_axis(attribute(node, "axis"), from->size());
     if (!axis) return;
     const ValueId sizes = graph_.input(node, 1);
     if (!sizes) {
@@ -204,8 +201,7 @@ class Demands {
   void convolution(NodeId node) {
     const auto x = shape(node, 0), w = shape(node, 1);
     if (!x || !w || x->size() < 3 || w->size() < 3) return;
-    const ir::Attribute* group = graph_.attribute(node, "group");
-    equal((*x)[1], dims_.mul((*w)[1], Dim(group == nullptr ? 1 : group->i)));
+    equal((*x)[1], dims_.mul((*w)[1], Dim(attribute(node, "group", 1))));
   }
 
   // Keys and values are as long as each other.

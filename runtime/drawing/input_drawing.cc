@@ -1,8 +1,8 @@
 #include "runtime/drawing/input_drawing.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <initializer_list>
 #include <limits>
 #include <utility>
 
@@ -10,6 +10,7 @@
 #include "core/ir/narrow_float.h"
 #include "core/ir/shapes.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 #include "runtime/failure.h"
 
 namespace ruleengine::runtime {
@@ -22,16 +23,9 @@ constexpr std::int64_t kMostCount = 64;
 
 class Drawing {
  public:
-  Drawing(const ir::Model& model, const SizeOf& sizes,
-          const std::vector<Domain>& domains,
-          const std::vector<std::string>& words, const Drawn& how,
+  Drawing(const InputPlan& plan, const Drawn& how,
           const std::shared_ptr<HostMemory>& memory)
-      : model_(model),
-        sizes_(sizes),
-        domains_(domains),
-        words_(words),
-        how_(how),
-        threads_(1) {
+      : plan_(plan), how_(how), threads_(1) {
     run_.memory = memory;
     run_.threads = &threads_;
     threads_.check = [this] {
@@ -42,14 +36,14 @@ class Drawing {
   }
 
   Executor::Named draw() {
-    const ir::Graph& graph = model_.graph;
+    const ir::Graph& graph = plan_.model.graph;
     Executor::Named out;
     const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       if (graph.value(inputs[i]).tensor != nullptr) continue;
       random_ =
           RandomBits(RandomBits::mixed(how_.seed * RandomBits::kStep + i + 1));
-      domain_ = &domains_[i];
+      domain_ = &plan_.domains[i];
       out.emplace_back(graph.name(inputs[i]), value(inputs[i]));
     }
     return out;
@@ -57,30 +51,31 @@ class Drawing {
 
  private:
   Datum value(ValueId v) {
-    const ir::Type* type = model_.graph.value(v).declared;
-    const std::string name(model_.graph.name(v));
+    const ir::Type* type = plan_.model.graph.value(v).declared;
+    const std::string name(plan_.model.graph.name(v));
     if (type == nullptr || !type->is_tensor() || !type->has_shape ||
         type->elem == DataType::kUndefined) {
       fail("no random values can be drawn for input '" + printable(name) + "'",
            "a tensor of known type and rank",
-           type == nullptr ? "" : ir::type_text(model_.dims, *type));
+           type == nullptr ? "" : ir::type_text(plan_.model.dims, *type));
     }
     Dims dims;
     for (const ir::Dim d : type->dims) {
       dims.push_back(
-          std::max<std::int64_t>(size_at(model_.dims, d, sizes_), 0));
+          std::max<std::int64_t>(size_at(plan_.model.dims, d, plan_.sizes), 0));
     }
     if (type->elem == DataType::kString) return strings(dims);
+    most_ = std::numeric_limits<double>::infinity();
     if (ir::is_narrow_float(type->elem)) {
-      return narrowed(floats<float>(DataType::kFloat, dims, most(type->elem)),
-                      type->elem, run_);
+      most_ = most(type->elem);
+      return narrowed(numbers(DataType::kFloat, dims), type->elem, run_);
     }
-    if (is_packed(type->elem)) {
-      const std::uint64_t most = (1u << ir::bit_width(type->elem)) - 1;
-      return packed(bytes<std::uint8_t>(DataType::kUint8, dims, most),
-                    type->elem, run_);
-    }
-    return numbers(type->elem, dims);
+    if (!is_packed(type->elem)) return numbers(type->elem, dims);
+    Tensor out = allocate(run_, DataType::kUint8, dims);
+    fill<std::uint8_t>(out, out.count(), [&] {
+      return below(std::uint64_t{1} << ir::bit_width(type->elem));
+    });
+    return packed(out, type->elem, run_);
   }
 
   // About the largest number that a narrow type holds.
@@ -95,36 +90,30 @@ class Drawing {
     return out;
   }
 
-  Datum numbers(DataType type, Shape shape) {
-    switch (type) {
-      case DataType::kFloat:
-        return floats<float>(type, shape);
-      case DataType::kDouble:
-        return floats<double>(type, shape);
-      case DataType::kComplex64:
-        return pairs<float>(type, shape);
-      case DataType::kComplex128:
-        return pairs<double>(type, shape);
-      case DataType::kBool:
-        return bools(shape);
-      case DataType::kInt64:
-        return integers<std::int64_t>(type, shape);
-      case DataType::kInt32:
-        return integers<std::int32_t>(type, shape);
-      case DataType::kInt16:
-        return bytes<std::int16_t>(type, shape);
-      case DataType::kInt8:
-        return bytes<std::int8_t>(type, shape);
-      case DataType::kUint8:
-        return bytes<std::uint8_t>(type, shape);
-      case DataType::kUint16:
-        return bytes<std::uint16_t>(type, shape);
-      case DataType::kUint32:
-        return integers<std::uint32_t>(type, shape);
-      case DataType::kUint64:
-        return integers<std::uint64_t>(type, shape);
-      default:
-        fail("no random values can be drawn", "numbers", text_of(type, shape));
+  Tensor numbers(DataType type, Shape shape) {
+    Tensor out = allocate(run_, type, shape);
+    const bool has_numbers =
+        visit_type(ElementTypes(), type, [&]<typename T>() { draw<T>(out); });
+    if (has_numbers) return out;
+    fail("no random values can be drawn", "numbers", text_of(type, shape));
+  }
+
+  template <typename T>
+  void draw(Tensor& out) {
+    if constexpr (std::is_same_v<T, bool>) {
+      mask<std::uint8_t>(out);
+    } else if constexpr (!std::is_arithmetic_v<T>) {
+      // Complex numbers: two floats each.
+      fill<typename T::value_type>(out, 2 * out.count(),
+                                   [&] { return real(); });
+    } else if (draws_mask()) {
+      mask<T>(out);
+    } else if constexpr (std::is_floating_point_v<T>) {
+      floats<T>(out);
+    } else if constexpr (sizeof(T) < 4) {
+      bytes<T>(out);
+    } else {
+      integers<T>(out);
     }
   }
 
@@ -174,26 +163,19 @@ class Drawing {
   }
 
   template <typename T>
-  Tensor floats(DataType type, Shape shape,
-                double most = std::numeric_limits<double>::infinity()) {
-    Tensor out = allocate(run_, type, shape);
-    if (draws_mask()) {
-      T* to = out.mutable_data<T>();
-      return masked(std::move(out), to);
-    }
+  void floats(Tensor& out) {
     fill<T>(out, out.count(), [&] {
       const double x = real();
-      return std::isfinite(x) ? std::clamp(x, -most, most) : x;
+      return std::isfinite(x) ? std::clamp(x, -most_, most_) : x;
     });
     if (how_.exact) place_exact(out.mutable_data<T>(), out.count());
-    if (!how_.meets) return out;
+    if (!how_.meets) return;
     for (std::size_t i = 0; i < turn_size(out.count()); ++i) {
       const auto [met, step] = met_in_turn(i, out.count());
       const double by = std::max(1.0, std::abs(met) * 0.01) * step;
       out.mutable_data<T>()[i] =
-          static_cast<T>(std::clamp(met + by, -most, most));
+          static_cast<T>(std::clamp(met + by, -most_, most_));
     }
-    return out;
   }
 
   // The first elements are the same in all inputs, and some of them equal.
@@ -209,26 +191,12 @@ class Drawing {
     to[count - 1] = std::numeric_limits<T>::quiet_NaN();
   }
 
-  // Complex numbers: two floats each.
-  template <typename T>
-  Tensor pairs(DataType type, Shape shape) {
-    Tensor out = allocate(run_, type, shape);
-    fill<T>(out, 2 * out.count(), [&] { return real(); });
-    return out;
-  }
-
   // --- whole numbers ---------------------------------------------------------
 
-  // All values of the type, or up to `most`.
+  // All values of the type.
   template <typename T>
-  Tensor bytes(DataType type, Shape shape, std::uint64_t most = 0) {
-    Tensor out = allocate(run_, type, shape);
-    if (most == 0 && draws_mask()) {
-      T* to = out.mutable_data<T>();
-      return masked(std::move(out), to);
-    }
+  void bytes(Tensor& out) {
     fill<T>(out, out.count(), [&] {
-      if (most > 0) return static_cast<T>(below(most + 1));
       if (!domain_->met.empty() && below(2) == 0) {
         return static_cast<T>(static_cast<std::int64_t>(met()));
       }
@@ -238,7 +206,6 @@ class Drawing {
       }
       return static_cast<T>(random_());
     });
-    return out;
   }
 
   // A number that is met, or one beside it.
@@ -255,67 +222,53 @@ class Drawing {
   template <typename T>
   Span span() const {
     constexpr bool kSigned = std::is_signed_v<T>;
-    const Domain& d = *domain_;
-    if (d.has_table()) return in_table(d, kSigned);
+    if (domain_->has_table()) return in_table(kSigned);
     switch (how_.integers) {
       case Integers::kSmall:
         return {0, 3};
       case Integers::kBits:
         // A size of 0 tells Reshape to keep what is there.
-        return {0, d.is_size ? 0 : 1};
+        return {0, domain_->is_size ? 0 : 1};
       case Integers::kOnes:
         return {1, 1};
       default:
-        if (d.is_size) return {how_.far ? 0 : 1, is_huge() ? 12 : 4};
+        if (domain_->is_size) return {how_.far ? 0 : 1, is_huge() ? 12 : 4};
         return {kSigned ? -3 : 0, 6};
     }
   }
 
-  Span in_table(const Domain& d, bool is_signed) const {
-    std::int64_t last = d.last;
-    const auto limit = [&](std::int64_t most) { last = std::min(last, most); };
+  Span in_table(bool is_signed) const {
+    const Domain& d = *domain_;
     const std::int64_t first = std::max<std::int64_t>(d.first, 0);
-    switch (how_.integers) {
-      case Integers::kHuge:
-      case Integers::kAnywhere:
-        return {is_signed ? d.first : first, last};
-      case Integers::kWide:
-        if (d.is_guess) limit(15);
-        break;
-      case Integers::kSmall:
-        limit(3);
-        break;
-      case Integers::kBits:
-        limit(1);
-        break;
-      case Integers::kOnes:
-        limit(0);
-        break;
+    if (how_.integers < Integers::kWide) {
+      return {is_signed ? d.first : first, d.last};
     }
-    last = std::max(last, std::min(first, d.last));
+    std::int64_t most = d.is_guess ? 15 : d.last;
+    if (how_.integers == Integers::kSmall) most = 3;
+    if (how_.integers == Integers::kBits) most = 1;
+    if (how_.integers == Integers::kOnes) most = 0;
+    const std::int64_t last =
+        std::max(std::min(d.last, most), std::min(first, d.last));
     return {std::min(first, last), last};
   }
 
   template <typename T>
-  Tensor integers(DataType type, Shape shape) {
-    Tensor out = allocate(run_, type, shape);
+  void integers(Tensor& out) {
     T* to = out.mutable_data<T>();
-    if (draws_mask()) return masked(std::move(out), to);
     const Span in = span<T>();
     fill<T>(out, out.count(), [&] { return whole<T>(in); });
     place_met(out, to, in);
-    if (!how_.ends || how_.same) return out;
+    if (!how_.ends || how_.same) return;
     if (domain_->has_table()) {
       const auto within = [&](std::int64_t number) {
         return std::clamp(number, in.low, in.high);
       };
-      put(out, to, std::array{within(-1), in.high, in.low, within(0)});
+      put(out, to, {within(-1), in.high, in.low, within(0)});
     } else if (goes_far() && (domain_->met.empty() || out.count() > 6)) {
       put(out, to,
-          std::array<std::int64_t, 3>{is_huge() ? huge<T>() : far<T>(), 99,
-                                      std::is_signed_v<T> ? -98 : 98});
+          {is_huge() ? huge<T>() : far<T>(), 99,
+           std::is_signed_v<T> ? -98 : 98});
     }
-    return out;
   }
 
   // How many elements show what is met in this turn.
@@ -388,32 +341,24 @@ class Drawing {
   }
 
   // Such elements are there for sure; of fewer, some of them by the seed.
-  template <typename T, std::size_t kCount>
+  template <typename T>
   void put(const Tensor& out, T* to,
-           const std::array<std::int64_t, kCount>& numbers) {
+           std::initializer_list<std::int64_t> numbers) {
     const auto count = static_cast<std::size_t>(out.count());
-    for (std::size_t i = 0; i < std::min(count, kCount); ++i) {
-      to[i] = static_cast<T>(numbers[(i + how_.seed) % kCount]);
+    for (std::size_t i = 0; i < std::min(count, numbers.size()); ++i) {
+      to[i] = static_cast<T>(numbers.begin()[(i + how_.seed) % numbers.size()]);
     }
   }
 
   // --- masks -----------------------------------------------------------------
 
-  Tensor bools(Shape shape) {
-    Tensor out = allocate(run_, DataType::kBool, shape);
-    auto* to = out.mutable_data<std::uint8_t>();
-    return masked(std::move(out), to);
-  }
-
   // Rows of the last axis that begin with what is shown and end with what is
   // hidden; where whole rows are hidden, every other one shows nothing. A
   // vector, or a mask over queries and keys, is random, and shows most.
   template <typename T>
-  Tensor masked(Tensor out, T* to) {
-    if (how_.same) {
-      fill<T>(out, out.count(), [&] { return below(2); });
-      return out;
-    }
+  void mask(Tensor& out) {
+    if (how_.same) return fill<T>(out, out.count(), [&] { return below(2); });
+    T* to = out.mutable_data<T>();
     const std::int64_t length = out.rank() == 0 ? 1 : out.dim(out.rank() - 1);
     const bool padded = out.rank() == 2 && out.dim(0) != length;
     const std::int64_t rows = length == 0 ? 0 : out.count() / length;
@@ -429,7 +374,6 @@ class Drawing {
         to[row * length + i] = static_cast<T>((one && !hidden) != hides);
       }
     }
-    return out;
   }
 
   Datum strings(Shape shape) {
@@ -445,7 +389,8 @@ class Drawing {
   // numbers are to be small, those.
   std::string word() {
     if (how_.integers >= Integers::kSmall) return std::to_string(below(4));
-    if (!words_.empty() && below(2) == 0) return words_[below(words_.size())];
+    const auto& words = plan_.words;
+    if (!words.empty() && below(2) == 0) return words[below(words.size())];
     static constexpr std::string_view kParts[] = {"a", "b", "C", "Ab", "1",
                                                   " ", "é", "@", ".",  "-"};
     std::string out;
@@ -455,12 +400,10 @@ class Drawing {
     return out;
   }
 
-  const ir::Model& model_;
-  const SizeOf& sizes_;
-  const std::vector<Domain>& domains_;
-  const std::vector<std::string>& words_;
+  const InputPlan& plan_;
   const Drawn& how_;
   const Domain* domain_ = nullptr;  // of the input that is drawn
+  double most_ = 0;                 // of its floats
   Threads threads_;
   Ticker tick_{threads_};
   KernelRun run_;
@@ -469,37 +412,13 @@ class Drawing {
 
 }  // namespace
 
-Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
-                                    const std::vector<Domain>& domains,
-                                    const std::vector<std::string>& words,
-                                    const Drawn& how,
+Result<Executor::Named> draw_inputs(const InputPlan& plan, const Drawn& how,
                                     const std::shared_ptr<HostMemory>& memory) {
   try {
-    return Drawing(model, sizes, domains, words, how, memory).draw();
+    return Drawing(plan, how, memory).draw();
   } catch (const Failure& failure) {
     return failure.error;
   }
-}
-
-std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,
-                     const std::vector<Domain>& domains) {
-  std::size_t out = 0;
-  const ir::Graph& graph = model.graph;
-  const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
-  for (std::size_t i = 0; i < inputs.size(); ++i) {
-    const ir::Type* type = graph.value(inputs[i]).declared;
-    if (type == nullptr || !type->is_tensor()) continue;
-    const std::size_t all = 3 * domains[i].met.size();
-    double count = 1;
-    for (const ir::Dim d : type->dims) {
-      count *= static_cast<double>(size_at(model.dims, d, sizes));
-    }
-    if (all == 0 || count < 1) continue;
-    const double each = std::min(count, static_cast<double>(all));
-    out = std::max(out, static_cast<std::size_t>(
-                            std::ceil(static_cast<double>(all) / each)));
-  }
-  return out;
 }
 
 }  // namespace ruleengine::runtime

@@ -66,17 +66,17 @@ struct Drawn {
   Deadline deadline;
 };
 
-// One value for each input without a default, by name. `domains` has one for
-// each input of the main block; `words` are strings that the model knows. Fails
-// where an input is not a tensor, has no known rank, or is beyond `memory`.
-Result<Executor::Named> draw_inputs(const ir::Model& model, const SizeOf& sizes,
-                                    const std::vector<Domain>& domains,
-                                    const std::vector<std::string>& words,
-                                    const Drawn& how,
-                                    const std::shared_ptr<HostMemory>& memory);
+// Of the inputs of a model.
+struct InputPlan {
+  const ir::Model& model;
+  const SizeOf& sizes;
+  const std::vector<Domain>& domains;     // one for each input
+  const std::vector<std::string>& words;  // strings that the model knows
+};
 
-// Turns that show all that is met.
-std::size_t turns_of(const ir::Model& model, const SizeOf& sizes,
-                     const std::vector<Domain>& domains);
+// One value for each input without a default, by name. Fails where an input is
+// not a tensor, has no known rank, or is beyond `memory`.
+Result<Executor::Named> draw_inputs(const InputPlan& plan, const Drawn& how,
+                                    const std::shared_ptr<HostMemory>& memory);
 
 }  // namespace ruleengine::runtime

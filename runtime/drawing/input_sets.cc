@@ -36,10 +36,7 @@ class InputSets {
     if (trials_.prepare()) {
       if (auto status = draw(); !status) return status.error();
     }
-    DrawnSets out{.sets = trials_.sets(),
-                  .unverified = {},
-                  .limit = trials_.limit(),
-                  .notes = {}};
+    DrawnSets out{.sets = trials_.sets(), .limit = trials_.limit()};
     if (out.sets == 0) {
       out.unverified = trials_.why();
       return out;
@@ -103,7 +100,7 @@ class InputSets {
   SizeOf candidate(int i) {
     constexpr Sizes kGuesses[] = {Sizes::kCache, Sizes::kEqual, Sizes::kOne,
                                   Sizes::kLong};
-    if (i < 2) return trials_.source().solved(static_cast<std::size_t>(i));
+    if (i < 2) return sizes().solve(static_cast<std::size_t>(i));
     return sizes().guess(kGuesses[i - 2]);
   }
 
@@ -154,7 +151,7 @@ class InputSets {
     how.numbers_for_masks = false;
     std::vector<SizeOf> all;
     for (std::size_t i = 1; i <= 3; ++i) {
-      all.push_back(trials_.source().solved(i));
+      all.push_back(sizes().solve(i));
     }
     all.push_back(sizes().guess(Sizes::kEqual));
     all.push_back(sizes().guess(Sizes::kCache));
@@ -187,7 +184,7 @@ class InputSets {
   std::vector<SizeOf> with_size(Dim leaf, std::int64_t size) {
     SizeOf near = *fit_;
     near[leaf] = size;
-    return {near, trials_.source().solved(0, {{leaf, size}})};
+    return {near, sizes().solve(0, {{leaf, size}})};
   }
 
   // A size that the first ones have as a sum may have to be that sum, where no
@@ -200,7 +197,7 @@ class InputSets {
       if (std::ranges::none_of(leaves, [&](Dim d) { return lacks_sizes(d); })) {
         break;
       }
-      const SizeOf at = trials_.source().solved(1, {}, sums[i]);
+      const SizeOf at = sizes().solve(1, {}, sums[i]);
       if (auto status = try_set(at, how, ""); !status) return status;
     }
     return {};
@@ -209,7 +206,7 @@ class InputSets {
   // What is right for few elements alone.
   Status large_sizes() {
     if (!sizes().has_names()) return {};
-    const SizeOf at = trials_.source().solved(InputSizes::kLarge);
+    const SizeOf at = sizes().solve(InputSizes::kLarge);
     if (bytes_of_inputs(trials_.source().model(), at) > kMostInputBytes) {
       return {};
     }
@@ -280,9 +277,7 @@ class InputSets {
   // Both sides of each number that is met.
   Status met() {
     constexpr std::size_t kMostTurns = 9;
-    InputSource& source = trials_.source();
-    const std::size_t turns =
-        turns_of(source.model(), *fit_, source.domains(*fit_));
+    const std::size_t turns = trials_.source().turns(*fit_);
     for (std::size_t turn = 1; turn <= std::min(turns, kMostTurns); ++turn) {
       Drawn how = varied();
       how.meets = true;
@@ -360,8 +355,7 @@ class InputSets {
     if (log.missing().empty()) return {};
     if (auto status = turn_sizes(); !status) return status;
     constexpr int kMostDraws = 48;
-    std::vector<SizeOf> others = {trials_.source().solved(1),
-                                  sizes().guess(Sizes::kOne),
+    std::vector<SizeOf> others = {sizes().solve(1), sizes().guess(Sizes::kOne),
                                   sizes().guess(Sizes::kLong)};
     if (options_.extremes) others.push_back(sizes().guess(Sizes::kZero));
     for (int i = 0; i < kMostDraws && !log.missing().empty(); ++i) {
@@ -427,7 +421,7 @@ class InputSets {
       for (const SizeOf& fixed : turned) {
         if (!options_.extremes && fixed.begin()->second == 0) continue;
         if (tried++ >= kMostSizes) return {};
-        const SizeOf at = source.solved(0, fixed);
+        const SizeOf at = sizes().solve(0, fixed);
         if (auto status = try_branch(at, varied()); !status) return status;
       }
     }

@@ -18,24 +18,20 @@ constexpr std::int64_t kThen[] = {3, 4, 6, 5, 8, 7, 2, 10};
 
 }  // namespace
 
-InputSizes::InputSizes(ir::Model& model,
+InputSizes::InputSizes(ir::Model& model, ir::Facts& facts,
                        const std::map<std::string, std::int64_t>& given)
-    : model_(model), given_(given) {
+    : model_(model), facts_(facts), given_(given) {
   const ir::Graph& graph = model.graph;
   for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
-    note_names(v);
-  }
-}
-
-void InputSizes::note_names(ir::ValueId v) {
-  const ir::Type* type = model_.graph.value(v).declared;
-  if (type == nullptr || !type->is_tensor()) return;
-  if (type->has_shape) note_places(*type);
-  for (const Dim d : type->dims) {
-    if (d.known()) continue;
-    for (const Dim leaf : model_.dims.leaves(d)) {
-      if (std::ranges::find(leaves_, leaf) == leaves_.end()) {
-        leaves_.push_back(leaf);
+    const ir::Type* type = graph.value(v).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    if (type->has_shape) note_places(*type);
+    for (const Dim d : type->dims) {
+      if (d.known()) continue;
+      for (const Dim leaf : model.dims.leaves(d)) {
+        if (std::ranges::find(leaves_, leaf) == leaves_.end()) {
+          leaves_.push_back(leaf);
+        }
       }
     }
   }
@@ -104,10 +100,6 @@ SizeOf InputSizes::guess(Sizes sizes) const {
   return out;
 }
 
-void InputSizes::collect(ir::Facts& facts) {
-  demands_ = size_demands(model_, facts);
-}
-
 std::vector<Dim> InputSizes::sums(const SizeOf& at) {
   std::vector<Dim> out;
   const auto is_sum = [&](Dim a, Dim b, Dim c) {
@@ -130,7 +122,11 @@ SizeOf InputSizes::solve(std::size_t round, const SizeOf& fixed, Dim zero) {
   SizeLines lines(model_.dims, known, leaves_);
   if (zero != Dim()) lines.add(zero);
   std::vector<SizeDemand> rest;
-  for (const SizeDemand& each : demands_) {
+  if (!demands_) {
+    demands_.emplace();
+    if (has_names()) *demands_ = size_demands(model_, facts_);
+  }
+  for (const SizeDemand& each : *demands_) {
     const bool is_line =
         each.kind == SizeDemand::Kind::kZero && lines.add(each.what);
     // Of sizes that the inputs do not have, nothing can be demanded.

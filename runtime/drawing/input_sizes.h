@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,8 @@ enum class Sizes : std::uint8_t {
 
 class InputSizes {
  public:
-  // `given`: sizes by name.
-  InputSizes(ir::Model& model,
+  // `facts`: of the main graph; `given`: sizes by name.
+  InputSizes(ir::Model& model, ir::Facts& facts,
              const std::map<std::string, std::int64_t>& given);
 
   // kUsage where a given name is not a dimension of an input.
@@ -45,8 +46,6 @@ class InputSizes {
 
   SizeOf guess(Sizes sizes) const;
 
-  // Reads what the ops demand. `facts` are those of the main graph.
-  void collect(ir::Facts& facts);
   // Sizes that fulfil as many demands as can be, with those of `fixed`, and on
   // which `zero` is 0. Each round has others, where the demands leave a choice.
   static constexpr std::size_t kLarge = 100;  // a round of sizes from 33 on
@@ -59,16 +58,16 @@ class InputSizes {
   std::map<std::string, std::int64_t> named(const SizeOf& sizes) const;
 
  private:
-  void note_names(ir::ValueId input);
   void note_places(const ir::Type& type);
   SizeOf fixed_sizes(const SizeOf& fixed) const;
 
   ir::Model& model_;
+  ir::Facts& facts_;
   std::map<std::string, std::int64_t> given_;
   std::vector<ir::Dim> leaves_;  // in the order in which they occur
   std::map<ir::Dim, std::int64_t> cache_places_, long_places_;
   bool has_tokens_ = false;
-  std::vector<SizeDemand> demands_;
+  std::optional<std::vector<SizeDemand>> demands_;  // once they are needed
 };
 
 }  // namespace ruleengine::runtime

@@ -14,7 +14,7 @@ std::map<std::string, std::int64_t> solved(
   const auto model = text::parse_model(text);
   REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
   InputSource source(**model, given);
-  return source.sizes().named(source.solved(round));
+  return source.sizes().named(source.sizes().solve(round));
 }
 
 constexpr std::string_view kCached =

@@ -7,6 +7,7 @@
 
 #include "core/analysis/inference.h"
 #include "core/ir/shapes.h"
+#include "runtime/element_types.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -14,28 +15,17 @@ namespace {
 using ir::ValueId;
 
 constexpr std::int64_t kGuessedTable = 64;
-constexpr std::int64_t kMostLearned = 8;  // numbers of a value that is met
+constexpr std::size_t kMostLearned = 8;  // numbers of a value that is met
 
 std::vector<double> first_numbers(const Tensor& t) {
   std::vector<double> out;
-  for (std::int64_t i = 0; i < std::min(t.count(), kMostLearned); ++i) {
-    switch (t.dtype()) {
-      case DataType::kFloat:
-        out.push_back(static_cast<double>(t.data<float>()[i]));
-        break;
-      case DataType::kDouble:
-        out.push_back(t.data<double>()[i]);
-        break;
-      case DataType::kInt64:
-        out.push_back(static_cast<double>(t.data<std::int64_t>()[i]));
-        break;
-      case DataType::kInt32:
-        out.push_back(t.data<std::int32_t>()[i]);
-        break;
-      default:
-        return out;
-    }
-  }
+  visit_type(Types<float, double, std::int32_t, std::int64_t>(), t.dtype(),
+             [&]<typename T>() {
+               for (const T x : t.values<T>().first(
+                        std::min(t.values<T>().size(), kMostLearned))) {
+                 out.push_back(static_cast<double>(x));
+               }
+             });
   return out;
 }
 
@@ -93,7 +83,7 @@ InputSource::InputSource(const ir::Model& model,
                          const std::map<std::string, std::int64_t>& dims)
     : copy_(model.copy()),
       facts_(std::make_unique<analysis::Inference>(copy_->graph)),
-      sizes_(*copy_, dims),
+      sizes_(*copy_, *facts_, dims),
       words_(words_of(*copy_)) {}
 
 InputSource::~InputSource() = default;
@@ -116,13 +106,6 @@ const std::vector<InputUse>& InputSource::uses() {
                         : InputUse());
   }
   return uses_;
-}
-
-SizeOf InputSource::solved(std::size_t round, const SizeOf& fixed,
-                           ir::Dim zero) {
-  if (!has_demands_ && sizes_.has_names()) sizes_.collect(*facts_);
-  has_demands_ = true;
-  return sizes_.solve(round, fixed, zero);
 }
 
 std::optional<std::int64_t> InputSource::size_of(const TableUse& table,
@@ -216,10 +199,26 @@ std::vector<Domain> InputSource::domains(const SizeOf& sizes) {
   return out;
 }
 
+std::size_t InputSource::turns(const SizeOf& sizes) {
+  std::size_t out = 0;
+  const auto all = domains(sizes);
+  const auto& inputs = copy_->graph.block(ir::Graph::main_block()).inputs;
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const ir::Type* type = copy_->graph.value(inputs[i]).declared;
+    if (type == nullptr || !type->is_tensor()) continue;
+    const double met = 3 * static_cast<double>(all[i].met.size());
+    const double count = elements_at(copy_->dims, *type, sizes);
+    if (met == 0 || count < 1) continue;
+    const double turns = std::ceil(met / std::min(count, met));
+    out = std::max(out, static_cast<std::size_t>(turns));
+  }
+  return out;
+}
+
 Result<Executor::Named> InputSource::draw(
     const SizeOf& sizes, const Drawn& how,
     const std::shared_ptr<HostMemory>& memory) {
-  return draw_inputs(*copy_, sizes, domains(sizes), words_, how, memory);
+  return draw_inputs({*copy_, sizes, domains(sizes), words_}, how, memory);
 }
 
 }  // namespace ruleengine::runtime

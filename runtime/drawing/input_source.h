@@ -33,10 +33,6 @@ class InputSource {
   InputSizes& sizes() { return sizes_; }
   const std::vector<InputUse>& uses();  // by input
 
-  // Sizes that the ops of the model demand: InputSizes::solve.
-  SizeOf solved(std::size_t round, const SizeOf& fixed = {},
-                ir::Dim zero = ir::Dim());
-
   // Values of the main graph whose shapes or elements say what inputs may be,
   // and are not known at these sizes.
   std::vector<ir::ValueId> open(const SizeOf& sizes);
@@ -50,6 +46,8 @@ class InputSource {
   bool knows_specials() const;
 
   std::vector<Domain> domains(const SizeOf& sizes);
+  // Turns that show all that is met.
+  std::size_t turns(const SizeOf& sizes);
   Result<Executor::Named> draw(const SizeOf& sizes, const Drawn& how,
                                const std::shared_ptr<HostMemory>& memory);
 
@@ -63,7 +61,7 @@ class InputSource {
   InputSizes sizes_;
   std::vector<InputUse> uses_;
   std::vector<std::string> words_;  // of constants and attributes
-  bool has_uses_ = false, has_demands_ = false;
+  bool has_uses_ = false;
   std::map<ir::ValueId, Tensor> learned_;
 };
 

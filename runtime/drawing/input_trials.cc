@@ -5,6 +5,8 @@
 #include <cstddef>
 #include <utility>
 
+#include "core/base/random_bits.h"
+
 namespace ruleengine::runtime {
 namespace {
 
@@ -14,30 +16,21 @@ constexpr Integers kLevels[] = {Integers::kHuge, Integers::kAnywhere,
                                 Integers::kWide, Integers::kSmall,
                                 Integers::kBits, Integers::kOnes};
 
-// FNV-1a over shapes and bytes.
-class Digest {
- public:
-  void add(std::uint64_t byte) { state_ = (state_ ^ byte) * 0x100000001B3u; }
-  void add(const Tensor& t) {
-    for (const std::int64_t d : t.dims()) add(static_cast<std::uint64_t>(d));
-    if (t.is_string()) {
-      for (const String& s : t.strings()) {
-        for (const char c : s) add(static_cast<unsigned char>(c));
-      }
-      return;
-    }
-    for (const std::byte b : t.bytes()) add(static_cast<std::uint64_t>(b));
-  }
-  std::uint64_t state() const { return state_; }
-
- private:
-  std::uint64_t state_ = 0xCBF29CE484222325u;
-};
-
+// Of types, shapes and elements.
 std::uint64_t digest(const Executor::Named& inputs) {
-  Digest out;
-  for (const auto& [name, value] : inputs) out.add(value.tensor());
-  return out.state();
+  const std::hash<std::string_view> hash;
+  std::uint64_t out = 0;
+  const auto add = [&](std::string_view bytes) {
+    out = RandomBits::mixed(out + RandomBits::kStep + hash(bytes));
+  };
+  for (const auto& [name, value] : inputs) {
+    const Tensor& t = value.tensor();
+    add(t.text());
+    add({t.data<char>(), t.byte_size()});
+    if (!t.is_string()) continue;
+    for (const String& each : t.strings()) add(each);
+  }
+  return out;
 }
 
 std::size_t bytes_of(const Executor::Named& inputs) {

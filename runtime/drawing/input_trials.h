@@ -38,7 +38,6 @@ class InputTrials {
   const std::string& why() const { return why_; }
   // No more sets: the caller has enough, or the time has passed.
   bool is_over() const;
-  bool is_late() const { return is_late_; }
   // Of memory, where a set met it.
   const std::optional<Diagnostic>& limit() const { return limit_; }
 

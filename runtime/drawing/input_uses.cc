@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -41,18 +42,13 @@ struct At {
 class FollowedUse {
  public:
   FollowedUse(const ir::Model& model, ir::Facts& facts)
-      : model_(model), facts_(facts) {
-    places_.push_back(std::make_unique<Place>(Place{.graph = &model.graph}));
-  }
+      : model_(model), facts_(facts), main_{.graph = &model.graph} {}
 
   InputUse of(ValueId input) {
     const ir::Type* type = facts_.type(input);
     const bool is_whole =
         type != nullptr && type->is_tensor() && is_integer(type->elem);
-    push({.place = places_[0].get(),
-          .value = input,
-          .line = {},
-          .is_whole = is_whole});
+    push({.place = &main_, .value = input, .line = {}, .is_whole = is_whole});
     for (std::size_t i = 0; i < todo_.size() && i < kMostFollowed; ++i) {
       look_around(todo_[i]);
     }
@@ -65,17 +61,8 @@ class FollowedUse {
 
  private:
   void push(const At& at) {
-    if (!at.value) return;
-    if (!seen_.insert({places_index(at.place), at.value.index()}).second) {
-      return;
-    }
+    if (!at.value || !seen_.emplace(at.place, at.value).second) return;
     todo_.push_back(at);
-  }
-
-  std::size_t places_index(const Place* place) const {
-    return static_cast<std::size_t>(
-        std::ranges::find(places_, place, &std::unique_ptr<Place>::get) -
-        places_.begin());
   }
 
   void look_around(const At at) {
@@ -388,7 +375,10 @@ class FollowedUse {
       for (std::size_t i = 0; i < block.outputs.size(); ++i) {
         if (block.outputs[i] != at.value) continue;
         if (!block.owner) {
-          if (b == 0) leave_function(at, i);
+          const Place* caller = at.place->caller;
+          if (b == 0 && caller != nullptr) {
+            move(at, caller, caller->graph->output(at.place->call, i));
+          }
           continue;
         }
         const bool is_loop = graph.op(block.owner).type == "Loop";
@@ -401,36 +391,25 @@ class FollowedUse {
     }
   }
 
-  void leave_function(const At& at, std::size_t output) {
-    if (at.place->caller == nullptr) return;
-    move(at, at.place->caller,
-         at.place->caller->graph->output(at.place->call, output));
-  }
-
   void enter(const At& at, NodeId node, std::size_t slot,
              const ir::Function& function) {
     constexpr std::size_t kDeepest = 20;
     const auto& inputs = function.body.block(ir::Graph::main_block()).inputs;
     if (slot >= inputs.size() || at.place->depth >= kDeepest) return;
-    const Place* inner = nullptr;
-    for (const auto& each : places_) {
-      if (each->caller == at.place && each->call == node) inner = each.get();
-    }
-    if (inner == nullptr) {
-      places_.push_back(std::make_unique<Place>(
-          Place{&function.body, at.place, node, at.place->depth + 1}));
-      inner = places_.back().get();
-    }
-    move(at, inner, inputs[slot]);
+    const auto [it, is_new] = places_.try_emplace(
+        {at.place, node},
+        Place{&function.body, at.place, node, at.place->depth + 1});
+    move(at, &it->second, inputs[slot]);
   }
 
   const ir::Model& model_;
   ir::Facts& facts_;
   InputUse use_;
-  std::vector<std::unique_ptr<Place>> places_;
+  const Place main_;
+  // By caller and call. Never iterated: the order of pointers must not show.
+  std::map<std::pair<const Place*, NodeId>, Place> places_;
   std::vector<At> todo_;
-  // Never ordered by pointers: places are numbered.
-  std::set<std::pair<std::size_t, std::size_t>> seen_;
+  std::set<std::pair<const Place*, ValueId>> seen_;  // never iterated
 };
 
 }  // namespace

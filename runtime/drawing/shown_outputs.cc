@@ -3,27 +3,23 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
+#include "runtime/element_types.h"
 
 namespace ruleengine::runtime {
 namespace {
 
-template <typename T, typename F>
-std::int64_t count_numbers(const Tensor& t, F f) {
-  return std::ranges::count_if(t.values<T>(),
-                               [&](T x) { return f(static_cast<double>(x)); });
-}
-
-// For how many elements of a tensor of floats f holds.
-template <typename F>
-std::int64_t count_floats(const Tensor& t, F f) {
-  if (t.dtype() == DataType::kFloat) return count_numbers<float>(t, f);
-  if (t.dtype() == DataType::kDouble) return count_numbers<double>(t, f);
-  if (!ir::is_narrow_float(t.dtype())) return 0;
+// How many elements of a tensor of floats are NaN.
+std::int64_t count_unknown(const Tensor& given) {
   Threads threads(1);
   KernelRun run{.memory = HostMemory::create(), .threads = &threads};
-  return count_numbers<float>(widened(t, run), f);
+  const Tensor t = widened(given, run);
+  std::int64_t out = 0;
+  visit_type(FloatTypes(), t.dtype(), [&]<typename T>() {
+    out =
+        std::ranges::count_if(t.values<T>(), [](T x) { return std::isnan(x); });
+  });
+  return out;
 }
 
 }  // namespace
@@ -33,8 +29,7 @@ ShownOutputs::Seen ShownOutputs::seen(const Datum& output) {
   const Tensor& t = output.tensor();
   if (t.count() == 0) return Seen::kNothing;
   if (!ir::is_float(t.dtype())) return Seen::kNumbers;
-  const auto unknown = count_floats(t, [](double x) { return std::isnan(x); });
-  return 2 * unknown > t.count() ? Seen::kNaN : Seen::kNumbers;
+  return 2 * count_unknown(t) > t.count() ? Seen::kNaN : Seen::kNumbers;
 }
 
 void ShownOutputs::note(const Executor::Named& outputs) {

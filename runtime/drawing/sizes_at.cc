@@ -18,17 +18,23 @@ std::int64_t size_at(const ir::DimTable& dims, ir::Dim d, const SizeOf& sizes) {
   return static_cast<std::int64_t>(std::clamp(size, 0.0, kMost));
 }
 
+double elements_at(const ir::DimTable& dims, const ir::Type& type,
+                   const SizeOf& sizes) {
+  double out = 1;
+  for (const ir::Dim d : type.dims) {
+    out *= static_cast<double>(size_at(dims, d, sizes));
+  }
+  return out;
+}
+
 double bytes_of_inputs(const ir::Model& model, const SizeOf& sizes) {
   double all = 0;
   const ir::Graph& graph = model.graph;
   for (const ir::ValueId v : graph.block(ir::Graph::main_block()).inputs) {
     const ir::Type* type = graph.value(v).declared;
     if (type == nullptr || !type->is_tensor()) continue;
-    double own = ir::bit_width(type->elem) / 8.0;
-    for (const ir::Dim d : type->dims) {
-      own *= static_cast<double>(size_at(model.dims, d, sizes));
-    }
-    all += own;
+    all +=
+        ir::bit_width(type->elem) / 8.0 * elements_at(model.dims, *type, sizes);
   }
   return all;
 }

@@ -14,6 +14,10 @@ using SizeOf = std::map<ir::Dim, std::int64_t>;  // of leaves
 // it has a leaf of no known size.
 std::int64_t size_at(const ir::DimTable& dims, ir::Dim d, const SizeOf& sizes);
 
+// The product of the dimensions of a tensor.
+double elements_at(const ir::DimTable& dims, const ir::Type& type,
+                   const SizeOf& sizes);
+
 // Inputs beyond it are not drawn just to try their sizes.
 inline constexpr double kMostInputBytes = 64 << 20;
 // Bytes that the inputs have at these sizes, without strings.

@@ -151,7 +151,7 @@ TEST_CASE("kernels of own ops agree with the meanings of the ops") {
         const auto model = own_model(c, type);
         InputSource source(*model, {});
         const auto inputs =
-            source.draw(source.solved(0),
+            source.draw(source.sizes().solve(0),
                         {.integers = Integers::kBits, .hides_rows = hides_rows},
                         HostMemory::create());
         REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
