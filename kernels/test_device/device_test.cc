@@ -325,7 +325,8 @@ std::vector<float> run_declining(std::string_view text, std::string* error) {
     return {};
   }
   const auto found = (*out)[0].second.tensor().values<float>();
-  const auto& expected = results_of(*usual, *inputs)[0].second.tensor();
+  const runtime::Tensor expected =
+      results_of(*usual, *inputs)[0].second.tensor();
   for (std::size_t i = 0; i < found.size(); ++i) {
     CHECK(found[i] == doctest::Approx(expected.data<float>()[i]));
   }
