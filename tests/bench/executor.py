@@ -27,7 +27,10 @@ ATTENTION = [512, 2048, 8192]
 # shape are of [1024, 1024]. Further names are in CONSTANTS;
 # `p` is positive, and `w` a constant.
 LINEAR = "(x, scale, middle8, w, scale, zero8, scale, middle8)"
+TINY = " ".join(f"v{i + 1} = {'Add Mul Sub'.split()[i % 3]}(v{i}, half)"
+                for i in range(200))
 OPS = {
+    "200 tiny nodes": f"float[4] v0 -> float: {TINY} y = Neg(v200)",
     "Abs": "float x -> float: Abs(x)",
     "Neg": "float x -> float: Neg(x)",
     "Floor": "float x -> float: Floor(x)",
