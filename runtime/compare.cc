@@ -70,6 +70,9 @@ void visit_elements(const F& f, const Tensor& a, const Tensor& b) {
              [&]<typename T>() { f(x.values<T>(), y.values<T>()); });
 }
 
+// NaN where one is.
+double larger(double a, double b) { return b > a || std::isnan(b) ? b : a; }
+
 // Elements as numbers: of a complex one the larger of both parts counts.
 template <typename T>
 double magnitude(T v) {
@@ -77,7 +80,7 @@ double magnitude(T v) {
 }
 template <typename T>
 double magnitude(std::complex<T> v) {
-  return std::max(std::abs(double(v.real())), std::abs(double(v.imag())));
+  return larger(std::abs(double(v.real())), std::abs(double(v.imag())));
 }
 template <typename T>
 std::string number_text(T v) {
@@ -97,7 +100,7 @@ double distance(T a, T b) {
 }
 template <typename T>
 double distance(std::complex<T> a, std::complex<T> b) {
-  return std::max(distance(a.real(), b.real()), distance(a.imag(), b.imag()));
+  return larger(distance(a.real(), b.real()), distance(a.imag(), b.imag()));
 }
 
 double largest_finite(const Tensor& t) {

@@ -80,6 +80,17 @@ TEST_CASE("complex numbers count by both parts") {
         std::string::npos);
 }
 
+TEST_CASE("a complex number is NaN where a part is") {
+  using Complex = std::complex<float>;
+  const auto one = [](Complex v) {
+    return named<Complex>(DataType::kComplex64, {v, 1});
+  };
+  for (const Complex wrong : {Complex(1, kNan), Complex(kNan, 2)}) {
+    CHECK(compare_by_type(one({1, 2}), one(wrong)).mismatch);
+    CHECK_FALSE(compare_by_type(one(wrong), one({1, 2})).mismatch);
+  }
+}
+
 TEST_CASE("an output that is left out may be anything") {
   CHECK_FALSE(compare(floats({1}), floats({2}), at_most(0), {true}).mismatch);
   CHECK(compare(floats({1}), floats({2}), at_most(0), {false}).mismatch);

@@ -27,8 +27,9 @@ const ir::Literal* literal_of(const ir::Graph& graph, ValueId v) {
 }
 
 bool is_step(const ir::Graph& graph, NodeId node) {
-  return !graph.op(node).standard("Constant") ||
-         graph.direct_constant(graph.outputs(node)[0]) == nullptr;
+  const auto outputs = graph.outputs(node);
+  return !graph.op(node).standard("Constant") || outputs.empty() ||
+         graph.direct_constant(outputs[0]) == nullptr;
 }
 
 // The step after which each value is dead.
@@ -62,6 +63,7 @@ class Lifetimes {
   void read(ValueId v, NodeId reader) {
     if (!v || literal_of(graph_, v) != nullptr) return;
     const NodeId step = ancestor(graph_, reader, graph_.value(v).block);
+    if (!is_step(graph_, step)) return;
     NodeId& last = last_[v.index()];
     if (!last || at_[step.index()] > at_[last.index()]) last = step;
   }

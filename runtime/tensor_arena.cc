@@ -147,8 +147,8 @@ bool TensorArena::drop() {
   const bool had_one = !slots_.empty();
   slots_.clear();
   block_ = nullptr;
-  served_shapes_.clear();
-  last_shapes_.clear();
+  served_shapes_.reset();
+  last_shapes_.reset();
   return had_one;
 }
 

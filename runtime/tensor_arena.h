@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -65,7 +66,7 @@ class TensorArena {
   std::shared_ptr<std::byte> next_slot(std::size_t bytes);
 
   std::shared_ptr<Memory> memory_;
-  std::vector<std::int64_t> last_shapes_, served_shapes_;
+  std::optional<std::vector<std::int64_t>> last_shapes_, served_shapes_;
   std::shared_ptr<Script> script_;  // while it is written
   std::shared_ptr<std::byte> block_;
   std::vector<Slot> slots_;

@@ -232,6 +232,18 @@ TEST_CASE("products of bytes by weights that are arranged are those as given") {
   }
 }
 
+TEST_CASE("a Constant node is no reader of what it is given") {
+  Runner alone(
+      "(float[2] x) => (float[2] y) {"
+      " y = Constant<value = float[2] {3, 4}>(x) }");
+  CHECK(alone.run({{"x", vector({1, 2})}}) == Row{3, 4});
+  Runner last(
+      "(float[2] x) => (float[2] y) {"
+      " a = Neg(x) c = Constant<value = float[2] {3, 4}>(x)"
+      " b = Relu(x) d = Add(a, c) y = Add(b, d) }");
+  CHECK(last.run({{"x", vector({1, 2})}}) == Row{3, 4});
+}
+
 TEST_CASE("functions of the model, also with attributes") {
   Runner r(
       "<ir_version: 10, opset_import: [\"\": 18, \"com.example\": 1]>"
