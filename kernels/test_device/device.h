@@ -86,6 +86,8 @@ class TestMemory final : public runtime::DeviceMemory,
     if (pending_) std::exchange(pending_, nullptr)();
   }
 
+  bool is_idle() const { return !pending_; }
+
   std::size_t writes = 0, reads = 0, blocks = 0;
 
  private:

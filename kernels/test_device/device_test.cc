@@ -226,6 +226,15 @@ TEST_CASE("two devices hand values to each other through the host") {
   CHECK(second.memory->writes == 2);
 }
 
+TEST_CASE("work that nobody reads is done when a run ends") {
+  Both both(
+      model_of("(float[4] x) => (float[4] y) {"
+               " unread = Tanh(x) y = Sin(x) }"));
+  both.check_runs();
+  CHECK(both.counts().ran == 1);
+  CHECK(both.device.memory->is_idle());
+}
+
 TEST_CASE("a run that fails leaves nothing behind on the device") {
   const auto model = model_of(
       "(float[N] x, int64[1] s) => (float[M] y) {"
