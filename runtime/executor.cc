@@ -7,6 +7,7 @@
 #include "runtime/inputs.h"
 
 namespace ruleengine::runtime {
+
 std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
                                              std::vector<Datum> inputs) {
   const ir::Graph& graph = *frame.plan.graph;

@@ -102,11 +102,28 @@ template <typename T>
   }
 }
 
+// What one plane of the output, place `i` among all, is computed from.
+template <typename T>
+struct DepthwisePlane {
+  DepthwisePlane(const ConvJob& job, const Plane& plane, std::int64_t taps,
+                 std::int64_t i) {
+    const std::int64_t out = job.out(), channel = i % out;
+    const std::int64_t from =
+        i / out * job.channels.groups + channel / job.channels.out;
+    image = job.x.data<T>() + from * plane.in;
+    weights = job.weights.data<T>() + channel * taps;
+    if (job.bias != nullptr) bias = job.bias->data<T>()[channel];
+  }
+
+  const T *image, *weights;
+  T bias = 0;
+};
+
 template <typename T>
 void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
                          Tensor& y) {
   const Plane plane(job.windows);
-  const std::int64_t out = job.out(), planes = job.x.dim(0) * out;
+  const std::int64_t planes = job.x.dim(0) * job.out();
   const std::int64_t taps = Columns(job.windows, c.threads()).taps();
   const std::int64_t size = layout.size();
   const std::int64_t bands = layout.bands();
@@ -136,20 +153,15 @@ void depthwise_by_layout(Call& c, const ConvJob& job, const PhaseLayout& layout,
           std::fill_n(image, size, T(0));  // what copies leave is padding
           const std::int64_t last = std::min(end, (i / planes + 1) * planes);
           for (; i < last; ++i) {
-            const std::int64_t at = i % planes, channel = at % out;
-            const std::int64_t from =
-                at / out * job.channels.groups + channel / job.channels.out;
-            const T* x = job.x.data<T>() + from * plane.in;
-            const T* w = job.weights.data<T>() + channel * taps;
-            const T bias =
-                job.bias == nullptr ? T(0) : job.bias->data<T>()[channel];
-            T* to = y.mutable_data<T>() + at * plane.out;
+            const DepthwisePlane<T> one(job, plane, taps, i % planes);
+            T* to = y.mutable_data<T>() + i % planes * plane.out;
             tick(size);
             runtime::for_vectors([&]() RULEENGINE_INLINE {
-              if (is_split) split.copy(x, 0, split.line, lines);
-              copy_pieces(band.image, is_split ? lines : x,
+              if (is_split) split.copy(one.image, 0, split.line, lines);
+              copy_pieces(band.image, is_split ? lines : one.image,
                           is_split ? 1 : layout.stride(), image);
-              sum_taps(layout, image, w, bias, band.windows, sums, tick);
+              sum_taps(layout, image, one.weights, one.bias, band.windows, sums,
+                       tick);
               copy_pieces(band.sums, sums, 1, to);
             });
           }
@@ -162,26 +174,19 @@ template <typename T>
 void depthwise_by_window(Call& c, const ConvJob& job, Tensor& y) {
   const Plane plane(job.windows);
   const Window& w = plane.last();
-  const std::int64_t out = job.out();
   const std::int64_t taps = Columns(job.windows, c.threads()).taps();
-  for_rows(c, plane, job.x.dim(0) * out, 0,
+  for_rows(c, plane, job.x.dim(0) * job.out(), 0,
            [&](std::int64_t i, std::int64_t row, const RowTaps& reads,
                std::byte*, Ticker& tick) {
-             const std::int64_t channel = i % out;
-             const std::int64_t from =
-                 i / out * job.channels.groups + channel / job.channels.out;
-             const T* image = job.x.data<T>() + from * plane.in;
-             const T* weights = job.weights.data<T>() + channel * taps;
-             const T bias =
-                 job.bias == nullptr ? T(0) : job.bias->data<T>()[channel];
+             const DepthwisePlane<T> one(job, plane, taps, i);
              T* to = y.mutable_data<T>() + i * plane.out + row * w.out;
              for (std::int64_t o = 0; o < w.out; ++o) {
                const Range range = taps_inside(w, o);
                tick(1 + range.size() * std::ssize(reads.places));
-               T sum = bias;
+               T sum = one.bias;
                for (std::size_t j = 0; j < reads.places.size(); ++j) {
-                 const T* place = image + reads.places[j] + w.start(o);
-                 const T* by = weights + reads.taps[j] * w.kernel;
+                 const T* place = one.image + reads.places[j] + w.start(o);
+                 const T* by = one.weights + reads.taps[j] * w.kernel;
                  for (std::int64_t k = range.begin; k < range.end; ++k) {
                    sum += by[k] * place[k * w.dilation];
                  }
