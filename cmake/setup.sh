@@ -128,16 +128,33 @@ nanobind_path() {
 need_nanobind() {
   nanobind=$(nanobind_path)
   once "$nanobind" "fetching nanobind" "nanobind could not be fetched" \
-    fetch_nanobind
+    fetch_package nanobind "$nanobind"
 }
 
-fetch_nanobind() {
-  rm -rf "$nanobind.pip" "$nanobind.part"
-  $python -m venv "$nanobind.pip" &&
-    "$nanobind.pip/bin/python" -m pip install --disable-pip-version-check \
-      --only-binary :all: --no-deps --target "$nanobind.part" \
-      "nanobind==${nanobind##*-}" &&
-    rm -rf "$nanobind.pip" && mv "$nanobind.part" "$nanobind"
+# fetch_package NAME FOLDER-VERSION: what the package has, into that folder.
+fetch_package() {
+  rm -rf "$2.pip" "$2.part"
+  $python -m venv "$2.pip" &&
+    "$2.pip/bin/python" -m pip install --disable-pip-version-check \
+      --only-binary :all: --no-deps --target "$2.part" "$1==${2##*-}" &&
+    rm -rf "$2.pip" && mv "$2.part" "$2"
+}
+
+# The headers of cuDNN's frontend, which are a package of Python, where there is
+# a CUDA toolkit.
+cudnn_frontend=1.32.0
+
+has_cuda() {
+  command -v nvcc >/dev/null || [ -x "${CUDA_HOME:-/usr/local/cuda}/bin/nvcc" ]
+}
+
+need_cudnn_frontend() {
+  frontend=
+  has_cuda || return 0
+  frontend=$cache/cudnn-frontend-$cudnn_frontend
+  once "$frontend" "fetching cuDNN's frontend" \
+    "the package nvidia-cudnn-frontend could not be fetched" \
+    fetch_package nvidia-cudnn-frontend "$frontend"
 }
 
 # need_python FILE, of tests/, with the packages.
@@ -173,7 +190,7 @@ folder_of() {
 # A build folder that was configured elsewhere (the clone was moved or copied)
 # is worthless and says so in its own CMakeCache.txt.
 configure() {
-  wanted="$root $onnx $nanobind"
+  wanted="$root $onnx $nanobind $frontend"
   if [ -e "$build/CMakeCache.txt" ] &&
       ! grep -qx "CMAKE_HOME_DIRECTORY:INTERNAL=$root" \
         "$build/CMakeCache.txt"; then
@@ -183,7 +200,8 @@ configure() {
       [ "$root/CMakePresets.json" -nt "$build/.configured" ] ||
       [ "$(cat "$build/.configured")" != "$wanted" ]; then
     (cd "$root" && cmake --preset "$1" -DRULEENGINE_ONNX="$onnx" \
-      -DRULEENGINE_NANOBIND="$nanobind" -DPython_EXECUTABLE="$python") ||
+      -DRULEENGINE_NANOBIND="$nanobind" \
+      -DRULEENGINE_CUDNN_FRONTEND="$frontend" -DPython_EXECUTABLE="$python") ||
       return 1
     echo "$wanted" >"$build/.configured"
   fi
@@ -193,6 +211,7 @@ configure() {
 
 need_configure() {
   need_nanobind
+  need_cudnn_frontend
   preset=$1
   build=$(folder_of "$preset")
   mkdir -p "$build"
@@ -207,6 +226,7 @@ need_build() {
   preset=$1
   shift
   need_nanobind
+  need_cudnn_frontend
   build=$(folder_of "$preset")
   mkdir -p "$build"
   lock "$build/.lock"

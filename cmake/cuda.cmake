@@ -1,0 +1,31 @@
+# CUDA, where the toolkit, cuDNN and cuBLAS have their headers here. The
+# libraries are opened at run time, so that one program serves machines with and
+# without them. Without the headers the folders */cuda are left out.
+#
+# RULEENGINE_CUDA: whether they are built. ruleengine_cuda: headers.
+set(RULEENGINE_CUDNN_FRONTEND "" CACHE PATH
+    "the folder of the package nvidia-cudnn-frontend")
+set(RULEENGINE_CUDA OFF)
+
+set(hints $ENV{CUDA_HOME} /usr/local/cuda)
+find_program(NVCC nvcc HINTS ${hints} PATH_SUFFIXES bin)
+find_path(CUDA_INCLUDE cuda.h HINTS ${hints} PATH_SUFFIXES include)
+find_path(CUDNN_INCLUDE cudnn_graph.h HINTS ${hints} PATH_SUFFIXES include)
+find_path(CUBLASLT_INCLUDE cublasLt.h HINTS ${hints} PATH_SUFFIXES include)
+find_path(CUDNN_FRONTEND_INCLUDE cudnn_frontend.h
+          HINTS ${RULEENGINE_CUDNN_FRONTEND} PATH_SUFFIXES include)
+if(NVCC AND CUDA_INCLUDE AND CUDNN_INCLUDE AND CUBLASLT_INCLUDE AND
+   CUDNN_FRONTEND_INCLUDE)
+  set(RULEENGINE_CUDA ON)
+  add_library(ruleengine_cuda INTERFACE)
+  target_include_directories(ruleengine_cuda SYSTEM INTERFACE
+    ${CUDA_INCLUDE} ${CUDNN_INCLUDE} ${CUBLASLT_INCLUDE}
+    ${CUDNN_FRONTEND_INCLUDE})
+  target_link_libraries(ruleengine_cuda INTERFACE dl)
+  # The code of Hopper also runs on what comes later, compiled by the driver.
+  set(RULEENGINE_CUDA_CHIPS
+      -gencode=arch=compute_80,code=sm_80 -gencode=arch=compute_89,code=sm_89
+      -gencode=arch=compute_90,code=[sm_90,compute_90]
+      -gencode=arch=compute_100,code=sm_100)
+endif()
+message(STATUS "CUDA: ${RULEENGINE_CUDA}")
