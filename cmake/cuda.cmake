@@ -29,3 +29,90 @@ if(NVCC AND CUDA_INCLUDE AND CUDNN_INCLUDE AND CUBLASLT_INCLUDE AND
       -gencode=arch=compute_100,code=sm_100)
 endif()
 message(STATUS "CUDA: ${RULEENGINE_CUDA}")
+
+# kernels/cuda/device/*.cu. kernels_cuda_images: their machine code
+# (kernels/cuda/images.h). cuda_emulated_kernels: the same sources for the host,
+# with the emulator that runs them.
+file(GLOB RULEENGINE_CUDA_KERNELS CONFIGURE_DEPENDS
+     ${CMAKE_SOURCE_DIR}/kernels/cuda/device/*.cu)
+
+# The image of a kernel's source: <build>/cuda/<name>.fatbin. ccache does not
+# keep fat binaries, so it is not asked.
+function(ruleengine_cuda_image source image)
+  add_custom_command(OUTPUT ${image}
+    COMMAND ${NVCC} --fatbin -O3 -std=c++20 ${RULEENGINE_CUDA_CHIPS}
+            --compress-mode=size -I ${CMAKE_SOURCE_DIR} -MD -MF ${image}.d
+            -o ${image} ${source}
+    DEPENDS ${source} DEPFILE ${image}.d VERBATIM)
+endfunction()
+
+function(ruleengine_cuda_images)
+  set(folder ${CMAKE_BINARY_DIR}/cuda)
+  file(MAKE_DIRECTORY ${folder})
+  set(images "")
+  set(data "")
+  set(names "")
+  set(table "")
+  foreach(source ${RULEENGINE_CUDA_KERNELS})
+    get_filename_component(name ${source} NAME_WE)
+    ruleengine_cuda_image(${source} ${folder}/${name}.fatbin)
+    list(APPEND images ${folder}/${name}.fatbin)
+    string(APPEND data "    \".balign 64\\n${name}_image:\\n\"\n"
+      "    \".incbin \\\"${folder}/${name}.fatbin\\\"\\n${name}_image_end:\\n\"\n")
+    string(APPEND names "extern const unsigned char ${name}_image[], "
+      "${name}_image_end[];\n")
+    string(APPEND table
+      "    {\"${name}\", {${name}_image, ${name}_image_end}},\n")
+  endforeach()
+  file(CONFIGURE OUTPUT ${folder}/images.cc @ONLY CONTENT [[
+#include "kernels/cuda/images.h"
+
+asm(".pushsection .rodata\n"
+@data@    ".popsection");
+extern "C" {
+@names@}
+
+namespace ruleengine::kernels {
+
+std::span<const Image> images() {
+  static const Image all[] = {
+@table@  };
+  return all;
+}
+
+}  // namespace ruleengine::kernels
+]])
+  set_source_files_properties(${folder}/images.cc PROPERTIES
+                              OBJECT_DEPENDS "${images}")
+  add_library(kernels_cuda_images STATIC EXCLUDE_FROM_ALL ${folder}/images.cc)
+  target_link_libraries(kernels_cuda_images PUBLIC ruleengine_options)
+  # It would not see that an image changed.
+  set_target_properties(kernels_cuda_images PROPERTIES CXX_COMPILER_LAUNCHER "")
+endfunction()
+
+# Sources of kernels as C++, for the emulator of tests/cuda.
+function(ruleengine_emulated target)
+  target_sources(${target} PRIVATE ${ARGN})
+  set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX
+    SKIP_UNITY_BUILD_INCLUSION ON SKIP_PRECOMPILE_HEADERS ON COMPILE_OPTIONS
+    "-x;c++;-include;${CMAKE_SOURCE_DIR}/tests/cuda/emulator/device.h")
+  target_link_libraries(${target} PRIVATE ruleengine_cuda)
+endfunction()
+
+function(ruleengine_cuda_tests)
+  set(emulator ${CMAKE_SOURCE_DIR}/tests/cuda/emulator)
+  file(GLOB sources CONFIGURE_DEPENDS ${emulator}/*.cc)
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  add_library(cuda_emulated_code STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(cuda_emulated_code PUBLIC ruleengine_options)
+  ruleengine_emulated(cuda_emulated_code ${RULEENGINE_CUDA_KERNELS})
+  # No symbol asks for the kernels: they register themselves.
+  add_library(cuda_emulated_kernels INTERFACE)
+  target_link_libraries(cuda_emulated_kernels INTERFACE
+    $<LINK_LIBRARY:WHOLE_ARCHIVE,cuda_emulated_code> ruleengine_options)
+  file(GLOB tests CONFIGURE_DEPENDS ${emulator}/*_test.cc
+       ${CMAKE_SOURCE_DIR}/tests/cuda/device/*_test.cc)
+  ruleengine_test(cuda_device_test "${tests}" cuda_emulated_kernels
+                  ruleengine_cuda)
+  ruleengine_emulated(cuda_device_test ${emulator}/faults.cu)
+endfunction()

@@ -4,21 +4,108 @@
 // emulator stands for what is defined here.
 #pragma once
 
-#ifdef __CUDACC__
-
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
 #include <cstdint>
+
+#ifdef __CUDACC__
 
 // RULEENGINE_KERNEL(name, Args, threads) { ... args ... }
 // `threads`: the most of a block.
 #define RULEENGINE_KERNEL(name, Args, threads)          \
   extern "C" __global__ void __launch_bounds__(threads) \
       name(const __grid_constant__ Args args)
+// Shared memory of a size that the compiler knows, aligned to 16 bytes.
+#define RULEENGINE_SHARED(Type, name, count) \
+  __shared__ __align__(16) Type name[count]
 // Shared memory whose size the launch tells, aligned to 16 bytes.
 #define RULEENGINE_DYNAMIC_SHARED(Type, name)              \
   extern __shared__ __align__(16) unsigned char name##_[]; \
   Type* name = reinterpret_cast<Type*>(name##_)
+// A vector's address is a multiple of its bytes; the emulator checks it.
+#define RULEENGINE_CHECK_ALIGNED(data, bytes)
 
 #endif  // __CUDACC__
+
+namespace ruleengine::kernels::device {
+
+using f16 = __half;
+using bf16 = __nv_bfloat16;
+using f32 = float;
+using i8 = std::int8_t;
+using i32 = std::int32_t;
+using i64 = std::int64_t;
+using u8 = std::uint8_t;
+using u16 = std::uint16_t;
+using u32 = std::uint32_t;
+using u64 = std::uint64_t;
+
+constexpr unsigned kWarp = 32;
+constexpr unsigned kWholeWarp = 0xffffffff;
+constexpr int kVectorBytes = 16;
+
+// What is computed in float is rounded once, at the end.
+template <typename T>
+__device__ __forceinline__ T widen(T x) {
+  return x;
+}
+__device__ __forceinline__ float widen(f16 x) { return __half2float(x); }
+__device__ __forceinline__ float widen(bf16 x) { return __bfloat162float(x); }
+
+template <typename To>
+struct Narrow {
+  template <typename From>
+  static __device__ __forceinline__ To from(From x) {
+    return static_cast<To>(x);
+  }
+};
+template <>
+struct Narrow<f16> {
+  static __device__ __forceinline__ f16 from(float x) {
+    return __float2half_rn(x);
+  }
+};
+template <>
+struct Narrow<bf16> {
+  static __device__ __forceinline__ bf16 from(float x) {
+    return __float2bfloat16_rn(x);
+  }
+};
+
+// What the elements of T are computed in.
+template <typename T>
+using Wide = decltype(widen(T()));
+
+// Elements that one instruction loads or stores.
+template <typename T, int n>
+struct alignas(sizeof(T) * n) Pack {
+  T values[n];
+};
+
+template <typename T, int n>
+__device__ __forceinline__ Pack<T, n> load_pack(const T* from) {
+  RULEENGINE_CHECK_ALIGNED(from, sizeof(T) * n);
+  return *reinterpret_cast<const Pack<T, n>*>(from);
+}
+
+template <typename T, int n>
+__device__ __forceinline__ void store_pack(T* to, const Pack<T, n>& pack) {
+  RULEENGINE_CHECK_ALIGNED(to, sizeof(T) * n);
+  *reinterpret_cast<Pack<T, n>*>(to) = pack;
+}
+
+__device__ __forceinline__ bool is_aligned(const void* data, int bytes) {
+  return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
+}
+
+// This thread among those of the launch, and how many these are. Grids are
+// lines.
+__device__ __forceinline__ i64 thread_of_grid() {
+  return i64{blockIdx.x} * blockDim.x + threadIdx.x;
+}
+__device__ __forceinline__ i64 threads_of_grid() {
+  return i64{gridDim.x} * blockDim.x;
+}
+
+}  // namespace ruleengine::kernels::device

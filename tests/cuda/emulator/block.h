@@ -1,0 +1,84 @@
+// The block of threads that runs, and what its threads wait for.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <random>
+#include <source_location>
+#include <string>
+#include <vector>
+
+#include "tests/cuda/emulator/emulator.h"
+#include "tests/cuda/emulator/fiber.h"
+#include "tests/cuda/emulator/shared_memory.h"
+
+namespace ruleengine::emulator {
+
+using Site = std::source_location;
+
+// What the lanes of a warp do together.
+enum class Exchange { kSync, kShuffle, kVote };
+
+class Block {
+ public:
+  // Of the thread that asks; emulator/device.h calls them.
+  void sync(const Site& site);
+  // A lane gives a value and, for kShuffle, names the lane whose value it gets;
+  // kVote gives each the mask of the lanes whose value is not 0.
+  std::uint64_t exchange(Exchange kind, unsigned mask, std::uint64_t value,
+                         unsigned from, const Site& site);
+  unsigned lane() const { return current_->lane; }
+  std::byte* dynamic_shared() const { return shared_.dynamic(); }
+  std::byte* shared(const void* site, std::size_t size);
+  // Ends the kernel.
+  void fail(const std::string& what);
+
+  // Runs all blocks of a launch; throws std::runtime_error.
+  void run_grid(const Kernel& kernel, const Launch& launch, const void* args);
+
+ private:
+  enum class State : std::uint8_t { kReady, kAtBarrier, kInWarp, kDone };
+  struct Lane {
+    std::unique_ptr<Fiber> fiber;
+    Dim index;
+    unsigned warp = 0, lane = 0;
+    State state = State::kDone;
+    Site site;
+    Exchange kind = Exchange::kSync;
+    unsigned mask = 0, from = 0;
+    std::uint64_t value = 0, result = 0;
+  };
+
+  static void run_thread(void* block);
+  void prepare(const Launch& launch);
+  void run_block();
+  void start_lanes();
+  // Both say whether a thread went on.
+  bool run_warp(unsigned warp);
+  bool run_warps();
+  bool release_barrier();
+  void resume(Lane& lane);
+  void wait(State state, const Site& site);
+  bool gather(unsigned mask, Exchange kind, Lane** lanes);
+  void finish(unsigned mask, Exchange kind, Lane** lanes);
+  bool all(State state) const;
+
+  const Kernel* kernel_ = nullptr;
+  const Launch* launch_ = nullptr;
+  const void* args_ = nullptr;
+  std::vector<Lane> lanes_;
+  unsigned count_ = 0;  // of the lanes that this launch uses
+  std::vector<unsigned> order_;
+  std::mt19937_64 random_;
+  Lane* current_ = nullptr;
+  SharedMemory shared_;
+  std::string fault_;
+};
+
+// Of the launch that runs.
+Block& block();
+
+}  // namespace ruleengine::emulator
+
+// As CUDA names them; of the thread that runs.
+extern ruleengine::emulator::Dim threadIdx, blockIdx, blockDim, gridDim;
