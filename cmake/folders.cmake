@@ -60,6 +60,13 @@ function(ruleengine_folder folder)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
        ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
+  # CUDA's parts are folders of their own.
+  if(NOT folder MATCHES "/cuda$")
+    list(FILTER sources EXCLUDE REGEX "/cuda/")
+  endif()
+  if(RULEENGINE_CUDA)
+    list(FILTER sources EXCLUDE REGEX "/without_cuda\\.cc$")
+  endif()
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
   # A pragma for an instruction set would reach the files that a unity build

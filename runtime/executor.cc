@@ -175,8 +175,19 @@ Executor::Impl::Run::Run(Impl& i, const std::vector<Datum>& inputs) : impl(i) {
     shapes.push_back(std::ssize(dims));
     shapes.insert(shapes.end(), dims.begin(), dims.end());
   }
+  for (const OpenBackend& each : impl.backends) {
+    if (each.arena != nullptr) each.arena->begin(shapes);
+  }
   impl.arena.begin(std::move(shapes));
-  impl.state.arena = &impl.arena;
+  set_arenas(true);
+}
+
+void Executor::Impl::Run::set_arenas(bool are_set) {
+  impl.state.arena = are_set ? &impl.arena : nullptr;
+  for (const OpenBackend& each : impl.backends) {
+    if (each.arena == nullptr) continue;
+    each.session->memory()->arena = are_set ? each.arena.get() : nullptr;
+  }
 }
 
 void Executor::Impl::Run::complete() {
@@ -194,15 +205,22 @@ Executor::Impl::Run::~Run() {
     }
   }
   if (impl.state.arena == nullptr) return;
-  impl.state.arena = nullptr;
+  set_arenas(false);
   impl.arena.end(is_complete);
+  for (const OpenBackend& each : impl.backends) {
+    if (each.arena != nullptr) each.arena->end(is_complete);
+  }
 }
 
 Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   auto out = run_once(inputs);
-  // The block of the arena may be what leaves too little memory.
-  const bool goes_again = !out && out.error().kind == ErrorKind::kLimit &&
-                          options.communicator == nullptr && arena.drop();
+  if (out || out.error().kind != ErrorKind::kLimit) return out;
+  // The block of an arena may be what leaves too little memory.
+  bool goes_again = arena.drop();
+  for (const OpenBackend& each : backends) {
+    if (each.arena != nullptr) goes_again = each.arena->drop() || goes_again;
+  }
+  goes_again = goes_again && options.communicator == nullptr;
   return goes_again ? run_once(inputs) : std::move(out);
 }
 
@@ -226,13 +244,14 @@ Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
     if (!frame) frame = std::make_unique<Frame>(plans->main());
     auto results = run_block(*frame, ir::Graph::main_block(), std::move(given));
     if (!options.wide) idle = std::move(frame);
+    to_host(results);
     now.complete();
     Named out;
     out.reserve(results.size());
     for (std::size_t i = 0; i < results.size(); ++i) {
       out.emplace_back(
           graph.name(graph.block(ir::Graph::main_block()).outputs[i]),
-          on_host(results[i]));
+          std::move(results[i]));
     }
     return out;
   } catch (const Failure& failure) {

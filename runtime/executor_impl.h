@@ -83,8 +83,13 @@ struct Executor::Impl {
     for (const Backend* each : options.backends) {
       auto session = each->open();
       if (session->memory() != nullptr && options.wide) continue;
-      is_mixed = is_mixed || session->memory() != nullptr;
-      backends.push_back({each, std::move(session)});
+      DeviceMemory* memory_of = session->memory();
+      is_mixed = is_mixed || memory_of != nullptr;
+      // The session outlives it.
+      const std::shared_ptr<Memory> lent(std::shared_ptr<void>(), memory_of);
+      backends.push_back(
+          {each, std::move(session),
+           memory_of ? std::make_unique<TensorArena>(lent) : nullptr});
     }
     state.wide = options.wide;
     state.arranges_weights = options.runs_often;
@@ -109,18 +114,19 @@ struct Executor::Impl {
     std::vector<Datum> run_block(ir::BlockId block,
                                  std::vector<Datum> inputs) override {
       auto outputs = impl.run_block(frame, block, std::move(inputs));
-      for (Datum& each : outputs) each = impl.on_host(each);
+      impl.to_host(outputs);
       return outputs;
     }
     Impl& impl;
     Frame& frame;
   };
 
-  // One run, of which the arena and the backends know.
+  // One run, of which the arenas and the backends know.
   struct Run {
     Run(Impl& i, const std::vector<Datum>& inputs);
     ~Run();
     void complete();
+    void set_arenas(bool are_set);
     Impl& impl;
     bool is_complete = false;
   };
@@ -132,7 +138,8 @@ struct Executor::Impl {
                      bool on_host);
   void read(Constant& constant);
   void bring(Frame& frame, const Step& step, std::span<const Datum*> inputs);
-  Datum on_host(const Datum& value);
+  // Values that are elsewhere become copies, all of a memory at once.
+  void to_host(std::span<Datum> values);
   std::vector<Datum> run_block(Frame& frame, ir::BlockId id,
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
@@ -162,6 +169,7 @@ struct Executor::Impl {
   struct OpenBackend {
     const Backend* backend;
     std::unique_ptr<BackendSession> session;
+    std::unique_ptr<TensorArena> arena;  // of its memory, if it has one
   };
   std::vector<OpenBackend> backends;  // those that may be asked
   std::vector<ReadyStep> ready;  // by step; without a node where that failed

@@ -27,15 +27,43 @@ class Memory {
   virtual void drop_free() {}
 };
 
+class TensorArena;
+
+// An axis of a block, and the elements from one place to the next in what is
+// read and in what is written.
+struct StridedAxis {
+  std::int64_t size = 1, from = 0, to = 0;
+};
+
+// Elements that are copied between places that step through memory differently.
+struct StridedCopy {
+  std::int64_t element_bytes;
+  // The longest steps in what is written first; there is at least one. None has
+  // the size 0.
+  std::span<const StridedAxis> axes;
+  const std::byte* from;
+  std::byte* to;
+};
+
 // Memory that the host does not read.
 class DeviceMemory : public Memory {
  public:
+  struct CopyOut {
+    const std::byte* from;
+    std::span<std::byte> to;
+  };
+
   // Copies to a block, in the order of the backend's work. `from` may go when
   // it returns.
   virtual void write(std::span<const std::byte> from, std::byte* to) = 0;
-  // Copies from a block, when the work before is done. `to` is whole when it
-  // returns.
-  virtual void read(const std::byte* from, std::span<std::byte> to) = 0;
+  // Copies from blocks, when the work before is done. Each `to` is whole when
+  // it returns.
+  virtual void read(std::span<const CopyOut> copies) = 0;
+  // Adds a copy within it to the work.
+  virtual void copy(const StridedCopy& block) = 0;
+
+  // Of a model that runs often: where its tensors are; may be nullptr.
+  TensorArena* arena = nullptr;
 };
 
 // Blocks are aligned to 64 bytes, counted against a limit, and kept for the

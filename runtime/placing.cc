@@ -77,7 +77,7 @@ void Executor::Impl::prepare() {
   state.memory = HostMemory::create();
   ModelTypes types(model, calls_of(*plans));
   Backends devices;
-  for (const auto& [backend, session] : backends) {
+  for (const auto& [backend, session, tensors] : backends) {
     if (session->memory() != nullptr) devices.push_back(backend);
   }
   for (Plan* plan : plans->all()) {
@@ -151,7 +151,7 @@ ReadyStep Executor::Impl::prepared(const ops::NodeView& view,
                                    const KnownInputs& known, bool on_host) {
   const ir::Op& op = view.op();
   std::string reasons;
-  for (const auto& [backend, session] : backends) {
+  for (const auto& [backend, session, tensors] : backends) {
     ReadyStep out{.backend = session.get(), .place = session->memory()};
     const bool is_asked = out.place == nullptr || !on_host;
     if (!is_asked || !backend->has_kernel(op.domain, op.type)) continue;
@@ -198,9 +198,23 @@ void Executor::Impl::bring(Frame& frame, const Step& step,
   }
 }
 
-Datum Executor::Impl::on_host(const Datum& value) {
-  if (!value.is_tensor()) return value;
-  return Datum(moved(value.tensor(), state, nullptr));
+void Executor::Impl::to_host(std::span<Datum> values) {
+  for (const OpenBackend& backend : backends) {
+    DeviceMemory* memory_of = backend.session->memory();
+    std::vector<Tensor> from;  // as long as they are read
+    std::vector<DeviceMemory::CopyOut> copies;
+    for (Datum& each : values) {
+      if (memory_of == nullptr || !each.is_tensor()) continue;
+      if (each.tensor().place() != memory_of) continue;
+      const Tensor t = each.tensor();
+      from.push_back(t);
+      each = Datum(allocate(state, t.dtype(), t.dims()));
+      copies.push_back(
+          {t.data<std::byte>(),
+           {each.tensor().mutable_data<std::byte>(), t.byte_size()}});
+    }
+    if (!copies.empty()) memory_of->read(copies);
+  }
 }
 
 }  // namespace ruleengine::runtime

@@ -31,13 +31,12 @@ Tensor allocate(KernelRun& run, DataType dtype, Shape dims,
   }
   if (ir::bit_width(dtype) == 0) fail("the element type is not known");
   const std::size_t bytes = bytes_of(dtype, count);
-  const bool in_arena =
-      place == nullptr && run.arena != nullptr && !Threads::is_inside();
+  TensorArena* arena = place != nullptr ? place->arena : run.arena;
+  const bool in_arena = arena != nullptr && !Threads::is_inside();
   Memory& memory =
       place != nullptr ? static_cast<Memory&>(*place) : *run.memory;
   Tensor out(dtype, dims,
-             in_arena ? run.arena->allocate(bytes) : memory.allocate(bytes),
-             place);
+             in_arena ? arena->allocate(bytes) : memory.allocate(bytes), place);
   out.mark_own();
   return out;
 }
@@ -53,7 +52,8 @@ Tensor moved(const Tensor& t, KernelRun& run, DeviceMemory* place) {
   if (place != nullptr) {
     place->write(t.bytes(), to);
   } else {
-    t.place()->read(t.data<std::byte>(), {to, t.byte_size()});
+    const DeviceMemory::CopyOut copy{t.data<std::byte>(), {to, t.byte_size()}};
+    t.place()->read({&copy, 1});
   }
   return out;
 }

@@ -7,7 +7,8 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/cpu/kernel.h"
+#include "kernels/dispatch.h"
 #include "runtime/backend.h"
 
 namespace ruleengine::kernels {

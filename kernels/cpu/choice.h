@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 

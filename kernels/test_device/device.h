@@ -66,10 +66,17 @@ class TestMemory final : public runtime::DeviceMemory,
     ++writes;
     std::ranges::copy(from, inside(to));
   }
-  void read(const std::byte* from, std::span<std::byte> to) override {
-    ++reads;
+  void read(std::span<const CopyOut> copies) override {
     finish();
-    std::copy_n(inside(from), to.size(), to.begin());
+    for (const auto& [from, to] : copies) {
+      ++reads;
+      std::copy_n(inside(from), to.size(), to.begin());
+    }
+  }
+
+  // Its nodes run on the CPU.
+  void copy(const runtime::StridedCopy&) override {
+    runtime::fail("the device copies nothing by itself");
   }
 
   // Where the device sees a block.

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 

@@ -6,7 +6,7 @@
 #include "kernels/cpu/attention/attending.h"
 #include "kernels/cpu/attention/rotation.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -1,7 +1,7 @@
 // Ensembles of decision trees. Internal to kernels/cpu.
 #pragma once
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/ir/graph.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

@@ -4,7 +4,7 @@
 #include <numeric>
 
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 #include "runtime/communicator.h"
 
 namespace ruleengine::kernels {

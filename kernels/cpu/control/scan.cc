@@ -4,7 +4,7 @@
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/control/bodies.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

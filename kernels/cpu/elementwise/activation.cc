@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/elementwise/unary.h"
 #include "kernels/cpu/number.h"
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 

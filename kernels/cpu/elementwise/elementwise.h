@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 #include "runtime/vectors.h"
 
 namespace ruleengine::kernels {

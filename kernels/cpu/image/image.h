@@ -6,7 +6,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {

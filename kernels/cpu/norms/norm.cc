@@ -6,7 +6,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norms/norm_rows.h"
 #include "kernels/cpu/reductions/reduce.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 
 namespace ruleengine::kernels {
 

@@ -8,7 +8,7 @@
 #include <memory>
 #include <new>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 #include "kernels/cpu/products/tile.h"
 #include "runtime/vectors.h"
 

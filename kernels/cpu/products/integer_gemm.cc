@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 #include "kernels/cpu/products/tile.h"
 #include "runtime/vectors.h"
 

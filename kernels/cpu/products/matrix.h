@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/cpu/products/gemm.h"
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 
 namespace ruleengine::kernels {
 

@@ -6,7 +6,7 @@
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norms/norm_rows.h"
 #include "kernels/cpu/products/weights.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -5,7 +5,7 @@
 #include "kernels/cpu/number.h"
 #include "kernels/cpu/products/matrix.h"
 #include "kernels/cpu/products/weights.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 #include "kernels/cpu/products/weights.h"
 
 namespace ruleengine::kernels {

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/products/recurrent.h"
 
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 
 namespace ruleengine::kernels {
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 #include "kernels/cpu/products/gemm.h"
 
 namespace ruleengine::kernels {

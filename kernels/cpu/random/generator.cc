@@ -7,7 +7,7 @@
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

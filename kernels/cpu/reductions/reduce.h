@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 
 namespace ruleengine::kernels {
 

@@ -5,7 +5,7 @@
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/reductions/order.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 #include "runtime/vectors.h"
 
 namespace ruleengine::kernels {

@@ -3,7 +3,7 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/reductions/order.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {

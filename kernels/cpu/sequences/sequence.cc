@@ -2,9 +2,9 @@
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/control/bodies.h"
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

@@ -2,7 +2,7 @@
 
 #include <numbers>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 namespace {

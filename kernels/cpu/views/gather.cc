@@ -3,8 +3,8 @@
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/strided.h"
 #include "kernels/cpu/views/indices.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {

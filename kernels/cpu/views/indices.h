@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 

@@ -4,7 +4,7 @@
 #include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/strided.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {

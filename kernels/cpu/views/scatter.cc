@@ -6,8 +6,8 @@
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/choice.h"
 #include "kernels/cpu/families.h"
-#include "kernels/cpu/strided.h"
 #include "kernels/cpu/views/indices.h"
+#include "kernels/strided.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

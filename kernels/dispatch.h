@@ -1,4 +1,4 @@
-// From an element type to C++ types, and back. Internal to kernels/cpu.
+// From an element type to C++ types, and back. Internal to kernels.
 #pragma once
 
 #include <algorithm>
@@ -7,8 +7,8 @@
 #include <string>
 #include <type_traits>
 
-#include "kernels/cpu/kernel.h"
 #include "runtime/element_types.h"
+#include "runtime/preparation.h"
 
 namespace ruleengine::kernels {
 

@@ -1,12 +1,12 @@
 // Shapes that are known: broadcasting, axes, strides. Each throws Failure where
-// shapes do not fit. Internal to kernels/cpu.
+// shapes do not fit. Internal to kernels.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <vector>
 
-#include "kernels/cpu/dispatch.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 

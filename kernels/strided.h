@@ -1,15 +1,18 @@
 // Moving elements between places that step through memory differently: the one
 // loop behind Transpose, Slice, Expand, Tile, Concat and their like. Internal
-// to kernels/cpu.
+// to kernels.
 #pragma once
 
 #include <cstdlib>
 #include <span>
 #include <vector>
 
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 
 namespace ruleengine::kernels {
+
+using runtime::StridedAxis;
+using StridedAxes = std::vector<StridedAxis>;
 
 // Where the elements of a block lie: the first one, and the step along each
 // axis, which may be 0 or negative.
@@ -25,6 +28,10 @@ inline Places dense(Shape dims) { return {0, strides_of(dims)}; }
 // in `to`.
 void copy_block(const Call& c, Shape dims, const Tensor& from,
                 const Places& from_places, Tensor& to, const Places& to_places);
+
+// The same on the host, along axes that nothing joins.
+void copy_on_host(const Call& c, StridedAxes axes, const Tensor& from,
+                  std::int64_t from_at, Tensor& to, std::int64_t to_at);
 
 // Axis i of the result is axis perm[i] of `x`. The bytes are shared where none
 // moves.
@@ -59,11 +66,6 @@ Ints whole_numbers(const Call& c, const Tensor& t);
 
 // a * b; fails where that is beyond what a size can be. Neither is negative.
 std::int64_t checked_product(std::int64_t a, std::int64_t b);
-
-// An axis of a block that a Walk steps through.
-struct StridedAxis {
-  std::int64_t size = 1, from = 0, to = 0;
-};
 
 // The places of the elements of a block one after the other, the last axis
 // fastest.

@@ -1,4 +1,4 @@
-#include "kernels/cpu/shapes.h"
+#include "kernels/shapes.h"
 
 #include <algorithm>
 #include <numeric>

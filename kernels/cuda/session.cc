@@ -1,0 +1,147 @@
+#include "kernels/cuda/session.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/images.h"
+#include "kernels/kernel_table.h"
+#include "runtime/failure.h"
+
+namespace ruleengine::kernels::cuda {
+
+using runtime::cuda::Current;
+using runtime::cuda::Device;
+using runtime::cuda::Driver;
+
+namespace {
+
+const KernelTable<Kernel>& table() {
+  static const KernelTable<Kernel> kTable(kFamilies);
+  return kTable;
+}
+
+class Node final : public runtime::PreparedNode {
+ public:
+  Node(const Kernel& kernel, const Preparation& node, Session& session)
+      : op_(kernel.prepare(node, session)) {
+    for (std::size_t i = 0; i < node.input_count(); ++i) {
+      if (node.is_released(i)) released_.push_back(i);
+    }
+  }
+
+  void run(Call& call) const override { op_.run(call); }
+  bool is_released(std::size_t i) const override {
+    return std::ranges::find(released_, i) != released_.end();
+  }
+
+ private:
+  Op op_;
+  std::vector<std::size_t> released_;
+};
+
+class Gpu final : public runtime::Backend {
+ public:
+  explicit Gpu(const Driver& driver) : driver_(driver) {}
+
+  std::string_view name() const override { return "cuda"; }
+  bool has_kernel(std::string_view domain,
+                  std::string_view type) const override {
+    return !table().find(domain, type).empty();
+  }
+  std::unique_ptr<runtime::BackendSession> open() const override {
+    return std::make_unique<Session>(Device::open(driver_));
+  }
+
+ private:
+  const Driver& driver_;
+};
+
+Result<const runtime::Backend*> find_gpu() {
+  const auto driver = Driver::load();
+  if (!driver) return driver.error();
+  static const Gpu kGpu(**driver);
+  return &kGpu;
+}
+
+}  // namespace
+
+Session::Session(std::shared_ptr<const Device> device)
+    : stream_(std::make_shared<runtime::cuda::Stream>(std::move(device))),
+      memory_(std::make_shared<runtime::cuda::CudaMemory>(stream_)) {}
+
+Session::~Session() {
+  current_.reset();
+  const Driver& driver = stream_->driver();
+  CUcontext ignored = nullptr;
+  driver.cuCtxPushCurrent(stream_->device().context());
+  driver.cuStreamSynchronize(stream_->add());
+  for (const auto& [family, module] : modules_) driver.cuModuleUnload(module);
+  driver.cuCtxPopCurrent(&ignored);
+}
+
+std::unique_ptr<const runtime::PreparedNode> Session::prepare(
+    const ops::NodeView& node, const runtime::KnownInputs& known,
+    runtime::KernelRun& run) {
+  const Current current(stream_->device());
+  std::vector<const Tensor*> constants;
+  for (const runtime::Datum* each : known.constants) {
+    const bool is_tensor = each != nullptr && each->is_tensor();
+    constants.push_back(is_tensor ? &each->tensor() : nullptr);
+  }
+  const Preparation preparation(node, constants, run, known.types,
+                                memory_.get());
+  const ir::Op& op = node.op();
+  return first_taking(
+      table().find(op.domain, op.type), [&](const Kernel& each) {
+        return std::make_unique<const Node>(each, preparation, *this);
+      });
+}
+
+void Session::begin() {
+  if (!current_) current_.emplace(stream_->device());
+}
+
+void Session::finish() {
+  try {
+    stream_->wait();
+  } catch (...) {
+    current_.reset();
+    throw;
+  }
+  current_.reset();
+}
+
+CUfunction Session::kernel(std::string_view family, const char* name) {
+  const Driver& driver = stream_->driver();
+  CUmodule& module = modules_[family];
+  if (module == nullptr) {
+    const auto image = std::ranges::find(images(), family, &Image::family);
+    stream_->check(driver.cuModuleLoadData(&module, image->bytes.data()),
+                   "to load kernels");
+  }
+  CUfunction out = nullptr;
+  stream_->check(driver.cuModuleGetFunction(&out, module, name),
+                 "to find a kernel");
+  return out;
+}
+
+void Session::launch_with(CUfunction kernel, const Launch& how, void* args) {
+  void* all[] = {args};
+  stream_->check(stream_->driver().cuLaunchKernel(
+                     kernel, how.x, how.y, how.z, how.threads, 1, 1,
+                     how.shared_bytes, stream_->add(), all, nullptr),
+                 "to start a kernel");
+}
+
+}  // namespace ruleengine::kernels::cuda
+
+namespace ruleengine::kernels {
+
+Result<const runtime::Backend*> find_cuda() {
+  static const auto kFound = cuda::find_gpu();
+  return kFound;
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,54 @@
+// The GPU as it is open for one executor: its stream, its memory, the code of
+// its kernels. Belongs to the thread that uses it. Internal to kernels/cuda.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "runtime/backend.h"
+#include "runtime/cuda/memory.h"
+
+namespace ruleengine::kernels::cuda {
+
+// How many threads run a kernel, and the bytes of shared memory whose size the
+// kernel does not tell itself.
+struct Launch {
+  unsigned x = 1, y = 1, z = 1;  // blocks
+  unsigned threads = 1;          // of a block
+  unsigned shared_bytes = 0;
+};
+
+class Session final : public runtime::BackendSession {
+ public:
+  // Throws Failure.
+  explicit Session(std::shared_ptr<const runtime::cuda::Device> device);
+  ~Session() override;
+
+  runtime::DeviceMemory* memory() override { return memory_.get(); }
+  std::unique_ptr<const runtime::PreparedNode> prepare(
+      const ops::NodeView& node, const runtime::KnownInputs& known,
+      runtime::KernelRun& run) override;
+  void begin() override;
+  void finish() override;
+
+  runtime::cuda::Stream& stream() { return *stream_; }
+  // A kernel of a family (kernels/cuda/device). Throws Failure.
+  CUfunction kernel(std::string_view family, const char* name);
+  // Adds a kernel to the work. `args`: what it takes. Throws Failure.
+  template <typename Args>
+  void launch(CUfunction kernel, const Launch& how, Args args) {
+    launch_with(kernel, how, &args);
+  }
+
+ private:
+  void launch_with(CUfunction kernel, const Launch& how, void* args);
+
+  std::shared_ptr<runtime::cuda::Stream> stream_;
+  std::shared_ptr<runtime::cuda::CudaMemory> memory_;
+  std::map<std::string_view, CUmodule> modules_;   // by family
+  std::optional<runtime::cuda::Current> current_;  // during a run
+};
+
+}  // namespace ruleengine::kernels::cuda

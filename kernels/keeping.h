@@ -1,0 +1,52 @@
+// Preparing an op that is a function of its call and of what it keeps of its
+// node. Internal to kernels.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/shapes.h"
+
+namespace ruleengine::kernels {
+
+// The preparation of an op that is a function of its call and of what each
+// `read` gives for the preparation.
+template <auto run, auto... read>
+Op keeping(const Preparation& p) {
+  return [... kept = read(p)](Call& c) { run(c, kept...); };
+}
+
+// What may be read: a class that the preparation makes, or an attribute.
+template <typename T>
+T kept(const Preparation& p) {
+  return T(p);
+}
+template <std::size_t kSize>
+struct AttributeName {
+  consteval AttributeName(const char (&name)[kSize]) {
+    std::copy_n(name, kSize, text);
+  }
+  operator std::string_view() const { return text; }
+  char text[kSize];
+};
+template <AttributeName kName = "axis">
+AttributeAxis axis_attribute(const Preparation& p) {
+  return AttributeAxis(p, kName);
+}
+template <AttributeName kName>
+bool flag_attribute(const Preparation& p) {
+  return p.attribute_flag(kName);
+}
+template <AttributeName kName>
+float float_attribute(const Preparation& p) {
+  return p.attribute_float(kName);
+}
+template <AttributeName kName, std::int64_t... kOtherwise>
+std::int64_t int_attribute(const Preparation& p) {
+  return p.attribute_int(kName, kOtherwise...);
+}
+template <AttributeName kName>
+DataType type_attribute(const Preparation& p) {
+  return p.attribute_type(kName);
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,89 @@
+#include "runtime/cuda/driver.h"
+
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <string>
+
+#include "runtime/failure.h"
+
+namespace ruleengine::runtime::cuda {
+namespace {
+
+constexpr const char* kLibrary = "libcuda.so.1";
+
+Diagnostic absent(std::string what, std::string expected = {},
+                  std::string found = {}) {
+  return {.kind = ErrorKind::kUsage,
+          .what = std::move(what),
+          .expected = std::move(expected),
+          .found = std::move(found)};
+}
+
+std::string version_text(int version) {
+  return fmt::format("{}.{}", version / 1000, version % 1000 / 10);
+}
+
+std::string name_of(const Driver& driver, CUresult status) {
+  const char* name = nullptr;
+  driver.cuGetErrorName(status, &name);
+  return name != nullptr ? name : fmt::format("error {}", int{status});
+}
+
+Result<const Driver*> open() {
+  void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    return absent("there is no driver of CUDA on this machine",
+                  fmt::format("the library {}", kLibrary), ::dlerror());
+  }
+  static Driver out;
+#define RULEENGINE_TEXT(name) #name
+#define RULEENGINE_LOAD(name)                                           \
+  out.name = reinterpret_cast<decltype(out.name)>(                      \
+      ::dlsym(library, RULEENGINE_TEXT(name)));                         \
+  if (out.name == nullptr) {                                            \
+    return absent("the driver of CUDA on this machine is too old",      \
+                  fmt::format("a function {}", RULEENGINE_TEXT(name))); \
+  }
+  RULEENGINE_CUDA_DRIVER(RULEENGINE_LOAD)
+#undef RULEENGINE_LOAD
+#undef RULEENGINE_TEXT
+
+  int version = 0;
+  out.cuDriverGetVersion(&version);
+  // The code of kernels needs a driver of the toolkit's major version.
+  if (version / 1000 < CUDA_VERSION / 1000) {
+    return absent("the driver of CUDA on this machine is too old",
+                  fmt::format("one for CUDA {}", version_text(CUDA_VERSION)),
+                  fmt::format("one for CUDA {}", version_text(version)));
+  }
+  int count = 0;
+  CUresult status = out.cuInit(0);
+  if (status == CUDA_SUCCESS) status = out.cuDeviceGetCount(&count);
+  if (status != CUDA_SUCCESS || count == 0) {
+    return absent("CUDA finds no GPU on this machine", {},
+                  status != CUDA_SUCCESS ? name_of(out, status) : "");
+  }
+  return &out;
+}
+
+}  // namespace
+
+Result<const Driver*> Driver::load() {
+  static const Result<const Driver*> kDriver = open();
+  return kDriver;
+}
+
+void Driver::check(CUresult status, std::string_view doing) const {
+  if (status == CUDA_SUCCESS) return;
+  std::string found = name_of(*this, status);
+  if (status == CUDA_ERROR_OUT_OF_MEMORY) {
+    fail_limit(Remedy::kNone, "the GPU has too little memory", {},
+               std::move(found));
+  }
+  throw Failure{{.kind = ErrorKind::kLimit,
+                 .what = fmt::format("the GPU failed {}", doing),
+                 .found = std::move(found)}};
+}
+
+}  // namespace ruleengine::runtime::cuda

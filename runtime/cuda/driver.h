@@ -1,0 +1,49 @@
+// The functions of CUDA's driver, from the library that is on the machine
+// (libcuda.so.1), so that the program starts where there is none. Constant once
+// loaded, and never unloaded; any thread may use it.
+#pragma once
+
+#include <cuda.h>
+
+#include <string_view>
+
+#include "core/base/result.h"
+
+namespace ruleengine::runtime::cuda {
+
+// cuda.h defines some of the names as newer versions of themselves, which are
+// the names of the fields, too.
+#define RULEENGINE_CUDA_DRIVER(each)                                           \
+  each(cuInit) each(cuDriverGetVersion) each(cuGetErrorName)                   \
+      each(cuDeviceGetCount) each(cuDeviceGet) each(cuDeviceGetName) each(     \
+          cuDeviceGetAttribute) each(cuDeviceTotalMem)                         \
+          each(cuDevicePrimaryCtxRetain) each(cuDevicePrimaryCtxRelease) each( \
+              cuCtxPushCurrent) each(cuCtxPopCurrent) each(cuMemGetInfo)       \
+              each(cuMemAlloc) each(cuMemFree) each(cuMemHostAlloc)            \
+                  each(cuMemFreeHost) each(cuMemcpyHtoDAsync) each(            \
+                      cuMemcpyDtoHAsync) each(cuMemsetD8Async)                 \
+                      each(cuStreamCreate) each(cuStreamDestroy) each(         \
+                          cuStreamSynchronize) each(cuModuleLoadData)          \
+                          each(cuModuleUnload) each(cuModuleGetFunction)       \
+                              each(cuFuncSetAttribute) each(cuLaunchKernel)    \
+                                  each(cuStreamBeginCapture) each(             \
+                                      cuStreamEndCapture) each(cuGraphDestroy) \
+                                      each(cuGraphInstantiate)                 \
+                                          each(cuGraphUpload)                  \
+                                              each(cuGraphLaunch)              \
+                                                  each(cuGraphExecDestroy)
+
+struct Driver {
+#define RULEENGINE_FIELD(name) decltype(&::name) name = nullptr;
+  RULEENGINE_CUDA_DRIVER(RULEENGINE_FIELD)
+#undef RULEENGINE_FIELD
+
+  // An error (kUsage) says what is missing: the library, a function of it, or a
+  // GPU, or that the driver is older than the toolkit that this was built with.
+  static Result<const Driver*> load();
+
+  // Throws Failure where a call failed: kLimit. `doing`: "to allocate memory".
+  void check(CUresult status, std::string_view doing) const;
+};
+
+}  // namespace ruleengine::runtime::cuda

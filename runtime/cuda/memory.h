@@ -1,0 +1,61 @@
+// The memory of a GPU for one session, which computes on one stream. Blocks are
+// kept for the next request of a similar size; the work of one stream is in
+// order, so a block that is given back may be handed out while it is still
+// read. What is copied passes through page-locked memory of the host. Belongs
+// to the thread that uses it, as its stream does.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "runtime/cuda/device.h"
+#include "runtime/memory.h"
+
+namespace ruleengine::runtime::cuda {
+
+// Page-locked memory of the host.
+class Pinned {
+ public:
+  // Throws Failure.
+  Pinned(std::shared_ptr<const Device> device, std::size_t bytes);
+  ~Pinned();
+  Pinned(const Pinned&) = delete;
+  Pinned& operator=(const Pinned&) = delete;
+
+  std::byte* data() const { return data_; }
+  std::size_t size() const { return size_; }
+
+ private:
+  std::shared_ptr<const Device> device_;
+  std::byte* data_ = nullptr;
+  std::size_t size_;
+};
+
+class CudaMemory final : public DeviceMemory,
+                         public std::enable_shared_from_this<CudaMemory> {
+ public:
+  // Throws Failure.
+  explicit CudaMemory(std::shared_ptr<Stream> stream);
+  ~CudaMemory() override;
+
+  // Aligned to 256 bytes.
+  std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
+  void drop_free() override;
+  void write(std::span<const std::byte> from, std::byte* to) override;
+  void read(std::span<const CopyOut> copies) override;
+
+ private:
+  // What a copy passes through, one after the other.
+  static constexpr std::size_t kStaging = std::size_t{8} << 20;
+
+  std::byte* take(std::size_t size);
+  std::span<std::byte> stage(std::size_t bytes);
+
+  std::shared_ptr<Stream> stream_;
+  std::multimap<std::size_t, std::byte*> free_;  // by size
+  std::size_t held_ = 0;                         // bytes of blocks
+  std::unique_ptr<Pinned> staging_;
+  std::size_t staged_ = 0;  // bytes of it that work may still read
+};
+
+}  // namespace ruleengine::runtime::cuda

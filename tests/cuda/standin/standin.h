@@ -1,0 +1,54 @@
+// A stand-in for CUDA's driver (libcuda.so.1), for tests where there is no GPU.
+// Kernels run in the emulator of kernels. It is as strict as the real one may
+// be: the host cannot touch device memory; work is done only when something
+// waits for it; a copy reads page-locked memory when it is done; fresh memory
+// is NaN; what may not happen during a capture fails. It counts what is
+// called, can let any call fail, and remembers misuse. For one thread.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace ruleengine::standin {
+
+struct Counts {
+  std::map<std::string, std::size_t> calls;  // by function
+  std::size_t all = 0;
+  std::size_t kernels = 0;  // that ran
+};
+
+struct Driver {
+  Counts counts;
+  // What a program may not do, one line each.
+  std::vector<std::string> misuse;
+  // Which call fails, from now: 1 is the next one, 0 none. And whether those
+  // after it fail, too: the device is gone.
+  std::size_t fails_at = 0;
+  bool stays_failed = false;
+  int failure = 999;  // CUresult: CUDA_ERROR_UNKNOWN
+  // Of kernels: a seed of the order of their warps, and 0, 1, 2: in order,
+  // reversed, random.
+  unsigned long seed = 0;
+  int order = 0;
+  std::size_t memory_bytes = std::size_t{2} << 30;
+  int version = 13000;
+  int devices = 1;
+
+  std::size_t live_bytes() const;    // of device memory
+  std::size_t pinned_bytes() const;  // of page-locked memory
+  std::size_t objects() const;  // contexts, modules, streams, events, graphs
+};
+
+// The one of the process.
+__attribute__((visibility("default"))) Driver& driver();
+
+// For the stand-ins of libraries: work on a stream of theirs. It may read and
+// write device memory. `uses`: addresses of the device that it touches.
+__attribute__((visibility("default"))) void add_work(
+    void* stream, std::string what, std::vector<const void*> uses,
+    std::function<void()> work);
+
+}  // namespace ruleengine::standin
