@@ -1,0 +1,113 @@
+#include "kernels/cuda/device/chunks.h"
+#include "kernels/cuda/device/elementwise.h"
+
+namespace ruleengine::kernels::device {
+namespace {
+
+// A byte that is 0 or 1.
+struct Bool {
+  u8 value;
+};
+
+template <typename T>
+struct Range {};
+template <>
+struct Range<u8> {
+  static constexpr float kLow = 0, kEnd = 256;
+  static constexpr u8 kFirst = 0, kLast = 255;
+};
+template <>
+struct Range<i8> {
+  static constexpr float kLow = -128, kEnd = 128;
+  static constexpr i8 kFirst = -128, kLast = 127;
+};
+template <>
+struct Range<i32> {
+  static constexpr float kLow = -0x1p31f, kEnd = 0x1p31f;
+  static constexpr i32 kFirst = INT32_MIN, kLast = INT32_MAX;
+};
+template <>
+struct Range<i64> {
+  static constexpr float kLow = -0x1p63f, kEnd = 0x1p63f;
+  static constexpr i64 kFirst = INT64_MIN, kLast = INT64_MAX;
+};
+
+template <typename To, typename From>
+struct Cast {  // among integers
+  static __device__ To of(From x) { return static_cast<To>(x); }
+};
+template <typename To>
+struct Cast<To, float> {
+  static __device__ To of(float x) {
+    if (x != x) return 0;
+    if (x < Range<To>::kLow) return Range<To>::kFirst;
+    if (x >= Range<To>::kEnd) return Range<To>::kLast;
+    return static_cast<To>(x);
+  }
+};
+template <typename From>
+struct Cast<float, From> {
+  static __device__ float of(From x) { return static_cast<float>(x); }
+};
+template <>
+struct Cast<float, float> {
+  static __device__ float of(float x) { return x; }
+};
+template <typename From>
+struct Cast<Bool, From> {
+  static __device__ Bool of(From x) { return {x != 0}; }
+};
+template <>
+struct Cast<Bool, float> {
+  static __device__ Bool of(float x) { return {x != 0}; }
+};
+// Two roundings of an integer, to float and on, could differ from one.
+template <typename From>
+struct Cast<f16, From> {
+  static __device__ f16 of(From x) { return __ll2half_rn(x); }
+};
+template <typename From>
+struct Cast<bf16, From> {
+  static __device__ bf16 of(From x) { return __ll2bfloat16_rn(x); }
+};
+template <>
+struct Cast<f16, float> {
+  static __device__ f16 of(float x) { return Narrow<f16>::from(x); }
+};
+template <>
+struct Cast<bf16, float> {
+  static __device__ bf16 of(float x) { return Narrow<bf16>::from(x); }
+};
+
+__device__ __forceinline__ u8 widen(Bool x) { return x.value; }
+using device::widen;
+
+}  // namespace
+
+#define RULEENGINE_CAST(from, From, to, To)                               \
+  RULEENGINE_KERNEL(cast_##from##_##to, UnaryArgs, kElementwiseThreads) { \
+    map_all<From, To>(args, [](From x) {                                  \
+      return Cast<To, decltype(widen(x))>::of(widen(x));                  \
+    });                                                                   \
+  }
+// To the same type, too: a copy.
+#define RULEENGINE_CASTS(from, From)      \
+  RULEENGINE_CAST(from, From, f32, f32)   \
+  RULEENGINE_CAST(from, From, f16, f16)   \
+  RULEENGINE_CAST(from, From, bf16, bf16) \
+  RULEENGINE_CAST(from, From, i32, i32)   \
+  RULEENGINE_CAST(from, From, i64, i64)   \
+  RULEENGINE_CAST(from, From, u8, u8)     \
+  RULEENGINE_CAST(from, From, i8, i8)     \
+  RULEENGINE_CAST(from, From, bool, Bool)
+
+RULEENGINE_CASTS(f32, f32)
+RULEENGINE_CASTS(f16, f16)
+RULEENGINE_CASTS(bf16, bf16)
+RULEENGINE_CASTS(i32, i32)
+RULEENGINE_CASTS(i64, i64)
+RULEENGINE_CASTS(u8, u8)
+RULEENGINE_CASTS(i8, i8)
+RULEENGINE_CASTS(bool, Bool)
+
+}  // namespace ruleengine::kernels::device

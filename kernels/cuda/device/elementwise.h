@@ -1,0 +1,47 @@
+// The arguments of binary.cu, unary.cu and cast.cu, whose kernels compute each
+// element for itself. Blocks of up to 256 threads in a line; a launch with a
+// thread for each chunk is best, one with fewer is right.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/cuda/device/strided.h"
+
+namespace ruleengine::kernels::device {
+
+constexpr unsigned kElementwiseThreads = 256;
+
+// add sub mul div pow min max (f32 f16 bf16 i32 i64), equal less less_or_equal
+// greater greater_or_equal (the same, equal also of bool; to bool), and or xor
+// (bool), swiglu: silu(a) * b, bias_gelu and bias_gelu_tanh: gelu(a + b) (f32
+// f16 bf16). Operands: the output, a, b. Chunks: chunk_of(bytes of an input).
+// Integers wrap around; a division by 0 gives 0.
+using BinaryArgs = StridedArgs<3>;
+
+// where_1 where_2 where_4 where_8, by the bytes of an element. Operands: the
+// output, the condition (bool), what is taken where it holds, and elsewhere.
+// Chunks: chunk_of(bytes of an output).
+using WhereArgs = StridedArgs<4>;
+
+// unary.cu: abs neg relu (f32 f16 bf16 i32 i64), exp log sqrt reciprocal erf
+// tanh sigmoid gelu gelu_tanh quick_gelu softplus floor ceil round sin cos
+// leaky_relu (f32 f16 bf16), not_bool. cast.cu: cast_<from>_<to> among f32 f16
+// bf16 i32 i64 u8 i8 bool; floats become integers by truncation and end at the
+// last one, NaN is 0; wide integers wrap around.
+struct UnaryArgs {
+  const void* in;
+  void* out;           // may be `in`, where the types are as wide
+  std::int64_t count;  // of elements
+  float alpha;         // of leaky_relu and quick_gelu
+};
+
+// clip (f32 f16 bf16 i32 i64).
+struct ClipArgs {
+  const void* in;
+  void* out;  // may be `in`
+  std::int64_t count;
+  float low, high;                 // of floats; infinite where there is none
+  std::int64_t int_low, int_high;  // of integers
+};
+
+}  // namespace ruleengine::kernels::device

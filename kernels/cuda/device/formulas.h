@@ -1,0 +1,63 @@
+// Functions of single numbers that several kernels use. NaN stays NaN.
+#pragma once
+
+#include "kernels/cuda/device/device.h"
+
+namespace ruleengine::kernels::device {
+
+__device__ __forceinline__ float sigmoid(float x) {
+  return 1.0f / (1.0f + expf(-x));
+}
+
+// erfc keeps the digits that 1 + erf(x) loses below 0.
+__device__ __forceinline__ float gelu(float x) {
+  return 0.5f * x * erfcf(-0.70710678118654752f * x);
+}
+
+__device__ __forceinline__ float gelu_tanh(float x) {
+  const float u = 0.79788456080286536f * (x + 0.044715f * x * x * x);
+  return 0.5f * x * (1.0f + tanhf(u));
+}
+
+// NaN wins, as in numpy.
+template <typename T>
+__device__ __forceinline__ T larger(T a, T b) {
+  return a > b || a != a ? a : b;
+}
+template <typename T>
+__device__ __forceinline__ T smaller(T a, T b) {
+  return a < b || a != a ? a : b;
+}
+
+// Integers wrap around, which only unsigned ones may.
+template <typename T>
+struct Unsigned {
+  using Type = T;
+};
+template <>
+struct Unsigned<i32> {
+  using Type = u32;
+};
+template <>
+struct Unsigned<i64> {
+  using Type = u64;
+};
+template <typename T>
+using UnsignedOf = typename Unsigned<T>::Type;
+
+template <typename T>
+constexpr bool kIsFloat = false;
+template <>
+inline constexpr bool kIsFloat<float> = true;
+
+}  // namespace ruleengine::kernels::device
+
+// RULEENGINE_FLOATS(KERNEL, ...): KERNEL(suffix, type, ...) of each float type.
+#define RULEENGINE_FLOATS(KERNEL, ...) \
+  KERNEL(f32, f32, __VA_ARGS__)        \
+  KERNEL(f16, f16, __VA_ARGS__)        \
+  KERNEL(bf16, bf16, __VA_ARGS__)
+#define RULEENGINE_NUMBERS(KERNEL, ...)  \
+  RULEENGINE_FLOATS(KERNEL, __VA_ARGS__) \
+  KERNEL(i32, i32, __VA_ARGS__)          \
+  KERNEL(i64, i64, __VA_ARGS__)
