@@ -116,4 +116,17 @@ function(ruleengine_cuda_tests)
   ruleengine_test(cuda_device_test "${tests}" cuda_emulated_kernels
                   ruleengine_cuda)
   ruleengine_emulated(cuda_device_test ${emulator}/faults.cu)
+
+  # A library of the driver's name, which a test links: whoever opens the driver
+  # gets it.
+  file(GLOB standin CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/standin/*.cc)
+  add_library(cuda_standin SHARED EXCLUDE_FROM_ALL ${standin})
+  set_target_properties(cuda_standin PROPERTIES
+    OUTPUT_NAME cuda SOVERSION 1
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
+  target_link_libraries(cuda_standin PRIVATE cuda_emulated_kernels
+                        ruleengine_cuda ruleengine_options)
+  file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/backend/*.cc)
+  ruleengine_test(cuda_backend_test "${tests}" kernels_cuda kernels cuda_standin
+                  core_text core_io ruleengine_cuda)
 endfunction()

@@ -5,8 +5,12 @@
 
 namespace ruleengine::kernels::cuda {
 
-extern const KernelRows kMoveRows;
+// moves: copies a block within the memory of the session.
+void copy_strided(Session& session, const runtime::StridedCopy& block);
 
-inline constexpr const KernelRows* kFamilies[] = {&kMoveRows};
+extern const KernelRows kElementwiseRows, kMoveRows;
+
+inline constexpr const KernelRows* kFamilies[] = {&kElementwiseRows,
+                                                  &kMoveRows};
 
 }  // namespace ruleengine::kernels::cuda

@@ -1,22 +1,15 @@
-// The kernels of the GPU: a row for each op that has one. Internal to
-// kernels/cuda.
+// The kernels of the GPU: a row for each op that has one, and what their files
+// share. Internal to kernels/cuda.
 #pragma once
 
 #include <span>
+#include <string>
 #include <string_view>
 
 #include "kernels/cuda/session.h"
-#include "runtime/preparation.h"
+#include "kernels/keeping.h"
 
 namespace ruleengine::kernels::cuda {
-
-using ir::DataType;
-using runtime::Call;
-using runtime::decline;
-using runtime::Op;
-using runtime::Preparation;
-using runtime::Shape;
-using runtime::Tensor;
 
 struct Kernel {
   std::string_view domain, type;  // domain: "" for the standard one
@@ -24,5 +17,29 @@ struct Kernel {
   Op (*prepare)(const Preparation& node, Session& session);
 };
 using KernelRows = std::span<const Kernel>;
+
+using runtime::decline;
+
+// The element type of input `i`; declines the node where it is not known.
+DataType input_type(const Preparation& p, std::size_t i);
+
+// "f32", as the names of kernels end; "" for a type that none computes in.
+std::string_view suffix(DataType dtype);
+
+// The kernel NAME_f32, or of another of these types; declines the node for
+// others.
+CUfunction kernel_of(Session& session, std::string_view family,
+                     std::string_view name, DataType dtype,
+                     std::span<const DataType> known);
+inline constexpr DataType kFloats[] = {DataType::kFloat, DataType::kFloat16,
+                                       DataType::kBfloat16};
+inline constexpr DataType kNumbers[] = {DataType::kFloat, DataType::kFloat16,
+                                        DataType::kBfloat16, DataType::kInt32,
+                                        DataType::kInt64};
+inline constexpr DataType kBools[] = {DataType::kBool};
+
+// A thread for each of so many pieces of work, in blocks; fewer where there are
+// more than a grid takes.
+Launch spread(std::int64_t pieces, unsigned threads);
 
 }  // namespace ruleengine::kernels::cuda

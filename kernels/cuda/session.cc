@@ -26,7 +26,7 @@ class Node final : public runtime::PreparedNode {
  public:
   Node(const Kernel& kernel, const Preparation& node, Session& session)
       : op_(kernel.prepare(node, session)) {
-    for (std::size_t i = 0; i < node.input_count(); ++i) {
+    for (std::size_t i = 0; i < node.node().input_count(); ++i) {
       if (node.is_released(i)) released_.push_back(i);
     }
   }
@@ -39,6 +39,18 @@ class Node final : public runtime::PreparedNode {
  private:
   Op op_;
   std::vector<std::size_t> released_;
+};
+
+class SessionMemory final : public runtime::cuda::CudaMemory {
+ public:
+  SessionMemory(std::shared_ptr<runtime::cuda::Stream> stream, Session& session)
+      : CudaMemory(std::move(stream)), session_(session) {}
+  void copy(const runtime::StridedCopy& block) override {
+    copy_strided(session_, block);
+  }
+
+ private:
+  Session& session_;
 };
 
 class Gpu final : public runtime::Backend {
@@ -69,16 +81,14 @@ Result<const runtime::Backend*> find_gpu() {
 
 Session::Session(std::shared_ptr<const Device> device)
     : stream_(std::make_shared<runtime::cuda::Stream>(std::move(device))),
-      memory_(std::make_shared<runtime::cuda::CudaMemory>(stream_)) {}
+      memory_(std::make_shared<SessionMemory>(stream_, *this)) {}
 
 Session::~Session() {
   current_.reset();
   const Driver& driver = stream_->driver();
-  CUcontext ignored = nullptr;
-  driver.cuCtxPushCurrent(stream_->device().context());
+  const runtime::cuda::CurrentAtEnd current(stream_->device());
   driver.cuStreamSynchronize(stream_->add());
   for (const auto& [family, module] : modules_) driver.cuModuleUnload(module);
-  driver.cuCtxPopCurrent(&ignored);
 }
 
 std::unique_ptr<const runtime::PreparedNode> Session::prepare(

@@ -38,11 +38,9 @@ Stream::Stream(std::shared_ptr<const Device> device)
 
 Stream::~Stream() {
   // Work that failed was told of where it was waited for.
-  CUcontext ignored = nullptr;
-  driver().cuCtxPushCurrent(device_->context());
+  const CurrentAtEnd current(*device_);
   driver().cuStreamSynchronize(stream_);
   driver().cuStreamDestroy(stream_);
-  driver().cuCtxPopCurrent(&ignored);
 }
 
 void Stream::wait() {

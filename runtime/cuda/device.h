@@ -35,22 +35,33 @@ class Device {
   CUcontext context_ = nullptr;
 };
 
-class Current {
+// In the end of objects, which throws nothing; where it fails, so do the calls.
+class CurrentAtEnd {
  public:
-  // Throws Failure.
-  explicit Current(const Device& device) : device_(device) {
-    device.check(device.driver().cuCtxPushCurrent(device.context()),
-                 "to use its context");
-  }
-  ~Current() {
+  explicit CurrentAtEnd(const Device& device)
+      : driver_(device.driver()),
+        status_(driver_.cuCtxPushCurrent(device.context())) {}
+  ~CurrentAtEnd() {
     CUcontext ignored = nullptr;
-    device_.driver().cuCtxPopCurrent(&ignored);
+    if (status_ == CUDA_SUCCESS) driver_.cuCtxPopCurrent(&ignored);
   }
-  Current(const Current&) = delete;
-  Current& operator=(const Current&) = delete;
+  CurrentAtEnd(const CurrentAtEnd&) = delete;
+  CurrentAtEnd& operator=(const CurrentAtEnd&) = delete;
+
+ protected:
+  CUresult status() const { return status_; }
 
  private:
-  const Device& device_;
+  const Driver& driver_;
+  CUresult status_;
+};
+
+class Current : private CurrentAtEnd {
+ public:
+  // Throws Failure.
+  explicit Current(const Device& device) : CurrentAtEnd(device) {
+    device.check(status(), "to use its context");
+  }
 };
 
 // Work in order. Belongs to the thread that uses it.

@@ -31,11 +31,9 @@ CudaMemory::CudaMemory(std::shared_ptr<Stream> stream)
     : stream_(std::move(stream)) {}
 
 CudaMemory::~CudaMemory() {
-  CUcontext ignored = nullptr;
-  stream_->driver().cuCtxPushCurrent(stream_->device().context());
+  const CurrentAtEnd current(stream_->device());
   CudaMemory::drop_free();
   staging_.reset();
-  stream_->driver().cuCtxPopCurrent(&ignored);
 }
 
 std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
@@ -57,6 +55,8 @@ std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
 }
 
 std::byte* CudaMemory::take(std::size_t size) {
+  // Also between runs.
+  const Current current(stream_->device());
   CUdeviceptr out = 0;
   const Driver& driver = stream_->driver();
   CUresult status = driver.cuMemAlloc(&out, size);
@@ -78,6 +78,8 @@ std::byte* CudaMemory::take(std::size_t size) {
 }
 
 void CudaMemory::drop_free() {
+  if (free_.empty()) return;
+  const CurrentAtEnd current(stream_->device());
   for (const auto& [size, block] : free_) {
     stream_->driver().cuMemFree(address(block));
     held_ -= size;

@@ -31,8 +31,9 @@ class Pinned {
   std::size_t size_;
 };
 
-class CudaMemory final : public DeviceMemory,
-                         public std::enable_shared_from_this<CudaMemory> {
+// What copies within it is up to those who have kernels.
+class CudaMemory : public DeviceMemory,
+                   public std::enable_shared_from_this<CudaMemory> {
  public:
   // Throws Failure.
   explicit CudaMemory(std::shared_ptr<Stream> stream);

@@ -20,7 +20,7 @@ struct Counts {
   std::size_t kernels = 0;  // that ran
 };
 
-struct Driver {
+struct __attribute__((visibility("default"))) Driver {
   Counts counts;
   // What a program may not do, one line each.
   std::vector<std::string> misuse;

@@ -1,0 +1,256 @@
+// Ops that compute each element for itself.
+#include "kernels/cuda/device/elementwise.h"
+
+#include <array>
+#include <limits>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cuda/families.h"
+#include "kernels/cuda/strides.h"
+
+namespace ruleengine::kernels::cuda {
+namespace {
+
+using device::BinaryArgs;
+using device::ClipArgs;
+using device::kElementwiseThreads;
+using device::UnaryArgs;
+using device::WhereArgs;
+
+// --- of one operand --------------------------------------------------------
+
+// Output 0, in the place of input 0 where that is free.
+Op unary(Session& session, CUfunction kernel, DataType from, DataType to,
+         float alpha = 0) {
+  return [&session, kernel, from, to, alpha](Call& c) {
+    const Tensor& x = c.expect_type(0, from);
+    Tensor& out = c.output_in_place(0, 0, to, x.dims());
+    if (out.count() == 0) return;
+    const auto width = runtime::bytes_of(from, 1) > runtime::bytes_of(to, 1)
+                           ? runtime::bytes_of(from, 1)
+                           : runtime::bytes_of(to, 1);
+    const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
+    session.launch(kernel,
+                   spread(ceil_div(out.count(), chunk), kElementwiseThreads),
+                   UnaryArgs{.in = x.data<std::byte>(),
+                             .out = out.mutable_data<std::byte>(),
+                             .count = out.count(),
+                             .alpha = alpha});
+  };
+}
+
+template <AttributeName kName, const auto& kTypes = kFloats>
+Op unary_row(const Preparation& p, Session& session) {
+  const DataType type = input_type(p, 0);
+  return unary(session, kernel_of(session, "unary", kName, type, kTypes), type,
+               type);
+}
+
+// With an attribute that the kernel takes.
+template <AttributeName kName, AttributeName kAttribute>
+Op scaled_row(const Preparation& p, Session& session) {
+  const DataType type = input_type(p, 0);
+  return unary(session, kernel_of(session, "unary", kName, type, kFloats), type,
+               type, p.attribute_float(kAttribute));
+}
+
+Op gelu(const Preparation& p, Session& session) {
+  return p.choice("approximate", {"none", "tanh", ""}) == "tanh"
+             ? unary_row<"gelu_tanh">(p, session)
+             : unary_row<"gelu">(p, session);
+}
+
+Op cast(const Preparation& p, Session& session) {
+  const DataType from = input_type(p, 0);
+  const DataType to = p.attribute_type("to");
+  if (from == to) return [](Call& c) { c.set_output(0, c.value(0)); };
+  if (suffix(from).empty() || suffix(to).empty()) {
+    decline("no kernel converts between these types");
+  }
+  const std::string name =
+      "cast_" + std::string(suffix(from)) + "_" + std::string(suffix(to));
+  return unary(session, session.kernel("cast", name.c_str()), from, to);
+}
+
+// A bound that is a constant, or the widest.
+double bound(const Preparation& p, std::size_t i, double widest) {
+  if (!p.node().has_input(i)) return widest;
+  const Tensor* t = p.constant(i);
+  if (t == nullptr || t->count() != 1) decline("a bound is no constant");
+  switch (t->dtype()) {
+    case DataType::kFloat:
+      return t->data<float>()[0];
+    case DataType::kFloat16:
+    case DataType::kBfloat16:
+      return ir::widen(t->dtype(), t->data<std::uint16_t>()[0]);
+    default:
+      decline("a bound is no float");
+  }
+}
+
+Op clip(const Preparation& p, Session& session) {
+  const DataType type = input_type(p, 0);
+  const CUfunction kernel = kernel_of(session, "unary", "clip", type, kFloats);
+  constexpr float kInfinite = std::numeric_limits<float>::infinity();
+  const auto low = static_cast<float>(bound(p, 1, -kInfinite));
+  const auto high = static_cast<float>(bound(p, 2, kInfinite));
+  p.release(1);
+  p.release(2);
+  return [&session, kernel, type, low, high](Call& c) {
+    const Tensor& x = c.expect_type(0, type);
+    Tensor& out = c.output_in_place(0, 0, type, x.dims());
+    if (out.count() == 0) return;
+    session.launch(kernel, spread(out.count(), kElementwiseThreads),
+                   ClipArgs{.in = x.data<std::byte>(),
+                            .out = out.mutable_data<std::byte>(),
+                            .count = out.count(),
+                            .low = low,
+                            .high = high,
+                            .int_low = 0,
+                            .int_high = 0});
+  };
+}
+
+// --- of several operands ---------------------------------------------------
+
+struct BinaryOp {
+  Session& session;
+  CUfunction kernel;
+  DataType from, to;
+
+  // out = a op b, each broadcast to the shape of `out`.
+  void run(const Tensor& a, const Tensor& b, Tensor& out) const {
+    if (out.count() == 0) return;
+    BinaryArgs args{};
+    args.operands[0] = whole(out);
+    args.operands[1] = stretched(a, out.dims());
+    args.operands[2] = stretched(b, out.dims());
+    const auto width = static_cast<int>(runtime::bytes_of(from, 1));
+    plan_loop(args, out.dims(), device::chunk_of(width));
+    session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
+  }
+};
+
+template <AttributeName kName, const auto& kTypes = kNumbers,
+          bool kIsComparison = false>
+Op binary_row(const Preparation& p, Session& session) {
+  const DataType type = input_type(p, 0);
+  if (input_type(p, 1) != type) decline("the operands differ in type");
+  const BinaryOp op{session, kernel_of(session, "binary", kName, type, kTypes),
+                    type, kIsComparison ? DataType::kBool : type};
+  return [op](Call& c) {
+    const Tensor& a = c.expect_type(0, op.from);
+    const Tensor& b = c.expect_type(1, op.from);
+    const Dims dims = broadcast(a.dims(), b.dims());
+    // Where it fits it is in the place of the first operand that is free.
+    const bool first = runtime::is_same_shape(a.dims(), dims);
+    Tensor& out = c.output_in_place(0, first ? 0 : 1, op.to, dims);
+    op.run(a, b, out);
+  };
+}
+
+template <AttributeName kName>
+Op comparison_row(const Preparation& p, Session& session) {
+  return binary_row<kName, kNumbers, true>(p, session);
+}
+
+Op equal(const Preparation& p, Session& session) {
+  return input_type(p, 0) == DataType::kBool
+             ? binary_row<"equal", kBools>(p, session)
+             : comparison_row<"equal">(p, session);
+}
+
+// Of any number of operands, one after the other.
+template <AttributeName kName, const auto& kTypes>
+Op chain_row(const Preparation& p, Session& session) {
+  const DataType type = input_type(p, 0);
+  const BinaryOp op{session, kernel_of(session, "binary", kName, type, kTypes),
+                    type, type};
+  return [op](Call& c) {
+    if (c.input_count() == 1) return c.set_output(0, c.value(0));
+    std::vector<Shape> shapes;
+    for (std::size_t i = 0; i < c.input_count(); ++i) {
+      shapes.push_back(c.expect_type(i, op.from).dims());
+    }
+    Tensor& out = c.output(0, op.to, broadcast(shapes));
+    for (std::size_t i = 1; i < c.input_count(); ++i) {
+      op.run(i == 1 ? c.input(0) : out, c.input(i), out);
+    }
+  };
+}
+
+Op where(const Preparation& p, Session& session) {
+  const DataType type = input_type(p, 1);
+  const int width = ir::bit_width(type) / 8;
+  if (width != 1 && width != 2 && width != 4 && width != 8) {
+    decline("elements of an unknown width");
+  }
+  const std::string name = "where_" + std::to_string(width);
+  const CUfunction kernel = session.kernel("binary", name.c_str());
+  return [&session, kernel, type, width](Call& c) {
+    const Tensor& condition = c.expect_type(0, DataType::kBool);
+    const Tensor& a = c.expect_type(1, type);
+    const Tensor& b = c.expect_type(2, type);
+    const Shape shapes[] = {condition.dims(), a.dims(), b.dims()};
+    Tensor& out = c.output(0, type, broadcast(shapes));
+    if (out.count() == 0) return;
+    WhereArgs args{};
+    args.operands[0] = whole(out);
+    args.operands[1] = stretched(condition, out.dims());
+    args.operands[2] = stretched(a, out.dims());
+    args.operands[3] = stretched(b, out.dims());
+    plan_loop(args, out.dims(), device::chunk_of(width));
+    session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
+  };
+}
+
+constexpr Kernel kElementwiseKernels[] = {
+    {"", "Abs", unary_row<"abs", kNumbers>},
+    {"", "Add", binary_row<"add">},
+    {"", "And", binary_row<"and", kBools>},
+    {"", "Cast", cast},
+    {"", "Ceil", unary_row<"ceil">},
+    {"", "Clip", clip},
+    {"", "Cos", unary_row<"cos">},
+    // Of integers a division by 0 is to fail.
+    {"", "Div", binary_row<"div", kFloats>},
+    {"", "Equal", equal},
+    {"", "Erf", unary_row<"erf">},
+    {"", "Exp", unary_row<"exp">},
+    {"", "Floor", unary_row<"floor">},
+    {"", "Gelu", gelu},
+    {"", "Greater", comparison_row<"greater">},
+    {"", "GreaterOrEqual", comparison_row<"greater_or_equal">},
+    {"", "LeakyRelu", scaled_row<"leaky_relu", "alpha">},
+    {"", "Less", comparison_row<"less">},
+    {"", "LessOrEqual", comparison_row<"less_or_equal">},
+    {"", "Log", unary_row<"log">},
+    {"", "Max", chain_row<"max", kNumbers>},
+    {"", "Min", chain_row<"min", kNumbers>},
+    {"", "Mul", binary_row<"mul">},
+    {"", "Neg", unary_row<"neg", kNumbers>},
+    {"", "Not", unary_row<"not", kBools>},
+    {"", "Or", binary_row<"or", kBools>},
+    {"", "Pow", binary_row<"pow", kFloats>},
+    {"", "Reciprocal", unary_row<"reciprocal">},
+    {"", "Relu", unary_row<"relu", kNumbers>},
+    {"", "Round", unary_row<"round">},
+    {"", "Sigmoid", unary_row<"sigmoid">},
+    {"", "Sin", unary_row<"sin">},
+    {"", "Softplus", unary_row<"softplus">},
+    {"", "Sqrt", unary_row<"sqrt">},
+    {"", "Sub", binary_row<"sub">},
+    {"", "Sum", chain_row<"add", kFloats>},
+    {"", "Tanh", unary_row<"tanh">},
+    {"", "Where", where},
+    {"", "Xor", binary_row<"xor", kBools>},
+    {"com.microsoft", "BiasGelu", binary_row<"bias_gelu", kFloats>},
+    {"com.microsoft", "Gelu", unary_row<"gelu">},
+    {"com.microsoft", "QuickGelu", scaled_row<"quick_gelu", "alpha">},
+};
+
+}  // namespace
+
+const KernelRows kElementwiseRows = kElementwiseKernels;
+
+}  // namespace ruleengine::kernels::cuda

@@ -1,0 +1,59 @@
+#include "kernels/cuda/kernel.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace ruleengine::kernels::cuda {
+
+DataType input_type(const Preparation& p, std::size_t i) {
+  const ir::Type* type = p.input_type(i);
+  if (type == nullptr || !type->is_tensor() ||
+      type->elem == DataType::kUndefined) {
+    decline("the type of input " + std::to_string(i) + " is not known");
+  }
+  return type->elem;
+}
+
+std::string_view suffix(DataType dtype) {
+  switch (dtype) {
+    case DataType::kFloat:
+      return "f32";
+    case DataType::kFloat16:
+      return "f16";
+    case DataType::kBfloat16:
+      return "bf16";
+    case DataType::kInt32:
+      return "i32";
+    case DataType::kInt64:
+      return "i64";
+    case DataType::kInt8:
+      return "i8";
+    case DataType::kUint8:
+      return "u8";
+    case DataType::kBool:
+      return "bool";
+    default:
+      return "";
+  }
+}
+
+CUfunction kernel_of(Session& session, std::string_view family,
+                     std::string_view name, DataType dtype,
+                     std::span<const DataType> known) {
+  if (std::ranges::find(known, dtype) == known.end()) {
+    decline("no kernel computes in " + std::string(ir::data_type_name(dtype)));
+  }
+  std::string full(name);
+  full += '_';
+  full += suffix(dtype);
+  return session.kernel(family, full.c_str());
+}
+
+Launch spread(std::int64_t pieces, unsigned threads) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
+  const std::int64_t blocks = (pieces + threads - 1) / threads;
+  return {.x = static_cast<unsigned>(std::min(blocks, kMost)),
+          .threads = threads};
+}
+
+}  // namespace ruleengine::kernels::cuda

@@ -1,0 +1,110 @@
+// Models on the backend of CUDA, with a stand-in for the driver: as on the CPU,
+// and without a call of the driver too many.
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <memory>
+#include <string>
+
+#include "core/io/load.h"
+#include "core/text/parse.h"
+#include "kernels/cpu.h"
+#include "kernels/cuda.h"
+#include "runtime/compare.h"
+#include "runtime/executor.h"
+#include "runtime/random_inputs.h"
+#include "tests/cuda/standin/standin.h"
+#include "tests/support/tier.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Executor;
+using Named = Executor::Named;
+
+const runtime::Backend* gpu() {
+  const auto found = find_cuda();
+  REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
+  return *found;
+}
+
+std::shared_ptr<const ir::Model> model_of(std::string_view text) {
+  auto parsed = text::parse_model(text);
+  REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
+  return *std::move(parsed);
+}
+
+std::unique_ptr<Executor> executor_of(const ir::Model& model, bool on_gpu,
+                                      bool runs_often = false) {
+  runtime::ExecutorOptions options{.runs_often = runs_often, .threads = 1};
+  if (on_gpu) options.backends.push_back(gpu());
+  options.backends.push_back(&cpu());
+  auto made = Executor::create(model, std::move(options));
+  REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
+  return *std::move(made);
+}
+
+Named results_of(Executor& executor, const Named& inputs) {
+  auto out = executor.run(inputs);
+  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
+  return *std::move(out);
+}
+
+std::string misuse() {
+  std::string out;
+  for (const std::string& each : standin::driver().misuse) out += each + "\n";
+  standin::driver().misuse.clear();
+  return out;
+}
+
+// Runs a model in both places and compares; gives what the last run on the GPU
+// called.
+standin::Counts check_runs(const ir::Model& model, int runs = 1) {
+  const auto on_cpu = executor_of(model, false);
+  auto on_gpu = executor_of(model, true, runs > 1);
+  const auto inputs =
+      runtime::inputs_to_run(*on_cpu, model, {}, runtime::HostMemory::create());
+  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
+  const Named expected = results_of(*on_cpu, *inputs);
+  for (int i = 0; i < runs; ++i) {
+    standin::driver().counts = {};
+    const Named found = results_of(*on_gpu, *inputs);
+    const auto compared = runtime::compare_by_type(expected, found);
+    CHECK_MESSAGE(!compared.mismatch,
+                  (compared.mismatch ? compared.mismatch->output + ": " +
+                                           compared.mismatch->text
+                                     : ""));
+  }
+  standin::Counts out = standin::driver().counts;
+  on_gpu.reset();
+  CHECK(misuse() == "");
+  CHECK(standin::driver().live_bytes() == 0);
+  CHECK(standin::driver().pinned_bytes() == 0);
+  CHECK(standin::driver().objects() == 0);
+  return out;
+}
+
+TEST_CASE("a chain runs on the GPU, with a copy there and one back") {
+  const auto counts = check_runs(
+      *model_of(
+          "(float[4,8] x) => (float[4,8] y) <float[8] w = {1,2,3,4,5,6,7,8}> {"
+          " a = Add(x, w) b = Mul(a, x) y = Tanh(b) }"),
+      4);
+  CHECK(counts.kernels == 3);
+  CHECK(counts.calls.at("cuMemcpyHtoDAsync") == 1);
+  CHECK(counts.calls.at("cuMemcpyDtoHAsync") == 1);
+  CHECK(counts.calls.at("cuStreamSynchronize") == 1);
+  CHECK(!counts.calls.contains("cuMemAlloc"));
+}
+
+TEST_CASE("elementwise ops agree with those of the CPU") {
+  check_runs(*model_of(
+      "(float[2,3,5] x, float[3,1] s, int64[5] n) => "
+      "(float[2,3,5] y, float[2,3,5] z, bool[2,3,5] b, int64[5] m) {"
+      " a = Exp(x) c = Sigmoid(a) d = Sub(c, s) e = Gelu(d) f = Erf(e)"
+      " b = Less(f, x) y = Where(b, f, d) m = Mul(n, n)"
+      " h = Cast<to = 10>(x) i = Add(h, h) z = Cast<to = 1>(i) }"));
+}
+
+}  // namespace
+}  // namespace ruleengine::kernels
