@@ -1,22 +1,10 @@
 #include "kernels/cuda/device/norms.h"
 
 #include "kernels/cuda/device/formulas.h"
-#include "kernels/cuda/device/team.h"
+#include "kernels/cuda/device/rows.h"
 
 namespace ruleengine::kernels::device {
 namespace {
-
-// Chunks of a row that a thread keeps in registers between the passes; what is
-// beyond them is read again.
-constexpr int kKept = 4;
-
-template <typename T>
-constexpr int kChunk = kVectorBytes / sizeof(T);
-
-template <typename T>
-struct Values {
-  float at[kChunk<T>];
-};
 
 // One row, in chunks of which the last may be shorter.
 template <typename T>
@@ -43,35 +31,12 @@ struct Row {
 
   __device__ __forceinline__ Values<T> load(const void* data, i64 offset,
                                             int held) const {
-    const T* from = static_cast<const T*>(data) + offset;
-    Values<T> values;
-    if (is_wide) {
-      const Pack<T, size> pack = load_pack<T, size>(from);
-#pragma unroll
-      for (int i = 0; i < size; ++i) values.at[i] = widen(pack.values[i]);
-      return values;
-    }
-#pragma unroll
-    for (int i = 0; i < size; ++i) {
-      values.at[i] = i < held ? widen(from[i]) : 0.0f;
-    }
-    return values;
+    return load_values<T>(static_cast<const T*>(data) + offset, held, is_wide);
   }
-
   __device__ __forceinline__ void store(void* data, i64 chunk,
                                         const Values<T>& values) const {
-    T* to = static_cast<T*>(data) + start + chunk * size;
-    Pack<T, size> pack;
-#pragma unroll
-    for (int i = 0; i < size; ++i) {
-      pack.values[i] = Narrow<T>::from(values.at[i]);
-    }
-    if (is_wide) return store_pack(to, pack);
-    const int held = count(chunk);
-#pragma unroll
-    for (int i = 0; i < size; ++i) {
-      if (i < held) to[i] = pack.values[i];
-    }
+    store_values(static_cast<T*>(data) + start + chunk * size, values,
+                 count(chunk), is_wide);
   }
 
   __device__ __forceinline__ void add(Values<T>& values, const void* data,
@@ -111,61 +76,30 @@ struct Row {
   }
 };
 
-// The chunks of a thread: the first ones are kept.
-template <typename T, typename Team>
-struct Part {
-  const Row<T>& row;
-  const Team team;
-  Values<T> kept[kKept];
-
-  __device__ Part(const Row<T>& of, const Team& by) : row(of), team(by) {
-    const i64 chunks = row.chunks();
+// The mean of f(value) over the row.
+template <typename T, typename Team, typename F>
+__device__ __forceinline__ float mean_of(const Part<T, Row<T>, Team>& part,
+                                         F f) {
+  float sum = 0;
+  part.each([&](i64 chunk, const Values<T>& values) {
+    const int held = part.row.count(chunk);
 #pragma unroll
-    for (int k = 0; k < kKept; ++k) {
-      const i64 chunk = team.rank() + i64{k} * team.size();
-      if (chunk < chunks) kept[k] = row.input(chunk);
+    for (int i = 0; i < kChunk<T>; ++i) {
+      if (i < held) sum += f(values.at[i]);
     }
-  }
-
-  // f(chunk, its values) for each chunk.
-  template <typename F>
-  __device__ __forceinline__ void each(F f) const {
-    const i64 chunks = row.chunks();
-#pragma unroll
-    for (int k = 0; k < kKept; ++k) {
-      const i64 chunk = team.rank() + i64{k} * team.size();
-      if (chunk < chunks) f(chunk, kept[k]);
-    }
-    for (i64 chunk = team.rank() + i64{kKept} * team.size(); chunk < chunks;
-         chunk += team.size()) {
-      f(chunk, row.input(chunk));
-    }
-  }
-
-  // The mean of f(value) over the row.
-  template <typename F>
-  __device__ __forceinline__ float mean_of(F f) const {
-    float sum = 0;
-    each([&](i64 chunk, const Values<T>& values) {
-      const int held = row.count(chunk);
-#pragma unroll
-      for (int i = 0; i < kChunk<T>; ++i) {
-        if (i < held) sum += f(values.at[i]);
-      }
-    });
-    return team.reduce(sum, Sum()) / static_cast<float>(row.args.n);
-  }
-};
+  });
+  return part.team.reduce(sum, Add()) / static_cast<float>(part.row.args.n);
+}
 
 template <typename T, bool has_mean, typename Team>
 __device__ __forceinline__ void norm_row(const NormArgs& args, Team team,
                                          i64 at) {
   const Row<T> row(args, at);
-  const Part<T, Team> part(row, team);
+  const Part<T, Row<T>, Team> part(row, team);
   float mean = 0;
-  if constexpr (has_mean) mean = part.mean_of([](float x) { return x; });
+  if constexpr (has_mean) mean = mean_of(part, [](float x) { return x; });
   const float variance =
-      part.mean_of([mean](float x) { return (x - mean) * (x - mean); });
+      mean_of(part, [mean](float x) { return (x - mean) * (x - mean); });
   const float inverse = 1.0f / sqrtf(variance + args.epsilon);
   part.each([&](i64 chunk, const Values<T>& values) {
     row.output(chunk, values, mean, inverse);

@@ -1,5 +1,6 @@
-// Threads that work on one row: a warp, or a whole block. Both give every
-// thread the same result, whose order of operations is always the same.
+// Threads that work on one row: a warp, or a block; or a block on the columns
+// of 32 lanes. All of them get the result, whose order of operations is always
+// the same.
 #pragma once
 
 #include "kernels/cuda/device/device.h"
@@ -47,10 +48,25 @@ struct BlockTeam {
   }
 };
 
-struct Sum {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    return a + b;
+// Lane i of each warp works on column i.
+template <unsigned warps>
+struct ColumnTeam {
+  __device__ unsigned rank() const { return threadIdx.x / kWarp; }
+  __device__ unsigned size() const { return warps; }
+  __device__ unsigned column() const { return threadIdx.x % kWarp; }
+
+  template <typename T, typename Op>
+  __device__ __forceinline__ T reduce(T value, Op op) const {
+    RULEENGINE_SHARED(T, values, warps * kWarp);
+    __syncthreads();  // an earlier result was read
+    values[threadIdx.x] = value;
+    __syncthreads();
+    value = values[column()];
+#pragma unroll
+    for (unsigned i = 1; i < warps; ++i) {
+      value = op(value, values[i * kWarp + column()]);
+    }
+    return value;
   }
 };
 
