@@ -5,13 +5,6 @@
 namespace ruleengine::kernels::device {
 namespace {
 
-struct Add {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    using U = UnsignedOf<T>;
-    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
-  }
-};
 struct Sub {
   template <typename T>
   __device__ T operator()(T a, T b) const {
@@ -50,18 +43,6 @@ struct Pow {
       x = Mul()(x, x);
     }
     return power;
-  }
-};
-struct Min {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    return smaller(a, b);
-  }
-};
-struct Max {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    return larger(a, b);
   }
 };
 
@@ -182,8 +163,8 @@ RULEENGINE_NUMBERS(RULEENGINE_BINARY, sub, Sub)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, mul, Mul)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, div, Div)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, pow, Pow)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, min, Min)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, max, Max)
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, min, Smaller)
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, max, Larger)
 RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, equal, Equal)
 RULEENGINE_COMPARISON(bool, u8, equal, Equal)
 RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, less, Less)

@@ -19,16 +19,6 @@ __device__ __forceinline__ float gelu_tanh(float x) {
   return 0.5f * x * (1.0f + tanhf(u));
 }
 
-// NaN wins, as in numpy.
-template <typename T>
-__device__ __forceinline__ T larger(T a, T b) {
-  return a > b || a != a ? a : b;
-}
-template <typename T>
-__device__ __forceinline__ T smaller(T a, T b) {
-  return a < b || a != a ? a : b;
-}
-
 // Integers wrap around, which only unsigned ones may.
 template <typename T>
 struct Unsigned {
@@ -44,6 +34,27 @@ struct Unsigned<i64> {
 };
 template <typename T>
 using UnsignedOf = typename Unsigned<T>::Type;
+
+struct Add {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    using U = UnsignedOf<T>;
+    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+  }
+};
+// NaN wins, as in numpy.
+struct Larger {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return a > b || a != a ? a : b;
+  }
+};
+struct Smaller {
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return a < b || a != a ? a : b;
+  }
+};
 
 template <typename T>
 constexpr bool kIsFloat = false;

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
-#include <functional>
+#include <limits>
 #include <memory>
 #include <random>
 #include <string>
@@ -26,6 +26,8 @@ namespace ruleengine::kernels::device {
 using emulator::Order;
 using std::int64_t;
 
+constexpr double kInf = std::numeric_limits<double>::infinity();
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr Order kOrders[] = {Order::kForward, Order::kReverse, Order::kRandom};
 
 inline double to_double(double x) { return x; }

@@ -7,8 +7,6 @@
 namespace ruleengine::kernels::device {
 namespace {
 
-constexpr double kInf = std::numeric_limits<double>::infinity();
-constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr float kAlpha = 1.5f;
 
 struct Function {

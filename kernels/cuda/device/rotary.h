@@ -1,0 +1,32 @@
+// The arguments of rotary.cu: rotary (f32 f16 bf16), ONNX's RotaryEmbedding.
+#pragma once
+
+#include <cstdint>
+
+namespace ruleengine::kernels::device {
+
+constexpr unsigned kRotaryThreads = 256;  // of a block, at most
+
+// The first `rotated` elements of each head are turned in pairs, the others are
+// copied. As many threads as there are pairs of elements are best.
+struct RotaryArgs {
+  const void* in;
+  void* out;  // may be `in`, with the same strides
+  // Of batch, head and sequence, in elements; the head's elements lie beside
+  // each other.
+  std::int64_t in_strides[3];
+  std::int64_t out_strides[3];
+  const void*
+      cosines;  // [positions, rotated / 2], or [batch, seq, rotated / 2]
+  const void* sines;
+  const std::int64_t* positions;  // [batch, seq]; nullptr: the second shape
+  // Positions that are beyond the caches give zeros and set *beyond to 1.
+  std::int64_t position_count;
+  std::int32_t* beyond;  // of the device, 0 before; read with positions only
+  std::int64_t batch, heads, seq;
+  std::int32_t head_size;  // even
+  std::int32_t rotated;    // even, at most head_size
+  bool is_interleaved;     // pairs are neighbours, not in different halves
+};
+
+}  // namespace ruleengine::kernels::device

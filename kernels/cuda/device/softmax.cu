@@ -1,0 +1,111 @@
+#include "kernels/cuda/device/softmax.h"
+
+#include "kernels/cuda/device/axis.h"
+#include "kernels/cuda/device/formulas.h"
+
+namespace ruleengine::kernels::device {
+namespace {
+
+// The greatest number so far, and the sum of exp(x - greatest).
+struct Exponents {
+  float greatest = -INFINITY;
+  float sum = 0;
+
+  // What the sum shrinks by. There is none yet where all was -inf.
+  static __device__ __forceinline__ float scale(float from, float to) {
+    return from == -INFINITY ? 0.0f : expf(from - to);
+  }
+
+  template <int size>
+  __device__ __forceinline__ void add(const float (&values)[size], int held) {
+    float most = greatest;
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
+      if (i < held) most = Larger()(most, values[i]);
+    }
+    sum *= scale(greatest, most);
+#pragma unroll
+    for (int i = 0; i < size; ++i) {
+      if (i < held) sum += scale(values[i], most);
+    }
+    greatest = most;
+  }
+
+  // Of all threads of the team.
+  template <typename Team>
+  __device__ __forceinline__ Exponents joined(const Team& team) const {
+    const float most = team.reduce(greatest, Larger());
+    const float scaled = sum * scale(greatest, most);
+    return {most, team.reduce(scaled, Add())};
+  }
+};
+
+struct Softmax {
+  float greatest, factor;
+  __device__ explicit Softmax(const Exponents& all)
+      : greatest(all.greatest), factor(1.0f / all.sum) {}
+  __device__ float operator()(float x) const {
+    return expf(x - greatest) * factor;
+  }
+};
+struct LogSoftmax {
+  float greatest, log;
+  __device__ explicit LogSoftmax(const Exponents& all)
+      : greatest(all.greatest), log(logf(all.sum)) {}
+  __device__ float operator()(float x) const { return x - greatest - log; }
+};
+
+template <typename T, typename Result, typename Team>
+__device__ __forceinline__ void softmax_row(const AxisArgs& args, Team team,
+                                            i64 at) {
+  const PlainRow<T> row(args.in, at, args.n);
+  const Part<T, PlainRow<T>, Team> part(row, team);
+  Exponents own;
+  part.each([&](i64 chunk, const Values<T>& values) {
+    own.add(values.at, row.count(chunk));
+  });
+  const Result result(own.joined(team));
+  T* out = static_cast<T*>(args.out) + at * args.n;
+  const bool is_wide = row.is_wide && is_aligned(args.out, kVectorBytes);
+  part.each([&](i64 chunk, Values<T> values) {
+#pragma unroll
+    for (int i = 0; i < kChunk<T>; ++i) values.at[i] = result(values.at[i]);
+    store_values(out + chunk * kChunk<T>, values, row.count(chunk), is_wide);
+  });
+}
+
+template <typename T, typename Result>
+__device__ __forceinline__ void softmax_columns(const AxisArgs& args) {
+  const Columns columns(args);
+  const T* in = static_cast<const T*>(args.in);
+  T* out = static_cast<T*>(args.out);
+  Exponents own;
+  columns.each(args, [&](i64 offset) {
+    const float value[1] = {widen(in[offset])};
+    own.add(value, 1);
+  });
+  const Result result(own.joined(columns.team));
+  columns.each(args, [&](i64 offset) {
+    out[offset] = Narrow<T>::from(result(widen(in[offset])));
+  });
+}
+
+template <typename T, typename Result>
+__device__ __forceinline__ void softmax(const AxisArgs& args) {
+  if (args.inner > 1) return softmax_columns<T, Result>(args);
+  with_row(args, [&](auto team, i64 row) {
+    softmax_row<T, Result>(args, team, row);
+  });
+}
+
+}  // namespace
+
+#define RULEENGINE_SOFTMAX(suffix, T, name, Result)            \
+  RULEENGINE_KERNEL(name##_##suffix, AxisArgs, kAxisThreads) { \
+    softmax<T, Result>(args);                                  \
+  }
+
+RULEENGINE_FLOATS(RULEENGINE_SOFTMAX, softmax, Softmax)
+RULEENGINE_FLOATS(RULEENGINE_SOFTMAX, log_softmax, LogSoftmax)
+
+}  // namespace ruleengine::kernels::device
