@@ -8,7 +8,7 @@ namespace ruleengine::kernels::device {
 constexpr unsigned kRotaryThreads = 256;  // of a block, at most
 
 // The first `rotated` elements of each head are turned in pairs, the others are
-// copied. As many threads as there are pairs of elements are best.
+// copied. rotary_chunks() says how many threads are best.
 struct RotaryArgs {
   const void* in;
   void* out;  // may be `in`, with the same strides
@@ -28,5 +28,13 @@ struct RotaryArgs {
   std::int32_t rotated;    // even, at most head_size
   bool is_interleaved;     // pairs are neighbours, not in different halves
 };
+
+inline std::int64_t rotary_chunks(const RotaryArgs& args, int bytes) {
+  const std::int64_t size = 16 / bytes;
+  const std::int64_t of_head =
+      (args.rotated / 2 + size - 1) / size +
+      (args.head_size - args.rotated + size - 1) / size;
+  return args.batch * args.heads * args.seq * of_head;
+}
 
 }  // namespace ruleengine::kernels::device

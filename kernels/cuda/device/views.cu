@@ -62,8 +62,8 @@ __device__ __forceinline__ void gather(const GatherArgs& args) {
   const i64 total = args.outer * args.count * args.inner;
   const i64 step = threads_of_grid();
   for (i64 i = thread_of_grid(); i < total; i += step) {
-    const i64 row = i / args.inner;
-    const i64 outer = row / args.count;
+    const i64 row = divide(i, args.inner);
+    const i64 outer = divide(row, args.count);
     const i64 index = index_of(args, row - outer * args.count);
     if (index < 0 || index >= args.n) {
       *args.beyond = 1;

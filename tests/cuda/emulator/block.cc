@@ -27,14 +27,11 @@ Block& block() {
   return only;
 }
 
-void Block::fail(const std::string& what) {
-  if (fault_.empty()) {
-    fault_ = std::string(kernel_->name) + ", block " + text_of(blockIdx);
-    if (current_ != nullptr) fault_ += ", thread " + text_of(current_->index);
-    fault_ += ": " + what;
-  }
-  // Nobody resumes the threads of a kernel that failed.
-  if (current_ != nullptr) current_->fiber->leave();
+void Block::fail(const std::string& what) const {
+  std::string text =
+      std::string(kernel_->name) + ", block " + text_of(blockIdx);
+  if (current_ != nullptr) text += ", thread " + text_of(current_->index);
+  throw std::runtime_error(text + ": " + what);
 }
 
 std::byte* Block::shared(const void* site, std::size_t size) {
@@ -112,7 +109,11 @@ void Block::finish(unsigned mask, Exchange kind, Lane** lanes) {
 
 void Block::run_thread(void* block) {
   Block& self = *static_cast<Block*>(block);
-  self.kernel_->function(self.args_);
+  try {
+    self.kernel_->function(self.args_);
+  } catch (const std::runtime_error& fault) {
+    self.fault_ = fault.what();  // it cannot leave the fiber's stack
+  }
   self.current_->state = State::kDone;
 }
 
@@ -155,26 +156,22 @@ bool Block::run_warps() {
   return ran;
 }
 
-bool Block::release_barrier() {
-  const Lane* first = nullptr;
+void Block::release_barrier() {
+  const Site& site = lanes_.front().site;
   for (unsigned i = 0; i < count_; ++i) {
-    const Lane& lane = lanes_[i];
-    if (lane.state != State::kAtBarrier) {
-      fail(lane.state == State::kDone
-               ? "threads wait at a barrier, others have ended"
-               : "a warp waits for lanes that do not come, " +
-                     line_of(lane.site));
-      return false;
+    Lane& lane = lanes_[i];
+    if (lane.state == State::kDone) {
+      fail("threads wait at a barrier, others have ended");
     }
-    if (first == nullptr) first = &lane;
-    if (lane.site.line() != first->site.line()) {
+    if (lane.state == State::kInWarp) {
+      fail("a warp waits for lanes that do not come, " + line_of(lane.site));
+    }
+    if (lane.site.line() != site.line()) {
       fail("threads are at different barriers, " + line_of(lane.site) +
-           " and " + line_of(first->site));
-      return false;
+           " and " + line_of(site));
     }
+    lane.state = State::kReady;
   }
-  for (unsigned i = 0; i < count_; ++i) lanes_[i].state = State::kReady;
-  return true;
 }
 
 void Block::start_lanes() {
@@ -190,10 +187,8 @@ void Block::run_block() {
   while (fault_.empty() && !all(State::kDone)) {
     if (!run_warps() && fault_.empty()) release_barrier();
   }
-  if (fault_.empty() && !shared_.is_intact()) {
-    fail("it wrote beyond its shared memory");
-  }
   if (!fault_.empty()) throw std::runtime_error(fault_);
+  if (!shared_.is_intact()) fail("it wrote beyond its shared memory");
 }
 
 void Block::prepare(const Launch& launch) {

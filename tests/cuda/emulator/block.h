@@ -30,8 +30,8 @@ class Block {
   unsigned lane() const { return current_->lane; }
   std::byte* dynamic_shared() const { return shared_.dynamic(); }
   std::byte* shared(const void* site, std::size_t size);
-  // Ends the kernel.
-  void fail(const std::string& what);
+  // Ends the kernel: throws.
+  [[noreturn]] void fail(const std::string& what) const;
 
   // Runs all blocks of a launch; throws std::runtime_error.
   void run_grid(const Kernel& kernel, const Launch& launch, const void* args);
@@ -56,7 +56,7 @@ class Block {
   // Both say whether a thread went on.
   bool run_warp(unsigned warp);
   bool run_warps();
-  bool release_barrier();
+  void release_barrier();
   void resume(Lane& lane);
   void wait(State state, const Site& site);
   bool gather(unsigned mask, Exchange kind, Lane** lanes);
@@ -72,7 +72,7 @@ class Block {
   std::mt19937_64 random_;
   Lane* current_ = nullptr;
   SharedMemory shared_;
-  std::string fault_;
+  std::string fault_;  // of a thread
 };
 
 // Of the launch that runs.
