@@ -8,7 +8,7 @@ namespace ruleengine::kernels::cuda {
 // moves: copies a block within the memory of the session.
 void copy_strided(Session& session, const runtime::StridedCopy& block);
 
-extern const KernelRows kElementwiseRows, kMoveRows;
+extern const KernelRows kElementwiseRows, kMoveRows, kRowRows;
 
 inline constexpr const KernelRows* kFamilies[] = {&kElementwiseRows,
                                                   &kMoveRows};

@@ -1,49 +1,11 @@
-// The axes that a reduction keeps and those that it sums over. Internal to
-// kernels/cpu.
+// Loops along an axis. Internal to kernels/cpu.
 #pragma once
 
 #include <algorithm>
-#include <optional>
-#include <vector>
 
-#include "kernels/shapes.h"
+#include "kernels/reduced.h"
 
 namespace ruleengine::kernels {
-
-struct ReducedShape {
-  Dims result;      // with the axes that are kept, or all
-  Dims kept, gone;  // sizes
-  Dims kept_strides, gone_strides;
-};
-
-// `gone`: ascending.
-inline ReducedShape reduced_shape(Shape dims,
-                                  const std::vector<std::size_t>& gone,
-                                  bool keepdims) {
-  ReducedShape s;
-  const Dims strides = strides_of(dims);
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (std::ranges::binary_search(gone, i)) {
-      s.gone.push_back(dims[i]);
-      s.gone_strides.push_back(strides[i]);
-      if (keepdims) s.result.push_back(1);
-    } else {
-      s.kept.push_back(dims[i]);
-      s.kept_strides.push_back(strides[i]);
-      s.result.push_back(dims[i]);
-    }
-  }
-  return s;
-}
-
-// A tensor cut at an axis: `outer` blocks of `size` lines of `inner` elements.
-struct CutShape {
-  std::int64_t outer, size, inner;
-};
-inline CutShape cut_at(Shape dims, std::size_t axis) {
-  return {product(dims, 0, axis), dims[axis],
-          product(dims, axis + 1, dims.size())};
-}
 
 // Calls f(block, first, last) for pieces of columns [first, last) of each block
 // of a shape that is cut: at most kColumns of them.

@@ -214,26 +214,6 @@ void reduce_to(Call& c, const Reducer& r, const Tensor& x,
   reduce_rows(c, r, from, kept, gone, y);
 }
 
-// No axes mean all axes, unless the node says that they mean no axis.
-class AxesToReduce {
- public:
-  explicit AxesToReduce(const Preparation& p)
-      : none_(p.attribute_flag("noop_with_empty_axes")),
-        keepdims_(p.attribute_flag("keepdims")) {}
-
-  ReducedShape of(const Call& c, Shape dims) const {
-    const Ints axes = c.has_input(1) ? c.ints(1) : Ints();
-    std::vector<std::size_t> gone = axes_of(axes, dims.size());
-    if (axes.empty() && !none_) {
-      for (std::size_t i = 0; i < dims.size(); ++i) gone.push_back(i);
-    }
-    return reduced_shape(dims, gone, keepdims_);
-  }
-
- private:
-  bool none_, keepdims_;
-};
-
 template <template <typename> typename R, typename List = Numbers>
 Op reduction(const Preparation& p) {
   return [axes = AxesToReduce(p)](Call& c) {
