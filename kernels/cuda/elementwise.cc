@@ -77,6 +77,7 @@ double bound(const Preparation& p, std::size_t i, double widest) {
   if (!p.node().has_input(i)) return widest;
   const Tensor* t = p.constant(i);
   if (t == nullptr || t->count() != 1) decline("a bound is no constant");
+  p.release(i);
   switch (t->dtype()) {
     case DataType::kFloat:
       return t->data<float>()[0];
@@ -94,8 +95,6 @@ Op clip(const Preparation& p, Session& session) {
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
   const auto low = static_cast<float>(bound(p, 1, -kInfinite));
   const auto high = static_cast<float>(bound(p, 2, kInfinite));
-  p.release(1);
-  p.release(2);
   return [&session, kernel, type, low, high](Call& c) {
     const Tensor& x = c.expect_type(0, type);
     Tensor& out = c.output_in_place(0, 0, type, x.dims());

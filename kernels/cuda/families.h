@@ -7,6 +7,11 @@ namespace ruleengine::kernels::cuda {
 
 // moves: copies a block within the memory of the session.
 void copy_strided(Session& session, const runtime::StridedCopy& block);
+// The bits of a number, rounded to the type; an integer of the largest or the
+// least value where it is infinite.
+std::uint64_t bits_of(double value, DataType dtype);
+// Each element of a tensor becomes the first bytes of `value`.
+void fill(Session& session, Tensor& out, std::uint64_t value);
 
 extern const KernelRows kElementwiseRows, kMoveRows, kRowRows;
 

@@ -1,36 +1,153 @@
 // Ops that move elements or give them another shape.
 #include "kernels/moves.h"
 
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "core/ir/narrow_float.h"
+#include "kernels/cuda/device/views.h"
 #include "kernels/cuda/families.h"
+#include "kernels/reduced.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {
 namespace {
 
-// Elements of a byte and more, which kernels copy.
-bool is_copied(const ir::Type* type) {
-  if (type == nullptr || !type->is_tensor()) return false;
-  const int bits = ir::bit_width(type->elem);
-  return bits == 8 || bits == 16 || bits == 32 || bits == 64;
+// The type of input 0, whose elements have a width that kernels copy.
+DataType copied_type(const Preparation& p) {
+  const DataType type = input_type(p, 0);
+  const int bits = ir::bit_width(type);
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
+    decline("elements of an unknown width");
+  }
+  return type;
 }
 
 template <auto prepare>
 Op move(const Preparation& p, Session&) {
-  if (!is_copied(p.input_type(0))) decline("elements of an unknown width");
+  copied_type(p);
   return prepare(p);
 }
 
-}  // namespace
+// --- copies within the memory
+// -------------------------------------------------
 
-void copy_strided(Session&, const runtime::StridedCopy&) {
-  runtime::fail("not yet");
+using Axes = std::span<const runtime::StridedAxis>;
+
+std::string sized(const char* name, std::int64_t bytes) {
+  return name + std::to_string(bytes);
 }
 
-namespace {
+// The last two axes of the result are those of whole matrices, swapped.
+std::optional<device::TransposeArgs> as_transpose(
+    const runtime::StridedCopy& block) {
+  const Axes axes = block.axes;
+  if (axes.size() < 2 || axes.size() > 3) return std::nullopt;
+  const auto& columns = axes[axes.size() - 2];
+  const auto& rows = axes[axes.size() - 1];
+  const std::int64_t area = rows.size * columns.size;
+  const bool is_swapped = rows.to == 1 && rows.from == columns.size &&
+                          columns.from == 1 && columns.to == rows.size;
+  const bool is_whole =
+      axes.size() == 2 || (axes[0].from == area && axes[0].to == area);
+  if (!is_swapped || !is_whole) return std::nullopt;
+  return device::TransposeArgs{.in = block.from,
+                               .out = block.to,
+                               .batch = axes.size() == 2 ? 1 : axes[0].size,
+                               .rows = rows.size,
+                               .columns = columns.size};
+}
+
+// Of at most kMaxRank axes.
+void copy_axes(Session& session, CUfunction kernel, Axes axes,
+               std::int64_t bytes, const std::byte* from, std::byte* to) {
+  device::CopyArgs args{};
+  std::int64_t sizes[device::kMaxRank];
+  const auto width = static_cast<std::int32_t>(bytes);
+  args.operands[0] = {.data = to, .bytes = width};
+  // Kernels write what the host calls an output only.
+  args.operands[1] = {.data = const_cast<std::byte*>(from), .bytes = width};
+  for (std::size_t i = 0; i < axes.size(); ++i) {
+    sizes[i] = axes[i].size;
+    args.operands[0].strides[i] = axes[i].to;
+    args.operands[1].strides[i] = axes[i].from;
+  }
+  device::plan(args, sizes, static_cast<int>(axes.size()),
+               device::chunk_of(width));
+  session.launch(kernel, spread(args.loop.total, device::kViewThreads), args);
+}
+
+// --- Gather ------------------------------------------------------------------
+
+class Gather {
+ public:
+  Gather(const Preparation& p, Session& session)
+      : session_(session),
+        axis_(p),
+        type_(copied_type(p)),
+        index_type_(input_type(p, 1)),
+        width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
+        kernel_(session.kernel("views", sized("gather_", width_).c_str())),
+        wide_kernel_(session.kernel("views", "gather_16")),
+        beyond_(
+            session.flag({.what = "an index is beyond its axis",
+                          .where = p.node().graph().describe(p.node().id())})) {
+    if (index_type_ != DataType::kInt32 && index_type_ != DataType::kInt64) {
+      decline("the indices are neither int32 nor int64");
+    }
+  }
+
+  void operator()(Call& c) const {
+    const Tensor& x = c.expect_type(0, type_);
+    const Tensor& at = c.expect_type(1, index_type_);
+    const std::size_t axis = axis_.of(c, x.rank());
+    Dims dims;
+    dims.append(x.dims().first(axis));
+    dims.append(at.dims());
+    dims.append(x.dims().subspan(axis + 1));
+    Tensor& out = c.output(0, type_, dims);
+    if (out.count() == 0) return;
+    const CutShape cut = cut_at(x.dims(), axis);
+    device::GatherArgs args{.in = x.data<std::byte>(),
+                            .indices = at.data<std::byte>(),
+                            .out = out.mutable_data<std::byte>(),
+                            .beyond = beyond_,
+                            .outer = cut.outer,
+                            .n = cut.size,
+                            .inner = cut.inner,
+                            .count = at.count(),
+                            .is_wide = index_type_ == DataType::kInt64};
+    constexpr std::int64_t kVector = 16;
+    const auto address = reinterpret_cast<std::uintptr_t>(args.in) |
+                         reinterpret_cast<std::uintptr_t>(args.out);
+    const bool is_vector =
+        cut.inner * width_ % kVector == 0 && address % kVector == 0;
+    if (is_vector) args.inner = cut.inner * width_ / kVector;
+    session_.launch(
+        is_vector ? wide_kernel_ : kernel_,
+        spread(args.outer * args.count * args.inner, device::kViewThreads),
+        args);
+  }
+
+ private:
+  Session& session_;
+  AttributeAxis axis_;
+  DataType type_, index_type_;
+  std::int64_t width_;
+  CUfunction kernel_, wide_kernel_;
+  std::int32_t* beyond_;
+};
+
+Op gather(const Preparation& p, Session& session) { return Gather(p, session); }
 
 constexpr Kernel kMoveKernels[] = {
     {"", "Concat", move<moves::concat>},
     {"", "DepthToSpace", move<moves::depth_to_space>},
     {"", "Expand", move<moves::expand>},
+    {"", "Gather", gather},
     {"", "Flatten", move<moves::flatten>},
     {"", "Identity", move<moves::identity>},
     {"", "Reshape", move<moves::reshape>},
@@ -46,5 +163,64 @@ constexpr Kernel kMoveKernels[] = {
 }  // namespace
 
 const KernelRows kMoveRows = kMoveKernels;
+
+void copy_strided(Session& session, const runtime::StridedCopy& block) {
+  if (const auto args = as_transpose(block)) {
+    return session.launch(
+        session.kernel("views",
+                       sized("transpose_", block.element_bytes).c_str()),
+        {.x = static_cast<unsigned>(transpose_blocks(*args)),
+         .threads = device::kViewThreads},
+        *args);
+  }
+  // Axes beyond those that a kernel knows are gone through here.
+  const std::size_t beyond =
+      std::max<std::size_t>(block.axes.size(), device::kMaxRank) -
+      device::kMaxRank;
+  const Axes outer = block.axes.first(beyond),
+             inner = block.axes.subspan(beyond);
+  const CUfunction kernel =
+      session.kernel("views", sized("copy_", block.element_bytes).c_str());
+  std::int64_t count = 1;
+  for (const auto& each : outer) count *= each.size;
+  Walk walk(outer, 0);
+  for (std::int64_t i = 0; i < count; ++i, walk.next()) {
+    copy_axes(session, kernel, inner, block.element_bytes,
+              block.from + walk.from() * block.element_bytes,
+              block.to + walk.to() * block.element_bytes);
+  }
+}
+
+std::uint64_t bits_of(double value, DataType dtype) {
+  const auto whole = [&]<typename T>(T) {
+    using Limits = std::numeric_limits<T>;
+    const T out = std::isinf(value) ? value < 0 ? Limits::min() : Limits::max()
+                                    : static_cast<T>(value);
+    return static_cast<std::uint64_t>(out);
+  };
+  switch (dtype) {
+    case DataType::kFloat:
+      return std::bit_cast<std::uint32_t>(static_cast<float>(value));
+    case DataType::kInt32:
+      return whole(std::int32_t{});
+    case DataType::kInt64:
+      return whole(std::int64_t{});
+    default:
+      return ir::narrow(dtype, value);
+  }
+}
+
+void fill(Session& session, Tensor& out, std::uint64_t value) {
+  if (out.count() == 0) return;
+  const auto bytes =
+      static_cast<std::int64_t>(runtime::bytes_of(out.dtype(), 1));
+  session.launch(
+      session.kernel("views", sized("fill_", bytes).c_str()),
+      spread(ceil_div(out.count(), device::chunk_of(static_cast<int>(bytes))),
+             device::kViewThreads),
+      device::FillArgs{.out = out.mutable_data<std::byte>(),
+                       .count = out.count(),
+                       .value = value});
+}
 
 }  // namespace ruleengine::kernels::cuda

@@ -1,5 +1,6 @@
 // Ops along an axis: softmax, reductions, norms.
 #include <array>
+#include <limits>
 
 #include "kernels/cuda/device/norms.h"
 #include "kernels/cuda/device/softmax.h"
@@ -55,15 +56,25 @@ std::optional<CutShape> cut_along(Shape dims,
                   product(dims, gone.back() + 1, dims.size())};
 }
 
+// What is left of no elements.
+double reduced_nothing(std::string_view kernel) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  if (kernel == "reduce_max") return -kInfinite;
+  if (kernel == "reduce_min") return kInfinite;
+  if (kernel == "reduce_mean") return std::numeric_limits<double>::quiet_NaN();
+  return 0;
+}
+
 template <AttributeName kName, const auto& kTypes>
 Op reduction(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
   const CUfunction kernel = kernel_of(session, "reduce", kName, type, kTypes);
-  return [&session, kernel, type, axes = AxesToReduce(p)](Call& c) {
+  const std::uint64_t of_nothing = bits_of(reduced_nothing(kName), type);
+  return [&session, kernel, type, of_nothing, axes = AxesToReduce(p)](Call& c) {
     Tensor x = c.expect_type(0, type);
     const ReducedShape shape = axes.of(c, x.dims());
-    if (x.count() == 0) fail("the GPU reduces no empty tensor");
     Tensor& out = c.output(0, type, shape.result);
+    if (x.count() == 0) return fill(session, out, of_nothing);
     std::optional<CutShape> cut = cut_along(x.dims(), shape.axes);
     if (!cut) {
       // Those that go are brought to the end.
@@ -141,7 +152,7 @@ class Norm {
       args.sum = c.output(places_.sum, type_, x.dims())
                      .template mutable_data<std::byte>();
     }
-    if (x.count() == 0) return;
+    if (x.count() == 0) return fill_statistics(c);
     args.rows = product(x.dims(), 0, axis);
     args.n = product(x.dims(), axis, x.rank());
     Tensor skip;  // as long as the kernel is being launched
@@ -167,6 +178,14 @@ class Norm {
   static float* statistic(Call& c, std::size_t i, Shape dims) {
     if (i == 0 || !c.wants(i)) return nullptr;
     return c.output(i, DataType::kFloat, dims).template mutable_data<float>();
+  }
+  // Of rows of no elements.
+  void fill_statistics(Call& c) const {
+    for (const std::size_t i : {places_.mean, places_.inverse}) {
+      if (i == 0 || !c.wants(i)) continue;
+      constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+      fill(session_, c.outputs()[i].tensor(), bits_of(kNone, DataType::kFloat));
+    }
   }
   static Tensor stretched_to(const Call& c, const Tensor& t, Shape dims) {
     if (runtime::is_same_shape(t.dims(), dims)) return t;

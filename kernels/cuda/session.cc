@@ -1,7 +1,10 @@
 #include "kernels/cuda/session.h"
 
 #include <algorithm>
+#include <functional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/cuda/families.h"
@@ -84,7 +87,7 @@ Session::Session(std::shared_ptr<const Device> device)
       memory_(std::make_shared<SessionMemory>(stream_, *this)) {}
 
 Session::~Session() {
-  current_.reset();
+  current_ = nullptr;
   const Driver& driver = stream_->driver();
   const runtime::cuda::CurrentAtEnd current(stream_->device());
   driver.cuStreamSynchronize(stream_->add());
@@ -110,22 +113,46 @@ std::unique_ptr<const runtime::PreparedNode> Session::prepare(
 }
 
 void Session::begin() {
-  if (!current_) current_.emplace(stream_->device());
+  if (current_ == nullptr) {
+    current_ = std::make_unique<Current>(stream_->device());
+  }
 }
 
 void Session::finish() {
-  try {
-    stream_->wait();
-  } catch (...) {
-    current_.reset();
-    throw;
+  // Whatever fails, the run is over.
+  const auto current = std::exchange(current_, nullptr);
+  stream_->wait();
+  check_flags();
+}
+
+std::int32_t* Session::flag(Diagnostic error) {
+  constexpr std::size_t kBytes = 4096;
+  if (flags_ == nullptr) {
+    flags_ = std::make_unique<runtime::cuda::Pinned>(stream_->shared_device(),
+                                                     kBytes);
+    std::ranges::fill_n(flags_->data(), kBytes, std::byte{0});
   }
-  current_.reset();
+  // Those that are too many share the last one.
+  constexpr std::size_t kMost = kBytes / sizeof(std::int32_t);
+  if (flagged_.size() < kMost) flagged_.push_back(std::move(error));
+  return reinterpret_cast<std::int32_t*>(flags_->data()) + flagged_.size() - 1;
+}
+
+void Session::check_flags() {
+  if (flagged_.empty()) return;
+  const std::span all(reinterpret_cast<std::int32_t*>(flags_->data()),
+                      flagged_.size());
+  const auto raised = std::ranges::find_if(all, std::identity());
+  if (raised == all.end()) return;
+  const Diagnostic error =
+      flagged_[static_cast<std::size_t>(raised - all.begin())];
+  std::ranges::fill(all, 0);
+  throw runtime::Failure{error};
 }
 
 CUfunction Session::kernel(std::string_view family, const char* name) {
   const Driver& driver = stream_->driver();
-  CUmodule& module = modules_[family];
+  CUmodule& module = modules_[std::string(family)];
   if (module == nullptr) {
     const auto image = std::ranges::find(images(), family, &Image::family);
     stream_->check(driver.cuModuleLoadData(&module, image->bytes.data()),

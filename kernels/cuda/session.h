@@ -4,8 +4,9 @@
 
 #include <map>
 #include <memory>
-#include <optional>
+#include <string>
 #include <string_view>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/cuda/memory.h"
@@ -34,6 +35,9 @@ class Session final : public runtime::BackendSession {
   void finish() override;
 
   runtime::cuda::Stream& stream() { return *stream_; }
+  // What a kernel sets to 1 where it meets what it cannot compute, which ends
+  // the run with this error.
+  std::int32_t* flag(Diagnostic error);
   // A kernel of a family (kernels/cuda/device). Throws Failure.
   CUfunction kernel(std::string_view family, const char* name);
   // Adds a kernel to the work. `args`: what it takes. Throws Failure.
@@ -43,12 +47,15 @@ class Session final : public runtime::BackendSession {
   }
 
  private:
+  void check_flags();
   void launch_with(CUfunction kernel, const Launch& how, void* args);
 
   std::shared_ptr<runtime::cuda::Stream> stream_;
   std::shared_ptr<runtime::cuda::CudaMemory> memory_;
-  std::map<std::string_view, CUmodule> modules_;   // by family
-  std::optional<runtime::cuda::Current> current_;  // during a run
+  std::map<std::string, CUmodule, std::less<>> modules_;  // by family
+  std::unique_ptr<runtime::cuda::Pinned> flags_;     // which kernels can write
+  std::vector<Diagnostic> flagged_;                  // by flag
+  std::unique_ptr<runtime::cuda::Current> current_;  // during a run
 };
 
 }  // namespace ruleengine::kernels::cuda

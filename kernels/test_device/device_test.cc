@@ -5,7 +5,6 @@
 #include <doctest/doctest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "core/text/parse.h"
 #include "runtime/executor.h"
 #include "runtime/random_inputs.h"
+#include "tests/support/model_files.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::kernels {
@@ -263,20 +263,9 @@ TEST_CASE("a run that fails leaves nothing behind on the device") {
   CHECK(device.memory->blocks == 0);
 }
 
-// The exports that the clone has, and the shared collection where it is there.
 TEST_CASE("models run mixed to the same bits") {
-  std::vector<std::filesystem::path> files;
-  const std::filesystem::path root = RULEENGINE_SOURCE_DIR;
-  for (const auto& folder : {root / "tests" / "data" / "models",
-                             root.parent_path() / "shared" / "models"}) {
-    std::error_code error;
-    for (const auto& entry :
-         std::filesystem::directory_iterator(folder, error)) {
-      if (entry.path().extension() == ".onnx") files.push_back(entry.path());
-    }
-  }
+  const auto files = model_files(RULEENGINE_SOURCE_DIR);
   REQUIRE(!files.empty());
-  std::ranges::sort(files);
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!has_turn(i, 8)) continue;
     CAPTURE(files[i].string());

@@ -74,6 +74,7 @@ class Stream {
   Stream& operator=(const Stream&) = delete;
 
   const Device& device() const { return *device_; }
+  const std::shared_ptr<const Device>& shared_device() const { return device_; }
   const Driver& driver() const { return device_->driver(); }
   void check(CUresult status, std::string_view doing) const {
     device_->check(status, doing);

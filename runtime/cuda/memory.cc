@@ -90,8 +90,7 @@ void CudaMemory::drop_free() {
 // So many bytes of the staging memory at most, which no work reads or writes.
 std::span<std::byte> CudaMemory::stage(std::size_t bytes) {
   if (staging_ == nullptr) {
-    const std::shared_ptr<const Device> device(stream_, &stream_->device());
-    staging_ = std::make_unique<Pinned>(device, kStaging);
+    staging_ = std::make_unique<Pinned>(stream_->shared_device(), kStaging);
   }
   if (stream_->is_idle()) staged_ = 0;
   if (staged_ == kStaging) {

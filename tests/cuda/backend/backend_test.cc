@@ -2,7 +2,6 @@
 // and without a call of the driver too many.
 #include <doctest/doctest.h>
 
-#include <filesystem>
 #include <memory>
 #include <string>
 
@@ -14,6 +13,7 @@
 #include "runtime/executor.h"
 #include "runtime/random_inputs.h"
 #include "tests/cuda/standin/standin.h"
+#include "tests/support/model_files.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::kernels {
@@ -104,6 +104,74 @@ TEST_CASE("elementwise ops agree with those of the CPU") {
       " a = Exp(x) c = Sigmoid(a) d = Sub(c, s) e = Gelu(d) f = Erf(e)"
       " b = Less(f, x) y = Where(b, f, d) m = Mul(n, n)"
       " h = Cast<to = 10>(x) i = Add(h, h) z = Cast<to = 1>(i) }"));
+}
+
+TEST_CASE("ops that move elements agree with those of the CPU") {
+  check_runs(*model_of(
+      "(float[2,3,4] x, int64[2,2] at) => "
+      "(float[4,3,2] y, float[2,5,4] z, float[2,2,3,4] g, float[3,2,4] t,"
+      " float[4,3,8] r, float[2,6,2] s)"
+      "<int64[1] one = {1}, int64[1] minus = {-1}, int64[1] two = {2},"
+      " int64[1] last = {-9}, int64[3] twice = {2,1,2}, int64[3] to = {2,3,4},"
+      " int64[2] parts = {1,2}, int64[3] shape = {2,6,2}> {"
+      " y = Transpose<perm = [2,1,0]>(x)"
+      " a, b = Split<axis = 1>(x, parts) z = Concat<axis = 1>(b, a, b)"
+      " g = Gather<axis = 0>(x, at) t = Transpose<perm = [1,0,2]>(x)"
+      " c = Slice(x, minus, last, two, minus) d = Expand(c, to)"
+      " e = Tile(d, twice) f = Slice(e, one, two, one) h = Add(e, e)"
+      " r = Slice(h, one, last, one, minus) s = Reshape(x, shape) }"));
+}
+
+TEST_CASE("rows agree with those of the CPU") {
+  check_runs(*model_of(
+      "(float[3,4,130] x, float[3,4,130] k, float[130] w) => (float[3,4,130] y,"
+      " float[3,4,130] r, float[3,4,130] s, float[4] m, float[3,1,130] n,"
+      " float[3,4] u, float[3,4,130] o)"
+      "<int64[2] ends = {0,2}, int64[1] mid = {1},"
+      " int64[1] last = {2}> {"
+      " k2 = Add(w, w) b = Sin(w)"
+      " y = LayerNormalization<axis = -1>(x, k2, b)"
+      " r = RMSNormalization<axis = -1>(k, w) s = Softmax<axis = 1>(x)"
+      " m = ReduceMean<keepdims = 0>(x, ends) n = ReduceMax(x, mid)"
+      " u = ReduceSum<keepdims = 0>(x, last) o = LogSoftmax(k) }"));
+}
+
+TEST_CASE("an index beyond its axis ends the run, which tells of it") {
+  const auto model = model_of(
+      "(float[3,4] x, int64[2] at) => (float[2,4] y) { a = Neg(x)"
+      " y = Gather(a, at) }");
+  const auto on_gpu = executor_of(*model, true);
+  const auto inputs =
+      runtime::random_inputs(*model, {}, runtime::HostMemory::create());
+  REQUIRE(inputs.ok());
+  Named given = *inputs;
+  const std::int64_t count = 2;
+  for (const std::int64_t index : {7, 2}) {
+    auto at = std::make_shared<std::vector<std::int64_t>>(2, index);
+    for (auto& [name, value] : given) {
+      if (name != "at") continue;
+      value = runtime::Datum(runtime::Tensor(
+          ir::DataType::kInt64, {&count, 1},
+          std::shared_ptr<const std::byte>(
+              at, reinterpret_cast<const std::byte*>(at->data()))));
+    }
+    const auto out = on_gpu->run(given);
+    CHECK(out.ok() == (index == 2));
+    if (!out) CHECK(out.error().text().find("Gather") != std::string::npos);
+  }
+  CHECK(misuse() == "");
+}
+
+TEST_CASE("whole models agree with the CPU") {
+  const auto files = model_files(RULEENGINE_SOURCE_DIR);
+  REQUIRE(!files.empty());
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    if (!has_turn(i, 8)) continue;
+    CAPTURE(files[i].string());
+    const auto model = io::load(files[i].string());
+    REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
+    check_runs(**model);
+  }
 }
 
 }  // namespace
