@@ -33,7 +33,9 @@ Status prepare(Subject& subject, const BenchedModel& given,
                const BenchOptions& options) {
   subject.out.model = given.name;
   subject.model = given.model;
-  runtime::ExecutorOptions how = executor_options(options.how);
+  auto made = executor_options(options.how);
+  if (!made) return made.error();
+  runtime::ExecutorOptions& how = *made;
   how.runs_often = true;
   how.trace = subject.profile.trace();
   auto executor = runtime::Executor::create(*subject.model, std::move(how));

@@ -170,10 +170,8 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options) {
   const engine::OpBodies bodies(rules->bodies());
   Limits limits = options.limits;
   if (limits.tensors == 0) limits.tensors = std::size_t{1} << 30;
-  const auto compare =
-      bodies.compare_with(compare_by_kernels({.threads = 1,
-                                              .tolerance = options.tolerance,
-                                              .limits = limits}));
+  const auto compare = bodies.compare_with(compare_by_kernels(
+      {.threads = 1, .tolerance = options.tolerance, .limits = limits}));
   auto runs = lua::run_examples(*rules, compare, kernels::cpu_evaluator(),
                                 options.update != TestOptions::Update::kNone);
   out.results = std::move(runs.results);

@@ -41,7 +41,9 @@ Status run_model(Executed& done, const ExecOptions& options,
                  runtime::RankPlace* place, const runtime::InputOptions* draw) {
   const ExecutionOptions& given = options.how;
   Profile profile;
-  runtime::ExecutorOptions how = executor_options(given);
+  auto made = executor_options(given);
+  if (!made) return made.error();
+  runtime::ExecutorOptions& how = *made;
   if (options.traces) how.trace = profile.trace();
   if (place != nullptr) {
     how.threads = std::max(1, given.threads);

@@ -7,6 +7,7 @@
 
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu.h"
+#include "kernels/cuda.h"
 #include "runtime/conversions.h"
 #include "runtime/element_types.h"
 #include "runtime/verify.h"
@@ -72,6 +73,23 @@ std::string text_of(const runtime::Executor::Named& inputs) {
   return out;
 }
 
+Result<runtime::Backends> backends_of(const std::string& device) {
+  if (device.empty() || device == "cpu")
+    return runtime::Backends{&kernels::cpu()};
+  if (device == "cuda") {
+    const auto gpu = kernels::find_cuda();
+    if (gpu) return runtime::Backends{*gpu, &kernels::cpu()};
+    Diagnostic error = gpu.error();
+    error.remedy = Remedy::kDevice;
+    return error;
+  }
+  return Diagnostic{.kind = ErrorKind::kUsage,
+                    .what = "there is no such device",
+                    .expected = "cpu or cuda",
+                    .found = printable(device),
+                    .remedy = Remedy::kDevice};
+}
+
 }  // namespace
 
 Status check(const ExecutionOptions& options) {
@@ -116,12 +134,16 @@ runtime::InputOptions input_options(const ExecutionOptions& options) {
           .deadline = options.limits.deadline};
 }
 
-runtime::ExecutorOptions executor_options(const ExecutionOptions& options) {
-  return {.backends = {&kernels::cpu()},
-          .threads = options.threads,
-          .memory = runtime::HostMemory::create(tensor_limit(options.limits)),
-          .seed = options.seed,
-          .deadline = options.limits.deadline};
+Result<runtime::ExecutorOptions> executor_options(
+    const ExecutionOptions& options) {
+  auto backends = backends_of(options.device);
+  if (!backends) return backends.error();
+  return runtime::ExecutorOptions{
+      .backends = *std::move(backends),
+      .threads = options.threads,
+      .memory = runtime::HostMemory::create(tensor_limit(options.limits)),
+      .seed = options.seed,
+      .deadline = options.limits.deadline};
 }
 
 Result<runtime::NamedData> inputs_for(runtime::Executor& executor,

@@ -1,4 +1,5 @@
-// What runs models: the kernels of the CPU, on inputs of a file or random ones.
+// What runs models: the kernels of the CPU or of a GPU, on inputs of a file or
+// random ones.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,9 @@ struct ExecutionOptions {
   std::map<std::string, std::int64_t> dims;  // sizes of random inputs
   std::uint64_t seed = 0;                    // of random inputs and random ops
   int threads = 0;                           // 0: one for each core
+  // What computes: "cuda" is the first GPU, with the CPU for what it cannot; ""
+  // and "cpu" are the CPU alone.
+  std::string device;
   // Of comparisons, instead of the rounding of the types and of what rules
   // declare.
   std::optional<runtime::Tolerance> tolerance;
@@ -46,7 +50,9 @@ Result<runtime::NamedData> read_inputs(const ir::Model& model,
                                        const Limits& limits);
 
 runtime::InputOptions input_options(const ExecutionOptions& options);
-runtime::ExecutorOptions executor_options(const ExecutionOptions& options);
+// An error (kUsage) where there is no such device.
+Result<runtime::ExecutorOptions> executor_options(
+    const ExecutionOptions& options);
 
 // Inputs of the file, or random ones with which the model runs.
 Result<runtime::NamedData> inputs_for(runtime::Executor& executor,

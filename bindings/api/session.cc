@@ -69,7 +69,9 @@ Result<std::unique_ptr<Session>> Session::create(
   std::unique_ptr<Session> out(new Session());
   out->model_ = *std::move(own);
   out->deadline_ = options.limits.deadline;
-  runtime::ExecutorOptions how = executor_options(options);
+  auto made = executor_options(options);
+  if (!made) return made.error();
+  runtime::ExecutorOptions& how = *made;
   how.runs_often = true;
   how.progress = [its = out.get()](std::size_t done, std::size_t all) {
     if (its->progress_) its->progress_(done, all);

@@ -36,8 +36,9 @@ class OurRuntime final : public engine::MeasuredRuntime {
 
   Result<std::unique_ptr<engine::RuntimeSession>> load(
       std::unique_ptr<ir::Model> model) override {
-    auto executor =
-        runtime::Executor::create(*model, executor_options(options_));
+    auto how = executor_options(options_);
+    if (!how) return how.error();
+    auto executor = runtime::Executor::create(*model, *std::move(how));
     if (!executor) return executor.error();
     return std::unique_ptr<engine::RuntimeSession>(std::make_unique<OurSession>(
         std::move(model), *std::move(executor), inputs_));
@@ -90,7 +91,9 @@ Result<runtime::NamedData> draw_for(const ir::Model& model,
   if (!options.inputs.empty()) {
     return read_inputs(model, options.inputs, options.limits);
   }
-  auto executor = runtime::Executor::create(model, executor_options(options));
+  auto how = executor_options(options);
+  if (!how) return how.error();
+  auto executor = runtime::Executor::create(model, *std::move(how));
   if (executor) return inputs_for(**executor, model, options);
   Diagnostic error = executor.error();
   error.remedy = Remedy::kInputs;

@@ -99,10 +99,11 @@ int bench(const BenchFlags& flags) {
 
 void add_bench(Line& line) {
   auto [bench, flags] =
-      line.add(cli::bench, "bench", "measure how long models run on the CPU",
+      line.add(cli::bench, "bench", "measure how long models run",
                "ruleengine bench rewritten.onnx --against model.onnx");
   bench.paths("MODEL", flags, "the model");
   bench.inputs(flags, flags.in);
+  bench.device(flags.in);
   bench
       .option("--against", flags.against,
               "a model to run in turn with it, on the same inputs")

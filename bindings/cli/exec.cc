@@ -158,13 +158,14 @@ int exec(const ExecFlags& flags) {
 
 void add_exec(Line& line) {
   auto [exec, flags] =
-      line.add(cli::exec, "exec", "run a model on the CPU",
+      line.add(cli::exec, "exec", "run a model",
                "ruleengine exec model.onnx --inputs in.npz --outputs out.npz");
   exec.paths(
       "MODEL|RULE", flags,
       "the model, or one for each rank; and rule files whose `body` says "
       "what ops mean");
   exec.inputs(flags, flags.in);
+  exec.device(flags.in);
   exec.flag("--random", flags.random, "draw the inputs");
   exec.option("--outputs", flags.output,
               "an .npz file for the outputs; without it a table of them")

@@ -272,6 +272,11 @@ void VerbLine::inputs(Flags& flags, InputFlags& inputs, const char* dims) {
   mebibytes("--limit-tensors", flags.limits.tensors, std::uint64_t{1} << 40,
             "MiB of tensors at once; three quarters of the machine's");
 }
+void VerbLine::device(InputFlags& inputs) {
+  option("--device", inputs.how.device,
+         "cuda is the first GPU, with the CPU for what it cannot; cpu")
+      .takes("cpu|cuda");
+}
 void VerbLine::tolerance(std::optional<std::string>& to) {
   option("--tolerance", to,
          "how far outputs may differ, instead of the rounding of their types: "

@@ -80,6 +80,8 @@ class VerbLine {
   // Of verbs that run models.
   void inputs(Flags& flags, InputFlags& inputs,
               const char* dims = "sizes of inputs: batch=2,seq=7");
+  // Of verbs that run a model as it is.
+  void device(InputFlags& inputs);
   // Of verbs that compare models.
   void tolerance(std::optional<std::string>& to);
   // Of verbs that measure.

@@ -135,7 +135,8 @@ Diagnostic with_option(Diagnostic error) {
       {Remedy::kLoad, "--limit-load raises it"},
       {Remedy::kFolder, "give a folder with -o"},
       {Remedy::kInputs, "give sizes with --dims, or arrays with --inputs"},
-      {Remedy::kRanks, "exec --ranks runs several"}};
+      {Remedy::kRanks, "exec --ranks runs several"},
+      {Remedy::kDevice, "without --device it runs on the CPU"}};
   for (const auto& [remedy, hint] : kHints) {
     if (error.remedy != remedy) continue;
     if (!error.hint.empty()) error.hint += "; ";

@@ -49,6 +49,8 @@ const char* advice_of(Remedy remedy) {
       return "give sizes with `dims`";
     case Remedy::kRanks:
       return "the command `ruleengine exec --ranks` runs several";
+    case Remedy::kDevice:
+      return "without `device` it runs on the CPU";
     case Remedy::kRewrites:
     case Remedy::kNone:
       break;

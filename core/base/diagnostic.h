@@ -32,7 +32,8 @@ enum class Remedy {
   kLoad,      // ... of the time to load a rule file
   kFolder,    // a folder for the results
   kInputs,    // other sizes of inputs, or arrays
-  kRanks      // a run on several ranks
+  kRanks,     // a run on several ranks
+  kDevice     // the CPU instead of a device
 };
 
 struct Diagnostic {
