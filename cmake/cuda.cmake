@@ -41,7 +41,7 @@ file(GLOB RULEENGINE_CUDA_KERNELS CONFIGURE_DEPENDS
 function(ruleengine_cuda_image source image)
   add_custom_command(OUTPUT ${image}
     COMMAND ${NVCC} --fatbin -O3 -std=c++20 ${RULEENGINE_CUDA_CHIPS}
-            --compress-mode=size -I ${CMAKE_SOURCE_DIR} -MD -MF ${image}.d
+            --compress-mode=size --Werror all-warnings -I ${CMAKE_SOURCE_DIR} -MD -MF ${image}.d
             -o ${image} ${source}
     DEPENDS ${source} DEPFILE ${image}.d VERBATIM)
 endfunction()

@@ -23,8 +23,49 @@
 #define RULEENGINE_DYNAMIC_SHARED(Type, name)              \
   extern __shared__ __align__(16) unsigned char name##_[]; \
   Type* name = reinterpret_cast<Type*>(name##_)
-// A vector's address is a multiple of its bytes; the emulator checks it.
-#define RULEENGINE_CHECK_ALIGNED(data, bytes)
+
+namespace ruleengine::kernels::device {
+
+template <int bytes>
+struct Vector;
+template <>
+struct Vector<1> {
+  using Type = unsigned char;
+};
+template <>
+struct Vector<2> {
+  using Type = unsigned short;
+};
+template <>
+struct Vector<4> {
+  using Type = unsigned;
+};
+template <>
+struct Vector<8> {
+  using Type = uint2;
+};
+template <>
+struct Vector<16> {
+  using Type = uint4;
+};
+
+// One instruction each, of global memory at a multiple of `bytes`, which the
+// emulator checks. nvcc would split a plain store of halves into pieces.
+template <int bytes>
+__device__ __forceinline__ void load_vector(void* to, const void* memory) {
+  using V = typename Vector<bytes>::Type;
+  const V value = *static_cast<const V*>(memory);
+  memcpy(to, &value, bytes);
+}
+template <int bytes>
+__device__ __forceinline__ void store_vector(void* memory, const void* from) {
+  using V = typename Vector<bytes>::Type;
+  V value;
+  memcpy(&value, from, bytes);
+  __stwb(static_cast<V*>(memory), value);
+}
+
+}  // namespace ruleengine::kernels::device
 
 #endif  // __CUDACC__
 
@@ -85,14 +126,14 @@ struct alignas(sizeof(T) * n) Pack {
 
 template <typename T, int n>
 __device__ __forceinline__ Pack<T, n> load_pack(const T* from) {
-  RULEENGINE_CHECK_ALIGNED(from, sizeof(T) * n);
-  return *reinterpret_cast<const Pack<T, n>*>(from);
+  Pack<T, n> pack;
+  load_vector<sizeof(pack)>(&pack, from);
+  return pack;
 }
 
 template <typename T, int n>
 __device__ __forceinline__ void store_pack(T* to, const Pack<T, n>& pack) {
-  RULEENGINE_CHECK_ALIGNED(to, sizeof(T) * n);
-  *reinterpret_cast<Pack<T, n>*>(to) = pack;
+  store_vector<sizeof(pack)>(to, &pack);
 }
 
 __device__ __forceinline__ bool is_aligned(const void* data, int bytes) {

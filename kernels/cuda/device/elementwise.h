@@ -15,7 +15,8 @@ constexpr unsigned kElementwiseThreads = 256;
 // greater greater_or_equal (the same, equal also of bool; to bool), and or xor
 // (bool), swiglu: silu(a) * b, bias_gelu and bias_gelu_tanh: gelu(a + b) (f32
 // f16 bf16). Operands: the output, a, b. Chunks: chunk_of(bytes of an input).
-// Integers wrap around; a division by 0 gives 0.
+// The output may be an input of the same sizes. Integers wrap around; a
+// division by 0 gives 0.
 using BinaryArgs = StridedArgs<3>;
 
 // where_1 where_2 where_4 where_8, by the bytes of an element. Operands: the

@@ -51,13 +51,15 @@ struct BlockTeam {
 // Lane i of each warp works on column i.
 template <unsigned warps>
 struct ColumnTeam {
+  static constexpr unsigned kThreads = warps * kWarp;
+
   __device__ unsigned rank() const { return threadIdx.x / kWarp; }
   __device__ unsigned size() const { return warps; }
   __device__ unsigned column() const { return threadIdx.x % kWarp; }
 
   template <typename T, typename Op>
   __device__ __forceinline__ T reduce(T value, Op op) const {
-    RULEENGINE_SHARED(T, values, warps * kWarp);
+    RULEENGINE_SHARED(T, values, kThreads);
     __syncthreads();  // an earlier result was read
     values[threadIdx.x] = value;
     __syncthreads();

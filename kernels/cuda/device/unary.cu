@@ -26,6 +26,10 @@ __device__ __forceinline__ float softplus(float x) {
   return log1pf(expf(-fabsf(x))) + (x < 0 ? 0.0f : x);
 }
 
+__device__ __forceinline__ float quick_gelu(float x, float alpha) {
+  return x * sigmoid(alpha * x);
+}
+
 // Where the bounds cross, the upper one wins.
 template <typename T, typename W>
 __device__ __forceinline__ void clip(const ClipArgs& args, W low, W high) {
@@ -64,7 +68,7 @@ RULEENGINE_FLOATS(RULEENGINE_UNARY, tanh, tanhf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, sigmoid, sigmoid(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, gelu, gelu(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, gelu_tanh, gelu_tanh(x))
-RULEENGINE_FLOATS(RULEENGINE_UNARY, quick_gelu, x* sigmoid(alpha* x))
+RULEENGINE_FLOATS(RULEENGINE_UNARY, quick_gelu, quick_gelu(x, alpha))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, softplus, softplus(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, floor, floorf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, ceil, ceilf(x))

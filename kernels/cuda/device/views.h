@@ -40,7 +40,7 @@ struct GatherArgs {
   const void* in;
   const void* indices;  // [count], i32 or i64
   void* out;
-  std::int32_t* beyond;  // of the device, 0 before
+  std::int32_t* beyond;  // of the device, 0 before; never nullptr
   std::int64_t outer, n, inner, count;
   bool is_wide;  // whether indices are i64
 };

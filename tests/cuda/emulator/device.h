@@ -27,8 +27,6 @@
 #define RULEENGINE_DYNAMIC_SHARED(Type, name) \
   Type* const name = reinterpret_cast<Type*>( \
       ::ruleengine::emulator::block().dynamic_shared())
-#define RULEENGINE_CHECK_ALIGNED(data, bytes) \
-  ::ruleengine::emulator::check_aligned(data, bytes)
 
 namespace ruleengine::emulator {
 
@@ -51,6 +49,21 @@ T shuffle(unsigned mask, T value, unsigned from, const Site& site) {
 }
 
 }  // namespace ruleengine::emulator
+
+namespace ruleengine::kernels::device {
+
+template <int bytes>
+void load_vector(void* to, const void* memory) {
+  emulator::check_aligned(memory, bytes);
+  std::memcpy(to, memory, bytes);
+}
+template <int bytes>
+void store_vector(void* memory, const void* from) {
+  emulator::check_aligned(memory, bytes);
+  std::memcpy(memory, from, bytes);
+}
+
+}  // namespace ruleengine::kernels::device
 
 inline void __syncthreads(const ruleengine::emulator::Site& site =
                               ruleengine::emulator::Site::current()) {
