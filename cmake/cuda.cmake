@@ -29,3 +29,26 @@ if(NVCC AND CUDA_INCLUDE AND CUDNN_INCLUDE AND CUBLASLT_INCLUDE AND
       -gencode=arch=compute_100,code=sm_100)
 endif()
 message(STATUS "CUDA: ${RULEENGINE_CUDA}")
+
+# The folder kernels/cuda/attention. cuDNN's frontend takes a minute and is no
+# code of ours, so its source is compiled alone.
+function(ruleengine_cuda_attention)
+  if(NOT RULEENGINE_CUDA)
+    return()
+  endif()
+  set(folder ${CMAKE_SOURCE_DIR}/kernels/cuda/attention)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  add_library(kernels_cuda_attention STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(kernels_cuda_attention
+    PUBLIC core_base core_ir ruleengine_options PRIVATE ruleengine_cuda)
+  target_precompile_headers(kernels_cuda_attention REUSE_FROM precompiled)
+  set_source_files_properties(${folder}/cudnn.cc PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -O1)
+  if(tests)
+    ruleengine_test(kernels_cuda_attention_test "${tests}"
+                    kernels_cuda_attention)
+  endif()
+endfunction()

@@ -60,6 +60,8 @@ function(ruleengine_folder folder)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
        ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
+  # cmake/cuda.cmake has these.
+  list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/${folder}/cuda/")
   set(tests ${sources})
   list(FILTER sources EXCLUDE REGEX "(_test|/main)\\.cc$")
   # A pragma for an instruction set would reach the files that a unity build
