@@ -1,0 +1,111 @@
+// Plans of cuDNN, made without a GPU. The driver that is loaded first here only
+// loads. RULEENGINE_RECORD=1 writes plans.tsv anew, in which what was accepted
+// stays so.
+#include <dlfcn.h>
+#include <doctest/doctest.h>
+
+#include <cstdlib>
+#include <string>
+
+#include "kernels/cuda/attention/check.h"
+#include "kernels/cuda/attention/cudnn.h"
+#include "tests/cuda/plans/chips.h"
+#include "tests/cuda/plans/features.h"
+#include "tests/cuda/plans/plan_table.h"
+#include "tests/support/tier.h"
+
+namespace ruleengine::kernels::cuda {
+namespace {
+
+// Cases of a run that is not of all: 0.5 s each.
+constexpr std::size_t kTurns = 150;
+const std::string kTable =
+    std::string(RULEENGINE_SOURCE_DIR) + "/tests/cuda/plans/plans.tsv";
+
+// By its name, so that cuDNN finds it open.
+const bool has_driver = dlopen(RULEENGINE_LOADING_DRIVER, RTLD_NOW) != nullptr;
+
+AttentionDescription plain() {
+  return attention_with(features()[0], DataType::kFloat16, 64);
+}
+
+void record(PlanTable& table) {
+  for (const auto& [at, d] : plan_cases()) {
+    Verdict& known = table[at];
+    if (known.is_accepted) continue;
+    known = verdict_of(at, d);
+    // Each time, so that a run that is ended early is not for nothing.
+    write_table(kTable, table);
+  }
+}
+
+TEST_CASE("cuDNN takes what it took") {
+  REQUIRE(has_driver);
+  PlanTable table = read_table(kTable);
+  if (std::getenv("RULEENGINE_RECORD") != nullptr) record(table);
+  std::size_t i = 0;
+  for (const auto& [at, d] : plan_cases()) {
+    CAPTURE(at.text());
+    const auto known = table.find(at);
+    REQUIRE_MESSAGE(known != table.end(), "no row; RULEENGINE_RECORD=1");
+    if (!has_turn(i++, kTurns)) continue;
+    const Verdict now = verdict_of(at, d);
+    CAPTURE(now.reason);
+    if (known->second.is_accepted) {
+      CHECK(now.is_accepted);
+    } else {
+      CHECK_MESSAGE(!now.is_accepted, "more is taken; RULEENGINE_RECORD=1");
+    }
+  }
+}
+
+TEST_CASE("a plan is read again for the same chip only") {
+  const Chip& h200 = chip_named("h200");
+  const auto plan = AttentionPlan::build(plain(), h200);
+  REQUIRE(plan);
+  const auto bytes = plan->serialize();
+  REQUIRE(bytes);
+  const auto again = AttentionPlan::deserialize(*bytes, h200);
+  REQUIRE(again);
+  CHECK(again->workspace_bytes() == plan->workspace_bytes());
+  CHECK(again->serialize());
+
+  const auto other = AttentionPlan::deserialize(*bytes, chip_named("h100"));
+  REQUIRE_FALSE(other);
+  CHECK(other.error().what ==
+        "the plan is for another chip, or another driver");
+  CHECK(other.error().found == "'NVIDIA H200'");
+
+  Chip later = h200;
+  later.driver += 10;
+  CHECK_FALSE(AttentionPlan::deserialize(*bytes, later));
+  for (const std::size_t size : {std::size_t{0}, bytes->size() / 2}) {
+    CHECK_FALSE(AttentionPlan::deserialize(bytes->substr(0, size), h200));
+  }
+}
+
+TEST_CASE("a chip is read as it is written") {
+  for (const auto& [name, chip] : known_chips()) {
+    const auto read = chip_from_json(chip.json());
+    REQUIRE(read);
+    CHECK(*read == chip);
+  }
+  CHECK_FALSE(chip_from_json("{}"));
+  CHECK_FALSE(chip_from_json("nonsense"));
+}
+
+TEST_CASE("what cuDNN refuses has a reason") {
+  AttentionDescription d = plain();
+  d.qk_size = 60;
+  const auto plan = AttentionPlan::build(d, chip_named("h200"));
+  REQUIRE_FALSE(plan);
+  CHECK(plan.error().kind == ErrorKind::kModel);
+  CHECK(plan.error().what.starts_with("cuDNN refuses to take the graph: "));
+}
+
+TEST_CASE("where no GPU is, asking for it is an error") {
+  CHECK_FALSE(chip_of_device(0));
+}
+
+}  // namespace
+}  // namespace ruleengine::kernels::cuda
