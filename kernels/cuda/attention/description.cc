@@ -1,5 +1,7 @@
 #include "kernels/cuda/attention/description.h"
 
+#include <algorithm>
+
 #include "kernels/cuda/attention/bytes.h"
 
 namespace ruleengine::kernels::cuda {
@@ -37,6 +39,11 @@ class KeyWriter {
   ByteWriter bytes_;
 };
 
+// One sequence has no distance to the next: that of dense ones stands for all.
+void set_distance(FourSizes& strides, std::int64_t heads, std::int64_t length) {
+  strides[0] = std::max(strides[1] * heads, strides[2] * length);
+}
+
 }  // namespace
 
 std::string AttentionDescription::key() const {
@@ -67,6 +74,12 @@ AttentionDescription canonical(AttentionDescription d) {
   }
   const bool diagonals_agree = d.q_length == d.kv_length && !d.has_lengths;
   if (!band.is_there() || diagonals_agree) band.diagonal = Diagonal::kTopLeft;
+  if (d.batch != 1) return d;
+  set_distance(d.q, d.q_heads, d.q_length);
+  set_distance(d.o, d.q_heads, d.q_length);
+  if (d.paging) return d;
+  set_distance(d.k, d.kv_heads, d.kv_length);
+  set_distance(d.v, d.kv_heads, d.kv_length);
   return d;
 }
 

@@ -78,8 +78,8 @@ struct AttentionDescription {
 };
 
 // The same attention, where masks that hide nothing are left out and one of two
-// equal diagonals is chosen, so that more attentions share a plan. cuDNN
-// computes wrongly what is causal with one query.
+// equal diagonals, and of equal strides, is chosen, so that more attentions
+// share a plan. cuDNN computes wrongly what is causal with one query.
 AttentionDescription canonical(AttentionDescription d);
 
 // Strides of [batch, length, heads, size] and of [batch, heads, length, size].
