@@ -62,7 +62,8 @@ endfunction()
 # cuDNN makes plans without a GPU where a driver that only loads is there.
 function(ruleengine_cuda_plans)
   set(folder ${CMAKE_SOURCE_DIR}/tests/cuda/plans)
-  add_library(loading_driver MODULE EXCLUDE_FROM_ALL ${folder}/loading_driver.cc)
+  add_library(loading_driver MODULE EXCLUDE_FROM_ALL
+              ${folder}/loading_driver.cc)
   set_target_properties(loading_driver PROPERTIES PREFIX "" SUFFIX ""
     OUTPUT_NAME libcuda.so.1
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/loading_driver)

@@ -4,8 +4,11 @@
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <iterator>
 #include <string>
+#include <string_view>
 
 #include "kernels/cuda/attention/check.h"
 #include "kernels/cuda/attention/cudnn.h"
@@ -27,6 +30,14 @@ const bool has_driver = dlopen(RULEENGINE_LOADING_DRIVER, RTLD_NOW) != nullptr;
 
 AttentionDescription plain() {
   return attention_with(features()[0], DataType::kFloat16, 64);
+}
+
+// These have each tensor between them.
+bool has_all_tensors(std::string_view feature) {
+  constexpr std::string_view kNames[] = {
+      "cap_bias",     "cap_lengths", "paged_decode_bias", "ragged",
+      "ragged_paged", "sink",        "statistics"};
+  return std::ranges::find(kNames, feature) != std::end(kNames);
 }
 
 void record(PlanTable& table) {
@@ -101,6 +112,31 @@ TEST_CASE("what cuDNN refuses has a reason") {
   REQUIRE_FALSE(plan);
   CHECK(plan.error().kind == ErrorKind::kModel);
   CHECK(plan.error().what.starts_with("cuDNN refuses to take the graph: "));
+}
+
+// Without a handle it fails, but not before it has found all its tensors.
+void check_tensors(const AttentionPlan& plan) {
+  const Status done = plan.execute(nullptr, {}, nullptr);
+  REQUIRE_FALSE(done);
+  CAPTURE(done.error().what);
+  CHECK(done.error().what.find("Uid") == std::string::npos);
+}
+
+TEST_CASE("each tensor of a plan has its address") {
+  const Chip& h200 = chip_named("h200");
+  for (const Feature& feature : features()) {
+    if (!has_all_tensors(feature.name)) continue;
+    CAPTURE(feature.name);
+    const auto plan = AttentionPlan::build(
+        attention_with(feature, DataType::kFloat16, 64), h200);
+    REQUIRE(plan);
+    check_tensors(*plan);
+    const auto bytes = plan->serialize();
+    REQUIRE(bytes);
+    const auto again = AttentionPlan::deserialize(*bytes, h200);
+    REQUIRE(again);
+    check_tensors(*again);
+  }
 }
 
 TEST_CASE("where no GPU is, asking for it is an error") {
