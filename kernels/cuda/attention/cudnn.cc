@@ -93,8 +93,9 @@ Diagnostic refusal(const char* step, const fe::error_t& e) {
           .what = fmt::format("cuDNN refuses to {}: {}", step, said)};
 }
 
-Result<std::shared_ptr<fe::DeviceProperties>> properties_of(const Chip& chip) {
-  const std::string json = chip.json();
+using Properties = std::shared_ptr<fe::DeviceProperties>;
+
+Result<Properties> properties_of(std::string_view json) {
   auto out = std::make_shared<fe::DeviceProperties>();
   const fe::error_t e = out->deserialize({json.begin(), json.end()});
   if (e.is_bad()) return refusal("read a description of a chip", e);
@@ -187,8 +188,12 @@ Result<std::string_view> checked(std::string_view bytes, const Chip& chip) {
   return *plan;
 }
 
-Result<Chip> parsed_chip(std::string_view text) {
-  const auto json = nlohmann::json::parse(text);
+Result<Chip> chip_of(const fe::DeviceProperties& properties) {
+  std::vector<std::uint8_t> bytes;
+  const fe::error_t e = properties.serialize(bytes);
+  if (e.is_bad()) return refusal("describe a chip", e);
+  while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
+  const auto json = nlohmann::json::parse(bytes);
   Chip out;
   out.name = json.at(kChipName).get<std::string>();
   for (const ChipNumber& each : kChipNumbers) {
@@ -227,25 +232,24 @@ std::int64_t cudnn_frontend_version() { return CUDNN_FRONTEND_VERSION; }
 Result<Chip> chip_of_device(int device) {
   return guarded([&]() -> Result<Chip> {
     fe::DeviceProperties properties;
-    fe::error_t e = properties.set_device_id(device).build();
+    const fe::error_t e = properties.set_device_id(device).build();
     if (e.is_bad()) return refusal("describe the GPU", e);
-    std::vector<std::uint8_t> json;
-    e = properties.serialize(json);
-    if (e.is_bad()) return refusal("describe the GPU", e);
-    std::string text(json.begin(), json.end());
-    while (text.ends_with('\0')) text.pop_back();
-    return parsed_chip(text);
+    return chip_of(properties);
   });
 }
 
 Result<Chip> chip_from_json(std::string_view json) {
-  return guarded([&] { return parsed_chip(json); });
+  return guarded([&]() -> Result<Chip> {
+    const auto properties = properties_of(json);
+    if (!properties) return properties.error();
+    return chip_of(**properties);
+  });
 }
 
 Result<AttentionPlan> AttentionPlan::build(const AttentionDescription& d,
                                            const Chip& chip) {
   return guarded([&]() -> Result<AttentionPlan> {
-    auto properties = properties_of(chip);
+    auto properties = properties_of(chip.json());
     if (!properties) return properties.error();
     Graph graph = new_graph(d, chip, *std::move(properties));
     if (Status made = make_plan(*graph); !made) return made.error();
@@ -258,7 +262,7 @@ Result<AttentionPlan> AttentionPlan::deserialize(std::string_view bytes,
   return guarded([&]() -> Result<AttentionPlan> {
     const auto plan = checked(bytes, chip);
     if (!plan) return plan.error();
-    auto properties = properties_of(chip);
+    auto properties = properties_of(chip.json());
     if (!properties) return properties.error();
     auto graph = std::make_shared<fe::graph::Graph>();
     graph->set_device_properties(*std::move(properties));

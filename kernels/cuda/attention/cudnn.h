@@ -22,7 +22,7 @@ std::int64_t cudnn_frontend_version();
 
 // The GPU with this number, asked through cuDNN.
 Result<Chip> chip_of_device(int device);
-// From the words of cuDNN.
+// From the words of cuDNN, which reads them and tells them again.
 Result<Chip> chip_from_json(std::string_view json);
 
 // Addresses on the GPU; nullptr for what the description does not have. The

@@ -5,13 +5,19 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstdlib>
+#include <filesystem>
 #include <iterator>
+#include <memory>
 #include <string>
 #include <string_view>
+#include <thread>
+#include <vector>
 
 #include "kernels/cuda/attention/check.h"
 #include "kernels/cuda/attention/cudnn.h"
+#include "kernels/cuda/attention/plan_cache.h"
 #include "tests/cuda/plans/chips.h"
 #include "tests/cuda/plans/features.h"
 #include "tests/cuda/plans/plan_table.h"
@@ -95,7 +101,7 @@ TEST_CASE("a plan is read again for the same chip only") {
   }
 }
 
-TEST_CASE("a chip is read as it is written") {
+TEST_CASE("cuDNN tells a chip as it was told") {
   for (const auto& [name, chip] : known_chips()) {
     const auto read = chip_from_json(chip.json());
     REQUIRE(read);
@@ -137,6 +143,43 @@ TEST_CASE("each tensor of a plan has its address") {
     REQUIRE(again);
     check_tensors(*again);
   }
+}
+
+TEST_CASE("plans of cuDNN are kept in a folder") {
+  std::string name = "/tmp/plans-XXXXXX";
+  REQUIRE(::mkdtemp(name.data()) != nullptr);
+  const Chip& h200 = chip_named("h200");
+  const std::int64_t version = cudnn_version().value();
+  const auto plans = [&](const BlockedVersions& blocked) {
+    return std::make_unique<AttentionPlans>(h200, version, 4,
+                                            PlanStore(name, 1 << 24), blocked);
+  };
+  const auto first = plans(BlockedVersions::built_in());
+  REQUIRE(first->get(plain()));
+  CHECK(first->counts().builds == 1);
+  const auto second = plans(BlockedVersions::built_in());
+  REQUIRE(second->get(plain()));
+  CHECK(second->counts().loads == 1);
+  // What is known to be wrong by now is refused, though it is in the folder.
+  const auto later =
+      plans(BlockedVersions::parse("9.0.0- | any | wrong", "list").value());
+  const auto refused = later->get(plain());
+  REQUIRE_FALSE(refused);
+  CHECK(refused.error().what == "wrong");
+  std::filesystem::remove_all(name);
+}
+
+TEST_CASE("plans are built on many threads") {
+  std::vector<std::thread> threads;
+  std::atomic<int> built = 0;
+  for (const std::int64_t size : {64, 72, 80, 88}) {
+    threads.emplace_back([&built, size] {
+      const auto d = attention_with(features()[0], DataType::kFloat16, size);
+      if (AttentionPlan::build(d, chip_named("a100"))) ++built;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(built == 4);
 }
 
 TEST_CASE("where no GPU is, asking for it is an error") {
