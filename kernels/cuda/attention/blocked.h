@@ -2,6 +2,7 @@
 // is blocked.txt, which says how it is written; a file can stand for it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

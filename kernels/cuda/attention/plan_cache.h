@@ -4,7 +4,9 @@
 // is kept as well, with the reason; an error of another kind is not.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <future>
 #include <list>
