@@ -19,7 +19,9 @@ std::string Chip::json() const {
 std::string Chip::key() const {
   ByteWriter bytes;
   bytes.text(name);
-  for (const ChipNumber& each : kChipNumbers) bytes.number(this->*each.field);
+  Chip any = *this;
+  any.pci_device = any.device = 0;
+  for (const ChipNumber& each : kChipNumbers) bytes.number(any.*each.field);
   for (const ChipSizes& each : kChipSizes) {
     for (const std::int64_t size : this->*each.field) bytes.number(size);
   }

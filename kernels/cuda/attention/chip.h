@@ -38,7 +38,8 @@ struct Chip {
   std::int64_t sm() const { return capability / 10; }
   // In the words of cuDNN.
   std::string json() const;
-  // Bytes that are equal where the chips are.
+  // Bytes that are equal where plans for one chip are for the other: all fields
+  // but those that tell equal GPUs of one machine apart.
   std::string key() const;
 
   auto operator<=>(const Chip&) const = default;

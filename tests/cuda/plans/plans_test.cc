@@ -93,6 +93,9 @@ TEST_CASE("a plan is read again for the same chip only") {
         "the plan is for another chip, or another driver");
   CHECK(other.error().found == "'NVIDIA H200'");
 
+  Chip second = h200;
+  second.device = second.pci_device = 1;
+  CHECK(AttentionPlan::deserialize(*bytes, second));
   Chip later = h200;
   later.driver += 10;
   CHECK_FALSE(AttentionPlan::deserialize(*bytes, later));
