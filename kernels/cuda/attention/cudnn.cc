@@ -84,14 +84,18 @@ std::string words(const fe::error_t& e) {
   return printable(text, 300);
 }
 
-// A plan that is refused differs from a driver that is not there.
+// What this machine cannot do, though another may.
+Diagnostic failure(const char* step, const fe::error_t& e) {
+  return missing(fmt::format("cuDNN cannot {}: {}", step, words(e)));
+}
+
+// What cuDNN does on no machine with such a chip, unless it misses a library.
 Diagnostic refusal(const char* step, const fe::error_t& e) {
-  const std::string said = words(e);
-  const bool is_place = said.find("PREREQUISITE") != std::string::npos ||
-                        e.code == fe::error_code_t::HANDLE_ERROR ||
-                        e.code == fe::error_code_t::CUDA_API_FAILED;
-  return {.kind = is_place ? ErrorKind::kUsage : ErrorKind::kModel,
-          .what = fmt::format("cuDNN refuses to {}: {}", step, said)};
+  if (e.err_msg.find("PREREQUISITE_MISSING") != std::string::npos) {
+    return failure(step, e);
+  }
+  return {.kind = ErrorKind::kModel,
+          .what = fmt::format("cuDNN refuses to {}: {}", step, words(e))};
 }
 
 using Properties = std::shared_ptr<fe::DeviceProperties>;
@@ -99,7 +103,7 @@ using Properties = std::shared_ptr<fe::DeviceProperties>;
 Result<Properties> properties_of(std::string_view json) {
   auto out = std::make_shared<fe::DeviceProperties>();
   const fe::error_t e = out->deserialize({json.begin(), json.end()});
-  if (e.is_bad()) return refusal("read a description of a chip", e);
+  if (e.is_bad()) return failure("read a description of a chip", e);
   return out;
 }
 
@@ -126,7 +130,7 @@ Status make_plan(fe::graph::Graph& graph) {
   e = graph.check_support();
   if (e.is_bad()) return refusal("support a plan", e);
   e = graph.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE);
-  if (e.is_bad()) return refusal("build a plan", e);
+  if (e.is_bad()) return failure("build a plan", e);
   return {};
 }
 
@@ -192,7 +196,7 @@ Result<std::string_view> checked(std::string_view bytes, const Chip& chip) {
 Result<Chip> chip_of(const fe::DeviceProperties& properties) {
   std::vector<std::uint8_t> bytes;
   const fe::error_t e = properties.serialize(bytes);
-  if (e.is_bad()) return refusal("describe a chip", e);
+  if (e.is_bad()) return failure("describe a chip", e);
   while (!bytes.empty() && bytes.back() == 0) bytes.pop_back();
   const auto json = nlohmann::json::parse(bytes);
   Chip out;
@@ -216,7 +220,7 @@ struct AttentionPlan::Body {
   static Result<AttentionPlan> plan_of(Graph graph, const Chip& chip) {
     std::int64_t workspace = 0;
     const fe::error_t e = graph->get_workspace_size(workspace);
-    if (e.is_bad()) return refusal("tell the size of its workspace", e);
+    if (e.is_bad()) return failure("tell the size of its workspace", e);
     return AttentionPlan(
         std::make_shared<const Body>(std::move(graph), chip, workspace));
   }
@@ -234,7 +238,7 @@ Result<Chip> chip_of_device(int device) {
   return guarded([&]() -> Result<Chip> {
     fe::DeviceProperties properties;
     const fe::error_t e = properties.set_device_id(device).build();
-    if (e.is_bad()) return refusal("describe the GPU", e);
+    if (e.is_bad()) return failure("describe the GPU", e);
     return chip_of(properties);
   });
 }
@@ -269,7 +273,7 @@ Result<AttentionPlan> AttentionPlan::deserialize(std::string_view bytes,
     graph->set_device_properties(*std::move(properties));
     const std::vector<std::uint8_t> data(plan->begin(), plan->end());
     const fe::error_t e = graph->deserialize(data);
-    if (e.is_bad()) return refusal("read a plan", e);
+    if (e.is_bad()) return failure("read a plan", e);
     return Body::plan_of(std::move(graph), chip);
   });
 }
@@ -278,7 +282,7 @@ Result<std::string> AttentionPlan::serialize() const {
   return guarded([&]() -> Result<std::string> {
     std::vector<std::uint8_t> data;
     const fe::error_t e = body_->graph->serialize(data);
-    if (e.is_bad()) return refusal("write a plan", e);
+    if (e.is_bad()) return failure("write a plan", e);
     ByteWriter plan;
     plan.text({reinterpret_cast<const char*>(data.data()), data.size()});
     return header_of(body_->chip) + plan.take();

@@ -50,8 +50,8 @@ struct AttentionPointers {
 
 class AttentionPlan {
  public:
-  // An error of the kind kModel says that cuDNN has no plan for this; other
-  // kinds say that it could not be asked.
+  // An error of the kind kModel says that cuDNN has no plan for this; another
+  // kind says that this machine lacks something.
   static Result<AttentionPlan> build(const AttentionDescription& d,
                                      const Chip& chip);
   // What serialize gave; refused where it was for another chip or another
