@@ -4,6 +4,7 @@
 
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "core/ir/data_type.h"
 #include "kernels/cuda/attention/check.h"
@@ -15,7 +16,14 @@ namespace ruleengine::kernels::cuda {
 namespace {
 
 constexpr std::string_view kAccepted = "accepted", kRefused = "refused";
-constexpr std::int64_t kSizes[] = {64, 128};
+
+// What a head is made of. The rarer sizes have one type, for time.
+constexpr std::pair<DataType, std::int64_t> kHeads[] = {
+    {DataType::kFloat16, 64},
+    {DataType::kFloat16, 128},
+    {DataType::kBfloat16, 64},
+    {DataType::kBfloat16, 128},
+    {DataType::kFloat16, 256}};
 
 }  // namespace
 
@@ -49,13 +57,11 @@ void write_table(const std::string& path, const PlanTable& table) {
 std::map<PlanCase, AttentionDescription> plan_cases() {
   std::map<PlanCase, AttentionDescription> out;
   for (const Feature& feature : features()) {
-    for (const DataType element : {DataType::kFloat16, DataType::kBfloat16}) {
-      for (const std::int64_t size : kSizes) {
-        for (const NamedChip& chip : known_chips()) {
-          const PlanCase at{std::string(feature.name), std::string(chip.name),
-                            std::string(ir::data_type_name(element)), size};
-          out[at] = attention_with(feature, element, size);
-        }
+    for (const auto& [element, size] : kHeads) {
+      for (const NamedChip& chip : known_chips()) {
+        const PlanCase at{std::string(feature.name), std::string(chip.name),
+                          std::string(ir::data_type_name(element)), size};
+        out[at] = attention_with(feature, element, size);
       }
     }
   }

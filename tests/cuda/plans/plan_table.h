@@ -30,7 +30,7 @@ using PlanTable = std::map<PlanCase, Verdict>;
 PlanTable read_table(const std::string& path);
 void write_table(const std::string& path, const PlanTable& table);
 
-// All cases of the features, the chips, the types and the head sizes.
+// All cases of the features, the chips and the heads.
 std::map<PlanCase, AttentionDescription> plan_cases();
 
 // What the checks and cuDNN say of a case.
