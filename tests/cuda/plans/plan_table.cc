@@ -19,11 +19,9 @@ constexpr std::string_view kAccepted = "accepted", kRefused = "refused";
 
 // What a head is made of. The rarer sizes have one type, for time.
 constexpr std::pair<DataType, std::int64_t> kHeads[] = {
-    {DataType::kFloat16, 64},
-    {DataType::kFloat16, 128},
-    {DataType::kBfloat16, 64},
-    {DataType::kBfloat16, 128},
-    {DataType::kFloat16, 256}};
+    {DataType::kFloat16, 64},  {DataType::kFloat16, 128},
+    {DataType::kBfloat16, 64}, {DataType::kBfloat16, 128},
+    {DataType::kFloat16, 32},  {DataType::kFloat16, 256}};
 
 }  // namespace
 
