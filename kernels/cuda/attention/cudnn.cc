@@ -84,7 +84,7 @@ std::string words(const fe::error_t& e) {
   return printable(text, 300);
 }
 
-// What this machine cannot do, though another may.
+// What cuDNN cannot do here, though it may elsewhere.
 Diagnostic failure(const char* step, const fe::error_t& e) {
   return missing(fmt::format("cuDNN cannot {}: {}", step, words(e)));
 }

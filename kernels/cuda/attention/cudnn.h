@@ -51,7 +51,7 @@ struct AttentionPointers {
 class AttentionPlan {
  public:
   // An error of the kind kModel says that cuDNN has no plan for this; another
-  // kind says that this machine lacks something.
+  // kind says that something is missing here.
   static Result<AttentionPlan> build(const AttentionDescription& d,
                                      const Chip& chip);
   // What serialize gave; refused where it was for another chip or another
