@@ -129,4 +129,48 @@ function(ruleengine_cuda_tests)
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/backend/*.cc)
   ruleengine_test(cuda_backend_test "${tests}" kernels_cuda kernels cuda_standin
                   core_text core_io ruleengine_cuda)
+  ruleengine_cuda_plans()
+endfunction()
+
+# The folder kernels/cuda/attention. cuDNN's frontend takes a minute and is no
+# code of ours, so its source is compiled alone.
+function(ruleengine_cuda_attention)
+  set(folder ${CMAKE_SOURCE_DIR}/kernels/cuda/attention)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  add_library(kernels_cuda_attention STATIC EXCLUDE_FROM_ALL ${sources})
+  target_link_libraries(kernels_cuda_attention
+    PUBLIC core_base core_ir ruleengine_options PRIVATE ruleengine_cuda)
+  target_precompile_headers(kernels_cuda_attention REUSE_FROM precompiled)
+  file(READ ${folder}/blocked.txt BLOCKED)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS
+               ${folder}/blocked.txt)
+  configure_file(${folder}/blocked_text.h.in
+    generated/kernels/cuda/attention/blocked_text.h @ONLY)
+  set_source_files_properties(${folder}/cudnn.cc PROPERTIES
+    SKIP_UNITY_BUILD_INCLUSION ON COMPILE_OPTIONS -O1)
+  if(tests)
+    ruleengine_test(kernels_cuda_attention_test "${tests}"
+                    kernels_cuda_attention)
+  endif()
+endfunction()
+
+# cuDNN makes plans without a GPU where a driver that only loads is there.
+function(ruleengine_cuda_plans)
+  set(folder ${CMAKE_SOURCE_DIR}/tests/cuda/plans)
+  add_library(loading_driver MODULE EXCLUDE_FROM_ALL
+              ${folder}/loading_driver.cc)
+  set_target_properties(loading_driver PROPERTIES PREFIX "" SUFFIX ""
+    OUTPUT_NAME libcuda.so.1
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/loading_driver)
+  target_link_options(loading_driver PRIVATE -Wl,-soname,libcuda.so.1)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cc)
+  list(REMOVE_ITEM sources ${folder}/loading_driver.cc)
+  ruleengine_test(cuda_plans_test "${sources}" kernels_cuda_attention)
+  add_dependencies(cuda_plans_test loading_driver)
+  set_property(SOURCE ${folder}/plans_test.cc APPEND PROPERTY
+    COMPILE_DEFINITIONS
+    RULEENGINE_LOADING_DRIVER="$<TARGET_FILE:loading_driver>")
 endfunction()

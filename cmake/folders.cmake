@@ -60,10 +60,12 @@ function(ruleengine_folder folder)
   endif()
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS
        ${CMAKE_SOURCE_DIR}/${folder}/*.cc)
-  # CUDA's parts are folders of their own.
-  if(NOT folder MATCHES "/cuda$")
-    list(FILTER sources EXCLUDE REGEX "/cuda/")
+  # CUDA's parts are folders of their own; cmake/cuda.cmake has that of attention.
+  set(apart cuda)
+  if(folder MATCHES "/cuda$")
+    set(apart attention)
   endif()
+  list(FILTER sources EXCLUDE REGEX "^${CMAKE_SOURCE_DIR}/${folder}/${apart}/")
   if(RULEENGINE_CUDA)
     list(FILTER sources EXCLUDE REGEX "/without_cuda\\.cc$")
   endif()
