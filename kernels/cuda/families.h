@@ -13,9 +13,9 @@ std::uint64_t bits_of(double value, DataType dtype);
 // Each element of a tensor becomes the first bytes of `value`.
 void fill(Session& session, Tensor& out, std::uint64_t value);
 
-extern const KernelRows kElementwiseRows, kMoveRows, kRowRows;
+extern const KernelRows kElementwiseRows, kMoveRows, kProductRows, kRowRows;
 
-inline constexpr const KernelRows* kFamilies[] = {&kElementwiseRows,
-                                                  &kMoveRows};
+inline constexpr const KernelRows* kFamilies[] = {&kElementwiseRows, &kMoveRows,
+                                                  &kProductRows, &kRowRows};
 
 }  // namespace ruleengine::kernels::cuda

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/cublaslt.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/images.h"
 #include "kernels/kernel_table.h"
@@ -84,10 +85,12 @@ Result<const runtime::Backend*> find_gpu() {
 
 Session::Session(std::shared_ptr<const Device> device)
     : stream_(std::make_shared<runtime::cuda::Stream>(std::move(device))),
-      memory_(std::make_shared<SessionMemory>(stream_, *this)) {}
+      memory_(std::make_shared<SessionMemory>(stream_, *this)),
+      products_(std::make_unique<Products>(*this)) {}
 
 Session::~Session() {
   current_ = nullptr;
+  products_ = nullptr;
   const Driver& driver = stream_->driver();
   const runtime::cuda::CurrentAtEnd current(stream_->device());
   driver.cuStreamSynchronize(stream_->add());

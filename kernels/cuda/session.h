@@ -13,6 +13,8 @@
 
 namespace ruleengine::kernels::cuda {
 
+class Products;
+
 // How many threads run a kernel, and the bytes of shared memory whose size the
 // kernel does not tell itself.
 struct Launch {
@@ -35,6 +37,7 @@ class Session final : public runtime::BackendSession {
   void finish() override;
 
   runtime::cuda::Stream& stream() { return *stream_; }
+  Products& products() { return *products_; }
   // What a kernel sets to 1 where it meets what it cannot compute, which ends
   // the run with this error.
   std::int32_t* flag(Diagnostic error);
@@ -52,6 +55,7 @@ class Session final : public runtime::BackendSession {
 
   std::shared_ptr<runtime::cuda::Stream> stream_;
   std::shared_ptr<runtime::cuda::CudaMemory> memory_;
+  std::unique_ptr<Products> products_;
   std::map<std::string, CUmodule, std::less<>> modules_;  // by family
   std::unique_ptr<runtime::cuda::Pinned> flags_;     // which kernels can write
   std::vector<Diagnostic> flagged_;                  // by flag

@@ -136,6 +136,24 @@ TEST_CASE("rows agree with those of the CPU") {
       " u = ReduceSum<keepdims = 0>(x, last) o = LogSoftmax(k) }"));
 }
 
+TEST_CASE("products agree with those of the CPU") {
+  check_runs(*model_of(
+      "(float[2,3,4] x, float[4,5] w, float[2,4,3] z, float[3,1,4] v,"
+      " float[5] b, float[3,5] t, float[3,4] j) =>"
+      " (float[2,3,5] y, float[2,3,3] p, float[3,2,3,3] q, float[3,5] g,"
+      " float[3,5] h, float[5,3] l, float[4] d, float[3,5] i)"
+      "<int64[4] four = {3,1,1,4}, int64[1] last = {4}, int64[1] start = {2},"
+      " int64[1] end = {3}, int64[1] axis = {0}> {"
+      " y = MatMul(x, w) p = MatMul(x, z) e = Reshape(v, four)"
+      " f = Mul(x, e) q = MatMul(f, z) g = Gemm(j, w, b)"
+      " h = Gemm<alpha = 0.5, beta = 2.0>(j, w, t)"
+      " l = Gemm<transA = 1, transB = 1>(w, j)"
+      " a = Slice(j, start, end, axis) r = Reshape(a, last) s = Transpose(j)"
+      " c = MatMul(j, s) k = Softmax(c) m = MatMul(k, j)"
+      " u = MatMul(r, s) o = MatMul(u, j) d = Add(o, r)"
+      " i = Gemm<beta = 0.25>(m, w, b) }"));
+}
+
 TEST_CASE("an index beyond its axis ends the run, which tells of it") {
   const auto model = model_of(
       "(float[3,4] x, int64[2] at) => (float[2,4] y) { a = Neg(x)"
