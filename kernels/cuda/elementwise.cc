@@ -69,7 +69,7 @@ Op cast(const Preparation& p, Session& session) {
   }
   const std::string name =
       "cast_" + std::string(suffix(from)) + "_" + std::string(suffix(to));
-  return unary(session, session.kernel("cast", name.c_str()), from, to);
+  return unary(session, session.kernel("cast", name), from, to);
 }
 
 // A bound that is a constant, or the widest.
@@ -185,7 +185,7 @@ Op where(const Preparation& p, Session& session) {
     decline("elements of an unknown width");
   }
   const std::string name = "where_" + std::to_string(width);
-  const CUfunction kernel = session.kernel("binary", name.c_str());
+  const CUfunction kernel = session.kernel("binary", name);
   return [&session, kernel, type, width](Call& c) {
     const Tensor& condition = c.expect_type(0, DataType::kBool);
     const Tensor& a = c.expect_type(1, type);
