@@ -6,56 +6,13 @@
 #include <string>
 
 #include "core/io/load.h"
-#include "core/text/parse.h"
-#include "kernels/cpu.h"
-#include "kernels/cuda.h"
 #include "runtime/compare.h"
-#include "runtime/executor.h"
-#include "runtime/random_inputs.h"
-#include "tests/cuda/standin/standin.h"
+#include "tests/cuda/backend/support.h"
 #include "tests/support/model_files.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using runtime::Executor;
-using Named = Executor::Named;
-
-const runtime::Backend* gpu() {
-  const auto found = find_cuda();
-  REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
-  return *found;
-}
-
-std::shared_ptr<const ir::Model> model_of(std::string_view text) {
-  auto parsed = text::parse_model(text);
-  REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
-  return *std::move(parsed);
-}
-
-std::unique_ptr<Executor> executor_of(const ir::Model& model, bool on_gpu,
-                                      bool runs_often = false) {
-  runtime::ExecutorOptions options{.runs_often = runs_often, .threads = 1};
-  if (on_gpu) options.backends.push_back(gpu());
-  options.backends.push_back(&cpu());
-  auto made = Executor::create(model, std::move(options));
-  REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
-  return *std::move(made);
-}
-
-Named results_of(Executor& executor, const Named& inputs) {
-  auto out = executor.run(inputs);
-  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
-  return *std::move(out);
-}
-
-std::string misuse() {
-  std::string out;
-  for (const std::string& each : standin::driver().misuse) out += each + "\n";
-  standin::driver().misuse.clear();
-  return out;
-}
 
 // What the driver is called for in a run that was recorded.
 const std::map<std::string, std::size_t> kOneLaunch = {
@@ -63,14 +20,6 @@ const std::map<std::string, std::size_t> kOneLaunch = {
     {"cuGraphLaunch", 1},
     {"cuStreamSynchronize", 1},
     {"cuCtxPopCurrent", 1}};
-
-Named inputs_of(Executor& executor, const ir::Model& model,
-                std::uint64_t seed) {
-  auto inputs = runtime::inputs_to_run(executor, model, {.seed = seed},
-                                       runtime::HostMemory::create());
-  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
-  return *std::move(inputs);
-}
 
 // Runs a model in both places and compares, on other numbers each time; gives
 // what the last run on the GPU called.
@@ -99,9 +48,7 @@ standin::Counts check_runs(const ir::Model& model, int runs = 1) {
   }
   on_gpu.reset();
   CHECK(misuse() == "");
-  CHECK(standin::driver().live_bytes() == 0);
-  CHECK(standin::driver().pinned_bytes() == 0);
-  CHECK(standin::driver().objects() == 0);
+  check_nothing_left();
   return out;
 }
 

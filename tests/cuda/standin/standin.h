@@ -28,6 +28,7 @@ struct __attribute__((visibility("default"))) Driver {
   // after it fail, too: the device is gone.
   std::size_t fails_at = 0;
   bool stays_failed = false;
+  std::string failed;  // the call that failed last
   int failure = 999;  // CUresult: CUDA_ERROR_UNKNOWN
   // Of kernels: a seed of the order of their warps, and 0, 1, 2: in order,
   // reversed, random.
@@ -39,6 +40,8 @@ struct __attribute__((visibility("default"))) Driver {
 
   std::size_t live_bytes() const;    // of device memory
   std::size_t pinned_bytes() const;  // of page-locked memory
+  // Drops all of these, as the system does when a device is gone.
+  void forget();
   std::size_t objects() const;  // contexts, modules, streams, events, graphs
 };
 

@@ -1,0 +1,74 @@
+// What tests of the backend of CUDA share.
+#pragma once
+
+#include <doctest/doctest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "core/text/parse.h"
+#include "kernels/cpu.h"
+#include "kernels/cuda.h"
+#include "runtime/executor.h"
+#include "runtime/random_inputs.h"
+#include "tests/cuda/standin/standin.h"
+
+namespace ruleengine::kernels {
+
+using runtime::Executor;
+using Named = Executor::Named;
+
+inline const runtime::Backend* gpu() {
+  const auto found = find_cuda();
+  REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
+  return *found;
+}
+
+inline std::shared_ptr<const ir::Model> model_of(std::string_view text) {
+  auto parsed = text::parse_model(text);
+  REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
+  return *std::move(parsed);
+}
+
+inline std::unique_ptr<Executor> executor_of(const ir::Model& model,
+                                             bool on_gpu,
+                                             bool runs_often = false) {
+  runtime::ExecutorOptions options{.runs_often = runs_often, .threads = 1};
+  if (on_gpu) options.backends.push_back(gpu());
+  options.backends.push_back(&cpu());
+  auto made = Executor::create(model, std::move(options));
+  REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
+  return *std::move(made);
+}
+
+inline Named results_of(Executor& executor, const Named& inputs) {
+  auto out = executor.run(inputs);
+  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
+  return *std::move(out);
+}
+
+// The stand-in for the driver, after all that used it is gone.
+inline void check_nothing_left() {
+  CHECK(standin::driver().live_bytes() == 0);
+  CHECK(standin::driver().pinned_bytes() == 0);
+  CHECK(standin::driver().objects() == 0);
+}
+
+// What the program did that it may not do, and forgets it.
+inline std::string misuse() {
+  std::string out;
+  for (const std::string& each : standin::driver().misuse) out += each + "\n";
+  standin::driver().misuse.clear();
+  return out;
+}
+
+inline Named inputs_of(Executor& executor, const ir::Model& model,
+                       std::uint64_t seed) {
+  auto inputs = runtime::inputs_to_run(executor, model, {.seed = seed},
+                                       runtime::HostMemory::create());
+  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
+  return *std::move(inputs);
+}
+
+}  // namespace ruleengine::kernels
