@@ -40,8 +40,10 @@ file(GLOB RULEENGINE_CUDA_KERNELS CONFIGURE_DEPENDS
 # keep fat binaries, so it is not asked.
 function(ruleengine_cuda_image source image)
   add_custom_command(OUTPUT ${image}
-    COMMAND ${NVCC} --fatbin -O3 -std=c++20 ${RULEENGINE_CUDA_CHIPS}
-            --compress-mode=size --Werror all-warnings -I ${CMAKE_SOURCE_DIR} -MD -MF ${image}.d
+    COMMAND ${NVCC} --fatbin -O3 -std=c++20 --expt-relaxed-constexpr
+            ${RULEENGINE_CUDA_CHIPS}
+            --compress-mode=size --Werror all-warnings -I ${CMAKE_SOURCE_DIR}
+            -MD -MF ${image}.d
             -o ${image} ${source}
     DEPENDS ${source} DEPFILE ${image}.d VERBATIM)
 endfunction()
