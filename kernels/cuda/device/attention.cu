@@ -3,9 +3,8 @@
 // down whenever a greater score comes.
 #include "kernels/cuda/device/attention.h"
 
-#include "kernels/cuda/device/attention_rows.h"
 #include "kernels/cuda/device/formulas.h"
-#include "kernels/cuda/device/products.h"
+#include "kernels/cuda/device/scores.h"
 
 namespace ruleengine::kernels::device {
 namespace {
@@ -21,42 +20,6 @@ __device__ __forceinline__ float reduce_row(float value, Op op) {
 __device__ __forceinline__ float base_of(float most) {
   return most == -INFINITY ? 0.0f : most;
 }
-
-__device__ __forceinline__ float bias_at(const AttentionArgs& args, i64 at) {
-  switch (args.bias_kind) {
-    case BiasKind::kF32:
-      return static_cast<const f32*>(args.bias)[at];
-    case BiasKind::kF16:
-      return widen(static_cast<const f16*>(args.bias)[at]);
-    case BiasKind::kBf16:
-      return widen(static_cast<const bf16*>(args.bias)[at]);
-    default:
-      return static_cast<const u8*>(args.bias)[at] != 0 ? 0.0f : -INFINITY;
-  }
-}
-
-// What a row of scores needs.
-struct RowMask {
-  KeyRange seen;
-  i64 bias = 0;  // where its bias begins
-
-  __device__ RowMask(const AttentionArgs& args, const Work& work, i32 row) {
-    if (row >= rows_of_group(args)) return;
-    const GroupRow own(args, work.kv_head, row);
-    seen = work.sequence.seen(args, own.query);
-    bias = work.sequence.batch * args.bias_strides[0] +
-           own.head * args.bias_strides[1] + own.query * args.bias_strides[2];
-  }
-
-  __device__ __forceinline__ float operator()(const AttentionArgs& args,
-                                              float score, i32 key) const {
-    if (key < seen.low || key >= seen.high) return -INFINITY;
-    score *= args.scale;
-    if (args.cap != 0) score = args.cap * tanhf(score / args.cap);
-    if (args.bias_kind == BiasKind::kNone) return score;
-    return score + bias_at(args, bias + key * args.bias_strides[3]);
-  }
-};
 
 // The rows of a lane.
 template <typename T, int size>
@@ -106,14 +69,7 @@ struct State {
                                       const T* k, const T* v, i32 key) {
     Scores scores = {};
     Product::score(scores, q, k);
-    const i32 own = key + threadIdx.x % 4 * 2;
-#pragma unroll
-    for (int i = 0; i < kKeys / 8; ++i) {
-#pragma unroll
-      for (int c = 0; c < 4; ++c) {
-        scores[i][c] = masks[c / 2](args, scores[i][c], own + i * 8 + c % 2);
-      }
-    }
+    prepare(args, scores, masks, key + threadIdx.x % 4 * 2);
     soften(scores);
     Product::add(outputs, scores, v);
   }
@@ -219,42 +175,74 @@ __device__ __forceinline__ void store_log_sum(const AttentionArgs& args,
   args.log_sums[head * args.q_length + row.query] = log_sum;
 }
 
-// The outputs of the warp's rows, which shared memory makes whole vectors of.
+// The outputs of a lane to the warp's part of shared memory.
 template <typename T, int size>
-__device__ __forceinline__ void store_rows(const AttentionArgs& args,
-                                           const Work& work, i32 first,
-                                           const Fragments<size / 8>& outputs,
-                                           T* shared) {
-  constexpr int pitch = attention_pitch(size, sizeof(T));
-  constexpr int chunks = size / kChunk<T>;
+__device__ __forceinline__ void stage(const Fragments<size / 8>& outputs,
+                                      T* shared) {
   const int lane = threadIdx.x % kWarp;
 #pragma unroll
   for (int i = 0; i < size / 8; ++i) {
 #pragma unroll
     for (int c = 0; c < 4; ++c) {
       const int row = lane / 4 + c / 2 * 8;
-      shared[row * pitch + i * 8 + lane % 4 * 2 + c % 2] =
-          Narrow<T>::from(outputs[i][c]);
+      shared[row * attention_pitch(size, sizeof(T)) + i * 8 + lane % 4 * 2 +
+             c % 2] = Narrow<T>::from(outputs[i][c]);
     }
   }
+}
+
+template <typename T, int n>
+__device__ __forceinline__ void store_columns(T* to, const Pack<T, n>& pack,
+                                              int held, bool is_wide) {
+  if (is_wide) return store_pack(to, pack);
+#pragma unroll
+  for (int i = 0; i < n; ++i) {
+    if (i < held) to[i] = pack.values[i];
+  }
+}
+
+// The outputs of the warp's rows, which shared memory makes whole vectors of.
+template <typename T, int size>
+__device__ __forceinline__ void store_rows(const AttentionArgs& args,
+                                           const Work& work, i32 first,
+                                           const Fragments<size / 8>& outputs,
+                                           T* shared) {
+  constexpr int chunks = size / kChunk<T>;
+  stage<T, size>(outputs, shared);
   __syncwarp();
   const bool wide = is_wide<T>(args.out, args.v_size);
-  for (int i = lane; i < 16 * chunks; i += kWarp) {
+  for (int i = threadIdx.x % kWarp; i < 16 * chunks; i += kWarp) {
     const int row = i / chunks;
     const int column = i % chunks * kChunk<T>;
     if (first + row >= rows_of_group(args) || column >= args.v_size) continue;
     const GroupRow own(args, work.kv_head, first + row);
     T* to = static_cast<T*>(args.out.data) + column +
             offset_of(args.out, work.sequence.batch, own.head, own.query);
-    const T* from = shared + row * pitch + column;
-    const auto pack = load_pack<T, kChunk<T>>(from);
-    if (wide) {
-      store_pack(to, pack);
-      continue;
-    }
+    const T* from = shared + row * attention_pitch(size, sizeof(T)) + column;
+    store_columns(to, load_pack<T, kChunk<T>>(from), args.v_size - column,
+                  wide);
+  }
+}
+
+// The two rows of a lane, of which `row` is the first.
+template <typename T, int size>
+__device__ __forceinline__ void finish_rows(const AttentionArgs& args,
+                                            const Work& work, i32 row,
+                                            State<T, size>& state) {
 #pragma unroll
-    for (int k = 0; k < kChunk<T>; ++k) {
-      if (column + k < args.v_size) to[k] = pack.values[k];
+  for (int r = 0; r < 2; ++r) {
+    const i32 at = row + 8 * r;
+    const bool is_row = at < rows_of_group(args);
+    const GroupRow own(args, work.kv_head, at);
+    // Of parts, the sink is added once, when they are joined.
+    const bool sinks = is_row && args.sinks != nullptr && args.splits == 1;
+    const float log_sum =
+        state.finish(r, sinks ? args.sinks[own.head] : -INFINITY);
+    if (!is_row) continue;
+    if (args.splits > 1) {
+      store_part(args, work, at, r, state.outputs, log_sum);
+    } else if (threadIdx.x % 4 == 0) {
+      store_log_sum(args, work.sequence.batch, own, log_sum);
     }
   }
 }
@@ -270,21 +258,7 @@ __device__ __forceinline__ void attend(const AttentionArgs& args) {
                             RowMask(args, work, row + 8)};
   State<T, size> state;
   go_through_keys(args, work, masks, buffers, state);
-#pragma unroll
-  for (int r = 0; r < 2; ++r) {
-    const i32 at = row + 8 * r;
-    const bool is_row = at < rows_of_group(args);
-    const GroupRow own(args, work.kv_head, at);
-    const bool sinks = is_row && args.sinks != nullptr && args.splits == 1;
-    const float log_sum =
-        state.finish(r, sinks ? args.sinks[own.head] : -INFINITY);
-    if (!is_row) continue;
-    if (args.splits > 1) {
-      store_part(args, work, at, r, state.outputs, log_sum);
-    } else if (threadIdx.x % 4 == 0) {
-      store_log_sum(args, work.sequence.batch, own, log_sum);
-    }
-  }
+  finish_rows(args, work, row, state);
   if (args.splits > 1) return;
   store_rows<T, size>(args, work, work.row + warp_row, state.outputs,
                       shared + warp_row * buffers.kPitch);
@@ -349,14 +323,7 @@ __device__ __forceinline__ void join(const AttentionArgs& args) {
 #pragma unroll
     for (int k = 0; k < 4; ++k)
       pack.values[k] = Narrow<T>::from(sums.values[k]);
-    if (wide) {
-      store_pack(out + column, pack);
-      continue;
-    }
-#pragma unroll
-    for (int k = 0; k < 4; ++k) {
-      if (column + k < args.v_size) out[column + k] = pack.values[k];
-    }
+    store_columns(out + column, pack, args.v_size - column, wide);
   }
 }
 

@@ -34,8 +34,8 @@ TEST_CASE_TEMPLATE("attention of addresses that are no vectors", T, float,
 }
 
 TEST_CASE_TEMPLATE("attention within a band", T, float, __half, __nv_bfloat16) {
-  for (const int q_length : {1, 17, 70, 130}) {
-    for (const int kv_length : {16, 65, 200}) {
+  for (const int q_length : {1, 17, 70}) {
+    for (const int kv_length : {16, 65, 150}) {
       for (const bool is_bottom_right : {false, true}) {
         AttentionSizes sizes{.batch = 2,
                              .q_length = q_length,
@@ -62,7 +62,7 @@ TEST_CASE_TEMPLATE("attention with a cap, biases, lengths and sinks", T, float,
       .batch = 3, .q_heads = 4, .kv_heads = 2, .q_length = 21, .kv_length = 70};
   for (const BiasKind kind : {BiasKind::kNone, BiasKind::kF32, BiasKind::kF16,
                               BiasKind::kBf16, BiasKind::kBool}) {
-    for (int options = 0; options < 16; ++options) {
+    for (const int options : {0, 6, 11, 13}) {
       CAPTURE(options);
       sizes.bias_kind = kind;
       sizes.broadcasts = options & 1;
