@@ -132,6 +132,13 @@ function(ruleengine_cuda_tests)
   ruleengine_test(cuda_backend_test "${tests}" kernels_cuda kernels cuda_standin
                   core_text core_io ruleengine_cuda)
   ruleengine_cuda_plans()
+
+  # tests/cuda/static asks it.
+  add_executable(cuda_occupancy EXCLUDE_FROM_ALL
+    ${CMAKE_SOURCE_DIR}/tests/cuda/static/occupancy.cc
+    ${CMAKE_SOURCE_DIR}/tests/cuda/plans/chips.cc)
+  target_link_libraries(cuda_occupancy PRIVATE ruleengine_options
+                        ruleengine_cuda)
 endfunction()
 
 # The folder kernels/cuda/attention. cuDNN's frontend takes a minute and is no
