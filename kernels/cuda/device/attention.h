@@ -29,9 +29,10 @@ struct SequenceLengths {
 };
 
 // flash_attention_<size>_<type>, where `size` is attention_size(): scores go
-// through scale, soft cap, bias, masks, softmax. A row of the output that
-// nothing is seen by is zeros, also one beyond its sequence. The vector path
-// needs sizes and strides that are multiples of 16 bytes, and such addresses.
+// through scale, soft cap, bias, masks, softmax. The output of a row that sees
+// nothing is zeros, also of one beyond its sequence. The rows that share keys
+// are fewer than 2^31. The vector path needs sizes and strides that are
+// multiples of 16 bytes, and such addresses.
 struct AttentionArgs {
   AttentionRows q, k, v, out;
   std::int32_t batch, q_heads, kv_heads;  // q_heads: a multiple of kv_heads

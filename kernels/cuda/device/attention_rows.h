@@ -135,19 +135,19 @@ __device__ __forceinline__ void copy_keys(T* shared, const AttentionArgs& args,
                                           i32 key, bool is_wide) {
   const Sequence& sequence = work.sequence;
   const T* data = static_cast<const T*>(rows.data);
-  const i32* pages = args.pages + sequence.batch * args.pages_stride;
-  copy_rows<T, size>(shared, attention_keys(size, sizeof(T)), held, is_wide,
-                     [&](int row) -> const T* {
-                       const i32 at = key + row;
-                       if (at >= sequence.keys) return nullptr;
-                       if (args.pages == nullptr) {
-                         return data + offset_of(rows, sequence.batch,
-                                                 work.kv_head, at);
-                       }
-                       const i32 page = at / args.page_size;
-                       return data + offset_of(rows, pages[page], work.kv_head,
-                                               at - page * args.page_size);
-                     });
+  copy_rows<T, size>(
+      shared, attention_keys(size, sizeof(T)), held, is_wide,
+      [&](int row) -> const T* {
+        const i32 at = key + row;
+        if (at >= sequence.keys) return nullptr;
+        if (args.pages == nullptr) {
+          return data + offset_of(rows, sequence.batch, work.kv_head, at);
+        }
+        const i32 page = at / args.page_size;
+        const i32* pages = args.pages + sequence.batch * args.pages_stride;
+        return data + offset_of(rows, pages[page], work.kv_head,
+                                at - page * args.page_size);
+      });
 }
 
 template <typename T, int size>
