@@ -11,7 +11,7 @@
 #   setup.sh onnx                 the same, but packages must be there
 #   setup.sh python               a Python with tests/requirements.txt; its path
 #   setup.sh oldest-python        the same with the oldest ONNX Runtime
-#   setup.sh cuda-python          one with NVIDIA's tools, where CUDA is; its path
+#   setup.sh cuda-python          one with tools of NVIDIA, where CUDA is
 #   setup.sh onnx-path            where the ONNX library belongs
 #
 # Downloads and builds of other people's code live in RULEENGINE_CACHE
