@@ -40,8 +40,10 @@ file(GLOB RULEENGINE_CUDA_KERNELS CONFIGURE_DEPENDS
 # keep fat binaries, so it is not asked.
 function(ruleengine_cuda_image source image)
   add_custom_command(OUTPUT ${image}
-    COMMAND ${NVCC} --fatbin -O3 -std=c++20 ${RULEENGINE_CUDA_CHIPS}
-            --compress-mode=size --Werror all-warnings -I ${CMAKE_SOURCE_DIR} -MD -MF ${image}.d
+    COMMAND ${NVCC} --fatbin -O3 -std=c++20 --expt-relaxed-constexpr
+            ${RULEENGINE_CUDA_CHIPS}
+            --compress-mode=size --Werror all-warnings -I ${CMAKE_SOURCE_DIR}
+            -MD -MF ${image}.d
             -o ${image} ${source}
     DEPENDS ${source} DEPFILE ${image}.d VERBATIM)
 endfunction()
@@ -140,6 +142,13 @@ function(ruleengine_cuda_tests)
                   -Wl,--no-as-needed cuda_standin cublaslt_standin -Wl,--as-needed
                   core_text core_io ruleengine_cuda)
   ruleengine_cuda_plans()
+
+  # tests/cuda/static asks it.
+  add_executable(cuda_occupancy EXCLUDE_FROM_ALL
+    ${CMAKE_SOURCE_DIR}/tests/cuda/static/occupancy.cc
+    ${CMAKE_SOURCE_DIR}/tests/cuda/plans/chips.cc)
+  target_link_libraries(cuda_occupancy PRIVATE ruleengine_options
+                        ruleengine_cuda)
 endfunction()
 
 # The folder kernels/cuda/attention. cuDNN's frontend takes a minute and is no

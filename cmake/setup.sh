@@ -11,6 +11,7 @@
 #   setup.sh onnx                 the same, but packages must be there
 #   setup.sh python               a Python with tests/requirements.txt; its path
 #   setup.sh oldest-python        the same with the oldest ONNX Runtime
+#   setup.sh cuda-python          one with tools of NVIDIA, where CUDA is
 #   setup.sh onnx-path            where the ONNX library belongs
 #
 # Downloads and builds of other people's code live in RULEENGINE_CACHE
@@ -272,6 +273,10 @@ case ${1:-} in
     ;;
   python) print_python requirements.txt ;;
   oldest-python) print_python requirements-oldest.txt ;;
+  cuda-python)
+    has_cuda || fail "there is no CUDA toolkit here"
+    print_python requirements-cuda.txt
+    ;;
   onnx-path) onnx_path ;;
   *) sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2 ;;
 esac

@@ -21,6 +21,8 @@ struct Columns {
   __device__ __forceinline__ void each(const AxisArgs& args, F f) const {
     if (at >= args.inner) return;
     const i64 start = outer * args.n * args.inner + at;
+// Four at once, as the compiler would, need more registers than rows do.
+#pragma unroll 2
     for (i64 i = team.rank(); i < args.n; i += team.size()) {
       f(start + i * args.inner);
     }

@@ -31,7 +31,8 @@ struct Row {
 
   __device__ __forceinline__ Values<T> load(const void* data, i64 offset,
                                             int held) const {
-    return load_values<T>(static_cast<const T*>(data) + offset, held, is_wide);
+    return widen_all<T>(
+        load_held<T>(static_cast<const T*>(data) + offset, held, is_wide));
   }
   __device__ __forceinline__ void store(void* data, i64 chunk,
                                         const Values<T>& values) const {
@@ -48,6 +49,10 @@ struct Row {
   }
 
   // What is normed.
+  using Kept = Values<T>;
+  static __device__ __forceinline__ const Kept& values(const Kept& kept) {
+    return kept;
+  }
   __device__ __forceinline__ Values<T> input(i64 chunk) const {
     const i64 column = chunk * size;
     const int held = count(chunk);

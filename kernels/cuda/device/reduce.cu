@@ -48,7 +48,7 @@ __device__ __forceinline__ void reduce_row(const AxisArgs& args, Team team,
   const PlainRow<T> row(args.in, at, args.n);
   Accumulator<T, Op> own;
   for (i64 chunk = team.rank(); chunk < row.chunks(); chunk += team.size()) {
-    const Values<T> values = row.input(chunk);
+    const Values<T> values = row.values(row.input(chunk));
     const int held = row.count(chunk);
 #pragma unroll
     for (int i = 0; i < kChunk<T>; ++i) {

@@ -19,20 +19,29 @@ struct Values {
 
 // `held` elements, and 0 for others.
 template <typename T>
-__device__ __forceinline__ Values<T> load_values(const T* from, int held,
-                                                 bool is_wide) {
-  Values<T> values;
-  if (is_wide) {
-    const auto pack = load_pack<T, kChunk<T>>(from);
-#pragma unroll
-    for (int i = 0; i < kChunk<T>; ++i) values.at[i] = widen(pack.values[i]);
-    return values;
-  }
+__device__ __forceinline__ Pack<T, kChunk<T>> load_held(const T* from, int held,
+                                                        bool is_wide) {
+  if (is_wide) return load_pack<T, kChunk<T>>(from);
+  Pack<T, kChunk<T>> pack;
 #pragma unroll
   for (int i = 0; i < kChunk<T>; ++i) {
-    values.at[i] = i < held ? widen(from[i]) : Wide<T>{0};
+    pack.values[i] = i < held ? from[i] : T{};
   }
+  return pack;
+}
+
+template <typename T>
+__device__ __forceinline__ Values<T> widen_all(const Pack<T, kChunk<T>>& pack) {
+  Values<T> values;
+#pragma unroll
+  for (int i = 0; i < kChunk<T>; ++i) values.at[i] = widen(pack.values[i]);
   return values;
+}
+
+template <typename T>
+__device__ __forceinline__ Values<T> load_values(const T* from, int held,
+                                                 bool is_wide) {
+  return widen_all<T>(load_held<T>(from, held, is_wide));
 }
 
 template <typename T>
@@ -67,8 +76,13 @@ struct PlainRow {
     const i64 rest = n - chunk * kChunk<T>;
     return static_cast<int>(rest < kChunk<T> ? rest : kChunk<T>);
   }
-  __device__ __forceinline__ Values<T> input(i64 chunk) const {
-    return load_values<T>(in + chunk * kChunk<T>, count(chunk), is_wide);
+  // Halves are kept as they are, which takes half the registers.
+  using Kept = Pack<T, kChunk<T>>;
+  __device__ __forceinline__ Kept input(i64 chunk) const {
+    return load_held<T>(in + chunk * kChunk<T>, count(chunk), is_wide);
+  }
+  static __device__ __forceinline__ Values<T> values(const Kept& kept) {
+    return widen_all<T>(kept);
   }
 };
 
@@ -77,7 +91,7 @@ template <typename T, typename Row, typename Team>
 struct Part {
   const Row& row;
   const Team team;
-  Values<T> kept[kKept];
+  typename Row::Kept kept[kKept];
 
   __device__ Part(const Row& of, const Team& by) : row(of), team(by) {
     const i64 chunks = row.chunks();
@@ -95,11 +109,11 @@ struct Part {
 #pragma unroll
     for (int k = 0; k < kKept; ++k) {
       const i64 chunk = team.rank() + i64{k} * team.size();
-      if (chunk < chunks) f(chunk, kept[k]);
+      if (chunk < chunks) f(chunk, row.values(kept[k]));
     }
     for (i64 chunk = team.rank() + i64{kKept} * team.size(); chunk < chunks;
          chunk += team.size()) {
-      f(chunk, row.input(chunk));
+      f(chunk, row.values(row.input(chunk)));
     }
   }
 };

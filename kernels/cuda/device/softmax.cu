@@ -65,7 +65,9 @@ __device__ __forceinline__ void softmax_row(const AxisArgs& args, Team team,
     own.add(values.at, row.count(chunk));
   });
   const Result result(own.joined(team));
-  T* out = static_cast<T*>(args.out) + at * args.n;
+  // From the input's address, which is still known: one number fewer is kept.
+  T* out =
+      static_cast<T*>(args.out) + (row.in - static_cast<const T*>(args.in));
   const bool is_wide = row.is_wide && is_aligned(args.out, kVectorBytes);
   part.each([&](i64 chunk, Values<T> values) {
 #pragma unroll

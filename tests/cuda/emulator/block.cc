@@ -1,6 +1,7 @@
 #include "tests/cuda/emulator/block.h"
 
 #include <algorithm>
+#include <cstring>
 #include <numeric>
 #include <stdexcept>
 
@@ -14,6 +15,14 @@ constexpr unsigned kWarp = 32;
 std::string text_of(const Dim& dim) {
   return std::to_string(dim.x) + "," + std::to_string(dim.y) + "," +
          std::to_string(dim.z);
+}
+
+void copy(const Copy& each) {
+  if (each.from != nullptr) {
+    std::memcpy(each.to, each.from, 16);
+  } else {
+    std::memset(each.to, 0, 16);
+  }
 }
 
 std::string line_of(const Site& site) {
@@ -69,6 +78,28 @@ std::uint64_t Block::exchange(Exchange kind, unsigned mask, std::uint64_t value,
   return self->result;
 }
 
+void Block::together(Together function, void* value, const Site& site) {
+  current_->function = function;
+  exchange(Exchange::kTogether, 0xffffffff,
+           reinterpret_cast<std::uint64_t>(value), 0, site);
+}
+
+void Block::copy_later(const Copy& made) {
+  const Order order = launch_->order;
+  const bool is_early = order == Order::kReverse ||
+                        (order == Order::kRandom && random_() % 2 == 0);
+  if (is_early) return copy(made);
+  current_->copies.back().push_back(made);
+}
+
+void Block::wait_copies(std::size_t open) {
+  CopyGroups& groups = current_->copies;
+  while (groups.size() > open + 1) {
+    for (const Copy& each : groups.front()) copy(each);
+    groups.erase(groups.begin());
+  }
+}
+
 // Whether all lanes of the mask have come.
 bool Block::gather(unsigned mask, Exchange kind, Lane** lanes) {
   const unsigned first = current_->warp * kWarp;
@@ -78,7 +109,8 @@ bool Block::gather(unsigned mask, Exchange kind, Lane** lanes) {
     Lane& lane = lanes_[first + i];
     if (lane.state == State::kDone) fail("a mask names a lane that has ended");
     if (lane.state != State::kInWarp) return false;
-    if (lane.mask != mask || lane.kind != kind) {
+    if (lane.mask != mask || lane.kind != kind ||
+        (kind == Exchange::kTogether && lane.function != current_->function)) {
       fail("lanes of a warp disagree, " + line_of(current_->site) + " and " +
            line_of(lane.site));
     }
@@ -88,6 +120,13 @@ bool Block::gather(unsigned mask, Exchange kind, Lane** lanes) {
 }
 
 void Block::finish(unsigned mask, Exchange kind, Lane** lanes) {
+  if (kind == Exchange::kTogether) {
+    void* values[kWarp];
+    for (unsigned i = 0; i < kWarp; ++i) {
+      values[i] = reinterpret_cast<void*>(lanes[i]->value);
+    }
+    current_->function(values);
+  }
   std::uint64_t votes = 0;
   for (unsigned i = 0; i < kWarp; ++i) {
     if (lanes[i] != nullptr && lanes[i]->value != 0) votes |= 1u << i;
@@ -177,6 +216,7 @@ void Block::release_barrier() {
 void Block::start_lanes() {
   for (unsigned i = 0; i < count_; ++i) {
     lanes_[i].state = State::kReady;
+    lanes_[i].copies.assign(1, {});
     lanes_[i].fiber->start(&Block::run_thread, this);
   }
 }

@@ -17,7 +17,15 @@ namespace ruleengine::emulator {
 using Site = std::source_location;
 
 // What the lanes of a warp do together.
-enum class Exchange { kSync, kShuffle, kVote };
+enum class Exchange { kSync, kShuffle, kVote, kTogether };
+
+// 16 bytes; from nullptr: zeros.
+struct Copy {
+  void* to;
+  const void* from;
+};
+// The copies of a thread that are not done, by groups.
+using CopyGroups = std::vector<std::vector<Copy>>;
 
 class Block {
  public:
@@ -27,6 +35,15 @@ class Block {
   // kVote gives each the mask of the lanes whose value is not 0.
   std::uint64_t exchange(Exchange kind, unsigned mask, std::uint64_t value,
                          unsigned from, const Site& site);
+  // All lanes of a warp give a value, and one of them calls the function for
+  // all.
+  using Together = void (*)(void* const* lanes);
+  void together(Together function, void* value, const Site& site);
+  // A copy is done when it is made, when the thread waits for it, or at one of
+  // the two by chance: as the launch's order says.
+  void copy_later(const Copy& copy);
+  void end_copies() { current_->copies.emplace_back(); }
+  void wait_copies(std::size_t open);
   unsigned lane() const { return current_->lane; }
   std::byte* dynamic_shared() const { return shared_.dynamic(); }
   std::byte* shared(const void* site, std::size_t size);
@@ -47,6 +64,8 @@ class Block {
     Exchange kind = Exchange::kSync;
     unsigned mask = 0, from = 0;
     std::uint64_t value = 0, result = 0;
+    Together function = nullptr;
+    CopyGroups copies;  // the last one is open
   };
 
   static void run_thread(void* block);

@@ -65,6 +65,8 @@ void store_vector(void* memory, const void* from) {
 
 }  // namespace ruleengine::kernels::device
 
+#include "tests/cuda/emulator/matrix.h"
+
 inline void __syncthreads(const ruleengine::emulator::Site& site =
                               ruleengine::emulator::Site::current()) {
   ruleengine::emulator::block().sync(site);
