@@ -126,10 +126,35 @@ function(ruleengine_cuda_tests)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
   target_link_libraries(cuda_standin PRIVATE cuda_emulated_kernels
                         ruleengine_cuda ruleengine_options)
+  ruleengine_cudnn_standin()
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/backend/*.cc)
   ruleengine_test(cuda_backend_test "${tests}" kernels_cuda kernels cuda_standin
-                  core_text core_io ruleengine_cuda)
+                  cudnn_standin core_text core_io ruleengine_cuda)
   ruleengine_cuda_plans()
+endfunction()
+
+# A library of cuDNN's name, beside that of the driver, which computes on the
+# host; and the test of what plans compute.
+function(ruleengine_cudnn_standin)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/cudnn/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  set(plans ${CMAKE_SOURCE_DIR}/kernels/cuda/attention)
+  add_library(cudnn_standin SHARED EXCLUDE_FROM_ALL ${sources}
+              ${CMAKE_SOURCE_DIR}/tests/cuda/plans/chips.cc ${plans}/chip.cc
+              ${plans}/bytes.cc)
+  set_target_properties(cudnn_standin PROPERTIES
+    OUTPUT_NAME cudnn SOVERSION 9
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
+  target_link_libraries(cudnn_standin PRIVATE cuda_standin core_base core_ir
+                        ruleengine_cuda ruleengine_options)
+  # Nothing asks for it by symbol.
+  target_link_options(cudnn_standin INTERFACE
+                      -Wl,--push-state,--no-as-needed
+                      $<TARGET_FILE:cudnn_standin> -Wl,--pop-state)
+  ruleengine_test(cuda_attention_test "${tests}" kernels_cuda_attention
+                  cuda_standin cudnn_standin core_ir ruleengine_cuda)
 endfunction()
 
 # The folder kernels/cuda/attention. cuDNN's frontend takes a minute and is no

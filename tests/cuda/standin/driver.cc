@@ -18,16 +18,7 @@ namespace ruleengine::standin {
 namespace {
 
 CUresult called(const char* name) {
-  Driver& d = driver();
-  ++d.counts.calls[name];
-  ++d.counts.all;
-  if (d.fails_at == 0) return CUDA_SUCCESS;
-  if (d.fails_at > 1) {
-    --d.fails_at;
-    return CUDA_SUCCESS;
-  }
-  if (!d.stays_failed) d.fails_at = 0;
-  return static_cast<CUresult>(d.failure);
+  return fails(name) ? static_cast<CUresult>(driver().failure) : CUDA_SUCCESS;
 }
 
 StreamState& state_of(CUstream stream) {

@@ -166,7 +166,21 @@ std::size_t Driver::pinned_bytes() const {
 std::size_t Driver::objects() const {
   const Machine& m = machine();
   return static_cast<std::size_t>(m.contexts) + m.streams.size() +
-         m.modules.size() + m.events.size() + m.graphs.size() + m.execs.size();
+         m.modules.size() + m.events.size() + m.graphs.size() + m.execs.size() +
+         library_objects;
+}
+
+bool fails(const char* name) {
+  Driver& d = driver();
+  ++d.counts.calls[name];
+  ++d.counts.all;
+  if (d.fails_at == 0) return false;
+  if (d.fails_at > 1) {
+    --d.fails_at;
+    return false;
+  }
+  if (!d.stays_failed) d.fails_at = 0;
+  return true;
 }
 
 void add_work(void* stream, std::string what, std::vector<const void*> uses,

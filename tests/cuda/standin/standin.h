@@ -36,14 +36,19 @@ struct __attribute__((visibility("default"))) Driver {
   std::size_t memory_bytes = std::size_t{2} << 30;
   int version = 13000;
   int devices = 1;
+  std::size_t library_objects = 0;  // that stand-ins of libraries hold
 
   std::size_t live_bytes() const;    // of device memory
   std::size_t pinned_bytes() const;  // of page-locked memory
-  std::size_t objects() const;  // contexts, modules, streams, events, graphs
+  // Contexts, modules, streams, events, graphs, and those of libraries.
+  std::size_t objects() const;
 };
 
 // The one of the process.
 __attribute__((visibility("default"))) Driver& driver();
+
+// For each call of a function: counts it, and says whether it is to fail.
+__attribute__((visibility("default"))) bool fails(const char* name);
 
 // For the stand-ins of libraries: work on a stream of theirs. It may read and
 // write device memory. `uses`: addresses of the device that it touches.
