@@ -126,10 +126,21 @@ function(ruleengine_cuda_tests)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
   target_link_libraries(cuda_standin PRIVATE cuda_emulated_kernels
                         ruleengine_cuda ruleengine_options)
+  file(STRINGS ${CUBLASLT_INCLUDE}/cublas_api.h major REGEX "define CUBLAS_VER_MAJOR")
+  string(REGEX MATCH "([0-9]+)$" major ${major})
+  add_library(cublaslt_standin SHARED EXCLUDE_FROM_ALL
+              ${CMAKE_SOURCE_DIR}/tests/cuda/cublaslt/cublaslt.cc)
+  set_target_properties(cublaslt_standin PROPERTIES
+    OUTPUT_NAME cublasLt SOVERSION ${CMAKE_MATCH_1}
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
+  target_link_libraries(cublaslt_standin PRIVATE cuda_standin ruleengine_cuda
+                        ruleengine_options)
   ruleengine_cudnn_standin()
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/backend/*.cc)
-  ruleengine_test(cuda_backend_test "${tests}" kernels_cuda kernels cuda_standin
-                  cudnn_standin core_text core_io ruleengine_cuda)
+  ruleengine_test(cuda_backend_test "${tests}" kernels_cuda kernels
+                  -Wl,--no-as-needed cuda_standin cublaslt_standin
+                  cudnn_standin -Wl,--as-needed
+                  core_text core_io ruleengine_cuda)
   ruleengine_cuda_plans()
 endfunction()
 
@@ -149,12 +160,9 @@ function(ruleengine_cudnn_standin)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
   target_link_libraries(cudnn_standin PRIVATE cuda_standin core_base core_ir
                         ruleengine_cuda ruleengine_options)
-  # Nothing asks for it by symbol.
-  target_link_options(cudnn_standin INTERFACE
-                      -Wl,--push-state,--no-as-needed
-                      $<TARGET_FILE:cudnn_standin> -Wl,--pop-state)
   ruleengine_test(cuda_attention_test "${tests}" kernels_cuda_attention
-                  cuda_standin cudnn_standin core_ir ruleengine_cuda)
+                  -Wl,--no-as-needed cuda_standin cudnn_standin -Wl,--as-needed
+                  core_ir ruleengine_cuda)
 endfunction()
 
 # The folder kernels/cuda/attention. cuDNN's frontend takes a minute and is no

@@ -93,6 +93,12 @@ def arrow_violation(path, target, arrows):
     if inner in arrows and aim in arrows and aim not in arrows[inner]:
         return f"{inner} may not include {aim} ({target})"
     folder, goal = folder_of(path, arrows), folder_of(target, arrows)
+    if "/cuda/" in target and not path.startswith("tests/"):
+        # They are left out where there is no toolkit.
+        if "/cuda/" not in path:
+            return f"{target} is only for cuda folders"
+        if goal in arrows[folder]:
+            return None
     if goal is None and target.startswith("bindings/"):
         goal = "/".join(target.split("/")[:2])
         if is_inner(target, goal) and not path.startswith(goal + "/"):
@@ -234,6 +240,15 @@ class BrokenTreesTest(unittest.TestCase):
         self.check("bindings/cli/x.cc", '#include "bindings/lua/load/x.h"\n',
                    "only for bindings/lua")
         self.check("bindings/lua/x.cc", '#include "bindings/lua/load/x.h"\n')
+
+    def test_cuda_folders(self):
+        device = '#include "runtime/cuda/device.h"\n'
+        self.check("kernels/cuda/x.cc", device)
+        self.check("kernels/cuda/attention/x.cc", device)
+        self.check("kernels/x.cc", device, "only for cuda folders")
+        self.check("runtime/x.cc", device, "only for cuda folders")
+        self.check("runtime/cuda/x.cc", '#include "kernels/cuda/kernel.h"\n',
+                   "only for kernels")
 
     def test_sideways_inside(self):
         self.check("core/match/run/m.cc", '#include "core/match/naive/n.h"\n')

@@ -13,6 +13,8 @@
 
 namespace ruleengine::kernels::cuda {
 
+class Products;
+
 // How many threads run a kernel, and the bytes of shared memory whose size the
 // kernel does not tell itself.
 struct Launch {
@@ -20,6 +22,8 @@ struct Launch {
   unsigned threads = 1;          // of a block
   unsigned shared_bytes = 0;
 };
+
+class AttentionEngine;
 
 class Session final : public runtime::BackendSession {
  public:
@@ -35,9 +39,13 @@ class Session final : public runtime::BackendSession {
   void finish() override;
 
   runtime::cuda::Stream& stream() { return *stream_; }
+  Products& products() { return *products_; }
   // What a kernel sets to 1 where it meets what it cannot compute, which ends
   // the run with this error.
   std::int32_t* flag(Diagnostic error);
+  // What computes attentions; opened when it is asked for. Throws Declined
+  // where there is none.
+  AttentionEngine& attention();
   // A kernel of a family (kernels/cuda/device). Throws Failure.
   CUfunction kernel(std::string_view family, const char* name);
   // Adds a kernel to the work. `args`: what it takes. Throws Failure.
@@ -52,9 +60,11 @@ class Session final : public runtime::BackendSession {
 
   std::shared_ptr<runtime::cuda::Stream> stream_;
   std::shared_ptr<runtime::cuda::CudaMemory> memory_;
+  std::unique_ptr<Products> products_;
   std::map<std::string, CUmodule, std::less<>> modules_;  // by family
-  std::unique_ptr<runtime::cuda::Pinned> flags_;     // which kernels can write
-  std::vector<Diagnostic> flagged_;                  // by flag
+  std::unique_ptr<runtime::cuda::Pinned> flags_;  // which kernels can write
+  std::vector<Diagnostic> flagged_;               // by flag
+  std::unique_ptr<AttentionEngine> attention_;
   std::unique_ptr<runtime::cuda::Current> current_;  // during a run
 };
 

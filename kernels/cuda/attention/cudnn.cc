@@ -251,6 +251,27 @@ Result<Chip> chip_from_json(std::string_view json) {
   });
 }
 
+Result<HandlePointer> open_handle(void* stream) {
+  return guarded([&]() -> Result<HandlePointer> {
+    const auto check = [](cudnnStatus_t status) -> Status {
+      if (status == CUDNN_STATUS_SUCCESS) return {};
+      return missing(fmt::format("cuDNN cannot be used: {}",
+                                 fe::detail::get_error_string(status)));
+    };
+    cudnnHandle_t made = nullptr;
+    if (Status s = check(fe::detail::create_handle(&made)); !s) {
+      return s.error();
+    }
+    HandlePointer out(made, [](void* handle) {
+      fe::detail::destroy_handle(static_cast<cudnnHandle_t>(handle));
+    });
+    const auto status =
+        fe::detail::set_stream(made, static_cast<cudaStream_t>(stream));
+    if (Status s = check(status); !s) return s.error();
+    return out;
+  });
+}
+
 Result<AttentionPlan> AttentionPlan::build(const AttentionDescription& d,
                                            const Chip& chip) {
   return guarded([&]() -> Result<AttentionPlan> {

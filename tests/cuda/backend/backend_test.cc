@@ -6,83 +6,15 @@
 #include <string>
 
 #include "core/io/load.h"
-#include "core/text/parse.h"
-#include "kernels/cpu.h"
-#include "kernels/cuda.h"
-#include "runtime/compare.h"
-#include "runtime/executor.h"
 #include "runtime/random_inputs.h"
-#include "tests/cuda/standin/standin.h"
+#include "tests/cuda/backend/runs.h"
 #include "tests/support/model_files.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-using runtime::Executor;
-using Named = Executor::Named;
-
-const runtime::Backend* gpu() {
-  const auto found = find_cuda();
-  REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
-  return *found;
-}
-
-std::shared_ptr<const ir::Model> model_of(std::string_view text) {
-  auto parsed = text::parse_model(text);
-  REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
-  return *std::move(parsed);
-}
-
-std::unique_ptr<Executor> executor_of(const ir::Model& model, bool on_gpu,
-                                      bool runs_often = false) {
-  runtime::ExecutorOptions options{.runs_often = runs_often, .threads = 1};
-  if (on_gpu) options.backends.push_back(gpu());
-  options.backends.push_back(&cpu());
-  auto made = Executor::create(model, std::move(options));
-  REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
-  return *std::move(made);
-}
-
-Named results_of(Executor& executor, const Named& inputs) {
-  auto out = executor.run(inputs);
-  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
-  return *std::move(out);
-}
-
-std::string misuse() {
-  std::string out;
-  for (const std::string& each : standin::driver().misuse) out += each + "\n";
-  standin::driver().misuse.clear();
-  return out;
-}
-
-// Runs a model in both places and compares; gives what the last run on the GPU
-// called.
-standin::Counts check_runs(const ir::Model& model, int runs = 1) {
-  const auto on_cpu = executor_of(model, false);
-  auto on_gpu = executor_of(model, true, runs > 1);
-  const auto inputs =
-      runtime::inputs_to_run(*on_cpu, model, {}, runtime::HostMemory::create());
-  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
-  const Named expected = results_of(*on_cpu, *inputs);
-  for (int i = 0; i < runs; ++i) {
-    standin::driver().counts = {};
-    const Named found = results_of(*on_gpu, *inputs);
-    const auto compared = runtime::compare_by_type(expected, found);
-    CHECK_MESSAGE(!compared.mismatch,
-                  (compared.mismatch ? compared.mismatch->output + ": " +
-                                           compared.mismatch->text
-                                     : ""));
-  }
-  standin::Counts out = standin::driver().counts;
-  on_gpu.reset();
-  CHECK(misuse() == "");
-  CHECK(standin::driver().live_bytes() == 0);
-  CHECK(standin::driver().pinned_bytes() == 0);
-  CHECK(standin::driver().objects() == 0);
-  return out;
-}
+using Named = runtime::Executor::Named;
 
 TEST_CASE("a chain runs on the GPU, with a copy there and one back") {
   const auto counts = check_runs(
@@ -134,6 +66,24 @@ TEST_CASE("rows agree with those of the CPU") {
       " r = RMSNormalization<axis = -1>(k, w) s = Softmax<axis = 1>(x)"
       " m = ReduceMean<keepdims = 0>(x, ends) n = ReduceMax(x, mid)"
       " u = ReduceSum<keepdims = 0>(x, last) o = LogSoftmax(k) }"));
+}
+
+TEST_CASE("products agree with those of the CPU") {
+  check_runs(*model_of(
+      "(float[2,3,4] x, float[4,5] w, float[2,4,3] z, float[3,1,4] v,"
+      " float[5] b, float[3,5] t, float[3,4] j) =>"
+      " (float[2,3,5] y, float[2,3,3] p, float[3,2,3,3] q, float[3,5] g,"
+      " float[3,5] h, float[5,3] l, float[4] d, float[3,5] i)"
+      "<int64[4] four = {3,1,1,4}, int64[1] last = {4}, int64[1] start = {2},"
+      " int64[1] end = {3}, int64[1] axis = {0}> {"
+      " y = MatMul(x, w) p = MatMul(x, z) e = Reshape(v, four)"
+      " f = Mul(x, e) q = MatMul(f, z) g = Gemm(j, w, b)"
+      " h = Gemm<alpha = 0.5, beta = 2.0>(j, w, t)"
+      " l = Gemm<transA = 1, transB = 1>(w, j)"
+      " a = Slice(j, start, end, axis) r = Reshape(a, last) s = Transpose(j)"
+      " c = MatMul(j, s) k = Softmax(c) m = MatMul(k, j)"
+      " u = MatMul(r, s) o = MatMul(u, j) d = Add(o, r)"
+      " i = Gemm<beta = 0.25>(m, w, b) }"));
 }
 
 TEST_CASE("an index beyond its axis ends the run, which tells of it") {

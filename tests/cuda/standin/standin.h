@@ -47,10 +47,10 @@ struct __attribute__((visibility("default"))) Driver {
 // The one of the process.
 __attribute__((visibility("default"))) Driver& driver();
 
-// For each call of a function: counts it, and says whether it is to fail.
-__attribute__((visibility("default"))) bool fails(const char* name);
-
-// For the stand-ins of libraries: work on a stream of theirs. It may read and
+// For the stand-ins of libraries: counts a call of theirs; whether it is to
+// fail.
+__attribute__((visibility("default"))) bool fails(const char* function);
+// For them, too: work on a stream of theirs. It may read and
 // write device memory. `uses`: addresses of the device that it touches.
 __attribute__((visibility("default"))) void add_work(
     void* stream, std::string what, std::vector<const void*> uses,

@@ -1,0 +1,242 @@
+#include "kernels/cuda/cublaslt.h"
+
+#include <cublasLt.h>
+#include <dlfcn.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+#include <string>
+
+#include "runtime/failure.h"
+#include "runtime/preparation.h"
+
+namespace ruleengine::kernels::cuda {
+namespace {
+
+#define RULEENGINE_CUBLASLT(each)                                            \
+  each(cublasLtGetVersion) each(cublasLtCreate) each(cublasLtDestroy)        \
+      each(cublasLtMatmulDescCreate) each(cublasLtMatmulDescDestroy)         \
+          each(cublasLtMatmulDescSetAttribute)                               \
+              each(cublasLtMatrixLayoutCreate)                               \
+                  each(cublasLtMatrixLayoutDestroy)                          \
+                      each(cublasLtMatrixLayoutSetAttribute)                 \
+                          each(cublasLtMatmulPreferenceCreate)               \
+                              each(cublasLtMatmulPreferenceDestroy)          \
+                                  each(cublasLtMatmulPreferenceSetAttribute) \
+                                      each(cublasLtMatmulAlgoGetHeuristic)   \
+                                          each(cublasLtMatmul)
+
+struct Library {
+#define RULEENGINE_FIELD(name) decltype(&::name) name = nullptr;
+  RULEENGINE_CUBLASLT(RULEENGINE_FIELD)
+#undef RULEENGINE_FIELD
+  std::string missing;  // why it cannot be used; "": it can
+};
+
+Library load() {
+  Library out;
+  const std::string name =
+      fmt::format("libcublasLt.so.{}", CUBLAS_VERSION / 10000);
+  void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) {
+    out.missing = fmt::format("there is no {}", name);
+    return out;
+  }
+#define RULEENGINE_LOAD(name)                                               \
+  out.name = reinterpret_cast<decltype(out.name)>(::dlsym(library, #name)); \
+  if (out.name == nullptr) out.missing = "cuBLASLt lacks " #name;
+  RULEENGINE_CUBLASLT(RULEENGINE_LOAD)
+#undef RULEENGINE_LOAD
+  return out;
+}
+
+// Constant once loaded, and never unloaded.
+const Library& library() {
+  static const Library kLibrary = load();
+  return kLibrary;
+}
+
+void check(cublasStatus_t status) {
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  throw runtime::Failure{{.kind = ErrorKind::kLimit,
+                          .what = "cuBLASLt failed at a product of matrices",
+                          .found = fmt::format("status {}", int{status})}};
+}
+
+cudaDataType_t type_of(runtime::DataType type) {
+  switch (type) {
+    case runtime::DataType::kFloat16:
+      return CUDA_R_16F;
+    case runtime::DataType::kBfloat16:
+      return CUDA_R_16BF;
+    default:
+      return CUDA_R_32F;
+  }
+}
+
+// A handle of the library, which frees it.
+template <auto destroy, typename Handle>
+class Owned {
+ public:
+  Owned() = default;
+  ~Owned() {
+    if (handle_ != nullptr) (library().*destroy)(handle_);
+  }
+  Owned(const Owned&) = delete;
+  Owned& operator=(const Owned&) = delete;
+  Handle* place() { return &handle_; }
+  Handle get() const { return handle_; }
+
+ private:
+  Handle handle_ = nullptr;
+};
+using Layout =
+    Owned<&Library::cublasLtMatrixLayoutDestroy, cublasLtMatrixLayout_t>;
+using Description =
+    Owned<&Library::cublasLtMatmulDescDestroy, cublasLtMatmulDesc_t>;
+using Preference = Owned<&Library::cublasLtMatmulPreferenceDestroy,
+                         cublasLtMatmulPreference_t>;
+
+// What Hopper is said to need; other chips take less.
+constexpr std::size_t kWorkspace = std::size_t{32} << 20;
+
+}  // namespace
+
+// Row-major matrices are the transposes of column-major ones, so out^T = b^T
+// a^T is what the library computes.
+struct Products::Plan {
+  Plan(const Product& p, std::uint32_t alignment, cublasLtHandle_t handle);
+  void describe(const Product& p);
+
+  Description description;
+  Layout a, b, out;
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
+namespace {
+
+// A row-major matrix of so many rows and columns.
+void lay_out(Layout& layout, const Product& p, std::int64_t rows,
+             std::int64_t columns, std::int64_t step) {
+  const Library& lib = library();
+  check(lib.cublasLtMatrixLayoutCreate(
+      layout.place(), type_of(p.type), static_cast<std::uint64_t>(columns),
+      static_cast<std::uint64_t>(rows), columns));
+  const auto count = static_cast<std::int32_t>(p.batch);
+  check(lib.cublasLtMatrixLayoutSetAttribute(
+      layout.get(), CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, &count, sizeof(count)));
+  check(lib.cublasLtMatrixLayoutSetAttribute(
+      layout.get(), CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, &step,
+      sizeof(step)));
+}
+
+}  // namespace
+
+void Products::Plan::describe(const Product& p) {
+  const Library& lib = library();
+  check(lib.cublasLtMatmulDescCreate(description.place(), CUBLAS_COMPUTE_32F,
+                                     CUDA_R_32F));
+  const auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
+    check(lib.cublasLtMatmulDescSetAttribute(description.get(), which, &value,
+                                             sizeof(value)));
+  };
+  const auto op = [](bool is_transposed) {
+    return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
+  };
+  set(CUBLASLT_MATMUL_DESC_TRANSA, op(p.transpose_b));
+  set(CUBLASLT_MATMUL_DESC_TRANSB, op(p.transpose_a));
+  const auto epilogue = p.has_bias   ? p.has_relu ? CUBLASLT_EPILOGUE_RELU_BIAS
+                                                  : CUBLASLT_EPILOGUE_BIAS
+                        : p.has_relu ? CUBLASLT_EPILOGUE_RELU
+                                     : CUBLASLT_EPILOGUE_DEFAULT;
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+}
+
+Products::Plan::Plan(const Product& p, std::uint32_t alignment,
+                     cublasLtHandle_t handle) {
+  const Library& lib = library();
+  describe(p);
+  const auto place = [&](Layout& layout, bool is_transposed, std::int64_t rows,
+                         std::int64_t columns, std::int64_t step) {
+    if (is_transposed) std::swap(rows, columns);
+    lay_out(layout, p, rows, columns, step);
+  };
+  place(a, p.transpose_a, p.m, p.k, p.a_step);
+  place(b, p.transpose_b, p.k, p.n, p.b_step);
+  place(out, false, p.m, p.n, p.m * p.n);
+  Preference preference;
+  check(lib.cublasLtMatmulPreferenceCreate(preference.place()));
+  const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t which,
+                          auto value) {
+    check(lib.cublasLtMatmulPreferenceSetAttribute(preference.get(), which,
+                                                   &value, sizeof(value)));
+  };
+  prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kWorkspace});
+  for (const auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
+                           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES}) {
+    prefer(which, alignment);
+  }
+  cublasLtMatmulHeuristicResult_t found{};
+  int count = 0;
+  check(lib.cublasLtMatmulAlgoGetHeuristic(
+      handle, description.get(), b.get(), a.get(), out.get(), out.get(),
+      preference.get(), 1, &found, &count));
+  if (count == 0) check(CUBLAS_STATUS_NOT_SUPPORTED);
+  algorithm = found.algo;
+}
+
+Products::Products(Session& session) : session_(session) {}
+
+Products::~Products() {
+  plans_.clear();
+  if (handle_ != nullptr) {
+    library().cublasLtDestroy(static_cast<cublasLtHandle_t>(handle_));
+  }
+}
+
+void Products::open() {
+  if (handle_ != nullptr) return;
+  if (!library().missing.empty()) runtime::decline(library().missing);
+  cublasLtHandle_t made = nullptr;
+  check(library().cublasLtCreate(&made));
+  handle_ = made;
+}
+
+const Products::Plan& Products::plan_of(const Product& product,
+                                        std::uint32_t alignment) {
+  // Of all sizes that a model with changing sizes runs, the last ones.
+  constexpr std::size_t kMost = 1024;
+  const auto known = plans_.find({product, alignment});
+  if (known != plans_.end()) return *known->second;
+  auto made = std::make_unique<Plan>(product, alignment,
+                                     static_cast<cublasLtHandle_t>(handle_));
+  if (plans_.size() >= kMost) plans_.clear();
+  return *(plans_[{product, alignment}] = std::move(made));
+}
+
+void Products::run(const Product& product, const ProductData& data) {
+  const auto addresses = reinterpret_cast<std::uintptr_t>(data.a) |
+                         reinterpret_cast<std::uintptr_t>(data.b) |
+                         reinterpret_cast<std::uintptr_t>(data.out) | 256;
+  const std::uint32_t alignment = 1u << std::countr_zero(addresses);
+  const Plan& plan = plan_of(product, alignment);
+  const Library& lib = library();
+  if (product.has_bias) {
+    check(lib.cublasLtMatmulDescSetAttribute(plan.description.get(),
+                                             CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                             &data.bias, sizeof(data.bias)));
+  }
+  if (workspace_ == nullptr) {
+    workspace_ = session_.memory()->allocate(kWorkspace);
+  }
+  check(lib.cublasLtMatmul(
+      static_cast<cublasLtHandle_t>(handle_), plan.description.get(),
+      &data.alpha, data.b, plan.b.get(), data.a, plan.a.get(), &data.beta,
+      data.out, plan.out.get(), data.out, plan.out.get(), &plan.algorithm,
+      workspace_.get(), kWorkspace, session_.stream().add()));
+}
+
+}  // namespace ruleengine::kernels::cuda

@@ -1,0 +1,62 @@
+// Products of matrices by cuBLASLt, from the library that is on the machine.
+// Internal to kernels/cuda.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <memory>
+
+#include "kernels/cuda/session.h"
+#include "runtime/tensor.h"
+
+namespace ruleengine::kernels::cuda {
+
+// out = alpha op(a) op(b) + beta out, for each of a batch; row-major. Numbers
+// of half precision are multiplied exactly and added in float.
+struct Product {
+  runtime::DataType type;  // float, float16 or bfloat16
+  bool transpose_a = false, transpose_b = false;
+  std::int64_t m = 0, n = 0, k = 0;  // out is m x n
+  std::int64_t batch = 1;
+  // Elements from a matrix of the batch to the next; 0: always the same.
+  std::int64_t a_step = 0, b_step = 0;
+  // Before it is stored a row is added to each row of the sum, or Relu taken.
+  bool has_bias = false, has_relu = false;
+  bool adds = false;  // whether beta is not 0
+
+  auto operator<=>(const Product&) const = default;
+};
+
+struct ProductData {
+  const std::byte *a, *b;
+  std::byte* out;
+  const std::byte* bias = nullptr;  // [n]
+  float alpha = 1, beta = 0;
+};
+
+// The products of one session: a handle, the algorithm for each product, and
+// memory to compute in. Belongs to the thread of the session.
+class Products {
+ public:
+  explicit Products(Session& session);
+  ~Products();
+  Products(const Products&) = delete;
+  Products& operator=(const Products&) = delete;
+
+  // Declines where the library is missing or of another version.
+  void open();
+  // Adds the product to the work; no size is 0. Throws Failure.
+  void run(const Product& product, const ProductData& data);
+
+ private:
+  struct Plan;
+  const Plan& plan_of(const Product& product, std::uint32_t alignment);
+
+  Session& session_;
+  void* handle_ = nullptr;
+  std::map<std::pair<Product, std::uint32_t>, std::unique_ptr<Plan>> plans_;
+  std::shared_ptr<std::byte> workspace_;
+};
+
+}  // namespace ruleengine::kernels::cuda

@@ -1,0 +1,81 @@
+#include "tests/cuda/backend/runs.h"
+
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "core/text/parse.h"
+#include "kernels/cpu.h"
+#include "kernels/cuda.h"
+#include "runtime/compare.h"
+#include "runtime/random_inputs.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+using runtime::Executor;
+using Named = Executor::Named;
+
+const runtime::Backend* gpu() {
+  const auto found = find_cuda();
+  REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
+  return *found;
+}
+
+Named results_of(Executor& executor, const Named& inputs) {
+  auto out = executor.run(inputs);
+  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
+  return *std::move(out);
+}
+
+}  // namespace
+
+std::shared_ptr<const ir::Model> model_of(std::string_view text) {
+  auto parsed = text::parse_model(text);
+  REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
+  return *std::move(parsed);
+}
+
+std::unique_ptr<Executor> executor_of(const ir::Model& model, bool on_gpu,
+                                      bool runs_often) {
+  runtime::ExecutorOptions options{.runs_often = runs_often, .threads = 1};
+  if (on_gpu) options.backends.push_back(gpu());
+  options.backends.push_back(&cpu());
+  auto made = Executor::create(model, std::move(options));
+  REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));
+  return *std::move(made);
+}
+
+std::string misuse() {
+  std::string out;
+  for (const std::string& each : standin::driver().misuse) out += each + "\n";
+  standin::driver().misuse.clear();
+  return out;
+}
+
+standin::Counts check_runs(const ir::Model& model, int runs) {
+  const auto on_cpu = executor_of(model, false);
+  auto on_gpu = executor_of(model, true, runs > 1);
+  const auto inputs =
+      runtime::inputs_to_run(*on_cpu, model, {}, runtime::HostMemory::create());
+  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
+  const Named expected = results_of(*on_cpu, *inputs);
+  for (int i = 0; i < runs; ++i) {
+    standin::driver().counts = {};
+    const Named found = results_of(*on_gpu, *inputs);
+    const auto compared = runtime::compare_by_type(expected, found);
+    CHECK_MESSAGE(!compared.mismatch,
+                  (compared.mismatch ? compared.mismatch->output + ": " +
+                                           compared.mismatch->text
+                                     : ""));
+  }
+  standin::Counts out = standin::driver().counts;
+  on_gpu.reset();
+  CHECK(misuse() == "");
+  CHECK(standin::driver().live_bytes() == 0);
+  CHECK(standin::driver().pinned_bytes() == 0);
+  CHECK(standin::driver().objects() == 0);
+  return out;
+}
+
+}  // namespace ruleengine::kernels

@@ -1,0 +1,284 @@
+// A stand-in for cuBLASLt, for tests where there is no GPU: products of
+// matrices on the CPU, as work on a stream of the stand-in for the driver. It
+// knows what kernels/cuda/cublaslt.cc asks for.
+#include <cublasLt.h>
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "tests/cuda/standin/standin.h"
+
+#define RULEENGINE_EXPORT extern "C" __attribute__((visibility("default")))
+// The first line of each function: counts it, and lets it fail.
+#define RULEENGINE_CALL(name) \
+  if (ruleengine::standin::fails(#name)) return CUBLAS_STATUS_INTERNAL_ERROR
+
+namespace {
+
+using Bytes = std::vector<std::byte>;
+
+// The attributes that were set.
+struct Attributes {
+  std::map<int, Bytes> all;
+
+  cublasStatus_t set(int which, const void* value, std::size_t size) {
+    const auto* bytes = static_cast<const std::byte*>(value);
+    all[which] = Bytes(bytes, bytes + size);
+    return CUBLAS_STATUS_SUCCESS;
+  }
+  template <typename T>
+  T get(int which, T otherwise) const {
+    const auto found = all.find(which);
+    if (found == all.end()) return otherwise;
+    T out;
+    if (found->second.size() != sizeof(T)) return otherwise;
+    std::memcpy(&out, found->second.data(), sizeof(T));
+    return out;
+  }
+};
+
+struct Layout : Attributes {
+  cudaDataType_t type;
+  std::int64_t rows, columns, ld;
+
+  std::int64_t batch() const {
+    return get<std::int32_t>(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, 1);
+  }
+  std::int64_t step() const {
+    return get<std::int64_t>(CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET, 0);
+  }
+};
+
+template <typename T>
+double load(const void* data, std::int64_t i) {
+  return static_cast<float>(static_cast<const T*>(data)[i]);
+}
+
+double load(cudaDataType_t type, const void* data, std::int64_t i) {
+  switch (type) {
+    case CUDA_R_16F:
+      return load<__half>(data, i);
+    case CUDA_R_16BF:
+      return load<__nv_bfloat16>(data, i);
+    default:
+      return load<float>(data, i);
+  }
+}
+
+void store(cudaDataType_t type, void* data, std::int64_t i, double value) {
+  const auto rounded = static_cast<float>(value);
+  switch (type) {
+    case CUDA_R_16F:
+      static_cast<__half*>(data)[i] = __float2half(rounded);
+      break;
+    case CUDA_R_16BF:
+      static_cast<__nv_bfloat16*>(data)[i] = __float2bfloat16(rounded);
+      break;
+    default:
+      static_cast<float*>(data)[i] = rounded;
+  }
+}
+
+// A product as its descriptions say, column-major.
+struct Job {
+  Layout a, b, c;
+  bool transpose_a, transpose_b;
+  cublasLtEpilogue_t epilogue;
+  const void* bias;
+  const void *a_data, *b_data;
+  void* c_data;
+  float alpha, beta;
+
+  std::int64_t m() const { return transpose_a ? a.columns : a.rows; }
+  std::int64_t n() const { return transpose_b ? b.rows : b.columns; }
+  std::int64_t k() const { return transpose_a ? a.rows : a.columns; }
+  bool fits() const {
+    return k() == (transpose_b ? b.columns : b.rows) && m() == c.rows &&
+           n() == c.columns && a.ld >= a.rows && b.ld >= b.rows &&
+           c.ld >= c.rows && a.batch() == c.batch() && b.batch() == c.batch();
+  }
+
+  double at(const Layout& l, const void* data, bool is_transposed,
+            std::int64_t batch, std::int64_t row, std::int64_t column) const {
+    if (is_transposed) std::swap(row, column);
+    return load(l.type, data, batch * l.step() + column * l.ld + row);
+  }
+
+  double element(std::int64_t batch, std::int64_t i, std::int64_t j) const {
+    double sum = 0;
+    for (std::int64_t t = 0; t < k(); ++t) {
+      sum += at(a, a_data, transpose_a, batch, i, t) *
+             at(b, b_data, transpose_b, batch, t, j);
+    }
+    sum *= alpha;
+    if (beta != 0) sum += beta * at(c, c_data, false, batch, i, j);
+    const bool has_bias = epilogue == CUBLASLT_EPILOGUE_BIAS ||
+                          epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+    if (has_bias) sum += load(c.type, bias, i);
+    const bool has_relu = epilogue == CUBLASLT_EPILOGUE_RELU ||
+                          epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+    return has_relu && sum < 0 ? 0 : sum;
+  }
+
+  void run() const {
+    for (std::int64_t batch = 0; batch < c.batch(); ++batch) {
+      for (std::int64_t j = 0; j < n(); ++j) {
+        for (std::int64_t i = 0; i < m(); ++i) {
+          store(c.type, c_data, batch * c.step() + j * c.ld + i,
+                element(batch, i, j));
+        }
+      }
+    }
+  }
+};
+
+template <typename T, typename Handle>
+cublasStatus_t make(Handle* out, T value) {
+  *out = reinterpret_cast<Handle>(new T(std::move(value)));
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+template <typename T>
+cublasStatus_t drop(void* handle) {
+  delete static_cast<T*>(handle);
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+}  // namespace
+
+RULEENGINE_EXPORT std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+
+RULEENGINE_EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t* out) {
+  RULEENGINE_CALL(cublasLtCreate);
+  return make(out, Attributes());
+}
+
+RULEENGINE_EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
+  RULEENGINE_CALL(cublasLtDestroy);
+  return drop<Attributes>(handle);
+}
+
+RULEENGINE_EXPORT cublasStatus_t
+cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* out, cublasComputeType_t compute,
+                         cudaDataType_t scale) {
+  RULEENGINE_CALL(cublasLtMatmulDescCreate);
+  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  return make(out, Attributes());
+}
+
+RULEENGINE_EXPORT cublasStatus_t
+cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
+  RULEENGINE_CALL(cublasLtMatmulDescDestroy);
+  return drop<Attributes>(description);
+}
+
+RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(
+    cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t which,
+    const void* value, std::size_t size) {
+  RULEENGINE_CALL(cublasLtMatmulDescSetAttribute);
+  return reinterpret_cast<Attributes*>(description)->set(which, value, size);
+}
+
+RULEENGINE_EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(
+    cublasLtMatrixLayout_t* out, cudaDataType type, std::uint64_t rows,
+    std::uint64_t columns, std::int64_t ld) {
+  RULEENGINE_CALL(cublasLtMatrixLayoutCreate);
+  return make(out, Layout{{},
+                          type,
+                          static_cast<std::int64_t>(rows),
+                          static_cast<std::int64_t>(columns),
+                          ld});
+}
+
+RULEENGINE_EXPORT cublasStatus_t
+cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
+  RULEENGINE_CALL(cublasLtMatrixLayoutDestroy);
+  return drop<Layout>(layout);
+}
+
+RULEENGINE_EXPORT cublasStatus_t cublasLtMatrixLayoutSetAttribute(
+    cublasLtMatrixLayout_t layout, cublasLtMatrixLayoutAttribute_t which,
+    const void* value, std::size_t size) {
+  RULEENGINE_CALL(cublasLtMatrixLayoutSetAttribute);
+  return reinterpret_cast<Layout*>(layout)->set(which, value, size);
+}
+
+RULEENGINE_EXPORT cublasStatus_t
+cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* out) {
+  RULEENGINE_CALL(cublasLtMatmulPreferenceCreate);
+  return make(out, Attributes());
+}
+
+RULEENGINE_EXPORT cublasStatus_t
+cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
+  RULEENGINE_CALL(cublasLtMatmulPreferenceDestroy);
+  return drop<Attributes>(preference);
+}
+
+RULEENGINE_EXPORT cublasStatus_t
+cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
+                                     cublasLtMatmulPreferenceAttributes_t which,
+                                     const void* value, std::size_t size) {
+  RULEENGINE_CALL(cublasLtMatmulPreferenceSetAttribute);
+  return reinterpret_cast<Attributes*>(preference)->set(which, value, size);
+}
+
+// The algorithm keeps the alignment that it was promised.
+RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
+    cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+    cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+    cublasLtMatmulPreference_t preference, int wanted,
+    cublasLtMatmulHeuristicResult_t* found, int* count) {
+  RULEENGINE_CALL(cublasLtMatmulAlgoGetHeuristic);
+  if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
+  found[0] = {};
+  found[0].algo.data[0] =
+      reinterpret_cast<Attributes*>(preference)
+          ->get<std::uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 256);
+  *count = 1;
+  return CUBLAS_STATUS_SUCCESS;
+}
+
+RULEENGINE_EXPORT cublasStatus_t cublasLtMatmul(
+    cublasLtHandle_t, cublasLtMatmulDesc_t description, const void* alpha,
+    const void* a, cublasLtMatrixLayout_t a_layout, const void* b,
+    cublasLtMatrixLayout_t b_layout, const void* beta, const void* c,
+    cublasLtMatrixLayout_t c_layout, void* d, cublasLtMatrixLayout_t,
+    const cublasLtMatmulAlgo_t* algorithm, void* workspace, std::size_t,
+    cudaStream_t stream) {
+  RULEENGINE_CALL(cublasLtMatmul);
+  const auto& how = *reinterpret_cast<Attributes*>(description);
+  Job job{
+      .a = *reinterpret_cast<Layout*>(a_layout),
+      .b = *reinterpret_cast<Layout*>(b_layout),
+      .c = *reinterpret_cast<Layout*>(c_layout),
+      .transpose_a =
+          how.get(CUBLASLT_MATMUL_DESC_TRANSA, CUBLAS_OP_N) == CUBLAS_OP_T,
+      .transpose_b =
+          how.get(CUBLASLT_MATMUL_DESC_TRANSB, CUBLAS_OP_N) == CUBLAS_OP_T,
+      .epilogue =
+          how.get(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT),
+      .bias = how.get<const void*>(CUBLASLT_MATMUL_DESC_BIAS_POINTER, nullptr),
+      .a_data = a,
+      .b_data = b,
+      .c_data = d,
+      .alpha = *static_cast<const float*>(alpha),
+      .beta = *static_cast<const float*>(beta)};
+  const auto is_aligned = [&](const void* data) {
+    return reinterpret_cast<std::uintptr_t>(data) % algorithm->data[0] == 0;
+  };
+  if (!job.fits() || c != d || !is_aligned(a) || !is_aligned(b) ||
+      !is_aligned(d)) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  std::vector<const void*> uses = {a, b, d, workspace};
+  if (job.bias != nullptr) uses.push_back(job.bias);
+  ruleengine::standin::add_work(stream, "a product", std::move(uses),
+                                [job = std::move(job)] { job.run(); });
+  return CUBLAS_STATUS_SUCCESS;
+}
