@@ -34,6 +34,20 @@ struct KnownInputs {
   ValueTypes* types = nullptr;
 };
 
+// The work of a run, which can be done again by one call on other inputs of the
+// same shapes. Its memory is its own.
+class Recording {
+ public:
+  virtual ~Recording() = default;
+
+  // Where the bytes go that were written from `from` when it was made; nullptr:
+  // none were.
+  virtual std::byte* place_of(const std::byte* from) const = 0;
+  // Does the work and waits for it. `outputs` get what was read when it was
+  // made, in that order. Throws Failure.
+  virtual void replay(std::span<const std::span<std::byte>> outputs) = 0;
+};
+
 // A backend that is open for one executor: its memory, its queue of work, what
 // its nodes share. For one thread.
 class BackendSession {
@@ -52,6 +66,12 @@ class BackendSession {
   // that was asked for is done when it returns. Throws Failure.
   virtual void begin() {}
   virtual void finish() {}
+  // After begin(), in the place of finish(): work is written down instead of
+  // done, and nothing is read before it is done. All of it must be the same for
+  // other inputs of the same shapes. Whether that is possible.
+  virtual bool start_recording() { return false; }
+  // nullptr where some of the work could not be written down. Throws Failure.
+  virtual std::unique_ptr<Recording> stop_recording() { return nullptr; }
 };
 
 // Constant; any thread may ask.

@@ -165,11 +165,11 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 
-Executor::Impl::Run::Run(Impl& i, const std::vector<Datum>& inputs) : impl(i) {
+Executor::Impl::Run::Run(Impl& i, const std::vector<Datum>& given) : impl(i) {
   for (const OpenBackend& each : impl.backends) each.session->begin();
   if (!impl.options.runs_often) return;
   std::vector<std::int64_t> shapes;
-  for (const Datum& each : inputs) {
+  for (const Datum& each : given) {
     if (!each.is_tensor()) continue;
     const Shape dims = each.tensor().dims();
     shapes.push_back(std::ssize(dims));
@@ -180,6 +180,12 @@ Executor::Impl::Run::Run(Impl& i, const std::vector<Datum>& inputs) : impl(i) {
   }
   impl.arena.begin(std::move(shapes));
   set_arenas(true);
+  BackendSession* session = impl.recordable;
+  if (session == nullptr || impl.is_refused(given)) return;
+  const bool has_places = session->memory()->arena->is_serving();
+  if (!has_places || !session->start_recording()) return;
+  recording = session;
+  inputs = given;
 }
 
 void Executor::Impl::Run::set_arenas(bool are_set) {
@@ -190,12 +196,35 @@ void Executor::Impl::Run::set_arenas(bool are_set) {
   }
 }
 
-void Executor::Impl::Run::complete() {
+void Executor::Impl::Run::complete(std::span<Datum> results) {
+  if (recording == nullptr) {
+    impl.to_host(results);
+  } else {
+    std::vector<Datum> copies(results.begin(), results.end());
+    impl.to_host(copies);
+    auto made = recording->stop_recording();
+    if (made == nullptr) fail("a run that cannot be recorded");
+    recording = nullptr;
+    impl.keep_recording(std::move(made), inputs, results);
+    std::ranges::move(*impl.replay(inputs), results.begin());
+  }
   for (const OpenBackend& each : impl.backends) each.session->finish();
   is_complete = true;
 }
 
+// The run starts anew, and nothing like it is recorded again.
+void Executor::Impl::Run::give_up_recording() {
+  impl.recording_failed = true;
+  try {
+    impl.keep_recording(nullptr, inputs, {});
+    recording->stop_recording();
+  } catch (const Failure&) {  // the first one is told
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 Executor::Impl::Run::~Run() {
+  if (recording != nullptr) give_up_recording();
   for (const OpenBackend& each : impl.backends) {
     if (is_complete) break;
     try {  // work that was asked for reads tensors
@@ -212,48 +241,64 @@ Executor::Impl::Run::~Run() {
   }
 }
 
+// Gives memory back that is kept for runs to come; whether there was any.
+bool Executor::Impl::drop_kept() {
+  bool had_some = !recorded.empty();
+  recorded.clear();
+  had_some = arena.drop() || had_some;
+  for (const OpenBackend& each : backends) {
+    if (each.arena != nullptr) had_some = each.arena->drop() || had_some;
+  }
+  return had_some;
+}
+
 Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   auto out = run_once(inputs);
-  if (out || out.error().kind != ErrorKind::kLimit) return out;
-  // The block of an arena may be what leaves too little memory.
-  bool goes_again = arena.drop();
-  for (const OpenBackend& each : backends) {
-    if (each.arena != nullptr) goes_again = each.arena->drop() || goes_again;
+  bool goes_again = std::exchange(recording_failed, false);
+  // What is kept may be what leaves too little memory.
+  if (!out && out.error().kind == ErrorKind::kLimit && !goes_again) {
+    goes_again = options.communicator == nullptr && drop_kept();
   }
-  goes_again = goes_again && options.communicator == nullptr;
   return goes_again ? run_once(inputs) : std::move(out);
 }
 
-Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
+std::vector<Datum> Executor::Impl::given_inputs(const Named& inputs) {
+  std::vector<Datum> out = bind_inputs(model, inputs);
+  for (Datum& each : out) {
+    if (!options.wide) break;
+    each = as_doubles(each, state);
+    if (state.noise != nullptr) each = state.noise->input(each);
+  }
+  return out;
+}
+
+Executor::Named Executor::Impl::named(std::vector<Datum> results) const {
   const ir::Graph& graph = model.graph;
+  const auto& outputs = graph.block(ir::Graph::main_block()).outputs;
+  Named out;
+  out.reserve(results.size());
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    out.emplace_back(graph.name(outputs[i]), std::move(results[i]));
+  }
+  return out;
+}
+
+Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
   state.seed = options.seed;
   state.drawn.clear();
   began = Clock::now();
   memory->reset_peak();
   try {
-    std::vector<Datum> given = bind_inputs(model, inputs);
-    if (options.wide) {
-      for (Datum& each : given) {
-        each = as_doubles(each, state);
-        if (state.noise != nullptr) each = state.noise->input(each);
-      }
-    }
+    std::vector<Datum> given = given_inputs(inputs);
+    if (auto done = replay(given)) return named(*std::move(done));
     Run now(*this, given);
     // A run that fails leaves values behind.
     std::unique_ptr<Frame> frame = std::move(idle);
     if (!frame) frame = std::make_unique<Frame>(plans->main());
     auto results = run_block(*frame, ir::Graph::main_block(), std::move(given));
     if (!options.wide) idle = std::move(frame);
-    to_host(results);
-    now.complete();
-    Named out;
-    out.reserve(results.size());
-    for (std::size_t i = 0; i < results.size(); ++i) {
-      out.emplace_back(
-          graph.name(graph.block(ir::Graph::main_block()).outputs[i]),
-          std::move(results[i]));
-    }
-    return out;
+    now.complete(results);
+    return named(std::move(results));
   } catch (const Failure& failure) {
     return failure.error;
   } catch (const std::bad_alloc&) {

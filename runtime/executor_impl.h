@@ -5,6 +5,7 @@
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -121,15 +122,36 @@ struct Executor::Impl {
     Frame& frame;
   };
 
+  // A run that was recorded.
+  struct Recorded;
+  struct RecordedDelete {
+    void operator()(Recorded* recorded) const;
+  };
+
   // One run, of which the arenas and the backends know.
   struct Run {
     Run(Impl& i, const std::vector<Datum>& inputs);
     ~Run();
-    void complete();
+    // Brings the results to the host.
+    void complete(std::span<Datum> results);
+    void give_up_recording();
     void set_arenas(bool are_set);
     Impl& impl;
+    BackendSession* recording = nullptr;  // the session that records
+    std::vector<Datum> inputs;            // where it does
     bool is_complete = false;
   };
+
+  // The one session with a memory of its own, if all that the model computes on
+  // the host is the same for all inputs of the same shapes.
+  BackendSession* find_recordable() const;
+  void keep_recording(std::unique_ptr<Recording> recording,
+                      const std::vector<Datum>& inputs,
+                      std::span<Datum> results);
+  // What the last runs on inputs of these types and shapes did, if it was
+  // recorded.
+  std::optional<std::vector<Datum>> replay(const std::vector<Datum>& inputs);
+  bool is_refused(const std::vector<Datum>& inputs) const;
 
   void find_known();
   void prepare();
@@ -144,6 +166,9 @@ struct Executor::Impl {
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
   Result<Named> run_once(const Named& inputs);
+  bool drop_kept();
+  std::vector<Datum> given_inputs(const Named& inputs);
+  Named named(std::vector<Datum> results) const;
   void run_step(Frame& frame, const Step& step);
   void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
                   std::span<const Datum* const> inputs,
@@ -184,6 +209,10 @@ struct Executor::Impl {
   // it was rewritten, so it is here, too.
   std::vector<bool> in_float;
   std::vector<bool> is_known;
+  BackendSession* recordable = nullptr;
+  bool recording_failed = false;  // of the last run
+  // The latest first.
+  std::vector<std::unique_ptr<Recorded, RecordedDelete>> recorded;
   KernelRun state;
   std::unique_ptr<Frame> idle;  // for the next run; all values are absent
   Clock::time_point began;

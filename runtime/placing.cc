@@ -105,6 +105,7 @@ void Executor::Impl::prepare() {
   }
   io::release_memory(model);
   state.memory = memory;
+  recordable = find_recordable();
 }
 
 // The pages of the file that were read are given back now and then: what is

@@ -52,6 +52,10 @@ class TensorArena {
 
   std::shared_ptr<std::byte> allocate(std::size_t bytes);
 
+  // Whether the run gets its blocks from one, and that one.
+  bool is_serving() const { return is_serving_; }
+  const std::shared_ptr<std::byte>& block() const { return block_; }
+
  private:
   // A request of the script.
   struct Slot {

@@ -69,7 +69,7 @@ Op cast(const Preparation& p, Session& session) {
   }
   const std::string name =
       "cast_" + std::string(suffix(from)) + "_" + std::string(suffix(to));
-  return unary(session, session.kernel("cast", name.c_str()), from, to);
+  return unary(session, session.kernel("cast", name), from, to);
 }
 
 // A bound that is a constant, or the widest.
@@ -258,7 +258,7 @@ void select(Session& session, const Tensor& condition, const Tensor& a,
   args.operands[2] = stretched(a, out.dims());
   args.operands[3] = stretched(b, out.dims());
   plan_loop(args, out.dims(), device::chunk_of(width));
-  session.launch(session.kernel("binary", name.c_str()),
+  session.launch(session.kernel("binary", name),
                  spread(args.loop.total, kElementwiseThreads), args);
 }
 

@@ -46,7 +46,7 @@ CUfunction kernel_of(Session& session, std::string_view family,
   std::string full(name);
   full += '_';
   full += suffix(dtype);
-  return session.kernel(family, full.c_str());
+  return session.kernel(family, full);
 }
 
 Launch spread(std::int64_t pieces, unsigned threads) {

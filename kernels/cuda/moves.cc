@@ -90,7 +90,7 @@ class Gather {
         type_(copied_type(p)),
         index_type_(input_type(p, 1)),
         width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
-        kernel_(session.kernel("views", sized("gather_", width_).c_str())),
+        kernel_(session.kernel("views", sized("gather_", width_))),
         wide_kernel_(session.kernel("views", "gather_16")),
         beyond_(
             session.flag({.what = "an index is beyond its axis",
@@ -167,8 +167,7 @@ const KernelRows kMoveRows = kMoveKernels;
 void copy_strided(Session& session, const runtime::StridedCopy& block) {
   if (const auto args = as_transpose(block)) {
     return session.launch(
-        session.kernel("views",
-                       sized("transpose_", block.element_bytes).c_str()),
+        session.kernel("views", sized("transpose_", block.element_bytes)),
         {.x = static_cast<unsigned>(transpose_blocks(*args)),
          .threads = device::kViewThreads},
         *args);
@@ -180,7 +179,7 @@ void copy_strided(Session& session, const runtime::StridedCopy& block) {
   const Axes outer = block.axes.first(beyond),
              inner = block.axes.subspan(beyond);
   const CUfunction kernel =
-      session.kernel("views", sized("copy_", block.element_bytes).c_str());
+      session.kernel("views", sized("copy_", block.element_bytes));
   std::int64_t count = 1;
   for (const auto& each : outer) count *= each.size;
   Walk walk(outer, 0);
@@ -215,7 +214,7 @@ void fill(Session& session, Tensor& out, std::uint64_t value) {
   const auto bytes =
       static_cast<std::int64_t>(runtime::bytes_of(out.dtype(), 1));
   session.launch(
-      session.kernel("views", sized("fill_", bytes).c_str()),
+      session.kernel("views", sized("fill_", bytes)),
       spread(ceil_div(out.count(), device::chunk_of(static_cast<int>(bytes))),
              device::kViewThreads),
       device::FillArgs{.out = out.mutable_data<std::byte>(),

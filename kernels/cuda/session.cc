@@ -125,6 +125,7 @@ std::unique_ptr<const runtime::PreparedNode> Session::prepare(
 }
 
 void Session::begin() {
+  memory_->begin_run();
   if (current_ == nullptr) {
     current_ = std::make_unique<Current>(stream_->device());
   }
@@ -142,6 +143,23 @@ AttentionEngine& Session::attention() {
     attention_ = std::make_unique<AttentionEngine>(*this);
   }
   return *attention_;
+}
+
+bool Session::start_recording() {
+  memory_->start_tape();
+  stream_->begin_capture();
+  return true;
+}
+
+std::unique_ptr<runtime::Recording> Session::stop_recording() {
+  auto tape = memory_->stop_tape();
+  const CUgraph graph = stream_->end_capture();
+  if (tape->is_broken) {
+    stream_->driver().cuGraphDestroy(graph);
+    return nullptr;
+  }
+  return std::make_unique<runtime::cuda::GraphRecording>(
+      stream_, graph, std::move(tape), [this] { check_flags(); });
 }
 
 std::int32_t* Session::flag(Diagnostic error) {
@@ -169,7 +187,9 @@ void Session::check_flags() {
   throw runtime::Failure{error};
 }
 
-CUfunction Session::kernel(std::string_view family, const char* name) {
+CUfunction Session::kernel(std::string_view family, const std::string& name) {
+  CUfunction& out = kernels_[name];
+  if (out != nullptr) return out;
   const Driver& driver = stream_->driver();
   CUmodule& module = modules_[std::string(family)];
   if (module == nullptr) {
@@ -177,8 +197,7 @@ CUfunction Session::kernel(std::string_view family, const char* name) {
     stream_->check(driver.cuModuleLoadData(&module, image->bytes.data()),
                    "to load kernels");
   }
-  CUfunction out = nullptr;
-  stream_->check(driver.cuModuleGetFunction(&out, module, name),
+  stream_->check(driver.cuModuleGetFunction(&out, module, name.c_str()),
                  "to find a kernel");
   return out;
 }

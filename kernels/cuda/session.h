@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/backend.h"
-#include "runtime/cuda/memory.h"
+#include "runtime/cuda/recording.h"
 
 namespace ruleengine::kernels::cuda {
 
@@ -37,6 +37,8 @@ class Session final : public runtime::BackendSession {
       runtime::KernelRun& run) override;
   void begin() override;
   void finish() override;
+  bool start_recording() override;
+  std::unique_ptr<runtime::Recording> stop_recording() override;
 
   runtime::cuda::Stream& stream() { return *stream_; }
   Products& products() { return *products_; }
@@ -47,7 +49,7 @@ class Session final : public runtime::BackendSession {
   // where there is none.
   AttentionEngine& attention();
   // A kernel of a family (kernels/cuda/device). Throws Failure.
-  CUfunction kernel(std::string_view family, const char* name);
+  CUfunction kernel(std::string_view family, const std::string& name);
   // Adds a kernel to the work. `args`: what it takes. Throws Failure.
   template <typename Args>
   void launch(CUfunction kernel, const Launch& how, Args args) {
@@ -61,7 +63,8 @@ class Session final : public runtime::BackendSession {
   std::shared_ptr<runtime::cuda::Stream> stream_;
   std::shared_ptr<runtime::cuda::CudaMemory> memory_;
   std::unique_ptr<Products> products_;
-  std::map<std::string, CUmodule, std::less<>> modules_;  // by family
+  std::map<std::string, CUfunction, std::less<>> kernels_;  // by full name
+  std::map<std::string, CUmodule, std::less<>> modules_;    // by family
   std::unique_ptr<runtime::cuda::Pinned> flags_;  // which kernels can write
   std::vector<Diagnostic> flagged_;               // by flag
   std::unique_ptr<AttentionEngine> attention_;

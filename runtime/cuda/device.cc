@@ -43,6 +43,19 @@ Stream::~Stream() {
   driver().cuStreamDestroy(stream_);
 }
 
+void Stream::begin_capture() {
+  check(driver().cuStreamBeginCapture(stream_,
+                                      CU_STREAM_CAPTURE_MODE_THREAD_LOCAL),
+        "to record work");
+}
+
+CUgraph Stream::end_capture() {
+  CUgraph out = nullptr;
+  is_idle_ = true;
+  check(driver().cuStreamEndCapture(stream_, &out), "to record work");
+  return out;
+}
+
 void Stream::wait() {
   if (is_idle_) return;
   // After a failure there is nothing to wait for.

@@ -87,6 +87,10 @@ class Stream {
   // Until all work is done. Throws Failure where some of it failed.
   void wait();
   bool is_idle() const { return is_idle_; }
+  // Work that is added is written down instead of done, until end_capture(),
+  // which gives a graph of it that the caller owns. Throw Failure.
+  void begin_capture();
+  CUgraph end_capture();
 
  private:
   std::shared_ptr<const Device> device_;

@@ -15,6 +15,11 @@ CUdeviceptr address(const std::byte* block) {
   return reinterpret_cast<CUdeviceptr>(block);
 }
 
+std::size_t rounded(std::size_t bytes) {
+  return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment *
+         kAlignment;
+}
+
 }  // namespace
 
 Pinned::Pinned(std::shared_ptr<const Device> device, std::size_t bytes)
@@ -37,8 +42,7 @@ CudaMemory::~CudaMemory() {
 }
 
 std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
-  std::size_t size = (std::max<std::size_t>(bytes, 1) + kAlignment - 1) /
-                     kAlignment * kAlignment;
+  std::size_t size = rounded(bytes);
   std::byte* data = nullptr;
   // A free block that wastes at most an eighth.
   const auto fits = free_.lower_bound(size);
@@ -49,9 +53,12 @@ std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
   } else {
     data = take(size);
   }
-  return {data, [self = shared_from_this(), size](std::byte* block) {
-            self->free_.emplace(size, block);
-          }};
+  std::shared_ptr<std::byte> out(
+      data, [self = shared_from_this(), size](std::byte* block) {
+        self->free_.emplace(size, block);
+      });
+  if (tape_ != nullptr) tape_->blocks.push_back(out);
+  return out;
 }
 
 std::byte* CudaMemory::take(std::size_t size) {
@@ -103,20 +110,66 @@ std::span<std::byte> CudaMemory::stage(std::size_t bytes) {
   return {begin, bytes};
 }
 
+void CudaMemory::start_tape() {
+  const Current current(stream_->device());
+  auto tape = std::make_unique<Tape>();
+  tape->pinned = std::make_unique<Pinned>(stream_->shared_device(),
+                                          std::max(copied_before_, kAlignment));
+  tape_ = std::move(tape);
+}
+
+// Bytes of the tape; none where it is full.
+std::span<std::byte> CudaMemory::record(std::size_t bytes) {
+  const std::span all(tape_->pinned->data(), tape_->pinned->size());
+  tape_->is_broken = tape_->is_broken || bytes > all.size() - tape_->used;
+  if (tape_->is_broken) return {};
+  const auto out = all.subspan(tape_->used, bytes);
+  tape_->used = std::min(all.size(), tape_->used + rounded(bytes));
+  return out;
+}
+
+void CudaMemory::copy_in(std::byte* to, std::span<const std::byte> from) {
+  if (from.empty()) return;
+  stream_->check(stream_->driver().cuMemcpyHtoDAsync(
+                     address(to), from.data(), from.size(), stream_->add()),
+                 "to copy to its memory");
+}
+
+void CudaMemory::copy_out(std::span<std::byte> to, const std::byte* from) {
+  if (to.empty()) return;
+  stream_->check(stream_->driver().cuMemcpyDtoHAsync(to.data(), address(from),
+                                                     to.size(), stream_->add()),
+                 "to copy from its memory");
+}
+
 void CudaMemory::write(std::span<const std::byte> from, std::byte* to) {
+  copied_ += rounded(from.size());
+  if (tape_ != nullptr) {
+    const auto through = record(from.size());
+    std::ranges::copy(from.first(through.size()), through.begin());
+    tape_->writes.emplace_back(from.data(), through.data());
+    return copy_in(to, through);
+  }
   while (!from.empty()) {
     const auto through = stage(from.size());
     std::ranges::copy(from.first(through.size()), through.begin());
-    stream_->check(
-        stream_->driver().cuMemcpyHtoDAsync(address(to), through.data(),
-                                            through.size(), stream_->add()),
-        "to copy to its memory");
+    copy_in(to, through);
     to += through.size();
     from = from.subspan(through.size());
   }
 }
 
 void CudaMemory::read(std::span<const CopyOut> copies) {
+  for (const auto& [from, to] : copies) copied_ += rounded(to.size());
+  if (tape_ == nullptr) return read_now(copies);
+  for (const auto& [from, to] : copies) {
+    const auto through = record(to.size());
+    copy_out(through, from);
+    tape_->reads.push_back(through);
+  }
+}
+
+void CudaMemory::read_now(std::span<const CopyOut> copies) {
   struct Part {
     std::span<std::byte> through;
     std::byte* to;
@@ -131,10 +184,7 @@ void CudaMemory::read(std::span<const CopyOut> copies) {
     while (!to.empty()) {
       if (!stream_->is_idle() && staged_ == kStaging) deliver();
       const auto through = stage(to.size());
-      stream_->check(
-          stream_->driver().cuMemcpyDtoHAsync(through.data(), address(from),
-                                              through.size(), stream_->add()),
-          "to copy from its memory");
+      copy_out(through, from);
       parts.push_back({through, to.data()});
       from += through.size();
       to = to.subspan(through.size());

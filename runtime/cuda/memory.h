@@ -7,6 +7,8 @@
 
 #include <map>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "runtime/cuda/device.h"
 #include "runtime/memory.h"
@@ -45,10 +47,32 @@ class CudaMemory : public DeviceMemory,
   void write(std::span<const std::byte> from, std::byte* to) override;
   void read(std::span<const CopyOut> copies) override;
 
+  // What passes between the host and the device in work that is recorded, and
+  // the blocks that it uses.
+  struct Tape {
+    std::unique_ptr<Pinned> pinned;
+    std::size_t used = 0;                                         // bytes of it
+    std::vector<std::pair<const std::byte*, std::byte*>> writes;  // from, place
+    std::vector<std::span<const std::byte>> reads;
+    std::vector<std::shared_ptr<std::byte>> blocks;
+    bool is_broken = false;  // not all of it fits
+  };
+  // Between two runs: the bytes that are copied are counted for each.
+  void begin_run() { copied_before_ = std::exchange(copied_, 0); }
+  // From now on copies go through a tape with room for as much as the run
+  // before copied, and nothing is waited for. Throws Failure.
+  void start_tape();
+  std::unique_ptr<Tape> stop_tape() { return std::move(tape_); }
+
  private:
+  std::span<std::byte> record(std::size_t bytes);
+  void read_now(std::span<const CopyOut> copies);
+
   // What a copy passes through, one after the other.
   static constexpr std::size_t kStaging = std::size_t{8} << 20;
 
+  void copy_in(std::byte* to, std::span<const std::byte> from);
+  void copy_out(std::span<std::byte> to, const std::byte* from);
   std::byte* take(std::size_t size);
   std::span<std::byte> stage(std::size_t bytes);
 
@@ -57,6 +81,9 @@ class CudaMemory : public DeviceMemory,
   std::size_t held_ = 0;                         // bytes of blocks
   std::unique_ptr<Pinned> staging_;
   std::size_t staged_ = 0;  // bytes of it that work may still read
+  std::unique_ptr<Tape> tape_;
+  // Bytes as a tape has them, of this run and of the one before.
+  std::size_t copied_ = 0, copied_before_ = 0;
 };
 
 }  // namespace ruleengine::runtime::cuda

@@ -14,7 +14,12 @@
 namespace ruleengine::kernels {
 namespace {
 
-using Named = runtime::Executor::Named;
+// What the driver is called for in a run that was recorded.
+const std::map<std::string, std::size_t> kOneLaunch = {
+    {"cuCtxPushCurrent", 1},
+    {"cuGraphLaunch", 1},
+    {"cuStreamSynchronize", 1},
+    {"cuCtxPopCurrent", 1}};
 
 TEST_CASE("a chain runs on the GPU, with a copy there and one back") {
   const auto counts = check_runs(
@@ -23,10 +28,7 @@ TEST_CASE("a chain runs on the GPU, with a copy there and one back") {
           " a = Add(x, w) b = Mul(a, x) y = Tanh(b) }"),
       4);
   CHECK(counts.kernels == 3);
-  CHECK(counts.calls.at("cuMemcpyHtoDAsync") == 1);
-  CHECK(counts.calls.at("cuMemcpyDtoHAsync") == 1);
-  CHECK(counts.calls.at("cuStreamSynchronize") == 1);
-  CHECK(!counts.calls.contains("cuMemAlloc"));
+  CHECK(counts.calls == kOneLaunch);
 }
 
 TEST_CASE("elementwise ops agree with those of the CPU") {
@@ -115,13 +117,17 @@ TEST_CASE("an index beyond its axis ends the run, which tells of it") {
 TEST_CASE("whole models agree with the CPU") {
   const auto files = model_files(RULEENGINE_SOURCE_DIR);
   REQUIRE(!files.empty());
+  int recorded = 0, all = 0;
   for (std::size_t i = 0; i < files.size(); ++i) {
     if (!has_turn(i, 8)) continue;
     CAPTURE(files[i].string());
     const auto model = io::load(files[i].string());
     REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
-    check_runs(**model);
+    const auto counts = check_runs(**model, 4);
+    recorded += counts.calls == kOneLaunch ? 1 : 0;
+    ++all;
   }
+  MESSAGE(recorded, " of ", all, " models are one launch");
 }
 
 }  // namespace

@@ -1,0 +1,212 @@
+// Runs that are recorded. Where all that a model computes on the host depends
+// on nothing but shapes, what it asks of a device is the same in each run on
+// inputs of the same shapes. It is written down once, when all tensors have
+// places of their own (runtime/tensor_arena.h), and then done again by one
+// call.
+#include <algorithm>
+
+#include "core/ops/axis_flow.h"
+#include "runtime/executor_impl.h"
+
+namespace ruleengine::runtime {
+namespace {
+
+// The type and the shape of each value; nullopt where one is no tensor.
+using Form = std::vector<std::int64_t>;
+std::optional<Form> form_of(const std::vector<Datum>& values) {
+  Form out;
+  for (const Datum& each : values) {
+    if (!each.is_tensor() && !each.is_absent()) return std::nullopt;
+    out.push_back(each.is_tensor() ? std::int64_t(each.tensor().dtype()) : -1);
+    if (!each.is_tensor()) continue;
+    out.push_back(std::ssize(each.tensor().dims()));
+    out.insert(out.end(), each.tensor().dims().begin(),
+               each.tensor().dims().end());
+  }
+  return out;
+}
+
+// Whether inputs of a graph change from run to run, and then its values.
+class Changing {
+ public:
+  Changing(const std::vector<ReadyStep>& ready, std::size_t depth = 0)
+      : ready_(ready), depth_(depth) {}
+
+  // By output; nullopt where the host computes what changes.
+  std::optional<std::vector<bool>> outputs(const Plan& plan,
+                                           const std::vector<bool>& inputs) {
+    // Bodies are run as often as values say.
+    if (plan.blocks.size() > 1 || depth_ > kMostCalls) return std::nullopt;
+    const ir::Graph& graph = *plan.graph;
+    const ir::Block& block = graph.block(ir::Graph::main_block());
+    changes_.assign(graph.value_count(), false);
+    for (std::size_t i = 0; i < block.inputs.size(); ++i) {
+      changes_[block.inputs[i].index()] = i < inputs.size() && inputs[i];
+    }
+    for (const Step& step : plan.blocks[0]) {
+      if (!pass(graph, step)) return std::nullopt;
+    }
+    std::vector<bool> out;
+    for (const ValueId v : block.outputs) {
+      out.push_back(v && changes_[v.index()]);
+    }
+    return out;
+  }
+
+ private:
+  bool pass(const ir::Graph& graph, const Step& step) {
+    const auto operands = graph.inputs(step.node);
+    std::vector<bool> given;
+    for (const ir::Operand& o : operands) {
+      given.push_back(o.value && changes_[o.value.index()]);
+    }
+    const auto made = graph.outputs(step.node);
+    if (step.function != nullptr) {
+      const auto of =
+          Changing(ready_, depth_ + 1).outputs(*step.function, given);
+      for (std::size_t i = 0; of && i < std::min(made.size(), of->size());
+           ++i) {
+        if (made[i]) changes_[made[i].index()] = (*of)[i];
+      }
+      return of.has_value();
+    }
+    const ReadyStep& how = ready_[step.id];
+    if (how.node == nullptr) return false;
+    bool changes = false;
+    for (std::size_t i = 0; i < given.size(); ++i) {
+      using enum ReadyStep::Where;
+      const auto where = i < how.inputs.size() ? how.inputs[i] : kHost;
+      if (!given[i] || where == kAnywhere) continue;
+      if (where == kHost) return false;
+      changes = true;
+    }
+    for (const ValueId v : made) {
+      if (v) changes_[v.index()] = changes;
+    }
+    return true;
+  }
+
+  const std::vector<ReadyStep>& ready_;
+  std::size_t depth_;
+  std::vector<bool> changes_;  // by value
+};
+
+}  // namespace
+
+struct Executor::Impl::Recorded {
+  // Of a result: bytes that are read, one of the inputs, or always the same.
+  struct Result {
+    Datum fixed;  // without bytes where they are read
+    std::ptrdiff_t input = -1;
+    bool is_read = false;
+  };
+
+  Form form;
+  std::unique_ptr<Recording> recording;  // nullptr: it cannot be recorded
+  std::shared_ptr<std::byte> block;      // that the work uses
+  std::vector<std::byte*> places;        // of inputs; nullptr: not read
+  std::vector<Result> results;
+};
+
+void Executor::Impl::RecordedDelete::operator()(Recorded* r) const { delete r; }
+
+BackendSession* Executor::Impl::find_recordable() const {
+  if (!options.runs_often || options.trace || options.wide ||
+      options.communicator != nullptr) {
+    return nullptr;
+  }
+  BackendSession* out = nullptr;
+  for (const OpenBackend& each : backends) {
+    if (each.arena == nullptr) continue;
+    if (out != nullptr) return nullptr;
+    out = each.session.get();
+  }
+  if (out == nullptr) return nullptr;
+  const Plan& main = plans->main();
+  const ir::Block& block = main.graph->block(ir::Graph::main_block());
+  const std::vector<bool> all(block.inputs.size(), true);
+  return Changing(ready).outputs(main, all) ? out : nullptr;
+}
+
+bool Executor::Impl::is_refused(const std::vector<Datum>& inputs) const {
+  const auto form = form_of(inputs);
+  if (!form) return true;
+  std::vector<const std::byte*> data;
+  for (const Datum& each : inputs) {
+    if (!each.is_tensor() || each.tensor().byte_size() == 0) continue;
+    if (each.tensor().is_string()) return true;
+    data.push_back(each.tensor().data<std::byte>());
+  }
+  // Bytes of two inputs could not be told apart.
+  std::ranges::sort(data);
+  if (std::ranges::adjacent_find(data) != data.end()) return true;
+  return std::ranges::any_of(
+      recorded, [&](const auto& each) { return each->form == *form; });
+}
+
+// With `recording` nullptr: that there is none for such inputs.
+void Executor::Impl::keep_recording(std::unique_ptr<Recording> recording,
+                                    const std::vector<Datum>& inputs,
+                                    std::span<Datum> results) {
+  std::unique_ptr<Recorded, RecordedDelete> out(new Recorded);
+  out->form = form_of(inputs).value_or(Form());
+  for (std::size_t i = 0; recording != nullptr && i < inputs.size(); ++i) {
+    const bool is_tensor = inputs[i].is_tensor();
+    out->places.push_back(
+        is_tensor ? recording->place_of(inputs[i].tensor().data<std::byte>())
+                  : nullptr);
+  }
+  for (const Datum& each : results) {
+    Recorded::Result& result = out->results.emplace_back();
+    result.is_read = each.is_tensor() && each.tensor().place() != nullptr;
+    result.fixed = result.is_read ? Datum(each.tensor().without_bytes()) : each;
+    for (std::size_t i = 0; !result.is_read && i < inputs.size(); ++i) {
+      const bool is_same = each.is_tensor() && inputs[i].is_tensor() &&
+                           each.tensor().data<std::byte>() ==
+                               inputs[i].tensor().data<std::byte>();
+      if (is_same) result.input = static_cast<std::ptrdiff_t>(i);
+    }
+  }
+  for (const OpenBackend& each : backends) {
+    if (each.arena != nullptr) out->block = each.arena->block();
+  }
+  out->recording = std::move(recording);
+  constexpr std::size_t kMost = 8;
+  recorded.insert(recorded.begin(), std::move(out));
+  if (recorded.size() > kMost) recorded.pop_back();
+}
+
+std::optional<std::vector<Datum>> Executor::Impl::replay(
+    const std::vector<Datum>& inputs) {
+  if (recorded.empty()) return std::nullopt;
+  const auto form = form_of(inputs);
+  const auto found = std::ranges::find_if(
+      recorded, [&](const auto& each) { return form && each->form == *form; });
+  if (found == recorded.end() || (*found)->recording == nullptr) {
+    return std::nullopt;
+  }
+  std::rotate(recorded.begin(), found, found + 1);
+  const Recorded& known = *recorded.front();
+  check();
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    if (known.places[i] == nullptr) continue;
+    std::ranges::copy(inputs[i].tensor().bytes(), known.places[i]);
+  }
+  std::vector<Datum> out;
+  std::vector<std::span<std::byte>> reads;
+  for (const Recorded::Result& each : known.results) {
+    out.push_back(each.input >= 0 ? inputs[static_cast<std::size_t>(each.input)]
+                                  : each.fixed);
+    if (!each.is_read) continue;
+    const Tensor form_only = out.back().tensor();
+    out.back() = Datum(allocate(state, form_only.dtype(), form_only.dims()));
+    Tensor& made = out.back().tensor();
+    reads.emplace_back(made.mutable_data<std::byte>(), made.byte_size());
+  }
+  known.recording->replay(reads);
+  const std::size_t steps = plans->main().blocks[0].size();
+  if (options.progress) options.progress(steps, steps);
+  return out;
+}
+
+}  // namespace ruleengine::runtime
