@@ -3,6 +3,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/cuda/attending.h"
+#include "kernels/cuda/attention/buckets.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {
@@ -48,9 +49,10 @@ DataType engine_type(const Preparation& p) {
 
 // Keys or values: those of the past, and the new ones behind them.
 struct Cache {
-  Tensor all;  // [batch, heads, rows, size] where there is a past
+  Tensor all;
   HeadView view;
   std::int64_t past = 0;
+  std::int64_t rows = 0;  // that are there; then there is room
 };
 
 class StandardAttention {
@@ -68,8 +70,10 @@ class StandardAttention {
 
  private:
   Cache cache_of(Call& c, std::size_t input, std::size_t past) const;
+  std::int64_t room_for(const Call& c, std::int64_t added,
+                        std::int64_t past) const;
   void set_masks(Call& c, GpuAttending& a) const;
-  Tensor present_of(Call& c, std::size_t input, const Cache& cache) const;
+  Tensor present_of(Call& c, const Cache& cache) const;
 
   AttentionParts parts_;
   std::int64_t heads_, kv_heads_, left_, right_;
@@ -82,35 +86,49 @@ Places places_of(const HeadView& view, std::int64_t at = 0) {
   return {at, Dims(Shape(view.strides))};
 }
 
+// A past that grows with each run would need a plan for each: there is room up
+// to the end of its bucket, where the last query meets the last key.
+std::int64_t StandardAttention::room_for(const Call& c, std::int64_t added,
+                                         std::int64_t past) const {
+  const HeadView q = head_view(c.input(kQ), heads_);
+  const bool may_grow = past > 0 && q.rows == added && !c.has_input(kMask) &&
+                        !c.has_input(kLengths);
+  return may_grow ? bucket_of(past + added) : past + added;
+}
+
 Cache StandardAttention::cache_of(Call& c, std::size_t input,
                                   std::size_t past) const {
   Dims fits(c.input(kQ).rank(), -1);
   fits[0] = c.input(kQ).dim(0);
   const Tensor& x = c.expect_shape(input, fits, parts_.type());
   Cache out{.all = x, .view = head_view(x, kv_heads_)};
+  out.rows = out.view.rows;
   if (!c.has_input(past)) return out;
   const HeadView added = out.view;
   const Dims old_dims{added.batch, added.heads, -1, added.size};
   const Tensor& old = c.expect_shape(past, old_dims, parts_.type());
   out.past = old.dim(2);
-  const Dims dims{added.batch, added.heads, out.past + added.rows, added.size};
-  out.all = c.allocate(parts_.type(), dims);
+  out.rows = out.past + added.rows;
+  const std::int64_t room = room_for(c, added.rows, out.past);
+  out.all = c.allocate(parts_.type(),
+                       Dims{added.batch, added.heads, room, added.size});
   out.view = head_view(out.all, added.heads);
-  const Places all = places_of(out.view);
-  copy_block(c, old.dims(), old, dense(old.dims()), out.all, all);
+  // A weight of 0 times what is no number would be seen.
+  if (room > out.rows) fill(parts_.session(), out.all, 0);
+  copy_block(c, old.dims(), old, dense(old.dims()), out.all,
+             places_of(out.view));
   const Dims new_dims{added.batch, added.heads, added.rows, added.size};
   copy_block(c, new_dims, x, places_of(added), out.all,
              places_of(out.view, out.past * added.size));
   return out;
 }
 
-Tensor StandardAttention::present_of(Call& c, std::size_t input,
-                                     const Cache& cache) const {
+Tensor StandardAttention::present_of(Call& c, const Cache& cache) const {
   const HeadView& view = cache.view;
-  if (cache.all.rank() == 4) return cache.all;
-  const Dims dims{view.batch, view.heads, view.rows, view.size};
+  const Dims dims{view.batch, view.heads, cache.rows, view.size};
+  if (runtime::is_same_shape(cache.all.dims(), dims)) return cache.all;
   Tensor out = c.allocate(parts_.type(), dims);
-  copy_block(c, dims, c.input(input), places_of(view), out, dense(dims));
+  copy_block(c, dims, cache.all, places_of(view), out, dense(dims));
   return out;
 }
 
@@ -166,16 +184,20 @@ void StandardAttention::operator()(Call& c) const {
   a.cap = static_cast<double>(softcap_);
   a.offset = keys.past;
   set_masks(c, a);
+  if (keys.rows < a.k.rows) {
+    a.lengths.assign(index_of(a.q.batch), keys.rows);
+    a.ends_meet = true;
+  }
   const std::int64_t split[] = {a.q.batch, a.q.heads, a.q.rows, a.v.size};
   const std::int64_t joined[] = {a.q.batch, a.q.rows, a.q.heads * a.v.size};
   Tensor& y =
       c.output(kY, parts_.type(), q.rank() == 3 ? Shape(joined) : Shape(split));
   a.run(c, parts_, y, head_view(y, a.q.heads));
   if (c.wants(kPresentKey)) {
-    c.set_output(kPresentKey, present_of(c, kK, keys));
+    c.set_output(kPresentKey, present_of(c, keys));
   }
   if (c.wants(kPresentValue)) {
-    c.set_output(kPresentValue, present_of(c, kV, values));
+    c.set_output(kPresentValue, present_of(c, values));
   }
 }
 

@@ -59,6 +59,37 @@ TEST_CASE("Attention goes on behind a past") {
       3);
 }
 
+TEST_CASE("a past that grows keeps its plan") {
+  const auto step = [](const std::string& past, const std::string& all) {
+    return check_runs(*model_of(
+        "(float16[2,4,1,16] q, float16[2,2,1,16] k, float16[2,2,1,16] v,"
+        " float16[2,2," +
+        past + ",16] pk, float16[2,2," + past +
+        ",16] pv) => (float16[2,4,1,16] y, float16[2,2," + all +
+        ",16] ak, float16[2,2," + all +
+        ",16] av) {"
+        " y, ak, av = Attention<is_causal = 1>(q, k, v, , pk, pv) }"));
+  };
+  step("40", "41");
+  auto counts = step("41", "42");
+  CHECK(counts.calls["cudnnBackendExecute"] == 1);
+  // Of what tells the plan the addresses.
+  CHECK(counts.calls["cudnnBackendFinalize"] == 1);
+}
+
+TEST_CASE("Attention is recorded") {
+  const auto counts = check_runs(
+      *model_of(
+          "(float16[2,5,32] q, float16[2,5,32] k, bool[5,5] m) =>"
+          " (float16[2,5,32] y, float16[2,5,32] z) <int64[2] n = {3, 5}> {"
+          " y = Attention<q_num_heads = 2, kv_num_heads = 2>(q, k, k, m)"
+          " z = Attention<q_num_heads = 2, kv_num_heads = 2>"
+          "(q, k, k, , , , n) }"),
+      4);
+  CHECK(counts.calls.at("cuGraphLaunch") == 1);
+  CHECK(!counts.calls.contains("cudnnBackendExecute"));
+}
+
 TEST_CASE("Attention knows lengths and windows") {
   check_plans(
       "(float16[2,4,3,16] q, float16[2,2,9,16] k, float16[2,2,9,16] v,"

@@ -14,6 +14,8 @@
 namespace ruleengine::kernels {
 namespace {
 
+using Named = runtime::Executor::Named;
+
 // What the driver is called for in a run that was recorded.
 const std::map<std::string, std::size_t> kOneLaunch = {
     {"cuCtxPushCurrent", 1},

@@ -14,11 +14,26 @@ namespace ruleengine::kernels {
 namespace {
 
 using runtime::Executor;
+using Named = Executor::Named;
 
 const runtime::Backend* gpu() {
   const auto found = find_cuda();
   REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
   return *found;
+}
+
+Named results_of(Executor& executor, const Named& inputs) {
+  auto out = executor.run(inputs);
+  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
+  return *std::move(out);
+}
+
+Named inputs_of(Executor& executor, const ir::Model& model,
+                std::uint64_t seed) {
+  auto inputs = runtime::inputs_to_run(executor, model, {.seed = seed},
+                                       runtime::HostMemory::create());
+  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
+  return *std::move(inputs);
 }
 
 }  // namespace
@@ -39,25 +54,11 @@ std::unique_ptr<Executor> executor_of(const ir::Model& model, bool on_gpu,
   return *std::move(made);
 }
 
-Named results_of(Executor& executor, const Named& inputs) {
-  auto out = executor.run(inputs);
-  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
-  return *std::move(out);
-}
-
 std::string misuse() {
   std::string out;
   for (const std::string& each : standin::driver().misuse) out += each + "\n";
   standin::driver().misuse.clear();
   return out;
-}
-
-Named inputs_of(Executor& executor, const ir::Model& model,
-                std::uint64_t seed) {
-  auto inputs = runtime::inputs_to_run(executor, model, {.seed = seed},
-                                       runtime::HostMemory::create());
-  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
-  return *std::move(inputs);
 }
 
 standin::Counts check_runs(const ir::Model& model, int runs) {

@@ -1,7 +1,6 @@
 // Models in both places: on the CPU, and on the stand-ins for a GPU.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,15 +11,10 @@
 
 namespace ruleengine::kernels {
 
-using Named = runtime::Executor::Named;
-
 std::shared_ptr<const ir::Model> model_of(std::string_view text);
 std::unique_ptr<runtime::Executor> executor_of(const ir::Model& model,
                                                bool on_gpu,
                                                bool runs_often = false);
-Named results_of(runtime::Executor& executor, const Named& inputs);
-Named inputs_of(runtime::Executor& executor, const ir::Model& model,
-                std::uint64_t seed);
 // What programs may not do and did, since the last call.
 std::string misuse();
 
