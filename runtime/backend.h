@@ -70,7 +70,8 @@ class BackendSession {
   // done, and nothing is read before it is done. All of it must be the same for
   // other inputs of the same shapes. Whether that is possible.
   virtual bool start_recording() { return false; }
-  // nullptr where some of the work could not be written down. Throws Failure.
+  // nullptr where some of the work could not be written down, or it does not
+  // record. Throws Failure, and then it does not record any more.
   virtual std::unique_ptr<Recording> stop_recording() { return nullptr; }
 };
 

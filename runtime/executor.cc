@@ -153,9 +153,9 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
     const ir::Model& runs = lowered.empty() ? model : *lowered.back();
     auto plans = Plans::make(runs, choice, next->reasons);
     if (!plans) return plans.error();
-    impl = std::make_unique<Impl>(runs, options, *std::move(plans));
-    impl->lowered = lowered;
     try {
+      impl = std::make_unique<Impl>(runs, options, *std::move(plans));
+      impl->lowered = lowered;
       impl->prepare();
     } catch (const Failure& failure) {
       return failure.error;
@@ -165,7 +165,7 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 
-Executor::Impl::Run::Run(Impl& i, const std::vector<Datum>& given) : impl(i) {
+void Executor::Impl::Run::start(const std::vector<Datum>& given) {
   for (const OpenBackend& each : impl.backends) each.session->begin();
   if (!impl.options.runs_often) return;
   std::vector<std::int64_t> shapes;
@@ -291,7 +291,8 @@ Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
   try {
     std::vector<Datum> given = given_inputs(inputs);
     if (auto done = replay(given)) return named(*std::move(done));
-    Run now(*this, given);
+    Run now(*this);
+    now.start(given);
     // A run that fails leaves values behind.
     std::unique_ptr<Frame> frame = std::move(idle);
     if (!frame) frame = std::make_unique<Frame>(plans->main());

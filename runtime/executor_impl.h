@@ -130,8 +130,9 @@ struct Executor::Impl {
 
   // One run, of which the arenas and the backends know.
   struct Run {
-    Run(Impl& i, const std::vector<Datum>& inputs);
+    explicit Run(Impl& i) : impl(i) {}
     ~Run();
+    void start(const std::vector<Datum>& given);
     // Brings the results to the host.
     void complete(std::span<Datum> results);
     void give_up_recording();

@@ -5,19 +5,19 @@ namespace {
 
 constexpr std::size_t kMostPlans = 512;
 
-Result<AttentionPlans*> make_plans() {
+AttentionPlans* make_plans() {
   const auto version = cudnn_version();
-  if (!version) return version.error();
+  if (!version) decline(version.error().what);
   const auto chip = chip_of_device(0);
-  if (!chip) return chip.error();
-  // Never deleted: cuDNN may be gone when the process ends.
+  if (!chip) decline(chip.error().what);
   return new AttentionPlans(*chip, *version, kMostPlans);
 }
 
+// Where they cannot be made, they are tried again for the next session. Never
+// deleted: cuDNN may be gone when the process ends.
 AttentionPlans& shared_plans() {
-  static const Result<AttentionPlans*> kPlans = make_plans();
-  if (!kPlans) decline(kPlans.error().what);
-  return **kPlans;
+  static AttentionPlans* const kPlans = make_plans();
+  return *kPlans;
 }
 
 HandlePointer handle_of(Session& session) {

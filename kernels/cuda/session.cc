@@ -147,12 +147,18 @@ AttentionEngine& Session::attention() {
 
 bool Session::start_recording() {
   memory_->start_tape();
-  stream_->begin_capture();
+  try {
+    stream_->begin_capture();
+  } catch (...) {
+    memory_->stop_tape();
+    throw;
+  }
   return true;
 }
 
 std::unique_ptr<runtime::Recording> Session::stop_recording() {
   auto tape = memory_->stop_tape();
+  if (tape == nullptr) return nullptr;
   const CUgraph graph = stream_->end_capture();
   if (tape->is_broken) {
     stream_->driver().cuGraphDestroy(graph);

@@ -89,10 +89,12 @@ Diagnostic failure(const char* step, const fe::error_t& e) {
   return missing(fmt::format("cuDNN cannot {}: {}", step, words(e)));
 }
 
-// What cuDNN does on no machine with such a chip, unless it misses a library.
+// What cuDNN does on no machine with such a chip, unless it misses a library or
+// fails at the moment.
 Diagnostic refusal(const char* step, const fe::error_t& e) {
-  if (e.err_msg.find("PREREQUISITE_MISSING") != std::string::npos) {
-    return failure(step, e);
+  for (const char* each : {"PREREQUISITE_MISSING", "INTERNAL_ERROR",
+                           "ALLOCATION_FAILED", "EXECUTION_FAILED"}) {
+    if (e.err_msg.find(each) != std::string::npos) return failure(step, e);
   }
   return {.kind = ErrorKind::kModel,
           .what = fmt::format("cuDNN refuses to {}: {}", step, words(e))};

@@ -6,15 +6,12 @@
 #include <string>
 
 #include "core/io/load.h"
-#include "runtime/random_inputs.h"
-#include "tests/cuda/backend/runs.h"
+#include "tests/cuda/backend/support.h"
 #include "tests/support/model_files.h"
 #include "tests/support/tier.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-using Named = runtime::Executor::Named;
 
 // What the driver is called for in a run that was recorded.
 const std::map<std::string, std::size_t> kOneLaunch = {

@@ -141,10 +141,12 @@ cublasStatus_t make(Handle* out, T value) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
+// Also where it fails.
 template <typename T>
-cublasStatus_t drop(void* handle) {
+cublasStatus_t drop(const char* function, void* handle) {
   delete static_cast<T*>(handle);
-  return CUBLAS_STATUS_SUCCESS;
+  return ruleengine::standin::fails(function) ? CUBLAS_STATUS_INTERNAL_ERROR
+                                              : CUBLAS_STATUS_SUCCESS;
 }
 
 }  // namespace
@@ -157,8 +159,7 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t* out) {
 }
 
 RULEENGINE_EXPORT cublasStatus_t cublasLtDestroy(cublasLtHandle_t handle) {
-  RULEENGINE_CALL(cublasLtDestroy);
-  return drop<Attributes>(handle);
+  return drop<Attributes>("cublasLtDestroy", handle);
 }
 
 RULEENGINE_EXPORT cublasStatus_t
@@ -173,8 +174,7 @@ cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* out, cublasComputeType_t compute,
 
 RULEENGINE_EXPORT cublasStatus_t
 cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
-  RULEENGINE_CALL(cublasLtMatmulDescDestroy);
-  return drop<Attributes>(description);
+  return drop<Attributes>("cublasLtMatmulDescDestroy", description);
 }
 
 RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(
@@ -197,8 +197,7 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(
 
 RULEENGINE_EXPORT cublasStatus_t
 cublasLtMatrixLayoutDestroy(cublasLtMatrixLayout_t layout) {
-  RULEENGINE_CALL(cublasLtMatrixLayoutDestroy);
-  return drop<Layout>(layout);
+  return drop<Layout>("cublasLtMatrixLayoutDestroy", layout);
 }
 
 RULEENGINE_EXPORT cublasStatus_t cublasLtMatrixLayoutSetAttribute(
@@ -216,8 +215,7 @@ cublasLtMatmulPreferenceCreate(cublasLtMatmulPreference_t* out) {
 
 RULEENGINE_EXPORT cublasStatus_t
 cublasLtMatmulPreferenceDestroy(cublasLtMatmulPreference_t preference) {
-  RULEENGINE_CALL(cublasLtMatmulPreferenceDestroy);
-  return drop<Attributes>(preference);
+  return drop<Attributes>("cublasLtMatmulPreferenceDestroy", preference);
 }
 
 RULEENGINE_EXPORT cublasStatus_t

@@ -187,9 +187,11 @@ RULEENGINE_EXPORT cudnnStatus_t cudnnCreate(cudnnHandle_t* handle) {
 }
 
 RULEENGINE_EXPORT cudnnStatus_t cudnnDestroy(cudnnHandle_t handle) {
-  RULEENGINE_CALL(cudnnDestroy);
+  // What is given back is gone, also where the call fails. A device that is
+  // gone took its handles along.
   delete reinterpret_cast<Handle*>(handle);
-  --driver().library_objects;
+  if (driver().library_objects > 0) --driver().library_objects;
+  RULEENGINE_CALL(cudnnDestroy);
   return CUDNN_STATUS_SUCCESS;
 }
 

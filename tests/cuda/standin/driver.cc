@@ -9,7 +9,8 @@
 #include "tests/cuda/standin/machine.h"
 
 #define RULEENGINE_EXPORT extern "C" __attribute__((visibility("default")))
-// The first line of each function: counts it, and lets it fail.
+// The first line of each function: counts it, and lets it fail. What gives
+// things back, or ends something, does so also where it fails.
 #define RULEENGINE_CALL(name)                                        \
   if (const CUresult failed = called(#name); failed != CUDA_SUCCESS) \
   return failed
@@ -177,9 +178,9 @@ RULEENGINE_EXPORT CUresult cuDevicePrimaryCtxRetain(CUcontext* context,
 }
 
 RULEENGINE_EXPORT CUresult cuDevicePrimaryCtxRelease(CUdevice) {
-  RULEENGINE_CALL(cuDevicePrimaryCtxRelease);
+  const CUresult result = called("cuDevicePrimaryCtxRelease");
   --machine().contexts;
-  return CUDA_SUCCESS;
+  return result;
 }
 
 RULEENGINE_EXPORT CUresult cuCtxPushCurrent(CUcontext) {
@@ -189,11 +190,11 @@ RULEENGINE_EXPORT CUresult cuCtxPushCurrent(CUcontext) {
 }
 
 RULEENGINE_EXPORT CUresult cuCtxPopCurrent(CUcontext* context) {
-  RULEENGINE_CALL(cuCtxPopCurrent);
+  const CUresult result = called("cuCtxPopCurrent");
   if (machine().current.empty()) return CUDA_ERROR_INVALID_CONTEXT;
   machine().current.pop_back();
   *context = reinterpret_cast<CUcontext>(&machine());
-  return CUDA_SUCCESS;
+  return result;
 }
 
 // --- memory ----------------------------------------------------------------
@@ -215,11 +216,11 @@ RULEENGINE_EXPORT CUresult cuMemAlloc(CUdeviceptr* out, std::size_t bytes) {
 }
 
 RULEENGINE_EXPORT CUresult cuMemFree(CUdeviceptr block) {
-  RULEENGINE_CALL(cuMemFree);
+  const CUresult result = called("cuMemFree");
   if (const CUresult no = refuse_capture(); no != CUDA_SUCCESS) return no;
   machine().finish_all();
-  return machine().heap.release(block) ? CUDA_SUCCESS
-                                       : CUDA_ERROR_INVALID_VALUE;
+  if (!machine().heap.release(block)) return CUDA_ERROR_INVALID_VALUE;
+  return result;
 }
 
 RULEENGINE_EXPORT CUresult cuMemHostAlloc(void** out, std::size_t bytes,
@@ -235,13 +236,13 @@ RULEENGINE_EXPORT CUresult cuMemHostAlloc(void** out, std::size_t bytes,
 }
 
 RULEENGINE_EXPORT CUresult cuMemFreeHost(void* block) {
-  RULEENGINE_CALL(cuMemFreeHost);
+  const CUresult result = called("cuMemFreeHost");
   machine().finish_all();
   const auto found = machine().pinned.find(static_cast<std::byte*>(block));
   if (found == machine().pinned.end()) return CUDA_ERROR_INVALID_VALUE;
   ::munmap(block, found->second);
   machine().pinned.erase(found);
-  return CUDA_SUCCESS;
+  return result;
 }
 
 RULEENGINE_EXPORT CUresult cuMemcpyHtoDAsync(CUdeviceptr to, const void* from,
@@ -285,12 +286,12 @@ RULEENGINE_EXPORT CUresult cuStreamCreate(CUstream* stream, unsigned) {
 }
 
 RULEENGINE_EXPORT CUresult cuStreamDestroy(CUstream stream) {
-  RULEENGINE_CALL(cuStreamDestroy);
+  const CUresult result = called("cuStreamDestroy");
   StreamState* state = &state_of(stream);
   if (machine().streams.erase(state) == 0) return CUDA_ERROR_INVALID_HANDLE;
   machine().finish(*state);
   delete state;
-  return CUDA_SUCCESS;
+  return result;
 }
 
 RULEENGINE_EXPORT CUresult cuStreamSynchronize(CUstream stream) {
@@ -316,8 +317,9 @@ RULEENGINE_EXPORT CUresult cuModuleLoadData(CUmodule* module,
 }
 
 RULEENGINE_EXPORT CUresult cuModuleUnload(CUmodule module) {
-  RULEENGINE_CALL(cuModuleUnload);
-  return drop_handle(machine().modules, module);
+  const CUresult result = called("cuModuleUnload");
+  const CUresult dropped = drop_handle(machine().modules, module);
+  return dropped != CUDA_SUCCESS ? dropped : result;
 }
 
 RULEENGINE_EXPORT CUresult cuModuleGetFunction(CUfunction* function,
@@ -391,11 +393,12 @@ RULEENGINE_EXPORT CUresult cuStreamBeginCapture(CUstream stream,
 }
 
 RULEENGINE_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
-  RULEENGINE_CALL(cuStreamEndCapture);
+  const CUresult result = called("cuStreamEndCapture");
   StreamState& state = state_of(stream);
   *graph = nullptr;
   if (state.capture == nullptr) return CUDA_ERROR_ILLEGAL_STATE;
   const auto made = std::move(state.capture);
+  if (result != CUDA_SUCCESS) return result;
   if (state.is_capture_broken) return CUDA_ERROR_STREAM_CAPTURE_INVALIDATED;
   auto* out = new Graph(std::move(*made));
   machine().graphs.insert(out);
@@ -404,11 +407,11 @@ RULEENGINE_EXPORT CUresult cuStreamEndCapture(CUstream stream, CUgraph* graph) {
 }
 
 RULEENGINE_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
-  RULEENGINE_CALL(cuGraphDestroy);
+  const CUresult result = called("cuGraphDestroy");
   auto* state = reinterpret_cast<Graph*>(graph);
   if (machine().graphs.erase(state) == 0) return CUDA_ERROR_INVALID_HANDLE;
   delete state;
-  return CUDA_SUCCESS;
+  return result;
 }
 
 RULEENGINE_EXPORT CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
@@ -434,9 +437,9 @@ RULEENGINE_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 }
 
 RULEENGINE_EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec) {
-  RULEENGINE_CALL(cuGraphExecDestroy);
+  const CUresult result = called("cuGraphExecDestroy");
   auto* state = reinterpret_cast<Graph*>(exec);
   if (machine().execs.erase(state) == 0) return CUDA_ERROR_INVALID_HANDLE;
   delete state;
-  return CUDA_SUCCESS;
+  return result;
 }

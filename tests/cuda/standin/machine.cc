@@ -55,6 +55,10 @@ bool DeviceHeap::release(CUdeviceptr block) {
   return true;
 }
 
+void DeviceHeap::release_all() {
+  while (!blocks_.empty()) release(blocks_.begin()->first);
+}
+
 Use DeviceHeap::find(std::uintptr_t address) const {
   auto after = blocks_.upper_bound(address);
   if (after == blocks_.begin()) return {};
@@ -166,6 +170,28 @@ std::size_t Driver::pinned_bytes() const {
   return out;
 }
 
+void Driver::forget() {
+  Machine& m = machine();
+  m.heap.release_all();
+  for (const auto& [data, bytes] : m.pinned) {
+    ::munmap(const_cast<std::byte*>(data), bytes);
+  }
+  m.pinned.clear();
+  for (StreamState* each : m.streams) delete each;
+  m.streams.clear();
+  for (std::set<void*>* each : {&m.modules, &m.events}) {
+    for (void* handle : *each) ::operator delete(handle);
+    each->clear();
+  }
+  for (std::set<void*>* each : {&m.graphs, &m.execs}) {
+    for (void* graph : *each) delete static_cast<Graph*>(graph);
+    each->clear();
+  }
+  m.contexts = 0;
+  library_objects = 0;
+  m.current.clear();
+}
+
 std::size_t Driver::objects() const {
   const Machine& m = machine();
   return static_cast<std::size_t>(m.contexts) + m.streams.size() +
@@ -183,6 +209,7 @@ bool fails(const char* function) {
     return false;
   }
   if (!d.stays_failed) d.fails_at = 0;
+  d.failed = function;
   return true;
 }
 

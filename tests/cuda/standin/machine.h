@@ -47,6 +47,7 @@ class DeviceHeap {
   // 0 where there is too little.
   CUdeviceptr allocate(std::size_t bytes, std::size_t limit);
   bool release(CUdeviceptr block);
+  void release_all();
   std::size_t live() const { return live_; }
 
   bool is_inside(std::uintptr_t address) const {

@@ -28,7 +28,8 @@ struct __attribute__((visibility("default"))) Driver {
   // after it fail, too: the device is gone.
   std::size_t fails_at = 0;
   bool stays_failed = false;
-  int failure = 999;  // CUresult: CUDA_ERROR_UNKNOWN
+  std::string failed;  // the call that failed last
+  int failure = 999;   // CUresult: CUDA_ERROR_UNKNOWN
   // Of kernels: a seed of the order of their warps, and 0, 1, 2: in order,
   // reversed, random.
   unsigned long seed = 0;
@@ -40,6 +41,8 @@ struct __attribute__((visibility("default"))) Driver {
 
   std::size_t live_bytes() const;    // of device memory
   std::size_t pinned_bytes() const;  // of page-locked memory
+  // Drops all of these, as the system does when a device is gone.
+  void forget();
   // Contexts, modules, streams, events, graphs, and those of libraries.
   std::size_t objects() const;
 };

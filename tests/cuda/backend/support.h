@@ -1,51 +1,40 @@
-#include "tests/cuda/backend/runs.h"
+// What tests of the backend of CUDA share.
+#pragma once
 
 #include <doctest/doctest.h>
 
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "core/text/parse.h"
 #include "kernels/cpu.h"
 #include "kernels/cuda.h"
 #include "runtime/compare.h"
+#include "runtime/executor.h"
 #include "runtime/random_inputs.h"
+#include "tests/cuda/standin/standin.h"
 
 namespace ruleengine::kernels {
-namespace {
 
 using runtime::Executor;
 using Named = Executor::Named;
 
-const runtime::Backend* gpu() {
+inline const runtime::Backend* gpu() {
   const auto found = find_cuda();
   REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
   return *found;
 }
 
-Named results_of(Executor& executor, const Named& inputs) {
-  auto out = executor.run(inputs);
-  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
-  return *std::move(out);
-}
-
-Named inputs_of(Executor& executor, const ir::Model& model,
-                std::uint64_t seed) {
-  auto inputs = runtime::inputs_to_run(executor, model, {.seed = seed},
-                                       runtime::HostMemory::create());
-  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
-  return *std::move(inputs);
-}
-
-}  // namespace
-
-std::shared_ptr<const ir::Model> model_of(std::string_view text) {
+inline std::shared_ptr<const ir::Model> model_of(std::string_view text) {
   auto parsed = text::parse_model(text);
   REQUIRE_MESSAGE(parsed.ok(), (parsed ? "" : parsed.error().text()));
   return *std::move(parsed);
 }
 
-std::unique_ptr<Executor> executor_of(const ir::Model& model, bool on_gpu,
-                                      bool runs_often) {
+inline std::unique_ptr<Executor> executor_of(const ir::Model& model,
+                                             bool on_gpu,
+                                             bool runs_often = false) {
   runtime::ExecutorOptions options{.runs_often = runs_often, .threads = 1};
   if (on_gpu) options.backends.push_back(gpu());
   options.backends.push_back(&cpu());
@@ -54,14 +43,38 @@ std::unique_ptr<Executor> executor_of(const ir::Model& model, bool on_gpu,
   return *std::move(made);
 }
 
-std::string misuse() {
+inline Named results_of(Executor& executor, const Named& inputs) {
+  auto out = executor.run(inputs);
+  REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
+  return *std::move(out);
+}
+
+// The stand-in for the driver, after all that used it is gone.
+inline void check_nothing_left() {
+  CHECK(standin::driver().live_bytes() == 0);
+  CHECK(standin::driver().pinned_bytes() == 0);
+  CHECK(standin::driver().objects() == 0);
+}
+
+// What the program did that it may not do, and forgets it.
+inline std::string misuse() {
   std::string out;
   for (const std::string& each : standin::driver().misuse) out += each + "\n";
   standin::driver().misuse.clear();
   return out;
 }
 
-standin::Counts check_runs(const ir::Model& model, int runs) {
+inline Named inputs_of(Executor& executor, const ir::Model& model,
+                       std::uint64_t seed) {
+  auto inputs = runtime::inputs_to_run(executor, model, {.seed = seed},
+                                       runtime::HostMemory::create());
+  REQUIRE_MESSAGE(inputs.ok(), (inputs ? "" : inputs.error().text()));
+  return *std::move(inputs);
+}
+
+// Runs a model in both places and compares, on other numbers each time; gives
+// what the last run on the GPU called.
+inline standin::Counts check_runs(const ir::Model& model, int runs = 1) {
   const auto on_cpu = executor_of(model, false);
   auto on_gpu = executor_of(model, true, runs > 1);
   const auto sizes = [](const Named& values) {
@@ -86,9 +99,7 @@ standin::Counts check_runs(const ir::Model& model, int runs) {
   }
   on_gpu.reset();
   CHECK(misuse() == "");
-  CHECK(standin::driver().live_bytes() == 0);
-  CHECK(standin::driver().pinned_bytes() == 0);
-  CHECK(standin::driver().objects() == 0);
+  check_nothing_left();
   return out;
 }
 
