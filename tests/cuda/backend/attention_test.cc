@@ -116,6 +116,14 @@ TEST_CASE("the engine's own ops run as plans of cuDNN") {
       3);
 }
 
+TEST_CASE("MultiHeadAttention becomes Attention") {
+  check_plans(
+      "(float16[2,5,32] q, float16[2,7,32] k, float16[2,7,32] v) =>"
+      " (float16[2,5,32] y) {"
+      " y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k, v) }",
+      1);
+}
+
 TEST_CASE("other forms of attention stay on the CPU") {
   check_plans(
       "(float[1,2,3,16] q, float16[1,2,3,12] h) =>"
