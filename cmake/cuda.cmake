@@ -137,9 +137,11 @@ function(ruleengine_cuda_tests)
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
   target_link_libraries(cublaslt_standin PRIVATE cuda_standin ruleengine_cuda
                         ruleengine_options)
+  ruleengine_cudnn_standin()
   file(GLOB tests CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/backend/*.cc)
   ruleengine_test(cuda_backend_test "${tests}" kernels_cuda kernels
-                  -Wl,--no-as-needed cuda_standin cublaslt_standin -Wl,--as-needed
+                  -Wl,--no-as-needed cuda_standin cublaslt_standin
+                  cudnn_standin -Wl,--as-needed
                   core_text core_io ruleengine_cuda)
   ruleengine_cuda_plans()
 
@@ -149,6 +151,27 @@ function(ruleengine_cuda_tests)
     ${CMAKE_SOURCE_DIR}/tests/cuda/plans/chips.cc)
   target_link_libraries(cuda_occupancy PRIVATE ruleengine_options
                         ruleengine_cuda)
+endfunction()
+
+# A library of cuDNN's name, beside that of the driver, which computes on the
+# host; and the test of what plans compute.
+function(ruleengine_cudnn_standin)
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/tests/cuda/cudnn/*.cc)
+  set(tests ${sources})
+  list(FILTER sources EXCLUDE REGEX "_test\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  set(plans ${CMAKE_SOURCE_DIR}/kernels/cuda/attention)
+  add_library(cudnn_standin SHARED EXCLUDE_FROM_ALL ${sources}
+              ${CMAKE_SOURCE_DIR}/tests/cuda/plans/chips.cc ${plans}/chip.cc
+              ${plans}/bytes.cc)
+  set_target_properties(cudnn_standin PROPERTIES
+    OUTPUT_NAME cudnn SOVERSION 9
+    LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/cuda/standin)
+  target_link_libraries(cudnn_standin PRIVATE cuda_standin core_base core_ir
+                        ruleengine_cuda ruleengine_options)
+  ruleengine_test(cuda_attention_test "${tests}" kernels_cuda_attention
+                  -Wl,--no-as-needed cuda_standin cudnn_standin -Wl,--as-needed
+                  core_ir ruleengine_cuda)
 endfunction()
 
 # The folder kernels/cuda/attention. cuDNN's frontend takes a minute and is no

@@ -188,6 +188,8 @@ Products::Plan::Plan(const Product& p, std::uint32_t alignment,
   algorithm = found.algo;
 }
 
+Products::Products(Session& session) : session_(session) {}
+
 Products::~Products() {
   plans_.clear();
   if (handle_ != nullptr) {

@@ -39,7 +39,7 @@ struct ProductData {
 // memory to compute in. Belongs to the thread of the session.
 class Products {
  public:
-  explicit Products(Session& session) : session_(session) {}
+  explicit Products(Session& session);
   ~Products();
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;

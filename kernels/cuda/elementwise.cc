@@ -119,14 +119,7 @@ struct BinaryOp {
 
   // out = a op b, each broadcast to the shape of `out`.
   void run(const Tensor& a, const Tensor& b, Tensor& out) const {
-    if (out.count() == 0) return;
-    BinaryArgs args{};
-    args.operands[0] = whole(out);
-    args.operands[1] = stretched(a, out.dims());
-    args.operands[2] = stretched(b, out.dims());
-    const auto width = static_cast<int>(runtime::bytes_of(from, 1));
-    plan_loop(args, out.dims(), device::chunk_of(width));
-    session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
+    compute_pairs(session, kernel, a, b, out);
   }
 };
 
@@ -184,22 +177,12 @@ Op where(const Preparation& p, Session& session) {
   if (width != 1 && width != 2 && width != 4 && width != 8) {
     decline("elements of an unknown width");
   }
-  const std::string name = "where_" + std::to_string(width);
-  const CUfunction kernel = session.kernel("binary", name);
-  return [&session, kernel, type, width](Call& c) {
+  return [&session, type](Call& c) {
     const Tensor& condition = c.expect_type(0, DataType::kBool);
     const Tensor& a = c.expect_type(1, type);
     const Tensor& b = c.expect_type(2, type);
     const Shape shapes[] = {condition.dims(), a.dims(), b.dims()};
-    Tensor& out = c.output(0, type, broadcast(shapes));
-    if (out.count() == 0) return;
-    WhereArgs args{};
-    args.operands[0] = whole(out);
-    args.operands[1] = stretched(condition, out.dims());
-    args.operands[2] = stretched(a, out.dims());
-    args.operands[3] = stretched(b, out.dims());
-    plan_loop(args, out.dims(), device::chunk_of(width));
-    session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
+    select(session, condition, a, b, c.output(0, type, broadcast(shapes)));
   };
 }
 
@@ -251,5 +234,32 @@ constexpr Kernel kElementwiseKernels[] = {
 }  // namespace
 
 const KernelRows kElementwiseRows = kElementwiseKernels;
+
+void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
+                   const Tensor& b, Tensor& out) {
+  if (out.count() == 0) return;
+  BinaryArgs args{};
+  args.operands[0] = whole(out);
+  args.operands[1] = stretched(a, out.dims());
+  args.operands[2] = stretched(b, out.dims());
+  const auto width = static_cast<int>(runtime::bytes_of(a.dtype(), 1));
+  plan_loop(args, out.dims(), device::chunk_of(width));
+  session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
+}
+
+void select(Session& session, const Tensor& condition, const Tensor& a,
+            const Tensor& b, Tensor& out) {
+  if (out.count() == 0) return;
+  const auto width = static_cast<int>(runtime::bytes_of(out.dtype(), 1));
+  const std::string name = "where_" + std::to_string(width);
+  WhereArgs args{};
+  args.operands[0] = whole(out);
+  args.operands[1] = stretched(condition, out.dims());
+  args.operands[2] = stretched(a, out.dims());
+  args.operands[3] = stretched(b, out.dims());
+  plan_loop(args, out.dims(), device::chunk_of(width));
+  session.launch(session.kernel("binary", name),
+                 spread(args.loop.total, kElementwiseThreads), args);
+}
 
 }  // namespace ruleengine::kernels::cuda

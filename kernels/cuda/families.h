@@ -13,9 +13,19 @@ std::uint64_t bits_of(double value, DataType dtype);
 // Each element of a tensor becomes the first bytes of `value`.
 void fill(Session& session, Tensor& out, std::uint64_t value);
 
-extern const KernelRows kElementwiseRows, kMoveRows, kProductRows, kRowRows;
+// elementwise: out = a op b, by a kernel of two operands; each is broadcast to
+// the shape of `out`.
+void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
+                   const Tensor& b, Tensor& out);
+// out = condition ? a : b, with the same.
+void select(Session& session, const Tensor& condition, const Tensor& a,
+            const Tensor& b, Tensor& out);
 
-inline constexpr const KernelRows* kFamilies[] = {&kElementwiseRows, &kMoveRows,
-                                                  &kProductRows, &kRowRows};
+extern const KernelRows kAttentionRows, kElementwiseRows, kMoveRows,
+    kOwnAttentionRows, kProductRows, kRowRows;
+
+inline constexpr const KernelRows* kFamilies[] = {
+    &kAttentionRows,    &kElementwiseRows, &kMoveRows,
+    &kOwnAttentionRows, &kProductRows,     &kRowRows};
 
 }  // namespace ruleengine::kernels::cuda

@@ -15,6 +15,7 @@ struct Kernel {
   std::string_view domain, type;  // domain: "" for the standard one
   // The session outlives the op.
   Op (*prepare)(const Preparation& node, Session& session);
+  ops::Inputs host_inputs = 0;  // beside those that tell the type of the result
 };
 using KernelRows = std::span<const Kernel>;
 

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda/attention_engine.h"
 #include "kernels/cuda/cublaslt.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/images.h"
@@ -66,6 +67,13 @@ class Gpu final : public runtime::Backend {
                   std::string_view type) const override {
     return !table().find(domain, type).empty();
   }
+  ops::Inputs host_inputs(const ir::Op& op) const override {
+    ops::Inputs out = Backend::host_inputs(op);
+    for (const Kernel* each : table().find(op.domain, op.type)) {
+      out |= each->host_inputs;
+    }
+    return out;
+  }
   std::unique_ptr<runtime::BackendSession> open() const override {
     return std::make_unique<Session>(Device::open(driver_));
   }
@@ -94,6 +102,7 @@ Session::~Session() {
   const Driver& driver = stream_->driver();
   const runtime::cuda::CurrentAtEnd current(stream_->device());
   driver.cuStreamSynchronize(stream_->add());
+  attention_ = nullptr;
   for (const auto& [family, module] : modules_) driver.cuModuleUnload(module);
 }
 
@@ -127,6 +136,13 @@ void Session::finish() {
   const auto current = std::exchange(current_, nullptr);
   stream_->wait();
   check_flags();
+}
+
+AttentionEngine& Session::attention() {
+  if (attention_ == nullptr) {
+    attention_ = std::make_unique<AttentionEngine>(*this);
+  }
+  return *attention_;
 }
 
 bool Session::start_recording() {

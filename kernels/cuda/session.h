@@ -23,6 +23,8 @@ struct Launch {
   unsigned shared_bytes = 0;
 };
 
+class AttentionEngine;
+
 class Session final : public runtime::BackendSession {
  public:
   // Throws Failure.
@@ -43,6 +45,9 @@ class Session final : public runtime::BackendSession {
   // What a kernel sets to 1 where it meets what it cannot compute, which ends
   // the run with this error.
   std::int32_t* flag(Diagnostic error);
+  // What computes attentions; opened when it is asked for. Throws Declined
+  // where there is none.
+  AttentionEngine& attention();
   // A kernel of a family (kernels/cuda/device). Throws Failure.
   CUfunction kernel(std::string_view family, const std::string& name);
   // Adds a kernel to the work. `args`: what it takes. Throws Failure.
@@ -60,8 +65,9 @@ class Session final : public runtime::BackendSession {
   std::unique_ptr<Products> products_;
   std::map<std::string, CUfunction, std::less<>> kernels_;  // by full name
   std::map<std::string, CUmodule, std::less<>> modules_;    // by family
-  std::unique_ptr<runtime::cuda::Pinned> flags_;     // which kernels can write
-  std::vector<Diagnostic> flagged_;                  // by flag
+  std::unique_ptr<runtime::cuda::Pinned> flags_;  // which kernels can write
+  std::vector<Diagnostic> flagged_;               // by flag
+  std::unique_ptr<AttentionEngine> attention_;
   std::unique_ptr<runtime::cuda::Current> current_;  // during a run
 };
 

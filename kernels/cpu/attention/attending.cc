@@ -56,18 +56,6 @@ Tensor with_past(Call& c, std::size_t past, const Tensor& x,
   return out;
 }
 
-std::int64_t head_size(std::int64_t hidden, std::int64_t heads) {
-  if (heads <= 0) {
-    fail("wrong number of heads", "1 or more", std::to_string(heads));
-  }
-  if (hidden % heads != 0) {
-    fail("wrong hidden size",
-         "a multiple of " + std::to_string(heads) + ", the number of heads",
-         std::to_string(hidden));
-  }
-  return hidden / heads;
-}
-
 void set_queries(Attending& a, const Tensor& q, std::int64_t heads) {
   const bool merged = q.rank() == 3;
   a.q = q;

@@ -5,17 +5,12 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <numeric>
-#include <optional>
 #include <vector>
 
-#include "kernels/dispatch.h"
+#include "kernels/attention.h"
 
 namespace ruleengine::kernels {
-
-// Inputs of Attention and of the engine's own ops of it.
-enum AttentionInput { kQ, kK, kV, kMask };
 
 // Places of [batch, head, row, element]; elements of a row are adjacent. The
 // stride of an axis that is broadcast is 0.
@@ -49,22 +44,6 @@ struct ScoreMask {
 // Which keys are seen: of `keys` those in [begin, end).
 struct KeyRange {
   std::int64_t begin = 0, end = 0;
-};
-
-// What scores are multiplied by: an attribute, or 1 / sqrt(size) where it is
-// not written.
-class ScoreScale {
- public:
-  ScoreScale(const Preparation& p, std::string_view attribute) {
-    if (p.has_attribute(attribute)) written_ = p.attribute_float(attribute);
-  }
-  double of(std::int64_t size) const {
-    return written_ ? static_cast<double>(*written_)
-                    : 1 / std::sqrt(static_cast<double>(size));
-  }
-
- private:
-  std::optional<float> written_;
 };
 
 struct Attending {
@@ -166,9 +145,6 @@ void set_queries(Attending& a, const Tensor& q, std::int64_t heads);
 // Sets what follows from all keys and values, of [batch, heads, rows, size];
 // fails where they do not fit the queries.
 void set_keys(Attending& a, const Tensor& k, const Tensor& v);
-
-// The size of one head; fails if `heads` does not divide `hidden`.
-std::int64_t head_size(std::int64_t hidden, std::int64_t heads);
 
 // Attends, and fills output 0 of those dims. `scores` as for plain_attention.
 void attend(const RunContext& c, const Attending& a, Tensor& out,

@@ -12,12 +12,6 @@ namespace {
 enum Cached { kPastKey = kMask + 1, kPastValue, kLengths };
 enum Output { kY, kPresentKey, kPresentValue, kScores };
 
-std::int64_t window_of(const Preparation& p, std::string_view name) {
-  const std::int64_t size = p.attribute_int(name, -1);
-  if (size < -1) p.wrong_attribute(name, "-1 or more");
-  return size;
-}
-
 class StandardAttention {
  public:
   explicit StandardAttention(const Preparation& p)

@@ -89,10 +89,12 @@ Diagnostic failure(const char* step, const fe::error_t& e) {
   return missing(fmt::format("cuDNN cannot {}: {}", step, words(e)));
 }
 
-// What cuDNN does on no machine with such a chip, unless it misses a library.
+// What cuDNN does on no machine with such a chip, unless it misses a library or
+// fails at the moment.
 Diagnostic refusal(const char* step, const fe::error_t& e) {
-  if (e.err_msg.find("PREREQUISITE_MISSING") != std::string::npos) {
-    return failure(step, e);
+  for (const char* each : {"PREREQUISITE_MISSING", "INTERNAL_ERROR",
+                           "ALLOCATION_FAILED", "EXECUTION_FAILED"}) {
+    if (e.err_msg.find(each) != std::string::npos) return failure(step, e);
   }
   return {.kind = ErrorKind::kModel,
           .what = fmt::format("cuDNN refuses to {}: {}", step, words(e))};
@@ -248,6 +250,27 @@ Result<Chip> chip_from_json(std::string_view json) {
     const auto properties = properties_of(json);
     if (!properties) return properties.error();
     return chip_of(**properties);
+  });
+}
+
+Result<HandlePointer> open_handle(void* stream) {
+  return guarded([&]() -> Result<HandlePointer> {
+    const auto check = [](cudnnStatus_t status) -> Status {
+      if (status == CUDNN_STATUS_SUCCESS) return {};
+      return missing(fmt::format("cuDNN cannot be used: {}",
+                                 fe::detail::get_error_string(status)));
+    };
+    cudnnHandle_t made = nullptr;
+    if (Status s = check(fe::detail::create_handle(&made)); !s) {
+      return s.error();
+    }
+    HandlePointer out(made, [](void* handle) {
+      fe::detail::destroy_handle(static_cast<cudnnHandle_t>(handle));
+    });
+    const auto status =
+        fe::detail::set_stream(made, static_cast<cudaStream_t>(stream));
+    if (Status s = check(status); !s) return s.error();
+    return out;
   });
 }
 

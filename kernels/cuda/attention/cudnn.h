@@ -25,6 +25,10 @@ Result<Chip> chip_of_device(int device);
 // From the words of cuDNN, which reads them and tells them again.
 Result<Chip> chip_from_json(std::string_view json);
 
+// A cudnnHandle_t whose work is on this stream, a CUstream.
+using HandlePointer = std::unique_ptr<void, void (*)(void*)>;
+Result<HandlePointer> open_handle(void* stream);
+
 // Addresses on the GPU; nullptr for what the description does not have. The
 // offsets of ragged sequences are int64, batch + 1 of them, in elements;
 // lengths and pages are int32.

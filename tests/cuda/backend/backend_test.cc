@@ -6,7 +6,6 @@
 #include <string>
 
 #include "core/io/load.h"
-#include "runtime/compare.h"
 #include "tests/cuda/backend/support.h"
 #include "tests/support/model_files.h"
 #include "tests/support/tier.h"
@@ -20,37 +19,6 @@ const std::map<std::string, std::size_t> kOneLaunch = {
     {"cuGraphLaunch", 1},
     {"cuStreamSynchronize", 1},
     {"cuCtxPopCurrent", 1}};
-
-// Runs a model in both places and compares, on other numbers each time; gives
-// what the last run on the GPU called.
-standin::Counts check_runs(const ir::Model& model, int runs = 1) {
-  const auto on_cpu = executor_of(model, false);
-  auto on_gpu = executor_of(model, true, runs > 1);
-  const auto sizes = [](const Named& values) {
-    std::string out;
-    for (const auto& [name, value] : values) out += value.text() + " ";
-    return out;
-  };
-  const Named first = inputs_of(*on_cpu, model, 0);
-  standin::Counts out;
-  for (int i = 0; i < runs; ++i) {
-    Named inputs = inputs_of(*on_cpu, model, static_cast<std::uint64_t>(i));
-    if (sizes(inputs) != sizes(first)) inputs = first;
-    const Named expected = results_of(*on_cpu, inputs);
-    standin::driver().counts = {};
-    const Named found = results_of(*on_gpu, inputs);
-    out = standin::driver().counts;
-    const auto compared = runtime::compare_by_type(expected, found);
-    CHECK_MESSAGE(!compared.mismatch,
-                  (compared.mismatch ? compared.mismatch->output + ": " +
-                                           compared.mismatch->text
-                                     : ""));
-  }
-  on_gpu.reset();
-  CHECK(misuse() == "");
-  check_nothing_left();
-  return out;
-}
 
 TEST_CASE("a chain runs on the GPU, with a copy there and one back") {
   const auto counts = check_runs(

@@ -10,6 +10,11 @@
 namespace ruleengine::kernels {
 namespace {
 
+constexpr const char* kAttention =
+    "(float16[2,8,16] x, float16[2,2,3,8] past, bool[8,11] m) =>"
+    " (float16[2,8,16] y, float16[2,2,11,8] k) {"
+    " y, k = Attention<q_num_heads = 2, kv_num_heads = 2>"
+    "(x, x, x, m, past, past) }";
 constexpr const char* kModel =
     "(float[2,8] x, int64[3] at) => (float[3,8] y, float[2,2] z)"
     "<float[8] w = {1,2,3,4,5,6,7,8}> {"
@@ -44,8 +49,8 @@ struct Case {
   bool stays;
 };
 
-TEST_CASE("a call that fails ends the run and leaves nothing behind") {
-  const auto model = model_of(kModel);
+void check_faults(const char* text) {
+  const auto model = model_of(text);
   const auto on_cpu = executor_of(*model, false);
   const Named inputs = inputs_of(*on_cpu, *model, 0);
   const Named expected = results_of(*on_cpu, inputs);
@@ -88,6 +93,11 @@ TEST_CASE("a call that fails ends the run and leaves nothing behind") {
   }
   check_nothing_left();
 }
+
+TEST_CASE("a call that fails ends the run and leaves nothing behind") {
+  check_faults(kModel);
+}
+TEST_CASE("a call of cuDNN that fails does too") { check_faults(kAttention); }
 
 TEST_CASE(
     "a model that is larger than the card says so, and then another runs") {

@@ -188,13 +188,15 @@ void Driver::forget() {
     each->clear();
   }
   m.contexts = 0;
+  library_objects = 0;
   m.current.clear();
 }
 
 std::size_t Driver::objects() const {
   const Machine& m = machine();
   return static_cast<std::size_t>(m.contexts) + m.streams.size() +
-         m.modules.size() + m.events.size() + m.graphs.size() + m.execs.size();
+         m.modules.size() + m.events.size() + m.graphs.size() + m.execs.size() +
+         library_objects;
 }
 
 bool fails(const char* function) {

@@ -29,7 +29,7 @@ struct __attribute__((visibility("default"))) Driver {
   std::size_t fails_at = 0;
   bool stays_failed = false;
   std::string failed;  // the call that failed last
-  int failure = 999;  // CUresult: CUDA_ERROR_UNKNOWN
+  int failure = 999;   // CUresult: CUDA_ERROR_UNKNOWN
   // Of kernels: a seed of the order of their warps, and 0, 1, 2: in order,
   // reversed, random.
   unsigned long seed = 0;
@@ -37,12 +37,14 @@ struct __attribute__((visibility("default"))) Driver {
   std::size_t memory_bytes = std::size_t{2} << 30;
   int version = 13000;
   int devices = 1;
+  std::size_t library_objects = 0;  // that stand-ins of libraries hold
 
   std::size_t live_bytes() const;    // of device memory
   std::size_t pinned_bytes() const;  // of page-locked memory
   // Drops all of these, as the system does when a device is gone.
   void forget();
-  std::size_t objects() const;  // contexts, modules, streams, events, graphs
+  // Contexts, modules, streams, events, graphs, and those of libraries.
+  std::size_t objects() const;
 };
 
 // The one of the process.

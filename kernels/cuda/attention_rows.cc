@@ -1,0 +1,215 @@
+// Attention of the standard: scaled dot products, with masks and caches.
+#include <algorithm>
+
+#include "kernels/attention.h"
+#include "kernels/cuda/attending.h"
+#include "kernels/cuda/attention/buckets.h"
+#include "kernels/strided.h"
+
+namespace ruleengine::kernels::cuda {
+namespace {
+
+enum Cached { kPastKey = kMask + 1, kPastValue, kLengths };
+enum Output { kY, kPresentKey, kPresentValue, kScores };
+
+std::optional<std::int64_t> known_head_size(const Preparation& p,
+                                            std::size_t input,
+                                            std::string_view heads) {
+  const ir::Type* type = p.input_type(input);
+  if (type == nullptr || !type->has_shape || type->rank() < 3) return {};
+  const ir::Dim last = type->dims[type->rank() - 1];
+  if (!last.known()) return {};
+  if (type->rank() != 3) return last.size();
+  const std::int64_t count = p.attribute_int(heads);
+  return count > 0 ? std::optional(last.size() / count) : std::nullopt;
+}
+
+DataType engine_type(const Preparation& p) {
+  const DataType type = input_type(p, kQ);
+  need_engine(type, known_head_size(p, kQ, "q_num_heads"),
+              known_head_size(p, kV, "kv_num_heads"));
+  for (const std::size_t i : {kK, kV}) {
+    if (input_type(p, i) != type) decline("the inputs differ in type");
+  }
+  if (p.wants(kScores)) decline("it gives scores, which are never there whole");
+  if (!p.node().has_input(kMask)) return type;
+  const bool has_band = p.attribute_flag("is_causal") ||
+                        window_of(p, "left_window_size") >= 0 ||
+                        window_of(p, "right_window_size") >= 0;
+  // A plan takes no bias where the last query meets the last key.
+  if (has_band && p.node().has_input(kLengths)) {
+    decline("a mask beside lengths and a diagonal");
+  }
+  const DataType mask = input_type(p, kMask);
+  if (mask != DataType::kBool && mask != type && mask != DataType::kFloat) {
+    decline("a mask of " + std::string(ir::data_type_name(mask)));
+  }
+  return type;
+}
+
+// Keys or values: those of the past, and the new ones behind them.
+struct Cache {
+  Tensor all;
+  HeadView view;
+  std::int64_t past = 0;
+  std::int64_t rows = 0;  // that are there; then there is room
+};
+
+class StandardAttention {
+ public:
+  StandardAttention(const Preparation& p, Session& session)
+      : parts_(p, session, engine_type(p)),
+        heads_(p.attribute_int("q_num_heads")),
+        kv_heads_(p.attribute_int("kv_num_heads")),
+        left_(window_of(p, "left_window_size")),
+        right_(window_of(p, "right_window_size")),
+        softcap_(p.attribute_float("softcap")),
+        is_causal_(p.attribute_flag("is_causal")),
+        scale_(p, "scale") {}
+  void operator()(Call& c) const;
+
+ private:
+  Cache cache_of(Call& c, std::size_t input, std::size_t past) const;
+  std::int64_t room_for(const Call& c, std::int64_t added,
+                        std::int64_t past) const;
+  void set_masks(Call& c, GpuAttending& a) const;
+  Tensor present_of(Call& c, const Cache& cache) const;
+
+  AttentionParts parts_;
+  std::int64_t heads_, kv_heads_, left_, right_;
+  float softcap_;
+  bool is_causal_;
+  ScoreScale scale_;
+};
+
+Places places_of(const HeadView& view, std::int64_t at = 0) {
+  return {at, Dims(Shape(view.strides))};
+}
+
+// A past that grows with each run would need a plan for each: there is room up
+// to the end of its bucket, where the last query meets the last key.
+std::int64_t StandardAttention::room_for(const Call& c, std::int64_t added,
+                                         std::int64_t past) const {
+  const HeadView q = head_view(c.input(kQ), heads_);
+  const bool may_grow = past > 0 && q.rows == added && !c.has_input(kMask) &&
+                        !c.has_input(kLengths);
+  return may_grow ? bucket_of(past + added) : past + added;
+}
+
+Cache StandardAttention::cache_of(Call& c, std::size_t input,
+                                  std::size_t past) const {
+  Dims fits(c.input(kQ).rank(), -1);
+  fits[0] = c.input(kQ).dim(0);
+  const Tensor& x = c.expect_shape(input, fits, parts_.type());
+  Cache out{.all = x, .view = head_view(x, kv_heads_)};
+  out.rows = out.view.rows;
+  if (!c.has_input(past)) return out;
+  const HeadView added = out.view;
+  const Dims old_dims{added.batch, added.heads, -1, added.size};
+  const Tensor& old = c.expect_shape(past, old_dims, parts_.type());
+  out.past = old.dim(2);
+  out.rows = out.past + added.rows;
+  const std::int64_t room = room_for(c, added.rows, out.past);
+  out.all = c.allocate(parts_.type(),
+                       Dims{added.batch, added.heads, room, added.size});
+  out.view = head_view(out.all, added.heads);
+  // A weight of 0 times what is no number would be seen.
+  if (room > out.rows) fill(parts_.session(), out.all, 0);
+  copy_block(c, old.dims(), old, dense(old.dims()), out.all,
+             places_of(out.view));
+  const Dims new_dims{added.batch, added.heads, added.rows, added.size};
+  copy_block(c, new_dims, x, places_of(added), out.all,
+             places_of(out.view, out.past * added.size));
+  return out;
+}
+
+Tensor StandardAttention::present_of(Call& c, const Cache& cache) const {
+  const HeadView& view = cache.view;
+  const Dims dims{view.batch, view.heads, cache.rows, view.size};
+  if (runtime::is_same_shape(cache.all.dims(), dims)) return cache.all;
+  Tensor out = c.allocate(parts_.type(), dims);
+  copy_block(c, dims, cache.all, places_of(view), out, dense(dims));
+  return out;
+}
+
+// Fails unless the mask broadcasts to the scores, of which it may leave out the
+// last keys.
+void check_mask(Call& c, const Tensor& mask, const GpuAttending& a) {
+  const std::int64_t full[] = {a.q.batch, a.q.heads, a.q.rows, a.k.rows};
+  bool fits = mask.rank() <= 4;
+  for (std::size_t i = 0; fits && i < mask.rank(); ++i) {
+    const std::size_t axis = 4 - mask.rank() + i;
+    const std::int64_t size = mask.dim(i);
+    fits = size == 1 || size == full[axis] || (axis == 3 && size <= full[3]);
+  }
+  if (!fits) {
+    c.wrong_shape(kMask, "one that broadcasts to " + runtime::shape_text(full));
+  }
+}
+
+void StandardAttention::set_masks(Call& c, GpuAttending& a) const {
+  a.is_causal = is_causal_;
+  a.left = left_;
+  a.right = right_;
+  if (c.has_input(kMask)) {
+    const Tensor& mask = c.input(kMask);
+    check_mask(c, mask, a);
+    a.bias = parts_.bias_of(c, mask);
+    // Keys beyond the mask are hidden.
+    if (mask.rank() > 0) {
+      a.k.rows = a.v.rows = std::min(a.k.rows, mask.dim(mask.rank() - 1));
+    }
+  }
+  if (!c.has_input(kLengths)) return;
+  c.expect_count(kLengths, a.q.batch);
+  a.lengths = c.ints(kLengths);
+  for (std::int64_t& n : a.lengths) {
+    if (n < 0) c.wrong_value(kLengths, "0 or more", std::to_string(n));
+    n = std::min(n, a.k.rows);
+  }
+  a.ends_meet = !c.has_input(kPastKey);
+}
+
+void StandardAttention::operator()(Call& c) const {
+  const Tensor& q = c.expect_rank(kQ, 3, 4);
+  c.expect_type(kQ, parts_.type());
+  if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
+    fail("only one of the inputs 'past_key' and 'past_value' is given",
+         "both or neither");
+  }
+  const Cache keys = cache_of(c, kK, kPastKey);
+  const Cache values = cache_of(c, kV, kPastValue);
+  GpuAttending a{.q = head_view(q, heads_), .k = keys.view, .v = values.view};
+  a.scale = scale_.of(a.q.size);
+  a.cap = static_cast<double>(softcap_);
+  a.offset = keys.past;
+  set_masks(c, a);
+  if (keys.rows < a.k.rows) {
+    a.lengths.assign(index_of(a.q.batch), keys.rows);
+    a.ends_meet = true;
+  }
+  const std::int64_t split[] = {a.q.batch, a.q.heads, a.q.rows, a.v.size};
+  const std::int64_t joined[] = {a.q.batch, a.q.rows, a.q.heads * a.v.size};
+  Tensor& y =
+      c.output(kY, parts_.type(), q.rank() == 3 ? Shape(joined) : Shape(split));
+  a.run(c, parts_, y, head_view(y, a.q.heads));
+  if (c.wants(kPresentKey)) {
+    c.set_output(kPresentKey, present_of(c, keys));
+  }
+  if (c.wants(kPresentValue)) {
+    c.set_output(kPresentValue, present_of(c, values));
+  }
+}
+
+Op attention(const Preparation& p, Session& session) {
+  return StandardAttention(p, session);
+}
+
+constexpr Kernel kAttentionKernels[] = {
+    {"", "Attention", attention, 1U << kLengths}};
+
+}  // namespace
+
+const KernelRows kAttentionRows = kAttentionKernels;
+
+}  // namespace ruleengine::kernels::cuda

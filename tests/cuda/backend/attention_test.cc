@@ -1,0 +1,136 @@
+// Ops of attention in float16 and bfloat16, as plans of cuDNN on the stand-ins.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/cuda/backend/support.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// All on the GPU: one plan for each node.
+void check_plans(std::string_view text, std::size_t plans) {
+  CAPTURE(text);
+  const auto counts = check_runs(*model_of(text));
+  const auto found = counts.calls.find("cudnnBackendExecute");
+  CHECK((found == counts.calls.end() ? 0 : found->second) == plans);
+}
+
+TEST_CASE("Attention runs as plans of cuDNN") {
+  check_plans(
+      "(float16[2,4,5,16] q, float16[2,2,7,16] k, float16[2,2,7,8] v) =>"
+      " (float16[2,4,5,8] y, float16[2,4,5,8] z) {"
+      " y = Attention(q, k, v)"
+      " z = Attention<is_causal = 1, scale = 0.3, softcap = 2.0>(q, k, v) }",
+      2);
+}
+
+TEST_CASE("Attention with merged heads steps over them") {
+  check_plans(
+      "(bfloat16[2,5,64] q, bfloat16[2,7,32] k, bfloat16[2,7,16] v) =>"
+      " (bfloat16[2,5,32] y, bfloat16[2,2,7,16] pk, bfloat16[2,2,7,8] pv) {"
+      " y, pk, pv = Attention<q_num_heads = 4, kv_num_heads = 2>(q, k, v) }",
+      1);
+}
+
+TEST_CASE("Attention adds masks of numbers and of booleans") {
+  check_plans(
+      "(float16[2,4,5,16] q, float16[2,4,7,16] k, float16[2,4,7,16] v,"
+      " float16[2,1,5,7] m, bool[5,7] b, float16[5,4] short, bool[4,1,1] h) =>"
+      " (float16[2,4,5,16] y, float16[2,4,5,16] z, float16[2,4,5,16] s,"
+      " float16[2,4,5,16] w) {"
+      " y = Attention(q, k, v, m) z = Attention<is_causal = 1>(q, k, v, b)"
+      " s = Attention(q, k, v, short) w = Attention(q, k, v, h) }",
+      4);
+}
+
+TEST_CASE("Attention goes on behind a past") {
+  check_plans(
+      "(float16[2,4,3,16] q, float16[2,2,3,16] k, float16[2,2,3,16] v,"
+      " float16[2,2,6,16] pk, float16[2,2,6,16] pv, float16[3,9] m,"
+      " float16[2,1,64] one, float16[2,1,32] l) =>"
+      " (float16[2,4,3,16] y, float16[2,2,9,16] ak, float16[2,2,9,16] av,"
+      " float16[2,4,3,16] z, float16[2,1,64] w, float16[2,2,7,16] bk) {"
+      " y, ak, av = Attention<is_causal = 1>(q, k, v, , pk, pv)"
+      " z = Attention<is_causal = 1>(q, k, v, m, pk, pv)"
+      " w, bk = Attention<is_causal = 1, q_num_heads = 4, kv_num_heads = 2>"
+      "(one, l, l, , pk, pv) }",
+      3);
+}
+
+TEST_CASE("a past that grows keeps its plan") {
+  const auto step = [](const std::string& past, const std::string& all) {
+    return check_runs(*model_of(
+        "(float16[2,4,1,16] q, float16[2,2,1,16] k, float16[2,2,1,16] v,"
+        " float16[2,2," +
+        past + ",16] pk, float16[2,2," + past +
+        ",16] pv) => (float16[2,4,1,16] y, float16[2,2," + all +
+        ",16] ak, float16[2,2," + all +
+        ",16] av) {"
+        " y, ak, av = Attention<is_causal = 1>(q, k, v, , pk, pv) }"));
+  };
+  step("40", "41");
+  auto counts = step("41", "42");
+  CHECK(counts.calls["cudnnBackendExecute"] == 1);
+  // Of what tells the plan the addresses.
+  CHECK(counts.calls["cudnnBackendFinalize"] == 1);
+}
+
+TEST_CASE("Attention is recorded") {
+  const auto counts = check_runs(
+      *model_of(
+          "(float16[2,5,32] q, float16[2,5,32] k, bool[5,5] m) =>"
+          " (float16[2,5,32] y, float16[2,5,32] z) <int64[2] n = {3, 5}> {"
+          " y = Attention<q_num_heads = 2, kv_num_heads = 2>(q, k, k, m)"
+          " z = Attention<q_num_heads = 2, kv_num_heads = 2>"
+          "(q, k, k, , , , n) }"),
+      4);
+  CHECK(counts.calls.at("cuGraphLaunch") == 1);
+  CHECK(!counts.calls.contains("cudnnBackendExecute"));
+}
+
+TEST_CASE("Attention knows lengths and windows") {
+  check_plans(
+      "(float16[2,4,3,16] q, float16[2,2,9,16] k, float16[2,2,9,16] v,"
+      " float16[2,4,1,16] one) => (float16[2,4,3,16] y, float16[2,4,3,16] z,"
+      " float16[2,4,3,16] w, float16[2,4,1,16] u, float16[2,4,3,16] t)"
+      " <int64[2] n = {5, 9}, int64[2] few = {2, 0}> {"
+      " y = Attention<is_causal = 1>(q, k, v, , , , n)"
+      " z = Attention(q, k, v, , , , n)"
+      " w = Attention<is_causal = 1>(q, k, v, , , , few)"
+      " u = Attention<is_causal = 1>(one, k, v, , , , n)"
+      " t = Attention<left_window_size = 1, is_causal = 1>(q, k, v) }",
+      5);
+}
+
+TEST_CASE("the engine's own ops run as plans of cuDNN") {
+  check_plans(
+      "(float16[2,4,5,16] q, float16[2,2,7,16] k, float16[2,2,7,8] v,"
+      " float16[1,4,7,16] k4, bool[2,1,5,7] b, float16[2,1,5,7] m) =>"
+      " (float16[2,4,5,8] y, float16[2,4,5,8] z, float16[2,4,5,16] w) {"
+      " y = ruleengine.ScaledDotProductAttention<num_heads = 4,"
+      " is_causal = 1>(q, k, v, b)"
+      " z = ruleengine.ScaledDotProductAttention<num_heads = 4,"
+      " softcap = 1.5>(q, k, v)"
+      " w = ruleengine.AttentionForward<sm_scale = 0.2>(q, k4, k4, m) }",
+      3);
+}
+
+TEST_CASE("MultiHeadAttention becomes Attention") {
+  check_plans(
+      "(float16[2,5,32] q, float16[2,7,32] k, float16[2,7,32] v) =>"
+      " (float16[2,5,32] y) {"
+      " y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k, v) }",
+      1);
+}
+
+TEST_CASE("other forms of attention stay on the CPU") {
+  check_plans(
+      "(float[1,2,3,16] q, float16[1,2,3,12] h) =>"
+      " (float[1,2,3,16] y, float16[1,2,3,12] z) {"
+      " y = Attention(q, q, q) z = Attention(h, h, h) }",
+      0);
+}
+
+}  // namespace
+}  // namespace ruleengine::kernels
