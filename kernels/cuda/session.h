@@ -53,6 +53,7 @@ class Session final : public runtime::BackendSession {
   // Adds a kernel to the work. `args`: what it takes. Throws Failure.
   template <typename Args>
   void launch(CUfunction kernel, const Launch& how, Args args) {
+    __builtin_clear_padding(&args);  // the same bytes in each launch
     launch_with(kernel, how, &args);
   }
 
