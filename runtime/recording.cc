@@ -26,7 +26,7 @@ std::optional<Form> form_of(const std::vector<Datum>& values) {
   return out;
 }
 
-// Whether inputs of a graph change from run to run, and then its values.
+// Which values of a graph change from run to run, or are not on the host.
 class Changing {
  public:
   Changing(const std::vector<ReadyStep>& ready, std::size_t depth = 0)
@@ -72,7 +72,8 @@ class Changing {
     }
     const ReadyStep& how = ready_[step.id];
     if (how.node == nullptr) return false;
-    bool changes = false;
+    // What is on a device cannot be read before the work is done.
+    bool changes = how.place != nullptr;
     for (std::size_t i = 0; i < given.size(); ++i) {
       using enum ReadyStep::Where;
       const auto where = i < how.inputs.size() ? how.inputs[i] : kHost;
@@ -162,6 +163,7 @@ void Executor::Impl::keep_recording(std::unique_ptr<Recording> recording,
     result.fixed = result.is_read ? Datum(each.tensor().without_bytes()) : each;
     for (std::size_t i = 0; !result.is_read && i < inputs.size(); ++i) {
       const bool is_same = each.is_tensor() && inputs[i].is_tensor() &&
+                           each.tensor().byte_size() > 0 &&
                            each.tensor().data<std::byte>() ==
                                inputs[i].tensor().data<std::byte>();
       if (is_same) result.input = static_cast<std::ptrdiff_t>(i);

@@ -42,6 +42,9 @@ CudaMemory::~CudaMemory() {
 }
 
 std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
+  // An address at which there is nothing.
+  if (bytes == 0)
+    return {shared_from_this(), reinterpret_cast<std::byte*>(this)};
   std::size_t size = rounded(bytes);
   std::byte* data = nullptr;
   // A free block that wastes at most an eighth.
@@ -143,6 +146,7 @@ void CudaMemory::copy_out(std::span<std::byte> to, const std::byte* from) {
 }
 
 void CudaMemory::write(std::span<const std::byte> from, std::byte* to) {
+  if (from.empty()) return;
   copied_ += rounded(from.size());
   if (tape_ != nullptr) {
     const auto through = record(from.size());

@@ -113,6 +113,27 @@ TEST_CASE("an index beyond its axis ends the run, which tells of it") {
   CHECK(misuse() == "");
 }
 
+TEST_CASE(
+    "what the host reads of the GPU is there, also where it never changes") {
+  // IsNaN runs on the host.
+  const auto counts = check_runs(
+      *model_of(
+          "(float[3] x) => (float[3] y, float[3] z) <float[3] w = {1,2,3}>"
+          " { a = Log(w) b = IsNaN(a) c = Cast<to = 1>(b) z = Add(x, c)"
+          " y = Mul(a, x) }"),
+      4);
+  CHECK(counts.calls != kOneLaunch);
+}
+
+TEST_CASE("empty tensors keep their types in a recorded run") {
+  const auto counts = check_runs(
+      *model_of("(float[0,3] e, float[2] x) => (int64[2] s, float[2] y,"
+                " float[0,3] f, int64[0] n) <int64[0] none = {}> {"
+                " s = Shape(e) y = Neg(x) f = Neg(e) n = Identity(none) }"),
+      4);
+  CHECK(counts.calls == kOneLaunch);
+}
+
 TEST_CASE("whole models agree with the CPU") {
   const auto files = model_files(RULEENGINE_SOURCE_DIR);
   REQUIRE(!files.empty());
