@@ -78,6 +78,9 @@ class Rows {
   std::int64_t inner(std::size_t operand) const {
     return strides_[operand].back();
   }
+  // The axes that are left, one or more, and the steps of an operand along them.
+  Shape dims() const { return dims_; }
+  const Dims& strides(std::size_t operand) const { return strides_[operand]; }
 
   // For rows [begin, end).
   template <typename F>
@@ -105,8 +108,6 @@ class Rows {
   }
 
  private:
-  Shape dims() const { return dims_; }
-
   void add(std::int64_t size, const std::array<Dims, N>& strides,
            std::size_t axis) {
     if (size == 1) return;

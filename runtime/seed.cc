@@ -2,6 +2,7 @@
 
 #include <bit>
 
+#include "core/base/byte_hash.h"
 #include "core/base/random_bits.h"
 
 namespace ruleengine::runtime {
@@ -16,10 +17,7 @@ Seed::Seed(const Attributes& a) {
   }
   const ir::ValueId drawn = a.node().graph().output(a.node().id(), first);
   if (drawn) name_ = a.node().graph().name(drawn);
-  hash_ = 0xCBF29CE484222325u;  // FNV-1a
-  for (const char c : name_) {
-    hash_ = (hash_ ^ static_cast<unsigned char>(c)) * 0x100000001B3u;
-  }
+  hash_ = byte_hash(name_);
 }
 
 std::uint64_t Seed::next(KernelRun& run) const {

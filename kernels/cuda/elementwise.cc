@@ -238,12 +238,8 @@ const KernelRows kElementwiseRows = kElementwiseKernels;
 void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
                    const Tensor& b, Tensor& out) {
   if (out.count() == 0) return;
-  BinaryArgs args{};
-  args.operands[0] = whole(out);
-  args.operands[1] = stretched(a, out.dims());
-  args.operands[2] = stretched(b, out.dims());
   const auto width = static_cast<int>(runtime::bytes_of(a.dtype(), 1));
-  plan_loop(args, out.dims(), device::chunk_of(width));
+  const BinaryArgs args = loop_over<3>({&out, &a, &b}, device::chunk_of(width));
   session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
 }
 
@@ -252,12 +248,8 @@ void select(Session& session, const Tensor& condition, const Tensor& a,
   if (out.count() == 0) return;
   const auto width = static_cast<int>(runtime::bytes_of(out.dtype(), 1));
   const std::string name = "where_" + std::to_string(width);
-  WhereArgs args{};
-  args.operands[0] = whole(out);
-  args.operands[1] = stretched(condition, out.dims());
-  args.operands[2] = stretched(a, out.dims());
-  args.operands[3] = stretched(b, out.dims());
-  plan_loop(args, out.dims(), device::chunk_of(width));
+  const WhereArgs args =
+      loop_over<4>({&out, &condition, &a, &b}, device::chunk_of(width));
   session.launch(session.kernel("binary", name),
                  spread(args.loop.total, kElementwiseThreads), args);
 }

@@ -1,23 +1,14 @@
 #include "core/io/read/file_names.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
+
+#include "core/base/byte_hash.h"
 
 namespace ruleengine::io {
 namespace {
 
 constexpr std::string_view kData = ".data";
-
-// FNV-1a. A hash, since the name itself may be as long as the file system
-// allows, so that nothing can be added to it.
-std::uint64_t hash_of(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
 
 }  // namespace
 
@@ -57,7 +48,9 @@ bool is_data_of(const std::string& result, std::string_view location) {
 std::string temporary_prefix(const std::string& result) {
   static constexpr char kDigits[] = "0123456789abcdef";
   std::string out(kTemporaryPrefix);
-  const std::uint64_t hash = hash_of(file_of(result));
+  // A hash, since the name itself may be as long as the file system allows, so
+  // that nothing can be added to it.
+  const std::uint64_t hash = byte_hash(file_of(result));
   for (int shift = 60; shift >= 0; shift -= 4) {
     out += kDigits[hash >> shift & 15];
   }

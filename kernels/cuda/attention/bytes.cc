@@ -40,12 +40,4 @@ std::optional<std::string_view> ByteReader::text() {
   return found;
 }
 
-std::uint64_t hash_of_bytes(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : bytes) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
-
 }  // namespace ruleengine::kernels::cuda

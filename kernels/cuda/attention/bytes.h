@@ -31,7 +31,4 @@ class ByteReader {
   std::string_view rest_;
 };
 
-// FNV-1a.
-std::uint64_t hash_of_bytes(std::string_view bytes);
-
 }  // namespace ruleengine::kernels::cuda

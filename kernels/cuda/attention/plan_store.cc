@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_hash.h"
 #include "core/base/folder.h"
 #include "kernels/cuda/attention/bytes.h"
 
@@ -76,7 +77,7 @@ std::string packed(std::string_view key, const StoredPlan& plan) {
   body.text(plan.bytes);
   std::string bytes = body.take();
   ByteWriter check;
-  check.number(static_cast<std::int64_t>(hash_of_bytes(bytes)));
+  check.number(static_cast<std::int64_t>(byte_hash(bytes)));
   return bytes + check.take();
 }
 
@@ -104,7 +105,7 @@ PlanStore::PlanStore(fs::path folder, std::uint64_t most_bytes)
 }
 
 fs::path PlanStore::path_of(std::string_view key) const {
-  return folder_ / fmt::format("{:016x}{}", hash_of_bytes(key), kEnding);
+  return folder_ / fmt::format("{:016x}{}", byte_hash(key), kEnding);
 }
 
 std::optional<StoredPlan> PlanStore::read(std::string_view key) const {

@@ -39,6 +39,14 @@ TEST_CASE("elementwise ops agree with those of the CPU") {
       " h = Cast<to = 10>(x) i = Add(h, h) z = Cast<to = 1>(i) }"));
 }
 
+TEST_CASE("tensors of many axes agree with the CPU") {
+  check_runs(*model_of(
+      "(float[2,1,2,3,1,2,1,2,1,2] x, float[1,1,2,3,1,2,1,2,1,2] w,"
+      " bool[2,1,2,1,1,2,1,2,1,2] c) => (float[2,1,2,3,1,2,1,2,1,2] y,"
+      " float[2,1,2,1,2,1,2,1,3,2] z) { a = Mul(x, w) y = Where(c, a, x)"
+      " z = Transpose<perm = [9,8,7,6,5,4,2,1,3,0]>(a) }"));
+}
+
 TEST_CASE("ops that move elements agree with those of the CPU") {
   check_runs(*model_of(
       "(float[2,3,4] x, int64[2,2] at) => "
