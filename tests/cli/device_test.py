@@ -33,6 +33,16 @@ class Device(program.ProgramTest):
         self.assertIn("cpu or cuda", found.err)
 
     @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_refused(self):
+        for name, value, reason in (("VERSION", "12080", "too old"),
+                                    ("DEVICES", "0", "finds no GPU")):
+            done = self.run_on("exec", "--random", "--device", "cuda",
+                               LD_LIBRARY_PATH=str(STANDIN),
+                               **{"RULEENGINE_STANDIN_" + name: value})
+            self.assertEqual(done.code, 2, done.err)
+            self.assertIn(reason, done.err)
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
     def test_standin(self):
         results = {}
         for device in ("cpu", "cuda"):

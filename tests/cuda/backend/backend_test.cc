@@ -13,13 +13,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-// What the driver is called for in a run that was recorded.
-const std::map<std::string, std::size_t> kOneLaunch = {
-    {"cuCtxPushCurrent", 1},
-    {"cuGraphLaunch", 1},
-    {"cuStreamSynchronize", 1},
-    {"cuCtxPopCurrent", 1}};
-
 TEST_CASE("a chain runs on the GPU, with a copy there and one back") {
   const auto counts = check_runs(
       *model_of(
@@ -75,6 +68,20 @@ TEST_CASE("rows agree with those of the CPU") {
       " r = RMSNormalization<axis = -1>(k, w) s = Softmax<axis = 1>(x)"
       " m = ReduceMean<keepdims = 0>(x, ends) n = ReduceMax(x, mid)"
       " u = ReduceSum<keepdims = 0>(x, last) o = LogSoftmax(k) }"));
+}
+
+TEST_CASE("norms of sums agree with those of the CPU") {
+  check_runs(*model_of(
+      "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1,"
+      " \"tensor_cast\" : 1]> g (float[2,3,48] x, float[2,3,48] k,"
+      " float[48] w, float[48] b) => (float[2,3,48] a, float[2,3,48] c,"
+      " float[2,3,48] d, float[2,3,48] e, float[2,3,48] f, float[2,3,48] h,"
+      " float[2,3,48] i) {"
+      " a = tensor_cast.add_rms_norm(x, k, w)"
+      " c, d = tensor_cast.add_rms_norm2(x, k, w)"
+      " e, , , f = com.microsoft.SkipLayerNormalization(x, k, w, b, b)"
+      " h, , , i = com.microsoft.SkipSimplifiedLayerNormalization(x, k, w, b)"
+      " }"));
 }
 
 TEST_CASE("products agree with those of the CPU") {

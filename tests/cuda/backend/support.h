@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -102,5 +103,12 @@ inline standin::Counts check_runs(const ir::Model& model, int runs = 1) {
   check_nothing_left();
   return out;
 }
+
+// What the driver is called for in a run that was recorded.
+inline const std::map<std::string, std::size_t> kOneLaunch = {
+    {"cuCtxPushCurrent", 1},
+    {"cuGraphLaunch", 1},
+    {"cuStreamSynchronize", 1},
+    {"cuCtxPopCurrent", 1}};
 
 }  // namespace ruleengine::kernels

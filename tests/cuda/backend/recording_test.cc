@@ -1,0 +1,100 @@
+// Runs that are recorded: what they read, what they keep, and when there is
+// none.
+#include <doctest/doctest.h>
+
+#include <string>
+#include <vector>
+
+#include "runtime/compare.h"
+#include "tests/cuda/backend/support.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+template <typename T>
+runtime::Datum tensor_of(ir::DataType type, runtime::Shape dims,
+                         std::shared_ptr<std::vector<T>> values) {
+  const auto* data = reinterpret_cast<const std::byte*>(values->data());
+  return runtime::Tensor(
+      type, dims, std::shared_ptr<const std::byte>(std::move(values), data));
+}
+
+runtime::Datum floats_of(runtime::Shape dims, std::vector<float> values) {
+  return tensor_of(ir::DataType::kFloat, dims,
+                   std::make_shared<std::vector<float>>(std::move(values)));
+}
+
+// Runs it, and says whether the driver was called for one launch.
+bool is_one_launch(Executor& executor, const Named& inputs, Named* out) {
+  standin::driver().counts = {};
+  *out = results_of(executor, inputs);
+  return standin::driver().counts.calls == kOneLaunch;
+}
+
+TEST_CASE("an index beyond its axis ends a recorded run, too") {
+  const auto model = model_of(
+      "(float[3,4] x, int64[2] at) => (float[2,4] y) {"
+      " y = Gather(x, at) }");
+  auto on_gpu = executor_of(*model, true, true);
+  const auto inputs = [&](std::int64_t index) {
+    const std::int64_t dims[] = {3, 4}, two = 2;
+    return Named{{"x", floats_of(dims, std::vector<float>(12, 1.0f))},
+                 {"at", tensor_of(ir::DataType::kInt64, {&two, 1},
+                                  std::make_shared<std::vector<std::int64_t>>(
+                                      2, index))}};
+  };
+  Named out;
+  for (int i = 0; i < 3; ++i) results_of(*on_gpu, inputs(2));
+  CHECK(is_one_launch(*on_gpu, inputs(1), &out));
+  const auto failed = on_gpu->run(inputs(3));
+  REQUIRE(!failed.ok());
+  CHECK(failed.error().text().find("beyond its axis") != std::string::npos);
+  CHECK(is_one_launch(*on_gpu, inputs(1), &out));
+  on_gpu.reset();
+  CHECK(misuse() == "");
+}
+
+TEST_CASE("each shape keeps the memory of its recording") {
+  const auto model = model_of(
+      "(float[N,8] x) => (float[N,8] y) { a = Exp(x) b = Softmax(a)"
+      " c = Mul(a, b) y = Sub(c, x) }");
+  const auto on_cpu = executor_of(*model, false);
+  auto on_gpu = executor_of(*model, true, true);
+  const auto inputs = [&](std::int64_t rows, float first) {
+    const std::int64_t dims[] = {rows, 8};
+    std::vector<float> values(static_cast<std::size_t>(rows * 8), first);
+    values[0] = 0;
+    return Named{{"x", floats_of(dims, std::move(values))}};
+  };
+  const std::vector<std::int64_t> sizes = {2, 700, 3, 90};
+  Named out;
+  for (const std::int64_t rows : sizes) {
+    for (int i = 0; i < 3; ++i) results_of(*on_gpu, inputs(rows, 1));
+  }
+  for (const std::int64_t rows : sizes) {
+    const Named given = inputs(rows, 0.5f);
+    CHECK(is_one_launch(*on_gpu, given, &out));
+    CHECK(!runtime::compare_by_type(results_of(*on_cpu, given), out).mismatch);
+  }
+  on_gpu.reset();
+  CHECK(misuse() == "");
+  check_nothing_left();
+}
+
+TEST_CASE("inputs that were at one address are told apart") {
+  const auto model =
+      model_of("(float[2] x, float[2] y) => (float[2] z) { z = Sub(x, y) }");
+  auto on_gpu = executor_of(*model, true, true);
+  const std::int64_t two = 2;
+  const auto both = floats_of({&two, 1}, {1, 2});
+  for (int i = 0; i < 3; ++i) results_of(*on_gpu, {{"x", both}, {"y", both}});
+  const auto other = floats_of({&two, 1}, {5, 5});
+  const Named out = results_of(*on_gpu, {{"x", other}, {"y", both}});
+  CHECK(out[0].second.tensor().data<float>()[0] == 4);
+  CHECK(out[0].second.tensor().data<float>()[1] == 3);
+  on_gpu.reset();
+  CHECK(misuse() == "");
+}
+
+}  // namespace
+}  // namespace ruleengine::kernels
