@@ -150,7 +150,8 @@ def plan(options, now):
 def build(todo, options):
     """Builds what the plan needs; False when that failed."""
     if todo.files or todo.programs.get("release"):
-        if not setup("build", "release", "ruleengine", "python_package"):
+        if not setup("build", "release", "ruleengine", "python_package",
+                     "standins"):
             return False
     targets = list(todo.programs.get("asan", []))
     if todo.files and not options.quick:
