@@ -1,9 +1,12 @@
 #include "kernels/cuda/attending.h"
 
-#include <algorithm>
 #include <limits>
+#include <string>
 
 #include "kernels/attention.h"
+#include "kernels/cuda/describing.h"
+#include "kernels/cuda/flash.h"
+#include "kernels/cuda/plan_trial.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {
@@ -16,121 +19,105 @@ Tensor scalar_of(const Preparation& p, Session& session, DataType type,
   return out;
 }
 
-// The description of an attention, and what its masks change of its keys.
-class Describing {
- public:
-  explicit Describing(const GpuAttending& a) : a_(a) {
-    d_.batch = a.q.batch;
-    d_.q_heads = a.q.heads;
-    d_.kv_heads = a.k.heads;
-    d_.q_length = a.q.rows;
-    d_.kv_length = a.k.rows;
-    d_.qk_size = a.q.size;
-    d_.v_size = a.v.size;
-    d_.q = a.q.strides;
-    d_.k = a.k.strides;
-    d_.v = a.v.strides;
-    d_.has_lengths = !a.lengths.empty();
-    d_.has_cap = a.cap > 0;
-    set_band();
-    set_bias();
+void need_size(std::optional<std::int64_t> size) {
+  if (!size) decline("the size of a head is not known");
+  if (*size < 1 || *size > device::kMostHeadSize) {
+    decline("the size of a head is not 1 to " +
+            std::to_string(device::kMostHeadSize) + ": " +
+            std::to_string(*size));
   }
-
-  const AttentionDescription& description() const { return d_; }
-
- private:
-  void set_band() {
-    Band& band = d_.band;
-    if (a_.left >= 0) band.left = a_.left;
-    if (a_.right >= 0) band.right = a_.right;
-    if (a_.is_causal) band.right = 0;
-    if (!band.is_there()) return;
-    const bool meets = !d_.has_lengths && !a_.has_bias() && a_.offset > 0 &&
-                       a_.offset == d_.kv_length - d_.q_length;
-    if (a_.ends_meet || meets) {
-      band.diagonal = Diagonal::kBottomRight;
-      return;
-    }
-    if (band.right) *band.right += a_.offset;
-    if (!band.left) return;
-    *band.left -= a_.offset;
-    if (*band.left < 0) {
-      fail("the GPU cannot compute a window that begins behind the first key");
-    }
-  }
-
-  void set_bias() {
-    if (!a_.has_bias()) return;
-    Bias out{.dims = {1, 1, 1, 1},
-             .strides = {1, 1, 1, 1},
-             .element = a_.bias.dtype()};
-    const Dims steps = strides_of(a_.bias.dims());
-    for (std::size_t i = 0; i < steps.size(); ++i) {
-      const std::size_t axis = 4 - steps.size() + i;
-      out.dims[axis] = a_.bias.dim(i);
-      out.strides[axis] = steps[i];
-    }
-    if (out.dims[3] != 1) out.dims[3] = d_.kv_length;
-    d_.bias = out;
-  }
-
-  const GpuAttending& a_;
-  AttentionDescription d_;
-};
-
-HeadView rows_of(const HeadView& x, std::int64_t begin, std::int64_t count,
-                 DataType type) {
-  HeadView out = x;
-  out.data += index_of(begin * x.strides[2]) * runtime::bytes_of(type, 1);
-  out.rows = count;
-  return out;
 }
 
-// One query sees keys in a row, which need no mask: cuDNN is wrong there.
-GpuAttending without_band(Call& c, const GpuAttending& a, DataType type) {
-  GpuAttending out = a;
-  std::int64_t begin = 0, end = a.k.rows;
-  if (a.right >= 0) end = std::min(end, a.offset + a.right + 1);
-  if (a.is_causal) end = std::min(end, a.offset + 1);
-  if (a.left >= 0) begin = std::clamp(a.offset - a.left, begin, end);
-  if (begin > 0 && !a.lengths.empty()) {
-    fail("the GPU cannot compute a window of one query beside lengths");
-  }
-  out.k = rows_of(a.k, begin, end - begin, type);
-  out.v = rows_of(a.v, begin, end - begin, type);
-  const std::size_t rank = a.bias.rank();
-  if (begin > 0 && rank > 0 && a.bias.dim(rank - 1) != 1) {
-    out.bias = cut(c, a.bias, rank - 1, begin, end - begin);
-  }
-  out.is_causal = false;
-  out.left = out.right = -1;
-  return out;
-}
-
-// The lengths of queries and of keys, which a plan takes as int32.
-Tensor lengths_on_gpu(Call& c, const AttentionDescription& d, const Ints& keys,
-                      Session& session) {
-  // cuDNN wants both at multiples of 16 bytes.
-  const std::int64_t half = ceil_div(d.batch, std::int64_t{4}) * 4;
-  const std::int64_t count = 2 * half;
-  std::vector<std::int32_t> all(index_of(count),
-                                static_cast<std::int32_t>(d.q_length));
-  for (std::size_t i = 0; i < keys.size(); ++i) {
-    all[index_of(half) + i] =
-        static_cast<std::int32_t>(std::min(keys[i], d.kv_length));
-  }
-  Tensor out = c.allocate(DataType::kInt32, {&count, 1});
-  session.memory()->write(std::as_bytes(std::span(all)),
-                          out.mutable_data<std::byte>());
-  return out;
-}
-
-void check_heads(const HeadView& q, const HeadView& k, const HeadView& v) {
+void check_heads(const GpuAttending& a) {
+  const HeadView &q = a.q, &k = a.k, &v = a.v;
   const bool fits = k.batch == q.batch && v.batch == q.batch &&
                     k.size == q.size && v.rows == k.rows &&
                     v.heads == k.heads && k.heads > 0 && q.heads % k.heads == 0;
   if (fits) return;
   fail("queries, keys and values do not fit each other");
+}
+
+AttentionPointers pointers_of(const GpuAttending& a, std::byte* to) {
+  AttentionPointers at{.q = a.q.data,
+                       .k = a.k.data,
+                       .v = a.v.data,
+                       .o = to,
+                       .scale = static_cast<float>(a.scale),
+                       .cap = static_cast<float>(a.cap)};
+  if (a.lengths.is_there()) {
+    at.q_lengths = a.lengths.queries();
+    at.kv_lengths = a.lengths.keys();
+  }
+  if (a.has_sinks()) at.sink = a.sinks.data<float>();
+  return at;
+}
+
+struct Planned {
+  const AttentionParts& parts;
+  AttentionEngine& engine;
+  AttentionDescription description;
+  AttentionPlan plan;
+};
+
+// Adds the plan to the work; whether it took it.
+bool execute(Call& c, const Planned& p, const GpuAttending& a, std::byte* to) {
+  AttentionPointers at = pointers_of(a, to);
+  Tensor bias, log_sums;
+  if (a.has_mask()) {
+    bias = p.parts.bias_of(c, a.mask);
+    at.bias = bias.data<std::byte>();
+  }
+  if (a.is_guarded) {
+    log_sums =
+        c.allocate(DataType::kFloat, Dims{a.q.batch, a.q.heads, a.q.rows, 1});
+    at.statistics = log_sums.mutable_data<std::byte>();
+  }
+  if (!p.engine.execute(c, p.description, p.plan, at)) return false;
+  if (a.has_mask() || a.lengths.is_there() || a.left >= 0) {
+    device::AttentionArgs args = attention_args(a, to);
+    if (a.is_guarded) args.log_sums = log_sums.mutable_data<float>();
+    clear_hidden(p.parts.session(), p.parts.type(), args);
+  }
+  return true;
+}
+
+// Whether a plan gives right results, which its first use finds out. What is
+// recorded waits for nothing, so nothing is tried there.
+bool is_trusted(Call& c, const Planned& p, const GpuAttending& a) {
+  if (p.plan.is_trusted()) return true;
+  if (p.parts.session().is_recording()) return false;
+  const auto run = [&](const GpuAttending& of, std::byte* to) {
+    return execute(c, p, of, to);
+  };
+  try {
+    if (passes_trial(c, p.parts, a, run)) {
+      p.plan.trust();
+    } else {
+      p.engine.refuse(p.description);
+    }
+  } catch (const runtime::Failure& failure) {
+    // It is tried again when there is more memory.
+    if (failure.error.kind != ErrorKind::kLimit) throw;
+  }
+  return p.plan.is_trusted();
+}
+
+// Whether a plan of cuDNN computes it.
+bool run_plan(Call& c, const AttentionParts& parts, const GpuAttending& a,
+              std::byte* to) {
+  AttentionEngine* const engine = parts.session().attention();
+  if (engine == nullptr || parts.type() == DataType::kFloat) return false;
+  if (a.has_band() && a.q.rows == 1 && !a.ends_meet) {
+    const auto all_seen = without_band(c, a, parts.type());
+    return all_seen && all_seen->k.rows > 0 &&
+           run_plan(c, parts, *all_seen, to);
+  }
+  const auto description = description_of(a, parts.type());
+  if (!description) return false;
+  const auto plan = engine->plan_for(*description);
+  if (!plan) return false;
+  const Planned planned{parts, *engine, *description, *plan};
+  return is_trusted(c, planned, a) && execute(c, planned, a, to);
 }
 
 }  // namespace
@@ -151,15 +138,35 @@ HeadView head_view(const Tensor& x, std::int64_t heads) {
   return out;
 }
 
+std::optional<std::int64_t> known_head_size(const Preparation& p,
+                                            std::size_t input,
+                                            std::string_view heads) {
+  const ir::Type* type = p.input_type(input);
+  if (type == nullptr || !type->has_shape || type->rank() < 3) return {};
+  const ir::Dim last = type->dims[type->rank() - 1];
+  if (!last.known()) return {};
+  if (type->rank() != 3) return last.size();
+  const std::int64_t count = p.attribute_int(heads);
+  return count > 0 ? std::optional(last.size() / count) : std::nullopt;
+}
+
 AttentionParts::AttentionParts(const Preparation& p, Session& session,
-                               DataType type)
-    : session_(session),
-      type_(type),
-      zero_(scalar_of(p, session, type, 0)),
-      least_(scalar_of(p, session, type,
-                       -std::numeric_limits<double>::infinity())),
-      equal_(kernel_of(session, "binary", "equal", type, kFloats)) {
+                               DataType type,
+                               std::optional<std::int64_t> qk_size,
+                               std::optional<std::int64_t> v_size)
+    : session_(session), type_(type) {
+  need_size(qk_size);
+  need_size(v_size);
+  // All that a run may call, so that none loads code.
+  kernel_of(session, "attention", "join_attention", type, kFloats);
+  session.kernel("caches", "key_lengths");
+  if (type == DataType::kFloat) return;
+  kernel_of(session, "hidden", "clear_hidden", type, kFloats);
+  kernel_of(session, "trial", "random", type, kFloats);
   session.attention();
+  zero_ = scalar_of(p, session, type, 0);
+  least_ =
+      scalar_of(p, session, type, -std::numeric_limits<double>::infinity());
 }
 
 Tensor AttentionParts::bias_of(Call& c, const Tensor& mask) const {
@@ -169,43 +176,13 @@ Tensor AttentionParts::bias_of(Call& c, const Tensor& mask) const {
   return out;
 }
 
-void AttentionParts::clear_hidden(Call& c, Tensor& out) const {
-  // The sum of no weights is 0, and a row divided by it NaN.
-  Tensor is_number = c.allocate(DataType::kBool, out.dims());
-  compute_pairs(session_, equal_, out, out, is_number);
-  select(session_, is_number, out, zero_, out);
-}
-
-void GpuAttending::run(Call& c, const AttentionParts& parts, Tensor& out,
-                       const HeadView& out_view) const {
-  check_heads(q, k, v);
-  if (out.count() == 0) return;
-  if (k.count() == 0) return fill(parts.session(), out, 0);
-  const bool has_band = is_causal || left >= 0 || right >= 0;
-  if (has_band && q.rows == 1 && !ends_meet) {
-    return without_band(c, *this, parts.type()).run(c, parts, out, out_view);
-  }
-  AttentionDescription d = Describing(*this).description();
-  d.element = parts.type();
-  d.o = out_view.strides;
-  AttentionPointers at{.q = q.data,
-                       .k = k.data,
-                       .v = v.data,
-                       .o = out.mutable_data<std::byte>(),
-                       .scale = static_cast<float>(scale),
-                       .cap = static_cast<float>(cap)};
-  if (has_bias()) at.bias = bias.data<std::byte>();
-  Tensor counts;
-  if (d.has_lengths) {
-    counts = lengths_on_gpu(c, d, lengths, parts.session());
-    at.q_lengths = counts.data<std::int32_t>();
-    at.kv_lengths = counts.data<std::int32_t>() + counts.count() / 2;
-  }
-  parts.session().attention().run(c, d, at);
-  const bool may_hide = has_bias() || std::ranges::any_of(lengths, [&](auto n) {
-                          return n < (ends_meet ? q.rows : 1);
-                        });
-  if (may_hide) parts.clear_hidden(c, out);
+void GpuAttending::run(Call& c, const AttentionParts& parts, Tensor& to) const {
+  check_heads(*this);
+  if (to.count() == 0) return;
+  if (k.rows == 0) return fill(parts.session(), to, 0);
+  auto* data = to.mutable_data<std::byte>();
+  if (run_plan(c, parts, *this, data)) return;
+  run_flash(c, parts.session(), parts.type(), attention_args(*this, data));
 }
 
 }  // namespace ruleengine::kernels::cuda

@@ -1,10 +1,12 @@
-// An attention on the GPU as rows of attention fill it, whatever op it is of.
-// Internal to kernels/cuda.
+// An attention on the GPU as rows of attention fill it, whatever op it is of:
+// by a plan of cuDNN where that takes it, else by the kernel of
+// kernels/cuda/device/attention.h. Internal to kernels/cuda.
 #pragma once
 
 #include <optional>
 
 #include "kernels/cuda/attention_engine.h"
+#include "kernels/cuda/cache.h"
 #include "kernels/cuda/families.h"
 
 namespace ruleengine::kernels::cuda {
@@ -20,43 +22,53 @@ struct HeadView {
 // Of [batch, heads, rows, size], or of [batch, rows, heads * size].
 HeadView head_view(const Tensor& x, std::int64_t heads);
 
+// The size of the heads of an input, where its type tells it; `heads`: the
+// attribute that says how many an input of 3 axes has.
+std::optional<std::int64_t> known_head_size(const Preparation& p,
+                                            std::size_t input,
+                                            std::string_view heads);
+
 // What a row keeps between runs.
 class AttentionParts {
  public:
-  AttentionParts(const Preparation& p, Session& session, DataType type);
+  // Declines what is not computed on the GPU: other types than float, float16
+  // and bfloat16, and heads that are too large or of a size that is not known.
+  AttentionParts(const Preparation& p, Session& session, DataType type,
+                 std::optional<std::int64_t> qk_size,
+                 std::optional<std::int64_t> v_size);
 
   Session& session() const { return session_; }
   DataType type() const { return type_; }
-
-  // Scores are added to what this has: 0 where a mask of booleans is true and
-  // minus infinity elsewhere; a mask of numbers itself.
+  // A mask as a plan of cuDNN takes it: numbers to add to scores.
   Tensor bias_of(Call& c, const Tensor& mask) const;
-  // Rows that see no key are 0.
-  void clear_hidden(Call& c, Tensor& out) const;
 
  private:
   Session& session_;
   DataType type_;
   Tensor zero_, least_;  // of one element
-  CUfunction equal_;
 };
 
 struct GpuAttending {
-  HeadView q, k, v;
+  HeadView q, k, v, out;
   double scale = 1, cap = 0;
   bool is_causal = false;
   std::int64_t left = -1, right = -1;  // of a window; -1: no bound
   std::int64_t offset = 0;             // keys before the first query
-  Tensor bias;                         // broadcasts to the scores; or none
-  // Keys that are there, for each batch; empty: all. `ends_meet`: the last
-  // query meets the last of them, whatever the offset is.
-  Ints lengths;
+  // Broadcasts to the scores; or none. What is false hides; numbers are added.
+  Tensor mask;
+  // Keys that are there. `ends_meet`: the last query meets the last of them,
+  // whatever the offset is.
+  KeyLengths lengths;
   bool ends_meet = false;
+  Tensor sinks;  // float, a score without a value for each head; or none
 
-  bool has_bias() const { return bias.dtype() != DataType::kUndefined; }
-  // Adds it to the work. `out` lies like `out_view`.
-  void run(Call& c, const AttentionParts& parts, Tensor& out,
-           const HeadView& out_view) const;
+  bool is_guarded = false;  // a row whose weights are NaN is 0
+
+  bool has_mask() const { return mask.dtype() != DataType::kUndefined; }
+  bool has_sinks() const { return sinks.dtype() != DataType::kUndefined; }
+  bool has_band() const { return is_causal || left >= 0 || right >= 0; }
+  // Adds it to the work; `to` is the tensor that `out` is a view of.
+  void run(Call& c, const AttentionParts& parts, Tensor& to) const;
 };
 
 }  // namespace ruleengine::kernels::cuda

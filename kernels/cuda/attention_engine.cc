@@ -5,63 +5,56 @@ namespace {
 
 constexpr std::size_t kMostPlans = 512;
 
+// nullptr where there is no cuDNN. Never deleted: cuDNN may be gone when the
+// process ends.
 AttentionPlans* make_plans() {
   const auto version = cudnn_version();
-  if (!version) decline(version.error().what);
+  if (!version) return nullptr;
   const auto chip = chip_of_device(0);
-  if (!chip) decline(chip.error().what);
+  if (!chip) return nullptr;
   return new AttentionPlans(*chip, *version, kMostPlans);
 }
 
-// Where they cannot be made, they are tried again for the next session. Never
-// deleted: cuDNN may be gone when the process ends.
-AttentionPlans& shared_plans() {
+AttentionPlans* shared_plans() {
   static AttentionPlans* const kPlans = make_plans();
-  return *kPlans;
-}
-
-HandlePointer handle_of(Session& session) {
-  auto made = open_handle(session.stream().add());
-  if (!made) decline(made.error().what);
-  return *std::move(made);
-}
-
-void need_size(std::optional<std::int64_t> size) {
-  if (!size) decline("the size of a head is not known");
-  if (*size < 8 || *size > 256 || *size % 8 != 0) {
-    decline("the size of a head is no multiple of 8 up to 256: " +
-            std::to_string(*size));
-  }
+  return kPlans;
 }
 
 }  // namespace
 
-void need_engine(DataType type, std::optional<std::int64_t> qk_size,
-                 std::optional<std::int64_t> v_size) {
-  if (type != DataType::kFloat16 && type != DataType::kBfloat16) {
-    decline("attention in " + std::string(ir::data_type_name(type)));
-  }
-  need_size(qk_size);
-  need_size(v_size);
+std::unique_ptr<AttentionEngine> AttentionEngine::open(Session& session) {
+  AttentionPlans* const plans = shared_plans();
+  if (plans == nullptr) return nullptr;
+  auto handle = open_handle(session.stream().add());
+  if (!handle) return nullptr;
+  return std::unique_ptr<AttentionEngine>(
+      new AttentionEngine(session, *plans, *std::move(handle)));
 }
 
-AttentionEngine::AttentionEngine(Session& session)
-    : session_(session), plans_(shared_plans()), handle_(handle_of(session)) {}
+std::optional<AttentionPlan> AttentionEngine::plan_for(
+    const AttentionDescription& d) {
+  auto plan = plans_.get(d);
+  if (!plan) return std::nullopt;
+  return *std::move(plan);
+}
 
-void AttentionEngine::run(const Call& c, const AttentionDescription& d,
-                          const AttentionPointers& at) {
-  const auto plan = plans_.get(d);
-  if (!plan) {
-    fail("the GPU cannot compute this attention", {}, plan.error().what);
-  }
-  const std::int64_t bytes = plan->workspace_bytes();
+bool AttentionEngine::execute(const Call& c, const AttentionDescription& d,
+                              const AttentionPlan& plan,
+                              const AttentionPointers& at) {
+  const std::int64_t bytes = plan.workspace_bytes();
   Tensor workspace;
   if (bytes > 0) workspace = c.allocate(DataType::kUint8, {&bytes, 1});
-  session_.stream().add();
   const Status ran =
-      plan->execute(handle_.get(), at,
-                    bytes > 0 ? workspace.mutable_data<std::byte>() : nullptr);
-  if (!ran) throw runtime::Failure{ran.error()};
+      plan.execute(handle_.get(), at,
+                   bytes > 0 ? workspace.mutable_data<std::byte>() : nullptr);
+  session_.stream().add();
+  if (ran) return true;
+  plans_.refuse(d, ran.error());
+  return false;
+}
+
+void AttentionEngine::refuse(const AttentionDescription& d) {
+  plans_.refuse(d, {.what = "the plan gives wrong results"});
 }
 
 }  // namespace ruleengine::kernels::cuda

@@ -1,7 +1,10 @@
-// What computes attentions of a session: plans of cuDNN, which all sessions of
-// the process share, and a handle for the session's stream. Internal to
-// kernels/cuda.
+// Plans of cuDNN for the attentions of a session. All sessions of the process
+// share the plans; each has a handle for its stream. Internal to kernels/cuda.
 #pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
 
 #include "kernels/cuda/attention/cudnn.h"
 #include "kernels/cuda/attention/plan_cache.h"
@@ -9,22 +12,24 @@
 
 namespace ruleengine::kernels::cuda {
 
-// Declines what no engine computes here: cuDNN takes float16 and bfloat16, and
-// heads whose size is a multiple of 8. The one place that chooses an engine.
-// `sizes`: of the heads of queries and of values; nullopt where not known.
-void need_engine(DataType type, std::optional<std::int64_t> qk_size,
-                 std::optional<std::int64_t> v_size);
-
 class AttentionEngine {
  public:
-  // Throws Declined where there is no cuDNN.
-  explicit AttentionEngine(Session& session);
+  // nullptr where there is no cuDNN.
+  static std::unique_ptr<AttentionEngine> open(Session& session);
 
-  // Adds an attention to the work. Throws Failure where cuDNN refuses it.
-  void run(const Call& c, const AttentionDescription& d,
-           const AttentionPointers& at);
+  // nullopt where cuDNN has none.
+  std::optional<AttentionPlan> plan_for(const AttentionDescription& d);
+  // Adds an attention to the work; whether the plan took it. One that does not
+  // is refused.
+  bool execute(const Call& c, const AttentionDescription& d,
+               const AttentionPlan& plan, const AttentionPointers& at);
+  // The process does not ask for a plan again that gives wrong results.
+  void refuse(const AttentionDescription& d);
 
  private:
+  AttentionEngine(Session& session, AttentionPlans& plans, HandlePointer handle)
+      : session_(session), plans_(plans), handle_(std::move(handle)) {}
+
   Session& session_;
   AttentionPlans& plans_;
   HandlePointer handle_;

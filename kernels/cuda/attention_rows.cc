@@ -12,39 +12,23 @@ namespace {
 enum Cached { kPastKey = kMask + 1, kPastValue, kLengths };
 enum Output { kY, kPresentKey, kPresentValue, kScores };
 
-std::optional<std::int64_t> known_head_size(const Preparation& p,
-                                            std::size_t input,
-                                            std::string_view heads) {
-  const ir::Type* type = p.input_type(input);
-  if (type == nullptr || !type->has_shape || type->rank() < 3) return {};
-  const ir::Dim last = type->dims[type->rank() - 1];
-  if (!last.known()) return {};
-  if (type->rank() != 3) return last.size();
-  const std::int64_t count = p.attribute_int(heads);
-  return count > 0 ? std::optional(last.size() / count) : std::nullopt;
-}
-
-DataType engine_type(const Preparation& p) {
+DataType attention_type(const Preparation& p) {
   const DataType type = input_type(p, kQ);
-  need_engine(type, known_head_size(p, kQ, "q_num_heads"),
-              known_head_size(p, kV, "kv_num_heads"));
   for (const std::size_t i : {kK, kV}) {
     if (input_type(p, i) != type) decline("the inputs differ in type");
   }
   if (p.wants(kScores)) decline("it gives scores, which are never there whole");
   if (!p.node().has_input(kMask)) return type;
-  const bool has_band = p.attribute_flag("is_causal") ||
-                        window_of(p, "left_window_size") >= 0 ||
-                        window_of(p, "right_window_size") >= 0;
-  // A plan takes no bias where the last query meets the last key.
-  if (has_band && p.node().has_input(kLengths)) {
-    decline("a mask beside lengths and a diagonal");
-  }
   const DataType mask = input_type(p, kMask);
   if (mask != DataType::kBool && mask != type && mask != DataType::kFloat) {
     decline("a mask of " + std::string(ir::data_type_name(mask)));
   }
   return type;
+}
+
+std::int32_t* length_flag(const Preparation& p, Session& session) {
+  return session.flag({.what = "a length of keys is less than 0",
+                       .where = p.node().graph().describe(p.node().id())});
 }
 
 // Keys or values: those of the past, and the new ones behind them.
@@ -58,7 +42,10 @@ struct Cache {
 class StandardAttention {
  public:
   StandardAttention(const Preparation& p, Session& session)
-      : parts_(p, session, engine_type(p)),
+      : parts_(p, session, attention_type(p),
+               known_head_size(p, kQ, "q_num_heads"),
+               known_head_size(p, kV, "kv_num_heads")),
+        flag_(p.node().has_input(kLengths) ? length_flag(p, session) : nullptr),
         heads_(p.attribute_int("q_num_heads")),
         kv_heads_(p.attribute_int("kv_num_heads")),
         left_(window_of(p, "left_window_size")),
@@ -76,6 +63,7 @@ class StandardAttention {
   Tensor present_of(Call& c, const Cache& cache) const;
 
   AttentionParts parts_;
+  std::int32_t* flag_;  // of a wrong length
   std::int64_t heads_, kv_heads_, left_, right_;
   float softcap_;
   bool is_causal_;
@@ -109,17 +97,16 @@ Cache StandardAttention::cache_of(Call& c, std::size_t input,
   const Tensor& old = c.expect_shape(past, old_dims, parts_.type());
   out.past = old.dim(2);
   out.rows = out.past + added.rows;
-  const std::int64_t room = room_for(c, added.rows, out.past);
-  out.all = c.allocate(parts_.type(),
-                       Dims{added.batch, added.heads, room, added.size});
+  NewRows rows{.x = x,
+               .batch = added.batch,
+               .heads = added.heads,
+               .rows = added.rows,
+               .size = added.size,
+               .first = out.past};
+  std::copy_n(added.strides.begin(), 3, rows.strides);
+  out.all = extended(c, parts_.session(), &old, rows,
+                     room_for(c, added.rows, out.past));
   out.view = head_view(out.all, added.heads);
-  // A weight of 0 times what is no number would be seen.
-  if (room > out.rows) fill(parts_.session(), out.all, 0);
-  copy_block(c, old.dims(), old, dense(old.dims()), out.all,
-             places_of(out.view));
-  const Dims new_dims{added.batch, added.heads, added.rows, added.size};
-  copy_block(c, new_dims, x, places_of(added), out.all,
-             places_of(out.view, out.past * added.size));
   return out;
 }
 
@@ -154,19 +141,20 @@ void StandardAttention::set_masks(Call& c, GpuAttending& a) const {
   if (c.has_input(kMask)) {
     const Tensor& mask = c.input(kMask);
     check_mask(c, mask, a);
-    a.bias = parts_.bias_of(c, mask);
+    a.mask = mask;
     // Keys beyond the mask are hidden.
     if (mask.rank() > 0) {
       a.k.rows = a.v.rows = std::min(a.k.rows, mask.dim(mask.rank() - 1));
     }
   }
   if (!c.has_input(kLengths)) return;
-  c.expect_count(kLengths, a.q.batch);
-  a.lengths = c.ints(kLengths);
-  for (std::int64_t& n : a.lengths) {
-    if (n < 0) c.wrong_value(kLengths, "0 or more", std::to_string(n));
-    n = std::min(n, a.k.rows);
-  }
+  const Tensor& given = c.expect_count(kLengths, a.q.batch, DataType::kInt64);
+  a.lengths = find_lengths(c, parts_.session(),
+                           {.batch = a.q.batch,
+                            .queries = a.q.rows,
+                            .rows = a.k.rows,
+                            .each = &given,
+                            .flag = flag_});
   a.ends_meet = !c.has_input(kPastKey);
 }
 
@@ -185,14 +173,19 @@ void StandardAttention::operator()(Call& c) const {
   a.offset = keys.past;
   set_masks(c, a);
   if (keys.rows < a.k.rows) {
-    a.lengths.assign(index_of(a.q.batch), keys.rows);
+    a.lengths = find_lengths(c, parts_.session(),
+                             {.batch = a.q.batch,
+                              .queries = a.q.rows,
+                              .rows = keys.rows,
+                              .plus = keys.rows});
     a.ends_meet = true;
   }
   const std::int64_t split[] = {a.q.batch, a.q.heads, a.q.rows, a.v.size};
   const std::int64_t joined[] = {a.q.batch, a.q.rows, a.q.heads * a.v.size};
   Tensor& y =
       c.output(kY, parts_.type(), q.rank() == 3 ? Shape(joined) : Shape(split));
-  a.run(c, parts_, y, head_view(y, a.q.heads));
+  a.out = head_view(y, a.q.heads);
+  a.run(c, parts_, y);
   if (c.wants(kPresentKey)) {
     c.set_output(kPresentKey, present_of(c, keys));
   }
@@ -205,8 +198,7 @@ Op attention(const Preparation& p, Session& session) {
   return StandardAttention(p, session);
 }
 
-constexpr Kernel kAttentionKernels[] = {
-    {"", "Attention", attention, 1U << kLengths}};
+constexpr Kernel kAttentionKernels[] = {{"", "Attention", attention}};
 
 }  // namespace
 

@@ -21,7 +21,6 @@ std::optional<std::int64_t> known_size(const Preparation& p,
 
 DataType own_type(const Preparation& p) {
   const DataType type = input_type(p, kQ);
-  need_engine(type, known_size(p, kQ), known_size(p, kV));
   if (p.node().has_input(kMask)) {
     const DataType mask = input_type(p, kMask);
     if (mask != DataType::kBool && mask != type) {
@@ -35,11 +34,13 @@ class OwnAttention {
  public:
   OwnAttention(const Preparation& p, Session& session,
                std::string_view scale_attribute)
-      : parts_(p, session, own_type(p)),
+      : parts_(p, session, own_type(p), known_size(p, kQ), known_size(p, kV)),
         scale_(p, scale_attribute),
         // 0 where the op has no such attribute.
         softcap_(std::abs(static_cast<double>(p.attribute_float("softcap")))),
-        is_causal_(p.attribute_flag("is_causal")) {}
+        is_causal_(p.attribute_flag("is_causal")),
+        is_guarded_(p.node().has_input(kMask) &&
+                    p.attribute_int("guarded", 1) != 0) {}
 
   void operator()(Call& c) const {
     const Dims common = common_dims(c);
@@ -51,15 +52,17 @@ class OwnAttention {
     a.scale = scale_.of(a.q.size);
     a.cap = softcap_;
     a.is_causal = is_causal_;
+    a.is_guarded = is_guarded_;
     // Rows that only the mask has all meet the first query, which sees one key.
     if (is_causal_ && c.input(kQ).dim(2) != common[2]) {
       a.is_causal = false;
       a.k.rows = a.v.rows = std::min<std::int64_t>(1, a.k.rows);
     }
-    if (c.has_input(kMask)) a.bias = parts_.bias_of(c, c.input(kMask));
+    if (c.has_input(kMask)) a.mask = c.input(kMask);
     const Dims dims{a.q.batch, a.q.heads, a.q.rows, a.v.size};
     Tensor& out = c.output(0, parts_.type(), dims);
-    a.run(c, parts_, out, head_view(out, 0));
+    a.out = head_view(out, 0);
+    a.run(c, parts_, out);
   }
 
  private:
@@ -97,7 +100,7 @@ class OwnAttention {
   AttentionParts parts_;
   ScoreScale scale_;
   double softcap_;
-  bool is_causal_;
+  bool is_causal_, is_guarded_;
 };
 
 Op scaled_attention(const Preparation& p, Session& session) {

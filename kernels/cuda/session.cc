@@ -94,7 +94,9 @@ Result<const runtime::Backend*> find_gpu() {
 Session::Session(std::shared_ptr<const Device> device)
     : stream_(std::make_shared<runtime::cuda::Stream>(std::move(device))),
       memory_(std::make_shared<SessionMemory>(stream_, *this)),
-      products_(std::make_unique<Products>(*this)) {}
+      products_(std::make_unique<Products>(*this)),
+      multiprocessors_(stream_->device().attribute(
+          CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)) {}
 
 Session::~Session() {
   current_ = nullptr;
@@ -102,7 +104,7 @@ Session::~Session() {
   const Driver& driver = stream_->driver();
   const runtime::cuda::CurrentAtEnd current(stream_->device());
   driver.cuStreamSynchronize(stream_->add());
-  attention_ = nullptr;
+  attention_ = std::nullopt;
   for (const auto& [family, module] : modules_) driver.cuModuleUnload(module);
 }
 
@@ -138,11 +140,9 @@ void Session::finish() {
   check_flags();
 }
 
-AttentionEngine& Session::attention() {
-  if (attention_ == nullptr) {
-    attention_ = std::make_unique<AttentionEngine>(*this);
-  }
-  return *attention_;
+AttentionEngine* Session::attention() {
+  if (!attention_) attention_ = AttentionEngine::open(*this);
+  return attention_->get();
 }
 
 bool Session::start_recording() {
@@ -153,10 +153,12 @@ bool Session::start_recording() {
     memory_->stop_tape();
     throw;
   }
+  is_recording_ = true;
   return true;
 }
 
 std::unique_ptr<runtime::Recording> Session::stop_recording() {
+  is_recording_ = false;
   auto tape = memory_->stop_tape();
   if (tape == nullptr) return nullptr;
   const CUgraph graph = stream_->end_capture();
@@ -209,6 +211,18 @@ CUfunction Session::kernel(std::string_view family, const std::string& name) {
 }
 
 void Session::launch_with(CUfunction kernel, const Launch& how, void* args) {
+  constexpr unsigned kEach = 48 << 10;
+  if (how.shared_bytes > kEach) {
+    unsigned& limit = shared_limits_[kernel];
+    if (limit < how.shared_bytes) {
+      stream_->check(
+          stream_->driver().cuFuncSetAttribute(
+              kernel, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+              static_cast<int>(how.shared_bytes)),
+          "to get shared memory");
+      limit = how.shared_bytes;
+    }
+  }
   void* all[] = {args};
   stream_->check(stream_->driver().cuLaunchKernel(
                      kernel, how.x, how.y, how.z, how.threads, 1, 1,

@@ -4,6 +4,7 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,9 +46,11 @@ class Session final : public runtime::BackendSession {
   // What a kernel sets to 1 where it meets what it cannot compute, which ends
   // the run with this error.
   std::int32_t* flag(Diagnostic error);
-  // What computes attentions; opened when it is asked for. Throws Declined
-  // where there is none.
-  AttentionEngine& attention();
+  // The plans of cuDNN, opened when they are asked for; nullptr where there is
+  // no cuDNN.
+  AttentionEngine* attention();
+  bool is_recording() const { return is_recording_; }
+  std::int64_t multiprocessors() const { return multiprocessors_; }
   // A kernel of a family (kernels/cuda/device). Throws Failure.
   CUfunction kernel(std::string_view family, const std::string& name);
   // Adds a kernel to the work. `args`: what it takes. Throws Failure.
@@ -68,7 +71,12 @@ class Session final : public runtime::BackendSession {
   std::map<std::string, CUmodule, std::less<>> modules_;    // by family
   std::unique_ptr<runtime::cuda::Pinned> flags_;  // which kernels can write
   std::vector<Diagnostic> flagged_;               // by flag
-  std::unique_ptr<AttentionEngine> attention_;
+  std::optional<std::unique_ptr<AttentionEngine>> attention_;
+  std::int64_t multiprocessors_;
+  bool is_recording_ = false;
+  // The shared memory that a kernel may ask for, where that is more than each
+  // may.
+  std::map<CUfunction, unsigned> shared_limits_;
   std::unique_ptr<runtime::cuda::Current> current_;  // during a run
 };
 

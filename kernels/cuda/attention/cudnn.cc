@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <optional>
 #include <unordered_map>
 #include <vector>
@@ -218,6 +219,10 @@ struct AttentionPlan::Body {
   Graph graph;
   Chip chip;
   std::int64_t workspace = 0;
+  mutable std::atomic<bool> is_trusted = false;
+
+  Body(Graph g, const Chip& c, std::int64_t bytes)
+      : graph(std::move(g)), chip(c), workspace(bytes) {}
 
   static Result<AttentionPlan> plan_of(Graph graph, const Chip& chip) {
     std::int64_t workspace = 0;
@@ -227,6 +232,9 @@ struct AttentionPlan::Body {
         std::make_shared<const Body>(std::move(graph), chip, workspace));
   }
 };
+
+bool AttentionPlan::is_trusted() const { return body_->is_trusted; }
+void AttentionPlan::trust() const { body_->is_trusted = true; }
 
 Result<std::int64_t> cudnn_version() {
   return guarded([]() -> Result<std::int64_t> {

@@ -65,6 +65,10 @@ class AttentionPlan {
   Result<std::string> serialize() const;
 
   std::int64_t workspace_bytes() const;
+  // Whether someone found that this plan, or a copy of it, computes what it
+  // should.
+  bool is_trusted() const;
+  void trust() const;
   // `handle`: a cudnnHandle_t, whose stream this runs on. `workspace`: on the
   // GPU; nullptr where workspace_bytes() is 0.
   Status execute(void* handle, const AttentionPointers& at,

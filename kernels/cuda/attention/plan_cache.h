@@ -81,6 +81,19 @@ class PlanCache {
     return fill(key, number, d, promise);
   }
 
+  // From now on the plan for it is this refusal.
+  void refuse(const AttentionDescription& d, Diagnostic why) {
+    std::promise<Result<Plan>> refusal;
+    refusal.set_value(std::move(why));
+    const std::string key = plan_key(d, place_);
+    const std::lock_guard lock(mutex_);
+    if (const auto found = by_key_.find(key); found != by_key_.end()) {
+      order_.erase(found->second);
+      by_key_.erase(found);
+    }
+    add(key, refusal.get_future().share());
+  }
+
   PlanCounts counts() const {
     const std::lock_guard lock(mutex_);
     return counts_;
@@ -198,6 +211,10 @@ class AttentionPlans {
   // An error of the kind kModel is a refusal. It is checked each time, since
   // the list of blocked versions may know more than what the folder has.
   Result<AttentionPlan> get(const AttentionDescription& d);
+  // A plan that does not run is not given again by this process.
+  void refuse(const AttentionDescription& d, Diagnostic why) {
+    cache_.refuse(canonical(d), std::move(why));
+  }
   PlanCounts counts() const { return cache_.counts(); }
 
  private:

@@ -64,6 +64,11 @@ struct State {
     }
   }
 
+  __device__ __forceinline__ void clear(int r) {
+#pragma unroll
+    for (auto& each : outputs) each[2 * r] = each[2 * r + 1] = 0.0f;
+  }
+
   __device__ __forceinline__ void add(const AttentionArgs& args,
                                       const RowMask (&masks)[2], const T* q,
                                       const T* k, const T* v, i32 key) {
@@ -75,12 +80,13 @@ struct State {
   }
 
   // Divides by the sums, and returns their logarithm.
-  __device__ __forceinline__ float finish(int r, float sink) {
+  __device__ __forceinline__ float finish(int r, float sink, bool is_guarded) {
     const float greatest = fmaxf(most[r], sink);
     const float base = base_of(greatest);
     const float shrink = expf(most[r] - base);
     const float all = reduce_row(sum[r], Add()) * shrink + expf(sink - base);
     scale(r, all == 0 ? 0.0f : shrink / all);
+    if (is_guarded && is_nan(all)) clear(r);
     return all == 0 ? -INFINITY : base + logf(all);
   }
 };
@@ -236,8 +242,8 @@ __device__ __forceinline__ void finish_rows(const AttentionArgs& args,
     const GroupRow own(args, work.kv_head, at);
     // Of parts, the sink is added once, when they are joined.
     const bool sinks = is_row && args.sinks != nullptr && args.splits == 1;
-    const float log_sum =
-        state.finish(r, sinks ? args.sinks[own.head] : -INFINITY);
+    const float log_sum = state.finish(
+        r, sinks ? args.sinks[own.head] : -INFINITY, args.is_guarded);
     if (!is_row) continue;
     if (args.splits > 1) {
       store_part(args, work, at, r, state.outputs, log_sum);
@@ -289,6 +295,7 @@ struct Parts {
 
   __device__ __forceinline__ Pack<f32, 4> output(i32 column) const {
     Pack<f32, 4> all = {};
+    if (args.is_guarded && is_nan(log_sum)) return all;
     for (i32 i = 0; i < args.splits; ++i) {
       const float share = expf(log_of(i) - base) * factor;
       const i64 at = i * rows_of_part(args) + row;

@@ -11,6 +11,7 @@ constexpr unsigned kAttentionThreads = 128;  // of each block, no fewer
 constexpr int kAttentionRows = 64;           // of queries that a block has
 constexpr int kMostHeadSize = 256;
 constexpr unsigned kJoinThreads = 256;
+constexpr unsigned kHiddenThreads = 256;
 
 enum class BiasKind : std::int32_t { kNone, kF32, kF16, kBf16, kBool };
 
@@ -58,6 +59,7 @@ struct AttentionArgs {
   // [batch, q_heads, q_length]: the logarithm of the sum of exponents, -inf of
   // nothing; or nullptr.
   float* log_sums;
+  bool is_guarded;  // a row whose weights are NaN is zeros
 
   // [batch, pages of a sequence]: which page of k and v; or nullptr.
   const std::int32_t* pages;
@@ -138,6 +140,17 @@ inline std::int64_t attention_workspace(const AttentionArgs& args) {
 inline std::int64_t join_blocks(const AttentionArgs& args) {
   constexpr std::int64_t kWarps = kJoinThreads / 32;
   return (rows_of_part(args) + kWarps - 1) / kWarps;
+}
+
+// clear_hidden_<f16|bf16> (hidden.cu), with the same arguments, writes zeros
+// for the queries that see no key, by a warp each, and for guarded ones whose
+// log_sums are NaN.
+constexpr std::int64_t hidden_rows(const AttentionArgs& args) {
+  return std::int64_t{args.batch} * args.q_heads * args.q_length;
+}
+inline std::int64_t hidden_blocks(const AttentionArgs& args) {
+  constexpr std::int64_t kWarps = kHiddenThreads / 32;
+  return (hidden_rows(args) + kWarps - 1) / kWarps;
 }
 
 }  // namespace ruleengine::kernels::device

@@ -140,6 +140,8 @@ __device__ __forceinline__ bool is_aligned(const void* data, int bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
 }
 
+__device__ __forceinline__ bool is_nan(float x) { return x != x; }
+
 // Of numbers that are not negative; small ones take a fifth of the time.
 __device__ __forceinline__ i64 divide(i64 x, i64 by) {
   if (((x | by) >> 32) == 0) return static_cast<u32>(x) / static_cast<u32>(by);

@@ -1,6 +1,8 @@
-// Ops of attention in float16 and bfloat16, as plans of cuDNN on the stand-ins.
+// Ops of attention as plans of cuDNN, and by the kernel of ours, on the
+// stand-ins.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "tests/cuda/backend/support.h"
@@ -8,12 +10,19 @@
 namespace ruleengine::kernels {
 namespace {
 
-// All on the GPU: one plan for each node.
+// So many plans; what has none has a kernel of ours. The first run also tries
+// the plans.
 void check_plans(std::string_view text, std::size_t plans) {
   CAPTURE(text);
-  const auto counts = check_runs(*model_of(text));
+  const auto counts = check_runs(*model_of(text), 2);
   const auto found = counts.calls.find("cudnnBackendExecute");
   CHECK((found == counts.calls.end() ? 0 : found->second) == plans);
+}
+
+// No node is on the CPU, and none is a plan.
+void check_ours(std::string_view text) {
+  check_plans(text, 0);
+  CHECK(check_runs(*model_of(text), 4).calls == kOneLaunch);
 }
 
 TEST_CASE("Attention runs as plans of cuDNN") {
@@ -124,12 +133,77 @@ TEST_CASE("MultiHeadAttention becomes Attention") {
       1);
 }
 
-TEST_CASE("other forms of attention stay on the CPU") {
-  check_plans(
-      "(float[1,2,3,16] q, float16[1,2,3,12] h) =>"
-      " (float[1,2,3,16] y, float16[1,2,3,12] z) {"
-      " y = Attention(q, q, q) z = Attention(h, h, h) }",
-      0);
+TEST_CASE("float32 runs by the kernel of ours") {
+  check_ours(
+      "(float[2,4,5,16] q, float[2,2,7,16] k, float[2,2,7,8] v,"
+      " float[2,1,5,7] m, bool[5,7] b, float[5,4] short) =>"
+      " (float[2,4,5,8] y, float[2,4,5,8] z, float[2,4,5,8] s,"
+      " float[2,4,5,8] w) {"
+      " y = Attention<is_causal = 1, softcap = 2.0>(q, k, v)"
+      " z = Attention<is_causal = 1, scale = 0.3>(q, k, v, b)"
+      " s = Attention(q, k, v, short) w = Attention(q, k, v, m) }");
+}
+
+TEST_CASE("heads of any size run by the kernel of ours") {
+  check_ours(
+      "(float16[2,5,36] q, float16[2,7,36] k, bfloat16[1,2,3,1] h) =>"
+      " (float16[2,5,36] y, bfloat16[1,2,3,1] z) {"
+      " y = Attention<q_num_heads = 3, kv_num_heads = 3>(q, k, k)"
+      " z = Attention(h, h, h) }");
+}
+
+TEST_CASE("what cuDNN refuses runs by the kernel of ours") {
+  check_ours(
+      "(float16[2,4,9,16] q, float16[2,2,3,16] k, float16[2,2,3,16] v,"
+      " float16[2,4,3,16] few, float16[2,1,3,3] m, float16[2,2,5,16] p, "
+      "bool[3,8] b) =>"
+      " (float16[2,4,9,16] y, float16[2,4,9,16] z, float16[2,4,3,16] w,"
+      " float16[2,4,3,16] u) <int64[2] n = {2, 3}> {"
+      " y = Attention<left_window_size = 1>(q, k, v)"
+      " z = Attention<left_window_size = 1, is_causal = 1>(q, k, v)"
+      " w = Attention<is_causal = 1>(few, k, v, m, , , n)"
+      " u = Attention<left_window_size = 2>(few, k, v, b, p, p) }");
+}
+
+TEST_CASE("a mask that hides a row gives zeros, and a NaN stays one") {
+  const auto model = model_of(
+      "(float16[1,2,3,8] q, float16[1,2,4,8] v, bool[3,4] b) =>"
+      " (float16[1,2,3,8] y, float16[1,2,3,8] z) {"
+      " y = Attention(q, v, v, b)"
+      " z = ruleengine.ScaledDotProductAttention(q, v, v, b) }");
+  const auto on_cpu = executor_of(*model, false);
+  const auto on_gpu = executor_of(*model, true);
+  Named inputs = inputs_of(*on_cpu, *model, 3);
+  for (auto& [name, value] : inputs) {
+    if (name == "b") {
+      const bool sees[] = {true,  true,  true, true,  false, false,
+                           false, false, true, false, true,  false};
+      std::ranges::copy(sees, value.tensor().mutable_data<bool>());
+    }
+    // Of a value that each query sees but the one that sees nothing.
+    if (name == "v") value.tensor().mutable_data<std::uint16_t>()[3] = 0x7E00;
+  }
+  const Named expected = results_of(*on_cpu, inputs);
+  const Named found = results_of(*on_gpu, inputs);
+  const auto compared = runtime::compare_by_type(expected, found);
+  CHECK_MESSAGE(!compared.mismatch,
+                (compared.mismatch ? compared.mismatch->text : ""));
+}
+
+TEST_CASE("a length below 0 is an error that names the node") {
+  const auto model = model_of(
+      "(float[2,1,3,8] q, int64[2] n) => (float[2,1,3,8] y) {"
+      " y = Attention(q, q, q, , , , n) }");
+  const auto on_gpu = executor_of(*model, true);
+  Named inputs = inputs_of(*on_gpu, *model, 0);
+  for (auto& [name, value] : inputs) {
+    if (name == "n") value.tensor().mutable_data<std::int64_t>()[1] = -1;
+  }
+  const auto out = on_gpu->run(inputs);
+  REQUIRE(!out.ok());
+  CHECK(out.error().text().find("a length of keys is less than 0") !=
+        std::string::npos);
+  CHECK(out.error().text().find("Attention") != std::string::npos);
 }
 
 }  // namespace

@@ -39,6 +39,7 @@ struct AttentionCase {
   std::vector<std::int32_t> pages;
   std::vector<int64_t> q_lengths;
   std::vector<std::int32_t> kv_lengths;
+  bool is_guarded = false;
 
   explicit AttentionCase(const AttentionSizes& s)
       : sizes(s),
@@ -152,6 +153,7 @@ struct AttentionCase {
     if (!kv_lengths.empty()) a.kv_lengths = {kv_lengths.data(), false};
     a.sinks = s.has_sinks ? sinks.data() : nullptr;
     a.log_sums = log_sums.data();
+    a.is_guarded = is_guarded;
     if (s.page_size != 0) a.pages = pages.data();
     a.pages_stride = pages_of_sequence;
     a.page_size = s.page_size;

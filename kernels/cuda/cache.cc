@@ -1,0 +1,78 @@
+#include "kernels/cuda/cache.h"
+
+#include <algorithm>
+#include <string>
+
+#include "kernels/cuda/device/caches.h"
+#include "kernels/shapes.h"
+
+namespace ruleengine::kernels::cuda {
+namespace {
+
+bool is_whole_vectors(const device::ExtendArgs& args, std::int64_t bytes) {
+  const std::int64_t size = 16 / bytes;
+  const auto address = reinterpret_cast<std::uintptr_t>(args.past) |
+                       reinterpret_cast<std::uintptr_t>(args.added) |
+                       reinterpret_cast<std::uintptr_t>(args.out);
+  return address % 16 == 0 && args.size % size == 0 &&
+         std::ranges::all_of(args.added_strides, [&](std::int64_t stride) {
+           return stride % size == 0;
+         });
+}
+
+}  // namespace
+
+KeyLengths find_lengths(Call& c, Session& session, const LengthSource& source) {
+  const std::int64_t half = ceil_div(source.batch, std::int64_t{4}) * 4;
+  const std::int64_t count = 2 * half;
+  Tensor both = c.allocate(DataType::kInt32, {&count, 1});
+  device::KeyLengthsArgs args{
+      .plus = source.plus,
+      .least = source.least,
+      .most = source.most,
+      .beyond = source.flag,
+      .rows = source.rows,
+      .queries = both.mutable_data<std::int32_t>(),
+      .keys = both.mutable_data<std::int32_t>() + half,
+      .batch = static_cast<std::int32_t>(source.batch),
+      .q_length = static_cast<std::int32_t>(source.queries)};
+  if (source.each != nullptr) {
+    args.in = source.each->data<std::byte>();
+    args.is_wide = source.each->dtype() == DataType::kInt64;
+  }
+  session.launch(session.kernel("caches", "key_lengths"),
+                 spread(source.batch, device::kCacheThreads), args);
+  return KeyLengths(std::move(both));
+}
+
+Tensor extended(Call& c, Session& session, const Tensor* past,
+                const NewRows& added, std::int64_t rows) {
+  Tensor out = c.allocate(added.x.dtype(),
+                          Dims{added.batch, added.heads, rows, added.size});
+  if (out.count() == 0) return out;
+  const auto bytes =
+      static_cast<std::int64_t>(runtime::bytes_of(out.dtype(), 1));
+  device::ExtendArgs args{.added = added.x.data<std::byte>(),
+                          .out = out.mutable_data<std::byte>(),
+                          .batch = added.batch,
+                          .heads = added.heads,
+                          .added_rows = added.rows,
+                          .rows = rows,
+                          .size = added.size,
+                          .first = added.first};
+  std::ranges::copy(added.strides, args.added_strides);
+  if (past != nullptr && past->count() > 0) {
+    args.past = past->data<std::byte>();
+    args.past_rows = past->dim(2);
+  }
+  if (added.lengths.is_there()) args.keys = added.lengths.keys();
+  args.is_vector = is_whole_vectors(args, bytes);
+  session.launch(
+      session.kernel("caches", "extend_cache_" + std::to_string(bytes)),
+      spread(extend_pieces(args, static_cast<int>(bytes)),
+             device::kCacheThreads),
+      args);
+  return out;
+}
+
+}  // namespace ruleengine::kernels::cuda

@@ -1,0 +1,55 @@
+// Keys and values over a past, and how many of them each sequence of a batch
+// has. Lengths are read on the GPU, so that a run can be recorded. Internal to
+// kernels/cuda.
+#pragma once
+
+#include <limits>
+#include <utility>
+
+#include "kernels/cuda/kernel.h"
+
+namespace ruleengine::kernels::cuda {
+
+// How many queries and keys each sequence has, int32. Both begin at a multiple
+// of 16 bytes, as cuDNN wants it.
+class KeyLengths {
+ public:
+  KeyLengths() = default;
+  explicit KeyLengths(Tensor both) : both_(std::move(both)) {}
+
+  bool is_there() const { return both_.dtype() != DataType::kUndefined; }
+  const std::int32_t* queries() const { return both_.data<std::int32_t>(); }
+  const std::int32_t* keys() const { return queries() + both_.count() / 2; }
+
+ private:
+  Tensor both_;
+};
+
+struct LengthSource {
+  std::int64_t batch = 1, queries = 0;
+  std::int64_t rows = 0;  // of keys; a greater length counts as this
+  // int32 or int64, one for each sequence; nullptr: `plus` is the length.
+  const Tensor* each = nullptr;
+  std::int64_t plus = 0;  // what is added to it
+  // A length that is not within them raises the flag (Session::flag).
+  std::int64_t least = 0, most = std::numeric_limits<std::int64_t>::max();
+  std::int32_t* flag = nullptr;
+};
+KeyLengths find_lengths(Call& c, Session& session, const LengthSource& source);
+
+// Rows of [batch, heads, rows, size] that go behind those of a past.
+struct NewRows {
+  Tensor x;
+  std::int64_t batch = 1, heads = 1, rows = 0, size = 0;
+  std::int64_t strides[3] = {};  // of batch, head and row, in elements
+  // Where they go: to row `first`, or to the end of each sequence.
+  std::int64_t first = 0;
+  KeyLengths lengths;
+};
+
+// [batch, heads, rows, size]: the rows of `past` if it is not nullptr, the new
+// ones over them, and zeros.
+Tensor extended(Call& c, Session& session, const Tensor* past,
+                const NewRows& added, std::int64_t rows);
+
+}  // namespace ruleengine::kernels::cuda

@@ -1,0 +1,19 @@
+// An attention as cuDNN is asked for it. Internal to kernels/cuda.
+#pragma once
+
+#include <optional>
+
+#include "kernels/cuda/attending.h"
+
+namespace ruleengine::kernels::cuda {
+
+// nullopt where no description says what it is.
+std::optional<AttentionDescription> description_of(const GpuAttending& a,
+                                                   DataType type);
+
+// The same where one query sees keys in a row: those keys, without a band,
+// which cuDNN is wrong about. nullopt where lengths are beside a window.
+std::optional<GpuAttending> without_band(Call& c, const GpuAttending& a,
+                                         DataType type);
+
+}  // namespace ruleengine::kernels::cuda
