@@ -28,6 +28,12 @@ void need_size(std::optional<std::int64_t> size) {
   }
 }
 
+bool is_length_known(const Preparation& p, std::size_t input) {
+  const ir::Type* type = p.input_type(input);
+  return type != nullptr && type->has_shape && type->rank() >= 3 &&
+         type->dims[type->rank() - 2].known();
+}
+
 void check_heads(const GpuAttending& a) {
   const HeadView &q = a.q, &k = a.k, &v = a.v;
   const bool fits = k.batch == q.batch && v.batch == q.batch &&
@@ -47,6 +53,12 @@ AttentionPointers pointers_of(const GpuAttending& a, std::byte* to) {
   if (a.lengths.is_there()) {
     at.q_lengths = a.lengths.queries();
     at.kv_lengths = a.lengths.keys();
+  }
+  if (a.offsets.is_there()) {
+    at.q_offsets = a.offsets.of(0);
+    at.k_offsets = a.offsets.of(1);
+    at.v_offsets = a.offsets.of(2);
+    at.o_offsets = a.offsets.of(3);
   }
   if (a.has_sinks()) at.sink = a.sinks.data<float>();
   return at;
@@ -112,10 +124,18 @@ bool run_plan(Call& c, const AttentionParts& parts, const GpuAttending& a,
     return all_seen && all_seen->k.rows > 0 &&
            run_plan(c, parts, *all_seen, to);
   }
+  if (parts.has_any_length() && !a.offsets.is_there()) {
+    if (const auto wide = in_buckets(c, parts.session(), a)) {
+      return run_plan(c, parts, *wide, to);
+    }
+  }
   const auto description = description_of(a, parts.type());
   if (!description) return false;
   const auto plan = engine->plan_for(*description);
   if (!plan) return false;
+  if (a.offsets.is_there() && parts.runs_often()) {
+    engine->build_ahead(*description);
+  }
   const Planned planned{parts, *engine, *description, *plan};
   return is_trusted(c, planned, a) && execute(c, planned, a, to);
 }
@@ -154,7 +174,10 @@ AttentionParts::AttentionParts(const Preparation& p, Session& session,
                                DataType type,
                                std::optional<std::int64_t> qk_size,
                                std::optional<std::int64_t> v_size)
-    : session_(session), type_(type) {
+    : session_(session),
+      type_(type),
+      has_any_length_(!is_length_known(p, kQ) || !is_length_known(p, kK)),
+      runs_often_(p.arranges_weights()) {
   need_size(qk_size);
   need_size(v_size);
   // All that a run may call, so that none loads code.

@@ -38,6 +38,9 @@ class AttentionParts {
                  std::optional<std::int64_t> v_size);
 
   Session& session() const { return session_; }
+  // Whether lengths change from run to run.
+  bool has_any_length() const { return has_any_length_; }
+  bool runs_often() const { return runs_often_; }
   DataType type() const { return type_; }
   // A mask as a plan of cuDNN takes it: numbers to add to scores.
   Tensor bias_of(Call& c, const Tensor& mask) const;
@@ -45,6 +48,7 @@ class AttentionParts {
  private:
   Session& session_;
   DataType type_;
+  bool has_any_length_, runs_often_;
   Tensor zero_, least_;  // of one element
 };
 
@@ -60,6 +64,8 @@ struct GpuAttending {
   // whatever the offset is.
   KeyLengths lengths;
   bool ends_meet = false;
+  // Where sequences begin: then a plan is for the lengths of their buckets.
+  SequenceOffsets offsets;
   Tensor sinks;  // float, a score without a value for each head; or none
 
   bool is_guarded = false;  // a row whose weights are NaN is 0

@@ -1,9 +1,37 @@
 #include "kernels/cuda/attention_engine.h"
 
+#include <cstdlib>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "kernels/cuda/attention/plans_ahead.h"
+
 namespace ruleengine::kernels::cuda {
 namespace {
 
 constexpr std::size_t kMostPlans = 512;
+constexpr std::uint64_t kMostStored = std::uint64_t{256} << 20;
+constexpr const char* kFolder = "RULEENGINE_PLANS";
+
+// Where plans are kept: what the environment says, and nowhere if that is
+// empty; else in the user's caches.
+std::optional<PlanStore> store_of_user() {
+  std::filesystem::path folder;
+  const auto variable = [](const char* name) {
+    const char* text = std::getenv(name);
+    return std::string_view(text == nullptr ? "" : text);
+  };
+  if (std::getenv(kFolder) != nullptr) {
+    folder = variable(kFolder);
+  } else if (const auto caches = variable("XDG_CACHE_HOME"); !caches.empty()) {
+    folder = std::filesystem::path(caches) / "ruleengine" / "plans";
+  } else if (const auto home = variable("HOME"); !home.empty()) {
+    folder = std::filesystem::path(home) / ".cache" / "ruleengine" / "plans";
+  }
+  if (folder.empty()) return std::nullopt;
+  return PlanStore(std::move(folder), kMostStored);
+}
 
 // nullptr where there is no cuDNN. Never deleted: cuDNN may be gone when the
 // process ends.
@@ -12,7 +40,7 @@ AttentionPlans* make_plans() {
   if (!version) return nullptr;
   const auto chip = chip_of_device(0);
   if (!chip) return nullptr;
-  return new AttentionPlans(*chip, *version, kMostPlans);
+  return new AttentionPlans(*chip, *version, kMostPlans, store_of_user());
 }
 
 AttentionPlans* shared_plans() {
@@ -21,6 +49,11 @@ AttentionPlans* shared_plans() {
 }
 
 }  // namespace
+
+PlanCounts plan_counts() {
+  const AttentionPlans* const plans = shared_plans();
+  return plans == nullptr ? PlanCounts() : plans->counts();
+}
 
 std::unique_ptr<AttentionEngine> AttentionEngine::open(Session& session) {
   AttentionPlans* const plans = shared_plans();
@@ -51,6 +84,11 @@ bool AttentionEngine::execute(const Call& c, const AttentionDescription& d,
   if (ran) return true;
   plans_.refuse(d, ran.error());
   return false;
+}
+
+void AttentionEngine::build_ahead(const AttentionDescription& d) {
+  static PlansAhead ahead(plans_);
+  ahead.add(d);
 }
 
 void AttentionEngine::refuse(const AttentionDescription& d) {

@@ -12,6 +12,9 @@
 
 namespace ruleengine::kernels::cuda {
 
+// Of the plans of this process.
+PlanCounts plan_counts();
+
 class AttentionEngine {
  public:
   // nullptr where there is no cuDNN.
@@ -23,6 +26,8 @@ class AttentionEngine {
   // is refused.
   bool execute(const Call& c, const AttentionDescription& d,
                const AttentionPlan& plan, const AttentionPointers& at);
+  // Plans for other lengths are built before they are asked for.
+  void build_ahead(const AttentionDescription& d);
   // The process does not ask for a plan again that gives wrong results.
   void refuse(const AttentionDescription& d);
 

@@ -45,6 +45,18 @@ KeyLengths find_lengths(Call& c, Session& session, const LengthSource& source) {
   return KeyLengths(std::move(both));
 }
 
+SequenceOffsets::SequenceOffsets(Call& c, Session& session, std::int64_t batch,
+                                 const std::array<std::int64_t, 4>& strides)
+    : pitch_(ceil_div(batch + 1, std::int64_t{2}) * 2),
+      all_(c.allocate(DataType::kInt64, Dims{4, pitch_})) {
+  device::OffsetsArgs args{.out = all_.mutable_data<std::int64_t>(),
+                           .pitch = pitch_,
+                           .batch = batch};
+  std::ranges::copy(strides, args.strides);
+  session.launch(session.kernel("caches", "ragged_offsets"),
+                 spread(4 * (batch + 1), device::kCacheThreads), args);
+}
+
 Tensor extended(Call& c, Session& session, const Tensor* past,
                 const NewRows& added, std::int64_t rows) {
   Tensor out = c.allocate(added.x.dtype(),

@@ -3,6 +3,7 @@
 // kernels/cuda.
 #pragma once
 
+#include <array>
 #include <limits>
 #include <utility>
 
@@ -36,6 +37,24 @@ struct LengthSource {
   std::int32_t* flag = nullptr;
 };
 KeyLengths find_lengths(Call& c, Session& session, const LengthSource& source);
+
+// Where the sequences of four tensors begin that lie `strides` elements apart:
+// int64 [4, pitch], whose rows are at multiples of 16 bytes.
+class SequenceOffsets {
+ public:
+  SequenceOffsets() = default;
+  SequenceOffsets(Call& c, Session& session, std::int64_t batch,
+                  const std::array<std::int64_t, 4>& strides);
+
+  bool is_there() const { return all_.dtype() != DataType::kUndefined; }
+  const std::int64_t* of(std::int64_t tensor) const {
+    return all_.data<std::int64_t>() + tensor * pitch_;
+  }
+
+ private:
+  std::int64_t pitch_ = 0;
+  Tensor all_;
+};
 
 // Rows of [batch, heads, rows, size] that go behind those of a past.
 struct NewRows {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/cuda/attention/buckets.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {
@@ -49,7 +50,33 @@ HeadView some_rows(const HeadView& x, std::int64_t begin, std::int64_t count,
   return out;
 }
 
+// Whether a head is beside the next one, so that strides do not depend on the
+// length.
+bool is_by_length(const HeadView& x) {
+  return x.heads == 1 || x.strides[1] < x.strides[2];
+}
+
 }  // namespace
+
+std::optional<GpuAttending> in_buckets(Call& c, Session& session,
+                                       const GpuAttending& a) {
+  const bool fits = !a.has_mask() && !a.is_guarded && is_by_length(a.q) &&
+                    is_by_length(a.k) && is_by_length(a.v) &&
+                    is_by_length(a.out);
+  if (!fits) return std::nullopt;
+  GpuAttending out = a;
+  out.offsets = SequenceOffsets(
+      c, session, a.q.batch,
+      {a.q.strides[0], a.k.strides[0], a.v.strides[0], a.out.strides[0]});
+  if (!a.lengths.is_there()) {
+    out.lengths = find_lengths(c, session,
+                               {.batch = a.q.batch,
+                                .queries = a.q.rows,
+                                .rows = a.k.rows,
+                                .plus = a.k.rows});
+  }
+  return out;
+}
 
 std::optional<AttentionDescription> description_of(const GpuAttending& a,
                                                    DataType type) {
@@ -71,7 +98,8 @@ std::optional<AttentionDescription> description_of(const GpuAttending& a,
                          .has_statistics = a.is_guarded};
   set_bias(d, a);
   if (!set_band(d, a)) return std::nullopt;
-  return d;
+  if (!a.offsets.is_there()) return d;
+  return with_buckets(d, bucket_of(d.q_length), bucket_of(d.kv_length));
 }
 
 std::optional<GpuAttending> without_band(Call& c, const GpuAttending& a,

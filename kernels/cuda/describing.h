@@ -11,6 +11,12 @@ namespace ruleengine::kernels::cuda {
 std::optional<AttentionDescription> description_of(const GpuAttending& a,
                                                    DataType type);
 
+// The same with the lengths of buckets, so that few plans serve all lengths;
+// nullopt where its tensors do not allow it. Adds what finds lengths and
+// offsets to the work.
+std::optional<GpuAttending> in_buckets(Call& c, Session& session,
+                                       const GpuAttending& a);
+
 // The same where one query sees keys in a row: those keys, without a band,
 // which cuDNN is wrong about. nullopt where lengths are beside a window.
 std::optional<GpuAttending> without_band(Call& c, const GpuAttending& a,

@@ -6,7 +6,7 @@
 namespace ruleengine::kernels::cuda {
 namespace {
 
-constexpr std::int64_t kLeast = 32;
+constexpr std::int64_t kLeast = 64;
 // Beyond it a bucket would be no length that cuDNN takes.
 constexpr std::int64_t kMost = std::int64_t{1} << 30;
 
@@ -18,13 +18,19 @@ std::int64_t bucket_of(std::int64_t length) {
                               static_cast<std::uint64_t>(length))));
 }
 
-AttentionDescription bucketed(AttentionDescription d) {
-  // A table of pages is as long as its sequence; a bias is too.
-  if (d.bias || d.paging) return canonical(std::move(d));
-  // Without lengths the last query meets the last key of the buckets.
-  d.has_lengths = true;
-  d.q_length = bucket_of(d.q_length);
-  d.kv_length = bucket_of(d.kv_length);
+AttentionDescription with_buckets(AttentionDescription d, std::int64_t q_length,
+                                  std::int64_t kv_length) {
+  d.is_ragged = d.has_lengths = true;
+  d.q_length = q_length;
+  d.kv_length = kv_length;
+  // One head has no next one.
+  if (d.q_heads == 1) d.q[1] = d.o[1] = 8;
+  if (d.kv_heads == 1) d.k[1] = d.v[1] = 8;
+  // Offsets stand for these.
+  d.q[0] = q_length * d.q[2];
+  d.o[0] = q_length * d.o[2];
+  d.k[0] = kv_length * d.k[2];
+  d.v[0] = kv_length * d.v[2];
   return canonical(std::move(d));
 }
 

@@ -1,5 +1,5 @@
 // Fewer plans for lengths that change: a plan serves all lengths up to that of
-// its bucket, and is told the lengths at each run.
+// its bucket, and is told the lengths, and where sequences begin, at each run.
 #pragma once
 
 #include <cstdint>
@@ -8,13 +8,14 @@
 
 namespace ruleengine::kernels::cuda {
 
-// The next power of two that is at least 32; 1 stays, as decoding has plans of
+// The next power of two that is at least 64; 1 stays, as decoding has plans of
 // its own.
 std::int64_t bucket_of(std::int64_t length);
 
-// The attention with the lengths of its buckets, which then needs the lengths
-// of its sequences. Q, K, V and O must reach to the end of the bucket, where
-// they may hold anything. What has a bias, or pages, only becomes canonical.
-AttentionDescription bucketed(AttentionDescription d);
+// The attention with these lengths of buckets: sequences lie behind each other,
+// from offsets that are data, so that strides do not depend on their lengths.
+// The heads of a row must be beside each other. Not for a bias or pages.
+AttentionDescription with_buckets(AttentionDescription d, std::int64_t q_length,
+                                  std::int64_t kv_length);
 
 }  // namespace ruleengine::kernels::cuda

@@ -70,6 +70,15 @@ RULEENGINE_KERNEL(token_positions, PositionsArgs, kCacheThreads) {
   }
 }
 
+RULEENGINE_KERNEL(ragged_offsets, OffsetsArgs, kCacheThreads) {
+  const i64 count = args.batch + 1;
+  for (i64 i = thread_of_grid(); i < 4 * count; i += threads_of_grid()) {
+    const i64 tensor = divide(i, count);
+    const i64 batch = i - tensor * count;
+    args.out[tensor * args.pitch + batch] = batch * args.strides[tensor];
+  }
+}
+
 RULEENGINE_KERNEL(extend_cache_2, ExtendArgs, kCacheThreads) {
   extend_cache<u16>(args);
 }

@@ -32,6 +32,15 @@ struct PositionsArgs {
   std::int64_t batch, rows;
 };
 
+// ragged_offsets: where each sequence of several tensors begins, and where the
+// last one ends: out[i * pitch + b] = b * strides[i] for b in [0, batch].
+struct OffsetsArgs {
+  std::int64_t* out;
+  std::int64_t pitch;
+  std::int64_t strides[4];
+  std::int64_t batch;
+};
+
 // extend_cache_2 and _4: [batch, heads, rows, size] that has the rows of a
 // past, from row 0 on, over them the new ones, and zeros behind both.
 struct ExtendArgs {

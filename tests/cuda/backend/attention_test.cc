@@ -3,12 +3,26 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
+#include <random>
 #include <string>
 
+#include "core/ir/narrow_float.h"
+#include "kernels/cuda/attention_engine.h"
 #include "tests/cuda/backend/support.h"
 
 namespace ruleengine::kernels {
 namespace {
+
+runtime::Datum halves_of(const runtime::Dims& dims, std::mt19937& random) {
+  auto values = std::make_shared<std::vector<std::uint16_t>>();
+  for (std::int64_t i = runtime::count_of(dims); i-- > 0;) {
+    const double value = std::uniform_real_distribution<double>(-2, 2)(random);
+    values->push_back(
+        static_cast<std::uint16_t>(ir::narrow(ir::DataType::kBfloat16, value)));
+  }
+  return tensor_of(ir::DataType::kBfloat16, dims, std::move(values));
+}
 
 // So many plans; what has none has a kernel of ours. The first run also tries
 // the plans.
@@ -131,6 +145,42 @@ TEST_CASE("MultiHeadAttention becomes Attention") {
       " (float16[2,5,32] y) {"
       " y = com.microsoft.MultiHeadAttention<num_heads = 2>(q, k, v) }",
       1);
+}
+
+TEST_CASE("a plan that gives wrong results is not used") {
+  const std::string text =
+      "(bfloat16[1,2,4,24] q, bfloat16[1,2,6,24] k) =>"
+      " (bfloat16[1,2,4,24] y) { y = Attention(q, k, k) }";
+  standin::driver().forgotten_keys = 1;
+  check_ours(text);
+  standin::driver().forgotten_keys = 0;
+  // It is not asked again.
+  check_ours(text);
+}
+
+TEST_CASE("few plans serve all lengths") {
+  const auto model = model_of(
+      "(bfloat16[B,N,48] q, bfloat16[B,M,24] k) => (bfloat16[B,N,48] y) {"
+      " y = Attention<q_num_heads = 2, kv_num_heads = 1, is_causal = 1>"
+      "(q, k, k) }");
+  const auto on_cpu = executor_of(*model, false);
+  const auto on_gpu = executor_of(*model, true, true);
+  const auto before = cuda::plan_counts().builds;
+  std::mt19937 random(5);
+  for (int i = 0; i < 100; ++i) {
+    // Short ones too.
+    const auto length = static_cast<std::int64_t>(
+        std::exp2(std::uniform_real_distribution<double>(0, 8)(random)));
+    const Named inputs = {{"q", halves_of({2, length, 48}, random)},
+                          {"k", halves_of({2, length, 24}, random)}};
+    CAPTURE(length);
+    const auto compared = runtime::compare_by_type(results_of(*on_cpu, inputs),
+                                                   results_of(*on_gpu, inputs));
+    REQUIRE(!compared.mismatch);
+  }
+  CHECK(cuda::plan_counts().builds > before + 3);
+  CHECK(cuda::plan_counts().builds <= before + 8);
+  CHECK(misuse() == "");
 }
 
 TEST_CASE("float32 runs by the kernel of ours") {

@@ -11,14 +11,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-template <typename T>
-runtime::Datum tensor_of(ir::DataType type, runtime::Shape dims,
-                         std::shared_ptr<std::vector<T>> values) {
-  const auto* data = reinterpret_cast<const std::byte*>(values->data());
-  return runtime::Tensor(
-      type, dims, std::shared_ptr<const std::byte>(std::move(values), data));
-}
-
 runtime::Datum floats_of(runtime::Shape dims, std::vector<float> values) {
   return tensor_of(ir::DataType::kFloat, dims,
                    std::make_shared<std::vector<float>>(std::move(values)));

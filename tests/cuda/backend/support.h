@@ -3,10 +3,12 @@
 
 #include <doctest/doctest.h>
 
+#include <cstdlib>
 #include <map>
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/text/parse.h"
 #include "kernels/cpu.h"
@@ -22,6 +24,8 @@ using runtime::Executor;
 using Named = Executor::Named;
 
 inline const runtime::Backend* gpu() {
+  // Plans of stand-ins are of no use to the user.
+  ::setenv("RULEENGINE_PLANS", "", 1);
   const auto found = find_cuda();
   REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
   return *found;
@@ -48,6 +52,14 @@ inline Named results_of(Executor& executor, const Named& inputs) {
   auto out = executor.run(inputs);
   REQUIRE_MESSAGE(out.ok(), (out ? "" : out.error().text()));
   return *std::move(out);
+}
+
+template <typename T>
+runtime::Datum tensor_of(ir::DataType type, runtime::Shape dims,
+                         std::shared_ptr<std::vector<T>> values) {
+  const auto* data = reinterpret_cast<const std::byte*>(values->data());
+  return runtime::Tensor(
+      type, dims, std::shared_ptr<const std::byte>(std::move(values), data));
 }
 
 // The stand-in for the driver, after all that used it is gone.

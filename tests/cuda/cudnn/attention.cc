@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tests/cuda/cudnn/operations.h"
+#include "tests/cuda/standin/standin.h"
 
 namespace ruleengine::standin {
 namespace {
@@ -78,7 +79,9 @@ struct WholeAttention {
       if (i < queries) {
         const auto length =
             length_of(m, kv_lengths ? &*kv_lengths : nullptr, b, keys());
-        return run_row(m, b, h, i, length);
+        const auto forgotten =
+            static_cast<std::int64_t>(standin::driver().forgotten_keys);
+        return run_row(m, b, h, i, length - forgotten);
       }
       spoil_row(m, o, b, h, i);
       if (statistics) spoil_row(m, *statistics, b, h, i);

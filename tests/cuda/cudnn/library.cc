@@ -27,7 +27,7 @@ struct Handle {
 };
 
 std::string& last_error() {
-  static std::string out;
+  thread_local std::string out;
   return out;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "kernels/cuda/attention/buckets.h"
+#include "kernels/cuda/attention/plans_ahead.h"
 #include "tests/cuda/cudnn/attention_case.h"
 #include "tests/cuda/standin/standin.h"
 
@@ -197,14 +198,37 @@ TEST_CASE("a wrong scale, cap or bound is seen") {
 
 TEST_CASE("a plan of a bucket serves shorter sequences") {
   D d = with(kMasks[1], kParts[2]);
-  d = bucketed(d);
-  CHECK(d.q_length == 32);
-  d.q[3] = 0;
-  set_strides(d);
+  d = with_buckets(d, 64, 64);
   const AttentionCase c(d, {13, 13}, {13, 13});
   const PlanOutput found = run_plan(c);
   CHECK(found.trouble == "");
   CHECK(difference(c, found) == "");
+}
+
+// Of heads that are beside each other.
+D sequence() {
+  const FourSizes strides = strides_by_length(2, 64, 64);
+  return {.q_heads = 2,
+          .kv_heads = 2,
+          .q = strides,
+          .k = strides,
+          .v = strides,
+          .o = strides};
+}
+
+TEST_CASE("plans are built ahead") {
+  AttentionPlans plans(*chip_of_device(0), *cudnn_version(), 64);
+  D causal = sequence();
+  causal.band.right = 0;
+  {
+    PlansAhead ahead(plans);
+    ahead.add(with_buckets(causal, 128, 128));
+    ahead.add(with_buckets(causal, 256, 256));
+    ahead.wait();
+  }
+  CHECK(plans.counts().builds == 6);  // all but the one that is there first
+  PlansAhead ends(plans);
+  ends.add(with_buckets(causal, 1024, 1024));
 }
 
 }  // namespace

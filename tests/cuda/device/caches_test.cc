@@ -115,6 +115,15 @@ TEST_CASE("lengths are bounded, and what is impossible is told") {
   CHECK(keys == std::array{9, 9, 9, 9, 9});
 }
 
+TEST_CASE("ragged offsets are where sequences begin") {
+  std::vector<int64_t> out(16, -1);
+  const OffsetsArgs args{
+      .out = out.data(), .pitch = 4, .strides = {10, 7, 8, 0}, .batch = 2};
+  run("ragged_offsets", args, {}, Order::kForward);
+  CHECK(out == std::vector<int64_t>{0, 10, 20, -1, 0, 7, 14, -1, 0, 8, 16, -1,
+                                    0, 0, 0, -1});
+}
+
 TEST_CASE("positions go on behind a past") {
   const std::vector<std::int32_t> keys = {5, 9};
   const int64_t start = 4;

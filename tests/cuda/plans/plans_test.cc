@@ -3,6 +3,7 @@
 // stays so.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
+#include <stdlib.h>
 
 #include <algorithm>
 #include <atomic>
@@ -10,11 +11,13 @@
 #include <filesystem>
 #include <iterator>
 #include <memory>
+#include <random>
 #include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
 
+#include "kernels/cuda/attention/buckets.h"
 #include "kernels/cuda/attention/check.h"
 #include "kernels/cuda/attention/cudnn.h"
 #include "kernels/cuda/attention/plan_cache.h"
@@ -187,6 +190,33 @@ TEST_CASE("plans are built on many threads") {
 
 TEST_CASE("where no GPU is, asking for it is an error") {
   CHECK_FALSE(chip_of_device(0));
+}
+
+TEST_CASE("after a restart no plan is built") {
+  REQUIRE(has_driver);
+  std::string name =
+      (std::filesystem::temp_directory_path() / "plans-XXXXXX").string();
+  const std::filesystem::path folder = ::mkdtemp(name.data());
+  AttentionDescription d = plain();
+  d.q = d.k = d.v = d.o = strides_by_length(d.q_heads, 64, d.qk_size);
+  const auto counts_of = [&] {
+    AttentionPlans plans(chip_named("h200"), *cudnn_version(), 64,
+                         PlanStore(folder, 1 << 26));
+    std::mt19937 random(3);
+    for (int i = 0; i < 100; ++i) {
+      const auto length =
+          bucket_of(static_cast<std::int64_t>(random() % 4096 + 1));
+      CHECK(plans.get(with_buckets(d, length, length)).ok());
+    }
+    return plans.counts();
+  };
+  const PlanCounts first = counts_of();
+  CHECK(first.builds > 4);
+  CHECK(first.builds <= 8);
+  const PlanCounts again = counts_of();
+  CHECK(again.builds == 0);
+  CHECK(again.loads == first.builds);
+  std::filesystem::remove_all(folder);
 }
 
 }  // namespace

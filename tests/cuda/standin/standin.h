@@ -6,6 +6,7 @@
 // called, can let any call fail, and remembers misuse. For one thread.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <map>
@@ -37,7 +38,10 @@ struct __attribute__((visibility("default"))) Driver {
   std::size_t memory_bytes = std::size_t{2} << 30;
   int version = 13000;
   int devices = 1;
-  std::size_t library_objects = 0;  // that stand-ins of libraries hold
+  // Plans of cuDNN that leave the last keys out, as a wrong version might.
+  std::size_t forgotten_keys = 0;
+  std::atomic<std::size_t> library_objects =
+      0;  // that stand-ins of libraries hold
 
   std::size_t live_bytes() const;    // of device memory
   std::size_t pinned_bytes() const;  // of page-locked memory
