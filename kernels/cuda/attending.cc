@@ -55,7 +55,10 @@ class Describing {
     if (!band.left) return;
     *band.left -= a_.offset;
     if (*band.left < 0) {
-      fail("the GPU cannot compute a window that begins behind the first key");
+      runtime::fail_limit(
+          Remedy::kDevice,
+          "the GPU cannot compute a window that begins behind the first key",
+          {}, {});
     }
   }
 
@@ -94,7 +97,9 @@ GpuAttending without_band(Call& c, const GpuAttending& a, DataType type) {
   if (a.is_causal) end = std::min(end, a.offset + 1);
   if (a.left >= 0) begin = std::clamp(a.offset - a.left, begin, end);
   if (begin > 0 && !a.lengths.empty()) {
-    fail("the GPU cannot compute a window of one query beside lengths");
+    runtime::fail_limit(
+        Remedy::kDevice,
+        "the GPU cannot compute a window of one query beside lengths", {}, {});
   }
   out.k = rows_of(a.k, begin, end - begin, type);
   out.v = rows_of(a.v, begin, end - begin, type);

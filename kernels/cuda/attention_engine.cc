@@ -52,16 +52,20 @@ void AttentionEngine::run(const Call& c, const AttentionDescription& d,
                           const AttentionPointers& at) {
   const auto plan = plans_.get(d);
   if (!plan) {
-    fail("the GPU cannot compute this attention", {}, plan.error().what);
+    runtime::fail_limit(Remedy::kDevice,
+                        "the GPU cannot compute this attention", {},
+                        plan.error().what);
   }
   const std::int64_t bytes = plan->workspace_bytes();
   Tensor workspace;
   if (bytes > 0) workspace = c.allocate(DataType::kUint8, {&bytes, 1});
   session_.stream().add();
-  const Status ran =
+  Status ran =
       plan->execute(handle_.get(), at,
                     bytes > 0 ? workspace.mutable_data<std::byte>() : nullptr);
-  if (!ran) throw runtime::Failure{ran.error()};
+  if (ran) return;
+  ran.error().remedy = Remedy::kDevice;
+  throw runtime::Failure{ran.error()};
 }
 
 }  // namespace ruleengine::kernels::cuda

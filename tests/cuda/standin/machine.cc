@@ -159,6 +159,10 @@ Driver new_driver() {
   Driver out;
   out.version = setting("RULEENGINE_STANDIN_VERSION", out.version);
   out.devices = setting("RULEENGINE_STANDIN_DEVICES", out.devices);
+  out.fails_at =
+      static_cast<std::size_t>(setting("RULEENGINE_STANDIN_FAILS_AT", 0));
+  out.failure = setting("RULEENGINE_STANDIN_FAILURE", out.failure);
+  out.stays_failed = setting("RULEENGINE_STANDIN_STAYS_FAILED", 0) != 0;
   return out;
 }
 
