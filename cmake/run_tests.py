@@ -35,6 +35,7 @@ ALWAYS = ["tests/layers_test.py", "tests/cli/docs_test.py"]
 SEEDS = [0, 1000, 2000]
 SECONDS = 1200  # for one test
 SLOWEST = 10
+ON_GPU = "tests/gpu/gpu_test.py::OnGpu::"
 
 
 @dataclasses.dataclass
@@ -286,6 +287,10 @@ def report(tests):
     for test in tests:
         if test.failed:
             print(f"failed: {test.name}; alone: ./test {test.alone}")
+    without_gpu = sum(test.skipped for test in tests
+                      if test.name.startswith(ON_GPU))
+    if without_gpu:
+        print(f"{without_gpu} tests on a GPU skipped: there is none here")
     total = [sum(getattr(test, what) for test in tests)
              for what in ("passed", "failed", "skipped")]
     skipped = f", {total[2]} skipped" if total[2] else ""

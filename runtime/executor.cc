@@ -180,7 +180,7 @@ void Executor::Impl::Run::start(const std::vector<Datum>& given) {
   }
   impl.arena.begin(std::move(shapes));
   set_arenas(true);
-  BackendSession* session = impl.recordable;
+  BackendSession* session = impl.options.trace ? nullptr : impl.recordable;
   if (session == nullptr || impl.is_refused(given)) return;
   const bool has_places = session->memory()->arena->is_serving();
   if (!has_places || !session->start_recording()) return;
@@ -290,7 +290,9 @@ Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
   memory->reset_peak();
   try {
     std::vector<Datum> given = given_inputs(inputs);
-    if (auto done = replay(given)) return named(*std::move(done));
+    if (!options.trace) {
+      if (auto done = replay(given)) return named(*std::move(done));
+    }
     Run now(*this);
     now.start(given);
     // A run that fails leaves values behind.
@@ -320,7 +322,32 @@ Result<Executor::Named> Executor::run(const Named& inputs, const Noise* noise,
   return out;
 }
 
+void Executor::trace(Trace hears) { impl_->options.trace = std::move(hears); }
+
 const ir::Model& Executor::model() const { return impl_->model; }
+
+Executor::Placing Executor::placing() const {
+  Placing out;
+  for (const auto& each : impl_->backends) {
+    out.emplace_back().first = each.backend->name();
+  }
+  for (const Plan* plan : impl_->plans->all()) {
+    for (const std::vector<Step>& steps : plan->blocks) {
+      for (const Step& step : steps) {
+        if (step.function != nullptr) continue;
+        // What is prepared when it runs does so on the host.
+        const BackendSession* on = impl_->ready[step.id].backend;
+        auto at = std::ranges::find(impl_->backends, on, [](const auto& each) {
+          return each.session.get();
+        });
+        if (at == impl_->backends.end()) --at;
+        ++out[static_cast<std::size_t>(at - impl_->backends.begin())]
+              .second[step.view.op().text()];
+      }
+    }
+  }
+  return out;
+}
 
 const DrawnCounts& Executor::drawn() const { return impl_->state.drawn; }
 

@@ -23,6 +23,11 @@
 
 namespace ruleengine::runtime {
 
+// Called after each node of any graph: its times in seconds since the run
+// began.
+using Trace =
+    std::function<void(const ir::Graph&, ir::NodeId, double begin, double end)>;
+
 struct ExecutorOptions {
   // They must outlive the executor.
   Backends backends;
@@ -53,9 +58,8 @@ struct ExecutorOptions {
   std::function<bool()> is_cancelled;
   // After each node of the main graph: how many are done, of how many.
   std::function<void(std::size_t done, std::size_t all)> progress;
-  // After each node of any graph: its times in seconds since the run began.
-  std::function<void(const ir::Graph&, ir::NodeId, double begin, double end)>
-      trace;
+  // Executor::trace(), from the first run on.
+  Trace trace;
 };
 
 class Executor {
@@ -75,8 +79,19 @@ class Executor {
   Result<Named> run(const Named& inputs, const Noise* noise = nullptr,
                     const DrawnCounts* alike = nullptr);
 
+  // Of the runs to come; empty: none is traced. A traced run is neither
+  // recorded nor done by a recording, and waits for the device after each node.
+  void trace(Trace hears);
+
   // The model as it runs.
   const ir::Model& model() const;
+  // The names of backends, in their order, and how many nodes of which ops each
+  // runs. The nodes of a body or a function count once.
+  using Placing =
+      std::vector<std::pair<std::string, std::map<std::string, std::size_t>>>;
+  Placing placing() const;
+  // Whether there is a recording, so that runs like earlier ones are one call.
+  bool is_recorded() const;
   // What drew random numbers in the last run: names of values, and how often.
   const DrawnCounts& drawn() const;
 

@@ -112,8 +112,7 @@ struct Executor::Impl::Recorded {
 void Executor::Impl::RecordedDelete::operator()(Recorded* r) const { delete r; }
 
 BackendSession* Executor::Impl::find_recordable() const {
-  if (!options.runs_often || options.trace || options.wide ||
-      options.communicator != nullptr) {
+  if (!options.runs_often || options.wide || options.communicator != nullptr) {
     return nullptr;
   }
   BackendSession* out = nullptr;
@@ -176,6 +175,12 @@ void Executor::Impl::keep_recording(std::unique_ptr<Recording> recording,
   constexpr std::size_t kMost = 8;
   recorded.insert(recorded.begin(), std::move(out));
   if (recorded.size() > kMost) recorded.pop_back();
+}
+
+bool Executor::is_recorded() const {
+  return std::ranges::any_of(impl_->recorded, [](const auto& each) {
+    return each->recording != nullptr;
+  });
 }
 
 std::optional<std::vector<Datum>> Executor::Impl::replay(

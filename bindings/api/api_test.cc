@@ -163,6 +163,35 @@ TEST_CASE("exec, bench and draw return data") {
   CHECK(drawn->text.starts_with("digraph"));
 }
 
+TEST_CASE("the CPU takes over where a GPU fails, and says so once") {
+  std::vector<std::string> heard;
+  ExecutionOptions how{.device = "auto", .warn = [&](const auto& each) {
+                         heard.push_back(each);
+                       }};
+  const Diagnostic gone{.kind = ErrorKind::kLimit,
+                        .what = "the GPU failed",
+                        .found = "CODE",
+                        .remedy = Remedy::kDevice};
+  int calls = 0;
+  const auto fails_once = [&]() -> Status {
+    ++calls;
+    return how.device == "cpu" ? Status() : gone;
+  };
+  CHECK(on_device(how, fails_once).ok());
+  CHECK(calls == 2);
+  CHECK(heard == std::vector<std::string>{
+                     "the CPU runs the model: the GPU failed (CODE)"});
+  CHECK(on_device(how, fails_once).ok());
+  CHECK(calls == 3);
+  CHECK(heard.size() == 1);
+  how.device = "cuda";
+  CHECK_FALSE(on_device(how, fails_once).ok());
+  how.device = "auto";
+  const auto other = [] { return Status(Diagnostic{.what = "the model"}); };
+  CHECK_FALSE(on_device(how, other).ok());
+  CHECK(how.device == "auto");
+}
+
 TEST_CASE("a deadline that has passed ends every call") {
   const Case c("m.x");
   const Limits over{.deadline = Deadline(0)};

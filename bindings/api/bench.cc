@@ -18,14 +18,16 @@ namespace {
 // Without a number of rounds: as many as this time allows, within these bounds.
 constexpr double kSeconds = 5;
 constexpr std::size_t kLeastRounds = 7, kMostRounds = 1000;
-constexpr int kWarmUps = 2;
+constexpr int kWarmUps = 3;  // the third is recorded
+// Of the rounds, so many times less are traced, within these bounds.
+constexpr std::size_t kTracedOf = 4, kLeastTraced = 5, kMostTraced = 100;
 
 // A model that is measured.
 struct Subject {
   std::shared_ptr<const ir::Model> model;
-  Profile profile;  // of its last run
+  Profile profile;  // of its last traced run
   std::unique_ptr<runtime::Executor> executor;
-  std::map<std::string, OpCost> ops;  // of all rounds
+  std::map<std::string, OpCost> ops;
   Measured out;
 };
 
@@ -37,7 +39,6 @@ Status prepare(Subject& subject, const BenchedModel& given,
   if (!made) return made.error();
   runtime::ExecutorOptions& how = *made;
   how.runs_often = true;
-  how.trace = subject.profile.trace();
   auto executor = runtime::Executor::create(*subject.model, std::move(how));
   if (!executor) return executor.error();
   subject.executor = *std::move(executor);
@@ -46,7 +47,6 @@ Status prepare(Subject& subject, const BenchedModel& given,
 
 // One run; its seconds.
 Result<double> time_run(Subject& subject, const runtime::NamedData& inputs) {
-  subject.profile.clear();
   const Stopwatch watch;
   const auto outputs = subject.executor->run(inputs);
   const double seconds = watch.seconds();
@@ -59,7 +59,17 @@ Result<double> time_run(Subject& subject, const runtime::NamedData& inputs) {
 Status measure(Subject& subject, const runtime::NamedData& inputs) {
   const auto seconds = time_run(subject, inputs);
   if (!seconds) return seconds.error();
-  std::vector<double>& rounds = subject.out.seconds;
+  subject.out.seconds.push_back(*seconds);
+  return {};
+}
+
+Status trace_ops(Subject& subject, const runtime::NamedData& inputs) {
+  subject.profile.clear();
+  subject.executor->trace(subject.profile.trace());
+  const auto seconds = time_run(subject, inputs);
+  subject.executor->trace({});
+  if (!seconds) return seconds.error();
+  std::vector<double>& rounds = subject.out.traced;
   rounds.push_back(*seconds);
   for (const Profile::Event& e : subject.profile.events()) {
     OpCost& cost = subject.ops[e.graph->op(e.node).text()];
@@ -86,12 +96,56 @@ Status measure_all(std::vector<Subject>& subjects,
     return round < kLeastRounds ||
            (round < kMostRounds && watch.seconds() < kSeconds);
   };
-  for (std::size_t round = 0; goes_on(round); ++round) {
+  const auto in_turn = [&](std::size_t round, auto what) -> Status {
     for (std::size_t i = 0; i < subjects.size(); ++i) {
-      auto status = measure(subjects[(round + i) % subjects.size()], inputs);
+      auto status = what(subjects[(round + i) % subjects.size()], inputs);
       if (!status) return status;
     }
+    return {};
+  };
+  std::size_t round = 0;
+  for (; goes_on(round); ++round) {
+    if (auto status = in_turn(round, measure); !status) return status;
   }
+  const std::size_t traced =
+      std::clamp(round / kTracedOf, kLeastTraced, kMostTraced);
+  for (std::size_t i = 0; i < traced; ++i) {
+    if (auto status = in_turn(i, trace_ops); !status) return status;
+  }
+  return {};
+}
+
+// The results of a round with those of the CPU.
+Status compare_with_cpu(Subject& subject, const runtime::NamedData& inputs,
+                        const ExecutionOptions& how) {
+  const auto named = [&](Diagnostic error) {
+    if (error.where.empty()) error.where = subject.out.model;
+    return error;
+  };
+  const auto found = subject.executor->run(inputs);
+  if (!found) return named(found.error());
+  ExecutionOptions on_cpu = how;
+  on_cpu.device = "cpu";
+  auto made = executor_options(on_cpu);
+  if (!made) return made.error();
+  auto executor = runtime::Executor::create(*subject.model, *std::move(made));
+  if (!executor) return executor.error();
+  const auto expected = (*executor)->run(inputs);
+  if (!expected) return named(expected.error());
+  runtime::Comparison& out = subject.out.compared.emplace();
+  if (!how.tolerance) {
+    out = runtime::compare_by_type(*expected, *found);
+    return {};
+  }
+  if (auto mismatch = runtime::compare_forms(*expected, *found)) {
+    out.mismatch = std::move(mismatch);
+    return {};
+  }
+  const auto [abs, rel] = *how.tolerance;
+  out = runtime::compare(*expected, *found,
+                         [=](std::size_t, std::size_t, double value) {
+                           return runtime::relative_bound(value, rel, abs);
+                         });
   return {};
 }
 
@@ -102,6 +156,8 @@ Measured finished(Subject& subject) {
     out.ops.push_back(std::move(cost));
   }
   std::ranges::stable_sort(out.ops, std::ranges::greater(), &OpCost::median);
+  out.nodes = subject.executor->placing();
+  out.is_recorded = subject.executor->is_recorded();
   out.peak_bytes = subject.executor->peak_bytes();
   out.held_bytes = subject.executor->held_bytes();
   return out;
@@ -129,8 +185,10 @@ Result<BenchResult> bench(const std::vector<std::string>& models,
   return bench(loaded, options);
 }
 
-Result<BenchResult> bench(const std::vector<BenchedModel>& models,
-                          const BenchOptions& options) {
+namespace {
+
+Result<BenchResult> bench_all(const std::vector<BenchedModel>& models,
+                              const BenchOptions& options) {
   std::vector<Subject> subjects(models.size());
   for (std::size_t i = 0; i < models.size(); ++i) {
     if (Status s = prepare(subjects[i], models[i], options); !s) {
@@ -143,6 +201,11 @@ Result<BenchResult> bench(const std::vector<BenchedModel>& models,
   if (Status s = measure_all(subjects, *inputs, options.rounds); !s) {
     return s.error();
   }
+  for (Subject& each : subjects) {
+    if (!options.compares) break;
+    Status s = compare_with_cpu(each, *inputs, options.how);
+    if (!s) return s.error();
+  }
   BenchResult out;
   if (options.traces) out.trace = subjects[0].profile.chrome_trace();
   for (Subject& each : subjects) out.models.push_back(finished(each));
@@ -152,25 +215,50 @@ Result<BenchResult> bench(const std::vector<BenchedModel>& models,
   return out;
 }
 
-namespace {
-
 Json json_of(const Measured& s) {
-  const auto rounds = static_cast<double>(s.seconds.size());
+  const auto rounds = static_cast<double>(s.traced.size());
   Json ops = Json::array();
   for (const OpCost& cost : s.ops) {
     ops.push_back({{"op", engine::exact(cost.op)},
                    {"calls", static_cast<double>(cost.calls) / rounds},
                    {"ms", cost.median() * 1e3}});
   }
+  Json nodes = Json::object();
+  for (const auto& [backend, counts] : s.nodes) {
+    Json& on = nodes[backend] = Json::object();
+    for (const auto& [op, count] : counts) on[engine::exact(op)] = count;
+  }
+  Json compared;
+  if (s.compared) {
+    compared = {{"max_abs", s.compared->max_abs},
+                {"max_rel", s.compared->max_rel},
+                {"differs", nullptr}};
+    const auto& mismatch = s.compared->mismatch;
+    if (mismatch) {
+      compared["differs"] =
+          engine::exact(mismatch->output + ": " + mismatch->text);
+    }
+  }
   return {{"model", engine::exact(s.model)},
           {"rounds", s.seconds.size()},
           {"ms", engine::to_json(quartiles(s.seconds), 1e3)},
+          {"traced", engine::to_json(quartiles(s.traced), 1e3)},
+          {"nodes", std::move(nodes)},
+          {"recorded", s.is_recorded},
+          {"compared", std::move(compared)},
           {"peak_bytes", s.peak_bytes},
           {"held_bytes", s.held_bytes},
           {"ops", std::move(ops)}};
 }
 
 }  // namespace
+
+// Figures are of one device: where the CPU takes over, it measures all anew.
+Result<BenchResult> bench(const std::vector<BenchedModel>& models,
+                          const BenchOptions& options) {
+  BenchOptions on = options;
+  return on_device(on.how, [&] { return bench_all(models, on); });
+}
 
 Json to_json(const BenchResult& found) {
   Json json = json_of(found.models[0]);

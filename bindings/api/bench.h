@@ -1,6 +1,7 @@
-// How long models run on the CPU, in which ops, and with how much memory. Two
-// models run in turn on the same inputs, so that whatever slows the machine
-// slows both.
+// How long models run, in which ops, and with how much memory. Two models run
+// in turn on the same inputs, so that whatever slows the machine slows both.
+// The ops are of rounds apart, in which each node is waited for: on a GPU that
+// takes longer than a run.
 #pragma once
 
 #include <cstddef>
@@ -20,11 +21,12 @@ namespace ruleengine::api {
 struct BenchOptions {
   ExecutionOptions how;
   std::size_t rounds = 0;  // 0: as many as 5 seconds allow
+  bool compares = false;   // the results with those of the CPU
   bool traces = false;
   Warn warn;
 };
 
-// The calls of an op in all rounds, and its seconds in each.
+// The calls of an op in all traced rounds, and its seconds in each.
 struct OpCost {
   std::string op;
   std::size_t calls = 0;
@@ -36,7 +38,13 @@ struct OpCost {
 struct Measured {
   std::string model;
   std::vector<double> seconds;  // of each round
-  std::vector<OpCost> ops;      // of all rounds, the slowest first
+  std::vector<double> traced;   // of each traced round
+  std::vector<OpCost> ops;      // of all traced rounds, the slowest first
+  runtime::Executor::Placing nodes;
+  bool is_recorded = false;  // whether a round is one call of the device
+  // With the CPU, on the same inputs: by ExecutionOptions::tolerance, or by the
+  // rounding of the types.
+  std::optional<runtime::Comparison> compared;
   // Bytes of tensors at once, and those that were taken for them.
   std::size_t peak_bytes = 0, held_bytes = 0;
 };
@@ -44,7 +52,7 @@ struct Measured {
 struct BenchResult {
   std::vector<Measured> models;
   std::optional<Spread> ratio;  // of two models, with 95 % confidence
-  std::string trace;            // of the last run of the first model
+  std::string trace;            // of the last traced run of the first model
 };
 
 struct BenchedModel {

@@ -106,6 +106,7 @@ Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
     bodies = engine::OpBodies(rules->bodies());
   }
   const bool is_alone = count == 1 && options.ranks == 0;
+  ExecOptions on = options;
   std::vector<Executed> all;
   for (std::size_t rank = 0; rank < count; ++rank) {
     auto done = load(models[models.size() == 1 ? 0 : rank], options, bodies,
@@ -113,17 +114,14 @@ Result<std::vector<Executed>> exec(const std::vector<std::string>& models,
     if (!done) return done.error();
     all.push_back(*std::move(done));
   }
-  Status status;
-  if (is_alone) {
-    status = run_model(all[0], options, nullptr, nullptr);
-  } else if (!options.draws) {
-    status = run_ranks(all, options, nullptr);
-  } else {
+  const Status status = on_device(on.how, [&]() -> Status {
+    if (is_alone) return run_model(all[0], on, nullptr, nullptr);
+    if (!on.draws) return run_ranks(all, on, nullptr);
     // Until all ranks can run on them.
-    status = runtime::try_inputs(
-        input_options(options.how),
-        [&](const auto& draw) { return run_ranks(all, options, &draw); });
-  }
+    return runtime::try_inputs(input_options(on.how), [&](const auto& draw) {
+      return run_ranks(all, on, &draw);
+    });
+  });
   if (!status) return status.error();
   return all;
 }

@@ -76,7 +76,7 @@ std::string text_of(const runtime::Executor::Named& inputs) {
 Result<runtime::Backends> backends_of(const std::string& device) {
   if (device.empty() || device == "cpu")
     return runtime::Backends{&kernels::cpu()};
-  if (device == "cuda") {
+  if (device == "cuda" || device == "auto") {
     const auto gpu = kernels::find_cuda();
     if (gpu) return runtime::Backends{*gpu, &kernels::cpu()};
     Diagnostic error = gpu.error();
@@ -85,7 +85,7 @@ Result<runtime::Backends> backends_of(const std::string& device) {
   }
   return Diagnostic{.kind = ErrorKind::kUsage,
                     .what = "there is no such device",
-                    .expected = "cpu or cuda",
+                    .expected = "cpu, cuda or auto",
                     .found = printable(device),
                     .remedy = Remedy::kDevice};
 }
@@ -106,6 +106,16 @@ Status check(const ExecutionOptions& options) {
                       .what = "a tolerance is negative"};
   }
   return {};
+}
+
+bool falls_back(ExecutionOptions& how, const Diagnostic& error) {
+  if (how.device != "auto" || error.remedy != Remedy::kDevice) return false;
+  how.device = "cpu";
+  if (!how.warn) return true;
+  std::string why = error.what;
+  if (!error.found.empty()) why += " (" + error.found + ")";
+  how.warn("the CPU runs the model: " + printable(why, 400));
+  return true;
 }
 
 std::size_t tensor_limit(const Limits& limits) {

@@ -26,8 +26,9 @@ struct ExecutionOptions {
   std::uint64_t seed = 0;                    // of random inputs and random ops
   int threads = 0;                           // 0: one for each core
   // What computes: "cuda" is the first GPU, with the CPU for what it cannot; ""
-  // and "cpu" are the CPU alone.
+  // and "cpu" are the CPU alone; "auto" is "cuda", and "cpu" where that fails.
   std::string device;
+  Warn warn;  // hears why the CPU computes what was for the GPU
   // Of comparisons, instead of the rounding of the types and of what rules
   // declare.
   std::optional<runtime::Tolerance> tolerance;
@@ -39,6 +40,19 @@ struct ExecutionOptions {
 
 // kUsage for a number of threads or a tolerance that is out of range.
 Status check(const ExecutionOptions& options);
+
+// Whether work that failed is to be done anew on the CPU: the device is "auto",
+// and the GPU is what failed. Then `how` names the CPU, and its `warn` is told.
+bool falls_back(ExecutionOptions& how, const Diagnostic& error);
+
+// What `work` returns: a Result or a Status. Where it falls back, it is called
+// once more.
+template <typename Work>
+auto on_device(ExecutionOptions& how, const Work& work) {
+  auto out = work();
+  if (out || !falls_back(how, out.error())) return out;
+  return work();
+}
 
 // Bytes.
 std::size_t tensor_limit(const Limits& limits);

@@ -66,33 +66,47 @@ Result<std::unique_ptr<Session>> Session::create(
     const ExecutionOptions& options) {
   auto own = with_bodies(model, bodies, options.limits);
   if (!own) return own.error();
-  std::unique_ptr<Session> out(new Session());
+  std::unique_ptr<Session> out(new Session(options));
   out->model_ = *std::move(own);
-  out->deadline_ = options.limits.deadline;
-  auto made = executor_options(options);
+  const Status ready =
+      on_device(out->how_, [&its = *out] { return its.prepare(); });
+  if (!ready) return ready.error();
+  return out;
+}
+
+Status Session::prepare() {
+  auto made = executor_options(how_);
   if (!made) return made.error();
   runtime::ExecutorOptions& how = *made;
   how.runs_often = true;
-  how.progress = [its = out.get()](std::size_t done, std::size_t all) {
-    if (its->progress_) its->progress_(done, all);
+  how.progress = [this](std::size_t done, std::size_t all) {
+    if (progress_) progress_(done, all);
   };
-  auto executor = runtime::Executor::create(*out->model_, std::move(how));
+  executor_ = nullptr;  // its memory is free for the next one
+  auto executor = runtime::Executor::create(*model_, std::move(how));
   if (!executor) return executor.error();
-  out->executor_ = *std::move(executor);
-  return out;
+  executor_ = *std::move(executor);
+  device_ = how_.device;
+  return {};
 }
 
 Result<runtime::NamedData> Session::run(const runtime::NamedData& inputs,
                                         const Progress& progress) {
   progress_ = progress;
-  auto outputs = executor_->run(inputs);
+  auto outputs = on_device(how_, [&]() -> Result<runtime::NamedData> {
+    // On another device than the last time.
+    if (device_ != how_.device || executor_ == nullptr) {
+      if (Status s = prepare(); !s) return s.error();
+    }
+    return executor_->run(inputs);
+  });
   progress_ = {};
   if (!outputs) {
     Diagnostic error = outputs.error();
     if (error.where.empty()) error.where = model_->path;
     return error;
   }
-  if (auto status = check_end(*model_, deadline_); !status) {
+  if (auto status = check_end(*model_, how_.limits.deadline); !status) {
     return status.error();
   }
   Ranges ranges;

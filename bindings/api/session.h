@@ -25,17 +25,20 @@ class Session {
       const ExecutionOptions& options);
 
   // The outputs of the model, in its order; they may refer to its weights, but
-  // not to the inputs.
+  // not to the inputs. Where the CPU takes over from a GPU that failed, it runs
+  // all that follows, too.
   Result<runtime::NamedData> run(const runtime::NamedData& inputs,
                                  const Progress& progress);
 
  private:
-  Session() = default;
+  explicit Session(const ExecutionOptions& how) : how_(how) {}
+  Status prepare();
 
+  ExecutionOptions how_;
   std::shared_ptr<ir::Model> model_;  // a copy that nobody edits
   std::unique_ptr<runtime::Executor> executor_;
-  Deadline deadline_;
-  Progress progress_;  // of the call that runs
+  std::string device_;  // that the executor is for
+  Progress progress_;   // of the call that runs
 };
 
 // As compare_by_kernels(), where ops with a body of `bodies` run as that.

@@ -378,7 +378,7 @@ RE_API re_error *re_test(const re_rules_options *options, const re_call *call,
 /* --- running models
  * ---------------------------------------------------------*/
 
-/* A model that was prepared, and runs many times on the CPU. */
+/* A model that was prepared, and runs many times. */
 typedef struct re_session re_session;
 
 typedef struct re_session_options {
@@ -388,6 +388,9 @@ typedef struct re_session_options {
   uint64_t tensors; /* bytes of tensors at once; 0: three quarters of the
                        machine's memory */
   re_rules *rules;  /* or NULL; ops with a body of theirs run as that */
+  /* NULL, "cpu"; "cuda", the first GPU; or "auto", the GPU as long as it works,
+   * and the CPU from then on. */
+  const char *device;
 } re_session_options;
 
 typedef struct re_tensor {
@@ -405,6 +408,9 @@ RE_API re_error *re_session_new(re_model *model,
                                 const re_session_options *options,
                                 const re_call *call, re_session **session);
 RE_API void re_session_free(re_session *session);
+/* Why the CPU computes what was for a GPU. */
+RE_API size_t re_session_warning_count(const re_session *session);
+RE_API const char *re_session_warning(const re_session *session, size_t i);
 
 /* What a session computed: the outputs of the model, in its order. */
 typedef struct re_values re_values;

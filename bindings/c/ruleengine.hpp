@@ -134,7 +134,7 @@ class List {
   std::size_t size_;
 };
 
-// The warnings of rules and of models.
+// The warnings of rules, of models and of sessions.
 template <typename C, const char* (*kGet)(const C*, std::size_t)>
 struct Warning : std::string_view {
   Warning(const C* from, std::size_t i) : std::string_view(kGet(from, i)) {}
@@ -915,21 +915,30 @@ struct SessionOptions {
   int threads = 0;
   std::uint64_t seed = 0, tensors = 0;
   const Rules* rules = nullptr;
+  std::string device = {};  // see re_session_options
 };
 
 // A model that was prepared, and runs many times.
 class Session : public detail::Handle<re_session, re_session_free> {
  public:
   using Handle::Handle;
+  using Warning = detail::Warning<re_session, re_session_warning>;
 
   static Result<Session> make(const Model& model,
                               const SessionOptions& options = {},
                               const Call& call = {}) {
     detail::Calling its(call);
-    const auto given = detail::run_options<re_session_options>(options);
+    auto given = detail::run_options<re_session_options>(options);
+    given.device = detail::text_or_null(options.device);
     return its.make<Session>([&](re_session** to) {
       return re_session_new(model.get(), &given, its.get(), to);
     });
+  }
+
+  // Views of texts; they are valid until the session runs again.
+  auto warnings() const {
+    return detail::List<Warning, const re_session*>(
+        get(), re_session_warning_count(get()));
   }
 
   // The values do not refer to the inputs.

@@ -13,6 +13,7 @@ struct re_session : ruleengine::c::Handle {
   std::shared_ptr<ruleengine::api::Held> held;
   std::shared_ptr<ruleengine::Deadline> term =
       std::make_shared<ruleengine::Deadline>();
+  std::vector<std::string> warnings;
   std::unique_ptr<ruleengine::api::Session> session;
 };
 
@@ -158,6 +159,10 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     auto out = std::make_unique<re_session>();
     out->held = model->held;
     how.seed = given->seed;
+    if (given->device != nullptr) how.device = given->device;
+    how.warn = [its = out.get()](const std::string& message) {
+      its->warnings.push_back(message);
+    };
     how.limits.tensors = given->tensors;
     how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
     *out->term = its.deadline();
@@ -171,6 +176,15 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
 }
 
 void re_session_free(re_session* session) { delete session; }
+
+size_t re_session_warning_count(const re_session* session) {
+  return session == nullptr ? 0 : session->warnings.size();
+}
+
+const char* re_session_warning(const re_session* session, size_t i) {
+  return i < re_session_warning_count(session) ? session->warnings[i].c_str()
+                                               : "";
+}
 
 re_error* re_session_run(re_session* session, const re_tensor* inputs,
                          size_t count, const re_call* call,

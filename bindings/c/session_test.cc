@@ -228,6 +228,42 @@ TEST_CASE("ops with a body of a rule") {
   fine(re_compare(model.get(), same.get(), &how, nullptr, nullptr));
 }
 
+TEST_CASE("a session on a device that is there or not") {
+  const Own<re_model> model = model_of(
+      "m (float[2] x) => (float[2] y) "
+      "{ y = Neg(x) }");
+  re_session_options options = RE_OPTIONS(re_session_options);
+  options.device = "tpu";
+  re_session* session = nullptr;
+  CHECK(kind_of(re_session_new(model.get(), &options, nullptr, &session)) ==
+        RE_ERROR_USAGE);
+  options.device = "cuda";
+  const bool has_gpu = kind_of(re_session_new(model.get(), &options, nullptr,
+                                              &session)) == RE_OK;
+  re_session_free(session);
+  options.device = "auto";
+  fine(re_session_new(model.get(), &options, nullptr, &session));
+  const Own<re_session> own(session);
+  CHECK(re_session_warning_count(session) == (has_gpu ? 0 : 1));
+  if (!has_gpu) {
+    CHECK(std::string(re_session_warning(session, 0))
+              .starts_with("the CPU runs the model: "));
+  }
+  CHECK(std::string(re_session_warning(session, 1)).empty());
+  CHECK(re_session_warning_count(nullptr) == 0);
+  const std::int64_t shape[] = {2};
+  const float x[] = {3, 4};
+  const re_tensor input = {.name = "x",
+                           .type = 1,
+                           .rank = 1,
+                           .shape = shape,
+                           .data = x,
+                           .size = sizeof(x)};
+  re_values* values = nullptr;
+  fine(re_session_run(session, &input, 1, nullptr, &values));
+  re_values_free(values);
+}
+
 TEST_CASE("a stop at any time of a comparison shows no difference") {
   const Own<re_model> model = model_of(
       "m (float[96,96] x) => (float[96,96] y) "

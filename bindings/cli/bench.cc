@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <functional>
+#include <optional>
+
 #include "bindings/api/bench.h"
 #include "bindings/api/files.h"
 #include "bindings/cli/session.h"
@@ -19,29 +21,55 @@ struct BenchFlags : Flags {
   std::size_t rounds = 0;  // 0: as many as time allows
   std::string profile;     // a file
   bool json = false;
+  bool compares = false;
+  std::optional<std::string> tolerance;
 };
 
 constexpr std::size_t kMostOps = 12;  // in the table
 
+// Where several can compute: how many nodes each does, and what the last one,
+// the CPU, is left.
+void print_placing(const api::Measured& s) {
+  if (s.nodes.size() < 2) return;
+  std::vector<std::string> parts;
+  for (const auto& [backend, ops] : s.nodes) {
+    std::size_t count = 0;
+    for (const auto& [op, nodes] : ops) count += nodes;
+    parts.push_back(fmt::format("{} on {}", count, backend));
+  }
+  std::vector<std::string> left;
+  for (const auto& [op, nodes] : s.nodes.back().second) left.push_back(op);
+  show("nodes: {}{}{}\n", fmt::join(parts, ", "),
+       left.empty() ? ""
+                    : printable(fmt::format(" ({})", fmt::join(left, ", "))),
+       s.is_recorded ? "; a run is one launch" : "");
+}
+
 void print(const api::Measured& s) {
   constexpr double kMiB = 1 << 20;
   const Spread t = quartiles(s.seconds);
-  const auto rounds = static_cast<double>(s.seconds.size());
+  const auto rounds = static_cast<double>(s.traced.size());
+  const double whole = quartiles(s.traced).median;
   show("{}: {:.3f} ms (half of {} runs: {:.3f} to {:.3f})\n",
        printable(s.model), t.median * 1e3, s.seconds.size(), t.low * 1e3,
        t.high * 1e3);
   show("memory: {:.2f} MiB of tensors at once, {:.2f} MiB taken for them\n",
        static_cast<double>(s.peak_bytes) / kMiB,
        static_cast<double>(s.held_bytes) / kMiB);
+  print_placing(s);
+  if (s.compared && !s.compared->mismatch) {
+    show("as on the CPU: off by {:.3g} at most, {:.3g} of the largest\n",
+         s.compared->max_abs, s.compared->max_rel);
+  }
   std::vector<std::vector<std::string>> rows = {{"op", "calls", "ms", "share"}};
   const auto add = [&](const api::OpCost& cost) {
     rows.push_back(
         {cost.op, fmt::format("{:g}", static_cast<double>(cost.calls) / rounds),
          fmt::format("{:.3f}", cost.median() * 1e3),
-         fmt::format("{:.1f} %", cost.median() / t.median * 100)});
+         fmt::format("{:.1f} %", cost.median() / whole * 100)});
   };
   api::OpCost rest{.op = "others",
-                   .seconds = std::vector<double>(s.seconds.size())};
+                   .seconds = std::vector<double>(s.traced.size())};
   for (std::size_t i = 0; i < s.ops.size(); ++i) {
     const api::OpCost& cost = s.ops[i];
     if (i < kMostOps) {
@@ -77,9 +105,13 @@ int bench(const BenchFlags& flags) {
   if (!flags.against.empty()) paths->models.push_back(flags.against);
   auto how = execution_options(flags, flags.in);
   if (!how) return fail(how.error());
+  const auto within = parse_tolerance(flags.tolerance);
+  if (!within) return fail(within.error());
+  how->tolerance = *within;
   const auto found =
       api::bench(paths->models, {.how = *std::move(how),
                                  .rounds = flags.rounds,
+                                 .compares = flags.compares,
                                  .traces = !flags.profile.empty(),
                                  .warn = warn});
   if (!found) return fail(found.error());
@@ -91,6 +123,15 @@ int bench(const BenchFlags& flags) {
     put(engine::json_text(api::to_json(*found)));
   } else {
     print_all(*found);
+  }
+  for (const api::Measured& each : found->models) {
+    if (!each.compared || !each.compared->mismatch) continue;
+    return fail({.kind = ErrorKind::kVerify,
+                 .what = "the model gives other results than on the CPU",
+                 .where = each.model,
+                 .found = "output '" +
+                          printable(each.compared->mismatch->output) + "', " +
+                          each.compared->mismatch->text});
   }
   return 0;
 }
@@ -114,8 +155,11 @@ void add_bench(Line& line) {
       .whole(6, 1'000'000);
   bench
       .option("--profile", flags.profile,
-              "a file for the last run as a Chrome trace")
+              "a file for the last traced run as a Chrome trace")
       .takes("FILE.json");
+  bench.flag("--compare", flags.compares,
+             "also compare the outputs with those of the CPU");
+  bench.tolerance(flags.tolerance);
   bench.flag("--json", flags.json, "print JSON");
 }
 

@@ -273,9 +273,11 @@ void VerbLine::inputs(Flags& flags, InputFlags& inputs, const char* dims) {
             "MiB of tensors at once; three quarters of the machine's");
 }
 void VerbLine::device(InputFlags& inputs) {
-  option("--device", inputs.how.device,
-         "cuda is the first GPU, with the CPU for what it cannot; cpu")
-      .takes("cpu|cuda");
+  option(
+      "--device", inputs.how.device,
+      "cuda is the first GPU, with the CPU for what it cannot; auto is cuda, "
+      "and cpu where there is no GPU or it fails; cpu")
+      .takes("cpu|cuda|auto");
 }
 void VerbLine::tolerance(std::optional<std::string>& to) {
   option("--tolerance", to,

@@ -251,6 +251,7 @@ Result<api::ExecutionOptions> execution_options(const Flags& flags,
   if (!sizes) return sizes.error();
   api::ExecutionOptions out = inputs.how;
   out.limits = limits_of(flags);
+  out.warn = warn;
   for (const auto& [name, size] : *sizes) {
     out.dims.emplace(name, std::get<std::int64_t>(size));
   }

@@ -136,7 +136,7 @@ Diagnostic with_option(Diagnostic error) {
       {Remedy::kFolder, "give a folder with -o"},
       {Remedy::kInputs, "give sizes with --dims, or arrays with --inputs"},
       {Remedy::kRanks, "exec --ranks runs several"},
-      {Remedy::kDevice, "without --device it runs on the CPU"}};
+      {Remedy::kDevice, "without --device, or with auto, it runs on the CPU"}};
   for (const auto& [remedy, hint] : kHints) {
     if (error.remedy != remedy) continue;
     if (!error.hint.empty()) error.hint += "; ";

@@ -50,7 +50,7 @@ const char* advice_of(Remedy remedy) {
     case Remedy::kRanks:
       return "the command `ruleengine exec --ranks` runs several";
     case Remedy::kDevice:
-      return "without `device` it runs on the CPU";
+      return "without `device`, or with \"auto\", it runs on the CPU";
     case Remedy::kRewrites:
     case Remedy::kNone:
       break;

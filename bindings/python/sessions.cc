@@ -15,6 +15,7 @@ struct ExecutionOptions {
   std::int64_t threads = 0;
   std::uint64_t seed = 0;
   std::size_t tensors = 0;
+  std::string device;
   std::map<std::string, std::int64_t> dims;
   std::optional<std::tuple<double, double>> tolerance;  // absolute, relative
 };
@@ -25,6 +26,7 @@ api::ExecutionOptions options_of(const ExecutionOptions& how,
   out.threads =
       std::in_range<int>(how.threads) ? static_cast<int>(how.threads) : -1;
   out.seed = how.seed;
+  out.device = how.device;
   out.dims = how.dims;
   if (how.tolerance) {
     const auto [absolute, relative] = *how.tolerance;
@@ -186,6 +188,12 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
+  nb::list warnings() const {
+    nb::list out;
+    for (const std::string& each : warnings_) out.append(text(each));
+    return out;
+  }
+
   nb::list run(const nb::dict& inputs, Seconds seconds, nb::object progress) {
     Call call(seconds, std::move(progress));
     const Inputs given = inputs_of(inputs);
@@ -210,14 +218,15 @@ class Session {
   void prepare(Rules* rules, const Deadline& deadline) {
     *term_ = deadline;
     if (rules != nullptr) *rules->term = deadline;
-    session_ = take(
-        api::Session::create(*held_->model, bodies_of(rules),
-                             options_of(how_, Deadline().or_of_call(term_))));
+    auto how = options_of(how_, Deadline().or_of_call(term_));
+    how.warn = [this](const std::string& each) { warnings_.push_back(each); };
+    session_ = take(api::Session::create(*held_->model, bodies_of(rules), how));
     check(deadline.check());
   }
 
   std::shared_ptr<api::Held> held_;
   ExecutionOptions how_;
+  std::vector<std::string> warnings_;
   std::shared_ptr<Deadline> term_ = std::make_shared<Deadline>();
   std::unique_ptr<api::Session> session_;
   pid_t process_ = ::getpid();
@@ -269,13 +278,15 @@ void add_sessions(nb::module_& m) {
       .def_rw("threads", &Options::threads)
       .def_rw("seed", &Options::seed)
       .def_rw("tensors", &Options::tensors)
+      .def_rw("device", &Options::device)
       .def_rw("dims", &Options::dims)
       .def_rw("tolerance", &Options::tolerance, arg().none());
   nb::class_<Session>(m, "Session")
       .def(nb::init<Model&, Rules*, const Options&, Seconds>(), arg("model"),
            arg("rules").none(), arg("how"), arg("seconds").none())
       .def("run", &Session::run, arg("inputs"), arg("seconds").none(),
-           arg("progress").none());
+           arg("progress").none())
+      .def_prop_ro("warnings", &Session::warnings);
   m.def("compare", &compare, arg("model"), arg("other"), arg("rules").none(),
         arg("how"), arg("seconds").none());
   m.def("bench", &bench, arg("models"), arg("rounds"), arg("how"),

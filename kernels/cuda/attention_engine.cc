@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <mutex>
 #include <string_view>
 #include <utility>
 
@@ -43,9 +44,13 @@ AttentionPlans* make_plans() {
   return new AttentionPlans(*chip, *version, kMostPlans, store_of_user());
 }
 
+// Where they cannot be made, they are tried again for the next session.
 AttentionPlans* shared_plans() {
-  static AttentionPlans* const kPlans = make_plans();
-  return kPlans;
+  static std::mutex mutex;
+  static AttentionPlans* plans = nullptr;
+  const std::lock_guard lock(mutex);
+  if (plans == nullptr) plans = make_plans();
+  return plans;
 }
 
 }  // namespace

@@ -61,7 +61,8 @@ void check(cublasStatus_t status) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   throw runtime::Failure{{.kind = ErrorKind::kLimit,
                           .what = "cuBLASLt failed at a product of matrices",
-                          .found = fmt::format("status {}", int{status})}};
+                          .found = fmt::format("status {}", int{status}),
+                          .remedy = Remedy::kDevice}};
 }
 
 cudaDataType_t type_of(runtime::DataType type) {

@@ -9,7 +9,9 @@ namespace {
 
 std::int32_t narrow(std::int64_t x) {
   if (x > std::numeric_limits<std::int32_t>::max()) {
-    fail("the GPU cannot compute an attention of this size");
+    runtime::fail_limit(Remedy::kDevice,
+                        "the GPU cannot compute an attention of this size", {},
+                        {});
   }
   return static_cast<std::int32_t>(x);
 }

@@ -78,12 +78,11 @@ void Driver::check(CUresult status, std::string_view doing) const {
   if (status == CUDA_SUCCESS) return;
   std::string found = name_of(*this, status);
   if (status == CUDA_ERROR_OUT_OF_MEMORY) {
-    fail_limit(Remedy::kNone, "the GPU has too little memory", {},
+    fail_limit(Remedy::kDevice, "the GPU has too little memory", {},
                std::move(found));
   }
-  throw Failure{{.kind = ErrorKind::kLimit,
-                 .what = fmt::format("the GPU failed {}", doing),
-                 .found = std::move(found)}};
+  fail_limit(Remedy::kDevice, fmt::format("the GPU failed {}", doing), {},
+             std::move(found));
 }
 
 }  // namespace ruleengine::runtime::cuda

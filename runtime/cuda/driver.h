@@ -42,7 +42,8 @@ struct Driver {
   // GPU, or that the driver is older than the toolkit that this was built with.
   static Result<const Driver*> load();
 
-  // Throws Failure where a call failed: kLimit. `doing`: "to allocate memory".
+  // Throws Failure where a call failed: kLimit, which the CPU remedies.
+  // `doing`: "to allocate memory".
   void check(CUresult status, std::string_view doing) const;
 };
 

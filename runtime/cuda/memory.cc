@@ -77,7 +77,7 @@ std::byte* CudaMemory::take(std::size_t size) {
   if (status == CUDA_ERROR_OUT_OF_MEMORY) {
     std::size_t unused = 0, all = 0;
     driver.cuMemGetInfo(&unused, &all);
-    fail_limit(Remedy::kNone, "the GPU has too little memory for the model",
+    fail_limit(Remedy::kDevice, "the GPU has too little memory for the model",
                fmt::format("{} more bytes", size),
                fmt::format("{} of {} bytes are free, {} are in use by the run",
                            unused, all, held_));

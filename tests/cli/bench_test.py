@@ -36,6 +36,9 @@ class Bench(program.ProgramTest):
         self.assertLessEqual(spread["low"], spread["median"])
         self.assertLessEqual(spread["median"], spread["high"])
         self.assertGreaterEqual(found["peak_bytes"], 300 * 300 * 4)
+        self.assertEqual(found["nodes"],
+                         {"cpu": {"MatMul": 40, "Neg": 1, "Relu": 1}})
+        self.assertFalse(found["recorded"])
 
     def test_which_is_faster(self):
         # 40 products take far more than twice as long as one.

@@ -1,6 +1,10 @@
 """`--device`: a GPU that is not there, and one that a stand-in plays."""
 
+import json
+import os
 import pathlib
+import subprocess
+import sys
 import unittest
 
 import numpy as np
@@ -9,6 +13,17 @@ from support import program
 MODEL = """<ir_version: 8, opset_import: ["" : 20]>
 g (float[4,8] x, float[8,3] w) => (float[4,3] y) {
   a = Gelu(x) b = Softmax(a) y = MatMul(b, w) }"""
+SESSION = """
+import sys, numpy as np, ruleengine
+inputs = {"x": np.eye(4, 8, dtype="f"), "w": np.ones((8, 3), "f")}
+expected = ruleengine.Session(sys.argv[1]).run(inputs)["y"]
+session = ruleengine.Session(sys.argv[1], device="auto")
+print(session.warnings)
+for _ in range(6):
+    found = session.run(inputs)["y"]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+print(session.warnings)
+"""
 STANDIN = pathlib.Path(program.PROGRAM).parent / "cuda" / "standin"
 
 
@@ -30,7 +45,18 @@ class Device(program.ProgramTest):
     def test_unknown(self):
         found = self.run_on("exec", "--random", "--device", "tpu")
         self.assertEqual(found.code, 2)
-        self.assertIn("cpu or cuda", found.err)
+        self.assertIn("cpu, cuda or auto", found.err)
+
+    def test_auto_without_a_gpu(self):
+        expected = self.run_on("exec", "--random").out
+        for verb in ("exec", "--random"), ("bench", "--rounds", "6"):
+            found = self.run_on(*verb, "--device", "auto",
+                                CUDA_VISIBLE_DEVICES="-1")
+            self.assertEqual(found.code, 0, found.err)
+            self.assertRegex(found.err,
+                             r"\Awarning: the CPU runs the model: .*CUDA.*\n\Z")
+            if verb[0] == "exec":
+                self.assertEqual(found.out, expected)
 
     @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
     def test_refused(self):
@@ -43,6 +69,68 @@ class Device(program.ProgramTest):
             self.assertIn(reason, done.err)
 
     @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_failures(self):
+        """A call fails, of all kinds there are, at several places of a run: in
+        `cuda` that is an error, in `auto` the CPU computes the same."""
+        expected = self.run_on("exec", "--random").out
+        failed = 0
+        for failure, stays in ((2, 0), (719, 0), (46, 1)):
+            for at in (5, 9, 14, 20, 27, 35):
+                faults = {"RULEENGINE_STANDIN_FAILS_AT": str(at),
+                          "RULEENGINE_STANDIN_FAILURE": str(failure),
+                          "RULEENGINE_STANDIN_STAYS_FAILED": str(stays)}
+                with self.subTest(failure=failure, at=at):
+                    done = self.run_on("exec", "--random", "--device", "auto",
+                                       LD_LIBRARY_PATH=str(STANDIN), **faults)
+                    self.assertEqual(done.code, 0, done.err)
+                    hard = self.run_on("exec", "--random", "--device", "cuda",
+                                       LD_LIBRARY_PATH=str(STANDIN), **faults)
+                    self.assertIn(hard.code, (0, 5))
+                    if hard.code == 0:
+                        self.assertEqual(done.err, "")
+                        continue
+                    failed += 1
+                    self.assertIn("with auto, it runs on the CPU", hard.err)
+                    self.assertEqual(done.out, expected)
+                    self.assertRegex(
+                        done.err,
+                        r"\Awarning: the CPU runs the model: (the GPU|cuBLASLt) .*\n\Z")
+        self.assertGreater(failed, 9)
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_bench(self):
+        """Rounds are recorded runs, and the ops are of rounds of their own."""
+        done = self.run_on("bench", "--rounds", "8", "--json", "--device",
+                           "auto", LD_LIBRARY_PATH=str(STANDIN))
+        self.assertEqual((done.code, done.err), (0, ""))
+        found = json.loads(done.out)
+        self.assertTrue(found["recorded"])
+        self.assertIsNone(found["compared"])
+        self.assertEqual(found["nodes"], {"cuda": {
+            "Gelu": 1, "MatMul": 1, "Softmax": 1}, "cpu": {}})
+        self.assertEqual({each["op"]: each["calls"] for each in found["ops"]},
+                         {"Gelu": 1, "MatMul": 1, "Softmax": 1})
+        done = self.run_on("bench", "--rounds", "8", "--device", "auto",
+                           LD_LIBRARY_PATH=str(STANDIN),
+                           RULEENGINE_STANDIN_FAILS_AT="80",
+                           RULEENGINE_STANDIN_STAYS_FAILED="1")
+        self.assertEqual(done.code, 0, done.err)
+        self.assertRegex(done.err, r"\Awarning: the CPU runs the model: .*\n\Z")
+        self.assertNotIn("cuda", done.out)
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_compare(self):
+        for within, code in (("1e-5,1e-5", 0), ("0,0", 6)):
+            done = self.run_on("bench", "--rounds", "6", "--json", "--device",
+                               "cuda", "--compare", "--tolerance", within,
+                               LD_LIBRARY_PATH=str(STANDIN))
+            self.assertEqual(done.code, code, done.err)
+            compared = json.loads(done.out)["compared"]
+            self.assertLess(0, compared["max_abs"])
+            self.assertLess(compared["max_rel"], 1e-5)
+            self.assertEqual(compared["differs"] is not None, code == 6)
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
     def test_standin(self):
         results = {}
         for device in ("cpu", "cuda"):
@@ -52,6 +140,21 @@ class Device(program.ProgramTest):
             self.assertEqual(done.code, 0, done.err)
             results[device] = np.load(self.folder / "out.npz")["y"]
         np.testing.assert_allclose(results["cpu"], results["cuda"], rtol=1e-5)
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_session(self):
+        """The same in Python; after a failure the CPU runs what follows."""
+        done = subprocess.run(
+            [sys.executable, "-c", SESSION, self.write("model.onnxtxt", MODEL)],
+            check=False, capture_output=True, text=True, timeout=60, env={
+                **os.environ, "LD_LIBRARY_PATH": str(STANDIN),
+                "PYTHONPATH": str(pathlib.Path(program.PROGRAM).parent
+                                  / "python"),
+                "RULEENGINE_STANDIN_FAILS_AT": "60"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertRegex(
+            done.stdout,
+            r"\A\[\]\n\['the CPU runs the model: the GPU .*'\]\n\Z")
 
 
 if __name__ == "__main__":

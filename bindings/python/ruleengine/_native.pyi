@@ -78,6 +78,7 @@ class ExecutionOptions:
     threads: int
     seed: int
     tensors: int
+    device: str
     dims: dict[str, int]
     tolerance: tuple[float, float] | None
 
@@ -86,6 +87,8 @@ class Session:
                  seconds: float | None) -> None: ...
     def run(self, inputs: Mapping[str, Any], seconds: float | None,
             progress: Progress | None) -> list[tuple[str, Any]]: ...
+    @property
+    def warnings(self) -> list[str]: ...
 
 def compare(model: Model, other: Model, rules: Rules | None, how: ExecutionOptions,
             seconds: float | None) -> str: ...

@@ -1,4 +1,4 @@
-"""Running models on the CPU."""
+"""Running models, on the CPU or on a GPU."""
 
 from __future__ import annotations
 
@@ -18,9 +18,12 @@ if TYPE_CHECKING:
 
 def _options(threads: int, seed: int, tensors: int,
              dims: Mapping[str, int] | None = None,
-             tolerance: tuple[float, float] | None = None
+             tolerance: tuple[float, float] | None = None, device: str = "cpu"
              ) -> _native.ExecutionOptions:
     out = _native.ExecutionOptions()
+    if not isinstance(device, str):
+        raise UsageError("`device` is no text", found=repr(device))
+    out.device = device
     out.threads = _arguments.whole("threads", threads)
     out.seed = _arguments.whole("seed", seed)
     out.tensors = _arguments.whole("tensors", tensors)
@@ -45,19 +48,21 @@ def _native_rules(rules: RuleSet | None) -> _native.Rules | None:
 
 
 class Session:
-    """A model that is prepared once and runs many times on the CPU.
+    """A model that is prepared once and runs many times.
 
     `threads` of 0 means one for each core. `seed` is of ops that draw random
     numbers, `tensors` the bytes of tensors at once (0: three quarters of the
-    machine's memory). Ops with a body of `rules` run as that.
+    machine's memory). Ops with a body of `rules` run as that. `device` is
+    "cpu"; "cuda", the first GPU; or "auto", the GPU as long as it works and the
+    CPU from then on, of which `warnings` tells.
     """
 
     def __init__(self, model: Any, *, rules: RuleSet | None = None,
                  threads: int = 0, seed: int = 0, tensors: int = 0,
                  dims: Dims | None = None, folder: Path | None = None,
-                 seconds: float | None = None) -> None:
+                 seconds: float | None = None, device: str = "cpu") -> None:
         time = Time(seconds)
-        options = _options(threads, seed, tensors)
+        options = _options(threads, seed, tensors, device=device)
         opened = _kinds.opened(model, time, dims=dims, folder=folder)
         self._native = _native.Session(
             opened.native, _native_rules(rules), options,
@@ -81,6 +86,11 @@ class Session:
         with shown(progress, "running", "node") as bar:
             values = self._native.run(given, seconds=time.left(), progress=bar)
         return {name: _tensors.value_of(value) for name, value in values}
+
+    @property
+    def warnings(self) -> list[str]:
+        """Why the CPU computes what was for a GPU."""
+        return self._native.warnings
 
     def __reduce__(self) -> Any:
         raise TypeError("a ruleengine.Session cannot be pickled: send the path "
@@ -110,12 +120,12 @@ def verify(model: Any, other: Any, *, rules: RuleSet | None = None,
 def bench(model: Any, against: Any = None, *, rounds: int = 0,
           dims: Mapping[str, int] | None = None, seed: int = 0,
           threads: int = 0, tensors: int = 0, folder: Path | None = None,
-          seconds: float | None = None) -> dict[str, Any]:
-    """How long a model runs on the CPU, in which ops, and with how much memory,
-    as `ruleengine bench --json` has it. Two models run in turn on the same
-    inputs. `rounds` of 0: as many as 5 seconds allow."""
+          seconds: float | None = None, device: str = "cpu") -> dict[str, Any]:
+    """How long a model runs, in which ops, and with how much memory, as
+    `ruleengine bench --json` has it. Two models run in turn on the same inputs.
+    `rounds` of 0: as many as 5 seconds allow. `device`: as of a Session."""
     time = Time(seconds)
-    options = _options(threads, seed, tensors, dims)
+    options = _options(threads, seed, tensors, dims, device=device)
     models = ((_kinds.opened(model, time, folder=folder),) if against is None
               else _kinds.opened_both(model, against, time, folder))
     out: dict[str, Any] = json.loads(_native.bench(

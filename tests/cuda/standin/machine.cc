@@ -160,6 +160,10 @@ struct ToldDriver : Driver {
   ToldDriver() {
     version = setting("RULEENGINE_STANDIN_VERSION", version);
     devices = setting("RULEENGINE_STANDIN_DEVICES", devices);
+    fails_at =
+        static_cast<std::size_t>(setting("RULEENGINE_STANDIN_FAILS_AT", 0));
+    failure = setting("RULEENGINE_STANDIN_FAILURE", failure);
+    stays_failed = setting("RULEENGINE_STANDIN_STAYS_FAILED", 0) != 0;
   }
 };
 

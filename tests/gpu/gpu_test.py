@@ -1,0 +1,81 @@
+"""Models on the GPU of this machine, where there is one; and tests/gpu/run on
+stand-ins, so that it works on the day when there is one."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+import equality  # noqa: E402  pylint: disable=wrong-import-position
+import machine  # noqa: E402  pylint: disable=wrong-import-position
+import tool  # noqa: E402  pylint: disable=wrong-import-position
+
+SETTING = tool.Setting(HERE, is_standin=False)
+HAS_GPU = bool(machine.ask(SETTING, tool.Deadline(30)).get("chip"))
+
+
+@unittest.skipUnless(HAS_GPU, "there is no GPU here")
+class OnGpu(unittest.TestCase):
+    """A test for each model: cmake/run_tests.py counts them by this name."""
+
+    def check(self, path):
+        [row] = equality.compare_all(SETTING, tool.Deadline(120), [path])
+        self.assertTrue(row["equal"], row["why"])
+
+
+for _path in equality.models_of(SETTING):
+    setattr(OnGpu, "test_" + _path.stem.replace(".", "_"),
+            lambda self, its=_path: self.check(its))
+
+
+@unittest.skipUnless(tool.STANDIN.is_dir(), "built without CUDA")
+class OnStandins(unittest.TestCase):
+    def run_steps(self, folder, *options, **variables):
+        return subprocess.run(
+            [sys.executable, HERE / "run", "--standin", "--out", folder,
+             *options], env={**os.environ, **variables}, timeout=300,
+            capture_output=True, text=True, check=False)
+
+    def test_all_steps(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_steps(folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            paths = {path.suffix: path
+                     for path in pathlib.Path(folder).iterdir()}
+            self.assertEqual(set(paths), {".json", ".md", ".svg"})
+            found = json.loads(paths[".json"].read_text())
+            self.assertFalse(found["measured"])
+            self.assertIn("no figure is measured", paths[".md"].read_text())
+            self.assertIn("not measured", paths[".svg"].read_text())
+            self.assertEqual(set(found["steps"]), set("bcde"))
+            for step, its in found["steps"].items():
+                self.assertEqual(its["error"], "")
+                self.assertTrue(its["rows"])
+                for row in its["rows"]:
+                    self.assertEqual((step, row["why"]), (step, ""))
+                    # What is measured must be the GPU, in recorded runs; the
+                    # backend has no RotaryEmbedding yet.
+                    left = set(row["on_cpu"])
+                    if step != "b" and left != {"RotaryEmbedding"}:
+                        self.assertEqual(left, set(), row)
+                        self.assertTrue(row["recorded"], row)
+
+    def test_a_failure_is_told(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_steps(folder, "--steps", "b,d",
+                                  RULEENGINE_STANDIN_FAILS_AT="40")
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn("the GPU failed", done.stdout)
+            [path] = pathlib.Path(folder).glob("*.json")
+            steps = json.loads(path.read_text())["steps"]
+            self.assertEqual(set(steps), {"b", "d"})
+
+
+if __name__ == "__main__":
+    unittest.main()
