@@ -1,6 +1,7 @@
 // Ops that compute each element for itself.
 #include "kernels/cuda/device/elementwise.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -44,6 +45,25 @@ Op unary_row(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
   return unary(session, kernel_of(session, "unary", kName, type, kTypes), type,
                type);
+}
+
+// Whether something holds of each element.
+Op test_row(const Preparation& p, Session& session, std::string_view name) {
+  const DataType type = input_type(p, 0);
+  return unary(session, kernel_of(session, "unary", name, type, kFloats), type,
+               DataType::kBool);
+}
+
+Op is_nan(const Preparation& p, Session& session) {
+  return test_row(p, session, "is_nan");
+}
+
+Op is_inf(const Preparation& p, Session& session) {
+  const bool negative = p.attribute_flag("detect_negative");
+  const bool positive = p.attribute_flag("detect_positive");
+  if (!negative && !positive) decline("it is never true");
+  if (negative && positive) return test_row(p, session, "is_inf");
+  return test_row(p, session, negative ? "is_negative_inf" : "is_positive_inf");
 }
 
 // With an attribute that the kernel takes.
@@ -171,12 +191,40 @@ Op chain_row(const Preparation& p, Session& session) {
   };
 }
 
+// An integer 0 that is divided by is to fail.
+void need_no_zero(const Preparation& p, std::size_t i) {
+  const DataType type = input_type(p, i);
+  if (type != DataType::kInt32 && type != DataType::kInt64) return;
+  const Tensor* t = p.constant(i);
+  if (t == nullptr) decline("a divisor is no constant");
+  const auto has_zero = [&]<typename T>(T zero) {
+    return std::ranges::find(t->values<T>(), zero) != t->values<T>().end();
+  };
+  const bool fails = type == DataType::kInt32 ? has_zero(std::int32_t{0})
+                                              : has_zero(std::int64_t{0});
+  if (fails) decline("it divides by 0");
+}
+
+Op mod(const Preparation& p, Session& session) {
+  need_no_zero(p, 1);
+  return p.attribute_flag("fmod") ? binary_row<"truncated_mod">(p, session)
+                                  : binary_row<"floor_mod">(p, session);
+}
+
+Op fast_gelu(const Preparation& p, Session& session) {
+  return p.node().has_input(1)
+             ? binary_row<"bias_gelu_tanh", kFloats>(p, session)
+             : unary_row<"gelu_tanh">(p, session);
+}
+
+// Its inputs are of one shape.
+Op swiglu(const Preparation& p, Session& session) {
+  if (p.attribute_float("alpha") != 1) decline("a scaled gate");
+  return binary_row<"swiglu", kFloats>(p, session);
+}
+
 Op where(const Preparation& p, Session& session) {
-  const DataType type = input_type(p, 1);
-  const int width = ir::bit_width(type) / 8;
-  if (width != 1 && width != 2 && width != 4 && width != 8) {
-    decline("elements of an unknown width");
-  }
+  const DataType type = moved_type(p, 1);
   return [&session, type](Call& c) {
     const Tensor& condition = c.expect_type(0, DataType::kBool);
     const Tensor& a = c.expect_type(1, type);
@@ -203,12 +251,15 @@ constexpr Kernel kElementwiseKernels[] = {
     {"", "Gelu", gelu},
     {"", "Greater", comparison_row<"greater">},
     {"", "GreaterOrEqual", comparison_row<"greater_or_equal">},
+    {"", "IsInf", is_inf},
+    {"", "IsNaN", is_nan},
     {"", "LeakyRelu", scaled_row<"leaky_relu", "alpha">},
     {"", "Less", comparison_row<"less">},
     {"", "LessOrEqual", comparison_row<"less_or_equal">},
     {"", "Log", unary_row<"log">},
     {"", "Max", chain_row<"max", kNumbers>},
     {"", "Min", chain_row<"min", kNumbers>},
+    {"", "Mod", mod},
     {"", "Mul", binary_row<"mul">},
     {"", "Neg", unary_row<"neg", kNumbers>},
     {"", "Not", unary_row<"not", kBools>},
@@ -218,15 +269,19 @@ constexpr Kernel kElementwiseKernels[] = {
     {"", "Relu", unary_row<"relu", kNumbers>},
     {"", "Round", unary_row<"round">},
     {"", "Sigmoid", unary_row<"sigmoid">},
+    {"", "Sign", unary_row<"sign", kNumbers>},
     {"", "Sin", unary_row<"sin">},
     {"", "Softplus", unary_row<"softplus">},
     {"", "Sqrt", unary_row<"sqrt">},
     {"", "Sub", binary_row<"sub">},
     {"", "Sum", chain_row<"add", kFloats>},
+    {"", "SwiGLU", swiglu},
+    {"", "Swish", scaled_row<"quick_gelu", "alpha">},
     {"", "Tanh", unary_row<"tanh">},
     {"", "Where", where},
     {"", "Xor", binary_row<"xor", kBools>},
     {"com.microsoft", "BiasGelu", binary_row<"bias_gelu", kFloats>},
+    {"com.microsoft", "FastGelu", fast_gelu},
     {"com.microsoft", "Gelu", unary_row<"gelu">},
     {"com.microsoft", "QuickGelu", scaled_row<"quick_gelu", "alpha">},
 };
