@@ -18,7 +18,7 @@ bool has(ops::Inputs inputs, std::size_t i) {
 }
 
 // The nodes whose results are only read on the host, such as the arithmetic of
-// shapes.
+// shapes. What only asks for a shape reads nothing.
 // `devices`: the backends with memory of their own.
 std::vector<bool> host_nodes(const ir::Graph& graph, const Backends& devices) {
   const auto reads_on_host = [&](const ir::Op& op, std::size_t i) {
@@ -44,9 +44,12 @@ std::vector<bool> host_nodes(const ir::Graph& graph, const Backends& devices) {
     out[node.index()] = is_read && !elsewhere;
     const auto inputs = graph.inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].value) continue;
+      const ir::Op& op = graph.op(node);
+      const bool is_measured =
+          ops::reads_type_only(op, i) || ops::roles_of(op).measures;
+      if (!inputs[i].value || is_measured) continue;
       Read& read = reads[inputs[i].value.index()];
-      const bool here = out[node.index()] || reads_on_host(graph.op(node), i);
+      const bool here = out[node.index()] || reads_on_host(op, i);
       if (!here) read = Read::kElsewhere;
       if (here && read == Read::kNever) read = Read::kOnHost;
     }

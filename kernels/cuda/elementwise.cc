@@ -92,41 +92,64 @@ Op cast(const Preparation& p, Session& session) {
   return unary(session, session.kernel("cast", name), from, to);
 }
 
-// A bound that is a constant, or the widest.
-double bound(const Preparation& p, std::size_t i, double widest) {
-  if (!p.node().has_input(i)) return widest;
+// A bound that is a constant; nullptr for none.
+const Tensor* bound(const Preparation& p, std::size_t i) {
+  if (!p.node().has_input(i)) return nullptr;
   const Tensor* t = p.constant(i);
-  if (t == nullptr || t->count() != 1) decline("a bound is no constant");
+  if (t == nullptr || t->count() != 1 || t->dtype() != input_type(p, 0)) {
+    decline("a bound is no constant of the same type");
+  }
   p.release(i);
+  return t;
+}
+
+// Without a bound it stays as it is.
+void set_bound(const Tensor* t, float& value, std::int64_t& int_value) {
+  if (t == nullptr) return;
   switch (t->dtype()) {
     case DataType::kFloat:
-      return t->data<float>()[0];
-    case DataType::kFloat16:
-    case DataType::kBfloat16:
-      return ir::widen(t->dtype(), t->data<std::uint16_t>()[0]);
+      value = t->data<float>()[0];
+      break;
+    case DataType::kInt32:
+      int_value = t->data<std::int32_t>()[0];
+      break;
+    case DataType::kInt64:
+      int_value = t->data<std::int64_t>()[0];
+      break;
     default:
-      decline("a bound is no float");
+      value = static_cast<float>(
+          ir::widen(t->dtype(), t->data<std::uint16_t>()[0]));
   }
+}
+
+// Integers without a bound, as bounds of their type.
+template <typename T>
+void set_widest(ClipArgs& args) {
+  args.int_low = std::numeric_limits<T>::min();
+  args.int_high = std::numeric_limits<T>::max();
 }
 
 Op clip(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
-  const CUfunction kernel = kernel_of(session, "unary", "clip", type, kFloats);
+  const CUfunction kernel = kernel_of(session, "unary", "clip", type, kNumbers);
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
-  const auto low = static_cast<float>(bound(p, 1, -kInfinite));
-  const auto high = static_cast<float>(bound(p, 2, kInfinite));
-  return [&session, kernel, type, low, high](Call& c) {
+  ClipArgs bounds{.low = -kInfinite, .high = kInfinite};
+  if (type == DataType::kInt32) {
+    set_widest<std::int32_t>(bounds);
+  } else {
+    set_widest<std::int64_t>(bounds);
+  }
+  set_bound(bound(p, 1), bounds.low, bounds.int_low);
+  set_bound(bound(p, 2), bounds.high, bounds.int_high);
+  return [&session, kernel, type, bounds](Call& c) {
     const Tensor& x = c.expect_type(0, type);
     Tensor& out = c.output_in_place(0, 0, type, x.dims());
     if (out.count() == 0) return;
-    session.launch(kernel, spread(out.count(), kElementwiseThreads),
-                   ClipArgs{.in = x.data<std::byte>(),
-                            .out = out.mutable_data<std::byte>(),
-                            .count = out.count(),
-                            .low = low,
-                            .high = high,
-                            .int_low = 0,
-                            .int_high = 0});
+    ClipArgs args = bounds;
+    args.in = x.data<std::byte>();
+    args.out = out.mutable_data<std::byte>();
+    args.count = out.count();
+    session.launch(kernel, spread(out.count(), kElementwiseThreads), args);
   };
 }
 

@@ -95,11 +95,21 @@ TEST_CASE("tests, signs and remainders agree with the CPU") {
   check_recorded(
       "(float[3,5] x, float16[3,5] h, int64[6] n, float[5] d) => (bool[3,5] a,"
       " bool[3,5] b, bool[3,5] c, bool[3,5] e, float[3,5] s, int64[6] t,"
-      " float[3,5] f, float[3,5] g, int64[6] m)<int64[1] by = {-3}> {"
+      " float[3,5] f, float[3,5] g, int64[6] m,"
+      " int64[6] o, float16[3,5] q)<int64[1] by = {-3}, int64 low = {-1},"
+      " int64 high = {1}, float16 half = {0.5}> {"
+      " o = Clip(n, low, high) q = Clip(h, half)"
       " l = Log(x) a = IsNaN(l) b = IsInf(l)"
       " c = IsInf<detect_negative = 0>(l) k = Log(h) e = IsNaN(k)"
       " s = Sign(x) t = Sign(n) g = Floor(x)"
       " f = Mod<fmod = 1>(x, d) m = Mod(n, by) }");
+}
+
+TEST_CASE("what is only asked for its shape stays on the GPU") {
+  check_recorded(
+      "(float[2,3] x, int64[2,1] a, int64[1,4] b) => (int64[2] s, float[3,2] t)"
+      " { w = Neg(b) m = Max(a, w) s = Shape(m) y = Exp(x) z = Transpose(y)"
+      " l = Shape(z) t = Reshape(x, l) }");
 }
 
 TEST_CASE("RotaryEmbedding agrees with the CPU") {
@@ -137,7 +147,10 @@ TEST_CASE("an index beyond its axis ends the run") {
         " x = Neg(w) " +
         op + " }");
     const auto on_gpu = executor_of(*model, true);
-    const auto out = on_gpu->run(inputs_of(*on_gpu, *model, 0));
+    const auto inputs =
+        runtime::random_inputs(*model, {}, runtime::HostMemory::create());
+    REQUIRE(inputs.ok());
+    const auto out = on_gpu->run(*inputs);
     REQUIRE(!out.ok());
     CHECK(out.error().text().find("beyond its axis") != std::string::npos);
     CHECK(out.error().text().find("Neg") == std::string::npos);
