@@ -112,6 +112,14 @@ TEST_CASE("what is only asked for its shape stays on the GPU") {
       " l = Shape(z) t = Reshape(x, l) }");
 }
 
+TEST_CASE("what follows from shapes and is read on the host is not read back") {
+  check_recorded(
+      "(int64[2,5] x) => (int64[5] y)<int64 zero = {0}, int64 step = {1},"
+      " int64[1] last = {1}> {"
+      " s = Shape(x) n = Gather(s, last) w = Squeeze(n)"
+      " r = Range(zero, w, step) y = Add(r, w) }");
+}
+
 TEST_CASE("RotaryEmbedding agrees with the CPU") {
   check_recorded(
       "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> g"
