@@ -18,6 +18,14 @@ CUfunction pattern_of(Session& session, const char* name, DataType type) {
                         name + std::to_string(runtime::bytes_of(type, 1)));
 }
 
+constexpr std::int64_t kSmall = std::int64_t{1} << 31;
+
+// The size of an axis from the end.
+device::Divisor divisor_at(const Tensor& x, std::size_t from_end) {
+  return device::divisor_of(
+      static_cast<std::uint64_t>(x.dim(x.rank() - from_end)));
+}
+
 Op trilu(const Preparation& p, Session& session) {
   const DataType type = moved_type(p);
   return [&session, type, kernel = pattern_of(session, "trilu_", type),
@@ -31,8 +39,9 @@ Op trilu(const Preparation& p, Session& session) {
                    device::TriluArgs{.in = x.data<std::byte>(),
                                      .out = out.mutable_data<std::byte>(),
                                      .count = out.count(),
-                                     .height = x.dim(x.rank() - 2),
-                                     .width = x.dim(x.rank() - 1),
+                                     .is_small = out.count() < kSmall,
+                                     .height = divisor_at(x, 2),
+                                     .width = divisor_at(x, 1),
                                      .diagonal = diagonal,
                                      .is_upper = is_upper});
   };

@@ -73,16 +73,16 @@ struct Ranked {
 
 template <typename W>
 struct Before {
-  bool is_largest, is_nan_first, is_last_first;
+  const TopKArgs& args;
 
   __device__ bool operator()(const Ranked<W>& a, const Ranked<W>& b) const {
     if (b.index < 0 || a.index < 0) return b.index < 0 && a.index >= 0;
     const bool a_is_nan = a.value != a.value, b_is_nan = b.value != b.value;
-    if (a_is_nan != b_is_nan) return a_is_nan == is_nan_first;
+    if (a_is_nan != b_is_nan) return a_is_nan == args.is_nan_first;
     if (!a_is_nan && a.value != b.value) {
-      return is_largest ? a.value > b.value : a.value < b.value;
+      return args.is_largest ? a.value > b.value : a.value < b.value;
     }
-    return is_last_first ? a.index > b.index : a.index < b.index;
+    return args.is_last_first ? a.index > b.index : a.index < b.index;
   }
 };
 
@@ -115,13 +115,14 @@ __device__ __forceinline__ void top_k(const TopKArgs& args) {
   const Line line(args.sizes);
   if (!line.exists) return;
   const T* in = static_cast<const T*>(args.in) + line.start;
-  const Before<W> before{args.is_largest, args.is_nan_first,
-                         args.is_last_first};
+  const Before<W> before{args};
   const i64 inner = args.sizes.inner;
   i64 to = line.outer * args.k * inner + line.at;
   Ranked<W> last{W{0}, -1};
   for (i64 k = 0; k < args.k; ++k, to += inner) {
     Ranked<W> best{W{0}, -1};
+// More at once need more registers than there are.
+#pragma unroll 1
     for (i64 i = line.thread; i < args.sizes.n; i += line.threads) {
       const Ranked<W> each{widen(in[i * inner]), i};
       if (last.index >= 0 && !before(last, each)) continue;

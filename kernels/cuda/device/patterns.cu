@@ -1,6 +1,6 @@
 #include "kernels/cuda/device/patterns.h"
 
-#include "kernels/cuda/device/device.h"
+#include "kernels/cuda/device/chunks.h"
 #include "kernels/cuda/device/formulas.h"
 
 namespace ruleengine::kernels::device {
@@ -18,9 +18,10 @@ __device__ __forceinline__ void trilu(const TriluArgs& args) {
   const T* in = static_cast<const T*>(args.in);
   T* out = static_cast<T*>(args.out);
   for_each(args.count, [&](i64 i) {
-    const i64 line = divide(i, args.width);
-    const i64 column = i - line * args.width;
-    const i64 row = line - divide(line, args.height) * args.height;
+    const i64 line = quotient(i, args.width, args.is_small);
+    const i64 column = i - line * static_cast<i64>(args.width.divisor);
+    const i64 matrix = quotient(line, args.height, args.is_small);
+    const i64 row = line - matrix * static_cast<i64>(args.height.divisor);
     const i64 above = column - row - args.diagonal;
     const bool stays = args.is_upper ? above >= 0 : above <= 0;
     out[i] = stays ? in[i] : T{0};

@@ -17,7 +17,9 @@ constexpr unsigned kPatternThreads = 256;
 struct TriluArgs {
   const void* in;
   void* out;  // may be `in`
-  std::int64_t count, height, width;
+  std::int64_t count;
+  bool is_small;  // fewer than 2^31 elements
+  Divisor height, width;
   std::int64_t diagonal;  // how far it is above the main one
   bool is_upper;          // what is at the diagonal and above it stays
 };

@@ -27,9 +27,16 @@ TEST_CASE_TEMPLATE("triangles of matrices", T, std::uint8_t, std::uint16_t,
     auto in = plain<T>(batch * height * width);
     Buffer<T> out(in.size(), 1);
     for (const int64_t diagonal : {-10, -2, 0, 1, 40}) {
-      for (const bool is_upper : {false, true}) {
-        const TriluArgs args{in.data(), out.data(), in.size(), height,
-                             width,     diagonal,   is_upper};
+      for (const int how : {0, 1, 2, 3}) {
+        const bool is_upper = how % 2 == 1, is_small = how < 2;
+        const TriluArgs args{in.data(),
+                             out.data(),
+                             in.size(),
+                             is_small,
+                             divisor_of(std::uint64_t(height)),
+                             divisor_of(std::uint64_t(width)),
+                             diagonal,
+                             is_upper};
         check_kernel(
             of_width<T>("trilu_"), args, kFewThreads, out,
             [&, w = width, h = height](int64_t i) {
