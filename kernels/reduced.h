@@ -45,6 +45,22 @@ inline CutShape cut_at(Shape dims, std::size_t axis) {
           product(dims, axis + 1, dims.size())};
 }
 
+// The result of TopK, whose k is input 1.
+struct TopKShape {
+  Dims dims;
+  std::int64_t k;
+};
+inline TopKShape top_k_shape(const Call& c, std::size_t axis) {
+  const Tensor& x = c.input(0);
+  TopKShape out{.dims = Dims(x.dims()), .k = c.scalar_int(1)};
+  if (out.k < 0 || out.k > x.dim(axis)) {
+    fail("wrong value of 'k'", "0 to " + std::to_string(x.dim(axis)),
+         std::to_string(out.k));
+  }
+  out.dims[axis] = out.k;
+  return out;
+}
+
 // No axes mean all axes, unless the node says that they mean no axis.
 class AxesToReduce {
  public:

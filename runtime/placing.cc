@@ -17,38 +17,67 @@ bool has(ops::Inputs inputs, std::size_t i) {
   return i < 32 ? (inputs >> i & 1) != 0 : inputs == ops::kAll;
 }
 
-// The nodes whose results are only read on the host, such as the arithmetic of
-// shapes.
+// Which values follow from shapes and constants alone, and from one shape at
+// least.
+std::vector<bool> values_of_shapes(const Plan& plan,
+                                   std::span<const ir::NodeId> order) {
+  const ir::Graph& graph = *plan.graph;
+  std::vector<bool> out(graph.value_count());
+  const auto is_constant = [&](ValueId v) {
+    return plan.constant_of[v.index()] >= 0 &&
+           graph.value(v).kind != ir::ValueKind::kInput;
+  };
+  for (const ir::NodeId node : order) {
+    bool any = false, all = true;
+    for (const ir::Operand& o : graph.inputs(node)) {
+      if (!o.value) continue;
+      any = any || out[o.value.index()];
+      all = all && (out[o.value.index()] || is_constant(o.value));
+    }
+    const bool is_of_shapes =
+        ops::roles_of(graph.op(node)).measures || (any && all);
+    for (const ValueId v : graph.outputs(node)) {
+      if (v) out[v.index()] = is_of_shapes;
+    }
+  }
+  return out;
+}
+
+// The nodes whose results are only read on the host, and those that follow from
+// shapes and are read on the host, too: what is read back of a device cannot be
+// recorded. What only asks for a shape reads nothing.
 // `devices`: the backends with memory of their own.
-std::vector<bool> host_nodes(const ir::Graph& graph, const Backends& devices) {
+std::vector<bool> host_nodes(const Plan& plan, const Backends& devices) {
+  const ir::Graph& graph = *plan.graph;
   const auto reads_on_host = [&](const ir::Op& op, std::size_t i) {
     return std::ranges::any_of(devices, [&](const Backend* each) {
       return has(each->host_inputs(op), i);
     });
   };
   std::vector<bool> out(graph.node_count());
-  enum class Read : std::uint8_t { kNever, kOnHost, kElsewhere };
-  std::vector<Read> reads(graph.value_count());
+  std::vector<bool> on_host(graph.value_count()), elsewhere(on_host);
   for (std::size_t b = 0; b < graph.block_count(); ++b) {
     for (const ValueId v : graph.block(ir::BlockId(b)).outputs) {
-      if (v) reads[v.index()] = Read::kElsewhere;
+      if (v) elsewhere[v.index()] = true;
     }
   }
   const auto order = ir::topological_order(graph);
+  const std::vector<bool> of_shapes = values_of_shapes(plan, *order);
   for (const ir::NodeId node : std::views::reverse(*order)) {
-    bool is_read = false, elsewhere = false;
+    const ir::Op& op = graph.op(node);
+    bool is_read = false, stays = true;
     for (const ValueId v : graph.outputs(node)) {
-      is_read = is_read || (v && reads[v.index()] == Read::kOnHost);
-      elsewhere = elsewhere || (v && reads[v.index()] == Read::kElsewhere);
+      is_read = is_read || (v && on_host[v.index()]);
+      stays = stays && (!v || !elsewhere[v.index()] || of_shapes[v.index()]);
     }
-    out[node.index()] = is_read && !elsewhere;
+    out[node.index()] = is_read && stays;
     const auto inputs = graph.inputs(node);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      if (!inputs[i].value) continue;
-      Read& read = reads[inputs[i].value.index()];
-      const bool here = out[node.index()] || reads_on_host(graph.op(node), i);
-      if (!here) read = Read::kElsewhere;
-      if (here && read == Read::kNever) read = Read::kOnHost;
+      const bool is_measured =
+          ops::reads_type_only(op, i) || ops::roles_of(op).measures;
+      if (!inputs[i].value || is_measured) continue;
+      const bool here = out[node.index()] || reads_on_host(op, i);
+      (here ? on_host : elsewhere)[inputs[i].value.index()] = true;
     }
   }
   return out;
@@ -83,7 +112,7 @@ void Executor::Impl::prepare() {
   for (Plan* plan : plans->all()) {
     const ir::Graph& graph = *plan->graph;
     const auto is_host =
-        is_mixed ? host_nodes(graph, devices) : std::vector<bool>();
+        is_mixed ? host_nodes(*plan, devices) : std::vector<bool>();
     for (const std::vector<Step>& steps : plan->blocks) {
       for (const Step& step : steps) {
         if (step.function != nullptr) continue;

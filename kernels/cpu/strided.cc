@@ -257,7 +257,10 @@ Tensor& output_copy(Call& c) {
   }
   Tensor& out = is_free ? c.output_in_place(0, 0, x.dtype(), x.dims())
                         : c.output(0, x.dtype(), x.dims());
-  if (out.data<std::byte>() != before) {
+  if (out.data<std::byte>() != before && out.place() != nullptr) {
+    copy_block(c, out.dims(), c.input(0), dense(out.dims()), out,
+               dense(out.dims()));
+  } else if (out.data<std::byte>() != before) {
     std::byte* to = out.mutable_data<std::byte>();
     constexpr std::int64_t kBytes = 1 << 18;  // of one piece
     c.threads().for_each(static_cast<std::int64_t>(out.byte_size()), kBytes,

@@ -1,6 +1,7 @@
 // Ops that compute each element for itself.
 #include "kernels/cuda/device/elementwise.h"
 
+#include <algorithm>
 #include <array>
 #include <limits>
 
@@ -46,6 +47,25 @@ Op unary_row(const Preparation& p, Session& session) {
                type);
 }
 
+// Whether something holds of each element.
+Op test_row(const Preparation& p, Session& session, std::string_view name) {
+  const DataType type = input_type(p, 0);
+  return unary(session, kernel_of(session, "unary", name, type, kFloats), type,
+               DataType::kBool);
+}
+
+Op is_nan(const Preparation& p, Session& session) {
+  return test_row(p, session, "is_nan");
+}
+
+Op is_inf(const Preparation& p, Session& session) {
+  const bool negative = p.attribute_flag("detect_negative");
+  const bool positive = p.attribute_flag("detect_positive");
+  if (!negative && !positive) decline("it is never true");
+  if (negative && positive) return test_row(p, session, "is_inf");
+  return test_row(p, session, negative ? "is_negative_inf" : "is_positive_inf");
+}
+
 // With an attribute that the kernel takes.
 template <AttributeName kName, AttributeName kAttribute>
 Op scaled_row(const Preparation& p, Session& session) {
@@ -72,41 +92,64 @@ Op cast(const Preparation& p, Session& session) {
   return unary(session, session.kernel("cast", name), from, to);
 }
 
-// A bound that is a constant, or the widest.
-double bound(const Preparation& p, std::size_t i, double widest) {
-  if (!p.node().has_input(i)) return widest;
+// A bound that is a constant; nullptr for none.
+const Tensor* bound(const Preparation& p, std::size_t i) {
+  if (!p.node().has_input(i)) return nullptr;
   const Tensor* t = p.constant(i);
-  if (t == nullptr || t->count() != 1) decline("a bound is no constant");
+  if (t == nullptr || t->count() != 1 || t->dtype() != input_type(p, 0)) {
+    decline("a bound is no constant of the same type");
+  }
   p.release(i);
+  return t;
+}
+
+// Without a bound it stays as it is.
+void set_bound(const Tensor* t, float& value, std::int64_t& int_value) {
+  if (t == nullptr) return;
   switch (t->dtype()) {
     case DataType::kFloat:
-      return t->data<float>()[0];
-    case DataType::kFloat16:
-    case DataType::kBfloat16:
-      return ir::widen(t->dtype(), t->data<std::uint16_t>()[0]);
+      value = t->data<float>()[0];
+      break;
+    case DataType::kInt32:
+      int_value = t->data<std::int32_t>()[0];
+      break;
+    case DataType::kInt64:
+      int_value = t->data<std::int64_t>()[0];
+      break;
     default:
-      decline("a bound is no float");
+      value = static_cast<float>(
+          ir::widen(t->dtype(), t->data<std::uint16_t>()[0]));
   }
+}
+
+// Integers without a bound, as bounds of their type.
+template <typename T>
+void set_widest(ClipArgs& args) {
+  args.int_low = std::numeric_limits<T>::min();
+  args.int_high = std::numeric_limits<T>::max();
 }
 
 Op clip(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
-  const CUfunction kernel = kernel_of(session, "unary", "clip", type, kFloats);
+  const CUfunction kernel = kernel_of(session, "unary", "clip", type, kNumbers);
   constexpr float kInfinite = std::numeric_limits<float>::infinity();
-  const auto low = static_cast<float>(bound(p, 1, -kInfinite));
-  const auto high = static_cast<float>(bound(p, 2, kInfinite));
-  return [&session, kernel, type, low, high](Call& c) {
+  ClipArgs bounds{.low = -kInfinite, .high = kInfinite};
+  if (type == DataType::kInt32) {
+    set_widest<std::int32_t>(bounds);
+  } else {
+    set_widest<std::int64_t>(bounds);
+  }
+  set_bound(bound(p, 1), bounds.low, bounds.int_low);
+  set_bound(bound(p, 2), bounds.high, bounds.int_high);
+  return [&session, kernel, type, bounds](Call& c) {
     const Tensor& x = c.expect_type(0, type);
     Tensor& out = c.output_in_place(0, 0, type, x.dims());
     if (out.count() == 0) return;
-    session.launch(kernel, spread(out.count(), kElementwiseThreads),
-                   ClipArgs{.in = x.data<std::byte>(),
-                            .out = out.mutable_data<std::byte>(),
-                            .count = out.count(),
-                            .low = low,
-                            .high = high,
-                            .int_low = 0,
-                            .int_high = 0});
+    ClipArgs args = bounds;
+    args.in = x.data<std::byte>();
+    args.out = out.mutable_data<std::byte>();
+    args.count = out.count();
+    session.launch(kernel, spread(out.count(), kElementwiseThreads), args);
   };
 }
 
@@ -171,12 +214,40 @@ Op chain_row(const Preparation& p, Session& session) {
   };
 }
 
+// An integer 0 that is divided by is to fail.
+void need_no_zero(const Preparation& p, std::size_t i) {
+  const DataType type = input_type(p, i);
+  if (type != DataType::kInt32 && type != DataType::kInt64) return;
+  const Tensor* t = p.constant(i);
+  if (t == nullptr) decline("a divisor is no constant");
+  const auto has_zero = [&]<typename T>(T zero) {
+    return std::ranges::find(t->values<T>(), zero) != t->values<T>().end();
+  };
+  const bool fails = type == DataType::kInt32 ? has_zero(std::int32_t{0})
+                                              : has_zero(std::int64_t{0});
+  if (fails) decline("it divides by 0");
+}
+
+Op mod(const Preparation& p, Session& session) {
+  need_no_zero(p, 1);
+  return p.attribute_flag("fmod") ? binary_row<"truncated_mod">(p, session)
+                                  : binary_row<"floor_mod">(p, session);
+}
+
+Op fast_gelu(const Preparation& p, Session& session) {
+  return p.node().has_input(1)
+             ? binary_row<"bias_gelu_tanh", kFloats>(p, session)
+             : unary_row<"gelu_tanh">(p, session);
+}
+
+// Its inputs are of one shape.
+Op swiglu(const Preparation& p, Session& session) {
+  if (p.attribute_float("alpha") != 1) decline("a scaled gate");
+  return binary_row<"swiglu", kFloats>(p, session);
+}
+
 Op where(const Preparation& p, Session& session) {
-  const DataType type = input_type(p, 1);
-  const int width = ir::bit_width(type) / 8;
-  if (width != 1 && width != 2 && width != 4 && width != 8) {
-    decline("elements of an unknown width");
-  }
+  const DataType type = moved_type(p, 1);
   return [&session, type](Call& c) {
     const Tensor& condition = c.expect_type(0, DataType::kBool);
     const Tensor& a = c.expect_type(1, type);
@@ -203,12 +274,15 @@ constexpr Kernel kElementwiseKernels[] = {
     {"", "Gelu", gelu},
     {"", "Greater", comparison_row<"greater">},
     {"", "GreaterOrEqual", comparison_row<"greater_or_equal">},
+    {"", "IsInf", is_inf},
+    {"", "IsNaN", is_nan},
     {"", "LeakyRelu", scaled_row<"leaky_relu", "alpha">},
     {"", "Less", comparison_row<"less">},
     {"", "LessOrEqual", comparison_row<"less_or_equal">},
     {"", "Log", unary_row<"log">},
     {"", "Max", chain_row<"max", kNumbers>},
     {"", "Min", chain_row<"min", kNumbers>},
+    {"", "Mod", mod},
     {"", "Mul", binary_row<"mul">},
     {"", "Neg", unary_row<"neg", kNumbers>},
     {"", "Not", unary_row<"not", kBools>},
@@ -218,15 +292,19 @@ constexpr Kernel kElementwiseKernels[] = {
     {"", "Relu", unary_row<"relu", kNumbers>},
     {"", "Round", unary_row<"round">},
     {"", "Sigmoid", unary_row<"sigmoid">},
+    {"", "Sign", unary_row<"sign", kNumbers>},
     {"", "Sin", unary_row<"sin">},
     {"", "Softplus", unary_row<"softplus">},
     {"", "Sqrt", unary_row<"sqrt">},
     {"", "Sub", binary_row<"sub">},
     {"", "Sum", chain_row<"add", kFloats>},
+    {"", "SwiGLU", swiglu},
+    {"", "Swish", scaled_row<"quick_gelu", "alpha">},
     {"", "Tanh", unary_row<"tanh">},
     {"", "Where", where},
     {"", "Xor", binary_row<"xor", kBools>},
     {"com.microsoft", "BiasGelu", binary_row<"bias_gelu", kFloats>},
+    {"com.microsoft", "FastGelu", fast_gelu},
     {"com.microsoft", "Gelu", unary_row<"gelu">},
     {"com.microsoft", "QuickGelu", scaled_row<"quick_gelu", "alpha">},
 };

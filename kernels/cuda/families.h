@@ -21,11 +21,13 @@ void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
 void select(Session& session, const Tensor& condition, const Tensor& a,
             const Tensor& b, Tensor& out);
 
-extern const KernelRows kAttentionRows, kElementwiseRows, kMoveRows,
-    kOwnAttentionRows, kProductRows, kRowRows;
+extern const KernelRows kAttentionRows, kElementwiseRows, kIndexedRows,
+    kLineRows, kMoveRows, kOwnAttentionRows, kPatternRows, kProductRows,
+    kRotaryRows, kRowRows;
 
 inline constexpr const KernelRows* kFamilies[] = {
-    &kAttentionRows,    &kElementwiseRows, &kMoveRows,
-    &kOwnAttentionRows, &kProductRows,     &kRowRows};
+    &kAttentionRows, &kElementwiseRows,  &kIndexedRows, &kLineRows,
+    &kMoveRows,      &kOwnAttentionRows, &kPatternRows, &kProductRows,
+    &kRotaryRows,    &kRowRows};
 
 }  // namespace ruleengine::kernels::cuda

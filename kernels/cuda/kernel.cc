@@ -14,6 +14,38 @@ DataType input_type(const Preparation& p, std::size_t i) {
   return type->elem;
 }
 
+DataType moved_type(const Preparation& p, std::size_t i) {
+  const DataType type = input_type(p, i);
+  const int bits = ir::bit_width(type);
+  if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
+    decline("elements of an unknown width");
+  }
+  return type;
+}
+
+DataType indices_type(const Preparation& p, std::size_t i) {
+  const DataType type = input_type(p, i);
+  if (type != DataType::kInt32 && type != DataType::kInt64) {
+    decline("the indices are neither int32 nor int64");
+  }
+  return type;
+}
+
+std::int32_t* beyond_flag(const Preparation& p, Session& session) {
+  return session.flag({.what = "an index is beyond its axis",
+                       .where = p.node().graph().describe(p.node().id())});
+}
+
+std::int64_t unit_of(const void* from, const void* to, std::int64_t& inner,
+                     std::int64_t width) {
+  constexpr std::int64_t kVector = 16;
+  const auto address = reinterpret_cast<std::uintptr_t>(from) |
+                       reinterpret_cast<std::uintptr_t>(to);
+  if (inner * width % kVector != 0 || address % kVector != 0) return width;
+  inner = inner * width / kVector;
+  return kVector;
+}
+
 std::string_view suffix(DataType dtype) {
   switch (dtype) {
     case DataType::kFloat:

@@ -24,6 +24,19 @@ using runtime::decline;
 // The element type of input `i`; declines the node where it is not known.
 DataType input_type(const Preparation& p, std::size_t i);
 
+// The type of an input whose elements have a width that kernels copy; declines
+// the node for others.
+DataType moved_type(const Preparation& p, std::size_t i = 0);
+// int32 or int64; declines the node for other indices.
+DataType indices_type(const Preparation& p, std::size_t i);
+// What a kernel sets to 1 where it meets an index beyond its axis.
+std::int32_t* beyond_flag(const Preparation& p, Session& session);
+
+// The bytes of what a kernel moves at once: 16 where rows of `inner` elements
+// of `width` bytes are whole vectors, which `inner` then counts; else `width`.
+std::int64_t unit_of(const void* from, const void* to, std::int64_t& inner,
+                     std::int64_t width);
+
 // "f32", as the names of kernels end; "" for a type that none computes in.
 std::string_view suffix(DataType dtype);
 

@@ -16,19 +16,9 @@
 namespace ruleengine::kernels::cuda {
 namespace {
 
-// The type of input 0, whose elements have a width that kernels copy.
-DataType copied_type(const Preparation& p) {
-  const DataType type = input_type(p, 0);
-  const int bits = ir::bit_width(type);
-  if (bits != 8 && bits != 16 && bits != 32 && bits != 64) {
-    decline("elements of an unknown width");
-  }
-  return type;
-}
-
 template <auto prepare>
 Op move(const Preparation& p, Session&) {
-  copied_type(p);
+  moved_type(p);
   return prepare(p);
 }
 
@@ -87,18 +77,10 @@ class Gather {
   Gather(const Preparation& p, Session& session)
       : session_(session),
         axis_(p),
-        type_(copied_type(p)),
-        index_type_(input_type(p, 1)),
+        type_(moved_type(p)),
+        index_type_(indices_type(p, 1)),
         width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
-        kernel_(session.kernel("views", sized("gather_", width_))),
-        wide_kernel_(session.kernel("views", "gather_16")),
-        beyond_(
-            session.flag({.what = "an index is beyond its axis",
-                          .where = p.node().graph().describe(p.node().id())})) {
-    if (index_type_ != DataType::kInt32 && index_type_ != DataType::kInt64) {
-      decline("the indices are neither int32 nor int64");
-    }
-  }
+        beyond_(beyond_flag(p, session)) {}
 
   void operator()(Call& c) const {
     const Tensor& x = c.expect_type(0, type_);
@@ -120,14 +102,9 @@ class Gather {
                             .inner = cut.inner,
                             .count = at.count(),
                             .is_wide = index_type_ == DataType::kInt64};
-    constexpr std::int64_t kVector = 16;
-    const auto address = reinterpret_cast<std::uintptr_t>(args.in) |
-                         reinterpret_cast<std::uintptr_t>(args.out);
-    const bool is_vector =
-        cut.inner * width_ % kVector == 0 && address % kVector == 0;
-    if (is_vector) args.inner = cut.inner * width_ / kVector;
+    const std::int64_t bytes = unit_of(args.in, args.out, args.inner, width_);
     session_.launch(
-        is_vector ? wide_kernel_ : kernel_,
+        session_.kernel("views", sized("gather_", bytes)),
         spread(args.outer * args.count * args.inner, device::kViewThreads),
         args);
   }
@@ -137,7 +114,6 @@ class Gather {
   AttributeAxis axis_;
   DataType type_, index_type_;
   std::int64_t width_;
-  CUfunction kernel_, wide_kernel_;
   std::int32_t* beyond_;
 };
 

@@ -1,4 +1,5 @@
 // RotaryEmbedding of the standard.
+#include "kernels/rotary.h"
 #include "kernels/cpu/attention/attending.h"
 #include "kernels/cpu/attention/rotation.h"
 #include "kernels/cpu/families.h"
@@ -53,10 +54,7 @@ void RotaryEmbedding::operator()(Call& c) const {
   } else {
     // Rows of cosines of [batch, rows, half], each axis of which may be 1.
     const std::int64_t bs = r.cosines.dim(0), rs = r.cosines.dim(1);
-    if ((bs != r.batch && bs != 1) || (rs != r.rows && rs != 1)) {
-      c.wrong_shape(1, "axes 0 and 1 of " + std::to_string(r.batch) + " and " +
-                           std::to_string(r.rows) + ", or 1");
-    }
+    expect_angles(c, 1, r.batch, r.rows);
     for (std::int64_t i = 0; i < count; ++i) {
       const std::int64_t b = bs == 1 ? 0 : i / r.rows;
       r.positions.push_back(b * rs + (rs == 1 ? 0 : i % r.rows));

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/rotary.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -24,20 +25,7 @@ void turn(const Rotation& r, const T* x, const T* cosines, const T* sines,
 }  // namespace
 
 void check_rotation(const Rotation& r) {
-  if (r.turned < 0 || r.turned > r.size || r.turned % 2 != 0) {
-    fail("wrong size of the rotated part of a head",
-         "an even number up to " + std::to_string(r.size),
-         std::to_string(r.turned));
-  }
-  for (const Tensor* t : {&r.cosines, &r.sines}) {
-    if (t->rank() == 0 || t->dim(t->rank() - 1) != r.turned / 2 ||
-        t->dtype() != r.cosines.dtype() ||
-        !std::ranges::equal(t->dims(), r.cosines.dims())) {
-      fail("wrong type or shape of the cosines or sines",
-           "the same for both, rows of " + std::to_string(r.turned / 2),
-           t->text());
-    }
-  }
+  expect_turned(r.turned, r.size, r.cosines, r.sines);
   const std::int64_t known =
       r.turned == 0 ? 0 : r.cosines.count() / (r.turned / 2);
   for (const std::int64_t p : r.positions) {

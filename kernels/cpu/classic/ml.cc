@@ -5,7 +5,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "kernels/cpu/choice.h"
+#include "kernels/choice.h"
 #include "kernels/cpu/classic/trees.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"

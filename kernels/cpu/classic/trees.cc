@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/cpu/choice.h"
+#include "kernels/choice.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

@@ -1,6 +1,6 @@
 #include "kernels/cpu/convolution/windows.h"
 
-#include "kernels/cpu/choice.h"
+#include "kernels/choice.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -9,7 +9,7 @@
 #include <type_traits>
 
 #include "core/ir/narrow_float.h"
-#include "kernels/cpu/choice.h"
+#include "kernels/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/cpu/choice.h"
+#include "kernels/choice.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/image/image.h"

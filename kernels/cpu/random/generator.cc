@@ -7,7 +7,7 @@
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
-#include "kernels/shapes.h"
+#include "kernels/patterns.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
@@ -75,29 +75,6 @@ Op constant_of_shape(const Preparation& p) {
 template <typename T>
 T one_value(const Call& c, std::size_t i) {
   return c.expect_count(i, 1, kTypeOf<T>).template data<T>()[0];
-}
-
-// How many numbers a range has; 128 bits hold any difference of 64.
-template <typename T>
-std::int64_t range_count(T start, T limit, T delta) {
-  if (delta == T(0)) fail("wrong value of input 'delta'", "not 0", "0");
-  if constexpr (std::is_floating_point_v<T>) {
-    const double count =
-        std::ceil((static_cast<double>(limit) - static_cast<double>(start)) /
-                  static_cast<double>(delta));
-    if (std::isnan(count) || count > 1e15) {
-      fail("the range is too long", "1e15 elements at most",
-           std::to_string(count));
-    }
-    return count > 0 ? static_cast<std::int64_t>(count) : 0;
-  } else {
-    __extension__ using Wide = __int128;
-    const Wide span = Wide(limit) - Wide(start), step = delta;
-    if ((span > 0) != (step > 0) || span == 0) return 0;
-    const Wide count = (span + step - (step > 0 ? 1 : -1)) / step;
-    return static_cast<std::int64_t>(
-        std::min<Wide>(count, std::numeric_limits<std::int64_t>::max()));
-  }
 }
 
 void range(Call& c) {

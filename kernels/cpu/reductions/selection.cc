@@ -5,6 +5,8 @@
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/reductions/order.h"
+#include "kernels/patterns.h"
+#include "kernels/reduced.h"
 #include "kernels/strided.h"
 #include "runtime/vectors.h"
 
@@ -119,13 +121,7 @@ void top_k_lines(const T* in, T* values, std::int64_t* indices,
 void top_k(Call& c, AttributeAxis axis_said, bool largest) {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
-  const std::int64_t k = c.scalar_int(1);
-  if (k < 0 || k > x.dim(axis)) {
-    fail("wrong value of 'k'", "0 to " + std::to_string(x.dim(axis)),
-         std::to_string(k));
-  }
-  Dims dims(x.dims());
-  dims[axis] = k;
+  const auto [dims, k] = top_k_shape(c, axis);
   Tensor* values = c.wants(0) ? &c.output(0, x.dtype(), dims) : nullptr;
   Tensor* indices = c.wants(1) ? &c.output(1, DataType::kInt64, dims) : nullptr;
   if (x.count() == 0 || k == 0) return;
@@ -189,17 +185,11 @@ void non_zero(Call& c) {
 void one_hot(Call& c, AttributeAxis axis_said) {
   const Tensor& values = c.expect_count(2, 2);
   const Ints said = whole_numbers(c, c.expect_count(1, 1));
-  if (said[0] < 0) c.wrong_value(1, "0 or more", std::to_string(said[0]));
-  const std::int64_t depth = said[0];
+  const OneHotShape shape = one_hot_shape(c, said[0], axis_said);
   const Ints all = whole_numbers(c, c.input(0));
-  const Shape old = c.input(0).dims();
-  const std::size_t axis = axis_said.of(c, old.size() + 1);
-  Dims dims(old.first(axis));
-  dims.push_back(depth);
-  dims.append(old.subspan(axis));
-  Tensor& out = c.output(0, values.dtype(), dims);
+  Tensor& out = c.output(0, values.dtype(), shape.dims);
   if (out.count() == 0) return;
-  const std::int64_t inner = product(old, axis, old.size());
+  const std::int64_t inner = shape.inner, depth = shape.depth;
   dispatch_width(values.dtype(), [&]<typename T>() {
     T* to = mutable_elements<T>(out);
     const T off = elements<T>(values)[0], on = elements<T>(values)[1];

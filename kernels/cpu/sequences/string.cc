@@ -8,7 +8,7 @@
 #include <memory>
 #include <unordered_set>
 
-#include "kernels/cpu/choice.h"
+#include "kernels/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 

@@ -40,16 +40,9 @@ void gather_elements(Call& c, std::int64_t axis) {
 
 void gather_nd(Call& c, std::int64_t batch_dims) {
   const Tensor& x = c.input(0);
-  const Tensor& where = c.input(1);
-  const auto most = static_cast<std::int64_t>(std::min(x.rank(), where.rank()));
-  if (batch_dims < 0 || batch_dims > most) {
-    c.wrong_attribute("batch_dims", "0 to " + std::to_string(most));
-  }
-  const SlicePlaces places(c, x, where, index_of(batch_dims));
-  Dims dims;
-  dims.append(where.dims().first(where.rank() - 1));
-  dims.append(x.dims().subspan(places.axes()));
-  Tensor& out = c.output(0, x.dtype(), dims);
+  const SliceShape shape = slice_shape(c, batch_dims);
+  const SlicePlaces places(c, shape);
+  Tensor& out = c.output(0, x.dtype(), shape.named);
   if (out.count() == 0) return;
   const std::int64_t inner = places.inner();
   dispatch_width(x.dtype(), [&]<typename T>() {

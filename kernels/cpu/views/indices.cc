@@ -17,21 +17,6 @@ std::int64_t checked_index(const Call& c, std::int64_t index,
   return index < 0 ? index + size : index;
 }
 
-// How many slices the indices name; checks their shape.
-std::int64_t slices_of(const Call& c, const Tensor& data,
-                       std::size_t batch_dims) {
-  const Tensor& indices = c.expect_min_rank(1, batch_dims + 1);
-  Dims fits(indices.rank(), -1);
-  std::ranges::copy(data.dims().first(batch_dims), fits.begin());
-  c.expect_shape(1, fits);
-  const std::int64_t depth = indices.dim(indices.rank() - 1);
-  const auto most = static_cast<std::int64_t>(data.rank() - batch_dims);
-  if (depth > most) {
-    c.wrong_shape(1, "a last axis of at most " + std::to_string(most));
-  }
-  return runtime::count_of(indices.dims().first(indices.rank() - 1));
-}
-
 }  // namespace
 
 Ints indices_up_to(const Call& c, std::int64_t size) {
@@ -55,29 +40,26 @@ ElementPlaces::ElementPlaces(const Call& c, const Tensor& data,
     if (fits) return;
     for (const T i : along_.values<T>()) checked_index(c, i, size_);
   });
+  expect_part(c, along);
   if (along_.count() == 0) return;
   const Dims strides = strides_of(data.dims());
   for (std::size_t i = 0; i < data.rank(); ++i) {
-    if (i != along && indices.dim(i) > data.dim(i)) {
-      c.wrong_shape(1, "at most " + std::to_string(data.dim(i)) +
-                           " along axis " + std::to_string(i));
-    }
     axes_.push_back({indices.dim(i), i == along ? 0 : strides[i], 0});
   }
   step_ = strides[along];
 }
 
-SlicePlaces::SlicePlaces(const Call& c, const Tensor& data,
-                         const Tensor& indices, std::size_t batch_dims) {
-  const std::int64_t count = slices_of(c, data, batch_dims);
-  const auto depth = index_of(indices.dim(indices.rank() - 1));
-  axes_ = batch_dims + depth;
+SlicePlaces::SlicePlaces(const Call& c, const SliceShape& shape) {
+  const Tensor& data = c.input(0);
+  const std::int64_t count = shape.count;
+  const std::size_t depth = shape.depth;
+  const std::size_t batch_dims = shape.axes - depth;
   if (count == 0) return;
   const Ints all = c.ints(1);
   // Indices of depth 0 each name the whole tensor; they may be many.
   c.allocate(DataType::kInt64, {&count, 1});
   places_.assign(index_of(count), 0);
-  if (data.count() > 0) inner_ = product(data.dims(), axes_, data.rank());
+  if (data.count() > 0) inner_ = product(data.dims(), shape.axes, data.rank());
   std::int64_t batches = 1, batch_step = 0;
   if (data.count() > 0) {
     batches = product(data.dims(), 0, batch_dims);

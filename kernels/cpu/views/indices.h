@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kernels/indexing.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels {
@@ -52,20 +53,16 @@ class ElementPlaces {
 // GatherND and ScatterND: the last axis of the indices names a slice.
 class SlicePlaces {
  public:
-  SlicePlaces(const Call& c, const Tensor& data, const Tensor& indices,
-              std::size_t batch_dims);
+  SlicePlaces(const Call& c, const SliceShape& shape);
 
   std::int64_t count() const { return std::ssize(places_); }
   const Ints& all() const { return places_; }
   std::int64_t operator[](std::int64_t i) const { return places_[index_of(i)]; }
-  // Axes of the data before those of a slice.
-  std::size_t axes() const { return axes_; }
   // Elements of a slice.
   std::int64_t inner() const { return inner_; }
 
  private:
   Ints places_;
-  std::size_t axes_ = 0;
   std::int64_t inner_ = 1;
 };
 

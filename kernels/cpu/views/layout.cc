@@ -4,6 +4,7 @@
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/moves.h"
+#include "kernels/patterns.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels {
@@ -12,8 +13,7 @@ namespace {
 void trilu(Call& c, bool upper) {
   const Tensor& x = c.expect_min_rank(0, 2);
   const std::int64_t height = x.dim(x.rank() - 2), width = x.dim(x.rank() - 1);
-  const std::int64_t k =
-      std::clamp(c.has_input(1) ? c.scalar_int(1) : 0, -height - 1, width + 1);
+  const std::int64_t k = diagonal_of(c);
   dispatch_width(x.dtype(), [&]<typename T>() {
     Tensor& out = output_copy(c);
     if (out.count() == 0) return;

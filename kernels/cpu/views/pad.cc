@@ -1,74 +1,23 @@
 // Ops that add elements around a tensor, or take them away.
 #include <algorithm>
 
-#include "kernels/cpu/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/pads.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-enum class PadMode : std::uint8_t { kConstant, kReflect, kEdge, kWrap };
-
-// How many elements are added before and after an axis; a negative number
-// removes elements.
-struct AxisPads {
-  std::int64_t before = 0, after = 0;
-};
-using Pads = std::vector<AxisPads>;
-
-// Size of an axis with its pads.
-std::int64_t padded_size(std::int64_t size, const AxisPads& pads) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 47;
-  if (std::max(pads.before, pads.after) > kMost ||
-      std::min(pads.before, pads.after) < -kMost) {
-    fail("wrong value of 'pads'", "-2^47 to 2^47",
-         std::to_string(pads.before) + " and " + std::to_string(pads.after));
-  }
-  const std::int64_t out = size + pads.before + pads.after;
-  if (out < 0) {
-    fail("wrong value of 'pads'",
-         "at most " + std::to_string(size) + " taken from an axis of that size",
-         std::to_string(pads.before) + " and " + std::to_string(pads.after));
-  }
-  return out;
-}
-
 // Which element of the axis comes to each place; -1: the constant.
 Ints sources_of(const Call& c, std::int64_t size, const AxisPads& pads,
                 PadMode mode) {
-  // The elements that negative pads leave are reflected or repeated.
-  const std::int64_t low = std::max<std::int64_t>(0, -pads.before);
-  const std::int64_t high = size - std::max<std::int64_t>(0, -pads.after);
-  const std::int64_t count = high - low;
-  const std::int64_t total = padded_size(size, pads);
-  Ints out(index_of(total));
+  const AxisSource source = source_of(c, size, pads, mode);
+  Ints out(index_of(padded_size(size, pads)));
   Ticker tick(c.threads());
-  const auto wrapped = [](std::int64_t i, std::int64_t period) {
-    return (i % period + period) % period;
-  };
-  for (std::int64_t i = 0; i < total; ++i) {
+  for (std::int64_t i = 0; i < std::ssize(out); ++i) {
     tick();
-    std::int64_t from = i - pads.before;
-    if (from < low || from >= high) {
-      if (mode == PadMode::kConstant) {
-        from = -1;
-      } else if (count <= 0) {
-        c.wrong_attribute("mode",
-                          "constant, since an axis has no elements to repeat");
-      } else if (mode == PadMode::kEdge) {
-        from = std::clamp(from, low, high - 1);
-      } else if (mode == PadMode::kWrap) {
-        from = low + wrapped(from - low, count);
-      } else if (count == 1) {
-        from = low;
-      } else {
-        const std::int64_t turn = wrapped(from - low, 2 * (count - 1));
-        from = low + (turn < count ? turn : 2 * (count - 1) - turn);
-      }
-    }
-    out[index_of(i)] = from;
+    out[index_of(i)] = source.of(i, mode);
   }
   return out;
 }
@@ -85,13 +34,13 @@ struct Padding {
 Padding padding_of(const Call& c, Shape dims, const Pads& pads, PadMode mode) {
   Padding out;
   std::size_t rank = dims.size();
-  while (rank > 0 && pads[rank - 1].before == 0 && pads[rank - 1].after == 0) {
+  while (rank > 0 && pads[rank - 1].is_none()) {
     out.inner *= dims[--rank];
   }
   std::int64_t joined = 1;
   Dims sizes;
   const auto add = [&](std::int64_t size, const AxisPads& each) {
-    const bool stays = each.before == 0 && each.after == 0;
+    const bool stays = each.is_none();
     if (!stays) {
       out.rooms.push_back(
           c.allocate(DataType::kInt64, Dims{padded_size(size, each)}));
@@ -100,7 +49,7 @@ Padding padding_of(const Call& c, Shape dims, const Pads& pads, PadMode mode) {
     sizes.push_back(size);
   };
   for (std::size_t i = 0; i < rank; ++i) {
-    if (pads[i].before == 0 && pads[i].after == 0) {
+    if (pads[i].is_none()) {
       joined *= dims[i];
       continue;
     }
@@ -214,11 +163,7 @@ void fill_all(const Call& c, const Padding& padding, const T* from, T* to,
 // nullptr.
 void pad_with(Call& c, const Pads& pads, PadMode mode, const Tensor* constant) {
   const Tensor& x = c.input(0);
-  Dims dims;
-  for (std::size_t i = 0; i < x.rank(); ++i) {
-    dims.push_back(padded_size(x.dim(i), pads[i]));
-  }
-  Tensor& out = c.output(0, x.dtype(), dims);
+  Tensor& out = c.output(0, x.dtype(), padded_shape(x.dims(), pads));
   if (out.count() == 0) return;
   dispatch_width(x.dtype(), [&]<typename T>() {
     const T value = constant == nullptr ? T() : *elements<T>(*constant);
@@ -231,26 +176,8 @@ void pad_with(Call& c, const Pads& pads, PadMode mode, const Tensor* constant) {
   });
 }
 
-// For the axes of input 3.
-Pads pads_of(const Call& c) {
-  const std::size_t rank = c.input(0).rank();
-  const Ints given = c.ints(1);
-  const auto axes = input_axes(c, 3, rank, rank);
-  if (given.size() != 2 * axes.size()) {
-    fail("wrong number of elements of 'pads'", std::to_string(2 * axes.size()),
-         std::to_string(given.size()));
-  }
-  Pads out(rank);
-  for (std::size_t i = 0; i < axes.size(); ++i) {
-    out[axes[i]] = {given[i], given[axes.size() + i]};
-  }
-  return out;
-}
-
 Op pad(const Preparation& p) {
-  const auto mode = choice_of<PadMode>(
-      p, "mode", {"constant", "reflect", "edge", "wrap", ""});
-  return [mode](Call& c) {
+  return [mode = pad_mode_of(p)](Call& c) {
     const Pads pads = pads_of(c);
     pad_with(
         c, pads, mode,

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "core/ir/narrow_float.h"
-#include "kernels/cpu/choice.h"
+#include "kernels/choice.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/views/indices.h"
 #include "kernels/strided.h"
@@ -95,13 +95,9 @@ void scatter_elements(Call& c, std::int64_t axis, Reduction reduction) {
 }
 
 void scatter_nd(Call& c, Reduction reduction) {
-  const Tensor& x = c.input(0);
-  const Tensor& where = c.input(1);
-  const SlicePlaces places(c, x, where, 0);
-  Dims dims;
-  dims.append(where.dims().first(where.rank() - 1));
-  dims.append(x.dims().subspan(places.axes()));
-  c.expect_shape(2, dims);
+  const SliceShape shape = slice_shape(c, 0);
+  const SlicePlaces places(c, shape);
+  c.expect_shape(2, shape.named);
   if (c.run().agreed_only) expect_no_twice(reduction, places.all());
   const std::int64_t inner = c.input(2).count() == 0 ? 0 : places.inner();
   with_reduction(c, reduction, [&](auto* to, const auto* from, auto write) {

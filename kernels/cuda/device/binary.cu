@@ -46,6 +46,28 @@ struct Pow {
   }
 };
 
+// The sign of the divisor, as in Python; 0 of a division by 0.
+struct FloorMod {
+  __device__ float operator()(float a, float b) const {
+    const float rest = fmodf(a, b);
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    if (b == 0 || b == -1) return 0;
+    const T rest = a % b;
+    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+  }
+};
+// The sign of the dividend, as in C; the same.
+struct TruncatedMod {
+  __device__ float operator()(float a, float b) const { return fmodf(a, b); }
+  template <typename T>
+  __device__ T operator()(T a, T b) const {
+    return b == 0 || b == -1 ? 0 : a % b;
+  }
+};
+
 struct Equal {
   template <typename T>
   __device__ u8 operator()(T a, T b) const {
@@ -163,6 +185,8 @@ RULEENGINE_NUMBERS(RULEENGINE_BINARY, sub, Sub)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, mul, Mul)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, div, Div)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, pow, Pow)
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, floor_mod, FloorMod)
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, truncated_mod, TruncatedMod)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, min, Smaller)
 RULEENGINE_NUMBERS(RULEENGINE_BINARY, max, Larger)
 RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, equal, Equal)

@@ -11,12 +11,12 @@ namespace ruleengine::kernels::device {
 
 constexpr unsigned kElementwiseThreads = 256;
 
-// add sub mul div pow min max (f32 f16 bf16 i32 i64), equal less less_or_equal
-// greater greater_or_equal (the same, equal also of bool; to bool), and or xor
-// (bool), swiglu: silu(a) * b, bias_gelu and bias_gelu_tanh: gelu(a + b) (f32
-// f16 bf16). Operands: the output, a, b. Chunks: chunk_of(bytes of an input).
-// The output may be an input of the same sizes. Integers wrap around; a
-// division by 0 gives 0.
+// add sub mul div pow floor_mod truncated_mod min max (f32 f16 bf16 i32 i64),
+// equal less less_or_equal greater greater_or_equal (the same, equal also of
+// bool; to bool), and or xor (bool), swiglu: silu(a) * b, bias_gelu and
+// bias_gelu_tanh: gelu(a + b) (f32 f16 bf16). Operands: the output, a, b.
+// Chunks: chunk_of(bytes of an input). The output may be an input of the same
+// sizes. Integers wrap around; a division by 0 gives 0.
 using BinaryArgs = StridedArgs<3>;
 
 // where_1 where_2 where_4 where_8, by the bytes of an element. Operands: the
@@ -24,9 +24,10 @@ using BinaryArgs = StridedArgs<3>;
 // Chunks: chunk_of(bytes of an output).
 using WhereArgs = StridedArgs<4>;
 
-// unary.cu: abs neg relu (f32 f16 bf16 i32 i64), exp log sqrt reciprocal erf
-// tanh sigmoid gelu gelu_tanh quick_gelu softplus floor ceil round sin cos
-// leaky_relu (f32 f16 bf16), not_bool. cast.cu: cast_<from>_<to> among f32 f16
+// unary.cu: abs neg relu sign (f32 f16 bf16 i32 i64), exp log sqrt reciprocal
+// erf tanh sigmoid gelu gelu_tanh quick_gelu softplus floor ceil round sin cos
+// leaky_relu (f32 f16 bf16), not_bool; to bool: is_nan is_inf is_positive_inf
+// is_negative_inf (f32 f16 bf16). cast.cu: cast_<from>_<to> among f32 f16
 // bf16 i32 i64 u8 i8 bool; floats become integers by truncation and end at the
 // last one, NaN is 0; wide integers wrap around.
 struct UnaryArgs {

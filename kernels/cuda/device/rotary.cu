@@ -9,25 +9,30 @@ namespace {
 // Where a head begins in each tensor.
 struct Head {
   i64 in, out;
-  i64 token;  // of [batch, seq]
+  i64 batch, place;  // of [batch, seq]
 
   __device__ Head(const RotaryArgs& args, i64 at) {
     const i64 line = divide(at, args.seq);  // of [batch, heads]
-    const i64 place = at - line * args.seq;
-    const i64 batch = divide(line, args.heads);
+    place = at - line * args.seq;
+    batch = divide(line, args.heads);
     const i64 head = line - batch * args.heads;
     in = batch * args.in_strides[0] + head * args.in_strides[1] +
          place * args.in_strides[2];
     out = batch * args.out_strides[0] + head * args.out_strides[1] +
           place * args.out_strides[2];
-    token = batch * args.seq + place;
   }
 };
 
 // The row of the caches; negative where there is none.
-__device__ __forceinline__ i64 row_of(const RotaryArgs& args, i64 token) {
-  if (args.positions == nullptr) return token;
-  const i64 position = args.positions[token];
+__device__ __forceinline__ i64 row_of(const RotaryArgs& args,
+                                      const Head& head) {
+  if (args.positions == nullptr) {
+    return head.batch * args.row_strides[0] + head.place * args.row_strides[1];
+  }
+  const i64 token = head.batch * args.seq + head.place;
+  i64 position =
+      args.counts_on ? args.positions[0] + head.place : args.positions[token];
+  if (position < 0) position += args.position_count;
   if (position >= 0 && position < args.position_count) return position;
   *args.beyond = 1;
   return -1;
@@ -99,7 +104,7 @@ __device__ __forceinline__ void turn_chunk(const RotaryArgs& args,
   for (int k = 0; k < 2; ++k) {
     values[k] = load_values<T>(in + pairs.starts[k], pairs.held[k], wide);
   }
-  const i64 row = row_of(args, head.token);
+  const i64 row = row_of(args, head);
   if (row >= 0) {
     const i64 at = row * half + pair;
     cosines =

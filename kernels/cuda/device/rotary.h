@@ -16,10 +16,14 @@ struct RotaryArgs {
   // each other.
   std::int64_t in_strides[3];
   std::int64_t out_strides[3];
-  const void*
-      cosines;  // [positions, rotated / 2], or [batch, seq, rotated / 2]
+  const void* cosines;  // rows of rotated / 2
   const void* sines;
-  const std::int64_t* positions;  // [batch, seq]; nullptr: the second shape
+  // The row of each of [batch, seq], a negative one from the end; or, where it
+  // counts on, the row of the first of each of the batch.
+  const std::int64_t* positions;
+  bool counts_on;
+  // Where there are no positions: from one row to the next along batch and seq.
+  std::int64_t row_strides[2];
   // Positions that are beyond the caches give zeros and set *beyond to 1.
   std::int64_t position_count;
   std::int32_t* beyond;  // of the device, 0 before; read with positions only

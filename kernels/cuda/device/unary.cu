@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "kernels/cuda/device/chunks.h"
 #include "kernels/cuda/device/elementwise.h"
 #include "kernels/cuda/device/formulas.h"
@@ -30,6 +32,12 @@ __device__ __forceinline__ float quick_gelu(float x, float alpha) {
   return x * sigmoid(alpha * x);
 }
 
+template <typename T>
+__device__ __forceinline__ T sign(T x) {
+  if (x != x) return x;
+  return static_cast<T>((x > 0) - (x < 0));
+}
+
 // Where the bounds cross, the upper one wins.
 template <typename T, typename W>
 __device__ __forceinline__ void clip(const ClipArgs& args, W low, W high) {
@@ -50,6 +58,14 @@ __device__ __forceinline__ void clip(const ClipArgs& args, W low, W high) {
       return Narrow<T>::from(formula);                                 \
     });                                                                \
   }
+// Whether something holds of each element.
+#define RULEENGINE_TEST(suffix, T, name, formula)                      \
+  RULEENGINE_KERNEL(name##_##suffix, UnaryArgs, kElementwiseThreads) { \
+    map_all<T, u8>(args, [=](T value) -> u8 {                          \
+      const Wide<T> x = widen(value);                                  \
+      return formula;                                                  \
+    });                                                                \
+  }
 #define RULEENGINE_CLIP(suffix, T, Bound, least, most)              \
   RULEENGINE_KERNEL(clip_##suffix, ClipArgs, kElementwiseThreads) { \
     clip<T, Bound>(args, static_cast<Bound>(args.least),            \
@@ -59,6 +75,7 @@ __device__ __forceinline__ void clip(const ClipArgs& args, W low, W high) {
 RULEENGINE_NUMBERS(RULEENGINE_UNARY, abs, absolute(x))
 RULEENGINE_NUMBERS(RULEENGINE_UNARY, neg, negative(x))
 RULEENGINE_NUMBERS(RULEENGINE_UNARY, relu, rectified(x))
+RULEENGINE_NUMBERS(RULEENGINE_UNARY, sign, sign(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, exp, expf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, log, logf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, sqrt, sqrtf(x))
@@ -76,6 +93,10 @@ RULEENGINE_FLOATS(RULEENGINE_UNARY, round, rintf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, sin, sinf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, cos, cosf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, leaky_relu, (x < 0 ? alpha * x : x))
+RULEENGINE_FLOATS(RULEENGINE_TEST, is_nan, x != x)
+RULEENGINE_FLOATS(RULEENGINE_TEST, is_inf, fabsf(x) == INFINITY)
+RULEENGINE_FLOATS(RULEENGINE_TEST, is_positive_inf, x == INFINITY)
+RULEENGINE_FLOATS(RULEENGINE_TEST, is_negative_inf, x == -INFINITY)
 RULEENGINE_UNARY(bool, u8, not, x == 0)
 RULEENGINE_FLOATS(RULEENGINE_CLIP, f32, low, high)
 RULEENGINE_CLIP(i32, i32, i32, int_low, int_high)

@@ -20,6 +20,12 @@ const Operation kOperations[] = {
     {"mul", [](double a, double b) { return a * b; }},
     {"div", [](double a, double b) { return a / b; }},
     {"pow", [](double a, double b) { return std::pow(a, b); }, true},
+    {"truncated_mod", [](double a, double b) { return std::fmod(a, b); }},
+    {"floor_mod",
+     [](double a, double b) {
+       const double rest = std::fmod(a, b);
+       return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+     }},
     {"min", [](double a,
                double b) { return a != a || b != b ? a + b : std::min(a, b); }},
     {"max", [](double a,

@@ -55,6 +55,8 @@ struct RotaryTest {
     all.cosines = cosines.data();
     all.sines = sines.data();
     all.positions = each.positions ? positions.data() : nullptr;
+    all.row_strides[0] = kSeq;
+    all.row_strides[1] = 1;
     all.position_count = kPositions;
     all.beyond = beyond.data();
     all.batch = kBatch;
@@ -101,6 +103,53 @@ TEST_CASE("a position beyond the caches is told") {
   run("rotary_f32", test.args(), {}, Order::kForward);
   CHECK(test.beyond[0] == 1);
   CHECK(test.out.at(3 * 64) == 0);
+}
+
+TEST_CASE("a position counts from the end, or on from the first row") {
+  RotaryTest<float> test{kRotaryCases[0]};
+  RotaryArgs args = test.args();
+  std::vector<std::int64_t> same = test.positions;
+  for (std::int64_t& each : test.positions) each -= kPositions;
+  args.positions = test.positions.data();
+  run("rotary_f32", args, {}, Order::kForward);
+  args.positions = same.data();
+  Buffer<float> out(test.out.size());
+  args.out = out.data();
+  run("rotary_f32", args, {}, Order::kForward);
+  check_close(
+      test.out, [&](int64_t i) { return out.at(i); }, 0);
+
+  const std::int64_t first = 2;
+  test.positions = {2, 3, 4, 5, 6, 2, 3, 4, 5, 6};
+  args = test.args();
+  run("rotary_f32", args, {}, Order::kForward);
+  args.positions = &first;
+  args.counts_on = true;
+  args.out = out.data();
+  run("rotary_f32", args, {}, Order::kForward);
+  check_close(
+      test.out, [&](int64_t i) { return out.at(i); }, 0);
+}
+
+TEST_CASE("angles may be the same for all of the batch, and for all rows") {
+  RotaryTest<float> test{kRotaryCases[2]};
+  for (const bool for_rows : {false, true}) {
+    RotaryArgs args = test.args();
+    args.row_strides[0] = 0;
+    args.row_strides[1] = for_rows ? 0 : 1;
+    run("rotary_f32", args, {}, Order::kForward);
+    // The positions that say the same.
+    RotaryArgs told = test.args();
+    for (int64_t i = 0; i < kBatch * kSeq; ++i) {
+      test.positions[std::size_t(i)] = for_rows ? 0 : i % kSeq;
+    }
+    told.positions = test.positions.data();
+    Buffer<float> out(test.out.size());
+    told.out = out.data();
+    run("rotary_f32", told, {}, Order::kForward);
+    check_close(
+        test.out, [&](int64_t i) { return out.at(i); }, 0);
+  }
 }
 
 TEST_CASE("rotary embeddings may be computed in place") {

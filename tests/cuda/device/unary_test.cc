@@ -84,6 +84,41 @@ TEST_CASE_TEMPLATE("unary kernels of integers wrap around", T, std::int32_t,
   }
 }
 
+TEST_CASE_TEMPLATE("signs keep NaN", T, float, __half, __nv_bfloat16,
+                   std::int32_t, std::int64_t) {
+  auto in = random_buffer<T>(301, 1, 3);
+  if (!std::is_integral_v<T>) in[5] = of_double<T>(kNan);
+  Buffer<T> out(301, 1);
+  check_kernel(
+      named<T>("sign"), UnaryArgs{in.data(), out.data(), 301, 0}, {}, out,
+      [&](int64_t i) {
+        const double x = in.at(i);
+        return x != x ? x : double(x > 0) - double(x < 0);
+      },
+      0);
+}
+
+TEST_CASE_TEMPLATE("tests of what is no number", T, float, __half,
+                   __nv_bfloat16) {
+  for (const int skip : {0, 1}) {
+    auto in = random_buffer<T>(301, skip);
+    for (int i = 0; i < 301; i += 7) {
+      in[i] = of_double<T>(i % 3 == 0 ? kNan : i % 3 == 1 ? kInf : -kInf);
+    }
+    Buffer<std::uint8_t> out(301, skip);
+    const UnaryArgs args{in.data(), out.data(), 301, 0};
+    const auto check = [&](const char* name, bool (*of)(double)) {
+      check_kernel(
+          named<T>(name), args, {}, out,
+          [&](int64_t i) { return double(of(in.at(i))); }, 0);
+    };
+    check("is_nan", [](double x) { return std::isnan(x); });
+    check("is_inf", [](double x) { return std::isinf(x); });
+    check("is_positive_inf", [](double x) { return x == kInf; });
+    check("is_negative_inf", [](double x) { return x == -kInf; });
+  }
+}
+
 TEST_CASE("not turns booleans around") {
   Buffer<std::uint8_t> in(37), out(37);
   for (int i = 0; i < 37; ++i) in[i] = i % 3 == 0;

@@ -109,3 +109,10 @@ T __shfl_down_sync(unsigned mask, T value, unsigned distance,
   const unsigned from = lane + distance < 32 ? lane + distance : lane;
   return ruleengine::emulator::shuffle(mask, value, from, site);
 }
+
+// Threads of the emulator take turns.
+inline unsigned atomicMax(unsigned* at, unsigned value) {
+  const unsigned before = *at;
+  if (value > before) *at = value;
+  return before;
+}

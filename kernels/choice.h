@@ -1,5 +1,5 @@
 // Attributes that say by a word which of some ways is meant. Internal to
-// kernels/cpu.
+// kernels.
 #pragma once
 
 #include <algorithm>

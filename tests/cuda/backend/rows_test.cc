@@ -1,0 +1,170 @@
+// Ops that keep whole models on the GPU: as on the CPU, in one launch.
+#include <doctest/doctest.h>
+
+#include <string>
+
+#include "tests/cuda/backend/support.h"
+
+namespace ruleengine::kernels {
+namespace {
+
+// Each run on other numbers; the last one is one launch.
+void check_recorded(std::string_view text) {
+  const auto counts = check_runs(*model_of(text), 4);
+  CHECK(counts.calls == kOneLaunch);
+}
+
+TEST_CASE("GatherND agrees with the CPU") {
+  check_recorded(
+      "(float[2,3,4] x, int64[5,2] at, int32[2,2,1] each, float16[3,8] h,"
+      " int64[2,1] row) => (float[5,4] y, float[2,2,4] z, float16[2,8] w,"
+      " float[2,3,4] all) <int64[1,0] none = {}> {"
+      " y = GatherND(x, at) i = Cast<to = 7>(each)"
+      " z = GatherND<batch_dims = 1>(x, i) w = GatherND(h, row)"
+      " a = GatherND(x, none) s = Shape(x) all = Reshape(a, s) }");
+}
+
+TEST_CASE("ScatterND agrees with the CPU, also where updates meet") {
+  check_recorded(
+      "(float[4,6] x, float[3,6] u, int64[3,1] at, bool[4,2] b, bool[5] v)"
+      " => (float[4,6] y, bool[4,2] z, float[4,6] n)"
+      "<int64[5,2] twice = {0,1, 3,-1, -4,1, 0,1, 2,0},"
+      " int64[2,1] same = {1,-3}, float[2,6] rows ="
+      " {1,2,3,4,5,6,7,8,9,10,11,12}> {"
+      " y = ScatterND(x, at, u) z = ScatterND(b, twice, v)"
+      " n = ScatterND(x, same, rows) }");
+}
+
+TEST_CASE("GatherElements and ScatterElements agree with the CPU") {
+  check_recorded(
+      "(float[3,4,5] x, int64[3,2,5] at, int32[2,4,5] less, float[3,2,5] u,"
+      " float[2,4,5] v) => (float[3,2,5] y, float[2,4,5] z, float[3,4,5] s,"
+      " float[3,4,5] t) {"
+      " y = GatherElements<axis = 1>(x, at) z = GatherElements(x, less)"
+      " s = ScatterElements<axis = -2>(x, at, u)"
+      " t = ScatterElements(x, less, v) }");
+}
+
+TEST_CASE("updates that are reduced are those of the CPU") {
+  check_runs(*model_of(
+      "(float[4,6] x, float[2,6] u) => (float[4,6] y)"
+      "<int64[2,1] at = {1,1}> {"
+      " a = Neg(x) b = ScatterND<reduction = \"add\">(a, at, u) y = Neg(b) }"));
+}
+
+TEST_CASE("CumSum agrees with the CPU") {
+  check_recorded(
+      "(float[2,3,70] x, int64[3,5] n, float16[4] h) => (float[2,3,70] y,"
+      " float[2,3,70] z, int64[3,5] m, float16[4] w)"
+      "<int64 last = {-1}, int32 mid = {1}, int64 zero = {0}> {"
+      " y = CumSum(x, last) z = CumSum<exclusive = 1, reverse = 1>(x, mid)"
+      " m = CumSum<reverse = 1>(n, zero) w = CumSum<exclusive = 1>(h, zero)"
+      " }");
+}
+
+TEST_CASE("ArgMax, ArgMin and TopK agree with the CPU") {
+  check_recorded(
+      "(float[3,70,2] x, int32[4,5] n) => (int64[3,1,2] a, int64[4] b,"
+      " int64[3,70] l, float[3,5,2] v, int64[3,5,2] i, int32[4,2] w,"
+      " int64[4,2] j)<int64[1] five = {5}, int64[1] two = {2}> {"
+      " a = ArgMax<axis = 1>(x)"
+      " b = ArgMin<axis = -1, keepdims = 0, select_last_index = 1>(n)"
+      " l = ArgMin<axis = 2, keepdims = 0>(x)"
+      " v, i = TopK<axis = 1>(x, five) w, j = TopK<largest = 0>(n, two) }");
+}
+
+TEST_CASE("Trilu, Range, OneHot and Pad agree with the CPU") {
+  check_recorded(
+      "(float[2,5,7] x, float16[4,4] h, int64[2,3] at, float[2] two)"
+      " => (float[2,5,7] t, float16[4,4] u, float[2,6,3] o, int64[7] r,"
+      " float[2,8,7] p, float[2,9,6] q, float[2,6,7] e, float[8] f)"
+      "<int64 k = {-1}, int64 depth = {6}, int64 zero = {0}, int64 step = {1},"
+      " int64[6] pads = {0,2,0,0,1,0}, int64[6] around = {0,3,-1,0,1,0},"
+      " float half = {0.5}, float end = {4.4}, int64[1] last = {2}, int64[2] "
+      "cuts = {-1,2},"
+      " int64[1] axes = {1}> {"
+      " t = Trilu(x) u = Trilu<upper = 0>(h, k)"
+      " o = OneHot<axis = 1>(at, depth, two)"
+      " s = Shape(x) n = Gather(s, last) w = Squeeze(n) i = Range(zero, w, "
+      "step)"
+      " r = Neg(i) p = Pad(x, pads) q = Pad<mode = \"reflect\">(x, around)"
+      " e = Pad(x, cuts, half, axes) f = Range(half, end, half) }");
+}
+
+TEST_CASE("tests, signs and remainders agree with the CPU") {
+  check_recorded(
+      "(float[3,5] x, float16[3,5] h, int64[6] n, float[5] d) => (bool[3,5] a,"
+      " bool[3,5] b, bool[3,5] c, bool[3,5] e, float[3,5] s, int64[6] t,"
+      " float[3,5] f, float[3,5] g, int64[6] m,"
+      " int64[6] o, float16[3,5] q)<int64[1] by = {-3}, int64 low = {-1},"
+      " int64 high = {1}, float16 half = {0.5}> {"
+      " o = Clip(n, low, high) q = Clip(h, half)"
+      " l = Log(x) a = IsNaN(l) b = IsInf(l)"
+      " c = IsInf<detect_negative = 0>(l) k = Log(h) e = IsNaN(k)"
+      " s = Sign(x) t = Sign(n) g = Floor(x)"
+      " f = Mod<fmod = 1>(x, d) m = Mod(n, by) }");
+}
+
+TEST_CASE("what is only asked for its shape stays on the GPU") {
+  check_recorded(
+      "(float[2,3] x, int64[2,1] a, int64[1,4] b) => (int64[2] s, float[3,2] t)"
+      " { w = Neg(b) m = Max(a, w) s = Shape(m) y = Exp(x) z = Transpose(y)"
+      " l = Shape(z) t = Reshape(x, l) }");
+}
+
+TEST_CASE("what follows from shapes and is read on the host is not read back") {
+  check_recorded(
+      "(int64[2,5] x) => (int64[5] y)<int64 zero = {0}, int64 step = {1},"
+      " int64[1] last = {1}> {"
+      " s = Shape(x) n = Gather(s, last) w = Squeeze(n)"
+      " r = Range(zero, w, step) y = Add(r, w) }");
+}
+
+TEST_CASE("RotaryEmbedding agrees with the CPU") {
+  check_recorded(
+      "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> g"
+      " (float[2,3,5,8] x, float[2,5,24] m, int64[2,5] at, int64[1] first,"
+      " float[12,4] c, float[12,4] s, float[2,5,2] d, float[1,5,4] e)"
+      " => (float[2,3,5,8] y, float[2,5,24] z, float[2,3,5,8] w,"
+      " float[2,5,24] u, float[2,3,5,8] v) {"
+      " y = RotaryEmbedding(x, c, s, at)"
+      " z = RotaryEmbedding<num_heads = 3, interleaved = 1,"
+      " rotary_embedding_dim = 4>(m, d, d)"
+      " w = RotaryEmbedding(x, e, e)"
+      " u = com.microsoft.RotaryEmbedding<interleaved = 1>(m, at, c, s)"
+      " v = com.microsoft.RotaryEmbedding(x, first, c, s) }");
+}
+
+TEST_CASE("activations of ONNX Runtime agree with the CPU") {
+  check_recorded(
+      "<ir_version: 10, opset_import: [\"\" : 23, \"com.microsoft\" : 1]> g"
+      " (float[3,8] x, float[8] b) => (float[3,8] y, float[3,8] z,"
+      " float[3,8] u, float[3,8] v, float[3,8] w) {"
+      " y = com.microsoft.FastGelu(x) z = com.microsoft.FastGelu(x, b)"
+      " u = com.microsoft.BiasGelu(x, b) v = com.microsoft.Gelu(x)"
+      " w = com.microsoft.QuickGelu<alpha = 1.5>(x) }");
+}
+
+TEST_CASE("an index beyond its axis ends the run") {
+  for (const std::string op :
+       {"y = GatherND(x, at)", "y = ScatterND(x, at, x)",
+        "y = GatherElements(x, at)", "y = ScatterElements(x, at, x)"}) {
+    CAPTURE(op);
+    const auto model = model_of(
+        "(float[2,1] w) => (float[2,1] y)<int64[2,1] at = {0,2}> {"
+        " x = Neg(w) " +
+        op + " }");
+    const auto on_gpu = executor_of(*model, true);
+    const auto inputs =
+        runtime::random_inputs(*model, {}, runtime::HostMemory::create());
+    REQUIRE(inputs.ok());
+    const auto out = on_gpu->run(*inputs);
+    REQUIRE(!out.ok());
+    CHECK(out.error().text().find("beyond its axis") != std::string::npos);
+    CHECK(out.error().text().find("Neg") == std::string::npos);
+  }
+  CHECK(misuse() == "");
+}
+
+}  // namespace
+}  // namespace ruleengine::kernels

@@ -1,0 +1,127 @@
+#include "kernels/cuda/device/lines.h"
+
+#include "tests/cuda/device/support.h"
+
+namespace ruleengine::kernels::device {
+namespace {
+
+struct LineCase {
+  int64_t outer, n, inner;
+};
+const LineCase kLineCases[] = {{1, 1, 1},   {300, 7, 1}, {2, 64, 3},
+                               {3, 65, 1},  {1, 257, 2}, {2, 600, 1},
+                               {1, 1000, 1}};
+
+template <typename T>
+struct LineTest {
+  const LineCase& each;
+  Buffer<T> in = random_buffer<T>(each.outer * each.n * each.inner, 1, 4, 5);
+  LineSizes sizes{each.outer, each.n, each.inner};
+  Shape shape{.blocks = unsigned(line_blocks(sizes)), .threads = kLineThreads};
+
+  int64_t start(int64_t line) const {
+    return line / each.inner * each.n * each.inner + line % each.inner;
+  }
+  double at(int64_t line, int64_t i) {
+    return in.at(start(line) + i * each.inner);
+  }
+};
+
+template <typename T>
+void check_sums(const LineCase& each, bool is_exclusive, bool is_reverse) {
+  LineTest<T> test{each};
+  Buffer<T> out(test.in.size());
+  std::vector<double> want(std::size_t(out.size()));
+  for (int64_t line = 0; line < each.outer * each.inner; ++line) {
+    double sum = 0;
+    for (int64_t k = 0; k < each.n; ++k) {
+      const int64_t i = is_reverse ? each.n - 1 - k : k;
+      const double before = sum;
+      sum += test.at(line, i);
+      want[std::size_t(test.start(line) + i * each.inner)] =
+          is_exclusive ? before : sum;
+    }
+  }
+  CumSumArgs args{test.sizes, test.in.data(), out.data(), is_exclusive,
+                  is_reverse};
+  const auto is = [&](int64_t i) { return want[std::size_t(i)]; };
+  const double relative = std::is_integral_v<T> ? 0 : tolerance<T>();
+  check_kernel(named<T>("cum_sum"), args, test.shape, out, is, relative, 1e-12);
+  args.out = test.in.data();
+  run(named<T>("cum_sum"), args, test.shape, Order::kRandom);
+  check_close(test.in, is, relative, 1e-12);
+}
+
+TEST_CASE_TEMPLATE("sums up to each element", T, float, __half, __nv_bfloat16,
+                   std::int32_t, std::int64_t) {
+  for (const LineCase& each : kLineCases) {
+    CAPTURE(each.n);
+    for (const int how : {0, 1, 2, 3}) {
+      check_sums<T>(each, (how & 1) != 0, (how & 2) != 0);
+    }
+  }
+}
+
+// How elements are ordered, by a sort of the whole line.
+struct TopKCase {
+  bool is_largest, is_nan_first, is_last_first;
+};
+
+template <typename T>
+void check_top_k(const LineCase& each, int64_t k, const TopKCase& how) {
+  LineTest<T> test{each};
+  for (int64_t i = 0; i < test.in.size(); ++i) {
+    const double whole = std::floor(test.in.at(i));  // equal ones are there
+    const bool is_nan = !std::is_integral_v<T> && i % 11 == 3;
+    test.in[i] = of_double<T>(is_nan ? kNan : whole);
+  }
+  const int64_t lines = each.outer * each.inner;
+  Buffer<T> values(lines * k);
+  Buffer<int64_t> indices(lines * k);
+  std::vector<int64_t> want(std::size_t(lines * k));
+  for (int64_t line = 0; line < lines; ++line) {
+    std::vector<int64_t> order(std::size_t(each.n));
+    for (int64_t i = 0; i < each.n; ++i) order[std::size_t(i)] = i;
+    std::ranges::sort(order, [&](int64_t i, int64_t j) {
+      const double a = test.at(line, i), b = test.at(line, j);
+      if (std::isnan(a) != std::isnan(b)) {
+        return std::isnan(a) == how.is_nan_first;
+      }
+      if (!std::isnan(a) && a != b) return how.is_largest ? a > b : a < b;
+      return how.is_last_first ? i > j : i < j;
+    });
+    for (int64_t i = 0; i < k; ++i) {
+      want[std::size_t((line / each.inner * k + i) * each.inner +
+                       line % each.inner)] = order[std::size_t(i)];
+    }
+  }
+  const TopKArgs args{
+      test.sizes, test.in.data(), values.data(),    indices.data(),
+      k,          how.is_largest, how.is_nan_first, how.is_last_first};
+  check_kernel(
+      named<T>("top_k"), args, test.shape, indices,
+      [&](int64_t i) { return double(want[std::size_t(i)]); }, 0);
+  check_close(
+      values,
+      [&](int64_t i) {
+        const int64_t line = i / (k * each.inner) * each.inner + i % each.inner;
+        return test.at(line, want[std::size_t(i)]);
+      },
+      0);
+}
+
+TEST_CASE_TEMPLATE("the first elements in an order", T, float, __half,
+                   __nv_bfloat16, std::int32_t, std::int64_t) {
+  for (const LineCase& each : kLineCases) {
+    CAPTURE(each.n);
+    for (const int64_t k : {int64_t{1}, std::min<int64_t>(each.n, 5)}) {
+      check_top_k<T>(each, k, {true, true, false});
+      check_top_k<T>(each, k, {false, false, false});
+      check_top_k<T>(each, k, {false, true, true});
+    }
+  }
+  check_top_k<T>({2, 70, 1}, 70, {true, true, false});
+}
+
+}  // namespace
+}  // namespace ruleengine::kernels::device
