@@ -1,5 +1,6 @@
 #include "kernels/cuda/attending.h"
 
+#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -142,22 +143,6 @@ bool run_plan(Call& c, const AttentionParts& parts, const GpuAttending& a,
 
 }  // namespace
 
-HeadView head_view(const Tensor& x, std::int64_t heads) {
-  HeadView out{.data = x.data<std::byte>(), .batch = x.dim(0)};
-  if (x.rank() == 3) {
-    out.heads = heads;
-    out.rows = x.dim(1);
-    out.size = head_size(x.dim(2), heads);
-    out.strides = strides_by_length(heads, out.rows, out.size);
-  } else {
-    out.heads = x.dim(1);
-    out.rows = x.dim(2);
-    out.size = x.dim(3);
-    out.strides = strides_by_head(out.heads, out.rows, out.size);
-  }
-  return out;
-}
-
 std::optional<std::int64_t> known_head_size(const Preparation& p,
                                             std::size_t input,
                                             std::string_view heads) {
@@ -197,6 +182,24 @@ Tensor AttentionParts::bias_of(Call& c, const Tensor& mask) const {
   Tensor out = c.allocate(type_, mask.dims());
   select(session_, mask, zero_, least_, out);
   return out;
+}
+
+void GpuAttending::set_mask(const Call& c, std::size_t input) {
+  const Tensor& given = c.input(input);
+  const std::int64_t full[] = {q.batch, q.heads, q.rows, k.rows};
+  bool fits = given.rank() <= 4;
+  for (std::size_t i = 0; fits && i < given.rank(); ++i) {
+    const std::size_t axis = 4 - given.rank() + i;
+    const std::int64_t size = given.dim(i);
+    fits = size == 1 || size == full[axis] || (axis == 3 && size <= full[3]);
+  }
+  if (!fits) {
+    c.wrong_shape(input, "one that broadcasts to " + runtime::shape_text(full));
+  }
+  mask = given;
+  if (given.rank() > 0) {
+    k.rows = v.rows = std::min(k.rows, given.dim(given.rank() - 1));
+  }
 }
 
 void GpuAttending::run(Call& c, const AttentionParts& parts, Tensor& to) const {

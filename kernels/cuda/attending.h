@@ -8,19 +8,9 @@
 #include "kernels/cuda/attention_engine.h"
 #include "kernels/cuda/cache.h"
 #include "kernels/cuda/families.h"
+#include "kernels/cuda/heads.h"
 
 namespace ruleengine::kernels::cuda {
-
-// [batch, heads, rows, size] as it lies in a tensor.
-struct HeadView {
-  const std::byte* data = nullptr;
-  std::int64_t batch = 1, heads = 1, rows = 0, size = 0;
-  FourSizes strides{};
-
-  std::int64_t count() const { return batch * heads * rows * size; }
-};
-// Of [batch, heads, rows, size], or of [batch, rows, heads * size].
-HeadView head_view(const Tensor& x, std::int64_t heads);
 
 // The size of the heads of an input, where its type tells it; `heads`: the
 // attribute that says how many an input of 3 axes has.
@@ -70,6 +60,8 @@ struct GpuAttending {
 
   bool is_guarded = false;  // a row whose weights are NaN is 0
 
+  // The mask is an input that may leave out the last keys, which are hidden.
+  void set_mask(const Call& c, std::size_t input);
   bool has_mask() const { return mask.dtype() != DataType::kUndefined; }
   bool has_sinks() const { return sinks.dtype() != DataType::kUndefined; }
   bool has_band() const { return is_causal || left >= 0 || right >= 0; }

@@ -97,14 +97,8 @@ Cache StandardAttention::cache_of(Call& c, std::size_t input,
   const Tensor& old = c.expect_shape(past, old_dims, parts_.type());
   out.past = old.dim(2);
   out.rows = out.past + added.rows;
-  NewRows rows{.x = x,
-               .batch = added.batch,
-               .heads = added.heads,
-               .rows = added.rows,
-               .size = added.size,
-               .first = out.past};
-  std::copy_n(added.strides.begin(), 3, rows.strides);
-  out.all = extended(c, parts_.session(), &old, rows,
+  out.all = extended(c, parts_.session(), parts_.type(), &old,
+                     {.x = added, .first = out.past},
                      room_for(c, added.rows, out.past));
   out.view = head_view(out.all, added.heads);
   return out;
@@ -119,34 +113,11 @@ Tensor StandardAttention::present_of(Call& c, const Cache& cache) const {
   return out;
 }
 
-// Fails unless the mask broadcasts to the scores, of which it may leave out the
-// last keys.
-void check_mask(Call& c, const Tensor& mask, const GpuAttending& a) {
-  const std::int64_t full[] = {a.q.batch, a.q.heads, a.q.rows, a.k.rows};
-  bool fits = mask.rank() <= 4;
-  for (std::size_t i = 0; fits && i < mask.rank(); ++i) {
-    const std::size_t axis = 4 - mask.rank() + i;
-    const std::int64_t size = mask.dim(i);
-    fits = size == 1 || size == full[axis] || (axis == 3 && size <= full[3]);
-  }
-  if (!fits) {
-    c.wrong_shape(kMask, "one that broadcasts to " + runtime::shape_text(full));
-  }
-}
-
 void StandardAttention::set_masks(Call& c, GpuAttending& a) const {
   a.is_causal = is_causal_;
   a.left = left_;
   a.right = right_;
-  if (c.has_input(kMask)) {
-    const Tensor& mask = c.input(kMask);
-    check_mask(c, mask, a);
-    a.mask = mask;
-    // Keys beyond the mask are hidden.
-    if (mask.rank() > 0) {
-      a.k.rows = a.v.rows = std::min(a.k.rows, mask.dim(mask.rank() - 1));
-    }
-  }
+  if (c.has_input(kMask)) a.set_mask(c, kMask);
   if (!c.has_input(kLengths)) return;
   const Tensor& given = c.expect_count(kLengths, a.q.batch, DataType::kInt64);
   a.lengths = find_lengths(c, parts_.session(),

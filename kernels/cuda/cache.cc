@@ -57,22 +57,21 @@ SequenceOffsets::SequenceOffsets(Call& c, Session& session, std::int64_t batch,
                  spread(4 * (batch + 1), device::kCacheThreads), args);
 }
 
-Tensor extended(Call& c, Session& session, const Tensor* past,
+Tensor extended(Call& c, Session& session, DataType type, const Tensor* past,
                 const NewRows& added, std::int64_t rows) {
-  Tensor out = c.allocate(added.x.dtype(),
-                          Dims{added.batch, added.heads, rows, added.size});
+  const HeadView& x = added.x;
+  Tensor out = c.allocate(type, Dims{x.batch, x.heads, rows, x.size});
   if (out.count() == 0) return out;
-  const auto bytes =
-      static_cast<std::int64_t>(runtime::bytes_of(out.dtype(), 1));
-  device::ExtendArgs args{.added = added.x.data<std::byte>(),
+  const auto bytes = static_cast<std::int64_t>(runtime::bytes_of(type, 1));
+  device::ExtendArgs args{.added = x.data,
                           .out = out.mutable_data<std::byte>(),
-                          .batch = added.batch,
-                          .heads = added.heads,
-                          .added_rows = added.rows,
+                          .batch = x.batch,
+                          .heads = x.heads,
+                          .added_rows = x.rows,
                           .rows = rows,
-                          .size = added.size,
+                          .size = x.size,
                           .first = added.first};
-  std::ranges::copy(added.strides, args.added_strides);
+  std::copy_n(x.strides.begin(), 3, args.added_strides);
   if (past != nullptr && past->count() > 0) {
     args.past = past->data<std::byte>();
     args.past_rows = past->dim(2);

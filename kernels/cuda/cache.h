@@ -7,7 +7,7 @@
 #include <limits>
 #include <utility>
 
-#include "kernels/cuda/kernel.h"
+#include "kernels/cuda/heads.h"
 
 namespace ruleengine::kernels::cuda {
 
@@ -56,11 +56,9 @@ class SequenceOffsets {
   Tensor all_;
 };
 
-// Rows of [batch, heads, rows, size] that go behind those of a past.
+// Rows that go behind those of a past.
 struct NewRows {
-  Tensor x;
-  std::int64_t batch = 1, heads = 1, rows = 0, size = 0;
-  std::int64_t strides[3] = {};  // of batch, head and row, in elements
+  HeadView x;
   // Where they go: to row `first`, or to the end of each sequence.
   std::int64_t first = 0;
   KeyLengths lengths;
@@ -68,7 +66,7 @@ struct NewRows {
 
 // [batch, heads, rows, size]: the rows of `past` if it is not nullptr, the new
 // ones over them, and zeros.
-Tensor extended(Call& c, Session& session, const Tensor* past,
+Tensor extended(Call& c, Session& session, DataType type, const Tensor* past,
                 const NewRows& added, std::int64_t rows);
 
 }  // namespace ruleengine::kernels::cuda

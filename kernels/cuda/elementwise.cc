@@ -20,23 +20,27 @@ using device::WhereArgs;
 
 // --- of one operand --------------------------------------------------------
 
+void compute_each(Session& session, CUfunction kernel, const Tensor& x,
+                  Tensor& out, float alpha = 0) {
+  if (out.count() == 0) return;
+  const auto width = std::max(runtime::bytes_of(x.dtype(), 1),
+                              runtime::bytes_of(out.dtype(), 1));
+  const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
+  session.launch(kernel,
+                 spread(ceil_div(out.count(), chunk), kElementwiseThreads),
+                 UnaryArgs{.in = x.data<std::byte>(),
+                           .out = out.mutable_data<std::byte>(),
+                           .count = out.count(),
+                           .alpha = alpha});
+}
+
 // Output 0, in the place of input 0 where that is free.
 Op unary(Session& session, CUfunction kernel, DataType from, DataType to,
          float alpha = 0) {
   return [&session, kernel, from, to, alpha](Call& c) {
     const Tensor& x = c.expect_type(0, from);
-    Tensor& out = c.output_in_place(0, 0, to, x.dims());
-    if (out.count() == 0) return;
-    const auto width = runtime::bytes_of(from, 1) > runtime::bytes_of(to, 1)
-                           ? runtime::bytes_of(from, 1)
-                           : runtime::bytes_of(to, 1);
-    const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
-    session.launch(kernel,
-                   spread(ceil_div(out.count(), chunk), kElementwiseThreads),
-                   UnaryArgs{.in = x.data<std::byte>(),
-                             .out = out.mutable_data<std::byte>(),
-                             .count = out.count(),
-                             .alpha = alpha});
+    compute_each(session, kernel, x, c.output_in_place(0, 0, to, x.dims()),
+                 alpha);
   };
 }
 
@@ -80,6 +84,11 @@ Op gelu(const Preparation& p, Session& session) {
              : unary_row<"gelu">(p, session);
 }
 
+CUfunction cast_kernel(Session& session, DataType from, DataType to) {
+  return session.kernel("cast", "cast_" + std::string(suffix(from)) + "_" +
+                                    std::string(suffix(to)));
+}
+
 Op cast(const Preparation& p, Session& session) {
   const DataType from = input_type(p, 0);
   const DataType to = p.attribute_type("to");
@@ -87,9 +96,7 @@ Op cast(const Preparation& p, Session& session) {
   if (suffix(from).empty() || suffix(to).empty()) {
     decline("no kernel converts between these types");
   }
-  const std::string name =
-      "cast_" + std::string(suffix(from)) + "_" + std::string(suffix(to));
-  return unary(session, session.kernel("cast", name), from, to);
+  return unary(session, cast_kernel(session, from, to), from, to);
 }
 
 // A bound that is a constant; nullptr for none.
@@ -319,6 +326,10 @@ void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
   const auto width = static_cast<int>(runtime::bytes_of(a.dtype(), 1));
   const BinaryArgs args = loop_over<3>({&out, &a, &b}, device::chunk_of(width));
   session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
+}
+
+void convert(Session& session, const Tensor& x, Tensor& out) {
+  compute_each(session, cast_kernel(session, x.dtype(), out.dtype()), x, out);
 }
 
 void select(Session& session, const Tensor& condition, const Tensor& a,

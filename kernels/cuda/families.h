@@ -21,13 +21,16 @@ void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
 void select(Session& session, const Tensor& condition, const Tensor& a,
             const Tensor& b, Tensor& out);
 
-extern const KernelRows kAttentionRows, kElementwiseRows, kIndexedRows,
-    kLineRows, kMoveRows, kOwnAttentionRows, kPatternRows, kProductRows,
-    kRotaryRows, kRowRows;
+// out = x in the type of `out`; both are numbers of kernels.
+void convert(Session& session, const Tensor& x, Tensor& out);
+
+extern const KernelRows kAttentionRows, kElementwiseRows, kGroupedRows,
+    kIndexedRows, kLineRows, kMoveRows, kOwnAttentionRows, kPatternRows,
+    kProductRows, kRotaryRows, kRowRows;
 
 inline constexpr const KernelRows* kFamilies[] = {
-    &kAttentionRows, &kElementwiseRows,  &kIndexedRows, &kLineRows,
-    &kMoveRows,      &kOwnAttentionRows, &kPatternRows, &kProductRows,
-    &kRotaryRows,    &kRowRows};
+    &kAttentionRows, &kElementwiseRows, &kGroupedRows,      &kIndexedRows,
+    &kLineRows,      &kMoveRows,        &kOwnAttentionRows, &kPatternRows,
+    &kProductRows,   &kRotaryRows,      &kRowRows};
 
 }  // namespace ruleengine::kernels::cuda

@@ -1,36 +1,15 @@
 // GroupQueryAttention of ONNX Runtime's domain: attention over a cache, whose
 // rows each of the batch fills to its own length.
 #include <algorithm>
-#include <cmath>
 
 #include "kernels/cpu/attention/attending.h"
 #include "kernels/cpu/attention/rotation.h"
 #include "kernels/cpu/families.h"
+#include "kernels/grouped_attention.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-struct GroupedSlot {
-  enum Input {
-    kQuery,
-    kKey,
-    kValue,
-    kPastKey,
-    kPastValue,
-    kLast,
-    kTotal,
-    kCos,
-    kSin,
-    kPositions,
-    kBias,
-    kSink,
-    kKeyScale,
-    kValueScale,
-    kQueryNorm,
-    kKeyNorm
-  };
-};
 
 struct Grouped {
   std::int64_t heads, kv_heads, size, batch, rows;
@@ -43,26 +22,7 @@ struct Grouped {
 
 class GroupQueryAttention {
  public:
-  explicit GroupQueryAttention(const Preparation& p)
-      : heads_(p.attribute_int("num_heads")),
-        kv_heads_(p.attribute_int("kv_num_heads")),
-        window_(p.attribute_int("local_window_size", -1)),
-        scale_(p.attribute_float("scale", 0)),
-        softcap_(std::max(p.attribute_float("softcap"), 0.0F)),
-        is_rotated_(p.attribute_flag("do_rotary")),
-        is_interleaved_(p.attribute_flag("rotary_interleaved")),
-        is_causal_(!p.has_attribute("causal") || p.attribute_flag("causal")),
-        has_sink_(p.attribute_int("smooth_softmax") > 0) {
-    constexpr std::int64_t kMostHeads = 1 << 30;
-    if (heads_ <= 0 || kv_heads_ <= 0 || heads_ % kv_heads_ != 0 ||
-        heads_ > kMostHeads) {
-      p.wrong_attribute("num_heads", "a multiple of 'kv_num_heads', which is " +
-                                         std::to_string(kv_heads_));
-    }
-    if (window_ == 0) {
-      p.wrong_attribute("local_window_size", "-1, or 1 or more");
-    }
-  }
+  explicit GroupQueryAttention(const Preparation& p) : a_(p) {}
   void operator()(Call& c) const;
 
  private:
@@ -71,13 +31,11 @@ class GroupQueryAttention {
                  std::int64_t heads) const;
   void set_sinks(Call& c, Attending& a) const;
 
-  std::int64_t heads_, kv_heads_, window_;
-  float scale_, softcap_;
-  bool is_rotated_, is_interleaved_, is_causal_, has_sink_;
+  GroupedAttributes a_;
 };
 
 Grouped GroupQueryAttention::read_grouped(Call& c) const {
-  Grouped g{.heads = heads_, .kv_heads = kv_heads_};
+  Grouped g{.heads = a_.heads, .kv_heads = a_.kv_heads};
   g.q = c.expect_shape(GroupedSlot::kQuery, Dims{-1, -1, -1}, DataType::kFloat);
   g.batch = g.q.dim(0);
   g.rows = g.q.dim(1);
@@ -107,18 +65,11 @@ void read_lengths(Call& c, Grouped& g) {
     const Dims dims{g.batch, g.kv_heads, rows, g.size};
     g.past_rows = c.expect_shape(i, dims, DataType::kFloat).dim(2);
   }
-  if (c.has_input(GroupedSlot::kPastKey) !=
-      c.has_input(GroupedSlot::kPastValue)) {
-    fail("only one of the inputs 'past_key' and 'past_value' is given",
-         "both or neither");
-  }
-  if (total < g.rows) {
-    c.wrong_value(GroupedSlot::kTotal, std::to_string(g.rows) + " or more",
-                  std::to_string(total));
-  }
-  g.keys = std::max(g.past_rows, total);
-  // All rows are new where they are as many as the longest.
-  g.is_first = total == g.rows;
+  const GroupedRows all{
+      .rows = g.rows, .past_rows = g.past_rows, .total = total};
+  expect_grouped(c, all);
+  g.keys = all.keys();
+  g.is_first = all.is_first();
   for (const std::int64_t n : last) {
     const std::int64_t length = n < total ? n + 1 : total + 1;
     const std::int64_t past = g.is_first ? 0 : length - g.rows;
@@ -142,7 +93,7 @@ Tensor GroupQueryAttention::rotated(Call& c, const Grouped& g, const Tensor& x,
   }
   r.turned = 2 * r.cosines.dim(1);
   r.at = r.out_at = merged_strides(heads, g.rows, g.size);
-  r.interleaved = is_interleaved_;
+  r.interleaved = a_.is_interleaved;
   if (c.has_input(GroupedSlot::kPositions)) {
     c.expect_count(GroupedSlot::kPositions, g.batch * g.rows);
     r.positions = c.ints(GroupedSlot::kPositions);
@@ -168,27 +119,15 @@ void GroupQueryAttention::set_sinks(Call& c, Attending& a) const {
     const Tensor& sink =
         c.expect_count(GroupedSlot::kSink, a.heads, DataType::kFloat);
     a.sinks.assign(sink.data<float>(), sink.data<float>() + a.heads);
-  } else if (has_sink_) {
+  } else if (a_.has_sink) {
     a.sinks.assign(index_of(a.heads), 0.0f);
-  }
-}
-
-void decline_unknown(const Preparation& p) {
-  for (const std::size_t i : {GroupedSlot::kKeyScale, GroupedSlot::kValueScale,
-                              GroupedSlot::kQueryNorm, GroupedSlot::kKeyNorm}) {
-    if (p.node().has_input(i)) {
-      runtime::decline("the kernel does not take input " + std::to_string(i));
-    }
-  }
-  if (p.wants(3)) {
-    runtime::decline("the kernel does not give output 'output_qk'");
   }
 }
 
 void GroupQueryAttention::operator()(Call& c) const {
   Grouped g = read_grouped(c);
   read_lengths(c, g);
-  if (is_rotated_ && g.q.count() != 0) {
+  if (a_.is_rotated && g.q.count() != 0) {
     g.q = rotated(c, g, g.q, g.heads);
     g.k = rotated(c, g, g.k, g.kv_heads);
   }
@@ -204,11 +143,10 @@ void GroupQueryAttention::operator()(Call& c) const {
   a.out_at = a.q_at;
   a.lengths = g.lengths;
   a.offsets = g.past;
-  a.is_causal = is_causal_;
-  if (window_ > 0) a.left = window_ - 1;
-  a.scale = scale_ != 0 ? static_cast<double>(scale_)
-                        : 1 / std::sqrt(static_cast<double>(g.size));
-  a.softcap = static_cast<double>(softcap_);
+  a.is_causal = a_.is_causal;
+  if (a_.window > 0) a.left = a_.window - 1;
+  a.scale = a_.scale_of(g.size);
+  a.softcap = static_cast<double>(a_.softcap);
   if (c.has_input(GroupedSlot::kBias))
     a.mask = mask_of(c, a, GroupedSlot::kBias, c.input(GroupedSlot::kBias));
   set_sinks(c, a);
@@ -220,7 +158,7 @@ void GroupQueryAttention::operator()(Call& c) const {
 }  // namespace
 
 Op group_query_attention(const Preparation& p) {
-  decline_unknown(p);
+  decline_unknown_grouped(p);
   return GroupQueryAttention(p);
 }
 
