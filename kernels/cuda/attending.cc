@@ -197,9 +197,7 @@ void GpuAttending::set_mask(const Call& c, std::size_t input) {
     c.wrong_shape(input, "one that broadcasts to " + runtime::shape_text(full));
   }
   mask = given;
-  if (given.rank() > 0) {
-    k.rows = v.rows = std::min(k.rows, given.dim(given.rank() - 1));
-  }
+  if (given.rank() > 0) mask_keys = given.dim(given.rank() - 1);
 }
 
 void GpuAttending::run(Call& c, const AttentionParts& parts, Tensor& to) const {

@@ -50,6 +50,7 @@ struct GpuAttending {
   std::int64_t offset = 0;             // keys before the first query
   // Broadcasts to the scores; or none. What is false hides; numbers are added.
   Tensor mask;
+  std::int64_t mask_keys = -1;  // later ones are hidden; -1: none
   // Keys that are there. `ends_meet`: the last query meets the last of them,
   // whatever the offset is.
   KeyLengths lengths;
@@ -62,6 +63,7 @@ struct GpuAttending {
 
   // The mask is an input that may leave out the last keys, which are hidden.
   void set_mask(const Call& c, std::size_t input);
+  std::int64_t seen_keys() const { return mask_keys < 0 ? k.rows : mask_keys; }
   bool has_mask() const { return mask.dtype() != DataType::kUndefined; }
   bool has_sinks() const { return sinks.dtype() != DataType::kUndefined; }
   bool has_band() const { return is_causal || left >= 0 || right >= 0; }

@@ -85,7 +85,7 @@ std::optional<AttentionDescription> description_of(const GpuAttending& a,
                          .q_heads = a.q.heads,
                          .kv_heads = a.k.heads,
                          .q_length = a.q.rows,
-                         .kv_length = a.k.rows,
+                         .kv_length = a.seen_keys(),
                          .qk_size = a.q.size,
                          .v_size = a.v.size,
                          .q = a.q.strides,
@@ -96,6 +96,8 @@ std::optional<AttentionDescription> description_of(const GpuAttending& a,
                          .has_sink = a.has_sinks(),
                          .has_cap = a.cap > 0,
                          .has_statistics = a.is_guarded};
+  // Lengths may go beyond them.
+  if (a.lengths.is_there() && a.seen_keys() != a.k.rows) return std::nullopt;
   set_bias(d, a);
   if (!set_band(d, a)) return std::nullopt;
   if (!a.offsets.is_there()) return d;
@@ -105,7 +107,7 @@ std::optional<AttentionDescription> description_of(const GpuAttending& a,
 std::optional<GpuAttending> without_band(Call& c, const GpuAttending& a,
                                          DataType type) {
   GpuAttending out = a;
-  std::int64_t begin = 0, end = a.k.rows;
+  std::int64_t begin = 0, end = a.seen_keys();
   if (a.right >= 0) end = std::min(end, a.offset + a.right + 1);
   if (a.is_causal) end = std::min(end, a.offset + 1);
   if (a.left >= 0) begin = std::clamp(a.offset - a.left, begin, end);
@@ -116,6 +118,7 @@ std::optional<GpuAttending> without_band(Call& c, const GpuAttending& a,
   if (begin > 0 && rank > 0 && a.mask.dim(rank - 1) != 1) {
     out.mask = cut(c, a.mask, rank - 1, begin, end - begin);
   }
+  out.mask_keys = -1;
   out.is_causal = false;
   out.left = out.right = -1;
   return out;

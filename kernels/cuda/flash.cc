@@ -80,6 +80,7 @@ device::AttentionArgs attention_args(const GpuAttending& a, std::byte* to) {
                              .cap = static_cast<float>(a.cap)};
   set_band(args, a);
   if (a.has_mask()) set_mask(args, a.mask);
+  args.seen_keys = narrow(a.seen_keys());
   if (a.lengths.is_there()) args.kv_lengths = {a.lengths.keys(), false};
   if (a.has_sinks()) args.sinks = a.sinks.data<float>();
   args.is_guarded = a.is_guarded;

@@ -350,9 +350,7 @@ KeyRange Attending::seen(std::int64_t b, std::int64_t query) const {
   if (is_causal) {
     range.end = std::min(range.end, place + 1);
   }
-  if (right >= 0 && right < keys) {
-    range.end = std::min(range.end, place + right + 1);
-  }
+  if (right >= 0 && right < range.end - place) range.end = place + right + 1;
   if (left >= 0 && left < place) range.begin = place - left;
   return range;
 }

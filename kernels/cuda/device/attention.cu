@@ -277,6 +277,7 @@ struct Parts {
   float base;    // subtracted from their logarithms
   float factor;  // what divides by the sum
   float log_sum;
+  i32 count;  // of those that the output is a sum of
 
   __device__ Parts(const AttentionArgs& of, i64 at, float sink)
       : args(of), row(at) {
@@ -287,6 +288,7 @@ struct Parts {
     for (i32 i = 0; i < args.splits; ++i) sum += expf(log_of(i) - base);
     factor = sum == 0 ? 0.0f : 1.0f / sum;
     log_sum = sum == 0 ? -INFINITY : base + logf(sum);
+    count = args.is_guarded && is_nan(sum) ? 0 : args.splits;
   }
 
   __device__ __forceinline__ float log_of(i32 split) const {
@@ -295,8 +297,7 @@ struct Parts {
 
   __device__ __forceinline__ Pack<f32, 4> output(i32 column) const {
     Pack<f32, 4> all = {};
-    if (args.is_guarded && is_nan(log_sum)) return all;
-    for (i32 i = 0; i < args.splits; ++i) {
+    for (i32 i = 0; i < count; ++i) {
       const float share = expf(log_of(i) - base) * factor;
       const i64 at = i * rows_of_part(args) + row;
       const auto part =

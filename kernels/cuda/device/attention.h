@@ -52,6 +52,7 @@ struct AttentionArgs {
   std::int64_t left, right, diagonal;
   const void* bias;
   std::int64_t bias_strides[4];  // of the scores; 0 where one stands for all
+  std::int32_t seen_keys;        // later ones are hidden; kv_length: none
 
   SequenceLengths q_lengths, kv_lengths;
   // [q_heads]: a score without a value, or nullptr.

@@ -26,14 +26,16 @@ struct KeyRange {
 
 struct Sequence {
   i32 batch;
-  i32 queries, keys;
+  i32 queries, keys;  // keys that no query sees do not count
   i64 diagonal;
 
   __device__ Sequence(const AttentionArgs& args, i32 at)
       : batch(at),
         queries(length_of(args.q_lengths, at, args.q_length)),
         keys(length_of(args.kv_lengths, at, args.kv_length)),
-        diagonal(args.diagonal + (args.is_bottom_right ? keys - queries : 0)) {}
+        diagonal(args.diagonal + (args.is_bottom_right ? keys - queries : 0)) {
+    if (keys > args.seen_keys) keys = args.seen_keys;
+  }
 
   // What a query sees of it as far as bounds say.
   __device__ KeyRange seen(const AttentionArgs& args, i32 query) const {

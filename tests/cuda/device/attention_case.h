@@ -22,7 +22,8 @@ struct AttentionSizes {
   std::vector<int> q_lengths, kv_lengths;
   int page_size = 0;
   int splits = 1;
-  int skip = 0;  // elements before the first
+  int seen_keys = 0;  // 0: all
+  int skip = 0;       // elements before the first
 };
 
 // Queries and outputs are [batch, length, heads, size], keys and values
@@ -132,6 +133,7 @@ struct AttentionCase {
     a.kv_heads = s.kv_heads;
     a.q_length = s.q_length;
     a.kv_length = s.kv_length;
+    a.seen_keys = s.seen_keys == 0 ? s.kv_length : s.seen_keys;
     a.qk_size = s.qk_size;
     a.v_size = s.v_size;
     a.scale = scale();
@@ -184,7 +186,8 @@ struct AttentionCase {
     const int64_t keys = s.kv_lengths.empty() ? s.kv_length : s.kv_lengths[at];
     const int64_t diagonal =
         query + s.diagonal + (s.is_bottom_right ? keys - n : 0);
-    return query < n && key < keys && (!s.left || key >= diagonal - *s.left) &&
+    return query < n && key < keys && (s.seen_keys == 0 || key < s.seen_keys) &&
+           (!s.left || key >= diagonal - *s.left) &&
            (!s.right || key <= diagonal + *s.right);
   }
 

@@ -131,6 +131,23 @@ TEST_CASE_TEMPLATE("attention to many keys of equal scores", T, float, __half,
   }
 }
 
+TEST_CASE_TEMPLATE("keys that no query sees leave the diagonal where it is", T,
+                   float, __half) {
+  for (const int splits : {1, 2}) {
+    AttentionSizes sizes{.batch = 2,
+                         .q_length = 9,
+                         .kv_length = 90,
+                         .is_bottom_right = true,
+                         .kv_lengths = {90, 30},
+                         .splits = splits,
+                         .seen_keys = 40};
+    sizes.right = 0;
+    AttentionCase<T>(sizes).check();
+    sizes.left = 60;
+    AttentionCase<T>(sizes).check();
+  }
+}
+
 TEST_CASE("a NaN of a bias gives NaN in its row only") {
   AttentionSizes sizes{.q_length = 4, .kv_length = 70};
   sizes.bias_kind = BiasKind::kF32;
