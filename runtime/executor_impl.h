@@ -145,7 +145,7 @@ struct Executor::Impl {
 
   // The one session with a memory of its own, if all that the model computes on
   // the host is the same for all inputs of the same shapes.
-  BackendSession* find_recordable() const;
+  BackendSession* find_recordable();
   void keep_recording(std::unique_ptr<Recording> recording,
                       const std::vector<Datum>& inputs,
                       std::span<Datum> results);
@@ -211,6 +211,7 @@ struct Executor::Impl {
   std::vector<bool> in_float;
   std::vector<bool> is_known;
   BackendSession* recordable = nullptr;
+  std::string why_not_recorded;
   bool recording_failed = false;  // of the last run
   // The latest first.
   std::vector<std::unique_ptr<Recorded, RecordedDelete>> recorded;

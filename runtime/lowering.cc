@@ -129,12 +129,12 @@ class Lowering {
 
   RunsAs runs_as(const ir::Op& op, bool has_kernel) const {
     const bool is_formula = choice_.spells_gelu && op.standard("Gelu");
-    if (model_.find_function(op) != nullptr || (!is_formula && has_kernel)) {
-      return RunsAs::kItself;
-    }
-    if (ops::meaning_of(op.domain, op.type) != nullptr) {
-      return RunsAs::kMeaning;
-    }
+    const bool has_meaning = ops::meaning_of(op.domain, op.type) != nullptr;
+    // The ops of its meaning may stay where the others are.
+    const bool leaves = has_meaning && choice_.leaves_device(op);
+    const bool has_own = !is_formula && !leaves && has_kernel;
+    if (model_.find_function(op) != nullptr || has_own) return RunsAs::kItself;
+    if (has_meaning) return RunsAs::kMeaning;
     return io::has_standard_body(op) ? RunsAs::kBody : RunsAs::kItself;
   }
 

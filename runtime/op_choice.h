@@ -29,12 +29,17 @@ struct OpChoice {
     return runtime::has_kernel(backends, op);
   }
 
+  // Whether it has kernels, but none on the backend that is preferred.
+  bool leaves_device(const ir::Op& op) const {
+    return has_kernel(op) && !backends.front()->has_kernel(op.domain, op.type);
+  }
+
   // nullptr: no function runs.
   const ir::Function* function(const ir::Model& model, const ir::Op& op) const {
     const bool is_known = ops::is_own_domain(op.domain) ||
                           ops::meaning_of(op.domain, op.type) != nullptr;
-    const bool is_own =
-        is_known && has_kernel(op) && !spelled.contains(op.text());
+    const bool is_own = is_known && has_kernel(op) && !leaves_device(op) &&
+                        !spelled.contains(op.text());
     const bool skips =
         is_own &&
         !(prefers_functions && ops::meaning_of(op.domain, op.type) != nullptr);

@@ -3,85 +3,15 @@
 // memory than the node reads are moved.
 #include <algorithm>
 #include <new>
-#include <ranges>
+#include <optional>
 
 #include "core/io/load.h"
-#include "core/ir/order.h"
 #include "core/ops/axis_flow.h"
 #include "runtime/executor_impl.h"
+#include "runtime/host_nodes.h"
 
 namespace ruleengine::runtime {
 namespace {
-
-bool has(ops::Inputs inputs, std::size_t i) {
-  return i < 32 ? (inputs >> i & 1) != 0 : inputs == ops::kAll;
-}
-
-// Which values follow from shapes and constants alone, and from one shape at
-// least.
-std::vector<bool> values_of_shapes(const Plan& plan,
-                                   std::span<const ir::NodeId> order) {
-  const ir::Graph& graph = *plan.graph;
-  std::vector<bool> out(graph.value_count());
-  const auto is_constant = [&](ValueId v) {
-    return plan.constant_of[v.index()] >= 0 &&
-           graph.value(v).kind != ir::ValueKind::kInput;
-  };
-  for (const ir::NodeId node : order) {
-    bool any = false, all = true;
-    for (const ir::Operand& o : graph.inputs(node)) {
-      if (!o.value) continue;
-      any = any || out[o.value.index()];
-      all = all && (out[o.value.index()] || is_constant(o.value));
-    }
-    const bool is_of_shapes =
-        ops::roles_of(graph.op(node)).measures || (any && all);
-    for (const ValueId v : graph.outputs(node)) {
-      if (v) out[v.index()] = is_of_shapes;
-    }
-  }
-  return out;
-}
-
-// The nodes whose results are only read on the host, and those that follow from
-// shapes and are read on the host, too: what is read back of a device cannot be
-// recorded. What only asks for a shape reads nothing.
-// `devices`: the backends with memory of their own.
-std::vector<bool> host_nodes(const Plan& plan, const Backends& devices) {
-  const ir::Graph& graph = *plan.graph;
-  const auto reads_on_host = [&](const ir::Op& op, std::size_t i) {
-    return std::ranges::any_of(devices, [&](const Backend* each) {
-      return has(each->host_inputs(op), i);
-    });
-  };
-  std::vector<bool> out(graph.node_count());
-  std::vector<bool> on_host(graph.value_count()), elsewhere(on_host);
-  for (std::size_t b = 0; b < graph.block_count(); ++b) {
-    for (const ValueId v : graph.block(ir::BlockId(b)).outputs) {
-      if (v) elsewhere[v.index()] = true;
-    }
-  }
-  const auto order = ir::topological_order(graph);
-  const std::vector<bool> of_shapes = values_of_shapes(plan, *order);
-  for (const ir::NodeId node : std::views::reverse(*order)) {
-    const ir::Op& op = graph.op(node);
-    bool is_read = false, stays = true;
-    for (const ValueId v : graph.outputs(node)) {
-      is_read = is_read || (v && on_host[v.index()]);
-      stays = stays && (!v || !elsewhere[v.index()] || of_shapes[v.index()]);
-    }
-    out[node.index()] = is_read && stays;
-    const auto inputs = graph.inputs(node);
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const bool is_measured =
-          ops::reads_type_only(op, i) || ops::roles_of(op).measures;
-      if (!inputs[i].value || is_measured) continue;
-      const bool here = out[node.index()] || reads_on_host(op, i);
-      (here ? on_host : elsewhere)[inputs[i].value.index()] = true;
-    }
-  }
-  return out;
-}
 
 ModelTypes::Calls calls_of(const Plans& plans) {
   ModelTypes::Calls out;
@@ -109,10 +39,10 @@ void Executor::Impl::prepare() {
   for (const auto& [backend, session, tensors] : backends) {
     if (session->memory() != nullptr) devices.push_back(backend);
   }
+  std::optional<HostNodes> on_host;
+  if (is_mixed) on_host.emplace(*plans, devices);
   for (Plan* plan : plans->all()) {
     const ir::Graph& graph = *plan->graph;
-    const auto is_host =
-        is_mixed ? host_nodes(*plan, devices) : std::vector<bool>();
     for (const std::vector<Step>& steps : plan->blocks) {
       for (const Step& step : steps) {
         if (step.function != nullptr) continue;
@@ -120,7 +50,7 @@ void Executor::Impl::prepare() {
           if (options.wide) {
             prepared(step.view, {}, true);
           } else {
-            prepare(*plan, step, is_mixed && is_host[step.node.index()],
+            prepare(*plan, step, on_host && on_host->contains(*plan, step.node),
                     types.of(graph));
           }
         } catch (const Declined&) {
@@ -199,7 +129,7 @@ ReadyStep Executor::Impl::prepared(const ops::NodeView& view,
                             ops::reads_type_only(op, i) ||
                             ops::roles_of(op).measures;
       const bool here =
-          out.place == nullptr || has(backend->host_inputs(op), i);
+          out.place == nullptr || has_input(backend->host_inputs(op), i);
       out.inputs.push_back(anywhere ? kAnywhere : here ? kHost : kPlace);
     }
     return out;

@@ -4,6 +4,8 @@
 // places of their own (runtime/tensor_arena.h), and then done again by one
 // call.
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "core/ops/axis_flow.h"
 #include "runtime/executor_impl.h"
@@ -36,15 +38,17 @@ class Changing {
   std::optional<std::vector<bool>> outputs(const Plan& plan,
                                            const std::vector<bool>& inputs) {
     // Bodies are run as often as values say.
-    if (plan.blocks.size() > 1 || depth_ > kMostCalls) return std::nullopt;
     const ir::Graph& graph = *plan.graph;
+    if (plan.blocks.size() > 1 || depth_ > kMostCalls) {
+      return refuse("it has branches or loops");
+    }
     const ir::Block& block = graph.block(ir::Graph::main_block());
     changes_.assign(graph.value_count(), false);
     for (std::size_t i = 0; i < block.inputs.size(); ++i) {
       changes_[block.inputs[i].index()] = i < inputs.size() && inputs[i];
     }
     for (const Step& step : plan.blocks[0]) {
-      if (!pass(graph, step)) return std::nullopt;
+      if (!pass(graph, step)) return std::nullopt;  // it said why
     }
     std::vector<bool> out;
     for (const ValueId v : block.outputs) {
@@ -53,7 +57,14 @@ class Changing {
     return out;
   }
 
+  const std::string& why() const { return why_; }
+
  private:
+  std::nullopt_t refuse(std::string why) {
+    why_ = std::move(why);
+    return std::nullopt;
+  }
+
   bool pass(const ir::Graph& graph, const Step& step) {
     const auto operands = graph.inputs(step.node);
     std::vector<bool> given;
@@ -62,8 +73,9 @@ class Changing {
     }
     const auto made = graph.outputs(step.node);
     if (step.function != nullptr) {
-      const auto of =
-          Changing(ready_, depth_ + 1).outputs(*step.function, given);
+      Changing inner(ready_, depth_ + 1);
+      const auto of = inner.outputs(*step.function, given);
+      if (!of) why_ = inner.why();
       for (std::size_t i = 0; of && i < std::min(made.size(), of->size());
            ++i) {
         if (made[i]) changes_[made[i].index()] = (*of)[i];
@@ -71,14 +83,20 @@ class Changing {
       return of.has_value();
     }
     const ReadyStep& how = ready_[step.id];
-    if (how.node == nullptr) return false;
+    const auto fails = [&](const char* why) {
+      why_ = graph.describe(step.node) + why;
+      return false;
+    };
+    if (how.node == nullptr) return fails(" has no kernel");
     // What is on a device cannot be read before the work is done.
     bool changes = how.place != nullptr;
     for (std::size_t i = 0; i < given.size(); ++i) {
       using enum ReadyStep::Where;
       const auto where = i < how.inputs.size() ? how.inputs[i] : kHost;
       if (!given[i] || where == kAnywhere) continue;
-      if (where == kHost) return false;
+      if (where == kHost) {
+        return fails(" is read on the host, or computed there");
+      }
       changes = true;
     }
     for (const ValueId v : made) {
@@ -90,6 +108,7 @@ class Changing {
   const std::vector<ReadyStep>& ready_;
   std::size_t depth_;
   std::vector<bool> changes_;  // by value
+  std::string why_;
 };
 
 }  // namespace
@@ -111,7 +130,7 @@ struct Executor::Impl::Recorded {
 
 void Executor::Impl::RecordedDelete::operator()(Recorded* r) const { delete r; }
 
-BackendSession* Executor::Impl::find_recordable() const {
+BackendSession* Executor::Impl::find_recordable() {
   if (!options.runs_often || options.wide || options.communicator != nullptr) {
     return nullptr;
   }
@@ -125,7 +144,10 @@ BackendSession* Executor::Impl::find_recordable() const {
   const Plan& main = plans->main();
   const ir::Block& block = main.graph->block(ir::Graph::main_block());
   const std::vector<bool> all(block.inputs.size(), true);
-  return Changing(ready).outputs(main, all) ? out : nullptr;
+  Changing changing(ready);
+  if (changing.outputs(main, all)) return out;
+  why_not_recorded = changing.why();
+  return nullptr;
 }
 
 bool Executor::Impl::is_refused(const std::vector<Datum>& inputs) const {
@@ -181,6 +203,10 @@ bool Executor::is_recorded() const {
   return std::ranges::any_of(impl_->recorded, [](const auto& each) {
     return each->recording != nullptr;
   });
+}
+
+const std::string& Executor::why_not_recorded() const {
+  return impl_->why_not_recorded;
 }
 
 std::optional<std::vector<Datum>> Executor::Impl::replay(

@@ -158,6 +158,7 @@ Measured finished(Subject& subject) {
   std::ranges::stable_sort(out.ops, std::ranges::greater(), &OpCost::median);
   out.nodes = subject.executor->placing();
   out.is_recorded = subject.executor->is_recorded();
+  out.why_not_recorded = subject.executor->why_not_recorded();
   out.peak_bytes = subject.executor->peak_bytes();
   out.held_bytes = subject.executor->held_bytes();
   return out;
@@ -245,6 +246,7 @@ Json json_of(const Measured& s) {
           {"traced", engine::to_json(quartiles(s.traced), 1e3)},
           {"nodes", std::move(nodes)},
           {"recorded", s.is_recorded},
+          {"why_not_recorded", engine::exact(s.why_not_recorded)},
           {"compared", std::move(compared)},
           {"peak_bytes", s.peak_bytes},
           {"held_bytes", s.held_bytes},

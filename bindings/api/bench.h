@@ -42,6 +42,7 @@ struct Measured {
   std::vector<OpCost> ops;      // of all traced rounds, the slowest first
   runtime::Executor::Placing nodes;
   bool is_recorded = false;  // whether a round is one call of the device
+  std::string why_not_recorded;
   // With the CPU, on the same inputs: by ExecutionOptions::tolerance, or by the
   // rounding of the types.
   std::optional<runtime::Comparison> compared;

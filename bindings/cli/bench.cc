@@ -43,6 +43,9 @@ void print_placing(const api::Measured& s) {
        left.empty() ? ""
                     : printable(fmt::format(" ({})", fmt::join(left, ", "))),
        s.is_recorded ? "; a run is one launch" : "");
+  if (!s.why_not_recorded.empty()) {
+    show("not one launch: {}\n", printable(s.why_not_recorded));
+  }
 }
 
 void print(const api::Measured& s) {

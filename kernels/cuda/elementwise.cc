@@ -89,14 +89,20 @@ CUfunction cast_kernel(Session& session, DataType from, DataType to) {
                                     std::string(suffix(to)));
 }
 
-Op cast(const Preparation& p, Session& session) {
+Op cast_to(const Preparation& p, Session& session, DataType to) {
   const DataType from = input_type(p, 0);
-  const DataType to = p.attribute_type("to");
   if (from == to) return [](Call& c) { c.set_output(0, c.value(0)); };
   if (suffix(from).empty() || suffix(to).empty()) {
     decline("no kernel converts between these types");
   }
   return unary(session, cast_kernel(session, from, to), from, to);
+}
+
+Op cast(const Preparation& p, Session& session) {
+  return cast_to(p, session, p.attribute_type("to"));
+}
+Op cast_like(const Preparation& p, Session& session) {
+  return cast_to(p, session, input_type(p, 1));
 }
 
 // A bound that is a constant; nullptr for none.
@@ -221,24 +227,44 @@ Op chain_row(const Preparation& p, Session& session) {
   };
 }
 
-// An integer 0 that is divided by is to fail.
-void need_no_zero(const Preparation& p, std::size_t i) {
-  const DataType type = input_type(p, i);
-  if (type != DataType::kInt32 && type != DataType::kInt64) return;
-  const Tensor* t = p.constant(i);
-  if (t == nullptr) decline("a divisor is no constant");
-  const auto has_zero = [&]<typename T>(T zero) {
-    return std::ranges::find(t->values<T>(), zero) != t->values<T>().end();
+bool has_zero(const Tensor& x) {
+  const auto any = [&]<typename T>(T zero) {
+    return std::ranges::find(x.values<T>(), zero) != x.values<T>().end();
   };
-  const bool fails = type == DataType::kInt32 ? has_zero(std::int32_t{0})
-                                              : has_zero(std::int64_t{0});
-  if (fails) decline("it divides by 0");
+  return x.dtype() == DataType::kInt32 ? any(std::int32_t{0})
+                                       : any(std::int64_t{0});
+}
+
+// A division of integers by 0 ends the run.
+template <AttributeName kName>
+Op dividing_row(const Preparation& p, Session& session) {
+  const DataType type = input_type(p, 1);
+  Op divide = binary_row<kName>(p, session);
+  if (type != DataType::kInt32 && type != DataType::kInt64) return divide;
+  if (const Tensor* divisor = p.constant(1)) {
+    if (has_zero(*divisor)) decline("it divides by 0");
+    return divide;
+  }
+  std::int32_t* const flag =
+      session.flag({.what = "an integer is divided by zero",
+                    .where = p.node().graph().describe(p.node().id())});
+  const CUfunction find_zero =
+      kernel_of(session, "binary", "find_zero", type, kNumbers);
+  return [&session, flag, find_zero, divide = std::move(divide)](Call& c) {
+    const Tensor& by = c.input(1);
+    if (c.input(0).count() > 0 && by.count() > 0) {
+      session.launch(
+          find_zero, spread(by.count(), kElementwiseThreads),
+          device::ZeroArgs{
+              .in = by.data<std::byte>(), .count = by.count(), .found = flag});
+    }
+    divide.run(c);
+  };
 }
 
 Op mod(const Preparation& p, Session& session) {
-  need_no_zero(p, 1);
-  return p.attribute_flag("fmod") ? binary_row<"truncated_mod">(p, session)
-                                  : binary_row<"floor_mod">(p, session);
+  return p.attribute_flag("fmod") ? dividing_row<"truncated_mod">(p, session)
+                                  : dividing_row<"floor_mod">(p, session);
 }
 
 Op fast_gelu(const Preparation& p, Session& session) {
@@ -269,11 +295,12 @@ constexpr Kernel kElementwiseKernels[] = {
     {"", "Add", binary_row<"add">},
     {"", "And", binary_row<"and", kBools>},
     {"", "Cast", cast},
+    {"", "CastLike", cast_like},
     {"", "Ceil", unary_row<"ceil">},
     {"", "Clip", clip},
     {"", "Cos", unary_row<"cos">},
     // Of integers a division by 0 is to fail.
-    {"", "Div", binary_row<"div", kFloats>},
+    {"", "Div", dividing_row<"div">},
     {"", "Equal", equal},
     {"", "Erf", unary_row<"erf">},
     {"", "Exp", unary_row<"exp">},

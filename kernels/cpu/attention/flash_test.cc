@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
 
@@ -195,6 +196,21 @@ TEST_CASE("keys that no query sees may have any values") {
   }
   Tensor out;
   CHECK(difference(c, a, out) < 2e-6F);
+}
+
+TEST_CASE("a window that ends before the first key sees none") {
+  Attending a;
+  a.keys = 1;
+  a.lengths = {1};
+  a.offsets = {-6};
+  a.left = 5;
+  a.right = 2;
+  for (std::int64_t query = 0; query < 7; ++query) {
+    const KeyRange seen = a.seen(0, query);
+    CHECK((seen.begin < seen.end) == (query >= 4));
+  }
+  a.right = std::numeric_limits<std::int64_t>::max();
+  CHECK(a.seen(0, 0).end == 1);
 }
 
 }  // namespace

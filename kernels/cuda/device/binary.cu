@@ -165,6 +165,14 @@ __device__ __forceinline__ void where(const WhereArgs& args) {
   }
 }
 
+template <typename T>
+__device__ __forceinline__ void find_zero(const ZeroArgs& args) {
+  const T* in = static_cast<const T*>(args.in);
+  for (i64 i = thread_of_grid(); i < args.count; i += threads_of_grid()) {
+    if (in[i] == 0) *args.found = 1;
+  }
+}
+
 }  // namespace
 
 #define RULEENGINE_BINARY(suffix, T, name, Op)                          \
@@ -205,5 +213,12 @@ RULEENGINE_WHERE(8, u64)
 RULEENGINE_FLOATS(RULEENGINE_BINARY, swiglu, SwiGlu)
 RULEENGINE_FLOATS(RULEENGINE_BINARY, bias_gelu, BiasGelu)
 RULEENGINE_FLOATS(RULEENGINE_BINARY, bias_gelu_tanh, BiasGeluTanh)
+
+RULEENGINE_KERNEL(find_zero_i32, ZeroArgs, kElementwiseThreads) {
+  find_zero<i32>(args);
+}
+RULEENGINE_KERNEL(find_zero_i64, ZeroArgs, kElementwiseThreads) {
+  find_zero<i64>(args);
+}
 
 }  // namespace ruleengine::kernels::device

@@ -24,6 +24,13 @@ using BinaryArgs = StridedArgs<3>;
 // Chunks: chunk_of(bytes of an output).
 using WhereArgs = StridedArgs<4>;
 
+// find_zero (i32 i64): *found becomes 1 where an element is 0.
+struct ZeroArgs {
+  const void* in;
+  std::int64_t count;
+  std::int32_t* found;
+};
+
 // unary.cu: abs neg relu sign (f32 f16 bf16 i32 i64), exp log sqrt reciprocal
 // erf tanh sigmoid gelu gelu_tanh quick_gelu softplus floor ceil round sin cos
 // leaky_relu (f32 f16 bf16), not_bool; to bool: is_nan is_inf is_positive_inf

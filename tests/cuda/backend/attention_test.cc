@@ -147,6 +147,28 @@ TEST_CASE("MultiHeadAttention becomes Attention") {
       1);
 }
 
+TEST_CASE("SwinAttention is one launch, rolled or not") {
+  for (const std::string type : {"float", "float16"}) {
+    for (const std::string shift : {"1,1", "0,0"}) {
+      const std::string text =
+          "(" + type + "[1,4,4,32] x, " + type + "[96,32] w, " + type +
+          "[9,2] table) => (" + type + "[1,4,4,32] y)" +
+          " <int64[16] index = {4,3,1,0,5,4,2,1,7,6,4,3,8,7,5,4}> {" +
+          " windows, spatial = ruleengine.SwinWindowPartition" +
+          "<window_size = [2,2], shift_size = [" + shift + "]>(x)" +
+          " q, k, v = ruleengine.MHAInProjection<num_heads = 2,"
+          " head_dim = 16>(windows, windows, windows, w)"
+          " a = ruleengine.SwinAttention<window_size = [2,2],"
+          " num_heads = 2, head_dim = 16>(q, k, v, table, index, spatial)"
+          " y = ruleengine.SwinWindowReverse<window_size = [2,2]>"
+          "(a, spatial) }";
+      CAPTURE(text);
+      const auto counts = check_runs(*model_of(text), 4);
+      CHECK(counts.calls == kOneLaunch);
+    }
+  }
+}
+
 TEST_CASE("a plan that gives wrong results is not used") {
   const std::string text =
       "(bfloat16[1,2,4,24] q, bfloat16[1,2,6,24] k) =>"

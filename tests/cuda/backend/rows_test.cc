@@ -166,5 +166,39 @@ TEST_CASE("an index beyond its axis ends the run") {
   CHECK(misuse() == "");
 }
 
+TEST_CASE("integers are divided, but not by 0") {
+  const std::string model =
+      "(int64[3,4] a, int64[4] b, int32[3] c) => (int64[3,4] y, int64[3,4] z,"
+      " int64[3,4] w, int32[3] v, int64[3,0] n) <int64 one = {1},"
+      " int32 seven = {7}, int64[0] none = {}, int64[3,1] zeros = {0,0,0}> {"
+      " s = Abs(b) by = Add(s, one) y = Div(a, by) z = Mod(a, by)"
+      " w = Mod<fmod = 1>(a, by) v = Div(seven, c) n = Div(none, zeros) }";
+  auto parsed = model_of(model);
+  const auto on_cpu = executor_of(*parsed, false);
+  const auto on_gpu = executor_of(*parsed, true);
+  const auto inputs = [&](std::int32_t c) {
+    const std::int64_t a[] = {3, 4}, b[] = {4}, three[] = {3};
+    return Named{
+        {"a", tensor_of(ir::DataType::kInt64, a,
+                        std::make_shared<std::vector<std::int64_t>>(
+                            std::vector<std::int64_t>{7, -7, 9, -9, 0, 5, -5,
+                                                      100, 3, -3, 1, -1}))},
+        {"b", tensor_of(ir::DataType::kInt64, b,
+                        std::make_shared<std::vector<std::int64_t>>(
+                            std::vector<std::int64_t>{1, -2, 3, 0}))},
+        {"c", tensor_of(ir::DataType::kInt32, three,
+                        std::make_shared<std::vector<std::int32_t>>(
+                            std::vector<std::int32_t>{2, -3, c}))}};
+  };
+  CHECK(!runtime::compare_by_type(results_of(*on_cpu, inputs(5)),
+                                  results_of(*on_gpu, inputs(5)))
+             .mismatch);
+  const auto failed = on_gpu->run(inputs(0));
+  REQUIRE(!failed.ok());
+  CHECK(failed.error().text().find("an integer is divided by zero") !=
+        std::string::npos);
+  CHECK(misuse() == "");
+}
+
 }  // namespace
 }  // namespace ruleengine::kernels
