@@ -86,6 +86,8 @@ bool AttentionEngine::execute(const Call& c, const AttentionDescription& d,
       plan.execute(handle_.get(), at,
                    bytes > 0 ? workspace.mutable_data<std::byte>() : nullptr);
   session_.stream().add();
+  // Another thread may drop the plan meanwhile.
+  session_.keep(plan.owner());
   if (ran) return true;
   plans_.refuse(d, ran.error());
   return false;

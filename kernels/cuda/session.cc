@@ -136,6 +136,7 @@ void Session::begin() {
 void Session::finish() {
   // Whatever fails, the run is over.
   const auto current = std::exchange(current_, nullptr);
+  const auto kept = std::exchange(kept_, {});
   stream_->wait();
   check_flags();
 }
@@ -161,6 +162,7 @@ std::unique_ptr<runtime::Recording> Session::stop_recording() {
   is_recording_ = false;
   auto tape = memory_->stop_tape();
   if (tape == nullptr) return nullptr;
+  tape->kept = std::exchange(kept_, {});
   const CUgraph graph = stream_->end_capture();
   if (tape->is_broken) {
     stream_->driver().cuGraphDestroy(graph);

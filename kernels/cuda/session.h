@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "runtime/backend.h"
@@ -49,6 +50,10 @@ class Session final : public runtime::BackendSession {
   // The plans of cuDNN, opened when they are asked for; nullptr where there is
   // no cuDNN.
   AttentionEngine* attention();
+  // Keeps what work needs until it is done, and with a recording.
+  void keep(std::shared_ptr<const void> what) {
+    kept_.push_back(std::move(what));
+  }
   bool is_recording() const { return is_recording_; }
   std::int64_t multiprocessors() const { return multiprocessors_; }
   // A kernel of a family (kernels/cuda/device). Throws Failure.
@@ -74,6 +79,7 @@ class Session final : public runtime::BackendSession {
   std::optional<std::unique_ptr<AttentionEngine>> attention_;
   std::int64_t multiprocessors_;
   bool is_recording_ = false;
+  std::vector<std::shared_ptr<const void>> kept_;
   // The shared memory that a kernel may ask for, where that is more than each
   // may.
   std::map<CUfunction, unsigned> shared_limits_;

@@ -55,6 +55,7 @@ class CudaMemory : public DeviceMemory,
     std::vector<std::pair<const std::byte*, std::byte*>> writes;  // from, place
     std::vector<std::span<const std::byte>> reads;
     std::vector<std::shared_ptr<std::byte>> blocks;
+    std::vector<std::shared_ptr<const void>> kept;  // code that it runs
     bool is_broken = false;  // not all of it fits
   };
   // Between two runs: the bytes that are copied are counted for each.

@@ -24,6 +24,8 @@ for _ in range(6):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 print(session.warnings)
 """
+ATTENTION = """<ir_version: 10, opset_import: ["" : 23]>
+g (float16[1,2,8,16] x) => (float16[1,2,8,16] y) { y = Attention(x, x, x) }"""
 STANDIN = pathlib.Path(program.PROGRAM).parent / "cuda" / "standin"
 
 
@@ -155,6 +157,31 @@ class Device(program.ProgramTest):
         self.assertRegex(
             done.stdout,
             r"\A\[\]\n\['the CPU runs the model: the GPU .*'\]\n\Z")
+
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_plans_are_kept_in_a_folder(self):
+        model = self.write("attention.onnxtxt", ATTENTION)
+        for name, variables in (
+                ("told", {"RULEENGINE_PLANS": "told"}),
+                ("caches/ruleengine/plans", {"XDG_CACHE_HOME": "caches"}),
+                ("home/.cache/ruleengine/plans",
+                 {"XDG_CACHE_HOME": "", "HOME": "home"})):
+            for _ in range(2):  # those of a stand-in are never read
+                done = program.run(
+                    "exec", model, "--random", "--device", "cuda",
+                    cwd=self.folder, env={"LD_LIBRARY_PATH": str(STANDIN)} | {
+                        each: value and str(self.folder / value)
+                        for each, value in variables.items()})
+                self.assertEqual(done.code, 0, done.err)
+            self.assertEqual(len(list(self.folder.glob(name + "/*.plan"))), 1)
+        done = program.run("exec", model, "--random", "--device", "cuda",
+                           cwd=self.folder,
+                           env={"LD_LIBRARY_PATH": str(STANDIN),
+                                "RULEENGINE_PLANS": "",
+                                "HOME": str(self.folder / "none")})
+        self.assertEqual(done.code, 0, done.err)
+        self.assertFalse((self.folder / "none").exists())
 
 
 if __name__ == "__main__":

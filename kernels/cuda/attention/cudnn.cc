@@ -233,6 +233,7 @@ struct AttentionPlan::Body {
   }
 };
 
+std::shared_ptr<const void> AttentionPlan::owner() const { return body_; }
 bool AttentionPlan::is_trusted() const { return body_->is_trusted; }
 void AttentionPlan::trust() const { body_->is_trusted = true; }
 

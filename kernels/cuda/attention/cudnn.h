@@ -65,6 +65,8 @@ class AttentionPlan {
   Result<std::string> serialize() const;
 
   std::int64_t workspace_bytes() const;
+  // What the code of its kernels lives as long as.
+  std::shared_ptr<const void> owner() const;
   // Whether someone found that this plan, or a copy of it, computes what it
   // should.
   bool is_trusted() const;

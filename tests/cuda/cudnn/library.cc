@@ -127,6 +127,8 @@ std::optional<AttributeValue> own_value(const Descriptor& d,
     case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return value_of(CUDNN_TYPE_INT64, Longs{kWorkspaceBytes});
+    case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION:
+      return value_of(CUDNN_TYPE_CHAR, std::string("{\"standin\": true}"));
     case CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION:
       return value_of(CUDNN_TYPE_CHAR, chip_text());
     default:
@@ -233,6 +235,9 @@ RULEENGINE_EXPORT cudnnStatus_t cudnnBackendSetAttribute(
   Descriptor& d = *slot_of(descriptor).body;
   if (d.is_final) {
     return refuse(CUDNN_STATUS_BAD_PARAM, "the descriptor is final");
+  }
+  if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) {
+    return refuse(CUDNN_STATUS_NOT_SUPPORTED, "plans are written, never read");
   }
   AttributeValue value{.type = type, .bytes = {}, .parts = {}};
   const auto* bytes = static_cast<const std::byte*>(elements);
