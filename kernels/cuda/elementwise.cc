@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "core/ir/narrow_float.h"
+#include "core/ops/dialect.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/strides.h"
+#include "runtime/joining.h"
 
 namespace ruleengine::kernels::cuda {
 namespace {
@@ -25,18 +27,8 @@ Op unary(Session& session, CUfunction kernel, DataType from, DataType to,
          float alpha = 0) {
   return [&session, kernel, from, to, alpha](Call& c) {
     const Tensor& x = c.expect_type(0, from);
-    Tensor& out = c.output_in_place(0, 0, to, x.dims());
-    if (out.count() == 0) return;
-    const auto width = runtime::bytes_of(from, 1) > runtime::bytes_of(to, 1)
-                           ? runtime::bytes_of(from, 1)
-                           : runtime::bytes_of(to, 1);
-    const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
-    session.launch(kernel,
-                   spread(ceil_div(out.count(), chunk), kElementwiseThreads),
-                   UnaryArgs{.in = x.data<std::byte>(),
-                             .out = out.mutable_data<std::byte>(),
-                             .count = out.count(),
-                             .alpha = alpha});
+    compute_each(session, kernel, x, c.output_in_place(0, 0, to, x.dims()),
+                 alpha);
   };
 }
 
@@ -307,11 +299,28 @@ constexpr Kernel kElementwiseKernels[] = {
     {"com.microsoft", "FastGelu", fast_gelu},
     {"com.microsoft", "Gelu", unary_row<"gelu">},
     {"com.microsoft", "QuickGelu", scaled_row<"quick_gelu", "alpha">},
+    {ops::dialect::kOwn, runtime::kJoinedSwiGlu, swiglu},
+    {ops::dialect::kOwn, runtime::kJoinedSwish,
+     scaled_row<"quick_gelu", "alpha">},
 };
 
 }  // namespace
 
 const KernelRows kElementwiseRows = kElementwiseKernels;
+
+void compute_each(Session& session, CUfunction kernel, const Tensor& x,
+                  Tensor& out, float alpha) {
+  if (out.count() == 0) return;
+  const auto width = std::max(runtime::bytes_of(x.dtype(), 1),
+                              runtime::bytes_of(out.dtype(), 1));
+  const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
+  session.launch(kernel,
+                 spread(ceil_div(out.count(), chunk), kElementwiseThreads),
+                 UnaryArgs{.in = x.data<std::byte>(),
+                           .out = out.mutable_data<std::byte>(),
+                           .count = out.count(),
+                           .alpha = alpha});
+}
 
 void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
                    const Tensor& b, Tensor& out) {
