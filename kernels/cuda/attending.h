@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "kernels/attention.h"
 #include "kernels/cuda/attention_engine.h"
 #include "kernels/cuda/cache.h"
 #include "kernels/cuda/families.h"
@@ -21,6 +22,23 @@ struct HeadView {
 };
 // Of [batch, heads, rows, size], or of [batch, rows, heads * size].
 HeadView head_view(const Tensor& x, std::int64_t heads);
+// The input as an attention reads it: a view as it is where its rows are
+// vectors, else dense.
+Tensor with_whole_rows(const Call& c, const Tensor& x);
+// The queries, keys and values may be views.
+inline constexpr ops::Inputs kAttentionViews = 1 << kQ | 1 << kK | 1 << kV;
+
+// Output `i`, of [batch, heads, rows, size]; with the heads of a row beside
+// each other where that is how it is read.
+class HeadOutput {
+ public:
+  HeadOutput(const Preparation& p, std::size_t i);
+  Tensor& make(Call& c, DataType type, Shape dims) const;
+
+ private:
+  std::size_t i_;
+  bool is_swapped_ = false;  // a Transpose reads it
+};
 
 // The size of the heads of an input, where its type tells it; `heads`: the
 // attribute that says how many an input of 3 axes has.
