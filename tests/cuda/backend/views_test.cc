@@ -95,6 +95,25 @@ TEST_CASE("parts of packed queries, keys and values are strides") {
                    " kv_num_heads = 2>(q, k, v) }") == alone);
 }
 
+TEST_CASE("packed parts of any length are strides of a plan for a bucket") {
+  const auto model = model_of(
+      std::string("(bfloat16[B,N,48] x) => (bfloat16[B,N,16] y) ") + kSizes +
+      "{ q, k, v = Split<axis = -1>(x, thirds)"
+      " a = Reshape(q, split) b = Reshape(k, split) c = Reshape(v, split)"
+      " d = Transpose<perm = [0,2,1,3]>(a) e = Transpose<perm = [0,2,1,3]>(b)"
+      " f = Transpose<perm = [0,2,1,3]>(c) g = Attention<is_causal = 1>(d, e, "
+      "f)"
+      " h = Transpose<perm = [0,2,1,3]>(g) y = Reshape(h, join) }");
+  const auto counts = check_runs(*model, 2);
+  CHECK(counts.calls.at("cudnnBackendExecute") == 1);
+  const auto alone =
+      check_runs(*model_of("(bfloat16[B,N,16] q) => (bfloat16[B,N,16] y) {"
+                           " y = Attention<is_causal = 1, q_num_heads = 2,"
+                           " kv_num_heads = 2>(q, q, q) }"),
+                 2);
+  CHECK(counts.kernels == alone.kernels);
+}
+
 TEST_CASE("what cannot be read by strides is copied, once") {
   // Rows whose elements are not beside each other.
   CHECK(kernels_of("(float[2,2,8,5] x, float[2,2,5,8] k) =>"
