@@ -12,6 +12,50 @@ namespace {
 
 void identity(Call& c) { c.set_output(0, c.value(0)); }
 
+// The strides of a view in another shape of as many elements; none where it
+// takes a copy.
+std::optional<Dims> reshaped_strides(const Tensor& x, Shape dims) {
+  // The axes without those of one element, joined where one goes on in the
+  // next.
+  Dims sizes, strides;
+  for (std::size_t i = 0; i < x.rank(); ++i) {
+    const std::int64_t size = x.dim(i), stride = x.strides()[i];
+    if (size == 1) continue;
+    if (!sizes.empty() && strides.back() == size * stride) {
+      sizes.back() *= size;
+      strides.back() = stride;
+    } else {
+      sizes.push_back(size);
+      strides.push_back(stride);
+    }
+  }
+  Dims out(dims.size(), 0);
+  std::int64_t left = 1, step = 0;
+  for (std::size_t i = dims.size(), at = sizes.size(); i-- > 0;) {
+    if (dims[i] == 1) continue;
+    if (left == 1) {
+      --at;
+      left = sizes[at];
+      step = strides[at];
+    }
+    if (left % dims[i] != 0) return std::nullopt;
+    out[i] = step;
+    step *= dims[i];
+    left /= dims[i];
+  }
+  return out;
+}
+
+// Output 0: `x` in another shape of as many elements.
+void give_reshaped(Call& c, const Tensor& x, Shape dims) {
+  if (!x.is_dense() && c.gives_view(0)) {
+    if (const auto strides = reshaped_strides(x, dims)) {
+      return c.set_output(0, x.view(dims, *strides, 0));
+    }
+  }
+  c.set_output(0, runtime::compact(x, c.run()).reshaped(dims));
+}
+
 // `zero_is_size`: a 0 does not stand for the size of the input's axis.
 void reshape(Call& c, const Ints& wanted, bool zero_is_size) {
   const Tensor& x = c.input(0);
@@ -56,7 +100,7 @@ void reshape(Call& c, const Ints& wanted, bool zero_is_size) {
     fail("wrong number of elements in 'shape'", x.text(),
          runtime::text_of(x.dtype(), dims));
   }
-  c.set_output(0, x.reshaped(dims));
+  give_reshaped(c, x, dims);
 }
 
 void squeeze(Call& c) {
@@ -72,7 +116,7 @@ void squeeze(Call& c) {
     }
     if (!named && (is_said || x.dim(i) != 1)) dims.push_back(x.dim(i));
   }
-  c.set_output(0, x.reshaped(dims));
+  give_reshaped(c, x, dims);
 }
 
 void unsqueeze(Call& c) {
@@ -89,7 +133,7 @@ void unsqueeze(Call& c) {
     const bool is_new = std::ranges::binary_search(added, i);
     dims.push_back(is_new ? 1 : x.dim(from++));
   }
-  c.set_output(0, x.reshaped(dims));
+  give_reshaped(c, x, dims);
 }
 
 // Without `said` the axes are reversed.
@@ -110,7 +154,7 @@ void transpose(Call& c, const std::optional<Ints>& said) {
   } else {
     for (std::size_t i = x.rank(); i-- > 0;) perm.push_back(i);
   }
-  c.set_output(0, transposed(c, x, perm));
+  c.set_output(0, transposed(c, x, perm, c.gives_view(0)));
 }
 
 void concat(Call& c, std::int64_t axis) {
@@ -155,7 +199,9 @@ void split(Call& c, AttributeAxis axis_said,
   std::int64_t at = 0;
   const Ints sizes = split_sizes(c, parts, x.dim(axis));
   for (std::size_t i = 0; i < sizes.size(); ++i) {
-    if (c.wants(i)) c.set_output(i, cut(c, x, axis, at, sizes[i]));
+    if (c.wants(i)) {
+      c.set_output(i, cut(c, x, axis, at, sizes[i], c.gives_view(i)));
+    }
     at += sizes[i];
   }
 }
@@ -277,8 +323,8 @@ void slice(Call& c) {
   }
   constexpr auto kLast = std::numeric_limits<std::int64_t>::max();
   Dims dims(x.dims());
-  Places from = dense(dims);
-  bool is_whole = true;
+  Places from = places_of(x);
+  bool is_whole = x.is_dense();
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (steps[i] == 0) fail("wrong value of input 'steps'", "not 0", "0");
     // Nothing is left, but ONNX Runtime goes to the end.
@@ -296,10 +342,7 @@ void slice(Call& c) {
     from.at += taken.start * from.strides[axis];
     from.strides[axis] *= step;
   }
-  if (is_whole) return c.set_output(0, x);
-  Tensor& out = c.output(0, x.dtype(), dims);
-  if (out.count() == 0) return;
-  copy_block(c, dims, x, from, out, dense(dims));
+  c.set_output(0, is_whole ? x : taken(c, x, dims, from, c.gives_view(0)));
 }
 
 }  // namespace
@@ -315,7 +358,7 @@ Op moves::flatten(const Preparation& p) {
     const Tensor& x = c.input(0);
     const std::size_t cut = cut_of(c, axis, x.rank());
     const std::int64_t rows = product(x.dims(), 0, cut);
-    c.set_output(0, x.reshaped(Dims{rows, product(x.dims(), cut, x.rank())}));
+    give_reshaped(c, x, Dims{rows, product(x.dims(), cut, x.rank())});
   };
 }
 

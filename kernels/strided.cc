@@ -5,37 +5,12 @@
 #include <limits>
 
 namespace ruleengine::kernels {
-namespace {
-
-// Axes that matter, the one with the longest steps in the result first,
-// and joined where one continues the other on both sides.
-StridedAxes joined_axes(Shape dims, const Dims& from, const Dims& to) {
-  StridedAxes axes;
-  for (std::size_t i = 0; i < dims.size(); ++i) {
-    if (dims[i] != 1) axes.push_back({dims[i], from[i], to[i]});
-  }
-  std::ranges::stable_sort(axes, std::ranges::greater(),
-                           [](const StridedAxis& a) { return std::abs(a.to); });
-  StridedAxes out;
-  for (const StridedAxis& axis : axes) {
-    if (!out.empty() && out.back().from == axis.from * axis.size &&
-        out.back().to == axis.to * axis.size) {
-      out.back() = {out.back().size * axis.size, axis.from, axis.to};
-    } else {
-      out.push_back(axis);
-    }
-  }
-  if (out.empty()) out.push_back({1, 1, 1});
-  return out;
-}
-
-}  // namespace
-
 void copy_block(const Call& c, Shape dims, const Tensor& from,
                 const Places& from_places, Tensor& to,
                 const Places& to_places) {
   if (std::ranges::find(dims, 0) != dims.end()) return;
-  StridedAxes axes = joined_axes(dims, from_places.strides, to_places.strides);
+  StridedAxes axes =
+      runtime::joined_axes(dims, from_places.strides, to_places.strides);
   runtime::DeviceMemory* place = to.place();
   if (place == nullptr) {
     return copy_on_host(c, std::move(axes), from, from_places.at, to,
@@ -49,22 +24,30 @@ void copy_block(const Call& c, Shape dims, const Tensor& from,
                .to = to.mutable_data<std::byte>() + to_places.at * bytes});
 }
 
+Tensor taken(const Call& c, const Tensor& x, Shape dims, const Places& from,
+             bool is_view) {
+  if (is_view || !x.is_dense()) {
+    Tensor view = x.view(dims, from.strides, from.at);
+    if (is_view || view.is_dense()) return view;
+  }
+  Tensor out = c.allocate(x.dtype(), dims);
+  if (out.count() > 0) copy_block(c, dims, x, from, out, dense(dims));
+  return out;
+}
+
 Tensor transposed(const Call& c, const Tensor& x,
-                  std::span<const std::size_t> perm) {
+                  std::span<const std::size_t> perm, bool is_view) {
   Dims dims;
   std::vector<std::size_t> moving;
   for (const std::size_t axis : perm) {
     dims.push_back(x.dim(axis));
     if (x.dim(axis) != 1) moving.push_back(axis);
   }
-  if (std::ranges::is_sorted(moving)) return x.reshaped(dims);
-  Tensor out = c.allocate(x.dtype(), dims);
-  if (out.count() == 0) return out;
-  const Dims strides = strides_of(x.dims());
+  if (x.is_dense() && std::ranges::is_sorted(moving)) return x.reshaped(dims);
+  const Dims strides = places_of(x).strides;
   Places from;
   for (const std::size_t axis : perm) from.strides.push_back(strides[axis]);
-  copy_block(c, dims, x, from, out, dense(dims));
-  return out;
+  return taken(c, x, dims, from, is_view);
 }
 
 std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
@@ -76,16 +59,13 @@ std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank) {
 }
 
 Tensor cut(const Call& c, const Tensor& x, std::size_t axis, std::int64_t begin,
-           std::int64_t size) {
-  if (begin == 0 && size == x.dim(axis)) return x;
+           std::int64_t size, bool is_view) {
+  if (x.is_dense() && begin == 0 && size == x.dim(axis)) return x;
   Dims dims(x.dims());
   dims[axis] = size;
-  Tensor out = c.allocate(x.dtype(), dims);
-  if (out.count() == 0) return out;
-  Places from = dense(x.dims());
+  Places from = places_of(x);
   from.at = begin * from.strides[axis];
-  copy_block(c, dims, x, from, out, dense(dims));
-  return out;
+  return taken(c, x, dims, from, is_view);
 }
 
 Tensor joined(const Call& c, std::span<const Tensor* const> parts,

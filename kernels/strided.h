@@ -24,6 +24,15 @@ struct Places {
 // A whole tensor of this shape.
 inline Places dense(Shape dims) { return {0, strides_of(dims)}; }
 
+// The elements of a tensor, which may be a view.
+inline Places places_of(const Tensor& x) {
+  return x.is_dense() ? dense(x.dims()) : Places{0, Dims(x.strides())};
+}
+
+// The elements of `x` at these places, as a view of it or a dense tensor.
+Tensor taken(const Call& c, const Tensor& x, Shape dims, const Places& from,
+             bool is_view);
+
 // Copies a block of this shape. No two of its elements may have the same place
 // in `to`.
 void copy_block(const Call& c, Shape dims, const Tensor& from,
@@ -36,14 +45,14 @@ void copy_on_host(const Call& c, StridedAxes axes, const Tensor& from,
 // Axis i of the result is axis perm[i] of `x`. The bytes are shared where none
 // moves.
 Tensor transposed(const Call& c, const Tensor& x,
-                  std::span<const std::size_t> perm);
+                  std::span<const std::size_t> perm, bool is_view = false);
 
 // The order of axes in which `axis` is first.
 std::vector<std::size_t> axis_first(std::size_t axis, std::size_t rank);
 
 // Along the axis elements [begin, begin + size).
 Tensor cut(const Call& c, const Tensor& x, std::size_t axis, std::int64_t begin,
-           std::int64_t size);
+           std::int64_t size, bool is_view = false);
 
 // `out` = the elements of `x` along the axis at these places.
 void take(const Call& c, const Tensor& x, std::size_t axis, const Ints& at,

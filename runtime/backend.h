@@ -24,6 +24,8 @@ class PreparedNode {
   virtual void run(Call& call) const = 0;
   // Whether it only reads the type and the shape of constant `i`.
   virtual bool is_released(std::size_t i) const = 0;
+  // Whether input `i` may be a view (Tensor::is_dense).
+  virtual bool takes_views(std::size_t) const { return false; }
 };
 
 // What is known of the inputs of a node before it runs. Both may be empty.

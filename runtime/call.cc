@@ -157,7 +157,7 @@ Tensor& Call::output_in_place(std::size_t i, std::size_t from, DataType dtype,
   if (source == nullptr || from >= dying_.size() || !dying_[from] ||
       !source->is_tensor() || !source->tensor().is_sole() ||
       source->tensor().place() != place_ || source->tensor().dtype() != dtype ||
-      source->tensor().is_string() ||
+      source->tensor().is_string() || !source->tensor().is_dense() ||
       !is_same_shape(source->tensor().dims(), dims)) {
     return output(i, dtype, dims);
   }

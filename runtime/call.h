@@ -102,6 +102,10 @@ class Call : public NodeContext {
   Tensor& output_in_place(std::size_t i, std::size_t from, DataType dtype,
                           Shape dims);
   void set_output(std::size_t i, Datum value);
+  // Whether output `i` may be a view.
+  bool gives_view(std::size_t i) const {
+    return i < 64 && (views_ >> i & 1) != 0;
+  }
 
   // --- around it -------------------------------------------------------------
   std::vector<Datum> run_block(ir::BlockId block,
@@ -112,6 +116,8 @@ class Call : public NodeContext {
   // For the Executor. `dying`: whether this node is the last reader of each
   // input.
   void set_dying(std::span<const bool> dying) { dying_ = dying; }
+  // For backends: the outputs that may be views.
+  void set_views(std::uint64_t outputs) { views_ = outputs; }
   std::span<const Datum* const> values() const { return inputs_; }
   std::span<Datum> outputs() const { return outputs_; }
 
@@ -123,6 +129,7 @@ class Call : public NodeContext {
   std::span<const Datum*const> given_, inputs_;
   std::span<Datum> outputs_;
   std::span<const bool> dying_;
+  std::uint64_t views_ = 0;
 };
 
 // A tensor of the model as one of a run: a view where its bytes are stored raw,

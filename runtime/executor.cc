@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "runtime/inputs.h"
+#include "runtime/joining.h"
 
 namespace ruleengine::runtime {
 
@@ -150,6 +151,11 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
     if (impl != nullptr && next->spelled.empty()) break;
     choice.spelled.merge(next->spelled);
     if (next->model != nullptr) lowered.push_back(next->model);
+    // What was declined stays apart.
+    if (impl == nullptr && !options.wide) {
+      auto joined = join(lowered.empty() ? model : *lowered.back(), choice);
+      if (joined != nullptr) lowered.push_back(std::move(joined));
+    }
     const ir::Model& runs = lowered.empty() ? model : *lowered.back();
     auto plans = Plans::make(runs, choice, next->reasons);
     if (!plans) return plans.error();
@@ -341,8 +347,10 @@ Executor::Placing Executor::placing() const {
           return each.session.get();
         });
         if (at == impl_->backends.end()) --at;
+        ir::Op op = step.view.op();
+        op.overload = {};
         ++out[static_cast<std::size_t>(at - impl_->backends.begin())]
-              .second[step.view.op().text()];
+              .second[op.text()];
       }
     }
   }

@@ -137,11 +137,14 @@ ReadyStep Executor::Impl::prepared(const ops::NodeView& view,
   decline(std::move(reasons));
 }
 
-// Inputs that are elsewhere become copies where the step reads them, which stay
-// as long as the values.
+// Inputs that are elsewhere become copies where the step reads them, and views
+// dense ones unless it takes views. They stay as long as the values.
 void Executor::Impl::bring(Frame& frame, const Step& step,
                            std::span<const Datum*> inputs) {
   const ReadyStep& how = ready[step.id];
+  const auto takes_views = [&](std::size_t i) {
+    return how.node != nullptr && how.node->takes_views(i);
+  };
   const auto operands = frame.plan.graph->inputs(step.node);
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     using enum ReadyStep::Where;
@@ -149,7 +152,8 @@ void Executor::Impl::bring(Frame& frame, const Step& step,
     const auto where = i < how.inputs.size() ? how.inputs[i] : kHost;
     DeviceMemory* place = where == kPlace ? how.place : nullptr;
     const Tensor& t = inputs[i]->tensor();
-    if (where == kAnywhere || t.place() == place) continue;
+    const bool is_readable = t.is_dense() || takes_views(i);
+    if (where == kAnywhere || (t.place() == place && is_readable)) continue;
     const ValueId v = operands[i].value;
     Datum& copy = frame.is_constant(v) ? constant_copies[{inputs[i], place}]
                                        : frame.copies[{v, place}];
@@ -166,7 +170,7 @@ void Executor::Impl::to_host(std::span<Datum> values) {
     for (Datum& each : values) {
       if (memory_of == nullptr || !each.is_tensor()) continue;
       if (each.tensor().place() != memory_of) continue;
-      const Tensor t = each.tensor();
+      const Tensor t = compact(each.tensor(), state);
       from.push_back(t);
       each = Datum(allocate(state, t.dtype(), t.dims()));
       copies.push_back(

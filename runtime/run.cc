@@ -1,6 +1,7 @@
 #include "runtime/run.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "runtime/failure.h"
 #include "runtime/tensor_arena.h"
@@ -41,7 +42,43 @@ Tensor allocate(KernelRun& run, DataType dtype, Shape dims,
   return out;
 }
 
+std::vector<StridedAxis> joined_axes(Shape dims, Shape from, Shape to) {
+  std::vector<StridedAxis> axes, out;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1) axes.push_back({dims[i], from[i], to[i]});
+  }
+  std::ranges::stable_sort(axes, std::ranges::greater(),
+                           [](const StridedAxis& a) { return std::abs(a.to); });
+  for (const StridedAxis& axis : axes) {
+    if (!out.empty() && out.back().from == axis.from * axis.size &&
+        out.back().to == axis.to * axis.size) {
+      out.back() = {out.back().size * axis.size, axis.from, axis.to};
+    } else {
+      out.push_back(axis);
+    }
+  }
+  if (out.empty()) out.push_back({1, 1, 1});
+  return out;
+}
+
+Tensor compact(const Tensor& t, KernelRun& run) {
+  if (t.is_dense()) return t;
+  Tensor out = allocate(run, t.dtype(), t.dims(), t.place());
+  Dims steps(t.rank(), 1);
+  for (std::size_t i = t.rank(); i-- > 1;) {
+    steps[i - 1] = steps[i] * t.dim(i);
+  }
+  const auto axes = joined_axes(t.dims(), t.strides(), steps);
+  t.place()->copy(
+      {.element_bytes = static_cast<std::int64_t>(bytes_of(t.dtype(), 1)),
+       .axes = axes,
+       .from = t.data<std::byte>(),
+       .to = out.mutable_data<std::byte>()});
+  return out;
+}
+
 Tensor moved(const Tensor& t, KernelRun& run, DeviceMemory* place) {
+  if (!t.is_dense()) return moved(compact(t, run), run, place);
   if (t.place() == place) return t;
   if (t.place() != nullptr && place != nullptr) {
     return moved(moved(t, run, nullptr), run, place);

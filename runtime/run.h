@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "runtime/memory.h"
 #include "runtime/tensor.h"
@@ -40,6 +41,12 @@ struct KernelRun {
 // initialized, but strings are empty.
 Tensor allocate(KernelRun& run, DataType dtype, Shape dims,
                 DeviceMemory* place = nullptr);
+// The axes of a block that is copied between places with these strides: the
+// longest steps in what is written first, without those of one element, and
+// joined where one goes on in the next on both sides. There is at least one.
+std::vector<StridedAxis> joined_axes(Shape dims, Shape from, Shape to);
+// A view as a dense tensor; itself where it is one.
+Tensor compact(const Tensor& t, KernelRun& run);
 // The tensor in another memory (nullptr: that of the run); itself where it is
 // there. A copy waits for what computes the tensor.
 Tensor moved(const Tensor& t, KernelRun& run, DeviceMemory* place);

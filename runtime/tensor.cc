@@ -68,7 +68,28 @@ Tensor::Tensor(Shape dims, std::shared_ptr<Strings> strings)
   assert(strings->size() == static_cast<std::size_t>(count_));
 }
 
+Tensor Tensor::view(Shape dims, Shape strides, std::int64_t at) const {
+  Tensor out = *this;
+  out.dims_.assign(dims);
+  out.count_ = count_of(dims);
+  if (out.count_ == 0) at = 0;
+  const std::byte* first =
+      data_.get() + at * static_cast<std::int64_t>(bytes_of(dtype_, 1));
+  out.data_ = {data_, first};
+  // What reads dense tensors relies on how blocks are aligned.
+  bool is_dense = reinterpret_cast<std::uintptr_t>(first) % 64 == 0;
+  std::int64_t step = 1;
+  for (std::size_t i = dims.size(); i-- > 0;) {
+    is_dense = is_dense && (dims[i] == 1 || strides[i] == step);
+    step *= dims[i];
+  }
+  const bool has_strides = !is_dense && out.count_ > 0;
+  out.strides_ = has_strides ? std::make_shared<const Dims>(strides) : nullptr;
+  return out;
+}
+
 Tensor Tensor::reshaped(Shape dims) const {
+  assert(is_dense());
   Tensor out = *this;
   out.dims_.assign(dims);
   assert(count_of(dims) == count_);
@@ -79,6 +100,7 @@ Tensor Tensor::without_bytes() const {
   Tensor out = *this;
   out.own_ = false;
   out.data_ = nullptr;
+  out.strides_ = nullptr;
   return out;
 }
 

@@ -3,7 +3,9 @@
 // encoding (types below a byte are packed, the first element in the lowest
 // bits). Weights are views into the model. Copies share the bytes; whoever
 // writes made them. The bytes are on the host, or in the memory of a backend,
-// which alone reads them. A Datum is a tensor, a sequence, or an optional
+// which alone reads them. There a tensor may be a view, whose elements do not
+// follow each other: only nodes that ask for views get one
+// (PreparedNode::takes_views). A Datum is a tensor, a sequence, or an optional
 // without a value. Safe to read from many threads.
 #pragma once
 
@@ -89,9 +91,16 @@ class Tensor {
   const Strings& strings() const { return *data<Strings>(); }
   Strings& mutable_strings() { return *mutable_data<Strings>(); }
 
+  bool is_dense() const { return strides_ == nullptr; }
+  // Of a view: the elements from one place to the next along each axis.
+  Shape strides() const { return *strides_; }
+  // Some of the elements, the first of them `at` elements from its own. It is
+  // dense where they are what a dense tensor of these sizes has.
+  Tensor view(Shape dims, Shape strides, std::int64_t at) const;
+
   // What keeps the bytes; it counts no uses where a model does.
   std::shared_ptr<const void> owner() const { return data_; }
-  // The same bytes in another shape of as many elements.
+  // The same bytes in another shape of as many elements; not of a view.
   Tensor reshaped(Shape dims) const;
   // The type and the shape, without bytes.
   Tensor without_bytes() const;
@@ -110,6 +119,7 @@ class Tensor {
   std::int64_t count_ = 0;
   std::shared_ptr<const std::byte> data_;  // or Strings
   DeviceMemory* place_ = nullptr;
+  std::shared_ptr<const Dims> strides_;  // nullptr: dense
 };
 
 class Datum {

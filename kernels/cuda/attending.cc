@@ -4,7 +4,6 @@
 #include <limits>
 #include <string>
 
-#include "kernels/attention.h"
 #include "kernels/cuda/describing.h"
 #include "kernels/cuda/flash.h"
 #include "kernels/cuda/plan_trial.h"

@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "kernels/attention.h"
 #include "kernels/cuda/attention_engine.h"
 #include "kernels/cuda/cache.h"
 #include "kernels/cuda/families.h"

@@ -52,7 +52,8 @@ class StandardAttention {
         right_(window_of(p, "right_window_size")),
         softcap_(p.attribute_float("softcap")),
         is_causal_(p.attribute_flag("is_causal")),
-        scale_(p, "scale") {}
+        scale_(p, "scale"),
+        out_(p, kY) {}
   void operator()(Call& c) const;
 
  private:
@@ -68,6 +69,7 @@ class StandardAttention {
   float softcap_;
   bool is_causal_;
   ScoreScale scale_;
+  HeadOutput out_;
 };
 
 Places places_of(const HeadView& view, std::int64_t at = 0) {
@@ -88,7 +90,8 @@ Cache StandardAttention::cache_of(Call& c, std::size_t input,
                                   std::size_t past) const {
   Dims fits(c.input(kQ).rank(), -1);
   fits[0] = c.input(kQ).dim(0);
-  const Tensor& x = c.expect_shape(input, fits, parts_.type());
+  const Tensor x =
+      with_whole_rows(c, c.expect_shape(input, fits, parts_.type()));
   Cache out{.all = x, .view = head_view(x, kv_heads_)};
   out.rows = out.view.rows;
   if (!c.has_input(past)) return out;
@@ -130,7 +133,7 @@ void StandardAttention::set_masks(Call& c, GpuAttending& a) const {
 }
 
 void StandardAttention::operator()(Call& c) const {
-  const Tensor& q = c.expect_rank(kQ, 3, 4);
+  const Tensor q = with_whole_rows(c, c.expect_rank(kQ, 3, 4));
   c.expect_type(kQ, parts_.type());
   if (c.has_input(kPastKey) != c.has_input(kPastValue)) {
     fail("only one of the inputs 'past_key' and 'past_value' is given",
@@ -154,7 +157,7 @@ void StandardAttention::operator()(Call& c) const {
   const std::int64_t split[] = {a.q.batch, a.q.heads, a.q.rows, a.v.size};
   const std::int64_t joined[] = {a.q.batch, a.q.rows, a.q.heads * a.v.size};
   Tensor& y =
-      c.output(kY, parts_.type(), q.rank() == 3 ? Shape(joined) : Shape(split));
+      out_.make(c, parts_.type(), q.rank() == 3 ? Shape(joined) : Shape(split));
   a.out = head_view(y, a.q.heads);
   a.run(c, parts_, y);
   if (c.wants(kPresentKey)) {
@@ -169,7 +172,8 @@ Op attention(const Preparation& p, Session& session) {
   return StandardAttention(p, session);
 }
 
-constexpr Kernel kAttentionKernels[] = {{"", "Attention", attention}};
+constexpr Kernel kAttentionKernels[] = {
+    {"", "Attention", attention, 0, kAttentionViews}};
 
 }  // namespace
 

@@ -112,10 +112,23 @@ struct Products::Plan {
 
   Description description;
   Layout a, b, out;
+  bool is_possible = false;
   cublasLtMatmulAlgo_t algorithm{};
 };
 
 namespace {
+
+cublasLtEpilogue_t epilogue_of(const Product& p) {
+  switch (p.activation) {
+    case Activation::kRelu:
+      return p.has_bias ? CUBLASLT_EPILOGUE_RELU_BIAS : CUBLASLT_EPILOGUE_RELU;
+    case Activation::kGeluTanh:
+      return p.has_bias ? CUBLASLT_EPILOGUE_GELU_BIAS : CUBLASLT_EPILOGUE_GELU;
+    case Activation::kNone:
+      break;
+  }
+  return p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
+}
 
 // A row-major matrix of so many rows and columns.
 void lay_out(Layout& layout, const Product& p, std::int64_t rows,
@@ -147,11 +160,7 @@ void Products::Plan::describe(const Product& p) {
   };
   set(CUBLASLT_MATMUL_DESC_TRANSA, op(p.transpose_b));
   set(CUBLASLT_MATMUL_DESC_TRANSB, op(p.transpose_a));
-  const auto epilogue = p.has_bias   ? p.has_relu ? CUBLASLT_EPILOGUE_RELU_BIAS
-                                                  : CUBLASLT_EPILOGUE_BIAS
-                        : p.has_relu ? CUBLASLT_EPILOGUE_RELU
-                                     : CUBLASLT_EPILOGUE_DEFAULT;
-  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue);
+  set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
 }
 
 Products::Plan::Plan(const Product& p, std::uint32_t alignment,
@@ -182,10 +191,12 @@ Products::Plan::Plan(const Product& p, std::uint32_t alignment,
   }
   cublasLtMatmulHeuristicResult_t found{};
   int count = 0;
-  check(lib.cublasLtMatmulAlgoGetHeuristic(
+  const auto status = lib.cublasLtMatmulAlgoGetHeuristic(
       handle, description.get(), b.get(), a.get(), out.get(), out.get(),
-      preference.get(), 1, &found, &count));
-  if (count == 0) check(CUBLAS_STATUS_NOT_SUPPORTED);
+      preference.get(), 1, &found, &count);
+  if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;
+  check(status);
+  is_possible = count > 0;
   algorithm = found.algo;
 }
 
@@ -219,11 +230,18 @@ const Products::Plan& Products::plan_of(const Product& product,
 }
 
 void Products::run(const Product& product, const ProductData& data) {
+  if (!try_run(product, data)) check(CUBLAS_STATUS_NOT_SUPPORTED);
+}
+
+bool Products::try_run(const Product& product, const ProductData& data) {
+  const std::byte* c = data.c != nullptr ? data.c : data.out;
   const auto addresses = reinterpret_cast<std::uintptr_t>(data.a) |
                          reinterpret_cast<std::uintptr_t>(data.b) |
+                         reinterpret_cast<std::uintptr_t>(c) |
                          reinterpret_cast<std::uintptr_t>(data.out) | 256;
   const std::uint32_t alignment = 1u << std::countr_zero(addresses);
   const Plan& plan = plan_of(product, alignment);
+  if (!plan.is_possible) return false;
   const Library& lib = library();
   if (product.has_bias) {
     check(lib.cublasLtMatmulDescSetAttribute(plan.description.get(),
@@ -235,9 +253,10 @@ void Products::run(const Product& product, const ProductData& data) {
   }
   check(lib.cublasLtMatmul(
       static_cast<cublasLtHandle_t>(handle_), plan.description.get(),
-      &data.alpha, data.b, plan.b.get(), data.a, plan.a.get(), &data.beta,
-      data.out, plan.out.get(), data.out, plan.out.get(), &plan.algorithm,
+      &data.alpha, data.b, plan.b.get(), data.a, plan.a.get(), &data.beta, c,
+      plan.out.get(), data.out, plan.out.get(), &plan.algorithm,
       workspace_.get(), kWorkspace, session_.stream().add()));
+  return true;
 }
 
 }  // namespace ruleengine::kernels::cuda

@@ -12,8 +12,12 @@
 
 namespace ruleengine::kernels::cuda {
 
-// out = alpha op(a) op(b) + beta out, for each of a batch; row-major. Numbers
-// of half precision are multiplied exactly and added in float.
+// What is done with an element of a product before it is stored.
+enum class Activation : std::uint8_t { kNone, kRelu, kGeluTanh };
+
+// out = activation(alpha op(a) op(b) + beta c + bias), for each of a batch;
+// row-major. Numbers of half precision are multiplied exactly and added in
+// float.
 struct Product {
   runtime::DataType type;  // float, float16 or bfloat16
   bool transpose_a = false, transpose_b = false;
@@ -21,8 +25,8 @@ struct Product {
   std::int64_t batch = 1;
   // Elements from a matrix of the batch to the next; 0: always the same.
   std::int64_t a_step = 0, b_step = 0;
-  // Before it is stored a row is added to each row of the sum, or Relu taken.
-  bool has_bias = false, has_relu = false;
+  bool has_bias = false;  // a row that is added to each row
+  Activation activation = Activation::kNone;
   bool adds = false;  // whether beta is not 0
 
   auto operator<=>(const Product&) const = default;
@@ -31,6 +35,7 @@ struct Product {
 struct ProductData {
   const std::byte *a, *b;
   std::byte* out;
+  const std::byte* c = nullptr;     // laid out as `out`; nullptr: `out`
   const std::byte* bias = nullptr;  // [n]
   float alpha = 1, beta = 0;
 };
@@ -48,6 +53,8 @@ class Products {
   void open();
   // Adds the product to the work; no size is 0. Throws Failure.
   void run(const Product& product, const ProductData& data);
+  // The same; false where the library has no algorithm for it.
+  bool try_run(const Product& product, const ProductData& data);
 
  private:
   struct Plan;

@@ -6,8 +6,10 @@
 #include <limits>
 
 #include "core/ir/narrow_float.h"
+#include "core/ops/dialect.h"
 #include "kernels/cuda/families.h"
 #include "kernels/cuda/strides.h"
+#include "runtime/joining.h"
 
 namespace ruleengine::kernels::cuda {
 namespace {
@@ -19,20 +21,6 @@ using device::UnaryArgs;
 using device::WhereArgs;
 
 // --- of one operand --------------------------------------------------------
-
-void compute_each(Session& session, CUfunction kernel, const Tensor& x,
-                  Tensor& out, float alpha = 0) {
-  if (out.count() == 0) return;
-  const auto width = std::max(runtime::bytes_of(x.dtype(), 1),
-                              runtime::bytes_of(out.dtype(), 1));
-  const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
-  session.launch(kernel,
-                 spread(ceil_div(out.count(), chunk), kElementwiseThreads),
-                 UnaryArgs{.in = x.data<std::byte>(),
-                           .out = out.mutable_data<std::byte>(),
-                           .count = out.count(),
-                           .alpha = alpha});
-}
 
 // Output 0, in the place of input 0 where that is free.
 Op unary(Session& session, CUfunction kernel, DataType from, DataType to,
@@ -341,11 +329,28 @@ constexpr Kernel kElementwiseKernels[] = {
     {"com.microsoft", "FastGelu", fast_gelu},
     {"com.microsoft", "Gelu", unary_row<"gelu">},
     {"com.microsoft", "QuickGelu", scaled_row<"quick_gelu", "alpha">},
+    {ops::dialect::kOwn, runtime::kJoinedSwiGlu, swiglu},
+    {ops::dialect::kOwn, runtime::kJoinedSwish,
+     scaled_row<"quick_gelu", "alpha">},
 };
 
 }  // namespace
 
 const KernelRows kElementwiseRows = kElementwiseKernels;
+
+void compute_each(Session& session, CUfunction kernel, const Tensor& x,
+                  Tensor& out, float alpha) {
+  if (out.count() == 0) return;
+  const auto width = std::max(runtime::bytes_of(x.dtype(), 1),
+                              runtime::bytes_of(out.dtype(), 1));
+  const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
+  session.launch(kernel,
+                 spread(ceil_div(out.count(), chunk), kElementwiseThreads),
+                 UnaryArgs{.in = x.data<std::byte>(),
+                           .out = out.mutable_data<std::byte>(),
+                           .count = out.count(),
+                           .alpha = alpha});
+}
 
 void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
                    const Tensor& b, Tensor& out) {

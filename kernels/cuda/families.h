@@ -13,7 +13,10 @@ std::uint64_t bits_of(double value, DataType dtype);
 // Each element of a tensor becomes the first bytes of `value`.
 void fill(Session& session, Tensor& out, std::uint64_t value);
 
-// elementwise: out = a op b, by a kernel of two operands; each is broadcast to
+// elementwise: a kernel of one operand of each element; `out` may be `x`.
+void compute_each(Session& session, CUfunction kernel, const Tensor& x,
+                  Tensor& out, float alpha = 0);
+// out = a op b, by a kernel of two operands; each is broadcast to
 // the shape of `out`.
 void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
                    const Tensor& b, Tensor& out);

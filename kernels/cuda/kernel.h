@@ -16,6 +16,8 @@ struct Kernel {
   // The session outlives the op.
   Op (*prepare)(const Preparation& node, Session& session);
   ops::Inputs host_inputs = 0;  // beside those that tell the type of the result
+  ops::Inputs views = 0;        // the inputs that may be views
+  bool makes_views = false;     // of its input; the node moves no element then
 };
 using KernelRows = std::span<const Kernel>;
 

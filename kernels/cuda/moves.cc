@@ -72,18 +72,29 @@ void copy_axes(Session& session, CUfunction kernel, Axes axes,
 
 // --- Gather ------------------------------------------------------------------
 
+// The index, if it is a constant without axes.
+std::optional<std::int64_t> known_place(const Preparation& p) {
+  const Tensor* at = p.constant(1);
+  if (at == nullptr || !at->is_scalar()) return std::nullopt;
+  if (at->dtype() == DataType::kInt64) return at->data<std::int64_t>()[0];
+  if (at->dtype() == DataType::kInt32) return at->data<std::int32_t>()[0];
+  return std::nullopt;
+}
+
 class Gather {
  public:
   Gather(const Preparation& p, Session& session)
       : session_(session),
         axis_(p),
+        place_(known_place(p)),
         type_(moved_type(p)),
         index_type_(indices_type(p, 1)),
         width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
         beyond_(beyond_flag(p, session)) {}
 
   void operator()(Call& c) const {
-    const Tensor& x = c.expect_type(0, type_);
+    if (is_view(c)) return;
+    const Tensor x = runtime::compact(c.expect_type(0, type_), c.run());
     const Tensor& at = c.expect_type(1, index_type_);
     const std::size_t axis = axis_.of(c, x.rank());
     Dims dims;
@@ -110,8 +121,30 @@ class Gather {
   }
 
  private:
+  // One place along the axis, as a view.
+  bool is_view(Call& c) const {
+    const Tensor& x = c.expect_type(0, type_);
+    if (!place_ || !c.gives_view(0)) return false;
+    const std::size_t axis = axis_.of(c, x.rank());
+    const std::int64_t size = x.dim(axis);
+    const std::int64_t at = *place_ < 0 ? *place_ + size : *place_;
+    if (at < 0 || at >= size) return false;
+    Places from = places_of(x);
+    const std::int64_t step = from.strides[axis];
+    Dims dims;
+    Dims strides;
+    for (std::size_t i = 0; i < x.rank(); ++i) {
+      if (i == axis) continue;
+      dims.push_back(x.dim(i));
+      strides.push_back(from.strides[i]);
+    }
+    c.set_output(0, x.view(dims, strides, at * step));
+    return true;
+  }
+
   Session& session_;
   AttributeAxis axis_;
+  std::optional<std::int64_t> place_;  // the only one, a scalar that is known
   DataType type_, index_type_;
   std::int64_t width_;
   std::int32_t* beyond_;
@@ -119,21 +152,23 @@ class Gather {
 
 Op gather(const Preparation& p, Session& session) { return Gather(p, session); }
 
+constexpr ops::Inputs kFirst = 1;
+
 constexpr Kernel kMoveKernels[] = {
     {"", "Concat", move<moves::concat>},
     {"", "DepthToSpace", move<moves::depth_to_space>},
     {"", "Expand", move<moves::expand>},
-    {"", "Gather", gather},
-    {"", "Flatten", move<moves::flatten>},
+    {"", "Gather", gather, 0, kFirst, true},
+    {"", "Flatten", move<moves::flatten>, 0, kFirst, true},
     {"", "Identity", move<moves::identity>},
-    {"", "Reshape", move<moves::reshape>},
-    {"", "Slice", move<moves::slice>},
+    {"", "Reshape", move<moves::reshape>, 0, kFirst, true},
+    {"", "Slice", move<moves::slice>, 0, kFirst, true},
     {"", "SpaceToDepth", move<moves::space_to_depth>},
-    {"", "Split", move<moves::split>},
-    {"", "Squeeze", move<moves::squeeze>},
+    {"", "Split", move<moves::split>, 0, kFirst, true},
+    {"", "Squeeze", move<moves::squeeze>, 0, kFirst, true},
     {"", "Tile", move<moves::tile>},
-    {"", "Transpose", move<moves::transpose>},
-    {"", "Unsqueeze", move<moves::unsqueeze>},
+    {"", "Transpose", move<moves::transpose>, 0, kFirst, true},
+    {"", "Unsqueeze", move<moves::unsqueeze>, 0, kFirst, true},
 };
 
 }  // namespace

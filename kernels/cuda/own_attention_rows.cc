@@ -40,7 +40,8 @@ class OwnAttention {
         softcap_(std::abs(static_cast<double>(p.attribute_float("softcap")))),
         is_causal_(p.attribute_flag("is_causal")),
         is_guarded_(p.node().has_input(kMask) &&
-                    p.attribute_int("guarded", 1) != 0) {}
+                    p.attribute_int("guarded", 1) != 0),
+        out_(p, 0) {}
 
   void operator()(Call& c) const {
     const Dims common = common_dims(c);
@@ -60,7 +61,7 @@ class OwnAttention {
     }
     if (c.has_input(kMask)) a.mask = c.input(kMask);
     const Dims dims{a.q.batch, a.q.heads, a.q.rows, a.v.size};
-    Tensor& out = c.output(0, parts_.type(), dims);
+    Tensor& out = out_.make(c, parts_.type(), dims);
     a.out = head_view(out, 0);
     a.run(c, parts_, out);
   }
@@ -90,17 +91,16 @@ class OwnAttention {
     for (std::size_t k = 0; k < 4; ++k) {
       if (dims[k] < 0) dims[k] = x.dim(k);
     }
-    if (runtime::is_same_shape(x.dims(), dims)) return x;
-    Tensor out = c.allocate(x.dtype(), dims);
-    copy_block(c, dims, x, {0, broadcast_strides(x.dims(), dims)}, out,
-               dense(dims));
-    return out;
+    if (runtime::is_same_shape(x.dims(), dims)) return with_whole_rows(c, x);
+    const Tensor whole = runtime::compact(x, c.run());
+    return taken(c, whole, dims, {0, broadcast_strides(x.dims(), dims)}, false);
   }
 
   AttentionParts parts_;
   ScoreScale scale_;
   double softcap_;
   bool is_causal_, is_guarded_;
+  HeadOutput out_;
 };
 
 Op scaled_attention(const Preparation& p, Session& session) {
@@ -112,9 +112,12 @@ Op attention_forward(const Preparation& p, Session& session) {
 }
 
 constexpr Kernel kOwnAttentionKernels[] = {
-    {ops::dialect::kAten, "scaled_dot_product_attention", scaled_attention},
-    {ops::dialect::kOwn, "AttentionForward", attention_forward},
-    {ops::dialect::kOwn, "ScaledDotProductAttention", scaled_attention},
+    {ops::dialect::kAten, "scaled_dot_product_attention", scaled_attention, 0,
+     kAttentionViews},
+    {ops::dialect::kOwn, "AttentionForward", attention_forward, 0,
+     kAttentionViews},
+    {ops::dialect::kOwn, "ScaledDotProductAttention", scaled_attention, 0,
+     kAttentionViews},
 };
 
 }  // namespace

@@ -41,8 +41,12 @@ class Rotary {
   }
 
   void operator()(Call& c) const {
-    const Tensor x = c.expect_rank(0, 3, 4);
     c.expect_type(0, type_);
+    Tensor x = c.expect_rank(0, 3, 4);
+    // The elements of a head are beside each other.
+    if (!x.is_dense() && x.strides().back() != 1) {
+      x = runtime::compact(x, c.run());
+    }
     if (x.count() == 0) {
       c.output(0, type_, x.dims());
       return;
@@ -86,6 +90,10 @@ class Rotary {
     const std::int64_t strides[] = {args.heads * args.seq * size, head, row};
     std::ranges::copy(strides, args.in_strides);
     std::ranges::copy(strides, args.out_strides);
+    if (x.is_dense()) return args;
+    args.in_strides[0] = x.strides()[0];
+    if (!is_merged) args.in_strides[1] = x.strides()[1];
+    args.in_strides[2] = x.strides()[is_merged ? 1 : 2];
     return args;
   }
 
@@ -141,8 +149,8 @@ Op contrib_rotary(const Preparation& p, Session& session) {
 }
 
 constexpr Kernel kRotaryKernels[] = {
-    {"", "RotaryEmbedding", standard_rotary},
-    {"com.microsoft", "RotaryEmbedding", contrib_rotary},
+    {"", "RotaryEmbedding", standard_rotary, 0, 1},
+    {"com.microsoft", "RotaryEmbedding", contrib_rotary, 0, 1},
 };
 
 }  // namespace

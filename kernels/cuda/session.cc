@@ -27,22 +27,71 @@ const KernelTable<Kernel>& table() {
   return kTable;
 }
 
+bool takes_view(const Kernel& kernel, std::size_t i) {
+  return i < 32 && (kernel.views >> i & 1) != 0;
+}
+
+// Whether no copy is saved by copying the value for all that read it: they take
+// views. Of those that make views of it and have it copied behind them there
+// is one at most, which looks so many nodes ahead.
+bool is_read_as_view(const ir::Graph& graph, ir::ValueId v, int depth) {
+  if (!v || depth == 0 || graph.value(v).block_output_count > 0) return false;
+  int copies = 0, readers = 0;
+  for (ir::OperandId use = graph.first_use(v); use;
+       use = graph.next_use(use), ++readers) {
+    const ir::NodeId user = graph.operand(use).user;
+    const ir::Op& op = graph.op(user);
+    const auto& kernels = table().find(op.domain, op.type);
+    if (kernels.empty()) return false;
+    for (const Kernel* each : kernels) {
+      if (!takes_view(*each, graph.operand_index(use))) return false;
+    }
+    if (!kernels.front()->makes_views) continue;
+    for (const ir::ValueId out : graph.outputs(user)) {
+      if (out && !is_read_as_view(graph, out, depth - 1)) ++copies;
+    }
+  }
+  return readers > 0 && copies <= 1;
+}
+
+// The outputs that all readers take as views.
+std::uint64_t views_of(const ops::NodeView& node) {
+  constexpr int kDepth = 6;
+  std::uint64_t out = 0;
+  const auto outputs = node.graph().outputs(node.id());
+  for (std::size_t i = 0; i < std::min<std::size_t>(outputs.size(), 64); ++i) {
+    const bool is_view = is_read_as_view(node.graph(), outputs[i], kDepth);
+    out |= std::uint64_t{is_view} << i;
+  }
+  return out;
+}
+
 class Node final : public runtime::PreparedNode {
  public:
   Node(const Kernel& kernel, const Preparation& node, Session& session)
-      : op_(kernel.prepare(node, session)) {
+      : kernel_(kernel),
+        op_(kernel.prepare(node, session)),
+        views_(views_of(node.node())) {
     for (std::size_t i = 0; i < node.node().input_count(); ++i) {
       if (node.is_released(i)) released_.push_back(i);
     }
   }
 
-  void run(Call& call) const override { op_.run(call); }
+  void run(Call& call) const override {
+    call.set_views(views_);
+    op_.run(call);
+  }
+  bool takes_views(std::size_t i) const override {
+    return takes_view(kernel_, i);
+  }
   bool is_released(std::size_t i) const override {
     return std::ranges::find(released_, i) != released_.end();
   }
 
  private:
+  const Kernel& kernel_;
   Op op_;
+  std::uint64_t views_;  // the outputs that may be views
   std::vector<std::size_t> released_;
 };
 

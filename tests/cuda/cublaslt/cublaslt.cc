@@ -5,6 +5,8 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -82,6 +84,12 @@ void store(cudaDataType_t type, void* data, std::int64_t i, double value) {
   }
 }
 
+// The library's is that by tanh.
+double gelu(double x) {
+  const double u = 0.79788456080286536 * (x + 0.044715 * x * x * x);
+  return 0.5 * x * (1 + std::tanh(u));
+}
+
 // A product as its descriptions say, column-major.
 struct Job {
   Layout a, b, c;
@@ -89,7 +97,8 @@ struct Job {
   cublasLtEpilogue_t epilogue;
   const void* bias;
   const void *a_data, *b_data;
-  void* c_data;
+  const void* c_data;
+  void* d_data;
   float alpha, beta;
 
   std::int64_t m() const { return transpose_a ? a.columns : a.rows; }
@@ -116,18 +125,21 @@ struct Job {
     sum *= alpha;
     if (beta != 0) sum += beta * at(c, c_data, false, batch, i, j);
     const bool has_bias = epilogue == CUBLASLT_EPILOGUE_BIAS ||
-                          epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
+                          epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+                          epilogue == CUBLASLT_EPILOGUE_GELU_BIAS;
     if (has_bias) sum += load(c.type, bias, i);
     const bool has_relu = epilogue == CUBLASLT_EPILOGUE_RELU ||
                           epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
-    return has_relu && sum < 0 ? 0 : sum;
+    const bool has_gelu = epilogue == CUBLASLT_EPILOGUE_GELU ||
+                          epilogue == CUBLASLT_EPILOGUE_GELU_BIAS;
+    return has_relu ? std::max(sum, 0.0) : has_gelu ? gelu(sum) : sum;
   }
 
   void run() const {
     for (std::int64_t batch = 0; batch < c.batch(); ++batch) {
       for (std::int64_t j = 0; j < n(); ++j) {
         for (std::int64_t i = 0; i < m(); ++i) {
-          store(c.type, c_data, batch * c.step() + j * c.ld + i,
+          store(c.type, d_data, batch * c.step() + j * c.ld + i,
                 element(batch, i, j));
         }
       }
@@ -228,8 +240,8 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
 
 // The algorithm keeps the alignment that it was promised.
 RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
-    cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
-    cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+    cublasLtHandle_t, cublasLtMatmulDesc_t description, cublasLtMatrixLayout_t,
+    cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t out,
     cublasLtMatmulPreference_t preference, int wanted,
     cublasLtMatmulHeuristicResult_t* found, int* count) {
   RULEENGINE_CALL(cublasLtMatmulAlgoGetHeuristic);
@@ -238,8 +250,13 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   found[0].algo.data[0] =
       reinterpret_cast<Attributes*>(preference)
           ->get<std::uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 256);
-  *count = 1;
-  return CUBLAS_STATUS_SUCCESS;
+  // Some epilogues have no algorithm for a batch.
+  const auto& how = *reinterpret_cast<Attributes*>(description);
+  const auto epilogue =
+      how.get(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
+  const bool is_batch = reinterpret_cast<Layout*>(out)->batch() > 1;
+  *count = is_batch && epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ? 0 : 1;
+  return *count > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
 
 RULEENGINE_EXPORT cublasStatus_t cublasLtMatmul(
@@ -264,17 +281,19 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatmul(
       .bias = how.get<const void*>(CUBLASLT_MATMUL_DESC_BIAS_POINTER, nullptr),
       .a_data = a,
       .b_data = b,
-      .c_data = d,
+      .c_data = c,
+      .d_data = d,
       .alpha = *static_cast<const float*>(alpha),
       .beta = *static_cast<const float*>(beta)};
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % algorithm->data[0] == 0;
   };
-  if (!job.fits() || c != d || !is_aligned(a) || !is_aligned(b) ||
-      !is_aligned(d)) {
+  // A factor that the product is written over would be lost.
+  if (!job.fits() || a == d || b == d || !is_aligned(a) || !is_aligned(b) ||
+      !is_aligned(c) || !is_aligned(d)) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
-  std::vector<const void*> uses = {a, b, d, workspace};
+  std::vector<const void*> uses = {a, b, c, d, workspace};
   if (job.bias != nullptr) uses.push_back(job.bias);
   ruleengine::standin::add_work(stream, "a product", std::move(uses),
                                 [job = std::move(job)] { job.run(); });
