@@ -151,6 +151,13 @@ function(ruleengine_cuda_tests)
   add_dependencies(standins cuda_standin cublaslt_standin cudnn_standin)
   ruleengine_cuda_plans()
 
+  # tests/gpu/run asks it.
+  add_executable(cuda_attention_bench EXCLUDE_FROM_ALL
+    ${CMAKE_SOURCE_DIR}/tests/gpu/attention_bench.cc)
+  target_link_libraries(cuda_attention_bench PRIVATE kernels_cuda kernels
+    core_text ruleengine_cuda)
+  add_dependencies(standins cuda_attention_bench)
+
   # tests/cuda/static asks it.
   add_executable(cuda_occupancy EXCLUDE_FROM_ALL
     ${CMAKE_SOURCE_DIR}/tests/cuda/static/occupancy.cc

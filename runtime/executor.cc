@@ -186,7 +186,7 @@ void Executor::Impl::Run::start(const std::vector<Datum>& given) {
   }
   impl.arena.begin(std::move(shapes));
   set_arenas(true);
-  BackendSession* session = impl.options.trace ? nullptr : impl.recordable;
+  BackendSession* session = impl.is_like_others() ? impl.recordable : nullptr;
   if (session == nullptr || impl.is_refused(given)) return;
   const bool has_places = session->memory()->arena->is_serving();
   if (!has_places || !session->start_recording()) return;
@@ -296,7 +296,7 @@ Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
   memory->reset_peak();
   try {
     std::vector<Datum> given = given_inputs(inputs);
-    if (!options.trace) {
+    if (is_like_others()) {
       if (auto done = replay(given)) return named(*std::move(done));
     }
     Run now(*this);

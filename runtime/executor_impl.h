@@ -153,6 +153,11 @@ struct Executor::Impl {
   // recorded.
   std::optional<std::vector<Datum>> replay(const std::vector<Datum>& inputs);
   bool is_refused(const std::vector<Datum>& inputs) const;
+  // Whether a run does what other runs do: one that is traced, or draws other
+  // numbers, does not.
+  bool is_like_others() const {
+    return !options.trace && state.alike == nullptr;
+  }
 
   void find_known();
   void prepare();

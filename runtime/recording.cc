@@ -28,7 +28,8 @@ std::optional<Form> form_of(const std::vector<Datum>& values) {
   return out;
 }
 
-// Which values of a graph change from run to run, or are not on the host.
+// Which values of a graph change from run to run, or are not on the host. What
+// a node draws does not: its numbers follow from the seed of the executor.
 class Changing {
  public:
   Changing(const std::vector<ReadyStep>& ready, std::size_t depth = 0)
@@ -126,6 +127,7 @@ struct Executor::Impl::Recorded {
   std::shared_ptr<std::byte> block;      // that the work uses
   std::vector<std::byte*> places;        // of inputs; nullptr: not read
   std::vector<Result> results;
+  DrawnCounts drawn;  // on the host, which a replay does not ask
 };
 
 void Executor::Impl::RecordedDelete::operator()(Recorded* r) const { delete r; }
@@ -172,6 +174,7 @@ void Executor::Impl::keep_recording(std::unique_ptr<Recording> recording,
                                     std::span<Datum> results) {
   std::unique_ptr<Recorded, RecordedDelete> out(new Recorded);
   out->form = form_of(inputs).value_or(Form());
+  out->drawn = state.drawn;
   for (std::size_t i = 0; recording != nullptr && i < inputs.size(); ++i) {
     const bool is_tensor = inputs[i].is_tensor();
     out->places.push_back(
@@ -237,6 +240,7 @@ std::optional<std::vector<Datum>> Executor::Impl::replay(
     reads.emplace_back(made.mutable_data<std::byte>(), made.byte_size());
   }
   known.recording->replay(reads);
+  state.drawn = known.drawn;
   const std::size_t steps = plans->main().blocks[0].size();
   if (options.progress) options.progress(steps, steps);
   return out;

@@ -156,7 +156,7 @@ class Device(program.ProgramTest):
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(
             done.stdout,
-            r"\A\[\]\n\['the CPU runs the model: the GPU .*'\]\n\Z")
+            r"\A\[\]\n\['the CPU runs the model: (the GPU|cuBLASLt) .*'\]\n\Z")
 
 
     @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")

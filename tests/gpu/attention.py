@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import rivals
-from tool import Trouble, Weights, on_cpu, time_chained
+from tool import ATTENTION, Trouble, Weights, on_cpu, time_chained
 from wire import integers, write_model
 
 GOAL = 700e12  # operations in a second, of the first shape on an H200
@@ -30,6 +30,15 @@ class Shape:
 
     def mask_dims(self):
         return [self.b, 1, self.sq if self.mask == "full" else 1, self.skv]
+
+    def options(self):
+        """Of cuda_attention_bench."""
+        sizes = {"batch": self.b, "q-heads": self.hq, "kv-heads": self.hkv,
+                 "q-length": self.sq, "kv-length": self.skv, "size": self.d,
+                 "type": self.dtype,
+                 "bias-rows": self.mask_dims()[2] if self.mask else 0}
+        return [f"--{name}={value}" for name, value in sizes.items()] + \
+            ["--causal"] * self.causal
 
     def operations(self):
         pairs = self.sq * self.skv
@@ -104,8 +113,10 @@ def write_chain(path, shape, count, weights):
 def measure_all(setting, deadline):
     rows = []
     weights = Weights(setting.folder)
-    for i, shape in enumerate(few() if setting.is_standin else shapes()):
-        row = {"shape": shape.name(), "seconds": None, "torch": None, "why": ""}
+    wanted = few() if setting.is_standin else shapes()
+    for i, shape in enumerate(wanted):
+        row = {"shape": shape.name(), "seconds": None, "torch": None,
+               "plans": None, "why": ""}
         rows.append(row)
         try:
             seconds, found = time_chained(
@@ -125,21 +136,54 @@ def measure_all(setting, deadline):
             pass  # said at the start
         except Exception as error:
             row["why"] = f"PyTorch: {' '.join(str(error).split())[:150]}"
+    # What is left of the time.
+    for row, shape in zip(rows, wanted) if ATTENTION.exists() else ():
+        try:
+            row["plans"] = setting.attention(*shape.options(),
+                                             deadline=deadline)
+        except Trouble as trouble:
+            if not deadline.left():
+                break
+            row["why"] = row["why"] or f"cuDNN's plans: {trouble}"
     return rows
+
+
+def best_plan(row):
+    """Seconds of the fastest plan that cuDNN has; None where it has none."""
+    plans = (row["plans"] or {}).get("candidates", [])
+    return min((its["seconds"] for its in plans if "seconds" in its),
+               default=None)
+
+
+def _mean_line(what, pairs):
+    """A line on theirs over ours; none without a pair."""
+    ratios = [theirs / ours for theirs, ours in pairs
+              if theirs and ours and ours > 0]
+    if not ratios:
+        return []
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return [f"{what}: {mean:.2f}, {min(ratios):.2f} at least (goal 1), "
+            f"{len(ratios)} shapes"]
 
 
 def summary(rows):
     """Lines on the goals."""
-    out = ["cuDNN's own best plan: not measured by this script"]
+    out = []
+    if not any(row["plans"] for row in rows):
+        out.append("cuDNN's own best plan: not measured, there is no "
+                   "build/cuda_attention_bench or no time was left")
+    out += _mean_line("Seconds of cuDNN's best plan over ours",
+                      [(best_plan(row), row["seconds"]) for row in rows])
+    for key, what in (("chosen", "the plan that is chosen"),
+                      ("ours", "the kernel of ours")):
+        out += _mean_line(
+            f"Seconds of cuDNN's best plan over those of {what}",
+            [(best_plan(row), row["plans"][key].get("seconds"))
+             for row in rows if row["plans"]])
     first = rows[0].get("operations_per_second") if rows else None
     if first:
         out.append(f"{rows[0]['shape']}: {first / 1e12:.0f} TFLOP/s "
                    f"(goal {GOAL / 1e12:.0f} on an H200)")
-    ratios = [row["torch"] / row["seconds"] for row in rows
-              if row["torch"] and row["seconds"] and row["seconds"] > 0]
-    if ratios:
-        mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
-        out.append(f"PyTorch's seconds over ours: {mean:.2f} (goal {AHEAD}), "
-                   f"{min(ratios):.2f} at least (goal 1), "
-                   f"{len(ratios)} shapes")
-    return out
+    return out + _mean_line(
+        f"PyTorch's seconds over ours (goal {AHEAD} for the mean)",
+        [(row["torch"], row["seconds"]) for row in rows])

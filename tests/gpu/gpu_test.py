@@ -59,12 +59,23 @@ class OnStandins(unittest.TestCase):
                 self.assertTrue(its["rows"])
                 for row in its["rows"]:
                     self.assertEqual((step, row["why"]), (step, ""))
+                    if step == "c":
+                        self.check_plans(row)
                     # What is measured must be the GPU, in recorded runs; the
                     # backend has no RotaryEmbedding yet.
                     left = set(row["on_cpu"])
                     if step != "b" and left != {"RotaryEmbedding"}:
                         self.assertEqual(left, set(), row)
                         self.assertTrue(row["recorded"], row)
+
+    def check_plans(self, row):
+        """The stand-in for cuDNN has two that compute the same."""
+        plans = row["plans"]
+        names = [its["plan"] for its in plans["candidates"]]
+        self.assertEqual(len(set(names)), 2, plans)
+        self.assertEqual(plans["chosen"]["plan"], names[0])
+        for its in [plans["ours"], plans["chosen"], *plans["candidates"]]:
+            self.assertGreater(its["seconds"], 0, plans)
 
     def test_a_failure_is_told(self):
         with tempfile.TemporaryDirectory() as folder:

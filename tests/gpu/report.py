@@ -39,11 +39,15 @@ def _equality(rows):
 
 def _attention(rows):
     table = _table(
-        ["shape", "ms", "TFLOP/s", "PyTorch's ms over ours", "on the CPU",
+        ["shape", "ms", "TFLOP/s", "PyTorch's ms over ours",
+         "cuDNN's best plan over ours", "cuDNN's plans", "on the CPU",
          "why"], [
             [r["shape"], _ms(r["seconds"]),
              f"{r['operations_per_second'] / 1e12:.3g}" if r["seconds"] else "",
-             _ratio(r["torch"], r["seconds"]), _ops(r.get("on_cpu")), r["why"]]
+             _ratio(r["torch"], r["seconds"]),
+             _ratio(attention.best_plan(r), r["seconds"]),
+             len((r["plans"] or {}).get("candidates", [])) or "",
+             _ops(r.get("on_cpu")), r["why"]]
             for r in rows])
     return table + "\n\n" + "\n".join(f"- {line}"
                                       for line in attention.summary(rows))

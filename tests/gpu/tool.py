@@ -18,6 +18,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = pathlib.Path(os.environ.get("RULEENGINE",
                                       ROOT / "build" / "ruleengine"))
 STANDIN = PROGRAM.parent / "cuda" / "standin"
+ATTENTION = PROGRAM.parent / "cuda_attention_bench"
 BYTES = {"float": 4, "float16": 2, "bfloat16": 2, "int64": 8}
 CALL = 90  # seconds for one call of the program at most
 BLOCK = 1 << 16  # elements after which weights repeat
@@ -56,11 +57,11 @@ class Setting:
         paths += filter(None, [os.environ.get("LD_LIBRARY_PATH")])
         return {**os.environ, "LD_LIBRARY_PATH": ":".join(paths)}
 
-    def run(self, *arguments, deadline, codes=(0,)):
+    def run(self, *arguments, deadline, codes=(0,), program=PROGRAM):
         """The output of the program; Trouble where it fails."""
         try:
             done = subprocess.run(
-                [PROGRAM, *map(str, arguments)], env=self.environment(),
+                [program, *map(str, arguments)], env=self.environment(),
                 stdin=subprocess.DEVNULL, capture_output=True, text=True,
                 check=False, timeout=max(0.1, min(CALL, deadline.left())))
         except subprocess.TimeoutExpired:
@@ -74,12 +75,21 @@ class Setting:
 
     def bench(self, model, *options, deadline, codes=(0,)):
         """What `bench --json` finds on the GPU."""
-        out = self.run("bench", model, "--device", "cuda", "--json", "--rounds",
-                       self.rounds, *options, deadline=deadline, codes=codes)
-        try:
-            return json.loads(out)
-        except ValueError:
-            raise Trouble("bench printed no JSON") from None
+        return parsed(self.run(
+            "bench", model, "--device", "cuda", "--json", "--rounds",
+            self.rounds, *options, deadline=deadline, codes=codes))
+
+    def attention(self, *options, deadline):
+        """What cuda_attention_bench finds."""
+        return parsed(self.run("--rounds", self.rounds, *options,
+                               deadline=deadline, program=ATTENTION))
+
+
+def parsed(text):
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Trouble("no JSON was printed") from None
 
 
 def on_cpu(found):

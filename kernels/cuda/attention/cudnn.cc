@@ -9,6 +9,8 @@
 #include <array>
 #include <atomic>
 #include <optional>
+#include <set>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -123,14 +125,21 @@ Graph new_graph(const AttentionDescription& d, const Chip& chip,
   return graph;
 }
 
-Status make_plan(fe::graph::Graph& graph) {
+// Asks cuDNN what it has for the graph, by these ways to choose.
+Status choose(fe::graph::Graph& graph,
+              const std::vector<fe::HeurMode_t>& modes) {
   fe::error_t e = graph.validate();
   if (e.is_bad()) return refusal("take the graph", e);
   e = graph.build_operation_graph();
   if (e.is_bad()) return refusal("take the operations", e);
-  e = graph.create_execution_plans({fe::HeurMode_t::A});
+  e = graph.create_execution_plans(modes);
   if (e.is_bad()) return refusal("choose a plan", e);
-  e = graph.check_support();
+  return {};
+}
+
+Status make_plan(fe::graph::Graph& graph) {
+  if (Status s = choose(graph, {fe::HeurMode_t::A}); !s) return s;
+  fe::error_t e = graph.check_support();
   if (e.is_bad()) return refusal("support a plan", e);
   e = graph.build_plans(fe::BuildPlanPolicy_t::HEURISTICS_CHOICE);
   if (e.is_bad()) return failure("build a plan", e);
@@ -219,17 +228,29 @@ struct AttentionPlan::Body {
   Graph graph;
   Chip chip;
   std::int64_t workspace = 0;
+  std::optional<std::int64_t> candidate;  // which of those of the graph
   mutable std::atomic<bool> is_trusted = false;
 
-  Body(Graph g, const Chip& c, std::int64_t bytes)
-      : graph(std::move(g)), chip(c), workspace(bytes) {}
+  Body(Graph g, const Chip& c, std::int64_t bytes,
+       std::optional<std::int64_t> which)
+      : graph(std::move(g)), chip(c), workspace(bytes), candidate(which) {}
 
-  static Result<AttentionPlan> plan_of(Graph graph, const Chip& chip) {
+  static Result<AttentionPlan> plan_of(
+      Graph graph, const Chip& chip,
+      std::optional<std::int64_t> candidate = std::nullopt) {
     std::int64_t workspace = 0;
-    const fe::error_t e = graph->get_workspace_size(workspace);
+    const fe::error_t e = candidate ? graph->get_workspace_size_plan_at_index(
+                                          *candidate, workspace)
+                                    : graph->get_workspace_size(workspace);
     if (e.is_bad()) return failure("tell the size of its workspace", e);
-    return AttentionPlan(
-        std::make_shared<const Body>(std::move(graph), chip, workspace));
+    return AttentionPlan(std::make_shared<const Body>(std::move(graph), chip,
+                                                      workspace, candidate));
+  }
+  fe::error_t execute(cudnnHandle_t handle,
+                      std::unordered_map<std::int64_t, void*>& pointers,
+                      void* memory) const {
+    if (!candidate) return graph->execute(handle, pointers, memory);
+    return graph->execute_plan_at_index(handle, pointers, memory, *candidate);
   }
 };
 
@@ -294,6 +315,33 @@ Result<AttentionPlan> AttentionPlan::build(const AttentionDescription& d,
   });
 }
 
+Result<std::vector<AttentionPlan>> AttentionPlan::candidates(
+    const AttentionDescription& d, const Chip& chip) {
+  return guarded([&]() -> Result<std::vector<AttentionPlan>> {
+    auto properties = properties_of(chip.json());
+    if (!properties) return properties.error();
+    const Graph graph = new_graph(d, chip, *std::move(properties));
+    using enum fe::HeurMode_t;
+    if (Status s = choose(*graph, {A, B, FALLBACK}); !s) return s.error();
+    std::vector<AttentionPlan> out;
+    std::set<std::string> names;
+    for (std::int64_t i = 0; i < graph->get_execution_plan_count(); ++i) {
+      std::string name;
+      // Several ways give the same.
+      if (graph->get_plan_name_at_index(i, name).is_bad() ||
+          !names.insert(name).second ||
+          graph->build_plan_at_index(i).is_bad()) {
+        continue;
+      }
+      auto plan = Body::plan_of(graph, chip, i);
+      if (!plan) return plan.error();
+      out.push_back(*std::move(plan));
+    }
+    if (!out.empty()) return out;
+    return not_for("cuDNN has no plan for this attention", "", "");
+  });
+}
+
 Result<AttentionPlan> AttentionPlan::deserialize(std::string_view bytes,
                                                  const Chip& chip) {
   return guarded([&]() -> Result<AttentionPlan> {
@@ -312,6 +360,7 @@ Result<AttentionPlan> AttentionPlan::deserialize(std::string_view bytes,
 
 Result<std::string> AttentionPlan::serialize() const {
   return guarded([&]() -> Result<std::string> {
+    if (body_->candidate) return not_for("a candidate is not written", "", "");
     std::vector<std::uint8_t> data;
     const fe::error_t e = body_->graph->serialize(data);
     if (e.is_bad()) return failure("write a plan", e);
@@ -321,6 +370,14 @@ Result<std::string> AttentionPlan::serialize() const {
   });
 }
 
+std::string AttentionPlan::name() const {
+  const auto& [graph, at] = std::tie(body_->graph, body_->candidate);
+  std::string out;
+  const fe::error_t e =
+      at ? graph->get_plan_name_at_index(*at, out) : graph->get_plan_name(out);
+  return e.is_bad() ? "" : out;
+}
+
 std::int64_t AttentionPlan::workspace_bytes() const { return body_->workspace; }
 
 Status AttentionPlan::execute(void* handle, const AttentionPointers& at,
@@ -328,8 +385,8 @@ Status AttentionPlan::execute(void* handle, const AttentionPointers& at,
   return guarded([&]() -> Status {
     float scale = at.scale, cap = at.cap;
     auto pointers = by_role(at, &scale, &cap);
-    const fe::error_t e = body_->graph->execute(
-        static_cast<cudnnHandle_t>(handle), pointers, workspace);
+    const fe::error_t e =
+        body_->execute(static_cast<cudnnHandle_t>(handle), pointers, workspace);
     if (e.is_bad()) {
       return Diagnostic{.kind = ErrorKind::kInternal,
                         .what = "cuDNN failed: " + words(e)};

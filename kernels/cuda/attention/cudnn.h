@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/base/result.h"
 #include "kernels/cuda/attention/chip.h"
@@ -58,12 +59,19 @@ class AttentionPlan {
   // kind says that something is missing here.
   static Result<AttentionPlan> build(const AttentionDescription& d,
                                      const Chip& chip);
+  // Each plan that cuDNN has for this, at least one. The first is what build()
+  // gives. They are there to be compared, and are not serialized.
+  static Result<std::vector<AttentionPlan>> candidates(
+      const AttentionDescription& d, const Chip& chip);
   // What serialize gave; refused where it was for another chip or another
   // cuDNN. `bytes` come from a file of ours: they are checked for damage there.
   static Result<AttentionPlan> deserialize(std::string_view bytes,
                                            const Chip& chip);
   Result<std::string> serialize() const;
 
+  // The engine of cuDNN and its choices, in the words of cuDNN; empty for what
+  // was read.
+  std::string name() const;
   std::int64_t workspace_bytes() const;
   // What the code of its kernels lives as long as.
   std::shared_ptr<const void> owner() const;

@@ -88,5 +88,52 @@ TEST_CASE("inputs that were at one address are told apart") {
   CHECK(misuse() == "");
 }
 
+TEST_CASE("what the host draws is the same in a recorded run") {
+  const auto model = model_of(
+      "(float[N,4] x) => (float[N,4] y, float[1,4] r)"
+      " <float[1,4] w = {0.5, 0.5, 0.5, 0.5}> {"
+      " r = RandomNormal<shape = [1,4]>() u = RandomUniformLike(w)"
+      " b = Bernoulli(w) s = RandomNormal<shape = [1,4], seed = 3.0>()"
+      " c = Add(x, r) d = Mul(c, u) e = Add(d, b) y = Sub(e, s) }");
+  const auto on_cpu = executor_of(*model, false);
+  auto on_gpu = executor_of(*model, true, true);
+  const auto inputs = [&](std::int64_t rows) {
+    const std::int64_t dims[] = {rows, 4};
+    return Named{
+        {"x", floats_of(dims, std::vector<float>(
+                                  static_cast<std::size_t>(rows * 4), 0.25f))}};
+  };
+  const runtime::DrawnCounts none;
+  const auto check_alike = [&](std::int64_t rows,
+                               const runtime::DrawnCounts* alike) {
+    const auto expected = on_cpu->run(inputs(rows), nullptr, alike);
+    const auto found = on_gpu->run(inputs(rows), nullptr, alike);
+    REQUIRE(expected.ok());
+    REQUIRE(found.ok());
+    CHECK(!runtime::compare_by_type(*expected, *found).mismatch);
+    CHECK(on_gpu->drawn() == on_cpu->drawn());
+  };
+  Named out;
+  for (const std::int64_t rows : {2, 5, 2}) {
+    for (int i = 0; i < 3; ++i) check_alike(rows, nullptr);
+    CHECK(is_one_launch(*on_gpu, inputs(rows), &out));
+    check_alike(rows, nullptr);
+    check_alike(rows, &none);
+  }
+  // A run that draws other numbers is not the one that is recorded.
+  auto other = executor_of(*model, true, true);
+  for (int i = 0; i < 4; ++i) {
+    REQUIRE(other->run(inputs(2), nullptr, &none).ok());
+  }
+  CHECK(!other->is_recorded());
+  for (int i = 0; i < 2; ++i) results_of(*other, inputs(2));
+  CHECK(is_one_launch(*other, inputs(2), &out));
+  CHECK(
+      !runtime::compare_by_type(results_of(*on_cpu, inputs(2)), out).mismatch);
+  other.reset();
+  on_gpu.reset();
+  CHECK(misuse() == "");
+}
+
 }  // namespace
 }  // namespace ruleengine::kernels

@@ -83,8 +83,9 @@ AttributeValue value_of(cudnnBackendAttributeType_t type, const T& data) {
           .parts = {}};
 }
 
-Part new_part(cudnnBackendDescriptorType_t type,
-              cudnnBackendAttributeName_t name, const Part& part) {
+std::shared_ptr<Descriptor> new_part(cudnnBackendDescriptorType_t type,
+                                     cudnnBackendAttributeName_t name,
+                                     const Part& part) {
   auto out = std::make_shared<Descriptor>(
       Descriptor{.type = type, .is_final = true, .values = {}});
   out->values[name] = {
@@ -92,18 +93,23 @@ Part new_part(cudnnBackendDescriptorType_t type,
   return out;
 }
 
-// The one choice for a graph.
+// Two choices for a graph, which compute the same.
 AttributeValue choices(const Descriptor& heuristics) {
   const AttributeValue* graph =
       heuristics.find(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH);
   if (graph == nullptr) return {};
-  const Part engine =
-      new_part(CUDNN_BACKEND_ENGINE_DESCRIPTOR,
-               CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph->parts.at(0));
-  return {.type = CUDNN_TYPE_BACKEND_DESCRIPTOR,
-          .bytes = {},
-          .parts = {new_part(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
-                             CUDNN_ATTR_ENGINECFG_ENGINE, engine)}};
+  AttributeValue out{
+      .type = CUDNN_TYPE_BACKEND_DESCRIPTOR, .bytes = {}, .parts = {}};
+  for (const std::int64_t number : {0, 1}) {
+    const auto engine =
+        new_part(CUDNN_BACKEND_ENGINE_DESCRIPTOR,
+                 CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph->parts.at(0));
+    engine->values[CUDNN_ATTR_ENGINE_GLOBAL_INDEX] =
+        value_of(CUDNN_TYPE_INT64, std::vector<std::int64_t>{number});
+    out.parts.push_back(new_part(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR,
+                                 CUDNN_ATTR_ENGINECFG_ENGINE, engine));
+  }
+  return out;
 }
 
 // What is not set by a program; nullopt where it is not known.
@@ -121,7 +127,7 @@ std::optional<AttributeValue> own_value(const Descriptor& d,
     case CUDNN_ATTR_ENGINE_GLOBAL_INDEX:
       return value_of(CUDNN_TYPE_INT64, Longs{0});
     case CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT:
-      return value_of(CUDNN_TYPE_INT64, Longs{1});
+      return value_of(CUDNN_TYPE_INT64, Longs{2});
     case CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED:
       return value_of(CUDNN_TYPE_INT32, std::vector<std::int32_t>{0});
     case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:

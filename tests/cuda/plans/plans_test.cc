@@ -117,6 +117,22 @@ TEST_CASE("cuDNN tells a chip as it was told") {
   CHECK_FALSE(chip_from_json("nonsense"));
 }
 
+TEST_CASE("the plan that is built is the first of those that there are") {
+  for (const char* chip : {"a100", "h200", "b200"}) {
+    CAPTURE(chip);
+    const auto plan = AttentionPlan::build(plain(), chip_named(chip));
+    REQUIRE(plan);
+    const auto all = AttentionPlan::candidates(plain(), chip_named(chip));
+    REQUIRE(all);
+    CHECK(all->size() > 1);
+    CHECK(all->front().name() == plan->name());
+    CHECK_FALSE(all->front().serialize());
+  }
+  AttentionDescription d = plain();
+  d.qk_size = 60;
+  CHECK_FALSE(AttentionPlan::candidates(d, chip_named("h200")));
+}
+
 TEST_CASE("what cuDNN refuses has a reason") {
   AttentionDescription d = plain();
   d.qk_size = 60;

@@ -301,6 +301,45 @@ RULEENGINE_EXPORT CUresult cuStreamSynchronize(CUstream stream) {
   return CUDA_SUCCESS;
 }
 
+RULEENGINE_EXPORT CUresult cuEventCreate(CUevent* event, unsigned) {
+  RULEENGINE_CALL(cuEventCreate);
+  if (!has_context("cuEventCreate")) return CUDA_ERROR_INVALID_CONTEXT;
+  auto* made = new EventState;
+  machine().events.insert(made);
+  *event = reinterpret_cast<CUevent>(made);
+  return CUDA_SUCCESS;
+}
+
+RULEENGINE_EXPORT CUresult cuEventDestroy(CUevent event) {
+  const CUresult result = called("cuEventDestroy");
+  auto* state = reinterpret_cast<EventState*>(event);
+  // Work that is still to be done sets it.
+  machine().finish_all();
+  if (machine().events.erase(state) == 0) return CUDA_ERROR_INVALID_HANDLE;
+  delete state;
+  return result;
+}
+
+RULEENGINE_EXPORT CUresult cuEventRecord(CUevent event, CUstream stream) {
+  RULEENGINE_CALL(cuEventRecord);
+  auto* state = reinterpret_cast<EventState*>(event);
+  state->reset();
+  machine().add(state_of(stream), {"an event", {}, [state] {
+                                     *state = std::chrono::steady_clock::now();
+                                   }});
+  return CUDA_SUCCESS;
+}
+
+RULEENGINE_EXPORT CUresult cuEventElapsedTime(float* ms, CUevent begin,
+                                              CUevent end) {
+  RULEENGINE_CALL(cuEventElapsedTime);
+  const EventState& from = *reinterpret_cast<EventState*>(begin);
+  const EventState& to = *reinterpret_cast<EventState*>(end);
+  if (!from || !to) return CUDA_ERROR_NOT_READY;
+  *ms = std::chrono::duration<float, std::milli>(*to - *from).count();
+  return CUDA_SUCCESS;
+}
+
 // --- kernels ---------------------------------------------------------------
 
 RULEENGINE_EXPORT CUresult cuModuleLoadData(CUmodule* module,

@@ -175,8 +175,8 @@ Machine& machine() {
                           .heap = {},
                           .pinned = {},
                           .streams = {},
-                          .modules = {},
                           .events = {},
+                          .modules = {},
                           .graphs = {},
                           .execs = {},
                           .current = {}};
@@ -202,10 +202,10 @@ void Driver::forget() {
   m.pinned.clear();
   for (StreamState* each : m.streams) delete each;
   m.streams.clear();
-  for (std::set<void*>* each : {&m.modules, &m.events}) {
-    for (void* handle : *each) ::operator delete(handle);
-    each->clear();
-  }
+  for (EventState* each : m.events) delete each;
+  m.events.clear();
+  for (void* handle : m.modules) ::operator delete(handle);
+  m.modules.clear();
   for (std::set<void*>* each : {&m.graphs, &m.execs}) {
     for (void* graph : *each) delete static_cast<Graph*>(graph);
     each->clear();

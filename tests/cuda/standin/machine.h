@@ -4,11 +4,13 @@
 
 #include <cuda.h>
 
+#include <chrono>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -32,6 +34,9 @@ struct Work {
 struct Graph {
   std::vector<Work> works;
 };
+
+// When the work before it was done.
+using EventState = std::optional<std::chrono::steady_clock::time_point>;
 
 struct StreamState {
   std::deque<Work> pending;
@@ -79,7 +84,8 @@ struct Machine {
   DeviceHeap heap;
   std::map<const std::byte*, std::size_t> pinned;
   std::set<StreamState*> streams;
-  std::set<void*> modules, events, graphs, execs;
+  std::set<EventState*> events;
+  std::set<void*> modules, graphs, execs;
   int contexts = 0;          // that are retained
   std::vector<int> current;  // contexts that were pushed
 
