@@ -24,18 +24,25 @@ constexpr const char* kSizes =
     " int64[5] five = {0,0,3,2,8}, int64 none = {0}, int64 one = {1},"
     " int64 two = {-1}, int64[1] axis = {0}, int64[3] thirds = {16,16,16}>";
 
+// The text of a model with these sizes.
+std::string sized(std::string_view head, std::string_view body) {
+  std::string out(head);
+  out += kSizes;
+  out += body;
+  return out;
+}
+
 TEST_CASE("transposes around an attention are its strides") {
-  CHECK(kernels_of(std::string("(float[2,5,16] q, float[2,7,16] k,"
-                               " float[2,7,16] v) => (float[2,5,16] y) ") +
-                   kSizes +
-                   "{ a = Reshape(q, split) b = Reshape(k, split)"
-                   " c = Reshape(v, split)"
-                   " d = Transpose<perm = [0,2,1,3]>(a)"
-                   " e = Transpose<perm = [0,2,1,3]>(b)"
-                   " f = Transpose<perm = [0,2,1,3]>(c)"
-                   " g = Attention(d, e, f)"
-                   " h = Transpose<perm = [0,2,1,3]>(g)"
-                   " y = Reshape(h, join) }") == 1);
+  CHECK(kernels_of(sized("(float[2,5,16] q, float[2,7,16] k,"
+                         " float[2,7,16] v) => (float[2,5,16] y) ",
+                         "{ a = Reshape(q, split) b = Reshape(k, split)"
+                         " c = Reshape(v, split)"
+                         " d = Transpose<perm = [0,2,1,3]>(a)"
+                         " e = Transpose<perm = [0,2,1,3]>(b)"
+                         " f = Transpose<perm = [0,2,1,3]>(c)"
+                         " g = Attention(d, e, f)"
+                         " h = Transpose<perm = [0,2,1,3]>(g)"
+                         " y = Reshape(h, join) }")) == 1);
 }
 
 TEST_CASE("so are those around attentions of the engine's own") {
@@ -58,52 +65,46 @@ TEST_CASE("so are those around attentions of the engine's own") {
 }
 
 TEST_CASE("parts of packed queries, keys and values are strides") {
-  const std::string start =
-      std::string("(float16[2,5,48] x) => (float16[2,5,16] y) ") + kSizes;
-  const std::string end =
-      " g = Attention<is_causal = 1>(d, e, f)"
-      " h = Transpose<perm = [0,2,1,3]>(g) y = Reshape(h, join) }";
+  const auto whole = [](std::string body) {
+    body +=
+        " g = Attention<is_causal = 1>(d, e, f)"
+        " h = Transpose<perm = [0,2,1,3]>(g) y = Reshape(h, join) }";
+    return sized("(float16[2,5,48] x) => (float16[2,5,16] y) ", body);
+  };
   const std::size_t alone = kernels_of(
       "(float16[2,2,5,8] q) => (float16[2,2,5,8] y) {"
       " y = Attention<is_causal = 1>(q, q, q) }");
-  CHECK(kernels_of(start +
-                   "{ q, k, v = Split<axis = -1>(x, thirds)"
-                   " a = Reshape(q, split) b = Reshape(k, split)"
-                   " c = Reshape(v, split)"
-                   " d = Transpose<perm = [0,2,1,3]>(a)"
-                   " e = Transpose<perm = [0,2,1,3]>(b)"
-                   " f = Transpose<perm = [0,2,1,3]>(c)" +
-                   end) == alone);
-  CHECK(kernels_of(start +
-                   "{ p = Reshape(x, five)"
-                   " t = Transpose<perm = [2,0,3,1,4]>(p)"
-                   " d = Gather<axis = 0>(t, none) e = Gather(t, one)"
-                   " f = Gather(t, two)" +
-                   end) == alone);
-  CHECK(kernels_of(start +
-                   "{ p = Reshape(x, five)"
-                   " t = Transpose<perm = [2,0,3,1,4]>(p)"
-                   " a, b, c = Split<axis = 0, num_outputs = 3>(t)"
-                   " d = Squeeze(a, axis) e = Squeeze(b, axis)"
-                   " f = Squeeze(c, axis)" +
-                   end) == alone);
+  CHECK(kernels_of(whole("{ q, k, v = Split<axis = -1>(x, thirds)"
+                         " a = Reshape(q, split) b = Reshape(k, split)"
+                         " c = Reshape(v, split)"
+                         " d = Transpose<perm = [0,2,1,3]>(a)"
+                         " e = Transpose<perm = [0,2,1,3]>(b)"
+                         " f = Transpose<perm = [0,2,1,3]>(c)")) == alone);
+  CHECK(kernels_of(whole("{ p = Reshape(x, five)"
+                         " t = Transpose<perm = [2,0,3,1,4]>(p)"
+                         " d = Gather<axis = 0>(t, none) e = Gather(t, one)"
+                         " f = Gather(t, two)")) == alone);
+  CHECK(kernels_of(whole("{ p = Reshape(x, five)"
+                         " t = Transpose<perm = [2,0,3,1,4]>(p)"
+                         " a, b, c = Split<axis = 0, num_outputs = 3>(t)"
+                         " d = Squeeze(a, axis) e = Squeeze(b, axis)"
+                         " f = Squeeze(c, axis)")) == alone);
   // As inputs of 3 axes.
-  CHECK(kernels_of(std::string("(float16[2,5,48] x) => (float16[2,5,16] y) ") +
-                   kSizes +
-                   "{ q, k, v = Split<axis = -1>(x, thirds) y ="
-                   " Attention<is_causal = 1, q_num_heads = 2,"
-                   " kv_num_heads = 2>(q, k, v) }") == alone);
+  CHECK(kernels_of(sized("(float16[2,5,48] x) => (float16[2,5,16] y) ",
+                         "{ q, k, v = Split<axis = -1>(x, thirds) y ="
+                         " Attention<is_causal = 1, q_num_heads = 2,"
+                         " kv_num_heads = 2>(q, k, v) }")) == alone);
 }
 
 TEST_CASE("packed parts of any length are strides of a plan for a bucket") {
-  const auto model = model_of(
-      std::string("(bfloat16[B,N,48] x) => (bfloat16[B,N,16] y) ") + kSizes +
+  const auto model = model_of(sized(
+      "(bfloat16[B,N,48] x) => (bfloat16[B,N,16] y) ",
       "{ q, k, v = Split<axis = -1>(x, thirds)"
       " a = Reshape(q, split) b = Reshape(k, split) c = Reshape(v, split)"
       " d = Transpose<perm = [0,2,1,3]>(a) e = Transpose<perm = [0,2,1,3]>(b)"
       " f = Transpose<perm = [0,2,1,3]>(c) g = Attention<is_causal = 1>(d, e, "
       "f)"
-      " h = Transpose<perm = [0,2,1,3]>(g) y = Reshape(h, join) }");
+      " h = Transpose<perm = [0,2,1,3]>(g) y = Reshape(h, join) }"));
   const auto counts = check_runs(*model, 2);
   CHECK(counts.calls.at("cudnnBackendExecute") == 1);
   const auto alone =
