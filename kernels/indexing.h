@@ -20,4 +20,12 @@ SliceShape slice_shape(const Call& c, std::int64_t batch_dims);
 // for each of a part of the data, but for axis `along`.
 void expect_part(const Call& c, std::size_t along);
 
+// TensorScatter: the sizes of a cache, [batch, rows, length, inner], and of
+// what is written to it, which has `update` in the place of the length.
+struct CacheSizes {
+  std::int64_t inner = 1, length = 0, update = 0, batch = 0, rows = 1;
+};
+// Fails where the shapes do not fit. No sizes where the cache is empty.
+CacheSizes cache_sizes(const Call& c, const AttributeAxis& axis_said);
+
 }  // namespace ruleengine::kernels

@@ -57,12 +57,12 @@ SequenceOffsets::SequenceOffsets(Call& c, Session& session, std::int64_t batch,
                  spread(4 * (batch + 1), device::kCacheThreads), args);
 }
 
-Tensor extended(Call& c, Session& session, DataType type, const Tensor* past,
-                const NewRows& added, std::int64_t rows) {
+void write_rows(Session& session, const Tensor* past, const NewRows& added,
+                Tensor& out, std::int64_t rows) {
+  if (out.count() == 0) return;
   const HeadView& x = added.x;
-  Tensor out = c.allocate(type, Dims{x.batch, x.heads, rows, x.size});
-  if (out.count() == 0) return out;
-  const auto bytes = static_cast<std::int64_t>(runtime::bytes_of(type, 1));
+  const auto bytes =
+      static_cast<std::int64_t>(runtime::bytes_of(out.dtype(), 1));
   device::ExtendArgs args{.added = x.data,
                           .out = out.mutable_data<std::byte>(),
                           .batch = x.batch,
@@ -74,15 +74,24 @@ Tensor extended(Call& c, Session& session, DataType type, const Tensor* past,
   std::copy_n(x.strides.begin(), 3, args.added_strides);
   if (past != nullptr && past->count() > 0) {
     args.past = past->data<std::byte>();
-    args.past_rows = past->dim(2);
+    args.past_rows = past->count() / (x.batch * x.heads * x.size);
+    args.is_in_place = args.past == args.out;
   }
   if (added.lengths.is_there()) args.keys = added.lengths.keys();
   args.is_vector = is_whole_vectors(args, bytes);
+  const std::int64_t pieces =
+      extend_pieces(args, static_cast<int>(bytes));
+  if (pieces == 0) return;
   session.launch(
       session.kernel("caches", "extend_cache_" + std::to_string(bytes)),
-      spread(extend_pieces(args, static_cast<int>(bytes)),
-             device::kCacheThreads),
-      args);
+      spread(pieces, device::kCacheThreads), args);
+}
+
+Tensor extended(Call& c, Session& session, DataType type, const Tensor* past,
+                const NewRows& added, std::int64_t rows) {
+  const HeadView& x = added.x;
+  Tensor out = c.allocate(type, Dims{x.batch, x.heads, rows, x.size});
+  write_rows(session, past, added, out, rows);
   return out;
 }
 

@@ -64,6 +64,11 @@ struct NewRows {
   KeyLengths lengths;
 };
 
+// Writes them over those of `out`, whose other rows are those of `past`; they
+// may be one tensor. Nothing where `out` is empty.
+void write_rows(Session& session, const Tensor* past, const NewRows& added,
+                Tensor& out, std::int64_t rows);
+
 // [batch, heads, rows, size]: the rows of `past` if it is not nullptr, the new
 // ones over them, and zeros.
 Tensor extended(Call& c, Session& session, DataType type, const Tensor* past,

@@ -29,11 +29,11 @@ void convert(Session& session, const Tensor& x, Tensor& out);
 
 extern const KernelRows kAttentionRows, kElementwiseRows, kGroupedRows,
     kIndexedRows, kLineRows, kMoveRows, kOwnAttentionRows, kPatternRows,
-    kProductRows, kRotaryRows, kRowRows;
+    kProductRows, kRotaryRows, kRowRows, kTensorScatterRows;
 
 inline constexpr const KernelRows* kFamilies[] = {
     &kAttentionRows, &kElementwiseRows, &kGroupedRows,      &kIndexedRows,
     &kLineRows,      &kMoveRows,        &kOwnAttentionRows, &kPatternRows,
-    &kProductRows,   &kRotaryRows,      &kRowRows};
+    &kProductRows,   &kRotaryRows,      &kRowRows,          &kTensorScatterRows};
 
 }  // namespace ruleengine::kernels::cuda

@@ -111,30 +111,6 @@ void scatter_nd(Call& c, Reduction reduction) {
   });
 }
 
-// The sizes of a cache and of what is written to it.
-struct CacheSizes {
-  std::int64_t inner = 1, length = 0, update = 0, batch = 0, rows = 1;
-};
-
-CacheSizes cache_sizes(const Call& c, AttributeAxis axis_said) {
-  const Tensor& x = c.input(0);
-  const std::size_t axis = axis_said.of(c, x.rank());
-  if (axis == 0) c.wrong_attribute("axis", "an axis after that of the batch");
-  Dims fits(x.dims());
-  fits[axis] = -1;
-  const Tensor& update = c.expect_shape(1, fits, x.dtype());
-  if (update.dim(axis) > x.dim(axis)) {
-    c.wrong_shape(1, "at most " + std::to_string(x.dim(axis)) + " along axis " +
-                         std::to_string(axis));
-  }
-  if (x.count() == 0) return {};
-  return {.inner = product(x.dims(), axis + 1, x.rank()),
-          .length = x.dim(axis),
-          .update = update.dim(axis),
-          .batch = x.dim(0),
-          .rows = product(x.dims(), 1, axis)};
-}
-
 void tensor_scatter(Call& c, AttributeAxis axis, bool circular) {
   const CacheSizes sizes = cache_sizes(c, axis);
   Ints begins(index_of(sizes.batch), 0);

@@ -20,18 +20,19 @@ __device__ __forceinline__ void find_length(const KeyLengthsArgs& args, i64 i) {
 template <typename T, int n>
 __device__ __forceinline__ void extend(const ExtendArgs& args) {
   const i64 chunks = args.size / n;
-  const i64 total = args.batch * args.heads * args.rows * chunks;
+  const i64 rows = args.is_in_place ? args.added_rows : args.rows;
+  const i64 total = args.batch * args.heads * rows * chunks;
   const T* past = static_cast<const T*>(args.past);
   const T* added = static_cast<const T*>(args.added);
   for (i64 i = thread_of_grid(); i < total; i += threads_of_grid()) {
     const i64 line = divide(i, chunks);
     const i64 column = (i - line * chunks) * n;
-    const i64 group = divide(line, args.rows);
-    const i64 row = line - group * args.rows;
+    const i64 group = divide(line, rows);
     const i64 batch = divide(group, args.heads);
     const i64 head = group - batch * args.heads;
     const i64 first =
         args.keys == nullptr ? args.first : args.keys[batch] - args.added_rows;
+    const i64 row = line - group * rows + (args.is_in_place ? first : 0);
     Pack<T, n> pack = {};
     if (row >= first && row < first + args.added_rows) {
       pack = load_pack<T, n>(added + batch * args.added_strides[0] +
@@ -41,7 +42,8 @@ __device__ __forceinline__ void extend(const ExtendArgs& args) {
       pack = load_pack<T, n>(past + (group * args.past_rows + row) * args.size +
                              column);
     }
-    store_pack(static_cast<T*>(args.out) + line * args.size + column, pack);
+    const i64 at = group * args.rows + row;
+    store_pack(static_cast<T*>(args.out) + at * args.size + column, pack);
   }
 }
 

@@ -42,7 +42,8 @@ struct OffsetsArgs {
 };
 
 // extend_cache_2 and _4: [batch, heads, rows, size] that has the rows of a
-// past, from row 0 on, over them the new ones, and zeros behind both.
+// past, from row 0 on, over them the new ones, and zeros behind both. Where the
+// output is the past, only the new rows are written.
 struct ExtendArgs {
   const void* past;  // [batch, heads, past_rows, size], or nullptr
   const void* added;
@@ -53,13 +54,15 @@ struct ExtendArgs {
   // Where the new ones begin: `first`, or keys[batch] - added_rows.
   const std::int32_t* keys;
   std::int64_t first;
+  bool is_in_place;
   bool is_vector;  // size and strides are multiples of 16 bytes, as addresses
 };
 
 // The threads of extend_cache that have work.
 inline std::int64_t extend_pieces(const ExtendArgs& args, int bytes) {
   const std::int64_t chunk = args.is_vector ? 16 / bytes : 1;
-  return args.batch * args.heads * args.rows * (args.size / chunk);
+  const std::int64_t rows = args.is_in_place ? args.added_rows : args.rows;
+  return args.batch * args.heads * rows * (args.size / chunk);
 }
 
 }  // namespace ruleengine::kernels::device

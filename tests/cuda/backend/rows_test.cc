@@ -200,5 +200,49 @@ TEST_CASE("integers are divided, but not by 0") {
   CHECK(misuse() == "");
 }
 
+TEST_CASE("TensorScatter agrees with the CPU") {
+  check_recorded(
+      "(float[2,3,8,4] x, float[2,3,2,4] u, float16[2,6,5] h, float16[2,1,5] r,"
+      " float[2,3,8,4] z) => (float[2,3,8,4] y, float16[2,6,5] w,"
+      " float[2,3,8,4] v, float[2,3,8,4] all)"
+      " <int64[2] at = {6,1}, int64[2] rows = {0,5}> {"
+      " y = TensorScatter(x, u, at) w = TensorScatter<axis = 1>(h, r, rows)"
+      " n = Neg(z) v = TensorScatter(n, u, at) all = TensorScatter(x, z) }");
+}
+
+TEST_CASE("a step over caches of a fixed size is one launch") {
+  const std::string text =
+      "(float16[2,1,32] q, float16[2,1,16] k, float16[2,1,16] v,"
+      " float16[2,2,20,8] pk, float16[2,2,20,8] pv, int64[2] at) =>"
+      " (float16[2,1,32] y, float16[2,2,20,8] ak, float16[2,2,20,8] av)"
+      " <int64[4] split = {0,0,2,8}, int64[1] one = {1}> {"
+      " a = Reshape(k, split) b = Transpose<perm = [0,2,1,3]>(a)"
+      " c = Reshape(v, split) d = Transpose<perm = [0,2,1,3]>(c)"
+      " ak = TensorScatter(pk, b, at) av = TensorScatter(pv, d, at)"
+      " n = Add(at, one) s = Constant<value = int64[4] {0,0,4,8}>()"
+      " e = Reshape(q, s) f = Transpose<perm = [0,2,1,3]>(e)"
+      " g = Attention<is_causal = 1>(f, ak, av, , , , n)"
+      " h = Transpose<perm = [0,2,1,3]>(g)"
+      " m = Constant<value = int64[3] {0,0,32}>() y = Reshape(h, m) }";
+  const auto model = model_of(text);
+  const auto on_cpu = executor_of(*model, false);
+  const auto on_gpu = executor_of(*model, true, true);
+  Named inputs = inputs_of(*on_cpu, *model, 0);
+  for (std::int64_t step = 0; step < 6; ++step) {
+    auto places = std::make_shared<std::vector<std::int64_t>>(
+        std::vector<std::int64_t>{3 + step, 14 + step});
+    const std::int64_t two[] = {2};
+    for (auto& [name, value] : inputs) {
+      if (name == "at") value = tensor_of(ir::DataType::kInt64, two, places);
+    }
+    standin::driver().counts = {};
+    const Named found = results_of(*on_gpu, inputs);
+    if (step > 2) CHECK(standin::driver().counts.calls == kOneLaunch);
+    CHECK(!runtime::compare_by_type(results_of(*on_cpu, inputs), found)
+               .mismatch);
+  }
+  CHECK(misuse() == "");
+}
+
 }  // namespace
 }  // namespace ruleengine::kernels

@@ -76,6 +76,34 @@ TEST_CASE_TEMPLATE("a cache has the past, new rows and zeros", T, float, __half,
   }
 }
 
+TEST_CASE("new rows alone are written in place") {
+  auto cache = random_buffer<float>(kCacheBatch * kCacheHeads * 6 * 5, 0, 4, 1);
+  auto added = random_buffer<float>(kCacheBatch * kCacheHeads * 2 * 5, 0, 4, 2);
+  std::vector<double> want;
+  for (int64_t i = 0; i < cache.size(); ++i) {
+    const int64_t row = i / 5 % 6, group = i / 30, first = group < 3 ? 4 : 1;
+    const bool is_new = row >= first && row < first + 2;
+    want.push_back(is_new ? added.at((group * 2 + row - first) * 5 + i % 5)
+                          : cache.at(i));
+  }
+  const std::vector<std::int32_t> keys = {6, 3};
+  ExtendArgs args{.past = cache.data(),
+                  .added = added.data(),
+                  .out = cache.data(),
+                  .added_strides = {30, 10, 5},
+                  .batch = kCacheBatch,
+                  .heads = kCacheHeads,
+                  .past_rows = 6,
+                  .added_rows = 2,
+                  .rows = 6,
+                  .size = 5,
+                  .keys = keys.data(),
+                  .is_in_place = true};
+  CHECK(extend_pieces(args, 4) == 60);
+  run("extend_cache_4", args, {}, Order::kRandom);
+  check_close(cache, [&](int64_t i) { return want[std::size_t(i)]; }, 0);
+}
+
 TEST_CASE("lengths are bounded, and what is impossible is told") {
   const std::vector<int64_t> wide = {3, 0, 70, 12, 5};
   const std::vector<std::int32_t> narrow = {3, 0, 70, 12, 5};
