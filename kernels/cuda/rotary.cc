@@ -42,11 +42,14 @@ class Rotary {
 
   void operator()(Call& c) const {
     c.expect_type(0, type_);
-    Tensor x = c.expect_rank(0, 3, 4);
-    // The elements of a head are beside each other.
-    if (!x.is_dense() && x.strides().back() != 1) {
-      x = runtime::compact(x, c.run());
+    const Tensor& given = c.expect_rank(0, 3, 4);
+    // The elements of a head are beside each other. A copy of the tensor would
+    // be another owner, so that nothing is computed in its place.
+    Tensor compacted;
+    if (!given.is_dense() && given.strides().back() != 1) {
+      compacted = runtime::compact(given, c.run());
     }
+    const Tensor& x = compacted.place() == nullptr ? given : compacted;
     if (x.count() == 0) {
       c.output(0, type_, x.dims());
       return;
