@@ -102,7 +102,12 @@ bool is_trusted(Call& c, const Planned& p, const GpuAttending& a) {
     return execute(c, p, of, to);
   };
   try {
-    if (passes_trial(c, p.parts, a, run)) {
+    const bool is_bucket = a.offsets.is_there();
+    if (passes_trial(
+            c, p.parts,
+            is_bucket ? of_whole_bucket(c, p.parts.session(), a, p.description)
+                      : a,
+            run)) {
       p.plan.trust();
     } else {
       p.engine.refuse(p.description);

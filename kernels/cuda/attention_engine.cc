@@ -41,7 +41,10 @@ AttentionPlans* make_plans() {
   if (!version) return nullptr;
   const auto chip = chip_of_device(0);
   if (!chip) return nullptr;
-  return new AttentionPlans(*chip, *version, kMostPlans, store_of_user());
+  const auto blocked = blocked_versions();
+  if (!blocked) return nullptr;
+  return new AttentionPlans(*chip, *version, kMostPlans, store_of_user(),
+                            *blocked);
 }
 
 // Where they cannot be made, they are tried again for the next session.
@@ -54,6 +57,12 @@ AttentionPlans* shared_plans() {
 }
 
 }  // namespace
+
+Result<BlockedVersions> blocked_versions() {
+  const char* const path = std::getenv("RULEENGINE_BLOCKED_PLANS");
+  if (path == nullptr) return BlockedVersions::built_in();
+  return BlockedVersions::read(path);
+}
 
 PlanCounts plan_counts() {
   const AttentionPlans* const plans = shared_plans();

@@ -12,6 +12,9 @@
 
 namespace ruleengine::kernels::cuda {
 
+// The list of the file that the environment names, or the one that is built in.
+Result<BlockedVersions> blocked_versions();
+
 // Of the plans of this process.
 PlanCounts plan_counts();
 

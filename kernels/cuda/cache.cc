@@ -79,8 +79,7 @@ void write_rows(Session& session, const Tensor* past, const NewRows& added,
   }
   if (added.lengths.is_there()) args.keys = added.lengths.keys();
   args.is_vector = is_whole_vectors(args, bytes);
-  const std::int64_t pieces =
-      extend_pieces(args, static_cast<int>(bytes));
+  const std::int64_t pieces = extend_pieces(args, static_cast<int>(bytes));
   if (pieces == 0) return;
   session.launch(
       session.kernel("caches", "extend_cache_" + std::to_string(bytes)),

@@ -78,6 +78,28 @@ std::optional<GpuAttending> in_buckets(Call& c, Session& session,
   return out;
 }
 
+GpuAttending of_whole_bucket(Call& c, Session& session, const GpuAttending& a,
+                             const AttentionDescription& d) {
+  GpuAttending out = a;
+  const auto widen = [](HeadView& x, std::int64_t rows) {
+    x.rows = rows;
+    x.strides[0] = rows * x.strides[2];
+  };
+  widen(out.q, d.q_length);
+  widen(out.out, d.q_length);
+  widen(out.k, d.kv_length);
+  widen(out.v, d.kv_length);
+  out.offsets = SequenceOffsets(c, session, d.batch,
+                                {out.q.strides[0], out.k.strides[0],
+                                 out.v.strides[0], out.out.strides[0]});
+  out.lengths = find_lengths(c, session,
+                             {.batch = d.batch,
+                              .queries = d.q_length,
+                              .rows = d.kv_length,
+                              .plus = d.kv_length - d.kv_length / 4});
+  return out;
+}
+
 std::optional<AttentionDescription> description_of(const GpuAttending& a,
                                                    DataType type) {
   AttentionDescription d{.element = type,

@@ -17,6 +17,11 @@ std::optional<AttentionDescription> description_of(const GpuAttending& a,
 std::optional<GpuAttending> in_buckets(Call& c, Session& session,
                                        const GpuAttending& a);
 
+// The same for as many queries as the description has, and most of its keys:
+// what is tried for a plan of a bucket, before shorter ones trust it.
+GpuAttending of_whole_bucket(Call& c, Session& session, const GpuAttending& a,
+                             const AttentionDescription& d);
+
 // The same where one query sees keys in a row: those keys, without a band,
 // which cuDNN is wrong about. nullopt where lengths are beside a window.
 std::optional<GpuAttending> without_band(Call& c, const GpuAttending& a,

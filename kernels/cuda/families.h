@@ -32,8 +32,9 @@ extern const KernelRows kAttentionRows, kElementwiseRows, kGroupedRows,
     kProductRows, kRotaryRows, kRowRows, kTensorScatterRows;
 
 inline constexpr const KernelRows* kFamilies[] = {
-    &kAttentionRows, &kElementwiseRows, &kGroupedRows,      &kIndexedRows,
-    &kLineRows,      &kMoveRows,        &kOwnAttentionRows, &kPatternRows,
-    &kProductRows,   &kRotaryRows,      &kRowRows,          &kTensorScatterRows};
+    &kAttentionRows,    &kElementwiseRows, &kGroupedRows,
+    &kIndexedRows,      &kLineRows,        &kMoveRows,
+    &kOwnAttentionRows, &kPatternRows,     &kProductRows,
+    &kRotaryRows,       &kRowRows,         &kTensorScatterRows};
 
 }  // namespace ruleengine::kernels::cuda

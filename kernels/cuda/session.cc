@@ -134,6 +134,9 @@ class Gpu final : public runtime::Backend {
 Result<const runtime::Backend*> find_gpu() {
   const auto driver = Driver::load();
   if (!driver) return driver.error();
+  if (const auto blocked = blocked_versions(); !blocked) {
+    return blocked.error();
+  }
   static const Gpu kGpu(**driver);
   return &kGpu;
 }

@@ -184,5 +184,21 @@ class Device(program.ProgramTest):
         self.assertFalse((self.folder / "none").exists())
 
 
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_blocked_versions_are_read_from_a_file(self):
+        model = self.write("attention.onnxtxt", ATTENTION)
+        for text, code, says in (("9.0.0- | any | none is right", 0, ""),
+                                 ("9.0.0- | nothing | known", 2, "nothing")):
+            path = self.write("blocked.txt", text)
+            done = program.run(
+                "exec", model, "--random", "--device", "cuda", cwd=self.folder,
+                env={"LD_LIBRARY_PATH": str(STANDIN),
+                     "RULEENGINE_PLANS": str(self.folder / "plans"),
+                     "RULEENGINE_BLOCKED_PLANS": str(path)})
+            self.assertEqual(done.code, code, done.err)
+            self.assertIn(says, done.err)
+        self.assertEqual(list(self.folder.glob("plans/*.plan")), [])
+
+
 if __name__ == "__main__":
     unittest.main()

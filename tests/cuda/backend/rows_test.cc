@@ -238,8 +238,8 @@ TEST_CASE("a step over caches of a fixed size is one launch") {
     standin::driver().counts = {};
     const Named found = results_of(*on_gpu, inputs);
     if (step > 2) CHECK(standin::driver().counts.calls == kOneLaunch);
-    CHECK(!runtime::compare_by_type(results_of(*on_cpu, inputs), found)
-               .mismatch);
+    CHECK(
+        !runtime::compare_by_type(results_of(*on_cpu, inputs), found).mismatch);
   }
   CHECK(misuse() == "");
 }
