@@ -206,6 +206,25 @@ TEST_CASE("a damaged file is passed over") {
   CHECK_FALSE(store.read("key"));
 }
 
+TEST_CASE("files of others stay") {
+  const Folder folder;
+  const std::vector<std::string> others = {
+      "business.planning.tar", "0123456789abcdef.plans", "notes.plan",
+      "0123456789abcdef.plan.old"};
+  for (const std::string& each : others) {
+    std::ofstream(folder.path() / each) << std::string(1000, 'x');
+  }
+  const std::string part = "0123456789abcdef.plan.12.3";
+  std::ofstream(folder.path() / part) << std::string(1000, 'x');
+  const PlanStore store(folder.path(), 200);
+  REQUIRE(store.write("key", {.bytes = "plan"}));
+  for (const std::string& each : others) {
+    CHECK(fs::exists(folder.path() / each));
+  }
+  CHECK(!fs::exists(folder.path() / part));
+  CHECK(store.read("key"));
+}
+
 TEST_CASE("a folder has a size") {
   const Folder folder;
   const PlanStore store(folder.path(), 4000);

@@ -69,6 +69,18 @@ class File {
   int number_;
 };
 
+// Whether a file of that name is one of a store: 16 hexadecimal digits and the
+// ending; behind that the numbers of a writer, while it writes.
+bool is_own(std::string_view name) {
+  constexpr std::size_t kDigits = 16;
+  constexpr std::string_view kHex = "0123456789abcdef";
+  if (name.find_first_not_of(kHex) != kDigits) return false;
+  name.remove_prefix(kDigits);
+  if (!name.starts_with(kEnding)) return false;
+  name.remove_prefix(kEnding.size());
+  return name.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
 std::string packed(std::string_view key, const StoredPlan& plan) {
   ByteWriter body;
   body.text(kFormat);
@@ -141,7 +153,7 @@ void PlanStore::remove_oldest() const {
   std::error_code error;
   for (std::string& name : names_in(folder_, error)) {
     // Parts of writers that ended early count and go as well.
-    if (name.find(kEnding) == std::string::npos) continue;
+    if (!is_own(name)) continue;
     const fs::path path = folder_ / name;
     const std::uint64_t size = fs::file_size(path, error);
     if (error) continue;

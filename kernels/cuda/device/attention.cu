@@ -85,8 +85,8 @@ struct State {
     const float base = base_of(greatest);
     const float shrink = expf(most[r] - base);
     const float all = reduce_row(sum[r], Add()) * shrink + expf(sink - base);
-    scale(r, all == 0 ? 0.0f : shrink / all);
-    if (is_guarded && is_nan(all)) clear(r);
+    scale(r, shrink / all);
+    if (all == 0 || (is_guarded && is_nan(all))) clear(r);
     return all == 0 ? -INFINITY : base + logf(all);
   }
 };

@@ -36,6 +36,11 @@ cudnnStatus_t refuse(cudnnStatus_t status, std::string why) {
   return status;
 }
 
+// Of a program that goes on although none could be made.
+cudnnStatus_t no_descriptor() {
+  return refuse(CUDNN_STATUS_BAD_PARAM, "there is no descriptor");
+}
+
 DescriptorSlot& slot_of(void* descriptor) {
   return *static_cast<DescriptorSlot*>(descriptor);
 }
@@ -58,6 +63,7 @@ cudnnStatus_t give(const AttributeValue& value, std::int64_t room,
          i < std::min<std::size_t>(value.parts.size(),
                                    static_cast<std::size_t>(room));
          ++i) {
+      if (slots[i] == nullptr) return no_descriptor();
       slot_of(slots[i]).body =
           std::const_pointer_cast<Descriptor>(value.parts[i]);
     }
@@ -238,6 +244,7 @@ RULEENGINE_EXPORT cudnnStatus_t cudnnBackendSetAttribute(
     cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
     cudnnBackendAttributeType_t type, int64_t count, const void* elements) {
   RULEENGINE_CALL(cudnnBackendSetAttribute);
+  if (descriptor == nullptr) return no_descriptor();
   Descriptor& d = *slot_of(descriptor).body;
   if (d.is_final) {
     return refuse(CUDNN_STATUS_BAD_PARAM, "the descriptor is final");
@@ -251,6 +258,7 @@ RULEENGINE_EXPORT cudnnStatus_t cudnnBackendSetAttribute(
   value.bytes.assign(bytes, bytes + size);
   if (type == CUDNN_TYPE_BACKEND_DESCRIPTOR) {
     for (void* each : value.as<void*>()) {
+      if (each == nullptr) return no_descriptor();
       value.parts.push_back(slot_of(each).body);
       if (!value.parts.back()->is_final) {
         return refuse(CUDNN_STATUS_BAD_PARAM, "a descriptor is not final");
@@ -265,6 +273,7 @@ RULEENGINE_EXPORT cudnnStatus_t cudnnBackendGetAttribute(
     cudnnBackendDescriptor_t descriptor, cudnnBackendAttributeName_t name,
     cudnnBackendAttributeType_t, int64_t room, int64_t* count, void* elements) {
   RULEENGINE_CALL(cudnnBackendGetAttribute);
+  if (descriptor == nullptr) return no_descriptor();
   const Descriptor& d = *slot_of(descriptor).body;
   if (const AttributeValue* value = d.find(name)) {
     return give(*value, room, count, elements);
@@ -280,6 +289,7 @@ RULEENGINE_EXPORT cudnnStatus_t cudnnBackendGetAttribute(
 RULEENGINE_EXPORT cudnnStatus_t
 cudnnBackendFinalize(cudnnBackendDescriptor_t descriptor) {
   RULEENGINE_CALL(cudnnBackendFinalize);
+  if (descriptor == nullptr) return no_descriptor();
   Descriptor& d = *slot_of(descriptor).body;
   try {
     check_descriptor(d);
