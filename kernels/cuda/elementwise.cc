@@ -170,6 +170,7 @@ struct BinaryOp {
 template <AttributeName kName, const auto& kTypes = kNumbers,
           bool kIsComparison = false>
 Op binary_row(const Preparation& p, Session& session) {
+  need_few_axes(p);
   const DataType type = input_type(p, 0);
   if (input_type(p, 1) != type) decline("the operands differ in type");
   const BinaryOp op{session, kernel_of(session, "binary", kName, type, kTypes),
@@ -199,6 +200,7 @@ Op equal(const Preparation& p, Session& session) {
 // Of any number of operands, one after the other.
 template <AttributeName kName, const auto& kTypes>
 Op chain_row(const Preparation& p, Session& session) {
+  need_few_axes(p);
   const DataType type = input_type(p, 0);
   const BinaryOp op{session, kernel_of(session, "binary", kName, type, kTypes),
                     type, type};
@@ -268,6 +270,7 @@ Op swiglu(const Preparation& p, Session& session) {
 }
 
 Op where(const Preparation& p, Session& session) {
+  need_few_axes(p);
   const DataType type = moved_type(p, 1);
   return [&session, type](Call& c) {
     const Tensor& condition = c.expect_type(0, DataType::kBool);

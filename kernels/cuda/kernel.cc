@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "kernels/cuda/device/strided.h"
+
 namespace ruleengine::kernels::cuda {
 
 DataType input_type(const Preparation& p, std::size_t i) {
@@ -44,6 +46,14 @@ std::int64_t unit_of(const void* from, const void* to, std::int64_t& inner,
   if (inner * width % kVector != 0 || address % kVector != 0) return width;
   inner = inner * width / kVector;
   return kVector;
+}
+
+void need_few_axes(const Preparation& p) {
+  for (std::size_t i = 0; i < p.node().input_count(); ++i) {
+    const ir::Type* type = p.input_type(i);
+    if (type == nullptr || !type->has_shape) continue;
+    if (type->rank() > device::kMaxRank) decline("more axes than kernels take");
+  }
 }
 
 std::string_view suffix(DataType dtype) {

@@ -39,6 +39,11 @@ std::int32_t* beyond_flag(const Preparation& p, Session& session);
 std::int64_t unit_of(const void* from, const void* to, std::int64_t& inner,
                      std::int64_t width);
 
+// Declines a node with an input of more axes than kernels go through, where the
+// type tells it. Axes that go on in each other would be one, but that is for a
+// run to see.
+void need_few_axes(const Preparation& p);
+
 // "f32", as the names of kernels end; "" for a type that none computes in.
 std::string_view suffix(DataType dtype);
 

@@ -119,6 +119,7 @@ void set_axes(const Call& c, Shape dims, const Pads& pads,
 }
 
 Op pad(const Preparation& p, Session& session) {
+  need_few_axes(p);
   const DataType type = moved_type(p);
   return [&session, type, mode = pad_mode_of(p),
           kernel = pattern_of(session, "pad_", type)](Call& c) {

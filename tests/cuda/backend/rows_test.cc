@@ -14,6 +14,13 @@ void check_recorded(std::string_view text) {
   CHECK(counts.calls == kOneLaunch);
 }
 
+TEST_CASE("nodes of many axes run on the CPU") {
+  check_runs(*model_of(
+      "(float[2,1,2,1,2,1,2,1,2] x, float[1,2,1,2,1,2,1,2,1] w, bool[2] b) =>"
+      " (float[2,2,2,2,2,2,2,2,2] y, float[2,2,2,2,2,2,2,2,2] z) {"
+      " y = Add(x, w) z = Where(b, x, w) }"));
+}
+
 TEST_CASE("GatherND agrees with the CPU") {
   check_recorded(
       "(float[2,3,4] x, int64[5,2] at, int32[2,2,1] each, float16[3,8] h,"
