@@ -115,7 +115,7 @@ Status measure_all(std::vector<Subject>& subjects,
   return {};
 }
 
-// The results of a round with those of the CPU.
+// The results for these inputs with those of the CPU.
 Status compare_with_cpu(Subject& subject, const runtime::NamedData& inputs,
                         const ExecutionOptions& how) {
   const auto named = [&](Diagnostic error) {
@@ -202,10 +202,17 @@ Result<BenchResult> bench_all(const std::vector<BenchedModel>& models,
   if (Status s = measure_all(subjects, *inputs, options.rounds); !s) {
     return s.error();
   }
-  for (Subject& each : subjects) {
-    if (!options.compares) break;
-    Status s = compare_with_cpu(each, *inputs, options.how);
-    if (!s) return s.error();
+  if (options.compares) {
+    // On other random inputs than those that were recorded.
+    ExecutionOptions other = options.how;
+    ++other.seed;
+    const auto given =
+        inputs_for(*subjects[0].executor, *subjects[0].model, other);
+    if (!given) return given.error();
+    for (Subject& each : subjects) {
+      Status s = compare_with_cpu(each, *given, options.how);
+      if (!s) return s.error();
+    }
   }
   BenchResult out;
   if (options.traces) out.trace = subjects[0].profile.chrome_trace();
