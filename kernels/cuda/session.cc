@@ -186,6 +186,10 @@ void Session::finish() {
   // Whatever fails, the run is over.
   const auto current = std::exchange(current_, nullptr);
   const auto kept = std::exchange(kept_, {});
+  wait();
+}
+
+void Session::wait() {
   stream_->wait();
   check_flags();
 }
