@@ -149,11 +149,13 @@ Session::Session(std::shared_ptr<const Device> device)
 
 Session::~Session() {
   current_ = nullptr;
-  products_ = nullptr;
   const Driver& driver = stream_->driver();
   const runtime::cuda::CurrentAtEnd current(stream_->device());
   driver.cuStreamSynchronize(stream_->add());
+  // All that needs the context and does not bring it.
+  kept_.clear();
   attention_ = std::nullopt;
+  products_ = nullptr;
   for (const auto& [family, module] : modules_) driver.cuModuleUnload(module);
 }
 
@@ -176,7 +178,6 @@ std::unique_ptr<const runtime::PreparedNode> Session::prepare(
 }
 
 void Session::begin() {
-  memory_->begin_run();
   if (current_ == nullptr) {
     current_ = std::make_unique<Current>(stream_->device());
   }
