@@ -42,9 +42,9 @@ class Recording {
  public:
   virtual ~Recording() = default;
 
-  // Where the bytes go that were written from `from` when it was made; nullptr:
-  // none were.
-  virtual std::byte* place_of(const std::byte* from) const = 0;
+  // Where the bytes go that were written from `from` when it was made: as often
+  // as they were written.
+  virtual std::vector<std::byte*> places_of(const std::byte* from) const = 0;
   // Does the work and waits for it. `outputs` get what was read when it was
   // made, in that order. Throws Failure.
   virtual void replay(std::span<const std::span<std::byte>> outputs) = 0;
@@ -68,6 +68,8 @@ class BackendSession {
   // that was asked for is done when it returns. Throws Failure.
   virtual void begin() {}
   virtual void finish() {}
+  // Until the work that was asked for is done; the run goes on. Throws Failure.
+  virtual void wait() {}
   // After begin(), in the place of finish(): work is written down instead of
   // done, and nothing is read before it is done. All of it must be the same for
   // other inputs of the same shapes. Whether that is possible.

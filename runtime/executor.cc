@@ -95,7 +95,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     throw;
   }
   if (options.trace) {
-    if (auto* each = ready[step.id].backend) each->finish();
+    if (auto* each = ready[step.id].backend) each->wait();
     const auto since = [&](Clock::time_point at) {
       return std::chrono::duration<double>(at - began).count();
     };

@@ -25,9 +25,8 @@ std::shared_ptr<HostMemory> HostMemory::create(std::size_t limit) {
   return std::shared_ptr<HostMemory>(new HostMemory(limit));
 }
 
-HostMemory::~HostMemory() {
-  for (const auto& [size, data] : free_) std::free(data);
-}
+HostMemory::HostMemory(std::size_t limit)
+    : limit_(limit), free_([](std::byte* block) { std::free(block); }) {}
 
 std::size_t HostMemory::of_machine() {
   static const std::size_t bytes = [] {
@@ -58,24 +57,15 @@ std::shared_ptr<std::byte> HostMemory::allocate(std::size_t bytes) {
   std::unique_lock lock(mutex_);
   count(bytes);
   std::size_t size = rounded(bytes);
-  std::byte* data = nullptr;
-  // A free block that wastes at most an eighth.
-  const auto fits = free_.lower_bound(size);
-  if (fits != free_.end() && fits->first <= size + size / 8 + kAlignment) {
-    size = fits->first;
-    data = fits->second;
-    free_.erase(fits);
-  } else {
-    trim(size);
+  std::byte* data = free_.take(size);
+  if (data == nullptr) {
     data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
     if (data == nullptr) {
       live_ -= bytes;
       throw std::bad_alloc();
     }
-    held_ += size;
+    free_.add(size);
   }
-  used_ += size;
-  most_used_ = std::max(most_used_, used_);
   lock.unlock();  // where the pointer cannot be made, it gives back at once
   return {data, [self = shared_from_this(), bytes, size](std::byte* block) {
             self->give_back(block, bytes, size);
@@ -110,33 +100,12 @@ void HostMemory::give_back(std::byte* data, std::size_t asked,
                            std::size_t size) {
   const std::lock_guard lock(mutex_);
   live_ -= asked;
-  used_ -= size;
-  try {
-    free_.emplace(size, data);
-  } catch (const std::bad_alloc&) {  // the system gets it instead
-    held_ -= size;
-    std::free(data);
-  }
-}
-
-// Free blocks go before the system is asked for more than the peak needs, so
-// that what is held stays near what is used.
-void HostMemory::trim(std::size_t wanted) {
-  while (!free_.empty() && held_ + wanted > most_used_ + most_used_ / 32) {
-    drop_largest();
-  }
-}
-
-void HostMemory::drop_largest() {
-  const auto largest = std::prev(free_.end());
-  held_ -= largest->first;
-  std::free(largest->second);
-  free_.erase(largest);
+  free_.give_back(data, size);
 }
 
 void HostMemory::drop_free() {
   const std::lock_guard lock(mutex_);
-  while (!free_.empty()) drop_largest();
+  free_.drop_all();
 }
 
 std::size_t HostMemory::live() const {
@@ -149,12 +118,12 @@ std::size_t HostMemory::peak() const {
 }
 std::size_t HostMemory::held() const {
   const std::lock_guard lock(mutex_);
-  return held_;
+  return free_.held();
 }
 void HostMemory::reset_peak() {
   const std::lock_guard lock(mutex_);
   peak_ = live_;
-  most_used_ = used_;
+  free_.reset_peak();
 }
 
 }  // namespace ruleengine::runtime

@@ -3,12 +3,12 @@
 
 #include <cstddef>
 #include <limits>
-#include <map>
 #include <memory>
 #include <memory_resource>
 #include <mutex>
 #include <span>
 
+#include "runtime/free_blocks.h"
 #include "runtime/tensor.h"
 
 namespace ruleengine::runtime {
@@ -79,7 +79,6 @@ class HostMemory final : public Memory,
   static std::shared_ptr<HostMemory> create(std::size_t limit = kUnlimited);
   // The bytes that this machine, or the container that it is, has.
   static std::size_t of_machine();
-  ~HostMemory() override;
 
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
   void drop_free() override;
@@ -109,18 +108,15 @@ class HostMemory final : public Memory,
     HostMemory& memory_;
   };
 
-  explicit HostMemory(std::size_t limit) : limit_(limit) {}
+  explicit HostMemory(std::size_t limit);
   void count(std::size_t bytes);  // with the mutex held
   void give_back(std::byte* data, std::size_t asked, std::size_t size);
-  void trim(std::size_t wanted);
-  void drop_largest();
 
   const std::size_t limit_;
   mutable std::mutex mutex_;
-  std::multimap<std::size_t, std::byte*> free_;  // by size
+  FreeBlocks free_;
   Heap heap_{*this};
-  std::size_t live_ = 0, peak_ = 0, held_ = 0;
-  std::size_t used_ = 0, most_used_ = 0;  // of blocks, now and at most
+  std::size_t live_ = 0, peak_ = 0;
 };
 
 }  // namespace ruleengine::runtime

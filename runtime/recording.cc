@@ -125,7 +125,8 @@ struct Executor::Impl::Recorded {
   Form form;
   std::unique_ptr<Recording> recording;  // nullptr: it cannot be recorded
   std::shared_ptr<std::byte> block;      // that the work uses
-  std::vector<std::byte*> places;        // of inputs; nullptr: not read
+  // Of each input: main graph and bodies read copies of their own.
+  std::vector<std::vector<std::byte*>> places;
   std::vector<Result> results;
   DrawnCounts drawn;  // on the host, which a replay does not ask
 };
@@ -176,10 +177,9 @@ void Executor::Impl::keep_recording(std::unique_ptr<Recording> recording,
   out->form = form_of(inputs).value_or(Form());
   out->drawn = state.drawn;
   for (std::size_t i = 0; recording != nullptr && i < inputs.size(); ++i) {
-    const bool is_tensor = inputs[i].is_tensor();
-    out->places.push_back(
-        is_tensor ? recording->place_of(inputs[i].tensor().data<std::byte>())
-                  : nullptr);
+    auto& places = out->places.emplace_back();
+    if (!inputs[i].is_tensor()) continue;
+    places = recording->places_of(inputs[i].tensor().data<std::byte>());
   }
   for (const Datum& each : results) {
     Recorded::Result& result = out->results.emplace_back();
@@ -225,8 +225,9 @@ std::optional<std::vector<Datum>> Executor::Impl::replay(
   const Recorded& known = *recorded.front();
   check();
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    if (known.places[i] == nullptr) continue;
-    std::ranges::copy(inputs[i].tensor().bytes(), known.places[i]);
+    for (std::byte* place : known.places[i]) {
+      std::ranges::copy(inputs[i].tensor().bytes(), place);
+    }
   }
   std::vector<Datum> out;
   std::vector<std::span<std::byte>> reads;

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 #include <numeric>
+#include <utility>
 
 #include "runtime/failure.h"
 
@@ -99,7 +100,7 @@ Layout lay_out(std::span<const BlockUse> blocks) {
 
 // Blocks write down their end, also where they outlive the arena.
 struct TensorArena::Script {
-  std::mutex mutex;
+  mutable std::mutex mutex;
   std::size_t clock = 0;
   std::vector<BlockUse> uses;
 
@@ -114,49 +115,80 @@ struct TensorArena::Script {
   }
 };
 
+bool TensorArena::Form::is_free() const {
+  return std::ranges::all_of(
+      slots, [](const Slot& each) { return each.given.expired(); });
+}
+
 void TensorArena::begin(std::vector<std::int64_t> shapes) {
   is_serving_ = false;
-  if (!slots_.empty() && shapes == served_shapes_) {
-    is_serving_ = std::ranges::all_of(
-        slots_, [](const Slot& each) { return each.given.expired(); });
-    next_ = 0;
-  } else if (shapes == last_shapes_ && shapes != served_shapes_) {
-    drop();
+  next_ = 0;
+  const auto known = std::ranges::find(forms_, shapes, &Form::shapes);
+  const bool is_other = known != forms_.begin();
+  // What outlives its run keeps the block from other shapes.
+  if (is_other && !std::ranges::all_of(forms_, &Form::is_free)) {
+    block_ = nullptr;
+  }
+  if (known == forms_.end()) {
+    constexpr std::size_t kMost = 8;
+    if (forms_.size() == kMost) forms_.pop_back();
+    forms_.insert(forms_.begin(),
+                  Form{.shapes = std::move(shapes), .slots = {}});
+    return;
+  }
+  std::rotate(forms_.begin(), known, known + 1);
+  const Form& form = forms_.front();
+  if (form.is_written) {
+    if (!form.slots.empty() && form.is_free()) find_room();
+  } else {
+    block_ = nullptr;  // the run needs the memory
+    forms_.front().copied = 0;
     script_ = std::make_shared<Script>();
   }
-  last_shapes_ = std::move(shapes);
+}
+
+// Where there is too little memory for the block, the run is not served.
+void TensorArena::find_room() {
+  Form& form = forms_.front();
+  try {
+    if (block_ == nullptr || block_bytes_ < form.bytes) {
+      block_ = nullptr;
+      block_ = memory_->allocate(form.bytes);
+      block_bytes_ = form.bytes;
+    }
+    is_serving_ = true;
+  } catch (const Failure&) {
+    form.slots.clear();
+  } catch (const std::bad_alloc&) {
+    form.slots.clear();
+  }
 }
 
 void TensorArena::end(bool is_complete) {
   is_serving_ = false;
-  if (script_ == nullptr) return;
-  if (is_complete) {
-    served_shapes_ = last_shapes_;
-    try {
-      make_slots();
-    } catch (const Failure&) {  // there is too little memory for it
-      slots_.clear();
-    } catch (const std::bad_alloc&) {
-      slots_.clear();
-    }
+  const auto script = std::exchange(script_, nullptr);
+  if (script == nullptr || !is_complete) return;
+  forms_.front().is_written = true;
+  try {
+    make_slots(*script);
+  } catch (const std::bad_alloc&) {
+    forms_.front().slots.clear();
   }
-  script_ = nullptr;
 }
 
 bool TensorArena::drop() {
-  const bool had_one = !slots_.empty();
-  slots_.clear();
+  const bool had_some = std::ranges::any_of(
+      forms_, [](const Form& each) { return !each.slots.empty(); });
+  forms_.clear();
   block_ = nullptr;
-  served_shapes_.reset();
-  last_shapes_.reset();
-  return had_one;
+  return had_some;
 }
 
-void TensorArena::make_slots() {
-  const std::lock_guard lock(script_->mutex);
+void TensorArena::make_slots(const Script& script) {
+  const std::lock_guard lock(script.mutex);
   std::vector<BlockUse> inner;  // of blocks that the run gave back
   std::vector<std::size_t> index;
-  for (const BlockUse& each : script_->uses) {
+  for (const BlockUse& each : script.uses) {
     const bool is_inner = each.end != kForever && each.bytes > 0;
     index.push_back(is_inner ? inner.size() : kForever);
     if (is_inner) inner.push_back(each);
@@ -165,37 +197,42 @@ void TensorArena::make_slots() {
   const Layout layout = lay_out(inner);
   const auto before = predecessors(inner, layout);
   memory_->drop_free();  // what the runs before left
-  block_ = memory_->allocate(layout.bytes);
+  Form& form = forms_.front();
+  form.bytes = layout.bytes;
   std::vector<std::size_t> slot_of(inner.size());
-  for (std::size_t i = 0; i < script_->uses.size(); ++i) {
-    Slot slot{.bytes = script_->uses[i].bytes, .given = {}, .before = {}};
+  for (std::size_t i = 0; i < script.uses.size(); ++i) {
+    Slot slot{.bytes = script.uses[i].bytes, .given = {}, .before = {}};
     if (const std::size_t k = index[i]; k != kForever) {
       slot_of[k] = i;
-      slot.data = block_.get() + layout.offsets[k];
+      slot.offset = layout.offsets[k];
       for (const std::size_t each : before[k]) {
         slot.before.push_back(slot_of[each]);
       }
     }
-    slots_.push_back(std::move(slot));
+    form.slots.push_back(std::move(slot));
   }
 }
 
 // In the order of the script: so a place is free once those before it are.
 std::shared_ptr<std::byte> TensorArena::next_slot(std::size_t bytes) {
-  if (next_ < slots_.size() && slots_[next_].bytes == bytes) {
-    Slot& slot = slots_[next_++];
-    if (slot.data == nullptr) return nullptr;
+  std::vector<Slot>& slots = forms_.front().slots;
+  if (next_ < slots.size() && slots[next_].bytes == bytes) {
+    Slot& slot = slots[next_++];
+    if (!slot.offset) return nullptr;
     const bool fits = slot.given.expired() &&
                       std::ranges::all_of(slot.before, [&](std::size_t i) {
-                        return slots_[i].given.expired();
+                        return slots[i].given.expired();
                       });
     if (fits) {
-      std::shared_ptr<std::byte> out(slot.data, [block = block_](auto*) {});
+      // The slot keeps the deleter, which is to keep no block.
+      std::shared_ptr<std::byte> out(
+          block_.get() + *slot.offset,
+          [block = block_](auto*) mutable { block = nullptr; });
       slot.given = out;
       return out;
     }
   }
-  next_ = slots_.size();
+  next_ = slots.size();
   return nullptr;
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("other shapes have a script of their own, once they come twice") {
   const auto memory = HostMemory::create();
   TensorArena arena(memory);
   const std::vector<std::size_t> sizes = {640, 6400, 64, 6400, 640};
-  for (int i = 0; i < 2; ++i) run_chain(arena, sizes);
+  for (int i = 0; i < 3; ++i) run_chain(arena, sizes);
   const std::size_t live = memory->live();
   CHECK(live > 0);
   const auto run_other = [&](bool is_complete) {
@@ -128,6 +128,69 @@ TEST_CASE("other shapes have a script of their own, once they come twice") {
   // What outlives its run has no place in the block.
   run_other(true);
   CHECK(memory->live() == 0);
+}
+
+// A run that asks for one block and one that outlives it.
+std::shared_ptr<std::byte> run_form(TensorArena& arena, std::int64_t shape,
+                                    std::size_t bytes, bool* is_served,
+                                    const std::byte** place) {
+  arena.begin({shape});
+  *is_served = arena.is_serving();
+  auto inner = arena.allocate(bytes);
+  *place = inner.get();
+  arena.count_copy(bytes);
+  if (*is_served) CHECK(arena.copied() == bytes);
+  auto kept = arena.allocate(64);
+  inner = nullptr;
+  arena.end(true);
+  return kept;
+}
+
+TEST_CASE(
+    "shapes in turn are served from one block, and the latest are known") {
+  const auto memory = HostMemory::create();
+  TensorArena arena(memory);
+  bool is_served = false;
+  const std::byte* place = nullptr;
+  std::vector<const std::byte*> places;
+  for (int i = 0; i < 5; ++i) {
+    for (const std::int64_t shape : {3, 1, 2}) {
+      const auto bytes = static_cast<std::size_t>(shape) * 6400;
+      run_form(arena, shape, bytes, &is_served, &place);
+      CHECK(is_served == (i >= 2));
+      if (is_served) places.push_back(place);
+    }
+  }
+  CHECK(std::ranges::count(places, places[0]) == std::ssize(places));
+  CHECK(memory->live() == std::size_t{3} * 6400);
+  // More than are known at once: the oldest goes.
+  for (std::int64_t shape = 4; shape < 11; ++shape) {
+    run_form(arena, shape, 64, &is_served, &place);
+    CHECK(!is_served);
+  }
+  run_form(arena, 2, 12800, &is_served, &place);
+  CHECK(is_served);
+  run_form(arena, 3, 19200, &is_served, &place);
+  CHECK(!is_served);
+}
+
+TEST_CASE("what outlives its run is not where runs of other shapes write") {
+  const auto memory = HostMemory::create();
+  TensorArena arena(memory);
+  bool is_served = false;
+  const std::byte* place = nullptr;
+  for (int i = 0; i < 3; ++i) {
+    for (const std::int64_t shape : {1, 2}) {
+      run_form(arena, shape, 6400, &is_served, &place);
+    }
+  }
+  arena.begin({1});
+  const auto kept = arena.allocate(6400);
+  arena.end(true);
+  CHECK(kept.get() == place);
+  run_form(arena, 2, 6400, &is_served, &place);
+  CHECK(is_served);
+  CHECK(kept.get() != place);
 }
 
 }  // namespace

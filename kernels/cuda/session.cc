@@ -152,11 +152,13 @@ Session::Session(std::shared_ptr<const Device> device)
 
 Session::~Session() {
   current_ = nullptr;
-  products_ = nullptr;
   const Driver& driver = stream_->driver();
   const runtime::cuda::CurrentAtEnd current(stream_->device());
   driver.cuStreamSynchronize(stream_->add());
+  // All that needs the context and does not bring it.
+  kept_.clear();
   attention_ = std::nullopt;
+  products_ = nullptr;
   for (const auto& [family, module] : modules_) driver.cuModuleUnload(module);
 }
 
@@ -179,7 +181,6 @@ std::unique_ptr<const runtime::PreparedNode> Session::prepare(
 }
 
 void Session::begin() {
-  memory_->begin_run();
   if (current_ == nullptr) {
     current_ = std::make_unique<Current>(stream_->device());
   }
@@ -189,6 +190,10 @@ void Session::finish() {
   // Whatever fails, the run is over.
   const auto current = std::exchange(current_, nullptr);
   const auto kept = std::exchange(kept_, {});
+  wait();
+}
+
+void Session::wait() {
   stream_->wait();
   check_flags();
 }

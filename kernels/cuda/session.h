@@ -39,6 +39,7 @@ class Session final : public runtime::BackendSession {
       runtime::KernelRun& run) override;
   void begin() override;
   void finish() override;
+  void wait() override;
   bool start_recording() override;
   std::unique_ptr<runtime::Recording> stop_recording() override;
 

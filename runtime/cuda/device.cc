@@ -22,13 +22,6 @@ int Device::attribute(CUdevice_attribute which) const {
   return out;
 }
 
-std::string Device::name() const {
-  char out[256] = "";
-  check(driver_.cuDeviceGetName(out, sizeof(out), device_),
-        "to describe itself");
-  return out;
-}
-
 Stream::Stream(std::shared_ptr<const Device> device)
     : device_(std::move(device)) {
   const Current current(*device_);

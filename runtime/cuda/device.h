@@ -5,7 +5,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 
 #include "runtime/cuda/driver.h"
 
@@ -26,7 +25,6 @@ class Device {
   }
   CUcontext context() const { return context_; }
   int attribute(CUdevice_attribute which) const;
-  std::string name() const;
 
  private:
   explicit Device(const Driver& driver) : driver_(driver) {}

@@ -81,6 +81,15 @@ void Driver::check(CUresult status, std::string_view doing) const {
     fail_limit(Remedy::kDevice, "the GPU has too little memory", {},
                std::move(found));
   }
+  if (status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
+    fail_limit(Remedy::kDevice, "the driver of CUDA is too old for the kernels",
+               fmt::format("one for CUDA {}", version_text(CUDA_VERSION)),
+               std::move(found));
+  }
+  if (status == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+    fail_limit(Remedy::kDevice, "the kernels have no code for this GPU", {},
+               std::move(found));
+  }
   fail_limit(Remedy::kDevice, fmt::format("the GPU failed {}", doing), {},
              std::move(found));
 }

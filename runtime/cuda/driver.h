@@ -13,28 +13,44 @@ namespace ruleengine::runtime::cuda {
 
 // cuda.h defines some of the names as newer versions of themselves, which are
 // the names of the fields, too.
-#define RULEENGINE_CUDA_DRIVER(each)                                          \
-  each(cuInit) each(cuDriverGetVersion) each(cuGetErrorName) each(            \
-      cuDeviceGetCount) each(cuDeviceGet) each(cuDeviceGetName)               \
-      each(cuDeviceGetAttribute) each(cuDeviceTotalMem) each(                 \
-          cuDevicePrimaryCtxRetain) each(cuDevicePrimaryCtxRelease)           \
-          each(cuCtxPushCurrent) each(cuCtxPopCurrent) each(                  \
-              cuMemGetInfo) each(cuMemAlloc) each(cuMemFree)                  \
-              each(cuMemHostAlloc) each(cuMemFreeHost) each(                  \
-                  cuMemcpyHtoDAsync) each(cuMemcpyDtoHAsync)                  \
-                  each(cuMemsetD8Async) each(cuStreamCreate) each(            \
-                      cuStreamDestroy) each(cuStreamSynchronize)              \
-                      each(cuEventCreate) each(cuEventDestroy) each(          \
-                          cuEventRecord) each(cuEventElapsedTime)             \
-                          each(cuModuleLoadData) each(cuModuleUnload) each(   \
-                              cuModuleGetFunction) each(cuFuncSetAttribute)   \
-                              each(cuLaunchKernel) each(cuStreamBeginCapture) \
-                                  each(cuStreamEndCapture)                    \
-                                      each(cuGraphDestroy)                    \
-                                          each(cuGraphInstantiate)            \
-                                              each(cuGraphUpload)             \
-                                                  each(cuGraphLaunch)         \
-                                                      each(cuGraphExecDestroy)
+// clang-format off
+#define RULEENGINE_CUDA_DRIVER(each) \
+  each(cuInit) \
+  each(cuDriverGetVersion) \
+  each(cuGetErrorName) \
+  each(cuDeviceGetCount) \
+  each(cuDeviceGet) \
+  each(cuDeviceGetAttribute) \
+  each(cuDevicePrimaryCtxRetain) \
+  each(cuDevicePrimaryCtxRelease) \
+  each(cuCtxPushCurrent) \
+  each(cuCtxPopCurrent) \
+  each(cuMemGetInfo) \
+  each(cuMemAlloc) \
+  each(cuMemFree) \
+  each(cuMemHostAlloc) \
+  each(cuMemFreeHost) \
+  each(cuMemcpyHtoDAsync) \
+  each(cuMemcpyDtoHAsync) \
+  each(cuStreamCreate) \
+  each(cuStreamDestroy) \
+  each(cuStreamSynchronize) \
+  each(cuEventCreate) \
+  each(cuEventDestroy) \
+  each(cuEventRecord) \
+  each(cuEventElapsedTime) \
+  each(cuModuleLoadData) \
+  each(cuModuleUnload) \
+  each(cuModuleGetFunction) \
+  each(cuFuncSetAttribute) \
+  each(cuLaunchKernel) \
+  each(cuStreamBeginCapture) \
+  each(cuStreamEndCapture) \
+  each(cuGraphDestroy) \
+  each(cuGraphInstantiate) \
+  each(cuGraphLaunch) \
+  each(cuGraphExecDestroy)
+// clang-format on
 
 struct Driver {
 #define RULEENGINE_FIELD(name) decltype(&::name) name = nullptr;

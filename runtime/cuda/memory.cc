@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "runtime/failure.h"
+#include "runtime/tensor_arena.h"
 
 namespace ruleengine::runtime::cuda {
 namespace {
@@ -30,35 +31,25 @@ Pinned::Pinned(std::shared_ptr<const Device> device, std::size_t bytes)
   data_ = static_cast<std::byte*>(data);
 }
 
-Pinned::~Pinned() { device_->driver().cuMemFreeHost(data_); }
+Pinned::~Pinned() {
+  const CurrentAtEnd current(*device_);
+  device_->driver().cuMemFreeHost(data_);
+}
 
 CudaMemory::CudaMemory(std::shared_ptr<Stream> stream)
-    : stream_(std::move(stream)) {}
-
-CudaMemory::~CudaMemory() {
-  const CurrentAtEnd current(stream_->device());
-  CudaMemory::drop_free();
-  staging_.reset();
-}
+    : stream_(std::move(stream)),
+      free_([this](std::byte* block) { drop(block); }) {}
 
 std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
   // An address at which there is nothing.
   if (bytes == 0)
     return {shared_from_this(), reinterpret_cast<std::byte*>(this)};
   std::size_t size = rounded(bytes);
-  std::byte* data = nullptr;
-  // A free block that wastes at most an eighth.
-  const auto fits = free_.lower_bound(size);
-  if (fits != free_.end() && fits->first <= size + size / 8) {
-    size = fits->first;
-    data = fits->second;
-    free_.erase(fits);
-  } else {
-    data = take(size);
-  }
+  std::byte* data = free_.take(size);
+  if (data == nullptr) data = take(size);
   std::shared_ptr<std::byte> out(
       data, [self = shared_from_this(), size](std::byte* block) {
-        self->free_.emplace(size, block);
+        self->free_.give_back(block, size);
       });
   if (tape_ != nullptr) tape_->blocks.push_back(out);
   return out;
@@ -71,7 +62,7 @@ std::byte* CudaMemory::take(std::size_t size) {
   const Driver& driver = stream_->driver();
   CUresult status = driver.cuMemAlloc(&out, size);
   if (status == CUDA_ERROR_OUT_OF_MEMORY && !free_.empty()) {
-    drop_free();
+    free_.drop_all();
     status = driver.cuMemAlloc(&out, size);
   }
   if (status == CUDA_ERROR_OUT_OF_MEMORY) {
@@ -80,22 +71,19 @@ std::byte* CudaMemory::take(std::size_t size) {
     fail_limit(Remedy::kDevice, "the GPU has too little memory for the model",
                fmt::format("{} more bytes", size),
                fmt::format("{} of {} bytes are free, {} are in use by the run",
-                           unused, all, held_));
+                           unused, all, free_.held()));
   }
   driver.check(status, "to allocate memory");
-  held_ += size;
+  free_.add(size);
   return reinterpret_cast<std::byte*>(out);
 }
 
-void CudaMemory::drop_free() {
-  if (free_.empty()) return;
+void CudaMemory::drop(std::byte* block) {
   const CurrentAtEnd current(stream_->device());
-  for (const auto& [size, block] : free_) {
-    stream_->driver().cuMemFree(address(block));
-    held_ -= size;
-  }
-  free_.clear();
+  stream_->driver().cuMemFree(address(block));
 }
+
+void CudaMemory::drop_free() { free_.drop_all(); }
 
 // So many bytes of the staging memory at most, which no work reads or writes.
 std::span<std::byte> CudaMemory::stage(std::size_t bytes) {
@@ -116,9 +104,13 @@ std::span<std::byte> CudaMemory::stage(std::size_t bytes) {
 void CudaMemory::start_tape() {
   const Current current(stream_->device());
   auto tape = std::make_unique<Tape>();
-  tape->pinned = std::make_unique<Pinned>(stream_->shared_device(),
-                                          std::max(copied_before_, kAlignment));
+  tape->pinned = std::make_unique<Pinned>(
+      stream_->shared_device(), std::max(arena->copied(), kAlignment));
   tape_ = std::move(tape);
+}
+
+void CudaMemory::count_copy(std::size_t bytes) {
+  if (arena != nullptr) arena->count_copy(rounded(bytes));
 }
 
 // Bytes of the tape; none where it is full.
@@ -147,7 +139,7 @@ void CudaMemory::copy_out(std::span<std::byte> to, const std::byte* from) {
 
 void CudaMemory::write(std::span<const std::byte> from, std::byte* to) {
   if (from.empty()) return;
-  copied_ += rounded(from.size());
+  count_copy(from.size());
   if (tape_ != nullptr) {
     const auto through = record(from.size());
     std::ranges::copy(from.first(through.size()), through.begin());
@@ -164,7 +156,7 @@ void CudaMemory::write(std::span<const std::byte> from, std::byte* to) {
 }
 
 void CudaMemory::read(std::span<const CopyOut> copies) {
-  for (const auto& [from, to] : copies) copied_ += rounded(to.size());
+  for (const auto& [from, to] : copies) count_copy(to.size());
   if (tape_ == nullptr) return read_now(copies);
   for (const auto& [from, to] : copies) {
     const auto through = record(to.size());

@@ -5,7 +5,6 @@
 // to the thread that uses it, as its stream does.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -39,7 +38,6 @@ class CudaMemory : public DeviceMemory,
  public:
   // Throws Failure.
   explicit CudaMemory(std::shared_ptr<Stream> stream);
-  ~CudaMemory() override;
 
   // Aligned to 256 bytes.
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override;
@@ -56,16 +54,17 @@ class CudaMemory : public DeviceMemory,
     std::vector<std::span<const std::byte>> reads;
     std::vector<std::shared_ptr<std::byte>> blocks;
     std::vector<std::shared_ptr<const void>> kept;  // code that it runs
-    bool is_broken = false;  // not all of it fits
+    bool is_broken = false;                         // not all of it fits
   };
-  // Between two runs: the bytes that are copied are counted for each.
-  void begin_run() { copied_before_ = std::exchange(copied_, 0); }
   // From now on copies go through a tape with room for as much as the run
-  // before copied, and nothing is waited for. Throws Failure.
+  // copied that the arena wrote down, and nothing is waited for. Throws
+  // Failure.
   void start_tape();
   std::unique_ptr<Tape> stop_tape() { return std::move(tape_); }
 
  private:
+  // A copy of so many bytes is to come.
+  void count_copy(std::size_t bytes);
   std::span<std::byte> record(std::size_t bytes);
   void read_now(std::span<const CopyOut> copies);
 
@@ -75,16 +74,14 @@ class CudaMemory : public DeviceMemory,
   void copy_in(std::byte* to, std::span<const std::byte> from);
   void copy_out(std::span<std::byte> to, const std::byte* from);
   std::byte* take(std::size_t size);
+  void drop(std::byte* block);
   std::span<std::byte> stage(std::size_t bytes);
 
   std::shared_ptr<Stream> stream_;
-  std::multimap<std::size_t, std::byte*> free_;  // by size
-  std::size_t held_ = 0;                         // bytes of blocks
+  FreeBlocks free_;
   std::unique_ptr<Pinned> staging_;
   std::size_t staged_ = 0;  // bytes of it that work may still read
   std::unique_ptr<Tape> tape_;
-  // Bytes as a tape has them, of this run and of the one before.
-  std::size_t copied_ = 0, copied_before_ = 0;
 };
 
 }  // namespace ruleengine::runtime::cuda

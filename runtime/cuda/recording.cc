@@ -22,10 +22,12 @@ GraphRecording::~GraphRecording() {
   tape_ = nullptr;
 }
 
-std::byte* GraphRecording::place_of(const std::byte* from) const {
-  const auto found = std::ranges::find(
-      tape_->writes, from, &std::pair<const std::byte*, std::byte*>::first);
-  return found == tape_->writes.end() ? nullptr : found->second;
+std::vector<std::byte*> GraphRecording::places_of(const std::byte* from) const {
+  std::vector<std::byte*> out;
+  for (const auto& [source, place] : tape_->writes) {
+    if (source == from) out.push_back(place);
+  }
+  return out;
 }
 
 void GraphRecording::replay(std::span<const std::span<std::byte>> outputs) {

@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "runtime/backend.h"
 #include "runtime/cuda/memory.h"
@@ -20,7 +21,7 @@ class GraphRecording final : public Recording {
   GraphRecording(const GraphRecording&) = delete;
   GraphRecording& operator=(const GraphRecording&) = delete;
 
-  std::byte* place_of(const std::byte* from) const override;
+  std::vector<std::byte*> places_of(const std::byte* from) const override;
   void replay(std::span<const std::span<std::byte>> outputs) override;
 
  private:

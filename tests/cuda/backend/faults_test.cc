@@ -82,7 +82,8 @@ void check_faults(const char* text) {
       }
       if (!stays) check_nothing_left();
       if (stays) driver.forget();
-      misuse();
+      const std::string misused = misuse();
+      if (!stays) CHECK(misused == "");
       if (!was_reached) break;
       REQUIRE(n < 2000);
     }
@@ -98,6 +99,44 @@ TEST_CASE("a call that fails ends the run and leaves nothing behind") {
   check_faults(kModel);
 }
 TEST_CASE("a call of cuDNN that fails does too") { check_faults(kAttention); }
+
+TEST_CASE("kernels that the driver or the GPU cannot run are told of") {
+  const auto model = model_of(kModel);
+  const auto on_cpu = executor_of(*model, false);
+  const Named inputs = inputs_of(*on_cpu, *model, 0);
+  gpu();
+  standin::Driver& driver = standin::driver();
+  driver.fails_in = "cuModuleLoadData";
+  for (const auto& [failure, text] :
+       {std::pair{222, "the driver of CUDA is too old for the kernels"},
+        std::pair{209, "the kernels have no code for this GPU"}}) {
+    driver.failure = failure;
+    std::string error;
+    CHECK(!run_all(*model, inputs, {}, &error));
+    CHECK_MESSAGE(error.find(text) != std::string::npos, error);
+    CHECK(error.find("CUDA_ERROR_") != std::string::npos);
+  }
+  driver.fails_in.clear();
+  CHECK(misuse() == "");
+  check_nothing_left();
+}
+
+TEST_CASE("memory that runs of other shapes left is given back") {
+  const auto model = model_of(
+      "(float[N] x) => (float[N] y) { a = Exp(x) b = Neg(a) y = Abs(b) }");
+  auto on_gpu = executor_of(*model, true);
+  constexpr std::int64_t kStep = 2000, kMost = 40 * kStep;
+  for (std::int64_t size = kStep; size <= kMost; size += kStep) {
+    results_of(*on_gpu,
+               {{"x", tensor_of(ir::DataType::kFloat, {&size, 1},
+                                std::make_shared<std::vector<float>>(
+                                    static_cast<std::size_t>(size), 0.5f))}});
+  }
+  CHECK(standin::driver().live_bytes() < 3 * kMost * sizeof(float));
+  on_gpu.reset();
+  CHECK(misuse() == "");
+  check_nothing_left();
+}
 
 TEST_CASE(
     "a model that is larger than the card says so, and then another runs") {

@@ -2,6 +2,7 @@
 // none.
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -71,6 +72,134 @@ TEST_CASE("each shape keeps the memory of its recording") {
   on_gpu.reset();
   CHECK(misuse() == "");
   check_nothing_left();
+}
+
+// Tensors of so many rows of 8, which count on from a number each.
+Named rows_from(std::int64_t rows, float first) {
+  const std::int64_t dims[] = {rows, 8};
+  std::vector<float> values(static_cast<std::size_t>(rows * 8));
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    values[i] = first + 0.01f * static_cast<float>(i % 8);
+  }
+  return {{"x", floats_of(dims, std::move(values))}};
+}
+
+constexpr const char* kChain =
+    "(float[N,8] x) => (float[N,8] y) { a = Exp(x) b = Softmax(a)"
+    " c = Mul(a, b) y = Sub(c, x) }";
+
+TEST_CASE("a run of another shape in between keeps none from being recorded") {
+  const auto model = model_of(kChain);
+  const auto on_cpu = executor_of(*model, false);
+  auto on_gpu = executor_of(*model, true, true);
+  Named out;
+  for (const std::int64_t rows : {900, 900, 3, 900}) {
+    results_of(*on_gpu, rows_from(rows, 0));
+  }
+  const Named given = rows_from(900, 0.5f);
+  CHECK(is_one_launch(*on_gpu, given, &out));
+  CHECK(!runtime::compare_by_type(results_of(*on_cpu, given), out).mismatch);
+  on_gpu.reset();
+  CHECK(misuse() == "");
+  check_nothing_left();
+}
+
+TEST_CASE("three shapes in turn are recorded, and share a block") {
+  const auto model = model_of(kChain);
+  const auto on_cpu = executor_of(*model, false);
+  auto on_gpu = executor_of(*model, true, true);
+  Named out;
+  for (int i = 0; i < 6; ++i) {
+    CAPTURE(i);
+    for (const std::int64_t rows : {900, 2, 70}) {
+      const Named given = rows_from(rows, 0.1f * static_cast<float>(i));
+      CHECK(is_one_launch(*on_gpu, given, &out) == (i > 2));
+      CHECK(
+          !runtime::compare_by_type(results_of(*on_cpu, given), out).mismatch);
+    }
+  }
+  constexpr std::size_t kTensor = std::size_t{900} * 8 * sizeof(float);
+  CHECK(standin::driver().live_bytes() < 4 * kTensor);
+  on_gpu.reset();
+  CHECK(misuse() == "");
+  check_nothing_left();
+}
+
+TEST_CASE("an input that is copied for several graphs changes in all of them") {
+  for (const char* text :
+       {"g (float[4] x) => (float[4] y) {"
+        " a = my.f(x) c = Neg(x) y = Sub(a, c) }",
+        "g (float[4] x, float[4] z) => (float[4] y, float[4] w) {"
+        " a = my.f(x) b = my.h(x) c = Neg(x) d = Add(a, b) e = Add(d, c)"
+        " w = my.f(z) y = Sub(e, z) }"}) {
+    const auto counts = check_runs(
+        *model_of(std::string("<ir_version: 10, opset_import: [\"\" : 23,"
+                              " \"my\" : 1]> ") +
+                  text +
+                  " <domain: \"my\", opset_import: [\"\" : 23]>"
+                  " f (p) => (q) { q = Exp(p) }"
+                  " <domain: \"my\", opset_import: [\"\" : 23]>"
+                  " h (p) => (q) { q = Abs(p) }"),
+        6);
+    CHECK(counts.calls == kOneLaunch);
+  }
+}
+
+TEST_CASE("an input that is an output, too, is the one that is given") {
+  const auto counts = check_runs(
+      *model_of("(float[4] x, float[4] z) => (float[4] x, float[4] y) {"
+                " a = Neg(x) y = Sub(a, z) }"),
+      5);
+  CHECK(counts.calls == kOneLaunch);
+}
+
+TEST_CASE("inputs that were at two addresses may be at one") {
+  const auto model =
+      model_of("(float[2] x, float[2] y) => (float[2] z) { z = Sub(x, y) }");
+  auto on_gpu = executor_of(*model, true, true);
+  const std::int64_t two = 2;
+  const auto a = floats_of({&two, 1}, {1, 2});
+  const auto b = floats_of({&two, 1}, {5, 5});
+  for (int i = 0; i < 3; ++i) results_of(*on_gpu, {{"x", a}, {"y", b}});
+  const auto difference = [&](const runtime::Datum& x,
+                              const runtime::Datum& y) {
+    Named out;
+    CHECK(is_one_launch(*on_gpu, {{"x", x}, {"y", y}}, &out));
+    return out[0].second.tensor().data<float>()[0];
+  };
+  CHECK(difference(b, b) == 0);
+  CHECK(difference(b, a) == 4);
+  CHECK(difference(a, a) == 0);
+  CHECK(difference(a, b) == -4);
+  on_gpu.reset();
+  CHECK(misuse() == "");
+}
+
+TEST_CASE("a run that is traced waits for each node, and others are recorded") {
+  const auto model = model_of(kChain);
+  const auto on_cpu = executor_of(*model, false);
+  for (const int before : {0, 4}) {
+    auto on_gpu = executor_of(*model, true, true);
+    for (int i = 0; i < before; ++i) results_of(*on_gpu, rows_from(5, 0));
+    const Named given = rows_from(5, 1);
+    int nodes = 0;
+    on_gpu->trace([&](const auto&, auto, double begin, double end) {
+      ++nodes;
+      CHECK(begin <= end);
+    });
+    standin::driver().counts = {};
+    Named out = results_of(*on_gpu, given);
+    CHECK(nodes > 1);
+    CHECK(standin::driver().counts.calls["cuStreamSynchronize"] >=
+          static_cast<std::size_t>(nodes));
+    CHECK(!runtime::compare_by_type(results_of(*on_cpu, given), out).mismatch);
+    on_gpu->trace({});
+    for (int i = 0; i < 3; ++i) results_of(*on_gpu, given);
+    CHECK(is_one_launch(*on_gpu, given, &out));
+    on_gpu.reset();
+    CHECK(misuse() == "");
+    check_nothing_left();
+  }
 }
 
 TEST_CASE("inputs that were at one address are told apart") {

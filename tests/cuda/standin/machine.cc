@@ -213,6 +213,7 @@ void Driver::forget() {
   m.contexts = 0;
   library_objects = 0;
   m.current.clear();
+  m.push_failed = false;
 }
 
 std::size_t Driver::objects() const {
@@ -229,6 +230,7 @@ bool fails(const char* function) {
   Driver& d = driver();
   ++d.counts.calls[function];
   ++d.counts.all;
+  if (d.fails_in == function) return true;
   if (d.fails_at == 0) return false;
   if (d.fails_at > 1) {
     --d.fails_at;

@@ -88,6 +88,7 @@ struct Machine {
   std::set<void*> modules, graphs, execs;
   int contexts = 0;          // that are retained
   std::vector<int> current;  // contexts that were pushed
+  bool push_failed = false;  // the last one was to be, and a test let it fail
 
   bool is_pinned(const void* data, std::size_t bytes) const;
   bool is_capturing() const;

@@ -29,8 +29,9 @@ struct __attribute__((visibility("default"))) Driver {
   // after it fail, too: the device is gone.
   std::size_t fails_at = 0;
   bool stays_failed = false;
-  std::string failed;  // the call that failed last
-  int failure = 999;   // CUresult: CUDA_ERROR_UNKNOWN
+  std::string fails_in;  // a function that always fails
+  std::string failed;    // the call that failed last
+  int failure = 999;     // CUresult: CUDA_ERROR_UNKNOWN
   // Of kernels: a seed of the order of their warps, and 0, 1, 2: in order,
   // reversed, random.
   unsigned long seed = 0;
