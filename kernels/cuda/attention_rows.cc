@@ -27,8 +27,7 @@ DataType attention_type(const Preparation& p) {
 }
 
 std::int32_t* length_flag(const Preparation& p, Session& session) {
-  return session.flag({.what = "a length of keys is less than 0",
-                       .where = p.node().graph().describe(p.node().id())});
+  return node_flag(p, session, "a length of keys is less than 0");
 }
 
 // Keys or values: those of the past, and the new ones behind them.

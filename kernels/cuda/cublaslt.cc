@@ -102,6 +102,10 @@ using Preference = Owned<&Library::cublasLtMatmulPreferenceDestroy,
 // What Hopper is said to need; other chips take less.
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
+// What vectors need. A plan for more would not serve a recorded run, whose
+// places are less aligned than blocks of their own.
+constexpr std::uintptr_t kMostAlignment = 16;
+
 }  // namespace
 
 // Row-major matrices are the transposes of column-major ones, so out^T = b^T
@@ -221,12 +225,19 @@ const Products::Plan& Products::plan_of(const Product& product,
                                         std::uint32_t alignment) {
   // Of all sizes that a model with changing sizes runs, the last ones.
   constexpr std::size_t kMost = 1024;
-  const auto known = plans_.find({product, alignment});
-  if (known != plans_.end()) return *known->second;
+  const Key key(product, alignment);
+  if (const auto known = plans_.find(key); known != plans_.end()) {
+    order_.splice(order_.begin(), order_, known->second.place);
+    return *known->second.plan;
+  }
   auto made = std::make_unique<Plan>(product, alignment,
                                      static_cast<cublasLtHandle_t>(handle_));
-  if (plans_.size() >= kMost) plans_.clear();
-  return *(plans_[{product, alignment}] = std::move(made));
+  if (plans_.size() >= kMost) {
+    plans_.erase(order_.back());
+    order_.pop_back();
+  }
+  order_.push_front(key);
+  return *(plans_[key] = {std::move(made), order_.begin()}).plan;
 }
 
 void Products::run(const Product& product, const ProductData& data) {
@@ -238,7 +249,8 @@ bool Products::try_run(const Product& product, const ProductData& data) {
   const auto addresses = reinterpret_cast<std::uintptr_t>(data.a) |
                          reinterpret_cast<std::uintptr_t>(data.b) |
                          reinterpret_cast<std::uintptr_t>(c) |
-                         reinterpret_cast<std::uintptr_t>(data.out) | 256;
+                         reinterpret_cast<std::uintptr_t>(data.out) |
+                         kMostAlignment;
   const std::uint32_t alignment = 1u << std::countr_zero(addresses);
   const Plan& plan = plan_of(product, alignment);
   if (!plan.is_possible) return false;

@@ -4,8 +4,10 @@
 
 #include <compare>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "kernels/cuda/session.h"
 #include "runtime/tensor.h"
@@ -58,11 +60,17 @@ class Products {
 
  private:
   struct Plan;
+  using Key = std::pair<Product, std::uint32_t>;  // and the alignment
+  struct Entry {
+    std::unique_ptr<Plan> plan;
+    std::list<Key>::iterator place;  // in order_
+  };
   const Plan& plan_of(const Product& product, std::uint32_t alignment);
 
   Session& session_;
   void* handle_ = nullptr;
-  std::map<std::pair<Product, std::uint32_t>, std::unique_ptr<Plan>> plans_;
+  std::map<Key, Entry> plans_;
+  std::list<Key> order_;  // what was used last is first
   std::shared_ptr<std::byte> workspace_;
 };
 

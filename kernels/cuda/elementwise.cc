@@ -236,8 +236,7 @@ Op dividing_row(const Preparation& p, Session& session) {
     return divide;
   }
   std::int32_t* const flag =
-      session.flag({.what = "an integer is divided by zero",
-                    .where = p.node().graph().describe(p.node().id())});
+      node_flag(p, session, "an integer is divided by zero");
   const CUfunction find_zero =
       kernel_of(session, "binary", "find_zero", type, kNumbers);
   return [&session, flag, find_zero, divide = std::move(divide)](Call& c) {

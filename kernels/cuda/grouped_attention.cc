@@ -55,18 +55,13 @@ class GroupedOnGpu {
         parts_(p, session, grouped_type(p), grouped_size(p, a_),
                grouped_size(p, a_)),
         rotary_(kernel_of(session, "rotary", "rotary", parts_.type(), kFloats)),
-        length_flag_(flag_of(p, "a length does not fit the cache")),
-        position_flag_(flag_of(p, "a position is out of range")),
+        length_flag_(node_flag(p, session, "a length does not fit the cache")),
+        position_flag_(node_flag(p, session, "a position is out of range")),
         sinks_(sinks_of(p)) {}
 
   void operator()(Call& c) const;
 
  private:
-  std::int32_t* flag_of(const Preparation& p, std::string what) const {
-    return parts_.session().flag(
-        {.what = std::move(what),
-         .where = p.node().graph().describe(p.node().id())});
-  }
   // Zeros, where the op has sinks that no input tells.
   Tensor sinks_of(const Preparation& p) const;
 

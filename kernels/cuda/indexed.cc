@@ -28,6 +28,9 @@ class Indexed {
         type_(moved_type(p)),
         index_type_(indices_type(p, 1)),
         width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
+        gather_(session, "indexed", "gather_at_", width_),
+        scatter_(session, "indexed", "scatter_at_", width_),
+        mark_(session.kernel("indexed", "mark_last")),
         beyond_(beyond_flag(p, session)) {}
 
   // The slices that GatherND and ScatterND name.
@@ -83,7 +86,7 @@ class Indexed {
                               .out = out.mutable_data<std::byte>(),
                               .inner = named.inner};
     const std::int64_t bytes = unit_of(args.in, args.out, args.inner, width_);
-    session_.launch(kernel("gather_at_", bytes), threads_for(args), args);
+    session_.launch(gather_.of(bytes), threads_for(args), args);
   }
 
   // Of equal indices the last wins.
@@ -102,7 +105,7 @@ class Indexed {
     }
     const std::int64_t bytes =
         unit_of(args.updates, args.out, args.inner, width_);
-    session_.launch(kernel("scatter_at_", bytes), threads_for(args), args);
+    session_.launch(scatter_.of(bytes), threads_for(args), args);
   }
 
  private:
@@ -124,15 +127,11 @@ class Indexed {
     Tensor marks = c.allocate(DataType::kUint32, {&named.slices, 1});
     fill(session_, marks, 0);
     session_.launch(
-        session_.kernel("indexed", "mark_last"),
-        spread(named.places.count, device::kIndexedThreads),
+        mark_, spread(named.places.count, device::kIndexedThreads),
         device::MarkArgs{named.places, marks.mutable_data<std::uint32_t>()});
     return marks;
   }
 
-  CUfunction kernel(const char* name, std::int64_t bytes) const {
-    return session_.kernel("indexed", name + std::to_string(bytes));
-  }
   template <typename Args>
   static Launch threads_for(const Args& args) {
     return spread(args.places.count * args.inner, device::kIndexedThreads);
@@ -141,6 +140,8 @@ class Indexed {
   Session& session_;
   DataType type_, index_type_;
   std::int64_t width_;
+  MovingKernels gather_, scatter_;
+  CUfunction mark_;
   std::int32_t* beyond_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "kernels/cuda/device/strided.h"
 
@@ -33,9 +34,15 @@ DataType indices_type(const Preparation& p, std::size_t i) {
   return type;
 }
 
+std::int32_t* node_flag(const Preparation& p, Session& session,
+                        std::string what, std::string expected) {
+  return session.flag({.what = std::move(what),
+                       .where = p.node().graph().describe(p.node().id()),
+                       .expected = std::move(expected)});
+}
+
 std::int32_t* beyond_flag(const Preparation& p, Session& session) {
-  return session.flag({.what = "an index is beyond its axis",
-                       .where = p.node().graph().describe(p.node().id())});
+  return node_flag(p, session, "an index is beyond its axis");
 }
 
 std::int64_t unit_of(const void* from, const void* to, std::int64_t& inner,
@@ -90,6 +97,12 @@ CUfunction kernel_of(Session& session, std::string_view family,
   full += suffix(dtype);
   return session.kernel(family, full);
 }
+
+MovingKernels::MovingKernels(Session& session, std::string_view family,
+                             const std::string& name, std::int64_t width)
+    : width_(width),
+      own_(session.kernel(family, name + std::to_string(width))),
+      vector_(session.kernel(family, name + "16")) {}
 
 Launch spread(std::int64_t pieces, unsigned threads) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();

@@ -31,7 +31,10 @@ DataType input_type(const Preparation& p, std::size_t i);
 DataType moved_type(const Preparation& p, std::size_t i = 0);
 // int32 or int64; declines the node for other indices.
 DataType indices_type(const Preparation& p, std::size_t i);
-// What a kernel sets to 1 where it meets an index beyond its axis.
+// What a kernel sets to 1 where it meets what the node cannot compute.
+std::int32_t* node_flag(const Preparation& p, Session& session,
+                        std::string what, std::string expected = {});
+// The same for an index beyond its axis.
 std::int32_t* beyond_flag(const Preparation& p, Session& session);
 
 // The bytes of what a kernel moves at once: 16 where rows of `inner` elements
@@ -58,6 +61,21 @@ inline constexpr DataType kNumbers[] = {DataType::kFloat, DataType::kFloat16,
                                         DataType::kBfloat16, DataType::kInt32,
                                         DataType::kInt64};
 inline constexpr DataType kBools[] = {DataType::kBool};
+
+// The kernels of a name for what unit_of() gives: NAME16 and the one of the
+// elements' width.
+class MovingKernels {
+ public:
+  MovingKernels(Session& session, std::string_view family,
+                const std::string& name, std::int64_t width);
+  CUfunction of(std::int64_t bytes) const {
+    return bytes == width_ ? own_ : vector_;
+  }
+
+ private:
+  std::int64_t width_;
+  CUfunction own_, vector_;
+};
 
 // A thread for each of so many pieces of work, in blocks; fewer where there are
 // more than a grid takes.

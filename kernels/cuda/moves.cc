@@ -90,6 +90,7 @@ class Gather {
         type_(moved_type(p)),
         index_type_(indices_type(p, 1)),
         width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
+        kernels_(session, "views", "gather_", width_),
         beyond_(beyond_flag(p, session)) {}
 
   void operator()(Call& c) const {
@@ -115,7 +116,7 @@ class Gather {
                             .is_wide = index_type_ == DataType::kInt64};
     const std::int64_t bytes = unit_of(args.in, args.out, args.inner, width_);
     session_.launch(
-        session_.kernel("views", sized("gather_", bytes)),
+        kernels_.of(bytes),
         spread(args.outer * args.count * args.inner, device::kViewThreads),
         args);
   }
@@ -147,6 +148,7 @@ class Gather {
   std::optional<std::int64_t> place_;  // the only one, a scalar that is known
   DataType type_, index_type_;
   std::int64_t width_;
+  MovingKernels kernels_;
   std::int32_t* beyond_;
 };
 

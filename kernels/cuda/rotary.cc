@@ -24,10 +24,8 @@ class Rotary {
         inputs_(inputs),
         type_(input_type(p, 0)),
         kernel_(kernel_of(session, "rotary", "rotary", type_, kFloats)),
-        beyond_(
-            session.flag({.what = "a position is out of range",
-                          .where = p.node().graph().describe(p.node().id()),
-                          .expected = "below the number of rows of cosines"})),
+        beyond_(node_flag(p, session, "a position is out of range",
+                          "below the number of rows of cosines")),
         heads_(p.attribute_int("num_heads")),
         turned_(p.attribute_int("rotary_embedding_dim")),
         is_interleaved_(p.attribute_flag("interleaved")) {

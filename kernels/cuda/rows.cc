@@ -18,16 +18,12 @@ Launch blocks_of(std::int64_t blocks, unsigned threads) {
   return {.x = static_cast<unsigned>(blocks), .threads = threads};
 }
 
-void run_along(Session& session, CUfunction kernel, const Tensor& x,
-               Tensor& out, const CutShape& s) {
-  if (x.count() == 0) return;
-  const AxisArgs args{.in = x.data<std::byte>(),
-                      .out = out.mutable_data<std::byte>(),
-                      .outer = s.outer,
-                      .n = s.size,
-                      .inner = s.inner};
-  session.launch(kernel, blocks_of(axis_blocks(args), device::kAxisThreads),
-                 args);
+AxisArgs axis_args(const Tensor& x, Tensor& out, const CutShape& s) {
+  return {.in = x.data<std::byte>(),
+          .out = out.mutable_data<std::byte>(),
+          .outer = s.outer,
+          .n = s.size,
+          .inner = s.inner};
 }
 
 template <AttributeName kName>
@@ -41,7 +37,10 @@ Op softmax(const Preparation& p, Session& session) {
     const std::size_t at = axis.of(c, std::max<std::size_t>(x.rank(), 1));
     const CutShape cut =
         x.is_scalar() ? CutShape{1, 1, 1} : cut_at(x.dims(), at);
-    run_along(session, kernel, x, out, cut);
+    if (x.count() == 0) return;
+    const AxisArgs args = axis_args(x, out, cut);
+    session.launch(kernel, blocks_of(axis_blocks(args), device::kAxisThreads),
+                   args);
   };
 }
 
@@ -65,29 +64,58 @@ double reduced_nothing(std::string_view kernel) {
   return 0;
 }
 
+// The launches of a reduction.
+struct Reducing {
+  CUfunction whole, parts;
+  DataType sums;  // what the type is summed up in
+
+  Reducing(Session& session, std::string_view name, DataType type,
+           std::span<const DataType> known)
+      : whole(kernel_of(session, "reduce", name, type, known)),
+        parts(kernel_of(session, "reduce", std::string(name) + "_parts", type,
+                        known)),
+        sums(runtime::bytes_of(type, 1) == 2 ? DataType::kFloat : type) {}
+
+  void run(const Call& c, Session& session, const AxisArgs& axis) const {
+    device::ReduceArgs args{.axis = axis, .size = axis.n};
+    split_axis(args, session.multiprocessors());
+    Tensor memory;  // as long as the kernels are being launched
+    if (args.splits > 1) {
+      memory = c.allocate(sums, Dims{axis.outer, axis.inner, args.splits});
+      args.parts = memory.mutable_data<std::byte>();
+    }
+    session.launch(whole, blocks_of(reduce_blocks(args), device::kAxisThreads),
+                   args);
+    if (args.splits == 1) return;
+    session.launch(
+        parts, blocks_of(join_parts_blocks(args), device::kAxisThreads), args);
+  }
+};
+
 template <AttributeName kName, const auto& kTypes>
 Op reduction(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
-  const CUfunction kernel = kernel_of(session, "reduce", kName, type, kTypes);
+  const Reducing reducing(session, kName, type, kTypes);
   const std::uint64_t of_nothing = bits_of(reduced_nothing(kName), type);
-  return [&session, kernel, type, of_nothing, axes = AxesToReduce(p)](Call& c) {
-    Tensor x = c.expect_type(0, type);
-    const ReducedShape shape = axes.of(c, x.dims());
-    Tensor& out = c.output(0, type, shape.result);
-    if (x.count() == 0) return fill(session, out, of_nothing);
-    std::optional<CutShape> cut = cut_along(x.dims(), shape.axes);
-    if (!cut) {
-      // Those that go are brought to the end.
-      std::vector<std::size_t> perm;
-      for (std::size_t i = 0; i < x.rank(); ++i) {
-        if (!std::ranges::binary_search(shape.axes, i)) perm.push_back(i);
-      }
-      perm.insert(perm.end(), shape.axes.begin(), shape.axes.end());
-      x = transposed(c, x, perm);
-      cut = CutShape{out.count(), x.count() / out.count(), 1};
-    }
-    run_along(session, kernel, x, out, *cut);
-  };
+  return
+      [&session, reducing, type, of_nothing, axes = AxesToReduce(p)](Call& c) {
+        Tensor x = c.expect_type(0, type);
+        const ReducedShape shape = axes.of(c, x.dims());
+        Tensor& out = c.output(0, type, shape.result);
+        if (x.count() == 0) return fill(session, out, of_nothing);
+        std::optional<CutShape> cut = cut_along(x.dims(), shape.axes);
+        if (!cut) {
+          // Those that go are brought to the end.
+          std::vector<std::size_t> perm;
+          for (std::size_t i = 0; i < x.rank(); ++i) {
+            if (!std::ranges::binary_search(shape.axes, i)) perm.push_back(i);
+          }
+          perm.insert(perm.end(), shape.axes.begin(), shape.axes.end());
+          x = transposed(c, x, perm);
+          cut = CutShape{out.count(), x.count() / out.count(), 1};
+        }
+        reducing.run(c, session, axis_args(x, out, *cut));
+      };
 }
 
 // --- norms -----------------------------------------------------------------

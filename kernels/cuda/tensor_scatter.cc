@@ -23,8 +23,7 @@ DataType cached_type(const Preparation& p) {
 Op tensor_scatter(const Preparation& p, Session& session) {
   session.kernel("caches", "key_lengths");  // no run loads code
   std::int32_t* const flag =
-      session.flag({.what = "new rows are beyond the cache",
-                    .where = p.node().graph().describe(p.node().id())});
+      node_flag(p, session, "new rows are beyond the cache");
   return [&session, flag, type = cached_type(p),
           axis = AttributeAxis(p)](Call& c) {
     const Tensor& x = c.expect_type(0, type);

@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import rivals
-from tool import ATTENTION, Trouble, Weights, on_cpu, time_chained
+from tool import ATTENTION, BELOW_NOISE, Trouble, Weights, on_cpu, time_chained
 from wire import integers, write_model
 
 GOAL = 700e12  # operations in a second, of the first shape on an H200
@@ -128,8 +128,11 @@ def measure_all(setting, deadline):
             row["why"] = str(trouble)
             continue
         row.update(seconds=seconds, on_cpu=on_cpu(found),
-                   recorded=found["recorded"],
-                   operations_per_second=shape.operations() / max(seconds, 1e-9))
+                   recorded=found["recorded"])
+        if seconds is None:
+            row["why"] = BELOW_NOISE
+        else:
+            row["operations_per_second"] = shape.operations() / seconds
         try:
             row["torch"] = rivals.attention_seconds(shape)
         except Trouble:
@@ -158,7 +161,7 @@ def best_plan(row):
 def _mean_line(what, pairs):
     """A line on theirs over ours; none without a pair."""
     ratios = [theirs / ours for theirs, ours in pairs
-              if theirs and ours and ours > 0]
+              if theirs and ours]
     if not ratios:
         return []
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))

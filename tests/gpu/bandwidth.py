@@ -2,10 +2,12 @@
 
 import dataclasses
 
-from tool import BYTES, Trouble, Weights, on_cpu, time_chained
+from tool import BELOW_NOISE, BYTES, Trouble, Weights, on_cpu, time_chained
 from wire import integers, write_model
 
 GOAL = 0.8  # of the chip's
+# What moves less than this times the second cache is partly served by it.
+CACHES = 4
 
 
 @dataclasses.dataclass
@@ -67,13 +69,13 @@ def write_chain(path, kernel, count, weights):
                 nodes)
 
 
-def measure_all(setting, deadline, bytes_per_second):
+def measure_all(setting, deadline, bytes_per_second, cache=0):
     if setting.is_standin:
         all_kernels = kernels([[4, 64]], [[1, 4, 2, 8]])[:3] + kernels(
             [[4, 64]], [[1, 4, 2, 8]])[6:]
     else:
-        all_kernels = kernels([[512, 4096], [8192, 4096], [16384, 8192]],
-                              [[8, 512, 16, 64], [16, 2048, 32, 128]])
+        all_kernels = kernels([[16384, 4096], [16384, 8192]],
+                              [[32, 2048, 16, 64], [16, 2048, 32, 128]])
     weights = Weights(setting.folder)
     rows = []
     for i, kernel in enumerate(all_kernels):
@@ -84,13 +86,16 @@ def measure_all(setting, deadline, bytes_per_second):
                 setting, f"kernel-{i}",
                 lambda path, count, its=kernel: write_chain(path, its, count,
                                                             weights), deadline,
-                is_quick=kernel.bytes_moved() < 1e8)
+                is_quick=kernel.bytes_moved() < 4e8)
         except Trouble as trouble:
             row["why"] = str(trouble)
             continue
-        rate = kernel.bytes_moved() / max(seconds, 1e-9)
-        row.update(seconds=seconds, bytes_per_second=rate,
-                   on_cpu=on_cpu(found), recorded=found["recorded"])
-        if bytes_per_second:
-            row["share"] = rate / bytes_per_second
+        row.update(seconds=seconds, on_cpu=on_cpu(found),
+                   recorded=found["recorded"])
+        if seconds is None:
+            row["why"] = BELOW_NOISE
+            continue
+        row["bytes_per_second"] = kernel.bytes_moved() / seconds
+        if bytes_per_second and kernel.bytes_moved() > CACHES * cache:
+            row["share"] = row["bytes_per_second"] / bytes_per_second
     return rows

@@ -39,6 +39,7 @@ if driver is not None and driver.cuInit(0) == 0:
         return number.value if ok else 0
     # kHz of the memory, and the width of its bus in bits.
     out["bytes_per_second"] = 2e3 * attribute(36) * attribute(37) / 8
+    out["cache_bytes"] = attribute(38)  # the second cache
 print(json.dumps(out))
 """
 

@@ -16,7 +16,7 @@ def _ms(seconds):
 
 
 def _ratio(theirs, ours):
-    return f"{theirs / ours:.2f}" if theirs and ours and ours > 0 else ""
+    return f"{theirs / ours:.2f}" if theirs and ours else ""
 
 
 def _ops(counts):
@@ -106,7 +106,7 @@ def bars(found):
     steps = found["steps"]
     out = []
     for row in steps.get("c", {}).get("rows", []):
-        if row["torch"] and row["seconds"] and row["seconds"] > 0:
+        if row["torch"] and row["seconds"]:
             out.append((f"{row['shape']}: PyTorch over ours",
                         row["torch"] / row["seconds"]))
     for row in steps.get("d", {}).get("rows", []):

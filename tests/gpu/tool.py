@@ -22,6 +22,7 @@ ATTENTION = PROGRAM.parent / "cuda_attention_bench"
 BYTES = {"float": 4, "float16": 2, "bfloat16": 2, "int64": 8}
 CALL = 90  # seconds for one call of the program at most
 BLOCK = 1 << 16  # elements after which weights repeat
+BELOW_NOISE = "below the noise"  # why there are no seconds
 
 
 class Trouble(Exception):
@@ -157,8 +158,9 @@ class Weights:
 def time_chained(setting, name, link, deadline, is_quick):
     """Seconds on the device of one link, and what bench found: `link(count)`
     writes a model with a chain of so many. Two chains run in turn, and the
-    difference has neither copies nor launches of the host in it. Nodes that are
-    quick are more and run more often, since noise does not shrink with them."""
+    difference has neither copies nor launches of the host in it; where it is
+    not above 0, there are no seconds. Nodes that are quick are more and run
+    more often, since noise does not shrink with them."""
     long = 5 if setting.is_standin else 65 if is_quick else 9
     if is_quick and not setting.is_standin:
         setting = dataclasses.replace(setting, rounds=4 * setting.rounds)
@@ -168,4 +170,4 @@ def time_chained(setting, name, link, deadline, is_quick):
     link(more, long)
     found = setting.bench(more, "--against", short, deadline=deadline)
     apart = (found["ms"]["median"] - found["against"]["ms"]["median"]) / 1e3
-    return apart / (long - 1), found
+    return apart / (long - 1) if apart > 0 else None, found

@@ -13,10 +13,10 @@ std::string PlanPlace::key() const {
   return out.take();
 }
 
-std::string plan_key(const AttentionDescription& d, const PlanPlace& place) {
+std::string plan_key(const AttentionDescription& d, const std::string& place) {
   ByteWriter out;
   out.text(d.key());
-  out.text(place.key());
+  out.text(place);
   return out.take();
 }
 

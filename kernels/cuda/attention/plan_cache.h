@@ -35,8 +35,8 @@ struct PlanPlace {
   std::string key() const;
 };
 
-// The bytes that a plan is found by.
-std::string plan_key(const AttentionDescription& d, const PlanPlace& place);
+// The bytes that a plan is found by. `place`: the key of one.
+std::string plan_key(const AttentionDescription& d, const std::string& place);
 
 struct PlanCounts {
   std::uint64_t builds = 0;    // plans that were built
@@ -58,10 +58,10 @@ template <typename Plan>
 class PlanCache {
  public:
   // `most`: plans in memory, at least 1.
-  PlanCache(PlanMaker<Plan> maker, PlanPlace place, std::size_t most,
+  PlanCache(PlanMaker<Plan> maker, const PlanPlace& place, std::size_t most,
             std::optional<PlanStore> store = std::nullopt)
       : maker_(std::move(maker)),
-        place_(std::move(place)),
+        place_(place.key()),
         most_(most),
         store_(std::move(store)) {}
 
@@ -189,7 +189,7 @@ class PlanCache {
   }
 
   const PlanMaker<Plan> maker_;
-  const PlanPlace place_;
+  const std::string place_;  // its key
   const std::size_t most_;
   const std::optional<PlanStore> store_;
 

@@ -24,7 +24,7 @@ __device__ __forceinline__ float base_of(float most) {
 // The rows of a lane.
 template <typename T, int size>
 struct State {
-  using Product = Products<T, size>;
+  using Product = TileProducts<T, size>;
   using Scores = typename Product::Scores;
   static constexpr int kKeys = Product::kKeys;
 

@@ -14,9 +14,7 @@ __device__ __forceinline__ i32 clamp(i64 x, i32 most) {
 __device__ __forceinline__ i32 length_of(const SequenceLengths& lengths,
                                          i64 batch, i32 most) {
   if (lengths.data == nullptr) return most;
-  return clamp(lengths.is_wide ? static_cast<const i64*>(lengths.data)[batch]
-                               : static_cast<const i32*>(lengths.data)[batch],
-               most);
+  return clamp(load_index(lengths.data, lengths.is_wide, batch), most);
 }
 
 // Keys from `low` to before `high`.
@@ -105,21 +103,24 @@ __device__ __forceinline__ bool is_wide(const AttentionRows& rows, i32 size) {
   return wide;
 }
 
-// Copies rows to shared memory; `place(row)` is where one begins, nullptr: it
-// is zeros. What is beyond its `held` elements is zeros, too.
+// Copies rows to shared memory; `place(row)` is where one begins. Of so many,
+// the first `there` are, 1 or more; others are zeros, and so is what is beyond
+// the `held` elements of a row.
 template <typename T, int size, typename Place>
-__device__ __forceinline__ void copy_rows(T* shared, int rows, i32 held,
-                                          bool is_wide, const Place& place) {
+__device__ __forceinline__ void copy_rows(T* shared, int rows, i32 there,
+                                          i32 held, bool is_wide,
+                                          const Place& place) {
   constexpr int chunks = size / kChunk<T>;
   constexpr int pitch = attention_pitch(size, sizeof(T));
   for (int i = threadIdx.x; i < rows * chunks; i += kAttentionThreads) {
     const int row = i / chunks;
     const int column = i % chunks * kChunk<T>;
-    const T* from = place(row);
+    const T* from = place(row < there ? row : 0);
     T* to = shared + row * pitch + column;
-    const bool is_there = from != nullptr && column < held;
+    const bool is_there = row < there && column < held;
     if (is_wide || !is_there) {
-      copy_later(to, is_there ? from + column : from, is_there);
+      // A copy of nothing, too, needs an address that is aligned.
+      copy_later(to, aligned_down(is_there ? from + column : from), is_there);
       continue;
     }
 #pragma unroll
@@ -138,10 +139,9 @@ __device__ __forceinline__ void copy_keys(T* shared, const AttentionArgs& args,
   const Sequence& sequence = work.sequence;
   const T* data = static_cast<const T*>(rows.data);
   copy_rows<T, size>(
-      shared, attention_keys(size, sizeof(T)), held, is_wide,
-      [&](int row) -> const T* {
+      shared, attention_keys(size, sizeof(T)), sequence.keys - key, held,
+      is_wide, [&](int row) {
         const i32 at = key + row;
-        if (at >= sequence.keys) return nullptr;
         if (args.pages == nullptr) {
           return data + offset_of(rows, sequence.batch, work.kv_head, at);
         }
@@ -157,11 +157,9 @@ __device__ __forceinline__ void copy_queries(T* shared,
                                              const AttentionArgs& args,
                                              const Work& work) {
   copy_rows<T, size>(
-      shared, kAttentionRows, args.qk_size, is_wide<T>(args.q, args.qk_size),
-      [&](int row) -> const T* {
-        const i32 at = work.row + row;
-        if (at >= rows_of_group(args)) return nullptr;
-        const GroupRow own(args, work.kv_head, at);
+      shared, kAttentionRows, static_cast<i32>(rows_of_group(args)) - work.row,
+      args.qk_size, is_wide<T>(args.q, args.qk_size), [&](int row) {
+        const GroupRow own(args, work.kv_head, work.row + row);
         return static_cast<const T*>(args.q.data) +
                offset_of(args.q, work.sequence.batch, own.head, own.query);
       });

@@ -11,10 +11,12 @@ struct Columns {
   i64 outer, at;  // of this lane's column; at may be beyond inner
   ColumnTeam<kAxisWarps> team;
 
-  __device__ explicit Columns(const AxisArgs& args) {
+  __device__ explicit Columns(const AxisArgs& args)
+      : Columns(args, blockIdx.x) {}
+  __device__ Columns(const AxisArgs& args, unsigned block) {
     const i64 blocks = (args.inner + kWarp - 1) / kWarp;
-    outer = blockIdx.x / blocks;
-    at = (blockIdx.x - outer * blocks) * kWarp + team.column();
+    outer = block / blocks;
+    at = (block - outer * blocks) * kWarp + team.column();
   }
   // f(offset) for each element of the column that this thread has.
   template <typename F>

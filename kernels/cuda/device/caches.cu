@@ -8,8 +8,7 @@ namespace {
 __device__ __forceinline__ void find_length(const KeyLengthsArgs& args, i64 i) {
   i64 length = args.plus;
   if (args.in != nullptr) {
-    length += args.is_wide ? static_cast<const i64*>(args.in)[i]
-                           : static_cast<const i32*>(args.in)[i];
+    length += load_index(args.in, args.is_wide, i);
   }
   if (length < args.least || length > args.most) *args.beyond = 1;
   if (length > args.rows) length = args.rows;

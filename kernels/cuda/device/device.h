@@ -140,6 +140,20 @@ __device__ __forceinline__ bool is_aligned(const void* data, int bytes) {
   return reinterpret_cast<std::uintptr_t>(data) % bytes == 0;
 }
 
+// The vector that has this byte.
+template <typename T>
+__device__ __forceinline__ const T* aligned_down(const T* data) {
+  const auto at = reinterpret_cast<std::uintptr_t>(data);
+  return reinterpret_cast<const T*>(at & ~std::uintptr_t{kVectorBytes - 1});
+}
+
+// Of i64 where `is_wide`, else of i32.
+__device__ __forceinline__ i64 load_index(const void* indices, bool is_wide,
+                                          i64 at) {
+  return is_wide ? static_cast<const i64*>(indices)[at]
+                 : static_cast<const i32*>(indices)[at];
+}
+
 __device__ __forceinline__ bool is_nan(float x) { return x != x; }
 
 // Of numbers that are not negative; small ones take a fifth of the time.

@@ -16,8 +16,7 @@ __device__ __forceinline__ i64 place_of(const PlacesArgs& args, i64 item) {
   }
   for (int k = 0; k < args.depth; ++k) {
     const i64 at = item * args.depth + k;
-    i64 index = args.is_wide ? static_cast<const i64*>(args.indices)[at]
-                             : static_cast<const i32*>(args.indices)[at];
+    i64 index = load_index(args.indices, args.is_wide, at);
     if (index < 0) index += args.index_sizes[k];
     if (index < 0 || index >= args.index_sizes[k]) {
       *args.beyond = 1;

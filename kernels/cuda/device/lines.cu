@@ -30,37 +30,98 @@ struct Line {
 
 // --- sums ------------------------------------------------------------------
 
+// A line in the order in which it is summed up.
+template <typename T, typename Sum>
+struct Summed {
+  const T* in;
+  T* out;
+  i64 n, first, step;
+  bool is_exclusive;
+
+  __device__ Summed(const CumSumArgs& args, i64 start)
+      : in(static_cast<const T*>(args.in) + start),
+        out(static_cast<T*>(args.out) + start),
+        n(args.sizes.n),
+        first(args.is_reverse ? (n - 1) * args.sizes.inner : 0),
+        step(args.is_reverse ? -args.sizes.inner : args.sizes.inner),
+        is_exclusive(args.is_exclusive) {}
+
+  __device__ __forceinline__ Wide<T> load(i64 i) const {
+    return i < n ? widen(in[first + i * step]) : Wide<T>{0};
+  }
+  // Stores the sum before an element or with it, and returns the latter.
+  __device__ __forceinline__ Sum store(i64 i, Sum before, Wide<T> own) const {
+    const Sum with = before + static_cast<Sum>(own);
+    if (i < n) {
+      const Sum result = is_exclusive ? before : with;
+      out[first + i * step] = Narrow<T>::from(static_cast<Wide<T>>(result));
+    }
+    return with;
+  }
+};
+
+// The sum of the values of the lanes up to this one.
+template <typename Sum>
+__device__ __forceinline__ Sum sum_of_lanes(Sum value) {
+  const int lane = threadIdx.x % kWarp;
+#pragma unroll
+  for (int distance = 1; distance < int{kWarp}; distance *= 2) {
+    const bool is_there = lane >= distance;
+    const Sum lower =
+        __shfl_sync(kWholeWarp, value, is_there ? lane - distance : lane);
+    if (is_there) value += lower;
+  }
+  return value;
+}
+
+// By all threads of a block: tile by tile, with the sum of the tiles before.
+// Threads beside each other read elements beside each other.
+template <typename T, typename Sum>
+__device__ __forceinline__ void sum_line(const Summed<T, Sum>& line) {
+  constexpr int each = 4;  // elements of a thread
+  constexpr int warps = kLineThreads / kWarp;
+  RULEENGINE_SHARED(Sum, sums, warps);
+  const int lane = threadIdx.x % kWarp, warp = threadIdx.x / kWarp;
+  Sum carry{0};
+#pragma unroll 1
+  for (i64 tile = 0; tile < line.n; tile += each * int{kLineThreads}) {
+    const i64 begin = tile + i64{threadIdx.x} * each;
+    Wide<T> own[each];
+    Sum all{0};
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      own[k] = line.load(begin + k);
+      all += static_cast<Sum>(own[k]);
+    }
+    all = sum_of_lanes(all);
+    if (lane == kWarp - 1) sums[warp] = all;
+    // Not a difference, which infinity would make a NaN of.
+    Sum lower = __shfl_sync(kWholeWarp, all, lane == 0 ? 0 : lane - 1);
+    if (lane == 0) lower = Sum{0};
+    __syncthreads();
+    Sum before = carry;
+#pragma unroll 1
+    for (int i = 0; i < warps; ++i) {
+      if (i < warp) before += sums[i];
+      carry += sums[i];
+    }
+    before += lower;
+#pragma unroll
+    for (int k = 0; k < each; ++k) {
+      before = line.store(begin + k, before, own[k]);
+    }
+    __syncthreads();  // the sums were read
+  }
+}
+
 template <typename T, typename Sum>
 __device__ __forceinline__ void cum_sum(const CumSumArgs& args) {
-  RULEENGINE_SHARED(Sum, sums, kLineThreads);
   const Line line(args.sizes);
   if (!line.exists) return;
-  const T* in = static_cast<const T*>(args.in) + line.start;
-  T* out = static_cast<T*>(args.out) + line.start;
-  const i64 n = args.sizes.n;
-  const i64 size = divide(n + line.threads - 1, line.threads);
-  const i64 begin = line.thread * size;
-  const i64 end = begin + size < n ? begin + size : n;
-  const auto place = [&](i64 i) {
-    return (args.is_reverse ? n - 1 - i : i) * args.sizes.inner;
-  };
+  const Summed<T, Sum> summed(args, line.start);
+  if (line.is_shared()) return sum_line(summed);
   Sum sum{0};
-  if (line.is_shared()) {
-    for (i64 i = begin; i < end; ++i) {
-      sum += static_cast<Sum>(widen(in[place(i)]));
-    }
-    sums[threadIdx.x] = sum;
-    __syncthreads();
-    sum = Sum{0};
-    for (int i = 0; i < line.thread; ++i) sum += sums[i];
-  }
-  for (i64 i = begin; i < end; ++i) {
-    const i64 at = place(i);
-    const Sum before = sum;
-    sum += static_cast<Sum>(widen(in[at]));
-    const Sum result = args.is_exclusive ? before : sum;
-    out[at] = Narrow<T>::from(static_cast<Wide<T>>(result));
-  }
+  for (i64 i = 0; i < summed.n; ++i) sum = summed.store(i, sum, summed.load(i));
 }
 
 // --- the first in an order ---------------------------------------------------

@@ -55,8 +55,9 @@ __device__ __forceinline__ void load_matrices(u32 (&to)[4], const void* row) {
   }
 }
 
-// Copies 16 bytes to shared memory, or writes zeros there. It is done when
-// wait_copies() has waited for its group.
+// Copies 16 bytes to shared memory, or writes zeros there: then, too, `memory`
+// is at a multiple of 16, and no nullptr. It is done when wait_copies() has
+// waited for its group.
 __device__ __forceinline__ void copy_later(void* shared, const void* memory,
                                            bool is_there) {
   const auto to = static_cast<u32>(__cvta_generic_to_shared(shared));

@@ -52,8 +52,7 @@ __device__ __forceinline__ void one_hot(const OneHotArgs& args) {
     const i64 line = divide(i, args.inner);
     const i64 outer = divide(line, args.depth);
     const i64 at = outer * args.inner + i - line * args.inner;
-    i64 index = args.is_wide ? static_cast<const i64*>(args.indices)[at]
-                             : static_cast<const i32*>(args.indices)[at];
+    i64 index = load_index(args.indices, args.is_wide, at);
     if (index < 0) index += args.depth;
     out[i] = index == line - outer * args.depth ? on : off;
   });

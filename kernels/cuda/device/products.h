@@ -14,7 +14,7 @@ using Fragments = float[n][4];
 
 // Tensor cores compute these of halves.
 template <typename T, int size>
-struct Products {
+struct TileProducts {
   static constexpr int kKeys = attention_keys(size, sizeof(T));
   static constexpr int kPitch = attention_pitch(size, sizeof(T));
   using Scores = Fragments<kKeys / 8>;
@@ -71,7 +71,7 @@ struct Products {
 
 // Tensor cores would drop digits of float.
 template <int size>
-struct Products<f32, size> {
+struct TileProducts<f32, size> {
   static constexpr int kKeys = attention_keys(size, sizeof(f32));
   static constexpr int kPitch = attention_pitch(size, sizeof(f32));
   using Scores = Fragments<kKeys / 8>;

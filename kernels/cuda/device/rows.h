@@ -71,6 +71,10 @@ struct PlainRow {
         n(size),
         is_wide(size % kChunk<T> == 0 && is_aligned(data, kVectorBytes)) {}
 
+  // Its elements from `begin`, which is a multiple of kChunk, to before `end`.
+  __device__ PlainRow(const PlainRow& row, i64 begin, i64 end)
+      : in(row.in + begin), n(end - begin), is_wide(row.is_wide) {}
+
   __device__ i64 chunks() const { return (n + kChunk<T> - 1) / kChunk<T>; }
   __device__ int count(i64 chunk) const {
     const i64 rest = n - chunk * kChunk<T>;

@@ -12,9 +12,7 @@ constexpr unsigned kAxisWarps = kAxisThreads / 32;
 constexpr std::int64_t kAxisOfWarp = 1024;
 
 // softmax log_softmax (f32 f16 bf16): `out` is as large as `in`, and may be it.
-// reduce_sum reduce_mean reduce_max reduce_min (f32 f16 bf16, all but the mean
-// also i32 i64): `out` is [outer, inner]. A NaN gives NaN, and so does a
-// softmax of nothing but -inf. n is 1 or more.
+// A NaN gives NaN, and so does a softmax of nothing but -inf. n is 1 or more.
 struct AxisArgs {
   const void* in;
   void* out;
@@ -26,6 +24,43 @@ inline std::int64_t axis_blocks(const AxisArgs& args) {
   if (args.inner > 1) return args.outer * ((args.inner + 31) / 32);
   if (args.n > kAxisOfWarp) return args.outer;
   return (args.outer + kAxisWarps - 1) / kAxisWarps;
+}
+
+// reduce_sum reduce_mean reduce_max reduce_min (f32 f16 bf16, all but the mean
+// also i32 i64): `out` is [outer, inner]. A NaN gives NaN. Where the axis is
+// split, reduce_<sum>_parts_<f32> has to follow with the same arguments.
+struct ReduceArgs {
+  AxisArgs axis;
+  // Into how many parts each axis is split, and their elements: a multiple of
+  // 16, fewer in the last one.
+  std::int64_t splits = 1, size;
+  // Above 1: [outer, inner, splits] of f32, i32 or i64, as sums are made in.
+  void* parts = nullptr;
+};
+
+inline std::int64_t reduce_blocks(const ReduceArgs& args) {
+  return axis_blocks(args.axis) * args.splits;
+}
+// Of the second launch: a warp for each output.
+inline std::int64_t join_parts_blocks(const ReduceArgs& args) {
+  return (args.axis.outer * args.axis.inner + kAxisWarps - 1) / kAxisWarps;
+}
+
+// Splits an axis so that there is work for so many processors.
+inline void split_axis(ReduceArgs& args, std::int64_t processors) {
+  constexpr std::int64_t kLeastOfRow = 4096, kLeastOfColumn = 128;
+  const std::int64_t n = args.axis.n, blocks = axis_blocks(args.axis);
+  args.splits = 1;
+  args.size = n;
+  if (blocks >= processors) return;
+  const std::int64_t least = args.axis.inner > 1 ? kLeastOfColumn : kLeastOfRow;
+  const std::int64_t wanted = (2 * processors + blocks - 1) / blocks;
+  std::int64_t size = (n + wanted - 1) / wanted;
+  if (size < least) size = least;
+  size = (size + 15) / 16 * 16;
+  if (size >= n) return;
+  args.size = size;
+  args.splits = (n + size - 1) / size;
 }
 
 }  // namespace ruleengine::kernels::device

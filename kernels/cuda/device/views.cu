@@ -50,8 +50,7 @@ __device__ __forceinline__ void transpose(const TransposeArgs& args) {
 }
 
 __device__ __forceinline__ i64 index_of(const GatherArgs& args, i64 at) {
-  const i64 index = args.is_wide ? static_cast<const i64*>(args.indices)[at]
-                                 : static_cast<const i32*>(args.indices)[at];
+  const i64 index = load_index(args.indices, args.is_wide, at);
   return index < 0 ? index + args.n : index;
 }
 

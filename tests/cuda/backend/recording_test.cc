@@ -264,5 +264,53 @@ TEST_CASE("what the host draws is the same in a recorded run") {
   CHECK(misuse() == "");
 }
 
+std::size_t heuristics() {
+  return standin::driver().counts.calls["cublasLtMatmulAlgoGetHeuristic"];
+}
+
+TEST_CASE("the run that is recorded plans no product anew") {
+  const auto model = model_of(
+      "(float[2,8] x, float[8,8] w) => (float[2,8] y) { a = Exp(x)"
+      " b = MatMul(a, w) c = MatMul(b, w) d = Add(b, c) e = MatMul(d, w)"
+      " y = Sub(e, a) }");
+  const auto on_cpu = executor_of(*model, false);
+  auto on_gpu = executor_of(*model, true, true);
+  for (std::size_t i = 0; i < 3; ++i) {
+    standin::driver().counts = {};
+    results_of(*on_gpu, inputs_of(*on_cpu, *model, i));
+    CHECK((heuristics() > 0) == (i == 0));
+  }
+  CHECK(on_gpu->is_recorded());
+  on_gpu.reset();
+  CHECK(misuse() == "");
+}
+
+TEST_CASE("of too many plans of products the last ones are kept") {
+  const auto model = model_of(
+      "(float[N,2] x) => (float[N,2] y) <float[2,2] w = {1,2,3,4}> {"
+      " y = MatMul(x, w) }");
+  auto on_gpu = executor_of(*model, true);
+  const auto plans_for = [&](std::int64_t rows) {
+    const std::int64_t dims[] = {rows, 2};
+    standin::driver().counts = {};
+    results_of(
+        *on_gpu,
+        {{"x", floats_of(dims, std::vector<float>(std::size_t(2 * rows)))}});
+    return heuristics();
+  };
+  constexpr std::int64_t kMost = 1024;
+  for (std::int64_t rows = 1; rows <= kMost; ++rows) {
+    REQUIRE(plans_for(rows) == 1);
+  }
+  CHECK(plans_for(1) == 0);
+  CHECK(plans_for(kMost + 1) == 1);  // drops 2
+  CHECK(plans_for(1) == 0);
+  CHECK(plans_for(3) == 0);
+  CHECK(plans_for(2) == 1);
+  on_gpu.reset();
+  CHECK(misuse() == "");
+  check_nothing_left();
+}
+
 }  // namespace
 }  // namespace ruleengine::kernels

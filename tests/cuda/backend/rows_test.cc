@@ -69,6 +69,17 @@ TEST_CASE("CumSum agrees with the CPU") {
       " }");
 }
 
+TEST_CASE("reductions of few outputs agree with the CPU") {
+  check_recorded(
+      "(float[3,9000] x, float16[600,40] h, int64[70,200] n) => (float[1,1] y,"
+      " float[3] m, float16[40] z, int64[200] w, int64 g)"
+      "<int64[1] zero = {0}, int64[1] one = {1}> {"
+      " y = ReduceSum(x) m = ReduceMean<keepdims = 0>(x, one)"
+      " z = ReduceMax<keepdims = 0>(h, zero)"
+      " w = ReduceMin<keepdims = 0>(n, zero)"
+      " g = ReduceSum<keepdims = 0>(n) }");
+}
+
 TEST_CASE("ArgMax, ArgMin and TopK agree with the CPU") {
   check_recorded(
       "(float[3,70,2] x, int32[4,5] n) => (int64[3,1,2] a, int64[4] b,"

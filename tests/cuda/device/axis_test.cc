@@ -101,14 +101,40 @@ TEST_CASE_TEMPLATE("softmax of what is not finite", T, float, __half,
   }
 }
 
+// What the elements of T are summed up in.
 template <typename T>
-void check_reductions(const AxisCase& each) {
+using SumOf = std::conditional_t<std::is_integral_v<T>, T, float>;
+
+// The launch, and the second one where the axis is split.
+template <typename T, typename F>
+void check_reduction(const char* name, const ReduceArgs& args, Buffer<T>& out,
+                     const F& want, double relative, double absolute = 0) {
+  CAPTURE(args.splits);
+  for (const Order order : kOrders) {
+    out.clear();
+    run(named<T>(name), args, {.blocks = unsigned(reduce_blocks(args))}, order);
+    if (args.splits > 1) {
+      run(named<T>((std::string(name) + "_parts").c_str()), args,
+          {.blocks = unsigned(join_parts_blocks(args))}, order);
+    }
+    check_close(out, want, relative, absolute);
+  }
+}
+
+// `processors`: 1 splits no axis.
+template <typename T>
+void check_reductions(const AxisCase& each, int64_t processors = 1) {
   auto in = random_buffer<T>(each.outer * each.n * each.inner, each.skip, 100);
   constexpr bool is_float = !std::is_integral_v<T>;
   if (is_float && in.size() > 100) in[50] = of_double<T>(kNan);
   Buffer<T> out(each.outer * each.inner);
-  const AxisArgs args{in.data(), out.data(), each.outer, each.n, each.inner};
-  const Shape shape{.blocks = unsigned(axis_blocks(args))};
+  ReduceArgs args{
+      .axis = {in.data(), out.data(), each.outer, each.n, each.inner},
+      .size = 0};
+  split_axis(args, processors);
+  CHECK((args.splits > 1) == (processors > 1));
+  Buffer<SumOf<T>> parts(out.size() * args.splits);
+  args.parts = parts.data();
   const Axis<T> axis{in, each};
   const auto start = [&](int64_t i) {
     return i / each.inner * each.n * each.inner + i % each.inner;
@@ -116,18 +142,18 @@ void check_reductions(const AxisCase& each) {
   const double relative = is_float ? tolerance<T>() : 0;
   const double size = double(each.n);
   const double absolute = is_float ? 1e-6 * 100 * std::sqrt(size) : 0;
-  check_kernel(
-      named<T>("reduce_sum"), args, shape, out,
-      [&](int64_t i) { return axis.sum(start(i)); }, relative, absolute);
-  check_kernel(
-      named<T>("reduce_max"), args, shape, out,
-      [&](int64_t i) { return axis.most(start(i)); }, 0);
-  check_kernel(
-      named<T>("reduce_min"), args, shape, out,
-      [&](int64_t i) { return axis.least(start(i)); }, 0);
+  check_reduction(
+      "reduce_sum", args, out, [&](int64_t i) { return axis.sum(start(i)); },
+      relative, absolute);
+  check_reduction(
+      "reduce_max", args, out, [&](int64_t i) { return axis.most(start(i)); },
+      0);
+  check_reduction(
+      "reduce_min", args, out, [&](int64_t i) { return axis.least(start(i)); },
+      0);
   if (!is_float) return;
-  check_kernel(
-      named<T>("reduce_mean"), args, shape, out,
+  check_reduction(
+      "reduce_mean", args, out,
       [&](int64_t i) { return axis.sum(start(i)) / size; }, relative,
       absolute / size);
 }
@@ -139,6 +165,34 @@ TEST_CASE_TEMPLATE("reductions along an axis", T, float, __half, __nv_bfloat16,
     CAPTURE(each.inner);
     check_reductions<T>(each);
   }
+}
+
+TEST_CASE_TEMPLATE("reductions of few outputs are split", T, float, __half,
+                   __nv_bfloat16, std::int32_t, std::int64_t) {
+  for (const AxisCase& each :
+       {AxisCase{1, 70001, 1, 1}, AxisCase{2, 16384, 1}, AxisCase{1, 8192, 2},
+        AxisCase{1, 1000, 64}, AxisCase{3, 300, 33, 1}}) {
+    CAPTURE(each.n);
+    CAPTURE(each.inner);
+    check_reductions<T>(each, 132);
+  }
+}
+
+TEST_CASE("an axis is split only where blocks are few") {
+  ReduceArgs args{.axis = {nullptr, nullptr, 1, 1 << 20, 1}, .size = 0};
+  split_axis(args, 132);
+  CHECK(args.splits > 132);
+  CHECK(args.splits <= 264);
+  CHECK(args.size % 16 == 0);
+  args.axis = {nullptr, nullptr, 1, 8192, 64};
+  split_axis(args, 132);
+  CHECK(reduce_blocks(args) == 128);
+  args.axis = {nullptr, nullptr, 132, 1 << 20, 1};
+  split_axis(args, 132);
+  CHECK(args.splits == 1);
+  args.axis = {nullptr, nullptr, 1, 4096, 1};
+  split_axis(args, 132);
+  CHECK(args.splits == 1);
 }
 
 }  // namespace

@@ -8,9 +8,9 @@ namespace {
 struct LineCase {
   int64_t outer, n, inner;
 };
-const LineCase kLineCases[] = {{1, 1, 1},   {300, 7, 1}, {2, 64, 3},
-                               {3, 65, 1},  {1, 257, 2}, {2, 600, 1},
-                               {1, 1000, 1}};
+const LineCase kLineCases[] = {{1, 1, 1},    {300, 7, 1},  {2, 64, 3},
+                               {3, 65, 1},   {1, 257, 2},  {2, 600, 1},
+                               {1, 1000, 1}, {1, 1024, 1}, {2, 2500, 3}};
 
 template <typename T>
 struct LineTest {
@@ -59,6 +59,23 @@ TEST_CASE_TEMPLATE("sums up to each element", T, float, __half, __nv_bfloat16,
     for (const int how : {0, 1, 2, 3}) {
       check_sums<T>(each, (how & 1) != 0, (how & 2) != 0);
     }
+  }
+}
+
+TEST_CASE("sums before an element do not know it") {
+  for (const int64_t n : {40, 1100}) {
+    LineTest<float> test{{1, n, 1}};
+    for (int64_t i = 0; i < n; ++i) test.in[i] = 1;
+    test.in[n - 3] = std::numeric_limits<float>::max();
+    test.in[n - 2] = std::numeric_limits<float>::infinity();
+    Buffer<float> out(n);
+    const CumSumArgs args{test.sizes, test.in.data(), out.data(), true, false};
+    check_kernel(
+        "cum_sum_f32", args, test.shape, out,
+        [&](int64_t i) {
+          return i < n - 2 ? double(i) : i == n - 2 ? test.in.at(n - 3) : kInf;
+        },
+        1e-6);
   }
 }
 

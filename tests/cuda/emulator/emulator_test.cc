@@ -64,6 +64,8 @@ TEST_CASE("the emulator finds what CUDA leaves undefined") {
       {"wrong_masks", "disagree"},
       {"lane_waits_for_barrier", "lanes that do not come"},
       {"misaligned_vector", "16 bytes is misaligned"},
+      {"misaligned_zeros", "16 bytes is misaligned"},
+      {"zeros_of_nullptr", "a copy from nullptr"},
   };
   for (const auto& [name, what] : faults) {
     for (const Order order : kOrders) {

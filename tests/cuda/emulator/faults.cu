@@ -5,6 +5,7 @@
 
 namespace ruleengine::emulator {
 
+using kernels::device::copy_later;
 using kernels::device::load_pack;
 using kernels::device::Pack;
 
@@ -65,6 +66,18 @@ RULEENGINE_KERNEL(lane_waits_for_barrier, FaultArgs, 256) {
 RULEENGINE_KERNEL(misaligned_vector, FaultArgs, 256) {
   const Pack<float, 4> pack = load_pack<float, 4>(args.in + 1);
   args.out[threadIdx.x] = pack.values[0];
+}
+
+RULEENGINE_KERNEL(misaligned_zeros, FaultArgs, 256) {
+  RULEENGINE_SHARED(float, values, 4);
+  if (threadIdx.x == 0) copy_later(values, args.in + 1, false);
+  args.out[threadIdx.x] = 0;
+}
+
+RULEENGINE_KERNEL(zeros_of_nullptr, FaultArgs, 256) {
+  RULEENGINE_SHARED(float, values, 4);
+  if (threadIdx.x == 0) copy_later(values, nullptr, false);
+  args.out[threadIdx.x] = 0;
 }
 
 RULEENGINE_KERNEL(unwritten_shared, FaultArgs, 256) {

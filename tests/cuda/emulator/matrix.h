@@ -98,7 +98,8 @@ void load_matrices(std::uint32_t (&to)[4], const void* row,
 
 inline void copy_later(void* shared, const void* memory, bool is_there) {
   emulator::check_aligned(shared, 16);
-  if (is_there) emulator::check_aligned(memory, 16);
+  emulator::check_aligned(memory, 16);
+  if (memory == nullptr) emulator::block().fail("a copy from nullptr");
   emulator::block().copy_later({shared, is_there ? memory : nullptr});
 }
 inline void end_copies() { emulator::block().end_copies(); }
