@@ -14,15 +14,6 @@ __device__ __forceinline__ float bias_of(u8 is_seen) {
   return is_seen != 0 ? 0.0f : -INFINITY;
 }
 
-// What is hidden is so whatever its score is.
-template <typename B>
-__device__ __forceinline__ float biased(float score, B value) {
-  return score + bias_of(value);
-}
-__device__ __forceinline__ float biased(float score, u8 is_seen) {
-  return is_seen != 0 ? score : -INFINITY;
-}
-
 // What a row of scores needs.
 struct RowMask {
   KeyRange seen;
@@ -63,7 +54,7 @@ __device__ __forceinline__ void add_bias(const AttentionArgs& args,
   const B* bias = static_cast<const B*>(args.bias);
   const i64 stride = args.bias_strides[3];
   each_score(scores, masks, key, [&](float& score, const RowMask& mask, i32 k) {
-    if (mask.sees(k)) score = biased(score, bias[mask.bias + k * stride]);
+    if (mask.sees(k)) score += bias_of(bias[mask.bias + k * stride]);
   });
 }
 

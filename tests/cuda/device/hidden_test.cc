@@ -71,14 +71,14 @@ TEST_CASE("guarded rows with weights that are NaN are cleared") {
   check_hidden(test, true);
 }
 
-TEST_CASE_TEMPLATE("a row that a mask hides is zeros, whatever is hidden", T,
+TEST_CASE_TEMPLATE("a row that a mask hides is zeros, whatever its values", T,
                    float, __half) {
   for (const int splits : {1, 2}) {
     AttentionSizes sizes{.q_length = 3, .kv_length = 70, .splits = splits};
     sizes.bias_kind = BiasKind::kBool;
     AttentionCase<T> test(sizes);
     for (int64_t i = 70; i < 140; ++i) test.bias_bool[std::size_t(i)] = 0;
-    test.k[5] = of_double<T>(kNan);
+    test.v[5] = of_double<T>(kNan);
     test.v[9] = of_double<T>(kInf);
     test.launch(Order::kForward);
     const int64_t size = test.sizes.v_size;
