@@ -91,6 +91,13 @@ RULEENGINE_EXPORT CUresult cuDeviceGet(CUdevice* device, int ordinal) {
   return CUDA_SUCCESS;
 }
 
+// tests/gpu asks for it.
+RULEENGINE_EXPORT CUresult cuDeviceGetName(char* name, int size, CUdevice) {
+  RULEENGINE_CALL_ANYWHERE(cuDeviceGetName);
+  std::strncpy(name, "stand-in for an H200", static_cast<std::size_t>(size));
+  return CUDA_SUCCESS;
+}
+
 RULEENGINE_EXPORT CUresult cuDeviceGetAttribute(int* value,
                                                 CUdevice_attribute which,
                                                 CUdevice) {
