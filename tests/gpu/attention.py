@@ -4,7 +4,7 @@ import dataclasses
 import math
 
 import rivals
-from tool import ATTENTION, BELOW_NOISE, Trouble, Weights, on_cpu, time_chained
+from tool import ATTENTION, Trouble, Weights, fill_row
 from wire import integers, write_model
 
 GOAL = 700e12  # operations in a second, of the first shape on an H200
@@ -118,21 +118,15 @@ def measure_all(setting, deadline):
         row = {"shape": shape.name(), "seconds": None, "torch": None,
                "plans": None, "why": ""}
         rows.append(row)
-        try:
-            seconds, found = time_chained(
-                setting, f"attention-{i}",
-                lambda path, count, its=shape: write_chain(path, its, count,
-                                                           weights), deadline,
-                is_quick=shape.operations() < 2e10)
-        except Trouble as trouble:
-            row["why"] = str(trouble)
+        ran = fill_row(
+            row, setting, f"attention-{i}",
+            lambda path, count, its=shape: write_chain(path, its, count,
+                                                       weights), deadline,
+            is_quick=shape.operations() < 2e10)
+        if not ran:
             continue
-        row.update(seconds=seconds, on_cpu=on_cpu(found),
-                   recorded=found["recorded"])
-        if seconds is None:
-            row["why"] = BELOW_NOISE
-        else:
-            row["operations_per_second"] = shape.operations() / seconds
+        if row["seconds"] is not None:
+            row["operations_per_second"] = shape.operations() / row["seconds"]
         try:
             row["torch"] = rivals.attention_seconds(shape)
         except Trouble:

@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tool import BELOW_NOISE, BYTES, Trouble, Weights, on_cpu, time_chained
+from tool import BYTES, Weights, fill_row
 from wire import integers, write_model
 
 GOAL = 0.8  # of the chip's
@@ -81,21 +81,13 @@ def measure_all(setting, deadline, bytes_per_second, cache=0):
     for i, kernel in enumerate(all_kernels):
         row = {"kernel": kernel.title(), "share": None, "why": ""}
         rows.append(row)
-        try:
-            seconds, found = time_chained(
-                setting, f"kernel-{i}",
-                lambda path, count, its=kernel: write_chain(path, its, count,
-                                                            weights), deadline,
-                is_quick=kernel.bytes_moved() < 4e8)
-        except Trouble as trouble:
-            row["why"] = str(trouble)
+        fill_row(row, setting, f"kernel-{i}",
+                 lambda path, count, its=kernel: write_chain(path, its, count,
+                                                             weights), deadline,
+                 is_quick=kernel.bytes_moved() < 4e8)
+        if row.get("seconds") is None:
             continue
-        row.update(seconds=seconds, on_cpu=on_cpu(found),
-                   recorded=found["recorded"])
-        if seconds is None:
-            row["why"] = BELOW_NOISE
-            continue
-        row["bytes_per_second"] = kernel.bytes_moved() / seconds
+        row["bytes_per_second"] = kernel.bytes_moved() / row["seconds"]
         if bytes_per_second and kernel.bytes_moved() > CACHES * cache:
             row["share"] = row["bytes_per_second"] / bytes_per_second
     return rows

@@ -171,3 +171,17 @@ def time_chained(setting, name, link, deadline, is_quick):
     found = setting.bench(more, "--against", short, deadline=deadline)
     apart = (found["ms"]["median"] - found["against"]["ms"]["median"]) / 1e3
     return apart / (long - 1) if apart > 0 else None, found
+
+
+def fill_row(row, setting, name, link, deadline, is_quick):
+    """Puts what time_chained finds into a row of a table; whether it ran."""
+    try:
+        seconds, found = time_chained(setting, name, link, deadline, is_quick)
+    except Trouble as trouble:
+        row["why"] = str(trouble)
+        return False
+    row.update(seconds=seconds, on_cpu=on_cpu(found),
+               recorded=found["recorded"])
+    if seconds is None:
+        row["why"] = BELOW_NOISE
+    return True
