@@ -13,8 +13,6 @@ struct HeadView {
   const std::byte* data = nullptr;
   std::int64_t batch = 1, heads = 1, rows = 0, size = 0;
   FourSizes strides{};
-
-  std::int64_t count() const { return batch * heads * rows * size; }
 };
 // Of [batch, heads, rows, size], or of [batch, rows, heads * size].
 HeadView head_view(const Tensor& x, std::int64_t heads);

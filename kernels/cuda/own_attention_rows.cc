@@ -15,8 +15,7 @@ std::optional<std::int64_t> known_size(const Preparation& p,
   if (type == nullptr || !type->has_shape || type->rank() != 4) {
     decline("the inputs are not known to have 4 axes");
   }
-  const ir::Dim last = type->dims[3];
-  return last.known() ? std::optional(last.size()) : std::nullopt;
+  return known_head_size(p, input, "num_heads");
 }
 
 DataType own_type(const Preparation& p) {
