@@ -347,7 +347,7 @@ void check_arena(const std::filesystem::path& file, int threads) {
   const auto first = executor.run(*inputs);
   REQUIRE(first.ok());
   const std::size_t live = executor.peak_bytes();
-  std::size_t kept = 0;  // the first outputs are still there
+  std::size_t kept = 0;  // outputs have blocks of their own
   for (const auto& [output, value] : *first) {
     kept += value.tensor().byte_size() + 64;
   }
@@ -359,8 +359,11 @@ void check_arena(const std::filesystem::path& file, int threads) {
                                (*again)[k].second.tensor().bytes()));
     }
   }
-  // What several threads ask for is beside the arena.
-  if (threads == 1) CHECK(executor.peak_bytes() <= live + live / 20 + kept);
+  // What several threads ask for is beside the arena. The first outputs are
+  // still there, too.
+  if (threads == 1) {
+    CHECK(executor.peak_bytes() <= live + live / 20 + 2 * kept);
+  }
 }
 
 TEST_CASE("an arena leaves the memory to runs of other shapes") {
