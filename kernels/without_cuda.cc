@@ -3,7 +3,7 @@
 
 namespace ruleengine::kernels {
 
-Result<const runtime::Backend*> find_cuda() {
+Result<const runtime::Backend*> find_cuda(const CudaOptions&) {
   return Diagnostic{.kind = ErrorKind::kUsage,
                     .what = "this build of ruleengine is without CUDA",
                     .hint =

@@ -73,11 +73,12 @@ std::string text_of(const runtime::Executor::Named& inputs) {
   return out;
 }
 
-Result<runtime::Backends> backends_of(const std::string& device) {
+Result<runtime::Backends> backends_of(const ExecutionOptions& options) {
+  const std::string& device = options.device;
   if (device.empty() || device == "cpu")
     return runtime::Backends{&kernels::cpu()};
   if (device == "cuda" || device == "auto") {
-    const auto gpu = kernels::find_cuda();
+    const auto gpu = kernels::find_cuda({.tf32 = options.tf32});
     if (gpu) return runtime::Backends{*gpu, &kernels::cpu()};
     Diagnostic error = gpu.error();
     error.remedy = Remedy::kDevice;
@@ -146,7 +147,7 @@ runtime::InputOptions input_options(const ExecutionOptions& options) {
 
 Result<runtime::ExecutorOptions> executor_options(
     const ExecutionOptions& options) {
-  auto backends = backends_of(options.device);
+  auto backends = backends_of(options);
   if (!backends) return backends.error();
   return runtime::ExecutorOptions{
       .backends = *std::move(backends),

@@ -28,6 +28,8 @@ struct ExecutionOptions {
   // What computes: "cuda" is the first GPU, with the CPU for what it cannot; ""
   // and "cpu" are the CPU alone; "auto" is "cuda", and "cpu" where that fails.
   std::string device;
+  // Whether a GPU rounds the factors of float32 products to tf32.
+  bool tf32 = false;
   Warn warn;  // hears why the CPU computes what was for the GPU
   // Of comparisons, instead of the rounding of the types and of what rules
   // declare.

@@ -391,6 +391,8 @@ typedef struct re_session_options {
   /* NULL, "cpu"; "cuda", the first GPU; or "auto", the GPU as long as it works,
    * and the CPU from then on. */
   const char *device;
+  int32_t tf32; /* not 0: a GPU rounds the factors of float32 products to tf32,
+                   which has 10 bits of mantissa */
 } re_session_options;
 
 typedef struct re_tensor {

@@ -916,6 +916,7 @@ struct SessionOptions {
   std::uint64_t seed = 0, tensors = 0;
   const Rules* rules = nullptr;
   std::string device = {};  // see re_session_options
+  bool tf32 = false;
 };
 
 // A model that was prepared, and runs many times.
@@ -930,6 +931,7 @@ class Session : public detail::Handle<re_session, re_session_free> {
     detail::Calling its(call);
     auto given = detail::run_options<re_session_options>(options);
     given.device = detail::text_or_null(options.device);
+    given.tf32 = options.tf32 ? 1 : 0;
     return its.make<Session>([&](re_session** to) {
       return re_session_new(model.get(), &given, its.get(), to);
     });

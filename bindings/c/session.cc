@@ -160,6 +160,7 @@ re_error* re_session_new(re_model* model, const re_session_options* options,
     out->held = model->held;
     how.seed = given->seed;
     if (given->device != nullptr) how.device = given->device;
+    how.tf32 = given->tf32 != 0;
     how.warn = [its = out.get()](const std::string& message) {
       its->warnings.push_back(message);
     };

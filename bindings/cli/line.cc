@@ -278,6 +278,8 @@ void VerbLine::device(InputFlags& inputs) {
       "cuda is the first GPU, with the CPU for what it cannot; auto is cuda, "
       "and cpu where there is no GPU or it fails; cpu")
       .takes("cpu|cuda|auto");
+  flag("--tf32", inputs.how.tf32,
+       "a GPU rounds the factors of float32 products to 10 bits of mantissa");
 }
 void VerbLine::tolerance(std::optional<std::string>& to) {
   option("--tolerance", to,

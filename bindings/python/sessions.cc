@@ -16,6 +16,7 @@ struct ExecutionOptions {
   std::uint64_t seed = 0;
   std::size_t tensors = 0;
   std::string device;
+  bool tf32 = false;
   std::map<std::string, std::int64_t> dims;
   std::optional<std::tuple<double, double>> tolerance;  // absolute, relative
 };
@@ -27,6 +28,7 @@ api::ExecutionOptions options_of(const ExecutionOptions& how,
       std::in_range<int>(how.threads) ? static_cast<int>(how.threads) : -1;
   out.seed = how.seed;
   out.device = how.device;
+  out.tf32 = how.tf32;
   out.dims = how.dims;
   if (how.tolerance) {
     const auto [absolute, relative] = *how.tolerance;
@@ -279,6 +281,7 @@ void add_sessions(nb::module_& m) {
       .def_rw("seed", &Options::seed)
       .def_rw("tensors", &Options::tensors)
       .def_rw("device", &Options::device)
+      .def_rw("tf32", &Options::tf32)
       .def_rw("dims", &Options::dims)
       .def_rw("tolerance", &Options::tolerance, arg().none());
   nb::class_<Session>(m, "Session")

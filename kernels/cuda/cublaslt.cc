@@ -111,8 +111,9 @@ constexpr std::uintptr_t kMostAlignment = 16;
 // Row-major matrices are the transposes of column-major ones, so out^T = b^T
 // a^T is what the library computes.
 struct Products::Plan {
-  Plan(const Product& p, std::uint32_t alignment, cublasLtHandle_t handle);
-  void describe(const Product& p);
+  Plan(const Product& p, std::uint32_t alignment, bool tf32,
+       cublasLtHandle_t handle);
+  void describe(const Product& p, bool tf32);
 
   Description description;
   Layout a, b, out;
@@ -151,10 +152,13 @@ void lay_out(Layout& layout, const Product& p, std::int64_t rows,
 
 }  // namespace
 
-void Products::Plan::describe(const Product& p) {
+void Products::Plan::describe(const Product& p, bool tf32) {
   const Library& lib = library();
-  check(lib.cublasLtMatmulDescCreate(description.place(), CUBLAS_COMPUTE_32F,
-                                     CUDA_R_32F));
+  const bool is_rounded = tf32 && p.type == DataType::kFloat;
+  check(lib.cublasLtMatmulDescCreate(
+      description.place(),
+      is_rounded ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F,
+      CUDA_R_32F));
   const auto set = [&](cublasLtMatmulDescAttributes_t which, auto value) {
     check(lib.cublasLtMatmulDescSetAttribute(description.get(), which, &value,
                                              sizeof(value)));
@@ -167,10 +171,10 @@ void Products::Plan::describe(const Product& p) {
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
 }
 
-Products::Plan::Plan(const Product& p, std::uint32_t alignment,
+Products::Plan::Plan(const Product& p, std::uint32_t alignment, bool tf32,
                      cublasLtHandle_t handle) {
   const Library& lib = library();
-  describe(p);
+  describe(p, tf32);
   const auto place = [&](Layout& layout, bool is_transposed, std::int64_t rows,
                          std::int64_t columns, std::int64_t step) {
     if (is_transposed) std::swap(rows, columns);
@@ -204,7 +208,8 @@ Products::Plan::Plan(const Product& p, std::uint32_t alignment,
   algorithm = found.algo;
 }
 
-Products::Products(Session& session) : session_(session) {}
+Products::Products(Session& session, bool tf32)
+    : session_(session), tf32_(tf32) {}
 
 Products::~Products() {
   plans_.clear();
@@ -230,7 +235,7 @@ const Products::Plan& Products::plan_of(const Product& product,
     order_.splice(order_.begin(), order_, known->second.place);
     return *known->second.plan;
   }
-  auto made = std::make_unique<Plan>(product, alignment,
+  auto made = std::make_unique<Plan>(product, alignment, tf32_,
                                      static_cast<cublasLtHandle_t>(handle_));
   if (plans_.size() >= kMost) {
     plans_.erase(order_.back());

@@ -46,7 +46,8 @@ struct ProductData {
 // memory to compute in. Belongs to the thread of the session.
 class Products {
  public:
-  explicit Products(Session& session);
+  // `tf32`: whether factors of float32 are rounded to it.
+  Products(Session& session, bool tf32);
   ~Products();
   Products(const Products&) = delete;
   Products& operator=(const Products&) = delete;
@@ -68,6 +69,7 @@ class Products {
   const Plan& plan_of(const Product& product, std::uint32_t alignment);
 
   Session& session_;
+  const bool tf32_;
   void* handle_ = nullptr;
   std::map<Key, Entry> plans_;
   std::list<Key> order_;  // what was used last is first

@@ -109,7 +109,8 @@ class SessionMemory final : public runtime::cuda::CudaMemory {
 
 class Gpu final : public runtime::Backend {
  public:
-  explicit Gpu(const Driver& driver) : driver_(driver) {}
+  Gpu(const Driver& driver, const CudaOptions& options)
+      : driver_(driver), options_(options) {}
 
   std::string_view name() const override { return "cuda"; }
   bool has_kernel(std::string_view domain,
@@ -124,29 +125,31 @@ class Gpu final : public runtime::Backend {
     return out;
   }
   std::unique_ptr<runtime::BackendSession> open() const override {
-    return std::make_unique<Session>(Device::open(driver_));
+    return std::make_unique<Session>(Device::open(driver_), options_);
   }
 
  private:
   const Driver& driver_;
+  const CudaOptions options_;
 };
 
-Result<const runtime::Backend*> find_gpu() {
+// The driver of a machine on which the backend works.
+Result<const Driver*> find_driver() {
   const auto driver = Driver::load();
   if (!driver) return driver.error();
   if (const auto blocked = blocked_versions(); !blocked) {
     return blocked.error();
   }
-  static const Gpu kGpu(**driver);
-  return &kGpu;
+  return *driver;
 }
 
 }  // namespace
 
-Session::Session(std::shared_ptr<const Device> device)
+Session::Session(std::shared_ptr<const Device> device,
+                 const CudaOptions& options)
     : stream_(std::make_shared<runtime::cuda::Stream>(std::move(device))),
       memory_(std::make_shared<SessionMemory>(stream_, *this)),
-      products_(std::make_unique<Products>(*this)),
+      products_(std::make_unique<Products>(*this, options.tf32)),
       multiprocessors_(stream_->device().attribute(
           CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)) {}
 
@@ -293,9 +296,12 @@ void Session::launch_with(CUfunction kernel, const Launch& how, void* args) {
 
 namespace ruleengine::kernels {
 
-Result<const runtime::Backend*> find_cuda() {
-  static const auto kFound = cuda::find_gpu();
-  return kFound;
+Result<const runtime::Backend*> find_cuda(const CudaOptions& options) {
+  static const auto kDriver = cuda::find_driver();
+  if (!kDriver) return kDriver.error();
+  static const cuda::Gpu kExact(**kDriver, {});
+  static const cuda::Gpu kRounded(**kDriver, {.tf32 = true});
+  return options.tf32 ? &kRounded : &kExact;
 }
 
 }  // namespace ruleengine::kernels

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/cuda.h"
 #include "runtime/backend.h"
 #include "runtime/cuda/recording.h"
 
@@ -30,7 +31,8 @@ class AttentionEngine;
 class Session final : public runtime::BackendSession {
  public:
   // Throws Failure.
-  explicit Session(std::shared_ptr<const runtime::cuda::Device> device);
+  Session(std::shared_ptr<const runtime::cuda::Device> device,
+          const CudaOptions& options);
   ~Session() override;
 
   runtime::DeviceMemory* memory() override { return memory_.get(); }

@@ -24,12 +24,27 @@ for _ in range(6):
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 print(session.warnings)
 """
+TF32 = """
+import sys, numpy as np, ruleengine
+given = {"x": np.full((4, 8), 1 + 2 ** -11, "f"), "w": np.eye(8, 3, dtype="f")}
+for tf32 in False, True:
+    session = ruleengine.Session(sys.argv[1], device="cuda", tf32=tf32)
+    print(session.run(given)["y"].max())
+"""
 ATTENTION = """<ir_version: 10, opset_import: ["" : 23]>
 g (float16[1,2,8,16] x) => (float16[1,2,8,16] y) { y = Attention(x, x, x) }"""
 STANDIN = pathlib.Path(program.PROGRAM).parent / "cuda" / "standin"
 
 
 class Device(program.ProgramTest):
+    def run_in_python(self, text, model, **variables):
+        return subprocess.run(
+            [sys.executable, "-c", text, model], check=False,
+            capture_output=True, text=True, timeout=60, env={
+                **os.environ, **variables,
+                "PYTHONPATH": str(pathlib.Path(program.PROGRAM).parent
+                                  / "python")})
+
     def run_on(self, verb, *options, **variables):
         model = self.write("model.onnxtxt", MODEL)
         return program.run(verb, model, *options, cwd=self.folder,
@@ -133,6 +148,24 @@ class Device(program.ProgramTest):
             self.assertEqual(compared["differs"] is not None, code == 6)
 
     @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_tf32(self):
+        """Products are rounded where it is asked for, by each door."""
+        model = self.write("product.onnxtxt", MODEL.replace(
+            "a = Gelu(x) b = Softmax(a) y = MatMul(b, w)", "y = MatMul(x, w)"))
+        on_standin = {"LD_LIBRARY_PATH": str(STANDIN)}
+        np.savez(self.folder / "in.npz", x=np.full((4, 8), 1 + 2 ** -11, "f"),
+                 w=np.eye(8, 3, dtype="f"))
+        for flags, expected in (((), 1 + 2 ** -11), (("--tf32",), 1)):
+            done = program.run(
+                "exec", model, "--inputs", "in.npz", "--outputs", "out.npz",
+                "--device", "cuda", *flags, cwd=self.folder, env=on_standin)
+            self.assertEqual(done.code, 0, done.err)
+            found = np.load(self.folder / "out.npz")["y"]
+            self.assertTrue(np.all(found == expected), found)
+        done = self.run_in_python(TF32, model, **on_standin)
+        self.assertEqual(done.stdout, "1.0004883\n1.0\n", done.stderr)
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
     def test_standin(self):
         results = {}
         for device in ("cpu", "cuda"):
@@ -146,13 +179,9 @@ class Device(program.ProgramTest):
     @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
     def test_session(self):
         """The same in Python; after a failure the CPU runs what follows."""
-        done = subprocess.run(
-            [sys.executable, "-c", SESSION, self.write("model.onnxtxt", MODEL)],
-            check=False, capture_output=True, text=True, timeout=60, env={
-                **os.environ, "LD_LIBRARY_PATH": str(STANDIN),
-                "PYTHONPATH": str(pathlib.Path(program.PROGRAM).parent
-                                  / "python"),
-                "RULEENGINE_STANDIN_FAILS_AT": "60"})
+        done = self.run_in_python(
+            SESSION, self.write("model.onnxtxt", MODEL),
+            LD_LIBRARY_PATH=str(STANDIN), RULEENGINE_STANDIN_FAILS_AT="60")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(
             done.stdout,

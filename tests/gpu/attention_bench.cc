@@ -224,7 +224,7 @@ class Bench {
 
 json measure(const Shape& shape, int rounds) {
   const auto* driver = value_of(runtime::cuda::Driver::load());
-  Session session(runtime::cuda::Device::open(*driver));
+  Session session(runtime::cuda::Device::open(*driver), {});
   // A call of some op: what it makes is on the device.
   const auto model = value_of(
       text::parse_model("(float[1] x) => (float[1] y) { y = Identity(x) }"));

@@ -79,6 +79,7 @@ class ExecutionOptions:
     seed: int
     tensors: int
     device: str
+    tf32: bool
     dims: dict[str, int]
     tolerance: tuple[float, float] | None
 

@@ -18,12 +18,13 @@ if TYPE_CHECKING:
 
 def _options(threads: int, seed: int, tensors: int,
              dims: Mapping[str, int] | None = None,
-             tolerance: tuple[float, float] | None = None, device: str = "cpu"
-             ) -> _native.ExecutionOptions:
+             tolerance: tuple[float, float] | None = None, device: str = "cpu",
+             tf32: bool = False) -> _native.ExecutionOptions:
     out = _native.ExecutionOptions()
     if not isinstance(device, str):
         raise UsageError("`device` is no text", found=repr(device))
     out.device = device
+    out.tf32 = bool(tf32)
     out.threads = _arguments.whole("threads", threads)
     out.seed = _arguments.whole("seed", seed)
     out.tensors = _arguments.whole("tensors", tensors)
@@ -54,15 +55,17 @@ class Session:
     numbers, `tensors` the bytes of tensors at once (0: three quarters of the
     machine's memory). Ops with a body of `rules` run as that. `device` is
     "cpu"; "cuda", the first GPU; or "auto", the GPU as long as it works and the
-    CPU from then on, of which `warnings` tells.
+    CPU from then on, of which `warnings` tells. With `tf32` a GPU rounds the
+    factors of float32 products to 10 bits of mantissa, which is faster.
     """
 
     def __init__(self, model: Any, *, rules: RuleSet | None = None,
                  threads: int = 0, seed: int = 0, tensors: int = 0,
                  dims: Dims | None = None, folder: Path | None = None,
-                 seconds: float | None = None, device: str = "cpu") -> None:
+                 seconds: float | None = None, device: str = "cpu",
+                 tf32: bool = False) -> None:
         time = Time(seconds)
-        options = _options(threads, seed, tensors, device=device)
+        options = _options(threads, seed, tensors, device=device, tf32=tf32)
         opened = _kinds.opened(model, time, dims=dims, folder=folder)
         self._native = _native.Session(
             opened.native, _native_rules(rules), options,
@@ -120,12 +123,13 @@ def verify(model: Any, other: Any, *, rules: RuleSet | None = None,
 def bench(model: Any, against: Any = None, *, rounds: int = 0,
           dims: Mapping[str, int] | None = None, seed: int = 0,
           threads: int = 0, tensors: int = 0, folder: Path | None = None,
-          seconds: float | None = None, device: str = "cpu") -> dict[str, Any]:
+          seconds: float | None = None, device: str = "cpu",
+          tf32: bool = False) -> dict[str, Any]:
     """How long a model runs, in which ops, and with how much memory, as
     `ruleengine bench --json` has it. Two models run in turn on the same inputs.
-    `rounds` of 0: as many as 5 seconds allow. `device`: as of a Session."""
+    `rounds` of 0: as many as 5 seconds allow. `device` and `tf32`: as of a Session."""
     time = Time(seconds)
-    options = _options(threads, seed, tensors, dims, device=device)
+    options = _options(threads, seed, tensors, dims, device=device, tf32=tf32)
     models = ((_kinds.opened(model, time, folder=folder),) if against is None
               else _kinds.opened_both(model, against, time, folder))
     out: dict[str, Any] = json.loads(_native.bench(

@@ -102,6 +102,29 @@ TEST_CASE("products agree with those of the CPU") {
       " i = Gemm<beta = 0.25>(m, w, b) }"));
 }
 
+TEST_CASE("tf32 rounds the factors of float products where it is asked for") {
+  // 1 + 2^-10 is of tf32, 1 + 2^-11 is half way to it, and 1 + 3 * 2^-11 to the
+  // one behind.
+  const auto model = model_of(
+      "(float[3,1] x, float16[1,1] h) => (float[3,1] y, float16[1,1] g)"
+      " <float[1,1] w = {1}> { y = MatMul(x, w) g = MatMul(h, h) }");
+  const auto floats = std::make_shared<std::vector<float>>(
+      std::vector{1.0009765625f, 1.00048828125f, 1.00146484375f});
+  const auto halves = std::make_shared<std::vector<std::uint16_t>>(1, 0x3c01);
+  const Named inputs{
+      {"x", tensor_of(ir::DataType::kFloat, {{3, 1}}, floats)},
+      {"h", tensor_of(ir::DataType::kFloat16, {{1, 1}}, halves)}};
+  for (const bool tf32 : {false, true}) {
+    const auto executor = executor_of(*model, true, false, {.tf32 = tf32});
+    const Named found = results_of(*executor, inputs);
+    const auto values = found[0].second.tensor().values<float>();
+    CHECK(values[0] == (*floats)[0]);
+    CHECK(values[1] == (tf32 ? 1.0f : (*floats)[1]));
+    CHECK(values[2] == (tf32 ? 1.001953125f : (*floats)[2]));
+    CHECK(found[1].second.tensor().values<std::uint16_t>()[0] == 0x3c02);
+  }
+}
+
 TEST_CASE("an index beyond its axis ends the run, which tells of it") {
   const auto model = model_of(
       "(float[3,4] x, int64[2] at) => (float[2,4] y) { a = Neg(x)"

@@ -23,10 +23,10 @@ namespace ruleengine::kernels {
 using runtime::Executor;
 using Named = Executor::Named;
 
-inline const runtime::Backend* gpu() {
+inline const runtime::Backend* gpu(const CudaOptions& options = {}) {
   // Plans of stand-ins are of no use to the user.
   ::setenv("RULEENGINE_PLANS", "", 1);
-  const auto found = find_cuda();
+  const auto found = find_cuda(options);
   REQUIRE_MESSAGE(found.ok(), (found ? "" : found.error().text()));
   return *found;
 }
@@ -39,9 +39,10 @@ inline std::shared_ptr<const ir::Model> model_of(std::string_view text) {
 
 inline std::unique_ptr<Executor> executor_of(const ir::Model& model,
                                              bool on_gpu,
-                                             bool runs_often = false) {
+                                             bool runs_often = false,
+                                             const CudaOptions& cuda = {}) {
   runtime::ExecutorOptions options{.runs_often = runs_often, .threads = 1};
-  if (on_gpu) options.backends.push_back(gpu());
+  if (on_gpu) options.backends.push_back(gpu(cuda));
   options.backends.push_back(&cpu());
   auto made = Executor::create(model, std::move(options));
   REQUIRE_MESSAGE(made.ok(), (made ? "" : made.error().text()));

@@ -42,6 +42,10 @@ struct Attributes {
   }
 };
 
+struct Description : Attributes {
+  cublasComputeType_t compute;
+};
+
 struct Layout : Attributes {
   cudaDataType_t type;
   std::int64_t rows, columns, ld;
@@ -90,6 +94,13 @@ double gelu(double x) {
   return 0.5 * x * (1 + std::tanh(u));
 }
 
+// To 10 bits of mantissa.
+double in_tf32(double value) {
+  int exponent = 0;
+  const double mantissa = std::frexp(value, &exponent);
+  return std::ldexp(std::nearbyint(std::ldexp(mantissa, 11)), exponent - 11);
+}
+
 // A product as its descriptions say, column-major.
 struct Job {
   Layout a, b, c;
@@ -100,6 +111,7 @@ struct Job {
   const void* c_data;
   void* d_data;
   float alpha, beta;
+  bool is_tf32;
 
   std::int64_t m() const { return transpose_a ? a.columns : a.rows; }
   std::int64_t n() const { return transpose_b ? b.rows : b.columns; }
@@ -115,12 +127,17 @@ struct Job {
     if (is_transposed) std::swap(row, column);
     return load(l.type, data, batch * l.step() + column * l.ld + row);
   }
+  template <typename... Place>
+  double factor(const Place&... place) const {
+    const double value = at(place...);
+    return is_tf32 ? in_tf32(value) : value;
+  }
 
   double element(std::int64_t batch, std::int64_t i, std::int64_t j) const {
     double sum = 0;
     for (std::int64_t t = 0; t < k(); ++t) {
-      sum += at(a, a_data, transpose_a, batch, i, t) *
-             at(b, b_data, transpose_b, batch, t, j);
+      sum += factor(a, a_data, transpose_a, batch, i, t) *
+             factor(b, b_data, transpose_b, batch, t, j);
     }
     sum *= alpha;
     if (beta != 0) sum += beta * at(c, c_data, false, batch, i, j);
@@ -178,22 +195,22 @@ RULEENGINE_EXPORT cublasStatus_t
 cublasLtMatmulDescCreate(cublasLtMatmulDesc_t* out, cublasComputeType_t compute,
                          cudaDataType_t scale) {
   RULEENGINE_CALL(cublasLtMatmulDescCreate);
-  if (compute != CUBLAS_COMPUTE_32F || scale != CUDA_R_32F) {
-    return CUBLAS_STATUS_NOT_SUPPORTED;
-  }
-  return make(out, Attributes());
+  const bool is_known =
+      compute == CUBLAS_COMPUTE_32F || compute == CUBLAS_COMPUTE_32F_FAST_TF32;
+  if (!is_known || scale != CUDA_R_32F) return CUBLAS_STATUS_NOT_SUPPORTED;
+  return make(out, Description{{}, compute});
 }
 
 RULEENGINE_EXPORT cublasStatus_t
 cublasLtMatmulDescDestroy(cublasLtMatmulDesc_t description) {
-  return drop<Attributes>("cublasLtMatmulDescDestroy", description);
+  return drop<Description>("cublasLtMatmulDescDestroy", description);
 }
 
 RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulDescSetAttribute(
     cublasLtMatmulDesc_t description, cublasLtMatmulDescAttributes_t which,
     const void* value, std::size_t size) {
   RULEENGINE_CALL(cublasLtMatmulDescSetAttribute);
-  return reinterpret_cast<Attributes*>(description)->set(which, value, size);
+  return reinterpret_cast<Description*>(description)->set(which, value, size);
 }
 
 RULEENGINE_EXPORT cublasStatus_t cublasLtMatrixLayoutCreate(
@@ -251,7 +268,7 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
       reinterpret_cast<Attributes*>(preference)
           ->get<std::uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 256);
   // Some epilogues have no algorithm for a batch.
-  const auto& how = *reinterpret_cast<Attributes*>(description);
+  const auto& how = *reinterpret_cast<Description*>(description);
   const auto epilogue =
       how.get(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
   const bool is_batch = reinterpret_cast<Layout*>(out)->batch() > 1;
@@ -267,7 +284,7 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatmul(
     const cublasLtMatmulAlgo_t* algorithm, void* workspace, std::size_t,
     cudaStream_t stream) {
   RULEENGINE_CALL(cublasLtMatmul);
-  const auto& how = *reinterpret_cast<Attributes*>(description);
+  const auto& how = *reinterpret_cast<Description*>(description);
   Job job{
       .a = *reinterpret_cast<Layout*>(a_layout),
       .b = *reinterpret_cast<Layout*>(b_layout),
@@ -284,7 +301,8 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatmul(
       .c_data = c,
       .d_data = d,
       .alpha = *static_cast<const float*>(alpha),
-      .beta = *static_cast<const float*>(beta)};
+      .beta = *static_cast<const float*>(beta),
+      .is_tf32 = how.compute == CUBLAS_COMPUTE_32F_FAST_TF32};
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % algorithm->data[0] == 0;
   };

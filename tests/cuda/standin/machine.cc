@@ -16,6 +16,12 @@ namespace {
 // Blocks are apart, so that what runs over the end of one is found.
 constexpr std::size_t kAlignment = 512;
 
+bool have_common(const std::vector<Use>& a, const std::vector<Use>& b) {
+  return std::ranges::any_of(a, [&](const Use& each) {
+    return std::ranges::find(b, each.id, &Use::id) != b.end();
+  });
+}
+
 }  // namespace
 
 DeviceHeap::DeviceHeap() {
@@ -118,12 +124,22 @@ std::vector<Use> Machine::uses_in(const void* args, std::size_t bytes) {
   return out;
 }
 
+// Streams are not in order among each other, so whatever two of them have not
+// done yet may be done at once.
 void Machine::add(StreamState& stream, Work work) {
   if (stream.capture != nullptr) {
     stream.capture->works.push_back(std::move(work));
-  } else {
-    stream.pending.push_back(std::move(work));
+    return;
   }
+  for (const StreamState* other : streams) {
+    if (other == &stream) continue;
+    for (const Work& each : other->pending) {
+      if (!have_common(each.uses, work.uses)) continue;
+      misuse(each.what + " and " + work.what +
+             " use the same memory on two streams at once");
+    }
+  }
+  stream.pending.push_back(std::move(work));
 }
 
 void Machine::finish(StreamState& stream) {

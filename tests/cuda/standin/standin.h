@@ -3,7 +3,9 @@
 // be: the host cannot touch device memory; work is done only when something
 // waits for it; a copy reads page-locked memory when it is done; fresh memory
 // is NaN; what may not happen during a capture fails. It counts what is
-// called, can let any call fail, and remembers misuse. For one thread.
+// called, can let any call fail, and remembers misuse: a call without a
+// context, work on memory that was freed, and two streams, of which each may
+// run a graph, that use the same memory at once. For one thread.
 #pragma once
 
 #include <atomic>
