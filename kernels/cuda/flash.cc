@@ -56,12 +56,6 @@ void set_band(device::AttentionArgs& args, const GpuAttending& a) {
   args.diagonal = a.ends_meet ? 0 : a.offset;
 }
 
-Launch lines(std::int64_t blocks, unsigned threads, std::size_t shared = 0) {
-  return {.x = static_cast<unsigned>(narrow(blocks)),
-          .threads = threads,
-          .shared_bytes = static_cast<unsigned>(shared)};
-}
-
 }  // namespace
 
 device::AttentionArgs attention_args(const GpuAttending& a, std::byte* to) {
@@ -105,19 +99,19 @@ void run_flash(Call& c, Session& session, DataType type,
       kernel_of(session, "attention", "flash_attention_" + std::to_string(size),
                 type, kFloats);
   session.launch(kernel,
-                 lines(attention_blocks(args) * args.splits,
-                       device::kAttentionThreads, shared),
+                 blocks(attention_blocks(args) * args.splits,
+                        device::kAttentionThreads, shared),
                  args);
   if (args.splits == 1) return;
   session.launch(
       kernel_of(session, "attention", "join_attention", type, kFloats),
-      lines(join_blocks(args), device::kJoinThreads), args);
+      blocks(join_blocks(args), device::kJoinThreads), args);
 }
 
 void clear_hidden(Session& session, DataType type,
                   const device::AttentionArgs& args) {
   session.launch(kernel_of(session, "hidden", "clear_hidden", type, kFloats),
-                 lines(hidden_blocks(args), device::kHiddenThreads), args);
+                 blocks(hidden_blocks(args), device::kHiddenThreads), args);
 }
 
 }  // namespace ruleengine::kernels::cuda

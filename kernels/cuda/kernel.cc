@@ -111,4 +111,14 @@ Launch spread(std::int64_t pieces, unsigned threads) {
           .threads = threads};
 }
 
+Launch blocks(std::int64_t count, unsigned threads, std::size_t shared_bytes) {
+  if (count > std::numeric_limits<std::int32_t>::max()) {
+    runtime::fail_limit(Remedy::kDevice,
+                        "the GPU cannot compute a tensor of this size", {}, {});
+  }
+  return {.x = static_cast<unsigned>(count),
+          .threads = threads,
+          .shared_bytes = static_cast<unsigned>(shared_bytes)};
+}
+
 }  // namespace ruleengine::kernels::cuda

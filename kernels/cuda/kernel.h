@@ -80,5 +80,8 @@ class MovingKernels {
 // A thread for each of so many pieces of work, in blocks; fewer where there are
 // more than a grid takes.
 Launch spread(std::int64_t pieces, unsigned threads);
+// Exactly so many blocks. Throws Failure where a GPU has no room for them.
+Launch blocks(std::int64_t count, unsigned threads,
+              std::size_t shared_bytes = 0);
 
 }  // namespace ruleengine::kernels::cuda

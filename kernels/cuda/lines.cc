@@ -19,8 +19,7 @@ LineSizes sizes_at(Shape dims, std::size_t axis) {
 }
 
 Launch blocks_for(const LineSizes& sizes) {
-  return {.x = static_cast<unsigned>(line_blocks(sizes)),
-          .threads = device::kLineThreads};
+  return blocks(line_blocks(sizes), device::kLineThreads);
 }
 
 Op cum_sum(const Preparation& p, Session& session) {

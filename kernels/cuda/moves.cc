@@ -181,9 +181,7 @@ void copy_strided(Session& session, const runtime::StridedCopy& block) {
   if (const auto args = as_transpose(block)) {
     return session.launch(
         session.kernel("views", sized("transpose_", block.element_bytes)),
-        {.x = static_cast<unsigned>(transpose_blocks(*args)),
-         .threads = device::kViewThreads},
-        *args);
+        blocks(transpose_blocks(*args), device::kViewThreads), *args);
   }
   // Axes beyond those that a kernel knows are gone through here.
   const std::size_t beyond =

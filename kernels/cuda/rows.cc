@@ -14,10 +14,6 @@ namespace {
 using device::AxisArgs;
 using device::NormArgs;
 
-Launch blocks_of(std::int64_t blocks, unsigned threads) {
-  return {.x = static_cast<unsigned>(blocks), .threads = threads};
-}
-
 AxisArgs axis_args(const Tensor& x, Tensor& out, const CutShape& s) {
   return {.in = x.data<std::byte>(),
           .out = out.mutable_data<std::byte>(),
@@ -39,7 +35,7 @@ Op softmax(const Preparation& p, Session& session) {
         x.is_scalar() ? CutShape{1, 1, 1} : cut_at(x.dims(), at);
     if (x.count() == 0) return;
     const AxisArgs args = axis_args(x, out, cut);
-    session.launch(kernel, blocks_of(axis_blocks(args), device::kAxisThreads),
+    session.launch(kernel, blocks(axis_blocks(args), device::kAxisThreads),
                    args);
   };
 }
@@ -84,11 +80,11 @@ struct Reducing {
       memory = c.allocate(sums, Dims{axis.outer, axis.inner, args.splits});
       args.parts = memory.mutable_data<std::byte>();
     }
-    session.launch(whole, blocks_of(reduce_blocks(args), device::kAxisThreads),
+    session.launch(whole, blocks(reduce_blocks(args), device::kAxisThreads),
                    args);
     if (args.splits == 1) return;
-    session.launch(
-        parts, blocks_of(join_parts_blocks(args), device::kAxisThreads), args);
+    session.launch(parts, blocks(join_parts_blocks(args), device::kAxisThreads),
+                   args);
   }
 };
 
@@ -191,7 +187,7 @@ class Norm {
     args.scale = row(c, places_.scale, args.n);
     args.bias = row(c, places_.bias, args.n);
     args.skip_bias = row(c, places_.skip_bias, args.n);
-    session_.launch(kernel_, blocks_of(norm_blocks(args), device::kNormThreads),
+    session_.launch(kernel_, blocks(norm_blocks(args), device::kNormThreads),
                     args);
   }
 
