@@ -5,6 +5,7 @@
 // them.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -70,6 +71,9 @@ class BackendSession {
   virtual void finish() {}
   // Until the work that was asked for is done; the run goes on. Throws Failure.
   virtual void wait() {}
+  // Between runs: until what is made aside for runs to come is there. `check` is
+  // called meanwhile, and throws where that is to end.
+  virtual void settle(const std::function<void()>& /*check*/) {}
   // After begin(), in the place of finish(): work is written down instead of
   // done, and nothing is read before it is done. All of it must be the same for
   // other inputs of the same shapes. Whether that is possible.

@@ -328,6 +328,22 @@ Result<Executor::Named> Executor::run(const Named& inputs, const Noise* noise,
   return out;
 }
 
+Status Executor::warm_up(const Named& inputs) {
+  // The second run writes down where tensors are, the third is recorded.
+  constexpr int kRuns = 3;
+  for (int i = 0; i < kRuns; ++i) {
+    if (auto out = impl_->run(inputs); !out) return out.error();
+  }
+  try {
+    for (const auto& each : impl_->backends) {
+      each.session->settle([this] { impl_->check(); });
+    }
+    return {};
+  } catch (const Failure& failure) {
+    return failure.error;
+  }
+}
+
 void Executor::trace(Trace hears) { impl_->options.trace = std::move(hears); }
 
 const ir::Model& Executor::model() const { return impl_->model; }

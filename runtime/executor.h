@@ -79,6 +79,11 @@ class Executor {
   Result<Named> run(const Named& inputs, const Noise* noise = nullptr,
                     const DrawnCounts* alike = nullptr);
 
+  // Runs until a run on inputs of these shapes is as fast as it gets, and waits
+  // for what is made aside: then plans are built, tensors are laid out, and a
+  // device has a recording. Only for a model that runs often.
+  Status warm_up(const Named& inputs);
+
   // Of the runs to come; empty: none is traced. A traced run is neither
   // recorded nor done by a recording, and waits for the device after each node.
   void trace(Trace hears);

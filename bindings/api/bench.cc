@@ -18,7 +18,6 @@ namespace {
 // Without a number of rounds: as many as this time allows, within these bounds.
 constexpr double kSeconds = 5;
 constexpr std::size_t kLeastRounds = 7, kMostRounds = 1000;
-constexpr int kWarmUps = 3;  // the third is recorded
 // Of the rounds, so many times less are traced, within these bounds.
 constexpr std::size_t kTracedOf = 4, kLeastTraced = 5, kMostTraced = 100;
 
@@ -45,15 +44,18 @@ Status prepare(Subject& subject, const BenchedModel& given,
   return {};
 }
 
+Diagnostic named(Diagnostic error, const Subject& subject) {
+  if (error.where.empty()) error.where = subject.out.model;
+  return error;
+}
+
 // One run; its seconds.
 Result<double> time_run(Subject& subject, const runtime::NamedData& inputs) {
   const Stopwatch watch;
   const auto outputs = subject.executor->run(inputs);
   const double seconds = watch.seconds();
   if (outputs) return seconds;
-  Diagnostic error = outputs.error();
-  if (error.where.empty()) error.where = subject.out.model;
-  return error;
+  return named(outputs.error(), subject);
 }
 
 Status measure(Subject& subject, const runtime::NamedData& inputs) {
@@ -85,9 +87,8 @@ Status trace_ops(Subject& subject, const runtime::NamedData& inputs) {
 Status measure_all(std::vector<Subject>& subjects,
                    const runtime::NamedData& inputs, std::size_t rounds) {
   for (Subject& each : subjects) {
-    for (int i = 0; i < kWarmUps; ++i) {
-      const auto seconds = time_run(each, inputs);
-      if (!seconds) return seconds.error();
+    if (Status s = each.executor->warm_up(inputs); !s) {
+      return named(s.error(), each);
     }
   }
   const Stopwatch watch;
@@ -118,12 +119,8 @@ Status measure_all(std::vector<Subject>& subjects,
 // The results for these inputs with those of the CPU.
 Status compare_with_cpu(Subject& subject, const runtime::NamedData& inputs,
                         const ExecutionOptions& how) {
-  const auto named = [&](Diagnostic error) {
-    if (error.where.empty()) error.where = subject.out.model;
-    return error;
-  };
   const auto found = subject.executor->run(inputs);
-  if (!found) return named(found.error());
+  if (!found) return named(found.error(), subject);
   ExecutionOptions on_cpu = how;
   on_cpu.device = "cpu";
   auto made = executor_options(on_cpu);
@@ -131,7 +128,7 @@ Status compare_with_cpu(Subject& subject, const runtime::NamedData& inputs,
   auto executor = runtime::Executor::create(*subject.model, *std::move(made));
   if (!executor) return executor.error();
   const auto expected = (*executor)->run(inputs);
-  if (!expected) return named(expected.error());
+  if (!expected) return named(expected.error(), subject);
   runtime::Comparison& out = subject.out.compared.emplace();
   if (!how.tolerance) {
     out = runtime::compare_by_type(*expected, *found);

@@ -90,25 +90,39 @@ Status Session::prepare() {
   return {};
 }
 
-Result<runtime::NamedData> Session::run(const runtime::NamedData& inputs,
-                                        const Progress& progress) {
+template <typename Work>
+auto Session::with_executor(const Progress& progress, const Work& work) {
+  using Out = decltype(work());
   progress_ = progress;
-  auto outputs = on_device(how_, [&]() -> Result<runtime::NamedData> {
+  auto out = on_device(how_, [&]() -> Out {
     // On another device than the last time.
     if (device_ != how_.device || executor_ == nullptr) {
       if (Status s = prepare(); !s) return s.error();
     }
-    return executor_->run(inputs);
+    return work();
   });
   progress_ = {};
-  if (!outputs) {
-    Diagnostic error = outputs.error();
+  if (!out) {
+    Diagnostic error = out.error();
     if (error.where.empty()) error.where = model_->path;
-    return error;
+    return Out(std::move(error));
   }
   if (auto status = check_end(*model_, how_.limits.deadline); !status) {
-    return status.error();
+    return Out(status.error());
   }
+  return out;
+}
+
+Status Session::warm_up(const runtime::NamedData& inputs,
+                        const Progress& progress) {
+  return with_executor(progress, [&] { return executor_->warm_up(inputs); });
+}
+
+Result<runtime::NamedData> Session::run(const runtime::NamedData& inputs,
+                                        const Progress& progress) {
+  auto outputs =
+      with_executor(progress, [&] { return executor_->run(inputs); });
+  if (!outputs) return outputs;
   Ranges ranges;
   for (const auto& [name, value] : inputs) {
     runtime::for_each_tensor(

@@ -30,9 +30,15 @@ class Session {
   Result<runtime::NamedData> run(const runtime::NamedData& inputs,
                                  const Progress& progress);
 
+  // Runs until runs on inputs of these shapes are as fast as they get.
+  Status warm_up(const runtime::NamedData& inputs, const Progress& progress);
+
  private:
   explicit Session(const ExecutionOptions& how) : how_(how) {}
   Status prepare();
+  // `work` with the executor, of the device that works.
+  template <typename Work>
+  auto with_executor(const Progress& progress, const Work& work);
 
   ExecutionOptions how_;
   std::shared_ptr<ir::Model> model_;  // a copy that nobody edits

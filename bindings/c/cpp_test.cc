@@ -420,7 +420,10 @@ TEST_CASE("C++: progress, and what it throws") {
   }};
   CHECK(got(session.run({input}, call)));
   CHECK(at == 2);
+  CHECK(session.warm_up({input}, call));
+  CHECK(!session.warm_up({}));
   goes_on = false;
+  CHECK(failed(session.warm_up({input}, call)).kind() == RE_ERROR_CANCELLED);
   CHECK(failed(session.run({input}, call)).kind() == RE_ERROR_CANCELLED);
   // At the last node too.
   for (const std::uint64_t last : {1, 2}) {

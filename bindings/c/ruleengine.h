@@ -424,6 +424,12 @@ typedef struct re_values re_values;
 RE_API re_error *re_session_run(re_session *session, const re_tensor *inputs,
                                 size_t count, const re_call *call,
                                 re_values **outputs);
+/* Runs on such inputs until runs on others of these shapes are as fast as they
+ * get: what is built and laid out once is there, and a GPU has the run as one
+ * launch. */
+RE_API re_error *re_session_warm_up(re_session *session,
+                                    const re_tensor *inputs, size_t count,
+                                    const re_call *call);
 RE_API void re_values_free(re_values *values);
 RE_API size_t re_values_count(const re_values *values);
 

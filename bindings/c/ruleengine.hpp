@@ -947,16 +947,34 @@ class Session : public detail::Handle<re_session, re_session_free> {
   Result<Values> run(std::span<const Tensor> inputs,
                      const Call& call = {}) const {
     detail::Calling its(call);
-    std::vector<re_tensor> given;
-    given.reserve(inputs.size());
-    for (const Tensor& each : inputs) given.push_back(each.raw());
+    const auto given = raw_of(inputs);
     return its.make<Values>([&](re_values** to) {
       return re_session_run(get(), given.data(), given.size(), its.get(), to);
     });
   }
+  // Runs until runs on inputs of these shapes are as fast as they get.
+  Result<void> warm_up(std::span<const Tensor> inputs,
+                       const Call& call = {}) const {
+    detail::Calling its(call);
+    const auto given = raw_of(inputs);
+    return its.end(
+        re_session_warm_up(get(), given.data(), given.size(), its.get()));
+  }
+  Result<void> warm_up(std::initializer_list<Tensor> inputs,
+                       const Call& call = {}) const {
+    return warm_up(std::span(inputs.begin(), inputs.size()), call);
+  }
   Result<Values> run(std::initializer_list<Tensor> inputs,
                      const Call& call = {}) const {
     return run(std::span(inputs.begin(), inputs.size()), call);
+  }
+
+ private:
+  static std::vector<re_tensor> raw_of(std::span<const Tensor> inputs) {
+    std::vector<re_tensor> out;
+    out.reserve(inputs.size());
+    for (const Tensor& each : inputs) out.push_back(each.raw());
+    return out;
   }
 };
 

@@ -120,6 +120,20 @@ std::vector<std::vector<re_text>> all_texts(const runtime::Datum& value) {
   return out;
 }
 
+// work(inputs, call) with a session that runs, within the time of the call.
+template <typename Work>
+Status with_inputs(re_session* session, const re_tensor* inputs, size_t count,
+                   const re_call* call, const Work& work) {
+  const Use use(session, re_session::kType);
+  if (!use.status()) return use.status();
+  Call its(call);
+  if (!its.status()) return its.status();
+  *session->term = its.deadline();
+  const auto given = inputs_of(inputs, count);
+  if (!given) return given.error();
+  return work(*given, its);
+}
+
 void show(const runtime::Tensor& t, const std::string& name,
           const std::vector<re_text>& texts, re_tensor& to) {
   to = {.name = name.c_str(),
@@ -193,23 +207,31 @@ re_error* re_session_run(re_session* session, const re_tensor* inputs,
   return ruleengine::c::guarded([&]() -> Status {
     if (Status s = ruleengine::c::need(outputs, "`outputs`"); !s) return s;
     *outputs = nullptr;
-    const Use use(session, re_session::kType);
-    if (!use.status()) return use.status();
-    Call its(call);
-    if (!its.status()) return its.status();
-    *session->term = its.deadline();
-    const auto given = ruleengine::c::inputs_of(inputs, count);
-    if (!given) return given.error();
-    auto values = session->session->run(*given, its.progress());
-    if (!values) return values.error();
-    auto out = std::make_unique<re_values>();
-    out->held = session->held;
-    out->values = *std::move(values);
-    for (const auto& [name, value] : out->values) {
-      out->strings.push_back(ruleengine::c::all_texts(value));
-    }
-    *outputs = out.release();
-    return {};
+    return ruleengine::c::with_inputs(
+        session, inputs, count, call,
+        [&](const runtime::NamedData& given, Call& its) -> Status {
+          auto values = session->session->run(given, its.progress());
+          if (!values) return values.error();
+          auto out = std::make_unique<re_values>();
+          out->held = session->held;
+          out->values = *std::move(values);
+          for (const auto& [name, value] : out->values) {
+            out->strings.push_back(ruleengine::c::all_texts(value));
+          }
+          *outputs = out.release();
+          return {};
+        });
+  });
+}
+
+re_error* re_session_warm_up(re_session* session, const re_tensor* inputs,
+                             size_t count, const re_call* call) {
+  return ruleengine::c::guarded([&]() -> Status {
+    return ruleengine::c::with_inputs(
+        session, inputs, count, call,
+        [&](const runtime::NamedData& given, Call& its) {
+          return session->session->warm_up(given, its.progress());
+        });
   });
 }
 

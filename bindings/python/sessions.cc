@@ -200,11 +200,7 @@ class Session {
     Call call(seconds, std::move(progress));
     const Inputs given = inputs_of(inputs);
     const auto values = call.run({&busy_}, [&] {
-      if (process_ != ::getpid()) {
-        throw misuse("the session was made before the process forked",
-                     "a Session of this process");
-      }
-      *term_ = call.deadline();
+      begin(call);
       auto out = take(session_->run(given.values, call.progress()));
       for (auto& [name, value] : out) value = owned(std::move(value));
       return out;
@@ -216,7 +212,23 @@ class Session {
     return out;
   }
 
+  void warm_up(const nb::dict& inputs, Seconds seconds, nb::object progress) {
+    Call call(seconds, std::move(progress));
+    const Inputs given = inputs_of(inputs);
+    call.run({&busy_}, [&] {
+      begin(call);
+      check(session_->warm_up(given.values, call.progress()));
+    });
+  }
+
  private:
+  void begin(const Call& call) {
+    if (process_ != ::getpid()) {
+      throw misuse("the session was made before the process forked",
+                   "a Session of this process");
+    }
+    *term_ = call.deadline();
+  }
   void prepare(Rules* rules, const Deadline& deadline) {
     *term_ = deadline;
     if (rules != nullptr) *rules->term = deadline;
@@ -288,6 +300,8 @@ void add_sessions(nb::module_& m) {
       .def(nb::init<Model&, Rules*, const Options&, Seconds>(), arg("model"),
            arg("rules").none(), arg("how"), arg("seconds").none())
       .def("run", &Session::run, arg("inputs"), arg("seconds").none(),
+           arg("progress").none())
+      .def("warm_up", &Session::warm_up, arg("inputs"), arg("seconds").none(),
            arg("progress").none())
       .def_prop_ro("warnings", &Session::warnings);
   m.def("compare", &compare, arg("model"), arg("other"), arg("rules").none(),

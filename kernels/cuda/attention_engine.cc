@@ -56,6 +56,12 @@ AttentionPlans* shared_plans() {
   return plans;
 }
 
+// Of all sessions of the process.
+PlansAhead& plans_ahead(AttentionPlans& plans) {
+  static PlansAhead out(plans);
+  return out;
+}
+
 }  // namespace
 
 Result<BlockedVersions> blocked_versions() {
@@ -103,8 +109,11 @@ bool AttentionEngine::execute(const Call& c, const AttentionDescription& d,
 }
 
 void AttentionEngine::build_ahead(const AttentionDescription& d) {
-  static PlansAhead ahead(plans_);
-  ahead.add(d);
+  plans_ahead(plans_).add(d);
+}
+
+void AttentionEngine::settle(const std::function<void()>& check) {
+  plans_ahead(plans_).wait(check);
 }
 
 void AttentionEngine::refuse(const AttentionDescription& d) {

@@ -2,6 +2,7 @@
 // share the plans; each has a handle for its stream. Internal to kernels/cuda.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -31,6 +32,8 @@ class AttentionEngine {
                const AttentionPlan& plan, const AttentionPointers& at);
   // Plans for other lengths are built before they are asked for.
   void build_ahead(const AttentionDescription& d);
+  // Until they are there; `check` is called meanwhile, and may throw.
+  void settle(const std::function<void()>& check);
   // The process does not ask for a plan again that gives wrong results.
   void refuse(const AttentionDescription& d);
 

@@ -201,6 +201,10 @@ void Session::wait() {
   check_flags();
 }
 
+void Session::settle(const std::function<void()>& check) {
+  if (attention_ && *attention_) (*attention_)->settle(check);
+}
+
 AttentionEngine* Session::attention() {
   if (!attention_) attention_ = AttentionEngine::open(*this);
   return attention_->get();

@@ -42,6 +42,7 @@ class Session final : public runtime::BackendSession {
   void begin() override;
   void finish() override;
   void wait() override;
+  void settle(const std::function<void()>& check) override;
   bool start_recording() override;
   std::unique_ptr<runtime::Recording> stop_recording() override;
 

@@ -122,6 +122,18 @@ m () => (float[300] y, float[300] z) <float[300] w = {%s}>
         gc.collect()
         self.assertEqual(y.tobytes(), kept.tobytes())
 
+    def test_warm_up(self):
+        session = ruleengine.Session(package.attention())
+        x = np.ones((1, 3, 16), np.float32)
+        expected = session.run({"x": x})
+        done = []
+        session.warm_up({"x": x}, progress=lambda *at: done.append(at))
+        self.assertEqual(done[-1][0], done[-1][1])
+        for name, value in session.run({"x": x}).items():
+            self.assertEqual(value.tobytes(), expected[name].tobytes())
+        with self.assertRaises(ruleengine.Error):
+            session.warm_up({"x": x[0]})
+
     def test_wrong_arrays(self):
         session = ruleengine.Session(package.attention())
         good = np.ones((1, 3, 16), np.float32)

@@ -83,12 +83,27 @@ class Session:
         without a value None.
         """
         time = Time(seconds)
-        given = {name: _tensors.tensor_of(name, value)
-                 for name, value in
-                 _arguments.files("inputs", inputs).items()}
+        given = self._given(inputs)
         with shown(progress, "running", "node") as bar:
             values = self._native.run(given, seconds=time.left(), progress=bar)
         return {name: _tensors.value_of(value) for name, value in values}
+
+    def warm_up(self, inputs: Mapping[str, Any] | None = None, *,
+                seconds: float | None = None,
+                progress: ProgressOption = None) -> None:
+        """Runs on such inputs until runs on others of these shapes are as fast
+        as they get: what is built and laid out once is there, and a GPU has the
+        run as one launch."""
+        time = Time(seconds)
+        given = self._given(inputs)
+        with shown(progress, "warming up", "node") as bar:
+            self._native.warm_up(given, seconds=time.left(), progress=bar)
+
+    @staticmethod
+    def _given(inputs: Mapping[str, Any] | None) -> dict[str, Any]:
+        return {name: _tensors.tensor_of(name, value)
+                for name, value in
+                _arguments.files("inputs", inputs).items()}
 
     @property
     def warnings(self) -> list[str]:

@@ -1,5 +1,6 @@
 #include "kernels/cuda/attention/plans_ahead.h"
 
+#include <chrono>
 #include <new>
 #include <utility>
 #include <vector>
@@ -45,9 +46,15 @@ void PlansAhead::add(const AttentionDescription& bucketed) {
   changed_.notify_all();
 }
 
-void PlansAhead::wait() {
+void PlansAhead::wait(const std::function<void()>& check) {
+  constexpr std::chrono::milliseconds kBetween(50);
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return queue_.empty() && !is_busy_; });
+  while (!changed_.wait_for(
+      lock, kBetween, [this] { return queue_.empty() && !is_busy_; })) {
+    lock.unlock();
+    check();
+    lock.lock();
+  }
 }
 
 void PlansAhead::work() {

@@ -4,6 +4,7 @@
 
 #include <condition_variable>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <set>
 #include <string>
@@ -25,8 +26,9 @@ class PlansAhead {
   // The same attention with other lengths, each that of a bucket up to 4,096;
   // of a sequence that attends to itself.
   void add(const AttentionDescription& bucketed);
-  // Until all that was added is built, or was refused.
-  void wait();
+  // Until all that was added is built, or was refused. `check` is called
+  // meanwhile, and ends the wait where it throws.
+  void wait(const std::function<void()>& check);
 
  private:
   void work();

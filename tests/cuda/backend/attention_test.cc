@@ -205,6 +205,25 @@ TEST_CASE("few plans serve all lengths") {
   CHECK(misuse() == "");
 }
 
+TEST_CASE("no run behind a warm-up waits for a plan") {
+  const auto model = model_of(
+      "(bfloat16[B,N,64] x) => (bfloat16[B,N,64] y) {"
+      " y = Attention<q_num_heads = 4, kv_num_heads = 4, is_causal = 1>"
+      "(x, x, x) }");
+  const auto on_gpu = executor_of(*model, true, true);
+  std::mt19937 random(6);
+  const auto inputs = [&](std::int64_t length) {
+    return Named{{"x", halves_of({1, length, 64}, random)}};
+  };
+  REQUIRE(on_gpu->warm_up(inputs(40)).ok());
+  const auto before = cuda::plan_counts().builds;
+  for (const std::int64_t length : {2, 70, 150}) {
+    results_of(*on_gpu, inputs(length));
+  }
+  CHECK(cuda::plan_counts().builds == before);
+  CHECK(misuse() == "");
+}
+
 TEST_CASE("float32 runs by the kernel of ours") {
   check_ours(
       "(float[2,4,5,16] q, float[2,2,7,16] k, float[2,2,7,8] v,"

@@ -47,6 +47,23 @@ TEST_CASE("an index beyond its axis ends a recorded run, too") {
   CHECK(misuse() == "");
 }
 
+TEST_CASE("a run behind a warm-up is one launch") {
+  const auto model = model_of(
+      "(float[N,8] x) => (float[N,8] y) { a = Exp(x) y = Softmax(a) }");
+  auto on_gpu = executor_of(*model, true, true);
+  const std::int64_t dims[] = {3, 8}, other[] = {3, 9};
+  const auto inputs = [&](float value) {
+    return Named{{"x", floats_of(dims, std::vector<float>(24, value))}};
+  };
+  CHECK(!on_gpu->warm_up({{"x", floats_of(other, std::vector<float>(27, 1))}})
+             .ok());
+  REQUIRE(on_gpu->warm_up(inputs(1)).ok());
+  Named out;
+  CHECK(is_one_launch(*on_gpu, inputs(2), &out));
+  on_gpu.reset();
+  CHECK(misuse() == "");
+}
+
 TEST_CASE("each shape keeps the memory of its recording") {
   const auto model = model_of(
       "(float[N,8] x) => (float[N,8] y) { a = Exp(x) b = Softmax(a)"

@@ -224,7 +224,7 @@ TEST_CASE("plans are built ahead") {
     PlansAhead ahead(plans);
     ahead.add(with_buckets(causal, 128, 128));
     ahead.add(with_buckets(causal, 256, 256));
-    ahead.wait();
+    ahead.wait([] {});
   }
   CHECK(plans.counts().builds == 6);  // all but the one that is there first
   PlansAhead ends(plans);
