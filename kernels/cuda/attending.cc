@@ -69,6 +69,7 @@ struct Planned {
   AttentionEngine& engine;
   AttentionDescription description;
   AttentionPlan plan;
+  bool in_buckets;
 };
 
 // Adds the plan to the work; whether it took it.
@@ -93,28 +94,35 @@ bool execute(Call& c, const Planned& p, const GpuAttending& a, std::byte* to) {
   return true;
 }
 
-// Whether a plan gives right results, which its first use finds out. What is
-// recorded waits for nothing, so nothing is tried there.
-bool is_trusted(Call& c, const Planned& p, const GpuAttending& a) {
-  if (p.plan.is_trusted()) return true;
-  if (p.parts.session().is_recording()) return false;
+// Tries a plan, which is trusted where it is right, and refused where it is
+// wrong.
+void try_once(Call& c, const Planned& p, const GpuAttending& a) {
   const auto run = [&](const GpuAttending& of, std::byte* to) {
     return execute(c, p, of, to);
   };
   try {
-    const bool is_bucket = a.offsets.is_there();
-    if (passes_trial(
-            c, p.parts,
-            is_bucket ? of_whole_bucket(c, p.parts.session(), a, p.description)
-                      : a,
-            run)) {
-      p.plan.trust();
-    } else {
-      p.engine.refuse(p.description);
+    const Verdict found = try_plan(
+        c, p.parts,
+        p.in_buckets ? within_bucket(c, p.parts.session(), a, p.description)
+                     : a,
+        run);
+    if (found == Verdict::kRight) p.plan.trust();
+    if (found == Verdict::kWrong) {
+      p.engine.refuse(p.description, {.what = "the plan gives wrong results"});
     }
-  } catch (const runtime::Failure& failure) {
-    // It is tried again when there is more memory.
-    if (failure.error.kind != ErrorKind::kLimit) throw;
+  } catch (const runtime::cuda::DriverFailure& failure) {
+    if (failure.is_memory()) return p.engine.postpone(p.description);
+    if (failure.is_fault()) p.engine.refuse(p.description, failure.error);
+    throw;
+  }
+}
+
+// Whether a plan gives right results, which its first use finds out. What is
+// recorded waits for nothing, so nothing is tried there.
+bool is_trusted(Call& c, const Planned& p, const GpuAttending& a) {
+  if (!p.plan.is_trusted() && !p.parts.session().is_recording() &&
+      !p.engine.is_postponed(p.description)) {
+    try_once(c, p, a);
   }
   return p.plan.is_trusted();
 }
@@ -129,20 +137,16 @@ bool run_plan(Call& c, const AttentionParts& parts, const GpuAttending& a,
     return all_seen && all_seen->k.rows > 0 &&
            run_plan(c, parts, *all_seen, to);
   }
-  if (parts.has_any_length() && !a.offsets.is_there()) {
-    if (const auto wide = in_buckets(c, parts.session(), a)) {
-      return run_plan(c, parts, *wide, to);
-    }
-  }
-  const auto description = description_of(a, parts.type());
+  const bool in_bucket = parts.has_any_length() && fits_buckets(a);
+  const auto description = description_of(a, parts.type(), in_bucket);
   if (!description) return false;
   const auto plan = engine->plan_for(*description);
   if (!plan) return false;
-  if (a.offsets.is_there() && parts.runs_often()) {
-    engine->build_ahead(*description);
-  }
-  const Planned planned{parts, *engine, *description, *plan};
-  return is_trusted(c, planned, a) && execute(c, planned, a, to);
+  if (in_bucket && parts.runs_often()) engine->build_ahead(*description);
+  const Planned planned{parts, *engine, *description, *plan, in_bucket};
+  return is_trusted(c, planned, a) &&
+         execute(c, planned, in_bucket ? in_buckets(c, parts.session(), a) : a,
+                 to);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "kernels/cuda/attention/plans_ahead.h"
+#include "runtime/failure.h"
 
 namespace ruleengine::kernels::cuda {
 namespace {
@@ -56,9 +56,14 @@ AttentionPlans* shared_plans() {
   return plans;
 }
 
-// Of all sessions of the process.
-PlansAhead& plans_ahead(AttentionPlans& plans) {
-  static PlansAhead out(plans);
+// Of all sessions that are open. It ends with the last of them: when the
+// process ends, what its thread uses may be gone.
+std::shared_ptr<PlansAhead> plans_ahead(AttentionPlans& plans) {
+  static std::mutex mutex;
+  static std::weak_ptr<PlansAhead> shared;
+  const std::lock_guard lock(mutex);
+  auto out = shared.lock();
+  if (out == nullptr) shared = out = std::make_shared<PlansAhead>(plans);
   return out;
 }
 
@@ -75,6 +80,13 @@ PlanCounts plan_counts() {
   return plans == nullptr ? PlanCounts() : plans->counts();
 }
 
+AttentionEngine::AttentionEngine(Session& session, AttentionPlans& plans,
+                                 HandlePointer handle)
+    : session_(session),
+      plans_(plans),
+      handle_(std::move(handle)),
+      ahead_(plans_ahead(plans)) {}
+
 std::unique_ptr<AttentionEngine> AttentionEngine::open(Session& session) {
   AttentionPlans* const plans = shared_plans();
   if (plans == nullptr) return nullptr;
@@ -86,9 +98,11 @@ std::unique_ptr<AttentionEngine> AttentionEngine::open(Session& session) {
 
 std::optional<AttentionPlan> AttentionEngine::plan_for(
     const AttentionDescription& d) {
-  auto plan = plans_.get(d);
-  if (!plan) return std::nullopt;
-  return *std::move(plan);
+  const auto plan =
+      session_.is_recording() ? plans_.find(d) : std::optional(plans_.get(d));
+  if (!plan) runtime::fail("a plan that is built while a run is recorded");
+  if (!*plan) return std::nullopt;
+  return **plan;
 }
 
 bool AttentionEngine::execute(const Call& c, const AttentionDescription& d,
@@ -104,20 +118,23 @@ bool AttentionEngine::execute(const Call& c, const AttentionDescription& d,
   // Another thread may drop the plan meanwhile.
   session_.keep(plan.owner());
   if (ran) return true;
-  plans_.refuse(d, ran.error());
+  // Another error is that of a moment.
+  if (ran.error().kind == ErrorKind::kModel) {
+    plans_.refuse(d, ran.error(), false);
+  }
   return false;
 }
 
 void AttentionEngine::build_ahead(const AttentionDescription& d) {
-  plans_ahead(plans_).add(d);
+  ahead_->add(d);
 }
 
 void AttentionEngine::settle(const std::function<void()>& check) {
-  plans_ahead(plans_).wait(check);
+  ahead_->wait(check);
 }
 
-void AttentionEngine::refuse(const AttentionDescription& d) {
-  plans_.refuse(d, {.what = "the plan gives wrong results"});
+void AttentionEngine::refuse(const AttentionDescription& d, Diagnostic why) {
+  plans_.refuse(d, std::move(why), true);
 }
 
 }  // namespace ruleengine::kernels::cuda

@@ -58,12 +58,12 @@ bool is_by_length(const HeadView& x) {
 
 }  // namespace
 
-std::optional<GpuAttending> in_buckets(Call& c, Session& session,
-                                       const GpuAttending& a) {
-  const bool fits = !a.has_mask() && !a.is_guarded && is_by_length(a.q) &&
-                    is_by_length(a.k) && is_by_length(a.v) &&
-                    is_by_length(a.out);
-  if (!fits) return std::nullopt;
+bool fits_buckets(const GpuAttending& a) {
+  return !a.has_mask() && !a.is_guarded && is_by_length(a.q) &&
+         is_by_length(a.k) && is_by_length(a.v) && is_by_length(a.out);
+}
+
+GpuAttending in_buckets(Call& c, Session& session, const GpuAttending& a) {
   GpuAttending out = a;
   out.offsets = SequenceOffsets(
       c, session, a.q.batch,
@@ -78,30 +78,24 @@ std::optional<GpuAttending> in_buckets(Call& c, Session& session,
   return out;
 }
 
-GpuAttending of_whole_bucket(Call& c, Session& session, const GpuAttending& a,
-                             const AttentionDescription& d) {
+GpuAttending within_bucket(Call& c, Session& session, const GpuAttending& a,
+                           const AttentionDescription& d) {
   GpuAttending out = a;
-  const auto widen = [](HeadView& x, std::int64_t rows) {
-    x.rows = rows;
+  const auto shorten = [](HeadView& x, std::int64_t rows) {
+    x.rows = rows - rows / 4;
     x.strides[0] = rows * x.strides[2];
   };
-  widen(out.q, d.q_length);
-  widen(out.out, d.q_length);
-  widen(out.k, d.kv_length);
-  widen(out.v, d.kv_length);
-  out.offsets = SequenceOffsets(c, session, d.batch,
-                                {out.q.strides[0], out.k.strides[0],
-                                 out.v.strides[0], out.out.strides[0]});
-  out.lengths = find_lengths(c, session,
-                             {.batch = d.batch,
-                              .queries = d.q_length,
-                              .rows = d.kv_length,
-                              .plus = d.kv_length - d.kv_length / 4});
-  return out;
+  shorten(out.q, d.q_length);
+  shorten(out.out, d.q_length);
+  shorten(out.k, d.kv_length);
+  shorten(out.v, d.kv_length);
+  out.lengths = KeyLengths();
+  return in_buckets(c, session, out);
 }
 
 std::optional<AttentionDescription> description_of(const GpuAttending& a,
-                                                   DataType type) {
+                                                   DataType type,
+                                                   bool in_buckets) {
   AttentionDescription d{.element = type,
                          .batch = a.q.batch,
                          .q_heads = a.q.heads,
@@ -114,7 +108,7 @@ std::optional<AttentionDescription> description_of(const GpuAttending& a,
                          .k = a.k.strides,
                          .v = a.v.strides,
                          .o = a.out.strides,
-                         .has_lengths = a.lengths.is_there(),
+                         .has_lengths = in_buckets || a.lengths.is_there(),
                          .has_sink = a.has_sinks(),
                          .has_cap = a.cap > 0,
                          .has_statistics = a.is_guarded};
@@ -122,7 +116,7 @@ std::optional<AttentionDescription> description_of(const GpuAttending& a,
   if (a.lengths.is_there() && a.seen_keys() != a.k.rows) return std::nullopt;
   set_bias(d, a);
   if (!set_band(d, a)) return std::nullopt;
-  if (!a.offsets.is_there()) return d;
+  if (!in_buckets) return d;
   return with_buckets(d, bucket_of(d.q_length), bucket_of(d.kv_length));
 }
 

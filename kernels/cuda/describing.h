@@ -7,20 +7,23 @@
 
 namespace ruleengine::kernels::cuda {
 
-// nullopt where no description says what it is.
+// Whether its tensors allow that a plan is for the lengths of buckets, so that
+// few plans serve all lengths.
+bool fits_buckets(const GpuAttending& a);
+
+// nullopt where no description says what it is. `in_buckets`: for those.
 std::optional<AttentionDescription> description_of(const GpuAttending& a,
-                                                   DataType type);
+                                                   DataType type,
+                                                   bool in_buckets);
 
-// The same with the lengths of buckets, so that few plans serve all lengths;
-// nullopt where its tensors do not allow it. Adds what finds lengths and
-// offsets to the work.
-std::optional<GpuAttending> in_buckets(Call& c, Session& session,
-                                       const GpuAttending& a);
+// The same as a plan of buckets takes it. Adds what finds lengths and offsets
+// to the work.
+GpuAttending in_buckets(Call& c, Session& session, const GpuAttending& a);
 
-// The same for as many queries as the description has, and most of its keys:
-// what is tried for a plan of a bucket, before shorter ones trust it.
-GpuAttending of_whole_bucket(Call& c, Session& session, const GpuAttending& a,
-                             const AttentionDescription& d);
+// An attention that is tried for a plan of a bucket, before others trust it:
+// sequences are shorter than the bucket, and begin as far apart as it is long.
+GpuAttending within_bucket(Call& c, Session& session, const GpuAttending& a,
+                           const AttentionDescription& d);
 
 // The same where one query sees keys in a row: those keys, without a band,
 // which cuDNN is wrong about. nullopt where lengths are beside a window.

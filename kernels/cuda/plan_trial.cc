@@ -1,104 +1,113 @@
 #include "kernels/cuda/plan_trial.h"
 
 #include <cmath>
+#include <limits>
 
 #include "kernels/cuda/device/trial.h"
 #include "kernels/cuda/flash.h"
+#include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {
 namespace {
 
-// Outside of the memory that is planned for runs, where this comes once only.
-class Block {
- public:
-  Block(Session& session, std::int64_t bytes)
-      : data_(session.memory()->allocate(index_of(bytes))) {}
-  std::byte* data() const { return data_.get(); }
-
- private:
-  std::shared_ptr<std::byte> data_;
-};
-
-// From the first element of a view to behind its last one.
+// Elements of a block that has room for a view, and for more of its sequences
+// where they begin further apart than they are long.
 std::int64_t extent(const HeadView& x) {
   const std::int64_t sizes[] = {x.batch, x.heads, x.rows};
   std::int64_t out = x.size;
   for (std::size_t i = 0; i < 3; ++i) out += (sizes[i] - 1) * x.strides[i];
-  return out;
+  return std::max(out, x.batch * x.strides[0]);
 }
 
 class Trial {
  public:
-  Trial(const AttentionParts& parts, const GpuAttending& a)
-      : session_(parts.session()),
-        type_(parts.type()),
-        width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
-        q_(block_of(a.q)),
-        k_(block_of(a.k)),
-        v_(block_of(a.v)),
-        found_(block_of(a.out)),
-        expected_(block_of(a.out)),
-        differs_(session_, sizeof(std::int32_t)) {}
+  Trial(Call& c, const AttentionParts& parts)
+      : c_(c), session_(parts.session()), type_(parts.type()) {}
 
-  bool passes(Call& c, GpuAttending a, const auto& run) {
-    fill(a.q, q_, 1);
-    fill(a.k, k_, 2);
-    fill(a.v, v_, 3);
+  Verdict verdict(GpuAttending a, const auto& run) {
+    const Tensor q = random(a.q, 1), k = random(a.k, 2), v = random(a.v, 3);
     // Scores that have a deviation of 6 leave few keys a weight, so that a
     // wrong one is seen.
     a.scale = 6 * 3 / std::sqrt(static_cast<double>(a.q.size));
-    if (!run(a, found_.data())) return false;
-    run_flash(c, session_, type_, attention_args(a, expected_.data()));
-    return is_close(extent(a.out));
+    Tensor found = block(a.out, 0), expected = block(a.out, 0);
+    if (!run(a, found.mutable_data<std::byte>())) return Verdict::kWrong;
+    run_flash(c_, session_, type_,
+              attention_args(a, expected.mutable_data<std::byte>()));
+    // Weights are rounded to the type before they meet values.
+    const float part = type_ == DataType::kFloat16 ? 1.0F / 128 : 1.0F / 16;
+    if (!is_within(found, expected, part)) return Verdict::kWrong;
+    const Tensor zeros = block(a.out, 0);
+    return is_within(expected, zeros, 0) ? Verdict::kNone : Verdict::kRight;
   }
 
  private:
-  Block block_of(const HeadView& x) const {
-    return {session_, extent(x) * width_};
+  Tensor block(const HeadView& x, double value) {
+    Tensor out = c_.allocate(type_, Dims{extent(x)});
+    fill(session_, out, bits_of(value, type_));
+    return out;
   }
 
-  void fill(HeadView& x, const Block& block, std::uint32_t seed) {
-    x.data = block.data();
-    const std::int64_t count = extent(x);
-    session_.launch(
-        kernel_of(session_, "trial", "random", type_, kFloats),
-        spread(count, device::kTrialThreads),
-        device::RandomArgs{.out = block.data(), .count = count, .seed = seed});
+  // Numbers in the places of the view, which gets them.
+  Tensor random(HeadView& x, std::uint32_t seed) {
+    const Dims dims{x.batch, x.heads, x.rows, x.size};
+    Tensor values = c_.allocate(type_, dims);
+    const std::int64_t count = values.count();
+    session_.launch(kernel_of(session_, "trial", "random", type_, kFloats),
+                    spread(count, device::kTrialThreads),
+                    device::RandomArgs{.out = values.mutable_data<std::byte>(),
+                                       .count = count,
+                                       .seed = seed});
+    Tensor out = block(x, std::numeric_limits<double>::quiet_NaN());
+    copy_block(c_, dims, values, dense(dims), out, {0, Dims(Shape(x.strides))});
+    x.data = out.data<std::byte>();
+    return out;
   }
 
-  // Weights are rounded to the type before they meet values.
-  bool is_close(std::int64_t count) {
-    const float part = type_ == DataType::kFloat16 ? 1.0F / 128 : 1.0F / 16;
+  bool is_within(const Tensor& a, const Tensor& b, float part) {
     std::int32_t differs = 0;
     const auto bytes = std::as_writable_bytes(std::span(&differs, 1));
-    session_.memory()->write(bytes, differs_.data());
+    Tensor flag = c_.allocate(DataType::kInt32, {});
+    session_.memory()->write(bytes, flag.mutable_data<std::byte>());
     session_.launch(
         kernel_of(session_, "trial", "differ", type_, kFloats),
-        spread(count, device::kTrialThreads),
-        device::DifferArgs{
-            .a = found_.data(),
-            .b = expected_.data(),
-            .count = count,
-            .absolute = part,
-            .relative = part,
-            .differs = reinterpret_cast<std::int32_t*>(differs_.data())});
-    const runtime::DeviceMemory::CopyOut copy{differs_.data(), bytes};
+        spread(a.count(), device::kTrialThreads),
+        device::DifferArgs{.a = a.data<std::byte>(),
+                           .b = b.data<std::byte>(),
+                           .count = a.count(),
+                           .absolute = part,
+                           .relative = part,
+                           .differs = flag.mutable_data<std::int32_t>()});
+    const runtime::DeviceMemory::CopyOut copy{flag.data<std::byte>(), bytes};
     session_.memory()->read({&copy, 1});
     return differs == 0;
   }
 
+  Call& c_;
   Session& session_;
   DataType type_;
-  std::int64_t width_;
-  Block q_, k_, v_, found_, expected_, differs_;
+};
+
+// As long as it lives, tensors come from the memory itself.
+class WithoutArena {
+ public:
+  explicit WithoutArena(runtime::DeviceMemory& memory)
+      : memory_(memory), arena_(std::exchange(memory.arena, nullptr)) {}
+  ~WithoutArena() { memory_.arena = arena_; }
+  WithoutArena(const WithoutArena&) = delete;
+  WithoutArena& operator=(const WithoutArena&) = delete;
+
+ private:
+  runtime::DeviceMemory& memory_;
+  runtime::TensorArena* arena_;
 };
 
 }  // namespace
 
-bool passes_trial(
+Verdict try_plan(
     Call& c, const AttentionParts& parts, const GpuAttending& a,
     const std::function<bool(const GpuAttending& a, std::byte* to)>& run) {
-  return Trial(parts, a).passes(c, a, run);
+  const WithoutArena guard(*parts.session().memory());
+  return Trial(c, parts).verdict(a, run);
 }
 
 }  // namespace ruleengine::kernels::cuda

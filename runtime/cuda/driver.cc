@@ -3,9 +3,9 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <string>
-
-#include "runtime/failure.h"
 
 namespace ruleengine::runtime::cuda {
 namespace {
@@ -76,22 +76,28 @@ Result<const Driver*> Driver::load() {
 
 void Driver::check(CUresult status, std::string_view doing) const {
   if (status == CUDA_SUCCESS) return;
-  std::string found = name_of(*this, status);
+  Diagnostic error{.kind = ErrorKind::kLimit,
+                   .what = fmt::format("the GPU failed {}", doing),
+                   .found = name_of(*this, status),
+                   .remedy = Remedy::kDevice};
   if (status == CUDA_ERROR_OUT_OF_MEMORY) {
-    fail_limit(Remedy::kDevice, "the GPU has too little memory", {},
-               std::move(found));
+    error.what = "the GPU has too little memory";
+  } else if (status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
+    error.what = "the driver of CUDA is too old for the kernels";
+    error.expected = fmt::format("one for CUDA {}", version_text(CUDA_VERSION));
+  } else if (status == CUDA_ERROR_NO_BINARY_FOR_GPU) {
+    error.what = "the kernels have no code for this GPU";
   }
-  if (status == CUDA_ERROR_UNSUPPORTED_PTX_VERSION) {
-    fail_limit(Remedy::kDevice, "the driver of CUDA is too old for the kernels",
-               fmt::format("one for CUDA {}", version_text(CUDA_VERSION)),
-               std::move(found));
-  }
-  if (status == CUDA_ERROR_NO_BINARY_FOR_GPU) {
-    fail_limit(Remedy::kDevice, "the kernels have no code for this GPU", {},
-               std::move(found));
-  }
-  fail_limit(Remedy::kDevice, fmt::format("the GPU failed {}", doing), {},
-             std::move(found));
+  throw DriverFailure{{std::move(error)}, status};
+}
+
+bool DriverFailure::is_fault() const {
+  constexpr CUresult kFaults[] = {
+      CUDA_ERROR_ILLEGAL_ADDRESS,       CUDA_ERROR_MISALIGNED_ADDRESS,
+      CUDA_ERROR_INVALID_ADDRESS_SPACE, CUDA_ERROR_INVALID_PC,
+      CUDA_ERROR_ILLEGAL_INSTRUCTION,   CUDA_ERROR_HARDWARE_STACK_ERROR,
+      CUDA_ERROR_LAUNCH_FAILED,         CUDA_ERROR_ASSERT};
+  return std::ranges::find(kFaults, status) != std::end(kFaults);
 }
 
 }  // namespace ruleengine::runtime::cuda

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "core/base/result.h"
+#include "runtime/failure.h"
 
 namespace ruleengine::runtime::cuda {
 
@@ -52,6 +53,15 @@ namespace ruleengine::runtime::cuda {
   each(cuGraphExecDestroy)
 // clang-format on
 
+// A call of the driver failed: kLimit, which the CPU remedies.
+struct DriverFailure : Failure {
+  CUresult status;
+
+  bool is_memory() const { return status == CUDA_ERROR_OUT_OF_MEMORY; }
+  // Whether a kernel did what it may not, after which the context is lost.
+  bool is_fault() const;
+};
+
 struct Driver {
 #define RULEENGINE_FIELD(name) decltype(&::name) name = nullptr;
   RULEENGINE_CUDA_DRIVER(RULEENGINE_FIELD)
@@ -61,7 +71,7 @@ struct Driver {
   // GPU, or that the driver is older than the toolkit that this was built with.
   static Result<const Driver*> load();
 
-  // Throws Failure where a call failed: kLimit, which the CPU remedies.
+  // Throws DriverFailure where a call failed.
   // `doing`: "to allocate memory".
   void check(CUresult status, std::string_view doing) const;
 };

@@ -140,7 +140,7 @@ class Bench {
   json measure() {
     const Chip chip = value_of(chip_of_device(0));
     const std::int64_t version = value_of(cudnn_version());
-    const auto description = description_of(attending_, shape_.type);
+    const auto description = description_of(attending_, shape_.type, false);
     if (!description) throw runtime::Failure{{.what = "no plan says this"}};
     // The kernel of ours is not to meet what does not fit together.
     const AttentionDescription wanted = canonical(*description);

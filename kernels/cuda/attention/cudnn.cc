@@ -87,16 +87,22 @@ std::string words(const fe::error_t& e) {
   return printable(text, 300);
 }
 
-// What cuDNN cannot do here, though it may elsewhere.
+// What cuDNN cannot do here, though it may elsewhere, or in a moment where it
+// had too little memory.
 Diagnostic failure(const char* step, const fe::error_t& e) {
-  return missing(fmt::format("cuDNN cannot {}: {}", step, words(e)));
+  Diagnostic out = missing(fmt::format("cuDNN cannot {}: {}", step, words(e)));
+  for (const char* each : {"ALLOC_FAILED", "ALLOCATION_FAILED"}) {
+    if (e.err_msg.find(each) != std::string::npos) out.kind = ErrorKind::kLimit;
+  }
+  return out;
 }
 
 // What cuDNN does on no machine with such a chip, unless it misses a library or
 // fails at the moment.
 Diagnostic refusal(const char* step, const fe::error_t& e) {
-  for (const char* each : {"PREREQUISITE_MISSING", "INTERNAL_ERROR",
-                           "ALLOCATION_FAILED", "EXECUTION_FAILED"}) {
+  for (const char* each :
+       {"PREREQUISITE_MISSING", "INTERNAL_ERROR", "ALLOC_FAILED",
+        "ALLOCATION_FAILED", "EXECUTION_FAILED"}) {
     if (e.err_msg.find(each) != std::string::npos) return failure(step, e);
   }
   return {.kind = ErrorKind::kModel,
@@ -387,10 +393,7 @@ Status AttentionPlan::execute(void* handle, const AttentionPointers& at,
     auto pointers = by_role(at, &scale, &cap);
     const fe::error_t e =
         body_->execute(static_cast<cudnnHandle_t>(handle), pointers, workspace);
-    if (e.is_bad()) {
-      return Diagnostic{.kind = ErrorKind::kInternal,
-                        .what = "cuDNN failed: " + words(e)};
-    }
+    if (e.is_bad()) return refusal("run a plan", e);
     return {};
   });
 }

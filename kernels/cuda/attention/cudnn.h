@@ -79,8 +79,9 @@ class AttentionPlan {
   // should.
   bool is_trusted() const;
   void trust() const;
-  // `handle`: a cudnnHandle_t, whose stream this runs on. `workspace`: on the
-  // GPU; nullptr where workspace_bytes() is 0.
+  // kModel where cuDNN does not run it here. `handle`: a cudnnHandle_t, whose
+  // stream this runs on. `workspace`: on the GPU; nullptr where
+  // workspace_bytes() is 0.
   Status execute(void* handle, const AttentionPointers& at,
                  void* workspace) const;
 

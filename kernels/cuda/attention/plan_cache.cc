@@ -38,12 +38,24 @@ AttentionPlans::AttentionPlans(const Chip& chip, std::int64_t version,
              {chip, version, cudnn_frontend_version()}, most,
              std::move(store)) {}
 
+std::optional<Diagnostic> AttentionPlans::refusal_of(
+    const AttentionDescription& d) const {
+  auto reason = check(d, chip_, version_, blocked_);
+  if (!reason) return std::nullopt;
+  return Diagnostic{.what = *std::move(reason)};
+}
+
 Result<AttentionPlan> AttentionPlans::get(const AttentionDescription& d) {
   const AttentionDescription wanted = canonical(d);
-  if (auto reason = check(wanted, chip_, version_, blocked_)) {
-    return Diagnostic{.what = *std::move(reason)};
-  }
+  if (auto refusal = refusal_of(wanted)) return *std::move(refusal);
   return cache_.get(wanted);
+}
+
+std::optional<Result<AttentionPlan>> AttentionPlans::find(
+    const AttentionDescription& d) {
+  const AttentionDescription wanted = canonical(d);
+  if (auto refusal = refusal_of(wanted)) return *std::move(refusal);
+  return cache_.find(wanted);
 }
 
 }  // namespace ruleengine::kernels::cuda

@@ -1,9 +1,11 @@
 // Plans by what they are for: at most so many in memory, the rest in a folder
 // if one is given. A plan takes half a second to build, so two threads that
 // want the same one build it once, and others do not wait. What cuDNN refuses
-// is kept as well, with the reason; an error of another kind is not.
+// (kModel) is kept as well, with the reason; another error is kept in memory,
+// unless it is that of a moment (kLimit).
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <exception>
@@ -81,11 +83,25 @@ class PlanCache {
     return fill(key, number, d, promise);
   }
 
-  // From now on the plan for it is this refusal.
-  void refuse(const AttentionDescription& d, Diagnostic why) {
+  // The same, but nothing is built, loaded or waited for; nullopt where it is
+  // not in memory.
+  std::optional<Result<Plan>> find(const AttentionDescription& d) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_key_.find(plan_key(d, place_));
+    if (found == by_key_.end()) return std::nullopt;
+    const std::shared_future<Result<Plan>>& plan = found->second->plan;
+    const bool is_there =
+        plan.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    return is_there ? std::optional(plan.get()) : std::nullopt;
+  }
+
+  // From now on the plan for it is this refusal, also in the folder where it
+  // `is_lasting`.
+  void refuse(const AttentionDescription& d, Diagnostic why, bool is_lasting) {
+    const std::string key = plan_key(d, place_);
+    if (is_lasting) keep(key, why);
     std::promise<Result<Plan>> refusal;
     refusal.set_value(std::move(why));
-    const std::string key = plan_key(d, place_);
     const std::lock_guard lock(mutex_);
     if (const auto found = by_key_.find(key); found != by_key_.end()) {
       order_.erase(found->second);
@@ -134,7 +150,7 @@ class PlanCache {
                     std::promise<Result<Plan>>& promise) {
     try {
       Result<Plan> plan = make(key, d);
-      if (!plan && !is_refusal(plan.error())) forget(key, number);
+      if (!plan && plan.error().kind == ErrorKind::kLimit) forget(key, number);
       promise.set_value(plan);
       return plan;
     } catch (...) {
@@ -211,13 +227,18 @@ class AttentionPlans {
   // An error of the kind kModel is a refusal. It is checked each time, since
   // the list of blocked versions may know more than what the folder has.
   Result<AttentionPlan> get(const AttentionDescription& d);
-  // A plan that does not run is not given again by this process.
-  void refuse(const AttentionDescription& d, Diagnostic why) {
-    cache_.refuse(canonical(d), std::move(why));
+  // The same, if it is in memory.
+  std::optional<Result<AttentionPlan>> find(const AttentionDescription& d);
+  // A plan that does not work is not given again by this process, nor, where
+  // that `is_lasting`, by another one.
+  void refuse(const AttentionDescription& d, Diagnostic why, bool is_lasting) {
+    cache_.refuse(canonical(d), std::move(why), is_lasting);
   }
   PlanCounts counts() const { return cache_.counts(); }
 
  private:
+  std::optional<Diagnostic> refusal_of(const AttentionDescription& d) const;
+
   Chip chip_;
   std::int64_t version_;
   BlockedVersions blocked_;

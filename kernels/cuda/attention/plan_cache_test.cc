@@ -45,8 +45,8 @@ class Folder {
   fs::path path_;
 };
 
-// A plan is the number of queries it is for; none is for more than 100, and 100
-// cannot be asked for.
+// A plan is the number of queries it is for; none is for more than 100. Of 100
+// nothing is known here, and 99 fails each time.
 struct Builder {
   std::atomic<int> calls = 0;
 
@@ -57,6 +57,9 @@ struct Builder {
               if (queries > 100) return Diagnostic{.what = "too many"};
               if (queries == 100) {
                 return Diagnostic{.kind = ErrorKind::kUsage, .what = "away"};
+              }
+              if (queries == 99) {
+                return Diagnostic{.kind = ErrorKind::kLimit, .what = "full"};
               }
               return queries;
             },
@@ -82,16 +85,46 @@ TEST_CASE("a plan is built once") {
   CHECK(cache.counts().hits == 1);
 }
 
-TEST_CASE("a refusal is kept, another error is not") {
+TEST_CASE("errors are kept that are not of a moment") {
   Builder builder;
   PlanCache<int> cache(builder.maker(), place(), 8);
   for (int i = 0; i < 2; ++i) {
     CHECK(cache.get(queries(101)).error().what == "too many");
     CHECK(cache.get(queries(100)).error().what == "away");
+    CHECK(cache.get(queries(99)).error().what == "full");
   }
-  CHECK(builder.calls == 3);
+  CHECK(builder.calls == 4);
   CHECK(cache.counts().refusals == 1);
-  CHECK(cache.size() == 1);
+  CHECK(cache.size() == 2);
+}
+
+TEST_CASE("what is not in memory is not built where it is looked for") {
+  Builder builder;
+  PlanCache<int> cache(builder.maker(), place(), 8);
+  CHECK(!cache.find(queries(3)));
+  REQUIRE(cache.get(queries(3)));
+  REQUIRE(cache.find(queries(3)));
+  CHECK(cache.find(queries(3))->value() == 3);
+  cache.refuse(queries(3), {.what = "wrong"}, false);
+  CHECK(cache.find(queries(3))->error().what == "wrong");
+  CHECK(builder.calls == 1);
+}
+
+TEST_CASE("a lasting refusal is of the next process, too") {
+  const Folder folder;
+  for (const bool is_first : {true, false}) {
+    Builder builder;
+    PlanCache<int> cache(builder.maker(), place(), 8,
+                         PlanStore(folder.path(), 1 << 20));
+    if (is_first) {
+      for (const int n : {3, 4}) {
+        REQUIRE(cache.get(queries(n)));
+        cache.refuse(queries(n), {.what = "wrong"}, n == 4);
+      }
+    }
+    CHECK(cache.get(queries(3)).ok() == !is_first);
+    CHECK(cache.get(queries(4)).error().what == "wrong");
+  }
 }
 
 TEST_CASE("what was used least recently goes") {

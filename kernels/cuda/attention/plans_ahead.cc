@@ -49,8 +49,8 @@ void PlansAhead::add(const AttentionDescription& bucketed) {
 void PlansAhead::wait(const std::function<void()>& check) {
   constexpr std::chrono::milliseconds kBetween(50);
   std::unique_lock lock(mutex_);
-  while (!changed_.wait_for(
-      lock, kBetween, [this] { return queue_.empty() && !is_busy_; })) {
+  while (!changed_.wait_for(lock, kBetween,
+                            [this] { return queue_.empty() && !is_busy_; })) {
     lock.unlock();
     check();
     lock.lock();

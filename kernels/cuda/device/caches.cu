@@ -32,6 +32,8 @@ __device__ __forceinline__ void extend(const ExtendArgs& args) {
     const i64 first =
         args.keys == nullptr ? args.first : args.keys[batch] - args.added_rows;
     const i64 row = line - group * rows + (args.is_in_place ? first : 0);
+    // A wrong length, of which key_lengths tells.
+    if (row < 0 || row >= args.rows) continue;
     Pack<T, n> pack = {};
     if (row >= first && row < first + args.added_rows) {
       pack = load_pack<T, n>(added + batch * args.added_strides[0] +

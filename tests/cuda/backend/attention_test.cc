@@ -180,6 +180,58 @@ TEST_CASE("a plan that gives wrong results is not used") {
   check_ours(text);
 }
 
+TEST_CASE("a plan that lets what is behind a sequence into it is not used") {
+  // Of a bucket, where such rows are of other tensors.
+  standin::driver().reads_behind = true;
+  check_ours(
+      "(bfloat16[1,N,72] q) => (bfloat16[1,N,72] y) {"
+      " y = Attention<q_num_heads = 3, kv_num_heads = 3>(q, q, q) }");
+  standin::driver().reads_behind = false;
+}
+
+TEST_CASE("what hides everything makes no plan trusted") {
+  const auto model = model_of(
+      "(bfloat16[1,2,4,16] q, bfloat16[1,2,6,16] k, bool[6] m) =>"
+      " (bfloat16[1,2,4,16] y) { y = Attention(q, k, k, m) }");
+  const auto on_cpu = executor_of(*model, false);
+  const auto on_gpu = executor_of(*model, true, true);
+  std::mt19937 random(7);
+  Named inputs = {
+      {"q", halves_of({1, 2, 4, 16}, random)},
+      {"k", halves_of({1, 2, 6, 16}, random)},
+      {"m", tensor_of(ir::DataType::kBool, {{6}},
+                      std::make_shared<std::vector<std::uint8_t>>(6, 0))}};
+  standin::driver().forgotten_keys = 1;
+  results_of(*on_gpu, inputs);
+  inputs[2].second =
+      tensor_of(ir::DataType::kBool, {{6}},
+                std::make_shared<std::vector<std::uint8_t>>(6, 1));
+  const Named found = results_of(*on_gpu, inputs);
+  standin::driver().forgotten_keys = 0;
+  const auto compared =
+      runtime::compare_by_type(results_of(*on_cpu, inputs), found);
+  CHECK(!compared.mismatch);
+  CHECK(misuse() == "");
+}
+
+TEST_CASE("a plan that fails once is used again") {
+  const auto model = model_of(
+      "(bfloat16[1,2,3,32] q) => (bfloat16[1,2,3,32] y) {"
+      " y = Attention(q, q, q) }");
+  const auto on_gpu = executor_of(*model, true);
+  std::mt19937 random(8);
+  const Named inputs = {{"q", halves_of({1, 2, 3, 32}, random)}};
+  const Named first = results_of(*on_gpu, inputs);
+  standin::driver().fails_in = "cudnnBackendExecute";
+  const Named ours = results_of(*on_gpu, inputs);
+  standin::driver().fails_in = "";
+  standin::driver().counts = {};
+  results_of(*on_gpu, inputs);
+  CHECK(standin::driver().counts.calls["cudnnBackendExecute"] == 1);
+  CHECK(!runtime::compare_by_type(first, ours).mismatch);
+  CHECK(misuse() == "");
+}
+
 TEST_CASE("few plans serve all lengths") {
   const auto model = model_of(
       "(bfloat16[B,N,48] q, bfloat16[B,M,24] k) => (bfloat16[B,N,48] y) {"
@@ -215,12 +267,14 @@ TEST_CASE("no run behind a warm-up waits for a plan") {
   const auto inputs = [&](std::int64_t length) {
     return Named{{"x", halves_of({1, length, 64}, random)}};
   };
+  standin::driver().plan_milliseconds = 5;
   REQUIRE(on_gpu->warm_up(inputs(40)).ok());
   const auto before = cuda::plan_counts().builds;
   for (const std::int64_t length : {2, 70, 150}) {
     results_of(*on_gpu, inputs(length));
   }
   CHECK(cuda::plan_counts().builds == before);
+  standin::driver().plan_milliseconds = 0;
   CHECK(misuse() == "");
 }
 

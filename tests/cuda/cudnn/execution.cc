@@ -1,5 +1,7 @@
 #include "tests/cuda/cudnn/execution.h"
 
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "tests/cuda/cudnn/operations.h"
@@ -74,6 +76,8 @@ void check_descriptor(const Descriptor& d) {
       return;
     case CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR:
       graph_of(d);
+      std::this_thread::sleep_for(
+          std::chrono::milliseconds(driver().plan_milliseconds));
       return;
     default:
       return;

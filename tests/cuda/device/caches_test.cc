@@ -101,7 +101,46 @@ TEST_CASE("new rows alone are written in place") {
                   .is_in_place = true};
   CHECK(extend_pieces(args, 4) == 60);
   run("extend_cache_4", args, {}, Order::kRandom);
-  check_close(cache, [&](int64_t i) { return want[std::size_t(i)]; }, 0);
+  check_close(
+      cache, [&](int64_t i) { return want[std::size_t(i)]; }, 0);
+}
+
+TEST_CASE("a wrong length writes nowhere else") {
+  // A cache between two others: 2 heads of 3 rows of 4 elements.
+  auto all = random_buffer<float>(3 * 24, 0, 4, 1);
+  auto added = random_buffer<float>(2 * 2 * 4, 0, 4, 2);
+  std::vector<double> want;
+  for (int64_t i = 0; i < all.size(); ++i) want.push_back(all.at(i));
+  for (const int length : {0, 1, 4, 5}) {
+    CAPTURE(length);
+    const std::int32_t keys = length;
+    // Of the rows, those within the head.
+    for (const int64_t row : {length - 2, length - 1}) {
+      if (row < 0 || row >= 3) continue;
+      for (const int64_t head : {0, 1}) {
+        for (int64_t e = 0; e < 4; ++e) {
+          want[std::size_t(24 + (head * 3 + row) * 4 + e)] =
+              added.at((head * 2 + row - (length - 2)) * 4 + e);
+        }
+      }
+    }
+    ExtendArgs args{.past = all.data() + 24,
+                    .added = added.data(),
+                    .out = all.data() + 24,
+                    .added_strides = {16, 8, 4},
+                    .batch = 1,
+                    .heads = 2,
+                    .past_rows = 3,
+                    .added_rows = 2,
+                    .rows = 3,
+                    .size = 4,
+                    .keys = &keys,
+                    .is_in_place = true,
+                    .is_vector = true};
+    run("extend_cache_4", args, {}, Order::kRandom);
+    check_close(
+        all, [&](int64_t i) { return want[std::size_t(i)]; }, 0);
+  }
 }
 
 TEST_CASE("lengths are bounded, and what is impossible is told") {

@@ -43,6 +43,9 @@ struct __attribute__((visibility("default"))) Driver {
   int devices = 1;
   // Plans of cuDNN that leave the last keys out, as a wrong version might.
   std::size_t forgotten_keys = 0;
+  // Those that multiply the values behind the last key by 0.
+  bool reads_behind = false;
+  std::atomic<int> plan_milliseconds = 0;  // that building one takes
   std::atomic<std::size_t> library_objects =
       0;  // that stand-ins of libraries hold
 
