@@ -93,6 +93,10 @@ inline void expect_grouped(const Call& c, const GroupedRows& g) {
     fail("only one of the inputs 'past_key' and 'past_value' is given",
          "both or neither");
   }
+  if (c.has_input(GroupedSlot::kKey) != c.has_input(GroupedSlot::kValue)) {
+    fail("only one of the inputs 'key' and 'value' is given",
+         "both, or neither and packed queries");
+  }
   if (g.total < g.rows) {
     c.wrong_value(GroupedSlot::kTotal, std::to_string(g.rows) + " or more",
                   std::to_string(g.total));

@@ -137,6 +137,13 @@ Dims broadcast_strides(Shape dims, Shape target) {
   return out;
 }
 
+bool is_broadcast(Shape dims, Shape target) {
+  if (dims.size() > target.size()) return false;
+  return std::ranges::equal(
+      dims, target.last(dims.size()),
+      [](std::int64_t own, std::int64_t to) { return own == 1 || own == to; });
+}
+
 std::int64_t product(Shape dims, std::size_t begin, std::size_t end) {
   std::int64_t out = 1;
   for (std::size_t i = begin; i < end; ++i) out *= dims[i];

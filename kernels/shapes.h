@@ -52,6 +52,8 @@ void expect_broadcast(const Call& c, std::size_t i, const Tensor& t,
 Dims strides_of(Shape dims);
 // The same for a shape that is broadcast to `target`: 0 where it is stretched.
 Dims broadcast_strides(Shape dims, Shape target);
+// Whether it can be.
+bool is_broadcast(Shape dims, Shape target);
 
 // The product of dims [begin, end).
 std::int64_t product(Shape dims, std::size_t begin, std::size_t end);
@@ -78,7 +80,8 @@ class Rows {
   std::int64_t inner(std::size_t operand) const {
     return strides_[operand].back();
   }
-  // The axes that are left, one or more, and the steps of an operand along them.
+  // The axes that are left, one or more, and the steps of an operand along
+  // them.
   Shape dims() const { return dims_; }
   const Dims& strides(std::size_t operand) const { return strides_[operand]; }
 

@@ -69,7 +69,8 @@ class BackendSession {
   // that was asked for is done when it returns. Throws Failure.
   virtual void begin() {}
   virtual void finish() {}
-  // Until the work that was asked for is done; the run goes on. Throws Failure.
+  // Until the work that was asked for is done, unless that is written down; the
+  // run goes on. Throws Failure.
   virtual void wait() {}
   // Between runs: until what is made aside for runs to come is there. `check` is
   // called meanwhile, and throws where that is to end.

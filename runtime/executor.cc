@@ -94,13 +94,24 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     }
     throw;
   }
+  const bool is_waited_for = options.trace || is_queue_full(step);
+  if (is_waited_for && ready[step.id].backend != nullptr) {
+    ready[step.id].backend->wait();
+  }
   if (options.trace) {
-    if (auto* each = ready[step.id].backend) each->wait();
     const auto since = [&](Clock::time_point at) {
       return std::chrono::duration<double>(at - began).count();
     };
     options.trace(graph, step.node, since(begin), since(Clock::now()));
   }
+}
+
+// A device that is far behind would go on for long after the time is over.
+bool Executor::Impl::is_queue_full(const Step& step) {
+  constexpr std::size_t kMost = 64;
+  if (ready[step.id].place == nullptr || ++queued < kMost) return false;
+  queued = 0;
+  return true;
 }
 
 void Executor::Impl::run_kernel(Frame& frame, const Step& step,

@@ -176,6 +176,7 @@ struct Executor::Impl {
   std::vector<Datum> given_inputs(const Named& inputs);
   Named named(std::vector<Datum> results) const;
   void run_step(Frame& frame, const Step& step);
+  bool is_queue_full(const Step& step);
   void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
                   std::span<const Datum* const> inputs,
                   std::span<const bool> dying, std::span<Datum> outputs);
@@ -206,7 +207,8 @@ struct Executor::Impl {
   std::vector<ReadyStep> ready;  // by step; without a node where that failed
   // Nodes that no kernel of their op takes.
   std::vector<std::pair<const ir::Graph*, ir::NodeId>> declined;
-  bool is_mixed = false;  // whether backends have memory of their own
+  std::size_t queued = 0;  // nodes on a device since it was waited for
+  bool is_mixed = false;   // whether backends have memory of their own
   // Never iterated: the order of pointers must not show.
   std::map<std::pair<const Datum*, const DeviceMemory*>, Datum> constant_copies;
   std::size_t bytes_read = 0;  // of constants, since memory was given back

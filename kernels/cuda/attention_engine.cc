@@ -70,9 +70,16 @@ std::shared_ptr<PlansAhead> plans_ahead(AttentionPlans& plans) {
 }  // namespace
 
 Result<BlockedVersions> blocked_versions() {
-  const char* const path = std::getenv("RULEENGINE_BLOCKED_PLANS");
+  constexpr const char* kName = "RULEENGINE_BLOCKED_PLANS";
+  const char* const path = std::getenv(kName);
   if (path == nullptr) return BlockedVersions::built_in();
-  return BlockedVersions::read(path);
+  auto out = BlockedVersions::read(path);
+  if (out) return out;
+  Diagnostic error = out.error();
+  if (error.hint.empty()) {
+    error.hint = std::string("the variable ") + kName + " names the list";
+  }
+  return error;
 }
 
 PlanCounts plan_counts() {

@@ -49,7 +49,7 @@ class StandardAttention {
         kv_heads_(p.attribute_int("kv_num_heads")),
         left_(window_of(p, "left_window_size")),
         right_(window_of(p, "right_window_size")),
-        softcap_(p.attribute_float("softcap")),
+        softcap_(std::max(p.attribute_float("softcap"), 0.0F)),
         is_causal_(p.attribute_flag("is_causal")),
         scale_(p, "scale"),
         out_(p, kY) {}

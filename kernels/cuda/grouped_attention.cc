@@ -74,7 +74,7 @@ class GroupedOnGpu {
               Tensor& turned) const;
   Tensor cache_of(Call& c, std::size_t past, const HeadView& x,
                   const GroupedRows& n, const KeyLengths& lengths) const;
-  void set_past(Call& c, GroupedRows& n) const;
+  void set_past(Call& c, NewViews& views) const;
   Tensor given_sinks(Call& c) const;
 
   GroupedAttributes a_;
@@ -124,12 +124,13 @@ NewViews GroupedOnGpu::views_of(Call& c) const {
   return out;
 }
 
-void GroupedOnGpu::set_past(Call& c, GroupedRows& n) const {
+void GroupedOnGpu::set_past(Call& c, NewViews& views) const {
+  GroupedRows& n = views.n;
   const std::int64_t batch = c.input(GroupedSlot::kQuery).dim(0);
   for (const std::size_t i : {GroupedSlot::kPastKey, GroupedSlot::kPastValue}) {
     if (!c.has_input(i)) continue;
     const std::int64_t rows = i == GroupedSlot::kPastValue ? n.past_rows : -1;
-    const Dims dims{batch, a_.kv_heads, rows, -1};
+    const Dims dims{batch, a_.kv_heads, rows, views.k.size};
     n.past_rows = c.expect_shape(i, dims, parts_.type()).dim(2);
   }
   expect_grouped(c, n);
@@ -227,7 +228,7 @@ Tensor GroupedOnGpu::given_sinks(Call& c) const {
 void GroupedOnGpu::operator()(Call& c) const {
   NewViews views = views_of(c);
   const Tensor& q = c.input(GroupedSlot::kQuery);
-  set_past(c, views.n);
+  set_past(c, views);
   const KeyLengths lengths = lengths_of(c, views);
   Tensor turned_q, turned_k;
   if (a_.is_rotated && q.count() != 0) {

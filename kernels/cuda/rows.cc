@@ -120,6 +120,7 @@ Op reduction(const Preparation& p, Session& session) {
 struct NormPlaces {
   std::size_t skip = 0, scale = 0, bias = 0, skip_bias = 0;  // inputs
   std::size_t mean = 0, inverse = 0, sum = 0;                // outputs
+  bool needs_scale = true;
 };
 
 // Declines the node unless input `i` has an element for each of a row.
@@ -181,9 +182,10 @@ class Norm {
     args.n = product(x.dims(), axis, x.rank());
     Tensor skip;  // as long as the kernel is being launched
     if (has(c, places_.skip)) {
-      skip = stretched_to(c, c.expect_type(places_.skip, type_), x.dims());
+      skip = skip_of(c, x.dims());
       args.skip = skip.data<std::byte>();
     }
+    if (places_.needs_scale) static_cast<void>(c.input(places_.scale));
     args.scale = row(c, places_.scale, args.n);
     args.bias = row(c, places_.bias, args.n);
     args.skip_bias = row(c, places_.skip_bias, args.n);
@@ -211,9 +213,15 @@ class Norm {
       fill(session_, c.outputs()[i].tensor(), bits_of(kNone, DataType::kFloat));
     }
   }
-  static Tensor stretched_to(const Call& c, const Tensor& t, Shape dims) {
+  // In the shape of x.
+  Tensor skip_of(const Call& c, Shape dims) const {
+    const Tensor& t = c.expect_type(places_.skip, type_);
     if (runtime::is_same_shape(t.dims(), dims)) return t;
-    Tensor out = c.allocate(t.dtype(), dims);
+    if (!is_broadcast(t.dims(), dims)) {
+      c.wrong_shape(places_.skip,
+                    "one that broadcasts to " + runtime::shape_text(dims));
+    }
+    Tensor out = c.allocate(type_, dims);
     copy_block(c, dims, t, {0, broadcast_strides(t.dims(), dims)}, out,
                dense(dims));
     return out;
@@ -245,10 +253,11 @@ Op rms_norm(const Preparation& p, Session& session) {
 
 // Of the last axis.
 Op cast_rms_norm(const Preparation& p, Session& session) {
-  return Norm(p, session, "rms_norm", {.scale = 1}, -1);
+  return Norm(p, session, "rms_norm", {.scale = 1, .needs_scale = false}, -1);
 }
 Op cast_add_rms_norm(const Preparation& p, Session& session) {
-  return Norm(p, session, "rms_norm", {.skip = 1, .scale = 2, .sum = 1}, -1);
+  return Norm(p, session, "rms_norm",
+              {.skip = 1, .scale = 2, .sum = 1, .needs_scale = false}, -1);
 }
 
 Op skip_layer_norm(const Preparation& p, Session& session) {

@@ -197,6 +197,7 @@ void Session::finish() {
 }
 
 void Session::wait() {
+  if (is_recording_) return;
   stream_->wait();
   check_flags();
 }

@@ -12,6 +12,14 @@ namespace {
 enum Cached { kPastKey = kMask + 1, kPastValue, kLengths };
 enum Output { kY, kPresentKey, kPresentValue, kScores };
 
+std::int64_t mode_of(const Preparation& p) {
+  const std::int64_t out = p.attribute_int("qk_matmul_output_mode");
+  if (out < 0 || out > 3) {
+    p.wrong_attribute("qk_matmul_output_mode", "0 to 3");
+  }
+  return out;
+}
+
 class StandardAttention {
  public:
   explicit StandardAttention(const Preparation& p)
@@ -19,7 +27,7 @@ class StandardAttention {
         kv_heads_(p.attribute_int("kv_num_heads")),
         left_(window_of(p, "left_window_size")),
         right_(window_of(p, "right_window_size")),
-        mode_(p.attribute_int("qk_matmul_output_mode")),
+        mode_(mode_of(p)),
         softcap_(p.attribute_float("softcap")),
         is_causal_(p.attribute_flag("is_causal")),
         scale_(p, "scale") {}
@@ -40,8 +48,9 @@ struct Cache {
   std::int64_t past = 0, heads = 0, size = 0;
 };
 
+// `old_rows`: of the past, where they are known; or -1.
 Cache cache_of(Call& c, const Attending& a, std::int64_t heads,
-               std::size_t input, std::size_t past) {
+               std::size_t input, std::size_t past, std::int64_t old_rows) {
   Dims fits(c.input(kQ).rank(), -1);
   fits[0] = a.batch;
   const Tensor& x = c.expect_shape(input, fits);
@@ -53,7 +62,7 @@ Cache cache_of(Call& c, const Attending& a, std::int64_t heads,
   const HeadStrides at = merged ? merged_strides(out.heads, rows, out.size)
                                 : split_strides(out.heads, rows, out.size);
   if (c.has_input(past)) {
-    const Dims old{a.batch, out.heads, -1, out.size};
+    const Dims old{a.batch, out.heads, old_rows, out.size};
     out.past = c.expect_shape(past, old, x.dtype()).dim(2);
   }
   const Dims dims{a.batch, out.heads, out.past + rows, out.size};
@@ -90,8 +99,9 @@ void StandardAttention::operator()(Call& c) const {
     fail("only one of the inputs 'past_key' and 'past_value' is given",
          "both or neither");
   }
-  const Cache keys = cache_of(c, a, kv_heads_, kK, kPastKey);
-  const Cache values = cache_of(c, a, kv_heads_, kV, kPastValue);
+  const Cache keys = cache_of(c, a, kv_heads_, kK, kPastKey, -1);
+  const Cache values = cache_of(c, a, kv_heads_, kV, kPastValue,
+                                c.has_input(kPastKey) ? keys.past : -1);
   set_keys(a, in_type(c, keys.all, q.dtype()),
            in_type(c, values.all, q.dtype()));
   a.scale = scale_.of(a.k_size);

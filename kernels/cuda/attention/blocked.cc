@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <system_error>
 
 #include "kernels/cuda/attention/blocked_text.h"
 
@@ -184,7 +186,10 @@ Result<BlockedVersions> BlockedVersions::parse(std::string_view text,
 }
 
 Result<BlockedVersions> BlockedVersions::read(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  // A pipe might never end.
+  std::error_code none;
+  const bool is_file = std::filesystem::is_regular_file(path, none);
+  std::ifstream in(is_file ? path : "", std::ios::binary);
   std::string text(kMostBytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!in.is_open() || in.bad()) {

@@ -9,27 +9,19 @@ struct Bool {
   u8 value;
 };
 
+// What an integer of this type is made of: a number that it does not hold, and
+// NaN, becomes the least one.
 template <typename T>
-struct Range {};
-template <>
-struct Range<u8> {
-  static constexpr float kLow = 0, kEnd = 256;
-  static constexpr u8 kFirst = 0, kLast = 255;
+struct Whole {
+  using Type = i32;
+  static constexpr float kEnd = 0x1p31f;
+  static constexpr i32 kLeast = INT32_MIN;
 };
 template <>
-struct Range<i8> {
-  static constexpr float kLow = -128, kEnd = 128;
-  static constexpr i8 kFirst = -128, kLast = 127;
-};
-template <>
-struct Range<i32> {
-  static constexpr float kLow = -0x1p31f, kEnd = 0x1p31f;
-  static constexpr i32 kFirst = INT32_MIN, kLast = INT32_MAX;
-};
-template <>
-struct Range<i64> {
-  static constexpr float kLow = -0x1p63f, kEnd = 0x1p63f;
-  static constexpr i64 kFirst = INT64_MIN, kLast = INT64_MAX;
+struct Whole<i64> {
+  using Type = i64;
+  static constexpr float kEnd = 0x1p63f;
+  static constexpr i64 kLeast = INT64_MIN;
 };
 
 template <typename To, typename From>
@@ -39,10 +31,10 @@ struct Cast {  // among integers
 template <typename To>
 struct Cast<To, float> {
   static __device__ To of(float x) {
-    if (x != x) return 0;
-    if (x < Range<To>::kLow) return Range<To>::kFirst;
-    if (x >= Range<To>::kEnd) return Range<To>::kLast;
-    return static_cast<To>(x);
+    using W = Whole<To>;
+    const bool is_held = x >= -W::kEnd && x < W::kEnd;
+    return static_cast<To>(is_held ? static_cast<typename W::Type>(x)
+                                   : W::kLeast);
   }
 };
 template <typename From>

@@ -35,8 +35,8 @@ struct ZeroArgs {
 // erf tanh sigmoid gelu gelu_tanh quick_gelu softplus floor ceil round sin cos
 // leaky_relu (f32 f16 bf16), not_bool; to bool: is_nan is_inf is_positive_inf
 // is_negative_inf (f32 f16 bf16). cast.cu: cast_<from>_<to> among f32 f16
-// bf16 i32 i64 u8 i8 bool; floats become integers by truncation and end at the
-// last one, NaN is 0; wide integers wrap around.
+// bf16 i32 i64 u8 i8 bool; floats become integers as on the CPU
+// (kernels/cpu/number.h); wide integers wrap around.
 struct UnaryArgs {
   const void* in;
   void* out;           // may be `in`, where the types are as wide

@@ -278,6 +278,14 @@ TEST_CASE("no run behind a warm-up waits for a plan") {
   CHECK(misuse() == "");
 }
 
+TEST_CASE("a negative cap is none") {
+  check_runs(
+      *model_of("(float[1,2,5,16] q, float16[1,2,5,16] h) =>"
+                " (float[1,2,5,16] y, float16[1,2,5,16] z) {"
+                " y = Attention<softcap = -2.0>(q, q, q)"
+                " z = Attention<softcap = -2.0>(h, h, h) }"));
+}
+
 TEST_CASE("float32 runs by the kernel of ours") {
   check_ours(
       "(float[2,4,5,16] q, float[2,2,7,16] k, float[2,2,7,8] v,"

@@ -12,11 +12,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-runtime::Datum floats_of(runtime::Shape dims, std::vector<float> values) {
-  return tensor_of(ir::DataType::kFloat, dims,
-                   std::make_shared<std::vector<float>>(std::move(values)));
-}
-
 // Runs it, and says whether the driver was called for one launch.
 bool is_one_launch(Executor& executor, const Named& inputs, Named* out) {
   standin::driver().counts = {};

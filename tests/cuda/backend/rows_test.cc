@@ -262,5 +262,51 @@ TEST_CASE("a step over caches of a fixed size is one launch") {
   CHECK(misuse() == "");
 }
 
+// What both places refuse; gives what the GPU says.
+std::string refusal_of(std::string_view text, const Named& inputs) {
+  CAPTURE(text);
+  const auto model = model_of(text);
+  CHECK(!executor_of(*model, false)->run(inputs).ok());
+  const auto on_gpu = executor_of(*model, true);
+  const auto out = on_gpu->run(inputs);
+  REQUIRE(!out.ok());
+  CHECK(misuse().empty());
+  return out.error().text();
+}
+
+TEST_CASE("inputs that do not fit are refused as on the CPU") {
+  const auto zeros = [](std::initializer_list<std::int64_t> dims) {
+    const runtime::Dims shape(dims);
+    return floats_of(
+        shape,
+        std::vector<float>(static_cast<std::size_t>(runtime::count_of(shape))));
+  };
+  const std::string norm =
+      "(float[A,B,C] x, float[D,E,C] s, float[C] w) => (float[A,B,C] y) {"
+      " y = com.microsoft.SkipLayerNormalization(x, s, w) }";
+  CHECK(refusal_of(norm, {{"x", zeros({2, 3, 4})},
+                          {"s", zeros({2, 5, 4})},
+                          {"w", zeros({4})}})
+            .find("broadcasts to") != std::string::npos);
+  refusal_of(
+      "(float[2,4] x) => (float[2,4] y) {"
+      " y = LayerNormalization(x) }",
+      {{"x", zeros({2, 4})}});
+  const std::string cached =
+      "(float[1,1,48] q, float[1,1,24] k, float[1,1,4,P] p, int32[1] n) =>"
+      " (float[1,1,48] y, float[1,1,4,P] a, float[1,1,4,P] b)"
+      " <int32 all = {4}> {"
+      " y, a, b = com.microsoft.GroupQueryAttention<num_heads = 2,"
+      " kv_num_heads = 1>(q, k, k, p, p, n, all) }";
+  const std::int64_t one = 1;
+  refusal_of(
+      cached,
+      {{"q", zeros({1, 1, 48})},
+       {"k", zeros({1, 1, 24})},
+       {"p", zeros({1, 1, 4, 8})},
+       {"n", tensor_of(ir::DataType::kInt32, {&one, 1},
+                       std::make_shared<std::vector<std::int32_t>>(1, 3))}});
+}
+
 }  // namespace
 }  // namespace ruleengine::kernels

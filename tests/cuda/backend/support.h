@@ -63,6 +63,12 @@ runtime::Datum tensor_of(ir::DataType type, runtime::Shape dims,
       type, dims, std::shared_ptr<const std::byte>(std::move(values), data));
 }
 
+inline runtime::Datum floats_of(runtime::Shape dims,
+                                std::vector<float> values) {
+  return tensor_of(ir::DataType::kFloat, dims,
+                   std::make_shared<std::vector<float>>(std::move(values)));
+}
+
 // The stand-in for the driver, after all that used it is gone.
 inline void check_nothing_left() {
   CHECK(standin::driver().live_bytes() == 0);

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "kernels/cpu/number.h"
 #include "kernels/cuda/device/elementwise.h"
 #include "tests/cuda/device/support.h"
 
@@ -10,15 +11,10 @@ const double kNumbers[] = {0,    -0.0,  1,    -1,   0.5,    -0.75, 2.5, 100.7,
                            -77,  126,   -129, 300,  1000.5, -2049, 3e4, 7e4,
                            -7e4, 2.5e9, -3e9, 1e19, -1e19,  255.5, 256, 127.9};
 
-// What a number becomes where it does not fit.
+// As the kernels of the CPU do it.
 template <typename To>
-double saturated(double x) {
-  using Limits = std::numeric_limits<To>;
-  if (std::isnan(x)) return 0;
-  const double low = static_cast<double>(Limits::min());
-  const double high = static_cast<double>(Limits::max());
-  if (x <= low) return low;
-  return x >= high ? high : std::trunc(x);
+double as_on_cpu(double x) {
+  return static_cast<double>(to_number<To>(x));
 }
 
 template <typename From, typename To, typename F>
@@ -47,13 +43,13 @@ void check_from_float() {
   check_cast<From, __half>(from + "_f16", rounded(__half()), numbers);
   check_cast<From, __nv_bfloat16>(from + "_bf16", rounded(__nv_bfloat16()),
                                   numbers);
-  check_cast<From, std::int32_t>(from + "_i32", saturated<std::int32_t>,
+  check_cast<From, std::int32_t>(from + "_i32", as_on_cpu<std::int32_t>,
                                  numbers);
-  check_cast<From, std::int64_t>(from + "_i64", saturated<std::int64_t>,
+  check_cast<From, std::int64_t>(from + "_i64", as_on_cpu<std::int64_t>,
                                  numbers);
-  check_cast<From, std::uint8_t>(from + "_u8", saturated<std::uint8_t>,
+  check_cast<From, std::uint8_t>(from + "_u8", as_on_cpu<std::uint8_t>,
                                  numbers);
-  check_cast<From, std::int8_t>(from + "_i8", saturated<std::int8_t>, numbers);
+  check_cast<From, std::int8_t>(from + "_i8", as_on_cpu<std::int8_t>, numbers);
   check_cast<From, std::uint8_t>(
       from + "_bool", [](double x) { return x != 0; }, numbers);
 }
