@@ -56,16 +56,17 @@ class OnStandins(unittest.TestCase):
             self.assertFalse(found["measured"])
             self.assertIn("no figure is measured", paths[".md"].read_text())
             self.assertIn("not measured", paths[".svg"].read_text())
-            self.assertEqual(set(found["steps"]), set("bcde"))
+            self.assertEqual(set(found["steps"]), set("bcdes"))
             for step, its in found["steps"].items():
                 self.assertEqual(its["error"], "")
                 self.assertTrue(its["rows"])
                 for row in its["rows"]:
-                    self.assertIn(row["why"], ("", tool.BELOW_NOISE))
+                    if step != "s":
+                        self.assertIn(row["why"], ("", tool.BELOW_NOISE))
                     if step == "c":
                         self.check_plans(row)
                     # What is measured must be the GPU, in recorded runs.
-                    if step != "b":
+                    if step not in "bs":
                         self.assertEqual(row["on_cpu"], {}, row)
                         self.assertTrue(row["recorded"], row)
 
@@ -77,6 +78,27 @@ class OnStandins(unittest.TestCase):
         self.assertEqual(plans["chosen"]["plan"], names[0])
         for its in [plans["ours"], plans["chosen"], *plans["candidates"]]:
             self.assertGreater(its["seconds"], 0, plans)
+
+    def test_the_sanitizer(self):
+        """A stand-in that runs the program, and finds a race."""
+        with tempfile.TemporaryDirectory() as folder:
+            tools = pathlib.Path(folder) / "tools"
+            tools.mkdir()
+            (tools / "compute-sanitizer").write_text(
+                '#!/bin/sh\nwhat=$2\nshift 4\n"$@" || exit\n'
+                'test $what != racecheck || { echo a race >&2; exit 9; }\n')
+            (tools / "compute-sanitizer").chmod(0o755)
+            done = self.run_steps(
+                folder, "--steps", "s",
+                PATH=f"{tools}{os.pathsep}{os.environ['PATH']}")
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            [path] = pathlib.Path(folder).glob("*.json")
+            rows = json.loads(path.read_text())["steps"]["s"]["rows"]
+            self.assertEqual(len(rows), 6)
+            for row in rows:
+                races = row["tool"] == "racecheck"
+                self.assertEqual(row["clean"], not races, row)
+                self.assertEqual(row["why"], "a race" if races else "")
 
     def test_a_failure_is_told(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -73,10 +73,17 @@ def _stacks(rows):
              r["why"]] for r in rows])
 
 
+def _sanitizer(rows):
+    clean = {True: "yes", False: "**no**", None: ""}
+    return _table(["tool", "model", "clean", "why"], [
+        [r["tool"], r["model"], clean[r["clean"]], r["why"]] for r in rows])
+
+
 PARTS = {"b": ("Outputs against the CPU's", _equality),
          "c": ("Attention", _attention),
          "d": ("Memory-bound kernels", _bandwidth),
-         "e": ("Stacks", _stacks)}
+         "e": ("Stacks", _stacks),
+         "s": ("compute-sanitizer", _sanitizer)}
 
 
 def page(found):
