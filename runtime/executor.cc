@@ -8,6 +8,12 @@
 #include "runtime/joining.h"
 
 namespace ruleengine::runtime {
+namespace {
+
+constexpr const char* kTooLittle =
+    "the machine has too little memory for the run";
+
+}  // namespace
 
 std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
                                              std::vector<Datum> inputs) {
@@ -182,82 +188,6 @@ Result<std::unique_ptr<Executor>> Executor::create(const ir::Model& model,
   return std::unique_ptr<Executor>(new Executor(std::move(impl)));
 }
 
-void Executor::Impl::Run::start(const std::vector<Datum>& given) {
-  for (const OpenBackend& each : impl.backends) each.session->begin();
-  if (!impl.options.runs_often) return;
-  std::vector<std::int64_t> shapes;
-  for (const Datum& each : given) {
-    if (!each.is_tensor()) continue;
-    const Shape dims = each.tensor().dims();
-    shapes.push_back(std::ssize(dims));
-    shapes.insert(shapes.end(), dims.begin(), dims.end());
-  }
-  for (const OpenBackend& each : impl.backends) {
-    if (each.arena != nullptr) each.arena->begin(shapes);
-  }
-  impl.arena.begin(std::move(shapes));
-  set_arenas(true);
-  BackendSession* session = impl.is_like_others() ? impl.recordable : nullptr;
-  if (session == nullptr || impl.is_refused(given)) return;
-  const bool has_places = session->memory()->arena->is_serving();
-  if (!has_places || !session->start_recording()) return;
-  recording = session;
-  inputs = given;
-}
-
-void Executor::Impl::Run::set_arenas(bool are_set) {
-  impl.state.arena = are_set ? &impl.arena : nullptr;
-  for (const OpenBackend& each : impl.backends) {
-    if (each.arena == nullptr) continue;
-    each.session->memory()->arena = are_set ? each.arena.get() : nullptr;
-  }
-}
-
-void Executor::Impl::Run::complete(std::span<Datum> results) {
-  if (recording == nullptr) {
-    impl.to_host(results);
-  } else {
-    std::vector<Datum> copies(results.begin(), results.end());
-    impl.to_host(copies);
-    auto made = recording->stop_recording();
-    if (made == nullptr) fail("a run that cannot be recorded");
-    recording = nullptr;
-    impl.keep_recording(std::move(made), inputs, results);
-    std::ranges::move(*impl.replay(inputs), results.begin());
-  }
-  for (const OpenBackend& each : impl.backends) each.session->finish();
-  is_complete = true;
-}
-
-// The run starts anew, and nothing like it is recorded again.
-void Executor::Impl::Run::give_up_recording() {
-  impl.recording_failed = true;
-  try {
-    impl.keep_recording(nullptr, inputs, {});
-    recording->stop_recording();
-  } catch (const Failure&) {  // the first one is told
-  } catch (const std::bad_alloc&) {
-  }
-}
-
-Executor::Impl::Run::~Run() {
-  if (recording != nullptr) give_up_recording();
-  for (const OpenBackend& each : impl.backends) {
-    if (is_complete) break;
-    try {  // work that was asked for reads tensors
-      each.session->finish();
-    } catch (const Failure&) {  // the first one is told
-    } catch (const std::bad_alloc&) {
-    }
-  }
-  if (impl.state.arena == nullptr) return;
-  set_arenas(false);
-  impl.arena.end(is_complete);
-  for (const OpenBackend& each : impl.backends) {
-    if (each.arena != nullptr) each.arena->end(is_complete);
-  }
-}
-
 // Gives memory back that is kept for runs to come; whether there was any.
 bool Executor::Impl::drop_kept() {
   bool had_some = !recorded.empty();
@@ -273,7 +203,9 @@ Result<Executor::Named> Executor::Impl::run(const Named& inputs) {
   auto out = run_once(inputs);
   bool goes_again = std::exchange(recording_failed, false);
   // What is kept may be what leaves too little memory.
-  if (!out && out.error().kind == ErrorKind::kLimit && !goes_again) {
+  const bool is_short =
+      !out && out.error().kind == ErrorKind::kLimit && !was_ended;
+  if (is_short && !goes_again) {
     goes_again = options.communicator == nullptr && drop_kept();
   }
   return goes_again ? run_once(inputs) : std::move(out);
@@ -300,9 +232,22 @@ Executor::Named Executor::Impl::named(std::vector<Datum> results) const {
   return out;
 }
 
+std::vector<Datum> Executor::Impl::run_nodes(Run& now,
+                                             std::vector<Datum> given) {
+  now.start(given);
+  // A run that fails leaves values behind.
+  std::unique_ptr<Frame> frame = std::move(idle);
+  if (!frame) frame = std::make_unique<Frame>(plans->main());
+  auto results = run_block(*frame, ir::Graph::main_block(), std::move(given));
+  if (!options.wide) idle = std::move(frame);
+  now.complete(results);
+  return results;
+}
+
 Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
   state.seed = options.seed;
   state.drawn.clear();
+  was_ended = false;
   began = Clock::now();
   memory->reset_peak();
   try {
@@ -311,19 +256,19 @@ Result<Executor::Named> Executor::Impl::run_once(const Named& inputs) {
       if (auto done = replay(given)) return named(*std::move(done));
     }
     Run now(*this);
-    now.start(given);
-    // A run that fails leaves values behind.
-    std::unique_ptr<Frame> frame = std::move(idle);
-    if (!frame) frame = std::make_unique<Frame>(plans->main());
-    auto results = run_block(*frame, ir::Graph::main_block(), std::move(given));
-    if (!options.wide) idle = std::move(frame);
-    now.complete(results);
-    return named(std::move(results));
+    try {
+      return named(run_nodes(now, std::move(given)));
+    } catch (const Failure& failure) {
+      now.why_it_failed = failure.error.what;
+      throw;
+    } catch (const std::bad_alloc&) {
+      now.why_it_failed = kTooLittle;
+      throw;
+    }
   } catch (const Failure& failure) {
     return failure.error;
   } catch (const std::bad_alloc&) {
-    return Diagnostic{.kind = ErrorKind::kLimit,
-                      .what = "the machine has too little memory for the run"};
+    return Diagnostic{.kind = ErrorKind::kLimit, .what = kTooLittle};
   }
 }
 

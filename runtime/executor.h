@@ -97,7 +97,8 @@ class Executor {
   Placing placing() const;
   // Whether there is a recording, so that runs like earlier ones are one call.
   bool is_recorded() const;
-  // Why no run of the model can be; empty where it can be.
+  // Why no run of the model can be, or why the last one that was to be was not;
+  // empty where it can be.
   const std::string& why_not_recorded() const;
   // What drew random numbers in the last run: names of values, and how often.
   const DrawnCounts& drawn() const;

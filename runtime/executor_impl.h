@@ -2,6 +2,7 @@
 // graph. Internal to runtime.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <map>
 #include <memory>
@@ -102,9 +103,13 @@ struct Executor::Impl {
   }
 
   // Throws where the run is to end.
-  void check() const {
-    if (options.deadline.is_over()) throw Failure{options.deadline.passed()};
+  void check() {
+    if (options.deadline.is_over()) {
+      was_ended = true;
+      throw Failure{options.deadline.passed()};
+    }
     if (options.is_cancelled && options.is_cancelled()) {
+      was_ended = true;
       throw Failure{{.kind = ErrorKind::kLimit, .what = "the run was ended"}};
     }
   }
@@ -140,6 +145,7 @@ struct Executor::Impl {
     Impl& impl;
     BackendSession* recording = nullptr;  // the session that records
     std::vector<Datum> inputs;            // where it does
+    std::string why_it_failed;
     bool is_complete = false;
   };
 
@@ -172,6 +178,7 @@ struct Executor::Impl {
                                std::vector<Datum> inputs);
   Result<Named> run(const Named& inputs);
   Result<Named> run_once(const Named& inputs);
+  std::vector<Datum> run_nodes(Run& now, std::vector<Datum> given);
   bool drop_kept();
   std::vector<Datum> given_inputs(const Named& inputs);
   Named named(std::vector<Datum> results) const;
@@ -219,7 +226,8 @@ struct Executor::Impl {
   std::vector<bool> is_known;
   BackendSession* recordable = nullptr;
   std::string why_not_recorded;
-  bool recording_failed = false;  // of the last run
+  bool recording_failed = false;        // of the last run
+  std::atomic<bool> was_ended = false;  // by its deadline or by the caller
   // The latest first.
   std::vector<std::unique_ptr<Recorded, RecordedDelete>> recorded;
   KernelRun state;

@@ -9,10 +9,7 @@ namespace ruleengine::runtime {
 std::byte* FreeBlocks::take(std::size_t& size) {
   // What wastes at most an eighth.
   const auto fits = free_.lower_bound(size);
-  if (fits == free_.end() || fits->first > size + size / 8 + 64) {
-    trim(size);
-    return nullptr;
-  }
+  if (fits == free_.end() || fits->first > size + size / 8 + 64) return nullptr;
   std::byte* const out = fits->second;
   size = fits->first;
   free_.erase(fits);

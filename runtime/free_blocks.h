@@ -20,9 +20,10 @@ class FreeBlocks {
   FreeBlocks& operator=(const FreeBlocks&) = delete;
 
   // A block of `size` or little more, which `size` becomes; nullptr: the system
-  // is to give one, for which add() is called. Then blocks may have been
-  // dropped for it.
+  // is to give one, for which trim() is called before and add() after it.
   std::byte* take(std::size_t& size);
+  // Drops blocks where more would be held with `wanted` bytes than is used.
+  void trim(std::size_t wanted);
   void add(std::size_t size);
   void give_back(std::byte* block, std::size_t size);
   void drop_all();
@@ -32,7 +33,6 @@ class FreeBlocks {
   void reset_peak() { most_used_ = used_; }
 
  private:
-  void trim(std::size_t wanted);
   void drop_largest();
   void use(std::size_t size);
 

@@ -14,11 +14,6 @@ namespace {
 
 constexpr std::size_t kAlignment = 64;
 
-std::size_t rounded(std::size_t bytes) {
-  return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment *
-         kAlignment;
-}
-
 }  // namespace
 
 std::shared_ptr<HostMemory> HostMemory::create(std::size_t limit) {
@@ -26,7 +21,9 @@ std::shared_ptr<HostMemory> HostMemory::create(std::size_t limit) {
 }
 
 HostMemory::HostMemory(std::size_t limit)
-    : limit_(limit), free_([](std::byte* block) { std::free(block); }) {}
+    : Memory(kAlignment),
+      limit_(limit),
+      free_([](std::byte* block) { std::free(block); }) {}
 
 std::size_t HostMemory::of_machine() {
   static const std::size_t bytes = [] {
@@ -56,9 +53,10 @@ void HostMemory::count(std::size_t bytes) {
 std::shared_ptr<std::byte> HostMemory::allocate(std::size_t bytes) {
   std::unique_lock lock(mutex_);
   count(bytes);
-  std::size_t size = rounded(bytes);
+  std::size_t size = rounded_up(std::max<std::size_t>(bytes, 1), kAlignment);
   std::byte* data = free_.take(size);
   if (data == nullptr) {
+    free_.trim(size);
     data = static_cast<std::byte*>(std::aligned_alloc(kAlignment, size));
     if (data == nullptr) {
       live_ -= bytes;

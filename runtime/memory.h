@@ -13,9 +13,14 @@
 
 namespace ruleengine::runtime {
 
+// The next multiple of `unit`.
+constexpr std::size_t rounded_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
 class Memory {
  public:
-  Memory() = default;
+  explicit Memory(std::size_t alignment) : alignment_(alignment) {}
   Memory(const Memory&) = delete;
   Memory& operator=(const Memory&) = delete;
   virtual ~Memory() = default;
@@ -25,6 +30,11 @@ class Memory {
   virtual std::shared_ptr<std::byte> allocate(std::size_t bytes) = 0;
   // Gives free blocks back to the system.
   virtual void drop_free() {}
+  // Of its blocks: bytes, a power of two.
+  std::size_t alignment() const { return alignment_; }
+
+ private:
+  const std::size_t alignment_;
 };
 
 class TensorArena;
@@ -48,6 +58,8 @@ struct StridedCopy {
 // Memory that the host does not read.
 class DeviceMemory : public Memory {
  public:
+  using Memory::Memory;
+
   struct CopyOut {
     const std::byte* from;
     std::span<std::byte> to;

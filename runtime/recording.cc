@@ -4,6 +4,7 @@
 // places of their own (runtime/tensor_arena.h), and then done again by one
 // call.
 #include <algorithm>
+#include <new>
 #include <string>
 #include <utility>
 
@@ -112,6 +113,16 @@ class Changing {
   std::string why_;
 };
 
+// At the end of a run that failed: the first failure is told.
+template <typename Action>
+void try_to(const Action& action) {
+  try {
+    action();
+  } catch (const Failure&) {
+  } catch (const std::bad_alloc&) {
+  }
+}
+
 }  // namespace
 
 struct Executor::Impl::Recorded {
@@ -124,7 +135,7 @@ struct Executor::Impl::Recorded {
 
   Form form;
   std::unique_ptr<Recording> recording;  // nullptr: it cannot be recorded
-  std::shared_ptr<std::byte> block;      // that the work uses
+  std::shared_ptr<std::byte> block;      // that its work uses
   // Of each input: main graph and bodies read copies of their own.
   std::vector<std::vector<std::byte*>> places;
   std::vector<Result> results;
@@ -194,7 +205,8 @@ void Executor::Impl::keep_recording(std::unique_ptr<Recording> recording,
     }
   }
   for (const OpenBackend& each : backends) {
-    if (each.arena != nullptr) out->block = each.arena->block();
+    const bool is_used = recording != nullptr && each.arena != nullptr;
+    if (is_used) out->block = each.arena->block();
   }
   out->recording = std::move(recording);
   constexpr std::size_t kMost = 8;
@@ -245,6 +257,80 @@ std::optional<std::vector<Datum>> Executor::Impl::replay(
   const std::size_t steps = plans->main().blocks[0].size();
   if (options.progress) options.progress(steps, steps);
   return out;
+}
+
+void Executor::Impl::Run::start(const std::vector<Datum>& given) {
+  for (const OpenBackend& each : impl.backends) each.session->begin();
+  if (!impl.options.runs_often) return;
+  std::vector<std::int64_t> shapes;
+  for (const Datum& each : given) {
+    if (!each.is_tensor()) continue;
+    const Shape dims = each.tensor().dims();
+    shapes.push_back(std::ssize(dims));
+    shapes.insert(shapes.end(), dims.begin(), dims.end());
+  }
+  for (const OpenBackend& each : impl.backends) {
+    if (each.arena != nullptr) each.arena->begin(shapes);
+  }
+  impl.arena.begin(std::move(shapes));
+  set_arenas(true);
+  BackendSession* session = impl.is_like_others() ? impl.recordable : nullptr;
+  if (session == nullptr || impl.is_refused(given)) return;
+  const bool has_places = session->memory()->arena->is_serving();
+  if (!has_places || !session->start_recording()) return;
+  recording = session;
+  inputs = given;
+}
+
+void Executor::Impl::Run::set_arenas(bool are_set) {
+  impl.state.arena = are_set ? &impl.arena : nullptr;
+  for (const OpenBackend& each : impl.backends) {
+    if (each.arena == nullptr) continue;
+    each.session->memory()->arena = are_set ? each.arena.get() : nullptr;
+  }
+}
+
+void Executor::Impl::Run::complete(std::span<Datum> results) {
+  if (recording == nullptr) {
+    impl.to_host(results);
+  } else {
+    std::vector<Datum> copies(results.begin(), results.end());
+    impl.to_host(copies);
+    auto made = recording->stop_recording();
+    if (made == nullptr) fail("a run that cannot be recorded");
+    recording = nullptr;
+    impl.keep_recording(std::move(made), inputs, results);
+    impl.why_not_recorded.clear();
+    std::ranges::move(*impl.replay(inputs), results.begin());
+  }
+  for (const OpenBackend& each : impl.backends) each.session->finish();
+  is_complete = true;
+}
+
+// A run that failed because it was recorded starts anew, and nothing like it is
+// recorded again. Of one that was ended, nothing is known.
+void Executor::Impl::Run::give_up_recording() {
+  // First, as what is given back may not be while work is recorded.
+  try_to([&] { recording->stop_recording(); });
+  if (impl.was_ended || why_it_failed.empty()) return;
+  impl.recording_failed = true;
+  impl.why_not_recorded = std::move(why_it_failed);
+  try_to([&] { impl.keep_recording(nullptr, inputs, {}); });
+}
+
+Executor::Impl::Run::~Run() {
+  if (recording != nullptr) give_up_recording();
+  for (const OpenBackend& each : impl.backends) {
+    if (is_complete) break;
+    // Work that was asked for reads tensors.
+    try_to([&] { each.session->finish(); });
+  }
+  if (impl.state.arena == nullptr) return;
+  set_arenas(false);
+  impl.arena.end(is_complete);
+  for (const OpenBackend& each : impl.backends) {
+    if (each.arena != nullptr) each.arena->end(is_complete);
+  }
 }
 
 }  // namespace ruleengine::runtime

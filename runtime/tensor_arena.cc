@@ -13,18 +13,14 @@
 namespace ruleengine::runtime {
 namespace {
 
-constexpr std::size_t kAlignment = 64;
 constexpr std::size_t kForever = std::numeric_limits<std::size_t>::max();
 // Laying out takes time that grows with the square of it.
 constexpr std::size_t kMostBlocks = std::size_t{1} << 14;
 
-std::size_t aligned(std::size_t bytes) {
-  return (bytes + kAlignment - 1) / kAlignment * kAlignment;
-}
-
 // For each block those that had a part of its place last.
 std::vector<std::vector<std::size_t>> predecessors(
-    std::span<const BlockUse> blocks, const Layout& layout) {
+    std::span<const BlockUse> blocks, const Layout& layout,
+    std::size_t alignment) {
   struct Part {
     std::size_t end, block;
   };
@@ -32,7 +28,7 @@ std::vector<std::vector<std::size_t>> predecessors(
   std::vector<std::vector<std::size_t>> out(blocks.size());
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     const std::size_t begin = layout.offsets[i];
-    const std::size_t end = begin + aligned(blocks[i].bytes);
+    const std::size_t end = begin + rounded_up(blocks[i].bytes, alignment);
     auto at = parts.lower_bound(begin);
     if (at != parts.begin() && std::prev(at)->second.end > begin) --at;
     while (at != parts.end() && at->first < end) {
@@ -52,11 +48,14 @@ std::vector<std::vector<std::size_t>> predecessors(
 
 }  // namespace
 
-std::size_t live_bytes(std::span<const BlockUse> blocks) {
+std::size_t live_bytes(std::span<const BlockUse> blocks,
+                       std::size_t alignment) {
   std::map<std::size_t, std::int64_t> changes;  // by time
   for (const BlockUse& each : blocks) {
-    changes[each.begin] += static_cast<std::int64_t>(aligned(each.bytes));
-    changes[each.end] -= static_cast<std::int64_t>(aligned(each.bytes));
+    changes[each.begin] +=
+        static_cast<std::int64_t>(rounded_up(each.bytes, alignment));
+    changes[each.end] -=
+        static_cast<std::int64_t>(rounded_up(each.bytes, alignment));
   }
   std::int64_t live = 0, most = 0;
   for (const auto& [time, change] : changes) {
@@ -66,16 +65,16 @@ std::size_t live_bytes(std::span<const BlockUse> blocks) {
   return static_cast<std::size_t>(most);
 }
 
-Layout lay_out(std::span<const BlockUse> blocks) {
+Layout lay_out(std::span<const BlockUse> blocks, std::size_t alignment) {
   Layout out{.offsets = std::vector<std::size_t>(blocks.size())};
   std::vector<std::size_t> order(blocks.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::stable_sort(order, std::ranges::greater(), [&](std::size_t i) {
-    return aligned(blocks[i].bytes);
+    return rounded_up(blocks[i].bytes, alignment);
   });
   std::vector<std::size_t> placed;  // by offset
   for (const std::size_t i : order) {
-    const std::size_t size = aligned(blocks[i].bytes);
+    const std::size_t size = rounded_up(blocks[i].bytes, alignment);
     std::size_t end = 0, best = kForever, best_gap = kForever;
     for (const std::size_t k : placed) {
       const bool meet =
@@ -86,7 +85,7 @@ Layout lay_out(std::span<const BlockUse> blocks) {
         best = end;
         best_gap = at - end;
       }
-      end = std::max(end, at + aligned(blocks[k].bytes));
+      end = std::max(end, at + rounded_up(blocks[k].bytes, alignment));
     }
     out.offsets[i] = best == kForever ? end : best;
     out.bytes = std::max(out.bytes, out.offsets[i] + size);
@@ -194,8 +193,9 @@ void TensorArena::make_slots(const Script& script) {
     if (is_inner) inner.push_back(each);
   }
   if (inner.empty() || inner.size() > kMostBlocks) return;
-  const Layout layout = lay_out(inner);
-  const auto before = predecessors(inner, layout);
+  const std::size_t alignment = memory_->alignment();
+  const Layout layout = lay_out(inner, alignment);
+  const auto before = predecessors(inner, layout, alignment);
   memory_->drop_free();  // what the runs before left
   Form& form = forms_.front();
   form.bytes = layout.bytes;

@@ -26,16 +26,16 @@ struct BlockUse {
 };
 
 // Where each block is, so that no two are in the same place at once, and the
-// bytes of all of them together.
+// bytes of all of them together. Places are aligned.
 struct Layout {
   std::vector<std::size_t> offsets;
   std::size_t bytes = 0;
 };
 // Large blocks first, each into the smallest gap that takes it (Y. Pisarchyk
 // and J. Lee, "Efficient Memory Management for Deep Neural Net Inference").
-Layout lay_out(std::span<const BlockUse> blocks);
+Layout lay_out(std::span<const BlockUse> blocks, std::size_t alignment);
 // The most bytes that are in use at once.
-std::size_t live_bytes(std::span<const BlockUse> blocks);
+std::size_t live_bytes(std::span<const BlockUse> blocks, std::size_t alignment);
 
 class TensorArena {
  public:

@@ -11,9 +11,10 @@ namespace {
 
 using Blocks = std::vector<BlockUse>;
 
-void check_apart(const Blocks& blocks, const Layout& layout) {
+void check_apart(const Blocks& blocks, const Layout& layout,
+                 std::size_t alignment) {
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    CHECK(layout.offsets[i] % 64 == 0);
+    CHECK(layout.offsets[i] % alignment == 0);
     CHECK(layout.offsets[i] + blocks[i].bytes <= layout.bytes);
     for (std::size_t k = 0; k < i; ++k) {
       const bool meet =
@@ -39,12 +40,15 @@ TEST_CASE("blocks that are in use at once are apart, and take little more") {
                         .begin = 2 * i,
                         .end = 2 * (i + life) + 1});
     }
-    const Layout layout = lay_out(blocks);
-    check_apart(blocks, layout);
-    CHECK(layout.bytes >= live_bytes(blocks));
-    CHECK(layout.bytes * 100 <= live_bytes(blocks) * 130);
+    for (const std::size_t alignment : {64, 256}) {
+      const Layout layout = lay_out(blocks, alignment);
+      check_apart(blocks, layout, alignment);
+      const std::size_t live = live_bytes(blocks, alignment);
+      CHECK(layout.bytes >= live);
+      CHECK(layout.bytes * 100 <= live * 130);
+    }
   }
-  CHECK(lay_out(Blocks()).bytes == 0);
+  CHECK(lay_out(Blocks(), 64).bytes == 0);
 }
 
 // A chain: each block is given back after the next one is there.

@@ -48,6 +48,11 @@ Library load() {
   if (out.name == nullptr) out.missing = "cuBLASLt lacks " #name;
   RULEENGINE_CUBLASLT(RULEENGINE_LOAD)
 #undef RULEENGINE_LOAD
+  if (!out.missing.empty()) return out;
+  const std::size_t version = out.cublasLtGetVersion();
+  if (version / 10000 != CUBLAS_VERSION / 10000) {
+    out.missing = fmt::format("{} is of another version: {}", name, version);
+  }
   return out;
 }
 
@@ -102,8 +107,8 @@ using Preference = Owned<&Library::cublasLtMatmulPreferenceDestroy,
 // What Hopper is said to need; other chips take less.
 constexpr std::size_t kWorkspace = std::size_t{32} << 20;
 
-// What vectors need. A plan for more would not serve a recorded run, whose
-// places are less aligned than blocks of their own.
+// What vectors need. A plan for more would not serve views, which begin within
+// a block.
 constexpr std::uintptr_t kMostAlignment = 16;
 
 }  // namespace
@@ -113,7 +118,7 @@ constexpr std::uintptr_t kMostAlignment = 16;
 struct Products::Plan {
   Plan(const Product& p, std::uint32_t alignment, bool tf32,
        cublasLtHandle_t handle);
-  void describe(const Product& p, bool tf32);
+  void describe(const Product& p, std::uint32_t alignment, bool tf32);
 
   Description description;
   Layout a, b, out;
@@ -152,7 +157,8 @@ void lay_out(Layout& layout, const Product& p, std::int64_t rows,
 
 }  // namespace
 
-void Products::Plan::describe(const Product& p, bool tf32) {
+void Products::Plan::describe(const Product& p, std::uint32_t alignment,
+                              bool tf32) {
   const Library& lib = library();
   const bool is_rounded = tf32 && p.type == DataType::kFloat;
   check(lib.cublasLtMatmulDescCreate(
@@ -169,12 +175,15 @@ void Products::Plan::describe(const Product& p, bool tf32) {
   set(CUBLASLT_MATMUL_DESC_TRANSA, op(p.transpose_b));
   set(CUBLASLT_MATMUL_DESC_TRANSB, op(p.transpose_a));
   set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_of(p));
+  // Not yet there, but as aligned as it will be.
+  const auto bias = reinterpret_cast<const void*>(std::uintptr_t{alignment});
+  if (p.has_bias) set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, bias);
 }
 
 Products::Plan::Plan(const Product& p, std::uint32_t alignment, bool tf32,
                      cublasLtHandle_t handle) {
   const Library& lib = library();
-  describe(p, tf32);
+  describe(p, alignment, tf32);
   const auto place = [&](Layout& layout, bool is_transposed, std::int64_t rows,
                          std::int64_t columns, std::int64_t step) {
     if (is_transposed) std::swap(rows, columns);
@@ -191,6 +200,9 @@ Products::Plan::Plan(const Product& p, std::uint32_t alignment, bool tf32,
                                                    &value, sizeof(value)));
   };
   prefer(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES, std::uint64_t{kWorkspace});
+  // Parts of a sum are added in float, never in the type of the result.
+  prefer(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+         std::uint32_t{CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE});
   for (const auto which : {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES,
                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
                            CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES,
@@ -204,7 +216,7 @@ Products::Plan::Plan(const Product& p, std::uint32_t alignment, bool tf32,
       preference.get(), 1, &found, &count);
   if (status == CUBLAS_STATUS_NOT_SUPPORTED) return;
   check(status);
-  is_possible = count > 0;
+  is_possible = count > 0 && found.state == CUBLAS_STATUS_SUCCESS;
   algorithm = found.algo;
 }
 
@@ -254,6 +266,7 @@ bool Products::try_run(const Product& product, const ProductData& data) {
   const auto addresses = reinterpret_cast<std::uintptr_t>(data.a) |
                          reinterpret_cast<std::uintptr_t>(data.b) |
                          reinterpret_cast<std::uintptr_t>(c) |
+                         reinterpret_cast<std::uintptr_t>(data.bias) |
                          reinterpret_cast<std::uintptr_t>(data.out) |
                          kMostAlignment;
   const std::uint32_t alignment = 1u << std::countr_zero(addresses);

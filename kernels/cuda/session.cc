@@ -1,7 +1,7 @@
 #include "kernels/cuda/session.h"
 
 #include <algorithm>
-#include <functional>
+#include <cstddef>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,6 +21,8 @@ using runtime::cuda::Device;
 using runtime::cuda::Driver;
 
 namespace {
+
+constexpr std::size_t kPageFlags = 1024;
 
 const KernelTable<Kernel>& table() {
   static const KernelTable<Kernel> kTable(kFamilies);
@@ -237,29 +239,31 @@ std::unique_ptr<runtime::Recording> Session::stop_recording() {
       stream_, graph, std::move(tape), [this] { check_flags(); });
 }
 
+std::int32_t* Session::flag_at(std::size_t i) const {
+  std::byte* const page = flags_[i / kPageFlags]->data();
+  return reinterpret_cast<std::int32_t*>(page) + i % kPageFlags;
+}
+
 std::int32_t* Session::flag(Diagnostic error) {
-  constexpr std::size_t kBytes = 4096;
-  if (flags_ == nullptr) {
-    flags_ = std::make_unique<runtime::cuda::Pinned>(stream_->shared_device(),
-                                                     kBytes);
-    std::ranges::fill_n(flags_->data(), kBytes, std::byte{0});
+  const std::size_t i = flagged_.size();
+  if (i == flags_.size() * kPageFlags) {
+    auto page = std::make_unique<runtime::cuda::Pinned>(
+        stream_->shared_device(), kPageFlags * sizeof(std::int32_t));
+    std::ranges::fill_n(page->data(), page->size(), std::byte{0});
+    flags_.push_back(std::move(page));
   }
-  // Those that are too many share the last one.
-  constexpr std::size_t kMost = kBytes / sizeof(std::int32_t);
-  if (flagged_.size() < kMost) flagged_.push_back(std::move(error));
-  return reinterpret_cast<std::int32_t*>(flags_->data()) + flagged_.size() - 1;
+  flagged_.push_back(std::move(error));
+  return flag_at(i);
 }
 
 void Session::check_flags() {
-  if (flagged_.empty()) return;
-  const std::span all(reinterpret_cast<std::int32_t*>(flags_->data()),
-                      flagged_.size());
-  const auto raised = std::ranges::find_if(all, std::identity());
-  if (raised == all.end()) return;
-  const Diagnostic error =
-      flagged_[static_cast<std::size_t>(raised - all.begin())];
-  std::ranges::fill(all, 0);
-  throw runtime::Failure{error};
+  std::size_t i = 0;
+  while (i < flagged_.size() && *flag_at(i) == 0) ++i;
+  if (i == flagged_.size()) return;
+  for (const auto& page : flags_) {
+    std::ranges::fill_n(page->data(), page->size(), std::byte{0});
+  }
+  throw runtime::Failure{flagged_[i]};
 }
 
 CUfunction Session::kernel(std::string_view family, const std::string& name) {

@@ -70,6 +70,7 @@ class Session final : public runtime::BackendSession {
   }
 
  private:
+  std::int32_t* flag_at(std::size_t i) const;
   void check_flags();
   void launch_with(CUfunction kernel, const Launch& how, void* args);
 
@@ -78,8 +79,9 @@ class Session final : public runtime::BackendSession {
   std::unique_ptr<Products> products_;
   std::map<std::string, CUfunction, std::less<>> kernels_;  // by full name
   std::map<std::string, CUmodule, std::less<>> modules_;    // by family
-  std::unique_ptr<runtime::cuda::Pinned> flags_;  // which kernels can write
-  std::vector<Diagnostic> flagged_;               // by flag
+  // Pages of flags, which kernels can write.
+  std::vector<std::unique_ptr<runtime::cuda::Pinned>> flags_;
+  std::vector<Diagnostic> flagged_;  // by flag
   std::optional<std::unique_ptr<AttentionEngine>> attention_;
   std::int64_t multiprocessors_;
   bool is_recording_ = false;

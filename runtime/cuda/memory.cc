@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 
 #include "runtime/failure.h"
 #include "runtime/tensor_arena.h"
@@ -17,8 +18,15 @@ CUdeviceptr address(const std::byte* block) {
 }
 
 std::size_t rounded(std::size_t bytes) {
-  return (std::max<std::size_t>(bytes, 1) + kAlignment - 1) / kAlignment *
-         kAlignment;
+  return rounded_up(std::max<std::size_t>(bytes, 1), kAlignment);
+}
+
+// The sizes of large blocks are few, so that a tensor that grows from run to
+// run finds one that is free: asking the driver waits for the device.
+std::size_t block_size(std::size_t bytes) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20;
+  return bytes > kLarge ? rounded_up(bytes, std::bit_floor(bytes) / 8)
+                        : rounded(bytes);
 }
 
 }  // namespace
@@ -37,16 +45,17 @@ Pinned::~Pinned() {
 }
 
 CudaMemory::CudaMemory(std::shared_ptr<Stream> stream)
-    : stream_(std::move(stream)),
+    : DeviceMemory(kAlignment),
+      stream_(std::move(stream)),
       free_([this](std::byte* block) { drop(block); }) {}
 
 std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
   // An address at which there is nothing.
   if (bytes == 0)
     return {shared_from_this(), reinterpret_cast<std::byte*>(this)};
-  std::size_t size = rounded(bytes);
+  std::size_t size = block_size(bytes);
   std::byte* data = free_.take(size);
-  if (data == nullptr) data = take(size);
+  if (data == nullptr) data = take(bytes, size);
   std::shared_ptr<std::byte> out(
       data, [self = shared_from_this(), size](std::byte* block) {
         self->free_.give_back(block, size);
@@ -55,14 +64,24 @@ std::shared_ptr<std::byte> CudaMemory::allocate(std::size_t bytes) {
   return out;
 }
 
-std::byte* CudaMemory::take(std::size_t size) {
+std::byte* CudaMemory::take(std::size_t bytes, std::size_t& size) {
+  // The driver would end the recording, and keep what it is to take back.
+  if (tape_ != nullptr) {
+    tape_->is_broken = true;
+    fail_limit(Remedy::kDevice,
+               "a run that is recorded needs memory that no run before it took",
+               {}, fmt::format("{} bytes", size));
+  }
+  free_.trim(size);
   // Also between runs.
   const Current current(stream_->device());
   CUdeviceptr out = 0;
   const Driver& driver = stream_->driver();
   CUresult status = driver.cuMemAlloc(&out, size);
-  if (status == CUDA_ERROR_OUT_OF_MEMORY && !free_.empty()) {
+  const bool may_be_less = !free_.empty() || size > rounded(bytes);
+  if (status == CUDA_ERROR_OUT_OF_MEMORY && may_be_less) {
     free_.drop_all();
+    size = rounded(bytes);
     status = driver.cuMemAlloc(&out, size);
   }
   if (status == CUDA_ERROR_OUT_OF_MEMORY) {

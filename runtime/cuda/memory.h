@@ -54,7 +54,7 @@ class CudaMemory : public DeviceMemory,
     std::vector<std::span<const std::byte>> reads;
     std::vector<std::shared_ptr<std::byte>> blocks;
     std::vector<std::shared_ptr<const void>> kept;  // code that it runs
-    bool is_broken = false;                         // not all of it fits
+    bool is_broken = false;  // not all of it fits, or a block was missing
   };
   // From now on copies go through a tape with room for as much as the run
   // copied that the arena wrote down, and nothing is waited for. Throws
@@ -73,7 +73,8 @@ class CudaMemory : public DeviceMemory,
 
   void copy_in(std::byte* to, std::span<const std::byte> from);
   void copy_out(std::span<std::byte> to, const std::byte* from);
-  std::byte* take(std::size_t size);
+  // From the driver, of `size`, or less where there is too little.
+  std::byte* take(std::size_t bytes, std::size_t& size);
   void drop(std::byte* block);
   std::span<std::byte> stage(std::size_t bytes);
 

@@ -86,6 +86,18 @@ class Device(program.ProgramTest):
             self.assertIn(reason, done.err)
 
     @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
+    def test_another_cublaslt(self):
+        """It is not used: products run on the CPU."""
+        for version, place in ((0, "cuda"), (120800, "cpu"), (140000, "cpu")):
+            variables = {"RULEENGINE_STANDIN_CUBLASLT": str(version)}
+            done = self.run_on("bench", "--rounds", "6", "--json", "--device",
+                               "cuda", LD_LIBRARY_PATH=str(STANDIN),
+                               **(variables if version else {}))
+            self.assertEqual(done.code, 0, done.err)
+            nodes = json.loads(done.out)["nodes"]
+            self.assertEqual(nodes[place].get("MatMul"), 1)
+
+    @unittest.skipUnless(STANDIN.is_dir(), "built without CUDA")
     def test_failures(self):
         """A call fails, of all kinds there are, at several places of a run: in
         `cuda` that is an error, in `auto` the CPU computes the same."""

@@ -112,6 +112,16 @@ TEST_CASE("Attention is recorded") {
   CHECK(!counts.calls.contains("cudnnBackendExecute"));
 }
 
+TEST_CASE("a batch of none has no lengths") {
+  for (const char* type : {"float", "float16"}) {
+    CAPTURE(type);
+    const std::string heads = std::string(type) + "[0,4,3,16] ";
+    check_runs(*model_of("(" + heads + "q, int64[0] n) => (" + heads +
+                         "y) { y = Attention(q, q, q, , , , n) }"),
+               4);
+  }
+}
+
 TEST_CASE("Attention knows lengths and windows") {
   check_plans(
       "(float16[2,4,3,16] q, float16[2,2,9,16] k, float16[2,2,9,16] v,"

@@ -68,6 +68,16 @@ TEST_CASE("a first prompt of several lengths") {
                  .is_packed = true});
 }
 
+TEST_CASE("a prompt of no sequence") {
+  check_runs(
+      *model_of("(float16[0,3,64] q, float16[0,3,32] k, float16[0,3,32] v,"
+                " int32[0] last) => (float16[0,3,64] y, float16[0,2,3,16] ak,"
+                " float16[0,2,3,16] av) <int32 total = {3}> { y, ak, av ="
+                " com.microsoft.GroupQueryAttention<num_heads = 4,"
+                " kv_num_heads = 2>(q, k, v, , , last, total) }"),
+      4);
+}
+
 TEST_CASE("a step over a cache with room") {
   check_grouped({.rows = 1, .past = 8, .total = 7, .last = "6, 3"});
   check_grouped({.rows = 1,

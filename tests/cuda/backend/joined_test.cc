@@ -116,6 +116,11 @@ TEST_CASE("products that the library has no algorithm for are followed") {
       "(T[2,3,4] x, T[2,4,5] w, T[5] b, T[2,3,5] s) => (T[2,3,5] y) {"
       " p = MatMul(x, w) q = Add(p, b) r = Add(q, s) y = Relu(r) }",
       {3, 1});
+  // And finds out late that it has none for a batch with Relu.
+  check_types(
+      "(T[2,3,4] x, T[2,4,5] w) => (T[2,3,5] y) {"
+      " p = MatMul(x, w) y = Relu(p) }",
+      {1, 1});
   check_types(
       "(T[2,0] x, T[0,5] w, T[5] b) => (T[2,5] y) {"
       " p = MatMul(x, w) q = Add(p, b) y = Relu(q) }",

@@ -70,6 +70,28 @@ TEST_CASE("a graph on memory that was freed is misuse") {
   b.driver.cuGraphExecDestroy(graph);
 }
 
+TEST_CASE("what a recording does not allow breaks it") {
+  Bench b;
+  void* pinned = nullptr;
+  b.driver.cuMemHostAlloc(&pinned, 1, 0);
+  CUgraphExec graph = b.graph_of(b.one);
+  const auto breaks = [&](const auto& call) {
+    b.one.begin_capture();
+    CHECK(call() == CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    CUgraph made = nullptr;
+    CHECK(b.driver.cuStreamEndCapture(b.one.add(), &made) ==
+          CUDA_ERROR_STREAM_CAPTURE_INVALIDATED);
+  };
+  CUdeviceptr more = 0;
+  breaks([&] { return b.driver.cuMemAlloc(&more, 1); });
+  breaks([&] { return b.driver.cuMemFree(b.block); });
+  breaks([&] { return b.driver.cuMemFreeHost(pinned); });
+  breaks([&] { return b.driver.cuGraphExecDestroy(graph); });
+  CHECK(b.driver.cuMemFreeHost(pinned) == CUDA_SUCCESS);
+  CHECK(b.driver.cuGraphExecDestroy(graph) == CUDA_SUCCESS);
+  CHECK(misuse() == "");
+}
+
 TEST_CASE("two graphs that use the same memory at once are misuse") {
   Bench b;
   CUgraphExec graphs[] = {b.graph_of(b.one), b.graph_of(b.two)};

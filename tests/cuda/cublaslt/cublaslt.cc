@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <map>
 #include <vector>
@@ -49,6 +50,8 @@ struct Description : Attributes {
 struct Layout : Attributes {
   cudaDataType_t type;
   std::int64_t rows, columns, ld;
+
+  bool is_half() const { return type != CUDA_R_32F; }
 
   std::int64_t batch() const {
     return get<std::int32_t>(CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT, 1);
@@ -101,6 +104,12 @@ double in_tf32(double value) {
   return std::ldexp(std::nearbyint(std::ldexp(mantissa, 11)), exponent - 11);
 }
 
+bool adds_bias(cublasLtEpilogue_t epilogue) {
+  return epilogue == CUBLASLT_EPILOGUE_BIAS ||
+         epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
+         epilogue == CUBLASLT_EPILOGUE_GELU_BIAS;
+}
+
 // A product as its descriptions say, column-major.
 struct Job {
   Layout a, b, c;
@@ -141,10 +150,7 @@ struct Job {
     }
     sum *= alpha;
     if (beta != 0) sum += beta * at(c, c_data, false, batch, i, j);
-    const bool has_bias = epilogue == CUBLASLT_EPILOGUE_BIAS ||
-                          epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ||
-                          epilogue == CUBLASLT_EPILOGUE_GELU_BIAS;
-    if (has_bias) sum += load(c.type, bias, i);
+    if (adds_bias(epilogue)) sum += load(c.type, bias, i);
     const bool has_relu = epilogue == CUBLASLT_EPILOGUE_RELU ||
                           epilogue == CUBLASLT_EPILOGUE_RELU_BIAS;
     const bool has_gelu = epilogue == CUBLASLT_EPILOGUE_GELU ||
@@ -180,7 +186,11 @@ cublasStatus_t drop(const char* function, void* handle) {
 
 }  // namespace
 
-RULEENGINE_EXPORT std::size_t cublasLtGetVersion() { return CUBLAS_VERSION; }
+// Another one for programs under test.
+RULEENGINE_EXPORT std::size_t cublasLtGetVersion() {
+  const char* told = std::getenv("RULEENGINE_STANDIN_CUBLASLT");
+  return told == nullptr ? CUBLAS_VERSION : std::strtoul(told, nullptr, 10);
+}
 
 RULEENGINE_EXPORT cublasStatus_t cublasLtCreate(cublasLtHandle_t* out) {
   RULEENGINE_CALL(cublasLtCreate);
@@ -255,7 +265,9 @@ cublasLtMatmulPreferenceSetAttribute(cublasLtMatmulPreference_t preference,
   return reinterpret_cast<Attributes*>(preference)->set(which, value, size);
 }
 
-// The algorithm keeps the alignment that it was promised.
+// The algorithm keeps the alignment that it was promised. One that adds parts
+// of sums in half precision is none that a program wants, nor one that was
+// chosen without knowing where the bias is.
 RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
     cublasLtHandle_t, cublasLtMatmulDesc_t description, cublasLtMatrixLayout_t,
     cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t out,
@@ -264,14 +276,30 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatmulAlgoGetHeuristic(
   RULEENGINE_CALL(cublasLtMatmulAlgoGetHeuristic);
   if (wanted < 1) return CUBLAS_STATUS_INVALID_VALUE;
   found[0] = {};
-  found[0].algo.data[0] =
-      reinterpret_cast<Attributes*>(preference)
-          ->get<std::uint32_t>(CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 256);
-  // Some epilogues have no algorithm for a batch.
+  const auto& wishes = *reinterpret_cast<Attributes*>(preference);
+  const auto alignment = wishes.get<std::uint32_t>(
+      CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, 256);
+  found[0].algo.data[0] = alignment;
   const auto& how = *reinterpret_cast<Description*>(description);
   const auto epilogue =
       how.get(CUBLASLT_MATMUL_DESC_EPILOGUE, CUBLASLT_EPILOGUE_DEFAULT);
-  const bool is_batch = reinterpret_cast<Layout*>(out)->batch() > 1;
+  const auto& result = *reinterpret_cast<Layout*>(out);
+  const auto schemes =
+      wishes.get<std::uint32_t>(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+                                CUBLASLT_REDUCTION_SCHEME_MASK);
+  constexpr std::uint32_t kInResult =
+      CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE;
+  const bool has_bias =
+      how.get<std::uintptr_t>(CUBLASLT_MATMUL_DESC_BIAS_POINTER, 0) != 0;
+  if ((result.is_half() && (schemes & kInResult) != 0) ||
+      (adds_bias(epilogue) && !has_bias)) {
+    return CUBLAS_STATUS_INVALID_VALUE;
+  }
+  // Some epilogues have no algorithm for a batch, and some are found out late.
+  const bool is_batch = result.batch() > 1;
+  if (is_batch && epilogue == CUBLASLT_EPILOGUE_RELU) {
+    found[0].state = CUBLAS_STATUS_NOT_SUPPORTED;
+  }
   *count = is_batch && epilogue == CUBLASLT_EPILOGUE_RELU_BIAS ? 0 : 1;
   return *count > 0 ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_NOT_SUPPORTED;
 }
@@ -306,13 +334,14 @@ RULEENGINE_EXPORT cublasStatus_t cublasLtMatmul(
   const auto is_aligned = [&](const void* data) {
     return reinterpret_cast<std::uintptr_t>(data) % algorithm->data[0] == 0;
   };
+  const bool has_bias = adds_bias(job.epilogue);
   // A factor that the product is written over would be lost.
   if (!job.fits() || a == d || b == d || !is_aligned(a) || !is_aligned(b) ||
-      !is_aligned(c) || !is_aligned(d)) {
+      !is_aligned(c) || !is_aligned(d) || (has_bias && !is_aligned(job.bias))) {
     return CUBLAS_STATUS_INVALID_VALUE;
   }
   std::vector<const void*> uses = {a, b, c, d, workspace};
-  if (job.bias != nullptr) uses.push_back(job.bias);
+  if (has_bias) uses.push_back(job.bias);
   ruleengine::standin::add_work(stream, "a product", std::move(uses),
                                 [job = std::move(job)] { job.run(); });
   return CUBLAS_STATUS_SUCCESS;

@@ -94,6 +94,11 @@ void execute(void* stream, const Descriptor& plan, const Descriptor& pack) {
   }
   auto* workspace = pack.number<void*>(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, {});
   if (workspace == nullptr) throw GraphFault("there is no workspace");
+  // As a block of device memory is; what engines keep there needs some of it.
+  constexpr std::uintptr_t kAlignment = 256;
+  if (reinterpret_cast<std::uintptr_t>(workspace) % kAlignment != 0) {
+    throw GraphFault("the workspace is not aligned");
+  }
   reader.uses().push_back(workspace);
   add_work(stream, "a plan of cuDNN", std::move(reader.uses()),
            [operations = std::move(operations), workspace,

@@ -169,6 +169,7 @@ RULEENGINE_EXPORT CUresult cuModuleLoadData(CUmodule* module,
 
 RULEENGINE_EXPORT CUresult cuModuleUnload(CUmodule module) {
   RULEENGINE_LAST_CALL(cuModuleUnload);
+  if (const CUresult no = refuse_capture(); no != CUDA_SUCCESS) return no;
   const CUresult dropped = drop_handle(machine().modules, module);
   return dropped != CUDA_SUCCESS ? dropped : result;
 }
@@ -177,6 +178,8 @@ RULEENGINE_EXPORT CUresult cuModuleGetFunction(CUfunction* function,
                                                CUmodule module,
                                                const char* name) {
   RULEENGINE_CALL(cuModuleGetFunction);
+  // It may load the code, which is put off until then.
+  if (const CUresult no = refuse_capture(); no != CUDA_SUCCESS) return no;
   if (!machine().modules.contains(module)) return CUDA_ERROR_INVALID_HANDLE;
   const emulator::Kernel* kernel = emulator::find_kernel(name);
   if (kernel == nullptr) return CUDA_ERROR_NOT_FOUND;

@@ -63,6 +63,7 @@ RULEENGINE_EXPORT CUresult cuMemHostAlloc(void** out, std::size_t bytes,
 
 RULEENGINE_EXPORT CUresult cuMemFreeHost(void* block) {
   RULEENGINE_LAST_CALL(cuMemFreeHost);
+  if (const CUresult no = refuse_capture(); no != CUDA_SUCCESS) return no;
   machine().finish_all();
   const auto found = machine().pinned.find(static_cast<std::byte*>(block));
   if (found == machine().pinned.end()) return CUDA_ERROR_INVALID_VALUE;

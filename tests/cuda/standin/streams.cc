@@ -102,6 +102,7 @@ RULEENGINE_EXPORT CUresult cuGraphDestroy(CUgraph graph) {
 RULEENGINE_EXPORT CUresult cuGraphInstantiate(CUgraphExec* exec, CUgraph graph,
                                               unsigned long long) {
   RULEENGINE_CALL(cuGraphInstantiate);
+  if (const CUresult no = refuse_capture(); no != CUDA_SUCCESS) return no;
   auto* out = new Graph(*reinterpret_cast<Graph*>(graph));
   machine().execs.insert(out);
   *exec = reinterpret_cast<CUgraphExec>(out);
@@ -118,6 +119,7 @@ RULEENGINE_EXPORT CUresult cuGraphLaunch(CUgraphExec exec, CUstream stream) {
 
 RULEENGINE_EXPORT CUresult cuGraphExecDestroy(CUgraphExec exec) {
   RULEENGINE_LAST_CALL(cuGraphExecDestroy);
+  if (const CUresult no = refuse_capture(); no != CUDA_SUCCESS) return no;
   auto* state = reinterpret_cast<Graph*>(exec);
   if (machine().execs.erase(state) == 0) return CUDA_ERROR_INVALID_HANDLE;
   delete state;
