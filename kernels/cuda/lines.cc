@@ -22,6 +22,31 @@ Launch blocks_for(const LineSizes& sizes) {
   return blocks(line_blocks(sizes), device::kLineThreads);
 }
 
+// The launches that find the first elements of lines.
+struct Ranking {
+  CUfunction whole, parts, join;
+
+  Ranking(Session& session, DataType type)
+      : whole(kernel_of(session, "lines", "top_k", type, kNumbers)),
+        parts(kernel_of(session, "lines", "top_k_parts", type, kNumbers)),
+        join(kernel_of(session, "lines", "top_k_join", type, kNumbers)) {}
+
+  void run(const Call& c, Session& session, TopKArgs args) const {
+    split_lines(args, session.multiprocessors());
+    if (args.splits == 1) {
+      return session.launch(whole, blocks_for(args.sizes), args);
+    }
+    const std::int64_t lines = args.sizes.outer * args.sizes.inner;
+    // As long as the kernels are being launched.
+    Tensor found =
+        c.allocate(DataType::kInt64, Dims{lines, args.splits, args.k});
+    args.parts = found.mutable_data<std::int64_t>();
+    session.launch(parts, blocks(part_blocks(args), device::kLineThreads),
+                   args);
+    session.launch(join, blocks_for(args.sizes), args);
+  }
+};
+
 Op cum_sum(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
   return [&session, type,
@@ -45,8 +70,7 @@ Op cum_sum(const Preparation& p, Session& session) {
 template <bool kIsLargest>
 Op arg_of(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
-  return [&session, type,
-          kernel = kernel_of(session, "lines", "top_k", type, kNumbers),
+  return [&session, type, ranking = Ranking(session, type),
           axis_said = AttributeAxis(p),
           is_last_first = p.attribute_flag("select_last_index"),
           keepdims = p.attribute_flag("keepdims")](Call& c) {
@@ -64,11 +88,11 @@ Op arg_of(const Preparation& p, Session& session) {
                         .is_largest = kIsLargest,
                         .is_nan_first = true,
                         .is_last_first = is_last_first};
-    session.launch(kernel, blocks_for(args.sizes), args);
+    ranking.run(c, session, args);
   };
 }
 
-// The kernel goes through a line as often as elements are asked for.
+// A line is gone through as often as elements are asked for.
 Op top_k(const Preparation& p, Session& session) {
   constexpr std::int64_t kMost = 256;
   const Tensor* given = p.constant(1);
@@ -78,8 +102,7 @@ Op top_k(const Preparation& p, Session& session) {
             " elements may be asked for");
   }
   const DataType type = input_type(p, 0);
-  return [&session, type,
-          kernel = kernel_of(session, "lines", "top_k", type, kNumbers),
+  return [&session, type, ranking = Ranking(session, type),
           axis_said = AttributeAxis(p),
           is_largest = p.attribute_flag("largest")](Call& c) {
     const Tensor& x = c.expect_type(0, type);
@@ -98,7 +121,7 @@ Op top_k(const Preparation& p, Session& session) {
         .is_largest = is_largest,
         .is_nan_first = is_largest,  // it is above all numbers
         .is_last_first = false};
-    session.launch(kernel, blocks_for(args.sizes), args);
+    ranking.run(c, session, args);
   };
 }
 

@@ -31,13 +31,16 @@ std::string sized(const char* name, std::int64_t bytes) {
   return name + std::to_string(bytes);
 }
 
-// The last two axes of the result are those of whole matrices, swapped.
+// The last two axes of the result are those of whole matrices, swapped. Of a
+// matrix that is narrower than half a tile most threads would have no work.
 std::optional<device::TransposeArgs> as_transpose(
     const runtime::StridedCopy& block) {
   const Axes axes = block.axes;
   if (axes.size() < 2 || axes.size() > 3) return std::nullopt;
   const auto& columns = axes[axes.size() - 2];
   const auto& rows = axes[axes.size() - 1];
+  if (std::min(rows.size, columns.size) < device::kTile / 2)
+    return std::nullopt;
   const std::int64_t area = rows.size * columns.size;
   const bool is_swapped = rows.to == 1 && rows.from == columns.size &&
                           columns.from == 1 && columns.to == rows.size;

@@ -22,11 +22,44 @@ AxisArgs axis_args(const Tensor& x, Tensor& out, const CutShape& s) {
           .inner = s.inner};
 }
 
+// The launches of a softmax.
+struct Normalizing {
+  CUfunction whole, sums, split;
+
+  Normalizing(Session& session, const std::string& name, DataType type)
+      : whole(kernel_of(session, "softmax", name, type, kFloats)),
+        sums(kernel_of(session, "softmax", "softmax_sums", type, kFloats)),
+        split(kernel_of(session, "softmax", "split_" + name, type, kFloats)) {}
+
+  void run(const Call& c, Session& session, const AxisArgs& axis) const {
+    const device::Split found =
+        axis.inner > 1
+            ? device::Split{.size = axis.n}
+            : device::split_of(axis.n, axis_blocks(axis),
+                               session.multiprocessors(), device::kLeastOfRow);
+    if (found.parts == 1) {
+      return session.launch(
+          whole, blocks(axis_blocks(axis), device::kAxisThreads), axis);
+    }
+    // As long as the kernels are being launched.
+    Tensor memory =
+        c.allocate(DataType::kFloat, Dims{axis.outer, found.parts, 2});
+    const device::SplitSoftmaxArgs args{.axis = axis,
+                                        .splits = found.parts,
+                                        .size = found.size,
+                                        .sums = memory.mutable_data<float>()};
+    const Launch all = blocks(axis.outer * found.parts, device::kAxisThreads);
+    session.launch(sums, all, args);
+    session.launch(split, all, args);
+  }
+};
+
 template <AttributeName kName>
 Op softmax(const Preparation& p, Session& session) {
   const DataType type = input_type(p, 0);
-  const CUfunction kernel = kernel_of(session, "softmax", kName, type, kFloats);
-  return [&session, kernel, type, axis = AttributeAxis(p)](Call& c) {
+  const Normalizing normalizing(session, std::string(std::string_view(kName)),
+                                type);
+  return [&session, normalizing, type, axis = AttributeAxis(p)](Call& c) {
     const Tensor& x = c.expect_type(0, type);
     Tensor& out = c.output_in_place(0, 0, type, x.dims());
     // A scalar is a row of one element.
@@ -34,9 +67,7 @@ Op softmax(const Preparation& p, Session& session) {
     const CutShape cut =
         x.is_scalar() ? CutShape{1, 1, 1} : cut_at(x.dims(), at);
     if (x.count() == 0) return;
-    const AxisArgs args = axis_args(x, out, cut);
-    session.launch(kernel, blocks(axis_blocks(args), device::kAxisThreads),
-                   args);
+    normalizing.run(c, session, axis_args(x, out, cut));
   };
 }
 

@@ -296,8 +296,8 @@ void Session::launch_with(CUfunction kernel, const Launch& how, void* args) {
   }
   void* all[] = {args};
   stream_->check(stream_->driver().cuLaunchKernel(
-                     kernel, how.x, how.y, how.z, how.threads, 1, 1,
-                     how.shared_bytes, stream_->add(), all, nullptr),
+                     kernel, how.x, 1, 1, how.threads, 1, 1, how.shared_bytes,
+                     stream_->add(), all, nullptr),
                  "to start a kernel");
 }
 

@@ -21,8 +21,8 @@ class Products;
 // How many threads run a kernel, and the bytes of shared memory whose size the
 // kernel does not tell itself.
 struct Launch {
-  unsigned x = 1, y = 1, z = 1;  // blocks
-  unsigned threads = 1;          // of a block
+  unsigned x = 1;        // blocks
+  unsigned threads = 1;  // of a block
   unsigned shared_bytes = 0;
 };
 

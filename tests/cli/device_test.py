@@ -208,14 +208,21 @@ class Device(program.ProgramTest):
                 ("caches/ruleengine/plans", {"XDG_CACHE_HOME": "caches"}),
                 ("home/.cache/ruleengine/plans",
                  {"XDG_CACHE_HOME": "", "HOME": "home"})):
-            for _ in range(2):  # those of a stand-in are never read
+            outputs, files = set(), set()
+            for _ in range(2):
                 done = program.run(
                     "exec", model, "--random", "--device", "cuda",
-                    cwd=self.folder, env={"LD_LIBRARY_PATH": str(STANDIN)} | {
+                    "--outputs", "out.npz", cwd=self.folder,
+                    env={"LD_LIBRARY_PATH": str(STANDIN)} | {
                         each: value and str(self.folder / value)
                         for each, value in variables.items()})
                 self.assertEqual(done.code, 0, done.err)
-            self.assertEqual(len(list(self.folder.glob(name + "/*.plan"))), 1)
+                outputs.add(np.load(self.folder / "out.npz")["y"].tobytes())
+                [path] = self.folder.glob(name + "/*.plan")
+                # A plan that is built is a new file.
+                files.add((path.stat().st_ino, path.stat().st_mtime_ns))
+            self.assertEqual(len(outputs), 1)
+            self.assertEqual(len(files), 1)
         done = program.run("exec", model, "--random", "--device", "cuda",
                            cwd=self.folder,
                            env={"LD_LIBRARY_PATH": str(STANDIN),

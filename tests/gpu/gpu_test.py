@@ -60,6 +60,9 @@ class OnStandins(unittest.TestCase):
             for step, its in found["steps"].items():
                 self.assertEqual(its["error"], "")
                 self.assertTrue(its["rows"])
+                if step == "b":
+                    # Those that a second process read.
+                    self.assertEqual(its["rows"][-1]["plans"], 3)
                 for row in its["rows"]:
                     if step != "s":
                         self.assertIn(row["why"], ("", tool.BELOW_NOISE))

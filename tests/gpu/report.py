@@ -31,10 +31,11 @@ def _table(head, rows):
 
 
 def _equality(rows):
-    return _table(["model", "equal", "worst difference", "on the CPU", "why"], [
+    return _table(["model", "equal", "worst difference", "on the CPU",
+                   "plans of a folder", "why"], [
         [r["model"], "yes" if r["equal"] else "**no**",
          "" if r["worst"] is None else f"{r['worst']:.2g}", _ops(r["on_cpu"]),
-         r["why"]] for r in rows])
+         r["plans"], r["why"]] for r in rows])
 
 
 def _attention(rows):

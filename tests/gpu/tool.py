@@ -52,11 +52,13 @@ class Setting:
     is_standin: bool
     models: pathlib.Path | None = None
     rounds: int = 20
+    plans: pathlib.Path | None = None  # a folder; what the user has otherwise
 
     def environment(self):
         paths = [str(STANDIN)] if self.is_standin else libraries()
         paths += filter(None, [os.environ.get("LD_LIBRARY_PATH")])
-        return {**os.environ, "LD_LIBRARY_PATH": ":".join(paths)}
+        plans = {"RULEENGINE_PLANS": str(self.plans)} if self.plans else {}
+        return {**os.environ, **plans, "LD_LIBRARY_PATH": ":".join(paths)}
 
     def run(self, *arguments, deadline, codes=(0,), program=PROGRAM):
         """The output of the program; Trouble where it fails."""

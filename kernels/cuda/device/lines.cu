@@ -8,16 +8,22 @@
 namespace ruleengine::kernels::device {
 namespace {
 
-// A line and which of the threads that share it this one is.
+// A line, or a part of one, and which of the threads that share it this one is.
 struct Line {
   i64 start;  // of the elements
   i64 outer, at;
+  i64 part = 0;
   int thread, threads;
   bool exists = true;
 
-  __device__ explicit Line(const LineSizes& sizes) {
+  __device__ explicit Line(const LineSizes& sizes, i64 splits = 1) {
     const bool is_shared = sizes.n > kLineOfThread;
-    const i64 line = is_shared ? i64{blockIdx.x} : thread_of_grid();
+    i64 line = is_shared ? i64{blockIdx.x} : thread_of_grid();
+    if (splits > 1) {
+      const i64 block = line;
+      line = divide(block, splits);
+      part = block - line * splits;
+    }
     thread = is_shared ? static_cast<int>(threadIdx.x) : 0;
     threads = is_shared ? static_cast<int>(kLineThreads) : 1;
     exists = line < sizes.outer * sizes.inner;
@@ -170,32 +176,107 @@ __device__ __forceinline__ Ranked<W> first_of_block(Ranked<W> own,
   return {values[0], indices[0]};
 }
 
-template <typename T>
-__device__ __forceinline__ void top_k(const TopKArgs& args) {
-  using W = Wide<T>;
-  const Line line(args.sizes);
-  if (!line.exists) return;
-  const T* in = static_cast<const T*>(args.in) + line.start;
+// store(which it is) for the first `most` of source(begin), ..., source(end -
+// 1), of which there are as many.
+template <typename W, typename Source, typename Store>
+__device__ __forceinline__ void each_first(const TopKArgs& args,
+                                           const Line& line, i64 most,
+                                           i64 begin, i64 end,
+                                           const Source& source,
+                                           const Store& store) {
   const Before<W> before{args};
-  const i64 inner = args.sizes.inner;
-  i64 to = line.outer * args.k * inner + line.at;
   Ranked<W> last{W{0}, -1};
-  for (i64 k = 0; k < args.k; ++k, to += inner) {
+  for (i64 k = 0; k < most; ++k) {
     Ranked<W> best{W{0}, -1};
 // More at once need more registers than there are.
 #pragma unroll 1
-    for (i64 i = line.thread; i < args.sizes.n; i += line.threads) {
-      const Ranked<W> each{widen(in[i * inner]), i};
+    for (i64 i = begin + line.thread; i < end; i += line.threads) {
+      const Ranked<W> each = source(i);
       if (last.index >= 0 && !before(last, each)) continue;
       if (before(each, best)) best = each;
     }
     last = line.is_shared() ? first_of_block(best, before) : best;
-    if (line.thread != 0) continue;
-    if (args.values != nullptr) {
-      static_cast<T*>(args.values)[to] = in[last.index * inner];
-    }
-    if (args.indices != nullptr) args.indices[to] = last.index;
+    if (line.thread == 0) store(last);
   }
+}
+
+// Where the first elements of a line go.
+template <typename T>
+struct FirstOfLine {
+  const TopKArgs& args;
+  const T* in;
+  i64 to;
+
+  __device__ FirstOfLine(const TopKArgs& all, const Line& line)
+      : args(all),
+        in(static_cast<const T*>(all.in) + line.start),
+        to(line.outer * all.k * all.sizes.inner + line.at) {}
+  __device__ __forceinline__ void store(i64 index) {
+    if (args.values != nullptr) {
+      static_cast<T*>(args.values)[to] = in[index * args.sizes.inner];
+    }
+    if (args.indices != nullptr) args.indices[to] = index;
+    to += args.sizes.inner;
+  }
+};
+
+// Where the elements are that a part of a line has found.
+__device__ __forceinline__ i64* found_in(const TopKArgs& args, const Line& line,
+                                         i64 part) {
+  const i64 at = line.outer * args.sizes.inner + line.at;
+  return args.parts + (at * args.splits + part) * args.k;
+}
+
+template <typename T>
+__device__ __forceinline__ void top_k(const TopKArgs& args) {
+  const Line line(args.sizes);
+  if (!line.exists) return;
+  FirstOfLine<T> out(args, line);
+  each_first<Wide<T>>(
+      args, line, args.k, 0, args.sizes.n,
+      [&](i64 i) {
+        return Ranked<Wide<T>>{widen(out.in[i * args.sizes.inner]), i};
+      },
+      [&](const Ranked<Wide<T>>& first) { out.store(first.index); });
+}
+
+// By a block for each part of a line.
+template <typename T>
+__device__ __forceinline__ void top_k_of_part(const TopKArgs& args) {
+  using W = Wide<T>;
+  const Line line(args.sizes, args.splits);
+  const T* in = static_cast<const T*>(args.in) + line.start;
+  const i64 begin = line.part * args.size;
+  const i64 rest = args.sizes.n - begin;
+  const i64 count = rest < args.size ? rest : args.size;
+  i64* found = found_in(args, line, line.part);
+  each_first<W>(
+      args, line, count < args.k ? count : args.k, begin, begin + count,
+      [&](i64 i) {
+        return Ranked<W>{widen(in[i * args.sizes.inner]), i};
+      },
+      [&](const Ranked<W>& first) { *found++ = first.index; });
+  // The last part may have fewer.
+  for (i64 k = count + line.thread; k < args.k; k += line.threads) {
+    found_in(args, line, line.part)[k] = -1;
+  }
+}
+
+// By a block for each line.
+template <typename T>
+__device__ __forceinline__ void join_top_k(const TopKArgs& args) {
+  using W = Wide<T>;
+  const Line line(args.sizes);
+  const i64* found = found_in(args, line, 0);
+  FirstOfLine<T> out(args, line);
+  each_first<W>(
+      args, line, args.k, 0, args.splits * args.k,
+      [&](i64 i) {
+        const i64 index = found[i];
+        const i64 at = index < 0 ? 0 : index;
+        return Ranked<W>{widen(out.in[at * args.sizes.inner]), index};
+      },
+      [&](const Ranked<W>& first) { out.store(first.index); });
 }
 
 // What the elements are added in.
@@ -204,11 +285,19 @@ using SumOf = std::conditional_t<kIsFloat<Wide<T>>, double, u64>;
 
 }  // namespace
 
-#define RULEENGINE_LINES(suffix, T, ...)                          \
-  RULEENGINE_KERNEL(cum_sum_##suffix, CumSumArgs, kLineThreads) { \
-    cum_sum<T, SumOf<T>>(args);                                   \
-  }                                                               \
-  RULEENGINE_KERNEL(top_k_##suffix, TopKArgs, kLineThreads) { top_k<T>(args); }
+#define RULEENGINE_LINES(suffix, T, ...)                            \
+  RULEENGINE_KERNEL(cum_sum_##suffix, CumSumArgs, kLineThreads) {   \
+    cum_sum<T, SumOf<T>>(args);                                     \
+  }                                                                 \
+  RULEENGINE_KERNEL(top_k_##suffix, TopKArgs, kLineThreads) {       \
+    top_k<T>(args);                                                 \
+  }                                                                 \
+  RULEENGINE_KERNEL(top_k_parts_##suffix, TopKArgs, kLineThreads) { \
+    top_k_of_part<T>(args);                                         \
+  }                                                                 \
+  RULEENGINE_KERNEL(top_k_join_##suffix, TopKArgs, kLineThreads) {  \
+    join_top_k<T>(args);                                            \
+  }
 
 RULEENGINE_NUMBERS(RULEENGINE_LINES, )
 

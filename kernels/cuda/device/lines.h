@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/device/split.h"
+
 namespace ruleengine::kernels::device {
 
 constexpr unsigned kLineThreads = 256;  // of each block, no fewer
@@ -14,7 +16,7 @@ struct LineSizes {
   std::int64_t outer, n, inner;
 };
 
-// The blocks of a launch.
+// The blocks of a launch, where lines are whole.
 inline std::int64_t line_blocks(const LineSizes& sizes) {
   const std::int64_t lines = sizes.outer * sizes.inner;
   if (sizes.n > kLineOfThread) return lines;
@@ -33,7 +35,8 @@ struct CumSumArgs {
 
 // top_k (f32 f16 bf16 i32 i64): the first k elements of each line in order, and
 // where they were; of equal ones the earlier is first, unless `is_last_first`.
-// k is n at most.
+// k is n at most. Where lines are split: top_k_parts_<type>, and then
+// top_k_join_<type> with line_blocks() and the same arguments.
 struct TopKArgs {
   LineSizes sizes;
   const void* in;
@@ -43,6 +46,30 @@ struct TopKArgs {
   bool is_largest;    // the order is descending
   bool is_nan_first;  // or last
   bool is_last_first;
+  // Into how many parts each line is split, and their elements, fewer in the
+  // last one.
+  std::int64_t splits = 1, size = 0;
+  // Above 1: [lines, splits, k], where the first elements of parts are; -1
+  // where there are fewer.
+  std::int64_t* parts = nullptr;
 };
+
+// The blocks of top_k_parts_<type>.
+inline std::int64_t part_blocks(const TopKArgs& args) {
+  return line_blocks(args.sizes) * args.splits;
+}
+
+// Splits lines so that there is work for so many processors. Each part is read
+// k times, and so is what the parts of a line have found.
+inline void split_lines(TopKArgs& args, std::int64_t processors) {
+  constexpr std::int64_t kLeast = 1024, kLeastOfEach = 32;
+  const std::int64_t n = args.sizes.n;
+  if (n <= kLineOfThread) return;
+  const std::int64_t wanted = kLeastOfEach * args.k;
+  const Split split = split_of(n, line_blocks(args.sizes), processors,
+                               wanted > kLeast ? wanted : kLeast);
+  args.splits = split.parts;
+  args.size = split.size;
+}
 
 }  // namespace ruleengine::kernels::device

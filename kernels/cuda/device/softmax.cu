@@ -31,6 +31,12 @@ struct Exponents {
     greatest = most;
   }
 
+  __device__ __forceinline__ void add(const Exponents& other) {
+    const float most = Larger()(greatest, other.greatest);
+    sum = sum * scale(greatest, most) + other.sum * scale(other.greatest, most);
+    greatest = most;
+  }
+
   // Of all threads of the team.
   template <typename Team>
   __device__ __forceinline__ Exponents joined(const Team& team) const {
@@ -100,13 +106,81 @@ __device__ __forceinline__ void softmax(const AxisArgs& args) {
   });
 }
 
-}  // namespace
+// --- rows that are few
+// ---------------------------------------------------------
 
-#define RULEENGINE_SOFTMAX(suffix, T, name, Result)            \
-  RULEENGINE_KERNEL(name##_##suffix, AxisArgs, kAxisThreads) { \
-    softmax<T, Result>(args);                                  \
+// A part of a row, by a block.
+template <typename T>
+struct RowPart {
+  BlockTeam team;
+  i64 outer, begin;
+  PlainRow<T> row;
+
+  __device__ explicit RowPart(const SplitSoftmaxArgs& args)
+      : outer(divide(blockIdx.x, args.splits)),
+        begin((blockIdx.x - outer * args.splits) * args.size),
+        row(PlainRow<T>(args.axis.in, outer, args.axis.n), begin,
+            begin + args.size < args.axis.n ? begin + args.size : args.axis.n) {
   }
 
+  // f(chunk, its values) for each chunk of this thread.
+  template <typename F>
+  __device__ __forceinline__ void each(F f) const {
+    for (i64 chunk = team.rank(); chunk < row.chunks(); chunk += team.size()) {
+      f(chunk, row.values(row.input(chunk)));
+    }
+  }
+};
+
+template <typename T>
+__device__ __forceinline__ void softmax_sums(const SplitSoftmaxArgs& args) {
+  const RowPart<T> part(args);
+  Exponents own;
+  part.each([&](i64 chunk, const Values<T>& values) {
+    own.add(values.at, part.row.count(chunk));
+  });
+  const Exponents all = own.joined(part.team);
+  if (part.team.rank() != 0) return;
+  args.sums[2 * i64{blockIdx.x}] = all.greatest;
+  args.sums[2 * i64{blockIdx.x} + 1] = all.sum;
+}
+
+template <typename T, typename Result>
+__device__ __forceinline__ void split_softmax(const SplitSoftmaxArgs& args) {
+  const RowPart<T> part(args);
+  const float* sums = args.sums + 2 * part.outer * args.splits;
+  Exponents own;
+  for (i64 i = part.team.rank(); i < args.splits; i += part.team.size()) {
+    own.add(Exponents{sums[2 * i], sums[2 * i + 1]});
+  }
+  const Result result(own.joined(part.team));
+  T* out =
+      static_cast<T*>(args.axis.out) + part.outer * args.axis.n + part.begin;
+  const bool is_wide =
+      part.row.is_wide && is_aligned(args.axis.out, kVectorBytes);
+  part.each([&](i64 chunk, Values<T> values) {
+#pragma unroll
+    for (int i = 0; i < kChunk<T>; ++i) values.at[i] = result(values.at[i]);
+    store_values(out + chunk * kChunk<T>, values, part.row.count(chunk),
+                 is_wide);
+  });
+}
+
+}  // namespace
+
+#define RULEENGINE_SOFTMAX(suffix, T, name, Result)                            \
+  RULEENGINE_KERNEL(name##_##suffix, AxisArgs, kAxisThreads) {                 \
+    softmax<T, Result>(args);                                                  \
+  }                                                                            \
+  RULEENGINE_KERNEL(split_##name##_##suffix, SplitSoftmaxArgs, kAxisThreads) { \
+    split_softmax<T, Result>(args);                                            \
+  }
+#define RULEENGINE_SOFTMAX_SUMS(suffix, T, ...)                              \
+  RULEENGINE_KERNEL(softmax_sums_##suffix, SplitSoftmaxArgs, kAxisThreads) { \
+    softmax_sums<T>(args);                                                   \
+  }
+
+RULEENGINE_FLOATS(RULEENGINE_SOFTMAX_SUMS, )
 RULEENGINE_FLOATS(RULEENGINE_SOFTMAX, softmax, Softmax)
 RULEENGINE_FLOATS(RULEENGINE_SOFTMAX, log_softmax, LogSoftmax)
 

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 
+#include "kernels/cuda/device/split.h"
+
 namespace ruleengine::kernels::device {
 
 constexpr unsigned kAxisThreads = 256;  // of each block, no fewer
@@ -25,6 +27,18 @@ inline std::int64_t axis_blocks(const AxisArgs& args) {
   if (args.n > kAxisOfWarp) return args.outer;
   return (args.outer + kAxisWarps - 1) / kAxisWarps;
 }
+
+// The least elements of a part of a row.
+constexpr std::int64_t kLeastOfRow = 4096;
+
+// Rows that are few, and inner is 1: softmax_sums (f32 f16 bf16), and then
+// split_softmax or split_log_softmax, with the same arguments. A block for each
+// part.
+struct SplitSoftmaxArgs {
+  AxisArgs axis;
+  std::int64_t splits, size;  // as of ReduceArgs
+  float* sums;  // [outer, splits, 2]: greatest numbers, sums of exponents
+};
 
 // reduce_sum reduce_mean reduce_max reduce_min (f32 f16 bf16, all but the mean
 // also i32 i64): `out` is [outer, inner]. A NaN gives NaN. Where the axis is
@@ -48,19 +62,12 @@ inline std::int64_t join_parts_blocks(const ReduceArgs& args) {
 
 // Splits an axis so that there is work for so many processors.
 inline void split_axis(ReduceArgs& args, std::int64_t processors) {
-  constexpr std::int64_t kLeastOfRow = 4096, kLeastOfColumn = 128;
-  const std::int64_t n = args.axis.n, blocks = axis_blocks(args.axis);
-  args.splits = 1;
-  args.size = n;
-  if (blocks >= processors) return;
-  const std::int64_t least = args.axis.inner > 1 ? kLeastOfColumn : kLeastOfRow;
-  const std::int64_t wanted = (2 * processors + blocks - 1) / blocks;
-  std::int64_t size = (n + wanted - 1) / wanted;
-  if (size < least) size = least;
-  size = (size + 15) / 16 * 16;
-  if (size >= n) return;
-  args.size = size;
-  args.splits = (n + size - 1) / size;
+  constexpr std::int64_t kLeastOfColumn = 128;
+  const Split split =
+      split_of(args.axis.n, axis_blocks(args.axis), processors,
+               args.axis.inner > 1 ? kLeastOfColumn : kLeastOfRow);
+  args.splits = split.parts;
+  args.size = split.size;
 }
 
 }  // namespace ruleengine::kernels::device

@@ -91,6 +91,23 @@ TEST_CASE("ArgMax, ArgMin and TopK agree with the CPU") {
       " v, i = TopK<axis = 1>(x, five) w, j = TopK<largest = 0>(n, two) }");
 }
 
+TEST_CASE("the first of long lines agree with the CPU") {
+  check_recorded(
+      "(float[1,5000] x, float16[2,3000,2] h, int64[1,4100] n) => (int64[1] a,"
+      " int64[1,1] b, float16[2,7,2] v, int64[2,7,2] i, int64[1] l)"
+      "<int64[1] seven = {7}> {"
+      " a = ArgMax<axis = 1, keepdims = 0>(x) b = ArgMin<axis = 1>(n)"
+      " v, i = TopK<axis = 1>(h, seven) y = Floor(x)"
+      " l = ArgMax<axis = 1, keepdims = 0, select_last_index = 1>(y) }");
+}
+
+TEST_CASE("softmax of few long rows agrees with the CPU") {
+  check_recorded(
+      "(float[2,9000] x, float16[8193] h) => (float[2,9000] y,"
+      " float[2,9000] z, float16[8193] w) {"
+      " y = Softmax(x) z = LogSoftmax(x) w = Softmax<axis = 0>(h) }");
+}
+
 TEST_CASE("Trilu, Range, OneHot and Pad agree with the CPU") {
   check_recorded(
       "(float[2,5,7] x, float16[4,4] h, int64[2,3] at, float[2] two)"

@@ -19,6 +19,23 @@ std::size_t kernels_of(std::string_view text) {
   return out;
 }
 
+TEST_CASE("the last axes are swapped in tiles unless one is narrow") {
+  const auto kernels_for = [](const std::string& rows,
+                              const std::string& columns) {
+    return check_runs(*model_of("(float16[3," + rows + "," + columns +
+                                "] x) => (float16[3," + columns + "," + rows +
+                                "] y) { y = Transpose<perm = [0,2,1]>(x) }"))
+        .named;
+  };
+  using Counted = std::map<std::string, std::size_t>;
+  for (const char* narrow : {"2", "15"}) {
+    CHECK(kernels_for("40", narrow) == Counted{{"copy_2", 1}});
+    CHECK(kernels_for(narrow, "40") == Counted{{"copy_2", 1}});
+  }
+  CHECK(kernels_for("16", "40") == Counted{{"transpose_2", 1}});
+  CHECK(kernels_for("40", "16") == Counted{{"transpose_2", 1}});
+}
+
 constexpr const char* kSizes =
     "<int64[4] split = {0,0,2,8}, int64[3] join = {0,0,16},"
     " int64[5] five = {0,0,3,2,8}, int64 none = {0}, int64 one = {1},"

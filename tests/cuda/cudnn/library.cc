@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "tests/cuda/cudnn/execution.h"
+#include "tests/cuda/cudnn/saved_plan.h"
 #include "tests/cuda/plans/chips.h"
 #include "tests/cuda/standin/standin.h"
 
@@ -139,8 +140,11 @@ std::optional<AttributeValue> own_value(const Descriptor& d,
     case CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE:
     case CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE:
       return value_of(CUDNN_TYPE_INT64, Longs{kWorkspaceBytes});
-    case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION:
-      return value_of(CUDNN_TYPE_CHAR, std::string("{\"standin\": true}"));
+    case CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION: {
+      const Descriptor* how = d.part(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG);
+      if (how == nullptr) return std::nullopt;
+      return value_of(CUDNN_TYPE_CHAR, saved(*how));
+    }
     case CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION:
       return value_of(CUDNN_TYPE_CHAR, chip_text());
     default:
@@ -249,10 +253,18 @@ RULEENGINE_EXPORT cudnnStatus_t cudnnBackendSetAttribute(
   if (d.is_final) {
     return refuse(CUDNN_STATUS_BAD_PARAM, "the descriptor is final");
   }
-  if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) {
-    return refuse(CUDNN_STATUS_NOT_SUPPORTED, "plans are written, never read");
-  }
   AttributeValue value{.type = type, .bytes = {}, .parts = {}};
+  if (name == CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION) {
+    try {
+      value.type = CUDNN_TYPE_BACKEND_DESCRIPTOR;
+      value.parts.push_back(restored({static_cast<const char*>(elements),
+                                      static_cast<std::size_t>(count)}));
+    } catch (const GraphFault& fault) {
+      return refuse(CUDNN_STATUS_BAD_PARAM, fault.what());
+    }
+    d.values[CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG] = std::move(value);
+    return CUDNN_STATUS_SUCCESS;
+  }
   const auto* bytes = static_cast<const std::byte*>(elements);
   const std::size_t size = static_cast<std::size_t>(count) * size_of(type);
   value.bytes.assign(bytes, bytes + size);

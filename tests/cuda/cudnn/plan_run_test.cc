@@ -2,6 +2,8 @@
 #include <cuda.h>
 #include <cudnn_graph.h>
 
+#include <algorithm>
+#include <bit>
 #include <cstring>
 #include <memory>
 
@@ -138,6 +140,34 @@ AttentionPointers pointers_of(const AttentionCase& c, Bench& bench) {
   return at;
 }
 
+PlanOutput output_of(const AttentionPlan& plan, const AttentionCase& c) {
+  const AttentionDescription& d = c.description();
+  Bench bench;
+  const AttentionPointers at = pointers_of(c, bench);
+  void* workspace =
+      plan.workspace_bytes() == 0
+          ? nullptr
+          : bench.room(static_cast<std::size_t>(plan.workspace_bytes()));
+  const Status ran = plan.execute(bench.handle(), at, workspace);
+  if (!ran) return {ran.error().text(), {}, {}};
+  PlanOutput out;
+  out.values =
+      bench.get(d.element, at.o, static_cast<std::size_t>(c.result_count()));
+  if (d.has_statistics) {
+    out.statistics =
+        bench.get(DataType::kFloat, at.statistics,
+                  static_cast<std::size_t>(d.batch * d.q_heads * d.q_length));
+  }
+  return out;
+}
+
+// Also where both are no number.
+bool equal_bits(const std::vector<double>& a, const std::vector<double>& b) {
+  return std::ranges::equal(a, b, [](double x, double y) {
+    return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+  });
+}
+
 }  // namespace
 
 PlanOutput run_plan(const AttentionCase& c) {
@@ -149,21 +179,17 @@ PlanOutput run_plan(const AttentionCase& c) {
   }
   const auto plan = AttentionPlan::build(d, *chip);
   if (!plan) return {plan.error().text(), {}, {}};
-  Bench bench;
-  const AttentionPointers at = pointers_of(c, bench);
-  void* workspace =
-      plan->workspace_bytes() == 0
-          ? nullptr
-          : bench.room(static_cast<std::size_t>(plan->workspace_bytes()));
-  const Status ran = plan->execute(bench.handle(), at, workspace);
-  if (!ran) return {ran.error().text(), {}, {}};
-  PlanOutput out;
-  out.values =
-      bench.get(d.element, at.o, static_cast<std::size_t>(c.result_count()));
-  if (d.has_statistics) {
-    out.statistics =
-        bench.get(DataType::kFloat, at.statistics,
-                  static_cast<std::size_t>(d.batch * d.q_heads * d.q_length));
+  PlanOutput out = output_of(*plan, c);
+  // A later process reads the plan.
+  const auto bytes = plan->serialize();
+  if (!bytes) return {bytes.error().text(), {}, {}};
+  const auto read = AttentionPlan::deserialize(*bytes, *chip);
+  if (!read) return {read.error().text(), {}, {}};
+  const PlanOutput again = output_of(*read, c);
+  out.trouble += again.trouble;
+  if (!equal_bits(out.values, again.values) ||
+      !equal_bits(out.statistics, again.statistics)) {
+    out.trouble += "the plan computes something else after it was read\n";
   }
   for (const std::string& each : standin::driver().misuse) {
     out.trouble += each + "\n";

@@ -84,8 +84,10 @@ struct TopKCase {
   bool is_largest, is_nan_first, is_last_first;
 };
 
+// `processors`: 1 splits no line.
 template <typename T>
-void check_top_k(const LineCase& each, int64_t k, const TopKCase& how) {
+void check_top_k(const LineCase& each, int64_t k, const TopKCase& how,
+                 int64_t processors = 1) {
   LineTest<T> test{each};
   for (int64_t i = 0; i < test.in.size(); ++i) {
     const double whole = std::floor(test.in.at(i));  // equal ones are there
@@ -112,12 +114,28 @@ void check_top_k(const LineCase& each, int64_t k, const TopKCase& how) {
                        line % each.inner)] = order[std::size_t(i)];
     }
   }
-  const TopKArgs args{
+  TopKArgs args{
       test.sizes, test.in.data(), values.data(),    indices.data(),
       k,          how.is_largest, how.is_nan_first, how.is_last_first};
-  check_kernel(
-      named<T>("top_k"), args, test.shape, indices,
-      [&](int64_t i) { return double(want[std::size_t(i)]); }, 0);
+  split_lines(args, processors);
+  CAPTURE(args.splits);
+  CHECK((args.splits > 1) == (processors > 1));
+  Buffer<int64_t> parts(args.splits == 1 ? 0 : lines * args.splits * k);
+  args.parts = parts.data();
+  for (const Order order : kOrders) {
+    values.clear(), indices.clear();
+    std::fill_n(parts.data(), parts.size(), 10 * each.n);  // no element
+    if (args.splits == 1) {
+      run(named<T>("top_k"), args, test.shape, order);
+    } else {
+      run(named<T>("top_k_parts"), args,
+          {.blocks = unsigned(part_blocks(args)), .threads = kLineThreads},
+          order);
+      run(named<T>("top_k_join"), args, test.shape, order);
+    }
+    check_close(
+        indices, [&](int64_t i) { return double(want[std::size_t(i)]); }, 0);
+  }
   check_close(
       values,
       [&](int64_t i) {
@@ -138,6 +156,38 @@ TEST_CASE_TEMPLATE("the first elements in an order", T, float, __half,
     }
   }
   check_top_k<T>({2, 70, 1}, 70, {true, true, false});
+}
+
+TEST_CASE_TEMPLATE("lines that are few are split", T, float, __half,
+                   __nv_bfloat16, std::int32_t, std::int64_t) {
+  for (const LineCase& each :
+       {LineCase{1, 1025, 1}, LineCase{2, 2048, 1}, LineCase{1, 9001, 1},
+        LineCase{2, 1100, 3}, LineCase{1, 2049, 2}}) {
+    CAPTURE(each.n);
+    for (const int64_t k : {1, 5, 32}) {
+      check_top_k<T>(each, k, {true, true, false}, 132);
+      check_top_k<T>(each, k, {false, true, true}, 132);
+    }
+  }
+  // The last part has fewer than are asked for.
+  check_top_k<T>({1, 3205, 1}, 50, {true, true, false}, 132);
+  check_top_k<T>({1, 3205, 1}, 50, {false, false, false}, 132);
+}
+
+TEST_CASE("a line is split only where blocks are few") {
+  TopKArgs args{.sizes = {1, 128256, 1}, .k = 1};
+  split_lines(args, 132);
+  CHECK(args.splits == 126);
+  CHECK(args.size == 1024);
+  args = {.sizes = {1, 128256, 1}, .k = 256};
+  split_lines(args, 132);
+  CHECK(args.size == 8192);
+  for (const LineSizes& sizes : {LineSizes{132, 128256, 1},
+                                 LineSizes{1, 1024, 1}, LineSizes{1, 64, 1}}) {
+    args = {.sizes = sizes, .k = 1};
+    split_lines(args, 132);
+    CHECK(args.splits == 1);
+  }
 }
 
 }  // namespace

@@ -116,7 +116,6 @@ Buffer<T> random_buffer(int64_t count, int skip = 0, double most = 4,
 struct Shape {
   unsigned blocks = 1, threads = 256;
   std::size_t shared = 0;
-  unsigned blocks_y = 1, blocks_z = 1;
 };
 
 template <typename Args>
@@ -127,7 +126,7 @@ void run(const std::string& name, const Args& args, const Shape& shape,
   REQUIRE(kernel != nullptr);
   REQUIRE(kernel->args_size == sizeof(Args));
   emulator::launch(*kernel,
-                   {.grid = {shape.blocks, shape.blocks_y, shape.blocks_z},
+                   {.grid = {shape.blocks},
                     .block = {shape.threads},
                     .shared_bytes = shape.shared,
                     .order = order,

@@ -229,6 +229,7 @@ cuLaunchKernel(CUfunction function, unsigned x, unsigned y, unsigned z,
                 {std::string(kernel->name), std::move(uses),
                  [kernel = kernel, launch, args = std::move(args)] {
                    ++driver().counts.kernels;
+                   ++driver().counts.named[std::string(kernel->name)];
                    emulator::launch(*kernel, launch, args.data());
                  }});
   return CUDA_SUCCESS;

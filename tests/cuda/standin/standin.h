@@ -20,7 +20,8 @@ namespace ruleengine::standin {
 struct Counts {
   std::map<std::string, std::size_t> calls;  // by function
   std::size_t all = 0;
-  std::size_t kernels = 0;  // that ran
+  std::size_t kernels = 0;                   // that ran
+  std::map<std::string, std::size_t> named;  // these, by name
 };
 
 struct __attribute__((visibility("default"))) Driver {
