@@ -15,6 +15,7 @@ namespace {
 
 // Blocks are apart, so that what runs over the end of one is found.
 constexpr std::size_t kAlignment = 512;
+constexpr std::size_t kPage = 4096;
 
 bool have_common(const std::vector<Use>& a, const std::vector<Use>& b) {
   return std::ranges::any_of(a, [&](const Use& each) {
@@ -58,6 +59,12 @@ bool DeviceHeap::release(CUdeviceptr block) {
   const auto found = blocks_.find(block);
   if (found == blocks_.end()) return false;
   live_ -= found->second.bytes;
+  // Pages that are there cost time whenever work opens the heap.
+  const CUdeviceptr first = (block + kPage - 1) / kPage * kPage;
+  const CUdeviceptr end = (block + found->second.size) / kPage * kPage;
+  if (first < end) {
+    ::madvise(reinterpret_cast<void*>(first), end - first, MADV_DONTNEED);
+  }
   free_.emplace(found->second.size, block);
   blocks_.erase(found);
   return true;
@@ -87,7 +94,6 @@ bool DeviceHeap::holds(CUdeviceptr at, std::size_t bytes) const {
 }
 
 void DeviceHeap::open(bool is_open) {
-  constexpr std::size_t kPage = 4096;
   const std::size_t used = (end_ + kPage - 1) / kPage * kPage;
   if (used == 0) return;
   ::mprotect(base_, used, is_open ? PROT_READ | PROT_WRITE : PROT_NONE);
