@@ -33,8 +33,9 @@ struct Cast<To, float> {
   static __device__ To of(float x) {
     using W = Whole<To>;
     const bool is_held = x >= -W::kEnd && x < W::kEnd;
-    return static_cast<To>(is_held ? static_cast<typename W::Type>(x)
-                                   : W::kLeast);
+    // Without a branch.
+    const auto whole = static_cast<typename W::Type>(is_held ? x : 0.0f);
+    return static_cast<To>(is_held ? whole : W::kLeast);
   }
 };
 template <typename From>
