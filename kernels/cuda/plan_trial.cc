@@ -30,7 +30,7 @@ class Trial {
     // wrong one is seen.
     a.scale = 6 * 3 / std::sqrt(static_cast<double>(a.q.size));
     Tensor found = block(a.out, 0), expected = block(a.out, 0);
-    if (!run(a, found.mutable_data<std::byte>())) return Verdict::kWrong;
+    if (!run(a, found.mutable_data<std::byte>())) return Verdict::kNone;
     run_flash(c_, session_, type_,
               attention_args(a, expected.mutable_data<std::byte>()));
     // Weights are rounded to the type before they meet values.

@@ -11,7 +11,7 @@ namespace ruleengine::kernels::cuda {
 enum class Verdict : std::uint8_t {
   kRight,
   kWrong,
-  kNone,  // all results are 0, which tells nothing
+  kNone,  // it did not run, or all results are 0, which tells nothing
 };
 
 // Whether a plan gives what the kernel of ours does, for random queries, keys

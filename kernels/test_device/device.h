@@ -29,9 +29,10 @@ namespace ruleengine::kernels {
 class TestMemory final : public runtime::DeviceMemory,
                          public std::enable_shared_from_this<TestMemory> {
  public:
-  static constexpr std::size_t kSize = std::size_t{1} << 30;
+  static constexpr std::size_t kSize = std::size_t{1} << 30, kAlignment = 64;
 
-  explicit TestMemory(std::size_t limit) : limit_(limit) {
+  explicit TestMemory(std::size_t limit)
+      : DeviceMemory(kAlignment), limit_(limit) {
     const int file = ::memfd_create("device", 0);
     if (file < 0 || ::ftruncate(file, kSize) != 0) throw std::bad_alloc();
     outside_ = map(file, PROT_NONE);
@@ -44,7 +45,8 @@ class TestMemory final : public runtime::DeviceMemory,
   }
 
   std::shared_ptr<std::byte> allocate(std::size_t bytes) override {
-    const std::size_t size = (std::max<std::size_t>(bytes, 1) + 63) / 64 * 64;
+    const std::size_t size =
+        runtime::rounded_up(std::max<std::size_t>(bytes, 1), kAlignment);
     std::size_t at = end_;
     if (const auto known = free_.find(size); known != free_.end()) {
       at = known->second;
