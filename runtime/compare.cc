@@ -18,19 +18,11 @@ namespace ruleengine::runtime {
 namespace {
 
 // Some units in the last place, since a rewrite may change the order of sums.
-double tolerance_of(DataType type) {
-  switch (type) {
-    case DataType::kDouble:
-      return 1e-10;
-    case DataType::kFloat:
-      return 2e-5;
-    case DataType::kFloat16:
-      return 4e-3;
-    case DataType::kBfloat16:
-      return 3e-2;
-    default:
-      return ir::is_narrow_float(type) ? 0.15 : 0;
-  }
+double tolerance_of(int precision) {
+  if (precision >= precision_of(DataType::kDouble)) return 1e-10;
+  if (precision >= precision_of(DataType::kFloat)) return 2e-5;
+  if (precision >= precision_of(DataType::kFloat16)) return 4e-3;
+  return precision >= precision_of(DataType::kBfloat16) ? 3e-2 : 0.15;
 }
 
 // Denormal numbers may become 0.
@@ -246,15 +238,18 @@ Comparison compare(const Executor::Named& before, const Executor::Named& after,
 
 Comparison compare_by_type(const Executor::Named& before,
                            const Executor::Named& after,
-                           const std::vector<bool>& leaves_out) {
+                           const std::vector<bool>& leaves_out, int precision) {
   if (auto differ = compare_forms(before, after)) {
     return {.mismatch = std::move(differ)};
   }
   std::vector<Rounding> all;
   for (const Tensor* t : tensors_of(before)) {
-    const double by = tolerance_of(t->dtype());
-    const double size = by == 0 ? 0 : largest_finite(*t);
-    all.push_back({by, by * size + least_of(t->dtype())});
+    const DataType type = t->dtype();
+    const bool is_rounded = ir::is_float(type);
+    const double by =
+        is_rounded ? tolerance_of(std::min(precision, precision_of(type))) : 0;
+    const double size = is_rounded ? largest_finite(*t) : 0;
+    all.push_back({by, by * size + least_of(type)});
   }
   return compare(before, after, bound_of(std::move(all)), leaves_out);
 }
@@ -264,9 +259,9 @@ Bound last_place_bound(const Executor::Named& before) {
   std::vector<Rounding> all;
   for (const Tensor* t : tensors_of(before)) {
     const DataType type = t->dtype();
-    const bool is_float = is_widened(type) || type == DataType::kDouble;
-    all.push_back({is_float ? kUnits * rounding_of(precision_of(type)) : 0,
-                   least_of(type)});
+    all.push_back(
+        {ir::is_float(type) ? kUnits * rounding_of(precision_of(type)) : 0,
+         least_of(type)});
   }
   return bound_of(std::move(all));
 }

@@ -51,9 +51,12 @@ Comparison compare(const Executor::Named& before, const Executor::Named& after,
 
 // Compares forms, and elements by what nothing but the types of the outputs
 // tells: some units in the last place of an element and of the largest one.
+// `precision`: significant bits of the narrowest float type on the way to them
+// (Numbers::precision), where that is known.
 Comparison compare_by_type(const Executor::Named& before,
                            const Executor::Named& after,
-                           const std::vector<bool>& leaves_out = {});
+                           const std::vector<bool>& leaves_out = {},
+                           int precision = 53);
 // What rounding a result may do: few units in the last place of an element.
 Bound last_place_bound(const Executor::Named& before);
 

@@ -34,6 +34,17 @@ Bound at_most(double bound) {
   return [bound](std::size_t, std::size_t, double) { return bound; };
 }
 
+TEST_CASE("floats that were half precision on the way are as far off") {
+  const auto a = floats({1, 1000}), b = floats({1.5f, 1002});
+  CHECK_FALSE(!compare_by_type(a, b).mismatch);
+  CHECK(!compare_by_type(a, b, {}, 11).mismatch);
+  CHECK_FALSE(!compare_by_type(a, floats({1, 1010}), {}, 11).mismatch);
+  CHECK_FALSE(!compare_by_type(named<std::int64_t>(DataType::kInt64, {1}),
+                               named<std::int64_t>(DataType::kInt64, {2}), {},
+                               11)
+                   .mismatch);
+}
+
 TEST_CASE("by type, floats agree within rounding of the largest") {
   CHECK(agree({1, 2}, {1, 2}));
   CHECK(agree({1, 1000}, {1.001f, 1000}));

@@ -11,6 +11,7 @@
 #include "bindings/api/profile.h"
 #include "core/base/json.h"
 #include "core/base/stopwatch.h"
+#include "runtime/widening.h"
 
 namespace ruleengine::api {
 namespace {
@@ -131,7 +132,12 @@ Status compare_with_cpu(Subject& subject, const runtime::NamedData& inputs,
   if (!expected) return named(expected.error(), subject);
   runtime::Comparison& out = subject.out.compared.emplace();
   if (!how.tolerance) {
-    out = runtime::compare_by_type(*expected, *found);
+    int precision = runtime::Numbers(*subject.model).precision();
+    if (how.tf32) {
+      precision =
+          std::min(precision, runtime::precision_of(ir::DataType::kFloat16));
+    }
+    out = runtime::compare_by_type(*expected, *found, {}, precision);
     return {};
   }
   if (auto mismatch = runtime::compare_forms(*expected, *found)) {
