@@ -39,8 +39,8 @@ std::optional<device::TransposeArgs> as_transpose(
   if (axes.size() < 2 || axes.size() > 3) return std::nullopt;
   const auto& columns = axes[axes.size() - 2];
   const auto& rows = axes[axes.size() - 1];
-  if (std::min(rows.size, columns.size) < device::kTile / 2)
-    return std::nullopt;
+  const std::int64_t narrow = std::min(rows.size, columns.size);
+  if (narrow < device::kTile / 2) return std::nullopt;
   const std::int64_t area = rows.size * columns.size;
   const bool is_swapped = rows.to == 1 && rows.from == columns.size &&
                           columns.from == 1 && columns.to == rows.size;

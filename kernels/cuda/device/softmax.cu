@@ -106,8 +106,7 @@ __device__ __forceinline__ void softmax(const AxisArgs& args) {
   });
 }
 
-// --- rows that are few
-// ---------------------------------------------------------
+// --- rows that are few -----------------------------------------------------
 
 // A part of a row, by a block.
 template <typename T>

@@ -23,6 +23,15 @@ TEST_CASE("a chain runs on the GPU, with a copy there and one back") {
   CHECK(counts.calls == kOneLaunch);
 }
 
+TEST_CASE("a GPU that is far behind is waited for") {
+  std::string text = "(float[3] x) => (float[3] y) { v0 = Neg(x)";
+  for (int i = 0; i < 130; ++i) {
+    text += " v" + std::to_string(i + 1) + " = Cos(v" + std::to_string(i) + ")";
+  }
+  const auto counts = check_runs(*model_of(text + " y = Neg(v130) }"));
+  CHECK(counts.calls.at("cuStreamSynchronize") == 3);
+}
+
 TEST_CASE("elementwise ops agree with those of the CPU") {
   check_runs(*model_of(
       "(float[2,3,5] x, float[3,1] s, int64[5] n) => "

@@ -8,10 +8,11 @@ struct AxisCase {
   int64_t outer, n, inner;
   int skip = 0;
 };
+// The last one has more parts than a block has threads.
 const AxisCase kAxisCases[] = {
     {1, 1, 1},    {9, 31, 1},     {17, 32, 1},     {3, 33, 1, 1}, {5, 1023, 1},
     {2, 1024, 1}, {2, 1025, 1},   {2, 4097, 1, 3}, {2, 9216, 1},  {2, 9, 2},
-    {1, 1, 33},   {3, 33, 31, 1}, {2, 1023, 32},   {3, 7, 100},
+    {1, 1, 33},   {3, 33, 31, 1}, {2, 1023, 32},   {3, 7, 100},   {1, 4224, 1},
 };
 
 // The values along the axis of output or input element `at`.
