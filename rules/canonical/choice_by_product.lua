@@ -40,7 +40,7 @@ end
 -- The number in y where b is 0; where b is 1, y is 0.
 local function only_number(b, y)
   local ones, numbers = b:constant(), y:constant()
-  need(type(ones) == "table" and b.shape == y.shape, "the summand is not a constant of the same shape", y)
+  need(ones and b.shape == y.shape, "the summand is not a constant of the same shape", y)
   local number
   for i, one in ipairs(ones) do
     if one == 0 then number = number or numbers[i] end

@@ -13,13 +13,13 @@ function axes.order(turn)
   return reversed
 end
 
---- Starts, axes and steps of a Slice as three lists; nil if one is not constant.
+--- Starts, axes and steps of a Slice as three lists of one length; nil if one is not constant.
 function axes.starts(slice, rank)
   local given, along, steps = {}, {}, {}
   for _, i in ipairs{2, 4, 5} do
     local input = slice.inputs[i]
     given[i] = input and input:constant() or {}
-    if input and #given[i] == 0 then return nil end
+    if input and (#given[i] == 0 or #given[i] ~= #given[2]) then return nil end
   end
   for i in ipairs(given[2]) do
     along[i], steps[i] = axes.from_front(given[4][i] or i - 1, rank), given[5][i] or 1
@@ -31,7 +31,7 @@ end
 function axes.limits(slice, rank)
   local starts, along, steps = axes.starts(slice, rank)
   local ends = slice.inputs[3]:constant()
-  return starts and ends and {starts, ends, along, steps}
+  return starts and ends and #ends == #starts and {starts, ends, along, steps}
 end
 
 return axes

@@ -89,7 +89,7 @@ local function is_last(axis, rank) return axis == -1 or axis == rank - 1 end
 -- Ends the match unless the Slice takes the elements of the last axis from
 -- index `from` on, with step 1 or 2.
 local function need_slice(slice, from, step)
-  local rank = slice.outputs[1]:rank()
+  local rank = need(slice.outputs[1]:rank(), "the rank is unknown", slice)
   local function number(i)
     local value = slice.inputs[i]
     return value and value:rank() and (value:dims() or {})[1]

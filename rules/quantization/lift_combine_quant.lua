@@ -91,7 +91,7 @@ local function is_read(v) return v and (v.is_output or #v.users > 0) end
 
 local function sizes(v)
   local list = {}
-  for i = 1, v:rank() do list[i] = v:dim(i - 1) end
+  for i = 1, need(v:rank(), "the rank is unknown", v) do list[i] = v:dim(i - 1) end
   return list
 end
 

@@ -4,7 +4,7 @@ local axes = lib "axes"
 -- The axes that a Squeeze or Unsqueeze names, counted from the front of `rank` axes, ascending; or nil.
 local function named(node, rank)
   local list, out = node.inputs[2] and node.inputs[2]:constant(), {}
-  if not list then return nil end
+  if not list or not rank then return nil end
   for i, axis in ipairs(list) do out[i] = axes.from_front(axis, rank) end
   table.sort(out)
   return out

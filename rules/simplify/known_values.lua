@@ -8,7 +8,7 @@ return rule {
 
   pass = function(graph)
     for _, v in ipairs(graph:known_values()) do
-      attempt(v.producer, function() v:replace_with(v:known()) end)
+      attempt(v.producer, function() v:replace_with(need(v:known(), "the value is known no more", v)) end)
     end
   end,
 

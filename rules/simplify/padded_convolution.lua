@@ -13,6 +13,7 @@ return rule {
     local rank = need(m.x:rank(), "the rank is unknown", m.x)
     local given = need(m.pads:constant(), "the sizes are computed", m.pads)
     local named = m.names and need(m.names:constant(), "the axes are computed", m.names)
+    need(#given == 2 * (named and #named or rank), "the Pad is not valid", m.pad)
     need(not m.value or m.value:among(0), "the Pad adds other numbers", m.value)
     local auto = m.conv.attrs.auto_pad
     need(auto == "NOTSET" or auto == "VALID", "the convolution computes its padding", m.conv)
@@ -24,6 +25,7 @@ return rule {
     for i = 1, count do
       local axis = axes.from_front(named and named[i] or i - 1, rank)
       local before, after = given[i], given[count + i]
+      need(axis >= 0 and axis < rank, "the Pad is not valid", m.pad)
       need(before >= 0 and after >= 0, "the Pad removes places", m.pads)
       if axis < 2 then
         need(before + after == 0, "the Pad adds channels or images", m.pads)

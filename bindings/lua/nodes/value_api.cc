@@ -168,17 +168,13 @@ int scalar(Host& host, lua_State* state, const Handle& value) {
   return 1;
 }
 
-// v:constant(): a number (rank 0), a list of all elements, or nil.
+// v:constant(): a list of all elements, of a scalar too, or nil.
 int constant(Host& host, lua_State* state, const Handle& value) {
   if (!read_elements(host, value, kMaxElements)) return lua_pushnil(state), 1;
-  const std::vector<double>& numbers = host.scratch.numbers;
-  if (constant_of(host, value)->dims.empty() && numbers.size() == 1) {
-    lua_pushnumber(state, numbers[0]);
-    return 1;
-  }
-  push_all(host, state, numbers, [](Host&, lua_State* s, double number) {
-    lua_pushnumber(s, number);
-  });
+  push_all(host, state, host.scratch.numbers,
+           [](Host&, lua_State* s, double number) {
+             lua_pushnumber(s, number);
+           });
   return 1;
 }
 

@@ -228,7 +228,7 @@ TEST_CASE("constants as numbers and lists") {
   value_holds(of("assert(s:scalar() == 0.5 and o:scalar() == 2)"), kConstants);
   value_holds(of("assert(l:scalar() == nil and m.x:scalar() == nil)"),
               kConstants);
-  value_holds(of("assert(s:constant() == 0.5 and o:constant()[1] == 2)"),
+  value_holds(of("assert(s:constant()[1] == 0.5 and o:constant()[1] == 2)"),
               kConstants);
   value_holds(of("local c = l:constant() assert(#c == 3 and c[2] == -1)"),
               kConstants);
@@ -278,7 +278,7 @@ TEST_CASE("an integer that Lua cannot represent rejects the match") {
   for (const char* exact : {"9007199254740992", "9223372036854775807",
                             "-9223372036854775808", "4611686018427387904"}) {
     CAPTURE(exact);
-    CHECK(with("assert(c:scalar() == c:constant())", "int64", exact).fired);
+    CHECK(with("assert(c:scalar() == c:constant()[1])", "int64", exact).fired);
   }
   const std::string shaped =
       "(float[2] x) => (float[2] y) "

@@ -1,0 +1,64 @@
+"""Lists of integers that no standard asks for, such as one axis as a scalar, which
+ONNX Runtime takes, end no run with an error of a rule. One list of an example of a
+rule is changed at a time."""
+
+import numpy as np
+import onnx
+from onnx import numpy_helper
+
+from support import mutate, program, tier
+
+INT64 = np.iinfo(np.int64)
+CHANGES = {
+    "scalar": lambda a: a.reshape(()) if a.size == 1 else None,
+    "list": lambda a: a.reshape(1) if a.ndim == 0 else None,
+    "wide": lambda a: a.reshape(1, -1),
+    "empty": lambda a: a.reshape(-1)[:0],
+    "short": lambda a: a[:-1] if a.ndim == 1 and a.size > 1 else None,
+    "long": lambda a: np.append(a, a[-1:]) if a.ndim == 1 and a.size else None,
+    "largest": lambda a: np.full_like(a, INT64.max),
+    "smallest": lambda a: np.full_like(a, INT64.min),
+}
+
+
+def lists(model):
+    """The tensors of int64 that nodes read."""
+    values = [*model.graph.initializer]
+    for node in model.graph.node:
+        values += [a.t for a in node.attribute
+                   if node.op_type == "Constant" and a.name == "value"]
+    return [t for t in values if t.data_type == onnx.TensorProto.INT64]
+
+
+def changed(model):
+    for i, tensor in enumerate(lists(model)):
+        array = numpy_helper.to_array(tensor)
+        for name, change in CHANGES.items():
+            other = change(array)
+            if other is None:
+                continue
+            made = onnx.ModelProto()
+            made.CopyFrom(model)
+            lists(made)[i].CopyFrom(numpy_helper.from_array(other, tensor.name))
+            del made.graph.value_info[:]
+            yield f"{i}-{name}", made
+
+
+class OddLists(program.ProgramTest):
+    def test_rules_do_not_fail(self):
+        folder = self.folder / "in"
+        folder.mkdir()
+        files = sorted((program.ROOT / "rules").rglob("*.lua"))
+        made = 0
+        for file in tier.every(12, files):
+            for i, model in enumerate(mutate.examples(file)):
+                for name, odd in changed(model):
+                    path = folder / f"{file.stem}-{i}-{name}.onnx"
+                    path.write_bytes(odd.SerializeToString())
+                    made += 1
+        self.assertGreater(made, 100)
+        for target in ("auto", "standard", "onnx", "ort"):
+            done = program.run("run", "-q", "--target", target, *folder.iterdir(),
+                               "-o", self.folder / "out/", timeout=600)
+            self.assertIn(done.code, (0, 3), done.err)
+            self.assertNotIn("/rules/", done.err)
