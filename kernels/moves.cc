@@ -82,11 +82,8 @@ void reshape(Call& c, const Ints& wanted, bool zero_is_size) {
       size = 1;
     }
     dims.push_back(size);
-    if (size != 0 && known > x.count() && known != 0 && x.count() != 0) {
-      known = x.count() + 1;  // beyond any that fits
-    } else {
-      known *= size;
-    }
+    constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+    if (__builtin_mul_overflow(known, size, &known)) known = kMost;
   }
   if (open >= 0) {
     if (known == 0 || x.count() % known != 0) {

@@ -103,7 +103,7 @@ std::unique_ptr<Executor> ModelPair::make_wide(const ir::Model& model) {
 }
 
 Result<ModelPair::Agreement> ModelPair::compare_on(const Named& inputs,
-                                                   const Named& outputs) {
+                                                   const Named& outputs) try {
   Agreement out;
   auto after = after_->run(inputs);
   if (!after) {
@@ -145,6 +145,8 @@ Result<ModelPair::Agreement> ModelPair::compare_on(const Named& inputs,
   out.found.mismatch = std::move(exact->mismatch);
   if (out.found.mismatch) out.found.mismatch->text += ", in double arithmetic";
   return out;
+} catch (const Failure& failure) {
+  return failure.error;
 }
 
 Result<bool> ModelPair::run_wide(const Named& inputs, Results& out,

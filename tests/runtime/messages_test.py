@@ -56,6 +56,13 @@ CASES = [
      "-1 once at most", "-1 twice", "data"),
     ("Reshape", [X, ints(4, 2)], {}, "wrong number of elements in 'shape'",
      "float[2,3]", "float[4,2]", "data"),
+    # Products that are 8 and 0 modulo 2^64.
+    ("Reshape", [zeros(8), ints(5, 7378697629483820648)], {},
+     "wrong number of elements in 'shape'", "float[8]",
+     "float[5,7378697629483820648]", "data"),
+    ("Reshape", [zeros(0), ints(4, 2**62)], {},
+     "wrong number of elements in 'shape'", "float[0]",
+     "float[4,4611686018427387904]", "data"),
     ("Squeeze", [X, ints(1)], {}, "wrong shape of input 'data'",
      "size 1 along axis 1, which 'axes' names", "float[2,3]", "axes"),
     ("Slice", [X, ints(0), ints(1), ints(0), ints(0)], {},
