@@ -115,6 +115,15 @@ g ({a} a, {b} b) => (y) {{ y = {node} }}""")
         self.run_bad(5, "exec", "m.onnxtxt", "--random", "--limit-time", 0.3,
                      "--limit-tensors", 4000, says="while inputs are drawn")
 
+    def test_bands_are_memory(self):
+        self.write("m.onnxtxt", """<ir_version: 8, opset_import: ["" : 17]>
+            g () => (float[?,?] y) <int64 bands = {2147483647}, int64 one = {1},
+                float low = {0.0}, float high = {0.1}> {
+              y = MelWeightMatrix(bands, one, one, low, high)
+            }""")
+        self.run_bad(5, "exec", "m.onnxtxt", "--limit-tensors", 100,
+                     says="--limit-tensors raises it", timeout=10)
+
     def test_strings_are_memory(self):
         lines = "".join(f"s{i + 1} = StringConcat(s{i}, s{i})\n"
                         for i in range(28))

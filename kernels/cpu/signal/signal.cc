@@ -148,10 +148,10 @@ void stft(Call& c, bool one_side) {
   });
 }
 
-// Output 0 = at(i), from 0 to 1, for each element, as this type.
+// y = at(i), from 0 to 1, for each element.
 template <typename F>
-void give_doubles(Call& c, DataType type, Shape dims, F at) {
-  Tensor& y = c.output(0, type, dims);
+void give_doubles(Call& c, Tensor& y, F at) {
+  const DataType type = y.dtype();
   if (ir::is_narrow_float(type) && ir::bit_width(type) == 16) {
     auto* to = y.mutable_data<std::uint16_t>();
     return for_each_element(c, y.count(), [&](std::int64_t i) {
@@ -166,26 +166,27 @@ void give_doubles(Call& c, DataType type, Shape dims, F at) {
 }
 
 // The bins of the spectrogram at which bands begin, have their peak and end.
-Ints mel_points(std::int64_t bands, std::int64_t length, double rate,
-                double low, double high) {
+Tensor mel_points(Call& c, std::int64_t bands, std::int64_t length, double rate,
+                  double low, double high) {
   const auto mel = [](double hertz) {
     return 2595 * std::log10(1 + hertz / 700);
   };
   const double first = mel(low);
-  const double step = (mel(high) - first) / static_cast<double>(bands + 2);
-  Ints points;
-  for (std::int64_t i = 0; i < bands + 2; ++i) {
+  const double step = (mel(high) - first) / (static_cast<double>(bands) + 2);
+  Tensor points = c.allocate(DataType::kInt64, Dims{bands + 2});
+  auto* to = points.mutable_data<std::int64_t>();
+  for_each_element(c, points.count(), [&](std::int64_t i) {
     const double at = static_cast<double>(i) * step + first;
     const double hertz = 700 * (std::pow(10.0, at / 2595) - 1);
     const double bin =
-        std::floor(static_cast<double>(length + 1) * hertz / rate);
+        std::floor((static_cast<double>(length) + 1) * hertz / rate);
     const std::int64_t last = length / 2;
     if (!(bin >= 0 && bin <= static_cast<double>(last))) {
       fail("an edge lies outside the spectrogram",
            "0 to " + std::to_string(last), std::to_string(bin));
     }
-    points.push_back(static_cast<std::int64_t>(bin));
-  }
+    to[i] = static_cast<std::int64_t>(bin);
+  });
   return points;
 }
 
@@ -209,10 +210,12 @@ void mel_weight_matrix(Call& c, DataType type) {
              std::to_string(rate) + ", " + std::to_string(low) + ", " +
              std::to_string(high));
   }
-  const Ints points =
-      mel_points(bands, length, static_cast<double>(rate), low, high);
-  give_doubles(c, type, Dims{length / 2 + 1, bands}, [&](std::int64_t i) {
-    const std::int64_t* band = points.data() + i % bands;
+  // Says how many bands there may be.
+  Tensor& y = c.output(0, type, Dims{length / 2 + 1, bands});
+  const Tensor points =
+      mel_points(c, bands, length, static_cast<double>(rate), low, high);
+  give_doubles(c, y, [&](std::int64_t i) {
+    const std::int64_t* band = points.data<std::int64_t>() + i % bands;
     return triangle(i / bands, band[0], band[1], band[2]);
   });
 }
