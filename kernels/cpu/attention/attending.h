@@ -27,6 +27,15 @@ HeadStrides split_strides(std::int64_t heads, std::int64_t rows,
 HeadStrides merged_strides(std::int64_t heads, std::int64_t rows,
                            std::int64_t size);
 
+// Rows of heads: of [batch, heads, rows, size], or merged in
+// [batch, rows, heads * size], where `merged` says how many heads there are.
+struct HeadLayout {
+  HeadLayout(const Tensor& x, std::int64_t merged);
+
+  std::int64_t batch, heads, rows, size;
+  HeadStrides at;
+};
+
 // What is added to scores: numbers, or truth values of which false hides.
 struct ScoreMask {
   Tensor values;                        // bool or the type of the queries

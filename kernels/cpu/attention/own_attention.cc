@@ -210,16 +210,14 @@ Op attention_forward(const Preparation& p) {
       [op = OwnAttention(p, "sm_scale")](Call& c) { Attention(c, op).run(); };
 }
 
-constexpr Kernel kOwnAttentionKernels[] = {
+}  // namespace
+
+const KernelRows kOwnAttentionRows = {
     {ops::dialect::kAten, "scaled_dot_product_attention", aten_attention,
      Adapt::kWiden},
     {ops::dialect::kOwn, "AttentionForward", attention_forward, Adapt::kWiden},
     {ops::dialect::kOwn, "ScaledDotProductAttention", own_attention,
      Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kOwnAttentionRows = kOwnAttentionKernels;
 
 }  // namespace ruleengine::kernels

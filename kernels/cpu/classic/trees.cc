@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/choice.h"
+#include "kernels/keeping.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {

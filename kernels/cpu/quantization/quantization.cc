@@ -273,7 +273,9 @@ void dynamic_quantize_linear(Call& c) {
   quantize<float>(c, q, DataType::kUint8, true);
 }
 
-constexpr Kernel kQuantizationKernels[] = {
+}  // namespace
+
+const KernelRows kQuantizationRows = {
     {"", "ConvInteger", conv_integer},
     {"", "DequantizeLinear", prepared<DequantizeOp>},
     {"", "DynamicQuantizeLinear", dynamic_quantize_linear},
@@ -282,10 +284,6 @@ constexpr Kernel kQuantizationKernels[] = {
     {"", "QLinearMatMul", qlinear_mat_mul},
     {"", "QuantizeLinear", prepared<QuantizeOp>},
 };
-
-}  // namespace
-
-const KernelRows kQuantizationRows = kQuantizationKernels;
 
 Tensor float_input(const Call& c, std::size_t i) {
   if (!c.has_input(i)) return scalar(c, 0);

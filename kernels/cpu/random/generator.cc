@@ -126,16 +126,14 @@ void eye_like(Call& c, DataType type, std::int64_t k) {
   });
 }
 
-constexpr Kernel kGeneratorKernels[] = {
+}  // namespace
+
+const KernelRows kGeneratorRows = {
     {"", "Constant", constant},
     {"", "ConstantOfShape", constant_of_shape},
     {"", "EyeLike",
      keeping<eye_like, type_attribute<"dtype">, int_attribute<"k">>},
     {"", "Range", range, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kGeneratorRows = kGeneratorKernels;
 
 }  // namespace ruleengine::kernels
