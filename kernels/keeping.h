@@ -54,9 +54,20 @@ Ints ints_attribute(const Preparation& p) {
 }
 // Nothing where it is not written.
 template <AttributeName kName>
+std::optional<std::int64_t> written_int(const Preparation& p) {
+  if (!p.has_attribute(kName)) return std::nullopt;
+  return p.attribute_int(kName);
+}
+template <AttributeName kName>
 std::optional<Ints> written_ints(const Preparation& p) {
   if (!p.has_attribute(kName)) return std::nullopt;
   return p.attribute_ints(kName);
+}
+// What is read of an attribute that has to be written.
+template <AttributeName kName, auto read>
+auto needed(const Preparation& p) {
+  p.need_attribute(kName);
+  return read(p);
 }
 template <AttributeName kName>
 DataType type_attribute(const Preparation& p) {

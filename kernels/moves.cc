@@ -104,6 +104,19 @@ void reshape(Call& c, bool zero_is_size) {
   give_reshaped(c, x, dims);
 }
 
+// `axis`: of a cut before, between or behind the axes.
+void flatten(Call& c, std::int64_t axis) {
+  const Tensor& x = c.input(0);
+  const auto rank = static_cast<std::int64_t>(x.rank());
+  if (axis < -rank || axis > rank) {
+    c.wrong_attribute("axis",
+                      std::to_string(-rank) + " to " + std::to_string(rank));
+  }
+  const std::size_t at = index_of(axis < 0 ? axis + rank : axis);
+  const std::int64_t rows = product(x.dims(), 0, at);
+  give_reshaped(c, x, Dims{rows, product(x.dims(), at, x.rank())});
+}
+
 void squeeze(Call& c) {
   const Tensor& x = c.input(0);
   const bool is_said = c.has_input(1);
@@ -346,12 +359,7 @@ Op moves::reshape(const Preparation& p) {
 }
 
 Op moves::flatten(const Preparation& p) {
-  return [axis = p.attribute_int("axis")](Call& c) {
-    const Tensor& x = c.input(0);
-    const std::size_t cut = cut_of(c, axis, x.rank());
-    const std::int64_t rows = product(x.dims(), 0, cut);
-    give_reshaped(c, x, Dims{rows, product(x.dims(), cut, x.rank())});
-  };
+  return keeping<kernels::flatten, int_attribute<"axis">>(p);
 }
 
 Op moves::transpose(const Preparation& p) {
@@ -359,17 +367,12 @@ Op moves::transpose(const Preparation& p) {
 }
 
 Op moves::concat(const Preparation& p) {
-  p.need_attribute("axis");
-  return
-      [axis = p.attribute_int("axis")](Call& c) { kernels::concat(c, axis); };
+  return keeping<kernels::concat, needed<"axis", int_attribute<"axis">>>(p);
 }
 
 Op moves::split(const Preparation& p) {
-  std::optional<std::int64_t> parts;
-  if (p.has_attribute("num_outputs")) parts = p.attribute_int("num_outputs");
-  return [axis = AttributeAxis(p), parts](Call& c) {
-    kernels::split(c, axis, parts);
-  };
+  return keeping<kernels::split, axis_attribute<>, written_int<"num_outputs">>(
+      p);
 }
 
 Op moves::identity(const Preparation&) { return kernels::identity; }

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/cpu/attention/attending.h"
-#include "kernels/cpu/attention/rotation.h"
 #include "kernels/cpu/families.h"
 #include "kernels/grouped_attention.h"
 #include "kernels/strided.h"

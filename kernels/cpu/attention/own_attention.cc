@@ -195,9 +195,8 @@ Op aten_attention(const Preparation& p) {
 }
 
 Op own_attention(const Preparation& p) {
-  std::optional<std::int64_t> heads;
-  if (p.has_attribute("num_heads")) heads = p.attribute_int("num_heads");
-  return [op = OwnAttention(p, "scale"), heads](Call& c) {
+  return [op = OwnAttention(p, "scale"),
+          heads = written_int<"num_heads">(p)](Call& c) {
     Attention attention(c, op);
     attention.expect_own_sizes(heads);
     attention.run();

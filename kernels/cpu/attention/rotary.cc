@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/cpu/attention/rotation.h"
+#include "kernels/cpu/attention/attending.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 

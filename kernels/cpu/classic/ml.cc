@@ -41,22 +41,14 @@ void binarizer(Call& c, double threshold) {
 Tensor list(const Preparation& p, std::string_view name) {
   const std::string prefix(name);
   if (const auto t = p.attribute_tensor(prefix + "_tensor")) return *t;
-  const auto made = [&](DataType type, const auto& values) {
-    const auto count = std::ssize(values);
-    Tensor out = p.allocate(type, {&count, 1});
-    using V = std::ranges::range_value_t<decltype(values)>;
-    using T = std::conditional_t<std::is_arithmetic_v<V>, V, String>;
-    std::ranges::copy(values, mutable_elements<T>(out));
-    return out;
-  };
   if (p.has_attribute(prefix + "_strings")) {
-    return made(DataType::kString, p.attribute_strings(prefix + "_strings"));
+    return list_of<String>(p, p.attribute_strings(prefix + "_strings"));
   }
   if (p.has_attribute(prefix + "_int64s")) {
-    return made(DataType::kInt64, p.attribute_ints(prefix + "_int64s"));
+    return list_of<std::int64_t>(p, p.attribute_ints(prefix + "_int64s"));
   }
   if (p.has_attribute(prefix + "_floats")) {
-    return made(DataType::kFloat, p.attribute_floats(prefix + "_floats"));
+    return list_of<float>(p, p.attribute_floats(prefix + "_floats"));
   }
   fail("attribute '" + prefix + "_*' is missing");
 }

@@ -44,11 +44,6 @@ Ints group_of(const Call& c, Ints group) {
   return group;
 }
 
-AttributeAxis axis_to_cut(const Preparation& p) {
-  p.need_attribute("dim");
-  return AttributeAxis(p, "dim");
-}
-
 // A sum may be declared with a leading axis of 1 more or less than its input.
 Tensor as_declared(const ir::Type* type, const Tensor& x) {
   if (type == nullptr || !type->is_tensor() || !type->has_shape) return x;
@@ -80,15 +75,15 @@ Op all_reduce(const Preparation& p) {
 // `compute`: what a group of several ranks does.
 template <auto compute>
 Op along_axis(const Preparation& p) {
-  return
-      [said = p.attribute_ints("rank_group"), axis = axis_to_cut(p)](Call& c) {
-        const Tensor x = c.input(0);
-        const std::size_t at = axis.of(c, x.rank());
-        const Ints group = group_of(c, said);
-        c.set_output(0, group.empty() ? x
-                                      : (c.run().communicator->*compute)(
-                                            group, x, at, c.run()));
-      };
+  return [said = p.attribute_ints("rank_group"),
+          axis = needed<"dim", axis_attribute<"dim">>(p)](Call& c) {
+    const Tensor x = c.input(0);
+    const std::size_t at = axis.of(c, x.rank());
+    const Ints group = group_of(c, said);
+    c.set_output(0, group.empty() ? x
+                                  : (c.run().communicator->*compute)(
+                                        group, x, at, c.run()));
+  };
 }
 
 }  // namespace

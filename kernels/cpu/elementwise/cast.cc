@@ -265,10 +265,8 @@ Op cast(const Preparation& p) {
   };
 }
 
-Op cast_like(const Preparation& p) {
-  return [mode = cast_mode_of(p)](Call& c) {
-    c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode));
-  };
+void cast_like(Call& c, const CastMode& mode) {
+  c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode));
 }
 
 void bit_cast(Call& c, DataType to) {
@@ -285,17 +283,12 @@ void bit_cast(Call& c, DataType to) {
   c.set_output(0, x.as(to));
 }
 
-Op prepare_bit_cast(const Preparation& p) {
-  p.need_attribute("to");
-  return [to = p.attribute_type("to")](Call& c) { bit_cast(c, to); };
-}
-
 }  // namespace
 
 const KernelRows kCastRows = {
-    {"", "BitCast", prepare_bit_cast},
+    {"", "BitCast", keeping<bit_cast, needed<"to", type_attribute<"to">>>},
     {"", "Cast", cast},
-    {"", "CastLike", cast_like},
+    {"", "CastLike", keeping<cast_like, cast_mode_of>},
 };
 
 }  // namespace ruleengine::kernels

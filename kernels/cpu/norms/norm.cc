@@ -268,27 +268,20 @@ std::int64_t lp_of(const Preparation& p) {
   return norm;
 }
 
+std::int64_t lrn_size(const Preparation& p) {
+  p.need_attribute("size");
+  const std::int64_t size = p.attribute_int("size");
+  if (size < 1) p.wrong_attribute("size", "1 or more");
+  return size;
+}
+
 // Each element by the squares of the channels around it.
-struct LrnOp {
-  explicit LrnOp(const Preparation& p)
-      : size(p.attribute_int("size")),
-        alpha(double(p.attribute_float("alpha")) / double(size)),
-        beta(p.attribute_float("beta")),
-        bias(p.attribute_float("bias")) {
-    p.need_attribute("size");
-    if (size < 1) p.wrong_attribute("size", "1 or more");
-  }
-  void operator()(Call& c) const;
-
-  std::int64_t size;
-  double alpha, beta, bias;
-};
-
-void LrnOp::operator()(Call& c) const {
+void lrn(Call& c, std::int64_t size, double alpha, double beta, double bias) {
   const Tensor x = c.expect_min_rank(0, 2);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), 1);
+  const double each = alpha / double(size);
   const std::int64_t before = std::min((size - 1) / 2, s.size);
   const std::int64_t after = std::min(size / 2, s.size);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -304,7 +297,7 @@ void LrnOp::operator()(Call& c) const {
           const auto v = static_cast<double>(row[d * s.inner + j]);
           sum += v * v;
         }
-        const double base = bias + alpha * sum;
+        const double base = bias + each * sum;
         const double power = beta == 0.75
                                  ? std::sqrt(base) * std::sqrt(std::sqrt(base))
                                  : std::pow(base, beta);
@@ -375,7 +368,10 @@ const KernelRows kNormRows = {
     {"", "BatchNormalization", batch_normalization, Adapt::kWiden},
     {"", "GroupNormalization", group_normalization, Adapt::kWiden},
     {"", "InstanceNormalization", instance_normalization, Adapt::kWiden},
-    {"", "LRN", prepared<LrnOp>, Adapt::kWiden},
+    {"", "LRN",
+     keeping<lrn, lrn_size, float_attribute<"alpha">, float_attribute<"beta">,
+             float_attribute<"bias">>,
+     Adapt::kWiden},
     {"", "LayerNormalization", prepared<LayerNormOp>, Adapt::kWiden},
     {"", "LpNormalization", keeping<lp_normalization, axis_attribute<>, lp_of>,
      Adapt::kWiden},

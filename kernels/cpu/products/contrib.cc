@@ -98,7 +98,7 @@ void Quantized::read(const Call& c) {
 }
 
 void matmul_nbits(Call& c, Quantized q) {
-  const Tensor x = need_float(c, 0);
+  const Tensor x = c.expect_type(0, DataType::kFloat);
   c.expect_min_rank(0, 1);
   q.read(c);
   if (c.has_input(4)) {

@@ -129,12 +129,6 @@ void concat_from_sequence(Call& c, const AttributeAxis& along, bool adds) {
                                   items[0].tensor().dtype(), c.run()));
 }
 
-Op concat_from_sequence(const Preparation& p) {
-  p.need_attribute("axis");
-  return [axis = AttributeAxis(p), adds = p.attribute_flag("new_axis")](
-             Call& c) { concat_from_sequence(c, axis, adds); };
-}
-
 Body body_of(const Preparation& p) { return Body(p, "body"); }
 
 void sequence_map(Call& c, const Body& body) {
@@ -184,7 +178,9 @@ void optional_has_element(Call& c) {
 }  // namespace
 
 const KernelRows kSequenceRows = {
-    {"", "ConcatFromSequence", concat_from_sequence},
+    {"", "ConcatFromSequence",
+     keeping<concat_from_sequence, needed<"axis", axis_attribute<>>,
+             flag_attribute<"new_axis">>},
     {"", "Optional", optional},
     {"", "OptionalGetElement", optional_get_element},
     {"", "OptionalHasElement", optional_has_element},
