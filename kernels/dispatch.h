@@ -79,13 +79,6 @@ void dispatch_width(DataType dtype, F&& f) {
   }
 }
 
-// Input `i`, for kernels of which the type has to be float.
-inline const Tensor& need_float(const Call& c, std::size_t i) {
-  const Tensor& x = c.input(i);
-  if (x.dtype() == DataType::kFloat) return x;
-  c.wrong_type(i, "float");
-}
-
 // The quotient rounded up; `b` is positive.
 inline std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return a > 0 ? (a - 1) / b + 1 : -(-a / b);
@@ -130,12 +123,13 @@ Tensor scalar(const RunContext& c, T value) {
   return out;
 }
 
-// A tensor of one axis.
+// A tensor of one axis, of numbers or strings.
 template <typename T, typename Values>
 Tensor list_of(const RunContext& c, const Values& values) {
   const std::int64_t count = std::ssize(values);
-  Tensor out = c.allocate(kTypeOf<T>, {&count, 1});
-  std::ranges::copy(values, out.mutable_data<T>());
+  Tensor out = c.allocate(
+      std::is_same_v<T, String> ? DataType::kString : kTypeOf<T>, {&count, 1});
+  std::ranges::copy(values, mutable_elements<T>(out));
   return out;
 }
 

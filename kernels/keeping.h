@@ -45,8 +45,43 @@ std::int64_t int_attribute(const Preparation& p) {
   return p.attribute_int(kName, kOtherwise...);
 }
 template <AttributeName kName>
+std::vector<float> floats_attribute(const Preparation& p) {
+  return p.attribute_floats(kName);
+}
+template <AttributeName kName>
+Ints ints_attribute(const Preparation& p) {
+  return p.attribute_ints(kName);
+}
+// Nothing where it is not written.
+template <AttributeName kName>
+std::optional<std::int64_t> written_int(const Preparation& p) {
+  if (!p.has_attribute(kName)) return std::nullopt;
+  return p.attribute_int(kName);
+}
+template <AttributeName kName>
+std::optional<Ints> written_ints(const Preparation& p) {
+  if (!p.has_attribute(kName)) return std::nullopt;
+  return p.attribute_ints(kName);
+}
+// What is read of an attribute that has to be written.
+template <AttributeName kName, auto read>
+auto needed(const Preparation& p) {
+  p.need_attribute(kName);
+  return read(p);
+}
+template <AttributeName kName>
 DataType type_attribute(const Preparation& p) {
   return p.attribute_type(kName);
+}
+
+// An attribute that says by a word which of some ways is meant: the enumerator
+// of the word's place among `known`; the first one for "".
+template <typename E>
+E choice_of(const Preparation& p, std::string_view name,
+            std::initializer_list<std::string_view> known) {
+  const std::string_view word = p.choice(name, known);
+  if (word.empty()) return E();
+  return static_cast<E>(std::ranges::find(known, word) - known.begin());
 }
 
 }  // namespace ruleengine::kernels

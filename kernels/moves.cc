@@ -57,7 +57,8 @@ void give_reshaped(Call& c, const Tensor& x, Shape dims) {
 }
 
 // `zero_is_size`: a 0 does not stand for the size of the input's axis.
-void reshape(Call& c, const Ints& wanted, bool zero_is_size) {
+void reshape(Call& c, bool zero_is_size) {
+  const Ints wanted = c.ints(1);
   const Tensor& x = c.input(0);
   Dims dims;
   std::int64_t known = 1, open = -1;
@@ -98,6 +99,19 @@ void reshape(Call& c, const Ints& wanted, bool zero_is_size) {
          runtime::text_of(x.dtype(), dims));
   }
   give_reshaped(c, x, dims);
+}
+
+// `axis`: of a cut before, between or behind the axes.
+void flatten(Call& c, std::int64_t axis) {
+  const Tensor& x = c.input(0);
+  const auto rank = static_cast<std::int64_t>(x.rank());
+  if (axis < -rank || axis > rank) {
+    c.wrong_attribute("axis",
+                      std::to_string(-rank) + " to " + std::to_string(rank));
+  }
+  const std::size_t at = index_of(axis < 0 ? axis + rank : axis);
+  const std::int64_t rows = product(x.dims(), 0, at);
+  give_reshaped(c, x, Dims{rows, product(x.dims(), at, x.rank())});
 }
 
 void squeeze(Call& c) {
@@ -175,7 +189,7 @@ Ints split_sizes(const Call& c, std::optional<std::int64_t> said,
     if (said.value_or(parts) != parts) {
       c.wrong_attribute("num_outputs", std::to_string(parts));
     }
-    const std::int64_t each = size / parts + (size % parts != 0 ? 1 : 0);
+    const std::int64_t each = ceil_div(size, parts);
     for (std::int64_t rest = size; std::ssize(sizes) < parts;) {
       sizes.push_back(std::min(each, rest));
       rest -= sizes.back();
@@ -274,16 +288,10 @@ void expand(Call& c) {
              dense(dims));
 }
 
-// How often each axis is repeated.
-Ints repeats_of(const Call& c) {
-  const Tensor& x = c.input(0);
-  c.expect_count(1, x.rank());
-  return c.ints(1);
-}
-
 void tile(Call& c) {
   const Tensor& x = c.input(0);
-  const Ints repeats = repeats_of(c);
+  c.expect_count(1, x.rank());
+  const Ints repeats = c.ints(1);  // of each axis
   // Each axis becomes two: the repeats, at one place, and the axis itself.
   Dims dims, block;
   for (std::size_t i = 0; i < x.rank(); ++i) {
@@ -296,9 +304,8 @@ void tile(Call& c) {
   }
   Tensor& out = c.output(0, x.dtype(), dims);
   if (out.count() == 0) return;
-  const Dims strides = strides_of(x.dims());
   Places from;
-  for (const std::int64_t stride : strides) {
+  for (const std::int64_t stride : strides_of(x.dims())) {
     from.strides.push_back(0);
     from.strides.push_back(stride);
   }
@@ -345,38 +352,24 @@ void slice(Call& c) {
 }  // namespace
 
 Op moves::reshape(const Preparation& p) {
-  return [zero_is_size = p.attribute_flag("allowzero")](Call& c) {
-    kernels::reshape(c, c.ints(1), zero_is_size);
-  };
+  return keeping<kernels::reshape, flag_attribute<"allowzero">>(p);
 }
 
 Op moves::flatten(const Preparation& p) {
-  return [axis = p.attribute_int("axis")](Call& c) {
-    const Tensor& x = c.input(0);
-    const std::size_t cut = cut_of(c, axis, x.rank());
-    const std::int64_t rows = product(x.dims(), 0, cut);
-    give_reshaped(c, x, Dims{rows, product(x.dims(), cut, x.rank())});
-  };
+  return keeping<kernels::flatten, int_attribute<"axis">>(p);
 }
 
 Op moves::transpose(const Preparation& p) {
-  std::optional<Ints> perm;
-  if (p.has_attribute("perm")) perm = p.attribute_ints("perm");
-  return [perm](Call& c) { kernels::transpose(c, perm); };
+  return keeping<kernels::transpose, written_ints<"perm">>(p);
 }
 
 Op moves::concat(const Preparation& p) {
-  p.need_attribute("axis");
-  return
-      [axis = p.attribute_int("axis")](Call& c) { kernels::concat(c, axis); };
+  return keeping<kernels::concat, needed<"axis", int_attribute<"axis">>>(p);
 }
 
 Op moves::split(const Preparation& p) {
-  std::optional<std::int64_t> parts;
-  if (p.has_attribute("num_outputs")) parts = p.attribute_int("num_outputs");
-  return [axis = AttributeAxis(p), parts](Call& c) {
-    kernels::split(c, axis, parts);
-  };
+  return keeping<kernels::split, axis_attribute<>, written_int<"num_outputs">>(
+      p);
 }
 
 Op moves::identity(const Preparation&) { return kernels::identity; }

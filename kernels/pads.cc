@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/choice.h"
+#include "kernels/keeping.h"
 
 namespace ruleengine::kernels {
 

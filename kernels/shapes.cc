@@ -4,6 +4,22 @@
 #include <numeric>
 
 namespace ruleengine::kernels {
+namespace {
+
+// `place` counted from 0; nullopt outside [-count, count).
+std::optional<std::size_t> from_start(std::int64_t place, std::size_t count) {
+  const auto n = static_cast<std::int64_t>(count);
+  if (place < -n || place >= n) return std::nullopt;
+  return index_of(place < 0 ? place + n : place);
+}
+
+std::string places_text(std::size_t count) {
+  if (count == 0) return "none, since there is nothing to choose from";
+  return std::to_string(-static_cast<std::int64_t>(count)) + " to " +
+         std::to_string(count - 1);
+}
+
+}  // namespace
 
 void not_computed(DataType dtype, std::initializer_list<DataType> known) {
   std::string all;
@@ -39,23 +55,6 @@ Dims broadcast(std::span<const Shape> shapes) {
   }
   return out;
 }
-
-namespace {
-
-// `place` counted from 0; nullopt outside [-count, count).
-std::optional<std::size_t> from_start(std::int64_t place, std::size_t count) {
-  const auto n = static_cast<std::int64_t>(count);
-  if (place < -n || place >= n) return std::nullopt;
-  return index_of(place < 0 ? place + n : place);
-}
-
-std::string places_text(std::size_t count) {
-  if (count == 0) return "none, since there is nothing to choose from";
-  return std::to_string(-static_cast<std::int64_t>(count)) + " to " +
-         std::to_string(count - 1);
-}
-
-}  // namespace
 
 std::size_t axis_of(std::int64_t axis, std::size_t rank) {
   if (const auto found = from_start(axis, rank)) return *found;
@@ -95,14 +94,6 @@ std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank) {
   std::ranges::sort(out);
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return out;
-}
-
-std::size_t cut_of(const Call& c, std::int64_t axis, std::size_t rank) {
-  const auto r = static_cast<std::int64_t>(rank);
-  if (axis < -r || axis > r) {
-    c.wrong_attribute("axis", std::to_string(-r) + " to " + std::to_string(r));
-  }
-  return index_of(axis < 0 ? axis + r : axis);
 }
 
 Ints ints_up_to(const Call& c, std::size_t i, std::int64_t most) {

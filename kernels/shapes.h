@@ -39,9 +39,6 @@ std::vector<std::size_t> input_axes(const Call& c, std::size_t i,
 // Axes counted from 0, each once, ascending.
 std::vector<std::size_t> axes_of(const Ints& axes, std::size_t rank);
 
-// `axis`, which is the attribute of this name, of a cut before, between or
-// behind the axes: in [-rank, rank], counted from 0.
-std::size_t cut_of(const Call& c, std::int64_t axis, std::size_t rank);
 // The integers of input `i`, each in [0, most].
 Ints ints_up_to(const Call& c, std::size_t i, std::int64_t most);
 // Fails unless `t`, which is input `i`, broadcasts to these sizes.

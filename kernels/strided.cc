@@ -5,6 +5,7 @@
 #include <limits>
 
 namespace ruleengine::kernels {
+
 void copy_block(const Call& c, Shape dims, const Tensor& from,
                 const Places& from_places, Tensor& to,
                 const Places& to_places) {

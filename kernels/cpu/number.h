@@ -1,12 +1,50 @@
-// Conversion of one number to another type, defined for every value. Internal
-// to kernels/cpu.
+// Conversion of one number to another type, and sums and products, defined for
+// every value. Internal to kernels/cpu.
 #pragma once
 
+#include <concepts>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
 
 namespace ruleengine::kernels {
+
+// Whole numbers wrap around; computing them unsigned keeps that defined.
+template <typename T>
+struct WrappingType {
+  using type = T;
+};
+template <std::integral T>
+struct WrappingType<T> {
+  using type = std::conditional_t<(sizeof(T) < 4), std::uint32_t,
+                                  std::make_unsigned_t<T>>;
+};
+template <>
+struct WrappingType<bool> {
+  using type = bool;
+};
+struct Add {
+  template <typename T>
+  T operator()(T a, T b) const {
+    using Wide = typename WrappingType<T>::type;
+    return static_cast<T>(static_cast<Wide>(a) + static_cast<Wide>(b));
+  }
+};
+struct Mul {
+  template <typename T>
+  T operator()(T a, T b) const {
+    using Wide = typename WrappingType<T>::type;
+    return static_cast<T>(static_cast<Wide>(a) * static_cast<Wide>(b));
+  }
+};
+
+// The least and the greatest value of a type.
+template <typename T, typename Limits = std::numeric_limits<T>>
+inline constexpr T kLowest = Limits::has_infinity ? -Limits::infinity()
+                                                  : Limits::lowest();
+template <typename T, typename Limits = std::numeric_limits<T>>
+inline constexpr T kHighest = Limits::has_infinity ? Limits::infinity()
+                                                   : Limits::max();
 
 // A float as an integer that is wide enough, its fraction cut off. What does
 // not fit, and NaN, becomes the least number, as processors do.

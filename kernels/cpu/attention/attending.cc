@@ -56,15 +56,28 @@ Tensor with_past(Call& c, std::size_t past, const Tensor& x,
   return out;
 }
 
+HeadLayout::HeadLayout(const Tensor& x, std::int64_t merged)
+    : batch(x.dim(0)), heads(merged) {
+  if (x.rank() == 3) {
+    rows = x.dim(1);
+    size = head_size(x.dim(2), heads);
+    at = merged_strides(heads, rows, size);
+  } else {
+    heads = x.dim(1);
+    rows = x.dim(2);
+    size = x.dim(3);
+    at = split_strides(heads, rows, size);
+  }
+}
+
 void set_queries(Attending& a, const Tensor& q, std::int64_t heads) {
-  const bool merged = q.rank() == 3;
+  const HeadLayout layout(q, heads);
   a.q = q;
-  a.batch = q.dim(0);
-  a.heads = merged ? heads : q.dim(1);
-  a.queries = q.dim(merged ? 1 : 2);
-  a.k_size = merged ? head_size(q.dim(2), heads) : q.dim(3);
-  a.q_at = merged ? merged_strides(a.heads, a.queries, a.k_size)
-                  : split_strides(a.heads, a.queries, a.k_size);
+  a.batch = layout.batch;
+  a.heads = layout.heads;
+  a.queries = layout.rows;
+  a.k_size = layout.size;
+  a.q_at = layout.at;
 }
 
 void set_keys(Attending& a, const Tensor& k, const Tensor& v) {

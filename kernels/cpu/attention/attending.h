@@ -27,6 +27,15 @@ HeadStrides split_strides(std::int64_t heads, std::int64_t rows,
 HeadStrides merged_strides(std::int64_t heads, std::int64_t rows,
                            std::int64_t size);
 
+// Rows of heads: of [batch, heads, rows, size], or merged in
+// [batch, rows, heads * size], where `merged` says how many heads there are.
+struct HeadLayout {
+  HeadLayout(const Tensor& x, std::int64_t merged);
+
+  std::int64_t batch, heads, rows, size;
+  HeadStrides at;
+};
+
 // What is added to scores: numbers, or truth values of which false hides.
 struct ScoreMask {
   Tensor values;                        // bool or the type of the queries
@@ -149,5 +158,20 @@ void set_keys(Attending& a, const Tensor& k, const Tensor& v);
 // Attends, and fills output 0 of those dims. `scores` as for plain_attention.
 void attend(const RunContext& c, const Attending& a, Tensor& out,
             Tensor* scores = nullptr, std::int64_t mode = 0);
+
+// Rotary position embedding: pairs of elements of a head turn by the angle of
+// their position.
+struct Rotation : HeadLayout {
+  std::int64_t turned = 0;  // the first elements of a head; even
+  bool interleaved = false;
+  Tensor cosines, sines;  // rows of turned / 2
+  Ints positions;         // the row of these for each of batch and row
+};
+
+// Fails where something does not fit.
+void check_rotation(const Rotation& r);
+
+// `out` = the input turned; float or double.
+void rotate(Call& c, const Rotation& r, const Tensor& x, Tensor& out);
 
 }  // namespace ruleengine::kernels

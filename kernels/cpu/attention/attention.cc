@@ -45,7 +45,7 @@ class StandardAttention {
 // Keys or values as [batch, heads, rows, size], after those of the past.
 struct Cache {
   Tensor all;
-  std::int64_t past = 0, heads = 0, size = 0;
+  std::int64_t past = 0;
 };
 
 // `old_rows`: of the past, where they are known; or -1.
@@ -54,21 +54,16 @@ Cache cache_of(Call& c, const Attending& a, std::int64_t heads,
   Dims fits(c.input(kQ).rank(), -1);
   fits[0] = a.batch;
   const Tensor& x = c.expect_shape(input, fits);
-  Cache out;
-  const bool merged = x.rank() == 3;
-  out.heads = merged ? heads : x.dim(1);
-  out.size = merged ? head_size(x.dim(2), out.heads) : x.dim(3);
-  const std::int64_t rows = x.dim(merged ? 1 : 2);
-  const HeadStrides at = merged ? merged_strides(out.heads, rows, out.size)
-                                : split_strides(out.heads, rows, out.size);
+  const HeadLayout own(x, heads);
+  Cache out{x};
   if (c.has_input(past)) {
-    const Dims old{a.batch, out.heads, old_rows, out.size};
+    const Dims old{a.batch, own.heads, old_rows, own.size};
     out.past = c.expect_shape(past, old, x.dtype()).dim(2);
+  } else if (x.rank() == 4) {
+    return out;
   }
-  const Dims dims{a.batch, out.heads, out.past + rows, out.size};
-  out.all = !c.has_input(past) && !merged
-                ? x
-                : with_past(c, past, x, at, rows, {out.past}, dims);
+  const Dims dims{a.batch, own.heads, out.past + own.rows, own.size};
+  out.all = with_past(c, past, x, own.at, own.rows, {out.past}, dims);
   return out;
 }
 
@@ -123,14 +118,12 @@ void StandardAttention::operator()(Call& c) const {
   if (c.wants(kPresentValue)) c.set_output(kPresentValue, values.all);
 }
 
-constexpr Kernel kAttentionKernels[] = {
+}  // namespace
+
+const KernelRows kAttentionRows = {
     {"", "Attention", prepared<StandardAttention>, Adapt::kWiden},
     {"", "LinearAttention", linear_attention, Adapt::kWiden},
     {"ai.onnx.preview", "FlexAttention", flex_attention},
 };
-
-}  // namespace
-
-const KernelRows kAttentionRows = kAttentionKernels;
 
 }  // namespace ruleengine::kernels

@@ -7,6 +7,7 @@
 #include "kernels/cpu/attention/attending.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/norms/softmax.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
@@ -28,28 +29,6 @@ Tensor modified(Call& c, std::string_view name, ir::BlockId block,
          runtime::text_of(type, t.dims()), to.text());
   }
   return runtime::widened(to, c.run());
-}
-
-// Rows of NaN where all scores are -infinity, as the definition gives.
-template <typename T>
-Tensor softmax(Call& c, const Tensor& scores) {
-  Tensor out = c.allocate(scores.dtype(), scores.dims());
-  const std::int64_t n = scores.dim(3);
-  const std::int64_t rows = n == 0 ? 0 : scores.count() / n;
-  c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
-    const T* x = scores.data<T>() + i * n;
-    T* y = out.mutable_data<T>() + i * n;
-    const T most = *std::max_element(x, x + n);
-    double sum = 0;
-    for (std::int64_t j = 0; j < n; ++j) {
-      y[j] = std::exp(x[j] - most);
-      sum += static_cast<double>(y[j]);
-    }
-    for (std::int64_t j = 0; j < n; ++j) {
-      y[j] = static_cast<T>(static_cast<double>(y[j]) / sum);
-    }
-  });
-  return out;
 }
 
 Attending read_flex_inputs(Call& c, const ScoreScale& scale) {
@@ -109,7 +88,12 @@ void FlexAttention::operator()(Call& c) const {
       if (score_mod) {
         scores = modified(c, "score_mod", score_mod, scores, type);
       }
-      scores = softmax<T>(c, scores);
+      // Rows of NaN where all scores are -infinity, as the definition gives.
+      c.threads().for_each_index(rows, 16, [&](std::int64_t i) {
+        T* row = scores.mutable_data<T>() + i * a.keys;
+        runtime::for_vectors(
+            [&]() RULEENGINE_INLINE { softmax_row(row, a.keys, row); });
+      });
       if (prob_mod) scores = modified(c, "prob_mod", prob_mod, scores, type);
       c.threads().for_each(rows, 16, [&](std::int64_t begin, std::int64_t end) {
         std::vector<double> sums(index_of(a.v_size));

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/cpu/attention/attending.h"
-#include "kernels/cpu/attention/rotation.h"
 #include "kernels/cpu/families.h"
 #include "kernels/grouped_attention.h"
 #include "kernels/strided.h"
@@ -12,7 +11,7 @@ namespace ruleengine::kernels {
 namespace {
 
 struct Grouped {
-  std::int64_t heads, kv_heads, size, batch, rows;
+  std::int64_t size, batch, rows;
   std::int64_t past_rows = 0, keys = 0;
   bool is_first = false;  // a first prompt: all rows are new
   Tensor q, k, v;         // [batch, rows, heads * size]
@@ -27,6 +26,7 @@ class GroupQueryAttention {
 
  private:
   Grouped read_grouped(Call& c) const;
+  void read_lengths(Call& c, Grouped& g) const;
   Tensor rotated(Call& c, const Grouped& g, const Tensor& x,
                  std::int64_t heads) const;
   void set_sinks(Call& c, Attending& a) const;
@@ -35,34 +35,34 @@ class GroupQueryAttention {
 };
 
 Grouped GroupQueryAttention::read_grouped(Call& c) const {
-  Grouped g{.heads = a_.heads, .kv_heads = a_.kv_heads};
+  Grouped g{};
   g.q = c.expect_shape(GroupedSlot::kQuery, Dims{-1, -1, -1}, DataType::kFloat);
   g.batch = g.q.dim(0);
   g.rows = g.q.dim(1);
   if (!c.has_input(GroupedSlot::kKey)) {
     const Tensor all = g.q;
-    g.size = head_size(all.dim(2), g.heads + 2 * g.kv_heads);
-    const std::int64_t q = g.heads * g.size, k = g.kv_heads * g.size;
+    g.size = head_size(all.dim(2), a_.heads + 2 * a_.kv_heads);
+    const std::int64_t q = a_.heads * g.size, k = a_.kv_heads * g.size;
     g.q = cut(c, all, 2, 0, q);
     g.k = cut(c, all, 2, q, k);
     g.v = cut(c, all, 2, q + k, k);
     return g;
   }
-  g.size = head_size(g.q.dim(2), g.heads);
-  const std::int64_t dims[] = {g.batch, g.rows, g.kv_heads * g.size};
+  g.size = head_size(g.q.dim(2), a_.heads);
+  const std::int64_t dims[] = {g.batch, g.rows, a_.kv_heads * g.size};
   g.k = c.expect_shape(GroupedSlot::kKey, dims, DataType::kFloat);
   g.v = c.expect_shape(GroupedSlot::kValue, dims, DataType::kFloat);
   return g;
 }
 
-void read_lengths(Call& c, Grouped& g) {
+void GroupQueryAttention::read_lengths(Call& c, Grouped& g) const {
   const std::int64_t total = c.scalar_int(GroupedSlot::kTotal);
   c.expect_count(GroupedSlot::kLast, g.batch);
   const Ints last = c.ints(GroupedSlot::kLast);
   for (const std::size_t i : {GroupedSlot::kPastKey, GroupedSlot::kPastValue}) {
     if (!c.has_input(i)) continue;
     const std::int64_t rows = i == GroupedSlot::kPastValue ? g.past_rows : -1;
-    const Dims dims{g.batch, g.kv_heads, rows, g.size};
+    const Dims dims{g.batch, a_.kv_heads, rows, g.size};
     g.past_rows = c.expect_shape(i, dims, DataType::kFloat).dim(2);
   }
   const GroupedRows all{
@@ -84,7 +84,7 @@ void read_lengths(Call& c, Grouped& g) {
 
 Tensor GroupQueryAttention::rotated(Call& c, const Grouped& g, const Tensor& x,
                                     std::int64_t heads) const {
-  Rotation r{.batch = g.batch, .heads = heads, .rows = g.rows, .size = g.size};
+  Rotation r{HeadLayout(x, heads)};
   r.cosines = c.expect_rank(GroupedSlot::kCos, 2);
   r.sines = c.input(GroupedSlot::kSin);
   if (r.cosines.dim(1) > g.size) {
@@ -92,7 +92,6 @@ Tensor GroupQueryAttention::rotated(Call& c, const Grouped& g, const Tensor& x,
                   "rows of at most " + std::to_string(g.size));
   }
   r.turned = 2 * r.cosines.dim(1);
-  r.at = r.out_at = merged_strides(heads, g.rows, g.size);
   r.interleaved = a_.is_interleaved;
   if (c.has_input(GroupedSlot::kPositions)) {
     c.expect_count(GroupedSlot::kPositions, g.batch * g.rows);
@@ -128,17 +127,17 @@ void GroupQueryAttention::operator()(Call& c) const {
   Grouped g = read_grouped(c);
   read_lengths(c, g);
   if (a_.is_rotated && g.q.count() != 0) {
-    g.q = rotated(c, g, g.q, g.heads);
-    g.k = rotated(c, g, g.k, g.kv_heads);
+    g.q = rotated(c, g, g.q, a_.heads);
+    g.k = rotated(c, g, g.k, a_.kv_heads);
   }
-  const Dims dims{g.batch, g.kv_heads, g.keys, g.size};
-  const HeadStrides at = merged_strides(g.kv_heads, g.rows, g.size);
+  const Dims dims{g.batch, a_.kv_heads, g.keys, g.size};
+  const HeadStrides at = merged_strides(a_.kv_heads, g.rows, g.size);
   Tensor keys =
       with_past(c, GroupedSlot::kPastKey, g.k, at, g.rows, g.past, dims);
   Tensor values =
       with_past(c, GroupedSlot::kPastValue, g.v, at, g.rows, g.past, dims);
   Attending a;
-  set_queries(a, g.q, g.heads);
+  set_queries(a, g.q, a_.heads);
   set_keys(a, keys, values);
   a.out_at = a.q_at;
   a.lengths = g.lengths;

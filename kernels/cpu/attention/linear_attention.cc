@@ -141,7 +141,7 @@ void LinearAttention::operator()(Call& c) const {
   const Dims fits{q.dim(0), q.dim(1), -1};
   const Tensor k = c.expect_shape(LinearSlot::kKey, fits);
   const Tensor v = c.expect_shape(LinearSlot::kValue, fits);
-  for (const std::size_t i : {0, 1, 2}) need_float(c, i);
+  for (const std::size_t i : {0, 1, 2}) c.expect_type(i, DataType::kFloat);
   Linear a{.batch = q.dim(0),
            .steps = q.dim(1),
            .heads = heads,

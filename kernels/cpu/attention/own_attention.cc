@@ -195,9 +195,8 @@ Op aten_attention(const Preparation& p) {
 }
 
 Op own_attention(const Preparation& p) {
-  std::optional<std::int64_t> heads;
-  if (p.has_attribute("num_heads")) heads = p.attribute_int("num_heads");
-  return [op = OwnAttention(p, "scale"), heads](Call& c) {
+  return [op = OwnAttention(p, "scale"),
+          heads = written_int<"num_heads">(p)](Call& c) {
     Attention attention(c, op);
     attention.expect_own_sizes(heads);
     attention.run();
@@ -210,16 +209,14 @@ Op attention_forward(const Preparation& p) {
       [op = OwnAttention(p, "sm_scale")](Call& c) { Attention(c, op).run(); };
 }
 
-constexpr Kernel kOwnAttentionKernels[] = {
+}  // namespace
+
+const KernelRows kOwnAttentionRows = {
     {ops::dialect::kAten, "scaled_dot_product_attention", aten_attention,
      Adapt::kWiden},
     {ops::dialect::kOwn, "AttentionForward", attention_forward, Adapt::kWiden},
     {ops::dialect::kOwn, "ScaledDotProductAttention", own_attention,
      Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kOwnAttentionRows = kOwnAttentionKernels;
 
 }  // namespace ruleengine::kernels

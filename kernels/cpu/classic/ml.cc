@@ -5,7 +5,6 @@
 #include <optional>
 #include <unordered_map>
 
-#include "kernels/choice.h"
 #include "kernels/cpu/classic/trees.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
@@ -29,36 +28,27 @@ void array_feature_extractor(Call& c) {
   take(c, x, last, at, y);
 }
 
-void binarizer(Call& c, float threshold) {
-  dispatch(
-      Types<float, double, std::int32_t, std::int64_t>(), c.input(0).dtype(),
-      [&]<typename T>() {
-        map_unary<T, T>(c, [threshold](T x) {
-          return T(static_cast<double>(x) > static_cast<double>(threshold));
-        });
-      });
+using MlNumbers = Types<float, double, std::int32_t, std::int64_t>;
+
+void binarizer(Call& c, double threshold) {
+  dispatch(MlNumbers(), c.input(0).dtype(), [&]<typename T>() {
+    map_unary<T, T>(
+        c, [threshold](T x) { return T(static_cast<double>(x) > threshold); });
+  });
 }
 
 // Keys and values of LabelEncoder come as lists of a type, or as tensors.
 Tensor list(const Preparation& p, std::string_view name) {
   const std::string prefix(name);
   if (const auto t = p.attribute_tensor(prefix + "_tensor")) return *t;
-  const auto made = [&](DataType type, const auto& values) {
-    const auto count = std::ssize(values);
-    Tensor out = p.allocate(type, {&count, 1});
-    using V = std::ranges::range_value_t<decltype(values)>;
-    using T = std::conditional_t<std::is_arithmetic_v<V>, V, String>;
-    std::ranges::copy(values, mutable_elements<T>(out));
-    return out;
-  };
   if (p.has_attribute(prefix + "_strings")) {
-    return made(DataType::kString, p.attribute_strings(prefix + "_strings"));
+    return list_of<String>(p, p.attribute_strings(prefix + "_strings"));
   }
   if (p.has_attribute(prefix + "_int64s")) {
-    return made(DataType::kInt64, p.attribute_ints(prefix + "_int64s"));
+    return list_of<std::int64_t>(p, p.attribute_ints(prefix + "_int64s"));
   }
   if (p.has_attribute(prefix + "_floats")) {
-    return made(DataType::kFloat, p.attribute_floats(prefix + "_floats"));
+    return list_of<float>(p, p.attribute_floats(prefix + "_floats"));
   }
   fail("attribute '" + prefix + "_*' is missing");
 }
@@ -87,22 +77,18 @@ T fallback(const Preparation& p, DataType type) {
 
 // All NaN are one key, and so are both zeros.
 template <typename T>
+struct KeyEqual {
+  bool operator()(const T& a, const T& b) const {
+    return a == b || (a != a && b != b);
+  }
+};
+template <typename T>
 struct KeyHash {
   std::size_t operator()(const T& v) const {
     if constexpr (std::is_floating_point_v<T>) {
       return std::isnan(v) ? 1 : std::hash<T>()(v);
     } else {
       return std::hash<T>()(v);
-    }
-  }
-};
-template <typename T>
-struct KeyEqual {
-  bool operator()(const T& a, const T& b) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      return a == b || (std::isnan(a) && std::isnan(b));
-    } else {
-      return a == b;
     }
   }
 };
@@ -189,8 +175,6 @@ std::int64_t last_axis(const Call& c, std::size_t i = 0) {
   return c.expect_min_rank(i, 1).dims().back();
 }
 
-using MlNumbers = Types<float, double, std::int32_t, std::int64_t>;
-
 void scaler(Call& c, const std::vector<float>& offset,
             const std::vector<float>& scale) {
   const Tensor x = c.input(0);
@@ -207,14 +191,11 @@ void scaler(Call& c, const std::vector<float>& offset,
   });
 }
 
-Op scaler(const Preparation& p) {
-  return [offset = p.attribute_floats("offset"),
-          scale = p.attribute_floats("scale")](Call& c) {
-    scaler(c, offset, scale);
-  };
-}
-
 enum class RowNorm : std::uint8_t { kMax, kL1, kL2 };
+
+RowNorm norm_of(const Preparation& p) {
+  return choice_of<RowNorm>(p, "norm", {"MAX", "L1", "L2"});
+}
 
 void normalizer(Call& c, RowNorm norm) {
   const Tensor x = c.input(0);
@@ -243,12 +224,6 @@ void normalizer(Call& c, RowNorm norm) {
   });
 }
 
-Op normalizer(const Preparation& p) {
-  return [norm = choice_of<RowNorm>(p, "norm", {"MAX", "L1", "L2"})](Call& c) {
-    normalizer(c, norm);
-  };
-}
-
 template <typename T>
 void impute(Call& c, const Tensor& x, const std::vector<T>& values, T gap) {
   const std::int64_t features = last_axis(c);
@@ -258,40 +233,24 @@ void impute(Call& c, const Tensor& x, const std::vector<T>& values, T gap) {
   T* to = c.output(0, x.dtype(), x.dims()).template mutable_data<T>();
   for_each_element(c, x.count(), [&](std::int64_t i) {
     const T v = x.data<T>()[i];
-    bool is_gap = v == gap;
-    if constexpr (std::is_floating_point_v<T>) {
-      is_gap = is_gap || (std::isnan(v) && std::isnan(gap));
-    }
     const std::int64_t f = values.size() == 1 ? 0 : i % features;
-    to[i] = is_gap ? values[index_of(f)] : v;
+    to[i] = KeyEqual<T>()(v, gap) ? values[index_of(f)] : v;
   });
 }
 
-struct Imputer {
-  explicit Imputer(const Preparation& p)
-      : floats(p.attribute_floats("imputed_value_floats")),
-        ints(p.attribute_ints("imputed_value_int64s")),
-        float_gap(p.attribute_float("replaced_value_float")),
-        int_gap(p.attribute_int("replaced_value_int64")) {}
-
-  void operator()(Call& c) const {
-    const Tensor x = c.input(0);
-    dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
-      if constexpr (std::is_floating_point_v<T>) {
-        const std::vector<T> values(floats.begin(), floats.end());
-        impute<T>(c, x, values, static_cast<T>(float_gap));
-      } else {
-        const std::vector<T> values(ints.begin(), ints.end());
-        impute<T>(c, x, values, static_cast<T>(int_gap));
-      }
-    });
-  }
-
-  std::vector<float> floats;
-  Ints ints;
-  float float_gap;
-  std::int64_t int_gap;
-};
+void imputer(Call& c, const std::vector<float>& floats, const Ints& ints,
+             float float_gap, std::int64_t int_gap) {
+  const Tensor x = c.input(0);
+  dispatch(MlNumbers(), x.dtype(), [&]<typename T>() {
+    if constexpr (std::is_floating_point_v<T>) {
+      const std::vector<T> values(floats.begin(), floats.end());
+      impute<T>(c, x, values, static_cast<T>(float_gap));
+    } else {
+      const std::vector<T> values(ints.begin(), ints.end());
+      impute<T>(c, x, values, static_cast<T>(int_gap));
+    }
+  });
+}
 
 struct OneHotEncoder {
   explicit OneHotEncoder(const Preparation& p);
@@ -386,8 +345,7 @@ void feature_vectorizer(Call& c, const std::optional<Ints>& said) {
                         std::to_string(widths.size()) + " sizes below 2^40");
     }
   }
-  std::int64_t width = 0;
-  for (const std::int64_t n : kept) width += n;
+  const auto width = std::accumulate(kept.begin(), kept.end(), std::int64_t{0});
   const std::int64_t dims[] = {std::max<std::int64_t>(rows, 0), width};
   float* to = c.output(0, DataType::kFloat, dims).mutable_data<float>();
   std::int64_t begin = 0;
@@ -405,30 +363,10 @@ void feature_vectorizer(Call& c, const std::optional<Ints>& said) {
   }
 }
 
-Op feature_vectorizer(const Preparation& p) {
-  std::optional<Ints> said;
-  if (p.has_attribute("inputdimensions")) {
-    said = p.attribute_ints("inputdimensions");
-  }
-  return [said](Call& c) { feature_vectorizer(c, said); };
-}
-
-struct LinearRegressor {
-  explicit LinearRegressor(const Preparation& p)
-      : targets(p.attribute_int("targets", 1)),
-        weights(p.attribute_floats("coefficients")),
-        shifts(p.attribute_floats("intercepts")),
-        after(post_transform(p)) {}
-  void operator()(Call& c) const;
-  Tensor scores(Call& c) const;
-
-  std::int64_t targets;
-  std::vector<float> weights, shifts;
-  PostTransform after;
-};
-
-// Scores of [rows, targets] by coefficients of [targets, features].
-Tensor LinearRegressor::scores(Call& c) const {
+// Scores of [rows, targets] by weights of [targets, features].
+Tensor linear_scores(Call& c, std::int64_t targets,
+                     const std::vector<float>& weights,
+                     const std::vector<float>& shifts) {
   const Tensor in = in_type(c, c.expect_rank(0, 1, 2), DataType::kFloat);
   const std::int64_t rows = in.rank() == 1 ? 1 : in.dim(0);
   const std::int64_t features = last_axis(c);
@@ -473,27 +411,36 @@ void transform_rows(const Call& c, PostTransform how, float* at,
   }
 }
 
-void LinearRegressor::operator()(Call& c) const {
-  Tensor y = scores(c);
+void linear_regressor(Call& c, std::int64_t targets,
+                      const std::vector<float>& weights,
+                      const std::vector<float>& shifts, PostTransform after) {
+  Tensor y = linear_scores(c, targets, weights, shifts);
   transform_rows(c, after, y.mutable_data<float>(), y.dim(0), targets);
   c.set_output(0, std::move(y));
 }
 
-constexpr Kernel kMlKernels[] = {
-    {kMlDomain, "ArrayFeatureExtractor", array_feature_extractor},
-    {kMlDomain, "Binarizer", keeping<binarizer, float_attribute<"threshold">>},
-    {kMlDomain, "FeatureVectorizer", feature_vectorizer},
-    {kMlDomain, "Imputer", prepared<Imputer>},
-    {kMlDomain, "LabelEncoder", label_encoder},
-    {kMlDomain, "LinearRegressor", prepared<LinearRegressor>},
-    {kMlDomain, "Normalizer", normalizer},
-    {kMlDomain, "OneHotEncoder", prepared<OneHotEncoder>},
-    {kMlDomain, "Scaler", scaler},
-    {kMlDomain, "TreeEnsemble", tree_ensemble, Adapt::kWiden},
-};
-
 }  // namespace
 
-const KernelRows kMlRows = kMlKernels;
+const KernelRows kMlRows = {
+    {kMlDomain, "ArrayFeatureExtractor", array_feature_extractor},
+    {kMlDomain, "Binarizer", keeping<binarizer, float_attribute<"threshold">>},
+    {kMlDomain, "FeatureVectorizer",
+     keeping<feature_vectorizer, written_ints<"inputdimensions">>},
+    {kMlDomain, "Imputer",
+     keeping<imputer, floats_attribute<"imputed_value_floats">,
+             ints_attribute<"imputed_value_int64s">,
+             float_attribute<"replaced_value_float">,
+             int_attribute<"replaced_value_int64">>},
+    {kMlDomain, "LabelEncoder", label_encoder},
+    {kMlDomain, "LinearRegressor",
+     keeping<linear_regressor, int_attribute<"targets", 1>,
+             floats_attribute<"coefficients">, floats_attribute<"intercepts">,
+             post_transform>},
+    {kMlDomain, "Normalizer", keeping<normalizer, norm_of>},
+    {kMlDomain, "OneHotEncoder", prepared<OneHotEncoder>},
+    {kMlDomain, "Scaler",
+     keeping<scaler, floats_attribute<"offset">, floats_attribute<"scale">>},
+    {kMlDomain, "TreeEnsemble", tree_ensemble, Adapt::kWiden},
+};
 
 }  // namespace ruleengine::kernels

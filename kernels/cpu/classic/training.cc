@@ -57,17 +57,7 @@ void set(const Update& u, std::size_t group, std::int64_t i, double value) {
 }
 
 // Groups: weights, gradients, sums of squared gradients.
-struct Adagrad {
-  explicit Adagrad(const Preparation& p)
-      : decay(p.attribute_float("decay_factor")),
-        norm(p.attribute_float("norm_coefficient")),
-        epsilon(p.attribute_float("epsilon")) {}
-  void operator()(Call& c) const;
-
-  double decay, norm, epsilon;
-};
-
-void Adagrad::operator()(Call& c) const {
+void adagrad(Call& c, double decay, double norm, double epsilon) {
   const double t = static_cast<double>(c.scalar_int(1));
   const double rate = c.scalar_float(0) / (1 + t * decay);
   for_weights(c, 3, 2, [&](const Update& u) {
@@ -81,19 +71,8 @@ void Adagrad::operator()(Call& c) const {
 }
 
 // Groups: weights, gradients, their averages, averages of their squares.
-struct Adam {
-  explicit Adam(const Preparation& p)
-      : alpha(p.attribute_float("alpha")),
-        beta(p.attribute_float("beta")),
-        norm(p.attribute_float("norm_coefficient")),
-        after(1 - double(p.attribute_float("norm_coefficient_post"))),
-        epsilon(p.attribute_float("epsilon")) {}
-  void operator()(Call& c) const;
-
-  double alpha, beta, norm, after, epsilon;
-};
-
-void Adam::operator()(Call& c) const {
+void adam(Call& c, double alpha, double beta, double norm, double norm_after,
+          double epsilon) {
   const double t = static_cast<double>(c.scalar_int(1));
   double rate = c.scalar_float(0);
   // The averages start at 0; this corrects for it.
@@ -104,7 +83,8 @@ void Adam::operator()(Call& c) const {
       const double x = get<T>(u, 0, i), g = norm * x + get<T>(u, 1, i);
       const double v = alpha * get<T>(u, 2, i) + (1 - alpha) * g;
       const double h = beta * get<T>(u, 3, i) + (1 - beta) * g * g;
-      set<T>(u, 0, i, after * (x - rate * v / (std::sqrt(h) + epsilon)));
+      set<T>(u, 0, i,
+             (1 - norm_after) * (x - rate * v / (std::sqrt(h) + epsilon)));
       set<T>(u, 1, i, v);
       set<T>(u, 2, i, h);
     });
@@ -112,19 +92,13 @@ void Adam::operator()(Call& c) const {
 }
 
 // Groups: weights, gradients, momenta.
-struct Momentum {
-  explicit Momentum(const Preparation& p)
-      : nesterov(p.choice("mode", {"standard", "nesterov"}) == "nesterov"),
-        alpha(p.attribute_float("alpha")),
-        norm(p.attribute_float("norm_coefficient")),
-        later_beta(p.attribute_float("beta")) {}
-  void operator()(Call& c) const;
+bool is_nesterov(const Preparation& p) {
+  return p.choice("mode", {"standard", "nesterov"}) == "nesterov";
+}
 
-  bool nesterov;
-  double alpha, norm, later_beta;  // after the first update
-};
-
-void Momentum::operator()(Call& c) const {
+// `later_beta`: after the first update.
+void momentum(Call& c, bool nesterov, double alpha, double norm,
+              double later_beta) {
   const double rate = c.scalar_float(0);
   const double beta = c.scalar_int(1) > 0 ? later_beta : 1;
   for_weights(c, 3, 2, [&](const Update& u) {
@@ -138,14 +112,20 @@ void Momentum::operator()(Call& c) const {
 }
 
 constexpr std::string_view kTrainingDomain = "ai.onnx.preview.training";
-constexpr Kernel kTrainingKernels[] = {
-    {kTrainingDomain, "Adagrad", prepared<Adagrad>},
-    {kTrainingDomain, "Adam", prepared<Adam>},
-    {kTrainingDomain, "Momentum", prepared<Momentum>},
-};
-
 }  // namespace
 
-const KernelRows kTrainingRows = kTrainingKernels;
+const KernelRows kTrainingRows = {
+    {kTrainingDomain, "Adagrad",
+     keeping<adagrad, float_attribute<"decay_factor">,
+             float_attribute<"norm_coefficient">, float_attribute<"epsilon">>},
+    {kTrainingDomain, "Adam",
+     keeping<adam, float_attribute<"alpha">, float_attribute<"beta">,
+             float_attribute<"norm_coefficient">,
+             float_attribute<"norm_coefficient_post">,
+             float_attribute<"epsilon">>},
+    {kTrainingDomain, "Momentum",
+     keeping<momentum, is_nesterov, float_attribute<"alpha">,
+             float_attribute<"norm_coefficient">, float_attribute<"beta">>},
+};
 
 }  // namespace ruleengine::kernels

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/choice.h"
+#include "kernels/keeping.h"
 #include "runtime/conversions.h"
 
 namespace ruleengine::kernels {
@@ -221,37 +221,6 @@ double inverse_erf(double x) {
   return y;
 }
 
-}  // namespace
-
-PostTransform post_transform(const Preparation& p) {
-  return choice_of<PostTransform>(
-      p, "post_transform",
-      {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", ""});
-}
-
-void transform_row(PostTransform how, double* row, std::int64_t n) {
-  if (how == PostTransform::kNone || n == 0) return;
-  if (how == PostTransform::kLogistic || how == PostTransform::kProbit) {
-    for (std::int64_t i = 0; i < n; ++i) {
-      row[i] = how == PostTransform::kLogistic
-                   ? 1 / (1 + std::exp(-row[i]))
-                   : std::sqrt(2.0) * inverse_erf(2 * row[i] - 1);
-    }
-    return;
-  }
-  const bool keeps_zero = how == PostTransform::kSoftmaxZero;
-  const double most = *std::max_element(row, row + n);
-  double sum = 0;
-  for (std::int64_t i = 0; i < n; ++i) {
-    const bool stays = keeps_zero && std::abs(row[i]) <= 1e-7;
-    row[i] = stays ? 0 : std::exp(row[i] - most);
-    sum += row[i];
-  }
-  for (std::int64_t i = 0; sum != 0 && i < n; ++i) row[i] /= sum;
-}
-
-namespace {
-
 // `how` rows are made of leaves, and what becomes of them `after`.
 void run_trees(Call& c, const Ensemble& e, std::int64_t how,
                PostTransform after) {
@@ -281,6 +250,33 @@ void run_trees(Call& c, const Ensemble& e, std::int64_t how,
 }
 
 }  // namespace
+
+PostTransform post_transform(const Preparation& p) {
+  return choice_of<PostTransform>(
+      p, "post_transform",
+      {"NONE", "SOFTMAX", "LOGISTIC", "SOFTMAX_ZERO", "PROBIT", ""});
+}
+
+void transform_row(PostTransform how, double* row, std::int64_t n) {
+  if (how == PostTransform::kNone || n == 0) return;
+  if (how == PostTransform::kLogistic || how == PostTransform::kProbit) {
+    for (std::int64_t i = 0; i < n; ++i) {
+      row[i] = how == PostTransform::kLogistic
+                   ? 1 / (1 + std::exp(-row[i]))
+                   : std::sqrt(2.0) * inverse_erf(2 * row[i] - 1);
+    }
+    return;
+  }
+  const bool keeps_zero = how == PostTransform::kSoftmaxZero;
+  const double most = *std::max_element(row, row + n);
+  double sum = 0;
+  for (std::int64_t i = 0; i < n; ++i) {
+    const bool stays = keeps_zero && std::abs(row[i]) <= 1e-7;
+    row[i] = stays ? 0 : std::exp(row[i] - most);
+    sum += row[i];
+  }
+  for (std::int64_t i = 0; sum != 0 && i < n; ++i) row[i] /= sum;
+}
 
 Op tree_ensemble(const Preparation& p) {
   const std::int64_t how = p.attribute_int("aggregate_function");

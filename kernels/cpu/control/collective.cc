@@ -18,15 +18,10 @@ using runtime::Communicator;
 void move_to(std::int64_t rank, Ints& group) {
   const auto size = std::ssize(group);
   if (std::ranges::find(group, rank) != group.end()) return;
-  for (std::int64_t i = 0; i < size; ++i) {
-    const std::int64_t first = group[0];
-    if (first % size != 0 || group[index_of(i)] != first + i) {
-      return;
-    }
-  }
-  for (std::int64_t i = 0; i < size; ++i) {
-    group[index_of(i)] = rank / size * size + i;
-  }
+  Ints neighbours(group.size());
+  std::iota(neighbours.begin(), neighbours.end(), group[0]);
+  if (group[0] % size != 0 || group != neighbours) return;
+  std::iota(group.begin(), group.end(), rank / size * size);
 }
 
 // The group that attribute rank_group says. Without it: all ranks, or an empty
@@ -49,20 +44,14 @@ Ints group_of(const Call& c, Ints group) {
   return group;
 }
 
-AttributeAxis axis_to_cut(const Preparation& p) {
-  p.need_attribute("dim");
-  return AttributeAxis(p, "dim");
-}
-
 // A sum may be declared with a leading axis of 1 more or less than its input.
 Tensor as_declared(const ir::Type* type, const Tensor& x) {
   if (type == nullptr || !type->is_tensor() || !type->has_shape) return x;
   const auto dims = x.dims();
   if (type->rank() == x.rank() + 1 && type->dims[0] == ir::Dim(1)) {
-    Dims more;
-    more.push_back(1);
-    for (const std::int64_t d : dims) more.push_back(d);
-    return x.reshaped(Shape(more.data(), more.size()));
+    Dims more{1};
+    more.append(dims);
+    return x.reshaped(more);
   }
   if (type->rank() + 1 == x.rank() && dims[0] == 1) {
     return x.reshaped(dims.subspan(1));
@@ -86,26 +75,24 @@ Op all_reduce(const Preparation& p) {
 // `compute`: what a group of several ranks does.
 template <auto compute>
 Op along_axis(const Preparation& p) {
-  return
-      [said = p.attribute_ints("rank_group"), axis = axis_to_cut(p)](Call& c) {
-        const Tensor x = c.input(0);
-        const std::size_t at = axis.of(c, x.rank());
-        const Ints group = group_of(c, said);
-        c.set_output(0, group.empty() ? x
-                                      : (c.run().communicator->*compute)(
-                                            group, x, at, c.run()));
-      };
+  return [said = p.attribute_ints("rank_group"),
+          axis = needed<"dim", axis_attribute<"dim">>(p)](Call& c) {
+    const Tensor x = c.input(0);
+    const std::size_t at = axis.of(c, x.rank());
+    const Ints group = group_of(c, said);
+    c.set_output(0, group.empty() ? x
+                                  : (c.run().communicator->*compute)(
+                                        group, x, at, c.run()));
+  };
 }
 
-constexpr Kernel kCollectiveKernels[] = {
+}  // namespace
+
+const KernelRows kCollectiveRows = {
     {"tensor_cast", "all_gather", along_axis<&Communicator::all_gather>},
     {"tensor_cast", "all_reduce", all_reduce},
     {"tensor_cast", "reduce_scatter",
      along_axis<&Communicator::reduce_scatter>},
 };
-
-}  // namespace
-
-const KernelRows kCollectiveRows = kCollectiveKernels;
 
 }  // namespace ruleengine::kernels

@@ -9,21 +9,17 @@
 namespace ruleengine::kernels {
 namespace {
 
-void if_else(Call& c, ir::BlockId branch, std::size_t outputs) {
-  std::vector<Datum> results = c.run_block(branch, {});
-  if (results.size() < outputs) {
-    fail("a branch has fewer outputs than the node", std::to_string(outputs),
-         std::to_string(results.size()));
-  }
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    c.set_output(i, std::move(results[i]));
-  }
-}
-
 Op if_else(const Preparation& p) {
   return [yes = p.block("then_branch"), no = p.block("else_branch"),
           outputs = p.node().output_count()](Call& c) {
-    if_else(c, truth(c.value(0)) ? yes : no, outputs);
+    std::vector<Datum> results = c.run_block(truth(c.value(0)) ? yes : no, {});
+    if (results.size() < outputs) {
+      fail("a branch has fewer outputs than the node", std::to_string(outputs),
+           std::to_string(results.size()));
+    }
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      c.set_output(i, std::move(results[i]));
+    }
   };
 }
 
@@ -81,15 +77,13 @@ void loop(Call& c, const LoopBody& body) {
   }
 }
 
-constexpr Kernel kControlKernels[] = {
+}  // namespace
+
+const KernelRows kControlRows = {
     {"", "If", if_else},
     {"", "Loop", keeping<loop, kept<LoopBody>>},
     {"", "Scan", scan},
     {"", "Scan-8", scan_8},
 };
-
-}  // namespace
-
-const KernelRows kControlRows = kControlKernels;
 
 }  // namespace ruleengine::kernels

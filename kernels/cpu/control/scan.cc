@@ -82,7 +82,7 @@ void run_rounds(const Call& c, const ScanBody& body, std::vector<Datum>& states,
                 const std::vector<Track>& tracks, std::int64_t rounds,
                 std::vector<Stack>& stacks) {
   for (std::int64_t round = 0; round < rounds; ++round) {
-    if (c.threads().check) c.threads().check();
+    c.threads().look();
     std::vector<Datum> inputs = std::move(states);
     for (const Track& track : tracks) {
       const std::int64_t at = track.reversed ? rounds - 1 - round : round;

@@ -134,7 +134,7 @@ class Columns {
     });
   }
 
-  // The inverse: adds columns of windows [begin, end) to the image.
+  // The inverse: adds columns of windows [begin, end) to the image, by
   // add(element of the image, element of the columns).
   template <typename T, typename Add>
   void scatter(const T* columns, std::int64_t channels, std::int64_t begin,
@@ -146,7 +146,8 @@ class Columns {
       T* to = image + r.place;
       for (std::int64_t c = 0; c < channels; ++c) {
         for (std::int64_t i = r.first; i < r.last; ++i) {
-          add(to[(i - r.first) * r.step], from[i]);
+          T& sum = to[(i - r.first) * r.step];
+          sum = add(sum, from[i]);
         }
         from += taps_ * width;
         to += image_;

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/convolution/convolution.h"
 #include "kernels/cpu/elementwise/elementwise.h"
+#include "kernels/cpu/number.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -80,25 +81,10 @@ void transpose_columns(Call& c, const Tensor& x, const Tensor& weights,
                                 .b = {from + at, columns.count()},
                                 .c = block.mutable_data<T>(),
                                 .ldc = end - at});
-          columns.scatter(block.data<T>(), count, at, end, to,
-                          [](T& sum, T value) { sum += value; });
+          columns.scatter(block.data<T>(), count, at, end, to, Add());
         }
       });
 }
-
-struct AddAny {
-  template <typename T>
-  void operator()(T& sum, T value) const {
-    if constexpr (std::is_same_v<T, bool>) {
-      sum = sum || value;
-    } else if constexpr (std::is_integral_v<T>) {
-      sum = static_cast<T>(static_cast<std::uint64_t>(sum) +
-                           static_cast<std::uint64_t>(value));
-    } else {
-      sum += value;
-    }
-  }
-};
 
 Windows col2im_windows(Call& c, const WindowRule& rule) {
   const Ints image = c.ints(1), block = c.ints(2);
@@ -152,7 +138,7 @@ void columns_to_image(Call& c, const WindowRule& rule) {
                            T* to = y.mutable_data<T>() + i * size;
                            std::fill_n(to, size, T());
                            columns.scatter(x.data<T>() + i * taps * count, 1, 0,
-                                           count, to, AddAny());
+                                           count, to, Add());
                          });
   });
 }

@@ -272,14 +272,6 @@ void conv(Call& c, const ConvRule& rule) {
            [&]<typename T>() { conv_columns<T>(c, job, y); });
 }
 
-constexpr Kernel kConvolutionKernels[] = {
-    {"", "CausalConvWithState", causal_conv_with_state, Adapt::kWiden},
-    {"", "Col2Im", col2im, Adapt::kWiden},
-    {"", "Conv", keeping<conv, kept<ConvRule>>, Adapt::kWiden},
-    {"", "ConvTranspose", conv_transpose, Adapt::kWiden},
-    {"", "DeformConv", deform_conv, Adapt::kWiden},
-};
-
 }  // namespace
 
 Channels channels_of(Call& c, const ConvRule& rule, const Tensor& x,
@@ -326,6 +318,12 @@ ConvJob ConvJob::of(Call& c, const ConvRule& rule, std::size_t bias) {
           windows_of(c, rule, x, weights)};
 }
 
-const KernelRows kConvolutionRows = kConvolutionKernels;
+const KernelRows kConvolutionRows = {
+    {"", "CausalConvWithState", causal_conv_with_state, Adapt::kWiden},
+    {"", "Col2Im", col2im, Adapt::kWiden},
+    {"", "Conv", keeping<conv, kept<ConvRule>>, Adapt::kWiden},
+    {"", "ConvTranspose", conv_transpose, Adapt::kWiden},
+    {"", "DeformConv", deform_conv, Adapt::kWiden},
+};
 
 }  // namespace ruleengine::kernels

@@ -1,9 +1,9 @@
 // Pooling: one number for each window, or for all of each channel.
 #include <cmath>
-#include <limits>
 
 #include "kernels/cpu/convolution/rows.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/number.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -72,13 +72,6 @@ Windows pool_windows(Call& c, const WindowRule& rule) {
   return windows_of(c, rule, c.input(0).dims(), rule.kernel);
 }
 
-template <typename T>
-constexpr T least() {
-  return std::numeric_limits<T>::has_infinity
-             ? -std::numeric_limits<T>::infinity()
-             : std::numeric_limits<T>::lowest();
-}
-
 // A place of the input with the first spatial axis running fastest.
 std::int64_t column_major(const Windows& windows, std::int64_t place) {
   std::int64_t rest = place, out = 0;
@@ -100,7 +93,7 @@ void max_rows(Call& c, const Plane& plane, const T* in, T* out,
            [&](std::int64_t p, std::int64_t row, const RowTaps& taps,
                std::byte* line, Ticker& tick) {
              join_row(
-                 plane, taps, in + p * plane.in, least<T>(),
+                 plane, taps, in + p * plane.in, kLowest<T>,
                  [](T x) { return x; },
                  [](T most, T x) { return x > most ? x : most; }, line,
                  out + p * plane.out + row * w.out, tick);
@@ -119,7 +112,7 @@ void max_rows_with_places(Call& c, const Plane& plane, const T* in, T* out,
              const std::int64_t at = p * plane.out + row * w.out;
              T* to = out + at;
              std::int64_t* place = places + at;
-             std::fill_n(to, w.out, least<T>());
+             std::fill_n(to, w.out, kLowest<T>);
              std::fill_n(place, w.out, std::int64_t{-1});
              for (const std::int64_t base : taps.places) {
                for_row(plane, tick, [&](std::int64_t o, std::int64_t at_tap) {
@@ -284,7 +277,7 @@ void global_average_pool(Call& c) {
 void global_max_pool(Call& c) {
   global_pool(c, [](const auto* in, std::int64_t count) {
     using T = std::remove_cvref_t<decltype(*in)>;
-    T most = least<T>();
+    T most = kLowest<T>;
     for (std::int64_t i = 0; i < count; ++i) {
       if (in[i] > most || std::isnan(in[i])) most = in[i];
       if (std::isnan(most)) break;
@@ -303,7 +296,9 @@ Op global_lp_pool(const Preparation& p) {
   });
 }
 
-constexpr Kernel kPoolingKernels[] = {
+}  // namespace
+
+const KernelRows kPoolingRows = {
     {"", "AveragePool", average_pool, Adapt::kWiden},
     {"", "GlobalAveragePool", global_average_pool, Adapt::kWiden},
     {"", "GlobalLpPool", global_lp_pool, Adapt::kWiden},
@@ -315,9 +310,5 @@ constexpr Kernel kPoolingKernels[] = {
     {"", "MaxRoiPool", max_roi_pool, Adapt::kWiden},
     {"", "MaxUnpool", max_unpool, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kPoolingRows = kPoolingKernels;
 
 }  // namespace ruleengine::kernels

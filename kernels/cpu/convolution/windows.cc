@@ -1,6 +1,6 @@
 #include "kernels/cpu/convolution/windows.h"
 
-#include "kernels/choice.h"
+#include "kernels/keeping.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -1,21 +1,16 @@
-// Activations: functions of one number, most with attributes.
+// Activations: functions of one number, most with attributes, and Clip. What an
+// attribute says comes in the type of the elements.
 #include <cmath>
+#include <limits>
 #include <numbers>
 #include <type_traits>
 
 #include "kernels/cpu/elementwise/unary.h"
+#include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"
-#include "kernels/shapes.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-// Attributes are floats; computing is in the type of the elements.
-struct Attribute {
-  Attribute(const Preparation& p, std::string_view name)
-      : value(p.attribute_float(name)) {}
-  float value;
-};
 
 template <typename T>
 T logistic(T v) {
@@ -35,133 +30,94 @@ T to_unit(T v) {
   return v > 1 ? T(1) : v;
 }
 
-}  // namespace
+constexpr auto kElu = [](auto v, auto alpha) {
+  const auto below = alpha * std::expm1(v);
+  return v < 0 ? below : v;
+};
 
-void relu(Call& c) {
-  unary<Numbers>(c, [](auto v) { return v < 0 ? decltype(v)(0) : v; });
-}
+constexpr auto kHardSigmoid = [](auto v, auto alpha, auto beta) {
+  return to_unit(alpha * v + beta);
+};
 
-Op leaky_relu(const Preparation& p) {
-  const Attribute alpha(p, "alpha");
-  return unary_op<Floats>([=](auto v) {
-    const auto below = static_cast<decltype(v)>(alpha.value) * v;
-    return v < 0 ? below : v;
-  });
-}
+constexpr auto kHardSwish = [](auto v) {
+  using T = decltype(v);
+  return v * to_unit(v / T(6) + T(0.5));
+};
 
-Op thresholded_relu(const Preparation& p) {
-  const Attribute alpha(p, "alpha");
-  return unary_op<Floats>([=](auto v) {
-    using T = decltype(v);
-    return v > static_cast<T>(alpha.value) ? v : T(0);
-  });
-}
+constexpr auto kLeakyRelu = [](auto v, auto alpha) {
+  const auto below = alpha * v;
+  return v < 0 ? below : v;
+};
 
-Op elu(const Preparation& p) {
-  const Attribute alpha(p, "alpha");
-  return unary_op<Floats>([=](auto v) {
-    const auto below = static_cast<decltype(v)>(alpha.value) * std::expm1(v);
-    return v < 0 ? below : v;
-  });
-}
+constexpr auto kMish = [](auto v) { return v * std::tanh(soft_plus(v)); };
 
-Op selu(const Preparation& p) {
-  const Attribute alpha(p, "alpha"), gamma(p, "gamma");
-  return unary_op<Floats>([=](auto v) {
-    using T = decltype(v);
-    const T below = static_cast<T>(alpha.value) * std::expm1(v);
-    return static_cast<T>(gamma.value) * (v < 0 ? below : v);
-  });
-}
+constexpr auto kSelu = [](auto v, auto alpha, auto gamma) {
+  return gamma * kElu(v, alpha);
+};
+
+constexpr auto kSoftsign = [](auto v) { return v / (1 + std::abs(v)); };
+
+constexpr auto kSwish = [](auto v, auto alpha) {
+  return v * logistic(alpha * v);
+};
+
+constexpr auto kThresholdedRelu = [](auto v, auto alpha) {
+  return v > alpha ? v : decltype(v)(0);
+};
 
 Op celu(const Preparation& p) {
-  const Attribute alpha(p, "alpha");
-  if (alpha.value == 0) p.wrong_attribute("alpha", "a number other than 0");
-  return unary_op<Floats>([=](auto v) {
-    const auto a = static_cast<decltype(v)>(alpha.value);
+  if (p.attribute_float("alpha") == 0) {
+    p.wrong_attribute("alpha", "a number other than 0");
+  }
+  constexpr auto kCelu = [](auto v, auto a) {
     // alpha may be negative; then the two parts overlap.
     const auto curve = a * std::expm1(v / a);
     return (v > 0 ? v : decltype(v)(0)) + (curve > 0 ? decltype(v)(0) : curve);
-  });
+  };
+  return floats<kCelu, "alpha">(p);
 }
 
 Op gelu(const Preparation& p) {
   if (p.choice("approximate", {"none", "tanh"}) == "tanh") {
-    return unary_op<Floats>([](auto v) {
+    constexpr auto kNear = [](auto v) {
       using T = decltype(v);
       // sqrt(2 / pi)
       constexpr T kScale =
           std::numbers::sqrt2_v<T> * std::numbers::inv_sqrtpi_v<T>;
       // (1 + tanh(u)) / 2 is exact to the last bits for negative u only so.
       return v * logistic(2 * kScale * (v + T(0.044715) * v * v * v));
-    });
+    };
+    return floats<kNear>(p);
   }
-  return unary_op<Floats>([](auto v) {
+  constexpr auto kExact = [](auto v) {
     using T = decltype(v);
     return T(0.5) * v * (1 + std::erf(v / std::numbers::sqrt2_v<T>));
-  });
-}
-
-void mish(Call& c) {
-  unary<Floats>(c, [](auto v) { return v * std::tanh(soft_plus(v)); });
-}
-
-void sigmoid(Call& c) {
-  unary<Floats>(c, [](auto v) { return logistic(v); });
-}
-
-Op hard_sigmoid(const Preparation& p) {
-  const Attribute alpha(p, "alpha"), beta(p, "beta");
-  return unary_op<Floats>([=](auto v) {
-    using T = decltype(v);
-    return to_unit(static_cast<T>(alpha.value) * v +
-                   static_cast<T>(beta.value));
-  });
-}
-
-void hard_swish(Call& c) {
-  unary<Floats>(c, [](auto v) {
-    using T = decltype(v);
-    return v * to_unit(v / T(6) + T(0.5));
-  });
-}
-
-void softplus(Call& c) {
-  unary<Floats>(c, [](auto v) { return soft_plus(v); });
-}
-
-void softsign(Call& c) {
-  unary<Floats>(c, [](auto v) { return v / (1 + std::abs(v)); });
-}
-
-Op swish(const Preparation& p) {
-  const Attribute alpha(p, "alpha");
-  return unary_op<Floats>([=](auto v) {
-    return v * logistic(static_cast<decltype(v)>(alpha.value) * v);
-  });
-}
-
-Op swiglu(const Preparation& p) {
-  return [alpha = Attribute(p, "alpha")](Call& c) {
-    const Tensor& a = c.input(0);
-    const Tensor& b = c.expect_shape(1, a.dims(), a.dtype());
-    dispatch(Floats(), a.dtype(), [&]<typename T>() {
-      const T scale = static_cast<T>(alpha.value);
-      Tensor& y = c.output_in_place(0, 0, a.dtype(), a.dims());
-      map_binary<T, T, T>(
-          c, a, b, y, [=](T v, T w) { return v * logistic(scale * v) * w; });
-    });
   };
+  return floats<kExact>(p);
+}
+
+void relu(Call& c) {
+  unary<Numbers>(c, [](auto v) { return v < 0 ? decltype(v)(0) : v; });
+}
+
+void swiglu(Call& c, float alpha) {
+  const Tensor& a = c.input(0);
+  const Tensor& b = c.expect_shape(1, a.dims(), a.dtype());
+  dispatch(Floats(), a.dtype(), [&]<typename T>() {
+    const T scale = static_cast<T>(alpha);
+    Tensor& y = c.output_in_place(0, 0, a.dtype(), a.dims());
+    map_binary<T, T, T>(c, a, b, y,
+                        [=](T v, T w) { return v * logistic(scale * v) * w; });
+  });
 }
 
 // Integers are computed in double, as they may be of 64 bits.
-Op shrink(const Preparation& p) {
-  const Attribute bias(p, "bias"), lambd(p, "lambd");
-  return unary_op<Numbers>([=](auto v) {
+void shrink(Call& c, float bias, float lambd) {
+  unary<Numbers>(c, [=](auto v) {
     using T = decltype(v);
     using Real = std::conditional_t<std::is_floating_point_v<T>, T, double>;
-    const auto x = static_cast<Real>(v), edge = static_cast<Real>(lambd.value),
-               by = static_cast<Real>(bias.value);
+    const auto x = static_cast<Real>(v), edge = static_cast<Real>(lambd),
+               by = static_cast<Real>(bias);
     if (x < -edge) return to_number<T>(x + by);
     return x > edge ? to_number<T>(x - by) : T(0);
   });
@@ -176,16 +132,56 @@ void prelu(Call& c) {
                      std::uint64_t>;
   dispatch(List(), x.dtype(), [&]<typename T>() {
     map_binary<T, T, T>(c, x, slope, y, [](T v, T by) {
-      if constexpr (std::is_integral_v<T>) {
-        // Products wrap around.
-        using U = std::make_unsigned_t<T>;
-        return v < T(0) ? static_cast<T>(static_cast<U>(v) * static_cast<U>(by))
-                        : v;
-      } else {
-        return v < 0 ? v * by : v;
-      }
+      // Products of integers wrap around.
+      using U = typename WrappingType<T>::type;
+      return v < T(0) ? static_cast<T>(static_cast<U>(v) * static_cast<U>(by))
+                      : v;
     });
   });
 }
+
+// The element of input `i`; `other` if it is absent.
+template <typename T>
+T bound(Call& c, std::size_t i, T other) {
+  if (!c.has_input(i)) return other;
+  return c.expect_count(i, 1, c.input(0).dtype()).data<T>()[0];
+}
+
+// Where the bounds cross, the upper one wins; NaN stays.
+void clip(Call& c) {
+  dispatch(Numbers(), c.input(0).dtype(), [&]<typename T>() {
+    const T low = bound(c, 1, kLowest<T>), high = bound(c, 2, kHighest<T>);
+    map_unary<T, T>(c, [=](T v) {
+      const T raised = v < low ? low : v;
+      return raised > high ? high : raised;
+    });
+  });
+}
+
+}  // namespace
+
+const KernelRows kActivationRows = {
+    {"", "Celu", celu, Adapt::kWiden},
+    {"", "Clip", clip, Adapt::kWiden},
+    {"", "Elu", floats<kElu, "alpha">, Adapt::kWiden},
+    {"", "Gelu", gelu, Adapt::kWiden},
+    {"", "HardSigmoid", floats<kHardSigmoid, "alpha", "beta">, Adapt::kWiden},
+    {"", "HardSwish", floats<kHardSwish>, Adapt::kWiden},
+    {"", "LeakyRelu", floats<kLeakyRelu, "alpha">, Adapt::kWiden},
+    {"", "Mish", floats<kMish>, Adapt::kWiden},
+    {"", "PRelu", prelu, Adapt::kWiden},
+    {"", "Relu", relu, Adapt::kWiden},
+    {"", "Selu", floats<kSelu, "alpha", "gamma">, Adapt::kWiden},
+    {"", "Shrink",
+     keeping<shrink, float_attribute<"bias">, float_attribute<"lambd">>,
+     Adapt::kWiden},
+    {"", "Sigmoid", floats<[](auto v) { return logistic(v); }>, Adapt::kWiden},
+    {"", "Softplus", floats<[](auto v) { return soft_plus(v); }>,
+     Adapt::kWiden},
+    {"", "Softsign", floats<kSoftsign>, Adapt::kWiden},
+    {"", "SwiGLU", keeping<swiglu, float_attribute<"alpha">>, Adapt::kWiden},
+    {"", "Swish", floats<kSwish, "alpha">, Adapt::kWiden},
+    {"", "ThresholdedRelu", floats<kThresholdedRelu, "alpha">, Adapt::kWiden},
+};
 
 }  // namespace ruleengine::kernels

@@ -5,39 +5,16 @@
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/number.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-// Whole numbers wrap around; computing them unsigned keeps that defined.
-template <typename T>
-struct WrappingType {
-  using type = T;
-};
-template <std::integral T>
-struct WrappingType<T> {
-  using type = std::conditional_t<(sizeof(T) < 4), std::uint32_t,
-                                  std::make_unsigned_t<T>>;
-};
-template <typename T>
-using Wide = typename WrappingType<T>::type;
-
-struct Add {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(static_cast<Wide<T>>(a) + static_cast<Wide<T>>(b));
-  }
-};
 struct Sub {
   template <typename T>
   T operator()(T a, T b) const {
-    return static_cast<T>(static_cast<Wide<T>>(a) - static_cast<Wide<T>>(b));
-  }
-};
-struct Mul {
-  template <typename T>
-  T operator()(T a, T b) const {
-    return static_cast<T>(static_cast<Wide<T>>(a) * static_cast<Wide<T>>(b));
+    using Wide = typename WrappingType<T>::type;
+    return static_cast<T>(static_cast<Wide>(a) - static_cast<Wide>(b));
   }
 };
 struct Div {
@@ -281,7 +258,9 @@ Op bit_shift(const Preparation& p) {
   });
 }
 
-constexpr Kernel kArithmeticKernels[] = {
+}  // namespace
+
+const KernelRows kArithmeticRows = {
     {"", "Add", binary<Numbers, Add{}>, Adapt::kWiden},
     {"", "BitShift", bit_shift},
     {"", "BitwiseAnd",
@@ -303,9 +282,5 @@ constexpr Kernel kArithmeticKernels[] = {
     {"", "Sub", binary<Numbers, Sub{}>, Adapt::kWiden},
     {"", "Sum", fold<Add{}>, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kArithmeticRows = kArithmeticKernels;
 
 }  // namespace ruleengine::kernels

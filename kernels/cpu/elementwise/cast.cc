@@ -9,7 +9,6 @@
 #include <type_traits>
 
 #include "core/ir/narrow_float.h"
-#include "kernels/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"
@@ -245,7 +244,7 @@ CastMode cast_mode_of(const Preparation& p) {
 }
 
 // A wide run keeps what the type would round, but not what it would cut off.
-Tensor saturated(const Call& c, const Tensor& x, DataType type) {
+Tensor cut_off(const Call& c, const Tensor& x, DataType type) {
   if (x.dtype() != DataType::kDouble || !ir::is_narrow_float(type) ||
       ir::bit_width(type) > 8 || type == DataType::kFloat8E8M0) {
     return x;
@@ -262,14 +261,12 @@ Op cast(const Preparation& p) {
   return [mode = cast_mode_of(p), to = p.attribute_type("to"),
           type = static_cast<DataType>(p.attribute_int("to"))](Call& c) {
     Tensor out = cast_tensor(c, c.input(0), to, mode);
-    c.set_output(0, mode.saturate ? saturated(c, out, type) : out);
+    c.set_output(0, mode.saturate ? cut_off(c, out, type) : out);
   };
 }
 
-Op cast_like(const Preparation& p) {
-  return [mode = cast_mode_of(p)](Call& c) {
-    c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode));
-  };
+void cast_like(Call& c, const CastMode& mode) {
+  c.set_output(0, cast_tensor(c, c.input(0), c.input(1).dtype(), mode));
 }
 
 void bit_cast(Call& c, DataType to) {
@@ -286,19 +283,12 @@ void bit_cast(Call& c, DataType to) {
   c.set_output(0, x.as(to));
 }
 
-Op prepare_bit_cast(const Preparation& p) {
-  p.need_attribute("to");
-  return [to = p.attribute_type("to")](Call& c) { bit_cast(c, to); };
-}
-
-constexpr Kernel kCastKernels[] = {
-    {"", "BitCast", prepare_bit_cast},
-    {"", "Cast", cast},
-    {"", "CastLike", cast_like},
-};
-
 }  // namespace
 
-const KernelRows kCastRows = kCastKernels;
+const KernelRows kCastRows = {
+    {"", "BitCast", keeping<bit_cast, needed<"to", type_attribute<"to">>>},
+    {"", "Cast", cast},
+    {"", "CastLike", keeping<cast_like, cast_mode_of>},
+};
 
 }  // namespace ruleengine::kernels

@@ -108,7 +108,9 @@ void where(Call& c) {
   dispatch_width(x.dtype(), [&]<typename T>() { choose<T>(c, rows, out); });
 }
 
-constexpr Kernel kComparisonKernels[] = {
+}  // namespace
+
+const KernelRows kComparisonRows = {
     {"", "And", compare<Types<bool>, And{}>},
     {"", "Equal", compare<NumbersAndBool, std::equal_to<>{}>, Adapt::kWiden},
     {"", "Greater", compare<Numbers, std::greater<>{}>, Adapt::kWiden},
@@ -121,9 +123,5 @@ constexpr Kernel kComparisonKernels[] = {
     {"", "Where", where, Adapt::kUnpack},
     {"", "Xor", compare<Types<bool>, std::not_equal_to<>{}>},
 };
-
-}  // namespace
-
-const KernelRows kComparisonRows = kComparisonKernels;
 
 }  // namespace ruleengine::kernels

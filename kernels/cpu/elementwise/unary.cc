@@ -1,4 +1,4 @@
-// Mathematical functions of one number; the rows of activations, too.
+// Mathematical functions of one number.
 #include "kernels/cpu/elementwise/unary.h"
 
 #include <cmath>
@@ -24,37 +24,35 @@ struct Neg {
   }
 };
 
-void neg(Call& c) { unary<Numbers>(c, Neg()); }
+constexpr auto kAbs = [](auto v) {
+  using T = decltype(v);
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::abs(v);
+  } else {
+    return v < T(0) ? Neg()(v) : v;
+  }
+};
 
-void abs(Call& c) {
-  unary<Numbers>(c, [](auto v) {
-    using T = decltype(v);
-    if constexpr (std::is_floating_point_v<T>) {
-      return std::abs(v);
-    } else {
-      return v < T(0) ? Neg()(v) : v;
-    }
-  });
-}
-
-void sign(Call& c) {
-  unary<Numbers>(c, [](auto v) {
-    using T = decltype(v);
-    if (v != v) return v;
-    return static_cast<T>((v > T(0)) - (v < T(0)));
-  });
-}
+constexpr auto kSign = [](auto v) {
+  using T = decltype(v);
+  if (v != v) return v;
+  return static_cast<T>((v > T(0)) - (v < T(0)));
+};
 
 // Opset 9 has it for integers as well.
-void erf(Call& c) {
-  unary<Numbers>(c, [](auto v) {
-    using T = decltype(v);
-    if constexpr (std::is_floating_point_v<T>) {
-      return std::erf(v);
-    } else {
-      return to_number<T>(std::erf(static_cast<double>(v)));
-    }
-  });
+constexpr auto kErf = [](auto v) {
+  using T = decltype(v);
+  if constexpr (std::is_floating_point_v<T>) {
+    return std::erf(v);
+  } else {
+    return to_number<T>(std::erf(static_cast<double>(v)));
+  }
+};
+
+// The kernel of a function of numbers.
+template <auto kFunction>
+void numbers(Call& c) {
+  unary<Numbers>(c, kFunction);
 }
 
 void bitwise_not(Call& c) {
@@ -67,15 +65,11 @@ void is_nan(Call& c) {
   });
 }
 
-Op is_inf(const Preparation& p) {
-  return [negative = p.attribute_flag("detect_negative"),
-          positive = p.attribute_flag("detect_positive")](Call& c) {
-    dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
-      map_unary<T, bool>(c, [=](T v) {
-        return std::isinf(v) && (v < 0 ? negative : positive);
-      });
-    });
-  };
+void is_inf(Call& c, bool negative, bool positive) {
+  dispatch(Floats(), c.input(0).dtype(), [&]<typename T>() {
+    map_unary<T, bool>(
+        c, [=](T v) { return std::isinf(v) && (v < 0 ? negative : positive); });
+  });
 }
 
 // Those of <cmath> go to the slow loop for negative numbers.
@@ -84,14 +78,10 @@ constexpr auto kLogarithm = [](auto v) {
   return v < 0 ? std::numeric_limits<decltype(v)>::quiet_NaN() : of_size;
 };
 
-// The kernel of a function of floats.
-template <auto kFunction>
-void floats(Call& c) {
-  unary<Floats>(c, kFunction);
-}
+}  // namespace
 
-constexpr Kernel kUnaryKernels[] = {
-    {"", "Abs", abs, Adapt::kWiden},
+const KernelRows kUnaryRows = {
+    {"", "Abs", numbers<kAbs>, Adapt::kWiden},
     {"", "Acos", floats<[](auto v) { return std::acos(v); }>, Adapt::kWiden},
     {"", "Acosh", floats<[](auto v) { return std::acosh(v); }>, Adapt::kWiden},
     {"", "Asin", floats<[](auto v) { return std::asin(v); }>, Adapt::kWiden},
@@ -100,47 +90,27 @@ constexpr Kernel kUnaryKernels[] = {
     {"", "Atanh", floats<[](auto v) { return std::atanh(v); }>, Adapt::kWiden},
     {"", "BitwiseNot", bitwise_not},
     {"", "Ceil", floats<[](auto v) { return std::ceil(v); }>, Adapt::kWiden},
-    {"", "Celu", celu, Adapt::kWiden},
-    {"", "Clip", clip, Adapt::kWiden},
     {"", "Cos", floats<[](auto v) { return std::cos(v); }>, Adapt::kWiden},
     {"", "Cosh", floats<[](auto v) { return std::cosh(v); }>, Adapt::kWiden},
-    {"", "Dropout", dropout, Adapt::kWiden},
-    {"", "Elu", elu, Adapt::kWiden},
-    {"", "Erf", erf, Adapt::kWiden},
+    {"", "Erf", numbers<kErf>, Adapt::kWiden},
     {"", "Exp", floats<[](auto v) { return power_of_e(v); }>, Adapt::kWiden},
     {"", "Floor", floats<[](auto v) { return std::floor(v); }>, Adapt::kWiden},
-    {"", "Gelu", gelu, Adapt::kWiden},
-    {"", "HardSigmoid", hard_sigmoid, Adapt::kWiden},
-    {"", "HardSwish", hard_swish, Adapt::kWiden},
-    {"", "IsInf", is_inf, Adapt::kWiden},
+    {"", "IsInf",
+     keeping<is_inf, flag_attribute<"detect_negative">,
+             flag_attribute<"detect_positive">>,
+     Adapt::kWiden},
     {"", "IsNaN", is_nan, Adapt::kWiden},
-    {"", "LeakyRelu", leaky_relu, Adapt::kWiden},
     {"", "Log", floats<kLogarithm>, Adapt::kWiden},
-    {"", "Mish", mish, Adapt::kWiden},
-    {"", "Neg", neg, Adapt::kWiden},
-    {"", "PRelu", prelu, Adapt::kWiden},
+    {"", "Neg", numbers<Neg{}>, Adapt::kWiden},
     {"", "Reciprocal", floats<[](auto v) { return 1 / v; }>, Adapt::kWiden},
-    {"", "Relu", relu, Adapt::kWiden},
     {"", "Round", floats<[](auto v) { return std::nearbyint(v); }>,
      Adapt::kWiden},  // halves to even
-    {"", "Selu", selu, Adapt::kWiden},
-    {"", "Shrink", shrink, Adapt::kWiden},
-    {"", "Sigmoid", sigmoid, Adapt::kWiden},
-    {"", "Sign", sign, Adapt::kWiden},
+    {"", "Sign", numbers<kSign>, Adapt::kWiden},
     {"", "Sin", floats<[](auto v) { return std::sin(v); }>, Adapt::kWiden},
     {"", "Sinh", floats<[](auto v) { return std::sinh(v); }>, Adapt::kWiden},
-    {"", "Softplus", softplus, Adapt::kWiden},
-    {"", "Softsign", softsign, Adapt::kWiden},
     {"", "Sqrt", floats<[](auto v) { return std::sqrt(v); }>, Adapt::kWiden},
-    {"", "SwiGLU", swiglu, Adapt::kWiden},
-    {"", "Swish", swish, Adapt::kWiden},
     {"", "Tan", floats<[](auto v) { return std::tan(v); }>, Adapt::kWiden},
     {"", "Tanh", floats<[](auto v) { return std::tanh(v); }>, Adapt::kWiden},
-    {"", "ThresholdedRelu", thresholded_relu, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kUnaryRows = kUnaryKernels;
 
 }  // namespace ruleengine::kernels

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/image/image.h"
+#include "kernels/keeping.h"
 
 namespace ruleengine::kernels {
 namespace {

@@ -147,14 +147,12 @@ void roi_align(Call& c, const RoiRule& rule) {
   });
 }
 
-constexpr Kernel kImageKernels[] = {
+}  // namespace
+
+const KernelRows kImageRows = {
     {"", "GridSample", grid_sample, Adapt::kWiden},
     {"", "Resize", resize, Adapt::kWiden},
     {"", "RoiAlign", keeping<roi_align, roi_rule>, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kImageRows = kImageKernels;
 
 }  // namespace ruleengine::kernels

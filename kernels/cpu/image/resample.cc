@@ -47,8 +47,7 @@ void fill_weights(const ResizeRule& rule, double part, double scale,
   if (rule.antialias) normalize(weights, taps);
 }
 
-}  // namespace
-
+// Where an element of the result lies in the input.
 double source_of(const ResizeRule& rule, const ResizeAxis& axis,
                  std::int64_t index) {
   const auto at = static_cast<double>(index), in = static_cast<double>(axis.in);
@@ -77,6 +76,8 @@ bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source) {
   return rule.coordinates == Coordinates::kCrop &&
          !(source >= 0 && source <= static_cast<double>(axis.in - 1));
 }
+
+}  // namespace
 
 Tensor nearest_places(const Call& c, const ResizeRule& rule,
                       const ResizeAxis& axis) {

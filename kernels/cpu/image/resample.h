@@ -51,11 +51,6 @@ struct ResizeAxis {
   }
 };
 
-// Where an element of the result lies in the input.
-double source_of(const ResizeRule& rule, const ResizeAxis& axis,
-                 std::int64_t at);
-bool is_outside(const ResizeRule& rule, const ResizeAxis& axis, double source);
-
 // int64: for each element of the result the one it copies; -1 outside of a
 // crop.
 Tensor nearest_places(const Call& c, const ResizeRule& rule,

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/choice.h"
 #include "kernels/cpu/elementwise/cast.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/image/image.h"
 #include "kernels/cpu/image/resample.h"
+#include "kernels/keeping.h"
 
 namespace ruleengine::kernels {
 namespace {

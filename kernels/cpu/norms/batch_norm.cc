@@ -109,18 +109,7 @@ std::vector<Moments> given_moments(Call& c, std::int64_t channels) {
   return out;
 }
 
-struct BatchNormOp {
-  explicit BatchNormOp(const Preparation& p)
-      : epsilon(p.attribute_float("epsilon")),
-        momentum(p.attribute_float("momentum")),
-        training(p.attribute_flag("training_mode")) {}
-  void operator()(Call& c) const;
-
-  double epsilon, momentum;
-  bool training;
-};
-
-void BatchNormOp::operator()(Call& c) const {
+void normalize_batch(Call& c, double epsilon, double momentum, bool training) {
   const Tensor x = c.input(0);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   // Products of the sizes of an empty tensor may overflow.
@@ -172,7 +161,11 @@ void normalize_groups(Call& c, std::int64_t groups, double epsilon) {
 
 }  // namespace
 
-Op batch_normalization(const Preparation& p) { return BatchNormOp(p); }
+Op batch_normalization(const Preparation& p) {
+  return keeping<normalize_batch, float_attribute<"epsilon">,
+                 float_attribute<"momentum">, flag_attribute<"training_mode">>(
+      p);
+}
 
 Op instance_normalization(const Preparation& p) {
   return [epsilon = p.attribute_float("epsilon")](Call& c) {

@@ -43,7 +43,7 @@ RowParameter row_parameter(Call& c, std::size_t i, const Tensor& x,
   return {std::move(out), size};
 }
 
-// Rows from axis `axis` on.
+// Rows from an axis on.
 struct RowShape {
   std::int64_t rows, size;
   Dims reduced;  // the shape with 1 for each axis of a row
@@ -262,35 +262,26 @@ void lp_normalization(Call& c, AttributeAxis axis_said, std::int64_t p) {
   });
 }
 
-Op prepare_lp_normalization(const Preparation& p) {
+std::int64_t lp_of(const Preparation& p) {
   const std::int64_t norm = p.attribute_int("p");
   if (norm != 1 && norm != 2) p.wrong_attribute("p", "1 or 2");
-  return [axis = AttributeAxis(p), norm](Call& c) {
-    lp_normalization(c, axis, norm);
-  };
+  return norm;
+}
+
+std::int64_t lrn_size(const Preparation& p) {
+  p.need_attribute("size");
+  const std::int64_t size = p.attribute_int("size");
+  if (size < 1) p.wrong_attribute("size", "1 or more");
+  return size;
 }
 
 // Each element by the squares of the channels around it.
-struct LrnOp {
-  explicit LrnOp(const Preparation& p)
-      : size(p.attribute_int("size")),
-        alpha(double(p.attribute_float("alpha")) / double(size)),
-        beta(p.attribute_float("beta")),
-        bias(p.attribute_float("bias")) {
-    p.need_attribute("size");
-    if (size < 1) p.wrong_attribute("size", "1 or more");
-  }
-  void operator()(Call& c) const;
-
-  std::int64_t size;
-  double alpha, beta, bias;
-};
-
-void LrnOp::operator()(Call& c) const {
+void lrn(Call& c, std::int64_t size, double alpha, double beta, double bias) {
   const Tensor x = c.expect_min_rank(0, 2);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const CutShape s = cut_at(x.dims(), 1);
+  const double each = alpha / double(size);
   const std::int64_t before = std::min((size - 1) / 2, s.size);
   const std::int64_t after = std::min(size / 2, s.size);
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -306,7 +297,7 @@ void LrnOp::operator()(Call& c) const {
           const auto v = static_cast<double>(row[d * s.inner + j]);
           sum += v * v;
         }
-        const double base = bias + alpha * sum;
+        const double base = bias + each * sum;
         const double power = beta == 0.75
                                  ? std::sqrt(base) * std::sqrt(std::sqrt(base))
                                  : std::pow(base, beta);
@@ -320,10 +311,10 @@ void LrnOp::operator()(Call& c) const {
 
 // The standard's body takes the difference of two means for the variance, which
 // may be negative.
-void mean_variance_normalization(Call& c, const Ints& axes) {
+void mean_variance_normalization(Call& c, const std::optional<Ints>& said) {
   const Tensor x = c.input(0);
-  const ReducedShape s =
-      reduced_shape(x.dims(), axes_of(axes, x.rank()), false);
+  const auto axes = axes_of(said.value_or(Ints{0, 2, 3}), x.rank());
+  const ReducedShape s = reduced_shape(x.dims(), axes, false);
   Tensor& out = c.output(0, x.dtype(), x.dims());
   if (out.count() == 0) return;
   const Rows<1> kept(s.kept, {s.kept_strides}), gone(s.gone, {s.gone_strides});
@@ -369,23 +360,23 @@ void mean_variance_normalization(Call& c, const Ints& axes) {
   });
 }
 
-Op prepare_mean_variance_normalization(const Preparation& p) {
-  Ints axes{0, 2, 3};
-  if (p.has_attribute("axes")) axes = p.attribute_ints("axes");
-  return [axes](Call& c) { mean_variance_normalization(c, axes); };
-}
-
 constexpr Kernel::Prepare kAddRmsNorm =
     keeping<add_rms_norm, float_attribute<"epsilon">>;
-constexpr Kernel kNormKernels[] = {
+}  // namespace
+
+const KernelRows kNormRows = {
     {"", "BatchNormalization", batch_normalization, Adapt::kWiden},
     {"", "GroupNormalization", group_normalization, Adapt::kWiden},
     {"", "InstanceNormalization", instance_normalization, Adapt::kWiden},
-    {"", "LRN", prepared<LrnOp>, Adapt::kWiden},
-    {"", "LayerNormalization", prepared<LayerNormOp>, Adapt::kWiden},
-    {"", "LpNormalization", prepare_lp_normalization, Adapt::kWiden},
-    {"", "MeanVarianceNormalization", prepare_mean_variance_normalization,
+    {"", "LRN",
+     keeping<lrn, lrn_size, float_attribute<"alpha">, float_attribute<"beta">,
+             float_attribute<"bias">>,
      Adapt::kWiden},
+    {"", "LayerNormalization", prepared<LayerNormOp>, Adapt::kWiden},
+    {"", "LpNormalization", keeping<lp_normalization, axis_attribute<>, lp_of>,
+     Adapt::kWiden},
+    {"", "MeanVarianceNormalization",
+     keeping<mean_variance_normalization, written_ints<"axes">>, Adapt::kWiden},
     {"", "RMSNormalization",
      keeping<rms_normalization, axis_attribute<>, float_attribute<"epsilon">>,
      Adapt::kWiden},
@@ -394,9 +385,5 @@ constexpr Kernel kNormKernels[] = {
     {ops::dialect::kCast, "rms_norm",
      keeping<own_rms_norm, float_attribute<"epsilon">>, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kNormRows = kNormKernels;
 
 }  // namespace ruleengine::kernels

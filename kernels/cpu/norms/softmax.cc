@@ -14,77 +14,66 @@ CutShape shape_to_normalize(const Call& c, const Tensor& x,
   return x.is_scalar() ? CutShape{1, 1, 1} : cut_at(x.dims(), axis);
 }
 
-// Output 0: f(from, to, n) for each row along the axis.
+// Output 0 by f(shape, from, to).
 template <typename F>
-Op for_rows(const Preparation& p, F f) {
-  return [axis = AttributeAxis(p), f](Call& c) {
-    const Tensor& x = c.input(0);
-    Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
-    if (out.count() == 0) return;
-    const CutShape s = shape_to_normalize(c, x, axis);
-    dispatch(Floats(), x.dtype(), [&]<typename T>() {
-      for_lines(c, s, x.data<T>(), out.mutable_data<T>(), f);
-    });
-  };
+void normalize(Call& c, AttributeAxis axis, F f) {
+  const Tensor& x = c.input(0);
+  Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
+  if (out.count() == 0) return;
+  const CutShape s = shape_to_normalize(c, x, axis);
+  dispatch(Floats(), x.dtype(),
+           [&]<typename T>() { f(s, x.data<T>(), out.mutable_data<T>()); });
 }
 
 // Softmax, or its logarithm.
 template <bool kIsLog>
-Op softmax(const Preparation& p) {
-  return [axis = AttributeAxis(p)](Call& c) {
-    const Tensor& x = c.input(0);
-    Tensor& out = c.output_in_place(0, 0, x.dtype(), x.dims());
-    if (out.count() == 0) return;
-    const CutShape s = shape_to_normalize(c, x, axis);
-    dispatch(Floats(), x.dtype(), [&]<typename T>() {
-      const T* from = x.data<T>();
-      T* to = out.mutable_data<T>();
-      // Few lines side by side do not fill a vector.
-      if (s.inner >= 8) {
-        return for_columns(
-            c.threads(), s,
-            [&](std::int64_t block, std::int64_t first, std::int64_t last) {
-              const std::int64_t at = block * s.size * s.inner + first;
-              Ticker tick(c.threads());
-              runtime::for_vectors([&]() RULEENGINE_INLINE {
-                static_assert(kColumns <= kSoftmaxColumns);
-                softmax_columns<kIsLog>(from + at, s.size, s.inner,
-                                        last - first, to + at, tick);
-              });
+void softmax(Call& c, AttributeAxis axis) {
+  normalize(c, axis, [&]<typename T>(const CutShape& s, const T* from, T* to) {
+    // Few lines side by side do not fill a vector.
+    if (s.inner >= 8) {
+      return for_columns(
+          c.threads(), s,
+          [&](std::int64_t block, std::int64_t first, std::int64_t last) {
+            const std::int64_t at = block * s.size * s.inner + first;
+            Ticker tick(c.threads());
+            runtime::for_vectors([&]() RULEENGINE_INLINE {
+              static_assert(kColumns <= kSoftmaxColumns);
+              softmax_columns<kIsLog>(from + at, s.size, s.inner, last - first,
+                                      to + at, tick);
             });
-      }
-      for_lines(c, s, from, to, [](const T* row, T* y, std::int64_t n) {
-        runtime::for_vectors([&]() RULEENGINE_INLINE {
-          if constexpr (kIsLog) {
-            log_softmax_row(row, n, y);
-          } else {
-            softmax_row(row, n, y);
-          }
-        });
+          });
+    }
+    for_lines(c, s, from, to, [](const T* row, T* y, std::int64_t n) {
+      runtime::for_vectors([&]() RULEENGINE_INLINE {
+        if constexpr (kIsLog) {
+          log_softmax_row(row, n, y);
+        } else {
+          softmax_row(row, n, y);
+        }
       });
     });
-  };
-}
-
-Op hardmax(const Preparation& p) {
-  return for_rows(p, []<typename T>(const T* x, T* y, std::int64_t n) {
-    std::int64_t best = 0;
-    for (std::int64_t i = 1; i < n && x[best] == x[best]; ++i) {
-      if (x[i] > x[best] || x[i] != x[i]) best = i;
-    }
-    std::fill_n(y, n, T(0));
-    y[best] = 1;
   });
 }
 
-constexpr Kernel kSoftmaxKernels[] = {
-    {"", "Hardmax", hardmax, Adapt::kWiden},
-    {"", "LogSoftmax", softmax<true>, Adapt::kWiden},
-    {"", "Softmax", softmax<false>, Adapt::kWiden},
-};
+void hardmax(Call& c, AttributeAxis axis) {
+  normalize(c, axis, [&]<typename T>(const CutShape& s, const T* from, T* to) {
+    for_lines(c, s, from, to, [](const T* x, T* y, std::int64_t n) {
+      std::int64_t best = 0;
+      for (std::int64_t i = 1; i < n && x[best] == x[best]; ++i) {
+        if (x[i] > x[best] || x[i] != x[i]) best = i;
+      }
+      std::fill_n(y, n, T(0));
+      y[best] = 1;
+    });
+  });
+}
 
 }  // namespace
 
-const KernelRows kSoftmaxRows = kSoftmaxKernels;
+const KernelRows kSoftmaxRows = {
+    {"", "Hardmax", keeping<hardmax, axis_attribute<>>, Adapt::kWiden},
+    {"", "LogSoftmax", keeping<softmax<true>, axis_attribute<>>, Adapt::kWiden},
+    {"", "Softmax", keeping<softmax<false>, axis_attribute<>>, Adapt::kWiden},
+};
 
 }  // namespace ruleengine::kernels

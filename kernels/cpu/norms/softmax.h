@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "kernels/cpu/exponential.h"
+#include "kernels/cpu/number.h"
 #include "kernels/cpu/reductions/fold.h"
 #include "runtime/vectors.h"
 
@@ -16,10 +16,9 @@ namespace ruleengine::kernels {
 // NaN among the numbers may be passed over; the sum of exponentials has it.
 template <typename T>
 [[gnu::always_inline]] inline T largest_of(const T* x, std::int64_t n) {
-  constexpr T kLowest = -std::numeric_limits<T>::infinity();
   const auto max = [](T& a, T b) { a = a > b ? a : b; };
   return fold_lanes<64>(
-      n, kLowest, [&](T& a, std::int64_t i) { max(a, x[i]); }, max);
+      n, kLowest<T>, [&](T& a, std::int64_t i) { max(a, x[i]); }, max);
 }
 
 // y[i] = exp(x[i] - largest), unless `y` is nullptr; gives their sum. `y` may

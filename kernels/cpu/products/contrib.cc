@@ -1,7 +1,6 @@
 // Kernels of ONNX Runtime's domain: products by weights of few bits, which they
-// decode as they go, and the inverse of matrices, which the standard lacks.
+// decode as they go.
 #include <algorithm>
-#include <cmath>
 
 #include "core/ops/dialect.h"
 #include "kernels/cpu/elementwise/elementwise.h"
@@ -99,7 +98,7 @@ void Quantized::read(const Call& c) {
 }
 
 void matmul_nbits(Call& c, Quantized q) {
-  const Tensor x = need_float(c, 0);
+  const Tensor x = c.expect_type(0, DataType::kFloat);
   c.expect_min_rank(0, 1);
   q.read(c);
   if (c.has_input(4)) {
@@ -147,74 +146,13 @@ void matmul_nbits(Call& c, Quantized q) {
   });
 }
 
-// Gauss and Jordan with the largest pivot of a column, in double.
-template <typename T>
-void invert(const T* in, T* out, std::int64_t n, double* m, Ticker tick) {
-  const std::int64_t width = 2 * n;
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      m[i * width + j] = static_cast<double>(in[i * n + j]);
-      m[i * width + n + j] = i == j ? 1 : 0;
-    }
-  }
-  for (std::int64_t k = 0; k < n; ++k) {
-    std::int64_t pivot = k;
-    for (std::int64_t i = k + 1; i < n; ++i) {
-      if (std::abs(m[i * width + k]) > std::abs(m[pivot * width + k])) {
-        pivot = i;
-      }
-    }
-    const double value = m[pivot * width + k];
-    if (value == 0) fail("a matrix has no inverse");
-    if (pivot != k) {
-      std::swap_ranges(m + k * width, m + (k + 1) * width, m + pivot * width);
-    }
-    for (std::int64_t j = k; j < width; ++j) m[k * width + j] /= value;
-    for (std::int64_t i = 0; i < n; ++i) {
-      tick(width - k);
-      const double by = m[i * width + k];
-      if (i == k || by == 0) continue;
-      for (std::int64_t j = k; j < width; ++j) {
-        m[i * width + j] -= by * m[k * width + j];
-      }
-    }
-  }
-  for (std::int64_t i = 0; i < n; ++i) {
-    for (std::int64_t j = 0; j < n; ++j) {
-      out[i * n + j] = static_cast<T>(m[i * width + n + j]);
-    }
-  }
-}
+}  // namespace
 
-void inverse(Call& c) {
-  const Tensor x = c.input(0);
-  if (x.rank() < 2 || x.dim(x.rank() - 1) != x.dim(x.rank() - 2)) {
-    c.wrong_shape(0, "square matrices");
-  }
-  Tensor& y = c.output(0, x.dtype(), x.dims());
-  if (x.count() == 0) return;
-  const std::int64_t n = x.dim(x.rank() - 1);
-  const std::int64_t space[] = {n, 2 * n};
-  dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    c.threads().for_each(
-        x.count() / (n * n), 1, [&](std::int64_t i, std::int64_t) {
-          Tensor scratch = c.allocate(DataType::kDouble, space);
-          invert(x.data<T>() + i * n * n, y.mutable_data<T>() + i * n * n, n,
-                 scratch.mutable_data<double>(), Ticker(c.threads()));
-        });
-  });
-}
-
-constexpr Kernel kContribKernels[] = {
+const KernelRows kContribRows = {
     {ops::dialect::kMicrosoft, "GroupQueryAttention", group_query_attention,
      Adapt::kWiden},
-    {ops::dialect::kMicrosoft, "Inverse", inverse, Adapt::kWiden},
     {ops::dialect::kMicrosoft, "MatMulNBits",
      keeping<matmul_nbits, kept<Quantized>>, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kContribRows = kContribKernels;
 
 }  // namespace ruleengine::kernels

@@ -7,6 +7,7 @@
 
 #include "kernels/cpu/products/einsum_equation.h"
 #include "kernels/cpu/products/matrix.h"
+#include "kernels/cpu/reductions/fold.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -89,8 +90,7 @@ Labelled arranged(Call& c, const Labelled& v, const Labels& order) {
   const Axes summed = axes_with(v, gone);
   const Rows<1> to(dims, {kept.strides});
   const Rows<1> sum(summed.dims, {summed.strides});
-  using Sum =
-      std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
+  using Sum = SumType<T>;
   const auto total = [&](const T* from, Ticker& tick) {
     Sum all = 0;
     sum.for_each(0, sum.count(), [&](std::int64_t, const auto& place) {

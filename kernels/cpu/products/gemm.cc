@@ -8,8 +8,8 @@
 #include <memory>
 #include <new>
 
-#include "kernels/dispatch.h"
 #include "kernels/cpu/products/tile.h"
+#include "kernels/dispatch.h"
 #include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
@@ -52,13 +52,9 @@ class Scratch {
   std::int64_t size_ = 0;
 };
 
-template <typename T>
-T* scratch_a(std::int64_t count) {
-  static thread_local Scratch<T> scratch;
-  return scratch.get(count);
-}
-template <typename T>
-T* scratch_b(std::int64_t count) {
+// For the operand of this name.
+template <typename T, char kOperand>
+T* scratch_of(std::int64_t count) {
   static thread_local Scratch<T> scratch;
   return scratch.get(count);
 }
@@ -139,7 +135,7 @@ void multiply_rows(const MatrixProduct<T>& p, const PackedBlock<T>& b,
                    std::int64_t i0, std::int64_t rows, std::int64_t begin,
                    std::int64_t end) {
   const std::int64_t terms = tile_rounded(b.depth);
-  T* a = scratch_a<T>(kTileRows * (kTileTerms + kTileColumns<T>));
+  T* a = scratch_of<T, 'a'>(kTileRows * (kTileTerms + kTileColumns<T>));
   T* tile = a + kTileRows * kTileTerms;
   pack_lines(p.a.at(i0, b.p0), p.a.row_step(), p.a.column_step(), rows, b.depth,
              rows, terms, a);
@@ -198,7 +194,7 @@ template <typename T>
 void blocked(const MatrixProduct<T>& p) {
   for (std::int64_t j0 = 0; j0 < p.n; j0 += kBlockColumns) {
     const std::int64_t columns = std::min(kBlockColumns, p.n - j0);
-    T* packed = scratch_b<T>(
+    T* packed = scratch_of<T, 'b'>(
         PanelLayout<T>{std::min(p.k, kTileTerms), columns}.count());
     for (std::int64_t p0 = 0; p0 < p.k; p0 += kTileTerms) {
       const std::int64_t depth = std::min(kTileTerms, p.k - p0);
@@ -274,7 +270,7 @@ void add_few_rows(const MatrixProduct<T>& p, const T* rows, std::int64_t p0,
 template <typename T>
 void few_rows_piece(const MatrixProduct<T>& p, std::int64_t begin,
                     std::int64_t end) {
-  T* rows = scratch_a<T>(kFewRows * kFewTerms);
+  T* rows = scratch_of<T, 'a'>(kFewRows * kFewTerms);
   runtime::Ticker tick(p.threads);
   for (std::int64_t p0 = 0; p0 < p.k; p0 += kFewTerms) {
     const std::int64_t depth = std::min(kFewTerms, p.k - p0);
@@ -302,8 +298,11 @@ void few_rows(const MatrixProduct<T>& p) {
   });
 }
 
+}  // namespace
+
 template <typename T>
-void multiply_blocks(MatrixProduct<T> p) {
+void gemm(Threads& threads, const GemmArguments<T>& product) {
+  MatrixProduct<T> p{product, threads};
   if (p.m <= 0 || p.n <= 0) return;
   if (p.k <= 0 || p.alpha == 0) return scale(p);
   // A column is a row of the transposed product.
@@ -317,13 +316,6 @@ void multiply_blocks(MatrixProduct<T> p) {
   // They add to the result, so they know no factor of the sum.
   if (p.m <= kFewRows && p.alpha == 1) return few_rows(p);
   blocked(p);
-}
-
-}  // namespace
-
-template <typename T>
-void gemm(Threads& threads, const GemmArguments<T>& product) {
-  multiply_blocks<T>({product, threads});
 }
 
 template <typename T>

@@ -66,9 +66,7 @@ void linear(Call& c, const Weights& weights) {
   });
 }
 
-Op prepare_linear(const Preparation& p) {
-  return [weights = Weights::of(p, 1, true)](Call& c) { linear(c, weights); };
-}
+Weights weights_of(const Preparation& p) { return Weights::of(p, 1, true); }
 
 struct Heads {
   std::int64_t count, size;
@@ -169,14 +167,12 @@ class InProjection {
   Weights weights_[3];
 };
 
-constexpr Kernel kOwnProjectionKernels[] = {
-    {ops::dialect::kOwn, "Linear", prepare_linear, Adapt::kWiden},
+}  // namespace
+
+const KernelRows kOwnProjectionRows = {
+    {ops::dialect::kOwn, "Linear", keeping<linear, weights_of>, Adapt::kWiden},
     {ops::dialect::kOwn, "MHAInProjection", prepared<InProjection>,
      Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kOwnProjectionRows = kOwnProjectionKernels;
 
 }  // namespace ruleengine::kernels

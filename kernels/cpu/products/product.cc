@@ -1,6 +1,8 @@
-// Products of matrices: MatMul, Gemm, and the determinant.
+// Products of matrices: MatMul and Gemm; the determinant and the inverse, which
+// only ONNX Runtime's domain has.
 #include <cmath>
 
+#include "core/ops/dialect.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"
 #include "kernels/cpu/products/matrix.h"
@@ -31,15 +33,11 @@ void matmul(Call& c, const Weights& weights) {
   });
 }
 
-Op prepare_matmul(const Preparation& p) {
-  return [weights = Weights::of(p, 1, false)](Call& c) { matmul(c, weights); };
-}
+Weights factor_of(const Preparation& p) { return Weights::of(p, 1, false); }
 
-// How the operands are multiplied.
 struct GemmShape {
   std::int64_t m, n, k;
-  bool transpose_a, transpose_b;
-  float alpha, beta;  // beta is 0 where there is no C
+  float beta;  // 0 where there is no C
 };
 
 struct GemmOp {
@@ -51,6 +49,9 @@ struct GemmOp {
         weights(Weights::of(p, 1, transpose_b)) {}
   void operator()(Call& c) const;
   GemmShape shape(Call& c, const Tensor& a, const Tensor& b) const;
+  template <typename T>
+  void multiply_whole(Call& c, const GemmShape& s, const Tensor& a,
+                      const Tensor& b, Tensor& out) const;
 
   bool transpose_a, transpose_b;
   float alpha, beta;
@@ -58,22 +59,19 @@ struct GemmOp {
 };
 
 template <typename T>
-void gemm_whole(Call& c, const GemmShape& s, const Tensor& a, const Tensor& b,
-                Tensor& out) {
+void GemmOp::multiply_whole(Call& c, const GemmShape& s, const Tensor& a,
+                            const Tensor& b, Tensor& out) const {
   Tensor ab = c.allocate(out.dtype(), out.dims());
-  multiply<T>(c.threads(), s.m, s.n, s.k,
-              {a.data<T>(), a.dim(1), s.transpose_a},
-              {b.data<T>(), b.dim(1), s.transpose_b}, ab.mutable_data<T>());
+  multiply<T>(c.threads(), s.m, s.n, s.k, {a.data<T>(), a.dim(1), transpose_a},
+              {b.data<T>(), b.dim(1), transpose_b}, ab.mutable_data<T>());
   T* to = out.mutable_data<T>();
   for (std::int64_t i = 0; i < out.count(); ++i) {
     const T x = ab.data<T>()[i];
     const double bias = s.beta == 0 ? 0 : double(s.beta) * double(to[i]);
-    if (s.alpha == 1 && (s.beta == 1 || s.beta == 0)) {
-      const T other = s.beta == 0 ? T(0) : to[i];
-      to[i] = static_cast<T>(static_cast<std::uint64_t>(x) +
-                             static_cast<std::uint64_t>(other));
+    if (alpha == 1 && (s.beta == 1 || s.beta == 0)) {
+      to[i] = s.beta == 0 ? x : Add()(x, to[i]);
     } else {
-      to[i] = to_number<T>(double(s.alpha) * double(x) + bias);
+      to[i] = to_number<T>(double(alpha) * double(x) + bias);
     }
   }
 }
@@ -82,19 +80,14 @@ GemmShape GemmOp::shape(Call& c, const Tensor& a, const Tensor& b) const {
   c.expect_rank(0, 2);
   c.expect_rank(1, 2);
   if (weights.dtype() != a.dtype()) c.expect_type(1, a.dtype());
-  GemmShape s{};
-  s.transpose_a = transpose_a;
-  s.transpose_b = transpose_b;
-  s.alpha = alpha;
-  s.beta = c.has_input(2) ? beta : 0;
-  s.m = a.dim(s.transpose_a ? 1 : 0);
-  s.k = a.dim(s.transpose_a ? 0 : 1);
-  s.n = b.dim(s.transpose_b ? 0 : 1);
-  if (b.dim(s.transpose_b ? 1 : 0) != s.k) {
-    c.wrong_shape(1,
-                  std::to_string(s.k) + (s.transpose_b ? " columns" : " rows"));
+  const std::int64_t k = a.dim(transpose_a ? 0 : 1);
+  if (b.dim(transpose_b ? 1 : 0) != k) {
+    c.wrong_shape(1, std::to_string(k) + (transpose_b ? " columns" : " rows"));
   }
-  return s;
+  return {.m = a.dim(transpose_a ? 1 : 0),
+          .n = b.dim(transpose_b ? 0 : 1),
+          .k = k,
+          .beta = c.has_input(2) ? beta : 0};
 }
 
 void GemmOp::operator()(Call& c) const {
@@ -116,31 +109,47 @@ void GemmOp::operator()(Call& c) const {
                           {.m = s.m,
                            .n = s.n,
                            .k = s.k,
-                           .alpha = T(s.alpha),
-                           .a = {a.data<T>(), a.dim(1), s.transpose_a},
-                           .b = {b.data<T>(), b.dim(1), s.transpose_b},
+                           .alpha = T(alpha),
+                           .a = {a.data<T>(), a.dim(1), transpose_a},
+                           .b = {b.data<T>(), b.dim(1), transpose_b},
                            .beta = T(s.beta),
                            .c = out.mutable_data<T>(),
                            .ldc = s.n});
     } else {
-      gemm_whole<T>(c, s, a, b, out);
+      multiply_whole<T>(c, s, a, b, out);
     }
   });
+}
+
+// The size of the matrices of input 0.
+std::int64_t square_size(const Call& c) {
+  const Tensor& x = c.input(0);
+  const std::size_t rank = x.rank();
+  if (rank < 2 || x.dim(rank - 1) != x.dim(rank - 2)) {
+    c.wrong_shape(0, "square matrices");
+  }
+  return x.dim(rank - 1);
+}
+
+// Swaps row k of `n` with the one from there on that has the largest element in
+// column k; whether that is another one.
+bool raise_pivot(double* m, std::int64_t n, std::int64_t width,
+                 std::int64_t k) {
+  std::int64_t pivot = k;
+  for (std::int64_t i = k + 1; i < n; ++i) {
+    if (std::abs(m[i * width + k]) > std::abs(m[pivot * width + k])) pivot = i;
+  }
+  if (pivot == k) return false;
+  std::swap_ranges(m + k * width, m + (k + 1) * width, m + pivot * width);
+  return true;
 }
 
 // By elimination with the largest pivot of a column; `m` is n x n.
 double determinant(double* m, std::int64_t n, Ticker& tick) {
   double result = 1;
   for (std::int64_t i = 0; i < n; ++i) {
-    std::int64_t pivot = i;
-    for (std::int64_t r = i + 1; r < n; ++r) {
-      if (std::abs(m[r * n + i]) > std::abs(m[pivot * n + i])) pivot = r;
-    }
-    if (m[pivot * n + i] == 0) return 0;
-    if (pivot != i) {
-      std::swap_ranges(m + i * n, m + (i + 1) * n, m + pivot * n);
-      result = -result;
-    }
+    if (raise_pivot(m, n, n, i)) result = -result;
+    if (m[i * n + i] == 0) return 0;
     const double* top = m + i * n;
     result *= top[i];
     for (std::int64_t r = i + 1; r < n; ++r) {
@@ -156,12 +165,8 @@ double determinant(double* m, std::int64_t n, Ticker& tick) {
 
 void det(Call& c) {
   const Tensor x = c.input(0);
-  const std::size_t rank = x.rank();
-  if (rank < 2 || x.dim(rank - 1) != x.dim(rank - 2)) {
-    c.wrong_shape(0, "square matrices");
-  }
-  const std::int64_t n = x.dim(rank - 1);
-  Tensor& out = c.output(0, x.dtype(), x.dims().first(rank - 2));
+  const std::int64_t n = square_size(c);
+  Tensor& out = c.output(0, x.dtype(), x.dims().first(x.rank() - 2));
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
     const std::int64_t grain = (1 << 16) / (n * n + 1) + 1;
     T* to = out.mutable_data<T>();
@@ -179,15 +184,60 @@ void det(Call& c) {
   });
 }
 
-constexpr Kernel kProductKernels[] = {
-    {"", "Det", det, Adapt::kWiden},
-    {"", "Einsum", einsum, Adapt::kWiden},
-    {"", "Gemm", prepared<GemmOp>, Adapt::kWiden},
-    {"", "MatMul", prepare_matmul, Adapt::kWiden},
-};
+// Gauss and Jordan with the largest pivot of a column, in double.
+template <typename T>
+void invert(const T* in, T* out, std::int64_t n, double* m, Ticker tick) {
+  const std::int64_t width = 2 * n;
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      m[i * width + j] = static_cast<double>(in[i * n + j]);
+      m[i * width + n + j] = i == j ? 1 : 0;
+    }
+  }
+  for (std::int64_t k = 0; k < n; ++k) {
+    raise_pivot(m, n, width, k);
+    const double value = m[k * width + k];
+    if (value == 0) fail("a matrix has no inverse");
+    for (std::int64_t j = k; j < width; ++j) m[k * width + j] /= value;
+    for (std::int64_t i = 0; i < n; ++i) {
+      tick(width - k);
+      const double by = m[i * width + k];
+      if (i == k || by == 0) continue;
+      for (std::int64_t j = k; j < width; ++j) {
+        m[i * width + j] -= by * m[k * width + j];
+      }
+    }
+  }
+  for (std::int64_t i = 0; i < n; ++i) {
+    for (std::int64_t j = 0; j < n; ++j) {
+      out[i * n + j] = static_cast<T>(m[i * width + n + j]);
+    }
+  }
+}
+
+void inverse(Call& c) {
+  const Tensor x = c.input(0);
+  const std::int64_t n = square_size(c);
+  Tensor& y = c.output(0, x.dtype(), x.dims());
+  if (x.count() == 0) return;
+  dispatch(Floats(), x.dtype(), [&]<typename T>() {
+    c.threads().for_each(
+        x.count() / (n * n), 1, [&](std::int64_t i, std::int64_t) {
+          Tensor scratch = c.allocate(DataType::kDouble, Dims{n, 2 * n});
+          invert(x.data<T>() + i * n * n, y.mutable_data<T>() + i * n * n, n,
+                 scratch.mutable_data<double>(), Ticker(c.threads()));
+        });
+  });
+}
 
 }  // namespace
 
-const KernelRows kProductRows = kProductKernels;
+const KernelRows kProductRows = {
+    {"", "Det", det, Adapt::kWiden},
+    {"", "Einsum", einsum, Adapt::kWiden},
+    {"", "Gemm", prepared<GemmOp>, Adapt::kWiden},
+    {ops::dialect::kMicrosoft, "Inverse", inverse, Adapt::kWiden},
+    {"", "MatMul", keeping<matmul, factor_of>, Adapt::kWiden},
+};
 
 }  // namespace ruleengine::kernels

@@ -307,14 +307,12 @@ Op lstm(const Preparation& p) {
   };
 }
 
-constexpr Kernel kRecurrentKernels[] = {
+}  // namespace
+
+const KernelRows kRecurrentRows = {
     {"", "GRU", gru, Adapt::kWiden},
     {"", "LSTM", lstm, Adapt::kWiden},
     {"", "RNN", rnn, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kRecurrentRows = kRecurrentKernels;
 
 }  // namespace ruleengine::kernels

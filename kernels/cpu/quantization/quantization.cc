@@ -202,16 +202,7 @@ void dequantize(Call& c, const Quantization& q, Tensor& y) {
   });
 }
 
-struct DequantizeOp {
-  explicit DequantizeOp(const Preparation& p)
-      : axis(p), type_said(p.attribute_type("output_dtype")) {}
-  void operator()(Call& c) const;
-
-  ScaleAxis axis;
-  DataType type_said;
-};
-
-void DequantizeOp::operator()(Call& c) const {
+void dequantize_linear(Call& c, const ScaleAxis& axis, DataType type_said) {
   Tensor x = c.input(0);
   const Tensor& scale = c.input(1);
   if (c.has_input(2)) c.expect_type(2, x.dtype());
@@ -273,19 +264,19 @@ void dynamic_quantize_linear(Call& c) {
   quantize<float>(c, q, DataType::kUint8, true);
 }
 
-constexpr Kernel kQuantizationKernels[] = {
+}  // namespace
+
+const KernelRows kQuantizationRows = {
     {"", "ConvInteger", conv_integer},
-    {"", "DequantizeLinear", prepared<DequantizeOp>},
+    {"", "DequantizeLinear",
+     keeping<dequantize_linear, kept<ScaleAxis>,
+             type_attribute<"output_dtype">>},
     {"", "DynamicQuantizeLinear", dynamic_quantize_linear},
     {"", "MatMulInteger", mat_mul_integer},
     {"", "QLinearConv", qlinear_conv},
     {"", "QLinearMatMul", qlinear_mat_mul},
     {"", "QuantizeLinear", prepared<QuantizeOp>},
 };
-
-}  // namespace
-
-const KernelRows kQuantizationRows = kQuantizationKernels;
 
 Tensor float_input(const Call& c, std::size_t i) {
   if (!c.has_input(i)) return scalar(c, 0);

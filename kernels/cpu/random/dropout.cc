@@ -2,7 +2,7 @@
 #include <optional>
 #include <random>
 
-#include "kernels/cpu/elementwise/unary.h"
+#include "kernels/cpu/families.h"
 #include "runtime/seed.h"
 
 namespace ruleengine::kernels {

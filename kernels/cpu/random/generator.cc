@@ -13,13 +13,6 @@
 namespace ruleengine::kernels {
 namespace {
 
-Tensor string_list(const Preparation& p, std::vector<std::string> values,
-                   Shape dims) {
-  Tensor out = p.allocate(DataType::kString, dims);
-  std::ranges::move(values, out.mutable_strings().begin());
-  return out;
-}
-
 Tensor constant_value(const Preparation& p) {
   if (auto value = p.attribute_tensor("value")) return *std::move(value);
   if (p.has_attribute("value_int")) {
@@ -35,13 +28,11 @@ Tensor constant_value(const Preparation& p) {
     return list_of<float>(p, p.attribute_floats("value_floats"));
   }
   if (p.has_attribute("value_string")) {
-    return string_list(p, {std::string(p.attribute_string("value_string"))},
-                       {});
+    const std::string_view one[] = {p.attribute_string("value_string")};
+    return list_of<String>(p, one).reshaped({});
   }
   if (p.has_attribute("value_strings")) {
-    auto all = p.attribute_strings("value_strings");
-    const auto count = std::ssize(all);
-    return string_list(p, std::move(all), {&count, 1});
+    return list_of<String>(p, p.attribute_strings("value_strings"));
   }
   if (p.has_attribute("sparse_value")) {
     fail("the kernel does not read a sparse constant", "a dense one");
@@ -126,16 +117,14 @@ void eye_like(Call& c, DataType type, std::int64_t k) {
   });
 }
 
-constexpr Kernel kGeneratorKernels[] = {
+}  // namespace
+
+const KernelRows kGeneratorRows = {
     {"", "Constant", constant},
     {"", "ConstantOfShape", constant_of_shape},
     {"", "EyeLike",
      keeping<eye_like, type_attribute<"dtype">, int_attribute<"k">>},
     {"", "Range", range, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kGeneratorRows = kGeneratorKernels;
 
 }  // namespace ruleengine::kernels

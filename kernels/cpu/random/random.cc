@@ -74,14 +74,6 @@ void draw(Call& c, DataType type, Shape dims, F f) {
   c.set_output(0, runtime::narrowed(out, type, c.run()));
 }
 
-// What an op draws by.
-template <typename Distribution>
-struct Drawing {
-  explicit Drawing(const Preparation& p) : distribution(p), seed(p) {}
-  Distribution distribution;
-  runtime::Seed seed;
-};
-
 // Attribute `dtype`, or the type of input 0.
 DataType type_like(const Call& c, DataType said) {
   return said == DataType::kUndefined ? c.input(0).dtype() : said;
@@ -105,30 +97,27 @@ struct Uniformly {
   double low, high;
 };
 
+// Of this shape, or of that of input 0.
 template <typename Distribution>
-void draw_all(Call& c, DataType type, Shape dims,
-              const Drawing<Distribution>& drawing) {
-  const Philox from(drawing.seed.next(c.run()));
-  draw(c, type, dims, [&](std::int64_t i) {
-    return drawing.distribution(from, static_cast<std::uint64_t>(i));
+void draw_all(Call& c, DataType said, const std::optional<Ints>& shape,
+              const Distribution& distribution, const runtime::Seed& seed) {
+  const Philox from(seed.next(c.run()));
+  const DataType type = shape ? said : type_like(c, said);
+  draw(c, type, shape ? Shape(*shape) : c.input(0).dims(), [&](std::int64_t i) {
+    return distribution(from, static_cast<std::uint64_t>(i));
   });
 }
 
 template <typename Distribution>
+Op random_like(const Preparation& p) {
+  return keeping<draw_all<Distribution>, type_attribute<"dtype">,
+                 written_ints<"shape">, kept<Distribution>,
+                 kept<runtime::Seed>>(p);
+}
+template <typename Distribution>
 Op random_of(const Preparation& p) {
   p.need_attribute("shape");
-  return [type = p.attribute_type("dtype"), dims = p.attribute_ints("shape"),
-          drawing = Drawing<Distribution>(p)](Call& c) {
-    draw_all(c, type, dims, drawing);
-  };
-}
-
-template <typename Distribution>
-Op random_like(const Preparation& p) {
-  return [type = p.attribute_type("dtype"),
-          drawing = Drawing<Distribution>(p)](Call& c) {
-    draw_all(c, type_like(c, type), c.input(0).dims(), drawing);
-  };
+  return random_like<Distribution>(p);
 }
 
 // The ONNX library has a body for it, which draws 1 with the probability 1 - p.
@@ -200,9 +189,12 @@ void multinomial(Call& c, DataType type, std::int64_t samples,
   });
 }
 
-constexpr Kernel kRandomKernels[] = {
+}  // namespace
+
+const KernelRows kRandomRows = {
     {"", "Bernoulli",
      keeping<bernoulli, type_attribute<"dtype">, kept<runtime::Seed>>},
+    {"", "Dropout", dropout, Adapt::kWiden},
     {"", "Multinomial",
      keeping<multinomial, type_attribute<"dtype">, int_attribute<"sample_size">,
              kept<runtime::Seed>>},
@@ -211,9 +203,5 @@ constexpr Kernel kRandomKernels[] = {
     {"", "RandomUniform", random_of<Uniformly>},
     {"", "RandomUniformLike", random_like<Uniformly>},
 };
-
-}  // namespace
-
-const KernelRows kRandomRows = kRandomKernels;
 
 }  // namespace ruleengine::kernels

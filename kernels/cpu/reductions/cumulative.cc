@@ -64,19 +64,8 @@ std::int64_t arg_of(const T* x, std::int64_t n, bool largest, bool last) {
 }
 
 // ArgMax or ArgMin.
-struct ArgOp {
-  ArgOp(const Preparation& p, bool is_max)
-      : axis_said(p),
-        largest(is_max),
-        last(p.attribute_flag("select_last_index")),
-        keepdims(p.attribute_flag("keepdims")) {}
-  void operator()(Call& c) const;
-
-  AttributeAxis axis_said;
-  bool largest, last, keepdims;
-};
-
-void ArgOp::operator()(Call& c) const {
+template <bool kLargest>
+void arg_extreme(Call& c, AttributeAxis axis_said, bool last, bool keepdims) {
   const Tensor& x = c.input(0);
   const std::size_t axis = axis_said.of(c, x.rank());
   const Dims dims = reduced_shape(x.dims(), {axis}, keepdims).result;
@@ -89,13 +78,13 @@ void ArgOp::operator()(Call& c) const {
     if (s.inner == 1) {
       return c.threads().for_each_index(
           s.outer, (1 << 14) / s.size, [&](std::int64_t i) {
-            y[i] = arg_of(x.data<T>() + i * s.size, s.size, largest, last);
+            y[i] = arg_of(x.data<T>() + i * s.size, s.size, kLargest, last);
           });
     }
     for_columns(c.threads(), s,
                 [&](std::int64_t block, std::int64_t first, std::int64_t end) {
                   arg_columns(x.data<T>() + block * s.size * s.inner + first, s,
-                              end - first, largest, last,
+                              end - first, kLargest, last,
                               y + block * s.inner + first);
                 });
   });
@@ -116,19 +105,14 @@ struct Times {
   }
 };
 
-struct ScanDirection {
-  bool exclusive, reverse;
-};
-
 template <typename F, typename T>
 void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
-                      ScanDirection d, T* y) {
-  using Sum =
-      std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
+                      bool exclusive, bool reverse, T* y) {
+  using Sum = SumType<T>;
   Sum sums[kColumns];
   std::fill_n(sums, columns, Sum(F::kFirst));
   for (std::int64_t i = 0; i < s.size; ++i) {
-    const std::int64_t at = (d.reverse ? s.size - 1 - i : i) * s.inner;
+    const std::int64_t at = (reverse ? s.size - 1 - i : i) * s.inner;
     const T* from = x + at;
     T* to = y + at;
     const auto line = [&](auto f) {
@@ -139,7 +123,7 @@ void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
         to[j] = static_cast<T>(f(before, sums[j]));
       }
     };
-    if (d.exclusive) {
+    if (exclusive) {
       line([](Sum before, Sum) { return before; });
     } else {
       line([](Sum, Sum after) { return after; });
@@ -148,7 +132,7 @@ void cumulate_columns(const T* x, const CutShape& s, std::int64_t columns,
 }
 
 template <typename F>
-void cumulate(Call& c, ScanDirection d) {
+void cumulate(Call& c, bool exclusive, bool reverse) {
   const Tensor x = c.input(0);
   const std::size_t axis = input_place(c, 1, x.rank());
   Tensor& out = c.output(0, x.dtype(), x.dims());
@@ -160,25 +144,28 @@ void cumulate(Call& c, ScanDirection d) {
                 [&](std::int64_t block, std::int64_t first, std::int64_t end) {
                   const std::int64_t at = block * s.size * s.inner + first;
                   runtime::for_vectors([&]() RULEENGINE_INLINE {
-                    cumulate_columns<F>(x.data<T>() + at, s, end - first, d,
-                                        y + at);
+                    cumulate_columns<F>(x.data<T>() + at, s, end - first,
+                                        exclusive, reverse, y + at);
                   });
                 });
   });
 }
 
+template <bool kLargest>
+constexpr auto kArgOp =
+    keeping<arg_extreme<kLargest>, axis_attribute<>,
+            flag_attribute<"select_last_index">, flag_attribute<"keepdims">>;
 template <typename F>
-Op prepare_cumulate(const Preparation& p) {
-  const ScanDirection d{p.attribute_flag("exclusive"),
-                        p.attribute_flag("reverse")};
-  return [d](Call& c) { cumulate<F>(c, d); };
-}
+constexpr auto kCumulate = keeping<cumulate<F>, flag_attribute<"exclusive">,
+                                   flag_attribute<"reverse">>;
 
 }  // namespace
 
-Op arg_max(const Preparation& p) { return ArgOp(p, true); }
-Op arg_min(const Preparation& p) { return ArgOp(p, false); }
-Op cum_prod(const Preparation& p) { return prepare_cumulate<Times>(p); }
-Op cum_sum(const Preparation& p) { return prepare_cumulate<Plus>(p); }
+const KernelRows kCumulativeRows = {
+    {"", "ArgMax", kArgOp<true>, Adapt::kWiden},
+    {"", "ArgMin", kArgOp<false>, Adapt::kWiden},
+    {"", "CumProd", kCumulate<Times>, Adapt::kWiden},
+    {"", "CumSum", kCumulate<Plus>, Adapt::kWiden},
+};
 
 }  // namespace ruleengine::kernels

@@ -5,8 +5,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 namespace ruleengine::kernels {
+
+// Sums of whole numbers wrap around.
+template <typename T>
+using SumType =
+    std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
 
 inline constexpr int kSumLanes = 16;
 

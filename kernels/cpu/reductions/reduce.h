@@ -7,12 +7,15 @@
 
 namespace ruleengine::kernels {
 
+// Without an axis an op is about all elements in one row.
+inline bool is_flat(const Preparation& p) { return !p.has_attribute("axis"); }
+
 // Calls f(block, first, last) for pieces of columns [first, last) of each block
 // of a shape that is cut: at most kColumns of them.
 inline constexpr std::int64_t kColumns = 256;
 template <typename F>
 void for_columns(runtime::Threads& threads, const CutShape& s, F f) {
-  const std::int64_t pieces = (s.inner + kColumns - 1) / kColumns;
+  const std::int64_t pieces = ceil_div(s.inner, kColumns);
   const std::int64_t work =
       std::max<std::int64_t>(1, s.size * std::min(s.inner, kColumns));
   threads.for_each_index(

@@ -8,15 +8,11 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/dispatch.h"
 #include "kernels/cpu/number.h"
+#include "kernels/cpu/reductions/fold.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
-
-// Whole numbers wrap around.
-template <typename T>
-using SumType =
-    std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
 
 // A sum of whole numbers as the number that it is.
 template <typename T>
@@ -109,13 +105,8 @@ struct Product {
 template <typename T, bool kIsLargest>
 struct Extreme {
   using Terms = Extreme;
-  using Limits = std::numeric_limits<T>;
-  static constexpr T kMost =
-      Limits::has_infinity ? Limits::infinity() : Limits::max();
-  static constexpr T kLeast =
-      Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   struct Sum {
-    T value = kIsLargest ? kLeast : kMost;
+    T value = kIsLargest ? kLowest<T> : kHighest<T>;
   };
   static void add(Sum& s, T x) {
     const bool wins = kIsLargest ? x > s.value : x < s.value;

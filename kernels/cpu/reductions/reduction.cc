@@ -124,7 +124,7 @@ constexpr Reducer reducer_of() {
 
 void reduce_whole(Call& c, const Reducer& r, const Tensor& x, std::byte* y) {
   const auto size = static_cast<std::int64_t>(r.size);
-  std::vector<AnySum> sums(index_of((x.count() + kPiece - 1) / kPiece));
+  std::vector<AnySum> sums(index_of(ceil_div(x.count(), kPiece)));
   c.threads().for_each(
       x.count(), kPiece, [&](std::int64_t begin, std::int64_t end) {
         AnySum* sum = &sums[index_of(begin / kPiece)];
@@ -227,11 +227,9 @@ Op reduction(const Preparation& p) {
   };
 }
 
-constexpr Kernel kReductionKernels[] = {
-    {"", "ArgMax", arg_max, Adapt::kWiden},
-    {"", "ArgMin", arg_min, Adapt::kWiden},
-    {"", "CumProd", cum_prod, Adapt::kWiden},
-    {"", "CumSum", cum_sum, Adapt::kWiden},
+}  // namespace
+
+const KernelRows kReductionRows = {
     {"", "ReduceL1", reduction<AbsoluteSum>, Adapt::kWiden},
     {"", "ReduceL2", reduction<Norm>, Adapt::kWiden},
     {"", "ReduceLogSum", reduction<LogSum>, Adapt::kWiden},
@@ -243,9 +241,5 @@ constexpr Kernel kReductionKernels[] = {
     {"", "ReduceSum", reduction<PlainSum>, Adapt::kWiden},
     {"", "ReduceSumSquare", reduction<SquareSum>, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kReductionRows = kReductionKernels;
 
 }  // namespace ruleengine::kernels

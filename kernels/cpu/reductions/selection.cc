@@ -5,15 +5,13 @@
 
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/reductions/order.h"
+#include "kernels/cpu/reductions/reduce.h"
 #include "kernels/patterns.h"
-#include "kernels/reduced.h"
 #include "kernels/strided.h"
 #include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
-
-// --- TopK --------------------------------------------------------------------
 
 template <typename T>
 struct Ranked {
@@ -137,15 +135,12 @@ void top_k(Call& c, AttributeAxis axis_said, bool largest) {
   });
 }
 
-// --- NonZero -----------------------------------------------------------------
-
 template <typename T>
 void non_zero_of(Call& c, const Tensor& x) {
   const T* in = elements<T>(x);
   const std::int64_t total = x.count();
-  const std::int64_t pieces = (total + kGrain - 1) / kGrain;
   // Where each piece begins to write.
-  Ints begins(index_of(pieces) + 1, 0);
+  Ints begins(index_of(ceil_div(total, kGrain)) + 1, 0);
   c.threads().for_each(
       total, kGrain, [&](std::int64_t begin, std::int64_t end) {
         begins[index_of(begin / kGrain) + 1] = std::count_if(
@@ -180,8 +175,6 @@ void non_zero(Call& c) {
            [&]<typename T>() { non_zero_of<T>(c, x); });
 }
 
-// --- OneHot ------------------------------------------------------------------
-
 void one_hot(Call& c, AttributeAxis axis_said) {
   const Tensor& values = c.expect_count(2, 2);
   const Ints said = whole_numbers(c, c.expect_count(1, 1));
@@ -202,8 +195,6 @@ void one_hot(Call& c, AttributeAxis axis_said) {
     }
   });
 }
-
-// --- Compress ----------------------------------------------------------------
 
 // Places along an axis of `size` whose condition is true.
 Ints chosen_of(const Call& c, std::int64_t size) {
@@ -233,14 +224,11 @@ void compress(Call& c, bool flat, AttributeAxis axis_said) {
   take(c, x, axis, chosen, out);
 }
 
-Op prepare_compress(const Preparation& p) {
-  return [flat = !p.has_attribute("axis"), axis = AttributeAxis(p)](Call& c) {
-    compress(c, flat, axis);
-  };
-}
+}  // namespace
 
-constexpr Kernel kSelectionKernels[] = {
-    {"", "Compress", prepare_compress, Adapt::kUnpack},
+const KernelRows kSelectionRows = {
+    {"", "Compress", keeping<compress, is_flat, axis_attribute<>>,
+     Adapt::kUnpack},
     {"", "NonMaxSuppression",
      keeping<non_max_suppression, flag_attribute<"center_point_box">>},
     {"", "NonZero", non_zero, Adapt::kWiden},
@@ -249,9 +237,5 @@ constexpr Kernel kSelectionKernels[] = {
      Adapt::kWiden},
     {"", "Unique", unique, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kSelectionRows = kSelectionKernels;
 
 }  // namespace ruleengine::kernels

@@ -3,6 +3,7 @@
 
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/reductions/order.h"
+#include "kernels/cpu/reductions/reduce.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels {
@@ -101,19 +102,8 @@ void unique_of(Call& c, const Tensor& rows, std::size_t axis, bool sorted) {
   give(c, 3, groups.counts);
 }
 
-struct UniqueOp {
-  explicit UniqueOp(const Preparation& p)
-      : flat(!p.has_attribute("axis")),
-        axis_said(p),
-        sorted(p.attribute_flag("sorted")) {}
-  void operator()(Call& c) const;
-
-  bool flat;  // of all elements in one row
-  AttributeAxis axis_said;
-  bool sorted;
-};
-
-void UniqueOp::operator()(Call& c) const {
+// `flat`: of all elements in one row.
+void unique_rows(Call& c, bool flat, AttributeAxis axis_said, bool sorted) {
   const Tensor& x = c.input(0);
   const std::int64_t count = x.count();
   const std::size_t axis = flat ? 0 : axis_said.of(c, x.rank());
@@ -126,6 +116,9 @@ void UniqueOp::operator()(Call& c) const {
 
 }  // namespace
 
-Op unique(const Preparation& p) { return UniqueOp(p); }
+Op unique(const Preparation& p) {
+  return keeping<unique_rows, is_flat, axis_attribute<>,
+                 flag_attribute<"sorted">>(p);
+}
 
 }  // namespace ruleengine::kernels

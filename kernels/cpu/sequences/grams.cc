@@ -19,6 +19,7 @@ struct GramPool {
   Ints indexes;
   std::vector<float> weights;  // 1 where it is empty
   std::int64_t width = 0;      // one more than the greatest index
+  bool are_counted = true;     // or it is noted only that they are there
 
   void add(std::span<const std::int64_t> tokens, std::int64_t id) {
     std::int64_t at = 0;
@@ -81,6 +82,9 @@ GramPool read_pool(const Preparation& p) {
     }
     pool.width = std::max(pool.width, index + 1);
   }
+  const std::string_view mode = p.choice("mode", {"TF", "IDF", "TFIDF"});
+  pool.are_counted = mode != "IDF";
+  if (mode == "TF") pool.weights.clear();
   return pool;
 }
 
@@ -118,21 +122,7 @@ void count(const GramPool& pool, std::span<const std::int64_t> row,
   }
 }
 
-struct TfIdf {
-  explicit TfIdf(const Preparation& p)
-      : most_skips(p.attribute_int("max_skip_count")), pool(read_pool(p)) {
-    const auto mode = p.choice("mode", {"TF", "IDF", "TFIDF"});
-    counts_grams = mode != "IDF";
-    if (mode == "TF") pool.weights.clear();
-  }
-  void operator()(Call& c) const;
-
-  bool counts_grams;  // else notes only that they are there
-  std::int64_t most_skips;
-  GramPool pool;
-};
-
-void TfIdf::operator()(Call& c) const {
+void weigh_grams(Call& c, const GramPool& pool, std::int64_t most_skips) {
   const Tensor x = c.expect_rank(0, 0, 2);
   const Ints tokens = input_tokens(c, pool);
   const std::int64_t width = pool.width;
@@ -157,13 +147,15 @@ void TfIdf::operator()(Call& c) const {
       if (counts[i] == 0) continue;
       const float weight = pool.weights.empty() ? 1 : pool.weights[i];
       to[r * width + pool.indexes[i]] +=
-          weight * (counts_grams ? counts[i] : 1);
+          weight * (pool.are_counted ? counts[i] : 1);
     }
   }
 }
 
 }  // namespace
 
-Op tf_idf_vectorizer(const Preparation& p) { return TfIdf(p); }
+Op tf_idf_vectorizer(const Preparation& p) {
+  return keeping<weigh_grams, read_pool, int_attribute<"max_skip_count">>(p);
+}
 
 }  // namespace ruleengine::kernels

@@ -2,8 +2,8 @@
 
 #include "core/ir/graph.h"
 #include "kernels/cpu/control/bodies.h"
-#include "kernels/dispatch.h"
 #include "kernels/cpu/families.h"
+#include "kernels/dispatch.h"
 #include "kernels/strided.h"
 #include "runtime/conversions.h"
 
@@ -78,7 +78,7 @@ Ints part_sizes(const Call& c, std::int64_t size) {
   }
   const std::int64_t each = c.has_input(1) ? c.scalar_int(1) : 1;
   if (each < 1) c.wrong_value(1, "1 or more", std::to_string(each));
-  const std::int64_t parts = size / each + (size % each != 0 ? 1 : 0);
+  const std::int64_t parts = ceil_div(size, each);
   c.allocate(DataType::kInt64, {&parts, 1});  // so many fit
   Ints sizes(index_of(parts), each);
   if (size % each != 0) sizes.back() = size % each;
@@ -90,13 +90,8 @@ void split_to_sequence(Call& c, const AttributeAxis& along, bool keeps_dims) {
   const Tensor x = runtime::unpacked(c.input(0), c.run());
   const std::size_t axis = along.of(c, x.rank());
   const bool keeps = c.has_input(1) || keeps_dims;
-  Dims dims(x.dims());
-  if (!keeps) {
-    dims.clear();
-    for (std::size_t i = 0; i < x.rank(); ++i) {
-      if (i != axis) dims.push_back(x.dim(i));
-    }
-  }
+  Dims dims(x.dims().first(axis));
+  dims.append(x.dims().subspan(axis + 1));
   Datum::List items;
   std::int64_t at = 0;
   for (const std::int64_t size : part_sizes(c, x.dim(axis))) {
@@ -134,11 +129,7 @@ void concat_from_sequence(Call& c, const AttributeAxis& along, bool adds) {
                                   items[0].tensor().dtype(), c.run()));
 }
 
-Op concat_from_sequence(const Preparation& p) {
-  p.need_attribute("axis");
-  return [axis = AttributeAxis(p), adds = p.attribute_flag("new_axis")](
-             Call& c) { concat_from_sequence(c, axis, adds); };
-}
+Body body_of(const Preparation& p) { return Body(p, "body"); }
 
 void sequence_map(Call& c, const Body& body) {
   const std::size_t rounds = items_of(c, 0).size();
@@ -149,7 +140,7 @@ void sequence_map(Call& c, const Body& body) {
   }
   std::vector<Datum::List> outputs(body.outputs.size());
   for (std::size_t round = 0; round < rounds; ++round) {
-    if (c.threads().check) c.threads().check();
+    c.threads().look();
     std::vector<Datum> inputs;
     for (std::size_t i = 0; i < c.input_count(); ++i) {
       const Datum& value = c.value(i);
@@ -169,10 +160,6 @@ void sequence_map(Call& c, const Body& body) {
   }
 }
 
-Op sequence_map(const Preparation& p) {
-  return [body = Body(p, "body")](Call& c) { sequence_map(c, body); };
-}
-
 void optional(Call& c) {
   c.set_output(0, c.has_input(0) ? c.value(0) : Datum::none());
 }
@@ -188,8 +175,12 @@ void optional_has_element(Call& c) {
   c.set_output(0, scalar(c, has));
 }
 
-constexpr Kernel kSequenceKernels[] = {
-    {"", "ConcatFromSequence", concat_from_sequence},
+}  // namespace
+
+const KernelRows kSequenceRows = {
+    {"", "ConcatFromSequence",
+     keeping<concat_from_sequence, needed<"axis", axis_attribute<>>,
+             flag_attribute<"new_axis">>},
     {"", "Optional", optional},
     {"", "OptionalGetElement", optional_get_element},
     {"", "OptionalHasElement", optional_has_element},
@@ -199,13 +190,9 @@ constexpr Kernel kSequenceKernels[] = {
     {"", "SequenceErase", sequence_erase},
     {"", "SequenceInsert", sequence_insert},
     {"", "SequenceLength", sequence_length},
-    {"", "SequenceMap", sequence_map},
+    {"", "SequenceMap", keeping<sequence_map, body_of>},
     {"", "SplitToSequence",
      keeping<split_to_sequence, axis_attribute<>, flag_attribute<"keepdims">>},
 };
-
-}  // namespace
-
-const KernelRows kSequenceRows = kSequenceKernels;
 
 }  // namespace ruleengine::kernels

@@ -8,7 +8,6 @@
 #include <memory>
 #include <unordered_set>
 
-#include "kernels/choice.h"
 #include "kernels/cpu/elementwise/elementwise.h"
 #include "kernels/cpu/families.h"
 
@@ -206,16 +205,14 @@ Op regex_full_match(const Preparation& p) {
   return [regex = std::move(regex)](Call& c) { regex_full_match(c, *regex); };
 }
 
-constexpr Kernel kStringKernels[] = {
+}  // namespace
+
+const KernelRows kStringRows = {
     {"", "RegexFullMatch", regex_full_match},
     {"", "StringConcat", string_concat},
     {"", "StringNormalizer", prepared<StringNormalizer>},
     {"", "StringSplit", string_split},
     {"", "TfIdfVectorizer", tf_idf_vectorizer},
 };
-
-}  // namespace
-
-const KernelRows kStringRows = kStringKernels;
 
 }  // namespace ruleengine::kernels

@@ -21,7 +21,6 @@ class Fourier {
   // `threads` is asked in long loops, and must outlive the plan.
   Fourier(std::int64_t length, const runtime::Threads& threads);
 
-  std::int64_t length() const { return length_; }
   // out[k] = sum of in[j] * exp(-2 pi i j k / length); `out` is not `in`.
   void forward(const Complex* in, Complex* out) const;
   // The same with exp(+...), divided by the length.

@@ -226,16 +226,14 @@ Op mel_weight_matrix(const Preparation& p) {
   return [type](Call& c) { mel_weight_matrix(c, type); };
 }
 
-constexpr Kernel kSignalKernels[] = {
+}  // namespace
+
+const KernelRows kSignalRows = {
     {"", "DFT",
      keeping<dft, flag_attribute<"inverse">, flag_attribute<"onesided">>,
      Adapt::kWiden},
     {"", "MelWeightMatrix", mel_weight_matrix},
     {"", "STFT", keeping<stft, flag_attribute<"onesided">>, Adapt::kWiden},
 };
-
-}  // namespace
-
-const KernelRows kSignalRows = kSignalKernels;
 
 }  // namespace ruleengine::kernels

@@ -55,16 +55,14 @@ void gather_nd(Call& c, std::int64_t batch_dims) {
   });
 }
 
-constexpr Kernel kGatherKernels[] = {
+}  // namespace
+
+const KernelRows kGatherRows = {
     {"", "Gather", keeping<gather, axis_attribute<>>, Adapt::kUnpack},
     {"", "GatherElements", keeping<gather_elements, int_attribute<"axis">>,
      Adapt::kUnpack},
     {"", "GatherND", keeping<gather_nd, int_attribute<"batch_dims">>,
      Adapt::kUnpack},
 };
-
-}  // namespace
-
-const KernelRows kGatherRows = kGatherKernels;
 
 }  // namespace ruleengine::kernels

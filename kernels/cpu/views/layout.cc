@@ -60,7 +60,9 @@ void reverse_sequence(Call& c, AttributeAxis time_axis,
   });
 }
 
-constexpr Kernel kLayoutKernels[] = {
+}  // namespace
+
+const KernelRows kLayoutRows = {
     {"", "Concat", moves::concat, Adapt::kUnpack},
     {"", "DepthToSpace", moves::depth_to_space, Adapt::kUnpack},
     {"", "Expand", moves::expand, Adapt::kUnpack},
@@ -75,9 +77,5 @@ constexpr Kernel kLayoutKernels[] = {
     {"", "Transpose", moves::transpose, Adapt::kUnpack},
     {"", "Trilu", keeping<trilu, flag_attribute<"upper">>, Adapt::kUnpack},
 };
-
-}  // namespace
-
-const KernelRows kLayoutRows = kLayoutKernels;
 
 }  // namespace ruleengine::kernels

@@ -185,12 +185,10 @@ Op pad(const Preparation& p) {
   };
 }
 
-constexpr Kernel kPadKernels[] = {
-    {"", "Pad", pad, Adapt::kUnpack},
-};
-
 }  // namespace
 
-const KernelRows kPadRows = kPadKernels;
+const KernelRows kPadRows = {
+    {"", "Pad", pad, Adapt::kUnpack},
+};
 
 }  // namespace ruleengine::kernels

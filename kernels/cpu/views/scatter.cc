@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/ir/narrow_float.h"
-#include "kernels/choice.h"
 #include "kernels/cpu/families.h"
+#include "kernels/cpu/number.h"
 #include "kernels/cpu/views/indices.h"
 #include "kernels/strided.h"
 #include "runtime/conversions.h"
@@ -29,16 +29,7 @@ T reduced(Reduction reduction, T a, T b) {
     }
     return reduction == Reduction::kMax ? std::max(a, b) : std::min(a, b);
   }
-  const bool is_add = reduction == Reduction::kAdd;
-  if constexpr (std::is_same_v<T, bool>) {
-    return is_add ? a || b : a && b;
-  } else if constexpr (std::is_integral_v<T>) {
-    const auto x = static_cast<std::uint64_t>(a);
-    const auto y = static_cast<std::uint64_t>(b);
-    return static_cast<T>(is_add ? x + y : x * y);
-  } else {
-    return is_add ? a + b : a * b;
-  }
+  return reduction == Reduction::kAdd ? Add()(a, b) : Mul()(a, b);
 }
 
 // Runtimes differ in which of two updates of one place stays.
@@ -152,15 +143,13 @@ Op prepare_tensor_scatter(const Preparation& p) {
 
 constexpr Kernel::Prepare kScatterElements =
     keeping<scatter_elements, int_attribute<"axis">, reduction_of>;
-constexpr Kernel kScatterKernels[] = {
+}  // namespace
+
+const KernelRows kScatterRows = {
     {"", "Scatter", kScatterElements, Adapt::kUnpack},
     {"", "ScatterElements", kScatterElements, Adapt::kUnpack},
     {"", "ScatterND", keeping<scatter_nd, reduction_of>, Adapt::kUnpack},
     {"", "TensorScatter", prepare_tensor_scatter, Adapt::kUnpack},
 };
-
-}  // namespace
-
-const KernelRows kScatterRows = kScatterKernels;
 
 }  // namespace ruleengine::kernels

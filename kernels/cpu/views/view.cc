@@ -26,7 +26,9 @@ void shape(Call& c, std::int64_t start, std::int64_t stop) {
 
 void size(Call& c) { c.set_output(0, scalar(c, c.input(0).count())); }
 
-constexpr Kernel kViewKernels[] = {
+}  // namespace
+
+const KernelRows kViewRows = {
     {"", "Flatten", moves::flatten},
     {"", "Identity", moves::identity},
     {"", "Reshape", moves::reshape},
@@ -37,9 +39,5 @@ constexpr Kernel kViewKernels[] = {
     {"", "Squeeze", moves::squeeze},
     {"", "Unsqueeze", moves::unsqueeze},
 };
-
-}  // namespace
-
-const KernelRows kViewRows = kViewKernels;
 
 }  // namespace ruleengine::kernels
