@@ -106,10 +106,14 @@ TEST_CASE_FIXTURE(Declaring, "neither side of a contradiction is a fact") {
   const ValueId both =
       declared(add("Relu", {x}), {"1", "B", "4"}, DataType::kInt8);
   const ValueId below = add("Relu", {rank});
+  // What the file declares further below is of the same wrong sizes.
+  const ValueId wrong = declared(add("Relu", {below}), {"1", "B", "4"});
+  const ValueId deeper = declared(add("Neg", {wrong}), {"1", "B", "4"});
   Inference facts(g);
   CHECK(text(facts, elem) == "undefined[B,4]");
   CHECK(text(facts, rank) == "float[?]");
   CHECK(text(facts, below) == "float[?]");
+  CHECK(text(facts, deeper) == "float[?]");
   CHECK(text(facts, size).starts_with("float[B,?"));
   CHECK(facts.type(both) == nullptr);
   CHECK(facts.take_warnings().size() == 4);

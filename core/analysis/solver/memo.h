@@ -46,6 +46,9 @@ struct Memo {
   std::uint8_t element_count = 0;
   const ranks::Layout* layout = nullptr;  // nullptr: unknown
   Origin origin = Origin::kRuntime;
+  // The declared type of this value, or of one that it is computed from,
+  // contradicts the inferred one.
+  bool clashes = false;
   std::array<State, kAsks> state = {};
 
   std::span<const ir::Dim> element_span() const {

@@ -161,6 +161,7 @@ class Solver final : public ops::Known {
   bool followable(ir::ValueId value) const;
   ir::Dim axis_unknown(ir::ValueId value, std::size_t axis);
   const ir::Type* merge(ir::ValueId value, const Inferred& inferred);
+  bool is_below_clash(ir::ValueId value) const;
   const ir::Type* of_this_body(ir::ValueId value);
   ir::Dim merge_dim(ir::ValueId value, ir::Dim declared, ir::Dim inferred,
                     bool& clash);

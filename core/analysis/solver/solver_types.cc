@@ -234,9 +234,22 @@ Dim Solver::merge_dim(ValueId value, Dim declared, Dim inferred, bool& clash) {
   return inferred;
 }
 
+bool Solver::is_below_clash(ValueId value) const {
+  const ir::NodeId node = graph_.producer(value);
+  if (contradictions.empty() || !node) return false;
+  const auto inputs = graph_.inputs(node);
+  return std::ranges::any_of(inputs, [&](const ir::Operand& o) {
+    return o.value && memos_[o.value.index()].clashes;
+  });
+}
+
+// Below a contradiction nothing that the file declares is believed: it is most
+// likely of the same wrong sizes.
 const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
+  bool& clashes = memos_[value.index()].clashes;
+  clashes = is_below_clash(value);
   const ir::Type* declared =
-      options_.believe ? graph_.value(value).declared : nullptr;
+      options_.believe && !clashes ? graph_.value(value).declared : nullptr;
   if (inferred.whole != nullptr) {
     return declared != nullptr ? declared : inferred.whole;
   }
@@ -267,6 +280,7 @@ const ir::Type* Solver::merge(ValueId value, const Inferred& inferred) {
       }
     }
     if (clash) contradict(value, *declared, inferred);
+    clashes = clash;
   }
   if (!clash && !contradictions.empty()) contradictions.erase(value.index());
   if (out.elem == ir::DataType::kUndefined && !out.has_shape) {
