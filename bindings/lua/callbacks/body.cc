@@ -1,5 +1,3 @@
-#include "bindings/lua/callbacks/body.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "bindings/lua/callbacks/callback.h"
+#include "bindings/lua/callbacks/rule.h"
 #include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/session/handle.h"
 #include "bindings/lua/words/words.h"
@@ -183,18 +182,16 @@ class LuaBody final : public engine::OpBody {
                    count_of(wanted, "value"), count_of(count, "value"));
     }
     for (std::size_t i = 0; i < wanted; ++i) {
-      const Handle* handle = to_handle(host, state, static_cast<int>(i) + 1);
-      if (handle == nullptr || handle->kind != HandleKind::kValue) {
-        return wrong(fmt::format("result {} of the body of {}", i + 1, name()),
-                     "a value", kind_of(state, static_cast<int>(i) + 1));
+      const int place = static_cast<int>(i) + 1;
+      const Handle* handle = to_handle(host, state, place, HandleKind::kValue);
+      if (handle == nullptr) {
+        return wrong(fmt::format("result {} of the body of {}", place, name()),
+                     "a value", kind_of(state, place));
       }
       if (!check_alive(host, *handle)) {
         return *std::exchange(host.session.error, {});
       }
-      const ir::ValueId value = handle->transposed
-                                    ? edit.transposed(handle->value())
-                                    : handle->value();
-      edit.replace(edit.graph().output(stand_in, i), value);
+      edit.replace(edit.graph().output(stand_in, i), value_in(edit, *handle));
     }
     return {};
   }

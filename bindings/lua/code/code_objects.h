@@ -9,7 +9,7 @@
 #include <string_view>
 
 #include "bindings/lua/sandbox/sandbox.h"
-#include "bindings/lua/sandbox/userdata.h"
+#include "bindings/lua/sandbox/stack.h"
 
 namespace ruleengine::lua::code {
 

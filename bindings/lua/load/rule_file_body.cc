@@ -6,7 +6,7 @@
 #include <map>
 #include <utility>
 
-#include "bindings/lua/callbacks/body.h"
+#include "bindings/lua/callbacks/rule.h"
 #include "bindings/lua/load/rule_file_loader.h"
 #include "bindings/lua/load/text_body.h"
 #include "bindings/lua/sandbox/table_keys.h"

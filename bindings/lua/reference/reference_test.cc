@@ -73,7 +73,7 @@ TEST_CASE("the table has exactly the words that rule files have") {
     const Host& host = Host::of(state);
     const auto fields = [&](HandleKind kind) {
       lua_rawgeti(state, LUA_REGISTRYINDEX,
-                  host.metatables[static_cast<std::size_t>(kind)]);
+                  host.metatables[static_cast<std::size_t>(kind)].reference);
       return fields_of(state);
     };
     CHECK(fields(HandleKind::kValue) == words_of("re.Value"));

@@ -6,6 +6,7 @@
 #include <string_view>
 
 struct lua_State;
+struct luaL_Reg;
 
 namespace ruleengine::lua {
 
@@ -14,6 +15,12 @@ void install_globals(lua_State* state);
 void install_protected_calls(lua_State* state);  // pcall, xpcall, coroutine
 void install_tables(lua_State* state);           // table, unpack
 void install_walks(lua_State* state);            // pairs, next
+
+// The parts of the string library: Lua's own functions, each with a bound on
+// time and size, without dump and without printing addresses.
+extern const luaL_Reg kPatternFunctions[];  // find, match, gmatch, gsub
+int format_string(lua_State* state);
+int repeat_string(lua_State* state);
 
 // Replaces the table on top by a read-only view of it.
 void freeze(lua_State* state);

@@ -29,7 +29,6 @@ class TextPattern {
     std::size_t begin = 0;
     std::size_t size = 0;
     bool position = false;  // "()": the capture is the position `begin`
-    bool open = false;
   };
   struct Found {
     std::size_t begin = 0, end = 0;

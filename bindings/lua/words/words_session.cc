@@ -8,7 +8,7 @@
 
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "bindings/lua/sandbox/userdata.h"
+#include "bindings/lua/sandbox/stack.h"
 
 namespace ruleengine::lua {
 
