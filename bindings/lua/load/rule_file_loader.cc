@@ -153,35 +153,27 @@ Status Loader::add_members() {
 
 // --- running a file ---
 
-struct LoaderFunctions {
-  static Loader& of(lua_State* state) {
-    return *static_cast<Loader*>(lua_touserdata(state, lua_upvalueindex(1)));
-  }
-  static int body(lua_State* state) {
-    Loader& loader = of(state);
-    loader.run_body(state,
-                    *static_cast<Loader::Request*>(lua_touserdata(state, 1)));
-    return 0;
-  }
-  static int rule(lua_State* state) { return of(state).declare(state, "rule"); }
-  static int pack(lua_State* state) { return of(state).declare(state, "pack"); }
-  static int lib(lua_State* state) { return of(state).lib(state); }
-};
+template <int (Loader::*function)(lua_State*)>
+int Loader::call(lua_State* state) {
+  auto& self =
+      *static_cast<Loader*>(lua_touserdata(state, lua_upvalueindex(1)));
+  return (self.*function)(state);
+}
 
 Status Loader::prepare() {
   return sandbox_.protect([this](lua_State* state) {
     lua_newtable(state);
     words_.install(state);
     install_callback_words(state, words_);
-    constexpr luaL_Reg kFunctions[] = {{"rule", &LoaderFunctions::rule},
-                                       {"pack", &LoaderFunctions::pack},
-                                       {"lib", &LoaderFunctions::lib},
+    constexpr luaL_Reg kFunctions[] = {{"rule", &call<&Loader::rule>},
+                                       {"pack", &call<&Loader::pack>},
+                                       {"lib", &call<&Loader::lib>},
                                        {nullptr, nullptr}};
     lua_pushlightuserdata(state, this);
     luaL_setfuncs(state, kFunctions, 1);
     words_table_ = luaL_ref(state, LUA_REGISTRYINDEX);
     lua_pushlightuserdata(state, this);
-    lua_pushcclosure(state, &LoaderFunctions::body, 1);
+    lua_pushcclosure(state, &call<&Loader::run_body>, 1);
     body_ = luaL_ref(state, LUA_REGISTRYINDEX);
   });
 }
@@ -195,8 +187,7 @@ Status Loader::run_file(const std::string& file, const fs::path& real,
   request_ = &request;
   lua_State* state = sandbox_.state();
   lua_rawgeti(state, LUA_REGISTRYINDEX, body_);
-  lua_pushlightuserdata(state, &request);
-  Status status = sandbox_.call(1, 0, Sandbox::Budget::kLoad,
+  Status status = sandbox_.call(0, 0, Sandbox::Budget::kLoad,
                                 fmt::format("rule file '{}'", file));
   request_ = nullptr;
   luaL_unref(state, LUA_REGISTRYINDEX, request.declared);
@@ -226,7 +217,8 @@ void Loader::run(lua_State* state) {
   lua_call(state, 0, 1);
 }
 
-void Loader::run_body(lua_State* state, Request& request) {
+int Loader::run_body(lua_State* state) {
+  Request& request = *request_;
   lua_newtable(state);
   request.libs = luaL_ref(state, LUA_REGISTRYINDEX);
   const SourceScan scan = compile(state, request.file, request.text);
@@ -260,6 +252,7 @@ void Loader::run_body(lua_State* state, Request& request) {
   } else {
     packs_.push_back(read_pack(state, table));
   }
+  return 0;
 }
 
 int Loader::declare(lua_State* state, const char* word) {

@@ -83,9 +83,9 @@ TEST_CASE("the table has exactly the words that rule files have") {
     CHECK(fields(HandleKind::kGroup) == words_of("re.Matches"));
   });
   CHECK(done.ok());
-  CHECK(set_of(rule_keys()) == words_of("re.Rule"));
-  CHECK(set_of(pack_keys()) == words_of("re.Pack"));
-  CHECK(set_of(example_keys()) == words_of("re.Example"));
+  CHECK(set_of(kRuleKeys) == words_of("re.Rule"));
+  CHECK(set_of(kPackKeys) == words_of("re.Pack"));
+  CHECK(set_of(kExampleKeys) == words_of("re.Example"));
   for (const Word& word : lua::words()) {
     CHECK_MESSAGE(std::ranges::find(word_classes(), word.of,
                                     &WordClass::name) != word_classes().end(),

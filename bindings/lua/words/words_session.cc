@@ -64,10 +64,8 @@ ScopeGuard::ScopeGuard(WordsSession& session)
 ScopeGuard::~ScopeGuard() { session_.scopes.resize(depth_); }
 
 pattern::Alternative ScopeGuard::take(pattern::TermId term) {
-  pattern::Alternative stated{.term = term,
-                              .facts = session_.scopes[depth_].facts};
-  std::vector<WordsSession::Condition>& all = session_.conditions;
-  for (WordsSession::Condition& condition : all) {
+  pattern::Alternative stated{.term = term, .facts = session_.scopes[depth_]};
+  for (WordsSession::Condition& condition : session_.conditions) {
     if (condition.scope < depth_ || condition.used) continue;
     condition.used = true;
     stated.conditions.push_back(condition.term);

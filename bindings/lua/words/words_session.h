@@ -15,19 +15,15 @@ struct luaL_Reg;
 
 namespace ruleengine::lua {
 
-// The body of `match` or of a function alternative: facts and unused conditions
-// belong to the scope in which they are stated.
-struct WordsScope {
-  std::vector<pattern::FactId> facts;
-};
-
 struct WordsSession {
   pattern::Builder builder;
   std::uint32_t run = 0;  // stored in each handle
   std::string file;       // of the rule
   int line = 0;           // where it is declared
   std::string chunk;      // Lua's name of the file; "": a function of a lib
-  std::vector<WordsScope> scopes;
+  // The facts stated in the body of `match` and in those of the function
+  // alternatives in it: facts and unused conditions belong to their scope.
+  std::vector<std::vector<pattern::FactId>> scopes;
   // Each `context` and `never`, and whether another pattern uses it.
   struct Condition {
     pattern::TermId term;
