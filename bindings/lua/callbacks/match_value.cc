@@ -1,7 +1,6 @@
 #include "bindings/lua/callbacks/match_value.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "bindings/lua/rule_file.h"
@@ -123,9 +122,8 @@ int match_assign(Host& host, lua_State* state) {
 int match_tostring(Host& host, lua_State* state) {
   const Member* member = member_of(host, state);
   if (member == nullptr) return kFailed;
-  push(state,
-       "the match at " + host.session.graph->describe(member->match->root));
-  return 1;
+  return push(state, "the match at " +
+                         host.session.graph->describe(member->match->root));
 }
 
 // --- ms

@@ -17,10 +17,6 @@ Diagnostic wrong_count(std::string expected, std::string found) {
                "op.Split{..., outputs = 2} returns two values");
 }
 
-std::string counted(std::size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 class Results {
  public:
   Results(Host& host, lua_State* state) : host_(host), state_(state) {}
@@ -174,6 +170,10 @@ Status read_group(Results& results, Host& host, lua_State* state,
 }
 
 }  // namespace
+
+std::string counted(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
 
 Result<Ended> replace_results(Host& host, lua_State* state, bool group) {
   const auto count = static_cast<std::size_t>(lua_gettop(state));

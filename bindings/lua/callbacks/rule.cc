@@ -1,8 +1,6 @@
 // LuaRule: a rule file as the driver sees it.
 #include <algorithm>
-#include <memory>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -10,7 +8,6 @@
 #include "bindings/lua/callbacks/match_value.h"
 #include "bindings/lua/callbacks/results.h"
 #include "bindings/lua/callbacks/rule.h"
-#include "bindings/lua/rule_file.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <lua.hpp>
-#include <set>
 #include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"

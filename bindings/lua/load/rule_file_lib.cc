@@ -137,10 +137,8 @@ int Loader::lib(lua_State* state) {
   run(state);
   request.running.pop_back();
   if (lua_isnil(state, -1)) {
-    return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                                 .what = "the lib returns nothing",
-                                 .where = file + ":1",
-                                 .expected = "return { name = function ... }"});
+    return fail_in(state, file, 1, "the lib returns nothing",
+                   "return { name = function ... }");
   }
   lua_pushvalue(state, -1);
   lua_setfield(state, libs, found.real.c_str());

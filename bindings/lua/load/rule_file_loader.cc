@@ -11,7 +11,6 @@
 #include "bindings/lua/callbacks/callback_words.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "core/base/folder.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -203,11 +202,8 @@ SourceScan Loader::compile(lua_State* state, const std::string& file,
   lua_remove(state, -2);
   SourceScan scan(text);
   if (scan.foreign_literal_line() != 0) {
-    Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                          .what = "a number with a suffix",
-                          .where = fmt::format("{}:{}", file,
-                                               scan.foreign_literal_line()),
-                          .expected = "a number of Lua 5.1"});
+    fail_in(state, file, scan.foreign_literal_line(), "a number with a suffix",
+            "a number of Lua 5.1");
   }
   return scan;
 }
@@ -224,19 +220,14 @@ int Loader::run_body(lua_State* state) {
   const SourceScan scan = compile(state, request.file, request.text);
   run(state);
   if (request.word == nullptr) {
-    Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                          .what = "the file has no rule",
-                          .where = request.file + ":1",
-                          .expected = "return rule { ... }"});
+    fail_in(state, request.file, 1, "the file has no rule",
+            "return rule { ... }");
   }
   lua_rawgeti(state, LUA_REGISTRYINDEX, request.declared);
   if (lua_rawequal(state, -1, -2) == 0) {
-    Sandbox::fail(
-        state,
-        {.kind = ErrorKind::kRule,
-         .what = fmt::format("the file does not return its {}", request.word),
-         .where = fmt::format("{}:{}", request.file, request.line),
-         .expected = fmt::format("return {} {{ ... }}", request.word)});
+    fail_in(state, request.file, request.line,
+            fmt::format("the file does not return its {}", request.word),
+            fmt::format("return {} {{ ... }}", request.word));
   }
   // The error is at the end of the call; readers look at its beginning.
   const int written = scan.word_line(request.word);
@@ -295,6 +286,13 @@ std::string take_text(lua_State* state, const RuleTable& table, int index,
   const std::string_view text = text_at(state, index);
   take_bytes(state, table, text.size() + 64, line);
   return std::string(text);
+}
+
+int fail_in(lua_State* state, const std::string& file, int line,
+            std::string what, std::string expected) {
+  Diagnostic error = wrong(std::move(what), std::move(expected));
+  error.where = fmt::format("{}:{}", file, line);
+  return Sandbox::fail(state, std::move(error));
 }
 
 int fail_at(lua_State* state, const RuleTable& table, int line,

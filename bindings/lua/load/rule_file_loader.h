@@ -221,7 +221,9 @@ inline constexpr auto kExampleKeys = std::to_array<std::string_view>(
     {"assumed", "changes_meaning", "file", "matches", "options", "rejected",
      "warned"});
 
-// Raises at a line of the file.
+// Raise at a line of a file.
+int fail_in(lua_State* state, const std::string& file, int line,
+            std::string what, std::string expected);
 int fail_at(lua_State* state, const RuleTable& table, int line,
             Diagnostic error);
 

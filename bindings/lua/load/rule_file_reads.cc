@@ -4,7 +4,6 @@
 
 #include <lua.hpp>
 #include <set>
-#include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"
 #include "bindings/lua/session/handle.h"

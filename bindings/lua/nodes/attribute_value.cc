@@ -203,7 +203,7 @@ void push_attribute(Host& host, lua_State* state,
     case Kind::kFloat:
       return lua_pushnumber(state, static_cast<double>(attribute.f));
     case Kind::kString:
-      return push(state, attribute.s);
+      return push_string(host, state, attribute.s);
     case Kind::kInts:
       return push_all(host, state, attribute.ints, push_integer);
     case Kind::kFloats:

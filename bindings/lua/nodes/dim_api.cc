@@ -40,8 +40,7 @@ int compare(Host& host, lua_State* state) {
 int dim_tostring(Host& host, lua_State* state) {
   const Handle* handle = dim_operand(host, state);
   if (handle == nullptr) return kFailed;
-  push(state, dim_text(host, handle->dim));
-  return 1;
+  return push(state, dim_text(host, handle->dim));
 }
 
 int dim_concat(Host& host, lua_State* state) {
@@ -56,8 +55,7 @@ int dim_concat(Host& host, lua_State* state) {
       return fail(host, "cannot join a dimension and " + kind_of(state, i));
     }
   }
-  push(state, text);
-  return 1;
+  return push(state, text);
 }
 
 // The dimension in slot `i` of a shape table: a number or a handle.
@@ -92,8 +90,7 @@ int shape_tostring(Host& host, lua_State* state) {
     }
     lua_pop(state, 1);
   }
-  push(state, out + "]");
-  return 1;
+  return push(state, out + "]");
 }
 
 // v:shape "B H S D": v.shape called with v and the text.
@@ -116,8 +113,7 @@ int unknown_length(Host&, lua_State* state) {
 }
 
 int unknown_tostring(Host&, lua_State* state) {
-  push(state, "an unknown shape");
-  return 1;
+  return push(state, "an unknown shape");
 }
 
 // An unknown shape equals no shape, not even another unknown one.
@@ -139,8 +135,7 @@ int dim_name(Host& host, lua_State* state, const Handle& d) {
   if (!dims.is_single(d.dim) || dims.is_fresh(d.dim)) {
     return lua_pushnil(state), 1;
   }
-  push(state, dims.text(d.dim));
-  return 1;
+  return push(state, dims.text(d.dim));
 }
 
 // Pushes the answer of the table of dimensions.

@@ -183,18 +183,15 @@ int replace_input(Host& host, lua_State* state, const Handle& node) {
 }
 
 int push_op(Host& host, lua_State* state, const Handle& node) {
-  push(state, host.session.graph->op(node.node()).type);
-  return 1;
+  return push(state, host.session.graph->op(node.node()).type);
 }
 
 int push_op_domain(Host& host, lua_State* state, const Handle& node) {
-  push(state, host.session.graph->op(node.node()).domain);
-  return 1;
+  return push(state, host.session.graph->op(node.node()).domain);
 }
 
 int push_node_name(Host& host, lua_State* state, const Handle& node) {
-  push(state, host.session.graph->node(node.node()).name);
-  return 1;
+  return push(state, host.session.graph->node(node.node()).name);
 }
 
 int push_outputs(Host& host, lua_State* state, const Handle& node) {
@@ -208,8 +205,7 @@ int push_attributes(Host& host, lua_State* state, const Handle& node) {
 }
 
 int node_tostring(Host& host, lua_State* state, const Handle& node) {
-  push(state, host.session.graph->describe(node.node()));
-  return 1;
+  return push(state, host.session.graph->describe(node.node()));
 }
 
 constexpr Field kNodeFields[] = {

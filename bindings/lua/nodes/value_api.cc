@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 #include <vector>
 
 #include "bindings/lua/nodes/attribute_value.h"
@@ -77,8 +76,7 @@ int push_dtype(Host& host, lua_State* state, const Handle& value) {
   if (type == nullptr || !type->is_tensor() || !ir::is_known(type->elem)) {
     return lua_pushnil(state), 1;
   }
-  push(state, ir::data_type_name(type->elem));
-  return 1;
+  return push(state, ir::data_type_name(type->elem));
 }
 
 // v:type "float16", v:type("float16", "bfloat16"), v:type()
@@ -246,8 +244,7 @@ int push_token_axis(Host& host, lua_State* state, const Handle& value) {
 }
 
 int push_name(Host& host, lua_State* state, const Handle& value) {
-  push(state, host.session.graph->name(value.value()));
-  return 1;
+  return push(state, host.session.graph->name(value.value()));
 }
 
 int push_producer(Host& host, lua_State* state, const Handle& value) {
@@ -289,9 +286,8 @@ int push_transposed(Host& host, lua_State* state, const Handle& value) {
 }
 
 int value_tostring(Host& host, lua_State* state, const Handle& value) {
-  push(state,
-       ir::describe(*host.session.graph, *host.session.facts, value.value()));
-  return 1;
+  return push(state, ir::describe(*host.session.graph, *host.session.facts,
+                                  value.value()));
 }
 
 int no_arithmetic(Host& host, lua_State*) {

@@ -12,7 +12,6 @@
 
 #include "bindings/lua/callbacks/callback_words.h"
 #include "bindings/lua/load/rule_file_loader.h"
-#include "bindings/lua/reference/meaning.h"
 #include "bindings/lua/reference/page.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/table_keys.h"

@@ -7,7 +7,6 @@
 #include <lua.hpp>
 #include <map>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox_globals.h"
@@ -70,7 +69,7 @@ int compile_body(lua_State* state) {
   Meter::of(state).check(state);
   if (status != 0) return lua_error(state);
   lua_rawgeti(state, LUA_REGISTRYINDEX, request.globals);
-  push_environment(state, lua_istable(state, 2) ? 2 : 0, -1);
+  push_environment(state, 2);
   lua_setfenv(state, -3);
   lua_pop(state, 1);
   return 1;
@@ -381,8 +380,9 @@ std::string_view check_text(lua_State* state, int argument) {
   return text_at(state, argument);
 }
 
-void push(lua_State* state, std::string_view text) {
+int push(lua_State* state, std::string_view text) {
   lua_pushlstring(state, text.data(), text.size());
+  return 1;
 }
 
 int push_bool(lua_State* state, bool is_so) {

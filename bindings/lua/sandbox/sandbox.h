@@ -50,8 +50,8 @@ std::string_view text_at(lua_State* state, int index);
 std::optional<std::string_view> string_at(lua_State* state, int index);
 // The same of an argument; raises when it is neither a string nor a number.
 std::string_view check_text(lua_State* state, int argument);
-void push(lua_State* state, std::string_view text);
-// Pushes whether it is so, as the only result.
+// These push the only result of a C function, and return their number: 1.
+int push(lua_State* state, std::string_view text);
 int push_bool(lua_State* state, bool is_so);
 // An index that stays right while values are pushed.
 int absolute(lua_State* state, int index);

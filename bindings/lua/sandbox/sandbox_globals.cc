@@ -5,7 +5,6 @@
 #include <iterator>
 #include <lua.hpp>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox.h"
@@ -269,17 +268,11 @@ void freeze(lua_State* state) {
   lua_remove(state, -2);
 }
 
-void push_environment(lua_State* state, int words, int base) {
-  words = absolute(state, words);
-  base = absolute(state, base);
+void push_environment(lua_State* state, int words) {
   lua_newtable(state);
   lua_newtable(state);
-  if (words != 0) {
-    lua_pushvalue(state, words);
-  } else {
-    lua_pushboolean(state, 0);
-  }
-  lua_pushvalue(state, base);
+  lua_pushvalue(state, words);
+  lua_pushvalue(state, -4);
   lua_pushcclosure(state, &global_read, 2);
   lua_setfield(state, -2, "__index");
   lua_pushcfunction(state, &global_write);

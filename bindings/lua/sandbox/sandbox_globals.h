@@ -25,9 +25,9 @@ int repeat_string(lua_State* state);
 // Replaces the table on top by a read-only view of it.
 void freeze(lua_State* state);
 
-// Pushes a fresh environment: reads look in `words`, then in `base` (stack
-// indices; `words` may be 0); an unknown word and any write are errors.
-void push_environment(lua_State* state, int words, int base);
+// Pushes a fresh environment: reads look in the table at `words` (nil: none),
+// then in the one on top; an unknown word and any write are errors.
+void push_environment(lua_State* state, int words);
 
 // What to write instead of an operator of newer Luas or other languages that
 // caused a syntax error; "" for other errors.

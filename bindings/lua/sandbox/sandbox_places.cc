@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox_impl.h"
+#include "core/text/lines.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -41,12 +42,8 @@ std::string Sandbox::Impl::source_line(std::string_view place) const {
   const auto source = sources.find(place.substr(0, colon));
   if (source == sources.end()) return "";
   std::string_view rest = source->second;
-  for (int line = line_of(place); line > 1; --line) {
-    const auto end = rest.find('\n');
-    if (end == rest.npos) return "";
-    rest.remove_prefix(end + 1);
-  }
-  rest = rest.substr(0, rest.find('\n'));
+  for (int line = line_of(place); line > 1; --line) text::take_line(rest);
+  rest = text::take_line(rest);
   const auto begin = rest.find_first_not_of(" \t");
   if (begin == rest.npos) return "";
   return std::string(

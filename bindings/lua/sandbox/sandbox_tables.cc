@@ -93,8 +93,7 @@ int concat(lua_State* state) {
     if (i < last) text += separator;
     lua_pop(state, 1);
   }
-  push(state, text);
-  return 1;
+  return push(state, text);
 }
 
 // Whether the value at `a` comes before the one at `b`; argument 2 is the

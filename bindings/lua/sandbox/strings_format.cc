@@ -153,8 +153,7 @@ int format_string(lua_State* state) {
     if (result.size() > kMaxBlock) return too_long(state);
   }
   Sandbox::charge(state, result.size() + format.size());
-  push(state, result);
-  return 1;
+  return push(state, result);
 }
 
 int repeat_string(lua_State* state) {
@@ -163,7 +162,7 @@ int repeat_string(lua_State* state) {
   std::string result(text);
   result += lua_isnoneornil(state, 3) ? "" : check_text(state, 3);
   const std::size_t piece = result.size();
-  if (!(times >= 1) || piece == 0) return push(state, ""), 1;
+  if (!(times >= 1) || piece == 0) return push(state, "");
   if (times * static_cast<double>(piece) > static_cast<double>(kMaxBlock)) {
     return too_long(state);
   }
@@ -176,8 +175,7 @@ int repeat_string(lua_State* state) {
   }
   result.resize(whole);
   Sandbox::charge(state, result.size());
-  push(state, result);
-  return 1;
+  return push(state, result);
 }
 
 }  // namespace ruleengine::lua

@@ -50,8 +50,7 @@ int push_captures(lua_State* state, std::string_view text, const Found& found,
                   bool whole) {
   if (found.captures == 0) {
     if (!whole) return 0;
-    push(state, matched(text, found));
-    return 1;
+    return push(state, matched(text, found));
   }
   luaL_checkstack(state, found.captures, "too many captures");
   for (int i = 0; i < found.captures; ++i) {

@@ -1,6 +1,5 @@
 #include "bindings/lua/session/handle.h"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <new>

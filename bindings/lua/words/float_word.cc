@@ -70,8 +70,7 @@ int no_float_field(Host& host, lua_State*) {
 
 int to_text(Host& host, lua_State* state) {
   const auto number = float_at(host, state, 1);
-  push(state, fmt::format("float({})", number.value_or(0)));
-  return 1;
+  return push(state, fmt::format("float({})", number.value_or(0)));
 }
 
 }  // namespace

@@ -49,10 +49,9 @@ Alternative check_alternative(lua_State* state, WordsSession& session,
 
 int push_either(lua_State* state, WordsSession& session,
                 std::vector<Alternative> alternatives) {
-  push_term(state, session,
-            session.builder.either(std::move(alternatives),
-                                   rule_line(state, session)));
-  return 1;
+  return push_term(state, session,
+                   session.builder.either(std::move(alternatives),
+                                          rule_line(state, session)));
 }
 
 int either(lua_State* state) {
@@ -110,8 +109,7 @@ int many(lua_State* state) {
     one.push_back(std::move(stated));
     step = session.builder.either(std::move(one), line);
   }
-  push_term(state, session, session.builder.many(step, base, line));
-  return 1;
+  return push_term(state, session, session.builder.many(step, base, line));
 }
 
 // A handle that counts as a condition of its scope unless something uses it.
@@ -131,8 +129,7 @@ int condition(lua_State* state, bool never) {
   TermHandle handle{.run = session.run, .term = term};
   handle.condition = static_cast<int>(session.conditions.size());
   session.conditions.push_back({term, session.scopes.size() - 1, false});
-  push_term(state, handle);
-  return 1;
+  return push_term(state, handle);
 }
 
 int context(lua_State* state) { return condition(state, false); }
@@ -143,10 +140,10 @@ template <TermHandle::Kind kind>
 int named_call(lua_State* state) {
   WordsSession& session = session_of(state);
   const char* what = kind == TermHandle::Kind::kRest ? "`rest`" : "`any`";
-  push_term(state, TermHandle{.run = session.run,
+  return push_term(state,
+                   TermHandle{.run = session.run,
                               .kind = kind,
                               .variable = check_name(state, session, 2, what)});
-  return 1;
 }
 
 // Upvalues: Words, the word.

@@ -258,10 +258,9 @@ int index(lua_State* state) {
     if (handle.kind != TermHandle::Kind::kVariable) {
       return Sandbox::fail(state, "only a variable can be transposed by `.T`");
     }
-    push_term(state, session,
-              session.builder.transpose(
-                  session.builder.value(handle.variable, line), line));
-    return 1;
+    return push_term(state, session,
+                     session.builder.transpose(
+                         session.builder.value(handle.variable, line), line));
   }
   std::vector<std::string> known = {"T"};
   for (const luaL_Reg* each = kMethods; each->name != nullptr; ++each) {

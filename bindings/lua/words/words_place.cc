@@ -16,10 +16,7 @@ namespace {
 
 // here(): "file:line" of the code that called the lib, for blame() and
 // mistake().
-int here(lua_State* state) {
-  push(state, Sandbox::caller(state));
-  return 1;
-}
+int here(lua_State* state) { return push(state, Sandbox::caller(state)); }
 
 // During its lifetime, what is built belongs to `line` in errors.
 class BlamedLine {

@@ -2,7 +2,6 @@
 // handles on the stack.
 #include "bindings/lua/words/words_session.h"
 
-#include <algorithm>
 #include <lua.hpp>
 #include <utility>
 
@@ -86,8 +85,9 @@ bool is_rest(lua_State* state, int index) {
   return to_object<char>(state, index, kRestMetatable) != nullptr;
 }
 
-void push_term(lua_State* state, const TermHandle& handle) {
+int push_term(lua_State* state, const TermHandle& handle) {
   push_object(state, handle, kTermMetatable);
+  return 1;
 }
 void push_op(lua_State* state, const OpHandle& handle) {
   push_object(state, handle, kOpMetatable);

@@ -93,11 +93,11 @@ TermHandle* to_term(lua_State* state, int index);  // nullptr: none
 const OpHandle* to_op(lua_State* state, int index);
 bool is_any(lua_State* state, int index);  // the bare word
 bool is_rest(lua_State* state, int index);
-void push_term(lua_State* state, const TermHandle& handle);
+int push_term(lua_State* state, const TermHandle& handle);  // gives 1
 void push_op(lua_State* state, const OpHandle& handle);
-inline void push_term(lua_State* state, const WordsSession& session,
-                      pattern::TermId term) {
-  push_term(state, TermHandle{.run = session.run, .term = term});
+inline int push_term(lua_State* state, const WordsSession& session,
+                     pattern::TermId term) {
+  return push_term(state, TermHandle{.run = session.run, .term = term});
 }
 
 // The term that stands for the value at `index`, as an input or an
