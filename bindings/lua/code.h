@@ -5,7 +5,6 @@
 // refers by name to other parts of the model: weights, declared types,
 // functions, and attributes that are too large to print or that Lua cannot
 // express.
-// are too large to print or that Lua has no words for.
 //
 //   x = input "x"                                  -- float[3,4]
 //   param = weight "param"                         -- float[3,4]

@@ -23,6 +23,8 @@ std::string first_rule();
 // first digit.
 Result<std::string> op_of_rule(std::string_view name);
 
+struct Region;
+
 class Draft {
  public:
   // The nodes, in any order, are of the main graph. kUsage for nodes that no
@@ -53,10 +55,9 @@ class Draft {
                    bool literals) const;
 
  private:
-  struct Parts;
-  explicit Draft(std::unique_ptr<Parts> parts);
+  explicit Draft(std::unique_ptr<Region> region);
 
-  std::unique_ptr<Parts> parts_;
+  std::unique_ptr<Region> region_;
 };
 
 }  // namespace ruleengine::lua

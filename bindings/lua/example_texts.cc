@@ -9,6 +9,7 @@
 #include "bindings/lua/code/code_literal.h"
 #include "bindings/lua/load/rule_file_scan.h"
 #include "core/text/equivalent.h"
+#include "core/text/lines.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
 #include "core/text/words.h"
@@ -20,18 +21,15 @@ constexpr text::PrintOptions kWhole{
     .max_elements = std::numeric_limits<std::int64_t>::max()};
 constexpr std::size_t kLongestLine = 80;
 
-std::set<std::string_view> constants_of(const ir::Graph& graph) {
-  std::set<std::string_view> out;
-  const ir::Block& main = graph.block(ir::Graph::main_block());
-  for (const ir::ValueId v : main.initializers) out.insert(graph.name(v));
-  return out;
-}
-
 // The constants that the rule made, and the nodes, a line each or several.
 std::string nodes_of(const ir::Model& before, const ir::Model& found) {
   std::string out;
   const ir::Graph& graph = found.graph;
-  const auto known = constants_of(before.graph);
+  std::set<std::string_view> known;
+  for (const ir::ValueId v :
+       before.graph.block(ir::Graph::main_block()).initializers) {
+    known.insert(before.graph.name(v));
+  }
   for (const ir::ValueId v :
        graph.block(ir::Graph::main_block()).initializers) {
     const ir::Value& value = graph.value(v);
@@ -52,10 +50,9 @@ std::string nodes_of(const ir::Model& before, const ir::Model& found) {
   rest.remove_prefix(std::min(rest.find(" {\n"), rest.size() - 3) + 3);
   rest = rest.substr(0, rest.find("\n}") + 1);
   while (!rest.empty()) {
-    std::string_view line = rest.substr(0, rest.find('\n') + 1);
-    rest.remove_prefix(line.size());
+    std::string_view line = text::take_line(rest);
     if (line.starts_with("  ")) line.remove_prefix(2);
-    out += line;
+    out += std::string(line) + "\n";
   }
   return out;
 }
@@ -65,8 +62,7 @@ std::string literal_of(std::string_view lines, std::size_t indent) {
   std::string joined;
   bool is_simple = true;
   for (std::string_view rest = lines; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view line = text::take_line(rest);
     is_simple = is_simple && !line.starts_with(' ');
     joined += (joined.empty() ? "" : " ") + std::string(line);
   }
@@ -77,8 +73,7 @@ std::string literal_of(std::string_view lines, std::size_t indent) {
   const std::string margin(indent, ' ');
   std::string out = "\n";
   for (std::string_view rest = lines; !rest.empty();) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view line = text::take_line(rest);
     out += margin + "  " + std::string(line) + "\n";
   }
   return code_long_text(out + margin);

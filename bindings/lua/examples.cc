@@ -1,6 +1,7 @@
 #include "bindings/lua/examples.h"
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "core/engine/options.h"
 #include "core/rewrite/driver.h"
 #include "core/text/equivalent.h"
+#include "core/text/lines.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
 
@@ -35,8 +37,7 @@ std::string shown(const ir::Model& model) {
   rest.remove_prefix(rest.find("\n>\n") + 3);  // the header
   std::string out;
   for (std::size_t count = 0; !rest.empty(); ++count) {
-    const std::string_view line = rest.substr(0, rest.find('\n'));
-    rest.remove_prefix(std::min(line.size() + 1, rest.size()));
+    const std::string_view line = text::take_line(rest);
     if (count == kMostLines) return out + "...\n";
     out += printable(line, kWidth) + "\n";
     if (line == "}") break;  // functions of the model follow
@@ -44,27 +45,12 @@ std::string shown(const ir::Model& model) {
   return out;
 }
 
-bool rejected_with(const rewrite::DriverReport& report,
-                   const std::string& reason) {
-  for (const rewrite::Rejected& r : report.rules.at(0).rejected) {
-    if (r.reason.find(reason) != std::string::npos) return true;
-  }
-  return false;
-}
-
-bool warned_with(const rewrite::DriverReport& report, const std::string& text) {
-  for (const rewrite::Warning& w : report.warnings) {
-    if (w.message.find(text) != std::string::npos) return true;
-  }
-  return false;
-}
-
-bool assumed_with(const rewrite::DriverReport& report,
-                  const std::string& text) {
-  for (const rewrite::Assumed& each : report.assumptions) {
-    if (each.assumption.text.find(text) != std::string::npos) return true;
-  }
-  return false;
+// Whether one of them has the text in it.
+template <typename Items, typename TextOf>
+bool any_says(const Items& items, const std::string& text, TextOf text_of) {
+  return std::ranges::any_of(items, [&](const auto& each) {
+    return std::invoke(text_of, each).find(text) != std::string::npos;
+  });
 }
 
 // Runs one example of one rule.
@@ -176,7 +162,8 @@ class ExampleRun {
   }
 
   Status decide(const rewrite::DriverReport& report, ExampleResult& out) {
-    if (example_.warned && !warned_with(report, *example_.warned)) {
+    if (example_.warned && !any_says(report.warnings, *example_.warned,
+                                     &rewrite::Warning::message)) {
       out.detail = "no warning contains '" + *example_.warned + "'";
       out.verdict = Verdict::kMissing;
       if (has_fired(report)) return {};
@@ -185,7 +172,11 @@ class ExampleRun {
     } else if (!example_.warned && !report.warnings.empty()) {
       say(out, Verdict::kNoisy, "warned: " + report.warnings[0].message);
     } else if (example_.assumed && has_fired(report) &&
-               !assumed_with(report, *example_.assumed)) {
+               !any_says(
+                   report.assumptions, *example_.assumed,
+                   [](const rewrite::Assumed& each) -> auto& {
+                     return each.assumption.text;
+                   })) {
       say(out, Verdict::kMissing,
           "no rewrite assumes '" + *example_.assumed + "'");
     } else if (!example_.assumed && !report.assumptions.empty() &&
@@ -204,7 +195,8 @@ class ExampleRun {
     } else if (has_fired(report)) {
       say(out, Verdict::kNoisy, "fired where it should not");
     } else if (example_.rejected &&
-               !rejected_with(report, *example_.rejected)) {
+               !any_says(report.rules.at(0).rejected, *example_.rejected,
+                         &rewrite::Rejected::reason)) {
       out.detail =
           "expected to be rejected with '" + *example_.rejected + "', ";
       return say_why(report, out);

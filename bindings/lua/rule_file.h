@@ -47,6 +47,8 @@
 
 namespace ruleengine::lua {
 
+class Loader;
+
 using OptionValue = std::variant<bool, double, std::string>;
 
 struct Example {
@@ -119,20 +121,30 @@ class RuleSet {
       const RuleTexts* texts = nullptr);
   ~RuleSet();
 
-  Sandbox& sandbox() const;
-  const std::vector<std::unique_ptr<LoadedRule>>& rules() const;
+  Sandbox& sandbox() const { return *sandbox_; }
+  const std::vector<std::unique_ptr<LoadedRule>>& rules() const {
+    return rules_;
+  }
   // Warnings about the rules, such as a pattern that another one always
   // preempts.
-  const std::vector<std::string>& warnings() const;
+  const std::vector<std::string>& warnings() const { return warnings_; }
   // What ops of the user's own mean, by their names.
-  const std::vector<const engine::OpBody*>& bodies() const;
+  const std::vector<const engine::OpBody*>& bodies() const { return bodies_; }
   // Settings of options for rules that are not in this set.
-  const std::vector<engine::RuleSet::Unclaimed>& unclaimed() const;
+  const std::vector<engine::RuleSet::Unclaimed>& unclaimed() const {
+    return unclaimed_;
+  }
 
  private:
-  struct Impl;
-  explicit RuleSet(std::unique_ptr<Impl> impl);
-  std::unique_ptr<Impl> impl_;
+  RuleSet();
+
+  std::unique_ptr<Sandbox> sandbox_;
+  std::unique_ptr<Loader> loader_;  // the sandbox has its C functions
+  std::vector<std::unique_ptr<LoadedRule>> rules_;
+  std::vector<std::unique_ptr<engine::OpBody>> owned_bodies_;
+  std::vector<const engine::OpBody*> bodies_;
+  std::vector<std::string> warnings_;
+  std::vector<engine::RuleSet::Unclaimed> unclaimed_;
 };
 
 // The rules as the driver sees them (bindings/lua/callbacks/rule.cc); they

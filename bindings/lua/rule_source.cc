@@ -1,6 +1,5 @@
 #include "bindings/lua/rule_source.h"
 
-#include <filesystem>
 #include <utility>
 #include <variant>
 

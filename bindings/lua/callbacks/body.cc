@@ -1,5 +1,3 @@
-#include "bindings/lua/callbacks/body.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,6 +5,8 @@
 #include <vector>
 
 #include "bindings/lua/callbacks/callback.h"
+#include "bindings/lua/callbacks/results.h"
+#include "bindings/lua/callbacks/rule.h"
 #include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/session/handle.h"
 #include "bindings/lua/words/words.h"
@@ -16,10 +16,6 @@
 
 namespace ruleengine::lua {
 namespace {
-
-std::string count_of(std::size_t count, const char* what) {
-  return fmt::format("{} {}{}", count, what, count == 1 ? "" : "s");
-}
 
 class LuaBody final : public engine::OpBody {
  public:
@@ -47,8 +43,7 @@ class LuaBody final : public engine::OpBody {
     while (given > 0 && !inputs[given - 1].value) --given;
     if (given <= most) return {};
     return wrong("a node of " + name() + " does not fit its body",
-                 "at most " + count_of(most, "input"),
-                 count_of(given, "input"));
+                 "at most " + counted(most, "input"), counted(given, "input"));
   }
 
   Result<ir::Function*> add(ir::Graph& graph, ir::Facts& facts, ir::NodeId call,
@@ -180,21 +175,19 @@ class LuaBody final : public engine::OpBody {
     const auto count = static_cast<std::size_t>(lua_gettop(state));
     if (count < wanted) {
       return wrong("the body of " + name() + " returns too few values",
-                   count_of(wanted, "value"), count_of(count, "value"));
+                   counted(wanted, "value"), counted(count, "value"));
     }
     for (std::size_t i = 0; i < wanted; ++i) {
-      const Handle* handle = to_handle(host, state, static_cast<int>(i) + 1);
-      if (handle == nullptr || handle->kind != HandleKind::kValue) {
-        return wrong(fmt::format("result {} of the body of {}", i + 1, name()),
-                     "a value", kind_of(state, static_cast<int>(i) + 1));
+      const int place = static_cast<int>(i) + 1;
+      const Handle* handle = to_handle(host, state, place, HandleKind::kValue);
+      if (handle == nullptr) {
+        return wrong(fmt::format("result {} of the body of {}", place, name()),
+                     "a value", kind_of(state, place));
       }
       if (!check_alive(host, *handle)) {
         return *std::exchange(host.session.error, {});
       }
-      const ir::ValueId value = handle->transposed
-                                    ? edit.transposed(handle->value())
-                                    : handle->value();
-      edit.replace(edit.graph().output(stand_in, i), value);
+      edit.replace(edit.graph().output(stand_in, i), value_in(edit, *handle));
     }
     return {};
   }

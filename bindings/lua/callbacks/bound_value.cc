@@ -1,4 +1,4 @@
-#include "bindings/lua/callbacks/bound_value.h"
+#include "bindings/lua/callbacks/match_value.h"
 
 #include <algorithm>
 #include <string>
@@ -116,7 +116,7 @@ void push_bound(Host& host, lua_State* state, const Pattern& pattern,
     case Bound::Kind::kRecord:  // only in lists
       return lua_pushnil(state);
     case Bound::Kind::kValue:
-      return push_value(host, state, bound.value, bound.transposed);
+      return push_constant(host, state, bound.value, bound.transposed);
     case Bound::Kind::kNode:
       return push_node(host, state, bound.node);
     case Bound::Kind::kDim:

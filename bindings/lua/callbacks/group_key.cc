@@ -1,4 +1,4 @@
-#include "bindings/lua/callbacks/group_key.h"
+#include "bindings/lua/callbacks/results.h"
 
 #include <fmt/format.h>
 

@@ -1,11 +1,8 @@
 #include "bindings/lua/callbacks/match_value.h"
 
 #include <algorithm>
-#include <iterator>
-#include <string>
 #include <vector>
 
-#include "bindings/lua/callbacks/bound_value.h"
 #include "bindings/lua/rule_file.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "bindings/lua/words/words.h"
@@ -13,13 +10,6 @@
 
 namespace ruleengine::lua {
 namespace {
-
-// Stands for nil in what `where` computed, so that "computed as nil" and "never
-// computed" differ.
-void push_nothing(lua_State* state) { lua_pushlightuserdata(state, nullptr); }
-bool is_nothing(lua_State* state, int index) {
-  return lua_islightuserdata(state, index);
-}
 
 void push_variable(Host& host, lua_State* state, const Member& member,
                    std::uint32_t id) {
@@ -32,6 +22,16 @@ void push_variable(Host& host, lua_State* state, const Member& member,
   if (nothing && always_list) return push_list(host, state, 0);
   if (nothing) host.session.not_taken.push_back(variable.name);
   push_bound(host, state, *pattern_of(host), pattern::VariableId(id), bound);
+}
+
+int push_options(Host& host, lua_State* state) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.session.frame->options);
+  return 1;
+}
+
+int push_graph(Host& host, lua_State* state) {
+  push_handle(host, state, {.kind = HandleKind::kGraph});
+  return 1;
 }
 
 // --- m
@@ -61,25 +61,19 @@ int no_such_name(Host& host, lua_State* state) {
               {}, {}, suggestion(*name, known));
 }
 
-// What `where` computed (nil if this run did not set it), m.options or m.graph;
-// else an error.
+// What `where` computed (nil if this run did not set it; a null pointer stands
+// for a nil that it set), m.options or m.graph; else an error.
 int push_other(Host& host, lua_State* state, const Member& member) {
   if (*member.computed != 0) {
     lua_rawgeti(state, LUA_REGISTRYINDEX, *member.computed);
     lua_pushvalue(state, 2);
     lua_rawget(state, -2);
-    if (is_nothing(state, -1)) return lua_pushnil(state), 1;
+    if (lua_islightuserdata(state, -1)) return lua_pushnil(state), 1;
     if (!lua_isnil(state, -1)) return 1;
   }
   const auto name = string_at(state, 2);
-  if (name == "options") {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, host.session.frame->options);
-    return 1;
-  }
-  if (name == "graph") {
-    push_handle(host, state, {.kind = HandleKind::kGraph});
-    return 1;
-  }
+  if (name == "options") return push_options(host, state);
+  if (name == "graph") return push_graph(host, state);
   const std::vector<std::string>& computed = host.session.frame->rule->computed;
   if (name && std::ranges::binary_search(computed, *name)) {
     return lua_pushnil(state), 1;
@@ -117,7 +111,7 @@ int match_assign(Host& host, lua_State* state) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, *member->computed);
   lua_pushvalue(state, 2);
   if (lua_isnil(state, 3)) {
-    push_nothing(state);
+    lua_pushlightuserdata(state, nullptr);
   } else {
     lua_pushvalue(state, 3);
   }
@@ -128,10 +122,8 @@ int match_assign(Host& host, lua_State* state) {
 int match_tostring(Host& host, lua_State* state) {
   const Member* member = member_of(host, state);
   if (member == nullptr) return kFailed;
-  host.scratch.text =
-      "the match at " + host.session.graph->describe(member->match->root);
-  push(state, host.scratch.text);
-  return 1;
+  return push(state, "the match at " +
+                         host.session.graph->describe(member->match->root));
 }
 
 // --- ms
@@ -182,12 +174,7 @@ int group_index(Host& host, lua_State* state) {
   const std::optional<int> field = find_field(host, state, HandleKind::kGroup);
   if (!field) return kFailed;
   if (*field == kMethod) return 1;
-  if (*field == 0) {
-    lua_rawgeti(state, LUA_REGISTRYINDEX, host.session.frame->options);
-  } else {
-    push_handle(host, state, {.kind = HandleKind::kGraph});
-  }
-  return 1;
+  return *field == 0 ? push_options(host, state) : push_graph(host, state);
 }
 
 int group_length(Host& host, lua_State* state) {
@@ -199,9 +186,9 @@ int group_length(Host& host, lua_State* state) {
 }
 
 constexpr Field kGroupFields[] = {
-    {"options", 0},
-    {"graph", 1},
-    {"all", kMethod, method<HandleKind::kGroup, all>}};
+    {"options", nullptr},
+    {"graph", nullptr},
+    {"all", nullptr, method<HandleKind::kGroup, all>}};
 
 // --- options
 
@@ -238,15 +225,11 @@ void push_option(lua_State* state, const OptionValue& value) {
 }  // namespace
 
 void make_match_metatables(Host& host, lua_State* state) {
-  make_metatable(host, state, HandleKind::kMatch, entry<match_index>, nullptr,
-                 0);
-  set_metamethod(host, state, HandleKind::kMatch, "__newindex",
-                 entry<match_assign>);
-  set_metamethod(host, state, HandleKind::kMatch, "__tostring",
-                 entry<match_tostring>);
+  make_metatable(host, state, HandleKind::kMatch, entry<match_index>, {},
+                 {{"__newindex", entry<match_assign>},
+                  {"__tostring", entry<match_tostring>}});
   make_metatable(host, state, HandleKind::kGroup, entry<group_index>,
-                 kGroupFields, std::size(kGroupFields));
-  set_metamethod(host, state, HandleKind::kGroup, "__len", entry<group_length>);
+                 kGroupFields, {{"__len", entry<group_length>}});
 }
 
 void push_match(Host& host, lua_State* state, std::size_t index) {
@@ -260,8 +243,9 @@ void push_group(Host& host, lua_State* state) {
 }
 
 std::string_view tag_of(const Host& host, ir::NodeId node) {
-  if (host.session.members.size() != 1 || pattern_of(host) == nullptr)
+  if (host.session.members.size() != 1 || pattern_of(host) == nullptr) {
     return {};
+  }
   const std::vector<pattern::Variable>& all = pattern_of(host)->variables();
   const match::Match& match = *host.session.members[0].match;
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -2,8 +2,6 @@
 // Internal to bindings/lua.
 #pragma once
 
-#include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,6 +14,11 @@ void make_match_metatables(Host& host, lua_State* state);
 // Pushes m of the session's member `index`; ms of all members.
 void push_match(Host& host, lua_State* state, std::size_t index);
 void push_group(Host& host, lua_State* state);
+
+// Pushes what `variable` of `pattern` stands for: a value, node, dimension,
+// attribute, list, or record of a step; nil if its branch was not taken.
+void push_bound(Host& host, lua_State* state, const pattern::Pattern& pattern,
+                pattern::VariableId variable, const match::Bound& bound);
 
 // The tag that names `node` in the session's only match; "" when none does.
 std::string_view tag_of(const Host& host, ir::NodeId node);

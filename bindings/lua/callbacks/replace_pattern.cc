@@ -6,9 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "bindings/lua/callbacks/bound_value.h"
 #include "bindings/lua/callbacks/match_value.h"
-#include "bindings/lua/callbacks/replacer.h"
 #include "bindings/lua/callbacks/results.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/session/handle.h"
@@ -73,17 +71,14 @@ class Round {
     }
     host_.session.edit->set_block(graph_.node(match.root).block);
     host_.session.edit->set_rank(rank);
-    Result<std::optional<rewrite::Rejection>> replaced =
-        std::optional<rewrite::Rejection>();
+    Result<Ended> replaced = Ended();
     build(match, replaced);
     if (host_.session.rejection) {
       host_.session.rejection.reset();
       return true;
     }
     if (host_.session.error) return false;
-    if (!replaced) {
-      return fail(host_, std::move(replaced.error()));
-    }
+    if (!replaced) return fail(host_, std::move(replaced.error()));
     if (*replaced) return true;
     for (const ir::NodeId node : match.consumed) {
       if (node.index() < taken_.size()) taken_[node.index()] = true;
@@ -96,11 +91,9 @@ class Round {
   }
 
   // In a stack frame of its own: replace_results() reads the whole stack.
-  void build(const match::Match& match,
-             Result<std::optional<rewrite::Rejection>>& replaced) {
+  void build(const match::Match& match, Result<Ended>& replaced) {
     const std::function<void(lua_State*)> task = [&](lua_State* state) {
-      Replacer replacer(host_, state, *built_.replacement, match, 0);
-      if (replacer.push_results()) {
+      if (push_replacement(host_, state, *built_.replacement, match, 0)) {
         replaced = replace_results(host_, state, false);
       }
     };

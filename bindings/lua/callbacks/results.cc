@@ -1,7 +1,6 @@
 #include "bindings/lua/callbacks/results.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -18,10 +17,6 @@ Diagnostic wrong_count(std::string expected, std::string found) {
                "op.Split{..., outputs = 2} returns two values");
 }
 
-std::string counted(std::size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
-
 class Results {
  public:
   Results(Host& host, lua_State* state) : host_(host), state_(state) {}
@@ -29,8 +24,8 @@ class Results {
   // The results of the only member.
   Status read_stack(const match::Match& match) {
     for (std::size_t i = 0; i < match.results.size(); ++i) {
-      Status status = read(match, i, static_cast<int>(i) + 1);
-      if (!status) return status;
+      const int place = static_cast<int>(i) + 1;
+      if (Status s = read(match, i, place); !s) return s;
     }
     return {};
   }
@@ -58,7 +53,7 @@ class Results {
     return {};
   }
 
-  std::optional<Rejection> apply() {
+  Ended apply() {
     if (rejection_) return std::move(rejection_);
     const rewrite::Edit& edit = *host_.session.edit;
     const bool nothing_new =
@@ -95,21 +90,12 @@ class Results {
     } else if (!check_alive(host_, *handle)) {
       return *std::exchange(host_.session.error, {});
     } else {
-      value = handle->transposed
-                  ? host_.session.edit->transposed(handle->value())
-                  : handle->value();
+      value = value_in(*host_.session.edit, *handle);
     }
     if (value && value != old_value) {
       replacements_.emplace_back(old_value, value);
     }
     return {};
-  }
-
-  std::string hint_of(int index) const {
-    const Handle* handle = to_handle(host_, state_, index);
-    return handle != nullptr && handle->kind == HandleKind::kNode
-               ? "n.outputs[1] is the first value of node n"
-               : "";
   }
 
   // A number or a list of numbers and dimensions, as a constant of the type it
@@ -123,7 +109,10 @@ class Results {
     if (!numbers || type == nullptr || !type->is_tensor()) {
       return wrong(name + " of `rewrite` is not a value",
                    "a value, or nil for a result that is not read",
-                   kind_of(state_, index), hint_of(index));
+                   kind_of(state_, index),
+                   to_handle(host_, state_, index, HandleKind::kNode) != nullptr
+                       ? "n.outputs[1] is the first value of node n"
+                       : "");
     }
     BuildInputs inputs(host_, state_, nullptr, name);
     inputs.expect(type->elem);
@@ -141,7 +130,6 @@ class Results {
 
   // Whether nodes that are not removed with the match read the value.
   bool read_outside(const match::Match& match, ir::ValueId value) const {
-    if (!value) return false;
     const ir::Graph& graph = *host_.session.graph;
     if (graph.value(value).block_output_count > 0) return true;
     for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
@@ -154,7 +142,7 @@ class Results {
   Host& host_;
   lua_State* state_;
   std::vector<std::pair<ir::ValueId, ir::ValueId>> replacements_;
-  std::optional<Rejection> rejection_;
+  Ended rejection_;
 };
 
 // Group members' results are the values themselves, or one list of them.
@@ -183,8 +171,11 @@ Status read_group(Results& results, Host& host, lua_State* state,
 
 }  // namespace
 
-Result<std::optional<Rejection>> replace_results(Host& host, lua_State* state,
-                                                 bool group) {
+std::string counted(std::size_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+Result<Ended> replace_results(Host& host, lua_State* state, bool group) {
   const auto count = static_cast<std::size_t>(lua_gettop(state));
   Results results(host, state);
   Status status;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <vector>
 
 #include "bindings/lua/words/element_types.h"
 #include "core/base/whole.h"

@@ -1,4 +1,4 @@
-#include "bindings/lua/code/code_names.h"
+#include "bindings/lua/code/code_objects.h"
 
 #include <algorithm>
 #include <utility>

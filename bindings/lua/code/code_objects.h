@@ -1,17 +1,23 @@
-// Helpers of the C functions of code: texts, errors, and userdata with our
-// metatables. Internal to bindings/lua.
+// What the C functions of code read: attributes, tensors and `names`; with
+// texts of errors, and userdata with our metatables. Internal to bindings/lua.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 #include <lua.hpp>
+#include <map>
+#include <optional>
 #include <string>
-#include <string_view>
+#include <vector>
 
+#include "bindings/lua/code/code_record.h"
 #include "bindings/lua/sandbox/sandbox.h"
-#include "bindings/lua/sandbox/userdata.h"
+#include "bindings/lua/sandbox/stack.h"
+#include "core/base/arena.h"
+#include "core/ops/op_facts.h"
 
-namespace ruleengine::lua::code {
+namespace ruleengine::lua {
+namespace code {
 
 inline constexpr const char* kTensorMetatable = "ruleengine.code.tensor";
 
@@ -60,4 +66,37 @@ class Budget {
   std::size_t taken_ = 0;
 };
 
-}  // namespace ruleengine::lua::code
+}  // namespace code
+
+// tensor("float", {2}, {1, 2}): arguments from index 1; raises.
+const ir::Literal* read_tensor(lua_State* state, Arena& arena,
+                               code::Budget& budget);
+
+// Reads a number, text, list or tensor at `index`: as the schema requires
+// (`formal`), or by its Lua type. False if it does not fit.
+bool read_plain(lua_State* state, Arena& arena, int index,
+                const ops::FormalAttribute* formal, ir::Attribute& out);
+
+// The `names { ... }` of a file of code, and how it names nodes and values.
+class CodeNames {
+ public:
+  // Reads the table at index 1; raises.
+  void read(lua_State* state, code::Budget& budget);
+  // Gives values and nodes the names that they have in the model. An entry
+  // without a node is an error.
+  Status apply(CodeRecord& record, const std::string& file);
+
+ private:
+  struct Given {  // an entry of `names`
+    std::string node;
+    std::optional<std::vector<std::string>>
+        outputs;  // none: derived from the node's name
+    int line = 0;
+  };
+
+  static void apply_to(const Given& given, CodeNode& node, CodeRecord& record);
+
+  std::map<std::string, Given> names_;
+};
+
+}  // namespace ruleengine::lua

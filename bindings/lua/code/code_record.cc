@@ -1,15 +1,11 @@
 #include "bindings/lua/code/code_record.h"
 
-#include <algorithm>
 #include <cstring>
 #include <lua.hpp>
-#include <new>
 #include <set>
 #include <utility>
 
-#include "bindings/lua/code/code_names.h"
 #include "bindings/lua/code/code_objects.h"
-#include "bindings/lua/code/code_values.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "bindings/lua/words/words.h"
@@ -70,8 +66,8 @@ class CodeRecorder {
                         .where = file,
                         .expected = "output(y) after the last statement"};
     }
-    if (Status named = names_.apply(record_, file); !named)
-      return named.error();
+    Status named = names_.apply(record_, file);
+    if (!named) return named.error();
     return std::move(record_);
   }
 
@@ -143,8 +139,7 @@ class CodeRecorder {
     lua_pushvalue(state, 2);
     lua_rawget(state, -2);
     if (!lua_isnil(state, -1)) return 1;
-    const std::string name(lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2)
-                                                             : "");
+    const std::string name(string_at(state, 2).value_or(""));
     if (released_.contains(name)) {
       return Sandbox::fail(state, quoted_name(name, 60) + " was released", {},
                            {}, "it is set to nil at its last use");
@@ -278,8 +273,7 @@ class CodeRecorder {
 
   int op_index(lua_State* state) {
     const auto* op = to_object<OpObject>(state, 1, kRecordedOpMetatable);
-    const std::string_view name =
-        lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2) : "";
+    const std::string_view name = string_at(state, 2).value_or("");
     if (op == nullptr || name.empty()) {
       return Sandbox::fail(state, "an op is written as op.Add");
     }
@@ -356,13 +350,13 @@ class CodeRecorder {
   int read_node(lua_State* state, CodeNode& node) {
     const std::size_t inputs = lua_objlen(state, 2);
     budget_.take(state, inputs * 16);
-    if (inputs > kMostRecordedInputs)
+    if (inputs > kMostRecordedInputs) {
       Sandbox::fail(state, "a node has too many inputs");
-    for (std::size_t i = 1; i <= inputs; ++i) {
-      lua_rawgeti(state, 2, static_cast<int>(i));
-      node.inputs.push_back(check_input(state, lua_gettop(state)));
-      lua_pop(state, 1);
     }
+    all_elements(state, 2, inputs, [&](int at) {
+      node.inputs.push_back(check_input(state, at));
+      return true;
+    });
     int outputs = 1;
     for (const std::string& key : string_keys(state, 2)) {
       lua_getfield(state, 2, key.c_str());

@@ -1,4 +1,4 @@
-#include "bindings/lua/code/code_values.h"
+#include "bindings/lua/code/code_objects.h"
 
 #include <algorithm>
 #include <lua.hpp>
@@ -19,15 +19,12 @@ namespace {
 using Kind = ir::AttributeKind;
 
 bool read_numbers(lua_State* state, int table, std::vector<double>& out) {
-  const auto size = static_cast<int>(lua_objlen(state, table));
-  Sandbox::charge(state, static_cast<std::size_t>(size) * 16);
-  for (int i = 1; i <= size; ++i) {
-    lua_rawgeti(state, table, i);
-    if (lua_type(state, -1) != LUA_TNUMBER) return false;
-    out.push_back(lua_tonumber(state, -1));
-    lua_pop(state, 1);
-  }
-  return true;
+  const std::size_t size = lua_objlen(state, table);
+  Sandbox::charge(state, size * 16);
+  return all_elements(state, table, size, [&](int at) {
+    out.push_back(lua_tonumber(state, at));
+    return lua_type(state, at) == LUA_TNUMBER;
+  });
 }
 
 bool read_list(lua_State* state, Arena& arena, int index,

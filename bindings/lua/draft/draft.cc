@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "bindings/lua/code/code_literal.h"
-#include "bindings/lua/draft/misuse.h"
 #include "bindings/lua/draft/region.h"
 
 namespace ruleengine::lua {
@@ -66,66 +65,60 @@ std::string shape_facts(const Region& region,
 
 }  // namespace
 
-struct Draft::Parts : Region {
-  using Region::Region;
-
-  std::vector<Size> sizes;
-};
-
-Draft::Draft(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Draft::Draft(std::unique_ptr<Region> region) : region_(std::move(region)) {}
 Draft::Draft(Draft&& from) noexcept = default;
 Draft& Draft::operator=(Draft&& from) noexcept = default;
 Draft::~Draft() = default;
 
 Result<Draft> Draft::create(ir::Model& model,
                             std::span<const ir::NodeId> nodes) {
-  auto parts = std::make_unique<Parts>(model);
+  auto region = std::make_unique<Region>(model);
   auto selection = select_nodes(model.graph, nodes);
   if (!selection) return selection.error();
-  parts->selection = *std::move(selection);
-  for (const ir::NodeId id : parts->selection.nodes) {
-    if (auto status = check_node(*parts, id); !status) return status.error();
+  region->selection = *std::move(selection);
+  for (const ir::NodeId id : region->selection.nodes) {
+    if (auto status = check_node(*region, id); !status) return status.error();
   }
-  for (const ir::ValueId value : parts->selection.results) {
-    const ir::Type* type = parts->facts.type(value);
+  for (const ir::ValueId value : region->selection.results) {
+    const ir::Type* type = region->facts.type(value);
     if (type == nullptr || type->is_tensor()) continue;
     return misuse("a result of the nodes is no tensor",
                   "value '" + printable(model.graph.name(value)) + "'",
                   "an example has tensors only: name its readers too");
   }
   FreshNames fresh;
-  auto sources = sources_of(model, parts->newest, parts->selection, fresh);
+  auto sources = sources_of(model, region->newest, region->selection, fresh);
   if (!sources) return sources.error();
-  parts->sources = *std::move(sources);
-  for (const Source& each : parts->sources) {
-    parts->names[each.value] = each.name;
+  region->sources = *std::move(sources);
+  for (const Source& each : region->sources) {
+    region->names[each.value] = each.name;
     if (!each.is_input()) continue;
     for (const ir::Dim dim : each.type->dims) {
-      parts->sizes.push_back({dim, !dim.known()});
+      region->sizes.push_back({dim, !dim.known()});
     }
   }
-  for (const ir::NodeId id : parts->selection.nodes) {
+  for (const ir::NodeId id : region->selection.nodes) {
     for (const ir::ValueId value : model.graph.outputs(id)) {
       if (!value) continue;
-      parts->names[value] =
+      region->names[value] =
           fresh.take(in_small_letters(model.graph.op(id).type));
     }
   }
-  return Draft(std::move(parts));
+  return Draft(std::move(region));
 }
 
 const std::vector<ir::NodeId>& Draft::nodes() const {
-  return parts_->selection.nodes;
+  return region_->selection.nodes;
 }
-const std::vector<Draft::Size>& Draft::sizes() const { return parts_->sizes; }
+const std::vector<Draft::Size>& Draft::sizes() const { return region_->sizes; }
 
 std::string Draft::text(std::string_view op, std::span<const std::string> names,
                         bool literals) const {
-  Region& region = *parts_;
+  Region& region = *region_;
   std::vector<std::string> sizes(names.begin(), names.end());
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (sizes[i].empty()) {
-      sizes[i] = std::to_string(parts_->sizes[i].dim.size());
+      sizes[i] = std::to_string(region.sizes[i].dim.size());
     }
   }
   const std::string model = name_of(region.model);

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include "bindings/lua/draft.h"
 #include "bindings/lua/words/words.h"
 

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "bindings/lua/code/code_literal.h"
-#include "bindings/lua/draft/misuse.h"
 #include "bindings/lua/draft/region.h"
 #include "bindings/lua/words/words.h"
 #include "core/ops/attribute_meaning.h"

@@ -1,11 +1,11 @@
-#include "bindings/lua/draft/selection.h"
 
 #include <fmt/format.h>
 
 #include <utility>
 
-#include "bindings/lua/draft/misuse.h"
 #include "core/ir/order.h"
+
+#include "bindings/lua/draft/region.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -91,6 +91,13 @@ Status check_connected(const ir::Graph& graph, const Selection& selection) {
 }
 
 }  // namespace
+
+Diagnostic misuse(std::string what, std::string where, std::string hint) {
+  return {.kind = ErrorKind::kUsage,
+          .what = std::move(what),
+          .where = std::move(where),
+          .hint = std::move(hint)};
+}
 
 Result<Selection> select_nodes(const ir::Graph& graph,
                                std::span<const ir::NodeId> nodes) {

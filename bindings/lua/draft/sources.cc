@@ -1,18 +1,17 @@
-#include "bindings/lua/draft/sources.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 
-#include "bindings/lua/draft/misuse.h"
 #include "bindings/lua/reference.h"
 #include "bindings/lua/words/words.h"
 #include "core/ops/op_family.h"
 #include "core/text/numbers.h"
+
+#include "bindings/lua/draft/region.h"
 
 namespace ruleengine::lua {
 namespace {

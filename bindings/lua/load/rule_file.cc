@@ -8,30 +8,19 @@
 
 namespace ruleengine::lua {
 
-struct RuleSet::Impl {
-  std::unique_ptr<Sandbox> sandbox;
-  std::unique_ptr<Loader>
-      loader;  // its C functions are registered in the sandbox
-  std::vector<std::unique_ptr<LoadedRule>> rules;
-  std::vector<std::unique_ptr<engine::OpBody>> owned_bodies;
-  std::vector<const engine::OpBody*> bodies;
-  std::vector<std::string> warnings;
-  std::vector<engine::RuleSet::Unclaimed> unclaimed;
-};
-
-RuleSet::RuleSet(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+RuleSet::RuleSet() = default;
 RuleSet::~RuleSet() = default;
 
 Result<std::unique_ptr<RuleSet>> RuleSet::load(
     const std::vector<std::string>& paths,
     const std::vector<SetOption>& options, const SandboxLimits& limits,
     const RuleTexts* texts) {
-  auto impl = std::make_unique<Impl>();
   Result<std::unique_ptr<Sandbox>> sandbox = Sandbox::create(limits);
   if (!sandbox) return sandbox.error();
-  impl->sandbox = *std::move(sandbox);
-  impl->loader = std::make_unique<Loader>(*impl->sandbox, texts);
-  Loader& loader = *impl->loader;
+  std::unique_ptr<RuleSet> set(new RuleSet());
+  set->sandbox_ = *std::move(sandbox);
+  set->loader_ = std::make_unique<Loader>(*set->sandbox_, texts);
+  Loader& loader = *set->loader_;
   if (Status status = loader.prepare(); !status) return status.error();
   for (const std::string& path : paths) {
     if (Status status = loader.add(path); !status) return status.error();
@@ -44,36 +33,18 @@ Result<std::unique_ptr<RuleSet>> RuleSet::load(
   warn_of_after(loader);
   warn_of_shadowed(loader);
   for (RuleInLoad& each : loader.rules()) {
-    impl->rules.push_back(std::move(each.rule));
+    set->rules_.push_back(std::move(each.rule));
   }
-  auto bodies = make_bodies(*impl->sandbox, impl->rules);
+  auto bodies = make_bodies(*set->sandbox_, set->rules_);
   if (!bodies) return bodies.error();
-  impl->owned_bodies = *std::move(bodies);
-  for (const auto& each : impl->owned_bodies) {
-    impl->bodies.push_back(each.get());
+  set->owned_bodies_ = *std::move(bodies);
+  for (const auto& each : set->owned_bodies_) {
+    set->bodies_.push_back(each.get());
   }
-  impl->warnings = std::move(loader.warnings());
-  impl->unclaimed = std::move(loader.unclaimed());
+  set->warnings_ = std::move(loader.warnings());
+  set->unclaimed_ = std::move(loader.unclaimed());
   loader.rules().clear();
-  return std::unique_ptr<RuleSet>(new RuleSet(std::move(impl)));
-}
-
-Sandbox& RuleSet::sandbox() const { return *impl_->sandbox; }
-
-const std::vector<std::unique_ptr<LoadedRule>>& RuleSet::rules() const {
-  return impl_->rules;
-}
-
-const std::vector<std::string>& RuleSet::warnings() const {
-  return impl_->warnings;
-}
-
-const std::vector<const engine::OpBody*>& RuleSet::bodies() const {
-  return impl_->bodies;
-}
-
-const std::vector<engine::RuleSet::Unclaimed>& RuleSet::unclaimed() const {
-  return impl_->unclaimed;
+  return set;
 }
 
 std::vector<std::string> rule_files_in(const std::string& folder,

@@ -2,7 +2,6 @@
 // branch that no test reaches is found at load.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <lua.hpp>
 
 #include "bindings/lua/load/rule_file_loader.h"

@@ -1,7 +1,7 @@
 // `examples`: the title, the graph before, and the expected outcome.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <lua.hpp>
 #include <utility>
 
@@ -15,8 +15,6 @@ namespace {
 
 constexpr std::size_t kMaxExampleFile = std::size_t{4} << 20;
 constexpr int kMaxExamples = 10'000;
-constexpr std::array kKeys = {"assumed", "changes_meaning", "file",  "matches",
-                              "options", "rejected",        "warned"};
 
 // Reads one example at the top of the stack.
 class ExampleReader {
@@ -68,11 +66,10 @@ class ExampleReader {
   }
 
   void check_keys() {
-    const std::vector<std::string> known(kKeys.begin(), kKeys.end());
     for (const std::string& key : string_keys(state_, -1)) {
-      if (std::find(known.begin(), known.end(), key) != known.end()) continue;
+      if (std::ranges::binary_search(kExampleKeys, key)) continue;
       fail(fmt::format("an example has no key '{}'", printable(key, 60)), "",
-           suggestion(key, known));
+           suggestion(key, kExampleKeys));
     }
   }
 
@@ -152,22 +149,18 @@ class ExampleReader {
     if (lua_isboolean(state_, -1)) out = lua_toboolean(state_, -1) != 0;
     const bool other = !out && !lua_isnil(state_, -1);
     lua_pop(state_, 1);
-    if (other) {
-      fail("`" + std::string(key) + "` of an example", "true or false");
-    }
+    if (other) fail(fmt::format("`{}` of an example", key), "true or false");
     return out;
   }
 
   void read_options_of(Example& example) {
     lua_getfield(state_, -1, "options");
     if (!lua_isnil(state_, -1)) {
-      std::vector<std::string> known;
-      for (const auto& [name, option] : options_) known.push_back(name);
       for (auto& [name, option] : read_options(state_, table_, "rule")) {
         const auto declared = options_.find(name);
         if (declared == options_.end()) {
           fail(fmt::format("the rule has no option '{}'", name), "",
-               suggestion(name, known));
+               suggestion(name, names_of(options_)));
         } else if (!option.value || option.type != declared->second.type) {
           fail(fmt::format("option '{}' of an example", name),
                fmt::format("a {}", option_type_name(declared->second.type)));
@@ -214,7 +207,5 @@ std::vector<Example> read_examples(lua_State* state, const RuleTable& table,
   }
   return examples;
 }
-
-std::span<const char* const> example_keys() { return kKeys; }
 
 }  // namespace ruleengine::lua

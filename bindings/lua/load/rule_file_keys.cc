@@ -1,27 +1,19 @@
 // Reads the table of `rule{...}` and of `pack{...}`, key by key.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
 #include <lua.hpp>
-#include <set>
 #include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_globals.h"
+#include "bindings/lua/sandbox/stack.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/base/suggest.h"
 
 namespace ruleengine::lua {
 namespace {
-
-constexpr std::array kRuleKeys = {"after",   "body",     "changes_meaning",
-                                  "doc",     "examples", "lint",
-                                  "match",   "meta",     "name",
-                                  "options", "pass",     "phase",
-                                  "replace", "rewrite",  "together",
-                                  "when",    "where"};
-constexpr std::array kPackKeys = {"doc", "options"};
 
 // A table and the line of each of its keys.
 class Keys {
@@ -67,14 +59,13 @@ class Keys {
   }
 
   // Raises for unknown keys, and for list elements unless `list`.
-  void check_known(std::span<const char* const> known, bool list) const {
-    const std::vector<std::string> names(known.begin(), known.end());
+  void check_known(std::span<const std::string_view> known, bool list) const {
     const TableKeys keys = table_keys(state_, index_);
     for (const std::string& key : keys.names) {
-      if (std::find(names.begin(), names.end(), key) != names.end()) continue;
+      if (std::ranges::find(known, key) != known.end()) continue;
       fail(key.c_str(),
            wrong(fmt::format("a {} has no key '{}'", word_, printable(key, 60)),
-                 {}, {}, suggestion(key, names)));
+                 {}, {}, suggestion(key, known)));
     }
     if (list || (keys.numbers.empty() && keys.other.empty())) return;
     fail_at(state_, table_, table_.line,
@@ -132,10 +123,8 @@ rewrite::Phase read_phase(const Keys& keys, const RuleTable& table) {
   const std::optional<std::string> name = keys.string("phase");
   if (!name) return default_phase(table.real);
   if (const auto phase = rewrite::phase_from_name(*name)) return *phase;
-  const auto names = rewrite::phase_names();
-  const std::vector<std::string> known(names.begin(), names.end());
   keys.fail("phase", wrong(fmt::format("no phase '{}'", printable(*name, 60)),
-                           {}, {}, suggestion(*name, known)));
+                           {}, {}, suggestion(*name, rewrite::phase_names())));
   return {};
 }
 
@@ -143,20 +132,17 @@ std::vector<std::string> read_after(lua_State* state, const Keys& keys,
                                     const RuleTable& table) {
   std::vector<std::string> names;
   if (!keys.push("after")) return names;
-  if (lua_type(state, -1) == LUA_TSTRING) {
-    names.push_back(take_text(state, table, -1, table.line));
-  } else if (lua_istable(state, -1)) {
-    const int size = static_cast<int>(lua_objlen(state, -1));
-    for (int i = 1; i <= size; ++i) {
-      lua_rawgeti(state, -1, i);
-      if (lua_type(state, -1) != LUA_TSTRING) {
-        keys.fail_type("after", "names of rules");
-      }
-      names.push_back(take_text(state, table, -1, table.line));
-      lua_pop(state, 1);
+  const auto take = [&](int at) {
+    if (lua_type(state, at) != LUA_TSTRING) {
+      keys.fail_type("after", "names of rules");
     }
+    names.push_back(take_text(state, table, at, table.line));
+    return true;
+  };
+  if (lua_istable(state, -1)) {
+    all_elements(state, -1, lua_objlen(state, -1), take);
   } else {
-    keys.fail_type("after", "names of rules");
+    take(-1);
   }
   lua_pop(state, 1);
   return names;
@@ -257,8 +243,9 @@ void check_callbacks(const Keys& keys, const LoadedRule& rule, bool match,
     keys.fail(key, wrong(std::move(what)));
   };
   if (rule.pass != 0) {
-    if (match)
+    if (match) {
       refuse("pass", "a rule has both `match` and `pass`; write two rules");
+    }
     if (rule.where != 0) refuse("where", "`where` without `match`");
     if (rule.rewrite != 0) refuse("rewrite", "`rewrite` without `match`");
     if (replace) refuse("replace", "`replace` without `match`");
@@ -386,8 +373,5 @@ LoadedPack read_pack(lua_State* state, const RuleTable& table) {
   }
   return pack;
 }
-
-std::span<const char* const> rule_keys() { return kRuleKeys; }
-std::span<const char* const> pack_keys() { return kPackKeys; }
 
 }  // namespace ruleengine::lua

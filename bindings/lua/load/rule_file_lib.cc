@@ -17,8 +17,7 @@ namespace {
 
 constexpr int kMaxLibs = 16;  // libs that use libs
 
-}  // namespace
-
+// The folders in which `lib` searches, in that order.
 std::vector<fs::path> lib_folders(const fs::path& rule, const fs::path& running,
                                   const RuleStore& store) {
   std::vector<fs::path> folders;
@@ -36,8 +35,6 @@ std::vector<fs::path> lib_folders(const fs::path& rule, const fs::path& running,
   return folders;
 }
 
-namespace {
-
 struct FoundLib {
   fs::path real;
   std::string text;
@@ -52,8 +49,9 @@ std::vector<std::string> lib_names(const std::vector<fs::path>& folders) {
       if (name.extension() == ".lua") names.push_back(name.stem().string());
     }
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
+  std::ranges::sort(names);
+  const auto rest = std::ranges::unique(names);
+  names.erase(rest.begin(), rest.end());
   return names;
 }
 
@@ -101,9 +99,7 @@ void Loader::push_lib(lua_State* state, const std::string& file,
 }
 
 int Loader::lib(lua_State* state) {
-  std::size_t size = 0;
-  const char* data = luaL_checklstring(state, 1, &size);
-  const std::string name(data, size);
+  const std::string name(check_text(state, 1));
   if (request_ == nullptr || state != sandbox_.state()) {
     return Sandbox::fail(state,
                          "`lib` must be called at the top of a rule file");
@@ -121,10 +117,9 @@ int Loader::lib(lua_State* state) {
   lua_getfield(state, libs, found.real.c_str());
   if (!lua_isnil(state, -1)) return 1;
   lua_pop(state, 1);
-  for (const RunningFile& each : request.running) {
-    if (each.real == found.real) {
-      return Sandbox::fail(state, "lib '" + name + "' uses itself");
-    }
+  if (std::ranges::find(request.running, found.real, &RunningFile::real) !=
+      request.running.end()) {
+    return Sandbox::fail(state, "lib '" + name + "' uses itself");
   }
   if (request.running.size() > kMaxLibs) {
     return Sandbox::fail(state, "libs are nested too deeply");
@@ -142,10 +137,8 @@ int Loader::lib(lua_State* state) {
   run(state);
   request.running.pop_back();
   if (lua_isnil(state, -1)) {
-    return Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                                 .what = "the lib returns nothing",
-                                 .where = file + ":1",
-                                 .expected = "return { name = function ... }"});
+    return fail_in(state, file, 1, "the lib returns nothing",
+                   "return { name = function ... }");
   }
   lua_pushvalue(state, -1);
   lua_setfield(state, libs, found.real.c_str());

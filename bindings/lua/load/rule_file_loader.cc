@@ -11,7 +11,6 @@
 #include "bindings/lua/callbacks/callback_words.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "core/base/folder.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -153,35 +152,27 @@ Status Loader::add_members() {
 
 // --- running a file ---
 
-struct LoaderFunctions {
-  static Loader& of(lua_State* state) {
-    return *static_cast<Loader*>(lua_touserdata(state, lua_upvalueindex(1)));
-  }
-  static int body(lua_State* state) {
-    Loader& loader = of(state);
-    loader.run_body(state,
-                    *static_cast<Loader::Request*>(lua_touserdata(state, 1)));
-    return 0;
-  }
-  static int rule(lua_State* state) { return of(state).declare(state, "rule"); }
-  static int pack(lua_State* state) { return of(state).declare(state, "pack"); }
-  static int lib(lua_State* state) { return of(state).lib(state); }
-};
+template <int (Loader::*function)(lua_State*)>
+int Loader::call(lua_State* state) {
+  auto& self =
+      *static_cast<Loader*>(lua_touserdata(state, lua_upvalueindex(1)));
+  return (self.*function)(state);
+}
 
 Status Loader::prepare() {
   return sandbox_.protect([this](lua_State* state) {
     lua_newtable(state);
     words_.install(state);
     install_callback_words(state, words_);
-    constexpr luaL_Reg kFunctions[] = {{"rule", &LoaderFunctions::rule},
-                                       {"pack", &LoaderFunctions::pack},
-                                       {"lib", &LoaderFunctions::lib},
+    constexpr luaL_Reg kFunctions[] = {{"rule", &call<&Loader::rule>},
+                                       {"pack", &call<&Loader::pack>},
+                                       {"lib", &call<&Loader::lib>},
                                        {nullptr, nullptr}};
     lua_pushlightuserdata(state, this);
     luaL_setfuncs(state, kFunctions, 1);
     words_table_ = luaL_ref(state, LUA_REGISTRYINDEX);
     lua_pushlightuserdata(state, this);
-    lua_pushcclosure(state, &LoaderFunctions::body, 1);
+    lua_pushcclosure(state, &call<&Loader::run_body>, 1);
     body_ = luaL_ref(state, LUA_REGISTRYINDEX);
   });
 }
@@ -195,8 +186,7 @@ Status Loader::run_file(const std::string& file, const fs::path& real,
   request_ = &request;
   lua_State* state = sandbox_.state();
   lua_rawgeti(state, LUA_REGISTRYINDEX, body_);
-  lua_pushlightuserdata(state, &request);
-  Status status = sandbox_.call(1, 0, Sandbox::Budget::kLoad,
+  Status status = sandbox_.call(0, 0, Sandbox::Budget::kLoad,
                                 fmt::format("rule file '{}'", file));
   request_ = nullptr;
   luaL_unref(state, LUA_REGISTRYINDEX, request.declared);
@@ -212,11 +202,8 @@ SourceScan Loader::compile(lua_State* state, const std::string& file,
   lua_remove(state, -2);
   SourceScan scan(text);
   if (scan.foreign_literal_line() != 0) {
-    Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                          .what = "a number with a suffix",
-                          .where = fmt::format("{}:{}", file,
-                                               scan.foreign_literal_line()),
-                          .expected = "a number of Lua 5.1"});
+    fail_in(state, file, scan.foreign_literal_line(), "a number with a suffix",
+            "a number of Lua 5.1");
   }
   return scan;
 }
@@ -226,25 +213,21 @@ void Loader::run(lua_State* state) {
   lua_call(state, 0, 1);
 }
 
-void Loader::run_body(lua_State* state, Request& request) {
+int Loader::run_body(lua_State* state) {
+  Request& request = *request_;
   lua_newtable(state);
   request.libs = luaL_ref(state, LUA_REGISTRYINDEX);
   const SourceScan scan = compile(state, request.file, request.text);
   run(state);
   if (request.word == nullptr) {
-    Sandbox::fail(state, {.kind = ErrorKind::kRule,
-                          .what = "the file has no rule",
-                          .where = request.file + ":1",
-                          .expected = "return rule { ... }"});
+    fail_in(state, request.file, 1, "the file has no rule",
+            "return rule { ... }");
   }
   lua_rawgeti(state, LUA_REGISTRYINDEX, request.declared);
   if (lua_rawequal(state, -1, -2) == 0) {
-    Sandbox::fail(
-        state,
-        {.kind = ErrorKind::kRule,
-         .what = fmt::format("the file does not return its {}", request.word),
-         .where = fmt::format("{}:{}", request.file, request.line),
-         .expected = fmt::format("return {} {{ ... }}", request.word)});
+    fail_in(state, request.file, request.line,
+            fmt::format("the file does not return its {}", request.word),
+            fmt::format("return {} {{ ... }}", request.word));
   }
   // The error is at the end of the call; readers look at its beginning.
   const int written = scan.word_line(request.word);
@@ -260,6 +243,7 @@ void Loader::run_body(lua_State* state, Request& request) {
   } else {
     packs_.push_back(read_pack(state, table));
   }
+  return 0;
 }
 
 int Loader::declare(lua_State* state, const char* word) {
@@ -302,6 +286,13 @@ std::string take_text(lua_State* state, const RuleTable& table, int index,
   const std::string_view text = text_at(state, index);
   take_bytes(state, table, text.size() + 64, line);
   return std::string(text);
+}
+
+int fail_in(lua_State* state, const std::string& file, int line,
+            std::string what, std::string expected) {
+  Diagnostic error = wrong(std::move(what), std::move(expected));
+  error.where = fmt::format("{}:{}", file, line);
+  return Sandbox::fail(state, std::move(error));
 }
 
 int fail_at(lua_State* state, const RuleTable& table, int line,

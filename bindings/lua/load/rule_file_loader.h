@@ -4,11 +4,13 @@
 // sandbox, which holds its C functions.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "bindings/lua/load/rule_file_scan.h"
@@ -30,6 +32,7 @@ struct DeclaredOption {
   int line = 0;
 };
 using DeclaredOptions = std::map<std::string, DeclaredOption>;
+std::vector<std::string> names_of(const DeclaredOptions& options);
 
 struct LoadedPack {
   std::string name, file, doc;
@@ -81,7 +84,6 @@ class Loader {
   std::vector<LoadedPack>& packs() { return packs_; }
   std::vector<std::string>& warnings() { return warnings_; }
   std::vector<engine::RuleSet::Unclaimed>& unclaimed() { return unclaimed_; }
-  Sandbox& sandbox() { return sandbox_; }
   Words& words() { return words_; }
   RuleStore& store() { return store_; }
 
@@ -98,7 +100,6 @@ class Loader {
     int libs = 0;  // registry reference: real path -> what the lib returned
     std::vector<RunningFile> running;
   };
-  friend struct LoaderFunctions;
 
   Status add_file(const std::string& path,
                   const std::optional<RuleInLoad::Member>& member,
@@ -110,7 +111,9 @@ class Loader {
                   const std::optional<RuleInLoad::Member>& member);
 
   // Called inside of the sandbox; may raise.
-  void run_body(lua_State* state, Request& request);
+  template <int (Loader::*function)(lua_State*)>
+  static int call(lua_State* state);  // upvalue 1 is the loader
+  int run_body(lua_State* state);
   // Compiles a file and leaves its function. `text` must outlive the scan.
   SourceScan compile(lua_State* state, const std::string& file,
                      const std::string& text);
@@ -119,6 +122,8 @@ class Loader {
   // Leaves the function of a lib, which is compiled once for all rules.
   void push_lib(lua_State* state, const std::string& file,
                 const std::filesystem::path& real, const std::string& text);
+  int rule(lua_State* state) { return declare(state, "rule"); }
+  int pack(lua_State* state) { return declare(state, "pack"); }
   int lib(lua_State* state);
   int declare(lua_State* state, const char* word);
 
@@ -206,17 +211,19 @@ void warn_of_after(Loader& loader);
 // Warns about rules that another one always preempts; rules must be ordered.
 void warn_of_shadowed(Loader& loader);
 
-// The keys of a rule, a pack and an example.
-std::span<const char* const> rule_keys();
-std::span<const char* const> pack_keys();
-std::span<const char* const> example_keys();
+inline constexpr auto kRuleKeys = std::to_array<std::string_view>(
+    {"after", "body", "changes_meaning", "doc", "examples", "lint", "match",
+     "meta", "name", "options", "pass", "phase", "replace", "rewrite",
+     "together", "when", "where"});
+inline constexpr auto kPackKeys =
+    std::to_array<std::string_view>({"doc", "options"});
+inline constexpr auto kExampleKeys = std::to_array<std::string_view>(
+    {"assumed", "changes_meaning", "file", "matches", "options", "rejected",
+     "warned"});
 
-// The folders in which `lib` searches, in that order.
-std::vector<std::filesystem::path> lib_folders(
-    const std::filesystem::path& rule, const std::filesystem::path& running,
-    const RuleStore& store);
-
-// Raises at a line of the file.
+// Raise at a line of a file.
+int fail_in(lua_State* state, const std::string& file, int line,
+            std::string what, std::string expected);
 int fail_at(lua_State* state, const RuleTable& table, int line,
             Diagnostic error);
 

@@ -44,6 +44,12 @@ std::optional<std::size_t> option_type_at(lua_State* state, int index,
 
 }  // namespace
 
+std::vector<std::string> names_of(const DeclaredOptions& options) {
+  std::vector<std::string> names;
+  for (const auto& [name, option] : options) names.push_back(name);
+  return names;
+}
+
 const char* option_type_name(std::size_t type) {
   constexpr const char* kNames[] = {"boolean", "number", "string"};
   return kNames[type];

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <numeric>
 #include <set>
 #include <system_error>
 #include <tuple>
@@ -46,11 +48,17 @@ Result<bool> set_in(DeclaredOptions& options, const SetOption& set) {
   return true;
 }
 
-std::vector<std::string> names_of(Loader& loader) {
+std::vector<std::string> names_of_all(Loader& loader) {
   std::set<std::string> names;
   for (const RuleInLoad& each : loader.rules()) names.insert(each.rule->name);
   for (const LoadedPack& pack : loader.packs()) names.insert(pack.name);
   return {names.begin(), names.end()};
+}
+
+// Packs are sorted by name, so that the order of the command line does not
+// matter if two packs have the same rule.
+auto pack_order(const LoadedPack& pack) {
+  return std::tie(pack.name, pack.real);
 }
 
 // Options that were set explicitly, which a pack must not change.
@@ -61,7 +69,7 @@ Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
   std::vector<std::string> known;
   const auto apply = [&](DeclaredOptions& options) -> Result<bool> {
     named = true;
-    for (const auto& [name, option] : options) known.push_back(name);
+    std::ranges::move(names_of(options), std::back_inserter(known));
     Result<bool> found = set_in(options, set);
     if (found) done = done || *found;
     return found;
@@ -84,7 +92,7 @@ Status apply_set(Loader& loader, const SetOption& set, Settled& settled) {
         {fmt::format("{}.{}={}", set.rule, set.option, set.value),
          usage(fmt::format("{}.{} cannot be set: no rule '{}' is loaded",
                            set.rule, set.option, set.rule),
-               suggestion(set.rule, names_of(loader)))});
+               suggestion(set.rule, names_of_all(loader)))});
     return {};
   }
   if (!done) {
@@ -112,8 +120,8 @@ Status hand_down(Loader& loader, std::size_t pack_index,
   for (std::size_t i = 0; i < loader.rules().size(); ++i) {
     RuleInLoad& each = loader.rules()[i];
     const bool member =
-        std::any_of(each.packs.begin(), each.packs.end(),
-                    [&](const auto& of) { return of.pack == pack_index; });
+        std::ranges::find(each.packs, pack_index, &RuleInLoad::Member::pack) !=
+        each.packs.end();
     const auto own = each.options.find(name);
     if (!member || own == each.options.end()) continue;
     if (own->second.type != option.type) {
@@ -146,13 +154,10 @@ Status apply_options(Loader& loader, const std::vector<SetOption>& options) {
       if (option.value) each.rule->own_options.emplace(name, *option.value);
     }
   }
-  // Packs are sorted by name, so that the order of the command line does not
-  // matter if two packs have the same rule.
   std::vector<std::size_t> packs(loader.packs().size());
-  for (std::size_t i = 0; i < packs.size(); ++i) packs[i] = i;
-  std::sort(packs.begin(), packs.end(), [&](std::size_t a, std::size_t b) {
-    return std::pair(loader.packs()[a].name, loader.packs()[a].real) <
-           std::pair(loader.packs()[b].name, loader.packs()[b].real);
+  std::iota(packs.begin(), packs.end(), 0);
+  std::ranges::sort(packs, {}, [&](std::size_t pack) {
+    return pack_order(loader.packs()[pack]);
   });
   for (const std::size_t pack : packs) {
     for (const auto& [name, option] : loader.packs()[pack].options) {
@@ -182,15 +187,10 @@ auto order_key(const RuleInLoad& each, const std::vector<LoadedPack>& packs) {
   std::string group =
       each.rule->qualified.substr(0, each.rule->qualified.find('/'));
   std::size_t position = SIZE_MAX;
-  const RuleInLoad::Member* best = nullptr;
-  for (const RuleInLoad::Member& of : each.packs) {
-    if (best == nullptr ||
-        std::pair(packs[of.pack].name, packs[of.pack].real) <
-            std::pair(packs[best->pack].name, packs[best->pack].real)) {
-      best = &of;
-    }
-  }
-  if (best != nullptr) {
+  const auto best = std::ranges::min_element(
+      each.packs, {},
+      [&](const auto& of) { return pack_order(packs[of.pack]); });
+  if (best != each.packs.end()) {
     group = packs[best->pack].name;
     position = best->position;
   }
@@ -253,11 +253,9 @@ void sort_by_level(std::vector<RuleInLoad>& rules,
 Status order_rules(Loader& loader) {
   if (Status status = check_names(loader); !status) return status;
   std::vector<RuleInLoad>& rules = loader.rules();
-  std::sort(rules.begin(), rules.end(),
-            [&](const RuleInLoad& a, const RuleInLoad& b) {
-              return order_key(a, loader.packs()) <
-                     order_key(b, loader.packs());
-            });
+  std::ranges::sort(rules, {}, [&](const RuleInLoad& each) {
+    return order_key(each, loader.packs());
+  });
   const auto levels = levels_of(rules);
   if (!levels) return levels.error();
   sort_by_level(rules, *levels);

@@ -4,7 +4,6 @@
 
 #include <lua.hpp>
 #include <set>
-#include <utility>
 
 #include "bindings/lua/load/rule_file_loader.h"
 #include "bindings/lua/session/handle.h"
@@ -182,12 +181,10 @@ class ReadsCheck {
 
   void check_option(const SourceScan::Use& use) {
     if (options_.contains(use.name)) return;
-    std::vector<std::string> known;
-    for (const auto& [name, option] : options_) known.push_back(name);
     fail_at(state_, table_, use.line,
             {.what = fmt::format("the rule has no option '{}'",
                                  printable(use.name, 60)),
-             .hint = suggestion(use.name, known)});
+             .hint = suggestion(use.name, names_of(options_))});
   }
 
   lua_State* state_;

@@ -295,28 +295,33 @@ SourceScan::Place SourceScan::last_string(std::size_t table) const {
   return out;
 }
 
+std::vector<std::size_t> SourceScan::elements(std::string_view word,
+                                              std::string_view key) const {
+  std::vector<std::size_t> found;
+  std::size_t i = list_of(word, key);
+  if (i == 0) return found;
+  for (bool fresh = true; i < tokens_.size() && !is(i, "}");) {
+    if (fresh && !is(i + 1, "=")) found.push_back(i);
+    fresh = is(i, ",") || is(i, ";");
+    i = skip(i);
+  }
+  return found;
+}
+
 std::vector<SourceScan::Place> SourceScan::last_strings(
     std::string_view word, std::string_view key) const {
   std::vector<Place> places;
-  std::size_t i = list_of(word, key);
-  if (i == 0) return places;
-  for (bool fresh = true; i < tokens_.size() && !is(i, "}");) {
-    if (fresh && !is(i + 1, "=")) places.push_back(last_string(i));
-    fresh = is(i, ",") || is(i, ";");
-    i = skip(i);
+  for (const std::size_t i : elements(word, key)) {
+    places.push_back(last_string(i));
   }
   return places;
 }
 
 std::vector<int> SourceScan::element_lines(std::string_view word,
                                            std::string_view key) const {
-  std::size_t i = list_of(word, key);
   std::vector<int> lines;
-  if (i == 0) return lines;
-  for (bool fresh = true; i < tokens_.size() && !is(i, "}");) {
-    if (fresh && !is(i + 1, "=")) lines.push_back(tokens_[i].line);
-    fresh = is(i, ",") || is(i, ";");
-    i = skip(i);
+  for (const std::size_t i : elements(word, key)) {
+    lines.push_back(tokens_[i].line);
   }
   return lines;
 }

@@ -113,6 +113,9 @@ class SourceScan {
   std::size_t table_of(std::string_view word) const;
   // The first token in the table that is a list; 0: none.
   std::size_t list_of(std::string_view word, std::string_view key) const;
+  // The first token of each element of that list.
+  std::vector<std::size_t> elements(std::string_view word,
+                                    std::string_view key) const;
   Place last_string(std::size_t table) const;
   std::size_t key_value(std::string_view word, std::string_view key) const;
   const Function* find(std::string_view key, int line) const;

@@ -1,9 +1,10 @@
 #include "bindings/lua/nodes/attribute_value.h"
 
-#include <array>
-#include <cmath>
+#include <fmt/format.h>
+
 #include <string>
 
+#include "bindings/lua/sandbox/stack.h"
 #include "bindings/lua/words/element_types.h"
 #include "bindings/lua/words/float_word.h"
 #include "core/ir/data_type_hint.h"
@@ -17,9 +18,6 @@ using Kind = ir::AttributeKind;
 
 Arena& arena(const Host& host) { return host.session.graph->model().arena; }
 
-void push_number(Host&, lua_State* state, float f) {
-  lua_pushnumber(state, static_cast<double>(f));
-}
 void push_string(Host&, lua_State* state, std::string_view s) {
   push(state, s);
 }
@@ -33,9 +31,8 @@ class Reader {
   bool read(Kind kind, ir::Attribute& out) {
     out.name = name_;
     out.kind = kind;
-    const Handle* handle = to_handle(host_, state_, index_);
-    if (handle != nullptr && handle->kind == HandleKind::kAttribute) {
-      return opaque(*handle, kind, out);
+    if (const Handle* h = handle(index_, HandleKind::kAttribute)) {
+      return opaque(*h, kind, out);
     }
     switch (kind) {
       case Kind::kInt:
@@ -59,27 +56,26 @@ class Reader {
 
   // The kind that the Lua value itself suggests.
   Kind guess() {
-    const Handle* handle = to_handle(host_, state_, index_);
-    if (handle != nullptr && handle->kind == HandleKind::kValue) {
-      return Kind::kTensor;
-    }
-    if (handle != nullptr && handle->kind == HandleKind::kAttribute) {
-      return handle->attribute->kind;
+    if (handle(index_, HandleKind::kValue) != nullptr) return Kind::kTensor;
+    if (const Handle* h = handle(index_, HandleKind::kAttribute)) {
+      return h->attribute->kind;
     }
     if (!lua_istable(state_, index_)) return guess_one(index_);
     Kind kind = is_floats(host_, state_, index_) ? Kind::kFloats : Kind::kInts;
-    const int size = static_cast<int>(lua_objlen(state_, index_));
-    for (int i = 1; i <= size; ++i) {
-      lua_rawgeti(state_, index_, i);
-      const Kind one = guess_one(lua_gettop(state_));
-      lua_pop(state_, 1);
-      if (one == Kind::kString) return Kind::kStrings;
+    const std::size_t size = lua_objlen(state_, index_);
+    const bool numbers = all_elements(state_, index_, size, [&](int at) {
+      const Kind one = guess_one(at);
       if (one == Kind::kFloat) kind = Kind::kFloats;
-    }
-    return kind;
+      return one != Kind::kString;
+    });
+    return numbers ? kind : Kind::kStrings;
   }
 
  private:
+  const Handle* handle(int index, HandleKind kind) const {
+    return to_handle(host_, state_, index, kind);
+  }
+
   Kind guess_one(int index) {
     if (lua_type(state_, index) == LUA_TSTRING) return Kind::kString;
     if (lua_type(state_, index) == LUA_TNUMBER &&
@@ -113,16 +109,15 @@ class Reader {
       return true;
     }
     const auto written = string_at(state_, index);
-    if (written && ops::names_element_type(name_))
+    if (written && ops::names_element_type(name_)) {
       return element(*written, out);
-    const Handle* handle = to_handle(host_, state_, index);
-    if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      return reject_dim(host_, name_, handle->dim);
     }
-    if (lua_type(state_, index) != LUA_TNUMBER) {
-      return wrong(Kind::kInt, index);
+    if (const Handle* d = handle(index, HandleKind::kDim)) {
+      return reject_dim(host_, name_, d->dim);
     }
-    const auto read = to_integer(lua_tonumber(state_, index));
+    const auto read = lua_type(state_, index) == LUA_TNUMBER
+                          ? to_integer(lua_tonumber(state_, index))
+                          : std::nullopt;
     if (!read) return wrong(Kind::kInt, index);
     out = *read;
     return true;
@@ -138,9 +133,8 @@ class Reader {
   }
 
   bool real(int index, float& out) {
-    const Handle* handle = to_handle(host_, state_, index);
-    if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      return reject_dim(host_, name_, handle->dim);
+    if (const Handle* d = handle(index, HandleKind::kDim)) {
+      return reject_dim(host_, name_, d->dim);
     }
     const auto meant = float_at(host_, state_, index);
     if (!meant && lua_type(state_, index) != LUA_TNUMBER) {
@@ -164,23 +158,19 @@ class Reader {
     if (!lua_istable(state_, index_)) return wrong(kind, index_);
     const std::size_t size = lua_objlen(state_, index_);
     const std::span<T> items = arena(host_).template array<T>(size);
-    for (std::size_t i = 0; i < size; ++i) {
-      lua_rawgeti(state_, index_, static_cast<int>(i) + 1);
-      const bool good = (this->*one)(lua_gettop(state_), items[i]);
-      lua_pop(state_, 1);
-      if (!good) return false;
-    }
     out = items;
-    return true;
+    std::size_t place = 0;
+    return all_elements(state_, index_, size, [&](int at) {
+      return (this->*one)(at, items[place++]);
+    });
   }
 
   bool tensor(ir::Attribute& out) {
     const ir::Literal* made = nullptr;
-    const Handle* handle = to_handle(host_, state_, index_);
-    if (handle != nullptr && handle->kind == HandleKind::kValue) {
-      if (!check_alive(host_, *handle)) return false;
-      made = host_.session.facts->constant(handle->value());
-      if (made == nullptr || handle->transposed) {
+    if (const Handle* v = handle(index_, HandleKind::kValue)) {
+      if (!check_alive(host_, *v)) return false;
+      made = host_.session.facts->constant(v->value());
+      if (made == nullptr || v->transposed) {
         return wrong(Kind::kTensor, index_);
       }
     } else if (lua_type(state_, index_) == LUA_TNUMBER) {
@@ -206,21 +196,18 @@ class Reader {
 
 void push_attribute(Host& host, lua_State* state,
                     const ir::Attribute& attribute) {
-  if (!attribute.ref.empty()) {  // set by the function call: unknown here
-    return push_handle(
-        host, state, {.kind = HandleKind::kAttribute, .attribute = &attribute});
-  }
-  switch (attribute.kind) {
+  // One that the function call sets is unknown here.
+  switch (attribute.ref.empty() ? attribute.kind : Kind::kUndefined) {
     case Kind::kInt:
       return push_integer(host, state, attribute.i);
     case Kind::kFloat:
-      return push_number(host, state, attribute.f);
+      return lua_pushnumber(state, static_cast<double>(attribute.f));
     case Kind::kString:
-      return push(state, attribute.s);
+      return push_string(host, state, attribute.s);
     case Kind::kInts:
       return push_all(host, state, attribute.ints, push_integer);
     case Kind::kFloats:
-      return push_all(host, state, attribute.floats, push_number,
+      return push_all(host, state, attribute.floats, push_number<float>,
                       ListKind::kFloats);
     case Kind::kStrings:
       return push_all(host, state, attribute.strings, push_string);
@@ -265,14 +252,41 @@ std::optional<double> read_number(Host& host, lua_State* state, int index,
                                   std::string_view what) {
   if (lua_type(state, index) == LUA_TNUMBER) return lua_tonumber(state, index);
   if (lua_isboolean(state, index)) return lua_toboolean(state, index);
-  const Handle* handle = to_handle(host, state, index);
-  if (handle != nullptr && handle->kind == HandleKind::kDim) {
-    reject_dim(host, what, handle->dim);
+  if (const Handle* d = to_handle(host, state, index, HandleKind::kDim)) {
+    reject_dim(host, what, d->dim);
   } else {
     fail(host, std::string(what) + " is not a number", "a number",
          kind_of(state, index));
   }
   return std::nullopt;
+}
+
+Failed reject_number(Host& host, double number, ir::DataType type,
+                     std::string_view place) {
+  return reject(
+      host, "a number does not fit the required type",
+      fmt::format("{} as {}, {}", number, ir::data_type_name(type), place));
+}
+
+const ir::Literal* make_tensor(Host& host, ir::DataType type,
+                               std::span<const double> numbers, bool scalar,
+                               std::string_view place) {
+  const auto width = static_cast<std::size_t>(ir::bit_width(type)) / 8;
+  const std::span<std::byte> bytes =
+      arena(host).array<std::byte>(numbers.size() * width);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (width == 0 ||
+        !store_element(bytes.data() + i * width, type, numbers[i])) {
+      return reject_number(host, numbers[i], type, place);
+    }
+  }
+  ir::Literal tensor{.dtype = type, .storage = ir::Storage::kRaw};
+  tensor.bytes = bytes;
+  if (!scalar) {
+    const auto size = static_cast<std::int64_t>(numbers.size());
+    tensor.dims = arena(host).copy(std::span<const std::int64_t>(&size, 1));
+  }
+  return arena(host).make<ir::Literal>(tensor);
 }
 
 }  // namespace ruleengine::lua

@@ -4,7 +4,6 @@
 // handles. Internal to bindings/lua.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <span>
 #include <string_view>

@@ -9,7 +9,7 @@
 
 #include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/nodes/build_inputs.h"
-#include "bindings/lua/nodes/node_reading.h"
+#include "bindings/lua/nodes/node_api.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/base/suggest.h"
 #include "core/base/whole.h"
@@ -112,9 +112,7 @@ class Build {
         (spec_.inputs.size() < 2 || !spec_.inputs[1])) {
       add_integer("num_outputs", spec_.output_count);
     }
-    if (inputs_.allows_zero()) {
-      add_integer("allowzero", 1);
-    }
+    if (inputs_.allows_zero()) add_integer("allowzero", 1);
     return push_built(host_, state_, host_.session.edit->build(spec_),
                       spec_.like);
   }
@@ -222,6 +220,18 @@ bool check_can_build(Host& host) {
               "compute numbers in `where` and put them onto m");
 }
 
+// Builds from a node of which nothing is lost: the rule mentions all its
+// attributes.
+template <typename Make>
+int build_from(Host& host, lua_State* state, ir::NodeId node,
+               const Make& make) {
+  if (!check_can_build(host)) return kFailed;
+  for (const auto& a : host.session.graph->node(node).attributes) {
+    host.session.hear(node, a.name);
+  }
+  return push_built(host, state, make(*host.session.edit, node), node);
+}
+
 // In `where`: a node of constants, built aside. The handles of its outputs are
 // invalid once `where` has ended.
 int compute_aside(Host& host, lua_State* state, std::string_view domain,
@@ -303,13 +313,6 @@ void push_domain(Host& host, lua_State* state, std::string_view name) {
   lua_setmetatable(state, -2);
 }
 
-void push_builder(Host& host, lua_State* state, std::string_view domain,
-                  std::string_view type) {
-  push(state, domain);
-  push(state, type);
-  push_function(state, host, entry<build_call>, 2);
-}
-
 // Argument 1: the table of builders. Upvalue: the domain.
 int domain_index(Host& host, lua_State* state) {
   const std::string_view domain = *string_at(state, lua_upvalueindex(2));
@@ -323,11 +326,11 @@ int domain_index(Host& host, lua_State* state) {
     return no_such_op(host, domain, *key);
   }
   if (known || !domain.empty()) {
-    push_builder(host, state, domain, *key);
-  } else if (*key == "ai.onnx") {
-    push_domain(host, state, "");
+    push(state, domain);
+    push(state, *key);
+    push_function(state, host, entry<build_call>, 2);
   } else {
-    push_domain(host, state, *key);
+    push_domain(host, state, *key == "ai.onnx" ? "" : *key);
   }
   if (known || ++host.unknown_ops <= kMaxUnknownOps) {
     lua_pushvalue(state, 2);
@@ -365,30 +368,12 @@ int build_with(Host& host, lua_State* state, const Handle& node) {
   return build_like(host, state, node.node(), 2);
 }
 
-namespace {
-
-// The node, of which nothing is lost: the rule mentions all its attributes.
-ir::NodeId heard(Host& host, const Handle& node) {
-  for (const auto& a : host.session.graph->node(node.node()).attributes) {
-    host.session.hear(node.node(), a.name);
-  }
-  return node.node();
-}
-
-}  // namespace
-
 int build_inline(Host& host, lua_State* state, const Handle& node) {
-  if (!check_can_build(host)) return kFailed;
-  const ir::NodeId call = heard(host, node);
-  return push_built(host, state, rewrite::inline_call(*host.session.edit, call),
-                    call);
+  return build_from(host, state, node.node(), rewrite::inline_call);
 }
 
 int build_pruned(Host& host, lua_State* state, const Handle& node) {
-  if (!check_can_build(host)) return kFailed;
-  const ir::NodeId owner = heard(host, node);
-  return push_built(host, state,
-                    rewrite::prune_bodies(*host.session.edit, owner), owner);
+  return build_from(host, state, node.node(), rewrite::prune_bodies);
 }
 
 }  // namespace ruleengine::lua

@@ -1,12 +1,14 @@
 #include "bindings/lua/nodes/build_inputs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "bindings/lua/nodes/attribute_value.h"
+#include "bindings/lua/sandbox/stack.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/ir/model.h"
 #include "core/rewrite/sizes.h"
@@ -51,9 +53,7 @@ bool BuildInputs::add_one(int index) {
   const Handle* handle = to_handle(host_, state_, index);
   if (handle != nullptr && handle->kind == HandleKind::kValue) {
     if (!check_alive(host_, *handle)) return false;
-    add_value(handle->transposed
-                  ? host_.session.edit->transposed(handle->value())
-                  : handle->value());
+    add_value(value_in(*host_.session.edit, *handle));
     return true;
   }
   if (handle != nullptr && handle->kind == HandleKind::kNode) {
@@ -76,11 +76,10 @@ bool BuildInputs::add_one(int index) {
 }
 
 bool BuildInputs::add_number(int index, Input& input) {
-  const Handle* handle = to_handle(host_, state_, index);
-  if (handle != nullptr && handle->kind == HandleKind::kDim) {
-    if (!check_alive(host_, *handle)) return false;
+  if (const Handle* d = to_handle(host_, state_, index, HandleKind::kDim)) {
+    if (!check_alive(host_, *d)) return false;
     input.symbolic = true;
-    numbers_.push_back({.dim = handle->dim});
+    numbers_.push_back({.dim = d->dim});
     return true;
   }
   const auto read = read_number(host_, state_, index, "a constant of " + op_);
@@ -105,10 +104,10 @@ bool BuildInputs::add_list(int index) {
   if (!check_keys(index)) return false;
   const std::size_t count = lua_objlen(state_, index);
   lua_rawgeti(state_, index, 1);
-  const Handle* first = to_handle(host_, state_, -1);
-  const bool numbers = lua_type(state_, -1) == LUA_TNUMBER ||
-                       (first != nullptr && first->kind == HandleKind::kDim) ||
-                       is_shape(host_, state_, index);
+  const bool numbers =
+      lua_type(state_, -1) == LUA_TNUMBER ||
+      to_handle(host_, state_, -1, HandleKind::kDim) != nullptr ||
+      is_shape(host_, state_, index);
   lua_pop(state_, 1);
   if (numbers) return add_numbers(index, count);
   if (count == 0 && !is_list(host_, state_, index)) {
@@ -120,26 +119,17 @@ bool BuildInputs::add_list(int index) {
     }
   }
   luaL_checkstack(state_, 2, "inputs");
-  for (std::size_t i = 1; i <= count; ++i) {
-    lua_rawgeti(state_, index, static_cast<int>(i));
-    const bool good = add_one(lua_gettop(state_));
-    lua_pop(state_, 1);
-    if (!good) return false;
-  }
-  return true;
+  return all_elements(state_, index, count,
+                      [&](int at) { return add_one(at); });
 }
 
 bool BuildInputs::add_numbers(int index, std::size_t count) {
   Input input{.is_number = true, .first = numbers_.size(), .count = count};
   Sandbox::charge(state_, count);
-  for (std::size_t i = 1; i <= count; ++i) {
-    lua_rawgeti(state_, index, static_cast<int>(i));
-    const bool good = add_number(lua_gettop(state_), input);
-    lua_pop(state_, 1);
-    if (!good) return false;
-  }
-  inputs_.push_back(input);
-  return true;
+  const bool good = all_elements(state_, index, count,
+                                 [&](int at) { return add_number(at, input); });
+  if (good) inputs_.push_back(input);
+  return good;
 }
 
 bool BuildInputs::add_array(int index, std::span<const double> places) {
@@ -150,13 +140,7 @@ bool BuildInputs::add_array(int index, std::span<const double> places) {
     return fail(host_, op_ + " has no such input", "whole numbers from 1",
                 fmt::format("{}", place));
   }
-  for (std::size_t i = 1; i <= last; ++i) {
-    lua_rawgeti(state_, index, static_cast<int>(i));
-    const bool good = add(lua_gettop(state_));
-    lua_pop(state_, 1);
-    if (!good) return false;
-  }
-  return true;
+  return all_elements(state_, index, last, [&](int at) { return add(at); });
 }
 
 const ops::FormalValue* BuildInputs::formal(std::size_t place) const {
@@ -254,9 +238,7 @@ bool BuildInputs::make_sizes(std::size_t place, bool scalar) {
   }
   if (reshapes_ && place == 1) tell_reshape(dims);
   auto built = rewrite::build_sizes(*host_.session.edit, dims);
-  if (!built) {
-    return fail(host_, std::move(built.error()));
-  }
+  if (!built) return fail(host_, std::move(built.error()));
   if (auto* rejection = std::get_if<rewrite::Rejection>(&*built)) {
     return reject(host_, std::move(*rejection));
   }
@@ -291,16 +273,13 @@ bool BuildInputs::check_required() {
     const bool there = i < inputs_.size() && inputs_[i].value;
     if (there || at->arity == ops::Arity::kOptional) continue;
     if (i >= least && i >= inputs_.size()) break;
-    std::string names;
-    for (std::string_view name : host_.session.not_taken) {
-      if (!names.empty()) names += ", ";
-      names += "m." + std::string(name);
-    }
+    const auto& names = host_.session.not_taken;
     return fail(host_, place_name(i) + " is required", "a value", "nil",
-                names.empty() ? std::string()
-                              : "nil in this match, since their branch was not "
-                                "taken: " +
-                                    names);
+                names.empty()
+                    ? ""
+                    : fmt::format("nil in this match, since their branch was "
+                                  "not taken: m.{}",
+                                  fmt::join(names, ", m.")));
   }
   return true;
 }

@@ -1,6 +1,5 @@
 // Symbolic dimensions and shapes: they can be compared for equality and
 // printed, but they are not numbers.
-#include <iterator>
 #include <limits>
 #include <optional>
 #include <string>
@@ -19,9 +18,8 @@ std::string dim_text(const Host& host, ir::Dim dim) {
 // The operand of an operator that is a dimension; none after fail().
 const Handle* dim_operand(Host& host, lua_State* state) {
   for (int i = 1; i <= 2; ++i) {
-    const Handle* handle = to_handle(host, state, i);
-    if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      return check_alive(host, *handle) ? handle : nullptr;
+    if (const Handle* d = to_handle(host, state, i, HandleKind::kDim)) {
+      return check_alive(host, *d) ? d : nullptr;
     }
   }
   return fail(host, "not a dimension");
@@ -39,45 +37,33 @@ int compare(Host& host, lua_State* state) {
   return reject_dim(host, "a comparison", handle->dim);
 }
 
-// Lua calls it only for two userdata with the same __eq.
-int dim_equal(Host& host, lua_State* state) {
-  const Handle* a = to_handle(host, state, 1);
-  const Handle* b = to_handle(host, state, 2);
-  return push_bool(state, a != nullptr && b != nullptr && a->dim == b->dim);
-}
-
 int dim_tostring(Host& host, lua_State* state) {
   const Handle* handle = dim_operand(host, state);
   if (handle == nullptr) return kFailed;
-  host.scratch.text = dim_text(host, handle->dim);
-  push(state, host.scratch.text);
-  return 1;
+  return push(state, dim_text(host, handle->dim));
 }
 
 int dim_concat(Host& host, lua_State* state) {
-  host.scratch.text.clear();
+  std::string text;
   for (int i = 1; i <= 2; ++i) {
-    const Handle* handle = to_handle(host, state, i);
-    if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      if (!check_alive(host, *handle)) return kFailed;
-      host.scratch.text += dim_text(host, handle->dim);
+    if (const Handle* d = to_handle(host, state, i, HandleKind::kDim)) {
+      if (!check_alive(host, *d)) return kFailed;
+      text += dim_text(host, d->dim);
     } else if (lua_isstring(state, i) != 0) {
-      host.scratch.text += text_at(state, i);
+      text += text_at(state, i);
     } else {
       return fail(host, "cannot join a dimension and " + kind_of(state, i));
     }
   }
-  push(state, host.scratch.text);
-  return 1;
+  return push(state, text);
 }
 
 // The dimension in slot `i` of a shape table: a number or a handle.
 bool same_dim(Host& host, lua_State* state, int a, int b) {
   if (lua_rawequal(state, a, b) != 0) return true;
-  const Handle* x = to_handle(host, state, a);
-  const Handle* y = to_handle(host, state, b);
-  return x != nullptr && y != nullptr && x->kind == HandleKind::kDim &&
-         y->kind == HandleKind::kDim && x->dim == y->dim;
+  const Handle* x = to_handle(host, state, a, HandleKind::kDim);
+  const Handle* y = to_handle(host, state, b, HandleKind::kDim);
+  return x != nullptr && y != nullptr && x->dim == y->dim;
 }
 
 int shape_equal(Host& host, lua_State* state) {
@@ -92,23 +78,19 @@ int shape_equal(Host& host, lua_State* state) {
 }
 
 int shape_tostring(Host& host, lua_State* state) {
-  std::string& out = host.scratch.text;
-  out = "[";
+  std::string out = "[";
   for (int i = 1; i <= static_cast<int>(lua_objlen(state, 1)); ++i) {
     lua_rawgeti(state, 1, i);
-    const Handle* handle = to_handle(host, state, -1);
     if (i > 1) out += ", ";
-    if (handle != nullptr && handle->kind == HandleKind::kDim) {
-      if (!check_alive(host, *handle)) return kFailed;
-      out += dim_text(host, handle->dim);
+    if (const Handle* d = to_handle(host, state, -1, HandleKind::kDim)) {
+      if (!check_alive(host, *d)) return kFailed;
+      out += dim_text(host, d->dim);
     } else {
       out += std::to_string(lua_tointeger(state, -1));
     }
     lua_pop(state, 1);
   }
-  out += "]";
-  push(state, out);
-  return 1;
+  return push(state, out + "]");
 }
 
 // v:shape "B H S D": v.shape called with v and the text.
@@ -131,8 +113,7 @@ int unknown_length(Host&, lua_State* state) {
 }
 
 int unknown_tostring(Host&, lua_State* state) {
-  push(state, "an unknown shape");
-  return 1;
+  return push(state, "an unknown shape");
 }
 
 // An unknown shape equals no shape, not even another unknown one.
@@ -144,68 +125,46 @@ void make_shape_metatable(Host& host, lua_State* state) {
   set_function(state, host, "__eq", entry<shape_equal>);
   set_function(state, host, "__tostring", entry<shape_tostring>);
   set_function(state, host, "__call", entry<shape_call>);
-  hide_metatable(state);
-  host.shape_id = lua_topointer(state, -1);
-  host.shape_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
-}
-
-void make_unknown_shape_metatable(Host& host, lua_State* state) {
-  constexpr HandleKind kKind = HandleKind::kUnknownShape;
-  make_metatable(host, state, kKind, entry<unknown_index>, nullptr, 0);
-  set_metamethod(host, state, kKind, "__len", entry<unknown_length>);
-  set_metamethod(host, state, kKind, "__eq", entry<unknown_equal>);
-  set_metamethod(host, state, kKind, "__tostring", entry<unknown_tostring>);
-  set_metamethod(host, state, kKind, "__call", entry<shape_call>);
+  host.shapes = keep_metatable(state);
 }
 
 // --- Fields
 
-enum DimField { kName, kComputed, kUnknown, kRounded };
-
-constexpr Field kDimFields[] = {{"name", kName},
-                                {"computed", kComputed},
-                                {"unknown", kUnknown},
-                                {"rounded", kRounded}};
-
-int dim_index(Host& host, lua_State* state) {
-  const Handle* handle =
-      check_handle(host, state, 1, HandleKind::kDim, "the dimension");
-  if (handle == nullptr) return kFailed;
-  const std::optional<int> field = find_field(host, state, HandleKind::kDim);
-  if (!field) return kFailed;
+int dim_name(Host& host, lua_State* state, const Handle& d) {
   const ir::DimTable& dims = host.session.graph->model().dims;
-  const ir::Dim dim = handle->dim;
-  switch (*field) {
-    case kName:
-      if (!dims.is_single(dim) || dims.is_fresh(dim)) {
-        lua_pushnil(state);
-      } else {
-        push(state, dims.text(dim));
-      }
-      return 1;
-    case kComputed:
-      return push_bool(state, !dims.is_single(dim));
-    case kUnknown:
-      return push_bool(state, dims.is_fresh(dim));
-    default:
-      return push_bool(state, dims.is_rounded(dim));
+  if (!dims.is_single(d.dim) || dims.is_fresh(d.dim)) {
+    return lua_pushnil(state), 1;
   }
+  return push(state, dims.text(d.dim));
 }
+
+// Pushes the answer of the table of dimensions.
+template <bool (ir::DimTable::*question)(ir::Dim) const, bool yes>
+int ask(Host& host, lua_State* state, const Handle& d) {
+  const ir::DimTable& dims = host.session.graph->model().dims;
+  return push_bool(state, (dims.*question)(d.dim) == yes);
+}
+
+constexpr Field kDimFields[] = {
+    {"name", dim_name},
+    {"computed", ask<&ir::DimTable::is_single, false>},
+    {"unknown", ask<&ir::DimTable::is_fresh, true>},
+    {"rounded", ask<&ir::DimTable::is_rounded, true>}};
 
 }  // namespace
 
-void push_shape(Host& host, lua_State* state, const Handle& value) {
+int push_shape(Host& host, lua_State* state, const Handle& value) {
   const std::optional<Dims> dims = dims_of(host, value);
   if (!dims) {
-    return push_handle(host, state, {.kind = HandleKind::kUnknownShape});
+    return push_handle(host, state, {.kind = HandleKind::kUnknownShape}), 1;
   }
   lua_createtable(state, static_cast<int>(dims->size()), 0);
   for (std::size_t i = 0; i < dims->size(); ++i) {
     push_dim(host, state, (*dims)[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
-  lua_rawgeti(state, LUA_REGISTRYINDEX, host.shape_metatable);
-  lua_setmetatable(state, -2);
+  set_metatable(state, host.shapes);
+  return 1;
 }
 
 int answer_shape(Host& host, lua_State* state, const Handle& value, int text,
@@ -224,16 +183,21 @@ int answer_shape(Host& host, lua_State* state, const Handle& value, int text,
 
 void make_dim_metatables(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kDim;
-  make_metatable(host, state, kKind, entry<dim_index>, kDimFields,
-                 std::size(kDimFields));
+  make_metatable(host, state, kKind, entry<get_field<kKind, kDimFields>>,
+                 kDimFields,
+                 {{"__lt", entry<compare>},
+                  {"__le", entry<compare>},
+                  {"__eq", entry<handle_equal>},
+                  {"__tostring", entry<dim_tostring>},
+                  {"__concat", entry<dim_concat>}});
   set_arithmetic(host, state, kKind, entry<arithmetic>);
-  set_metamethod(host, state, kKind, "__lt", entry<compare>);
-  set_metamethod(host, state, kKind, "__le", entry<compare>);
-  set_metamethod(host, state, kKind, "__eq", entry<dim_equal>);
-  set_metamethod(host, state, kKind, "__tostring", entry<dim_tostring>);
-  set_metamethod(host, state, kKind, "__concat", entry<dim_concat>);
   make_shape_metatable(host, state);
-  make_unknown_shape_metatable(host, state);
+  make_metatable(host, state, HandleKind::kUnknownShape, entry<unknown_index>,
+                 {},
+                 {{"__len", entry<unknown_length>},
+                  {"__eq", entry<unknown_equal>},
+                  {"__tostring", entry<unknown_tostring>},
+                  {"__call", entry<shape_call>}});
 }
 
 }  // namespace ruleengine::lua

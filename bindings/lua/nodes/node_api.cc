@@ -1,13 +1,11 @@
 #include "bindings/lua/nodes/node_api.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <vector>
 
 #include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/nodes/build.h"
-#include "bindings/lua/nodes/node_reading.h"
 #include "bindings/lua/nodes/rank_api.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/ir/model.h"
@@ -24,39 +22,39 @@ const ops::OpFacts* newest(const Host& host, ir::NodeId node) {
 
 void push_values(Host& host, lua_State* state,
                  std::span<const ir::ValueId> values) {
-  push_all(host, state, values, [](Host& h, lua_State* s, ir::ValueId value) {
-    push_value(h, s, value);
-  });
+  push_all(host, state, values, push_value);
 }
 
 // n.meta: a new table of strings.
-void push_metadata(lua_State* state, std::span<const ir::Metadata> metadata) {
+int push_metadata(Host& host, lua_State* state, const Handle& node) {
+  const auto metadata = host.session.graph->node(node.node()).metadata;
   lua_createtable(state, 0, static_cast<int>(metadata.size()));
   for (const ir::Metadata& each : metadata) {
     push(state, each.key);
     push(state, each.value);
     lua_rawset(state, -3);
   }
+  return 1;
 }
 
 // --- n.inputs
 
 // Pushes a table of the inputs. A second table with weak keys maps it to its
 // node, for access by input name.
-void push_inputs(Host& host, lua_State* state, ir::NodeId node) {
-  const std::span<const ir::ValueId> inputs = read_node(host, node).inputs;
+int push_inputs(Host& host, lua_State* state, const Handle& node) {
+  const auto inputs = read_node(host, node.node()).inputs;
   lua_createtable(state, static_cast<int>(inputs.size()), 0);
   lua_rawgeti(state, LUA_REGISTRYINDEX, host.nodes_of_inputs);
   lua_pushvalue(state, -2);
-  push_node(host, state, node);
+  push_node(host, state, node.node());
   lua_rawset(state, -3);
   lua_pop(state, 1);  // the weak table
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     push_value(host, state, inputs[i]);
     lua_rawseti(state, -2, static_cast<int>(i) + 1);
   }
-  lua_rawgeti(state, LUA_REGISTRYINDEX, host.inputs_metatable);
-  lua_setmetatable(state, -2);
+  set_metatable(state, host.inputs);
+  return 1;
 }
 
 int no_such_input(Host& host, const ops::OpFacts& facts,
@@ -109,21 +107,20 @@ bool push_rank_default(Host& host, lua_State* state, ir::NodeId node,
   const auto numbers = ops::rank_default(
       facts, name, input ? host.session.facts->type(input) : nullptr);
   if (!numbers) return false;
-  push_all(host, state, *numbers, [](Host&, lua_State* s, std::int64_t number) {
-    lua_pushinteger(s, number);
-  });
+  push_all(host, state, *numbers, push_number<std::int64_t>);
   return true;
 }
 
 // n.attribute_names: the attributes of the node, in order.
-void push_attribute_names(Host& host, lua_State* state, ir::NodeId node) {
+int push_attribute_names(Host& host, lua_State* state, const Handle& node) {
   std::vector<std::string_view> names;
-  for (const ir::Attribute& a : read_node(host, node).attributes) {
+  for (const ir::Attribute& a : read_node(host, node.node()).attributes) {
     names.push_back(a.name);
   }
   std::ranges::sort(names);
   push_all(host, state, names,
            [](Host&, lua_State* s, std::string_view name) { push(s, name); });
+  return 1;
 }
 
 int attributes_index(Host& host, lua_State* state) {
@@ -168,8 +165,7 @@ int replace_input(Host& host, lua_State* state, const Handle& node) {
   if (edit == nullptr) {
     return fail(host, ":replace_input works only in `rewrite` and `pass`");
   }
-  const ir::ValueId value =
-      to->transposed ? edit->transposed(to->value()) : to->value();
+  const ir::ValueId value = value_in(*edit, *to);
   bool found = false;
   const ir::Graph& graph = *host.session.graph;
   for (std::size_t i = 0; i < graph.inputs(node.node()).size(); ++i) {
@@ -186,81 +182,46 @@ int replace_input(Host& host, lua_State* state, const Handle& node) {
   return 0;
 }
 
-enum NodeField {
-  kNodeOp,
-  kNodeDomain,
-  kNodeName,
-  kNodeInputs,
-  kNodeOutputs,
-  kNodeAttrs,
-  kNodeAttributeNames,
-  kNodeMeta
-};
+int push_op(Host& host, lua_State* state, const Handle& node) {
+  return push(state, host.session.graph->op(node.node()).type);
+}
 
-int node_index(Host& host, lua_State* state) {
-  const std::optional<int> field = find_field(host, state, HandleKind::kNode);
-  if (!field) return kFailed;
-  if (*field == kMethod) return 1;
-  const Handle* node = check_self(host, state, HandleKind::kNode);
-  if (node == nullptr) return kFailed;
-  const ir::Graph& graph = *host.session.graph;
-  switch (*field) {
-    case kNodeOp:
-      push(state, graph.op(node->node()).type);
-      break;
-    case kNodeDomain:
-      push(state, graph.op(node->node()).domain);
-      break;
-    case kNodeName:
-      push(state, graph.node(node->node()).name);
-      break;
-    case kNodeInputs:
-      push_inputs(host, state, node->node());
-      break;
-    case kNodeOutputs:
-      push_values(host, state, graph.outputs(node->node()));
-      break;
-    case kNodeMeta:
-      push_metadata(state, graph.node(node->node()).metadata);
-      break;
-    case kNodeAttributeNames:
-      push_attribute_names(host, state, node->node());
-      break;
-    case kNodeAttrs:
-      push_handle(host, state,
-                  {.kind = HandleKind::kAttributes, .id = node->id});
-      break;
-  }
+int push_op_domain(Host& host, lua_State* state, const Handle& node) {
+  return push(state, host.session.graph->op(node.node()).domain);
+}
+
+int push_node_name(Host& host, lua_State* state, const Handle& node) {
+  return push(state, host.session.graph->node(node.node()).name);
+}
+
+int push_outputs(Host& host, lua_State* state, const Handle& node) {
+  push_values(host, state, host.session.graph->outputs(node.node()));
   return 1;
 }
 
-int node_equal(Host& host, lua_State* state) {
-  const Handle* a = to_handle(host, state, 1);
-  const Handle* b = to_handle(host, state, 2);
-  return push_bool(state, a != nullptr && b != nullptr && a->kind == b->kind &&
-                              a->id == b->id);
+int push_attributes(Host& host, lua_State* state, const Handle& node) {
+  push_handle(host, state, {.kind = HandleKind::kAttributes, .id = node.id});
+  return 1;
 }
 
 int node_tostring(Host& host, lua_State* state, const Handle& node) {
-  host.scratch.text = host.session.graph->describe(node.node());
-  push(state, host.scratch.text);
-  return 1;
+  return push(state, host.session.graph->describe(node.node()));
 }
 
 constexpr Field kNodeFields[] = {
-    {"op", kNodeOp},
-    {"domain", kNodeDomain},
-    {"name", kNodeName},
-    {"inputs", kNodeInputs},
-    {"outputs", kNodeOutputs},
-    {"attrs", kNodeAttrs},
-    {"attribute_names", kNodeAttributeNames},
-    {"meta", kNodeMeta},
-    {"with", kMethod, method<HandleKind::kNode, build_with>},
-    {"inline", kMethod, method<HandleKind::kNode, build_inline>},
-    {"pruned", kMethod, method<HandleKind::kNode, build_pruned>},
-    {"replace_input", kMethod, method<HandleKind::kNode, replace_input>},
-    {"along", kMethod, method<HandleKind::kNode, along>},
+    {"op", push_op},
+    {"domain", push_op_domain},
+    {"name", push_node_name},
+    {"inputs", push_inputs},
+    {"outputs", push_outputs},
+    {"attrs", push_attributes},
+    {"attribute_names", push_attribute_names},
+    {"meta", push_metadata},
+    {"with", nullptr, method<HandleKind::kNode, build_with>},
+    {"inline", nullptr, method<HandleKind::kNode, build_inline>},
+    {"pruned", nullptr, method<HandleKind::kNode, build_pruned>},
+    {"replace_input", nullptr, method<HandleKind::kNode, replace_input>},
+    {"along", nullptr, method<HandleKind::kNode, along>},
 };
 
 // --- The graph
@@ -301,9 +262,7 @@ bool read_wanted(Host& host, lua_State* state, Wanted& out) {
 
 void push_nodes(Host& host, lua_State* state,
                 std::span<const ir::NodeId> nodes) {
-  push_all(host, state, nodes, [](Host& h, lua_State* s, ir::NodeId node) {
-    push_node(h, s, node);
-  });
+  push_all(host, state, nodes, push_node);
 }
 
 // All nodes of that op and domain, subgraphs included, in graph order.
@@ -378,8 +337,7 @@ int equal_weights(Host& host, lua_State* state, const Handle&) {
                 "call it before any `attempt`");
   }
   Sandbox::charge(state, host.session.graph->value_count());
-  push_pairs(host, state, host.session.edit->equal_weights(),
-             [](Host& h, lua_State* s, ir::ValueId v) { push_value(h, s, v); });
+  push_pairs(host, state, host.session.edit->equal_weights(), push_value);
   return 1;
 }
 
@@ -407,31 +365,23 @@ int single_calls(Host& host, lua_State* state, const Handle&) {
   return push_calls(host, state, rewrite::single_calls);
 }
 
-enum GraphField { kGraphInputs, kGraphOutputs };
-
-int graph_index(Host& host, lua_State* state) {
-  const std::optional<int> field = find_field(host, state, HandleKind::kGraph);
-  if (!field) return kFailed;
-  if (*field == kMethod) return 1;
-  if (check_handle(host, state, 1, HandleKind::kGraph, "the graph") ==
-      nullptr) {
-    return kFailed;
-  }
+template <std::vector<ir::ValueId> ir::Block::*values>
+int push_main(Host& host, lua_State* state, const Handle&) {
   const ir::Block& main = host.session.graph->block(ir::Graph::main_block());
-  push_values(host, state, *field == kGraphInputs ? main.inputs : main.outputs);
+  push_values(host, state, main.*values);
   return 1;
 }
 
 constexpr Field kGraphFields[] = {
-    {"calls", kMethod, method<HandleKind::kGraph, calls>},
-    {"equal_weights", kMethod, method<HandleKind::kGraph, equal_weights>},
-    {"inputs", kGraphInputs},
-    {"outputs", kGraphOutputs},
-    {"known_values", kMethod, method<HandleKind::kGraph, known_values>},
-    {"nodes", kMethod, method<HandleKind::kGraph, nodes>},
-    {"residual_chains", kMethod, method<HandleKind::kGraph, residual_chains>},
-    {"single_calls", kMethod, method<HandleKind::kGraph, single_calls>},
-    {"twins", kMethod, method<HandleKind::kGraph, twins>}};
+    {"calls", nullptr, method<HandleKind::kGraph, calls>},
+    {"equal_weights", nullptr, method<HandleKind::kGraph, equal_weights>},
+    {"inputs", push_main<&ir::Block::inputs>},
+    {"outputs", push_main<&ir::Block::outputs>},
+    {"known_values", nullptr, method<HandleKind::kGraph, known_values>},
+    {"nodes", nullptr, method<HandleKind::kGraph, nodes>},
+    {"residual_chains", nullptr, method<HandleKind::kGraph, residual_chains>},
+    {"single_calls", nullptr, method<HandleKind::kGraph, single_calls>},
+    {"twins", nullptr, method<HandleKind::kGraph, twins>}};
 
 int opaque_index(Host& host, lua_State* state) {
   return fail(host, "the attribute is opaque: rule code cannot read it", {},
@@ -442,21 +392,18 @@ int opaque_index(Host& host, lua_State* state) {
 
 void make_node_metatables(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kNode;
-  make_metatable(host, state, kKind, entry<node_index>, kNodeFields,
-                 std::size(kNodeFields));
-  set_metamethod(host, state, kKind, "__eq", entry<node_equal>);
-  set_metamethod(host, state, kKind, "__tostring",
-                 method<HandleKind::kNode, node_tostring>);
-  make_metatable(host, state, HandleKind::kAttributes, entry<attributes_index>,
-                 nullptr, 0);
-  make_metatable(host, state, HandleKind::kAttribute, entry<opaque_index>,
-                 nullptr, 0);
-  make_metatable(host, state, HandleKind::kGraph, entry<graph_index>,
-                 kGraphFields, std::size(kGraphFields));
+  make_metatable(host, state, kKind, entry<get_field<kKind, kNodeFields>>,
+                 kNodeFields,
+                 {{"__eq", entry<handle_equal>},
+                  {"__tostring", method<kKind, node_tostring>}});
+  make_metatable(host, state, HandleKind::kAttributes, entry<attributes_index>);
+  make_metatable(host, state, HandleKind::kAttribute, entry<opaque_index>);
+  make_metatable(host, state, HandleKind::kGraph,
+                 entry<get_field<HandleKind::kGraph, kGraphFields>>,
+                 kGraphFields);
   lua_createtable(state, 0, 2);
   set_function(state, host, "__index", entry<inputs_index>);
-  hide_metatable(state);
-  host.inputs_metatable = luaL_ref(state, LUA_REGISTRYINDEX);
+  host.inputs = keep_metatable(state);
   lua_createtable(state, 0, 0);
   lua_createtable(state, 0, 1);
   lua_pushliteral(state, "k");

@@ -1,4 +1,4 @@
-#include "bindings/lua/nodes/node_reading.h"
+#include "bindings/lua/nodes/node_api.h"
 
 #include "core/ir/model.h"
 

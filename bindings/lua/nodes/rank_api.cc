@@ -18,9 +18,7 @@ namespace {
 
 void push_group(Host& host, lua_State* state,
                 std::span<const std::int64_t> group) {
-  push_all(host, state, group, [](Host&, lua_State* s, std::int64_t rank) {
-    lua_pushnumber(s, static_cast<double>(rank));
-  });
+  push_all(host, state, group, push_number<std::int64_t>);
 }
 
 std::string_view placement_name(ranks::Placement placement) {
@@ -140,17 +138,19 @@ std::optional<ops::AxisFlow> flow_along(Host& host, ir::NodeId node,
 
 }  // namespace
 
-void push_layout(Host& host, lua_State* state, ir::ValueId value) {
-  const ranks::Layout* layout = host.session.facts->layout(value);
-  if (layout == nullptr || layout->assumed) return lua_pushnil(state);
+int push_layout(Host& host, lua_State* state, const Handle& value) {
+  const ranks::Layout* layout = host.session.facts->layout(value.value());
+  if (layout == nullptr || layout->assumed) return lua_pushnil(state), 1;
   lua_createtable(state, 0, 3);
   push(state, placement_name(layout->placement));
   lua_setfield(state, -2, "placement");
   push_group(host, state, layout->group);
   lua_setfield(state, -2, "ranks");
-  if (layout->placement != ranks::Placement::kSharded) return;
-  lua_pushinteger(state, layout->axis);
-  lua_setfield(state, -2, "axis");
+  if (layout->placement == ranks::Placement::kSharded) {
+    lua_pushinteger(state, layout->axis);
+    lua_setfield(state, -2, "axis");
+  }
+  return 1;
 }
 
 int replicated(Host& host, lua_State* state, const Handle& value) {

@@ -9,7 +9,7 @@ namespace ruleengine::lua {
 
 // v.layout: {placement = "sharded", axis = 1, ranks = {0, 1}}; nil when nothing
 // is proven.
-void push_layout(Host& host, lua_State* state, ir::ValueId value);
+int push_layout(Host& host, lua_State* state, const Handle& value);
 
 // v:replicated(ranks): whether the value is the same on all of these ranks,
 // proven or assumed.

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
-#include <string>
 #include <vector>
 
 #include "bindings/lua/nodes/attribute_value.h"
@@ -73,18 +71,18 @@ int dim(Host& host, lua_State* state, const Handle& value) {
   return push_dim(host, state, found), 1;
 }
 
-void push_dtype(Host& host, lua_State* state, const Handle& value) {
+int push_dtype(Host& host, lua_State* state, const Handle& value) {
   const ir::Type* type = host.session.facts->type(value.value());
   if (type == nullptr || !type->is_tensor() || !ir::is_known(type->elem)) {
-    return lua_pushnil(state);
+    return lua_pushnil(state), 1;
   }
-  push(state, ir::data_type_name(type->elem));
+  return push(state, ir::data_type_name(type->elem));
 }
 
 // v:type "float16", v:type("float16", "bfloat16"), v:type()
 int type(Host& host, lua_State* state, const Handle& value) {
   const int top = lua_gettop(state);
-  if (top == 1) return push_dtype(host, state, value), 1;
+  if (top == 1) return push_dtype(host, state, value);
   const ir::Type* found = host.session.facts->type(value.value());
   bool holds_type = false;
   for (int i = 2; i <= top; ++i) {
@@ -117,12 +115,12 @@ int fits(Host& host, lua_State* state, const Handle& value) {
 // --- Constants --------------------------------------------------------------
 
 // Rejects the match for a 64-bit integer that a Lua number cannot represent.
-void check_exact(Host& host, const ir::Literal& tensor, const Handle& value) {
+void check_exact(Host& host, const ir::Literal& tensor, const Handle& value,
+                 const std::vector<double>& numbers) {
   if (tensor.dtype != ir::DataType::kInt64 &&
       tensor.dtype != ir::DataType::kUint64) {
     return;
   }
-  const std::vector<double>& numbers = host.scratch.numbers;
   const auto large = [](double d) { return std::fabs(d) >= 0x1p53; };
   if (std::ranges::none_of(numbers, large)) return;
   const auto exact = ir::to_ints(tensor, external(host), kMaxElements);
@@ -138,43 +136,38 @@ void check_exact(Host& host, const ir::Literal& tensor, const Handle& value) {
   }
 }
 
-// Reads the elements in row-major order; false when the value is not a constant
-// of numbers, or is too large.
-bool read_elements(Host& host, const Handle& value, std::int64_t limit) {
-  std::vector<double>& out = host.scratch.numbers;
+// The elements in row-major order; none when the value is not a constant of
+// numbers, or is too large.
+std::optional<std::vector<double>> elements_of(Host& host, const Handle& value,
+                                               std::int64_t limit) {
   const ir::Literal* tensor = constant_of(host, value);
-  if (tensor == nullptr || tensor->element_count() > limit) return false;
-  auto read = ir::to_doubles(*tensor, external(host), limit);
-  if (!read) return false;
-  out = std::move(*read);
-  check_exact(host, *tensor, value);
-  if (!value.transposed || tensor->dims.size() != 2) return true;
+  if (tensor == nullptr || tensor->element_count() > limit) return {};
+  auto out = ir::to_doubles(*tensor, external(host), limit);
+  if (!out) return {};
+  check_exact(host, *tensor, value, *out);
+  if (!value.transposed || tensor->dims.size() != 2) return out;
   const auto rows = static_cast<std::size_t>(tensor->dims[0]);
   const auto columns = static_cast<std::size_t>(tensor->dims[1]);
-  const std::vector<double> stored = out;
+  const std::vector<double> stored = *out;
   for (std::size_t i = 0; i < stored.size(); ++i) {
-    out[i % columns * rows + i / columns] = stored[i];
+    (*out)[i % columns * rows + i / columns] = stored[i];
   }
-  return true;
+  return out;
 }
 
 // v:scalar(): the number of a one-element constant, else nil.
 int scalar(Host& host, lua_State* state, const Handle& value) {
-  if (read_elements(host, value, 1) && host.scratch.numbers.size() == 1) {
-    lua_pushnumber(state, host.scratch.numbers[0]);
-  } else {
-    lua_pushnil(state);
-  }
+  const auto numbers = elements_of(host, value, 1);
+  if (!numbers || numbers->size() != 1) return lua_pushnil(state), 1;
+  lua_pushnumber(state, numbers->front());
   return 1;
 }
 
 // v:constant(): a list of all elements, of a scalar too, or nil.
 int constant(Host& host, lua_State* state, const Handle& value) {
-  if (!read_elements(host, value, kMaxElements)) return lua_pushnil(state), 1;
-  push_all(host, state, host.scratch.numbers,
-           [](Host&, lua_State* s, double number) {
-             lua_pushnumber(s, number);
-           });
+  const auto numbers = elements_of(host, value, kMaxElements);
+  if (!numbers) return lua_pushnil(state), 1;
+  push_all(host, state, *numbers, push_number<double>);
   return 1;
 }
 
@@ -187,13 +180,11 @@ int among(Host& host, lua_State* state, const Handle& value) {
     }
     wanted.push_back(lua_tonumber(state, i));
   }
-  const bool holds =
-      read_elements(host, value, kMaxLookedAt) &&
-      std::ranges::all_of(host.scratch.numbers, [&](double number) {
-        return std::ranges::find(wanted, number) != wanted.end();
-      });
-  host.scratch.numbers = {};
-  return push_bool(state, holds);
+  const auto numbers = elements_of(host, value, kMaxLookedAt);
+  return push_bool(state,
+                   numbers && std::ranges::all_of(*numbers, [&](double number) {
+                     return std::ranges::find(wanted, number) != wanted.end();
+                   }));
 }
 
 // v:dims(): the elements of a small integer value that the engine knows, also
@@ -219,8 +210,7 @@ int replace_with(Host& host, lua_State* state, const Handle& value) {
   if (value.transposed) {
     return fail(host, "a transposed constant has no readers to replace");
   }
-  const ir::ValueId to =
-      other->transposed ? edit->transposed(other->value()) : other->value();
+  const ir::ValueId to = value_in(*edit, *other);
   if (to == value.value()) return 0;
   edit->replace(value.value(), to);
   host.session.changed = true;
@@ -241,36 +231,41 @@ int known(Host& host, lua_State* state, const Handle& value) {
 
 // --- Fields -----------------------------------------------------------------
 
-enum ValueField {
-  kValueShape,
-  kValueDtype,
-  kValueProducer,
-  kValueUsers,
-  kValueName,
-  kValueIsOutput,
-  kValueLayout,
-  kValueTokenAxis,
-  kValueT
-};
-
 // v.token_axis: nil for fewer than two axes.
-void push_token_axis(Host& host, lua_State* state, const Handle& value) {
+int push_token_axis(Host& host, lua_State* state, const Handle& value) {
   const std::optional<Dims> dims = dims_of(host, value);
-  if (!dims || dims->size() < 2) return lua_pushnil(state);
+  if (!dims || dims->size() < 2) return lua_pushnil(state), 1;
   lua_pushinteger(state, ranks::token_axis(dims->size()));
+  return 1;
+}
+
+int push_name(Host& host, lua_State* state, const Handle& value) {
+  return push(state, host.session.graph->name(value.value()));
+}
+
+int push_producer(Host& host, lua_State* state, const Handle& value) {
+  push_node(host, state, host.session.graph->producer(value.value()));
+  return 1;
+}
+
+int is_output(Host& host, lua_State* state, const Handle& value) {
+  const ir::Value& its = host.session.graph->value(value.value());
+  return push_bool(state, its.block_output_count > 0);
 }
 
 // The nodes that read the value, each once, in graph order.
-void push_users(Host& host, lua_State* state, ir::ValueId value) {
+int push_users(Host& host, lua_State* state, const Handle& value) {
   const ir::Graph& graph = *host.session.graph;
   std::vector<ir::NodeId> seen;
-  for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
+  for (ir::OperandId u = graph.first_use(value.value()); u;
+       u = graph.next_use(u)) {
     seen.push_back(graph.operand(u).user);
   }
   std::ranges::sort(seen);
   const auto rest = std::ranges::unique(seen);
   seen.erase(rest.begin(), rest.end());
   push_all(host, state, seen, push_node);
+  return 1;
 }
 
 // w.T: the same constant, transposed.
@@ -282,60 +277,13 @@ int push_transposed(Host& host, lua_State* state, const Handle& value) {
         host, ".T needs a constant of two dimensions",
         ir::describe(*host.session.graph, *host.session.facts, value.value()));
   }
-  push_value(host, state, value.value(), !value.transposed);
+  push_constant(host, state, value.value(), !value.transposed);
   return 1;
-}
-
-int value_index(Host& host, lua_State* state) {
-  const std::optional<int> field = find_field(host, state, HandleKind::kValue);
-  if (!field) return kFailed;
-  if (*field == kMethod) return 1;
-  const Handle* value = check_self(host, state, HandleKind::kValue);
-  if (value == nullptr) return kFailed;
-  const ir::Graph& graph = *host.session.graph;
-  switch (*field) {
-    case kValueShape:
-      push_shape(host, state, *value);
-      break;
-    case kValueDtype:
-      push_dtype(host, state, *value);
-      break;
-    case kValueProducer:
-      push_node(host, state, graph.producer(value->value()));
-      break;
-    case kValueUsers:
-      push_users(host, state, value->value());
-      break;
-    case kValueName:
-      push(state, graph.name(value->value()));
-      break;
-    case kValueIsOutput:
-      return push_bool(state,
-                       graph.value(value->value()).block_output_count > 0);
-    case kValueLayout:
-      push_layout(host, state, value->value());
-      break;
-    case kValueTokenAxis:
-      push_token_axis(host, state, *value);
-      break;
-    case kValueT:
-      return push_transposed(host, state, *value);
-  }
-  return 1;
-}
-
-int value_equal(Host& host, lua_State* state) {
-  const Handle* a = to_handle(host, state, 1);
-  const Handle* b = to_handle(host, state, 2);
-  return push_bool(state, a != nullptr && b != nullptr && a->kind == b->kind &&
-                              a->id == b->id && a->transposed == b->transposed);
 }
 
 int value_tostring(Host& host, lua_State* state, const Handle& value) {
-  host.scratch.text =
-      ir::describe(*host.session.graph, *host.session.facts, value.value());
-  push(state, host.scratch.text);
-  return 1;
+  return push(state, ir::describe(*host.session.graph, *host.session.facts,
+                                  value.value()));
 }
 
 int no_arithmetic(Host& host, lua_State*) {
@@ -349,53 +297,48 @@ int no_concat(Host& host, lua_State*) {
               "a value", "tostring(v) describes it");
 }
 
-void make_list_metatable(Host& host, lua_State* state, int& reference,
-                         const void*& id) {
+Metatable make_list_metatable(Host& host, lua_State* state) {
   lua_createtable(state, 0, 2);
   set_function(state, host, "__index", entry<no_element>);
-  hide_metatable(state);
-  id = lua_topointer(state, -1);
-  reference = luaL_ref(state, LUA_REGISTRYINDEX);
+  return keep_metatable(state);
 }
 
 constexpr Field kFields[] = {
-    {"shape", kValueShape},
-    {"dtype", kValueDtype},
-    {"producer", kValueProducer},
-    {"users", kValueUsers},
-    {"name", kValueName},
-    {"is_output", kValueIsOutput},
-    {"layout", kValueLayout},
-    {"token_axis", kValueTokenAxis},
-    {"T", kValueT},
-    {"rank", kMethod, method<HandleKind::kValue, rank>},
-    {"dim", kMethod, method<HandleKind::kValue, dim>},
-    {"type", kMethod, method<HandleKind::kValue, type>},
-    {"const", kMethod, method<HandleKind::kValue, is_constant>},
-    {"fits", kMethod, method<HandleKind::kValue, fits>},
-    {"scalar", kMethod, method<HandleKind::kValue, scalar>},
-    {"constant", kMethod, method<HandleKind::kValue, constant>},
-    {"among", kMethod, method<HandleKind::kValue, among>},
-    {"dims", kMethod, method<HandleKind::kValue, dims>},
-    {"known", kMethod, method<HandleKind::kValue, known>},
-    {"replicated", kMethod, method<HandleKind::kValue, replicated>},
-    {"replace_with", kMethod, method<HandleKind::kValue, replace_with>},
+    {"shape", push_shape},
+    {"dtype", push_dtype},
+    {"producer", push_producer},
+    {"users", push_users},
+    {"name", push_name},
+    {"is_output", is_output},
+    {"layout", push_layout},
+    {"token_axis", push_token_axis},
+    {"T", push_transposed},
+    {"rank", nullptr, method<HandleKind::kValue, rank>},
+    {"dim", nullptr, method<HandleKind::kValue, dim>},
+    {"type", nullptr, method<HandleKind::kValue, type>},
+    {"const", nullptr, method<HandleKind::kValue, is_constant>},
+    {"fits", nullptr, method<HandleKind::kValue, fits>},
+    {"scalar", nullptr, method<HandleKind::kValue, scalar>},
+    {"constant", nullptr, method<HandleKind::kValue, constant>},
+    {"among", nullptr, method<HandleKind::kValue, among>},
+    {"dims", nullptr, method<HandleKind::kValue, dims>},
+    {"known", nullptr, method<HandleKind::kValue, known>},
+    {"replicated", nullptr, method<HandleKind::kValue, replicated>},
+    {"replace_with", nullptr, method<HandleKind::kValue, replace_with>},
 };
 
 }  // namespace
 
 void make_value_metatables(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kValue;
-  make_metatable(host, state, kKind, entry<value_index>, kFields,
-                 std::size(kFields));
-  set_metamethod(host, state, kKind, "__eq", entry<value_equal>);
-  set_metamethod(host, state, kKind, "__tostring",
-                 method<HandleKind::kValue, value_tostring>);
+  make_metatable(host, state, kKind, entry<get_field<kKind, kFields>>, kFields,
+                 {{"__eq", entry<handle_equal>},
+                  {"__tostring", method<kKind, value_tostring>},
+                  {"__concat", entry<no_concat>}});
   set_arithmetic(host, state, kKind, entry<no_arithmetic>);
-  set_metamethod(host, state, kKind, "__concat", entry<no_concat>);
   make_dim_metatables(host, state);
-  make_list_metatable(host, state, host.list_metatable, host.list_id);
-  make_list_metatable(host, state, host.floats_metatable, host.floats_id);
+  host.lists = make_list_metatable(host, state);
+  host.floats = make_list_metatable(host, state);
 }
 
 }  // namespace ruleengine::lua

@@ -15,7 +15,7 @@ void make_value_metatables(Host& host, lua_State* state);
 void make_dim_metatables(Host& host, lua_State* state);
 
 // v.shape: a table of numbers and dimensions, or the unknown shape.
-void push_shape(Host& host, lua_State* state, const Handle& value);
+int push_shape(Host& host, lua_State* state, const Handle& value);
 
 // Pushes whether the shape text at stack index `text` holds for `value`.
 int answer_shape(Host& host, lua_State* state, const Handle& value, int text,

@@ -2,19 +2,14 @@
 
 #include <algorithm>
 
+#include "core/text/lines.h"
+
 namespace ruleengine::lua {
 namespace {
 
 bool is_name_character(char c) {
   return c == '_' || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
          (c >= 'A' && c <= 'Z');
-}
-
-// Takes the next line without its end.
-std::string_view take_line(std::string_view& text) {
-  const std::string_view line = text.substr(0, text.find('\n'));
-  text.remove_prefix(std::min(text.size(), line.size() + 1));
-  return line;
 }
 
 std::string_view trimmed(std::string_view text) {
@@ -55,7 +50,7 @@ class Reader {
   explicit Reader(std::string_view page) : rest_(page) {}
 
   std::vector<Block> run() {
-    while (!rest_.empty()) read(take_line(rest_));
+    while (!rest_.empty()) read(text::take_line(rest_));
     return std::move(blocks_);
   }
 
@@ -185,6 +180,38 @@ std::string plain_text(std::string_view markdown) {
     out += c;
   }
   return out;
+}
+
+Meanings::Meanings(std::span<const PageText> pages) {
+  for (const PageText& page : pages) {
+    for (const Block& block : read_page(page.text)) {
+      for (const std::string_view word : defined_words(block)) {
+        blocks_.try_emplace({block.heading, std::string(word)}, block);
+      }
+    }
+  }
+}
+
+const Block* Meanings::find(const Word& word) const {
+  const auto of = std::ranges::find(word_classes(), word.of, &WordClass::name);
+  for (std::string_view rest = of->sections; !rest.empty();) {
+    const std::string_view heading = rest.substr(0, rest.find('|'));
+    rest.remove_prefix(std::min(rest.size(), heading.size() + 1));
+    const auto at =
+        blocks_.find({std::string(heading), std::string(word.name)});
+    if (at != blocks_.end()) return &at->second;
+  }
+  return nullptr;
+}
+
+std::vector<std::string_view> overloads_of(std::string_view type) {
+  std::vector<std::string_view> out;
+  while (true) {
+    const std::size_t end = type.find(" | ");
+    out.push_back(type.substr(0, end));
+    if (end == type.npos) return out;
+    type.remove_prefix(end + 3);
+  }
 }
 
 }  // namespace ruleengine::lua

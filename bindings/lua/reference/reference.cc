@@ -3,9 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <utility>
 
-#include "bindings/lua/reference/meaning.h"
+#include "bindings/lua/reference/page.h"
 #include "bindings/lua/words/words.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/row_text.h"

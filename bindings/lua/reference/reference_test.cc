@@ -12,7 +12,6 @@
 
 #include "bindings/lua/callbacks/callback_words.h"
 #include "bindings/lua/load/rule_file_loader.h"
-#include "bindings/lua/reference/meaning.h"
 #include "bindings/lua/reference/page.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/table_keys.h"
@@ -73,7 +72,7 @@ TEST_CASE("the table has exactly the words that rule files have") {
     const Host& host = Host::of(state);
     const auto fields = [&](HandleKind kind) {
       lua_rawgeti(state, LUA_REGISTRYINDEX,
-                  host.metatables[static_cast<std::size_t>(kind)]);
+                  host.metatables[static_cast<std::size_t>(kind)].reference);
       return fields_of(state);
     };
     CHECK(fields(HandleKind::kValue) == words_of("re.Value"));
@@ -83,9 +82,9 @@ TEST_CASE("the table has exactly the words that rule files have") {
     CHECK(fields(HandleKind::kGroup) == words_of("re.Matches"));
   });
   CHECK(done.ok());
-  CHECK(set_of(rule_keys()) == words_of("re.Rule"));
-  CHECK(set_of(pack_keys()) == words_of("re.Pack"));
-  CHECK(set_of(example_keys()) == words_of("re.Example"));
+  CHECK(set_of(kRuleKeys) == words_of("re.Rule"));
+  CHECK(set_of(kPackKeys) == words_of("re.Pack"));
+  CHECK(set_of(kExampleKeys) == words_of("re.Example"));
   for (const Word& word : lua::words()) {
     CHECK_MESSAGE(std::ranges::find(word_classes(), word.of,
                                     &WordClass::name) != word_classes().end(),

@@ -1,12 +1,11 @@
 // The language as LuaCATS, for lua-language-server and what reads the same.
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <map>
 #include <string>
 
 #include "bindings/lua/code/code_literal.h"
-#include "bindings/lua/reference/meaning.h"
+#include "bindings/lua/reference/page.h"
 #include "bindings/lua/sandbox/sandbox.h"
 #include "core/ir/data_type.h"
 #include "core/ops/attribute_meaning.h"

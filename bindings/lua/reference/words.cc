@@ -1,7 +1,6 @@
 // The table of the words of rule files. The types are LuaCATS; what the words
 // mean stands in the pages under docs/. A test compares the table with what the
 // sandbox has.
-#include <algorithm>
 
 #include "bindings/lua/load/shipped.h"
 #include "bindings/lua/reference.h"

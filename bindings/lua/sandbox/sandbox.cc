@@ -7,7 +7,6 @@
 #include <lua.hpp>
 #include <map>
 #include <new>
-#include <optional>
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox_globals.h"
@@ -18,8 +17,8 @@ namespace ruleengine::lua {
 
 namespace {
 
-constexpr std::size_t kPiece =
-    512;  // bytes of source between two checks of the clock
+// Bytes of source between two checks of the clock.
+constexpr std::size_t kPiece = 512;
 
 // The length of a leading "chunk:line"; 0 if the text does not begin with one
 // of `files`.
@@ -70,7 +69,7 @@ int compile_body(lua_State* state) {
   Meter::of(state).check(state);
   if (status != 0) return lua_error(state);
   lua_rawgeti(state, LUA_REGISTRYINDEX, request.globals);
-  push_environment(state, lua_istable(state, 2) ? 2 : 0, -1);
+  push_environment(state, 2);
   lua_setfenv(state, -3);
   lua_pop(state, 1);
   return 1;
@@ -102,7 +101,7 @@ int Sandbox::fail(lua_State* state, Diagnostic error) {
   impl.pending_text =
       error.where.empty() ? error.what : error.where + ": " + error.what;
   impl.pending = std::move(error);
-  lua_pushlstring(state, impl.pending_text.data(), impl.pending_text.size());
+  push(state, impl.pending_text);
   return lua_error(state);
 }
 
@@ -141,14 +140,7 @@ int Sandbox::out_of_memory(lua_State* state) {
 
 bool Sandbox::call_until_stop(lua_State* state, int arguments) {
   Meter& meter = Meter::of(state);
-  int status = 0;
-  {
-    Nested nested(state);
-    const int depth = meter.nesting;
-    status = lua_pcall(state, arguments, 0, 0);
-    meter.nesting = depth;
-  }
-  if (status == 0) return true;
+  if (nested_call(state, arguments, 0) == 0) return true;
   if (meter.spent() != Meter::Spent::kStopped) return lua_error(state) != 0;
   lua_pop(state, 1);
   of(state).impl_->stopped = false;
@@ -209,9 +201,7 @@ Diagnostic Sandbox::Impl::diagnose(std::string_view what) {
             .where = running_place(state),
             .found = lua_typename(state, lua_type(state, -1))};
   }
-  std::size_t size = 0;
-  const char* data = lua_tolstring(state, -1, &size);
-  std::string_view text(data, size);
+  std::string_view text = text_at(state, -1);
   // LuaJIT's text for a foreign C++ exception. Our code only throws bad_alloc.
   if (text == "C++ exception") {
     return {.kind = ErrorKind::kLimit,
@@ -307,7 +297,7 @@ Status Sandbox::compile(std::string_view text, const std::string& chunk,
                       .hint = "use the source file"};
   }
   lua_State* state = impl_->state;
-  if (words_index < 0) words_index = lua_gettop(state) + words_index + 1;
+  words_index = absolute(state, words_index);
   const std::string registered = impl_->register_chunk(chunk);
   impl_->sources[registered] = text;
   const std::string name = "@" + registered;
@@ -378,6 +368,31 @@ std::string_view text_at(lua_State* state, int index) {
   std::size_t size = 0;
   const char* text = lua_tolstring(state, index, &size);
   return {text, size};
+}
+
+std::optional<std::string_view> string_at(lua_State* state, int index) {
+  if (lua_type(state, index) != LUA_TSTRING) return std::nullopt;
+  return text_at(state, index);
+}
+
+std::string_view check_text(lua_State* state, int argument) {
+  luaL_checkstring(state, argument);
+  return text_at(state, argument);
+}
+
+int push(lua_State* state, std::string_view text) {
+  lua_pushlstring(state, text.data(), text.size());
+  return 1;
+}
+
+int push_bool(lua_State* state, bool is_so) {
+  lua_pushboolean(state, static_cast<int>(is_so));
+  return 1;
+}
+
+int absolute(lua_State* state, int index) {
+  const bool relative = index < 0 && index > LUA_REGISTRYINDEX;
+  return relative ? lua_gettop(state) + index + 1 : index;
 }
 
 }  // namespace ruleengine::lua

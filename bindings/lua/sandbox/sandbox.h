@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -45,6 +46,15 @@ void hide_metatable(lua_State* state);
 
 // The characters of the string at `index`; valid while it is on the stack.
 std::string_view text_at(lua_State* state, int index);
+// The same without conversion; none when it is not a string.
+std::optional<std::string_view> string_at(lua_State* state, int index);
+// The same of an argument; raises when it is neither a string nor a number.
+std::string_view check_text(lua_State* state, int argument);
+// These push the only result of a C function, and return their number: 1.
+int push(lua_State* state, std::string_view text);
+int push_bool(lua_State* state, bool is_so);
+// An index that stays right while values are pushed.
+int absolute(lua_State* state, int index);
 
 class Sandbox {
  public:

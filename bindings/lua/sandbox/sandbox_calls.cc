@@ -9,24 +9,9 @@
 namespace ruleengine::lua {
 namespace {
 
-// lua_pcall that passes on the error of a spent budget, and restores the
-// nesting count that an error skipped.
-int guarded(lua_State* state, int arguments) {
-  Meter& meter = Meter::of(state);
-  int status = 0;
-  {
-    Nested nested(state);
-    const int depth = meter.nesting;
-    status = lua_pcall(state, arguments, LUA_MULTRET, 0);
-    meter.nesting = depth;
-  }
-  meter.check(state);
-  return status;
-}
-
 int pcall(lua_State* state) {
   luaL_checkany(state, 1);
-  const int status = guarded(state, lua_gettop(state) - 1);
+  const int status = guarded_call(state, lua_gettop(state) - 1);
   lua_pushboolean(state, status == 0);
   lua_insert(state, 1);
   return lua_gettop(state);
@@ -40,11 +25,11 @@ int xpcall(lua_State* state) {
   lua_pushvalue(state, 2);
   lua_insert(state, 1);  // handler, function, handler, arguments...
   lua_remove(state, 3);
-  const bool failed = guarded(state, arguments) != 0;
+  const bool failed = guarded_call(state, arguments) != 0;
   if (failed) {
     lua_pushvalue(state, 1);
-    lua_insert(state, 2);  // handler, handler, error
-    guarded(state, 1);     // an error of the handler is the result too
+    lua_insert(state, 2);    // handler, handler, error
+    guarded_call(state, 1);  // an error of the handler is the result too
   }
   lua_pushboolean(state, !failed);
   lua_replace(state, 1);

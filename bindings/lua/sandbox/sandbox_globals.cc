@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <lua.hpp>
 #include <span>
-#include <string_view>
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "bindings/lua/sandbox/strings.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/base/diagnostic.h"
 #include "core/base/suggest.h"
@@ -32,10 +31,8 @@ int frozen_write(lua_State* state) {
 }
 
 std::string printable_word(lua_State* state, int index) {
-  if (lua_type(state, index) != LUA_TSTRING) {
-    return luaL_typename(state, index);
-  }
-  return printable(text_at(state, index), 60);
+  const auto word = string_at(state, index);
+  return word ? printable(*word, 60) : luaL_typename(state, index);
 }
 
 int global_write(lua_State* state) {
@@ -75,9 +72,8 @@ int global_read(lua_State* state) {
     lua_pop(state, 1);
   }
   std::vector<std::string> known = string_keys(state, lua_upvalueindex(1));
-  for (std::string& word : string_keys(state, lua_upvalueindex(2))) {
-    known.push_back(std::move(word));
-  }
+  std::ranges::move(string_keys(state, lua_upvalueindex(2)),
+                    std::back_inserter(known));
   const std::string word = printable_word(state, 2);
   std::string hint(hint_of_lua(word));
   if (!hint.empty()) {
@@ -159,8 +155,7 @@ int tostring(lua_State* state) {
   return 1;
 }
 
-// Copies the named fields of the table on top into the one below, which stays;
-// all fields if `names` is empty.
+// Copies the named fields of the table on top into the one below, which stays.
 void copy_fields(lua_State* state, std::span<const char* const> names) {
   for (const char* name : names) {
     lua_getfield(state, -1, name);
@@ -168,6 +163,10 @@ void copy_fields(lua_State* state, std::span<const char* const> names) {
   }
   lua_pop(state, 1);
 }
+
+// Functions of LuaJIT that go through their argument once.
+constexpr const char* kStringFunctions[] = {"byte",  "char",    "len", "lower",
+                                            "upper", "reverse", "sub"};
 
 // Runs a library's opener and leaves its table for copying.
 void open_library(lua_State* state, lua_CFunction open, const char* name) {
@@ -184,6 +183,28 @@ void install_library(lua_State* state, const char* name, lua_CFunction open,
   copy_fields(state, names);
   freeze(state);
   lua_setfield(state, -2, name);
+}
+
+void install_strings(lua_State* state) {
+  open_library(state, &luaopen_string, "string");
+  lua_newtable(state);
+  lua_getglobal(state, "string");
+  copy_fields(state, kStringFunctions);
+  luaL_setfuncs(state, kPatternFunctions, 0);
+  lua_pushcfunction(state, &repeat_string);
+  lua_setfield(state, -2, "rep");
+  lua_pushcfunction(state, &format_string);
+  lua_setfield(state, -2, "format");
+  // The metatable of all strings, instead of the one that luaopen_string set.
+  lua_pushliteral(state, "");
+  lua_newtable(state);
+  lua_pushvalue(state, -3);
+  lua_setfield(state, -2, "__index");
+  hide_metatable(state);
+  lua_setmetatable(state, -2);
+  lua_pop(state, 1);
+  freeze(state);
+  lua_setfield(state, -2, "string");
 }
 
 // The tables of the openers are not reachable from rule code; they are cleared
@@ -247,17 +268,11 @@ void freeze(lua_State* state) {
   lua_remove(state, -2);
 }
 
-void push_environment(lua_State* state, int words, int base) {
-  if (words < 0) words = lua_gettop(state) + words + 1;
-  if (base < 0) base = lua_gettop(state) + base + 1;
+void push_environment(lua_State* state, int words) {
   lua_newtable(state);
   lua_newtable(state);
-  if (words != 0) {
-    lua_pushvalue(state, words);
-  } else {
-    lua_pushboolean(state, 0);
-  }
-  lua_pushvalue(state, base);
+  lua_pushvalue(state, words);
+  lua_pushvalue(state, -4);
   lua_pushcclosure(state, &global_read, 2);
   lua_setfield(state, -2, "__index");
   lua_pushcfunction(state, &global_write);
@@ -267,7 +282,7 @@ void push_environment(lua_State* state, int words, int base) {
 }
 
 void push_text(lua_State* state, int index) {
-  if (index < 0) index = lua_gettop(state) + index + 1;
+  index = absolute(state, index);
   if (luaL_getmetafield(state, index, "__tostring") != 0) {
     Nested nested(state);
     lua_pushvalue(state, index);

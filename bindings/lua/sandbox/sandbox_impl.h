@@ -39,7 +39,6 @@ struct Sandbox::Impl {
   std::string source_line(std::string_view place) const;
   // The place of the code that runs in this state.
   std::string running_place(lua_State* state) const;
-  std::string entered_place() const;
   Diagnostic spent(std::string_view what) const;
   Diagnostic diagnose(std::string_view what);
 };

@@ -239,6 +239,21 @@ Nested::Nested(lua_State* state) : meter_(Meter::of(state)) {
   ++meter_.nesting;
 }
 
+int nested_call(lua_State* state, int arguments, int results) {
+  const Nested nested(state);
+  Meter& meter = Meter::of(state);
+  const int depth = meter.nesting;
+  const int status = lua_pcall(state, arguments, results, 0);
+  meter.nesting = depth;
+  return status;
+}
+
+int guarded_call(lua_State* state, int arguments) {
+  const int status = nested_call(state, arguments, LUA_MULTRET);
+  Meter::of(state).check(state);
+  return status;
+}
+
 int too_long(lua_State* state) {
   return Sandbox::fail(state, {.kind = ErrorKind::kLimit,
                                .what = "the string is too long",

@@ -127,6 +127,11 @@ class Nested {
   Meter& meter_;
 };
 
+// A lua_pcall that counts the nesting, also where an error ends it.
+int nested_call(lua_State* state, int arguments, int results);
+// The same with all results; passes on the error of a spent budget.
+int guarded_call(lua_State* state, int arguments);
+
 // Raises the error for a string longer than kMaxBlock: a limit. Never returns.
 int too_long(lua_State* state);
 

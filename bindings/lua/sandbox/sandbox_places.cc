@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox_impl.h"
+#include "core/text/lines.h"
 
 namespace ruleengine::lua {
 namespace {
 
-std::string chunk_place(const lua_Debug& activation, int line) {
-  return fmt::format("{}:{}", activation.short_src, line);
+std::string current_place(const lua_Debug& activation) {
+  return fmt::format("{}:{}", activation.short_src, activation.currentline);
 }
 
 // The folder of a "file:line".
@@ -41,12 +42,8 @@ std::string Sandbox::Impl::source_line(std::string_view place) const {
   const auto source = sources.find(place.substr(0, colon));
   if (source == sources.end()) return "";
   std::string_view rest = source->second;
-  for (int line = line_of(place); line > 1; --line) {
-    const auto end = rest.find('\n');
-    if (end == rest.npos) return "";
-    rest.remove_prefix(end + 1);
-  }
-  rest = rest.substr(0, rest.find('\n'));
+  for (int line = line_of(place); line > 1; --line) text::take_line(rest);
+  rest = text::take_line(rest);
   const auto begin = rest.find_first_not_of(" \t");
   if (begin == rest.npos) return "";
   return std::string(
@@ -61,11 +58,6 @@ std::string Sandbox::Impl::file_place(std::string_view place) const {
   return file->second + std::string(place.substr(colon));
 }
 
-std::string Sandbox::Impl::entered_place() const {
-  if (entered_line <= 0) return {};
-  return file_place(fmt::format("{}:{}", entered_chunk, entered_line));
-}
-
 // After a tail call the callee replaces its caller on the stack, so the tracked
 // line is more exact than the stack.
 std::string Sandbox::Impl::running_place(lua_State* running) const {
@@ -76,10 +68,11 @@ std::string Sandbox::Impl::running_place(lua_State* running) const {
   for (int level = 1; lua_getstack(running, level, &activation) != 0; ++level) {
     lua_getinfo(running, "Sl", &activation);
     if (activation.currentline > 0) {
-      return file_place(chunk_place(activation, activation.currentline));
+      return file_place(current_place(activation));
     }
   }
-  return entered_place();
+  if (entered_line <= 0) return {};
+  return file_place(fmt::format("{}:{}", entered_chunk, entered_line));
 }
 
 std::string Sandbox::here(lua_State* state) {
@@ -93,7 +86,7 @@ std::string Sandbox::caller(lua_State* state) {
   for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
     lua_getinfo(state, "Sl", &activation);
     if (activation.currentline <= 0) continue;
-    const std::string at = chunk_place(activation, activation.currentline);
+    const std::string at = current_place(activation);
     const std::string folder = place_folder(impl.file_place(at));
     if (place.empty()) {
       own = folder;
@@ -108,7 +101,8 @@ std::string Sandbox::place_of(lua_State* state, int function_index) {
   lua_Debug activation;
   lua_pushvalue(state, function_index);
   lua_getinfo(state, ">S", &activation);
-  return file_place(state, chunk_place(activation, activation.linedefined));
+  return file_place(state, fmt::format("{}:{}", activation.short_src,
+                                       activation.linedefined));
 }
 
 int Sandbox::line_of(std::string_view place) {
@@ -133,7 +127,7 @@ int Sandbox::blame(lua_State* state, std::string_view place) {
   for (int level = 1; lua_getstack(state, level, &activation) != 0; ++level) {
     lua_getinfo(state, "Sl", &activation);
     if (activation.currentline <= 0) continue;
-    own = place_folder(impl.file_place(chunk_place(activation, 0)));
+    own = place_folder(impl.file_place(current_place(activation)));
     break;
   }
   const bool text = impl.pending && lua_type(state, -1) == LUA_TSTRING &&

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <lua.hpp>
 #include <string>
+#include <string_view>
 
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_globals.h"
@@ -69,8 +70,8 @@ int remove(lua_State* state) {
 
 int concat(lua_State* state) {
   luaL_checktype(state, 1, LUA_TTABLE);
-  std::size_t gap = 0;
-  const char* separator = luaL_optlstring(state, 2, "", &gap);
+  const std::string_view separator =
+      lua_isnoneornil(state, 2) ? "" : check_text(state, 2);
   const int first =
       lua_isnoneornil(state, 3) ? 1 : check_position(state, 3, -kFar, kFar);
   const int last = lua_isnoneornil(state, 4)
@@ -84,18 +85,15 @@ int concat(lua_State* state) {
       return luaL_error(state, "item %d is a %s, not a string", i,
                         lua_typename(state, type));
     }
-    std::size_t size = 0;
-    const char* item = lua_tolstring(state, -1, &size);
-    Sandbox::charge(state, size + gap + 8);
-    if (text.size() + size + gap > kMaxBlock) {
-      return too_long(state);
-    }
-    text.append(item, size);
-    if (i < last) text.append(separator, gap);
+    const std::string_view item = text_at(state, -1);
+    const std::size_t more = item.size() + separator.size();
+    Sandbox::charge(state, more + 8);
+    if (text.size() + more > kMaxBlock) return too_long(state);
+    text += item;
+    if (i < last) text += separator;
     lua_pop(state, 1);
   }
-  lua_pushlstring(state, text.data(), text.size());
-  return 1;
+  return push(state, text);
 }
 
 // Whether the value at `a` comes before the one at `b`; argument 2 is the

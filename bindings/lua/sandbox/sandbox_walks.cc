@@ -58,7 +58,7 @@ void push_key(lua_State* state, const Key& key) {
   if (key.rank == kNumberKey) {
     lua_pushnumber(state, key.number);
   } else if (key.rank == kStringKey) {
-    lua_pushlstring(state, key.text.data(), key.text.size());
+    push(state, key.text);
   } else {
     lua_pushboolean(state, key.number != 0);
   }

@@ -1,6 +1,6 @@
 // string.format: width and precision have at most two digits, %p is not
-// allowed, and integers are checked before the cast.
-#include <cinttypes>
+// allowed, and integers are checked before the cast. string.rep.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <lua.hpp>
@@ -9,7 +9,6 @@
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_globals.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "bindings/lua/sandbox/strings.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -110,7 +109,6 @@ std::string print_text(const Directive& directive, std::string_view text) {
 
 std::string print(lua_State* state, const Directive& directive, int argument) {
   luaL_checkany(state, argument);
-  std::size_t size = 0;
   switch (directive.letter) {
     case 'd':
     case 'i':
@@ -123,14 +121,11 @@ std::string print(lua_State* state, const Directive& directive, int argument) {
       const int code = static_cast<int>(luaL_checkinteger(state, argument));
       return print_text(directive, std::string(1, static_cast<char>(code)));
     }
-    case 'q': {
-      const char* text = luaL_checklstring(state, argument, &size);
-      return quoted({text, size});
-    }
+    case 'q':
+      return quoted(check_text(state, argument));
     case 's': {
       push_text(state, argument);
-      const char* text = lua_tolstring(state, -1, &size);
-      std::string result = print_text(directive, {text, size});
+      std::string result = print_text(directive, text_at(state, -1));
       lua_pop(state, 1);
       return result;
     }
@@ -142,9 +137,7 @@ std::string print(lua_State* state, const Directive& directive, int argument) {
 }  // namespace
 
 int format_string(lua_State* state) {
-  std::size_t size = 0;
-  const char* text = luaL_checklstring(state, 1, &size);
-  const std::string_view format(text, size);
+  const std::string_view format = check_text(state, 1);
   std::string result;
   int argument = 1;
   for (std::size_t at = 0; at < format.size();) {
@@ -157,13 +150,32 @@ int format_string(lua_State* state) {
       const Directive directive = take(state, format, at);
       result += print(state, directive, ++argument);
     }
-    if (result.size() > kMaxBlock) {
-      return too_long(state);
-    }
+    if (result.size() > kMaxBlock) return too_long(state);
   }
-  Sandbox::charge(state, result.size() + size);
-  lua_pushlstring(state, result.data(), result.size());
-  return 1;
+  Sandbox::charge(state, result.size() + format.size());
+  return push(state, result);
+}
+
+int repeat_string(lua_State* state) {
+  const std::string_view text = check_text(state, 1);
+  const double times = luaL_checknumber(state, 2);
+  std::string result(text);
+  result += lua_isnoneornil(state, 3) ? "" : check_text(state, 3);
+  const std::size_t piece = result.size();
+  if (!(times >= 1) || piece == 0) return push(state, "");
+  if (times * static_cast<double>(piece) > static_cast<double>(kMaxBlock)) {
+    return too_long(state);
+  }
+  // By doubling, instead of copying a single letter a million times.
+  const std::size_t whole =
+      static_cast<std::size_t>(times) * piece - (piece - text.size());
+  result.reserve(whole);
+  while (result.size() < whole) {
+    result.append(result, 0, std::min(result.size(), whole - result.size()));
+  }
+  result.resize(whole);
+  Sandbox::charge(state, result.size());
+  return push(state, result);
 }
 
 }  // namespace ruleengine::lua

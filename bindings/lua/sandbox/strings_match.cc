@@ -7,20 +7,14 @@
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox.h"
+#include "bindings/lua/sandbox/sandbox_globals.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "bindings/lua/sandbox/strings.h"
 #include "bindings/lua/sandbox/strings_pattern.h"
 
 namespace ruleengine::lua {
 namespace {
 
 using Found = TextPattern::Found;
-
-std::string_view check_text(lua_State* state, int argument) {
-  std::size_t size = 0;
-  const char* text = luaL_checklstring(state, argument, &size);
-  return {text, size};
-}
 
 TextPattern compile(lua_State* state, int argument, bool anchors) {
   Result<TextPattern> pattern =
@@ -43,8 +37,12 @@ void push_capture(lua_State* state, std::string_view text,
   if (capture.position) {
     lua_pushinteger(state, static_cast<lua_Integer>(capture.begin) + 1);
   } else {
-    lua_pushlstring(state, text.data() + capture.begin, capture.size);
+    push(state, text.substr(capture.begin, capture.size));
   }
+}
+
+std::string_view matched(std::string_view text, const Found& found) {
+  return text.substr(found.begin, found.end - found.begin);
 }
 
 // Pushes all captures, or the whole match if there are none.
@@ -52,8 +50,7 @@ int push_captures(lua_State* state, std::string_view text, const Found& found,
                   bool whole) {
   if (found.captures == 0) {
     if (!whole) return 0;
-    lua_pushlstring(state, text.data() + found.begin, found.end - found.begin);
-    return 1;
+    return push(state, matched(text, found));
   }
   luaL_checkstack(state, found.captures, "too many captures");
   for (int i = 0; i < found.captures; ++i) {
@@ -118,16 +115,14 @@ int match(lua_State* state) { return search(state, false); }
 
 // Upvalues: text, pattern, position to continue at.
 int next_match(lua_State* state) {
-  std::size_t size = 0;
-  const char* data = lua_tolstring(state, lua_upvalueindex(1), &size);
-  const std::string_view text(data, size);
+  const std::string_view text = text_at(state, lua_upvalueindex(1));
   const auto from =
       static_cast<std::size_t>(lua_tonumber(state, lua_upvalueindex(3)));
-  if (from > size) return 0;
+  if (from > text.size()) return 0;
   const TextPattern pattern = compile(state, lua_upvalueindex(2), false);
   const std::optional<Found> found = find_in(state, pattern, text, from);
   const std::size_t on =
-      !found ? size + 1 : found->end + (found->end == found->begin ? 1 : 0);
+      !found ? text.size() + 1 : found->end + (found->end == found->begin);
   lua_pushnumber(state, static_cast<double>(on));
   lua_replace(state, lua_upvalueindex(3));
   return found ? push_captures(state, text, *found, true) : 0;
@@ -145,23 +140,16 @@ int gmatch(lua_State* state) {
 // --- gsub ---
 
 void append(lua_State* state, std::string& result, std::string_view more) {
-  if (result.size() + more.size() > kMaxBlock) {
-    too_long(state);
-  }
+  if (result.size() + more.size() > kMaxBlock) too_long(state);
   Sandbox::charge(state, more.size());
   result.append(more);
-}
-
-std::string_view whole(std::string_view text, const Found& found) {
-  return text.substr(found.begin, found.end - found.begin);
 }
 
 // Pushes capture `index` (0: the whole match).
 void push_part(lua_State* state, std::string_view text, const Found& found,
                int index) {
   if (index == 0 || (index == 1 && found.captures == 0)) {
-    const std::string_view part = whole(text, found);
-    lua_pushlstring(state, part.data(), part.size());
+    push(state, matched(text, found));
   } else if (index > found.captures) {
     luaL_error(state, "no capture %%%d", index);
   } else {
@@ -210,7 +198,7 @@ void append_replaced(lua_State* state, std::string& result,
     lua_gettable(state, 3);
   }
   if (lua_toboolean(state, -1) == 0) {
-    append(state, result, whole(text, found));
+    append(state, result, matched(text, found));
   } else if (lua_isstring(state, -1) != 0) {
     append(state, result, check_text(state, -1));
   } else {
@@ -248,7 +236,7 @@ int gsub(lua_State* state) {
     if (pattern.anchored()) break;
   }
   if (at < text.size()) append(state, result, text.substr(at));
-  lua_pushlstring(state, result.data(), result.size());
+  push(state, result);
   lua_pushinteger(state, count);
   return 2;
 }

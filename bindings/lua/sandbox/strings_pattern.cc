@@ -69,13 +69,12 @@ class TextMatcher {
         return fits(item, at) ? End(at + 1) : End();
       case Kind::kOpen: {
         found_.capture[static_cast<std::size_t>(found_.captures++)] = {
-            at, 0, item.position, !item.position};
+            at, 0, item.position};
         return at;
       }
       case Kind::kClose: {
         TextPattern::Capture& capture = found_.capture[item.first];
         capture.size = at - capture.begin;
-        capture.open = false;
         return at;
       }
       case Kind::kBack:
@@ -125,18 +124,9 @@ class TextMatcher {
   // A failed branch must not leave captures behind.
   End branch(std::size_t index, std::size_t at) {
     const int captures = found_.captures;
-    std::uint32_t open = 0;
-    for (int i = 0; i < captures; ++i) {
-      open |= std::uint32_t{found_.capture[static_cast<std::size_t>(i)].open}
-              << i;
-    }
-    End end = rest(index, at);
-    if (end) return end;
-    found_.captures = captures;
-    for (int i = 0; i < captures; ++i) {
-      found_.capture[static_cast<std::size_t>(i)].open = (open >> i & 1) != 0;
-    }
-    return {};
+    const End end = rest(index, at);
+    if (!end) found_.captures = captures;
+    return end;
   }
 
   End repeated(const Item& item, std::size_t index, std::size_t at) {

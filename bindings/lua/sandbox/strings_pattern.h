@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -29,7 +28,6 @@ class TextPattern {
     std::size_t begin = 0;
     std::size_t size = 0;
     bool position = false;  // "()": the capture is the position `begin`
-    bool open = false;
   };
   struct Found {
     std::size_t begin = 0, end = 0;

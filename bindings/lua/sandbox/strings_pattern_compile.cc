@@ -204,23 +204,11 @@ class TextPatternCompiler {
   }
 
   Repeat repeat() {
-    if (!more()) return Repeat::kOnce;
-    switch (text_[at_]) {
-      case '*':
-        ++at_;
-        return Repeat::kMany;
-      case '+':
-        ++at_;
-        return Repeat::kSome;
-      case '-':
-        ++at_;
-        return Repeat::kFewest;
-      case '?':
-        ++at_;
-        return Repeat::kMaybe;
-      default:
-        return Repeat::kOnce;
-    }
+    constexpr std::string_view kMarks = "*+-?";  // in the order of Repeat
+    const std::size_t mark = more() ? kMarks.find(text_[at_]) : kMarks.npos;
+    if (mark == kMarks.npos) return Repeat::kOnce;
+    ++at_;
+    return static_cast<Repeat>(mark + 1);
   }
 
   std::string_view text_;

@@ -9,11 +9,6 @@
 namespace ruleengine::lua {
 namespace {
 
-int absolute(lua_State* state, int index) {
-  const bool relative = index < 0 && index > LUA_REGISTRYINDEX;
-  return relative ? lua_gettop(state) + index + 1 : index;
-}
-
 std::string charged_text_at(lua_State* state, int index) {
   Sandbox::charge(state, 64 + lua_objlen(state, index));
   return std::string(text_at(state, index));
@@ -53,7 +48,7 @@ std::vector<std::string> string_keys(lua_State* state, int index) {
 
 void push_field(lua_State* state, int table, std::string_view name) {
   const int index = absolute(state, table);
-  lua_pushlstring(state, name.data(), name.size());
+  push(state, name);
   lua_rawget(state, index);
 }
 

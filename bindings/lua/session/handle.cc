@@ -1,6 +1,5 @@
 #include "bindings/lua/session/handle.h"
 
-#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <new>
@@ -14,11 +13,11 @@ namespace {
 
 std::size_t slot(HandleKind kind) { return static_cast<std::size_t>(kind); }
 
-const void* metatable_id(lua_State* state, int index) {
-  if (lua_getmetatable(state, index) == 0) return nullptr;
+bool has_metatable(lua_State* state, int index, const Metatable& metatable) {
+  if (lua_getmetatable(state, index) == 0) return false;
   const void* id = lua_topointer(state, -1);
   lua_pop(state, 1);
-  return id;
+  return id == metatable.id;
 }
 
 int refuse_assignment(Host& host, lua_State* state) {
@@ -79,8 +78,14 @@ const Handle* to_handle(const Host& host, lua_State* state, int index) {
   // The kind counts only if the metatable is that of the kind: rule code cannot
   // set metatables of userdata.
   if (slot(handle->kind) >= slot(HandleKind::kCount)) return nullptr;
-  const void* id = metatable_id(state, index);
-  return id == host.metatable_ids[slot(handle->kind)] ? handle : nullptr;
+  const Metatable& own = host.metatables[slot(handle->kind)];
+  return has_metatable(state, index, own) ? handle : nullptr;
+}
+
+const Handle* to_handle(const Host& host, lua_State* state, int index,
+                        HandleKind kind) {
+  const Handle* handle = to_handle(host, state, index);
+  return handle != nullptr && handle->kind == kind ? handle : nullptr;
 }
 
 bool check_alive(Host& host, const Handle& handle) {
@@ -119,8 +124,8 @@ bool check_alive(Host& host, const Handle& handle) {
 
 const Handle* check_handle(Host& host, lua_State* state, int index,
                            HandleKind kind, const char* what) {
-  const Handle* handle = to_handle(host, state, index);
-  if (handle == nullptr || handle->kind != kind) {
+  const Handle* handle = to_handle(host, state, index, kind);
+  if (handle == nullptr) {
     return fail(host,
                 std::string(what) + " is not " + std::string(handle_name(kind)),
                 std::string(handle_name(kind)), kind_of(state, index));
@@ -129,8 +134,7 @@ const Handle* check_handle(Host& host, lua_State* state, int index,
 }
 
 const Handle* check_self(Host& host, lua_State* state, HandleKind kind) {
-  const Handle* handle = to_handle(host, state, 1);
-  if (handle != nullptr && handle->kind == kind) {
+  if (const Handle* handle = to_handle(host, state, 1, kind)) {
     return check_alive(host, *handle) ? handle : nullptr;
   }
   const std::string name(handle_name(kind));
@@ -158,19 +162,21 @@ std::uint64_t epoch_of(const Session& session, const Handle& handle) {
 void push_handle(Host& host, lua_State* state, const Handle& handle) {
   auto* made = new (lua_newuserdata(state, sizeof(Handle))) Handle(handle);
   made->epoch = epoch_of(host.session, handle);
-  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(handle.kind)]);
-  lua_setmetatable(state, -2);
+  set_metatable(state, host.metatables[slot(handle.kind)]);
 }
 
-void push_value(Host& host, lua_State* state, ir::ValueId value,
-                bool transposed) {
+void push_value(Host& host, lua_State* state, ir::ValueId value) {
   if (!value) return lua_pushnil(state);
-  Handle handle{.kind = HandleKind::kValue, .id = value.index()};
-  if (transposed) {
-    handle.transposed = true;
-    return push_handle(host, state, handle);
-  }
-  push_cached(host, state, handle, static_cast<int>(value.index()) + 1);
+  push_cached(host, state, {.kind = HandleKind::kValue, .id = value.index()},
+              static_cast<int>(value.index()) + 1);
+}
+
+void push_constant(Host& host, lua_State* state, ir::ValueId value,
+                   bool transposed) {
+  if (!transposed) return push_value(host, state, value);
+  push_handle(
+      host, state,
+      {.kind = HandleKind::kValue, .id = value.index(), .transposed = true});
 }
 
 void push_node(Host& host, lua_State* state, ir::NodeId node) {
@@ -178,6 +184,19 @@ void push_node(Host& host, lua_State* state, ir::NodeId node) {
   host.session.see(node);
   push_cached(host, state, {.kind = HandleKind::kNode, .id = node.index()},
               -static_cast<int>(node.index()) - 1);
+}
+
+ir::ValueId value_in(rewrite::Edit& edit, const Handle& value) {
+  return value.transposed ? edit.transposed(value.value()) : value.value();
+}
+
+int handle_equal(Host& host, lua_State* state) {
+  const Handle* a = to_handle(host, state, 1);
+  const Handle* b = to_handle(host, state, 2);
+  return push_bool(state, a != nullptr && b != nullptr && a->kind == b->kind &&
+                              a->id == b->id &&
+                              a->transposed == b->transposed &&
+                              a->dim == b->dim && a->number == b->number);
 }
 
 std::optional<std::int64_t> to_integer(double number) {
@@ -211,52 +230,59 @@ void push_dim(Host& host, lua_State* state, ir::Dim dim) {
 
 void push_list(Host& host, lua_State* state, int size, ListKind kind) {
   lua_createtable(state, size, 0);
-  lua_rawgeti(
-      state, LUA_REGISTRYINDEX,
-      kind == ListKind::kFloats ? host.floats_metatable : host.list_metatable);
-  lua_setmetatable(state, -2);
+  set_metatable(state, kind == ListKind::kFloats ? host.floats : host.lists);
 }
 
 bool is_list(const Host& host, lua_State* state, int index) {
-  if (!lua_istable(state, index)) return false;
-  const void* id = metatable_id(state, index);
-  return id == host.list_id || id == host.floats_id;
+  return lua_istable(state, index) &&
+         (has_metatable(state, index, host.lists) ||
+          has_metatable(state, index, host.floats));
 }
 
 bool is_floats(const Host& host, lua_State* state, int index) {
-  return lua_istable(state, index) &&
-         metatable_id(state, index) == host.floats_id;
+  return lua_istable(state, index) && has_metatable(state, index, host.floats);
 }
 
 bool is_shape(const Host& host, lua_State* state, int index) {
-  return lua_istable(state, index) &&
-         metatable_id(state, index) == host.shape_id;
+  return lua_istable(state, index) && has_metatable(state, index, host.shapes);
 }
 
 void make_metatable(Host& host, lua_State* state, HandleKind kind,
-                    lua_CFunction index, const Field* fields,
-                    std::size_t count) {
+                    lua_CFunction index, std::span<const Field> fields,
+                    std::initializer_list<luaL_Reg> metamethods) {
   lua_createtable(state, 0, 8);
-  lua_createtable(state, 0, static_cast<int>(count));
-  for (std::size_t i = 0; i < count; ++i) {
-    if (fields[i].function != nullptr) {
-      push_function(state, host, fields[i].function);
+  lua_createtable(state, 0, static_cast<int>(fields.size()));
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (fields[i].method != nullptr) {
+      push_function(state, host, fields[i].method);
     } else {
-      lua_pushinteger(state, fields[i].id);
+      lua_pushinteger(state, static_cast<lua_Integer>(i));
     }
     lua_setfield(state, -2, fields[i].name);
   }
   set_function(state, host, "__index", index, 1);
   set_function(state, host, "__newindex", entry<refuse_assignment>);
+  for (const luaL_Reg& each : metamethods) {
+    set_function(state, host, each.name, each.func);
+  }
+  host.metatables[slot(kind)] = keep_metatable(state);
+}
+
+Metatable keep_metatable(lua_State* state) {
   hide_metatable(state);
-  host.metatable_ids[slot(kind)] = lua_topointer(state, -1);
-  host.metatables[slot(kind)] = luaL_ref(state, LUA_REGISTRYINDEX);
+  const void* id = lua_topointer(state, -1);
+  return {luaL_ref(state, LUA_REGISTRYINDEX), id};
+}
+
+void set_metatable(lua_State* state, const Metatable& metatable) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, metatable.reference);
+  lua_setmetatable(state, -2);
 }
 
 bool is_method(const Host& host, lua_State* state, HandleKind kind,
                std::string_view name) {
   const int top = lua_gettop(state);
-  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(kind)]);
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(kind)].reference);
   lua_getfield(state, -1, "__index");
   lua_getupvalue(state, -1, 2);
   push(state, name);
@@ -277,31 +303,24 @@ int no_element(Host& host, lua_State* state) {
                    : kind_of(state, 2));
 }
 
-void set_metamethod(Host& host, lua_State* state, HandleKind kind,
-                    const char* name, lua_CFunction function) {
-  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(kind)]);
-  set_function(state, host, name, function);
-  lua_pop(state, 1);
-}
-
 void set_arithmetic(Host& host, lua_State* state, HandleKind kind,
                     lua_CFunction function) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.metatables[slot(kind)].reference);
   for (const char* name :
        {"__add", "__sub", "__mul", "__div", "__mod", "__pow", "__unm"}) {
-    set_metamethod(host, state, kind, name, function);
+    set_function(state, host, name, function);
   }
+  lua_pop(state, 1);
 }
 
 std::optional<int> find_field(Host& host, lua_State* state, HandleKind kind) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));
   if (lua_isfunction(state, -1)) return kMethod;
-  if (lua_isnumber(state, -1) != 0) {
-    const int id = static_cast<int>(lua_tointeger(state, -1));
-    lua_pop(state, 1);
-    return id;
-  }
+  const bool found = lua_isnumber(state, -1) != 0;
+  const int place = static_cast<int>(lua_tointeger(state, -1));
   lua_pop(state, 1);
+  if (found) return place;
   const auto name = string_at(state, 2);
   const std::vector<std::string> names =
       string_keys(state, lua_upvalueindex(2));

@@ -5,6 +5,9 @@
 // Internal to bindings/lua.
 #pragma once
 
+#include <initializer_list>
+#include <span>
+
 #include "bindings/lua/session/host.h"
 
 namespace ruleengine::lua {
@@ -41,6 +44,9 @@ std::string_view handle_name(HandleKind kind);  // "a value", "a node"
 
 // The handle at `index`, also an expired one; nullptr when it is not a handle.
 const Handle* to_handle(const Host& host, lua_State* state, int index);
+// The same for a handle of that kind.
+const Handle* to_handle(const Host& host, lua_State* state, int index,
+                        HandleKind kind);
 // A valid handle of that kind; nullptr after a fail() that says what is wrong
 // (`what` names the argument: "the value").
 const Handle* check_handle(Host& host, lua_State* state, int index,
@@ -61,16 +67,29 @@ constexpr lua_CFunction method = entry<method_body<kind, body>>;
 bool check_alive(Host& host, const Handle& handle);
 
 void push_handle(Host& host, lua_State* state, const Handle& handle);
-void push_value(Host& host, lua_State* state, ir::ValueId value,
-                bool transposed = false);  // nil when invalid
-void push_node(Host& host, lua_State* state, ir::NodeId node);  // likewise
+// nil when invalid
+void push_value(Host& host, lua_State* state, ir::ValueId value);
+void push_constant(Host& host, lua_State* state, ir::ValueId value,
+                   bool transposed);
+void push_node(Host& host, lua_State* state, ir::NodeId node);
 void push_dim(Host& host, lua_State* state, ir::Dim dim);  // number or handle
+
+// What stands for the value in the graph: a transposed constant is one of its
+// own.
+ir::ValueId value_in(rewrite::Edit& edit, const Handle& value);
+// __eq of values, nodes, dimensions and floats.
+int handle_equal(Host& host, lua_State* state);
 
 // `number` as an exact integer; none when it is not an integer.
 std::optional<std::int64_t> to_integer(double number);
 // An integer of the model as a number of Lua. Rejects the match for an integer
 // beyond 2^53 that would come back changed.
 void push_integer(Host& host, lua_State* state, std::int64_t integer);
+
+template <typename T>
+void push_number(Host&, lua_State* state, T number) {
+  lua_pushnumber(state, static_cast<lua_Number>(number));
+}
 
 // Pushes an empty list: a table with our metatable, indexed from 1.
 enum class ListKind : std::uint8_t { kPlain, kFloats };
@@ -91,21 +110,30 @@ bool is_list(const Host& host, lua_State* state, int index);
 bool is_floats(const Host& host, lua_State* state, int index);
 bool is_shape(const Host& host, lua_State* state, int index);
 
-// One name of `fields` for entry in a metatable's field table.
+// A name after the dot or the colon.
 struct Field {
   const char* name;
-  int id;                            // >= 0: answered by the kind's index body
-  lua_CFunction function = nullptr;  // else a method
+  MethodBody get;                  // pushes the field, or
+  lua_CFunction method = nullptr;  // the function
 };
 // Makes the metatable of `kind`: __index calls `index`, whose second upvalue is
-// the table name -> id or method made from `fields`.
+// the table name -> place in `fields` or method.
 void make_metatable(Host& host, lua_State* state, HandleKind kind,
-                    lua_CFunction index, const Field* fields,
-                    std::size_t count);
-// In an __index body: the id of the field that is asked for, kMethod after
+                    lua_CFunction index, std::span<const Field> fields = {},
+                    std::initializer_list<luaL_Reg> metamethods = {});
+// In an __index body: the place of the field that is asked for, kMethod after
 // pushing a method, none after failing with "did you mean".
 constexpr int kMethod = -1;
 std::optional<int> find_field(Host& host, lua_State* state, HandleKind kind);
+// An __index body of handles that have these fields alone.
+template <HandleKind kind, const auto& fields>
+int get_field(Host& host, lua_State* state) {
+  const std::optional<int> place = find_field(host, state, kind);
+  if (!place) return kFailed;
+  if (*place == kMethod) return 1;
+  const Handle* self = check_self(host, state, kind);
+  return self == nullptr ? kFailed : fields[*place].get(host, state, *self);
+}
 // Whether that name is a method of the kind.
 bool is_method(const Host& host, lua_State* state, HandleKind kind,
                std::string_view name);
@@ -113,9 +141,10 @@ bool is_method(const Host& host, lua_State* state, HandleKind kind,
 // an index before the first and for a name.
 int no_element(Host& host, lua_State* state);
 
-// Metamethods of a kind beyond __index.
-void set_metamethod(Host& host, lua_State* state, HandleKind kind,
-                    const char* name, lua_CFunction function);
+// Hides the metatable on top from rule code, pops and keeps it.
+Metatable keep_metatable(lua_State* state);
+// Gives it to the value on top.
+void set_metatable(lua_State* state, const Metatable& metatable);
 // The same function for + - * / % ^ and the sign.
 void set_arithmetic(Host& host, lua_State* state, HandleKind kind,
                     lua_CFunction function);

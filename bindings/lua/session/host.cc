@@ -181,20 +181,6 @@ std::optional<ir::Dim> bound_dim(Host& host, lua_State* state,
   return std::nullopt;
 }
 
-std::optional<std::string_view> string_at(lua_State* state, int index) {
-  if (lua_type(state, index) != LUA_TSTRING) return std::nullopt;
-  return text_at(state, index);
-}
-
-void push(lua_State* state, std::string_view text) {
-  lua_pushlstring(state, text.data(), text.size());
-}
-
-int push_bool(lua_State* state, bool is_so) {
-  lua_pushboolean(state, static_cast<int>(is_so));
-  return 1;
-}
-
 std::string kind_of(lua_State* state, int index) {
   switch (lua_type(state, index)) {
     case LUA_TNONE:

@@ -106,12 +106,10 @@ struct Session : SessionStart, SessionCourse {
   }
 };
 
-// Input lists and texts live here, not on the C stack, so that a Lua error
-// cannot leak them; cleared by whoever uses them next.
-struct Scratch {
-  std::string text;
-  std::vector<ir::ValueId> values;
-  std::vector<double> numbers;
+// A metatable of ours: its reference in the registry, and its lua_topointer.
+struct Metatable {
+  int reference = 0;
+  const void* id = nullptr;
 };
 
 // Of a callback: a body gets `op`, the inputs and the attributes of a call.
@@ -125,19 +123,13 @@ class Host {
   static Host& make(lua_State* state);
 
   Session session;
-  Scratch scratch;
-  std::uint64_t last_epoch = 0;        // the one before it is that of `aside`
-  int metatables[16] = {};             // registry references, by handle kind
-  const void* metatable_ids[16] = {};  // lua_topointer of the same
-  int list_metatable = 0, floats_metatable = 0, shape_metatable = 0;
-  int inputs_metatable = 0;
+  std::uint64_t last_epoch = 0;  // the one before it is that of `aside`
+  Metatable metatables[16];      // by handle kind
+  Metatable lists, floats, shapes, inputs;
   int nodes_of_inputs = 0;  // by table of inputs
-  const void* list_id = nullptr;
-  const void* floats_id = nullptr;
-  const void* shape_id = nullptr;
-  int builders = 0;     // the `op` that rewrite gets
-  int unknown_ops = 0;  // builders of unknown ops made so far
-  int cache = 0;        // registry slot of the session's table of handles
+  int builders = 0;         // the `op` that rewrite gets
+  int unknown_ops = 0;      // builders of unknown ops made so far
+  int cache = 0;            // registry slot of the session's table of handles
   // Registry slots where arguments of a call wait.
   int arguments[kMostArguments] = {};
   // A C function that runs *task on its arguments.
@@ -223,14 +215,6 @@ std::optional<std::uint32_t> find_variable(Host& host, lua_State* state,
 // there is no such match or the letter is not bound.
 std::optional<ir::Dim> bound_dim(Host& host, lua_State* state,
                                  std::string_view letter);
-
-// --- Small things ------------------------------------------------------------
-
-// The string at `index` without conversion; none when it is not a string.
-std::optional<std::string_view> string_at(lua_State* state, int index);
-void push(lua_State* state, std::string_view text);
-// Pushes whether it is so, as the only result.
-int push_bool(lua_State* state, bool is_so);
 
 // "a number", "a table", "a value": for `found` in errors.
 std::string kind_of(lua_State* state, int index);

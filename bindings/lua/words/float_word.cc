@@ -10,8 +10,8 @@ namespace ruleengine::lua {
 namespace {
 
 int no_number(Host& host, lua_State* state, int index, const char* where) {
-  const Handle* handle = to_handle(host, state, index);
-  const bool value = handle != nullptr && handle->kind == HandleKind::kValue;
+  const bool value =
+      to_handle(host, state, index, HandleKind::kValue) != nullptr;
   const bool described = to_term(state, index) != nullptr;
   return fail(host, std::string("`float` takes only numbers") + where,
               "a number, or a list of numbers",
@@ -26,9 +26,8 @@ std::optional<double> number_at(Host& host, lua_State* state, int index,
                                 const char* where) {
   if (const auto number = float_at(host, state, index)) return number;
   if (lua_type(state, index) == LUA_TNUMBER) return lua_tonumber(state, index);
-  const Handle* handle = to_handle(host, state, index);
-  if (handle != nullptr && handle->kind == HandleKind::kDim) {
-    reject_dim(host, "float()", handle->dim);
+  if (const Handle* d = to_handle(host, state, index, HandleKind::kDim)) {
+    reject_dim(host, "float()", d->dim);
   } else {
     no_number(host, state, index, where);
   }
@@ -71,23 +70,17 @@ int no_float_field(Host& host, lua_State*) {
 
 int to_text(Host& host, lua_State* state) {
   const auto number = float_at(host, state, 1);
-  push(state, fmt::format("float({})", number.value_or(0)));
-  return 1;
-}
-
-int equal(Host& host, lua_State* state) {
-  const auto a = float_at(host, state, 1), b = float_at(host, state, 2);
-  return push_bool(state, a && b && *a == *b);
+  return push(state, fmt::format("float({})", number.value_or(0)));
 }
 
 }  // namespace
 
 void make_float_metatable(Host& host, lua_State* state) {
   constexpr HandleKind kKind = HandleKind::kFloat;
-  make_metatable(host, state, kKind, entry<no_float_field>, nullptr, 0);
+  make_metatable(
+      host, state, kKind, entry<no_float_field>, {},
+      {{"__eq", entry<handle_equal>}, {"__tostring", entry<to_text>}});
   set_arithmetic(host, state, kKind, entry<no_float_arithmetic>);
-  set_metamethod(host, state, kKind, "__eq", entry<equal>);
-  set_metamethod(host, state, kKind, "__tostring", entry<to_text>);
 }
 
 void install_float_word(lua_State* state) {
@@ -99,11 +92,8 @@ void push_float(Host& host, lua_State* state, double number) {
 }
 
 std::optional<double> float_at(const Host& host, lua_State* state, int index) {
-  const Handle* handle = to_handle(host, state, index);
-  if (handle == nullptr || handle->kind != HandleKind::kFloat) {
-    return std::nullopt;
-  }
-  return handle->number;
+  const Handle* handle = to_handle(host, state, index, HandleKind::kFloat);
+  return handle == nullptr ? std::nullopt : std::optional(handle->number);
 }
 
 }  // namespace ruleengine::lua

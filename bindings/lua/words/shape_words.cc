@@ -2,7 +2,6 @@
 
 #include <cctype>
 #include <charconv>
-#include <string>
 #include <utility>
 #include <vector>
 

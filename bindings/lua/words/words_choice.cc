@@ -47,6 +47,13 @@ Alternative check_alternative(lua_State* state, WordsSession& session,
   return scope.take(term);
 }
 
+int push_either(lua_State* state, WordsSession& session,
+                std::vector<Alternative> alternatives) {
+  return push_term(state, session,
+                   session.builder.either(std::move(alternatives),
+                                          rule_line(state, session)));
+}
+
 int either(lua_State* state) {
   WordsSession& session = session_of(state);
   const int count = lua_gettop(state);
@@ -62,10 +69,7 @@ int either(lua_State* state) {
   for (int i = 1; i <= count; ++i) {
     alternatives.push_back(check_alternative(state, session, i));
   }
-  push_term(state, session,
-            session.builder.either(std::move(alternatives),
-                                   rule_line(state, session)));
-  return 1;
+  return push_either(state, session, std::move(alternatives));
 }
 
 int maybe(lua_State* state) {
@@ -80,10 +84,7 @@ int maybe(lua_State* state) {
   alternatives.push_back(count == 2
                              ? check_alternative(state, session, 2)
                              : Alternative{.term = session.builder.absent()});
-  push_term(state, session,
-            session.builder.either(std::move(alternatives),
-                                   rule_line(state, session)));
-  return 1;
+  return push_either(state, session, std::move(alternatives));
 }
 
 int many(lua_State* state) {
@@ -108,8 +109,7 @@ int many(lua_State* state) {
     one.push_back(std::move(stated));
     step = session.builder.either(std::move(one), line);
   }
-  push_term(state, session, session.builder.many(step, base, line));
-  return 1;
+  return push_term(state, session, session.builder.many(step, base, line));
 }
 
 // A handle that counts as a condition of its scope unless something uses it.
@@ -129,29 +129,21 @@ int condition(lua_State* state, bool never) {
   TermHandle handle{.run = session.run, .term = term};
   handle.condition = static_cast<int>(session.conditions.size());
   session.conditions.push_back({term, session.scopes.size() - 1, false});
-  push_term(state, handle);
-  return 1;
+  return push_term(state, handle);
 }
 
 int context(lua_State* state) { return condition(state, false); }
 int never(lua_State* state) { return condition(state, true); }
 
-int any_call(lua_State* state) {
+// any "x", rest "x"
+template <TermHandle::Kind kind>
+int named_call(lua_State* state) {
   WordsSession& session = session_of(state);
-  push_term(state,
-            TermHandle{.run = session.run,
-                       .kind = TermHandle::Kind::kVariable,
-                       .variable = check_name(state, session, 2, "`any`")});
-  return 1;
-}
-
-int rest_call(lua_State* state) {
-  WordsSession& session = session_of(state);
-  push_term(state,
-            TermHandle{.run = session.run,
-                       .kind = TermHandle::Kind::kRest,
-                       .variable = check_name(state, session, 2, "`rest`")});
-  return 1;
+  const char* what = kind == TermHandle::Kind::kRest ? "`rest`" : "`any`";
+  return push_term(state,
+                   TermHandle{.run = session.run,
+                              .kind = kind,
+                              .variable = check_name(state, session, 2, what)});
 }
 
 // Upvalues: Words, the word.
@@ -190,8 +182,10 @@ void install_bare(lua_State* state, Words& words, const char* name,
 
 void install_choices(lua_State* state, Words& words) {
   set_words(state, words, kChoices);
-  install_bare(state, words, "any", kAnyMetatable, &any_call);
-  install_bare(state, words, "rest", kRestMetatable, &rest_call);
+  install_bare(state, words, "any", kAnyMetatable,
+               &named_call<TermHandle::Kind::kVariable>);
+  install_bare(state, words, "rest", kRestMetatable,
+               &named_call<TermHandle::Kind::kRest>);
 }
 
 }  // namespace ruleengine::lua

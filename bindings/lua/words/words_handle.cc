@@ -28,14 +28,18 @@ TermHandle& check_subject(lua_State* state, WordsSession& session) {
   return check_handle_of(state, session, 1, "the subject of a fact");
 }
 
+int wrong_argument(lua_State* state, int index, const char* word,
+                   const char* expected) {
+  return Sandbox::fail(
+      state, std::string("wrong argument of `:") + word + "` in a pattern",
+      expected, kind_at(state, index));
+}
+
 std::string_view check_string(lua_State* state, int index, const char* word,
                               const char* expected) {
-  if (lua_type(state, index) != LUA_TSTRING) {
-    Sandbox::fail(state,
-                  std::string("wrong argument of `:") + word + "` in a pattern",
-                  expected, kind_at(state, index));
-  }
-  return text_at(state, index);
+  const auto text = string_at(state, index);
+  if (!text) wrong_argument(state, index, word, expected);
+  return *text;
 }
 
 // One word of a shape: _, 8, or a letter.
@@ -87,9 +91,7 @@ std::int64_t check_integer(lua_State* state, int index, const char* word,
   const double number = lua_tonumber(state, index);
   if (lua_type(state, index) != LUA_TNUMBER || !is_whole(number) ||
       std::fabs(number) > 1e15) {
-    Sandbox::fail(state,
-                  std::string("wrong argument of `:") + word + "` in a pattern",
-                  expected, kind_at(state, index));
+    wrong_argument(state, index, word, expected);
   }
   return static_cast<std::int64_t>(number);
 }
@@ -106,7 +108,7 @@ int state_fact(lua_State* state, WordsSession& session, Fact fact) {
                      : term_of(state, session, handle);
   fact.line = rule_line(state, session);
   spend(state, session, 256 + fact.dims.size() * 32);
-  session.scopes.back().facts.push_back(session.builder.fact(std::move(fact)));
+  session.scopes.back().push_back(session.builder.fact(std::move(fact)));
   lua_settop(state, 1);
   return 1;
 }
@@ -248,9 +250,7 @@ int index(lua_State* state) {
   lua_pushvalue(state, 2);
   lua_rawget(state, lua_upvalueindex(2));
   if (!lua_isnil(state, -1)) return 1;
-  const std::string_view name = lua_type(state, 2) == LUA_TSTRING
-                                    ? text_at(state, 2)
-                                    : std::string_view();
+  const std::string_view name = string_at(state, 2).value_or("");
   if (name == "T") {
     WordsSession& session = session_of(state);
     const TermHandle& handle = check_handle_of(state, session, 1, "`.T`");
@@ -258,10 +258,9 @@ int index(lua_State* state) {
     if (handle.kind != TermHandle::Kind::kVariable) {
       return Sandbox::fail(state, "only a variable can be transposed by `.T`");
     }
-    push_term(state, session,
-              session.builder.transpose(
-                  session.builder.value(handle.variable, line), line));
-    return 1;
+    return push_term(state, session,
+                     session.builder.transpose(
+                         session.builder.value(handle.variable, line), line));
   }
   std::vector<std::string> known = {"T"};
   for (const luaL_Reg* each = kMethods; each->name != nullptr; ++each) {

@@ -177,8 +177,7 @@ int op_call(lua_State* state) {
 int op_index(lua_State* state) {
   WordsSession& session = session_of(state);
   const OpHandle* op = to_op(state, 1);
-  const std::string_view name =
-      lua_type(state, 2) == LUA_TSTRING ? text_at(state, 2) : "";
+  const std::string_view name = string_at(state, 2).value_or("");
   if (op == nullptr || op->run != session.run || name.empty()) {
     return Sandbox::fail(state, "an op is named as op.Add");
   }

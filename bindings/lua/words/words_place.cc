@@ -16,11 +16,7 @@ namespace {
 
 // here(): "file:line" of the code that called the lib, for blame() and
 // mistake().
-int here(lua_State* state) {
-  const std::string place = Sandbox::caller(state);
-  lua_pushlstring(state, place.data(), place.size());
-  return 1;
-}
+int here(lua_State* state) { return push(state, Sandbox::caller(state)); }
 
 // During its lifetime, what is built belongs to `line` in errors.
 class BlamedLine {
@@ -46,25 +42,15 @@ class BlamedLine {
 int blame(lua_State* state) {
   luaL_checktype(state, 2, LUA_TFUNCTION);
   if (lua_isnil(state, 1)) {
-    const std::string defined = Sandbox::place_of(state, 2);
-    lua_pushlstring(state, defined.data(), defined.size());
+    push(state, Sandbox::place_of(state, 2));
     lua_replace(state, 1);
   }
-  std::size_t size = 0;
-  const char* data = luaL_checklstring(state, 1, &size);
-  const std::string_view place(data, size);
-  Meter& meter = Meter::of(state);
-  int status = 0;
-  {
-    const BlamedLine line(words_of(state).session(), Sandbox::line_of(place));
-    const Nested nested(state);
-    const int depth = meter.nesting;
-    status = lua_pcall(state, lua_gettop(state) - 2, LUA_MULTRET, 0);
-    meter.nesting = depth;
+  const std::string_view place = check_text(state, 1);
+  const BlamedLine line(words_of(state).session(), Sandbox::line_of(place));
+  if (guarded_call(state, lua_gettop(state) - 2) == 0) {
+    return lua_gettop(state) - 1;
   }
-  meter.check(state);
-  if (status != 0) return Sandbox::blame(state, place);
-  return lua_gettop(state) - 1;
+  return Sandbox::blame(state, place);
 }
 
 // mistake{place = here(), what = "...", expected = "...", found = "...", hint =
@@ -94,7 +80,7 @@ int known_ops(lua_State* state) {
     std::string name(op->domain);
     if (!name.empty()) name += '.';
     name += op->type;
-    lua_pushlstring(state, name.data(), name.size());
+    push(state, name);
     lua_rawseti(state, -2, ++count);
   }
   return 1;

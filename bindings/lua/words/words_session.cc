@@ -2,13 +2,12 @@
 // handles on the stack.
 #include "bindings/lua/words/words_session.h"
 
-#include <algorithm>
 #include <lua.hpp>
 #include <utility>
 
 #include "bindings/lua/sandbox/sandbox.h"
 #include "bindings/lua/sandbox/sandbox_meter.h"
-#include "bindings/lua/sandbox/userdata.h"
+#include "bindings/lua/sandbox/stack.h"
 
 namespace ruleengine::lua {
 
@@ -64,10 +63,8 @@ ScopeGuard::ScopeGuard(WordsSession& session)
 ScopeGuard::~ScopeGuard() { session_.scopes.resize(depth_); }
 
 pattern::Alternative ScopeGuard::take(pattern::TermId term) {
-  pattern::Alternative stated{.term = term,
-                              .facts = session_.scopes[depth_].facts};
-  std::vector<WordsSession::Condition>& all = session_.conditions;
-  for (WordsSession::Condition& condition : all) {
+  pattern::Alternative stated{.term = term, .facts = session_.scopes[depth_]};
+  for (WordsSession::Condition& condition : session_.conditions) {
     if (condition.scope < depth_ || condition.used) continue;
     condition.used = true;
     stated.conditions.push_back(condition.term);
@@ -88,8 +85,9 @@ bool is_rest(lua_State* state, int index) {
   return to_object<char>(state, index, kRestMetatable) != nullptr;
 }
 
-void push_term(lua_State* state, const TermHandle& handle) {
+int push_term(lua_State* state, const TermHandle& handle) {
   push_object(state, handle, kTermMetatable);
+  return 1;
 }
 void push_op(lua_State* state, const OpHandle& handle) {
   push_object(state, handle, kOpMetatable);

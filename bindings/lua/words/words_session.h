@@ -15,19 +15,15 @@ struct luaL_Reg;
 
 namespace ruleengine::lua {
 
-// The body of `match` or of a function alternative: facts and unused conditions
-// belong to the scope in which they are stated.
-struct WordsScope {
-  std::vector<pattern::FactId> facts;
-};
-
 struct WordsSession {
   pattern::Builder builder;
   std::uint32_t run = 0;  // stored in each handle
   std::string file;       // of the rule
   int line = 0;           // where it is declared
   std::string chunk;      // Lua's name of the file; "": a function of a lib
-  std::vector<WordsScope> scopes;
+  // The facts stated in the body of `match` and in those of the function
+  // alternatives in it: facts and unused conditions belong to their scope.
+  std::vector<std::vector<pattern::FactId>> scopes;
   // Each `context` and `never`, and whether another pattern uses it.
   struct Condition {
     pattern::TermId term;
@@ -97,11 +93,11 @@ TermHandle* to_term(lua_State* state, int index);  // nullptr: none
 const OpHandle* to_op(lua_State* state, int index);
 bool is_any(lua_State* state, int index);  // the bare word
 bool is_rest(lua_State* state, int index);
-void push_term(lua_State* state, const TermHandle& handle);
+int push_term(lua_State* state, const TermHandle& handle);  // gives 1
 void push_op(lua_State* state, const OpHandle& handle);
-inline void push_term(lua_State* state, const WordsSession& session,
-                      pattern::TermId term) {
-  push_term(state, TermHandle{.run = session.run, .term = term});
+inline int push_term(lua_State* state, const WordsSession& session,
+                     pattern::TermId term) {
+  return push_term(state, TermHandle{.run = session.run, .term = term});
 }
 
 // The term that stands for the value at `index`, as an input or an

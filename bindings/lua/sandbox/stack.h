@@ -1,6 +1,8 @@
-// Objects of C++ that rule code holds, recognized by their metatables.
+// Objects of C++ that rule code holds, recognized by their metatables; elements
+// of lists.
 #pragma once
 
+#include <cstddef>
 #include <lua.hpp>
 #include <new>
 
@@ -22,6 +24,20 @@ void push_object(lua_State* state, const T& object, const char* metatable) {
   new (lua_newuserdata(state, sizeof(T))) T(object);
   luaL_getmetatable(state, metatable);
   lua_setmetatable(state, -2);
+}
+
+// Calls visit(index) with each of the first `count` elements of a list on top
+// of the stack, until one says false; whether none did.
+template <typename Visit>
+bool all_elements(lua_State* state, int list, std::size_t count,
+                  const Visit& visit) {
+  for (std::size_t i = 1; i <= count; ++i) {
+    lua_rawgeti(state, list, static_cast<int>(i));
+    const bool good = visit(lua_gettop(state));
+    lua_pop(state, 1);
+    if (!good) return false;
+  }
+  return true;
 }
 
 }  // namespace ruleengine::lua
