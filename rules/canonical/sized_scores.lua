@@ -34,7 +34,10 @@ return rule {
   end,
 
   rewrite = function(op, m)
-    return m.view:with{op.Reshape(m.last.outputs[1], m.product.outputs[1].shape), m.view.inputs[2]}
+    local shape = m.product.outputs[1].shape
+    local sized = op.Reshape(m.last.outputs[1], shape)
+    need(sized.shape == shape, "a Reshape cannot say the shape", m.product)
+    return m.view:with{sized, m.view.inputs[2]}
   end,
 
   examples = {
@@ -95,6 +98,14 @@ return rule {
           y = Unsqueeze(p, two)
         }]],
       rejected = "a mask makes the scores larger" },
+    { "scores of one unknown size, which a -1 would leave to the mask", [[
+        (float[?,4,8,16] q, float[?,4,16,6] k, float[?,1,1,1] m) => (float[?,4,1,8,6] y) <int64[1] two = {2}> {
+          s = MatMul(q, k)
+          a = Add(s, m)
+          p = Softmax <axis = -1> (a)
+          y = Unsqueeze(p, two)
+        }]],
+      rejected = "a Reshape cannot say the shape" },
     { "a layer", [[
         (float[B,4,S,16] q, float[1,1,M,1] m) => (float[B,4,1,L,6] y) <float c = {0.5}, int64[3] w = {4,16,6},
           int64[1] two = {2}> {
