@@ -19,16 +19,20 @@ namespace ruleengine::ir {
 
 // A size (>= 0), or a symbolic expression. Values inside shape arithmetic may
 // be negative known integers too (a -1 of Reshape): Dim holds any integer
-// above kLowest.
+// above kLowest. Lower ones become the lowest that it holds.
 class Dim {
  public:
   constexpr Dim() = default;  // 0
-  constexpr explicit Dim(std::int64_t size) : raw_(size) {}
+  constexpr explicit Dim(std::int64_t size)
+      : raw_(holds(size) ? size : kLowest + 1) {}
   static constexpr Dim expression(std::uint32_t id) {
-    return Dim(kLowest - static_cast<std::int64_t>(id));
+    Dim out;
+    out.raw_ = kLowest - static_cast<std::int64_t>(id);
+    return out;
   }
+  static constexpr bool holds(std::int64_t size) { return size > kLowest; }
 
-  constexpr bool known() const { return raw_ > kLowest; }
+  constexpr bool known() const { return holds(raw_); }
   constexpr std::int64_t size() const { return raw_; }  // when known
   constexpr std::uint32_t id() const {                  // when not known
     return static_cast<std::uint32_t>(kLowest - raw_);

@@ -31,7 +31,7 @@ Polynomial Store::polynomial(Dim d) const {
 }
 
 Dim Store::intern(const Polynomial& p) {
-  if (p.is_constant() && Dim(p.constant()).known()) return Dim(p.constant());
+  if (p.is_constant() && Dim::holds(p.constant())) return Dim(p.constant());
   if (const Factor* atom = plain(p)) return atom_facts_[atom->atom].dim;
   const auto [at, added] = expression_ids_.try_emplace(
       p, static_cast<std::uint32_t>(expressions_.size()));

@@ -226,5 +226,17 @@ TEST_CASE_FIXTURE(Fixture, "nothing overflows or grows without bound") {
   CHECK(t.text(extremum).size() < 2000);
 }
 
+TEST_CASE_FIXTURE(Fixture, "integers below those that a Dim holds") {
+  constexpr std::int64_t kBelow = -(std::int64_t{1} << 62);
+  for (const std::int64_t low :
+       {std::numeric_limits<std::int64_t>::min(), kBelow - 7, kBelow}) {
+    CHECK_FALSE(Dim::holds(low));
+    CHECK(Dim(low).known());
+    CHECK(Dim(low).size() == kBelow + 1);
+    CHECK_FALSE(t.sub(B, Dim(low)).known());
+  }
+  CHECK(Dim::holds(kBelow + 1));
+}
+
 }  // namespace
 }  // namespace ruleengine::ir

@@ -12,7 +12,7 @@ return rule {
 
   where = function(m)
     local p, q = axes.order(m.there), axes.order(m.back)
-    need(p and q, "the order of axes is unknown", m.back)
+    need(p and q and #p == #q, "the order of axes is unknown", m.back)
     for i, axis in ipairs(q) do
       need(p[axis + 1] == i - 1, "the order of axes is different", m.back)
     end

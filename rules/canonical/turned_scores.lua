@@ -51,13 +51,15 @@ return rule {
   end,
 
   where = function(m)
-    local product, axis = m.product.outputs[1], m.softmax.attrs.axis
+    local product = m.product.outputs[1]
     local rank = need(product:rank(), "the rank is unknown", product)
+    local axis = axes.from_front(m.softmax.attrs.axis, rank)
+    need(axis >= 0 and axis < rank, "the softmax is over no axis", m.softmax)
     local turn, swap = {}, {}
     for i = 1, rank do turn[i], swap[i] = i - 1, i - 1 end
     swap[rank - 1], swap[rank] = rank - 1, rank - 2
-    turn = m.turn and m.turn.attrs.perm or turn
-    axis = turn[axes.from_front(axis, rank) + 1] or 0
+    if m.turn then turn = need(axes.order(m.turn), "the order of axes is unknown", m.turn) end
+    axis = turn[axis + 1]
     need(axis >= rank - 2, "the softmax is over a batch axis", m.softmax)
     need(m.a:rank() == rank and m.b:rank() == rank and not m.a:const() and not m.b:const(),
       "the operands are not computed scores", product)

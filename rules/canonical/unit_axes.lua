@@ -39,7 +39,7 @@ return rule {
       end
     end
     m.perm, m.added = {}, {}
-    for i, axis in ipairs(axes.order(m.turn)) do
+    for i, axis in ipairs(need(axes.order(m.turn), "the order of axes is unknown", m.turn)) do
       if new[axis] then m.added[#m.added + 1] = i - 1 else m.perm[#m.perm + 1] = place[axis] end
     end
   end,

@@ -4,13 +4,19 @@ local axes = {}
 --- An axis of a tensor of this rank, counted from the front.
 function axes.from_front(axis, rank) return axis < 0 and axis + rank or axis end
 
---- The order of axes that a Transpose makes; nil if it is not known.
+--- The order of axes that a Transpose makes; nil if it is not known, or no order of the axes.
 function axes.order(turn)
-  local rank = turn.inputs[1]:rank()
-  if turn.attrs.perm or not rank then return turn.attrs.perm end
-  local reversed = {}
-  for i = rank, 1, -1 do reversed[#reversed + 1] = i - 1 end
-  return reversed
+  local rank, order, seen = turn.inputs[1]:rank(), turn.attrs.perm, {}
+  if not order and not rank then return nil end
+  if not order then
+    order = {}
+    for i = rank, 1, -1 do order[#order + 1] = i - 1 end
+  end
+  for _, axis in ipairs(order) do
+    if axis < 0 or axis >= #order or seen[axis] then return nil end
+    seen[axis] = true
+  end
+  return #order == (rank or #order) and order or nil
 end
 
 --- Starts, axes and steps of a Slice as three lists of one length; nil if one is not constant.

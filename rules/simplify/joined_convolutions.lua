@@ -26,6 +26,11 @@ return rule {
     local auto = second.auto_pad == "NOTSET" or second.auto_pad == "VALID"
     for _, size in ipairs(second.pads or {}) do auto = auto and size == 0 end
     need(auto, "the second convolution pads", m.second)
+    for _, conv in ipairs{m.first, m.second} do
+      local strides = conv.attrs.strides
+      need(not strides or #strides == m.v:rank() - 2, "the strides are not valid", conv)
+      for _, step in ipairs(strides or {}) do need(0 < step and step < 2^31, "the strides are not valid", conv) end
+    end
     local steps = product(second.strides)
     need(steps == 1 or first.auto_pad == "NOTSET" or first.auto_pad == "VALID",
       "the first convolution computes its padding", m.first)

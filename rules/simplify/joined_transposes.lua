@@ -14,7 +14,7 @@ return rule {
 
   where = function(m)
     local p, q = axes.order(m.inner), axes.order(m.outer)
-    need(p and q, "the order of axes is unknown", m.outer)
+    need(p and q and #p == #q, "the order of axes is unknown", m.outer)
     m.perm, m.turns = {}, false
     for i, axis in ipairs(q) do
       m.perm[i] = p[axis + 1]

@@ -1,6 +1,6 @@
-"""Lists of integers that no standard asks for, such as one axis as a scalar, which
-ONNX Runtime takes, end no run with an error of a rule. One list of an example of a
-rule is changed at a time."""
+"""Integers and lists that no standard asks for, such as one axis as a scalar, which
+ONNX Runtime takes, end no run with an error of a rule. One constant or attribute of
+an example of a rule is changed at a time."""
 
 import numpy as np
 import onnx
@@ -21,25 +21,55 @@ CHANGES = {
 }
 
 
-def lists(model):
-    """The tensors of int64 that nodes read."""
-    values = [*model.graph.initializer]
+class Tensor:
+    def __init__(self, proto):
+        self.proto = proto
+
+    def get(self):
+        return numpy_helper.to_array(self.proto)
+
+    def set(self, array):
+        self.proto.CopyFrom(numpy_helper.from_array(array, self.proto.name))
+
+
+class Attribute:
+    def __init__(self, proto):
+        self.proto = proto
+
+    def get(self):
+        is_list = self.proto.type == onnx.AttributeProto.INTS
+        return np.array(self.proto.ints if is_list else self.proto.i, "i8")
+
+    def set(self, array):
+        if self.proto.type == onnx.AttributeProto.INTS:
+            self.proto.ints[:] = array.reshape(-1).tolist()
+        else:
+            self.proto.i = int(array.reshape(-1)[0]) if array.size else 0
+
+
+def integers(model):
+    """What int64 constants and attributes nodes have."""
+    found = [Tensor(t) for t in model.graph.initializer]
     for node in model.graph.node:
-        values += [a.t for a in node.attribute
-                   if node.op_type == "Constant" and a.name == "value"]
-    return [t for t in values if t.data_type == onnx.TensorProto.INT64]
+        for a in node.attribute:
+            if node.op_type == "Constant" and a.name == "value":
+                found.append(Tensor(a.t))
+            elif a.type in (onnx.AttributeProto.INT, onnx.AttributeProto.INTS):
+                found.append(Attribute(a))
+    return [each for each in found if isinstance(each, Attribute)
+            or each.proto.data_type == onnx.TensorProto.INT64]
 
 
 def changed(model):
-    for i, tensor in enumerate(lists(model)):
-        array = numpy_helper.to_array(tensor)
+    for i, each in enumerate(integers(model)):
+        array = each.get()
         for name, change in CHANGES.items():
             other = change(array)
             if other is None:
                 continue
             made = onnx.ModelProto()
             made.CopyFrom(model)
-            lists(made)[i].CopyFrom(numpy_helper.from_array(other, tensor.name))
+            integers(made)[i].set(other)
             del made.graph.value_info[:]
             yield f"{i}-{name}", made
 

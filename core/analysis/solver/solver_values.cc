@@ -412,7 +412,7 @@ MaybeElements Solver::elements_of(const Literal& tensor) const {
   if (!ints) return std::nullopt;
   std::vector<Dim> out;
   for (std::int64_t i : *ints) {
-    out.push_back(Dim(i).known() ? Dim(i) : kUnknown);
+    out.push_back(Dim::holds(i) ? Dim(i) : kUnknown);
   }
   return out;
 }

@@ -20,13 +20,9 @@ struct Bounds {
   std::optional<std::vector<std::int64_t>> axes, steps;
 };
 
+// As bounds, the lowest integers, which a Dim does not hold, are alike.
 std::vector<Dim> dims_from(const std::vector<std::int64_t>& ints) {
-  std::vector<Dim> out;
-  for (std::int64_t i : ints) {
-    // A Dim does not hold the lowest integers; as a bound, they are alike.
-    out.push_back(Dim(i).known() ? Dim(i) : Dim(-(std::int64_t{1} << 61)));
-  }
-  return out;
+  return {ints.begin(), ints.end()};
 }
 
 // An input of bounds: numbers where it is constant, else elements.
