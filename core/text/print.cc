@@ -54,31 +54,31 @@ void Printer::header() {
 }
 
 void Printer::source_fields() {
-  wire::Fields f(model_.source->bytes());
+  Cursor f(model_.source->bytes(), schema::kModel);
   std::string metadata;
   while (f.next()) {
-    std::string_view key;
-    if (f.field == wire::kModelProducerName) key = "producer_name";
-    if (f.field == wire::kModelProducerVersion) key = "producer_version";
-    if (f.field == wire::kModelDomain) key = "domain";
-    if (f.field == wire::kModelDoc) key = "doc_string";
-    if (!key.empty() && !f.body.empty()) {
-      out_.append(",\n  ").append(key).append(": ");
-      out_ += quoted_text(wire::as_text(f.body));
+    switch (f.field()) {
+      case model_field::kProducerName:
+      case model_field::kProducerVersion:
+      case model_field::kDomain:
+      case model_field::kDocString:
+        if (f.text().empty()) break;
+        out_.append(",\n  ").append(f.name()).append(": ");
+        out_ += quoted_text(f.text());
+        break;
+      case model_field::kModelVersion:
+        if (f.integer() == 0) break;
+        out_ += ",\n  model_version: " + std::to_string(f.integer());
+        break;
+      case model_field::kMetadata: {
+        const auto [key, value] = read_entry(f.bytes());
+        metadata += (metadata.empty() ? "" : ", ") + quoted_text(key) + ": " +
+                    quoted_text(value);
+        break;
+      }
+      default:
+        break;
     }
-    if (f.field == wire::kModelVersion && f.number != 0) {
-      out_ += ",\n  model_version: " +
-              std::to_string(static_cast<std::int64_t>(f.number));
-    }
-    if (f.field != wire::kModelMetadata) continue;
-    std::string_view name, value;
-    wire::Fields entry(f.body);
-    while (entry.next()) {
-      if (entry.field == 1) name = wire::as_text(entry.body);
-      if (entry.field == 2) value = wire::as_text(entry.body);
-    }
-    metadata += (metadata.empty() ? "" : ", ") + quoted_text(name) + ": " +
-                quoted_text(value);
   }
   if (!metadata.empty()) out_ += ",\n  metadata_props: [" + metadata + "]";
 }

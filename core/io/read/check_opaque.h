@@ -11,9 +11,7 @@ namespace ruleengine::io {
 bool check_opaque(Context& context, Bytes proto, const schema::Message& message,
                   const Place& place);
 
-// The same for the field that a cursor of `message` is at, when it holds a
-// message.
-bool check_field(Context& context, const Cursor& cursor,
-                 const schema::Message& message, const Place& place);
+// The same for the field that a cursor is at, when it holds a message.
+bool check_field(Context& context, const Cursor& cursor, const Place& place);
 
 }  // namespace ruleengine::io

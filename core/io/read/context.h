@@ -14,8 +14,8 @@
 #include "core/base/diagnostic.h"
 #include "core/io/read/external.h"
 #include "core/io/read/mapping.h"
-#include "core/io/wire/wire.h"
 #include "core/ir/model.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 

@@ -48,23 +48,6 @@ bool is_singular_message(std::uint32_t field) {
          field == attribute_field::kSparse || field == attribute_field::kTp;
 }
 
-bool append_ints(Context& context, const Cursor& cursor, const Place& place) {
-  if (!cursor.is_length()) {
-    context.ints.push_back(cursor.integer());
-    return true;
-  }
-  const std::byte* at = cursor.bytes().data();
-  const std::byte* end = at + cursor.bytes().size();
-  std::uint64_t value;
-  while (at != end) {
-    if (read_varint(at, end, value) != WireError::kNone) {
-      return context.fail(place, "packed ints end inside a number");
-    }
-    context.ints.push_back(static_cast<std::int64_t>(value));
-  }
-  return true;
-}
-
 bool append_floats(Context& context, const Cursor& cursor, const Place& place) {
   if (!cursor.is_length()) {
     context.floats.push_back(cursor.real());
@@ -99,7 +82,8 @@ bool scan_value(Context& context, const Cursor& cursor, const Place& place,
       out.s = cursor.text();
       return true;
     case attribute_field::kInts:
-      return append_ints(context, cursor, place);
+      return cursor.append_integers(context.ints) ||
+             context.fail(place, "packed ints end inside a number");
     case attribute_field::kFloats:
       return append_floats(context, cursor, place);
     default:

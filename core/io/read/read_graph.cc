@@ -111,7 +111,7 @@ bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
     if (field == layout.input || field == layout.initializer) ++values;
     if (!layout.formal && (field == graph_field::kAnnotation ||
                            field == graph_field::kMetadata)) {
-      if (!check_field(context_, cursor, layout.message, place)) return false;
+      if (!check_field(context_, cursor, place)) return false;
     }
     if (field != layout.node) continue;
     ++nodes;

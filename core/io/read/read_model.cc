@@ -115,7 +115,7 @@ bool scan(Context& context, Parts& parts) {
         parts.training.push_back(cursor.bytes());
         break;
       default:
-        if (!check_field(context, cursor, schema::kModel, {})) return false;
+        if (!check_field(context, cursor, {})) return false;
         break;
     }
   }
@@ -222,7 +222,7 @@ bool scan_function(Context& context, Bytes proto, const Place& place,
         break;
       default:
         if (cursor.field() > function_field::kOverload &&
-            !check_field(context, cursor, schema::kFunction, place)) {
+            !check_field(context, cursor, place)) {
           return false;
         }
         break;

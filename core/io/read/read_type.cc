@@ -145,7 +145,7 @@ bool read_value_info(Context& context, Bytes proto, const Place& place,
       info.name = cursor.text();
     } else if (cursor.field() == value_info_field::kType) {
       type.add(cursor.bytes());
-    } else if (!check_field(context, cursor, schema::kValueInfo, place)) {
+    } else if (!check_field(context, cursor, place)) {
       return false;
     }
   }

@@ -103,30 +103,6 @@ bool check_varints(Context& context, Bytes packed, const Place& place,
   return true;
 }
 
-// Whether a packed list of numbers does not end inside a number. True for other
-// fields.
-bool is_whole(std::uint32_t field, Bytes packed) {
-  switch (field) {
-    case tensor_field::kFloatData:
-      return packed.size() % 4 == 0;
-    case tensor_field::kDoubleData:
-      return packed.size() % 8 == 0;
-    case tensor_field::kInt32Data:
-    case tensor_field::kInt64Data:
-    case tensor_field::kUint64Data: {
-      const std::byte* at = packed.data();
-      const std::byte* end = at + packed.size();
-      std::uint64_t raw;
-      while (at != end) {
-        if (read_varint(at, end, raw) != WireError::kNone) return false;
-      }
-      return true;
-    }
-    default:
-      return true;
-  }
-}
-
 // Joins scattered and unpacked entries into one packed list.
 Bytes repack(Context& context, Bytes proto, std::uint32_t field) {
   std::vector<std::byte> out;
@@ -198,20 +174,6 @@ bool read_numbers(Context& context, Bytes proto, const DataFields& data,
 }
 
 // --- external ----------------------------------------------------------------
-
-struct StringEntry {
-  std::string_view key, value;
-};
-
-bool read_entry(Context& context, Bytes proto, const Place& place,
-                StringEntry& entry) {
-  Cursor cursor(proto, schema::kEntry);
-  while (cursor.next()) {
-    if (cursor.field() == entry_field::kKey) entry.key = cursor.text();
-    if (cursor.field() == entry_field::kValue) entry.value = cursor.text();
-  }
-  return context.finished(place, cursor);
-}
 
 // Accepts digits only (no sign, blank or exponent), and only numbers that fit.
 std::optional<std::int64_t> to_number(std::string_view text) {
@@ -351,8 +313,7 @@ bool check_spare(Context& context, Bytes proto, const Place& place,
                  std::uint32_t counts) {
   Cursor cursor(proto, schema::kTensor);
   while (cursor.next()) {
-    if (cursor.field() == counts || !cursor.is_length()) continue;
-    if (!is_whole(cursor.field(), cursor.bytes())) {
+    if (cursor.field() != counts && !cursor.is_whole()) {
       return context.damaged(place, "packed tensor data ends inside a number");
     }
   }
@@ -373,8 +334,9 @@ bool read_external(Context& context, Bytes proto, const Place& place,
   Cursor cursor(proto, schema::kTensor);
   while (cursor.next()) {
     if (cursor.field() != tensor_field::kExternalData) continue;
-    StringEntry entry;
-    if (!read_entry(context, cursor.bytes(), place, entry) ||
+    Cursor fields(cursor.bytes(), schema::kEntry);
+    const StringEntry entry = read_entry(fields);
+    if (!context.finished(place, fields) ||
         !store_entry(context, entry, place, out.external, seen)) {
       return false;
     }

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "core/base/result.h"
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 

@@ -83,14 +83,7 @@ Status stream_tensor(const ir::Literal& tensor, const ir::Model& model,
       ir::stream_bytes(tensor, model.external.get(),
                        [&](Bytes bytes) { return file.write(bytes); });
   if (tensor.byte_size() < kHeld) return s;
-  if (const auto* source =
-          dynamic_cast<const FileSource*>(model.source.get())) {
-    source->release();
-  }
-  if (const auto* files =
-          dynamic_cast<const ExternalFiles*>(model.external.get())) {
-    files->release();
-  }
+  release_memory(model);
   return s;
 }
 

@@ -15,26 +15,8 @@ struct External {
   std::uint64_t size = 0;
 };
 
-void append_dims(const Cursor& cursor, std::vector<std::int64_t>& dims) {
-  if (!cursor.is_length()) {
-    dims.push_back(cursor.integer());
-    return;
-  }
-  const std::byte* at = cursor.bytes().data();
-  const std::byte* end = at + cursor.bytes().size();
-  std::uint64_t dim;
-  while (at != end && read_varint(at, end, dim) == WireError::kNone) {
-    dims.push_back(static_cast<std::int64_t>(dim));
-  }
-}
-
-void read_entry(Bytes proto, ir::ExternalRef& ref) {
-  std::string_view key, value;
-  Cursor entry(proto, schema::kEntry);
-  while (entry.next()) {
-    if (entry.field() == entry_field::kKey) key = entry.text();
-    if (entry.field() == entry_field::kValue) value = entry.text();
-  }
+void read_reference(Bytes proto, ir::ExternalRef& ref) {
+  const auto [key, value] = read_entry(proto);
   if (key == "location") ref.location = value;
   if (key == "offset") ref.offset = std::stoll(std::string(value));
 }
@@ -47,7 +29,7 @@ External external_of(Bytes proto) {
   while (cursor.next()) {
     switch (cursor.field()) {
       case tensor_field::kDims:
-        append_dims(cursor, dims);
+        (void)cursor.append_integers(dims);
         break;
       case tensor_field::kDataType:
         tensor.dtype = static_cast<ir::DataType>(cursor.integer());
@@ -56,7 +38,7 @@ External external_of(Bytes proto) {
         out.is = cursor.number() == 1;
         break;
       case tensor_field::kExternalData:
-        read_entry(cursor.bytes(), out.ref);
+        read_reference(cursor.bytes(), out.ref);
         break;
       default:
         break;
@@ -88,11 +70,8 @@ void Emitter::relocate(Bytes body, const schema::Message& message) {
   if (&message == &schema::kTensor) return relocate_tensor(body, nullptr);
   Cursor cursor(body, message);
   while (cursor.next()) {
-    const std::uint32_t field = cursor.field();
-    const schema::Message* child =
-        field < message.fields.size() ? message.fields[field].child : nullptr;
-    if (child != nullptr && relocates(cursor.bytes())) {
-      verbatim(field, cursor.bytes(), *child);
+    if (cursor.child() != nullptr && relocates(cursor.bytes())) {
+      verbatim(cursor.field(), cursor.bytes(), *cursor.child());
     } else {
       rope_.view(cursor.whole());
     }
@@ -123,16 +102,12 @@ void Emitter::relocate_tensor(Bytes body, const std::string_view* name) {
 }
 
 void Emitter::external_data(const ir::ExternalRef& ref) {
+  const auto entry = [&](std::string_view key, std::string_view value) {
+    rope_.entry(tensor_field::kExternalData, key, value);
+  };
   entry("location", ref.location);
   entry("offset", std::to_string(ref.offset));
   if (ref.length >= 0) entry("length", std::to_string(ref.length));
-}
-
-void Emitter::entry(std::string_view key, std::string_view value) {
-  const Rope::Mark mark = rope_.begin(tensor_field::kExternalData);
-  rope_.text(entry_field::kKey, key);
-  rope_.text(entry_field::kValue, value);
-  rope_.end(mark);
 }
 
 }  // namespace ruleengine::io

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "core/io/read/external.h"
-#include "core/io/wire/schema.h"
 #include "core/io/write/data_plan.h"
 #include "core/io/write/rope.h"
 #include "core/ir/graph.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::io {
 
@@ -43,7 +43,6 @@ class Emitter {
   bool relocates(Bytes body) const;
   void relocate(Bytes body, const schema::Message& message);
   void relocate_tensor(Bytes body, const std::string_view* name);
-  void entry(std::string_view key, std::string_view value);
 
   Rope& rope_;
   DataPlan* plan_;

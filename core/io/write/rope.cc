@@ -91,6 +91,14 @@ void Rope::text(std::uint32_t field, std::string_view value) {
   view(as_bytes(std::string_view(at, size)));
 }
 
+void Rope::entry(std::uint32_t field, std::string_view key,
+                 std::string_view value) {
+  const Mark mark = begin(field);
+  text(entry_field::kKey, key);
+  text(entry_field::kValue, value);
+  end(mark);
+}
+
 void Rope::message(std::uint32_t field, Bytes body) {
   const Head out = head(field, kLength, body.size());
   const std::string_view text = out.text();

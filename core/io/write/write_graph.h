@@ -68,6 +68,8 @@ class GraphWriter {
   void write_annotation(Body& body, const Cursor& cursor);
   void rescue(Body& body, std::string_view name);
   void write_interface(Body& body);
+  void write_value(const BodyLayout& layout, std::uint32_t field,
+                   ir::ValueId value);
   void write_new_infos(const Body& body);
   void write_new_inputs(const Body& body);
   void write_function_head(const ir::Function& function);

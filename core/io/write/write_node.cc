@@ -55,10 +55,7 @@ void GraphWriter::write_node(NodeId id, std::uint32_t field) {
   if (!op.domain.empty()) rope_.text(node_field::kDomain, op.domain);
   if (!op.overload.empty()) rope_.text(node_field::kOverload, op.overload);
   for (const ir::Metadata& entry : node.metadata) {
-    const Rope::Mark inner = rope_.begin(node_field::kMetadata);
-    rope_.text(entry_field::kKey, entry.key);
-    rope_.text(entry_field::kValue, entry.value);
-    rope_.end(inner);
+    rope_.entry(node_field::kMetadata, entry.key, entry.value);
   }
   rope_.end(mark);
 }
@@ -116,13 +113,15 @@ void GraphWriter::write_interface(Body& body) {
     write_initializers(body);
   }
   for (ValueId v : block.inputs) {
-    if (body.layout.formal) {
-      rope_.text(body.layout.input, name_of(v));
-    } else {
-      encode_value_info(rope_, body.layout.input, name_of(v),
-                        graph_.value(v).declared, model_.dims);
-    }
+    write_value(body.layout, body.layout.input, v);
   }
+}
+
+void GraphWriter::write_value(const BodyLayout& layout, std::uint32_t field,
+                              ValueId v) {
+  if (layout.formal) return rope_.text(field, name_of(v));
+  encode_value_info(rope_, field, name_of(v), graph_.value(v).declared,
+                    model_.dims);
 }
 
 // Before IR version 4 an initializer has to be an input as well.

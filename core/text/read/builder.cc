@@ -7,7 +7,8 @@
 #include "core/ir/order.h"
 #include "core/text/parse.h"
 #include "core/text/read/calls.h"
-#include "core/text/wire.h"
+#include "core/text/read/encode.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
 namespace {
@@ -34,14 +35,14 @@ std::int64_t ir_version_of(std::int64_t opset) {
 std::vector<std::byte> encode_header(const ir::Model& model,
                                      const HeaderAst& header) {
   std::vector<std::byte> out;
-  wire::put_int(out, wire::kModelIrVersion, model.ir_version);
+  put_int(out, model_field::kIrVersion, model.ir_version);
   out.insert(out.end(), header.other.begin(), header.other.end());
-  wire::put_bytes(out, wire::kModelGraph, {});
+  put_bytes(out, model_field::kGraph, {});
   for (const ir::OpsetImport& import : model.opset_imports) {
     std::vector<std::byte> entry;
-    wire::put_text(entry, 1, import.domain);
-    wire::put_int(entry, 2, import.version);
-    wire::put_bytes(out, wire::kModelOpset, entry);
+    put_text(entry, 1, import.domain);
+    put_int(entry, 2, import.version);
+    put_bytes(out, model_field::kOpsetImport, entry);
   }
   return out;
 }

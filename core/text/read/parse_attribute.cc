@@ -4,9 +4,10 @@
 
 #include "core/base/suggest.h"
 #include "core/text/numbers.h"
+#include "core/text/read/encode.h"
 #include "core/text/read/parser.h"
-#include "core/text/wire.h"
 #include "core/text/words.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
 
@@ -71,13 +72,13 @@ bool Parser::attribute_behind(std::string_view attribute_name,
 void Parser::encode_types(AttributeAst& out) {
   const bool list = out.value.kind == AttributeKind::kTypeProtos;
   std::vector<std::byte> proto;
-  wire::put_text(proto, wire::kAttributeName, out.value.name);
+  put_text(proto, attribute_field::kName, out.value.name);
   for (const auto& type : out.types) {
-    wire::put_bytes(
-        proto, list ? wire::kAttributeTypeProtos : wire::kAttributeTp, type);
+    put_bytes(proto, list ? attribute_field::kTypeProtos : attribute_field::kTp,
+              type);
   }
-  wire::put_int(proto, wire::kAttributeType,
-                static_cast<std::int64_t>(out.value.kind));
+  put_int(proto, attribute_field::kType,
+          static_cast<std::int64_t>(out.value.kind));
   out.value.proto = model_.arena.copy(std::span<const std::byte>(proto));
 }
 

@@ -4,8 +4,9 @@
 #include <unordered_set>
 
 #include "core/base/suggest.h"
+#include "core/text/read/encode.h"
 #include "core/text/read/parser.h"
-#include "core/text/wire.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
 namespace {
@@ -160,7 +161,7 @@ bool Parser::header_entry(const Token& key, HeaderAst& out) {
   const auto text = [&](std::uint32_t field) {
     std::string_view value;
     if (!string(value, "the value")) return false;
-    wire::put_text(out.other, field, value);
+    put_text(out.other, field, value);
     return true;
   };
   if (key.text == "ir_version") {
@@ -170,15 +171,16 @@ bool Parser::header_entry(const Token& key, HeaderAst& out) {
                     std::to_string(out.ir_version)));
   }
   if (key.text == "opset_import") return opsets(out.opset_imports.emplace());
-  if (key.text == "producer_name") return text(wire::kModelProducerName);
-  if (key.text == "producer_version") return text(wire::kModelProducerVersion);
-  if (key.text == "domain") return text(wire::kModelDomain);
-  if (key.text == "doc_string") return text(wire::kModelDoc);
+  if (key.text == "producer_name") return text(model_field::kProducerName);
+  if (key.text == "producer_version")
+    return text(model_field::kProducerVersion);
+  if (key.text == "domain") return text(model_field::kDomain);
+  if (key.text == "doc_string") return text(model_field::kDocString);
   if (key.text == "metadata_props") return metadata(out.other);
   if (key.text == "model_version") {
     std::int64_t version = 0;
     if (!integer(version, "the version")) return false;
-    wire::put_int(out.other, wire::kModelVersion, version);
+    put_int(out.other, model_field::kModelVersion, version);
     return true;
   }
   return fail(key, "a key of the model", suggestion(key.text, kModelKeys));
@@ -220,9 +222,9 @@ bool Parser::metadata(std::vector<std::byte>& out) {
       return false;
     }
     std::vector<std::byte> entry;
-    wire::put_text(entry, 1, key);
-    wire::put_text(entry, 2, value);
-    wire::put_bytes(out, wire::kModelMetadata, entry);
+    put_text(entry, 1, key);
+    put_text(entry, 2, value);
+    put_bytes(out, model_field::kMetadata, entry);
   } while (accept(','));
   return expect(']', "after the metadata");
 }

@@ -261,13 +261,12 @@ std::string Numbering::attribute_key(Side& side, const ir::Attribute& a) {
   for (std::string_view s : a.strings) put_text(key, s);
   for (const ir::Literal* t : a.tensors) put(key, constant(*side.model, *t));
   for (ir::BlockId b : a.blocks) put_text(key, block_key(side, b));
-  wire::Fields f(a.proto);
+  Cursor f(a.proto, schema::kAttribute);
   const bool types = a.kind == AttributeKind::kTypeProto ||
                      a.kind == AttributeKind::kTypeProtos;
   while (types && f.next()) {
-    if (f.field == wire::kAttributeTp ||
-        f.field == wire::kAttributeTypeProtos) {
-      put_text(key, encoded_type_text(f.body));
+    if (f.child() == &schema::kType) {
+      put_text(key, encoded_type_text(f.bytes()));
     }
   }
   return key;

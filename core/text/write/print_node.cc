@@ -193,13 +193,10 @@ void Printer::graphs(const ir::Attribute& a, int depth) {
 // Prints types from the AttributeProto in which they are kept.
 void Printer::attribute_types(const ir::Attribute& a) {
   std::string all;
-  wire::Fields f(a.proto);
+  Cursor f(a.proto, schema::kAttribute);
   while (f.next()) {
-    if (f.field != wire::kAttributeTp &&
-        f.field != wire::kAttributeTypeProtos) {
-      continue;
-    }
-    all += (all.empty() ? "" : ", ") + encoded_type_text(f.body);
+    if (f.child() != &schema::kType) continue;
+    all += (all.empty() ? "" : ", ") + encoded_type_text(f.bytes());
   }
   out_ += is_list(a.kind) ? "[" + all + "]" : all;
 }

@@ -8,12 +8,12 @@
 
 #include "core/ir/model.h"
 #include "core/text/print.h"
-#include "core/text/wire.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::text {
 
 // The text of an encoded TypeProto.
-std::string encoded_type_text(wire::Bytes proto);
+std::string encoded_type_text(Bytes proto);
 std::string tensor_type_text(const ir::Literal& tensor);
 // The text of the elements alone: "{1, 2}".
 std::string data_text(const ir::Literal& tensor, ir::ExternalData* external,

@@ -1,8 +1,8 @@
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 
 #include <cstring>
 
-namespace ruleengine::io {
+namespace ruleengine {
 namespace {
 
 // The default limit of protobuf's own readers.
@@ -137,6 +137,61 @@ bool Cursor::skip_group() {
   return true;
 }
 
+bool Cursor::is_whole() const {
+  if (!is_length()) return true;
+  switch (schema_->shape(field_)) {
+    case schema::kFloats:
+      return payload_.size() % 4 == 0;
+    case schema::kDoubles:
+      return payload_.size() % 8 == 0;
+    case schema::kVarints: {
+      const std::byte* at = payload_.data();
+      const std::byte* const end = at + payload_.size();
+      std::uint64_t skipped;
+      while (at != end) {
+        if (read_varint(at, end, skipped) != WireError::kNone) return false;
+      }
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+bool Cursor::append_integers(std::vector<std::int64_t>& to) const {
+  if (!is_length()) {
+    to.push_back(integer());
+    return true;
+  }
+  const std::byte* at = payload_.data();
+  const std::byte* const end = at + payload_.size();
+  std::uint64_t value;
+  while (at != end) {
+    if (read_varint(at, end, value) != WireError::kNone) return false;
+    to.push_back(static_cast<std::int64_t>(value));
+  }
+  return true;
+}
+
+std::string_view text_field(Bytes message, const schema::Message& schema,
+                            std::uint32_t field) {
+  std::string_view text;
+  Cursor cursor(message, schema);
+  while (cursor.next()) {
+    if (cursor.field() == field) text = cursor.text();
+  }
+  return text;
+}
+
+StringEntry read_entry(Cursor& entry) {
+  StringEntry out;
+  while (entry.next()) {
+    if (entry.field() == entry_field::kKey) out.key = entry.text();
+    if (entry.field() == entry_field::kValue) out.value = entry.text();
+  }
+  return out;
+}
+
 Cursor::Explanation Cursor::explain() const {
   const std::string field = field_text(*schema_, field_);
   switch (error_) {
@@ -171,4 +226,4 @@ Cursor::Explanation Cursor::explain() const {
   return {};
 }
 
-}  // namespace ruleengine::io
+}  // namespace ruleengine
