@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include <onnx/defs/schema.h>

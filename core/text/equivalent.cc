@@ -222,10 +222,8 @@ class Models {
 
   // Compares the main graphs, then all functions called from what was compared.
   Difference run() {
-    auto d =
-        graphs({.model = &a_, .graph = &a_.graph, .imports = &a_.opset_imports},
-               {.model = &b_, .graph = &b_.graph, .imports = &b_.opset_imports},
-               false);
+    auto d = graphs({.model = &a_, .graph = &a_.graph},
+                    {.model = &b_, .graph = &b_.graph}, false);
     while (!d && !waiting_.empty()) {
       const std::string name = waiting_.back();
       waiting_.pop_back();
@@ -259,9 +257,8 @@ class Models {
     const ir::Function& f = *x->second;
     const ir::Function& g = *y->second;
     if (f.attributes != g.attributes) return "the attributes differ";
-    return graphs({.model = &a_, .graph = &f.body, .imports = &f.opset_imports},
-                  {.model = &b_, .graph = &g.body, .imports = &g.opset_imports},
-                  true);
+    return graphs({.model = &a_, .graph = &f.body},
+                  {.model = &b_, .graph = &g.body}, true);
   }
 
   const ir::Model& a_;
@@ -276,13 +273,6 @@ class Models {
 std::optional<std::string> difference(const ir::Model& expected,
                                       const ir::Model& found) {
   return Models(expected, found).run();
-}
-
-bool equivalent(const ir::Model& expected, const ir::Model& found,
-                std::string* out) {
-  auto d = difference(expected, found);
-  if (d && out != nullptr) *out = std::move(*d);
-  return !d;
 }
 
 }  // namespace ruleengine::text

@@ -38,12 +38,13 @@ std::string Printer::one_line(const ir::Graph& graph,
 }
 
 void Printer::imports(const ir::OpsetImports& list) {
-  out_ += "opset_import: [";
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    out_ += (i == 0 ? "" : ", ") + quoted_text(list[i].domain) + " : " +
-            std::to_string(list[i].version);
-  }
-  out_ += "]";
+  out_ += "opset_import: [" +
+          joined(list,
+                 [](const ir::OpsetImport& each) {
+                   return quoted_text(each.domain) + " : " +
+                          std::to_string(each.version);
+                 }) +
+          "]";
 }
 
 void Printer::header() {
@@ -158,25 +159,18 @@ std::string Printer::declared(ValueId id) const {
 }
 
 void Printer::inputs(const ir::Block& block) {
-  out_ += "(";
-  for (std::size_t i = 0; i < block.inputs.size(); ++i) {
-    const ir::Literal* data = graph_->value(block.inputs[i]).tensor;
-    out_ += i == 0 ? "" : ", ";
-    if (data == nullptr) {
-      out_ += declared(block.inputs[i]);
-      continue;
-    }
-    out_ += constant(block.inputs[i], *data);
-  }
-  out_ += ")";
+  out_ += "(" +
+          joined(block.inputs,
+                 [&](ValueId v) {
+                   const ir::Literal* data = graph_->value(v).tensor;
+                   return data == nullptr ? declared(v) : constant(v, *data);
+                 }) +
+          ")";
 }
 
 void Printer::outputs(const ir::Block& block) {
-  out_ += "(";
-  for (std::size_t i = 0; i < block.outputs.size(); ++i) {
-    out_ += (i == 0 ? "" : ", ") + declared(block.outputs[i]);
-  }
-  out_ += ")";
+  out_ +=
+      "(" + joined(block.outputs, [&](ValueId v) { return declared(v); }) + ")";
 }
 
 }  // namespace ruleengine::text

@@ -50,7 +50,12 @@ bool Cursor::read() {
     return fail(WireError::kTag);
   }
   if (!schema_->takes(field_, type_)) return fail(WireError::kWireType);
-  switch (type_) {
+  return type_ == WireType::kStartGroup ? skip_group() : read_value(type_);
+}
+
+// Reads a value, except the begin or end of a group.
+bool Cursor::read_value(WireType type) {
+  switch (type) {
     case WireType::kVarint: {
       const WireError e = read_varint(next_, end_, number_);
       return e == WireError::kNone || fail(e);
@@ -61,12 +66,9 @@ bool Cursor::read() {
       return read_fixed(4);
     case WireType::kLength:
       return read_length();
-    case WireType::kStartGroup:
-      return skip_group();
-    case WireType::kEndGroup:
-      break;
+    default:
+      return fail(WireError::kGroup);
   }
-  return fail(WireError::kGroup);
 }
 
 bool Cursor::read_length() {
@@ -93,23 +95,6 @@ bool Cursor::read_fixed(std::size_t size) {
   return true;
 }
 
-// Skips a value inside a group, except the begin or end of a group.
-bool Cursor::skip_value(WireType type) {
-  std::uint64_t skipped;
-  switch (type) {
-    case WireType::kVarint:
-      return read_varint(next_, end_, skipped) == WireError::kNone;
-    case WireType::kFixed64:
-      return read_fixed(8);
-    case WireType::kFixed32:
-      return read_fixed(4);
-    case WireType::kLength:
-      return read_length();
-    default:
-      return false;
-  }
-}
-
 bool Cursor::skip_group() {
   std::uint32_t open[kMaxGroupDepth];
   int depth = 0;
@@ -129,7 +114,7 @@ bool Cursor::skip_group() {
     } else if (type == WireType::kEndGroup) {
       ok = open[--depth] == field;
     } else {
-      ok = skip_value(type);
+      ok = read_value(type);
     }
     if (!ok) return fail(WireError::kGroup);
   }

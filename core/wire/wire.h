@@ -64,7 +64,6 @@ class Cursor {
   }
 
   std::uint32_t field() const { return field_; }
-  WireType type() const { return type_; }
   bool is_length() const { return type_ == WireType::kLength; }
 
   // The value of a varint or fixed field.
@@ -124,7 +123,7 @@ class Cursor {
   bool read_length();
   bool read_fixed(std::size_t size);
   bool skip_group();
-  bool skip_value(WireType type);
+  bool read_value(WireType type);
   bool fail(WireError error) {
     error_ = error;
     next_ = end_;

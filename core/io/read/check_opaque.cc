@@ -1,9 +1,8 @@
-#include "core/io/read/check_opaque.h"
+#include "core/io/read/parts.h"
 
 #include <vector>
 
 #include "core/io/read/read_graph.h"
-#include "core/io/read/read_tensor.h"
 
 namespace ruleengine::io {
 namespace {

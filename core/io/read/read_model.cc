@@ -4,9 +4,7 @@
 #include <set>
 
 #include "core/io/load.h"
-#include "core/io/read/check_functions.h"
-#include "core/io/read/check_opaque.h"
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 #include "core/ops/op_facts.h"
 
 namespace ruleengine::io {

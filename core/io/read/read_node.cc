@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/io/read/check_opaque.h"
 #include "core/io/read/order.h"
+#include "core/io/read/parts.h"
 #include "core/io/read/read_graph.h"
 #include "core/ops/onnx_runtime.h"
 

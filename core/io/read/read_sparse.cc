@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
 namespace ruleengine::io {
 namespace {

@@ -1,6 +1,5 @@
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
-#include "core/io/read/check_opaque.h"
 #include "core/io/read/tensor_data.h"
 
 namespace ruleengine::io {

@@ -1,6 +1,5 @@
-#include "core/io/read/read_type.h"
+#include "core/io/read/parts.h"
 
-#include "core/io/read/check_opaque.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::io {

@@ -1,9 +1,9 @@
 #include "core/io/read/tensor_data.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
 
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
 namespace ruleengine::io {
 namespace {
@@ -34,13 +34,9 @@ std::uint32_t field_of(DataType type) {
 // The number of entries in the typed field for `elements` elements.
 std::optional<std::int64_t> entry_count(DataType type, std::int64_t elements) {
   std::int64_t count = elements;
-  switch (type) {
-    case DataType::kComplex64:
-    case DataType::kComplex128:
-      if (__builtin_mul_overflow(elements, 2, &count)) return std::nullopt;
-      return count;
-    default:
-      break;
+  if (type == DataType::kComplex64 || type == DataType::kComplex128) {
+    if (__builtin_mul_overflow(elements, 2, &count)) return std::nullopt;
+    return count;
   }
   const int bits = element_bits(type);
   if (bits == 4) return elements / 2 + elements % 2;
@@ -249,10 +245,9 @@ void DataFields::add(const Cursor& cursor) {
   seen.payload = cursor.bytes();
 }
 
-int DataFields::kinds() const {
-  int kinds = 0;
-  for (const Seen& seen : seen_) kinds += seen.count > 0;
-  return kinds;
+std::size_t DataFields::kinds() const {
+  return seen_.size() -
+         static_cast<std::size_t>(std::ranges::count(seen_, 0u, &Seen::count));
 }
 
 std::uint32_t DataFields::first() const {

@@ -4,12 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/io/leftovers.h"
+#include "core/io/load.h"
 #include "core/io/read/data_users.h"
 #include "core/io/read/file_names.h"
-#include "core/io/read/hold.h"
 #include "core/io/write/same_bytes.h"
 
 namespace ruleengine::io {

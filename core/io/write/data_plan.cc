@@ -1,7 +1,6 @@
 #include "core/io/write/data_plan.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/io/output.h"
 
@@ -18,9 +17,6 @@ std::uint64_t aligned(std::uint64_t at, std::uint64_t to) {
 }
 
 }  // namespace
-
-DataPlan::DataPlan(std::string location, Originals originals, bool spill)
-    : location_(std::move(location)), originals_(originals), spill_(spill) {}
 
 ir::ExternalRef DataPlan::original(const ir::ExternalRef& ref,
                                    std::uint64_t size) {

@@ -1,7 +1,6 @@
 #include "core/io/write/emit.h"
 
 #include <string>
-#include <vector>
 
 #include "core/io/read/tensor_data.h"
 

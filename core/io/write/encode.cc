@@ -2,7 +2,7 @@
 
 #include <bit>
 
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
 namespace ruleengine::io {
 namespace {
@@ -21,11 +21,8 @@ const ir::Literal& data_of(const ir::Literal& tensor) {
 
 void encode_header(Rope& rope, const ir::Literal& tensor,
                    std::string_view name) {
-  for (std::int64_t dim : tensor.dims) {
-    rope.varint(tensor_field::kDims, static_cast<std::uint64_t>(dim));
-  }
-  rope.varint(tensor_field::kDataType,
-              static_cast<std::uint64_t>(tensor.dtype));
+  for (std::int64_t dim : tensor.dims) rope.varint(tensor_field::kDims, dim);
+  rope.varint(tensor_field::kDataType, static_cast<std::int64_t>(tensor.dtype));
   if (!name.empty()) rope.text(tensor_field::kName, name);
 }
 
@@ -62,10 +59,6 @@ void encode_data(Emitter& emitter, const ir::Literal& tensor, DataPlace place) {
   }
 }
 
-std::uint64_t as_varint(std::int64_t value) {
-  return static_cast<std::uint64_t>(value);
-}
-
 void encode_value(Emitter& emitter, const ir::Attribute& a) {
   Rope& rope = emitter.rope();
   switch (a.kind) {
@@ -73,7 +66,7 @@ void encode_value(Emitter& emitter, const ir::Attribute& a) {
       return rope.fixed32(attribute_field::kF,
                           std::bit_cast<std::uint32_t>(a.f));
     case AttributeKind::kInt:
-      return rope.varint(attribute_field::kI, as_varint(a.i));
+      return rope.varint(attribute_field::kI, a.i);
     case AttributeKind::kString:
       return rope.text(attribute_field::kS, a.s);
     case AttributeKind::kFloats:
@@ -82,9 +75,7 @@ void encode_value(Emitter& emitter, const ir::Attribute& a) {
       }
       return;
     case AttributeKind::kInts:
-      for (std::int64_t i : a.ints) {
-        rope.varint(attribute_field::kInts, as_varint(i));
-      }
+      for (std::int64_t i : a.ints) rope.varint(attribute_field::kInts, i);
       return;
     case AttributeKind::kStrings:
       for (std::string_view s : a.strings) {
@@ -111,8 +102,7 @@ void encode_value(Emitter& emitter, const ir::Attribute& a) {
 
 void encode_size(Rope& rope, ir::Dim dim, const ir::DimTable& dims) {
   if (dim.known() && dim.size() >= 0) {
-    rope.varint(dimension_field::kValue,
-                static_cast<std::uint64_t>(dim.size()));
+    rope.varint(dimension_field::kValue, dim.size());
   } else if (!dim.known() && !dims.is_fresh(dim)) {
     rope.text(dimension_field::kParam, dims.text(dim));
   }
@@ -121,7 +111,7 @@ void encode_size(Rope& rope, ir::Dim dim, const ir::DimTable& dims) {
 void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
   if (!type.is_tensor()) return rope.view(type.other);
   const Rope::Mark tensor = rope.begin(type_field::kTensor);
-  rope.varint(1, static_cast<std::uint64_t>(type.elem));
+  rope.varint(1, static_cast<std::int64_t>(type.elem));
   if (type.has_shape) {
     const Rope::Mark shape = rope.begin(2);
     for (ir::Dim dim : type.dims) {
@@ -161,7 +151,7 @@ void encode_opset(Rope& rope, std::uint32_t field,
                   const ir::OpsetImport& import) {
   const Rope::Mark mark = rope.begin(field);
   rope.text(opset_field::kDomain, import.domain);
-  rope.varint(opset_field::kVersion, as_varint(import.version));
+  rope.varint(opset_field::kVersion, import.version);
   rope.end(mark);
 }
 
@@ -194,7 +184,7 @@ void encode_attribute(Emitter& emitter, const ir::Attribute& attribute) {
     rope.text(attribute_field::kRef, attribute.ref);
   }
   rope.varint(attribute_field::kType,
-              static_cast<std::uint64_t>(attribute.kind));
+              static_cast<std::int64_t>(attribute.kind));
 }
 
 }  // namespace ruleengine::io

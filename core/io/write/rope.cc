@@ -67,8 +67,8 @@ void Rope::tensor(const ir::Literal& tensor, std::uint64_t size) {
   size_ += size;
 }
 
-void Rope::varint(std::uint32_t field, std::uint64_t value) {
-  copy(head(field, kVarint, value).text());
+void Rope::varint(std::uint32_t field, std::int64_t value) {
+  copy(head(field, kVarint, static_cast<std::uint64_t>(value)).text());
 }
 
 void Rope::fixed32(std::uint32_t field, std::uint32_t value) {

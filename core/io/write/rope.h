@@ -32,7 +32,7 @@ class Rope {
   void tensor(const ir::Literal& tensor, std::uint64_t size);
 
   // Functions that write one field.
-  void varint(std::uint32_t field, std::uint64_t value);
+  void varint(std::uint32_t field, std::int64_t value);
   void fixed32(std::uint32_t field, std::uint32_t value);
   void text(std::uint32_t field, std::string_view value);  // copied
   // A StringStringEntryProto.

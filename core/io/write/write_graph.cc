@@ -1,6 +1,7 @@
 #include "core/io/write/write_graph.h"
 
 #include <algorithm>
+#include <ranges>
 
 #include "core/io/write/encode.h"
 
@@ -85,6 +86,12 @@ void GraphWriter::sort_values() {
   }
 }
 
+std::span<const ValueId> GraphWriter::values_of(BlockId block) const {
+  const std::size_t begin = block_begin_[block.index()];
+  return std::span(by_block_).subspan(begin,
+                                      block_begin_[block.index() + 1] - begin);
+}
+
 bool GraphWriter::lives(ValueId id) const {
   const ir::Value& value = graph_.value(id);
   if (value.removed) return false;
@@ -105,9 +112,7 @@ bool GraphWriter::lives(ValueId id) const {
 // entries of outer bodies are saved aside.
 void GraphWriter::enter_names(BlockId block) {
   shadowed_.emplace_back();
-  for (std::size_t i = block_begin_[block.index()];
-       i < block_begin_[block.index() + 1]; ++i) {
-    const ValueId v = by_block_[i];
+  for (const ValueId v : values_of(block)) {
     const Name name = graph_.value(v).name;
     shadowed_.back().push_back(name ? by_name_[name.index()] : ValueId());
     if (!name) continue;
@@ -118,9 +123,8 @@ void GraphWriter::enter_names(BlockId block) {
 }
 
 void GraphWriter::leave_names(BlockId block) {
-  for (std::size_t i = block_begin_[block.index() + 1];
-       i-- > block_begin_[block.index()];) {
-    const Name name = graph_.value(by_block_[i]).name;
+  for (const ValueId v : values_of(block) | std::views::reverse) {
+    const Name name = graph_.value(v).name;
     if (name) by_name_[name.index()] = shadowed_.back().back();
     shadowed_.back().pop_back();
   }

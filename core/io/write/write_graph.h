@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -79,6 +80,7 @@ class GraphWriter {
   void write_attributes(ir::NodeId node);
   void write_graph_attribute(const ir::Attribute& attribute);
 
+  std::span<const ir::ValueId> values_of(ir::BlockId block) const;
   bool lives(ir::ValueId value) const;
   ir::ValueId own_value(std::string_view name) const;
   std::string_view name_of(ir::ValueId value);

@@ -42,8 +42,7 @@ class ModelWriter {
   }
 
   void write_version() {
-    rope_.varint(model_field::kIrVersion,
-                 static_cast<std::uint64_t>(model_.ir_version));
+    rope_.varint(model_field::kIrVersion, model_.ir_version);
   }
 
   void field(const Cursor& cursor) {

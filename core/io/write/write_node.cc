@@ -137,9 +137,7 @@ void GraphWriter::write_new_inputs(const Body& body) {
 
 // Writes the types that edits gave to new values.
 void GraphWriter::write_new_infos(const Body& body) {
-  for (std::size_t i = block_begin_[body.block.index()];
-       i < block_begin_[body.block.index() + 1]; ++i) {
-    const ValueId v = by_block_[i];
+  for (const ValueId v : values_of(body.block)) {
     const ir::Value& value = graph_.value(v);
     if (value.declared == nullptr || has_info_[v.index()] ||
         value.kind != ValueKind::kNodeOutput || !lives(v)) {

@@ -161,7 +161,7 @@ bool Parser::attribute_value(AttributeAst& out) {
   } else if (token.kind == TokenKind::kInt || token.kind == TokenKind::kFloat ||
              (token.kind == TokenKind::kName && is_float_word(token.text))) {
     ok = attribute_number(out);
-  } else if (token.kind == TokenKind::kString && !next_is_graph()) {
+  } else if (token.kind == TokenKind::kString && !second().is('(')) {
     out.value.kind = AttributeKind::kString;
     out.value.s = keep(lexer_.take());
     ok = true;
@@ -178,13 +178,6 @@ bool Parser::attribute_value(AttributeAst& out) {
   return fail_at(token.at, "the value of an attribute is not of its type",
                  std::string(kind_name(wanted)),
                  std::string(kind_name(out.value.kind)));
-}
-
-// A quoted string may also be the name of a graph.
-bool Parser::next_is_graph() const {
-  Lexer ahead = lexer_;
-  ahead.take();
-  return ahead.peek().is('(');
 }
 
 bool Parser::attribute_number(AttributeAst& out) {

@@ -1,34 +1,12 @@
 // The part of Parser that reads types.
-#include <array>
-
 #include "core/base/suggest.h"
 #include "core/ir/data_type_hint.h"
 #include "core/text/read/encode.h"
 #include "core/text/read/parser.h"
+#include "core/text/words.h"
 #include "core/wire/schema.h"
 
 namespace ruleengine::text {
-namespace {
-
-struct Word {
-  std::string_view name;
-  std::uint32_t field;
-};
-constexpr std::array kWords = {Word{"seq", type_field::kSequence},
-                               Word{"map", type_field::kMap},
-                               Word{"optional", type_field::kOptional},
-                               Word{"sparse_tensor", type_field::kSparse},
-                               Word{"opaque", type_field::kOpaque}};
-
-std::uint32_t type_word(std::string_view name) {
-  for (const Word& w : kWords) {
-    if (w.name == name) return w.field;
-  }
-  return 0;
-}
-
-}  // namespace
-
 bool Parser::at_type() const {
   const Token& token = lexer_.peek();
   return token.kind == TokenKind::kName &&

@@ -1,11 +1,11 @@
 #include "core/text/write/numbering.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <functional>
 
 #include "core/ir/order.h"
+#include "core/ops/node_spec.h"
 #include "core/text/write/printer.h"
 
 namespace ruleengine::text {
@@ -27,32 +27,6 @@ void put_text(std::string& key, std::string_view text) {
   key.append(text);
 }
 
-template <typename T>
-bool is_default_list(std::span<const T> given, std::span<const T> formal) {
-  return std::ranges::equal(given, formal);
-}
-
-bool at_default(const ir::Attribute& a, const ops::FormalAttribute& f) {
-  if (!f.has_default || !a.ref.empty() || a.kind != f.kind) return false;
-  switch (a.kind) {
-    case AttributeKind::kFloat:
-      return std::bit_cast<std::uint32_t>(a.f) ==
-             std::bit_cast<std::uint32_t>(f.default_float);
-    case AttributeKind::kInt:
-      return a.i == f.default_int;
-    case AttributeKind::kString:
-      return a.s == f.default_string;
-    case AttributeKind::kFloats:
-      return is_default_list(a.floats, f.default_floats);
-    case AttributeKind::kInts:
-      return is_default_list(a.ints, f.default_ints);
-    case AttributeKind::kStrings:
-      return is_default_list(a.strings, f.default_strings);
-    default:
-      return false;
-  }
-}
-
 std::uint32_t level(const ir::Graph& graph, ir::BlockId block) {
   std::uint32_t depth = 0;
   for (; graph.block(block).parent; block = graph.block(block).parent) ++depth;
@@ -64,7 +38,10 @@ std::uint32_t level(const ir::Graph& graph, ir::BlockId block) {
 const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
                                std::int64_t& size) {
   made.bytes = {};
-  size = 1;
+  const auto set_size = [&](std::size_t count) {
+    size = static_cast<std::int64_t>(count);
+    made.dims = {&size, 1};
+  };
   if (!a.ref.empty()) return nullptr;
   if (a.name == "value" && a.kind == AttributeKind::kTensor) {
     return a.tensors.empty() ? nullptr : a.tensors[0];
@@ -78,13 +55,11 @@ const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
   } else if (a.name == "value_floats" && a.kind == AttributeKind::kFloats) {
     made.dtype = ir::DataType::kFloat;
     made.bytes = std::as_bytes(a.floats);
-    size = static_cast<std::int64_t>(a.floats.size());
-    made.dims = {&size, 1};
+    set_size(a.floats.size());
   } else if (a.name == "value_ints" && a.kind == AttributeKind::kInts) {
     made.dtype = ir::DataType::kInt64;
     made.bytes = std::as_bytes(a.ints);
-    size = static_cast<std::int64_t>(a.ints.size());
-    made.dims = {&size, 1};
+    set_size(a.ints.size());
   } else if (a.name == "value_string" && a.kind == AttributeKind::kString) {
     made.dtype = ir::DataType::kString;
     made.storage = ir::Storage::kStrings;
@@ -93,8 +68,7 @@ const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
     made.dtype = ir::DataType::kString;
     made.storage = ir::Storage::kStrings;
     made.strings = a.strings;
-    size = static_cast<std::int64_t>(a.strings.size());
-    made.dims = {&size, 1};
+    set_size(a.strings.size());
   } else {
     return nullptr;
   }
@@ -102,16 +76,6 @@ const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
 }
 
 }  // namespace
-
-const ops::OpFacts* Side::facts(NodeId node) const {
-  const ir::Op& op = graph->op(node);
-  const std::size_t at = imports->find(op.domain);
-  if (at == imports->size()) return nullptr;
-  const std::int64_t version = (*imports)[at].version;
-  return ops::find_op(
-      op.domain, op.type,
-      static_cast<int>(std::min<std::int64_t>(version, 1 << 20)));
-}
 
 Number Numbering::intern(const std::string& key) {
   const auto next = static_cast<Number>(numbers_.size() + 1);
@@ -221,7 +185,7 @@ std::vector<Number> Numbering::inputs(Side& side, NodeId node) {
 
 std::size_t Numbering::output_count(const Side& side, NodeId node) {
   const auto outputs = side.graph->outputs(node);
-  const ops::OpFacts* facts = side.facts(node);
+  const ops::OpFacts* facts = ops::facts_of(*side.graph, node);
   std::size_t count = outputs.size();
   for (; count > 0; --count) {
     const ValueId last = outputs[count - 1];
@@ -237,11 +201,11 @@ std::size_t Numbering::output_count(const Side& side, NodeId node) {
 
 std::vector<AttributeText> Numbering::attributes(Side& side, NodeId node) {
   std::vector<AttributeText> out;
-  const ops::OpFacts* facts = side.facts(node);
+  const ops::OpFacts* facts = ops::facts_of(*side.graph, node);
   for (const ir::Attribute& a : side.graph->node(node).attributes) {
     const ops::FormalAttribute* formal =
         facts == nullptr ? nullptr : facts->attribute(a.name);
-    if (formal != nullptr && at_default(a, *formal)) continue;
+    if (formal != nullptr && ops::is_default(*formal, a)) continue;
     out.push_back({a.name, attribute_key(side, a)});
   }
   std::ranges::sort(out, {}, &AttributeText::name);

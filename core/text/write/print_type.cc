@@ -1,4 +1,6 @@
 // Prints types and tensors.
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "core/text/numbers.h"
@@ -171,22 +173,12 @@ std::string reference_text(const ir::ExternalRef& ref) {
   return out + "]";
 }
 
-std::string strings_text(std::span<const std::string_view> strings) {
-  std::string out = "{";
-  for (std::string_view s : strings) {
-    out += (out.size() > 1 ? ", " : "") + quoted_text(s);
-  }
-  return out + "}";
-}
-
 }  // namespace
 
 std::string tensor_type_text(const ir::Literal& tensor) {
   std::string out(data_type_name(tensor.dtype));
-  for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
-    out += (i == 0 ? "[" : ",") + std::to_string(tensor.dims[i]);
-  }
-  return tensor.dims.empty() ? out : out + "]";
+  if (tensor.dims.empty()) return out;
+  return fmt::format("{}[{}]", out, fmt::join(tensor.dims, ","));
 }
 
 std::string tensor_text(const ir::Literal& tensor, ir::ExternalData* external,
@@ -203,7 +195,7 @@ std::string data_text(const ir::Literal& tensor, ir::ExternalData* external,
   const std::int64_t count = tensor.element_count();
   if (!options.weights && count > options.max_elements) return "{...}";
   if (tensor.dtype == ir::DataType::kString) {
-    return strings_text(tensor.strings);
+    return "{" + joined(tensor.strings, quoted_text) + "}";
   }
   std::vector<std::byte> scratch;
   const auto bytes = raw_bytes(tensor, external, scratch);
