@@ -49,17 +49,19 @@ std::string small(std::string_view text) {
          "</FONT>";
 }
 
+std::string counted(std::size_t n, std::string_view one,
+                    std::string_view many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
 // Puts lines below each other. Each line is a row of its own: in one text,
 // lines of different font sizes would overlap.
 std::string stacked(const std::vector<std::string>& lines) {
   if (lines.size() == 1) return lines.front();
-  std::string rows;
-  for (const std::string& each : lines) {
-    rows += "<TR><TD>" + each + "</TD></TR>";
-  }
-  return "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" "
-         "CELLPADDING=\"1\">" +
-         rows + "</TABLE>";
+  return fmt::format(
+      "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" "
+      "CELLPADDING=\"1\"><TR><TD>{}</TD></TR></TABLE>",
+      fmt::join(lines, "</TD></TR><TR><TD>"));
 }
 
 // The last part of a path; the beginning of any other name.
@@ -133,10 +135,10 @@ class Writer {
               std::to_string(scene_.marks.matches[i]) + "</TD></TR>";
     }
     if (silent > 0) {
-      rows += "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
-              small(fmt::format("{} {} nowhere", silent,
-                                silent == 1 ? "rule matches" : "rules match")) +
-              "</TD><TD></TD></TR>";
+      rows +=
+          "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
+          small(counted(silent, "rule matches", "rules match") + " nowhere") +
+          "</TD><TD></TD></TR>";
     }
     if (!scene_.marks.rules.empty()) {
       rows += "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
@@ -183,12 +185,6 @@ class Writer {
                        fmt::join(some | std::views::transform(colour), ":"));
   }
 
-  std::string matched(const Box& box) {
-    if (box.matches == 0) return "";
-    return std::to_string(box.matches) +
-           (box.matches == 1 ? " match" : " matches");
-  }
-
   void node(std::uint32_t at, int depth) {
     const Box& box = view_.boxes[at];
     const std::string id = "b" + std::to_string(at);
@@ -197,8 +193,8 @@ class Writer {
     if (box.item.group) {
       const Group& group = scene_.outline[box.item.group];
       lines = {"<B>" + escaped(group.name) + "</B>", small(contents(group))};
-      if (const std::string text = matched(box); !text.empty()) {
-        lines.push_back(small(text));
+      if (box.matches > 0) {
+        lines.push_back(small(counted(box.matches, "match", "matches")));
       }
       tip = group.name;
       shape = ", peripheries=2";
@@ -225,8 +221,7 @@ class Writer {
     std::string text = group.kind == Group::Kind::kMore
                            ? std::to_string(group.times) + " more like it, "
                            : "";
-    return text + std::to_string(group.nodes) +
-           (group.nodes == 1 ? " node" : " nodes");
+    return text + counted(group.nodes, "node", "nodes");
   }
 
   // The name if it adds information, else that of an enclosing scope without a
@@ -274,7 +269,6 @@ class Writer {
   std::string constant_text(const ir::Literal& tensor) {
     constexpr std::int64_t kFew = 4;
     ir::ExternalData* external = scene_.graph.model().external.get();
-    std::string text;
     if (tensor.element_count() <= kFew && tensor.dims.size() < 2) {
       const auto numbers = ir::to_doubles(tensor, external, kFew);
       const bool whole =
@@ -282,16 +276,11 @@ class Writer {
             return std::trunc(number) == number;
           });
       if (numbers && (whole || numbers->size() == 1)) {
-        for (const double number : *numbers) {
-          text += (text.empty() ? "" : " ") + fmt::format("{:.4g}", number);
-        }
+        const auto text = fmt::format("{:.4g}", fmt::join(*numbers, " "));
         return tensor.dims.empty() ? text : "(" + text + ")";
       }
     }
-    for (const std::int64_t size : tensor.dims) {
-      text += (text.empty() ? "" : "\u00d7") + std::to_string(size);
-    }
-    return "[" + text + "]";
+    return fmt::format("[{}]", fmt::join(tensor.dims, "\u00d7"));
   }
 
   std::string end(std::uint32_t at) {

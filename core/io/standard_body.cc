@@ -9,7 +9,6 @@
 
 #include "core/base/onnx.h"
 #include "core/io/write/emit.h"
-#include "core/io/write/encode.h"
 #include "core/io/write/write_model.h"
 #include "core/ops/op_facts.h"
 

@@ -7,8 +7,8 @@ namespace {
 
 class Calls {
  public:
-  explicit Calls(const Model& model)
-      : model_(model), functions_(functions_by_op(model)) {}
+  Calls(const Model& model, std::uint64_t own)
+      : model_(model), own_(own), functions_(functions_by_op(model)) {}
 
   std::optional<CallFault> fault() {
     if (auto wrong = misfit(model_.graph)) return wrong;
@@ -65,7 +65,7 @@ class Calls {
           continue;
         }
         if (!known->second) return recursion(stack, f);
-        size += *known->second;
+        size = own_ + *known->second;
       }
       top.size = std::min(top.size + size, kMaxExpandedNodes + 1);
       ++top.node;
@@ -82,6 +82,7 @@ class Calls {
   }
 
   const Model& model_;
+  const std::uint64_t own_;
   FunctionsByOp functions_;
   // Of each function that was entered, nodes when expanded; none: still open.
   std::unordered_map<const Function*, std::optional<std::uint64_t>> sizes_;
@@ -110,9 +111,9 @@ bool takes(const Function& function, const Graph& graph, NodeId call) {
                               [](ValueId v) { return static_cast<bool>(v); });
 }
 
-std::optional<CallFault> call_fault(const Model& model) {
+std::optional<CallFault> call_fault(const Model& model, std::uint64_t own) {
   if (model.functions.empty()) return std::nullopt;
-  return Calls(model).fault();
+  return Calls(model, own).fault();
 }
 
 }  // namespace ruleengine::ir

@@ -34,7 +34,8 @@ struct CallFault {
   // Else: the one that expands to too many nodes; nullptr: the main graph.
   const Function* function = nullptr;
 };
-// The first fault of a model's calls. Linear.
-std::optional<CallFault> call_fault(const Model& model);
+// The first fault of a model's calls. A call counts as the nodes of its
+// function, and `own` for itself. Linear.
+std::optional<CallFault> call_fault(const Model& model, std::uint64_t own);
 
 }  // namespace ruleengine::ir

@@ -52,7 +52,7 @@ std::string counts(std::size_t inputs, std::size_t outputs) {
 }  // namespace
 
 Status check_functions(const ir::Model& model) {
-  const auto fault = ir::call_fault(model);
+  const auto fault = ir::call_fault(model, 0);
   if (!fault) return {};
   if (!fault->cycle.empty()) {
     const std::string caller = op_text(*fault->cycle.back());

@@ -135,12 +135,17 @@ void Printer::block(BlockId id, int depth) {
   const ir::Block& b = graph_->block(id);
   const bool formal = graph_ != &model_.graph && depth == 0;
   if (!formal) out_ += name_text(b.name.empty() ? "graph" : b.name) + " ";
-  inputs(b);
-  out_ += " => ";
-  outputs(b);
+  out_ += "(" +
+          joined(b.inputs,
+                 [&](ValueId v) {
+                   const ir::Literal* data = graph_->value(v).tensor;
+                   return data == nullptr ? declared(v) : constant(v, *data);
+                 }) +
+          ") => (";
+  out_ += joined(b.outputs, [&](ValueId v) { return declared(v); }) + ")";
   constants(id, depth);
   out_ += " {\n";
-  nodes(id, depth + 1);
+  for (NodeId n : order_[id.index()]) node(n, depth + 1);
   out_ += indent(depth) + "}";
   if (depth == 0) out_ += "\n";
 }
@@ -156,21 +161,6 @@ std::string Printer::declared(ValueId id) const {
   const ir::Type* type = graph_->value(id).declared;
   const std::string text = type_text(model_, type);
   return (text == "?" ? "" : text + " ") + value_name(id);
-}
-
-void Printer::inputs(const ir::Block& block) {
-  out_ += "(" +
-          joined(block.inputs,
-                 [&](ValueId v) {
-                   const ir::Literal* data = graph_->value(v).tensor;
-                   return data == nullptr ? declared(v) : constant(v, *data);
-                 }) +
-          ")";
-}
-
-void Printer::outputs(const ir::Block& block) {
-  out_ +=
-      "(" + joined(block.outputs, [&](ValueId v) { return declared(v); }) + ")";
 }
 
 }  // namespace ruleengine::text

@@ -42,7 +42,7 @@ bool fail_recursion(Context& context,
 
 bool check_functions(Context& context) {
   if (!check_names(context)) return false;
-  const auto fault = ir::call_fault(context.model);
+  const auto fault = ir::call_fault(context.model, 1);
   if (!fault) return true;
   if (!fault->cycle.empty()) return fail_recursion(context, fault->cycle);
   const ir::Function* const f = fault->function;

@@ -171,14 +171,11 @@ bool read_defaults(Context& context, const std::vector<Bytes>& protos,
     if (!read_attribute(context, protos[i], place, nullptr, out[i])) {
       return false;
     }
-    for (std::uint32_t field :
-         {attribute_field::kG, attribute_field::kGraphs}) {
-      Cursor cursor(protos[i], schema::kAttribute);
-      while (cursor.next()) {
-        if (cursor.field() == field &&
-            !check_opaque(context, cursor.bytes(), schema::kGraph, place)) {
-          return false;
-        }
+    Cursor cursor(protos[i], schema::kAttribute);
+    while (cursor.next()) {
+      if (cursor.child() == &schema::kGraph &&
+          !check_field(context, cursor, place)) {
+        return false;
       }
     }
   }

@@ -51,11 +51,11 @@ Status write_extents(const DataPlan& plan, ExternalFiles& external,
   std::string_view open_location;
   OpenFile open;
   for (const DataPlan::Extent& extent : plan.extents()) {
+    const std::uint64_t size = extent.end - extent.begin;
+    if (Status s = file.pad(extent.at); !s) return s;
     if (const auto given = external.given(extent.file)) {
-      if (Status s = file.pad(extent.at); !s) return s;
-      const Bytes bytes =
-          given->subspan(extent.begin, extent.end - extent.begin);
-      if (Status s = file.write(bytes); !s) return s;
+      Status s = file.write(given->subspan(extent.begin, size));
+      if (!s) return s;
       continue;
     }
     if (open_location != extent.file || !open.descriptor.valid()) {
@@ -64,12 +64,8 @@ Status write_extents(const DataPlan& plan, ExternalFiles& external,
       open = std::move(*opened);
       open_location = extent.file;
     }
-    if (Status s = file.pad(extent.at); !s) return s;
-    if (Status s = file.copy(open.descriptor.get(), extent.begin,
-                             extent.end - extent.begin);
-        !s) {
-      return s;
-    }
+    Status s = file.copy(open.descriptor.get(), extent.begin, size);
+    if (!s) return s;
   }
   return {};
 }

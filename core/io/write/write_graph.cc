@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <ranges>
 
-#include "core/io/write/encode.h"
-
 namespace ruleengine::io {
 
 using ir::BlockId;
@@ -168,7 +166,7 @@ void GraphWriter::write_block(BlockId id, std::uint32_t field) {
   rope_.end(mark);
 }
 
-void GraphWriter::write_body(Body& body, Bytes proto) {
+void GraphWriter::write_body(Body& body, Bytes proto, OpsetWriter* opsets) {
   enter_names(body.block);
   if (proto.empty()) {
     write_nodes(body);
@@ -176,7 +174,11 @@ void GraphWriter::write_body(Body& body, Bytes proto) {
   } else {
     Cursor cursor(proto, body.layout.message);
     while (cursor.next()) {
-      write_field(body, cursor);
+      if (opsets && cursor.field() == function_field::kOpsetImport) {
+        opsets->field(cursor);
+      } else {
+        write_field(body, cursor);
+      }
       passage_.pass(cursor.whole());
     }
   }

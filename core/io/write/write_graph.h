@@ -26,6 +26,22 @@ struct WriteSettings {
   std::int64_t source_ir_version = 0;  // 0: there is no source
 };
 
+// Writes opset imports: those of a message, updated. Call field() for each in
+// turn, then finish().
+class OpsetWriter {
+ public:
+  OpsetWriter(Rope& rope, std::uint32_t field, const ir::OpsetImports& imports)
+      : rope_(rope), field_(field), imports_(imports), seen_(imports.size()) {}
+  void field(const Cursor& cursor);
+  void finish();
+
+ private:
+  Rope& rope_;
+  std::uint32_t field_;
+  const ir::OpsetImports& imports_;
+  std::vector<bool> seen_;
+};
+
 class GraphWriter {
  public:
   // `fresh`: the old encoding of the main block is ignored.
@@ -52,7 +68,7 @@ class GraphWriter {
   void find_changes(bool fresh);
   void sort_values();
   void write_block(ir::BlockId block, std::uint32_t field);
-  void write_body(Body& body, Bytes proto);
+  void write_body(Body& body, Bytes proto, OpsetWriter* opsets = nullptr);
   void write_field(Body& body, const Cursor& cursor);
   void finish_body(Body& body);
   void enter_names(ir::BlockId block);
@@ -77,7 +93,7 @@ class GraphWriter {
 
   void write_node(ir::NodeId node, std::uint32_t field);
   bool names_hold(ir::NodeId node);
-  void write_attributes(ir::NodeId node);
+  void write_attribute(std::uint32_t field, const ir::Attribute& attribute);
   void write_graph_attribute(const ir::Attribute& attribute);
 
   std::span<const ir::ValueId> values_of(ir::BlockId block) const;
@@ -102,22 +118,6 @@ class GraphWriter {
   std::vector<bool> is_initializer_, is_input_, has_info_;
   std::map<std::uint32_t, std::string> made_names_;  // by value
   std::optional<Diagnostic> error_;
-};
-
-// Writes opset imports: those of a message, updated. Call field() for each in
-// turn, then finish().
-class OpsetWriter {
- public:
-  OpsetWriter(Rope& rope, std::uint32_t field, const ir::OpsetImports& imports)
-      : rope_(rope), field_(field), imports_(imports), seen_(imports.size()) {}
-  void field(const Cursor& cursor);
-  void finish();
-
- private:
-  Rope& rope_;
-  std::uint32_t field_;
-  const ir::OpsetImports& imports_;
-  std::vector<bool> seen_;
 };
 
 }  // namespace ruleengine::io

@@ -2,7 +2,6 @@
 
 #include <unordered_map>
 
-#include "core/io/write/encode.h"
 #include "core/io/write/write_graph.h"
 
 namespace ruleengine::io {

@@ -18,26 +18,22 @@ bool Parser::attributes(std::vector<AttributeAst>& out) {
   if (accept('>')) return true;
   std::unordered_set<std::string_view> seen;
   do {
-    if (!attribute(out.emplace_back())) return false;
-    const std::string_view given = out.back().value.name;
-    if (!seen.insert(given).second) {
-      return fail_at(out.back().at, "an attribute is given twice", "once",
-                     "a second '" + printable(given) + "'");
+    NameAst given;
+    if (!name(given, "the name of an attribute") ||
+        !attribute(given, out.emplace_back())) {
+      return false;
+    }
+    if (!seen.insert(given.text).second) {
+      return fail_at(given.at, "an attribute is given twice", "once",
+                     "a second '" + printable(given.text) + "'");
     }
   } while (accept(','));
   return expect('>', "after attributes");
 }
 
-bool Parser::attribute(AttributeAst& out) {
-  NameAst attribute_name;
-  if (!name(attribute_name, "the name of an attribute")) return false;
+bool Parser::attribute(const NameAst& attribute_name, AttributeAst& out) {
   out.at = attribute_name.at;
-  return attribute_behind(attribute_name.text, out);
-}
-
-bool Parser::attribute_behind(std::string_view attribute_name,
-                              AttributeAst& out) {
-  out.value.name = attribute_name;
+  out.value.name = attribute_name.text;
   AttributeKind wanted = AttributeKind::kUndefined;
   if (accept(':')) {
     const Token token = lexer_.take();

@@ -294,8 +294,7 @@ bool Parser::function_attributes(FunctionAst& out) {
     if (!name(attribute_name, "the name of an attribute")) return false;
     if (is(':') || is('=')) {
       AttributeAst& with_default = out.attribute_defaults.emplace_back();
-      with_default.at = attribute_name.at;
-      if (!attribute_behind(attribute_name.text, with_default)) return false;
+      if (!attribute(attribute_name, with_default)) return false;
     } else {
       out.attributes.push_back(attribute_name);
     }

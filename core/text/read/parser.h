@@ -108,8 +108,7 @@ class Parser {
 
   // --- attributes (parse_attribute.cc) ---
   bool attributes(std::vector<AttributeAst>& out);
-  bool attribute(AttributeAst& out);
-  bool attribute_behind(std::string_view attribute_name, AttributeAst& out);
+  bool attribute(const NameAst& attribute_name, AttributeAst& out);
   bool attribute_list(AttributeAst& out);
   bool attribute_value(AttributeAst& out);
   bool attribute_number(AttributeAst& out);

@@ -1,7 +1,6 @@
 #include "core/text/write/numbering.h"
 
 #include <algorithm>
-#include <cstring>
 #include <functional>
 
 #include "core/ir/order.h"
@@ -17,9 +16,7 @@ using ir::ValueId;
 
 template <typename T>
 void put(std::string& key, T value) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  key.append(bytes, sizeof(T));
+  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 void put_text(std::string& key, std::string_view text) {
@@ -256,11 +253,6 @@ Number Numbering::constant(const ir::Model& model, const ir::Literal& tensor) {
     for (std::string_view s : tensor.strings) put_text(key, s);
     return intern(key);
   }
-  return constant_key(std::move(key), model, tensor);
-}
-
-Number Numbering::constant_key(std::string key, const ir::Model& model,
-                               const ir::Literal& tensor) {
   std::vector<std::byte> scratch, other;
   const auto bytes = raw_bytes(tensor, model.external.get(), scratch);
   if (!bytes) {  // not readable: equal only if it is in the same file

@@ -60,8 +60,6 @@ class Numbering {
   void number_node(Side& side, ir::NodeId node);
   bool number_constant(Side& side, ir::NodeId node);
   Number constant(const ir::Model& model, const ir::Literal& tensor);
-  Number constant_key(std::string key, const ir::Model& model,
-                      const ir::Literal& tensor);
   std::string attribute_key(Side& side, const ir::Attribute& a);
   std::string block_key(Side& side, ir::BlockId block);
 

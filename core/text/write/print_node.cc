@@ -40,10 +40,6 @@ void Printer::constants(BlockId id, int depth) {
   out_ += ">";
 }
 
-void Printer::nodes(BlockId id, int depth) {
-  for (NodeId n : order_[id.index()]) node(n, depth);
-}
-
 void Printer::node(NodeId id, int depth) {
   const ir::Node& n = graph_->node(id);
   out_ += indent(depth);

@@ -35,10 +35,7 @@ class Printer {
   void function(const ir::Function& f);
   void body(const ir::Graph& graph);
   void block(ir::BlockId id, int depth);
-  void inputs(const ir::Block& block);
-  void outputs(const ir::Block& block);
   void constants(ir::BlockId id, int depth);
-  void nodes(ir::BlockId id, int depth);
   void node(ir::NodeId id, int depth);
   void label(const ir::Node& n);
   void attributes(std::span<const ir::Attribute> list, int depth);
