@@ -1,9 +1,7 @@
 #include "core/base/deadline.h"
 
-#include <algorithm>
 #include <cassert>
 #include <cstdio>
-#include <utility>
 
 namespace ruleengine {
 namespace {

@@ -1,24 +1,16 @@
 #include "core/base/diagnostic.h"
 
+#include <fmt/format.h>
+
 #include "core/base/utf8.h"
 
 namespace ruleengine {
 namespace {
 
-void append_hex(std::string& out, unsigned char c) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  out += "\\x";
-  out += kDigits[c >> 4];
-  out += kDigits[c & 15];
-}
-
 void append_part(std::string& out, std::string_view label,
                  std::string_view part) {
   if (part.empty()) return;
-  out += "\n  ";
-  out += label;
-  out.append(10 - label.size(), ' ');
-  out += printable(part, 2000);
+  out += fmt::format("\n  {:10}{}", label, printable(part, 2000));
 }
 
 }  // namespace
@@ -35,7 +27,7 @@ std::string printable(std::string_view text, std::size_t limit) {
       out += text.substr(i, size);
       i += size;
     } else {
-      append_hex(out, static_cast<unsigned char>(text[i++]));
+      out += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i++]));
     }
   }
   return out;

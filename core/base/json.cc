@@ -79,18 +79,19 @@ class Json::Writer {
  public:
   Writer(int indent, bool ascii) : indent_(indent), ascii_(ascii) {}
 
+  std::string text(const Json& json) {
+    write(json);
+    return std::move(out_);
+  }
+
+ private:
   void write(const Json& json) {
     std::visit([this](const auto& value) { put(value); }, json.value_);
   }
-  std::string take() { return std::move(out_); }
-
- private:
   void put(std::monostate) { out_ += "null"; }
   void put(bool value) { out_ += value ? "true" : "false"; }
-  void put(std::int64_t value) {
-    fmt::format_to(std::back_inserter(out_), "{}", value);
-  }
-  void put(std::uint64_t value) {
+  template <std::integral T>
+  void put(T value) {
     fmt::format_to(std::back_inserter(out_), "{}", value);
   }
 
@@ -190,9 +191,7 @@ class Json::Writer {
 };
 
 std::string Json::text(int indent, bool ascii) const {
-  Writer writer(indent, ascii);
-  writer.write(*this);
-  return writer.take();
+  return Writer(indent, ascii).text(*this);
 }
 
 }  // namespace ruleengine

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <map>
+#include <ranges>
 
 #include "core/base/diagnostic.h"
 #include "core/ir/model.h"
@@ -18,6 +18,18 @@ namespace {
 constexpr std::array<std::string_view, 12> kColours = {
     "#ffd166", "#8ecae6", "#b5e48c", "#ffadad", "#cdb4db", "#f9c58d",
     "#9be8d8", "#e0e36b", "#f4a6c8", "#a9c1ff", "#d8c3a5", "#c7f0a4"};
+
+struct Escape {
+  char character;
+  std::string_view text;
+};
+// The last is DOT's own escape, in strings as well as in labels.
+constexpr std::array<Escape, 6> kEscapes = {{{'&', "&amp;"},
+                                             {'<', "&lt;"},
+                                             {'>', "&gt;"},
+                                             {'"', "&quot;"},
+                                             {'\'', "&#39;"},
+                                             {'\\', "&#92;"}}};
 
 constexpr std::size_t kNameBytes = 44;
 constexpr std::size_t kTipBytes = 300;
@@ -37,17 +49,19 @@ std::string small(std::string_view text) {
          "</FONT>";
 }
 
+std::string counted(std::size_t n, std::string_view one,
+                    std::string_view many) {
+  return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
 // Puts lines below each other. Each line is a row of its own: in one text,
 // lines of different font sizes would overlap.
 std::string stacked(const std::vector<std::string>& lines) {
   if (lines.size() == 1) return lines.front();
-  std::string rows;
-  for (const std::string& each : lines) {
-    rows += "<TR><TD>" + each + "</TD></TR>";
-  }
-  return "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" "
-         "CELLPADDING=\"1\">" +
-         rows + "</TABLE>";
+  return fmt::format(
+      "<TABLE BORDER=\"0\" CELLBORDER=\"0\" CELLSPACING=\"0\" "
+      "CELLPADDING=\"1\"><TR><TD>{}</TD></TR></TABLE>",
+      fmt::join(lines, "</TD></TR><TR><TD>"));
 }
 
 // The last part of a path; the beginning of any other name.
@@ -75,12 +89,11 @@ class Writer {
         scene_.marks.rules.size() + scene_.marks.silent > 0) {
       legend();
     }
-    inside_.resize(view_.frames.size());
-    for (std::uint32_t i = 0; i < view_.frames.size(); ++i) {
-      const std::uint32_t around = view_.frames[i].around;
-      (around == kNone ? outermost_ : inside_[around]).push_back(i);
-    }
+    inside_.resize(view_.frames.size() + 1);
     labels_.resize(view_.frames.size() + 1);
+    for (std::uint32_t i = 0; i < view_.frames.size(); ++i) {
+      of(inside_, view_.frames[i].around).push_back(i);
+    }
     for (std::uint32_t i = 0; i < view_.arrows.size(); ++i) place_label(i);
     // Labels are nodes, which need ranks of their own.
     const auto any = [](const auto& each) { return !each.empty(); };
@@ -99,6 +112,12 @@ class Writer {
   }
 
  private:
+  // By frame; the last list is of what has none.
+  using ByFrame = std::vector<std::vector<std::uint32_t>>;
+  static std::vector<std::uint32_t>& of(ByFrame& all, std::uint32_t frame) {
+    return frame == kNone ? all.back() : all[frame];
+  }
+
   void line(int depth, std::string_view text) {
     out_.append(static_cast<std::size_t>(depth) * 2, ' ');
     out_ += text;
@@ -116,10 +135,10 @@ class Writer {
               std::to_string(scene_.marks.matches[i]) + "</TD></TR>";
     }
     if (silent > 0) {
-      rows += "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
-              small(fmt::format("{} {} nowhere", silent,
-                                silent == 1 ? "rule matches" : "rules match")) +
-              "</TD><TD></TD></TR>";
+      rows +=
+          "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
+          small(counted(silent, "rule matches", "rules match") + " nowhere") +
+          "</TD><TD></TD></TR>";
     }
     if (!scene_.marks.rules.empty()) {
       rows += "<TR><TD></TD><TD ALIGN=\"LEFT\">" +
@@ -144,38 +163,26 @@ class Writer {
                       "fontsize=10; fontcolor=\"#555550\"; tooltip=\"" +
                       escaped(group.name) + "\";");
     }
-    const auto& frames = at == kNone ? outermost_ : inside_[at];
-    std::size_t next = 0;
-    while (true) {
-      if (box < view_.boxes.size() && view_.boxes[box].frame == at) {
+    const auto nodes = [&] {
+      while (box < view_.boxes.size() && view_.boxes[box].frame == at) {
         node(box++, depth);
-      } else if (next < frames.size()) {
-        frame(frames[next++], box, depth);
-      } else {
-        break;
       }
+    };
+    nodes();
+    for (const std::uint32_t each : of(inside_, at)) {
+      frame(each, box, depth);
+      nodes();
     }
-    for (const std::uint32_t each : labels_of(at)) label(each, depth);
+    for (const std::uint32_t each : of(labels_, at)) label(each, depth);
     if (at != kNone) line(depth - 1, "}");
   }
 
   std::string fill(const Box& box) {
     if (box.rules.empty()) return "";
-    if (box.rules.size() == 1) {
-      return ", fillcolor=\"" + std::string(colour(box.rules[0])) + "\"";
-    }
-    std::string colours;
-    for (std::size_t i = 0; i < std::min<std::size_t>(box.rules.size(), 4);
-         ++i) {
-      colours += (i > 0 ? ":" : "") + std::string(colour(box.rules[i]));
-    }
-    return ", style=\"striped\", fillcolor=\"" + colours + "\"";
-  }
-
-  std::string matched(const Box& box) {
-    if (box.matches == 0) return "";
-    return std::to_string(box.matches) +
-           (box.matches == 1 ? " match" : " matches");
+    const auto some = box.rules | std::views::take(4);
+    return fmt::format("{}, fillcolor=\"{}\"",
+                       some.size() > 1 ? ", style=\"striped\"" : "",
+                       fmt::join(some | std::views::transform(colour), ":"));
   }
 
   void node(std::uint32_t at, int depth) {
@@ -186,8 +193,8 @@ class Writer {
     if (box.item.group) {
       const Group& group = scene_.outline[box.item.group];
       lines = {"<B>" + escaped(group.name) + "</B>", small(contents(group))};
-      if (const std::string text = matched(box); !text.empty()) {
-        lines.push_back(small(text));
+      if (box.matches > 0) {
+        lines.push_back(small(counted(box.matches, "match", "matches")));
       }
       tip = group.name;
       shape = ", peripheries=2";
@@ -214,8 +221,7 @@ class Writer {
     std::string text = group.kind == Group::Kind::kMore
                            ? std::to_string(group.times) + " more like it, "
                            : "";
-    return text + std::to_string(group.nodes) +
-           (group.nodes == 1 ? " node" : " nodes");
+    return text + counted(group.nodes, "node", "nodes");
   }
 
   // The name if it adds information, else that of an enclosing scope without a
@@ -263,7 +269,6 @@ class Writer {
   std::string constant_text(const ir::Literal& tensor) {
     constexpr std::int64_t kFew = 4;
     ir::ExternalData* external = scene_.graph.model().external.get();
-    std::string text;
     if (tensor.element_count() <= kFew && tensor.dims.size() < 2) {
       const auto numbers = ir::to_doubles(tensor, external, kFew);
       const bool whole =
@@ -271,16 +276,11 @@ class Writer {
             return std::trunc(number) == number;
           });
       if (numbers && (whole || numbers->size() == 1)) {
-        for (const double number : *numbers) {
-          text += (text.empty() ? "" : " ") + fmt::format("{:.4g}", number);
-        }
+        const auto text = fmt::format("{:.4g}", fmt::join(*numbers, " "));
         return tensor.dims.empty() ? text : "(" + text + ")";
       }
     }
-    for (const std::int64_t size : tensor.dims) {
-      text += (text.empty() ? "" : "\u00d7") + std::to_string(size);
-    }
-    return "[" + text + "]";
+    return fmt::format("[{}]", fmt::join(tensor.dims, "\u00d7"));
   }
 
   std::string end(std::uint32_t at) {
@@ -313,10 +313,6 @@ class Writer {
   // --- arrows, and their labels: nodes of their own, since a label of an edge
   // may lie across frames
 
-  std::vector<std::uint32_t>& labels_of(std::uint32_t frame) {
-    return frame == kNone ? labels_.back() : labels_[frame];
-  }
-
   // The innermost frame around both ends.
   std::uint32_t frame_of(const Arrow& arrow) {
     const auto frame = [&](std::uint32_t end) {
@@ -341,7 +337,7 @@ class Writer {
   void place_label(std::uint32_t i) {
     const Arrow& arrow = view_.arrows[i];
     label_texts_.push_back(label_of(arrow));
-    if (!label_texts_.back().empty()) labels_of(frame_of(arrow)).push_back(i);
+    if (!label_texts_.back().empty()) of(labels_, frame_of(arrow)).push_back(i);
   }
 
   void label(std::uint32_t i, int depth) {
@@ -378,10 +374,9 @@ class Writer {
   const Scene& scene_;
   const View& view_;
   const DotOptions& options_;
-  std::vector<std::uint32_t> outermost_;
-  std::vector<std::vector<std::uint32_t>> inside_;
-  std::vector<std::string> label_texts_;            // by arrow; may be ""
-  std::vector<std::vector<std::uint32_t>> labels_;  // arrows, by frame
+  ByFrame inside_;                        // frames
+  ByFrame labels_;                        // arrows
+  std::vector<std::string> label_texts_;  // by arrow; may be ""
   std::string out_;
 };
 
@@ -391,28 +386,11 @@ std::string escaped(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        out += "&amp;";
-        break;
-      case '<':
-        out += "&lt;";
-        break;
-      case '>':
-        out += "&gt;";
-        break;
-      case '"':
-        out += "&quot;";
-        break;
-      case '\'':
-        out += "&#39;";
-        break;
-      // DOT's own escape, in strings as well as in labels.
-      case '\\':
-        out += "&#92;";
-        break;
-      default:
-        out += c;
+    const auto at = std::ranges::find(kEscapes, c, &Escape::character);
+    if (at != kEscapes.end()) {
+      out += at->text;
+    } else {
+      out += c;
     }
   }
   return out;

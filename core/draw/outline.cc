@@ -16,8 +16,7 @@ namespace {
 
 constexpr std::size_t kDeepest = 16;         // scopes inside of scopes
 constexpr std::size_t kGroupNameBytes = 60;  // of a group
-constexpr std::size_t kSmall =
-    2;  // scopes with up to so many nodes are dissolved
+constexpr std::size_t kSmall = 2;  // nodes of a scope that is dissolved
 
 std::uint64_t mix(std::uint64_t hash, std::uint64_t with) {
   return (hash ^ (with + 0x9e3779b97f4a7c15ULL)) * 1099511628211ULL;

@@ -1,7 +1,9 @@
 #include "core/draw/repeats.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
+#include <ranges>
 #include <unordered_map>
 
 namespace ruleengine::draw {
@@ -26,15 +28,12 @@ std::vector<std::size_t> distances(std::span<const std::uint64_t> items,
       at->second = i;
     }
   }
-  std::vector<std::pair<std::size_t, std::size_t>> order;
-  for (const auto& [distance, count] : counts)
-    order.push_back({count, distance});
-  std::ranges::sort(order, [](const auto& a, const auto& b) {
-    return a.first != b.first ? a.first > b.first : a.second < b.second;
-  });
+  using Counted = std::pair<std::size_t, std::size_t>;
+  std::vector<Counted> order(counts.begin(), counts.end());
+  std::ranges::stable_sort(order, std::greater(), &Counted::second);
   std::vector<std::size_t> out;
-  for (std::size_t i = 0; i < order.size() && i < kMostPeriods; ++i) {
-    out.push_back(order[i].second);
+  for (const auto& [distance, count] : order | std::views::take(kMostPeriods)) {
+    out.push_back(distance);
   }
   return out;
 }

@@ -1,6 +1,7 @@
 #include "core/draw/view.h"
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <queue>
 #include <tuple>
@@ -51,12 +52,7 @@ class Viewer {
   void open_groups() {
     // Opens groups with matches first, then those near the root, then in order.
     using Entry = std::tuple<bool, std::size_t, std::size_t, GroupId>;
-    const auto later = [](const Entry& a, const Entry& b) {
-      return std::tie(std::get<0>(a), std::get<1>(a), std::get<2>(a)) >
-             std::tie(std::get<0>(b), std::get<1>(b), std::get<2>(b));
-    };
-    std::priority_queue<Entry, std::vector<Entry>, decltype(later)> queue(
-        later);
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
     std::size_t count = 0, entered = 0;
     const auto open = [&](GroupId id, std::size_t depth) {
       open_[id.index()] = true;

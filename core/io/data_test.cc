@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 #include "tests/support/io.h"
 
 namespace ruleengine::io {

@@ -1,5 +1,4 @@
 #include "core/base/onnx.h"
-#include "core/io/read/check_functions.h"
 
 #include <doctest/doctest.h>
 

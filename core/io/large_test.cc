@@ -7,7 +7,7 @@
 
 #include "core/base/onnx.h"
 #include "core/io/descriptor.h"
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 #include "tests/support/io.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

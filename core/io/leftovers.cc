@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <filesystem>
 #include <map>
 #include <system_error>
 #include <vector>
@@ -14,12 +13,9 @@
 #include "core/io/descriptor.h"
 #include "core/io/read/data_users.h"
 #include "core/io/read/file_names.h"
-#include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 namespace {
-
-namespace fs = std::filesystem;
 
 // Opens a regular file under an exclusive lock; none, with EWOULDBLOCK, if
 // another process has it locked.
@@ -47,16 +43,6 @@ void remove_model(const std::string& path, const std::string& result) {
     all &= remove_unused(folder + plain_location(location)) != Removal::kHeld;
   }
   if (all) ::unlink(path.c_str());
-}
-
-// Names in a folder that may be those of temporary files.
-std::vector<std::string> temporaries_in(const std::string& folder) {
-  std::vector<std::string> out;
-  std::error_code error;
-  for (std::string& name : names_in(folder, error)) {
-    if (name.starts_with(kTemporaryPrefix)) out.push_back(std::move(name));
-  }
-  return out;
 }
 
 }  // namespace
@@ -87,9 +73,12 @@ void remove_leftovers(std::span<const std::string> results) {
   std::map<std::string, std::vector<std::string>> folders;
   for (const std::string& result : results) {
     const std::string folder = folder_of(result);
-    if (!folders.contains(folder)) folders[folder] = temporaries_in(folder);
-    for (const std::string& name : folders[folder]) {
-      if (!name.starts_with(temporary_prefix(result))) continue;
+    const std::string prefix = temporary_prefix(result);
+    const auto [names, is_new] = folders.try_emplace(folder);
+    std::error_code ignored;
+    if (is_new) names->second = names_in(folder, ignored);
+    for (const std::string& name : names->second) {
+      if (!name.starts_with(prefix)) continue;
       const std::string path = folder + name;
       const Descriptor file = open_alone(path);
       if (file.valid()) remove_model(path, result);

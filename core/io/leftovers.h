@@ -1,8 +1,8 @@
 // Removes what earlier runs left behind: temporary files of runs that died,
 // results that were replaced, and data files that no model refers to any more.
 // A file is removed only when its name is one that we make for that result
-// (file_names.h), no live run holds it (hold.h), and, for data, no model in the
-// folder uses it. In doubt it stays. Best effort: nothing here fails.
+// (file_names.h), no live run holds it (descriptor.h), and, for data, no model
+// in the folder uses it. In doubt it stays. Best effort: nothing here fails.
 // Thread-safe.
 #pragma once
 

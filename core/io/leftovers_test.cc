@@ -9,7 +9,6 @@
 #include "core/io/descriptor.h"
 #include "core/io/read/data_users.h"
 #include "core/io/read/file_names.h"
-#include "core/io/read/hold.h"
 #include "core/io/write/same_bytes.h"
 #include "tests/support/io.h"
 

@@ -16,10 +16,19 @@ namespace ruleengine::io {
 namespace {
 
 Diagnostic fault(const std::string& path, std::string what,
-                 std::string expected = {}, std::string found = {},
-                 std::string hint = {}) {
-  return {ErrorKind::kModel,   std::move(what),  printable(path),
-          std::move(expected), std::move(found), std::move(hint)};
+                 std::string expected = {}, std::string found = {}) {
+  return {.what = std::move(what),
+          .where = printable(path),
+          .expected = std::move(expected),
+          .found = std::move(found)};
+}
+
+const FileSource* source_of(const ir::Model& model) {
+  return dynamic_cast<const FileSource*>(model.source.get());
+}
+
+const ExternalFiles* files_of(const ir::Model& model) {
+  return dynamic_cast<const ExternalFiles*>(model.external.get());
 }
 
 std::string folder_to_open(const std::string& path) {
@@ -42,11 +51,9 @@ Result<std::shared_ptr<FileSource>> open_source(const std::string& path) {
   }
   if (!S_ISREG(info.st_mode)) {
     return fault(path, "the model is not a regular file",
-                 "a file of ONNX "
-                 "bytes",
+                 "a file of ONNX bytes",
                  S_ISDIR(info.st_mode) ? "a folder" : "a device");
   }
-  if (info.st_size == 0) return fault(path, "the model is empty");
   file.id = {info.st_dev, info.st_ino};
   file.size = static_cast<std::uint64_t>(info.st_size);
   Result<std::unique_ptr<Mapping>> mapping =
@@ -59,6 +66,7 @@ Result<std::unique_ptr<ir::Model>> read(const std::string& path,
                                         std::shared_ptr<FileSource> source,
                                         const std::string& directory,
                                         const LoadOptions& options) {
+  if (source->bytes().empty()) return fault(path, "the model is empty");
   auto model = std::make_unique<ir::Model>();
   model->path = path;
   model->source = source;
@@ -82,11 +90,9 @@ Result<std::unique_ptr<ir::Model>> read(const std::string& path,
     external->sort_uses();
     for (const std::string_view location : external->missing()) {
       if (options.warnings == nullptr) break;
-      Diagnostic warning = fault(path,
-                                 "external data is missing, and counts "
-                                 "as not known");
-      warning.found = quoted_name(location);
-      options.warnings->push_back(std::move(warning));
+      options.warnings->push_back(
+          fault(path, "external data is missing, and counts as not known", "",
+                quoted_name(location)));
     }
     model->external = std::move(external);
   }
@@ -104,14 +110,12 @@ Result<std::unique_ptr<ir::Model>> load(const std::string& path,
 
 Result<std::unique_ptr<ir::Model>> load_bytes(std::string bytes,
                                               const LoadOptions& options) {
-  if (bytes.empty()) return fault("", "the model is empty");
   return read("", std::make_shared<FileSource>(std::move(bytes)),
               options.directory, options);
 }
 
 Result<std::unique_ptr<ir::Model>> load_borrowed(Bytes bytes,
                                                  const LoadOptions& options) {
-  if (bytes.empty()) return fault("", "the model is empty");
   return read("", std::make_shared<FileSource>(bytes), options.directory,
               options);
 }
@@ -130,9 +134,8 @@ Result<ir::Function*> add_function(ir::Model& model, std::string_view proto,
 }
 
 Status check_intact(const ir::Model& model) {
-  const auto* source = dynamic_cast<const FileSource*>(model.source.get());
-  const auto* external =
-      dynamic_cast<const ExternalFiles*>(model.external.get());
+  const FileSource* source = source_of(model);
+  const ExternalFiles* external = files_of(model);
   if (source != nullptr && source->faulted()) {
     return fault(model.path, "the model was cut short while it was in use");
   }
@@ -143,17 +146,12 @@ Status check_intact(const ir::Model& model) {
 }
 
 void release_memory(const ir::Model& model) {
-  if (const auto* s = dynamic_cast<const FileSource*>(model.source.get())) {
-    s->release();
-  }
-  if (const auto* files =
-          dynamic_cast<const ExternalFiles*>(model.external.get())) {
-    files->release();
-  }
+  if (const FileSource* source = source_of(model)) source->release();
+  if (const ExternalFiles* files = files_of(model)) files->release();
 }
 
 bool holds_data(const ir::Model& model, const std::string& path) {
-  const auto* files = dynamic_cast<const ExternalFiles*>(model.external.get());
+  const ExternalFiles* files = files_of(model);
   const auto there = existing(path);
   return files != nullptr && there && files->owns(there->id);
 }

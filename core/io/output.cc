@@ -7,12 +7,10 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 
 #include "core/io/leftovers.h"
 #include "core/io/read/file_names.h"
-#include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 namespace {
@@ -26,6 +24,18 @@ std::string temporary_name(const std::string& result) {
   static std::atomic<unsigned> counter{0};
   return folder_of(result) + temporary_prefix(result) +
          std::to_string(::getpid()) + "-" + std::to_string(counter++) + ".tmp";
+}
+
+bool rename_with(unsigned flags, const std::string& from,
+                 const std::string& to) {
+  return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), flags) == 0;
+}
+
+// Names a file that has no name.
+bool link_to(int file, const std::string& path) {
+  const std::string link = "/proc/self/fd/" + std::to_string(file);
+  return ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, path.c_str(),
+                  AT_SYMLINK_FOLLOW) == 0;
 }
 
 bool cannot_copy_in_kernel(int error) {
@@ -44,8 +54,8 @@ std::optional<Existing> existing(const std::string& path) {
                   static_cast<std::uint64_t>(info.st_size)};
 }
 
-OutputFile::OutputFile(const std::string& path, const std::string& result)
-    : path_(path), result_(result) {
+OutputFile::OutputFile(const std::string& result)
+    : path_(result), result_(result) {
   buffer_.reserve(kBuffer);
 }
 
@@ -71,7 +81,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(
 
 Result<std::unique_ptr<OutputFile>> OutputFile::create_for(
     const std::string& result) {
-  std::unique_ptr<OutputFile> file(new OutputFile(result, result));
+  std::unique_ptr<OutputFile> file(new OutputFile(result));
   if (Status s = file->open(); !s) return s.error();
   return file;
 }
@@ -195,10 +205,10 @@ Status OutputFile::copy_extent(int from, std::uint64_t offset,
     const std::size_t step = std::min<std::uint64_t>(size, 1u << 30);
     const ssize_t n = ::copy_file_range(from, &in, file_.get(), &out, step, 0);
     if (n < 0 && errno == EINTR) continue;
-    if (n < 0 && cannot_copy_in_kernel(errno))
+    if (n < 0) {
+      if (!cannot_copy_in_kernel(errno)) return fail(errno);
       kernel_copies_ = false;
-    else if (n < 0)
-      return fail(errno);
+    }
     if (n <= 0) break;  // copy_by_reading notices the end of the file
     at_ += static_cast<std::uint64_t>(n);
     offset += static_cast<std::uint64_t>(n);
@@ -244,12 +254,10 @@ Status OutputFile::finish(bool sync) {
 
 Status OutputFile::give_temporary_name() {
   if (!temporary_.empty()) return {};
-  const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
   for (;;) {
     const SignalHold until_doomed;
     const std::string name = temporary_name(result_);
-    if (::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, name.c_str(),
-                 AT_SYMLINK_FOLLOW) == 0) {
+    if (link_to(file_.get(), name)) {
       temporary_ = name;
       doomed_ = Doomed::temporary(name);
       return {};
@@ -260,16 +268,8 @@ Status OutputFile::give_temporary_name() {
 
 // Returns errno, or 0.
 int OutputFile::move_to_free(const std::string& path) {
-  if (temporary_.empty()) {
-    const std::string link = "/proc/self/fd/" + std::to_string(file_.get());
-    const bool done = ::linkat(AT_FDCWD, link.c_str(), AT_FDCWD, path.c_str(),
-                               AT_SYMLINK_FOLLOW) == 0;
-    return done ? 0 : errno;
-  }
-  if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path.c_str(),
-                  RENAME_NOREPLACE) == 0) {
-    return 0;
-  }
+  if (temporary_.empty()) return link_to(file_.get(), path) ? 0 : errno;
+  if (rename_with(RENAME_NOREPLACE, temporary_, path)) return 0;
   if (errno != EINVAL && errno != ENOSYS) return errno;
   // Where rename cannot refuse to replace, an empty file reserves the name
   // first.
@@ -308,17 +308,13 @@ void OutputFile::hold_replaced() {
 bool OutputFile::replace() {
   for (;;) {
     // Exchanged, so that revert() can bring the old file back.
-    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
-                    RENAME_EXCHANGE) == 0) {
+    if (rename_with(RENAME_EXCHANGE, temporary_, path_)) {
       keeps_old_ = true;
       return true;
     }
     if (errno == EINVAL || errno == ENOSYS) return replace_in_steps();
     if (errno != ENOENT) return false;
-    if (::renameat2(AT_FDCWD, temporary_.c_str(), AT_FDCWD, path_.c_str(),
-                    RENAME_NOREPLACE) == 0) {
-      return true;
-    }
+    if (rename_with(RENAME_NOREPLACE, temporary_, path_)) return true;
     if (errno != EEXIST) return false;
   }
 }

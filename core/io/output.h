@@ -2,9 +2,9 @@
 // file system allows it the file has no name while it is written (even a killed
 // process leaves nothing behind), else a temporary one in the same folder; it
 // gets its name by rename. Until then an existing file stays untouched. The
-// file is locked from open on (hold.h), and so is the one that it replaces:
-// other runs see that a live run needs them. Failures are Diagnostics of kind
-// kWrite. One thread each.
+// file is locked from open on (descriptor.h), and so is the one that it
+// replaces: other runs see that a live run needs them. Failures are Diagnostics
+// of kind kWrite. One thread each.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 #include "core/io/descriptor.h"
 #include "core/io/read/confined.h"
 #include "core/io/signals.h"
-#include "core/io/write/byte_sink.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 
@@ -31,6 +31,18 @@ struct Existing {
   std::uint64_t size = 0;
 };
 std::optional<Existing> existing(const std::string& path);
+
+// Receives the bytes of a file in order: writes them, or compares them with an
+// existing file.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  // All of these append.
+  virtual Status write(Bytes bytes) = 0;
+  // Appends `size` bytes at `offset` of another file.
+  virtual Status copy(int from, std::uint64_t offset, std::uint64_t size) = 0;
+  virtual Status pad(std::uint64_t to) = 0;  // zeros up to that size
+};
 
 class OutputFile final : public ByteSink {
  public:
@@ -69,7 +81,7 @@ class OutputFile final : public ByteSink {
   int descriptor() const { return file_.get(); }
 
  private:
-  explicit OutputFile(const std::string& path, const std::string& result);
+  explicit OutputFile(const std::string& result);
   Status open();
   bool open_temporary();
   Status flush();

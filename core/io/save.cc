@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <climits>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -88,10 +87,12 @@ class Saver {
     return data_.take_names();
   }
 
-  Diagnostic usage(std::string what, const std::string& where,
-                   std::string hint) const {
-    return {ErrorKind::kUsage, std::move(what), printable(where), "", "",
-            std::move(hint)};
+  static Diagnostic usage(std::string what, const std::string& where,
+                          std::string hint) {
+    return {.kind = ErrorKind::kUsage,
+            .what = std::move(what),
+            .where = printable(where),
+            .hint = std::move(hint)};
   }
 
   bool in_own_folder() const {
@@ -245,8 +246,12 @@ Status save(const ir::Model& model, const std::string& path,
 namespace {
 
 // The encoded message, unless it is larger than protobuf may read.
-Status write_message(const Rope& rope, const ir::Model& model, Bytes source,
+Status write_message(const ir::Model& model, DataPlan* plan,
                      const SizedSink& sink) {
+  const Bytes source = model.source ? model.source->bytes() : Bytes();
+  Rope rope(source);
+  Emitter emitter(rope, plan, nullptr);
+  if (Status s = write_model(model, emitter); !s) return s;
   if (rope.size() > kMaxMessage && source.size() <= kMaxMessage) {
     return Diagnostic{
         .kind = ErrorKind::kWrite,
@@ -285,34 +290,27 @@ class Passed final : public ByteSink {
 }  // namespace
 
 Status stream(const ir::Model& model, const SizedSink& sink) {
-  const Bytes source = model.source ? model.source->bytes() : Bytes();
   if (!model.changed && model.source != nullptr) {
+    const Bytes source = model.source->bytes();
     if (Status s = sink.size(source.size()); !s) return s;
     if (Status s = sink.bytes(source); !s) return s;
     return check_intact(model);
   }
-  Rope rope(source);
-  Emitter emitter(rope, nullptr, nullptr);
-  if (Status s = write_model(model, emitter); !s) return s;
-  if (Status s = write_message(rope, model, source, sink); !s) return s;
+  if (Status s = write_message(model, nullptr, sink); !s) return s;
   return check_intact(model);
 }
 
 Status stream_apart(const ir::Model& model, const std::string& location,
                     const SizedSink& message, const SizedSink& data) {
-  const Bytes source = model.source ? model.source->bytes() : Bytes();
   DataPlan plan(location, DataPlan::Originals::kShare, false);
   if (model.changed || model.source == nullptr) {
-    Rope first(source);
+    Rope first;
     Emitter emitter(first, &plan, nullptr);
     if (Status s = write_model(model, emitter); !s) return s;
   }
   plan.finish();
   if (plan.empty()) return stream(model, message);
-  Rope rope(source);
-  Emitter emitter(rope, &plan, nullptr);
-  if (Status s = write_model(model, emitter); !s) return s;
-  if (Status s = write_message(rope, model, source, message); !s) return s;
+  if (Status s = write_message(model, &plan, message); !s) return s;
   if (Status s = data.size(plan.size()); !s) return s;
   Passed passed(data);
   const DataContents contents{plan, model, nullptr, nullptr};

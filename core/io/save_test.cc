@@ -1,6 +1,6 @@
 #include "core/io/save.h"
 #include "core/base/onnx.h"
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 
 #include <doctest/doctest.h>
 #include <onnx/checker.h>

@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <array>
-#include <atomic>
 #include <cerrno>
 #include <cstdint>
 #include <cstring>
@@ -15,16 +14,16 @@
 #include <memory>
 #include <utility>
 
-#include "core/io/read/hold.h"
+#include "core/io/descriptor.h"
 
 namespace ruleengine::io {
 
 struct Doomed::Entry {
   enum class Kind { kProcesses, kData, kTemporary, kFolder };
   Kind kind;
-  std::string path;
+  std::string path = {};
   int file = -1;  // of data
-  std::string result;
+  std::string result = {};
   struct stat before = {};  // the file at `result`; zeros if none
   pid_t group = 0;
 };
@@ -136,6 +135,13 @@ bool remove_all(Entry::Kind kind) {
   return all;
 }
 
+sigset_t set_of(int signal) {
+  sigset_t out;
+  sigemptyset(&out);
+  sigaddset(&out, signal);
+  return out;
+}
+
 // Only by the one thread that has set kEnding.
 void end_by(int signal) {
   remove_all(Entry::Kind::kProcesses);
@@ -144,9 +150,7 @@ void end_by(int signal) {
   if (remove_all(Entry::Kind::kData)) remove_all(Entry::Kind::kTemporary);
   remove_all(Entry::Kind::kFolder);
   ::signal(signal, SIG_DFL);
-  sigset_t one;
-  sigemptyset(&one);
-  sigaddset(&one, signal);
+  const sigset_t one = set_of(signal);
   ::raise(signal);
   ::pthread_sigmask(SIG_UNBLOCK, &one, nullptr);
 }
@@ -203,7 +207,7 @@ Doomed::Doomed(Entry entry) {
 }
 
 Doomed Doomed::temporary(const std::string& path) {
-  return Doomed({.kind = Entry::Kind::kTemporary, .path = path, .result = {}});
+  return Doomed({.kind = Entry::Kind::kTemporary, .path = path});
 }
 
 Doomed Doomed::data(const std::string& path, int file,
@@ -216,14 +220,11 @@ Doomed Doomed::data(const std::string& path, int file,
 }
 
 Doomed Doomed::folder(const std::string& path) {
-  return Doomed({.kind = Entry::Kind::kFolder, .path = path, .result = {}});
+  return Doomed({.kind = Entry::Kind::kFolder, .path = path});
 }
 
 Doomed Doomed::processes(pid_t group) {
-  return Doomed({.kind = Entry::Kind::kProcesses,
-                 .path = {},
-                 .result = {},
-                 .group = group});
+  return Doomed({.kind = Entry::Kind::kProcesses, .group = group});
 }
 
 Doomed::Doomed(Doomed&& from) noexcept
@@ -259,18 +260,15 @@ SignalHold::~SignalHold() {
 }
 
 FileSizeSignalBlock::FileSizeSignalBlock() {
-  sigset_t signals, old;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGXFSZ);
+  const sigset_t signals = set_of(SIGXFSZ);
+  sigset_t old;
   ::pthread_sigmask(SIG_BLOCK, &signals, &old);
   was_blocked_ = sigismember(&old, SIGXFSZ) == 1;
 }
 
 FileSizeSignalBlock::~FileSizeSignalBlock() {
   if (was_blocked_) return;
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGXFSZ);
+  const sigset_t signals = set_of(SIGXFSZ);
   const timespec now = {};
   (void)::sigtimedwait(&signals, nullptr, &now);  // consumes a pending signal
   ::pthread_sigmask(SIG_UNBLOCK, &signals, nullptr);

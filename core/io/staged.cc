@@ -1,10 +1,8 @@
 #include "core/io/staged.h"
 
-#include <span>
 #include <utility>
 
 #include "core/io/leftovers.h"
-#include "core/io/read/hold.h"
 
 namespace ruleengine::io {
 

@@ -3,14 +3,12 @@
 #include <algorithm>
 #include <exception>
 #include <new>
-#include <utility>
 #include <vector>
 
 #include <onnx/defs/schema.h>
 
 #include "core/base/onnx.h"
 #include "core/io/write/emit.h"
-#include "core/io/write/encode.h"
 #include "core/io/write/write_model.h"
 #include "core/ops/op_facts.h"
 

@@ -1,5 +1,5 @@
 #include "core/base/onnx.h"
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
 #include <doctest/doctest.h>
 

@@ -15,11 +15,6 @@ struct Place {
   std::size_t attribute = 0;
 };
 
-std::vector<ir::Attribute> attributes_of(Draft& draft, ir::NodeId node) {
-  const auto all = draft.graph().node(node).attributes;
-  return {all.begin(), all.end()};
-}
-
 // The attributes with numbers, or all.
 std::vector<Place> places(Draft& draft, bool all) {
   std::vector<Place> out;
@@ -58,12 +53,11 @@ void change(Draft& draft, Dice& dice, ir::Attribute& attribute) {
 }
 
 bool change_number(Draft& draft, Dice& dice) {
-  auto found = places(draft, false);
-  if (found.empty()) return false;
-  const Place at = dice.choose(found);
-  auto attributes = attributes_of(draft, at.node);
-  change(draft, dice, attributes[at.attribute]);
-  draft.set_attributes(at.node, std::move(attributes));
+  const auto at = dice.pick(places(draft, false));
+  if (!at) return false;
+  auto attributes = draft.attributes(at->node);
+  change(draft, dice, attributes[at->attribute]);
+  draft.set_attributes(at->node, std::move(attributes));
   return true;
 }
 
@@ -75,36 +69,34 @@ bool count_otherwise(Draft& draft, Dice& dice) {
         draft.graph().node(each.node).attributes[each.attribute];
     return attribute.name != "axis" || !draft.graph().input(each.node, 0);
   });
-  if (found.empty()) return false;
-  const Place at = dice.choose(found);
-  const ir::Type* const type = draft.type(draft.graph().input(at.node, 0));
+  const auto at = dice.pick(found);
+  if (!at) return false;
+  const ir::Type* const type = draft.type(draft.graph().input(at->node, 0));
   if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
-  auto attributes = attributes_of(draft, at.node);
-  std::int64_t& axis = attributes[at.attribute].i;
+  auto attributes = draft.attributes(at->node);
+  std::int64_t& axis = attributes[at->attribute].i;
   const auto rank = static_cast<std::int64_t>(type->rank());
   axis += axis < 0 ? rank : -rank;
-  draft.set_attributes(at.node, std::move(attributes));
+  draft.set_attributes(at->node, std::move(attributes));
   return true;
 }
 
 bool drop(Draft& draft, Dice& dice) {
-  auto found = places(draft, true);
-  if (found.empty()) return false;
-  const Place at = dice.choose(found);
-  auto attributes = attributes_of(draft, at.node);
+  const auto at = dice.pick(places(draft, true));
+  if (!at) return false;
+  auto attributes = draft.attributes(at->node);
   attributes.erase(attributes.begin() +
-                   static_cast<std::ptrdiff_t>(at.attribute));
-  draft.set_attributes(at.node, std::move(attributes));
+                   static_cast<std::ptrdiff_t>(at->attribute));
+  draft.set_attributes(at->node, std::move(attributes));
   return true;
 }
 
 bool add(Draft& draft, Dice& dice) {
-  auto nodes = draft.nodes();
-  if (nodes.empty()) return false;
-  const ir::NodeId node = dice.choose(nodes);
-  const ops::OpFacts* const facts = ops::facts_of(draft.graph(), node);
+  const auto node = dice.pick(draft.nodes());
+  if (!node) return false;
+  const ops::OpFacts* const facts = ops::facts_of(draft.graph(), *node);
   if (facts == nullptr) return false;
-  auto attributes = attributes_of(draft, node);
+  auto attributes = draft.attributes(*node);
   std::vector<const ops::FormalAttribute*> free;
   for (const ops::FormalAttribute& formal : facts->attributes) {
     const bool is_given =
@@ -119,7 +111,7 @@ bool add(Draft& draft, Dice& dice) {
                         .kind = formal.kind,
                         .f = dice.one_of({0.0F, 0.5F, 2.0F, -1.0F}),
                         .i = dice.one_of<std::int64_t>({0, 1, 2, -1, -2})});
-  draft.set_attributes(node, std::move(attributes));
+  draft.set_attributes(*node, std::move(attributes));
   return true;
 }
 

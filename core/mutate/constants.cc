@@ -1,7 +1,6 @@
 // Changes of constants: other numbers or shapes; one becomes an input, or an
 // input becomes one.
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <limits>
 
 #include "core/mutate/draft.h"
@@ -11,23 +10,8 @@ namespace {
 
 constexpr std::int64_t kMostDrawn = 4096;
 
-bool is_whole(ir::DataType elem) { return ir::is_integer(elem); }
-
 double other_whole(double old, Dice& dice) {
-  switch (dice.below(6)) {
-    case 0:
-      return old + 1;
-    case 1:
-      return old - 1;
-    case 2:
-      return -old;
-    case 3:
-      return 0;
-    case 4:
-      return 1;
-    default:
-      return old + 2;
-  }
+  return dice.one_of({old + 1, old - 1, -old, 0.0, 1.0, old + 2});
 }
 
 double other_float(double old, Dice& dice) {
@@ -36,24 +20,11 @@ double other_float(double old, Dice& dice) {
     const double endless = std::numeric_limits<double>::infinity();
     return dice.chance(0.7) ? -endless : endless;
   }
-  switch (dice.below(8)) {
-    case 0:
-      return 0;
-    case 1:
-      return 1;
-    case 2:
-      return -1;
-    case 3:
-      return -old;
-    case 4:
-      return old * 1.01 + 0.001;
-    case 5:
-      return old * 2;
-    case 6:
-      return old * 0.5;
-    default:
-      return dice.one_of({1e4, -1e4, 1e9, -1e9, 0.5, 3.0});
-  }
+  const std::array near = {0.0,     1.0,      -1.0, -old, old * 1.01 + 0.001,
+                           old * 2, old * 0.5};
+  const std::size_t at = dice.below(near.size() + 1);
+  return at < near.size() ? near[at]
+                          : dice.one_of({1e4, -1e4, 1e9, -1e9, 0.5, 3.0});
 }
 
 // All elements, or one.
@@ -66,15 +37,16 @@ bool change_numbers(Draft& draft, Dice& dice) {
   const ir::DataType elem = constant.tensor->dtype;
   const auto other = [&](double old) {
     if (elem == ir::DataType::kBool) return old == 0 ? 1.0 : 0.0;
-    return is_whole(elem) ? other_whole(old, dice) : other_float(old, dice);
+    return ir::is_integer(elem) ? other_whole(old, dice)
+                                : other_float(old, dice);
   };
-  if (is_whole(elem) && numbers->size() > 1 && dice.chance(0.4)) {
+  if (ir::is_integer(elem) && numbers->size() > 1 && dice.chance(0.4)) {
     double& first = dice.choose(*numbers);
     std::swap(first, dice.choose(*numbers));
   } else if (dice.chance(0.5) && numbers->size() > 1) {
     double& one = dice.choose(*numbers);
     one = other(one);
-  } else if (is_whole(elem)) {
+  } else if (ir::is_integer(elem)) {
     for (double& each : *numbers) each = other(each);
   } else {
     // The same way of change for all.
@@ -84,11 +56,9 @@ bool change_numbers(Draft& draft, Dice& dice) {
       each = other(each);
     }
   }
-  const auto* tensor =
-      make_tensor(draft.arena(), elem, constant.tensor->dims, *numbers);
-  if (tensor == nullptr) return false;
-  draft.set_tensor(constant, tensor);
-  return true;
+  return draft.set_tensor(
+      constant,
+      make_tensor(draft.arena(), elem, constant.tensor->dims, *numbers));
 }
 
 // An axis more or less, or more elements along one.
@@ -101,7 +71,8 @@ bool change_shape(Draft& draft, Dice& dice) {
   std::vector<std::int64_t> dims(constant.tensor->dims.begin(),
                                  constant.tensor->dims.end());
   // Lists of axes and sizes have one axis in every op.
-  const bool is_list = is_whole(constant.tensor->dtype) && dims.size() == 1;
+  const bool is_list =
+      ir::is_integer(constant.tensor->dtype) && dims.size() == 1;
   if (is_list) {
     dims[0] = dims[0] == 1 ? 2 : dims[0] - 1;
   } else if (dims.empty() || dice.chance(0.3)) {
@@ -112,11 +83,9 @@ bool change_shape(Draft& draft, Dice& dice) {
     std::int64_t& size = dice.choose(dims);
     size = size == 1 ? dice.one_of<std::int64_t>({2, 3, 4}) : 1;
   }
-  const auto* tensor =
-      make_tensor(draft.arena(), constant.tensor->dtype, dims, *numbers);
-  if (tensor == nullptr) return false;
-  draft.set_tensor(constant, tensor);
-  return true;
+  return draft.set_tensor(
+      constant,
+      make_tensor(draft.arena(), constant.tensor->dtype, dims, *numbers));
 }
 
 bool feed_constant(Draft& draft, Dice& dice) {
@@ -124,9 +93,9 @@ bool feed_constant(Draft& draft, Dice& dice) {
   std::erase_if(constants, [](const Constant& each) {
     return static_cast<bool>(each.node);
   });
-  if (constants.empty()) return false;
-  draft.make_input(dice.choose(constants));
-  return true;
+  const auto constant = dice.pick(constants);
+  if (constant) draft.make_input(*constant);
+  return constant.has_value();
 }
 
 bool fix_input(Draft& draft, Dice& dice) {

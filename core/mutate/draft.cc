@@ -1,6 +1,5 @@
 #include "core/mutate/draft.h"
 
-#include <algorithm>
 #include <utility>
 
 namespace ruleengine::mutate {
@@ -66,14 +65,6 @@ const ir::Type* Draft::type(ValueId value) {
   return facts_->type(value);
 }
 
-const ir::Type* Draft::make_type(ir::DataType elem, std::vector<ir::Dim> dims) {
-  ir::Type* const type = arena().make<ir::Type>();
-  type->elem = elem;
-  type->has_shape = true;
-  type->dims = arena().copy(std::span<const ir::Dim>(dims));
-  return type;
-}
-
 void Draft::retype(
     const std::function<void(ir::DataType& elem, std::vector<ir::Dim>& dims)>&
         change) {
@@ -89,39 +80,41 @@ void Draft::retype(
   }
 }
 
-void Draft::set_type(ValueId value, const ir::Type* type) {
+void Draft::set_type(ValueId value, ir::DataType elem,
+                     std::vector<ir::Dim> dims) {
   changed();
+  ir::Type* const type = arena().make<ir::Type>();
+  type->elem = elem;
+  type->has_shape = true;
+  type->dims = arena().copy(std::span<const ir::Dim>(dims));
   graph().mutable_value(value).declared = type;
 }
 
-void Draft::set_tensor(const Constant& constant, const ir::Literal* tensor) {
+bool Draft::set_tensor(const Constant& constant, const ir::Literal* tensor) {
+  if (tensor == nullptr) return false;
   changed();
   if (!constant.node) {
     ir::Value& value = graph().mutable_value(constant.value);
     value.tensor = tensor;
     value.declared = nullptr;
-    return;
+    return true;
   }
-  const auto old = graph().node(constant.node).attributes;
-  std::vector<ir::Attribute> attributes(old.begin(), old.end());
-  for (ir::Attribute& each : attributes) {
-    if (each.name != "value") continue;
+  change_attributes(constant.node, [&](ir::Attribute& each) {
+    if (each.name != "value") return false;
     each.tensors =
         arena().copy(std::span<const ir::Literal* const>(&tensor, 1));
     each.proto = {};
-  }
-  set_attributes(constant.node, std::move(attributes));
+    return true;
+  });
+  return true;
 }
 
 void Draft::make_input(const Constant& initializer) {
-  changed();
-  std::vector<ir::Dim> dims;
-  for (const std::int64_t size : initializer.tensor->dims)
-    dims.emplace_back(size);
-  ir::Value& value = graph().mutable_value(initializer.value);
+  const auto sizes = initializer.tensor->dims;
   std::erase(main().initializers, initializer.value);
-  value.tensor = nullptr;
-  value.declared = make_type(initializer.tensor->dtype, std::move(dims));
+  graph().mutable_value(initializer.value).tensor = nullptr;
+  set_type(initializer.value, initializer.tensor->dtype,
+           {sizes.begin(), sizes.end()});
   graph().add_block_input(ir::Graph::main_block(), initializer.value);
 }
 
@@ -146,6 +139,19 @@ ValueId Draft::add_initializer(const ir::Literal* tensor) {
 void Draft::set_op(NodeId node, std::string_view type) {
   changed();
   graph().mutable_node(node).op = model_->ops.intern("", type);
+}
+
+std::vector<ir::Attribute> Draft::attributes(NodeId node) const {
+  const auto all = model_->graph.node(node).attributes;
+  return {all.begin(), all.end()};
+}
+
+void Draft::change_attributes(
+    NodeId node, const std::function<bool(ir::Attribute&)>& change) {
+  std::vector<ir::Attribute> all = attributes(node);
+  bool is_changed = false;
+  for (ir::Attribute& each : all) is_changed |= change(each);
+  if (is_changed) set_attributes(node, std::move(all));
 }
 
 void Draft::set_attributes(NodeId node, std::vector<ir::Attribute> attributes) {

@@ -28,6 +28,12 @@ class Dice {
   T one_of(std::initializer_list<T> options) {
     return options.begin()[below(options.size())];
   }
+  // None of an empty list.
+  template <typename T>
+  std::optional<T> pick(const std::vector<T>& options) {
+    if (options.empty()) return std::nullopt;
+    return options[below(options.size())];
+  }
   // Of a list that is not empty.
   template <typename List>
   auto& choose(List& options) {
@@ -72,14 +78,15 @@ class Draft {
   const ir::Type* type(ir::ValueId value);  // inferred; nullptr: not known
 
   // --- types ---
-  const ir::Type* make_type(ir::DataType elem, std::vector<ir::Dim> dims);
   // Gives `change` each declared tensor type, to change it.
   void retype(const std::function<void(ir::DataType& elem,
                                        std::vector<ir::Dim>& dims)>& change);
-  void set_type(ir::ValueId value, const ir::Type* type);
+  void set_type(ir::ValueId value, ir::DataType elem,
+                std::vector<ir::Dim> dims);
 
   // --- constants ---
-  void set_tensor(const Constant& constant, const ir::Literal* tensor);
+  // False, and nothing is done, for nullptr.
+  bool set_tensor(const Constant& constant, const ir::Literal* tensor);
   void make_input(const Constant& initializer);
   void make_initializer(ir::ValueId input, const ir::Literal* tensor);
 
@@ -87,7 +94,11 @@ class Draft {
 
   // --- nodes ---
   void set_op(ir::NodeId node, std::string_view type);
+  std::vector<ir::Attribute> attributes(ir::NodeId node) const;
   void set_attributes(ir::NodeId node, std::vector<ir::Attribute> attributes);
+  // Gives `change` each attribute of the node; it says whether it changed it.
+  void change_attributes(ir::NodeId node,
+                         const std::function<bool(ir::Attribute&)>& change);
   // A new node of the standard beside `beside`; its output.
   ir::ValueId add_node(std::string_view type, ir::BlockId block,
                        std::span<const ir::ValueId> inputs,
@@ -123,16 +134,13 @@ std::optional<std::vector<double>> numbers_of(const ir::Literal& tensor);
 const ir::Literal* make_tensor(Arena& arena, ir::DataType elem,
                                std::span<const std::int64_t> dims,
                                std::span<const double> numbers);
-// The tensor with another type; nullptr as above.
-const ir::Literal* converted(Arena& arena, const ir::Literal& tensor,
-                             ir::DataType elem);
 
 // What a change does: false where it finds nothing to change.
 using Apply = bool (*)(Draft& draft, Dice& dice);
 struct Kind {
   std::string_view name;
   Apply apply;
-  int weight = 1;  // how often it is drawn
+  std::size_t weight = 1;  // how often it is drawn
 };
 std::span<const Kind> size_kinds();       // sizes.cc
 std::span<const Kind> type_kinds();       // types.cc

@@ -32,12 +32,10 @@ const std::vector<Kind>& kinds() {
 // By the weights.
 std::uint32_t draw_kind(Dice& dice) {
   std::size_t sum = 0;
-  for (const Kind& kind : kinds()) sum += static_cast<std::size_t>(kind.weight);
+  for (const Kind& kind : kinds()) sum += kind.weight;
   std::size_t left = dice.below(sum);
   std::uint32_t at = 0;
-  while (left >= static_cast<std::size_t>(kinds()[at].weight)) {
-    left -= static_cast<std::size_t>(kinds()[at++].weight);
-  }
+  while (left >= kinds()[at].weight) left -= kinds()[at++].weight;
   return at;
 }
 

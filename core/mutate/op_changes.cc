@@ -111,9 +111,9 @@ bool insert(Draft& draft, Dice& dice) {
 bool leave_out(Draft& draft, Dice& dice) {
   auto edges = draft.edges();
   std::erase_if(edges, [](const Edge& each) { return each.input == 0; });
-  if (edges.empty()) return false;
-  draft.set_input(dice.choose(edges), ValueId());
-  return true;
+  const auto edge = dice.pick(edges);
+  if (edge) draft.set_input(*edge, ValueId());
+  return edge.has_value();
 }
 
 // An optional input that is absent is a constant of the type of an input that

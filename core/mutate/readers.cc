@@ -1,7 +1,6 @@
 // Changes of who reads what: values get more readers, become outputs, or stand
 // where others stood.
 #include <algorithm>
-#include <set>
 
 #include "core/mutate/draft.h"
 
@@ -23,22 +22,21 @@ bool is_output(Draft& draft, ValueId value) {
 bool show_inner(Draft& draft, Dice& dice) {
   auto inner = draft.inner_values();
   std::erase_if(inner, [&](ValueId v) { return is_output(draft, v); });
-  if (inner.empty()) return false;
-  draft.add_output(dice.choose(inner));
-  return true;
+  const auto value = dice.pick(inner);
+  if (value) draft.add_output(*value);
+  return value.has_value();
 }
 
 bool read_inner(Draft& draft, Dice& dice) {
-  auto inner = draft.inner_values();
-  if (inner.empty()) return false;
-  const ValueId value = dice.choose(inner);
-  const ir::Type* const type = draft.type(value);
+  const auto value = dice.pick(draft.inner_values());
+  if (!value) return false;
+  const ir::Type* const type = draft.type(*value);
   const bool is_float =
       type != nullptr && type->is_tensor() && ir::is_float(type->elem);
   const std::string_view op =
       is_float ? dice.one_of<std::string_view>({"Neg", "Relu", "Identity"})
                : "Identity";
-  const ValueId inputs[] = {value};
+  const ValueId inputs[] = {*value};
   draft.add_output(draft.add_node(op, ir::Graph::main_block(), inputs));
   return true;
 }
@@ -66,10 +64,9 @@ bool join_inputs(Draft& draft, Dice& dice) {
 
 // An input of a node is another value, most often one of the same type.
 bool rewire(Draft& draft, Dice& dice) {
-  auto edges = draft.edges();
-  if (edges.empty()) return false;
-  const Edge edge = dice.choose(edges);
-  const ValueId old = draft.input(edge);
+  const auto edge = dice.pick(draft.edges());
+  if (!edge) return false;
+  const ValueId old = draft.input(*edge);
   std::vector<ValueId> all = draft.inner_values();
   for (const ValueId v : draft.tensor_inputs()) all.push_back(v);
   for (const Constant& each : draft.constants()) {
@@ -81,9 +78,9 @@ bool rewire(Draft& draft, Dice& dice) {
     std::erase_if(all,
                   [&](ValueId v) { return !same_type(type, draft.type(v)); });
   }
-  if (all.empty()) return false;
-  draft.set_input(edge, dice.choose(all));
-  return true;
+  const auto value = dice.pick(all);
+  if (value) draft.set_input(*edge, *value);
+  return value.has_value();
 }
 
 constexpr Kind kReaderKinds[] = {

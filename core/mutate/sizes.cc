@@ -42,24 +42,21 @@ std::vector<Dim> named_sizes(Draft& draft) {
 void resize_numbers(Draft& draft, Dice& dice, std::int64_t from,
                     std::int64_t to) {
   for (const ir::NodeId node : draft.nodes()) {
-    const auto old = draft.graph().node(node).attributes;
-    std::vector<ir::Attribute> attributes(old.begin(), old.end());
-    bool is_changed = false;
-    for (ir::Attribute& each : attributes) {
+    draft.change_attributes(node, [&](ir::Attribute& each) {
       if (each.kind == ir::AttributeKind::kInt && each.i == from &&
           each.name != "axis" && each.name != "to" && dice.chance(0.8)) {
         each.i = to;
-        is_changed = true;
+        return true;
       }
-      if (each.kind == ir::AttributeKind::kInts && each.name != "perm" &&
-          each.name != "axes" && std::ranges::count(each.ints, from) > 0) {
-        const auto numbers = draft.arena().copy(each.ints);
-        std::ranges::replace(numbers, from, to);
-        each.ints = numbers;
-        is_changed = true;
+      if (each.kind != ir::AttributeKind::kInts || each.name == "perm" ||
+          each.name == "axes" || std::ranges::count(each.ints, from) == 0) {
+        return false;
       }
-    }
-    if (is_changed) draft.set_attributes(node, std::move(attributes));
+      const auto numbers = draft.arena().copy(each.ints);
+      std::ranges::replace(numbers, from, to);
+      each.ints = numbers;
+      return true;
+    });
   }
 }
 
@@ -80,9 +77,8 @@ void resize_constants(Draft& draft, Dice& dice, std::int64_t from,
       continue;
     }
     if (numbers->empty()) numbers->push_back(1);
-    const auto* tensor =
-        make_tensor(draft.arena(), each.tensor->dtype, dims, *numbers);
-    if (tensor != nullptr) draft.set_tensor(each, tensor);
+    draft.set_tensor(
+        each, make_tensor(draft.arena(), each.tensor->dtype, dims, *numbers));
   }
 }
 
@@ -108,24 +104,22 @@ bool resize(Draft& draft, Dice& dice) {
 }
 
 bool empty(Draft& draft, Dice& dice) {
-  auto sizes = known_sizes(draft);
-  if (sizes.empty()) return false;
-  resize_all(draft, dice, dice.choose(sizes), 0);
-  return true;
+  const auto size = dice.pick(known_sizes(draft));
+  if (size) resize_all(draft, dice, *size, 0);
+  return size.has_value();
 }
 
 // An input whose declared axis is changed alone.
 bool change_axis(Draft& draft, Dice& dice, Dim to) {
-  auto inputs = draft.tensor_inputs();
-  if (inputs.empty()) return false;
-  const ValueId input = dice.choose(inputs);
-  const ir::Type* const old = draft.graph().value(input).declared;
+  const auto input = dice.pick(draft.tensor_inputs());
+  if (!input) return false;
+  const ir::Type* const old = draft.graph().value(*input).declared;
   std::vector<Dim> dims(old->dims.begin(), old->dims.end());
   if (dims.empty()) return false;
   Dim& dim = dice.choose(dims);
   if (dim == to) return false;
   dim = to;
-  draft.set_type(input, draft.make_type(old->elem, std::move(dims)));
+  draft.set_type(*input, old->elem, std::move(dims));
   return true;
 }
 
@@ -145,9 +139,9 @@ bool name_one(Draft& draft, Dice& dice) {
 
 // A number becomes a name in all inputs.
 bool name_all(Draft& draft, Dice& dice) {
-  auto sizes = known_sizes(draft);
-  if (sizes.empty()) return false;
-  const Dim from(dice.choose(sizes));
+  const auto size = dice.pick(known_sizes(draft));
+  if (!size) return false;
+  const Dim from(*size);
   const Dim to = draft.model().dims.symbol("N" + std::to_string(dice.below(3)));
   bool is_changed = false;
   for (const ValueId input : draft.tensor_inputs()) {
@@ -155,7 +149,7 @@ bool name_all(Draft& draft, Dice& dice) {
     std::vector<Dim> dims(old->dims.begin(), old->dims.end());
     if (std::ranges::count(dims, from) == 0) continue;
     std::ranges::replace(dims, from, to);
-    draft.set_type(input, draft.make_type(old->elem, std::move(dims)));
+    draft.set_type(input, old->elem, std::move(dims));
     is_changed = true;
   }
   return is_changed;
@@ -177,10 +171,9 @@ bool number_all(Draft& draft, Dice& dice) {
 }
 
 bool change_rank(Draft& draft, Dice& dice) {
-  auto inputs = draft.tensor_inputs();
-  if (inputs.empty()) return false;
-  const ValueId input = dice.choose(inputs);
-  const ir::Type* const old = draft.graph().value(input).declared;
+  const auto input = dice.pick(draft.tensor_inputs());
+  if (!input) return false;
+  const ir::Type* const old = draft.graph().value(*input).declared;
   std::vector<Dim> dims(old->dims.begin(), old->dims.end());
   if (!dims.empty() && dice.chance(0.6)) {
     const auto lost = static_cast<std::ptrdiff_t>(
@@ -189,7 +182,7 @@ bool change_rank(Draft& draft, Dice& dice) {
   } else {
     dims.insert(dims.begin(), Dim(dice.one_of<std::int64_t>({1, 1, 2, 3})));
   }
-  draft.set_type(input, draft.make_type(old->elem, std::move(dims)));
+  draft.set_type(*input, old->elem, std::move(dims));
   return true;
 }
 

@@ -90,10 +90,4 @@ const ir::Literal* make_tensor(Arena& arena, ir::DataType elem,
   return tensor;
 }
 
-const ir::Literal* converted(Arena& arena, const ir::Literal& tensor,
-                             ir::DataType elem) {
-  const auto numbers = numbers_of(tensor);
-  return numbers ? make_tensor(arena, elem, tensor.dims, *numbers) : nullptr;
-}
-
 }  // namespace ruleengine::mutate

@@ -1,5 +1,4 @@
 // Changes of element types and of the opset.
-#include <algorithm>
 
 #include "core/mutate/draft.h"
 #include "core/ops/op_facts.h"
@@ -19,19 +18,17 @@ void convert(Draft& draft, DataType to, Is is) {
   });
   for (const Constant& each : draft.constants()) {
     if (!is(each.tensor->dtype)) continue;
-    const auto* tensor = converted(draft.arena(), *each.tensor, to);
-    if (tensor != nullptr) draft.set_tensor(each, tensor);
+    const auto numbers = numbers_of(*each.tensor);
+    if (!numbers) continue;
+    draft.set_tensor(
+        each, make_tensor(draft.arena(), to, each.tensor->dims, *numbers));
   }
   for (const ir::NodeId node : draft.nodes()) {
-    const auto old = draft.graph().node(node).attributes;
-    std::vector<ir::Attribute> attributes(old.begin(), old.end());
-    bool is_changed = false;
-    for (ir::Attribute& each : attributes) {
-      if (!names_type(each) || !is(static_cast<DataType>(each.i))) continue;
+    draft.change_attributes(node, [&](ir::Attribute& each) {
+      if (!names_type(each) || !is(static_cast<DataType>(each.i))) return false;
       each.i = static_cast<std::int64_t>(to);
-      is_changed = true;
-    }
-    if (is_changed) draft.set_attributes(node, std::move(attributes));
+      return true;
+    });
   }
 }
 
@@ -65,7 +62,7 @@ bool change_integers(Draft& draft, Dice& dice) {
   }
   const ir::ValueId input = dice.choose(found);
   const auto dims = draft.graph().value(input).declared->dims;
-  draft.set_type(input, draft.make_type(to, {dims.begin(), dims.end()}));
+  draft.set_type(input, to, {dims.begin(), dims.end()});
   return true;
 }
 
@@ -76,16 +73,13 @@ bool change_cast(Draft& draft, Dice& dice) {
     return !draft.graph().op(node).standard("Cast");
   });
   if (casts.empty()) return false;
-  const ir::NodeId node = dice.choose(casts);
-  const auto old = draft.graph().node(node).attributes;
-  std::vector<ir::Attribute> attributes(old.begin(), old.end());
-  for (ir::Attribute& each : attributes) {
-    if (!names_type(each)) continue;
+  draft.change_attributes(dice.choose(casts), [&](ir::Attribute& each) {
+    if (!names_type(each)) return false;
     each.i = static_cast<std::int64_t>(
         dice.one_of({DataType::kFloat, DataType::kFloat16, DataType::kDouble,
                      DataType::kInt64, DataType::kInt32, DataType::kBool}));
-  }
-  draft.set_attributes(node, std::move(attributes));
+    return true;
+  });
   return true;
 }
 

@@ -35,9 +35,8 @@ void check(std::int64_t opset, std::string_view before,
   const Status sound = verify::check_model(*model);
   CHECK_MESSAGE(sound.ok(), sound.error().what << sound.error().found);
   const auto wanted = parse(graph(23, after));
-  std::string why;
-  CHECK_MESSAGE(text::equivalent(*wanted, *model, &why),
-                why << text::print(*model, {}));
+  const auto why = text::difference(*wanted, *model);
+  CHECK_MESSAGE(!why, why.value_or("") << text::print(*model, {}));
 }
 
 TEST_CASE("attributes become inputs, and equal ones one constant") {
@@ -144,8 +143,8 @@ void keep(std::int64_t opset, std::int64_t to, std::string_view text) {
   const Status raised = raise_opset(*model, to);
   REQUIRE_MESSAGE(raised.ok(), raised.error().found);
   CHECK(model->opset("") == to);
-  std::string why;
-  CHECK_MESSAGE(text::equivalent(*parse(graph(to, text)), *model, &why), why);
+  const auto why = text::difference(*parse(graph(to, text)), *model);
+  CHECK_MESSAGE(!why, why.value_or(""));
 }
 
 TEST_CASE("a node with the same form at the new opset is not changed") {

@@ -18,8 +18,4 @@ namespace ruleengine::text {
 std::optional<std::string> difference(const ir::Model& expected,
                                       const ir::Model& found);
 
-// The same as a boolean; `difference` may be nullptr.
-bool equivalent(const ir::Model& expected, const ir::Model& found,
-                std::string* difference);
-
 }  // namespace ruleengine::text

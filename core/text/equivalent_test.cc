@@ -143,16 +143,5 @@ TEST_CASE("a model with a cycle is equivalent to none") {
         "expected: the graph has a cycle");
 }
 
-TEST_CASE("as a question") {
-  const auto x = parse_model("(float x) => (y) { y = Neg(x) }");
-  const auto z = parse_model("(float x) => (y) { y = Abs(x) }");
-  std::string why;
-  CHECK(equivalent(**x, **x, &why));
-  CHECK(why.empty());
-  CHECK_FALSE(equivalent(**x, **z, &why));
-  CHECK(why.starts_with("expected "));
-  CHECK_FALSE(equivalent(**x, **z, nullptr));
-}
-
 }  // namespace
 }  // namespace ruleengine::text

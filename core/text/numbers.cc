@@ -1,8 +1,8 @@
 #include "core/text/numbers.h"
 
-#include <array>
 #include <charconv>
 #include <cmath>
+#include <iterator>
 #include <system_error>
 
 namespace ruleengine::text {
@@ -35,10 +35,8 @@ std::optional<T> parse(std::string_view token) {
 
 template <typename T>
 std::string shortest(T value) {
-  std::array<char, 64> buffer;
-  const auto end =
-      std::to_chars(buffer.data(), buffer.data() + buffer.size(), value);
-  return {buffer.data(), end.ptr};
+  char buffer[64];
+  return {buffer, std::to_chars(buffer, std::end(buffer), value).ptr};
 }
 
 }  // namespace

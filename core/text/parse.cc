@@ -3,8 +3,8 @@
 #include <string>
 #include <utility>
 
+#include "core/ir/call.h"
 #include "core/text/read/builder.h"
-#include "core/text/read/calls.h"
 #include "core/text/read/parser.h"
 
 namespace ruleengine::text {
@@ -38,7 +38,46 @@ Result<ir::Function*> parse_function(ir::Model& model, std::string_view text,
   return made;
 }
 
-Status check_functions(const ir::Model& model) { return check_calls(model); }
+namespace {
+
+std::string op_text(const ir::Function& f) {
+  return ir::Op{f.domain, f.name, f.overload}.text();
+}
+
+std::string counts(std::size_t inputs, std::size_t outputs) {
+  return std::to_string(inputs) + " inputs and " + std::to_string(outputs) +
+         " outputs";
+}
+
+}  // namespace
+
+Status check_functions(const ir::Model& model) {
+  const auto fault = ir::call_fault(model, 0);
+  if (!fault) return {};
+  if (!fault->cycle.empty()) {
+    const std::string caller = op_text(*fault->cycle.back());
+    return Diagnostic{
+        .what = "a function calls itself",
+        .where = caller,
+        .expected = "functions without recursion",
+        .found = op_text(*fault->cycle.front()) + " in the body of " + caller};
+  }
+  if (!fault->call) {
+    return Diagnostic{
+        .what = "the calls of functions expand to too many nodes",
+        .expected = "at most " + std::to_string(ir::kMaxExpandedNodes),
+        .found = "more"};
+  }
+  const ir::Function& f = *fault->function;
+  const ir::Graph& graph = *fault->graph;
+  const ir::Node& node = graph.node(fault->call);
+  return Diagnostic{
+      .what = "a call has more inputs or outputs than its function: " +
+              printable(graph.describe(fault->call)),
+      .where = graph.function() ? op_text(*graph.function()) : "",
+      .expected = counts(f.inputs.size(), f.outputs.size()),
+      .found = counts(node.operand_count, node.output_count)};
+}
 
 ModelResult parse_after(const ir::Model& before, std::string_view before_text,
                         std::string_view nodes, std::string_view file,

@@ -38,12 +38,13 @@ std::string Printer::one_line(const ir::Graph& graph,
 }
 
 void Printer::imports(const ir::OpsetImports& list) {
-  out_ += "opset_import: [";
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    out_ += (i == 0 ? "" : ", ") + quoted_text(list[i].domain) + " : " +
-            std::to_string(list[i].version);
-  }
-  out_ += "]";
+  out_ += "opset_import: [" +
+          joined(list,
+                 [](const ir::OpsetImport& each) {
+                   return quoted_text(each.domain) + " : " +
+                          std::to_string(each.version);
+                 }) +
+          "]";
 }
 
 void Printer::header() {
@@ -54,31 +55,31 @@ void Printer::header() {
 }
 
 void Printer::source_fields() {
-  wire::Fields f(model_.source->bytes());
+  Cursor f(model_.source->bytes(), schema::kModel);
   std::string metadata;
   while (f.next()) {
-    std::string_view key;
-    if (f.field == wire::kModelProducerName) key = "producer_name";
-    if (f.field == wire::kModelProducerVersion) key = "producer_version";
-    if (f.field == wire::kModelDomain) key = "domain";
-    if (f.field == wire::kModelDoc) key = "doc_string";
-    if (!key.empty() && !f.body.empty()) {
-      out_.append(",\n  ").append(key).append(": ");
-      out_ += quoted_text(wire::as_text(f.body));
+    switch (f.field()) {
+      case model_field::kProducerName:
+      case model_field::kProducerVersion:
+      case model_field::kDomain:
+      case model_field::kDocString:
+        if (f.text().empty()) break;
+        out_.append(",\n  ").append(f.name()).append(": ");
+        out_ += quoted_text(f.text());
+        break;
+      case model_field::kModelVersion:
+        if (f.integer() == 0) break;
+        out_ += ",\n  model_version: " + std::to_string(f.integer());
+        break;
+      case model_field::kMetadata: {
+        const auto [key, value] = read_entry(f.bytes());
+        metadata += (metadata.empty() ? "" : ", ") + quoted_text(key) + ": " +
+                    quoted_text(value);
+        break;
+      }
+      default:
+        break;
     }
-    if (f.field == wire::kModelVersion && f.number != 0) {
-      out_ += ",\n  model_version: " +
-              std::to_string(static_cast<std::int64_t>(f.number));
-    }
-    if (f.field != wire::kModelMetadata) continue;
-    std::string_view name, value;
-    wire::Fields entry(f.body);
-    while (entry.next()) {
-      if (entry.field == 1) name = wire::as_text(entry.body);
-      if (entry.field == 2) value = wire::as_text(entry.body);
-    }
-    metadata += (metadata.empty() ? "" : ", ") + quoted_text(name) + ": " +
-                quoted_text(value);
   }
   if (!metadata.empty()) out_ += ",\n  metadata_props: [" + metadata + "]";
 }
@@ -134,12 +135,17 @@ void Printer::block(BlockId id, int depth) {
   const ir::Block& b = graph_->block(id);
   const bool formal = graph_ != &model_.graph && depth == 0;
   if (!formal) out_ += name_text(b.name.empty() ? "graph" : b.name) + " ";
-  inputs(b);
-  out_ += " => ";
-  outputs(b);
+  out_ += "(" +
+          joined(b.inputs,
+                 [&](ValueId v) {
+                   const ir::Literal* data = graph_->value(v).tensor;
+                   return data == nullptr ? declared(v) : constant(v, *data);
+                 }) +
+          ") => (";
+  out_ += joined(b.outputs, [&](ValueId v) { return declared(v); }) + ")";
   constants(id, depth);
   out_ += " {\n";
-  nodes(id, depth + 1);
+  for (NodeId n : order_[id.index()]) node(n, depth + 1);
   out_ += indent(depth) + "}";
   if (depth == 0) out_ += "\n";
 }
@@ -155,28 +161,6 @@ std::string Printer::declared(ValueId id) const {
   const ir::Type* type = graph_->value(id).declared;
   const std::string text = type_text(model_, type);
   return (text == "?" ? "" : text + " ") + value_name(id);
-}
-
-void Printer::inputs(const ir::Block& block) {
-  out_ += "(";
-  for (std::size_t i = 0; i < block.inputs.size(); ++i) {
-    const ir::Literal* data = graph_->value(block.inputs[i]).tensor;
-    out_ += i == 0 ? "" : ", ";
-    if (data == nullptr) {
-      out_ += declared(block.inputs[i]);
-      continue;
-    }
-    out_ += constant(block.inputs[i], *data);
-  }
-  out_ += ")";
-}
-
-void Printer::outputs(const ir::Block& block) {
-  out_ += "(";
-  for (std::size_t i = 0; i < block.outputs.size(); ++i) {
-    out_ += (i == 0 ? "" : ", ") + declared(block.outputs[i]);
-  }
-  out_ += ")";
 }
 
 }  // namespace ruleengine::text

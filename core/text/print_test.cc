@@ -9,7 +9,8 @@
 
 #include "core/text/equivalent.h"
 #include "core/text/parse.h"
-#include "core/text/wire.h"
+#include "core/text/read/encode.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
 namespace {
@@ -169,8 +170,8 @@ TEST_CASE("types nested without end are printed to a depth") {
   std::vector<std::byte> proto;
   for (int i = 0; i < 2000; ++i) {
     std::vector<std::byte> inner, outer;
-    wire::put_bytes(inner, 1, proto);
-    wire::put_bytes(outer, wire::kTypeSequence, inner);
+    put_bytes(inner, 1, proto);
+    put_bytes(outer, type_field::kSequence, inner);
     proto = std::move(outer);
   }
   const ir::Model model;

@@ -2,6 +2,7 @@
 // kinds of attributes. Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,6 +15,9 @@ namespace ruleengine::text {
 std::string quoted_text(std::string_view text);
 // In quotes if it is not an identifier, or would be read as a type or a number.
 std::string name_text(std::string_view name);
+// The field of TypeProto that holds such a type: "seq", "map", "optional",
+// "sparse_tensor" or "opaque"; 0 for any other word.
+std::uint32_t type_word(std::string_view word);
 // "com.microsoft": names separated by points, in quotes if one of them is not
 // an identifier.
 std::string qualified_text(std::string_view name);
@@ -31,6 +35,17 @@ bool is_list(ir::AttributeKind kind);
 // none.
 ir::AttributeKind list_of(ir::AttributeKind kind);
 ir::AttributeKind element_kind(ir::AttributeKind list);
+// "a, b": the text of each element, with commas.
+template <typename List, typename Text>
+std::string joined(const List& list, Text text) {
+  std::string out, separator;
+  for (const auto& each : list) {
+    out += separator + text(each);
+    separator = ", ";
+  }
+  return out;
+}
+
 // Whether ONNX text can express the attribute: false for sparse tensors.
 bool has_words(const ir::Attribute& a);
 

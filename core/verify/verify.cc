@@ -204,8 +204,9 @@ Status check_names(const Graph& graph) {
   return {};
 }
 
-template <typename Check, typename Id>
-Status check_each(std::size_t count, const Graph& graph, Check check, Id) {
+template <typename Id>
+Status check_each(std::size_t count, const Graph& graph,
+                  Status (*check)(const Graph&, Id)) {
   for (std::size_t i = 0; i < count; ++i) {
     if (auto status = check(graph, Id(i)); !status) return status;
   }
@@ -218,11 +219,9 @@ Status check_node(const Graph& graph, NodeId id) {
   return check_outputs(graph, id);
 }
 
-using Functions = std::unordered_map<std::uint32_t, const ir::Function*>;
-
 // Checks domains and calls of one body.
 Status check_ops(const Graph& graph, const ir::OpsetImports& imports,
-                 const Functions& functions) {
+                 const ir::FunctionsByOp& functions) {
   for (std::size_t i = 0; i < graph.node_count(); ++i) {
     const NodeId id(i);
     const ir::Node& node = graph.node(id);
@@ -246,40 +245,31 @@ Status check_ops(const Graph& graph, const ir::OpsetImports& imports,
 }  // namespace
 
 Status check_graph(const Graph& graph) {
-  auto status = check_each(graph.node_count(), graph, check_node, NodeId());
+  auto status = check_each(graph.node_count(), graph, check_node);
   if (!status) return status;
-  status = check_each(graph.value_count(), graph, check_uses, ValueId());
+  status = check_each(graph.value_count(), graph, check_uses);
   if (!status) return status;
-  status = check_each(graph.block_count(), graph, check_block, BlockId());
+  status = check_each(graph.block_count(), graph, check_block);
   if (!status) return status;
   if (status = check_listed_once(graph); !status) return status;
   if (status = check_output_counts(graph); !status) return status;
   if (status = check_names(graph); !status) return status;
   const auto order = ir::topological_order(graph);
   if (!order) return order.error();
-  return check_each(graph.node_count(), graph, check_rank, NodeId());
+  return check_each(graph.node_count(), graph, check_rank);
 }
 
 Status check_model(const ir::Model& model) {
-  Functions functions;
+  const ir::FunctionsByOp functions = ir::functions_by_op(model);
+  const auto check = [&](const Graph& graph, const ir::OpsetImports& imports) {
+    auto status = check_graph(graph);
+    return status ? check_ops(graph, imports, functions) : status;
+  };
+  auto status = check(model.graph, model.opset_imports);
   for (const auto& f : model.functions) {
-    const ir::OpId op = model.ops.find(f->domain, f->name, f->overload);
-    if (!f->removed && op) functions.emplace(op.index(), f.get());
+    if (status && !f->removed) status = check(f->body, f->opset_imports);
   }
-  if (auto status = check_graph(model.graph); !status) return status;
-  if (auto status = check_ops(model.graph, model.opset_imports, functions);
-      !status) {
-    return status;
-  }
-  for (const auto& f : model.functions) {
-    if (f->removed) continue;
-    if (auto status = check_graph(f->body); !status) return status;
-    if (auto status = check_ops(f->body, f->opset_imports, functions);
-        !status) {
-      return status;
-    }
-  }
-  return {};
+  return status;
 }
 
 }  // namespace ruleengine::verify

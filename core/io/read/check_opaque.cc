@@ -1,9 +1,8 @@
-#include "core/io/read/check_opaque.h"
+#include "core/io/read/parts.h"
 
 #include <vector>
 
 #include "core/io/read/read_graph.h"
-#include "core/io/read/read_tensor.h"
 
 namespace ruleengine::io {
 namespace {
@@ -11,31 +10,6 @@ namespace {
 // A level of nesting is three messages: a graph, its node, the node's
 // attribute.
 constexpr int kMaxDepth = 3 * kMaxNesting;
-
-const schema::Message* child_of(const schema::Message& message,
-                                std::uint32_t field) {
-  return field < message.fields.size() ? message.fields[field].child : nullptr;
-}
-
-bool check_packed(Context& context, const Cursor& cursor,
-                  const schema::Message& message, const Place& place) {
-  const schema::Shape shape = message.shape(cursor.field());
-  if (!cursor.is_length()) return true;
-  const Bytes packed = cursor.bytes();
-  bool ok = true;
-  if (shape == schema::kFloats) ok = packed.size() % 4 == 0;
-  if (shape == schema::kDoubles) ok = packed.size() % 8 == 0;
-  if (shape == schema::kVarints) {
-    const std::byte* at = packed.data();
-    const std::byte* end = at + packed.size();
-    std::uint64_t value;
-    while (ok && at != end) {
-      ok = read_varint(at, end, value) == WireError::kNone;
-    }
-  }
-  return ok || context.fail(place, "packed numbers end inside a number", "",
-                            "in " + std::string(message.name));
-}
 
 }  // namespace
 
@@ -67,21 +41,21 @@ bool check_opaque(Context& context, Bytes proto, const schema::Message& message,
     }
     Cursor cursor(open.bytes, *open.message);
     while (cursor.next()) {
-      if (!check_packed(context, cursor, *open.message, place)) return false;
-      const auto* child = child_of(*open.message, cursor.field());
-      if (child == nullptr) continue;
-      todo.push_back({cursor.bytes(), child, open.depth + 1});
+      if (!cursor.is_whole()) {
+        return context.fail(place, "packed numbers end inside a number", "",
+                            "in " + std::string(open.message->name));
+      }
+      if (cursor.child() == nullptr) continue;
+      todo.push_back({cursor.bytes(), cursor.child(), open.depth + 1});
     }
     if (!context.finished(place, cursor)) return false;
   }
   return true;
 }
 
-bool check_field(Context& context, const Cursor& cursor,
-                 const schema::Message& message, const Place& place) {
-  const schema::Message* child = child_of(message, cursor.field());
-  return child == nullptr ||
-         check_opaque(context, cursor.bytes(), *child, place);
+bool check_field(Context& context, const Cursor& cursor, const Place& place) {
+  return cursor.child() == nullptr ||
+         check_opaque(context, cursor.bytes(), *cursor.child(), place);
 }
 
 }  // namespace ruleengine::io

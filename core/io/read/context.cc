@@ -1,7 +1,6 @@
 #include "core/io/read/context.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace ruleengine::io {

@@ -14,8 +14,8 @@
 #include "core/base/diagnostic.h"
 #include "core/io/read/external.h"
 #include "core/io/read/mapping.h"
-#include "core/io/wire/wire.h"
 #include "core/ir/model.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 
@@ -71,7 +71,6 @@ class Context {
   // Scratch buffers for readers of lists.
   std::vector<std::int64_t> ints;
   std::vector<float> floats;
-  std::vector<std::string_view> texts;
 
   bool fail(const Place& place, std::string what, std::string expected = {},
             std::string found = {}, std::string hint = {});

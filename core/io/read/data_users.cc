@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <filesystem>
 #include <memory>
@@ -14,7 +15,7 @@
 #include "core/io/descriptor.h"
 #include "core/io/read/file_names.h"
 #include "core/io/read/mapping.h"
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 namespace {
@@ -37,14 +38,14 @@ class Search {
     Cursor cursor(bytes, kind);
     bool whole = true;
     while (cursor.next()) {
-      if (!cursor.is_length() || cursor.field() >= kind.fields.size()) continue;
-      const schema::Message* child = kind.fields[cursor.field()].child;
+      if (!cursor.is_length()) continue;
       if (&kind == &schema::kTensor) {
         if (cursor.field() == tensor_field::kExternalData) {
-          entry(cursor.bytes());
+          const StringEntry entry = read_entry(cursor.bytes());
+          if (entry.key == kLocation) visit_(entry.value);
         }
-      } else if (leads_to_tensors(child)) {
-        whole &= message(cursor.bytes(), *child, depth + 1);
+      } else if (leads_to_tensors(cursor.child())) {
+        whole &= message(cursor.bytes(), *cursor.child(), depth + 1);
       }
     }
     return whole && cursor.error() == WireError::kNone;
@@ -52,23 +53,11 @@ class Search {
 
  private:
   static bool leads_to_tensors(const schema::Message* kind) {
-    for (const schema::Message* each :
-         {&schema::kGraph, &schema::kNode, &schema::kAttribute,
-          &schema::kTensor, &schema::kSparseTensor, &schema::kFunction,
-          &schema::kTrainingInfo}) {
-      if (kind == each) return true;
-    }
-    return false;
-  }
-
-  void entry(Bytes bytes) {
-    std::string_view key, value;
-    Cursor cursor(bytes, schema::kEntry);
-    while (cursor.next()) {
-      if (cursor.field() == entry_field::kKey) key = cursor.text();
-      if (cursor.field() == entry_field::kValue) value = cursor.text();
-    }
-    if (key == kLocation) visit_(value);
+    using namespace schema;
+    constexpr std::array kKinds = {&kGraph,       &kNode,     &kAttribute,
+                                   &kTensor,      &kFunction, &kTrainingInfo,
+                                   &kSparseTensor};
+    return std::ranges::count(kKinds, kind) > 0;
   }
 
   Visit visit_;

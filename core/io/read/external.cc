@@ -143,8 +143,8 @@ Result<std::span<const std::byte>> ExternalFiles::read(
 
 bool ExternalFiles::owns(FileId id) const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(files_.begin(), files_.end(),
-                     [&](const auto& f) { return f->id == id; });
+  return std::ranges::any_of(files_,
+                             [&](const auto& f) { return f->id == id; });
 }
 
 void ExternalFiles::release() const {
@@ -156,18 +156,15 @@ void ExternalFiles::release() const {
 
 bool ExternalFiles::faulted() const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(files_.begin(), files_.end(), [](const auto& f) {
+  return std::ranges::any_of(files_, [](const auto& f) {
     return f->mapping && f->mapping->faulted();
   });
 }
 
-void ExternalFiles::sort_uses() {
-  std::sort(uses_.begin(), uses_.end(), std::less<>());
-}
+void ExternalFiles::sort_uses() { std::ranges::sort(uses_); }
 
 bool ExternalFiles::any_use_in(Bytes range) const {
-  const auto it =
-      std::lower_bound(uses_.begin(), uses_.end(), range.data(), std::less<>());
+  const auto it = std::ranges::lower_bound(uses_, range.data());
   return it != uses_.end() && std::less<>()(*it, range.data() + range.size());
 }
 

@@ -19,8 +19,8 @@
 #include "core/io/load.h"
 #include "core/io/read/confined.h"
 #include "core/io/read/mapping.h"
-#include "core/io/wire/wire.h"
 #include "core/ir/literal.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 

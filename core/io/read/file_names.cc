@@ -1,5 +1,7 @@
 #include "core/io/read/file_names.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -46,15 +48,10 @@ bool is_data_of(const std::string& result, std::string_view location) {
 }
 
 std::string temporary_prefix(const std::string& result) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string out(kTemporaryPrefix);
   // A hash, since the name itself may be as long as the file system allows, so
   // that nothing can be added to it.
-  const std::uint64_t hash = byte_hash(file_of(result));
-  for (int shift = 60; shift >= 0; shift -= 4) {
-    out += kDigits[hash >> shift & 15];
-  }
-  return out + "-";
+  return fmt::format("{}{:016x}-", kTemporaryPrefix,
+                     byte_hash(file_of(result)));
 }
 
 }  // namespace ruleengine::io

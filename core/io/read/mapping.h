@@ -14,8 +14,8 @@
 #include "core/base/result.h"
 #include "core/io/descriptor.h"
 #include "core/io/read/confined.h"
-#include "core/io/wire/wire.h"
 #include "core/ir/model.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 

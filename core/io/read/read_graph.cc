@@ -2,10 +2,8 @@
 
 #include <utility>
 
-#include "core/io/read/check_opaque.h"
 #include "core/io/read/order.h"
-#include "core/io/read/read_tensor.h"
-#include "core/io/read/read_type.h"
+#include "core/io/read/parts.h"
 #include "core/ir/order.h"
 
 namespace ruleengine::io {
@@ -111,7 +109,7 @@ bool GraphReader::reserve(Bytes proto, const BodyLayout& layout,
     if (field == layout.input || field == layout.initializer) ++values;
     if (!layout.formal && (field == graph_field::kAnnotation ||
                            field == graph_field::kMetadata)) {
-      if (!check_field(context_, cursor, layout.message, place)) return false;
+      if (!check_field(context_, cursor, place)) return false;
     }
     if (field != layout.node) continue;
     ++nodes;
@@ -156,6 +154,10 @@ void GraphReader::split(const Cursor& cursor, const BodyLayout& layout) {
   }
 }
 
+bool GraphReader::is_own(ValueId value) const {
+  return value && graph_.value(value).block == block_;
+}
+
 ValueId GraphReader::visible(std::string_view name) {
   const Name id = context_.model.names.intern_view(name);
   return id.index() < scope_.size() ? scope_[id.index()] : ValueId();
@@ -168,7 +170,7 @@ bool GraphReader::define(std::string_view name, ValueKind kind,
     scope_.resize(std::max<std::size_t>(id.index() + 1, scope_.size() * 2));
   }
   ValueId& seen = scope_[id.index()];
-  if (seen && graph_.value(seen).block == block_) {
+  if (is_own(seen)) {
     return context_.fail(
         place, "a name is defined twice",
         "one definition of " + quoted_name(name),
@@ -181,14 +183,20 @@ bool GraphReader::define(std::string_view name, ValueKind kind,
   return true;
 }
 
+bool GraphReader::read_interface(const Cursor& field, const BodyLayout& layout,
+                                 const Place& place, ValueInfo& info) {
+  if (!layout.formal) {
+    return read_value_info(context_, field.bytes(), place, info);
+  }
+  info.name = field.text();
+  return true;
+}
+
 bool GraphReader::define_inputs(const BodyLayout& layout, const Place& place) {
   return each_field(
       others_, layout.message, layout.input, [&](const Cursor& field) {
         ValueInfo info;
-        if (layout.formal) {
-          info.name = field.text();
-        } else if (!read_value_info(context_, field.bytes(),
-                                    {&place, "input", {}}, info)) {
+        if (!read_interface(field, layout, {&place, "input", {}}, info)) {
           return false;
         }
         const Place here{&place, "input", info.name};
@@ -236,7 +244,7 @@ bool GraphReader::define_initializer(Bytes proto, const Place& place) {
   constexpr std::size_t kFar = 4096;
   if (tensor->bytes.size() >= kFar) name = context_.model.arena.copy(name);
   ValueId value = visible(name);
-  const bool own = value && graph_.value(value).block == block_;
+  const bool own = is_own(value);
   if (own && graph_.value(value).tensor != nullptr && is_main()) {
     context_.warn({&place, "initializer", name}, "a name is defined twice",
                   "one definition of " + quoted_name(name),
@@ -267,8 +275,7 @@ bool GraphReader::define_broken(const ir::Literal& tensor,
       tensor.storage == ir::Storage::kExternal) {
     return false;
   }
-  const ValueId seen = visible(name);
-  if (seen && graph_.value(seen).block == block_) return false;
+  if (is_own(visible(name))) return false;
   Diagnostic why = *std::exchange(context_.error, std::nullopt);
   ValueId value;
   if (!define(name, ValueKind::kInitializer, place, value)) return false;
@@ -296,8 +303,7 @@ bool GraphReader::define_sparse(Bytes proto, const Place& place) {
   if (!check_sparse(context_, proto, here, name)) return false;
   if (name.empty()) return context_.fail(here, "an initializer has no name");
   ValueId value = visible(name);
-  if (value && graph_.value(value).block == block_ &&
-      graph_.value(value).kind == ValueKind::kInput) {
+  if (is_own(value) && graph_.value(value).kind == ValueKind::kInput) {
     return true;
   }
   return define(name, ValueKind::kInitializer,
@@ -327,13 +333,8 @@ bool GraphReader::define_node_outputs(const BodyLayout& layout,
 bool GraphReader::declare(const BodyLayout& layout, const Place& place) {
   const auto declare_one = [&](const Cursor& field) {
     ValueInfo info;
-    if (layout.formal) {
-      info.name = field.text();
-    } else if (!read_value_info(context_, field.bytes(), {&place, "output", {}},
-                                info)) {
-      return false;
-    }
-    return declare_output(info.name, info.type, place);
+    return read_interface(field, layout, {&place, "output", {}}, info) &&
+           declare_output(info.name, info.type, place);
   };
   const auto declare_value = [&](const Cursor& field) {
     ValueInfo info;
@@ -343,14 +344,18 @@ bool GraphReader::declare(const BodyLayout& layout, const Place& place) {
     const Place named{&place, "value_info", info.name};
     const ir::Type* type = nullptr;
     if (!read_type(context_, info.type, named, type)) return false;
-    if (value && graph_.value(value).block == block_ &&
-        graph_.value(value).declared == nullptr) {
-      graph_.mutable_value(value).declared = type;
-    }
+    declare_type(value, type);
     return true;
   };
   return each_field(others_, layout.message, layout.output, declare_one) &&
          each_field(others_, layout.message, layout.value_info, declare_value);
+}
+
+// The first type that is declared counts.
+void GraphReader::declare_type(ValueId value, const ir::Type* type) {
+  if (is_own(value) && graph_.value(value).declared == nullptr) {
+    graph_.mutable_value(value).declared = type;
+  }
 }
 
 bool GraphReader::declare_output(std::string_view name, Bytes type_proto,
@@ -362,7 +367,6 @@ bool GraphReader::declare_output(std::string_view name, Bytes type_proto,
                          "a node output, an input or an initializer",
                          quoted_name(name));
   }
-  const bool own = graph_.value(value).block == block_;
   if (block_ == ir::Graph::main_block() &&
       graph_.value(value).block_output_count > 0) {
     if (!is_main()) {
@@ -376,9 +380,7 @@ bool GraphReader::declare_output(std::string_view name, Bytes type_proto,
   check_order(block_, value);
   const ir::Type* type = nullptr;
   if (!read_type(context_, type_proto, here, type)) return false;
-  if (own && graph_.value(value).declared == nullptr) {
-    graph_.mutable_value(value).declared = type;
-  }
+  declare_type(value, type);
   return true;
 }
 

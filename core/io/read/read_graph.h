@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/io/read/context.h"
-#include "core/io/read/read_attribute.h"
+#include "core/io/read/parts.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::io {
@@ -62,6 +62,9 @@ class GraphReader : public BlockMaker {
   void split(const Cursor& field, const BodyLayout& layout);
   bool define(std::string_view name, ir::ValueKind kind, const Place& place,
               ir::ValueId& value);
+  bool read_interface(const Cursor& field, const BodyLayout& layout,
+                      const Place& place, ValueInfo& info);
+  bool is_own(ir::ValueId value) const;  // defined in the current block
   bool define_inputs(const BodyLayout& layout, const Place& place);
   bool define_initializers(const BodyLayout& layout, const Place& place);
   bool define_initializer(Bytes proto, const Place& place);
@@ -71,6 +74,7 @@ class GraphReader : public BlockMaker {
   bool define_sparse(Bytes proto, const Place& place);
   bool define_node_outputs(const BodyLayout& layout, const Place& place);
   bool declare(const BodyLayout& layout, const Place& place);
+  void declare_type(ir::ValueId value, const ir::Type* type);
   bool declare_output(std::string_view name, Bytes type, const Place& place);
   void check_order(ir::BlockId reader, ir::ValueId value);
   ir::ValueId visible(std::string_view name);

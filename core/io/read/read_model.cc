@@ -4,9 +4,7 @@
 #include <set>
 
 #include "core/io/load.h"
-#include "core/io/read/check_functions.h"
-#include "core/io/read/check_opaque.h"
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 #include "core/ops/op_facts.h"
 
 namespace ruleengine::io {
@@ -115,7 +113,7 @@ bool scan(Context& context, Parts& parts) {
         parts.training.push_back(cursor.bytes());
         break;
       default:
-        if (!check_field(context, cursor, schema::kModel, {})) return false;
+        if (!check_field(context, cursor, {})) return false;
         break;
     }
   }
@@ -173,14 +171,11 @@ bool read_defaults(Context& context, const std::vector<Bytes>& protos,
     if (!read_attribute(context, protos[i], place, nullptr, out[i])) {
       return false;
     }
-    for (std::uint32_t field :
-         {attribute_field::kG, attribute_field::kGraphs}) {
-      Cursor cursor(protos[i], schema::kAttribute);
-      while (cursor.next()) {
-        if (cursor.field() == field &&
-            !check_opaque(context, cursor.bytes(), schema::kGraph, place)) {
-          return false;
-        }
+    Cursor cursor(protos[i], schema::kAttribute);
+    while (cursor.next()) {
+      if (cursor.child() == &schema::kGraph &&
+          !check_field(context, cursor, place)) {
+        return false;
       }
     }
   }
@@ -222,7 +217,7 @@ bool scan_function(Context& context, Bytes proto, const Place& place,
         break;
       default:
         if (cursor.field() > function_field::kOverload &&
-            !check_field(context, cursor, schema::kFunction, place)) {
+            !check_field(context, cursor, place)) {
           return false;
         }
         break;

@@ -8,6 +8,9 @@
 namespace ruleengine::io {
 
 bool read_model(Context& context);
+// Checks the functions as a whole: names are unique, calls fit, there is no
+// recursion, and the expansion of all calls is bounded.
+bool check_functions(Context& context);
 
 // Reads a FunctionProto and adds it to context.model.
 bool read_function(Context& context, Bytes proto, Scope& scope);

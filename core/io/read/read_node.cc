@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "core/io/read/check_opaque.h"
 #include "core/io/read/order.h"
+#include "core/io/read/parts.h"
 #include "core/io/read/read_graph.h"
 #include "core/ops/onnx_runtime.h"
 
@@ -133,7 +133,7 @@ bool GraphReader::scan_node(Bytes proto, const Place& place, NodeParts& parts) {
         ++parts.metadata;
         break;
       default:
-        if (!check_field(context_, cursor, schema::kNode, place)) return false;
+        if (!check_field(context_, cursor, place)) return false;
         parts.add_extra(cursor.whole());
     }
   }
@@ -227,12 +227,9 @@ bool GraphReader::read_metadata(Bytes proto, const NodeParts& parts,
   while (cursor.next()) {
     if (cursor.field() != node_field::kMetadata) continue;
     Cursor entry(cursor.bytes(), schema::kEntry);
-    while (entry.next()) {
-      if (entry.field() == entry_field::kKey) out[i].key = entry.text();
-      if (entry.field() == entry_field::kValue) out[i].value = entry.text();
-    }
+    const auto [key, value] = read_entry(entry);
     if (!context_.finished(place, entry)) return false;
-    ++i;
+    out[i++] = {key, value};
   }
   metadata = out;
   return true;

@@ -1,6 +1,6 @@
 #include <cstring>
 
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
 namespace ruleengine::io {
 namespace {
@@ -21,18 +21,8 @@ bool scan(Context& context, Bytes proto, const Place& place, Sparse& out) {
       out.indices.add(cursor.bytes());
       out.has_indices = true;
     } else if (cursor.field() == sparse_field::kDims) {
-      if (!cursor.is_length()) {
-        out.dims.push_back(cursor.integer());
-        continue;
-      }
-      const std::byte* at = cursor.bytes().data();
-      const std::byte* end = at + cursor.bytes().size();
-      std::uint64_t dim;
-      while (at != end) {
-        if (read_varint(at, end, dim) != WireError::kNone) {
-          return context.fail(place, "packed dims end inside a number");
-        }
-        out.dims.push_back(static_cast<std::int64_t>(dim));
+      if (!cursor.append_integers(out.dims)) {
+        return context.fail(place, "packed dims end inside a number");
       }
     }
   }

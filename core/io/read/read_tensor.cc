@@ -1,6 +1,5 @@
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
-#include "core/io/read/check_opaque.h"
 #include "core/io/read/tensor_data.h"
 
 namespace ruleengine::io {
@@ -28,23 +27,6 @@ std::string dims_text(std::span<const std::int64_t> dims) {
   return out + (dims.size() > 16 ? ",...]" : "]");
 }
 
-bool append_dims(Context& context, const Cursor& cursor, const Place& place) {
-  if (!cursor.is_length()) {
-    context.ints.push_back(cursor.integer());
-    return true;
-  }
-  const std::byte* at = cursor.bytes().data();
-  const std::byte* end = at + cursor.bytes().size();
-  while (at != end) {
-    std::uint64_t dim;
-    if (read_varint(at, end, dim) != WireError::kNone) {
-      return context.damaged(place, "packed dims end inside a number");
-    }
-    context.ints.push_back(static_cast<std::int64_t>(dim));
-  }
-  return true;
-}
-
 // What one pass over the fields of a tensor finds.
 struct TensorParts {
   std::int64_t data_type = 0;
@@ -62,7 +44,9 @@ bool scan(Context& context, Bytes proto, const Place& place,
   while (cursor.next()) {
     switch (cursor.field()) {
       case tensor_field::kDims:
-        if (!append_dims(context, cursor, place)) return false;
+        if (!cursor.append_integers(context.ints)) {
+          return context.damaged(place, "packed dims end inside a number");
+        }
         break;
       case tensor_field::kDataType:
         parts.data_type = static_cast<std::int32_t>(cursor.integer());
@@ -83,7 +67,7 @@ bool scan(Context& context, Bytes proto, const Place& place,
       default:
         if (is_data_field(cursor.field())) {
           parts.data.add(cursor);
-        } else if (!check_field(context, cursor, schema::kTensor, place)) {
+        } else if (!check_field(context, cursor, place)) {
           return false;
         }
     }
@@ -199,12 +183,7 @@ bool read_tensor(Context& context, Bytes proto, const Place& place,
 }
 
 std::string_view tensor_name(Bytes proto) {
-  Cursor cursor(proto, schema::kTensor);
-  std::string_view name;
-  while (cursor.next()) {
-    if (cursor.field() == tensor_field::kName) name = cursor.text();
-  }
-  return name;
+  return text_field(proto, schema::kTensor, tensor_field::kName);
 }
 
 }  // namespace ruleengine::io

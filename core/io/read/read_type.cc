@@ -1,6 +1,5 @@
-#include "core/io/read/read_type.h"
+#include "core/io/read/parts.h"
 
-#include "core/io/read/check_opaque.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::io {
@@ -145,7 +144,7 @@ bool read_value_info(Context& context, Bytes proto, const Place& place,
       info.name = cursor.text();
     } else if (cursor.field() == value_info_field::kType) {
       type.add(cursor.bytes());
-    } else if (!check_field(context, cursor, schema::kValueInfo, place)) {
+    } else if (!check_field(context, cursor, place)) {
       return false;
     }
   }

@@ -1,9 +1,9 @@
 #include "core/io/read/tensor_data.h"
 
+#include <algorithm>
 #include <charconv>
-#include <cstring>
 
-#include "core/io/read/read_tensor.h"
+#include "core/io/read/parts.h"
 
 namespace ruleengine::io {
 namespace {
@@ -34,13 +34,9 @@ std::uint32_t field_of(DataType type) {
 // The number of entries in the typed field for `elements` elements.
 std::optional<std::int64_t> entry_count(DataType type, std::int64_t elements) {
   std::int64_t count = elements;
-  switch (type) {
-    case DataType::kComplex64:
-    case DataType::kComplex128:
-      if (__builtin_mul_overflow(elements, 2, &count)) return std::nullopt;
-      return count;
-    default:
-      break;
+  if (type == DataType::kComplex64 || type == DataType::kComplex128) {
+    if (__builtin_mul_overflow(elements, 2, &count)) return std::nullopt;
+    return count;
   }
   const int bits = element_bits(type);
   if (bits == 4) return elements / 2 + elements % 2;
@@ -101,30 +97,6 @@ bool check_varints(Context& context, Bytes packed, const Place& place,
     ++count;
   }
   return true;
-}
-
-// Whether a packed list of numbers does not end inside a number. True for other
-// fields.
-bool is_whole(std::uint32_t field, Bytes packed) {
-  switch (field) {
-    case tensor_field::kFloatData:
-      return packed.size() % 4 == 0;
-    case tensor_field::kDoubleData:
-      return packed.size() % 8 == 0;
-    case tensor_field::kInt32Data:
-    case tensor_field::kInt64Data:
-    case tensor_field::kUint64Data: {
-      const std::byte* at = packed.data();
-      const std::byte* end = at + packed.size();
-      std::uint64_t raw;
-      while (at != end) {
-        if (read_varint(at, end, raw) != WireError::kNone) return false;
-      }
-      return true;
-    }
-    default:
-      return true;
-  }
 }
 
 // Joins scattered and unpacked entries into one packed list.
@@ -198,20 +170,6 @@ bool read_numbers(Context& context, Bytes proto, const DataFields& data,
 }
 
 // --- external ----------------------------------------------------------------
-
-struct StringEntry {
-  std::string_view key, value;
-};
-
-bool read_entry(Context& context, Bytes proto, const Place& place,
-                StringEntry& entry) {
-  Cursor cursor(proto, schema::kEntry);
-  while (cursor.next()) {
-    if (cursor.field() == entry_field::kKey) entry.key = cursor.text();
-    if (cursor.field() == entry_field::kValue) entry.value = cursor.text();
-  }
-  return context.finished(place, cursor);
-}
 
 // Accepts digits only (no sign, blank or exponent), and only numbers that fit.
 std::optional<std::int64_t> to_number(std::string_view text) {
@@ -287,10 +245,9 @@ void DataFields::add(const Cursor& cursor) {
   seen.payload = cursor.bytes();
 }
 
-int DataFields::kinds() const {
-  int kinds = 0;
-  for (const Seen& seen : seen_) kinds += seen.count > 0;
-  return kinds;
+std::size_t DataFields::kinds() const {
+  return seen_.size() -
+         static_cast<std::size_t>(std::ranges::count(seen_, 0u, &Seen::count));
 }
 
 std::uint32_t DataFields::first() const {
@@ -351,8 +308,7 @@ bool check_spare(Context& context, Bytes proto, const Place& place,
                  std::uint32_t counts) {
   Cursor cursor(proto, schema::kTensor);
   while (cursor.next()) {
-    if (cursor.field() == counts || !cursor.is_length()) continue;
-    if (!is_whole(cursor.field(), cursor.bytes())) {
+    if (cursor.field() != counts && !cursor.is_whole()) {
       return context.damaged(place, "packed tensor data ends inside a number");
     }
   }
@@ -373,8 +329,9 @@ bool read_external(Context& context, Bytes proto, const Place& place,
   Cursor cursor(proto, schema::kTensor);
   while (cursor.next()) {
     if (cursor.field() != tensor_field::kExternalData) continue;
-    StringEntry entry;
-    if (!read_entry(context, cursor.bytes(), place, entry) ||
+    Cursor fields(cursor.bytes(), schema::kEntry);
+    const StringEntry entry = read_entry(fields);
+    if (!context.finished(place, fields) ||
         !store_entry(context, entry, place, out.external, seen)) {
       return false;
     }

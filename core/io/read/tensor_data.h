@@ -15,7 +15,7 @@ namespace ruleengine::io {
 class DataFields {
  public:
   void add(const Cursor& cursor);
-  int kinds() const;            // different fields
+  std::size_t kinds() const;    // different fields
   std::uint32_t first() const;  // the lowest of them; 0 for none
   // The payload when the field occurs once and packed; else it has to be
   // repacked.

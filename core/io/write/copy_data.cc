@@ -4,12 +4,11 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <utility>
 
 #include "core/io/leftovers.h"
+#include "core/io/load.h"
 #include "core/io/read/data_users.h"
 #include "core/io/read/file_names.h"
-#include "core/io/read/hold.h"
 #include "core/io/write/same_bytes.h"
 
 namespace ruleengine::io {
@@ -52,11 +51,11 @@ Status write_extents(const DataPlan& plan, ExternalFiles& external,
   std::string_view open_location;
   OpenFile open;
   for (const DataPlan::Extent& extent : plan.extents()) {
+    const std::uint64_t size = extent.end - extent.begin;
+    if (Status s = file.pad(extent.at); !s) return s;
     if (const auto given = external.given(extent.file)) {
-      if (Status s = file.pad(extent.at); !s) return s;
-      const Bytes bytes =
-          given->subspan(extent.begin, extent.end - extent.begin);
-      if (Status s = file.write(bytes); !s) return s;
+      Status s = file.write(given->subspan(extent.begin, size));
+      if (!s) return s;
       continue;
     }
     if (open_location != extent.file || !open.descriptor.valid()) {
@@ -65,12 +64,8 @@ Status write_extents(const DataPlan& plan, ExternalFiles& external,
       open = std::move(*opened);
       open_location = extent.file;
     }
-    if (Status s = file.pad(extent.at); !s) return s;
-    if (Status s = file.copy(open.descriptor.get(), extent.begin,
-                             extent.end - extent.begin);
-        !s) {
-      return s;
-    }
+    Status s = file.copy(open.descriptor.get(), extent.begin, size);
+    if (!s) return s;
   }
   return {};
 }
@@ -83,14 +78,7 @@ Status stream_tensor(const ir::Literal& tensor, const ir::Model& model,
       ir::stream_bytes(tensor, model.external.get(),
                        [&](Bytes bytes) { return file.write(bytes); });
   if (tensor.byte_size() < kHeld) return s;
-  if (const auto* source =
-          dynamic_cast<const FileSource*>(model.source.get())) {
-    source->release();
-  }
-  if (const auto* files =
-          dynamic_cast<const ExternalFiles*>(model.external.get())) {
-    files->release();
-  }
+  release_memory(model);
   return s;
 }
 

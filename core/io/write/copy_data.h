@@ -14,7 +14,6 @@
 #include "core/base/result.h"
 #include "core/io/output.h"
 #include "core/io/read/external.h"
-#include "core/io/write/byte_sink.h"
 #include "core/io/write/data_plan.h"
 #include "core/ir/model.h"
 

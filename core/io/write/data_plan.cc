@@ -1,7 +1,6 @@
 #include "core/io/write/data_plan.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "core/io/output.h"
 
@@ -19,9 +18,6 @@ std::uint64_t aligned(std::uint64_t at, std::uint64_t to) {
 
 }  // namespace
 
-DataPlan::DataPlan(std::string location, Originals originals, bool spill)
-    : location_(std::move(location)), originals_(originals), spill_(spill) {}
-
 ir::ExternalRef DataPlan::original(const ir::ExternalRef& ref,
                                    std::uint64_t size) {
   if (originals_ == Originals::kShare) return ref;
@@ -36,9 +32,9 @@ ir::ExternalRef DataPlan::original(const ir::ExternalRef& ref,
   }
   if (size == 0) return out;
   const auto first = extents_.begin() + static_cast<std::ptrdiff_t>(file.first);
-  auto extent = std::upper_bound(
-      first, first + static_cast<std::ptrdiff_t>(file.count), begin,
-      [](std::uint64_t at, const Extent& e) { return at < e.begin; });
+  auto extent = std::ranges::upper_bound(
+      first, first + static_cast<std::ptrdiff_t>(file.count), begin, {},
+      &Extent::begin);
   --extent;
   out.offset = static_cast<std::int64_t>(extent->at + begin - extent->begin);
   return out;
@@ -56,10 +52,9 @@ ir::ExternalRef DataPlan::stored(const ir::Literal& tensor,
 void DataPlan::finish() {
   finished_ = true;
   for (File& file : files_) {
-    std::sort(file.ranges.begin(), file.ranges.end(),
-              [](const Extent& a, const Extent& b) {
-                return std::pair(a.begin, a.end) < std::pair(b.begin, b.end);
-              });
+    std::ranges::sort(file.ranges, {}, [](const Extent& e) {
+      return std::pair(e.begin, e.end);
+    });
     file.first = extents_.size();
     for (const Extent& range : file.ranges) {
       if (range.begin == range.end) continue;

@@ -26,7 +26,8 @@ class DataPlan {
 
   // `location`: the data file as named in the model. `spill`: large tensors
   // from inside the model go to the data file too.
-  DataPlan(std::string location, Originals originals, bool spill);
+  DataPlan(std::string location, Originals originals, bool spill)
+      : location_(std::move(location)), originals_(originals), spill_(spill) {}
 
   bool relocates() const { return originals_ == Originals::kCopy; }
   bool spills() const { return spill_; }

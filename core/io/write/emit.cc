@@ -1,8 +1,9 @@
 #include "core/io/write/emit.h"
 
+#include <bit>
 #include <string>
-#include <vector>
 
+#include "core/io/read/parts.h"
 #include "core/io/read/tensor_data.h"
 
 namespace ruleengine::io {
@@ -15,26 +16,8 @@ struct External {
   std::uint64_t size = 0;
 };
 
-void append_dims(const Cursor& cursor, std::vector<std::int64_t>& dims) {
-  if (!cursor.is_length()) {
-    dims.push_back(cursor.integer());
-    return;
-  }
-  const std::byte* at = cursor.bytes().data();
-  const std::byte* end = at + cursor.bytes().size();
-  std::uint64_t dim;
-  while (at != end && read_varint(at, end, dim) == WireError::kNone) {
-    dims.push_back(static_cast<std::int64_t>(dim));
-  }
-}
-
-void read_entry(Bytes proto, ir::ExternalRef& ref) {
-  std::string_view key, value;
-  Cursor entry(proto, schema::kEntry);
-  while (entry.next()) {
-    if (entry.field() == entry_field::kKey) key = entry.text();
-    if (entry.field() == entry_field::kValue) value = entry.text();
-  }
+void read_reference(Bytes proto, ir::ExternalRef& ref) {
+  const auto [key, value] = read_entry(proto);
   if (key == "location") ref.location = value;
   if (key == "offset") ref.offset = std::stoll(std::string(value));
 }
@@ -47,7 +30,7 @@ External external_of(Bytes proto) {
   while (cursor.next()) {
     switch (cursor.field()) {
       case tensor_field::kDims:
-        append_dims(cursor, dims);
+        (void)cursor.append_integers(dims);
         break;
       case tensor_field::kDataType:
         tensor.dtype = static_cast<ir::DataType>(cursor.integer());
@@ -56,7 +39,7 @@ External external_of(Bytes proto) {
         out.is = cursor.number() == 1;
         break;
       case tensor_field::kExternalData:
-        read_entry(cursor.bytes(), out.ref);
+        read_reference(cursor.bytes(), out.ref);
         break;
       default:
         break;
@@ -88,11 +71,8 @@ void Emitter::relocate(Bytes body, const schema::Message& message) {
   if (&message == &schema::kTensor) return relocate_tensor(body, nullptr);
   Cursor cursor(body, message);
   while (cursor.next()) {
-    const std::uint32_t field = cursor.field();
-    const schema::Message* child =
-        field < message.fields.size() ? message.fields[field].child : nullptr;
-    if (child != nullptr && relocates(cursor.bytes())) {
-      verbatim(field, cursor.bytes(), *child);
+    if (cursor.child() != nullptr && relocates(cursor.bytes())) {
+      verbatim(cursor.field(), cursor.bytes(), *cursor.child());
     } else {
       rope_.view(cursor.whole());
     }
@@ -123,16 +103,194 @@ void Emitter::relocate_tensor(Bytes body, const std::string_view* name) {
 }
 
 void Emitter::external_data(const ir::ExternalRef& ref) {
+  const auto entry = [&](std::string_view key, std::string_view value) {
+    rope_.entry(tensor_field::kExternalData, key, value);
+  };
   entry("location", ref.location);
   entry("offset", std::to_string(ref.offset));
   if (ref.length >= 0) entry("length", std::to_string(ref.length));
 }
 
-void Emitter::entry(std::string_view key, std::string_view value) {
-  const Rope::Mark mark = rope_.begin(tensor_field::kExternalData);
-  rope_.text(entry_field::kKey, key);
-  rope_.text(entry_field::kValue, value);
-  rope_.end(mark);
+namespace {
+
+using ir::AttributeKind;
+
+// The stored tensor with the same bytes: skips lazy tensors that only rename or
+// reshape.
+const ir::Literal& data_of(const ir::Literal& tensor) {
+  const ir::Literal* at = &tensor;
+  while (at->storage == ir::Storage::kLazy && at->lazy->is_view()) {
+    at = at->lazy->parts[0].tensor;
+  }
+  return *at;
+}
+
+void encode_header(Rope& rope, const ir::Literal& tensor,
+                   std::string_view name) {
+  for (std::int64_t dim : tensor.dims) rope.varint(tensor_field::kDims, dim);
+  rope.varint(tensor_field::kDataType, static_cast<std::int64_t>(tensor.dtype));
+  if (!name.empty()) rope.text(tensor_field::kName, name);
+}
+
+void encode_reference(Emitter& emitter, const ir::ExternalRef& ref) {
+  emitter.external_data(ref);
+  emitter.rope().varint(tensor_field::kDataLocation, 1);
+}
+
+void encode_data(Emitter& emitter, const ir::Literal& tensor, DataPlace place) {
+  Rope& rope = emitter.rope();
+  const ir::Literal& data = data_of(tensor);
+  if (data.storage == ir::Storage::kStrings) {
+    for (std::string_view text : data.strings) {
+      rope.text(tensor_field::kStringData, text);
+    }
+    return;
+  }
+  DataPlan* plan = emitter.plan();
+  const auto size = static_cast<std::uint64_t>(tensor.byte_size());
+  if (data.storage == ir::Storage::kExternal) {
+    return encode_reference(emitter, plan != nullptr
+                                         ? plan->original(data.external, size)
+                                         : data.external);
+  }
+  if (plan != nullptr && place == DataPlace::kAnywhere &&
+      DataPlan::is_large(size)) {
+    return encode_reference(emitter, plan->stored(data, size));
+  }
+  rope.header(tensor_field::kRawData, size);
+  if (data.storage == ir::Storage::kRaw) {
+    rope.view(data.bytes);
+  } else {
+    rope.tensor(data, size);
+  }
+}
+
+void encode_value(Emitter& emitter, const ir::Attribute& a) {
+  Rope& rope = emitter.rope();
+  switch (a.kind) {
+    case AttributeKind::kFloat:
+      return rope.fixed32(attribute_field::kF,
+                          std::bit_cast<std::uint32_t>(a.f));
+    case AttributeKind::kInt:
+      return rope.varint(attribute_field::kI, a.i);
+    case AttributeKind::kString:
+      return rope.text(attribute_field::kS, a.s);
+    case AttributeKind::kFloats:
+      for (float f : a.floats) {
+        rope.fixed32(attribute_field::kFloats, std::bit_cast<std::uint32_t>(f));
+      }
+      return;
+    case AttributeKind::kInts:
+      for (std::int64_t i : a.ints) rope.varint(attribute_field::kInts, i);
+      return;
+    case AttributeKind::kStrings:
+      for (std::string_view s : a.strings) {
+        rope.text(attribute_field::kStrings, s);
+      }
+      return;
+    case AttributeKind::kTensor:
+    case AttributeKind::kTensors:
+      for (const ir::Literal* t : a.tensors) {
+        const bool one = a.kind == AttributeKind::kTensor;
+        const auto field =
+            one ? attribute_field::kT : attribute_field::kTensors;
+        const std::string_view name =
+            t->proto.empty() ? std::string_view() : tensor_name(t->proto);
+        write_tensor(emitter, field, *t, name, DataPlace::kInside);
+      }
+      return;
+    default:
+      return;
+  }
+}
+
+}  // namespace
+
+void encode_size(Rope& rope, ir::Dim dim, const ir::DimTable& dims) {
+  if (dim.known() && dim.size() >= 0) {
+    rope.varint(dimension_field::kValue, dim.size());
+  } else if (!dim.known() && !dims.is_fresh(dim)) {
+    rope.text(dimension_field::kParam, dims.text(dim));
+  }
+}
+
+void encode_type(Rope& rope, const ir::Type& type, const ir::DimTable& dims) {
+  if (!type.is_tensor()) return rope.view(type.other);
+  const Rope::Mark tensor = rope.begin(type_field::kTensor);
+  rope.varint(1, static_cast<std::int64_t>(type.elem));
+  if (type.has_shape) {
+    const Rope::Mark shape = rope.begin(2);
+    for (ir::Dim dim : type.dims) {
+      const Rope::Mark mark = rope.begin(1);
+      encode_size(rope, dim, dims);
+      rope.end(mark);
+    }
+    rope.end(shape);
+  }
+  rope.end(tensor);
+}
+
+void encode_value_info(Rope& rope, std::uint32_t field, std::string_view name,
+                       const ir::Type* type, const ir::DimTable& dims) {
+  const Rope::Mark mark = rope.begin(field);
+  rope.text(value_info_field::kName, name);
+  if (type != nullptr) {
+    const Rope::Mark inner = rope.begin(value_info_field::kType);
+    encode_type(rope, *type, dims);
+    rope.end(inner);
+  }
+  rope.end(mark);
+}
+
+void encode_tensor_info(Rope& rope, std::uint32_t field, std::string_view name,
+                        const ir::Literal& tensor) {
+  std::vector<ir::Dim> sizes;
+  for (std::int64_t dim : tensor.dims) sizes.emplace_back(dim);
+  ir::Type type;
+  type.elem = tensor.dtype;
+  type.has_shape = true;
+  type.dims = sizes;
+  encode_value_info(rope, field, name, &type, ir::DimTable());
+}
+
+void encode_opset(Rope& rope, std::uint32_t field,
+                  const ir::OpsetImport& import) {
+  const Rope::Mark mark = rope.begin(field);
+  rope.text(opset_field::kDomain, import.domain);
+  rope.varint(opset_field::kVersion, import.version);
+  rope.end(mark);
+}
+
+void write_tensor(Emitter& emitter, std::uint32_t field,
+                  const ir::Literal& tensor, std::string_view name,
+                  DataPlace place) {
+  DataPlan* plan = emitter.plan();
+  const bool spilled = plan != nullptr && plan->spills() &&
+                       place == DataPlace::kAnywhere &&
+                       tensor.storage == ir::Storage::kRaw &&
+                       DataPlan::is_large(tensor.bytes.size());
+  if (!tensor.proto.empty() && !spilled) {
+    if (tensor_name(tensor.proto) == name) {
+      return emitter.verbatim(field, tensor.proto, schema::kTensor);
+    }
+    return emitter.renamed_tensor(field, tensor.proto, name);
+  }
+  const Rope::Mark mark = emitter.rope().begin(field);
+  encode_header(emitter.rope(), tensor, name);
+  encode_data(emitter, tensor, place);
+  emitter.rope().end(mark);
+}
+
+void encode_attribute(Emitter& emitter, const ir::Attribute& attribute) {
+  Rope& rope = emitter.rope();
+  rope.text(attribute_field::kName, attribute.name);
+  if (attribute.ref.empty()) {
+    encode_value(emitter, attribute);
+  } else {
+    rope.text(attribute_field::kRef, attribute.ref);
+  }
+  rope.varint(attribute_field::kType,
+              static_cast<std::int64_t>(attribute.kind));
 }
 
 }  // namespace ruleengine::io

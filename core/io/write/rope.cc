@@ -67,8 +67,8 @@ void Rope::tensor(const ir::Literal& tensor, std::uint64_t size) {
   size_ += size;
 }
 
-void Rope::varint(std::uint32_t field, std::uint64_t value) {
-  copy(head(field, kVarint, value).text());
+void Rope::varint(std::uint32_t field, std::int64_t value) {
+  copy(head(field, kVarint, static_cast<std::uint64_t>(value)).text());
 }
 
 void Rope::fixed32(std::uint32_t field, std::uint32_t value) {
@@ -89,6 +89,14 @@ void Rope::text(std::uint32_t field, std::string_view value) {
   char* const at = static_cast<char*>(arena_.allocate(size, 1));
   std::ranges::copy(value, std::ranges::copy(before.text(), at).out);
   view(as_bytes(std::string_view(at, size)));
+}
+
+void Rope::entry(std::uint32_t field, std::string_view key,
+                 std::string_view value) {
+  const Mark mark = begin(field);
+  text(entry_field::kKey, key);
+  text(entry_field::kValue, value);
+  end(mark);
 }
 
 void Rope::message(std::uint32_t field, Bytes body) {

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/base/arena.h"
-#include "core/io/wire/wire.h"
 #include "core/ir/literal.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::io {
 
@@ -32,9 +32,11 @@ class Rope {
   void tensor(const ir::Literal& tensor, std::uint64_t size);
 
   // Functions that write one field.
-  void varint(std::uint32_t field, std::uint64_t value);
+  void varint(std::uint32_t field, std::int64_t value);
   void fixed32(std::uint32_t field, std::uint32_t value);
   void text(std::uint32_t field, std::string_view value);  // copied
+  // A StringStringEntryProto.
+  void entry(std::uint32_t field, std::string_view key, std::string_view value);
   // A length-delimited field whose body is in stable memory. If the header
   // stands just before it, as in the source file, both become one view.
   void message(std::uint32_t field, Bytes body);

@@ -1,8 +1,7 @@
 #include "core/io/write/write_graph.h"
 
 #include <algorithm>
-
-#include "core/io/write/encode.h"
+#include <ranges>
 
 namespace ruleengine::io {
 
@@ -10,6 +9,15 @@ using ir::BlockId;
 using ir::NodeId;
 using ir::ValueId;
 using ir::ValueKind;
+
+namespace {
+
+// The name in a field that holds a ValueInfoProto.
+std::string_view value_name(const Cursor& field) {
+  return text_field(field.bytes(), schema::kValueInfo, value_info_field::kName);
+}
+
+}  // namespace
 
 GraphWriter::GraphWriter(const ir::Model& model, const ir::Graph& graph,
                          Emitter& emitter, const WriteSettings& settings,
@@ -76,6 +84,12 @@ void GraphWriter::sort_values() {
   }
 }
 
+std::span<const ValueId> GraphWriter::values_of(BlockId block) const {
+  const std::size_t begin = block_begin_[block.index()];
+  return std::span(by_block_).subspan(begin,
+                                      block_begin_[block.index() + 1] - begin);
+}
+
 bool GraphWriter::lives(ValueId id) const {
   const ir::Value& value = graph_.value(id);
   if (value.removed) return false;
@@ -96,9 +110,7 @@ bool GraphWriter::lives(ValueId id) const {
 // entries of outer bodies are saved aside.
 void GraphWriter::enter_names(BlockId block) {
   shadowed_.emplace_back();
-  for (std::size_t i = block_begin_[block.index()];
-       i < block_begin_[block.index() + 1]; ++i) {
-    const ValueId v = by_block_[i];
+  for (const ValueId v : values_of(block)) {
     const Name name = graph_.value(v).name;
     shadowed_.back().push_back(name ? by_name_[name.index()] : ValueId());
     if (!name) continue;
@@ -109,9 +121,8 @@ void GraphWriter::enter_names(BlockId block) {
 }
 
 void GraphWriter::leave_names(BlockId block) {
-  for (std::size_t i = block_begin_[block.index() + 1];
-       i-- > block_begin_[block.index()];) {
-    const Name name = graph_.value(by_block_[i]).name;
+  for (const ValueId v : values_of(block) | std::views::reverse) {
+    const Name name = graph_.value(v).name;
     if (name) by_name_[name.index()] = shadowed_.back().back();
     shadowed_.back().pop_back();
   }
@@ -155,7 +166,7 @@ void GraphWriter::write_block(BlockId id, std::uint32_t field) {
   rope_.end(mark);
 }
 
-void GraphWriter::write_body(Body& body, Bytes proto) {
+void GraphWriter::write_body(Body& body, Bytes proto, OpsetWriter* opsets) {
   enter_names(body.block);
   if (proto.empty()) {
     write_nodes(body);
@@ -163,7 +174,11 @@ void GraphWriter::write_body(Body& body, Bytes proto) {
   } else {
     Cursor cursor(proto, body.layout.message);
     while (cursor.next()) {
-      write_field(body, cursor);
+      if (opsets && cursor.field() == function_field::kOpsetImport) {
+        opsets->field(cursor);
+      } else {
+        write_field(body, cursor);
+      }
       passage_.pass(cursor.whole());
     }
   }
@@ -186,11 +201,8 @@ void GraphWriter::write_field(Body& body, const Cursor& cursor) {
     write_value_info(body, cursor);
   } else if (!layout.formal && field == graph_field::kAnnotation) {
     write_annotation(body, cursor);
-  } else if (const schema::Message* child =
-                 field < layout.message.fields.size()
-                     ? layout.message.fields[field].child
-                     : nullptr) {
-    emitter_.verbatim(field, cursor.bytes(), *child);
+  } else if (cursor.child() != nullptr) {
+    emitter_.verbatim(field, cursor.bytes(), *cursor.child());
   } else {
     rope_.view(cursor.whole());
   }
@@ -208,12 +220,7 @@ void GraphWriter::finish_body(Body& body) {
   for (; body.outputs < outputs.size(); ++body.outputs) {
     const ValueId v = outputs[body.outputs];
     has_info_[v.index()] = true;
-    if (body.layout.formal) {
-      rope_.text(body.layout.output, name_of(v));
-    } else {
-      encode_value_info(rope_, body.layout.output, name_of(v),
-                        graph_.value(v).declared, model_.dims);
-    }
+    write_value(body.layout, body.layout.output, v);
   }
   write_new_inputs(body);
   write_new_infos(body);
@@ -250,12 +257,7 @@ void GraphWriter::write_initializers(Body& body) {
 // input is written only if its constant is, and not in a newer version.
 void GraphWriter::write_input(Body& body, const Cursor& cursor) {
   if (body.layout.formal) return rope_.view(cursor.whole());
-  std::string_view name;
-  Cursor info(cursor.bytes(), schema::kValueInfo);
-  while (info.next()) {
-    if (info.field() == value_info_field::kName) name = info.text();
-  }
-  const ValueId v = own_value(name);
+  const ValueId v = own_value(value_name(cursor));
   if (settings_.source_ir_version < 4 && v &&
       graph_.value(v).kind == ValueKind::kInitializer &&
       (model_.ir_version >= 4 || !lives(v))) {
@@ -271,12 +273,7 @@ void GraphWriter::write_output(Body& body, const Cursor& cursor) {
   has_info_[v.index()] = true;
   const std::string_view name = name_of(v);
   if (body.layout.formal) return rope_.text(body.layout.output, name);
-  std::string_view old;
-  Cursor info(cursor.bytes(), schema::kValueInfo);
-  while (info.next()) {
-    if (info.field() == value_info_field::kName) old = info.text();
-  }
-  if (old == name) return write_info(cursor, v);
+  if (value_name(cursor) == name) return write_info(cursor, v);
   const Rope::Mark mark = rope_.begin(body.layout.output);
   rope_.text(value_info_field::kName, name);
   Cursor rest(cursor.bytes(), schema::kValueInfo);
@@ -307,13 +304,11 @@ void GraphWriter::write_sizes(const Cursor& old, const schema::Message& message,
   const Rope::Mark mark = rope_.begin(old.field());
   Cursor cursor(old.bytes(), message);
   while (cursor.next()) {
-    const std::uint32_t field = cursor.field();
-    const schema::Message* child =
-        field < message.fields.size() ? message.fields[field].child : nullptr;
-    if (child != nullptr) {
-      write_sizes(cursor, *child, type, axis);
+    if (cursor.child() != nullptr) {
+      write_sizes(cursor, *cursor.child(), type, axis);
     } else if (&message == &schema::kDimension &&
-               field == dimension_field::kParam && axis < type->rank()) {
+               cursor.field() == dimension_field::kParam &&
+               axis < type->rank()) {
       encode_size(rope_, type->dims[axis], model_.dims);
     } else {
       rope_.view(cursor.whole());
@@ -324,12 +319,7 @@ void GraphWriter::write_sizes(const Cursor& old, const schema::Message& message,
 }
 
 void GraphWriter::write_value_info(Body& body, const Cursor& cursor) {
-  std::string_view name;
-  Cursor info(cursor.bytes(), schema::kValueInfo);
-  while (info.next()) {
-    if (info.field() == value_info_field::kName) name = info.text();
-  }
-  const ValueId v = own_value(name);
+  const ValueId v = own_value(value_name(cursor));
   const bool own = v && graph_.value(v).block == body.block;
   if (own && !lives(v)) return;
   // The name now belongs to a newer value; this type was that of the older one.
@@ -342,23 +332,14 @@ void GraphWriter::write_value_info(Body& body, const Cursor& cursor) {
 }
 
 void GraphWriter::write_annotation(Body& body, const Cursor& cursor) {
-  std::string_view name;
-  Cursor annotation(cursor.bytes(), schema::kAnnotation);
-  while (annotation.next()) {
-    if (annotation.field() == annotation_field::kTensorName) {
-      name = annotation.text();
-    }
-  }
-  const ValueId v = own_value(name);
+  const ValueId v = own_value(text_field(cursor.bytes(), schema::kAnnotation,
+                                         annotation_field::kTensorName));
   if (v && !lives(v)) return;
   rope_.view(cursor.whole());
   Cursor parameters(cursor.bytes(), schema::kAnnotation);
   while (parameters.next()) {
     if (parameters.field() != annotation_field::kParameters) continue;
-    Cursor entry(parameters.bytes(), schema::kEntry);
-    while (entry.next()) {
-      if (entry.field() == entry_field::kValue) rescue(body, entry.text());
-    }
+    rescue(body, read_entry(parameters.bytes()).value);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,22 @@ namespace ruleengine::io {
 // Properties of a result that its source does not have.
 struct WriteSettings {
   std::int64_t source_ir_version = 0;  // 0: there is no source
+};
+
+// Writes opset imports: those of a message, updated. Call field() for each in
+// turn, then finish().
+class OpsetWriter {
+ public:
+  OpsetWriter(Rope& rope, std::uint32_t field, const ir::OpsetImports& imports)
+      : rope_(rope), field_(field), imports_(imports), seen_(imports.size()) {}
+  void field(const Cursor& cursor);
+  void finish();
+
+ private:
+  Rope& rope_;
+  std::uint32_t field_;
+  const ir::OpsetImports& imports_;
+  std::vector<bool> seen_;
 };
 
 class GraphWriter {
@@ -51,7 +68,7 @@ class GraphWriter {
   void find_changes(bool fresh);
   void sort_values();
   void write_block(ir::BlockId block, std::uint32_t field);
-  void write_body(Body& body, Bytes proto);
+  void write_body(Body& body, Bytes proto, OpsetWriter* opsets = nullptr);
   void write_field(Body& body, const Cursor& cursor);
   void finish_body(Body& body);
   void enter_names(ir::BlockId block);
@@ -68,15 +85,18 @@ class GraphWriter {
   void write_annotation(Body& body, const Cursor& cursor);
   void rescue(Body& body, std::string_view name);
   void write_interface(Body& body);
+  void write_value(const BodyLayout& layout, std::uint32_t field,
+                   ir::ValueId value);
   void write_new_infos(const Body& body);
   void write_new_inputs(const Body& body);
   void write_function_head(const ir::Function& function);
 
   void write_node(ir::NodeId node, std::uint32_t field);
   bool names_hold(ir::NodeId node);
-  void write_attributes(ir::NodeId node);
+  void write_attribute(std::uint32_t field, const ir::Attribute& attribute);
   void write_graph_attribute(const ir::Attribute& attribute);
 
+  std::span<const ir::ValueId> values_of(ir::BlockId block) const;
   bool lives(ir::ValueId value) const;
   ir::ValueId own_value(std::string_view name) const;
   std::string_view name_of(ir::ValueId value);
@@ -98,22 +118,6 @@ class GraphWriter {
   std::vector<bool> is_initializer_, is_input_, has_info_;
   std::map<std::uint32_t, std::string> made_names_;  // by value
   std::optional<Diagnostic> error_;
-};
-
-// Writes opset imports: those of a message, updated. Call field() for each in
-// turn, then finish().
-class OpsetWriter {
- public:
-  OpsetWriter(Rope& rope, std::uint32_t field, const ir::OpsetImports& imports)
-      : rope_(rope), field_(field), imports_(imports), seen_(imports.size()) {}
-  void field(const Cursor& cursor);
-  void finish();
-
- private:
-  Rope& rope_;
-  std::uint32_t field_;
-  const ir::OpsetImports& imports_;
-  std::vector<bool> seen_;
 };
 
 }  // namespace ruleengine::io

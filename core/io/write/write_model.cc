@@ -2,7 +2,6 @@
 
 #include <unordered_map>
 
-#include "core/io/write/encode.h"
 #include "core/io/write/write_graph.h"
 
 namespace ruleengine::io {
@@ -42,8 +41,7 @@ class ModelWriter {
   }
 
   void write_version() {
-    rope_.varint(model_field::kIrVersion,
-                 static_cast<std::uint64_t>(model_.ir_version));
+    rope_.varint(model_field::kIrVersion, model_.ir_version);
   }
 
   void field(const Cursor& cursor) {

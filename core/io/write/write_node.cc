@@ -1,6 +1,5 @@
 #include <cassert>
 
-#include "core/io/write/encode.h"
 #include "core/io/write/write_graph.h"
 
 // The parts of GraphWriter for nodes, and for parts without an encoding.
@@ -50,35 +49,31 @@ void GraphWriter::write_node(NodeId id, std::uint32_t field) {
   const ir::Op& op = model_.ops[node.op];
   if (!node.name.empty()) rope_.text(node_field::kName, node.name);
   rope_.text(node_field::kOpType, op.type);
-  write_attributes(id);
+  for (const ir::Attribute& a : node.attributes) {
+    write_attribute(node_field::kAttribute, a);
+  }
   rope_.view(node.extra);
   if (!op.domain.empty()) rope_.text(node_field::kDomain, op.domain);
   if (!op.overload.empty()) rope_.text(node_field::kOverload, op.overload);
   for (const ir::Metadata& entry : node.metadata) {
-    const Rope::Mark inner = rope_.begin(node_field::kMetadata);
-    rope_.text(entry_field::kKey, entry.key);
-    rope_.text(entry_field::kValue, entry.value);
-    rope_.end(inner);
+    rope_.entry(node_field::kMetadata, entry.key, entry.value);
   }
   rope_.end(mark);
 }
 
-void GraphWriter::write_attributes(NodeId id) {
-  for (const ir::Attribute& a : graph_.node(id).attributes) {
-    bool dirty = false;
-    for (BlockId b : a.blocks) dirty |= dirty_[b.index()];
-    if (!a.proto.empty() && !dirty) {
-      emitter_.verbatim(node_field::kAttribute, a.proto, schema::kAttribute);
-      continue;
-    }
-    const Rope::Mark mark = rope_.begin(node_field::kAttribute);
-    if (a.kind == AttributeKind::kGraph || a.kind == AttributeKind::kGraphs) {
-      write_graph_attribute(a);
-    } else {
-      encode_attribute(emitter_, a);
-    }
-    rope_.end(mark);
+void GraphWriter::write_attribute(std::uint32_t field, const ir::Attribute& a) {
+  bool dirty = false;
+  for (BlockId b : a.blocks) dirty |= dirty_[b.index()];
+  if (!a.proto.empty() && !dirty) {
+    return emitter_.verbatim(field, a.proto, schema::kAttribute);
   }
+  const Rope::Mark mark = rope_.begin(field);
+  if (a.kind == AttributeKind::kGraph || a.kind == AttributeKind::kGraphs) {
+    write_graph_attribute(a);
+  } else {
+    encode_attribute(emitter_, a);
+  }
+  rope_.end(mark);
 }
 
 // A graph keeps its place in the list.
@@ -116,13 +111,15 @@ void GraphWriter::write_interface(Body& body) {
     write_initializers(body);
   }
   for (ValueId v : block.inputs) {
-    if (body.layout.formal) {
-      rope_.text(body.layout.input, name_of(v));
-    } else {
-      encode_value_info(rope_, body.layout.input, name_of(v),
-                        graph_.value(v).declared, model_.dims);
-    }
+    write_value(body.layout, body.layout.input, v);
   }
+}
+
+void GraphWriter::write_value(const BodyLayout& layout, std::uint32_t field,
+                              ValueId v) {
+  if (layout.formal) return rope_.text(field, name_of(v));
+  encode_value_info(rope_, field, name_of(v), graph_.value(v).declared,
+                    model_.dims);
 }
 
 // Before IR version 4 an initializer has to be an input as well.
@@ -138,9 +135,7 @@ void GraphWriter::write_new_inputs(const Body& body) {
 
 // Writes the types that edits gave to new values.
 void GraphWriter::write_new_infos(const Body& body) {
-  for (std::size_t i = block_begin_[body.block.index()];
-       i < block_begin_[body.block.index() + 1]; ++i) {
-    const ValueId v = by_block_[i];
+  for (const ValueId v : values_of(body.block)) {
     const ir::Value& value = graph_.value(v);
     if (value.declared == nullptr || has_info_[v.index()] ||
         value.kind != ValueKind::kNodeOutput || !lives(v)) {
@@ -160,22 +155,8 @@ Status GraphWriter::write_function(const ir::Function& function) {
   Body body{ir::Graph::main_block(), kFunctionBody};
   OpsetWriter opsets(rope_, function_field::kOpsetImport,
                      function.opset_imports);
-  if (function.proto.empty()) {
-    write_function_head(function);
-    write_body(body, {});
-  } else {
-    enter_names(body.block);
-    Cursor cursor(function.proto, schema::kFunction);
-    while (cursor.next()) {
-      if (cursor.field() == function_field::kOpsetImport) {
-        opsets.field(cursor);
-      } else {
-        write_field(body, cursor);
-      }
-    }
-    finish_body(body);
-    leave_names(body.block);
-  }
+  if (function.proto.empty()) write_function_head(function);
+  write_body(body, function.proto, &opsets);
   opsets.finish();
   if (error_) return *error_;
   return {};
@@ -188,14 +169,7 @@ void GraphWriter::write_function_head(const ir::Function& function) {
   }
   rope_.text(function_field::kDomain, function.domain);
   for (const ir::Attribute& a : function.attribute_defaults) {
-    if (!a.proto.empty()) {
-      emitter_.verbatim(function_field::kAttributeProto, a.proto,
-                        schema::kAttribute);
-      continue;
-    }
-    const Rope::Mark mark = rope_.begin(function_field::kAttributeProto);
-    encode_attribute(emitter_, a);
-    rope_.end(mark);
+    write_attribute(function_field::kAttributeProto, a);
   }
   if (!function.overload.empty()) {
     rope_.text(function_field::kOverload, function.overload);

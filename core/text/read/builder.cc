@@ -5,9 +5,8 @@
 #include <memory>
 
 #include "core/ir/order.h"
-#include "core/text/parse.h"
-#include "core/text/read/calls.h"
-#include "core/text/wire.h"
+#include "core/text/read/encode.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
 namespace {
@@ -34,14 +33,14 @@ std::int64_t ir_version_of(std::int64_t opset) {
 std::vector<std::byte> encode_header(const ir::Model& model,
                                      const HeaderAst& header) {
   std::vector<std::byte> out;
-  wire::put_int(out, wire::kModelIrVersion, model.ir_version);
+  put_int(out, model_field::kIrVersion, model.ir_version);
   out.insert(out.end(), header.other.begin(), header.other.end());
-  wire::put_bytes(out, wire::kModelGraph, {});
+  put_bytes(out, model_field::kGraph, {});
   for (const ir::OpsetImport& import : model.opset_imports) {
     std::vector<std::byte> entry;
-    wire::put_text(entry, 1, import.domain);
-    wire::put_int(entry, 2, import.version);
-    wire::put_bytes(out, wire::kModelOpset, entry);
+    put_text(entry, 1, import.domain);
+    put_int(entry, 2, import.version);
+    put_bytes(out, model_field::kOpsetImport, entry);
   }
   return out;
 }
@@ -54,6 +53,37 @@ void for_each_node(const GraphAst& graph, Visit visit) {
       for (const auto& inner : a.graphs) for_each_node(*inner, visit);
     }
   }
+}
+
+// The default opset, or the oldest that has all ops of the graph.
+std::int64_t needed_opset(const GraphAst& graph) {
+  std::int64_t needed = kDefaultOpset;
+  for_each_node(graph, [&](const NodeAst& node) {
+    const ops::OpFacts* oldest = ops::oldest_op({}, node.type);
+    if (!node.domain.empty() || oldest == nullptr) return;
+    needed = std::max<std::int64_t>(needed, oldest->since_version);
+  });
+  return needed;
+}
+
+std::int64_t standard_opset(const ModelAst& ast) {
+  std::int64_t opset = needed_opset(ast.graph);
+  for (const FunctionAst& f : ast.functions) {
+    if (!f.opset_imports) opset = std::max(opset, needed_opset(f.body));
+  }
+  return opset;
+}
+
+// Imports the domains of all nodes.
+void count_domains(const GraphAst& graph, ir::OpsetImports& imports,
+                   std::int64_t standard) {
+  std::unordered_set<std::string> known;
+  for (const ir::OpsetImport& import : imports) known.insert(import.domain);
+  for_each_node(graph, [&](const NodeAst& node) {
+    if (!known.insert(std::string(node.domain)).second) return;
+    imports.push_back(
+        {std::string(node.domain), node.domain.empty() ? standard : 1});
+  });
 }
 
 }  // namespace
@@ -74,7 +104,7 @@ bool Builder::build(const ModelAst& ast, bool loose) {
   model_.graph.mutable_block(ir::Graph::main_block()).name =
       ast.graph.name.empty() ? "graph" : ast.graph.name;
   if (!body(ast.graph, model_.graph, model_.opset_imports)) return false;
-  if (auto calls = check_calls(model_); !calls) {
+  if (auto calls = check_functions(model_); !calls) {
     error_ = std::move(calls.error());
     error_.where = std::string(places_.file());
     return false;
@@ -84,42 +114,6 @@ bool Builder::build(const ModelAst& ast, bool loose) {
       std::make_shared<TextSource>(encode_header(model_, ast.header));
   model_.changed = true;
   return true;
-}
-
-// The oldest opset that has all ops of the graph; 0 if there is none.
-std::int64_t Builder::needed_opset(const GraphAst& graph) const {
-  std::int64_t needed = 0;
-  for_each_node(graph, [&](const NodeAst& node) {
-    if (!node.domain.empty()) return;
-    const int newest = ops::newest_opset({});
-    if (ops::find_op({}, node.type, static_cast<int>(kDefaultOpset))) return;
-    for (int opset = static_cast<int>(kDefaultOpset); opset <= newest;
-         ++opset) {
-      if (!ops::find_op({}, node.type, opset)) continue;
-      needed = std::max<std::int64_t>(needed, opset);
-      return;
-    }
-  });
-  return needed;
-}
-
-std::int64_t Builder::standard_opset(const ModelAst& ast) const {
-  std::int64_t opset = std::max(kDefaultOpset, needed_opset(ast.graph));
-  for (const FunctionAst& f : ast.functions) {
-    if (!f.opset_imports) opset = std::max(opset, needed_opset(f.body));
-  }
-  return opset;
-}
-
-void Builder::count_domains(const GraphAst& graph, Imports& imports,
-                            std::int64_t standard) const {
-  std::unordered_set<std::string> known;
-  for (const ir::OpsetImport& import : imports) known.insert(import.domain);
-  for_each_node(graph, [&](const NodeAst& node) {
-    if (!known.insert(std::string(node.domain)).second) return;
-    imports.push_back(
-        {std::string(node.domain), node.domain.empty() ? standard : 1});
-  });
 }
 
 bool Builder::header(const ModelAst& ast) {
@@ -133,27 +127,26 @@ bool Builder::header(const ModelAst& ast) {
   model_.ir_version = ast.header.ir_version != 0
                           ? ast.header.ir_version
                           : ir_version_of(model_.opset(""));
+  return check_newest("model", model_.opset(""));
+}
+
+bool Builder::check_newest(const std::string& what, std::int64_t opset) {
   const int newest = ops::newest_opset({});
-  if (model_.opset("") <= newest) return true;
-  return fail(0, "the opset of the model is newer than this program knows",
+  return opset <= newest ||
+         fail(0,
+              "the opset of the " + what + " is newer than this program knows",
               "ai.onnx " + std::to_string(newest) + " or older",
-              std::to_string(model_.opset("")));
+              std::to_string(opset));
 }
 
 ir::Function* Builder::build_function(FunctionAst& ast) {
   if (!check_alone(ast)) return nullptr;
   if (!ast.opset_imports) {
-    ast.opset_imports.emplace().push_back(
-        {"", std::max(kDefaultOpset, needed_opset(ast.body))});
+    ast.opset_imports.emplace().push_back({"", needed_opset(ast.body)});
   }
-  const int newest = ops::newest_opset({});
-  if (ast.opset_imports->version("") > newest) {
-    fail(0, "the opset of the body is newer than this program knows",
-         "ai.onnx " + std::to_string(newest) + " or older",
-         std::to_string(ast.opset_imports->version("")));
-    return nullptr;
-  }
-  return function(ast) ? model_.functions.back().get() : nullptr;
+  const bool ok =
+      check_newest("body", ast.opset_imports->version("")) && function(ast);
+  return ok ? model_.functions.back().get() : nullptr;
 }
 
 // What a function of a file cannot have, and names of attributes.
@@ -258,7 +251,7 @@ bool Builder::formals(const FunctionAst& ast, ir::Function& function) {
 }
 
 bool Builder::body(const GraphAst& ast, ir::Graph& graph,
-                   const Imports& imports) {
+                   const ir::OpsetImports& imports) {
   graph_ = &graph;
   versions_.clear();
   for (const ir::OpsetImport& import : imports) {

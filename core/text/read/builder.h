@@ -41,8 +41,6 @@ class Builder {
   Diagnostic& error() { return error_; }
 
  private:
-  using Imports = ir::OpsetImports;
-
   // A body that is built after its outer block is complete.
   struct Child {
     ir::BlockId block;
@@ -54,16 +52,13 @@ class Builder {
 
   // --- models and functions (builder.cc) ---
   bool header(const ModelAst& ast);
-  void count_domains(const GraphAst& graph, Imports& imports,
-                     std::int64_t standard) const;
-  std::int64_t standard_opset(const ModelAst& ast) const;
-  std::int64_t needed_opset(const GraphAst& graph) const;
+  bool check_newest(const std::string& what, std::int64_t opset);
   bool functions(const ModelAst& ast);
   bool function(const FunctionAst& ast);
   bool check_alone(const FunctionAst& ast);
   bool formals(const FunctionAst& ast, ir::Function& function);
-  bool body(const GraphAst& ast, ir::Graph& graph, const Imports& imports);
-  bool rank(std::size_t at);
+  bool body(const GraphAst& ast, ir::Graph& graph,
+            const ir::OpsetImports& imports);
 
   // --- blocks (build_graph.cc) ---
   bool block(const GraphAst& ast, ir::BlockId id);

@@ -81,12 +81,9 @@ void Lexer::skip_space() {
   }
 }
 
-Token Lexer::token(TokenKind kind, std::size_t from) const {
-  return {kind, text_.substr(from, position_ - from), from, {}};
-}
-
-Token Lexer::bad(std::size_t from, std::string_view problem) const {
-  return {TokenKind::kBad, text_.substr(from, position_ - from), from, problem};
+Token Lexer::token(TokenKind kind, std::size_t from,
+                   std::string_view problem) const {
+  return {kind, text_.substr(from, position_ - from), from, problem};
 }
 
 Token Lexer::scan() {
@@ -110,7 +107,7 @@ Token Lexer::scan() {
   }
   ++position_;
   if (std::string_view("<>()[]{}=,:.?@").find(c) == std::string_view::npos) {
-    return bad(from, "an unexpected character");
+    return token(TokenKind::kBad, from, "an unexpected character");
   }
   return token(TokenKind::kMark, from);
 }
@@ -125,7 +122,7 @@ Token Lexer::scan_string(std::size_t from) {
     }
   }
   position_ = text_.size();
-  return bad(from, "a string without an end");
+  return token(TokenKind::kBad, from, "a string without an end");
 }
 
 Token Lexer::scan_number(std::size_t from) {
@@ -134,9 +131,11 @@ Token Lexer::scan_number(std::size_t from) {
     while (is_alnum(at(position_))) ++position_;
     const bool word =
         is_float_word(text_.substr(from + 1, position_ - from - 1));
-    return word ? token(TokenKind::kFloat, from) : bad(from, "not a number");
+    return word ? token(TokenKind::kFloat, from)
+                : token(TokenKind::kBad, from, "not a number");
   }
-  if (!is_digit(at(position_))) return bad(from, "not a number");
+  if (!is_digit(at(position_)))
+    return token(TokenKind::kBad, from, "not a number");
   bool real = false;
   while (is_digit(at(position_))) ++position_;
   if (at(position_) == '.' && at(position_ + 1) != '.') {
@@ -149,12 +148,12 @@ Token Lexer::scan_number(std::size_t from) {
     ++position_;
     if (at(position_) == '+' || at(position_) == '-') ++position_;
     if (!is_digit(at(position_)))
-      return bad(from, "an exponent without digits");
+      return token(TokenKind::kBad, from, "an exponent without digits");
     while (is_digit(at(position_))) ++position_;
   }
   if (is_alpha(at(position_))) {
     while (is_alnum(at(position_))) ++position_;
-    return bad(from, "not a number");
+    return token(TokenKind::kBad, from, "not a number");
   }
   return token(real ? TokenKind::kFloat : TokenKind::kInt, from);
 }

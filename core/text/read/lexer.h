@@ -64,8 +64,9 @@ class Lexer {
  private:
   Token scan();
   void skip_space();
-  Token token(TokenKind kind, std::size_t from) const;
-  Token bad(std::size_t from, std::string_view problem) const;
+  // From `from` to here.
+  Token token(TokenKind kind, std::size_t from,
+              std::string_view problem = {}) const;
   Token scan_string(std::size_t from);
   Token scan_number(std::size_t from);
   char at(std::size_t i) const { return i < text_.size() ? text_[i] : '\0'; }

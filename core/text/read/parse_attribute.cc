@@ -4,9 +4,10 @@
 
 #include "core/base/suggest.h"
 #include "core/text/numbers.h"
+#include "core/text/read/encode.h"
 #include "core/text/read/parser.h"
-#include "core/text/wire.h"
 #include "core/text/words.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
 
@@ -17,26 +18,22 @@ bool Parser::attributes(std::vector<AttributeAst>& out) {
   if (accept('>')) return true;
   std::unordered_set<std::string_view> seen;
   do {
-    if (!attribute(out.emplace_back())) return false;
-    const std::string_view given = out.back().value.name;
-    if (!seen.insert(given).second) {
-      return fail_at(out.back().at, "an attribute is given twice", "once",
-                     "a second '" + printable(given) + "'");
+    NameAst given;
+    if (!name(given, "the name of an attribute") ||
+        !attribute(given, out.emplace_back())) {
+      return false;
+    }
+    if (!seen.insert(given.text).second) {
+      return fail_at(given.at, "an attribute is given twice", "once",
+                     "a second '" + printable(given.text) + "'");
     }
   } while (accept(','));
   return expect('>', "after attributes");
 }
 
-bool Parser::attribute(AttributeAst& out) {
-  NameAst attribute_name;
-  if (!name(attribute_name, "the name of an attribute")) return false;
+bool Parser::attribute(const NameAst& attribute_name, AttributeAst& out) {
   out.at = attribute_name.at;
-  return attribute_behind(attribute_name.text, out);
-}
-
-bool Parser::attribute_behind(std::string_view attribute_name,
-                              AttributeAst& out) {
-  out.value.name = attribute_name;
+  out.value.name = attribute_name.text;
   AttributeKind wanted = AttributeKind::kUndefined;
   if (accept(':')) {
     const Token token = lexer_.take();
@@ -71,13 +68,13 @@ bool Parser::attribute_behind(std::string_view attribute_name,
 void Parser::encode_types(AttributeAst& out) {
   const bool list = out.value.kind == AttributeKind::kTypeProtos;
   std::vector<std::byte> proto;
-  wire::put_text(proto, wire::kAttributeName, out.value.name);
+  put_text(proto, attribute_field::kName, out.value.name);
   for (const auto& type : out.types) {
-    wire::put_bytes(
-        proto, list ? wire::kAttributeTypeProtos : wire::kAttributeTp, type);
+    put_bytes(proto, list ? attribute_field::kTypeProtos : attribute_field::kTp,
+              type);
   }
-  wire::put_int(proto, wire::kAttributeType,
-                static_cast<std::int64_t>(out.value.kind));
+  put_int(proto, attribute_field::kType,
+          static_cast<std::int64_t>(out.value.kind));
   out.value.proto = model_.arena.copy(std::span<const std::byte>(proto));
 }
 
@@ -160,7 +157,7 @@ bool Parser::attribute_value(AttributeAst& out) {
   } else if (token.kind == TokenKind::kInt || token.kind == TokenKind::kFloat ||
              (token.kind == TokenKind::kName && is_float_word(token.text))) {
     ok = attribute_number(out);
-  } else if (token.kind == TokenKind::kString && !next_is_graph()) {
+  } else if (token.kind == TokenKind::kString && !second().is('(')) {
     out.value.kind = AttributeKind::kString;
     out.value.s = keep(lexer_.take());
     ok = true;
@@ -177,13 +174,6 @@ bool Parser::attribute_value(AttributeAst& out) {
   return fail_at(token.at, "the value of an attribute is not of its type",
                  std::string(kind_name(wanted)),
                  std::string(kind_name(out.value.kind)));
-}
-
-// A quoted string may also be the name of a graph.
-bool Parser::next_is_graph() const {
-  Lexer ahead = lexer_;
-  ahead.take();
-  return ahead.peek().is('(');
 }
 
 bool Parser::attribute_number(AttributeAst& out) {

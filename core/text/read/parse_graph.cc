@@ -16,13 +16,13 @@ bool Parser::graph(GraphAst& out) {
                    "at most " + std::to_string(kMaxNesting) + " levels",
                    "more");
   }
-  const bool ok = graph_body(out);
+  const bool ok = graph_body(out, true);
   --depth_;
   return ok;
 }
 
-bool Parser::graph_body(GraphAst& out) {
-  return values(out.inputs, '(', ')', true) && arrow() &&
+bool Parser::graph_body(GraphAst& out, bool defaults) {
+  return values(out.inputs, '(', ')', defaults) && arrow() &&
          values(out.outputs, '(', ')', false) &&
          (!is('<') || values(out.infos, '<', '>', true)) &&
          node_list(out.nodes);

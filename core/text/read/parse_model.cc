@@ -4,8 +4,9 @@
 #include <unordered_set>
 
 #include "core/base/suggest.h"
+#include "core/text/read/encode.h"
 #include "core/text/read/parser.h"
-#include "core/text/wire.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
 namespace {
@@ -95,6 +96,12 @@ bool Parser::integer(std::int64_t& out, std::string_view what) {
   return true;
 }
 
+Token Parser::second() const {
+  Lexer ahead = lexer_;
+  ahead.take();
+  return ahead.peek();
+}
+
 bool Parser::at_name() const {
   return lexer_.peek().kind == TokenKind::kName ||
          lexer_.peek().kind == TokenKind::kString;
@@ -122,7 +129,7 @@ bool Parser::model(ModelAst& out) {
     }
     out.graph.name = graph_name.text;
   }
-  if (!graph_body(out.graph)) return false;
+  if (!graph_body(out.graph, true)) return false;
   while (lexer_.peek().kind != TokenKind::kEnd) {
     if (!function(out.functions.emplace_back())) return false;
   }
@@ -137,30 +144,34 @@ bool Parser::nodes_alone(std::vector<NodeAst>& out) {
 }
 
 bool Parser::starts_graph() const {
-  if (is('<') || is('(')) return true;
-  if (!at_name()) return false;
-  Lexer ahead = lexer_;
-  ahead.take();
-  return ahead.peek().is('(');
+  return is('<') || is('(') || (at_name() && second().is('('));
 }
 
-bool Parser::header(HeaderAst& out) {
+template <typename Entry>
+bool Parser::entries(const std::string& owner, std::string_view example,
+                     Entry entry) {
   lexer_.take();
   do {
     const Token key = lexer_.take();
     if (key.kind != TokenKind::kName) {
-      return fail(key, "a key of the model, such as ir_version");
+      return fail(
+          key, "a key of the " + owner + ", such as " + std::string(example));
     }
-    if (!expect(':', "after a key") || !header_entry(key, out)) return false;
+    if (!expect(':', "after a key") || !entry(key)) return false;
   } while (accept(','));
-  return expect('>', "after the model's header");
+  return expect('>', "after the " + owner + "'s header");
+}
+
+bool Parser::header(HeaderAst& out) {
+  return entries("model", "ir_version",
+                 [&](const Token& key) { return header_entry(key, out); });
 }
 
 bool Parser::header_entry(const Token& key, HeaderAst& out) {
   const auto text = [&](std::uint32_t field) {
     std::string_view value;
     if (!string(value, "the value")) return false;
-    wire::put_text(out.other, field, value);
+    put_text(out.other, field, value);
     return true;
   };
   if (key.text == "ir_version") {
@@ -170,15 +181,16 @@ bool Parser::header_entry(const Token& key, HeaderAst& out) {
                     std::to_string(out.ir_version)));
   }
   if (key.text == "opset_import") return opsets(out.opset_imports.emplace());
-  if (key.text == "producer_name") return text(wire::kModelProducerName);
-  if (key.text == "producer_version") return text(wire::kModelProducerVersion);
-  if (key.text == "domain") return text(wire::kModelDomain);
-  if (key.text == "doc_string") return text(wire::kModelDoc);
+  if (key.text == "producer_name") return text(model_field::kProducerName);
+  if (key.text == "producer_version")
+    return text(model_field::kProducerVersion);
+  if (key.text == "domain") return text(model_field::kDomain);
+  if (key.text == "doc_string") return text(model_field::kDocString);
   if (key.text == "metadata_props") return metadata(out.other);
   if (key.text == "model_version") {
     std::int64_t version = 0;
     if (!integer(version, "the version")) return false;
-    wire::put_int(out.other, wire::kModelVersion, version);
+    put_int(out.other, model_field::kModelVersion, version);
     return true;
   }
   return fail(key, "a key of the model", suggestion(key.text, kModelKeys));
@@ -220,9 +232,9 @@ bool Parser::metadata(std::vector<std::byte>& out) {
       return false;
     }
     std::vector<std::byte> entry;
-    wire::put_text(entry, 1, key);
-    wire::put_text(entry, 2, value);
-    wire::put_bytes(out, wire::kModelMetadata, entry);
+    put_text(entry, entry_field::kKey, key);
+    put_text(entry, entry_field::kValue, value);
+    put_bytes(out, model_field::kMetadata, entry);
   } while (accept(','));
   return expect(']', "after the metadata");
 }
@@ -239,19 +251,12 @@ bool Parser::function(FunctionAst& out) {
 }
 
 bool Parser::function_rest(FunctionAst& out) {
-  return function_attributes(out) && values(out.body.inputs, '(', ')', false) &&
-         arrow() && values(out.body.outputs, '(', ')', false) &&
-         (!is('<') || values(out.body.infos, '<', '>', true)) &&
-         node_list(out.body.nodes);
+  return function_attributes(out) && graph_body(out.body, false);
 }
 
 bool Parser::function_alone(FunctionAst& out) {
-  if (is('<')) {
-    Lexer ahead = lexer_;
-    ahead.take();
-    if (ahead.peek().text == "opset_import" && !function_header(out)) {
-      return false;
-    }
+  if (is('<') && second().text == "opset_import" && !function_header(out)) {
+    return false;
   }
   if (!out.domain.empty() || !out.overload.empty()) {
     return fail_at(0, "the body of an op names a function",
@@ -267,31 +272,17 @@ bool Parser::function_alone(FunctionAst& out) {
 }
 
 bool Parser::function_header(FunctionAst& out) {
-  lexer_.take();
-  do {
-    const Token key = lexer_.take();
-    if (key.kind != TokenKind::kName) {
-      return fail(key, "a key of the function, such as domain");
-    }
-    if (!expect(':', "after a key")) return false;
-    bool ok = false;
-    std::string_view text;
-    if (key.text == "opset_import") {
-      ok = opsets(out.opset_imports.emplace());
-    } else if (key.text == "domain") {
-      ok = string(out.domain, "the domain");
-    } else if (key.text == "overload") {
-      ok = string(out.overload, "the overload");
-    } else if (key.text == "doc_string") {
-      ok = string(text, "the documentation");
-    } else {
-      return fail(key, "a key of the function",
-                  suggestion(key.text, kFunctionKeys));
-    }
-    if (!ok) return false;
-  } while (accept(','));
+  const bool ok = entries("function", "domain", [&](const Token& key) {
+    std::string_view ignored;
+    if (key.text == "opset_import") return opsets(out.opset_imports.emplace());
+    if (key.text == "domain") return string(out.domain, "the domain");
+    if (key.text == "overload") return string(out.overload, "the overload");
+    if (key.text == "doc_string") return string(ignored, "the documentation");
+    return fail(key, "a key of the function",
+                suggestion(key.text, kFunctionKeys));
+  });
   if (out.domain == "ai.onnx") out.domain = {};
-  return expect('>', "after the function's header");
+  return ok;
 }
 
 // Reads "<axis, epsilon: float = 1e-5>": attributes without and with a default.
@@ -303,8 +294,7 @@ bool Parser::function_attributes(FunctionAst& out) {
     if (!name(attribute_name, "the name of an attribute")) return false;
     if (is(':') || is('=')) {
       AttributeAst& with_default = out.attribute_defaults.emplace_back();
-      with_default.at = attribute_name.at;
-      if (!attribute_behind(attribute_name.text, with_default)) return false;
+      if (!attribute(attribute_name, with_default)) return false;
     } else {
       out.attributes.push_back(attribute_name);
     }

@@ -74,21 +74,26 @@ bool put_real(DataType type, std::string_view token,
   return true;
 }
 
+template <typename T>
+bool to_whole(std::string_view token, T& value) {
+  const char* const end = token.data() + token.size();
+  const auto [at, error] = std::from_chars(token.data(), end, value);
+  return error == std::errc() && at == end;
+}
+
 bool put_integer(DataType type, std::string_view token,
                  std::vector<std::byte>& out) {
-  const char* const end = token.data() + token.size();
   if (type == DataType::kUint64) {
     std::uint64_t value = 0;
-    const auto read = std::from_chars(token.data(), end, value);
+    const bool ok = to_whole(token, value);
     put(out, value);
-    return read.ec == std::errc() && read.ptr == end;
+    return ok;
   }
   std::int64_t value = 0;
-  const auto read = std::from_chars(token.data(), end, value);
+  const bool ok = to_whole(token, value);
   put_bits(type, static_cast<std::uint64_t>(value), out);
   const int bits = type == DataType::kBool ? 1 : bit_width(type);
-  return read.ec == std::errc() && read.ptr == end &&
-         fits(value, bits, is_signed(type));
+  return ok && fits(value, bits, is_signed(type));
 }
 
 }  // namespace
@@ -214,9 +219,7 @@ bool Parser::tensor_external(ir::Literal& out) {
     if (key == "location") out.external.location = value;
     if (key != "offset" && key != "length") continue;
     std::int64_t number = 0;
-    const char* const end = value.data() + value.size();
-    const auto read = std::from_chars(value.data(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number < 0) {
+    if (!to_whole(value, number) || number < 0) {
       return fail_at(entry, "external data has no valid " + std::string(key),
                      "0 or more", quoted_name(value));
     }

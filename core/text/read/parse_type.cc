@@ -1,33 +1,12 @@
 // The part of Parser that reads types.
-#include <array>
-
 #include "core/base/suggest.h"
 #include "core/ir/data_type_hint.h"
+#include "core/text/read/encode.h"
 #include "core/text/read/parser.h"
-#include "core/text/wire.h"
+#include "core/text/words.h"
+#include "core/wire/schema.h"
 
 namespace ruleengine::text {
-namespace {
-
-struct Word {
-  std::string_view name;
-  std::uint32_t field;
-};
-constexpr std::array kWords = {Word{"seq", wire::kTypeSequence},
-                               Word{"map", wire::kTypeMap},
-                               Word{"optional", wire::kTypeOptional},
-                               Word{"sparse_tensor", wire::kTypeSparse},
-                               Word{"opaque", wire::kTypeOpaque}};
-
-std::uint32_t type_word(std::string_view name) {
-  for (const Word& w : kWords) {
-    if (w.name == name) return w.field;
-  }
-  return 0;
-}
-
-}  // namespace
-
 bool Parser::at_type() const {
   const Token& token = lexer_.peek();
   return token.kind == TokenKind::kName &&
@@ -57,14 +36,14 @@ bool Parser::type(TypeAst& out) {
 }
 
 bool Parser::inner_type(TypeAst& out) {
-  if (out.field == wire::kTypeOpaque) return opaque_type(out);
-  if (out.field == wire::kTypeSparse) {
+  if (out.field == type_field::kOpaque) return opaque_type(out);
+  if (out.field == type_field::kSparse) {
     const std::uint32_t field = out.field;
     const bool ok = tensor_type(out);
     out.field = field;
     return ok;
   }
-  if (out.field == wire::kTypeMap) {
+  if (out.field == type_field::kMap) {
     const Token key = lexer_.peek();
     out.elem = ir::data_type_from_name(key.text);
     if (out.elem == ir::DataType::kUndefined) {
@@ -78,7 +57,7 @@ bool Parser::inner_type(TypeAst& out) {
 
 bool Parser::tensor_type(TypeAst& out) {
   const Token token = lexer_.peek();
-  out.field = wire::kTypeTensor;
+  out.field = type_field::kTensor;
   out.elem = ir::data_type_from_name(token.text);
   if (out.elem == ir::DataType::kUndefined) {
     return fail(token, "an element type, such as float",
@@ -131,7 +110,7 @@ bool Parser::opaque_type(TypeAst& out) {
 
 const ir::Type* Parser::make_type(const TypeAst& type) {
   auto* out = model_.arena.make<ir::Type>();
-  if (type.field != wire::kTypeTensor) {
+  if (type.field != type_field::kTensor) {
     out->kind = ir::TypeKind::kOther;
     out->other = model_.arena.copy(std::span<const std::byte>(encode(type)));
     return out;
@@ -156,26 +135,26 @@ const ir::Type* Parser::make_type(const TypeAst& type) {
 std::vector<std::byte> Parser::encode(const TypeAst& type) const {
   std::vector<std::byte> body, shape;
   const bool tensor =
-      type.field == wire::kTypeTensor || type.field == wire::kTypeSparse;
-  if (tensor || type.field == wire::kTypeMap) {
-    wire::put_int(body, 1, static_cast<std::int64_t>(type.elem));
+      type.field == type_field::kTensor || type.field == type_field::kSparse;
+  if (tensor || type.field == type_field::kMap) {
+    put_int(body, 1, static_cast<std::int64_t>(type.elem));
   }
   if (tensor && type.has_shape) {
     for (const DimAst& d : type.dims) {
       std::vector<std::byte> dim;
-      if (d.size >= 0) wire::put_int(dim, 1, d.size);
-      if (!d.symbol.empty()) wire::put_text(dim, 2, d.symbol);
-      wire::put_bytes(shape, 1, dim);
+      if (d.size >= 0) put_int(dim, 1, d.size);
+      if (!d.symbol.empty()) put_text(dim, 2, d.symbol);
+      put_bytes(shape, 1, dim);
     }
-    wire::put_bytes(body, 2, shape);
+    put_bytes(body, 2, shape);
   }
   for (const TypeAst& inner : type.inner) {
-    wire::put_bytes(body, type.field == wire::kTypeMap ? 2 : 1, encode(inner));
+    put_bytes(body, type.field == type_field::kMap ? 2 : 1, encode(inner));
   }
-  if (!type.opaque_domain.empty()) wire::put_text(body, 1, type.opaque_domain);
-  if (!type.opaque_name.empty()) wire::put_text(body, 2, type.opaque_name);
+  if (!type.opaque_domain.empty()) put_text(body, 1, type.opaque_domain);
+  if (!type.opaque_name.empty()) put_text(body, 2, type.opaque_name);
   std::vector<std::byte> out;
-  wire::put_bytes(out, type.field, body);
+  put_bytes(out, type.field, body);
   return out;
 }
 

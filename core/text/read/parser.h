@@ -78,9 +78,13 @@ class Parser {
   bool integer(std::int64_t& out, std::string_view what);
   bool name(NameAst& out, std::string_view what);
   bool at_name() const;
+  Token second() const;                       // the one after the next
   std::string_view keep(const Token& token);  // unquoted, for the arena
 
   // --- model (parse_model.cc) ---
+  // A header: keys, each with what `entry` reads.
+  template <typename Entry>
+  bool entries(const std::string& owner, std::string_view example, Entry entry);
   bool header(HeaderAst& out);
   bool header_entry(const Token& key, HeaderAst& out);
   bool opsets(ir::OpsetImports& out);
@@ -92,7 +96,8 @@ class Parser {
 
   // --- graph and nodes (parse_graph.cc) ---
   bool graph(GraphAst& out);
-  bool graph_body(GraphAst& out);  // after the name
+  // After the name. `defaults`: inputs may have data.
+  bool graph_body(GraphAst& out, bool defaults);
   bool values(std::vector<ValueAst>& out, char open, char close, bool data);
   bool value(ValueAst& out, bool data);
   bool node_list(std::vector<NodeAst>& out);
@@ -103,8 +108,7 @@ class Parser {
 
   // --- attributes (parse_attribute.cc) ---
   bool attributes(std::vector<AttributeAst>& out);
-  bool attribute(AttributeAst& out);
-  bool attribute_behind(std::string_view attribute_name, AttributeAst& out);
+  bool attribute(const NameAst& attribute_name, AttributeAst& out);
   bool attribute_list(AttributeAst& out);
   bool attribute_value(AttributeAst& out);
   bool attribute_number(AttributeAst& out);
@@ -112,7 +116,6 @@ class Parser {
   bool append(ListAst& list, AttributeAst&& element);
   void finish(ListAst& list, AttributeAst& out);
   void encode_types(AttributeAst& out);
-  bool next_is_graph() const;
 
   // --- types and tensors (parse_type.cc, parse_tensor.cc) ---
   bool at_type() const;

@@ -1,11 +1,10 @@
 #include "core/text/write/numbering.h"
 
 #include <algorithm>
-#include <bit>
-#include <cstring>
 #include <functional>
 
 #include "core/ir/order.h"
+#include "core/ops/node_spec.h"
 #include "core/text/write/printer.h"
 
 namespace ruleengine::text {
@@ -17,40 +16,12 @@ using ir::ValueId;
 
 template <typename T>
 void put(std::string& key, T value) {
-  char bytes[sizeof(T)];
-  std::memcpy(bytes, &value, sizeof(T));
-  key.append(bytes, sizeof(T));
+  key.append(reinterpret_cast<const char*>(&value), sizeof(T));
 }
 
 void put_text(std::string& key, std::string_view text) {
   put(key, text.size());
   key.append(text);
-}
-
-template <typename T>
-bool is_default_list(std::span<const T> given, std::span<const T> formal) {
-  return std::ranges::equal(given, formal);
-}
-
-bool at_default(const ir::Attribute& a, const ops::FormalAttribute& f) {
-  if (!f.has_default || !a.ref.empty() || a.kind != f.kind) return false;
-  switch (a.kind) {
-    case AttributeKind::kFloat:
-      return std::bit_cast<std::uint32_t>(a.f) ==
-             std::bit_cast<std::uint32_t>(f.default_float);
-    case AttributeKind::kInt:
-      return a.i == f.default_int;
-    case AttributeKind::kString:
-      return a.s == f.default_string;
-    case AttributeKind::kFloats:
-      return is_default_list(a.floats, f.default_floats);
-    case AttributeKind::kInts:
-      return is_default_list(a.ints, f.default_ints);
-    case AttributeKind::kStrings:
-      return is_default_list(a.strings, f.default_strings);
-    default:
-      return false;
-  }
 }
 
 std::uint32_t level(const ir::Graph& graph, ir::BlockId block) {
@@ -64,7 +35,10 @@ std::uint32_t level(const ir::Graph& graph, ir::BlockId block) {
 const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
                                std::int64_t& size) {
   made.bytes = {};
-  size = 1;
+  const auto set_size = [&](std::size_t count) {
+    size = static_cast<std::int64_t>(count);
+    made.dims = {&size, 1};
+  };
   if (!a.ref.empty()) return nullptr;
   if (a.name == "value" && a.kind == AttributeKind::kTensor) {
     return a.tensors.empty() ? nullptr : a.tensors[0];
@@ -78,13 +52,11 @@ const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
   } else if (a.name == "value_floats" && a.kind == AttributeKind::kFloats) {
     made.dtype = ir::DataType::kFloat;
     made.bytes = std::as_bytes(a.floats);
-    size = static_cast<std::int64_t>(a.floats.size());
-    made.dims = {&size, 1};
+    set_size(a.floats.size());
   } else if (a.name == "value_ints" && a.kind == AttributeKind::kInts) {
     made.dtype = ir::DataType::kInt64;
     made.bytes = std::as_bytes(a.ints);
-    size = static_cast<std::int64_t>(a.ints.size());
-    made.dims = {&size, 1};
+    set_size(a.ints.size());
   } else if (a.name == "value_string" && a.kind == AttributeKind::kString) {
     made.dtype = ir::DataType::kString;
     made.storage = ir::Storage::kStrings;
@@ -93,8 +65,7 @@ const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
     made.dtype = ir::DataType::kString;
     made.storage = ir::Storage::kStrings;
     made.strings = a.strings;
-    size = static_cast<std::int64_t>(a.strings.size());
-    made.dims = {&size, 1};
+    set_size(a.strings.size());
   } else {
     return nullptr;
   }
@@ -102,16 +73,6 @@ const ir::Literal* constant_of(const ir::Attribute& a, ir::Literal& made,
 }
 
 }  // namespace
-
-const ops::OpFacts* Side::facts(NodeId node) const {
-  const ir::Op& op = graph->op(node);
-  const std::size_t at = imports->find(op.domain);
-  if (at == imports->size()) return nullptr;
-  const std::int64_t version = (*imports)[at].version;
-  return ops::find_op(
-      op.domain, op.type,
-      static_cast<int>(std::min<std::int64_t>(version, 1 << 20)));
-}
 
 Number Numbering::intern(const std::string& key) {
   const auto next = static_cast<Number>(numbers_.size() + 1);
@@ -221,7 +182,7 @@ std::vector<Number> Numbering::inputs(Side& side, NodeId node) {
 
 std::size_t Numbering::output_count(const Side& side, NodeId node) {
   const auto outputs = side.graph->outputs(node);
-  const ops::OpFacts* facts = side.facts(node);
+  const ops::OpFacts* facts = ops::facts_of(*side.graph, node);
   std::size_t count = outputs.size();
   for (; count > 0; --count) {
     const ValueId last = outputs[count - 1];
@@ -237,11 +198,11 @@ std::size_t Numbering::output_count(const Side& side, NodeId node) {
 
 std::vector<AttributeText> Numbering::attributes(Side& side, NodeId node) {
   std::vector<AttributeText> out;
-  const ops::OpFacts* facts = side.facts(node);
+  const ops::OpFacts* facts = ops::facts_of(*side.graph, node);
   for (const ir::Attribute& a : side.graph->node(node).attributes) {
     const ops::FormalAttribute* formal =
         facts == nullptr ? nullptr : facts->attribute(a.name);
-    if (formal != nullptr && at_default(a, *formal)) continue;
+    if (formal != nullptr && ops::is_default(*formal, a)) continue;
     out.push_back({a.name, attribute_key(side, a)});
   }
   std::ranges::sort(out, {}, &AttributeText::name);
@@ -261,13 +222,12 @@ std::string Numbering::attribute_key(Side& side, const ir::Attribute& a) {
   for (std::string_view s : a.strings) put_text(key, s);
   for (const ir::Literal* t : a.tensors) put(key, constant(*side.model, *t));
   for (ir::BlockId b : a.blocks) put_text(key, block_key(side, b));
-  wire::Fields f(a.proto);
+  Cursor f(a.proto, schema::kAttribute);
   const bool types = a.kind == AttributeKind::kTypeProto ||
                      a.kind == AttributeKind::kTypeProtos;
   while (types && f.next()) {
-    if (f.field == wire::kAttributeTp ||
-        f.field == wire::kAttributeTypeProtos) {
-      put_text(key, encoded_type_text(f.body));
+    if (f.child() == &schema::kType) {
+      put_text(key, encoded_type_text(f.bytes()));
     }
   }
   return key;
@@ -293,11 +253,6 @@ Number Numbering::constant(const ir::Model& model, const ir::Literal& tensor) {
     for (std::string_view s : tensor.strings) put_text(key, s);
     return intern(key);
   }
-  return constant_key(std::move(key), model, tensor);
-}
-
-Number Numbering::constant_key(std::string key, const ir::Model& model,
-                               const ir::Literal& tensor) {
   std::vector<std::byte> scratch, other;
   const auto bytes = raw_bytes(tensor, model.external.get(), scratch);
   if (!bytes) {  // not readable: equal only if it is in the same file

@@ -22,13 +22,10 @@ using Number = std::uint32_t;
 struct Side {
   const ir::Model* model = nullptr;
   const ir::Graph* graph = nullptr;
-  const ir::OpsetImports* imports = nullptr;
 
   std::vector<ir::NodeId> nodes;      // in topological order, no Constants
   std::vector<Number> node_numbers;   // of `nodes`
   std::vector<Number> value_numbers;  // by ValueId; 0: not numbered
-
-  const ops::OpFacts* facts(ir::NodeId node) const;
 };
 
 // An attribute that is not at its default, with its value as text.
@@ -63,8 +60,6 @@ class Numbering {
   void number_node(Side& side, ir::NodeId node);
   bool number_constant(Side& side, ir::NodeId node);
   Number constant(const ir::Model& model, const ir::Literal& tensor);
-  Number constant_key(std::string key, const ir::Model& model,
-                      const ir::Literal& tensor);
   std::string attribute_key(Side& side, const ir::Attribute& a);
   std::string block_key(Side& side, ir::BlockId block);
 

@@ -1,4 +1,6 @@
 // The part of Printer that prints constants, nodes and attributes.
+#include <fmt/format.h>
+
 #include <set>
 
 #include "core/text/numbers.h"
@@ -38,28 +40,19 @@ void Printer::constants(BlockId id, int depth) {
   out_ += ">";
 }
 
-void Printer::nodes(BlockId id, int depth) {
-  for (NodeId n : order_[id.index()]) node(n, depth);
-}
-
 void Printer::node(NodeId id, int depth) {
   const ir::Node& n = graph_->node(id);
   out_ += indent(depth);
   label(n);
-  std::size_t i = 0;
-  for (ValueId v : graph_->outputs(id)) {
-    out_ += (i++ == 0 ? "" : ", ") + value_name(v);
-  }
+  out_ += joined(graph_->outputs(id), [&](ValueId v) { return value_name(v); });
   const ir::Op& op = graph_->op(id);
   out_ += " = " + op_text(op.domain, op.type, op.overload);
   bool has_graph = false;
   for (const ir::Attribute& a : n.attributes) has_graph |= !a.blocks.empty();
   if (!has_graph) attributes(n.attributes, depth);
   out_ += n.attributes.empty() || has_graph ? "(" : " (";
-  i = 0;
-  for (const ir::Operand& use : graph_->inputs(id)) {
-    out_ += (i++ == 0 ? "" : ", ") + value_name(use.value);
-  }
+  out_ += joined(graph_->inputs(id),
+                 [&](const ir::Operand& use) { return value_name(use.value); });
   out_ += ")";
   // Attributes with a long body are easier to read after the inputs.
   if (has_graph) attributes(n.attributes, depth);
@@ -100,16 +93,6 @@ void Printer::attributes(std::span<const ir::Attribute> list, int depth) {
 
 namespace {
 
-// A list in brackets of `count` elements, each given by `text(i)`.
-template <typename Text>
-std::string list_text(std::size_t count, Text text) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < count; ++i) {
-    out += (i == 0 ? "" : ", ") + text(i);
-  }
-  return out + "]";
-}
-
 // The value of an attribute that is numbers or strings.
 std::string plain_text(const ir::Attribute& a) {
   switch (a.kind) {
@@ -120,16 +103,11 @@ std::string plain_text(const ir::Attribute& a) {
     case AttributeKind::kString:
       return quoted_text(a.s);
     case AttributeKind::kFloats:
-      return list_text(a.floats.size(),
-                       [&](std::size_t i) { return real_text(a.floats[i]); });
+      return "[" + joined(a.floats, real_text) + "]";
     case AttributeKind::kInts:
-      return list_text(a.ints.size(), [&](std::size_t i) {
-        return std::to_string(a.ints[i]);
-      });
+      return fmt::format("[{}]", fmt::join(a.ints, ", "));
     case AttributeKind::kStrings:
-      return list_text(a.strings.size(), [&](std::size_t i) {
-        return quoted_text(a.strings[i]);
-      });
+      return "[" + joined(a.strings, quoted_text) + "]";
     default:
       return "?";
   }
@@ -160,10 +138,9 @@ void Printer::attribute(const ir::Attribute& a, int depth) {
   } else if (a.kind == AttributeKind::kTensor ||
              a.kind == AttributeKind::kTensors) {
     if (list) out_ += "[";
-    for (std::size_t i = 0; i < a.tensors.size(); ++i) {
-      out_ += (i == 0 ? "" : ", ") +
-              tensor_text(*a.tensors[i], model_.external.get(), options_);
-    }
+    out_ += joined(a.tensors, [&](const ir::Literal* tensor) {
+      return tensor_text(*tensor, model_.external.get(), options_);
+    });
     if (list) out_ += "]";
   } else if (a.kind == AttributeKind::kGraph ||
              a.kind == AttributeKind::kGraphs) {
@@ -193,13 +170,10 @@ void Printer::graphs(const ir::Attribute& a, int depth) {
 // Prints types from the AttributeProto in which they are kept.
 void Printer::attribute_types(const ir::Attribute& a) {
   std::string all;
-  wire::Fields f(a.proto);
+  Cursor f(a.proto, schema::kAttribute);
   while (f.next()) {
-    if (f.field != wire::kAttributeTp &&
-        f.field != wire::kAttributeTypeProtos) {
-      continue;
-    }
-    all += (all.empty() ? "" : ", ") + encoded_type_text(f.body);
+    if (f.child() != &schema::kType) continue;
+    all += (all.empty() ? "" : ", ") + encoded_type_text(f.bytes());
   }
   out_ += is_list(a.kind) ? "[" + all + "]" : all;
 }

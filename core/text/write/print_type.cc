@@ -1,9 +1,10 @@
 // Prints types and tensors.
+#include <fmt/format.h>
+
 #include <cstring>
 
 #include "core/text/numbers.h"
 #include "core/text/read/parser.h"
-#include "core/text/wire.h"
 #include "core/text/words.h"
 #include "core/text/write/printer.h"
 
@@ -15,28 +16,30 @@ std::string elem_text(std::uint64_t number) {
       data_type_name(static_cast<ir::DataType>(static_cast<int>(number))));
 }
 
-std::string encoded_dim(wire::Bytes proto) {
-  wire::Fields f(proto);
+std::string encoded_dim(Bytes proto) {
+  Cursor f(proto, schema::kDimension);
   std::string out = "?";
   while (f.next()) {
-    if (f.field == 1) out = std::to_string(f.number);
-    if (f.field == 2 && !f.body.empty()) out = name_text(wire::as_text(f.body));
+    if (f.field() == dimension_field::kValue) out = std::to_string(f.number());
+    if (f.field() == dimension_field::kParam && !f.text().empty()) {
+      out = name_text(f.text());
+    }
   }
   return out;
 }
 
 // Prints a TypeProto.Tensor, or a sparse one.
-std::string encoded_tensor(wire::Bytes proto) {
+std::string encoded_tensor(Bytes proto) {
   std::string elem = elem_text(0), shape = "[]";
-  wire::Fields f(proto);
+  Cursor f(proto, schema::kTypeTensor);
   while (f.next()) {
-    if (f.field == 1) elem = elem_text(f.number);
-    if (f.field != 2) continue;
+    if (f.field() == 1) elem = elem_text(f.number());
+    if (f.field() != 2) continue;
     shape.clear();
-    wire::Fields dims(f.body);
+    Cursor dims(f.bytes(), schema::kShape);
     while (dims.next()) {
-      if (dims.field == 1) {
-        shape += (shape.empty() ? "[" : ",") + encoded_dim(dims.body);
+      if (dims.field() == 1) {
+        shape += (shape.empty() ? "[" : ",") + encoded_dim(dims.bytes());
       }
     }
     if (!shape.empty()) shape += "]";
@@ -44,53 +47,47 @@ std::string encoded_tensor(wire::Bytes proto) {
   return elem + shape;
 }
 
-std::string encoded_opaque(wire::Bytes proto) {
+std::string encoded_opaque(Bytes proto) {
   std::string domain, name;
-  wire::Fields f(proto);
+  Cursor f(proto, schema::kTypeOpaque);
   while (f.next()) {
-    if (f.field == 1) domain = qualified_text(wire::as_text(f.body));
-    if (f.field == 2) name = qualified_text(wire::as_text(f.body));
+    if (f.field() == 1) domain = qualified_text(f.text());
+    if (f.field() == 2) name = qualified_text(f.text());
   }
   return "opaque(" + domain + (domain.empty() ? "" : ",") + name + ")";
 }
 
 // Prints a TypeProto.
-std::string encoded_type(wire::Bytes proto, int depth) {
+std::string encoded_type(Bytes proto, int depth) {
   if (depth > kMaxNesting) return "?";
-  wire::Fields f(proto);
+  Cursor f(proto, schema::kType);
   std::string out = "?";
   while (f.next()) {
+    const bool map = f.field() == type_field::kMap;
+    if (f.field() == type_field::kTensor) out = encoded_tensor(f.bytes());
+    if (f.field() == type_field::kOpaque) out = encoded_opaque(f.bytes());
+    if (f.field() == type_field::kSparse) {
+      out = "sparse_tensor(" + encoded_tensor(f.bytes()) + ")";
+    }
+    if (!map && f.child() != &schema::kTypeElement) continue;
     std::string key, inner = "?";
-    const bool map = f.field == wire::kTypeMap;
-    if (f.field == wire::kTypeTensor) out = encoded_tensor(f.body);
-    if (f.field == wire::kTypeOpaque) out = encoded_opaque(f.body);
-    if (f.field == wire::kTypeSparse) {
-      out = "sparse_tensor(" + encoded_tensor(f.body) + ")";
-    }
-    if (!map && f.field != wire::kTypeSequence &&
-        f.field != wire::kTypeOptional) {
-      continue;
-    }
-    wire::Fields element(f.body);
+    Cursor element(f.bytes(), *f.child());
     while (element.next()) {
-      if (map && element.field == 1) key = elem_text(element.number) + ", ";
-      if (element.field == (map ? 2u : 1u)) {
-        inner = encoded_type(element.body, depth + 1);
+      if (element.child() == &schema::kType) {
+        inner = encoded_type(element.bytes(), depth + 1);
+      } else if (map && element.field() == 1) {
+        key = elem_text(element.number()) + ", ";
       }
     }
-    out = (map                              ? "map("
-           : f.field == wire::kTypeSequence ? "seq("
-                                            : "optional(") +
-          key + inner + ")";
+    const bool sequence = f.field() == type_field::kSequence;
+    out = (map ? "map(" : sequence ? "seq(" : "optional(") + key + inner + ")";
   }
   return out;
 }
 
 }  // namespace
 
-std::string encoded_type_text(wire::Bytes proto) {
-  return encoded_type(proto, 0);
-}
+std::string encoded_type_text(Bytes proto) { return encoded_type(proto, 0); }
 
 std::string type_text(const ir::Model& model, const ir::Type* type) {
   if (type == nullptr) return "?";
@@ -176,22 +173,12 @@ std::string reference_text(const ir::ExternalRef& ref) {
   return out + "]";
 }
 
-std::string strings_text(std::span<const std::string_view> strings) {
-  std::string out = "{";
-  for (std::string_view s : strings) {
-    out += (out.size() > 1 ? ", " : "") + quoted_text(s);
-  }
-  return out + "}";
-}
-
 }  // namespace
 
 std::string tensor_type_text(const ir::Literal& tensor) {
   std::string out(data_type_name(tensor.dtype));
-  for (std::size_t i = 0; i < tensor.dims.size(); ++i) {
-    out += (i == 0 ? "[" : ",") + std::to_string(tensor.dims[i]);
-  }
-  return tensor.dims.empty() ? out : out + "]";
+  if (tensor.dims.empty()) return out;
+  return fmt::format("{}[{}]", out, fmt::join(tensor.dims, ","));
 }
 
 std::string tensor_text(const ir::Literal& tensor, ir::ExternalData* external,
@@ -208,7 +195,7 @@ std::string data_text(const ir::Literal& tensor, ir::ExternalData* external,
   const std::int64_t count = tensor.element_count();
   if (!options.weights && count > options.max_elements) return "{...}";
   if (tensor.dtype == ir::DataType::kString) {
-    return strings_text(tensor.strings);
+    return "{" + joined(tensor.strings, quoted_text) + "}";
   }
   std::vector<std::byte> scratch;
   const auto bytes = raw_bytes(tensor, external, scratch);

@@ -42,15 +42,12 @@ std::string unsaid(const ir::Graph& graph) {
 }
 
 // The name of the values in an encoded SparseTensorProto.
-std::string_view sparse_name(wire::Bytes proto) {
-  wire::Fields sparse(proto);
+std::string_view sparse_name(Bytes proto) {
+  Cursor sparse(proto, schema::kSparseTensor);
   std::string_view name;
   while (sparse.next()) {
-    if (sparse.field != wire::kSparseValues) continue;
-    wire::Fields values(sparse.body);
-    while (values.next()) {
-      if (values.field == wire::kTensorName) name = wire::as_text(values.body);
-    }
+    if (sparse.field() != sparse_field::kValues) continue;
+    name = text_field(sparse.bytes(), schema::kTensor, tensor_field::kName);
   }
   return name;
 }
@@ -60,13 +57,13 @@ std::string unsaid_default(const ir::Model& model) {
   if (model.source == nullptr) return {};
   const ir::Graph& graph = model.graph;
   const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
-  wire::Fields file(model.source->bytes());
+  Cursor file(model.source->bytes(), schema::kModel);
   while (file.next()) {
-    if (file.field != wire::kModelGraph) continue;
-    wire::Fields body(file.body);
+    if (file.field() != model_field::kGraph) continue;
+    Cursor body(file.bytes(), schema::kGraph);
     while (body.next()) {
-      if (body.field != wire::kGraphSparse) continue;
-      const std::string_view name = sparse_name(body.body);
+      if (body.field() != graph_field::kSparse) continue;
+      const std::string_view name = sparse_name(body.bytes());
       if (std::ranges::any_of(
               inputs, [&](ValueId v) { return graph.name(v) == name; })) {
         return "sparse default of input '" + printable(name) + "'";

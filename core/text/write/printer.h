@@ -8,12 +8,12 @@
 
 #include "core/ir/model.h"
 #include "core/text/print.h"
-#include "core/text/wire.h"
+#include "core/wire/wire.h"
 
 namespace ruleengine::text {
 
 // The text of an encoded TypeProto.
-std::string encoded_type_text(wire::Bytes proto);
+std::string encoded_type_text(Bytes proto);
 std::string tensor_type_text(const ir::Literal& tensor);
 // The text of the elements alone: "{1, 2}".
 std::string data_text(const ir::Literal& tensor, ir::ExternalData* external,
@@ -35,10 +35,7 @@ class Printer {
   void function(const ir::Function& f);
   void body(const ir::Graph& graph);
   void block(ir::BlockId id, int depth);
-  void inputs(const ir::Block& block);
-  void outputs(const ir::Block& block);
   void constants(ir::BlockId id, int depth);
-  void nodes(ir::BlockId id, int depth);
   void node(ir::NodeId id, int depth);
   void label(const ir::Node& n);
   void attributes(std::span<const ir::Attribute> list, int depth);

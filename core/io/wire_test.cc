@@ -1,4 +1,4 @@
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 #include "core/base/onnx.h"
 
 #include <doctest/doctest.h>

@@ -1,8 +1,8 @@
-#include "core/io/wire/wire.h"
+#include "core/wire/wire.h"
 
 #include <cstring>
 
-namespace ruleengine::io {
+namespace ruleengine {
 namespace {
 
 // The default limit of protobuf's own readers.
@@ -50,7 +50,12 @@ bool Cursor::read() {
     return fail(WireError::kTag);
   }
   if (!schema_->takes(field_, type_)) return fail(WireError::kWireType);
-  switch (type_) {
+  return type_ == WireType::kStartGroup ? skip_group() : read_value(type_);
+}
+
+// Reads a value, except the begin or end of a group.
+bool Cursor::read_value(WireType type) {
+  switch (type) {
     case WireType::kVarint: {
       const WireError e = read_varint(next_, end_, number_);
       return e == WireError::kNone || fail(e);
@@ -61,12 +66,9 @@ bool Cursor::read() {
       return read_fixed(4);
     case WireType::kLength:
       return read_length();
-    case WireType::kStartGroup:
-      return skip_group();
-    case WireType::kEndGroup:
-      break;
+    default:
+      return fail(WireError::kGroup);
   }
-  return fail(WireError::kGroup);
 }
 
 bool Cursor::read_length() {
@@ -93,23 +95,6 @@ bool Cursor::read_fixed(std::size_t size) {
   return true;
 }
 
-// Skips a value inside a group, except the begin or end of a group.
-bool Cursor::skip_value(WireType type) {
-  std::uint64_t skipped;
-  switch (type) {
-    case WireType::kVarint:
-      return read_varint(next_, end_, skipped) == WireError::kNone;
-    case WireType::kFixed64:
-      return read_fixed(8);
-    case WireType::kFixed32:
-      return read_fixed(4);
-    case WireType::kLength:
-      return read_length();
-    default:
-      return false;
-  }
-}
-
 bool Cursor::skip_group() {
   std::uint32_t open[kMaxGroupDepth];
   int depth = 0;
@@ -129,12 +114,67 @@ bool Cursor::skip_group() {
     } else if (type == WireType::kEndGroup) {
       ok = open[--depth] == field;
     } else {
-      ok = skip_value(type);
+      ok = read_value(type);
     }
     if (!ok) return fail(WireError::kGroup);
   }
   payload_ = {};
   return true;
+}
+
+bool Cursor::is_whole() const {
+  if (!is_length()) return true;
+  switch (schema_->shape(field_)) {
+    case schema::kFloats:
+      return payload_.size() % 4 == 0;
+    case schema::kDoubles:
+      return payload_.size() % 8 == 0;
+    case schema::kVarints: {
+      const std::byte* at = payload_.data();
+      const std::byte* const end = at + payload_.size();
+      std::uint64_t skipped;
+      while (at != end) {
+        if (read_varint(at, end, skipped) != WireError::kNone) return false;
+      }
+      return true;
+    }
+    default:
+      return true;
+  }
+}
+
+bool Cursor::append_integers(std::vector<std::int64_t>& to) const {
+  if (!is_length()) {
+    to.push_back(integer());
+    return true;
+  }
+  const std::byte* at = payload_.data();
+  const std::byte* const end = at + payload_.size();
+  std::uint64_t value;
+  while (at != end) {
+    if (read_varint(at, end, value) != WireError::kNone) return false;
+    to.push_back(static_cast<std::int64_t>(value));
+  }
+  return true;
+}
+
+std::string_view text_field(Bytes message, const schema::Message& schema,
+                            std::uint32_t field) {
+  std::string_view text;
+  Cursor cursor(message, schema);
+  while (cursor.next()) {
+    if (cursor.field() == field) text = cursor.text();
+  }
+  return text;
+}
+
+StringEntry read_entry(Cursor& entry) {
+  StringEntry out;
+  while (entry.next()) {
+    if (entry.field() == entry_field::kKey) out.key = entry.text();
+    if (entry.field() == entry_field::kValue) out.value = entry.text();
+  }
+  return out;
 }
 
 Cursor::Explanation Cursor::explain() const {
@@ -171,4 +211,4 @@ Cursor::Explanation Cursor::explain() const {
   return {};
 }
 
-}  // namespace ruleengine::io
+}  // namespace ruleengine

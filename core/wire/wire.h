@@ -13,10 +13,11 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
-#include "core/io/wire/schema.h"
+#include "core/wire/schema.h"
 
-namespace ruleengine::io {
+namespace ruleengine {
 
 using Bytes = std::span<const std::byte>;
 
@@ -63,7 +64,6 @@ class Cursor {
   }
 
   std::uint32_t field() const { return field_; }
-  WireType type() const { return type_; }
   bool is_length() const { return type_ == WireType::kLength; }
 
   // The value of a varint or fixed field.
@@ -75,6 +75,19 @@ class Cursor {
   // The payload of a length-delimited field.
   Bytes bytes() const { return payload_; }
   std::string_view text() const { return as_text(payload_); }
+  // Of a known field.
+  std::string_view name() const { return schema_->fields[field_].name; }
+  // What the field holds, if it is a known one that holds messages.
+  const schema::Message* child() const {
+    return field_ < schema_->fields.size() ? schema_->fields[field_].child
+                                           : nullptr;
+  }
+  // Whether a packed list of numbers does not end inside one. True for other
+  // fields.
+  bool is_whole() const;
+  // Appends the integers of a field, packed or not; false where a packed list
+  // ends inside a number.
+  bool append_integers(std::vector<std::int64_t>& to) const;
   // The whole field, including its tag.
   Bytes whole() const { return {at_, next_}; }
 
@@ -110,7 +123,7 @@ class Cursor {
   bool read_length();
   bool read_fixed(std::size_t size);
   bool skip_group();
-  bool skip_value(WireType type);
+  bool read_value(WireType type);
   bool fail(WireError error) {
     error_ = error;
     next_ = end_;
@@ -143,4 +156,18 @@ bool each_field(std::span<const Bytes> stretches,
   return true;
 }
 
-}  // namespace ruleengine::io
+// The last text with that field number in a message; "" without one.
+std::string_view text_field(Bytes message, const schema::Message& schema,
+                            std::uint32_t field);
+
+struct StringEntry {
+  std::string_view key, value;
+};
+// Reads a StringStringEntryProto to its end, or to its first invalid byte.
+StringEntry read_entry(Cursor& entry);
+inline StringEntry read_entry(Bytes entry) {
+  Cursor cursor(entry, schema::kEntry);
+  return read_entry(cursor);
+}
+
+}  // namespace ruleengine

@@ -1,6 +1,6 @@
-#include "core/io/wire/schema.h"
+#include "core/wire/schema.h"
 
-namespace ruleengine::io::schema {
+namespace ruleengine::schema {
 
 constinit const Message kEntry = {"StringStringEntryProto",
                                   {{1, kLength, "key"}, {2, kLength, "value"}}};
@@ -191,4 +191,4 @@ constinit const Message kModel = {
      {25, kLength, "functions", &kFunction},
      {26, kLength, "configuration", &kDevice}}};
 
-}  // namespace ruleengine::io::schema
+}  // namespace ruleengine::schema

@@ -1,4 +1,4 @@
-#include "core/io/read/hold.h"
+#include "core/io/descriptor.h"
 
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -6,8 +6,6 @@
 #include <cerrno>
 
 namespace ruleengine::io {
-
-// All of these run in a signal handler too, so they are bare system calls.
 
 bool hold(int file) {
   return ::flock(file, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK;

@@ -1,4 +1,4 @@
-// The part of onnx.proto that this folder depends on: message names, field
+// The part of onnx.proto that the engine depends on: message names, field
 // numbers, the wire types that a field may have, and which fields hold
 // messages. Constant data, thread-safe. Other fields are unknown to the reader
 // and pass through.
@@ -9,7 +9,7 @@
 #include <initializer_list>
 #include <string_view>
 
-namespace ruleengine::io {
+namespace ruleengine {
 
 // protobuf's numbers.
 enum class WireType : std::uint8_t {
@@ -74,8 +74,14 @@ extern const Message kModel, kGraph, kNode, kAttribute, kTensor, kSparseTensor,
 namespace model_field {
 enum : std::uint32_t {
   kIrVersion = 1,
+  kProducerName = 2,
+  kProducerVersion = 3,
+  kDomain = 4,
+  kModelVersion = 5,
+  kDocString = 6,
   kGraph = 7,
   kOpsetImport = 8,
+  kMetadata = 14,
   kTrainingInfo = 20,
   kFunctions = 25,
 };
@@ -155,6 +161,8 @@ enum : std::uint32_t {
   kSequence = 4,
   kMap = 5,
   kDenotation = 6,
+  kOpaque = 7,
+  kSparse = 8,
   kOptional = 9,
 };
 }
@@ -186,4 +194,4 @@ namespace annotation_field {
 enum : std::uint32_t { kTensorName = 1, kParameters = 2 };
 }
 
-}  // namespace ruleengine::io
+}  // namespace ruleengine
