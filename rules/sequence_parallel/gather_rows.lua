@@ -33,7 +33,7 @@ return rule {
       past, at = first + 1, m.axis
     else
       local from, to = m.starts:constant(), m.ends:constant()
-      need(from and to and #from == 1, "the slice is not one constant range", m.starts)
+      need(from and to and #from == 1 and #to == 1, "the slice is not one constant range", m.starts)
       need(not m.steps or m.steps:scalar() == 1, "the step is not 1", m.steps)
       first, past = from[1], math.min(to[1], total)
       if first < 0 then first = math.max(first + total, 0) end

@@ -88,7 +88,9 @@ class OddLists(program.ProgramTest):
                     made += 1
         self.assertGreater(made, 100)
         for target in ("auto", "standard", "onnx", "ort"):
-            done = program.run("run", "-q", "--target", target, *folder.iterdir(),
-                               "-o", self.folder / "out/", timeout=600)
+            done = program.run("run", "-q", "--target", target,
+                               "--set", "sequence_parallel.enable=true",
+                               *folder.iterdir(), "-o", self.folder / "out/",
+                               timeout=600)
             self.assertIn(done.code, (0, 3), done.err)
             self.assertNotIn("/rules/", done.err)

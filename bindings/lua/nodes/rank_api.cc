@@ -7,7 +7,6 @@
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/base/diagnostic.h"
 #include "core/base/suggest.h"
-#include "core/base/whole.h"
 #include "core/ir/shapes.h"
 #include "core/ops/axis_flow.h"
 #include "core/ranks/layout.h"
@@ -73,9 +72,9 @@ std::optional<std::vector<std::int64_t>> read_group(Host& host,
   const std::size_t count = is_list ? lua_objlen(state, 2) : 0;
   for (std::size_t i = 1; i <= count; ++i) {
     lua_rawgeti(state, 2, static_cast<int>(i));
-    const double rank = lua_tonumber(state, -1);
-    if (lua_type(state, -1) != LUA_TNUMBER || !is_whole(rank)) break;
-    out.push_back(static_cast<std::int64_t>(rank));
+    const auto rank = to_integer(lua_tonumber(state, -1));
+    if (lua_type(state, -1) != LUA_TNUMBER || !rank) break;
+    out.push_back(*rank);
     lua_pop(state, 1);
   }
   if (is_list && out.size() == count) return out;
@@ -124,13 +123,12 @@ void push_chain(Host& host, lua_State* state,
 // The flow along an axis of the first input; a negative axis counts from the
 // end.
 std::optional<ops::AxisFlow> flow_along(Host& host, ir::NodeId node,
-                                        double axis) {
+                                        std::int64_t axis) {
   const ir::Graph& graph = *host.session.graph;
   const ir::ValueId first = graph.input(node, 0);
   const ir::Type* type = first ? host.session.facts->type(first) : nullptr;
   if (type == nullptr || !type->is_tensor() || !type->has_shape) return {};
-  const auto place =
-      ir::place_of_axis(static_cast<std::int64_t>(axis), type->rank());
+  const auto place = ir::place_of_axis(axis, type->rank());
   if (!place) return {};
   return ops::axis_flow(graph, *host.session.facts, node, {false, 0},
                         static_cast<int>(*place));
@@ -162,12 +160,12 @@ int replicated(Host& host, lua_State* state, const Handle& value) {
 }
 
 int along(Host& host, lua_State* state, const Handle& node) {
-  const double number = lua_tonumber(state, 2);
-  if (lua_type(state, 2) != LUA_TNUMBER || !is_whole(number)) {
+  const auto axis = to_integer(lua_tonumber(state, 2));
+  if (lua_type(state, 2) != LUA_TNUMBER || !axis) {
     return fail(host, ":along wants the number of an axis", "a whole number",
                 kind_of(state, 2));
   }
-  const auto flow = flow_along(host, node.node(), number);
+  const auto flow = flow_along(host, node.node(), *axis);
   const auto varies = [](int place) { return place != ops::AxisFlow::kSame; };
   if (!flow ||
       std::any_of(flow->inputs.begin() + 1, flow->inputs.end(), varies)) {
