@@ -279,14 +279,6 @@ TEST_CASE("examples are run, and a bad file stops no other") {
   CHECK(to_json(tested).size() == 0);
 }
 
-TEST_CASE("ops that are described, and classes of ops") {
-  const auto all = described_ops();
-  CHECK(std::ranges::any_of(all, [](const OpText& op) {
-    return op.type == "ScaledDotProductAttention" && !op.signature.empty();
-  }));
-  CHECK_FALSE(op_classes().empty());
-}
-
 TEST_CASE("where results go") {
   const lua::RuleFolder folder;
   const auto make = [&](const char* name) { return folder.write(name, "x"); };

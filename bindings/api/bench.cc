@@ -1,10 +1,8 @@
 #include "bindings/api/bench.h"
 
 #include <algorithm>
-#include <chrono>
 #include <functional>
 #include <map>
-#include <memory>
 #include <utility>
 
 #include "bindings/api/models.h"
@@ -175,22 +173,6 @@ Spread ratio_of(const Measured& a, const Measured& b) {
   return confidence(ratios);
 }
 
-}  // namespace
-
-Result<BenchResult> bench(const std::vector<std::string>& models,
-                          const BenchOptions& options) {
-  std::vector<BenchedModel> loaded;
-  for (const std::string& path : models) {
-    auto model =
-        load_model(path, {.limits = options.how.limits, .warn = options.warn});
-    if (!model) return model.error();
-    loaded.push_back({path, *std::move(model)});
-  }
-  return bench(loaded, options);
-}
-
-namespace {
-
 Result<BenchResult> bench_all(const std::vector<BenchedModel>& models,
                               const BenchOptions& options) {
   std::vector<Subject> subjects(models.size());
@@ -270,6 +252,18 @@ Result<BenchResult> bench(const std::vector<BenchedModel>& models,
                           const BenchOptions& options) {
   BenchOptions on = options;
   return on_device(on.how, [&] { return bench_all(models, on); });
+}
+
+Result<BenchResult> bench(const std::vector<std::string>& models,
+                          const BenchOptions& options) {
+  std::vector<BenchedModel> loaded;
+  for (const std::string& path : models) {
+    auto model =
+        load_model(path, {.limits = options.how.limits, .warn = options.warn});
+    if (!model) return model.error();
+    loaded.push_back({path, *std::move(model)});
+  }
+  return bench(loaded, options);
 }
 
 Json to_json(const BenchResult& found) {

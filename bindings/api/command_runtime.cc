@@ -10,7 +10,6 @@
 #include <array>
 #include <cerrno>
 #include <charconv>
-#include <chrono>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -20,7 +19,6 @@
 
 #include "bindings/api/child.h"
 #include "bindings/lua/rule_source.h"
-#include "core/base/deadline.h"
 #include "core/io/descriptor.h"
 #include "runtime/compare.h"
 #include "runtime/npz.h"

@@ -18,7 +18,7 @@
 namespace ruleengine::api {
 namespace {
 
-using engine::exact;
+using engine::exact, engine::exact_all;
 
 std::vector<Contents::Value> values_of(const ir::Graph& graph, ir::Facts& facts,
                                        std::span<const ir::ValueId> values) {
@@ -64,12 +64,6 @@ void add_weights(const ir::Graph& graph, const ir::Block& block,
     }
     if (value.block_output_count > 0) weight.readers.emplace_back("an output");
   }
-}
-
-Json exact_all(const std::vector<std::string>& texts) {
-  Json json = Json::array();
-  for (const std::string& each : texts) json.push_back(exact(each));
-  return json;
 }
 
 // A number, a name, or null if the size is unknown.

@@ -2,12 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
-#include "core/base/result.h"
-#include "core/engine/options.h"
-#include "core/engine/rule_set.h"
-#include "core/ir/model.h"
+#include "bindings/api/rewrite.h"
 
 namespace ruleengine::api {
 
@@ -29,5 +27,13 @@ struct Drawn {
 // `rules` may be nullptr.
 Result<Drawn> draw(ir::Model& model, const engine::RuleSet* rules,
                    const DrawOptions& options);
+
+// A page that shows a run: each rewrite, before and after. Rewrites the model,
+// which stays as it is, and draws what is kept. Of `how`, what
+// Rewriter::configure() reads; of `options` all but the form, which is HTML.
+// `matches` of the result are rewrites.
+Result<Drawn> draw_run(const std::shared_ptr<ir::Model>& model,
+                       Rewriter& rewriter, RewriteOptions how,
+                       const DrawOptions& options);
 
 }  // namespace ruleengine::api

@@ -1,4 +1,4 @@
-#include "bindings/api/draw_run.h"
+#include "bindings/api/draw.h"
 
 #include <fmt/format.h>
 

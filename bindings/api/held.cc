@@ -7,15 +7,14 @@
 namespace ruleengine::api {
 namespace {
 
-// `json` makes JSON of an answer.
-template <typename T, typename F>
-Result<Json> json_of(const Result<T>& answer, F&& json) {
+// A question, asked of a copy.
+template <typename Ask>
+Result<Json> ask(const Ask& question, const Rewriter& rules,
+                 const Held& model) {
+  const auto copy = copy_of(*model.model, rules.model_options().limits);
+  const auto answer = question(*copy, rules.rules(), rules.run_options());
   if (!answer) return answer.error();
-  return json(*answer);
-}
-
-std::shared_ptr<ir::Model> copy_for(const Rewriter& rules, const Held& model) {
-  return copy_of(*model.model, rules.model_options().limits);
+  return to_json(model.name, *answer);
 }
 
 }  // namespace
@@ -37,32 +36,25 @@ Result<std::shared_ptr<Held>> rewrite(Rewriter& rules,
   return out;
 }
 
-Result<Json> match(const Rewriter& rules, const Held& model) {
-  const auto copy = copy_for(rules, model);
-  return json_of(api::match(*copy, rules.rules(), rules.run_options()),
-                 [&](const auto& all) { return to_json(model.name, all); });
+Result<Json> match_json(const Rewriter& rules, const Held& model) {
+  return ask(match, rules, model);
 }
 
-Result<Json> explain(const Rewriter& rules, const Held& model,
-                     const std::string& node, std::size_t most) {
-  const auto copy = copy_for(rules, model);
-  return json_of(
-      api::explain(*copy, rules.rules(), node, rules.run_options(), most),
-      [&](const auto& all) { return to_json(model.name, copy->graph, all); });
+Result<Json> explain_json(const Rewriter& rules, const Held& model,
+                          const std::string& node, std::size_t most) {
+  const auto copy = copy_of(*model.model, rules.model_options().limits);
+  const auto all =
+      api::explain(*copy, rules.rules(), node, rules.run_options(), most);
+  if (!all) return all.error();
+  return to_json(model.name, copy->graph, *all);
 }
 
-Result<Json> coverage(const Rewriter& rules, const Held& model) {
-  const auto copy = copy_for(rules, model);
-  return json_of(
-      api::coverage(*copy, rules.rules(), rules.run_options()),
-      [&](const auto& found) { return engine::to_json(model.name, found); });
+Result<Json> coverage_json(const Rewriter& rules, const Held& model) {
+  return ask(coverage, rules, model);
 }
 
-Result<Json> collectives(const Rewriter& rules, const Held& model) {
-  const auto copy = copy_for(rules, model);
-  return json_of(
-      api::collectives(*copy, rules.rules(), rules.run_options()),
-      [&](const auto& found) { return engine::to_json(model.name, found); });
+Result<Json> collectives_json(const Rewriter& rules, const Held& model) {
+  return ask(collectives, rules, model);
 }
 
 }  // namespace ruleengine::api

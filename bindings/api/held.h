@@ -30,10 +30,10 @@ Result<std::shared_ptr<Held>> rewrite(Rewriter& rules,
 
 // The questions of questions.h, with the rules and the options of the rewriter,
 // as JSON. They are asked of a copy, which is edited and then dropped.
-Result<Json> match(const Rewriter& rules, const Held& model);
-Result<Json> explain(const Rewriter& rules, const Held& model,
-                     const std::string& node, std::size_t most);
-Result<Json> coverage(const Rewriter& rules, const Held& model);
-Result<Json> collectives(const Rewriter& rules, const Held& model);
+Result<Json> match_json(const Rewriter& rules, const Held& model);
+Result<Json> explain_json(const Rewriter& rules, const Held& model,
+                          const std::string& node, std::size_t most);
+Result<Json> coverage_json(const Rewriter& rules, const Held& model);
+Result<Json> collectives_json(const Rewriter& rules, const Held& model);
 
 }  // namespace ruleengine::api

@@ -1,12 +1,10 @@
-#include "bindings/api/junit.h"
-
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <string_view>
-#include <utility>
 #include <vector>
 
+#include "bindings/api/examples.h"
 #include "core/draw/dot.h"
 
 namespace ruleengine::api {

@@ -8,8 +8,6 @@
 
 #include "bindings/api/files.h"
 #include "bindings/api/streams.h"
-#include "core/io/load.h"
-#include "core/io/save.h"
 #include "core/text/parse.h"
 #include "core/text/print.h"
 #include "kernels/cpu.h"
@@ -32,17 +30,6 @@ std::string one_line(const Diagnostic& d) {
   if (!d.expected.empty()) text += ", expected " + d.expected;
   if (!d.hint.empty()) text += "; " + d.hint;
   return text;
-}
-
-// Text models are written by hand. An unknown op in one may be a typing error,
-// which gets a warning and no error, since another runtime may know the op.
-Result<std::unique_ptr<ir::Model>> load_text(
-    const std::string& path, const Deadline& deadline,
-    std::vector<Diagnostic>& warnings) {
-  const auto text = read_model_file(path, deadline);
-  if (!text) return text.error();
-  return text::parse_model(*text, path,
-                           {.warnings = &warnings, .deadline = deadline});
 }
 
 // A message of protobuf has control characters in its head: the tag of the
@@ -85,23 +72,28 @@ Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
   const auto given = standard_input(path, deadline);
   if (!given) return given.error();
   if (*given) {
-    const ModelBytes bytes{path, std::as_bytes(std::span(**given)), "."};
-    return load_model(bytes, options);
+    return load_model({path, std::as_bytes(std::span(**given)), "."}, options);
+  }
+  if (is_text_model(path)) {
+    const auto text = read_model_file(path, deadline);
+    if (!text) return text.error();
+    return load_model({path, std::as_bytes(std::span(*text)), ""}, options);
   }
   std::vector<Diagnostic> warnings;
-  auto model = is_text_model(path)
-                   ? load_text(path, deadline, warnings)
-                   : io::load(path, {.give_data = options.give_data,
-                                     .deadline = deadline,
-                                     .warnings = &warnings,
-                                     .needs_data = options.needs_data});
-  return ready(std::move(model), options, warnings);
+  return ready(io::load(path, {.give_data = options.give_data,
+                               .deadline = deadline,
+                               .warnings = &warnings,
+                               .needs_data = options.needs_data}),
+               options, warnings);
 }
 
 Result<std::unique_ptr<ir::Model>> load_model(const ModelBytes& given,
                                               const ModelOptions& options) {
   const Deadline& deadline = options.limits.deadline;
   std::vector<Diagnostic> warnings;
+  // Text models are written by hand. An unknown op in one may be a typing
+  // error, which gets a warning and no error, since another runtime may know
+  // the op.
   if (is_text_model(given.name)) {
     const std::string_view text(
         reinterpret_cast<const char*>(given.bytes.data()), given.bytes.size());

@@ -2,22 +2,12 @@
 // that patterns name.
 #pragma once
 
-#include <string>
-#include <vector>
+#include "core/ops/op_family.h"
+#include "core/ops/row_text.h"
 
 namespace ruleengine::api {
 
-struct OpText {
-  std::string domain, type;
-  std::string signature;  // "Linear * (x, weight, bias?) -> Y"
-  std::string formula;
-};
-std::vector<OpText> described_ops();  // those of a domain stand together
-
-struct OpClassText {
-  std::string name;
-  std::vector<std::string> ops;  // "Add", "com.microsoft.Gelu"
-};
-std::vector<OpClassText> op_classes();
+using ops::all_rows, ops::has_text, ops::op_classes, ops::signature;
+using ops::OpClass, ops::OpName, ops::OpRow;
 
 }  // namespace ruleengine::api

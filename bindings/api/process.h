@@ -2,15 +2,14 @@
 #pragma once
 
 #include "core/io/load.h"
+#include "core/io/signals.h"
 
 namespace ruleengine::api {
 
-// Installs signal handlers, once. A signal that ends the process first removes
-// unfinished files. Reading a mapped file that was cut short is an error
-// instead of SIGBUS.
-void handle_signals();
-
-// The second of these alone.
+// Once: reading a mapped file that was cut short is then an error instead of
+// SIGBUS.
 using io::guard_mapping_faults;
+// Once: a signal that ends the process then first removes unfinished files.
+using io::clean_up_on_signals;
 
 }  // namespace ruleengine::api

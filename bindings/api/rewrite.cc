@@ -80,10 +80,6 @@ Status Rewriter::configure(const RewriteOptions& options) {
   return engine_->configure(options_.run);
 }
 
-const std::vector<std::string>& Rewriter::warnings() const {
-  return engine_->warnings();
-}
-
 // The best variant of a tuned result is that of an engine of its own.
 Status Rewriter::verify(const ir::Model& model, const ir::Model& result,
                         const std::string& output,

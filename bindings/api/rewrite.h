@@ -71,7 +71,9 @@ class Rewriter {
   // of `limits`.
   Status configure(const RewriteOptions& options);
 
-  const std::vector<std::string>& warnings() const;
+  const std::vector<std::string>& warnings() const {
+    return engine_->warnings();
+  }
 
   // The rules of the paths, and how they are run.
   const engine::RuleSet& rules() const { return engine_->rules(); }

@@ -7,7 +7,6 @@
 #include <cstring>
 #include <filesystem>
 #include <system_error>
-#include <utility>
 
 #include "bindings/api/models.h"
 #include "bindings/api/streams.h"
@@ -24,6 +23,11 @@ Diagnostic cannot_write(const std::string& folder, std::string why) {
           .what = "the folder cannot be written",
           .where = folder,
           .found = std::move(why)};
+}
+
+bool is_on_stdin(const std::string& path) {
+  const auto given = standard_input(path);
+  return !given || given->has_value();
 }
 
 }  // namespace
@@ -101,15 +105,6 @@ ScratchFile Scratch::file(std::string_view ending) {
   return ScratchFile(folder_ + "/" + std::to_string(++files_) +
                      std::string(ending));
 }
-
-namespace {
-
-bool is_on_stdin(const std::string& path) {
-  const auto given = standard_input(path);
-  return !given || given->has_value();
-}
-
-}  // namespace
 
 Result<ModelFile> ModelFile::create(const ir::Model& model, Scratch& scratch) {
   ModelFile out;

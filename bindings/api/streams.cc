@@ -8,7 +8,6 @@
 #include <cerrno>
 #include <mutex>
 #include <new>
-#include <optional>
 #include <system_error>
 #include <utility>
 

@@ -1,8 +1,6 @@
 // Measuring variants of a result in the user's own runtime.
 #pragma once
 
-#include <cstdint>
-#include <functional>
 #include <string>
 #include <vector>
 

@@ -2,16 +2,9 @@
 
 namespace ruleengine::c {
 
-Call::Call(const re_call* given) {
-  const auto options = options_of(given);
-  if (!options) {
-    status_ = options.error();
-    return;
-  }
-  given_ = *options;
+Call::Call(const re_call* given) : given_(options_of(given)) {
   if (!(given_.seconds >= 0)) {
-    status_ = misuse("`seconds` is no time", "a number that is not negative");
-    return;
+    throw misuse("`seconds` is no time", "a number that is not negative");
   }
   if (given_.stop != nullptr) {
     // Not held: any number of calls share one.
@@ -31,11 +24,9 @@ api::Progress Call::progress() {
 }  // namespace ruleengine::c
 
 re_error* re_stop_new(re_stop** stop) {
-  return ruleengine::c::guarded([&]() -> ruleengine::Status {
-    if (auto s = ruleengine::c::need(stop, "`stop`"); !s) return s;
-    *stop = nullptr;
+  return ruleengine::c::guarded([&] {
+    ruleengine::c::clear(stop, "`stop`");
     *stop = new re_stop();
-    return {};
   });
 }
 

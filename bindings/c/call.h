@@ -25,7 +25,6 @@ class Call {
   Call(const Call&) = delete;
   Call& operator=(const Call&) = delete;
 
-  const Status& status() const { return status_; }
   const Deadline& deadline() const { return deadline_; }
   api::Progress progress();
 
@@ -35,8 +34,7 @@ class Call {
     void operator()() const { to.request_stop(); }
   };
 
-  Status status_;
-  re_call given_{};
+  const re_call given_;
   std::stop_source own_;
   std::optional<std::stop_callback<Passes>> link_;  // from the caller's
   Deadline deadline_;

@@ -294,8 +294,8 @@ TEST_CASE("C++: the first exception is kept, and fails the call") {
   const re::Call none;
   re::detail::Calling call(none);
   call.thrown = std::make_exception_ptr(std::runtime_error("late"));
-  const re::Error late =
-      failed(call.make<re::Stop>([](re_stop** to) { return re_stop_new(to); }));
+  const re::Error late = failed(call.make<re::Stop>(
+      [](const re_call*, re_stop** to) { return re_stop_new(to); }));
   CHECK(late.kind() == RE_ERROR_CANCELLED);
   CHECK(late.text().find("callback") != std::string::npos);
   CHECK(thrown_text(late) == "late");

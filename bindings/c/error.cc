@@ -54,22 +54,20 @@ std::string without_nul(std::string text) {
   return text.find('\0') == text.npos ? text : printable(text, text.npos);
 }
 
-}  // namespace
-
-re_error* error_of(const Status& status) noexcept {
-  if (status.ok()) return nullptr;
+re_error* error_of(Diagnostic d) noexcept {
   try {
     auto own = std::make_unique<re_error::Texts>();
-    own->parts = status.error();
-    Diagnostic& d = own->parts;
     own->text = d.text();
-    for (std::string* each :
-         {&d.what, &d.where, &d.expected, &d.found, &d.hint, &own->text}) {
+    own->parts = std::move(d);
+    Diagnostic& parts = own->parts;
+    for (std::string* each : {&parts.what, &parts.where, &parts.expected,
+                              &parts.found, &parts.hint, &own->text}) {
       *each = without_nul(std::move(*each));
     }
-    auto out = std::make_unique<re_error>(re_error{
-        kind_of(d.kind), d.what.c_str(), d.where.c_str(), d.expected.c_str(),
-        d.found.c_str(), d.hint.c_str(), own->text.c_str(), own.get()});
+    auto out = std::make_unique<re_error>(
+        re_error{kind_of(parts.kind), parts.what.c_str(), parts.where.c_str(),
+                 parts.expected.c_str(), parts.found.c_str(),
+                 parts.hint.c_str(), own->text.c_str(), own.get()});
     own.release();
     return out.release();
   } catch (...) {
@@ -77,64 +75,54 @@ re_error* error_of(const Status& status) noexcept {
   }
 }
 
+}  // namespace
+
 re_error* error_of_exception() noexcept {
   try {
     try {
       throw;
+    } catch (const api::Failure& e) {
+      return error_of(e.error);
     } catch (const std::bad_alloc&) {
       return no_memory();
     } catch (const std::length_error&) {
       return no_memory();
     } catch (const std::system_error& e) {  // no thread, no lock
-      return error_of(Diagnostic{.kind = ErrorKind::kLimit,
-                                 .what = "the system refused something",
-                                 .found = e.what()});
+      return error_of({.kind = ErrorKind::kLimit,
+                       .what = "the system refused something",
+                       .found = e.what()});
     } catch (const std::exception& e) {
-      return error_of(Diagnostic{.kind = ErrorKind::kInternal,
-                                 .what = "an unexpected error",
-                                 .found = e.what()});
+      return error_of({.kind = ErrorKind::kInternal,
+                       .what = "an unexpected error",
+                       .found = e.what()});
     } catch (...) {
-      return error_of(Diagnostic{.kind = ErrorKind::kInternal,
-                                 .what = "an unexpected error"});
+      return error_of(
+          {.kind = ErrorKind::kInternal, .what = "an unexpected error"});
     }
   } catch (...) {
     return no_memory();
   }
 }
 
-Diagnostic misuse(std::string what, std::string expected, std::string found) {
-  return {.kind = ErrorKind::kUsage,
-          .what = std::move(what),
-          .expected = std::move(expected),
-          .found = std::move(found)};
+void need(const void* pointer, const char* what) {
+  if (pointer == nullptr) throw misuse(std::string(what) + " is NULL");
 }
 
-Status need(const void* pointer, const char* what) {
-  if (pointer != nullptr) return {};
-  return misuse(std::string(what) + " is NULL");
-}
-
-Status check_size(std::size_t size) {
+void check_size(std::size_t size) {
   constexpr std::size_t kWord = sizeof(std::size_t), kMost = 1 << 16;
-  if (size >= kWord && size <= kMost && size % kWord == 0) return {};
-  return misuse("the size of a struct is not set", "RE_OPTIONS(type)",
-                std::to_string(size));
+  if (size >= kWord && size <= kMost && size % kWord == 0) return;
+  throw misuse("the size of a struct is not set", "RE_OPTIONS(type)",
+               std::to_string(size));
 }
 
-Use::Use(Handle* handle, const char* type) {
-  if (handle == nullptr) {
-    status_ = misuse("a handle is NULL", type);
-  } else if (handle->type_ != type) {
-    status_ = misuse("a handle is of another type", type);
-  } else if (handle->used_.exchange(true)) {
-    status_ = misuse("a handle is in use", "one call at a time", type);
-  } else {
-    held_ = handle;
+Use::Use(Handle* handle, const char* type) : held_(handle) {
+  if (handle == nullptr) throw misuse("a handle is NULL", type);
+  if (handle->type_ != type) {
+    throw misuse("a handle is of another type", type);
   }
-}
-
-Use::~Use() {
-  if (held_ != nullptr) held_->used_ = false;
+  if (handle->used_.exchange(true)) {
+    throw misuse("a handle is in use", "one call at a time", type);
+  }
 }
 
 }  // namespace ruleengine::c

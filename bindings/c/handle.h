@@ -5,35 +5,30 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 #include <string>
-#include <utility>
 
+#include "bindings/api/failure.h"
 #include "bindings/c/ruleengine.h"
-#include "core/base/diagnostic.h"
-#include "core/base/result.h"
 
 namespace ruleengine::c {
 
-// The error, or nullptr. An error for which there is no memory is one that all
-// callers share.
-re_error* error_of(const Status& status) noexcept;
-// The error for the exception that is being handled.
+using api::check, api::misuse, api::take;
+
+// The error for the exception that is being handled. One for which there is no
+// memory is one that all callers share.
 re_error* error_of_exception() noexcept;
 
-// What a function of the header does: f() gives a Status.
+// What a function of the header does.
 template <typename F>
-re_error* guarded(F&& f) noexcept {
+re_error* guarded(const F& f) noexcept {
   try {
-    return error_of(std::forward<F>(f)());
+    f();
+    return nullptr;
   } catch (...) {
     return error_of_exception();
   }
 }
-
-Diagnostic misuse(std::string what, std::string expected = {},
-                  std::string found = {});
 
 // The common part of the handles that calls hold. One of another type is
 // recognised. One that was freed is where the program is built to find reads of
@@ -53,38 +48,37 @@ class Handle {
 // Holds a handle during a call.
 class Use {
  public:
-  Use(Handle* handle, const char* type);
-  ~Use();
+  template <typename T>
+  explicit Use(T* handle) : Use(handle, T::kType) {}
+  ~Use() { held_->used_ = false; }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
 
-  const Status& status() const { return status_; }
-
  private:
-  Handle* held_ = nullptr;
-  Status status_;
+  Use(Handle* handle, const char* type);
+  Handle* const held_;
 };
 
-// An error unless a struct may have this size: no field of one ends within a
+// Throws unless a struct may have this size: no field of one ends within a
 // word.
-Status check_size(std::size_t size);
+void check_size(std::size_t size);
 
-// A copy of a struct of options, of which older callers have less. An error
-// where a newer caller sets something that this library does not know.
+// A copy of a struct of options, of which older callers have less. Throws where
+// a newer caller sets something that this library does not know.
 template <typename T>
-Result<T> options_of(const T* given) {
+T options_of(const T* given) {
   static_assert(sizeof(T) % sizeof(std::size_t) == 0);
   T out{};
   if (given == nullptr) return out;
   std::size_t size = 0;
   std::memcpy(&size, given, sizeof(size));
-  if (Status s = check_size(size); !s) return s.error();
+  check_size(size);
   const char* bytes = reinterpret_cast<const char*>(given);
   for (std::size_t i = sizeof(T); i < size; ++i) {
     if (bytes[i] != 0) {
-      return misuse("a struct of options has more than this library knows",
-                    std::to_string(sizeof(T)) + " bytes that are not 0",
-                    std::to_string(size) + " bytes");
+      throw misuse("a struct of options has more than this library knows",
+                   std::to_string(sizeof(T)) + " bytes that are not 0",
+                   std::to_string(size) + " bytes");
     }
   }
   std::memcpy(&out, given, std::min(size, sizeof(T)));
@@ -93,15 +87,14 @@ Result<T> options_of(const T* given) {
 
 // Fills the part of a struct that the caller knows, and the rest with 0.
 template <typename T>
-Status give(T from, T* to) {
-  if (to == nullptr) return misuse("the struct to fill is NULL");
+void give(T from, T* to) {
+  if (to == nullptr) throw misuse("the struct to fill is NULL");
   const std::size_t size = to->size;
-  if (Status s = check_size(size); !s) return s;
+  check_size(size);
   from.size = size;
   const std::size_t known = std::min(size, sizeof(T));
   std::memcpy(to, &from, known);
   std::memset(reinterpret_cast<char*>(to) + known, 0, size - known);
-  return {};
 }
 
 // "" for NULL.
@@ -109,7 +102,13 @@ inline std::string text_of(const char* text) {
   return text == nullptr ? std::string() : std::string(text);
 }
 
-// An error unless the pointer is set; `what`: "`model`".
-Status need(const void* pointer, const char* what);
+// Throws unless the pointer is set; `what`: "`model`".
+void need(const void* pointer, const char* what);
+// The same of where a result goes, which is nothing until then.
+template <typename T>
+void clear(T* to, const char* what) {
+  need(to, what);
+  *to = {};
+}
 
 }  // namespace ruleengine::c

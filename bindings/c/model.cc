@@ -9,22 +9,18 @@
 namespace ruleengine::c {
 namespace {
 
-Result<engine::FixedSizes> sizes_of(const re_model_options& given) {
-  const auto all =
-      list_of(given.dimensions, given.dimension_count, "`dimensions`");
-  if (!all) return all.error();
+engine::FixedSizes sizes_of(const re_model_options& given) {
   engine::FixedSizes out;
-  for (const re_dimension& each : *all) {
-    if (Status s = need(each.name, "the name of a dimension"); !s) {
-      return s.error();
-    }
+  for (const re_dimension& each :
+       list_of(given.dimensions, given.dimension_count, "`dimensions`")) {
+    need(each.name, "the name of a dimension");
     if (each.other == nullptr && each.value < 0) {
-      return misuse("a size is negative", {}, std::to_string(each.value));
+      throw misuse("a size is negative", {}, std::to_string(each.value));
     }
     const bool is_new = each.other == nullptr
                             ? out.emplace(each.name, each.value).second
                             : out.emplace(each.name, each.other).second;
-    if (!is_new) return misuse("a dimension has two sizes", {}, each.name);
+    if (!is_new) throw misuse("a dimension has two sizes", {}, each.name);
   }
   return out;
 }
@@ -48,51 +44,43 @@ io::GiveData give_data(const re_model_options& given) {
   };
 }
 
-// What both ways to load have in common.
+// What both ways to load have in common. Once the options were read, an error
+// ends with the caller's `release`.
 struct Loading {
-  re_model_options given{};
-  std::unique_ptr<re_model> out;
-  api::ModelOptions how;
-  std::shared_ptr<Memory> memory = std::make_shared<Memory>();
-  std::string name;  // in reports
-
-  // From here on an error ends with the caller's `release`.
-  static Result<Loading> begin(const re_model_options* options,
-                               const Call& call) {
-    const auto given = options_of(options);
-    if (!given) return given.error();
-    Lent lent(*given);
-    Loading its{
-        .given = *given, .out = std::make_unique<re_model>(), .how = {}};
-    lent.move_to(its.memory->lent);
-    if (!call.status()) return call.status().error();
-    auto sizes = sizes_of(*given);
-    if (!sizes) return sizes.error();
-    its.how.fixed = *std::move(sizes);
-    its.how.limits.deadline = call.deadline();
-    if (given->storage < RE_STORAGE_DEFAULT ||
-        given->storage > RE_STORAGE_OWNED) {
-      return misuse("`storage` is unknown", "a re_storage",
-                    std::to_string(given->storage));
+  Loading(const re_model_options* options, const re_call* call)
+      : given(options_of(options)), lent(given), its(call) {
+    lent.move_to(memory->lent);
+    how.fixed = sizes_of(given);
+    how.limits.deadline = its.deadline();
+    if (given.storage < RE_STORAGE_DEFAULT ||
+        given.storage > RE_STORAGE_OWNED) {
+      throw misuse("`storage` is unknown", "a re_storage",
+                   std::to_string(given.storage));
     }
-    its.how.give_data = give_data(*given);
-    its.how.warn = [model = its.out.get()](const std::string& message) {
+    how.give_data = give_data(given);
+    how.warn = [model = out.get()](const std::string& message) {
       model->warnings.push_back(message);
     };
-    return its;
   }
 
-  Status end(Result<std::unique_ptr<ir::Model>> model, re_model** to) {
-    if (!model) return model.error();
-    if (Status s = how.limits.deadline.check(); !s) return s;
+  void end(Result<std::unique_ptr<ir::Model>> model, re_model** to) {
+    auto loaded = take(std::move(model));
+    check(its.deadline().check());
     out->held =
         std::make_shared<api::Held>(api::Held{.memory = std::move(memory),
                                               .base = {},
                                               .name = std::move(name),
-                                              .model = *std::move(model)});
+                                              .model = std::move(loaded)});
     *to = out.release();
-    return {};
   }
+
+  const re_model_options given;
+  Lent lent;  // until `memory` has it
+  std::shared_ptr<Memory> memory = std::make_shared<Memory>();
+  std::unique_ptr<re_model> out = std::make_unique<re_model>();
+  const Call its;
+  api::ModelOptions how;
+  std::string name;  // in reports
 };
 
 }  // namespace
@@ -101,37 +89,35 @@ struct Loading {
 namespace api = ruleengine::api;
 using ruleengine::Status;
 using ruleengine::c::Call;
+using ruleengine::c::guarded;
 using ruleengine::c::Loading;
+using ruleengine::c::need;
 using ruleengine::c::Use;
 
 re_error* re_model_load(const char* path, const re_model_options* options,
                         const re_call* call, re_model** model) {
-  return ruleengine::c::guarded([&]() -> Status {
+  return guarded([&] {
     if (model != nullptr) *model = nullptr;
-    const Call its(call);
-    auto loading = Loading::begin(options, its);
-    if (!loading) return loading.error();
-    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
-    if (Status s = ruleengine::c::need(path, "`path`"); !s) return s;
-    if (loading->given.name != nullptr || loading->given.folder != nullptr) {
-      return ruleengine::c::misuse(
-          "`name` and `folder` are for models in memory");
+    Loading loading(options, call);
+    need(model, "`model`");
+    need(path, "`path`");
+    if (loading.given.name != nullptr || loading.given.folder != nullptr) {
+      throw api::misuse("`name` and `folder` are for models in memory");
     }
-    loading->name = path;
-    if (loading->given.storage != RE_STORAGE_OWNED) {
-      return loading->end(api::load_model(path, loading->how), model);
+    loading.name = path;
+    if (loading.given.storage != RE_STORAGE_OWNED) {
+      loading.end(api::load_model(path, loading.how), model);
+      return;
     }
-    auto read = api::read_model_file(path, its.deadline());
-    if (!read) return read.error();
-    auto& bytes = loading->memory->bytes;
-    bytes = *std::move(read);
+    auto& bytes = loading.memory->bytes;
+    bytes = api::take(api::read_model_file(path, loading.its.deadline()));
     const auto folder = std::filesystem::path(path).parent_path();
-    return loading->end(
+    loading.end(
         api::load_model(
             api::ModelBytes{.name = path,
                             .bytes = std::as_bytes(std::span(bytes)),
                             .folder = folder.empty() ? "." : folder.string()},
-            loading->how),
+            loading.how),
         model);
   });
 }
@@ -139,29 +125,25 @@ re_error* re_model_load(const char* path, const re_model_options* options,
 re_error* re_model_parse(const void* data, size_t size,
                          const re_model_options* options, const re_call* call,
                          re_model** model) {
-  return ruleengine::c::guarded([&]() -> Status {
+  return guarded([&] {
     if (model != nullptr) *model = nullptr;
-    const Call its(call);
-    auto loading = Loading::begin(options, its);
-    if (!loading) return loading.error();
-    if (Status s = ruleengine::c::need(model, "`model`"); !s) return s;
-    if (size > 0) {
-      if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
-    }
-    const re_model_options& given = loading->given;
-    loading->name = ruleengine::c::text_of(given.name);
+    Loading loading(options, call);
+    need(model, "`model`");
+    if (size > 0) need(data, "`data`");
+    const re_model_options& given = loading.given;
+    loading.name = ruleengine::c::text_of(given.name);
     std::span bytes(static_cast<const std::byte*>(data), size);
     if (given.storage != RE_STORAGE_SHARED) {
-      auto& copy = loading->memory->bytes;
+      auto& copy = loading.memory->bytes;
       copy.assign(static_cast<const char*>(data), size);
       bytes = std::as_bytes(std::span(copy));
     }
-    return loading->end(
+    loading.end(
         api::load_model(
-            api::ModelBytes{.name = loading->name,
+            api::ModelBytes{.name = loading.name,
                             .bytes = bytes,
                             .folder = ruleengine::c::text_of(given.folder)},
-            loading->how),
+            loading.how),
         model);
   });
 }
@@ -178,68 +160,55 @@ const char* re_model_warning(const re_model* model, size_t i) {
 
 re_error* re_model_save(re_model* model, const char* path,
                         const re_save_options* options, const re_call* call) {
-  return ruleengine::c::guarded([&]() -> Status {
-    const Use use(model, re_model::kType);
-    if (!use.status()) return use.status();
-    if (Status s = ruleengine::c::need(path, "`path`"); !s) return s;
-    const auto how = ruleengine::c::options_of(options);
-    if (!how) return how.error();
+  return guarded([&] {
+    const Use use(model);
+    need(path, "`path`");
+    const re_save_options how = ruleengine::c::options_of(options);
     const Call its(call);
-    if (!its.status()) return its.status();
-    auto staged = api::stage_model(*model->held->model, path,
-                                   how->share_data != 0, its.deadline());
-    if (!staged) return staged.error();
-    if (Status s = its.deadline().check(); !s) return s;
-    if (Status s = staged->commit(); !s) return s;
-    staged->release();
-    return {};
+    auto staged = api::take(api::stage_model(
+        *model->held->model, path, how.share_data != 0, its.deadline()));
+    api::check(its.deadline().check());
+    api::check(staged.commit());
+    staged.release();
   });
 }
 
 re_error* re_model_write(re_model* model, re_write_fn write, void* user,
                          const re_call* call) {
-  return ruleengine::c::guarded([&]() -> Status {
-    const Use use(model, re_model::kType);
-    if (!use.status()) return use.status();
-    if (write == nullptr) return ruleengine::c::misuse("`write` is NULL");
+  return guarded([&] {
+    const Use use(model);
+    if (write == nullptr) throw api::misuse("`write` is NULL");
     const Call its(call);
-    if (!its.status()) return its.status();
-    const auto pass = [&](const void* data, std::size_t size) -> Status {
+    const auto pass = [&](std::span<const std::byte> bytes) -> Status {
+      if (bytes.empty()) return {};
       if (Status s = its.deadline().check(); !s) return s;
-      if (write(user, data, size) == 0) return {};
+      if (write(user, bytes.data(), bytes.size()) == 0) return {};
       return ruleengine::Diagnostic{
           .kind = ruleengine::ErrorKind::kWrite,
           .what = "the caller cannot write the model"};
     };
-    const Status done = api::stream(
-        *model->held->model, {.size = [](std::uint64_t) { return Status(); },
-                              .bytes =
-                                  [&](std::span<const std::byte> bytes) {
-                                    return bytes.empty() ? Status()
-                                                         : pass(bytes.data(),
-                                                                bytes.size());
-                                  }});
-    return done ? its.deadline().check() : done;
+    api::check(api::stream(
+        *model->held->model,
+        {.size = [](std::uint64_t) { return Status(); }, .bytes = pass}));
+    api::check(its.deadline().check());
   });
 }
 
 re_error* re_model_bytes(re_model* model, const re_call* call, void** data,
                          size_t* size) {
-  return ruleengine::c::guarded([&]() -> Status {
+  return guarded([&] {
     if (data != nullptr) *data = nullptr;
     if (size != nullptr) *size = 0;
-    if (Status s = ruleengine::c::need(data, "`data`"); !s) return s;
-    if (Status s = ruleengine::c::need(size, "`size`"); !s) return s;
-    const Use use(model, re_model::kType);
-    if (!use.status()) return use.status();
+    need(data, "`data`");
+    need(size, "`size`");
+    const Use use(model);
     const Call its(call);
-    if (!its.status()) return its.status();
     std::unique_ptr<std::byte, decltype(&std::free)> out(nullptr, &std::free);
     std::size_t at = 0, end = 0;
     const ruleengine::Diagnostic wrong_size{
         .kind = ruleengine::ErrorKind::kInternal,
         .what = "a model has another size than its parts"};
-    const Status done =
+    api::check(
         api::stream(*model->held->model,
                     {.size = [&](std::uint64_t all) -> Status {
                        out.reset(static_cast<std::byte*>(
@@ -254,12 +223,10 @@ re_error* re_model_bytes(re_model* model, const re_call* call, void** data,
                        std::memcpy(out.get() + at, bytes.data(), bytes.size());
                        at += bytes.size();
                        return {};
-                     }});
-    if (!done) return done;
-    if (at != end) return wrong_size;
+                     }}));
+    if (at != end) throw api::Failure(wrong_size);
     *data = out.release();
     *size = at;
-    return {};
   });
 }
 

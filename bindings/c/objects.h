@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -70,27 +71,26 @@ namespace ruleengine::c {
 // exists, and not later.
 class RulesGiven {
  public:
-  static Result<std::unique_ptr<RulesGiven>> of(const re_rules_options* given);
-  ~RulesGiven();
+  explicit RulesGiven(const re_rules_options* given);
+  ~RulesGiven() { texts_->end(); }
+  RulesGiven(const RulesGiven&) = delete;
+  RulesGiven& operator=(const RulesGiven&) = delete;
 
   api::RewriteOptions options;
 
  private:
-  RulesGiven() = default;
+  std::shared_ptr<api::GivenTexts> texts_;
 };
-
-// Makes the rules do what the options of a run say.
-Status configure(re_rules& rules, const re_run_options* options);
 
 // A caller's list, which may not be NULL where it has entries.
 template <typename T>
-Result<std::span<const T>> list_of(const T* items, std::size_t count,
-                                   const char* what) {
+std::span<const T> list_of(const T* items, std::size_t count,
+                           const char* what) {
   if (items == nullptr && count > 0) {
-    return misuse(std::string(what) + " is NULL", "a list",
-                  std::to_string(count) + " entries");
+    throw misuse(std::string(what) + " is NULL", "a list",
+                 std::to_string(count) + " entries");
   }
-  return std::span<const T>(items, count);
+  return {items, count};
 }
 
 }  // namespace ruleengine::c

@@ -353,11 +353,12 @@ class Calling {
     if (error == nullptr && !thrown) return {};
     return Error(error, std::move(report), std::move(thrown));
   }
-  // The result of call(&raw), which makes a T; a failed one may make a report.
-  template <typename T, typename F>
-  Result<T> make(const F& call) {
+  // The result of function(args..., call, &raw), which makes a T; a failed one
+  // may make a report.
+  template <typename T, typename F, typename... Args>
+  Result<T> make(const F& function, Args... args) {
     typename T::Raw* raw = nullptr;
-    re_error* const error = call(&raw);
+    re_error* const error = function(args..., get(), &raw);
     T made(raw);
     Report told;
     if constexpr (std::is_same_v<T, Report>) {
@@ -376,34 +377,34 @@ class Calling {
   re_call call_ = RE_OPTIONS(re_call);
 };
 
-// What call(&out) fills, as another type.
-template <typename As, typename T, typename F>
-Result<As> filled(const F& call) {
+// What function(args..., &out) fills, as another type.
+template <typename As, typename T, typename F, typename... Args>
+Result<As> filled(const F& function, Args... args) {
   T out = {};
-  if (re_error* const error = call(&out)) return Error(error);
+  if (re_error* const error = function(args..., &out)) return Error(error);
   return As(out);
 }
 
 // The same where only a wrong number can fail.
-template <typename T, typename F>
-T known(const F& call) noexcept {
+template <typename T, typename F, typename... Args>
+T known(const F& function, Args... args) noexcept {
   T out = RE_OPTIONS(T);
-  if (call(&out) != nullptr) std::terminate();
+  if (function(args..., &out) != nullptr) std::terminate();
   return out;
 }
 
 }  // namespace detail
 
 inline Result<Stop> Stop::make() {
-  const Call none;
-  return detail::Calling(none).make<Stop>(re_stop_new);
+  return detail::filled<Stop, re_stop*>(re_stop_new);
 }
 
 inline Result<re_run_totals> Report::totals() const {
-  return detail::filled<re_run_totals, re_run_totals>([&](re_run_totals* to) {
-    to->size = sizeof(*to);
-    return re_report_totals(get(), to);
-  });
+  re_run_totals out = RE_OPTIONS(re_run_totals);
+  if (re_error* const error = re_report_totals(get(), &out)) {
+    return Error(error);
+  }
+  return out;
 }
 
 // --- models ------------------------------------------------------------------
@@ -454,19 +455,15 @@ class Model : public detail::Handle<re_model, re_model_free> {
                             const Call& call = {}) {
     detail::Calling its(call);
     Given given(options, its.thrown);
-    return its.make<Model>([&](re_model** to) {
-      return re_model_load(path.c_str(), &given.options, its.get(), to);
-    });
+    return its.make<Model>(re_model_load, path.c_str(), &given.options);
   }
   // Copies `data`; RE_STORAGE_SHARED borrows it.
   static Result<Model> parse(Bytes data, const ModelOptions& options = {},
                              const Call& call = {}) {
     detail::Calling its(call);
     Given given(options, its.thrown);
-    return its.make<Model>([&](re_model** to) {
-      return re_model_parse(data.data(), data.size(), &given.options, its.get(),
-                            to);
-    });
+    return its.make<Model>(re_model_parse, data.data(), data.size(),
+                           &given.options);
   }
 
   Result<void> save(const std::string& path, const SaveOptions& options = {},
@@ -684,9 +681,7 @@ class Rules : public detail::Handle<re_rules, re_rules_free> {
                             const Call& call = {}) {
     detail::Calling its(call);
     detail::RulesGiven given(options, its.thrown);
-    return its.make<Rules>([&](re_rules** to) {
-      return re_rules_load(&given.options, its.get(), to);
-    });
+    return its.make<Rules>(re_rules_load, &given.options);
   }
 
   // Rewrites a model, which stays as it is.
@@ -719,9 +714,7 @@ class Rules : public detail::Handle<re_rules, re_rules_free> {
     what.node = detail::text_or_null(options.node);
     what.most = options.most;
     what.exact = options.exact ? 1 : 0;
-    return its.make<Report>([&](re_report** to) {
-      return re_explain(get(), model.get(), &what, its.get(), to);
-    });
+    return its.make<Report>(re_explain, get(), model.get(), &what);
   }
 
   // Views of texts; they are valid while the rules live.
@@ -736,9 +729,7 @@ class Rules : public detail::Handle<re_rules, re_rules_free> {
                      const Call& call) const {
     detail::Calling its(call);
     const re_run_options how = detail::given(options);
-    return its.make<Report>([&](re_report** to) {
-      return question(get(), model.get(), &how, its.get(), to);
-    });
+    return its.make<Report>(question, get(), model.get(), &how);
   }
 };
 
@@ -747,40 +738,30 @@ inline Result<Report> test(const RulesOptions& options = {},
                            const Call& call = {}) {
   detail::Calling its(call);
   detail::RulesGiven given(options, its.thrown);
-  return its.make<Report>(
-      [&](re_report** to) { return re_test(&given.options, its.get(), to); });
+  return its.make<Report>(re_test, &given.options);
 }
 
 // --- tensors -----------------------------------------------------------------
 
+namespace detail {
+
+// The place of T in a list of types; 0: it is in none.
+template <typename T, typename... All>
+constexpr std::int32_t place_of() {
+  std::int32_t at = 0, found = 0;
+  ((found = std::is_same_v<T, All> ? at : found, ++at), ...);
+  return found;
+}
+
+}  // namespace detail
+
 // The number of a type in ONNX. Specialise it for types of your own, such as
 // one for float16; 0 is none.
 template <typename T>
-inline constexpr std::int32_t type_of = 0;
-template <>
-inline constexpr std::int32_t type_of<float> = 1;
-template <>
-inline constexpr std::int32_t type_of<std::uint8_t> = 2;
-template <>
-inline constexpr std::int32_t type_of<std::int8_t> = 3;
-template <>
-inline constexpr std::int32_t type_of<std::uint16_t> = 4;
-template <>
-inline constexpr std::int32_t type_of<std::int16_t> = 5;
-template <>
-inline constexpr std::int32_t type_of<std::int32_t> = 6;
-template <>
-inline constexpr std::int32_t type_of<std::int64_t> = 7;
-template <>
-inline constexpr std::int32_t type_of<re_text> = 8;
-template <>
-inline constexpr std::int32_t type_of<bool> = 9;
-template <>
-inline constexpr std::int32_t type_of<double> = 11;
-template <>
-inline constexpr std::int32_t type_of<std::uint32_t> = 12;
-template <>
-inline constexpr std::int32_t type_of<std::uint64_t> = 13;
+inline constexpr std::int32_t type_of =
+    detail::place_of<T, void, float, std::uint8_t, std::int8_t, std::uint16_t,
+                     std::int16_t, std::int32_t, std::int64_t, re_text, bool,
+                     void, double, std::uint32_t, std::uint64_t>();
 
 // A view of a tensor. It owns nothing.
 class Tensor {
@@ -868,8 +849,8 @@ class Output {
   // The number of tensors of a sequence.
   std::size_t items() const { return re_values_items(values_, i_); }
   Result<Tensor> tensor(std::size_t item = 0) const {
-    return detail::filled<Tensor, re_tensor>(
-        [&](re_tensor* to) { return re_values_tensor(values_, i_, item, to); });
+    return detail::filled<Tensor, re_tensor>(re_values_tensor, values_, i_,
+                                             item);
   }
   template <typename T>
   Result<std::span<const T>> as(std::size_t item = 0) const {
@@ -932,9 +913,7 @@ class Session : public detail::Handle<re_session, re_session_free> {
     auto given = detail::run_options<re_session_options>(options);
     given.device = detail::text_or_null(options.device);
     given.tf32 = options.tf32 ? 1 : 0;
-    return its.make<Session>([&](re_session** to) {
-      return re_session_new(model.get(), &given, its.get(), to);
-    });
+    return its.make<Session>(re_session_new, model.get(), &given);
   }
 
   // Views of texts; they are valid until the session runs again.
@@ -948,9 +927,7 @@ class Session : public detail::Handle<re_session, re_session_free> {
                      const Call& call = {}) const {
     detail::Calling its(call);
     const auto given = raw_of(inputs);
-    return its.make<Values>([&](re_values** to) {
-      return re_session_run(get(), given.data(), given.size(), its.get(), to);
-    });
+    return its.make<Values>(re_session_run, get(), given.data(), given.size());
   }
   // Runs until runs on inputs of these shapes are as fast as they get.
   Result<void> warm_up(std::span<const Tensor> inputs,
@@ -996,9 +973,7 @@ inline Result<Report> compare(const Model& model, const Model& other,
   given.absolute = options.absolute;
   given.relative = options.relative;
   given.exact = options.exact ? 1 : 0;
-  return its.make<Report>([&](re_report** to) {
-    return re_compare(model.get(), other.get(), &given, its.get(), to);
-  });
+  return its.make<Report>(re_compare, model.get(), other.get(), &given);
 }
 
 // --- reading a graph ---------------------------------------------------------
@@ -1015,8 +990,7 @@ class Graph {
   Graph(re_walk* walk, std::int64_t number)
       : walk_(walk),
         number_(number),
-        raw_(detail::known<re_graph>(
-            [&](re_graph* to) { return re_walk_graph(walk, number, to); })) {}
+        raw_(detail::known<re_graph>(re_walk_graph, walk, number)) {}
   std::int64_t number() const { return number_; }
   std::string_view name() const { return view(raw_.name); }
   re_graph_kind kind() const { return static_cast<re_graph_kind>(raw_.kind); }
@@ -1051,10 +1025,8 @@ class Attribute {
   Attribute(From from, std::int64_t number)
       : from_(from),
         number_(number),
-        raw_(detail::known<re_attribute>([&](re_attribute* to) {
-          return re_walk_attribute(from.walk, from.graph, from.node, number,
-                                   to);
-        })) {}
+        raw_(detail::known<re_attribute>(re_walk_attribute, from.walk,
+                                         from.graph, from.node, number)) {}
   std::string_view name() const { return view(raw_.name); }
   // As in ONNX's AttributeProto.AttributeType. It decides which of those below
   // is set; the others are 0 or empty.
@@ -1071,10 +1043,9 @@ class Attribute {
   Graph graph(std::size_t i = 0) const { return {from_.walk, graphs()[i]}; }
   // RE_ERROR_USAGE unless it has so many.
   Result<Tensor> tensor(std::size_t i = 0) const {
-    return detail::filled<Tensor, re_tensor>([&](re_tensor* to) {
-      return re_walk_tensor(from_.walk, from_.graph, from_.node, number_,
-                            static_cast<std::int64_t>(i), to);
-    });
+    return detail::filled<Tensor, re_tensor>(re_walk_tensor, from_.walk,
+                                             from_.graph, from_.node, number_,
+                                             static_cast<std::int64_t>(i));
   }
   // The number of its floats, ints, strings, graphs or tensors.
   std::size_t count() const { return raw_.count; }
@@ -1102,9 +1073,8 @@ class Node {
   Node(From from, std::int64_t number)
       : from_(from),
         number_(number),
-        raw_(detail::known<re_node>([&](re_node* to) {
-          return re_walk_node(from.walk, from.graph, number, to);
-        })) {}
+        raw_(detail::known<re_node>(re_walk_node, from.walk, from.graph,
+                                    number)) {}
   // Its place in its graph.
   std::int64_t number() const { return number_; }
   Graph graph() const { return {from_.walk, from_.graph}; }
@@ -1146,8 +1116,7 @@ class Value {
   Value(re_walk* walk, std::int64_t number)
       : walk_(walk),
         number_(number),
-        raw_(detail::known<re_value>(
-            [&](re_value* to) { return re_walk_value(walk, number, to); })) {}
+        raw_(detail::known<re_value>(re_walk_value, walk, number)) {}
   std::int64_t number() const { return number_; }
   std::string_view name() const { return view(raw_.name); }
   re_origin origin() const { return static_cast<re_origin>(raw_.origin); }
@@ -1167,8 +1136,7 @@ class Value {
   // RE_ERROR_USAGE unless it is one. What rules folded is computed at the first
   // call.
   Result<Tensor> constant() const {
-    return detail::filled<Tensor, re_tensor>(
-        [&](re_tensor* to) { return re_walk_constant(walk_, number_, to); });
+    return detail::filled<Tensor, re_tensor>(re_walk_constant, walk_, number_);
   }
 
  private:
@@ -1211,8 +1179,7 @@ class Walk : public detail::Handle<re_walk, re_walk_free> {
 
   static Result<Walk> make(const Model& model, const Call& call = {}) {
     detail::Calling its(call);
-    return its.make<Walk>(
-        [&](re_walk** to) { return re_walk_new(model.get(), its.get(), to); });
+    return its.make<Walk>(re_walk_new, model.get());
   }
   // Of a walk that is not empty.
   Graph main() const { return {get(), 0}; }

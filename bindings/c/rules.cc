@@ -1,26 +1,8 @@
-#include <span>
-
 #include "bindings/c/call.h"
 #include "bindings/c/objects.h"
 
 namespace ruleengine::c {
-
 namespace {
-
-Status take_files(const re_rules_options& given, api::GivenTexts& texts) {
-  const auto files = list_of(given.files, given.file_count, "`files`");
-  if (!files) return files.error();
-  for (const re_file& each : *files) {
-    if (Status s = need(each.name, "the name of a file"); !s) return s;
-    if (Status s = need(each.text, "the text of a file"); !s) return s;
-    const std::size_t size =
-        each.size == RE_TERMINATED ? std::strlen(each.text) : each.size;
-    if (Status s = texts.add(each.name, std::string(each.text, size)); !s) {
-      return s;
-    }
-  }
-  return {};
-}
 
 // Asks the callback of the caller.
 Result<std::optional<std::string>> read_of(re_read_fn read, void* user,
@@ -29,7 +11,9 @@ Result<std::optional<std::string>> read_of(re_read_fn read, void* user,
   re_buffer text;
   const int found = read(user, path.c_str(), &text);
   if (text.failed) throw std::bad_alloc();
-  if (text.misused) return misuse("the text of a file is NULL", {}, path);
+  if (text.misused) {
+    return misuse("the text of a file is NULL", {}, path).error;
+  }
   if (found == RE_LOOKUP_NONE) return Text();
   if (found == RE_LOOKUP_FOUND) return Text(std::move(text.text));
   return Diagnostic{.kind = ErrorKind::kRule,
@@ -37,124 +21,76 @@ Result<std::optional<std::string>> read_of(re_read_fn read, void* user,
                     .where = std::string(lua::kMemoryRoot) + path};
 }
 
-Result<std::vector<std::string>> texts_of(const char* const* items,
-                                          std::size_t count, const char* what) {
-  const auto all = list_of(items, count, what);
-  if (!all) return all.error();
+std::vector<std::string> texts_of(const char* const* items, std::size_t count,
+                                  const char* what) {
   std::vector<std::string> out;
-  for (const char* each : *all) {
-    if (Status s = need(each, what); !s) return s.error();
+  for (const char* each : list_of(items, count, what)) {
+    need(each, what);
     out.emplace_back(each);
   }
   return out;
 }
 
-Result<double> seconds_of(double given, double otherwise, const char* what) {
-  if (given == 0) return otherwise;
-  if (given > 0) return given;
-  return misuse(std::string(what) + " is no time",
-                "a number that is not negative");
-}
-
-Status take_limits(const re_rules_options& given, api::Limits& limits) {
-  const auto callback = seconds_of(
-      given.callback_seconds, limits.callback_seconds, "`callback_seconds`");
-  if (!callback) return callback.error();
-  const auto load =
-      seconds_of(given.load_seconds, limits.load_seconds, "`load_seconds`");
-  if (!load) return load.error();
-  limits.callback_seconds = *callback;
-  limits.load_seconds = *load;
-  if (given.memory != 0) limits.memory = given.memory;
-  return {};
+void set_seconds(double& limit, double given, const char* what) {
+  if (given == 0) return;
+  if (!(given > 0)) {
+    throw misuse(std::string(what) + " is no time",
+                 "a number that is not negative");
+  }
+  limit = given;
 }
 
 }  // namespace
 
-RulesGiven::~RulesGiven() {
-  const auto* texts = static_cast<const api::GivenTexts*>(options.texts.get());
-  if (texts != nullptr) texts->end();
-}
-
-Result<std::unique_ptr<RulesGiven>> RulesGiven::of(
-    const re_rules_options* options) {
-  const auto given = options_of(options);
-  if (!given) return given.error();
-  std::unique_ptr<RulesGiven> out(new RulesGiven());
-  api::RewriteOptions& to = out->options;
-  auto paths = texts_of(given->paths, given->path_count, "`paths`");
-  if (!paths) return paths.error();
-  to.rules = *std::move(paths);
-  auto texts = std::make_shared<api::GivenTexts>(text_of(given->shipped));
-  if (Status s = take_files(*given, *texts); !s) return s.error();
-  if (given->read != nullptr) {
-    texts->then_ask(
-        [read = given->read, user = given->read_user](const std::string& path) {
+RulesGiven::RulesGiven(const re_rules_options* from) {
+  const re_rules_options given = options_of(from);
+  options.rules = texts_of(given.paths, given.path_count, "`paths`");
+  texts_ = std::make_shared<api::GivenTexts>(text_of(given.shipped));
+  for (const re_file& each :
+       list_of(given.files, given.file_count, "`files`")) {
+    need(each.name, "the name of a file");
+    need(each.text, "the text of a file");
+    const std::size_t size =
+        each.size == RE_TERMINATED ? std::strlen(each.text) : each.size;
+    check(texts_->add(each.name, std::string(each.text, size)));
+  }
+  if (given.read != nullptr) {
+    texts_->then_ask(
+        [read = given.read, user = given.read_user](const std::string& path) {
           return read_of(read, user, path);
         });
   }
-  const auto packs = texts_of(given->packs, given->pack_count, "`packs`");
-  if (!packs) return packs.error();
-  for (const std::string& name : *packs) {
-    const auto path = api::shipped_pack(name, texts.get());
-    if (!path) return path.error();
-    to.rules.push_back(*path);
+  for (const auto& name : texts_of(given.packs, given.pack_count, "`packs`")) {
+    options.rules.push_back(take(api::shipped_pack(name, texts_.get())));
   }
-  to.texts = std::move(texts);
-  const auto settings =
-      list_of(given->settings, given->setting_count, "`settings`");
-  if (!settings) return settings.error();
-  for (const re_setting& each : *settings) {
-    to.sets.push_back(
+  options.texts = texts_;
+  for (const re_setting& each :
+       list_of(given.settings, given.setting_count, "`settings`")) {
+    options.sets.push_back(
         {text_of(each.rule), text_of(each.option), text_of(each.value)});
   }
-  if (Status s = take_limits(*given, to.limits); !s) return s.error();
-  return out;
-}
-
-Status configure(re_rules& rules, const re_run_options* options) {
-  const auto given = options_of(options);
-  if (!given) return given.error();
-  if (given->verify < RE_VERIFY_NOTHING || given->verify > RE_VERIFY_EDITS) {
-    return misuse("`verify` is unknown", "a re_verify",
-                  std::to_string(given->verify));
-  }
-  api::RewriteOptions how;
-  if (given->target != nullptr) how.run.target = given->target;
-  how.run.opset = given->opset;
-  how.run.exact = given->exact != 0;
-  how.run.keep_ir_version = given->keep_ir_version != 0;
-  how.run.keep_all = given->keep_all != 0;
-  how.verifies = given->verify == RE_VERIFY_RESULT;
-  how.verifies_edits = given->verify == RE_VERIFY_EDITS;
-  how.limits.tensors = given->tensors;
-  return rules.rewriter->configure(how);
+  api::Limits& limits = options.limits;
+  set_seconds(limits.callback_seconds, given.callback_seconds,
+              "`callback_seconds`");
+  set_seconds(limits.load_seconds, given.load_seconds, "`load_seconds`");
+  if (given.memory != 0) limits.memory = given.memory;
 }
 
 }  // namespace ruleengine::c
 
-using ruleengine::Status;
-using ruleengine::c::Call;
-using ruleengine::c::Use;
-
 re_error* re_rules_load(const re_rules_options* options, const re_call* call,
                         re_rules** rules) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(rules, "`rules`"); !s) return s;
-    *rules = nullptr;
-    const auto given = ruleengine::c::RulesGiven::of(options);
-    if (!given) return given.error();
-    auto& how = (*given)->options;
-    const Call its(call);
-    if (!its.status()) return its.status();
+  return ruleengine::c::guarded([&] {
+    ruleengine::c::clear(rules, "`rules`");
+    ruleengine::c::RulesGiven given(options);
+    const ruleengine::c::Call its(call);
     auto out = std::make_unique<re_rules>();
-    how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
+    given.options.limits.deadline =
+        ruleengine::Deadline().or_of_call(out->term);
     *out->term = its.deadline();
-    auto made = ruleengine::api::Rewriter::create(how);
-    if (!made) return made.error();
-    out->rewriter = *std::move(made);
+    out->rewriter =
+        ruleengine::c::take(ruleengine::api::Rewriter::create(given.options));
     *rules = out.release();
-    return {};
   });
 }
 

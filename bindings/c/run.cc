@@ -26,32 +26,39 @@ re_run_totals totals_of(const engine::FileReport& report) {
 }
 
 std::unique_ptr<re_report> report_of(const Json& json) {
-  auto out = std::make_unique<re_report>();
-  out->json = engine::json_text(json);
-  return out;
+  return std::make_unique<re_report>(
+      re_report{.json = engine::json_text(json)});
+}
+
+// Makes the rules do what the options of a run say.
+void configure(re_rules& rules, const re_run_options* options) {
+  const re_run_options given = options_of(options);
+  if (given.verify < RE_VERIFY_NOTHING || given.verify > RE_VERIFY_EDITS) {
+    throw misuse("`verify` is unknown", "a re_verify",
+                 std::to_string(given.verify));
+  }
+  api::RewriteOptions how;
+  if (given.target != nullptr) how.run.target = given.target;
+  how.run.opset = given.opset;
+  how.run.exact = given.exact != 0;
+  how.run.keep_ir_version = given.keep_ir_version != 0;
+  how.run.keep_all = given.keep_all != 0;
+  how.verifies = given.verify == RE_VERIFY_RESULT;
+  how.verifies_edits = given.verify == RE_VERIFY_EDITS;
+  how.limits.tensors = given.tensors;
+  check(rules.rewriter->configure(how));
 }
 
 // A question about a model: `ask` gives JSON.
 template <typename Ask>
-re_error* answer(re_rules* rules, re_model* model,
-                 const re_run_options* options, const re_call* call,
-                 re_report** report, Ask&& ask) noexcept {
-  return guarded([&]() -> Status {
-    if (Status s = need(report, "`report`"); !s) return s;
-    *report = nullptr;
-    const Use rules_use(rules, re_rules::kType);
-    if (!rules_use.status()) return rules_use.status();
-    const Use model_use(model, re_model::kType);
-    if (!model_use.status()) return model_use.status();
-    const Call its(call);
-    if (!its.status()) return its.status();
-    *rules->term = its.deadline();
-    if (Status s = configure(*rules, options); !s) return s;
-    const Result<Json> json = ask(*rules->rewriter, *model->held);
-    if (!json) return json.error();
-    *report = report_of(*json).release();
-    return {};
-  });
+void answer(re_rules* rules, re_model* model, const re_run_options* options,
+            const re_call* call, re_report** report, const Ask& ask) {
+  clear(report, "`report`");
+  const Use rules_use(rules), model_use(model);
+  const Call its(call);
+  *rules->term = its.deadline();
+  configure(*rules, options);
+  *report = report_of(take(ask(*rules->rewriter, *model->held))).release();
 }
 
 }  // namespace
@@ -59,10 +66,8 @@ re_error* answer(re_rules* rules, re_model* model,
 
 namespace api = ruleengine::api;
 namespace engine = ruleengine::engine;
-using ruleengine::Json;
-using ruleengine::Result;
-using ruleengine::Status;
 using ruleengine::c::Call;
+using ruleengine::c::guarded;
 using ruleengine::c::Use;
 
 void re_report_free(re_report* report) { delete report; }
@@ -72,31 +77,24 @@ const char* re_report_json(const re_report* report) {
 }
 
 re_error* re_report_totals(const re_report* report, re_run_totals* totals) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(report, "`report`"); !s) return s;
-    if (!report->is_run) {
-      return ruleengine::c::misuse("the report is not that of a run");
-    }
-    return ruleengine::c::give(report->totals, totals);
+  return guarded([&] {
+    ruleengine::c::need(report, "`report`");
+    if (!report->is_run) throw api::misuse("the report is not that of a run");
+    ruleengine::c::give(report->totals, totals);
   });
 }
 
 re_error* re_run(re_rules* rules, re_model* model,
                  const re_run_options* options, const re_call* call,
                  re_model** result, re_report** report) {
-  return ruleengine::c::guarded([&]() -> Status {
+  return guarded([&] {
     if (report != nullptr) *report = nullptr;
-    if (Status s = ruleengine::c::need(result, "`result`"); !s) return s;
-    *result = nullptr;
-    const Use rules_use(rules, re_rules::kType);
-    if (!rules_use.status()) return rules_use.status();
-    const Use model_use(model, re_model::kType);
-    if (!model_use.status()) return model_use.status();
+    ruleengine::c::clear(result, "`result`");
+    const Use rules_use(rules), model_use(model);
     Call its(call);
-    if (!its.status()) return its.status();
     *rules->term = its.deadline();
-    if (Status s = ruleengine::c::configure(*rules, options); !s) return s;
-    ruleengine::engine::FileReport made;
+    ruleengine::c::configure(*rules, options);
+    engine::FileReport made;
     auto done =
         api::rewrite(*rules->rewriter, model->held, its.progress(), made);
     if (report != nullptr) {
@@ -105,71 +103,62 @@ re_error* re_run(re_rules* rules, re_model* model,
       told->totals = ruleengine::c::totals_of(made);
       *report = told.release();
     }
-    if (!done) return done.error();
     auto out = std::make_unique<re_model>();
-    out->held = *std::move(done);
+    out->held = api::take(std::move(done));
     *result = out.release();
-    return {};
   });
 }
 
 re_error* re_find_matches(re_rules* rules, re_model* model,
                           const re_run_options* options, const re_call* call,
                           re_report** report) {
-  return ruleengine::c::answer(
-      rules, model, options, call, report,
-      [](const auto& its, const auto& held) { return api::match(its, held); });
+  return guarded([&] {
+    ruleengine::c::answer(rules, model, options, call, report, api::match_json);
+  });
 }
 
 re_error* re_explain(re_rules* rules, re_model* model,
                      const re_explain_options* options, const re_call* call,
                      re_report** report) {
-  if (report != nullptr) *report = nullptr;
-  re_explain_options what{};
-  re_run_options how = {.size = sizeof(how)};
-  re_error* const error = ruleengine::c::guarded([&]() -> Status {
-    const auto given = ruleengine::c::options_of(options);
-    if (!given) return given.error();
-    what = *given;
+  return guarded([&] {
+    if (report != nullptr) *report = nullptr;
+    const re_explain_options what = ruleengine::c::options_of(options);
+    re_run_options how = {.size = sizeof(how)};
     how.exact = what.exact != 0 ? 1 : 0;
-    return {};
+    ruleengine::c::answer(rules, model, &how, call, report,
+                          [&](const auto& its, const api::Held& held) {
+                            return api::explain_json(
+                                its, held, ruleengine::c::text_of(what.node),
+                                what.most);
+                          });
   });
-  if (error != nullptr) return error;
-  return ruleengine::c::answer(
-      rules, model, &how, call, report, [&](const auto& its, const auto& held) {
-        return api::explain(its, held, ruleengine::c::text_of(what.node),
-                            what.most);
-      });
 }
 
 re_error* re_coverage(re_rules* rules, re_model* model,
                       const re_run_options* options, const re_call* call,
                       re_report** report) {
-  return ruleengine::c::answer(rules, model, options, call, report,
-                               [](const auto& its, const auto& held) {
-                                 return api::coverage(its, held);
-                               });
+  return guarded([&] {
+    ruleengine::c::answer(rules, model, options, call, report,
+                          api::coverage_json);
+  });
 }
 
 re_error* re_test(const re_rules_options* options, const re_call* call,
                   re_report** report) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(report, "`report`"); !s) return s;
-    *report = nullptr;
-    const auto given = ruleengine::c::RulesGiven::of(options);
-    if (!given) return given.error();
-    api::RewriteOptions& from = (*given)->options;
+  return guarded([&] {
+    ruleengine::c::clear(report, "`report`");
+    ruleengine::c::RulesGiven given(options);
     const Call its(call);
-    if (!its.status()) return its.status();
     api::TestOptions how;
-    how.sets = from.sets;
-    how.texts = from.texts;
-    how.limits = from.limits;
+    how.sets = given.options.sets;
+    how.texts = given.options.texts;
+    how.limits = given.options.limits;
     how.limits.deadline = its.deadline();
-    if (auto s = api::add_shipped(from.rules, from.texts.get()); !s) return s;
-    const api::Tested tested = api::test(from.rules, how);
+    auto& paths = given.options.rules;
+    api::check(api::add_shipped(paths, how.texts.get()));
+    const api::Tested tested = api::test(paths, how);
     *report = ruleengine::c::report_of(api::report_json(tested)).release();
     const auto& errors = tested.errors_of_files;
-    return errors.empty() ? Status() : Status(errors[0]);
+    if (!errors.empty()) throw api::Failure(errors[0]);
   });
 }

@@ -32,54 +32,39 @@ int threads_of(std::int64_t threads) {
   return std::in_range<int>(threads) ? static_cast<int>(threads) : -1;
 }
 
-Result<runtime::Datum> datum_of(const re_tensor& given) {
-  if (given.rank > 0) {
-    if (Status s = need(given.shape, "the shape of an input"); !s) {
-      return s.error();
-    }
-  }
-  if (given.size > 0) {
-    if (Status s = need(given.data, "the data of an input"); !s) {
-      return s.error();
-    }
-  }
+runtime::Datum datum_of(const re_tensor& given) {
+  if (given.rank > 0) need(given.shape, "the shape of an input");
+  if (given.size > 0) need(given.data, "the data of an input");
   const std::span dims(given.shape, given.rank);
   if (given.type != static_cast<int>(ir::DataType::kString)) {
-    return api::tensor_of(
+    return take(api::tensor_of(
         given.type, dims,
-        {static_cast<const std::byte*>(given.data), given.size});
+        {static_cast<const std::byte*>(given.data), given.size}));
   }
   if (given.size % sizeof(re_text) != 0) {
-    return misuse("the data of strings is no array of re_text");
+    throw misuse("the data of strings is no array of re_text");
   }
   std::vector<std::string_view> texts;
   for (const re_text& each : std::span(static_cast<const re_text*>(given.data),
                                        given.size / sizeof(re_text))) {
     if (each.data == nullptr && each.size > 0) {
-      return misuse("a string of an input is NULL");
+      throw misuse("a string of an input is NULL");
     }
     texts.emplace_back(each.data, each.size);
   }
-  return api::strings_of(dims, texts);
+  return take(api::strings_of(dims, texts));
 }
 
-Result<runtime::NamedData> inputs_of(const re_tensor* inputs,
-                                     std::size_t count) {
-  const auto all = list_of(inputs, count, "`inputs`");
-  if (!all) return all.error();
+runtime::NamedData inputs_of(const re_tensor* inputs, std::size_t count) {
   runtime::NamedData out;
-  for (const re_tensor& each : *all) {
-    if (Status s = need(each.name, "the name of an input"); !s) {
-      return s.error();
+  for (const re_tensor& each : list_of(inputs, count, "`inputs`")) {
+    need(each.name, "the name of an input");
+    try {
+      out.emplace_back(each.name, datum_of(each));
+    } catch (api::Failure& failure) {
+      failure.in_input(each.name);
+      throw;
     }
-    auto datum = datum_of(each);
-    if (!datum) {
-      if (datum.error().where.empty()) {
-        datum.error().where = "input " + quoted_name(each.name);
-      }
-      return datum.error();
-    }
-    out.emplace_back(each.name, *std::move(datum));
   }
   return out;
 }
@@ -89,10 +74,9 @@ class Bodies {
  public:
   explicit Bodies(re_rules* rules) {
     if (rules == nullptr) return;
-    use_.emplace(rules, re_rules::kType);
-    if (use_->status().ok()) its_ = &rules->rewriter->bodies();
+    use_.emplace(rules);
+    its_ = &rules->rewriter->bodies();
   }
-  Status status() const { return use_ ? use_->status() : Status(); }
   const engine::OpBodies& operator*() const { return *its_; }
 
  private:
@@ -122,16 +106,12 @@ std::vector<std::vector<re_text>> all_texts(const runtime::Datum& value) {
 
 // work(inputs, call) with a session that runs, within the time of the call.
 template <typename Work>
-Status with_inputs(re_session* session, const re_tensor* inputs, size_t count,
-                   const re_call* call, const Work& work) {
-  const Use use(session, re_session::kType);
-  if (!use.status()) return use.status();
+auto with_inputs(re_session* session, const re_tensor* inputs, size_t count,
+                 const re_call* call, const Work& work) {
+  const Use use(session);
   Call its(call);
-  if (!its.status()) return its.status();
   *session->term = its.deadline();
-  const auto given = inputs_of(inputs, count);
-  if (!given) return given.error();
-  return work(*given, its);
+  return work(inputs_of(inputs, count), its);
 }
 
 void show(const runtime::Tensor& t, const std::string& name,
@@ -150,43 +130,38 @@ void show(const runtime::Tensor& t, const std::string& name,
 
 namespace api = ruleengine::api;
 namespace runtime = ruleengine::runtime;
-using ruleengine::Status;
+using ruleengine::c::Bodies;
 using ruleengine::c::Call;
+using ruleengine::c::guarded;
 using ruleengine::c::Use;
 
 re_error* re_session_new(re_model* model, const re_session_options* options,
                          const re_call* call, re_session** session) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(session, "`session`"); !s) return s;
-    *session = nullptr;
-    const auto given = ruleengine::c::options_of(options);
-    if (!given) return given.error();
+  return guarded([&] {
+    ruleengine::c::clear(session, "`session`");
+    const re_session_options given = ruleengine::c::options_of(options);
     api::ExecutionOptions how;
-    how.threads = ruleengine::c::threads_of(given->threads);
-    if (Status s = api::check(how); !s) return s;
-    const Use use(model, re_model::kType);
-    if (!use.status()) return use.status();
-    const ruleengine::c::Bodies bodies(given->rules);
-    if (!bodies.status()) return bodies.status();
+    how.threads = ruleengine::c::threads_of(given.threads);
+    api::check(api::check(how));
+    const Use use(model);
+    const Bodies bodies(given.rules);
     const Call its(call);
-    if (!its.status()) return its.status();
     auto out = std::make_unique<re_session>();
     out->held = model->held;
-    how.seed = given->seed;
-    if (given->device != nullptr) how.device = given->device;
-    how.tf32 = given->tf32 != 0;
+    how.seed = given.seed;
+    if (given.device != nullptr) how.device = given.device;
+    how.tf32 = given.tf32 != 0;
     how.warn = [its = out.get()](const std::string& message) {
       its->warnings.push_back(message);
     };
-    how.limits.tensors = given->tensors;
+    how.limits.tensors = given.tensors;
     how.limits.deadline = ruleengine::Deadline().or_of_call(out->term);
     *out->term = its.deadline();
-    auto made = api::Session::create(*model->held->model, *bodies, how);
-    if (!made) return made.error();
-    if (Status s = its.deadline().check(); !s) return s;
-    out->session = *std::move(made);
+    auto made =
+        api::take(api::Session::create(*model->held->model, *bodies, how));
+    api::check(its.deadline().check());
+    out->session = std::move(made);
     *session = out.release();
-    return {};
   });
 }
 
@@ -204,33 +179,29 @@ const char* re_session_warning(const re_session* session, size_t i) {
 re_error* re_session_run(re_session* session, const re_tensor* inputs,
                          size_t count, const re_call* call,
                          re_values** outputs) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(outputs, "`outputs`"); !s) return s;
-    *outputs = nullptr;
-    return ruleengine::c::with_inputs(
+  return guarded([&] {
+    ruleengine::c::clear(outputs, "`outputs`");
+    ruleengine::c::with_inputs(
         session, inputs, count, call,
-        [&](const runtime::NamedData& given, Call& its) -> Status {
-          auto values = session->session->run(given, its.progress());
-          if (!values) return values.error();
+        [&](const runtime::NamedData& given, Call& its) {
           auto out = std::make_unique<re_values>();
           out->held = session->held;
-          out->values = *std::move(values);
+          out->values = api::take(session->session->run(given, its.progress()));
           for (const auto& [name, value] : out->values) {
             out->strings.push_back(ruleengine::c::all_texts(value));
           }
           *outputs = out.release();
-          return {};
         });
   });
 }
 
 re_error* re_session_warm_up(re_session* session, const re_tensor* inputs,
                              size_t count, const re_call* call) {
-  return ruleengine::c::guarded([&]() -> Status {
-    return ruleengine::c::with_inputs(
+  return guarded([&] {
+    ruleengine::c::with_inputs(
         session, inputs, count, call,
         [&](const runtime::NamedData& given, Call& its) {
-          return session->session->warm_up(given, its.progress());
+          api::check(session->session->warm_up(given, its.progress()));
         });
   });
 }
@@ -255,63 +226,51 @@ size_t re_values_items(const re_values* values, size_t i) {
 
 re_error* re_values_tensor(const re_values* values, size_t i, size_t item,
                            re_tensor* tensor) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(tensor, "`tensor`"); !s) return s;
-    *tensor = {};
-    if (Status s = ruleengine::c::need(values, "`values`"); !s) return s;
-    if (i >= values->values.size()) {
-      return ruleengine::c::misuse("there is no such value");
-    }
+  return guarded([&] {
+    ruleengine::c::clear(tensor, "`tensor`");
+    ruleengine::c::need(values, "`values`");
+    if (i >= values->values.size()) throw api::misuse("there is no such value");
     const auto& [name, value] = values->values[i];
     const bool is_item = value.is_sequence() && item < value.items().size() &&
                          value.items()[item].is_tensor();
     if (!is_item && !(value.is_tensor() && item == 0)) {
-      return ruleengine::c::misuse("the value is no tensor", {}, value.text());
+      throw api::misuse("the value is no tensor", {}, value.text());
     }
     ruleengine::c::show(is_item ? value.items()[item].tensor() : value.tensor(),
                         name, values->strings[i][item], *tensor);
-    return {};
   });
 }
 
 re_error* re_compare(re_model* model, re_model* other,
                      const re_compare_options* options, const re_call* call,
                      re_report** report) {
-  return ruleengine::c::guarded([&]() -> Status {
+  return guarded([&] {
     if (report != nullptr) *report = nullptr;
-    const auto given = ruleengine::c::options_of(options);
-    if (!given) return given.error();
-    const bool is_close = given->absolute != 0 || given->relative != 0;
-    if (is_close && given->exact != 0) {
-      return ruleengine::c::misuse("`exact` allows no tolerance");
+    const re_compare_options given = ruleengine::c::options_of(options);
+    const bool is_close = given.absolute != 0 || given.relative != 0;
+    if (is_close && given.exact != 0) {
+      throw api::misuse("`exact` allows no tolerance");
     }
     api::ExecutionOptions how;
-    how.threads = ruleengine::c::threads_of(given->threads);
-    if (is_close || given->exact != 0) {
-      how.tolerance = runtime::Tolerance{given->absolute, given->relative};
+    how.threads = ruleengine::c::threads_of(given.threads);
+    if (is_close || given.exact != 0) {
+      how.tolerance = runtime::Tolerance{given.absolute, given.relative};
     }
-    if (Status s = api::check(how); !s) return s;
-    const Use use(model, re_model::kType);
-    if (!use.status()) return use.status();
+    api::check(api::check(how));
+    const Use use(model);
     std::optional<Use> other_use;
-    if (other != model) other_use.emplace(other, re_model::kType);
-    if (other_use && !other_use->status()) return other_use->status();
-    const ruleengine::c::Bodies bodies(given->rules);
-    if (!bodies.status()) return bodies.status();
+    if (other != model) other_use.emplace(other);
+    const Bodies bodies(given.rules);
     const Call its(call);
-    if (!its.status()) return its.status();
-    how.seed = given->seed;
-    how.limits.tensors = given->tensors;
+    how.seed = given.seed;
+    how.limits.tensors = given.tensors;
     how.limits.deadline = its.deadline();
-    const auto found =
-        api::compare(*model->held->model, *other->held->model, *bodies, how);
-    if (!found) return found.error();
+    const auto found = api::take(
+        api::compare(*model->held->model, *other->held->model, *bodies, how));
     if (report != nullptr) {
-      auto told = std::make_unique<re_report>();
-      told->json =
-          ruleengine::engine::json_text(ruleengine::engine::to_json(*found));
-      *report = told.release();
+      *report = new re_report{.json = ruleengine::engine::json_text(
+                                  ruleengine::engine::to_json(found))};
     }
-    return api::verdict_of(*found);
+    api::check(api::verdict_of(found));
   });
 }

@@ -28,27 +28,25 @@ namespace {
 re_text text(std::string_view from) { return {from.data(), from.size()}; }
 
 template <typename List>
-auto entry(const List& all, std::int64_t i, const char* what)
-    -> Result<decltype(&all[0])> {
-  if (i >= 0 && i < std::ssize(all)) return &all[static_cast<std::size_t>(i)];
-  return misuse(std::string("there is no such ") + what,
-                "below " + std::to_string(all.size()), std::to_string(i));
+const auto& entry(const List& all, std::int64_t i, const char* what) {
+  if (i >= 0 && i < std::ssize(all)) return all[static_cast<std::size_t>(i)];
+  throw misuse(std::string("there is no such ") + what,
+               "below " + std::to_string(all.size()), std::to_string(i));
 }
 
-Result<const api::Walk::Node*> node_at(const re_walk* walk, std::int64_t graph,
-                                       std::int64_t node) {
-  if (Status s = need(walk, "`walk`"); !s) return s.error();
-  const auto its = entry(walk->walk->graphs(), graph, "graph");
-  if (!its) return its.error();
-  return entry((*its)->nodes, node, "node");
+const api::Walk::Graph& graph_at(const re_walk* walk, std::int64_t graph) {
+  need(walk, "`walk`");
+  return entry(walk->walk->graphs(), graph, "graph");
 }
 
-Result<const ir::Attribute*> attribute_at(const re_walk* walk,
-                                          std::int64_t graph, std::int64_t node,
-                                          std::int64_t i) {
-  const auto its = node_at(walk, graph, node);
-  if (!its) return its.error();
-  return entry((*its)->attributes, i, "attribute");
+const api::Walk::Node& node_at(const re_walk* walk, std::int64_t graph,
+                               std::int64_t node) {
+  return entry(graph_at(walk, graph).nodes, node, "node");
+}
+
+const ir::Attribute& attribute_at(const re_walk* walk, std::int64_t graph,
+                                  std::int64_t node, std::int64_t i) {
+  return entry(node_at(walk, graph, node).attributes, i, "attribute");
 }
 
 const std::vector<re_text>& texts_of(
@@ -77,9 +75,8 @@ void list_attributes(re_walk& walk) {
   }
 }
 
-Status give_tensor(re_walk& walk, const ir::Literal& tensor, re_tensor* to) {
-  if (Status s = need(to, "the struct to fill"); !s) return s;
-  *to = {};
+void give_tensor(re_walk& walk, const ir::Literal& tensor, re_tensor* to) {
+  clear(to, "the struct to fill");
   re_tensor out{};
   out.name = "";
   out.type = static_cast<std::int32_t>(tensor.dtype);
@@ -90,13 +87,11 @@ Status give_tensor(re_walk& walk, const ir::Literal& tensor, re_tensor* to) {
     out.data = texts.data();
     out.size = texts.size() * sizeof(re_text);
   } else {
-    const auto bytes = walk.walk->bytes(tensor);
-    if (!bytes) return bytes.error();
-    out.data = bytes->data();
-    out.size = bytes->size();
+    const auto bytes = take(walk.walk->bytes(tensor));
+    out.data = bytes.data();
+    out.size = bytes.size();
   }
   *to = out;
-  return {};
 }
 
 re_origin origin_of(ir::ValueKind kind) {
@@ -116,33 +111,30 @@ re_origin origin_of(ir::ValueKind kind) {
 }  // namespace
 }  // namespace ruleengine::c
 
-using ruleengine::Status;
-using ruleengine::c::Call;
+namespace api = ruleengine::api;
+using ruleengine::c::attribute_at;
+using ruleengine::c::entry;
+using ruleengine::c::give;
+using ruleengine::c::guarded;
 using ruleengine::c::text;
 using ruleengine::c::Use;
 
 re_error* re_walk_new(re_model* model, const re_call* call, re_walk** walk) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(walk, "`walk`"); !s) return s;
-    *walk = nullptr;
-    const Use use(model, re_model::kType);
-    if (!use.status()) return use.status();
-    const Call its(call);
-    if (!its.status()) return its.status();
+  return guarded([&] {
+    ruleengine::c::clear(walk, "`walk`");
+    const Use use(model);
+    const ruleengine::c::Call its(call);
     auto out = std::make_unique<re_walk>();
     out->held = model->held;
-    ruleengine::api::Limits limits;
+    api::Limits limits;
     limits.deadline = its.deadline();
-    auto made = ruleengine::api::Walk::create(*model->held->model, limits);
-    if (!made) return made.error();
-    out->walk = *std::move(made);
+    out->walk = api::take(api::Walk::create(*model->held->model, limits));
     for (const auto& value : out->walk->values()) {
       auto& shape = out->shapes.emplace_back();
       for (const auto& d : value.dims) shape.push_back({d.size, text(d.name)});
     }
     ruleengine::c::list_attributes(*out);
     *walk = out.release();
-    return {};
   });
 }
 
@@ -157,11 +149,8 @@ int64_t re_walk_values(const re_walk* walk) {
 }
 
 re_error* re_walk_graph(const re_walk* walk, int64_t graph, re_graph* to) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(walk, "`walk`"); !s) return s;
-    const auto its = ruleengine::c::entry(walk->walk->graphs(), graph, "graph");
-    if (!its) return its.error();
-    const auto& from = **its;
+  return guarded([&] {
+    const auto& from = ruleengine::c::graph_at(walk, graph);
     re_graph out{};
     out.kind = from.function != nullptr ? RE_GRAPH_FUNCTION
                : graph == 0             ? RE_GRAPH_MAIN
@@ -181,16 +170,14 @@ re_error* re_walk_graph(const re_walk* walk, int64_t graph, re_graph* to) {
       out.type = text(from.function->name);
       out.overload = text(from.function->overload);
     }
-    return ruleengine::c::give(out, to);
+    give(out, to);
   });
 }
 
 re_error* re_walk_node(const re_walk* walk, int64_t graph, int64_t node,
                        re_node* to) {
-  return ruleengine::c::guarded([&]() -> Status {
-    const auto its = ruleengine::c::node_at(walk, graph, node);
-    if (!its) return its.error();
-    const auto& from = **its;
+  return guarded([&] {
+    const auto& from = ruleengine::c::node_at(walk, graph, node);
     re_node out{};
     out.domain = text(from.op->domain);
     out.type = text(from.op->type);
@@ -202,16 +189,14 @@ re_error* re_walk_node(const re_walk* walk, int64_t graph, int64_t node,
     out.output_count = from.outputs.size();
     out.attribute_count = std::ssize(from.attributes);
     out.function = from.function;
-    return ruleengine::c::give(out, to);
+    give(out, to);
   });
 }
 
 re_error* re_walk_value(const re_walk* walk, int64_t value, re_value* to) {
-  return ruleengine::c::guarded([&]() -> Status {
-    if (Status s = ruleengine::c::need(walk, "`walk`"); !s) return s;
-    const auto its = ruleengine::c::entry(walk->walk->values(), value, "value");
-    if (!its) return its.error();
-    const auto& from = **its;
+  return guarded([&] {
+    ruleengine::c::need(walk, "`walk`");
+    const auto& from = entry(walk->walk->values(), value, "value");
     re_value out{};
     out.name = text(from.name);
     out.origin = ruleengine::c::origin_of(from.kind);
@@ -226,16 +211,14 @@ re_error* re_walk_value(const re_walk* walk, int64_t value, re_value* to) {
     out.rank = shape.size();
     out.shape = shape.data();
     out.is_constant = from.constant != nullptr ? 1 : 0;
-    return ruleengine::c::give(out, to);
+    give(out, to);
   });
 }
 
 re_error* re_walk_attribute(const re_walk* walk, int64_t graph, int64_t node,
                             int64_t attribute, re_attribute* to) {
-  return ruleengine::c::guarded([&]() -> Status {
-    const auto its = ruleengine::c::attribute_at(walk, graph, node, attribute);
-    if (!its) return its.error();
-    const auto& from = **its;
+  return guarded([&] {
+    const auto& from = attribute_at(walk, graph, node, attribute);
     re_attribute out{};
     out.name = text(from.name);
     out.kind = static_cast<std::int32_t>(from.kind);
@@ -255,34 +238,28 @@ re_error* re_walk_attribute(const re_walk* walk, int64_t graph, int64_t node,
     out.reference = text(from.ref);
     out.proto = {reinterpret_cast<const char*>(from.proto.data()),
                  from.proto.size()};
-    return ruleengine::c::give(out, to);
+    give(out, to);
   });
 }
 
 re_error* re_walk_constant(re_walk* walk, int64_t value, re_tensor* to) {
-  return ruleengine::c::guarded([&]() -> Status {
-    const Use use(walk, re_walk::kType);
-    if (!use.status()) return use.status();
-    const auto its = ruleengine::c::entry(walk->walk->values(), value, "value");
-    if (!its) return its.error();
-    if ((*its)->constant == nullptr) {
-      return ruleengine::c::misuse("the value is no constant", {},
-                                   ruleengine::quoted_name((*its)->name));
+  return guarded([&] {
+    const Use use(walk);
+    const auto& its = entry(walk->walk->values(), value, "value");
+    if (its.constant == nullptr) {
+      throw api::misuse("the value is no constant", {},
+                        ruleengine::quoted_name(its.name));
     }
-    return ruleengine::c::give_tensor(*walk, *(*its)->constant, to);
+    ruleengine::c::give_tensor(*walk, *its.constant, to);
   });
 }
 
 re_error* re_walk_tensor(re_walk* walk, int64_t graph, int64_t node,
                          int64_t attribute, int64_t i, re_tensor* to) {
-  return ruleengine::c::guarded([&]() -> Status {
-    const Use use(walk, re_walk::kType);
-    if (!use.status()) return use.status();
-    const auto its = ruleengine::c::attribute_at(walk, graph, node, attribute);
-    if (!its) return its.error();
-    const auto tensor =
-        ruleengine::c::entry((*its)->tensors, i, "tensor of the attribute");
-    if (!tensor) return tensor.error();
-    return ruleengine::c::give_tensor(*walk, ***tensor, to);
+  return guarded([&] {
+    const Use use(walk);
+    const auto& its = attribute_at(walk, graph, node, attribute);
+    const auto* tensor = entry(its.tensors, i, "tensor of the attribute");
+    ruleengine::c::give_tensor(*walk, *tensor, to);
   });
 }

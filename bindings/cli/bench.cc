@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <functional>
-#include <optional>
 
 #include "bindings/api/bench.h"
 #include "bindings/api/files.h"
@@ -20,9 +19,7 @@ struct BenchFlags : Flags {
   std::string against;     // a model
   std::size_t rounds = 0;  // 0: as many as time allows
   std::string profile;     // a file
-  bool json = false;
   bool compares = false;
-  std::optional<std::string> tolerance;
 };
 
 constexpr std::size_t kMostOps = 12;  // in the table
@@ -99,42 +96,33 @@ void print_all(const api::BenchResult& found) {
 }
 
 int bench(const BenchFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kModels);
-  if (!paths) return fail(paths.error());
-  if (paths->models.size() != 1) {
-    return fail(
-        {ErrorKind::kUsage, "expected one model", "", "", "", flags.example});
+  auto models = sort_paths(flags, Wants::kModels).models;
+  if (models.size() != 1) {
+    throw misuse("expected one model", "", "", flags.example);
   }
-  if (!flags.against.empty()) paths->models.push_back(flags.against);
-  auto how = execution_options(flags, flags.in);
-  if (!how) return fail(how.error());
-  const auto within = parse_tolerance(flags.tolerance);
-  if (!within) return fail(within.error());
-  how->tolerance = *within;
+  if (!flags.against.empty()) models.push_back(flags.against);
   const auto found =
-      api::bench(paths->models, {.how = *std::move(how),
-                                 .rounds = flags.rounds,
-                                 .compares = flags.compares,
-                                 .traces = !flags.profile.empty(),
-                                 .warn = warn});
-  if (!found) return fail(found.error());
+      take(api::bench(models, {.how = execution_options(flags, flags.in),
+                               .rounds = flags.rounds,
+                               .compares = flags.compares,
+                               .traces = !flags.profile.empty(),
+                               .warn = warn}));
   if (!flags.profile.empty()) {
-    auto status = api::write_file(flags.profile, found->trace);
-    if (!status) return fail(status.error());
+    check(api::write_file(flags.profile, found.trace));
   }
   if (flags.json) {
-    put(engine::json_text(api::to_json(*found)));
+    put(engine::json_text(api::to_json(found)));
   } else {
-    print_all(*found);
+    print_all(found);
   }
-  for (const api::Measured& each : found->models) {
+  for (const api::Measured& each : found.models) {
     if (!each.compared || !each.compared->mismatch) continue;
-    return fail({.kind = ErrorKind::kVerify,
-                 .what = "the model gives other results than on the CPU",
-                 .where = each.model,
-                 .found = "output '" +
-                          printable(each.compared->mismatch->output) + "', " +
-                          each.compared->mismatch->text});
+    throw api::Failure({.kind = ErrorKind::kVerify,
+                        .what = "the model gives other results than on the CPU",
+                        .where = each.model,
+                        .found = "output '" +
+                                 printable(each.compared->mismatch->output) +
+                                 "', " + each.compared->mismatch->text});
   }
   return 0;
 }
@@ -162,7 +150,7 @@ void add_bench(Line& line) {
       .takes("FILE.json");
   bench.flag("--compare", flags.compares,
              "also compare the outputs with those of the CPU");
-  bench.tolerance(flags.tolerance);
+  bench.tolerance(flags.in.tolerance);
   bench.flag("--json", flags.json, "print JSON");
 }
 

@@ -15,29 +15,21 @@ struct BuildFlags : Flags {
 };
 
 int build(const BuildFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kBoth);
-  if (!paths) return fail(paths.error());
-  if (paths->rules.size() != 1 || paths->models.size() != 1) {
-    return fail({ErrorKind::kUsage, "expected one Lua file and one model", "",
-                 "", "", flags.example});
+  const auto [rules, models] = sort_paths(flags, Wants::kBoth);
+  if (rules.size() != 1 || models.size() != 1) {
+    throw misuse("expected one Lua file and one model", "", "", flags.example);
   }
-  const auto output = Output::create(
-      flags.output,
-      api::is_text_model(paths->models[0]) ? ".onnxtxt" : ".onnx");
-  if (!output) return fail(output.error());
-  const auto files = api::prepare_files({.models = paths->models,
-                                         .rules = paths->rules,
-                                         .output = output->path()},
-                                        limits_of(flags));
-  if (!files) return fail(files.error());
-  auto model = load_model(paths->models[0], flags);
-  if (!model) return fail(model.error());
+  const Output output(flags.output,
+                      api::is_text_model(models[0]) ? ".onnxtxt" : ".onnx");
+  take(api::prepare_files(
+      {.models = models, .rules = rules, .output = output.path()},
+      limits_of(flags)));
+  const auto model = load_model(models[0], flags);
   auto staged =
-      api::build(paths->rules[0], **model, output->path(), limits_of(flags));
-  if (!staged) return fail(staged.error());
-  auto status = staged->commit();
-  if (status) status = output->finish();
-  return status ? 0 : fail(status.error());
+      take(api::build(rules[0], *model, output.path(), limits_of(flags)));
+  check(staged.commit());
+  output.finish();
+  return 0;
 }
 
 }  // namespace

@@ -11,18 +11,11 @@ namespace ruleengine::cli {
 namespace {
 
 int code(const RuleFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kModels);
-  if (!paths) return fail(paths.error());
-  for (const std::string& path : paths->models) {
-    auto model = load_model(path, flags);
-    if (!model) return fail(model.error());
-    const std::size_t first_new = (*model)->graph.value_count();
-    if (auto status = run_first(**model, flags); !status) {
-      return fail(status.error());
-    }
-    const auto text = api::code(**model, first_new, limits_of(flags));
-    if (!text) return fail(text.error());
-    fmt::print("{}", *text);
+  for (const auto& path : sort_paths(flags, Wants::kModels).models) {
+    const auto model = load_model(path, flags);
+    const std::size_t first_new = model->graph.value_count();
+    run_first(*model, flags);
+    fmt::print("{}", take(api::code(*model, first_new, limits_of(flags))));
   }
   return 0;
 }
@@ -36,7 +29,6 @@ void add_code(Line& line) {
   code.paths("MODEL", flags, "models");
   code.first(flags);
   code.rules(flags);
-  code.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -17,10 +17,6 @@ namespace {
 using ranks::Sent;
 using ranks::Traffic;
 
-struct CollectivesFlags : RuleFlags {
-  bool json = false;
-};
-
 Sent total(const Traffic& traffic) {
   Sent out;
   for (const auto& [op, sent] : traffic) {
@@ -74,25 +70,21 @@ void print_text(const std::string& model, const engine::Collectives& each) {
   }
 }
 
-int collectives(const CollectivesFlags& given) {
-  CollectivesFlags flags = given;
-  auto paths = sort_paths(flags, Wants::kModelsAndRules);
-  if (!paths) return fail(paths.error());
-  if (paths->rules.empty()) {
+int collectives(const RuleFlags& given) {
+  RuleFlags flags = given;
+  const auto paths = sort_paths(flags, Wants::kModelsAndRules);
+  if (paths.rules.empty()) {
     flags.sets.insert(flags.sets.begin(), "sequence_parallel.enable=true");
   }
-  const auto rules = load_rules(paths->rules, flags, engine::serving_packs());
-  if (!rules) return fail(rules.error());
+  const auto rules = load_rules(paths.rules, flags, engine::serving_packs());
   Json json = Json::array();
-  for (const std::string& path : paths->models) {
-    auto model = load_model(path, flags);
-    if (!model) return fail(model.error());
-    const auto one = api::collectives(**model, **rules, run_options(flags));
-    if (!one) return fail(one.error());
+  for (const std::string& path : paths.models) {
+    const auto model = load_model(path, flags);
+    const auto one = take(api::collectives(*model, *rules, run_options(flags)));
     if (flags.json) {
-      json.push_back(engine::to_json(path, *one));
+      json.push_back(engine::to_json(path, one));
     } else {
-      print_text(path, *one);
+      print_text(path, one);
     }
   }
   if (flags.json) put(engine::json_text(json));
@@ -112,7 +104,6 @@ void add_collectives(Line& line) {
       "sequence_parallel");
   collectives.flag("--json", flags.json, "as JSON");
   collectives.rules(flags);
-  collectives.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -15,7 +15,6 @@ namespace {
 
 struct CoverageFlags : RuleFlags {
   double min = 0;  // percent
-  bool json = false;
 };
 
 struct Covered {
@@ -42,19 +41,15 @@ void print_text(const std::vector<Covered>& all) {
 }
 
 int coverage(const CoverageFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kModelsAndRules);
-  if (!paths) return fail(paths.error());
-  const auto rules = load_rules(paths->rules, flags, engine::attention_packs());
-  if (!rules) return fail(rules.error());
+  const auto paths = sort_paths(flags, Wants::kModelsAndRules);
+  const auto rules = load_rules(paths.rules, flags, engine::attention_packs());
   std::vector<Covered> all;
   bool enough = true;
-  for (const std::string& path : paths->models) {
-    auto model = load_model(path, flags);
-    if (!model) return fail(model.error());
-    auto one = api::coverage(**model, **rules, run_options(flags));
-    if (!one) return fail(one.error());
-    enough = enough && one->percent() >= flags.min;
-    all.push_back({path, *std::move(one)});
+  for (const std::string& path : paths.models) {
+    const auto model = load_model(path, flags);
+    auto one = take(api::coverage(*model, *rules, run_options(flags)));
+    enough = enough && one.percent() >= flags.min;
+    all.push_back({path, std::move(one)});
   }
   const bool any = std::ranges::any_of(
       all, [](const Covered& each) { return each.coverage.found() > 0; });
@@ -87,7 +82,6 @@ void add_coverage(Line& line) {
       .number(0.0, 100.0);
   coverage.flag("--json", flags.json, "as JSON");
   coverage.rules(flags);
-  coverage.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -44,26 +44,20 @@ std::string list_of(const std::vector<api::DescribedWord>& words) {
 
 int docs(const DocsFlags& flags) {
   if (flags.stubs + flags.luarc + !flags.paths.empty() > 1) {
-    return fail(usage("--stubs, --luarc and words exclude each other", ""));
+    throw misuse("--stubs, --luarc and words exclude each other");
   }
   if (flags.stubs || flags.luarc) {
-    const auto text =
-        flags.stubs ? api::language_stubs() : api::editor_configuration();
-    if (!text) return fail(text.error());
-    put(*text);
+    put(take(flags.stubs ? api::language_stubs()
+                         : api::editor_configuration()));
     return 0;
   }
   if (flags.paths.empty()) {
-    const auto words = api::described_words();
-    if (!words) return fail(words.error());
-    put(list_of(*words));
+    put(list_of(take(api::described_words())));
     return 0;
   }
   std::string text;
   for (const std::string& word : flags.paths) {
-    const auto found = api::reference(word);
-    if (!found) return fail(found.error());
-    text += (text.empty() ? "" : "\n") + text_of(*found);
+    text += (text.empty() ? "" : "\n") + text_of(take(api::reference(word)));
   }
   put(text);
   return 0;

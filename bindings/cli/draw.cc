@@ -7,7 +7,6 @@
 #include <span>
 
 #include "bindings/api/draw.h"
-#include "bindings/api/draw_run.h"
 #include "bindings/api/files.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
@@ -33,45 +32,44 @@ std::optional<api::Form> form_of(const std::string& output) {
   return std::nullopt;
 }
 
-Status check_output(const std::string& model, const DrawFlags& flags) {
+void check_output(const std::string& model, const DrawFlags& flags) {
   Diagnostic wrong{.kind = ErrorKind::kUsage, .where = flags.output};
+  std::error_code error;
   if (!form_of(flags.output)) {
     wrong.what = "unknown kind of picture";
     wrong.expected = "-o FILE.svg, FILE.dot, FILE.html, or - for SVG";
-    return wrong;
-  }
-  std::error_code error;
-  if (std::filesystem::equivalent(model, flags.output, error)) {
+  } else if (std::filesystem::equivalent(model, flags.output, error)) {
     wrong.what = "the picture would replace the model";
-    return wrong;
+  } else {
+    return;
   }
-  return {};
+  throw api::Failure(wrong);
 }
 
 // Writes the picture, and says what it shows.
-Status write_picture(const std::string& path, const DrawFlags& flags,
-                     const std::string& text, const std::string& what) {
+void write_picture(const std::string& path, const DrawFlags& flags,
+                   const std::string& text, const std::string& what) {
   if (flags.output == "-") {
     put(text);
-    return {};
+    return;
   }
   api::remove_leftovers(std::span(&flags.output, 1));
-  if (auto s = api::write_file(flags.output, text); !s) return s;
+  check(api::write_file(flags.output, text));
   say(fmt::format("{}: {}, {}", printable(path), what,
                   printable(flags.output)));
-  return {};
 }
 
-Result<std::unique_ptr<ir::Model>> model_to_draw(const std::string& path,
-                                                 const DrawFlags& flags,
-                                                 Use use) {
+std::unique_ptr<ir::Model> model_to_draw(const std::string& path,
+                                         const DrawFlags& flags, Use use) {
   auto model = load_model(path, flags, use);
-  if (model && api::holds_data(**model, flags.output)) {
-    return Diagnostic{.kind = ErrorKind::kUsage,
-                      .what = "the picture would replace the data of the model",
-                      .where = flags.output,
-                      .hint = "give the picture another name"};
+  if (api::holds_data(*model, flags.output)) {
+    throw api::Failure(
+        {.kind = ErrorKind::kUsage,
+         .what = "the picture would replace the data of the model",
+         .where = flags.output,
+         .hint = "give the picture another name"});
   }
+  run_first(*model, flags);
   return model;
 }
 
@@ -82,69 +80,53 @@ api::DrawOptions draw_options(const std::string& path, const DrawFlags& flags) {
           .run = run_options(flags)};
 }
 
-Status draw_run(const std::string& path, const DrawFlags& flags) {
+void draw_run(const std::string& path, const DrawFlags& flags) {
   if (form_of(flags.output) != api::Form::kHtml) {
-    Diagnostic wrong =
-        usage("a run is shown as a page", printable(flags.output));
-    wrong.expected = "-o FILE.html";
-    return wrong;
+    throw misuse("a run is shown as a page", "-o FILE.html",
+                 printable(flags.output));
   }
   auto options = rule_options(flags);
-  if (!options) return options.error();
   api::RewriteOptions how{.rules = flags.rules,
-                          .sets = std::move(options->sets),
+                          .sets = std::move(options.sets),
                           .run = run_options(flags),
-                          .limits = options->limits};
+                          .limits = options.limits};
   how.run.target = flags.target;
-  auto rewriter = api::Rewriter::create(how);
-  if (!rewriter) return rewriter.error();
-  auto model = model_to_draw(path, flags, Use::kWhole);
-  if (!model) return model.error();
-  if (auto status = run_first(**model, flags); !status) return status;
+  const auto rewriter = take(api::Rewriter::create(how));
+  const std::shared_ptr<ir::Model> model =
+      model_to_draw(path, flags, Use::kWhole);
   const auto drawn =
-      api::draw_run(std::shared_ptr<ir::Model>(*std::move(model)), **rewriter,
-                    how, draw_options(path, flags));
-  if (!drawn) return drawn.error();
-  return write_picture(path, flags, drawn->text,
-                       fmt::format("{} rewrite{}", drawn->matches,
-                                   drawn->matches == 1 ? "" : "s"));
+      take(api::draw_run(model, *rewriter, how, draw_options(path, flags)));
+  write_picture(path, flags, drawn.text,
+                counted(drawn.matches, "rewrite", "rewrites"));
 }
 
-Status draw_one(const std::string& path, const DrawFlags& flags) {
-  if (auto status = check_output(path, flags); !status) return status;
+void draw_one(const std::string& path, const DrawFlags& flags) {
+  check_output(path, flags);
   if (flags.run) return draw_run(path, flags);
-  Result<api::LoadedRules> rules = api::LoadedRules();
+  api::LoadedRules rules;
   if (!flags.rules.empty()) rules = load_rules(flags.rules, flags);
-  if (!rules) return rules.error();
-  auto model = model_to_draw(path, flags, Use::kLook);
-  if (!model) return model.error();
-  if (auto status = run_first(**model, flags); !status) return status;
+  const auto model = model_to_draw(path, flags, Use::kLook);
   const auto drawn =
-      api::draw(**model, rules->get(), draw_options(path, flags));
-  if (!drawn) return drawn.error();
-  const std::size_t nodes = (*model)->graph.live_node_count();
-  std::string said = fmt::format("{} node{}", nodes, nodes == 1 ? "" : "s");
+      take(api::draw(*model, rules.get(), draw_options(path, flags)));
+  std::string said = counted(model->graph.live_node_count(), "node", "nodes");
   if (!flags.rules.empty()) {
-    said += fmt::format(", {} match{}", drawn->matches,
-                        drawn->matches == 1 ? "" : "es");
+    said += ", " + counted(drawn.matches, "match", "matches");
   }
-  return write_picture(path, flags, drawn->text, said);
+  write_picture(path, flags, drawn.text, said);
 }
 
 // Paths with --rule and without are sorted by what they are.
 int draw(const DrawFlags& given) {
   DrawFlags flags = given;
   flags.paths.insert(flags.paths.end(), given.rules.begin(), given.rules.end());
-  auto paths = sort_paths(flags, Wants::kModelsAndRules);
-  if (!paths) return fail(paths.error());
-  if (paths->models.size() > 1) {
-    return fail({.kind = ErrorKind::kUsage,
-                 .what = "a picture shows one model only",
-                 .found = std::to_string(paths->models.size()) + " models"});
+  const auto paths = sort_paths(flags, Wants::kModelsAndRules);
+  if (paths.models.size() > 1) {
+    throw misuse("a picture shows one model only", "",
+                 std::to_string(paths.models.size()) + " models");
   }
-  flags.rules = paths->rules;
-  auto status = draw_one(paths->models[0], flags);
-  return status ? 0 : fail(status.error());
+  flags.rules = paths.rules;
+  draw_one(paths.models[0], flags);
+  return 0;
 }
 
 }  // namespace
@@ -173,7 +155,6 @@ void add_draw(Line& line) {
           "the most boxes in one picture, beyond which groups stay closed; 160")
       .whole(4, 100'000);
   draw.rules(flags);
-  draw.exact(flags);
 }
 
 }  // namespace ruleengine::cli

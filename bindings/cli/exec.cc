@@ -37,34 +37,18 @@ std::string of_rank(std::string path, std::size_t rank) {
   return path;
 }
 
-// All files, or none.
-Status write_all(const std::string& path,
-                 const std::vector<std::string>& contents) {
+// A file for each rank: all of them, or none. No path: none.
+template <typename Content>
+void write_all(const std::string& path, const std::vector<Executed>& ranks,
+               const Content& content) {
+  if (path.empty()) return;
   std::vector<io::Staged> files;
-  for (std::size_t i = 0; i < contents.size(); ++i) {
-    auto staged = api::stage_text(of_rank(path, i), contents[i]);
-    if (!staged) return staged.error();
-    files.push_back(*std::move(staged));
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    files.push_back(take(api::stage_text(of_rank(path, i), content(ranks[i]))));
   }
   std::vector<io::Staged*> all;
   for (io::Staged& each : files) all.push_back(&each);
-  return api::commit_all(all);
-}
-
-Status write_outputs(const std::vector<Executed>& all, const ExecFlags& flags) {
-  std::vector<std::string> files, traces;
-  for (const Executed& each : all) traces.push_back(each.trace);
-  if (!flags.profile.empty()) {
-    auto status = write_all(flags.profile, traces);
-    if (!status) return status;
-  }
-  if (flags.output.empty()) return {};
-  for (const Executed& each : all) {
-    auto bytes = runtime::npz_of(each.outputs);
-    if (!bytes) return bytes.error();
-    files.push_back(*std::move(bytes));
-  }
-  return write_all(flags.output, files);
+  check(api::commit_all(all));
 }
 
 void print_outputs(const std::vector<Executed>& all) {
@@ -98,12 +82,9 @@ void print_traffic(const std::vector<Executed>& all) {
   if (rows.size() > 1) put("\n" + table(rows));
 }
 
-// The options of the library, where those of the command line are right.
-Result<api::ExecOptions> exec_options(const std::vector<std::string>& models,
-                                      const ExecFlags& flags) {
-  auto how = execution_options(flags, flags.in);
-  if (!how) return how.error();
-  api::ExecOptions out{.how = *std::move(how),
+api::ExecOptions exec_options(const std::vector<std::string>& models,
+                              const ExecFlags& flags) {
+  api::ExecOptions out{.how = execution_options(flags, flags.in),
                        .draws = flags.random,
                        .ranks = flags.ranks,
                        .traces = !flags.profile.empty(),
@@ -116,41 +97,37 @@ Result<api::ExecOptions> exec_options(const std::vector<std::string>& models,
   return out;
 }
 
-Status check_exec(const std::vector<std::string>& models,
-                  const ExecFlags& flags) {
+void check_exec(const std::vector<std::string>& models,
+                const ExecFlags& flags) {
   if (flags.random && !flags.in.how.inputs.empty()) {
-    return usage("--random and --inputs exclude each other", "", flags.example);
+    throw misuse("--random and --inputs exclude each other", "", "",
+                 flags.example);
   }
-  const auto check = [&](const std::string& path, const char* what,
-                         const char* hint) -> Status {
-    const bool several = flags.ranks > 1 || models.size() > 1;
+  const bool several = flags.ranks > 1 || models.size() > 1;
+  const auto check_path = [&](const std::string& path, const char* what,
+                              const char* hint) {
     if (!several || path.empty() || path.find(kRank) != std::string::npos) {
-      return {};
+      return;
     }
-    return usage(fmt::format("each rank has {} of its own", what), "", hint);
+    throw misuse(fmt::format("each rank has {} of its own", what), "", "",
+                 hint);
   };
-  auto status = check(flags.output, "outputs", "--outputs 'out{rank}.npz'");
-  return status
-             ? check(flags.profile, "a profile", "--profile 'trace{rank}.json'")
-             : status;
+  check_path(flags.output, "outputs", "--outputs 'out{rank}.npz'");
+  check_path(flags.profile, "a profile", "--profile 'trace{rank}.json'");
 }
 
 int exec(const ExecFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kModelsAndRules);
-  if (!paths) return fail(paths.error());
-  if (auto status = check_exec(paths->models, flags); !status) {
-    return fail(status.error());
-  }
-  auto how = exec_options(paths->models, flags);
-  if (!how) return fail(how.error());
-  how->rules = paths->rules;
-  const auto all = api::exec(paths->models, *how);
-  if (!all) return fail(all.error());
-  if (auto status = write_outputs(*all, flags); !status) {
-    return fail(status.error());
-  }
-  if (flags.output.empty()) print_outputs(*all);
-  if (flags.ranks > 0 || all->size() > 1) print_traffic(*all);
+  const auto paths = sort_paths(flags, Wants::kModelsAndRules);
+  check_exec(paths.models, flags);
+  auto how = exec_options(paths.models, flags);
+  how.rules = paths.rules;
+  const auto all = take(api::exec(paths.models, how));
+  write_all(flags.profile, all, [](const auto& each) { return each.trace; });
+  write_all(flags.output, all, [](const auto& each) {
+    return take(runtime::npz_of(each.outputs));
+  });
+  if (flags.output.empty()) print_outputs(all);
+  if (flags.ranks > 0 || all.size() > 1) print_traffic(all);
   return 0;
 }
 

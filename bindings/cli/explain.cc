@@ -73,36 +73,25 @@ std::string take_node(std::vector<std::string>& paths) {
   return node;
 }
 
-struct ExplainFlags : RuleFlags {
-  bool json = false;
-};
-
-int explain(const ExplainFlags& given) {
-  ExplainFlags flags = given;
+int explain(const RuleFlags& given) {
+  RuleFlags flags = given;
   const std::string node = take_node(flags.paths);
-  auto paths = sort_paths(flags, Wants::kBoth);
-  if (!paths) return fail(paths.error());
-  if (paths->rules.size() != 1 || paths->models.size() != 1) {
-    return fail(
-        {ErrorKind::kUsage, "expected one rule and one model", "",
-         "a rule (a file, a folder or a pack), a model, and optionally a node",
-         "", flags.example});
+  const auto [rules, models] = sort_paths(flags, Wants::kBoth);
+  if (rules.size() != 1 || models.size() != 1) {
+    throw misuse(
+        "expected one rule and one model",
+        "a rule (a file, a folder or a pack), a model, and optionally a node",
+        "", flags.example);
   }
-  const auto rules = load_rules(paths->rules, flags);
-  if (!rules) return fail(rules.error());
-  const auto model = load_after_first(paths->models[0], flags);
-  if (!model) return fail(model.error());
-  const auto all = api::explain(**model, **rules, node, run_options(flags));
-  if (!all) return fail(all.error());
-  Json out = Json::array();
-  for (const engine::Explanation& one : *all) {
-    if (flags.json) {
-      out.push_back(engine::to_json(paths->models[0], (*model)->graph, one));
-    } else {
-      print(one, (*model)->graph);
-    }
+  const auto loaded = load_rules(rules, flags);
+  const auto model = load_after_first(models[0], flags);
+  const auto all =
+      take(api::explain(*model, *loaded, node, run_options(flags)));
+  if (flags.json) {
+    put(engine::json_text(api::to_json(models[0], model->graph, all)));
+    return 0;
   }
-  if (flags.json) put(engine::json_text(out));
+  for (const engine::Explanation& one : all) print(one, model->graph);
   return 0;
 }
 
@@ -119,7 +108,6 @@ void add_explain(Line& line) {
   explain.flag("--json", flags.json, "as JSON");
   explain.first(flags);
   explain.rules(flags);
-  explain.exact(flags);
 }
 
 }  // namespace ruleengine::cli

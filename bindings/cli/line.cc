@@ -7,7 +7,6 @@
 #include <charconv>
 #include <system_error>
 #include <type_traits>
-#include <utility>
 
 #include "bindings/cli/terminal.h"
 #include "core/base/diagnostic.h"
@@ -128,8 +127,8 @@ Diagnostic no_verb(const CLI::App& app, const std::vector<std::string>& words) {
 }
 
 // The error of the parser, in the terms of the verb that was called.
-Diagnostic misuse(const CLI::App& app, const CLI::ParseError& error,
-                  const std::vector<std::string>& words) {
+Diagnostic wrong_call(const CLI::App& app, const CLI::ParseError& error,
+                      const std::vector<std::string>& words) {
   const auto verbs = app.get_subcommands();
   if (verbs.empty()) return no_verb(app, words);
   const CLI::App& verb = *verbs.front();
@@ -193,36 +192,25 @@ void VerbLine::flag(const std::string& name,
       ->option_text(
           fmt::format("{}", fmt::join(words.begin() + 1, words.end(), "|")));
 }
-Setting VerbLine::option(const std::string& name, std::string& to,
+template <typename T>
+Setting VerbLine::option(const std::string& name, T& to,
                          const std::string& what) {
   return Setting(app_->add_option(name, to, what));
 }
-Setting VerbLine::option(const std::string& name, std::vector<std::string>& to,
-                         const std::string& what) {
-  return Setting(app_->add_option(name, to, what));
-}
-Setting VerbLine::option(const std::string& name, int& to,
-                         const std::string& what) {
-  return Setting(app_->add_option(name, to, what));
-}
-Setting VerbLine::option(const std::string& name, std::int64_t& to,
-                         const std::string& what) {
-  return Setting(app_->add_option(name, to, what));
-}
-Setting VerbLine::option(const std::string& name, std::uint64_t& to,
-                         const std::string& what) {
-  return Setting(app_->add_option(name, to, what));
-}
-Setting VerbLine::option(const std::string& name, double& to,
-                         const std::string& what) {
-  return Setting(app_->add_option(name, to, what));
-}
+template <>
 Setting VerbLine::option(const std::string& name,
                          std::optional<std::string>& to,
                          const std::string& what) {
   return Setting(app_->add_option_function<std::string>(
       name, [&to](const std::string& given) { to = given; }, what));
 }
+using Name = const std::string&;
+template Setting VerbLine::option(Name, std::string&, Name);
+template Setting VerbLine::option(Name, std::vector<std::string>&, Name);
+template Setting VerbLine::option(Name, int&, Name);
+template Setting VerbLine::option(Name, std::int64_t&, Name);
+template Setting VerbLine::option(Name, std::uint64_t&, Name);
+template Setting VerbLine::option(Name, double&, Name);
 
 void VerbLine::mebibytes(const std::string& name, std::size_t& to,
                          std::uint64_t most, const std::string& what) {
@@ -245,16 +233,17 @@ void VerbLine::load_limits(Flags& flags) {
             "1024");
 }
 void VerbLine::rules(RuleFlags& flags) {
+  rules_alone(flags);
+  flag("--exact", flags.run.exact,
+       "leave out rewrites that rest on an assumption");
+}
+void VerbLine::rules_alone(RuleFlags& flags) {
   option("--set", flags.sets, "set an option of a rule; repeatable")
       .each("RULE.OPTION=VALUE");
   option("--limit-callback", flags.limits.callback_seconds,
          "seconds for one callback of a rule; 5")
       .seconds();
   load_limits(flags);
-}
-void VerbLine::exact(RuleFlags& flags) {
-  flag("--exact", flags.run.exact,
-       "leave out rewrites that rest on an assumption");
 }
 void VerbLine::first(RuleFlags& flags) {
   option("--first", flags.first,
@@ -328,7 +317,8 @@ std::optional<int> Line::parse(int argc, char** argv) {
     app_->parse(argc, argv);
   } catch (const CLI::ParseError& error) {
     if (error.get_exit_code() == 0) return app_->exit(error);
-    return fail(misuse(*app_, error, {argv + std::min(1, argc), argv + argc}));
+    return fail(
+        wrong_call(*app_, error, {argv + std::min(1, argc), argv + argc}));
   }
   return std::nullopt;
 }

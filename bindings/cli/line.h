@@ -53,19 +53,10 @@ class VerbLine {
   // --name=other.
   void flag(const std::string& name, const std::vector<std::string>& words,
             std::string& to, const std::string& what);
-  Setting option(const std::string& name, std::string& to,
-                 const std::string& what);
-  Setting option(const std::string& name, std::vector<std::string>& to,
-                 const std::string& what);
-  Setting option(const std::string& name, int& to, const std::string& what);
-  Setting option(const std::string& name, std::int64_t& to,
-                 const std::string& what);
-  Setting option(const std::string& name, std::uint64_t& to,
-                 const std::string& what);
-  Setting option(const std::string& name, double& to, const std::string& what);
-  // One that tells an empty text from none.
-  Setting option(const std::string& name, std::optional<std::string>& to,
-                 const std::string& what);
+  // T: a text, texts, a number, or an optional text, which tells an empty one
+  // from none.
+  template <typename T>
+  Setting option(const std::string& name, T& to, const std::string& what);
   // A number of MiB, stored in bytes.
   void mebibytes(const std::string& name, std::size_t& to, std::uint64_t most,
                  const std::string& what);
@@ -73,10 +64,10 @@ class VerbLine {
   // Options that several verbs share.
   // `name`: see Setting::takes().
   void paths(const std::string& name, Flags& flags, const std::string& what);
-  void load_limits(Flags& flags);  // of one file of rules
-  void rules(RuleFlags& flags);    // of every verb that loads rules
-  void exact(RuleFlags& flags);    // of every verb that runs them over models
-  void first(RuleFlags& flags);    // of verbs that can run other rules first
+  void load_limits(Flags& flags);      // of one file of rules
+  void rules(RuleFlags& flags);        // of verbs that run rules over models
+  void rules_alone(RuleFlags& flags);  // of others that load rules
+  void first(RuleFlags& flags);  // of verbs that can run other rules first
   // Of verbs that run models.
   void inputs(Flags& flags, InputFlags& inputs,
               const char* dims = "sizes of inputs: batch=2,seq=7");

@@ -17,9 +17,10 @@ int parse_and_run(int argc, char** argv) {
   Line line;
   for (AddVerb* add : kVerbs) add(line);
   if (const auto done = line.parse(argc, argv)) return *done;
-  api::handle_signals();
+  api::guard_mapping_faults();
+  api::clean_up_on_signals();
   api::use_standard_input();
-  const int code = line.verb();
+  const int code = guarded([&] { return line.verb(); });
   flush_stdout();
   return code;
 }

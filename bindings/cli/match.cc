@@ -11,10 +11,6 @@
 namespace ruleengine::cli {
 namespace {
 
-struct MatchFlags : RuleFlags {
-  bool json = false;
-};
-
 std::vector<std::string> to_row(const rewrite::Found& found) {
   std::string verdict = "fires";
   for (const auto& each : found.assumptions) {
@@ -35,28 +31,23 @@ void print(const std::string& path, const engine::Matches& matches) {
   std::vector<std::vector<std::string>> rows = {
       {"rule", "node", "nodes", "verdict"}};
   for (const auto& f : found) rows.push_back(to_row(f));
-  show("{}: {} {}\n", printable(path), found.size(),
-       found.size() == 1 ? "match" : "matches");
+  show("{}: {}\n", printable(path), counted(found.size(), "match", "matches"));
   if (!found.empty()) put(table(rows));
   for (const engine::Absent& each : matches.absent) {
     show("{} {}\n", each.name, why_absent(each));
   }
 }
 
-int match(const MatchFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kBoth);
-  if (!paths) return fail(paths.error());
-  auto rules = load_rules(paths->rules, flags);
-  if (!rules) return fail(rules.error());
-  for (const auto& message : (*rules)->warnings()) warn(message);
+int match(const RuleFlags& flags) {
+  const auto paths = sort_paths(flags, Wants::kBoth);
+  const auto rules = load_rules(paths.rules, flags);
+  for (const auto& message : rules->warnings()) warn(message);
   Json json = Json::array();
-  for (const std::string& path : paths->models) {
+  for (const std::string& path : paths.models) {
     const auto model = load_after_first(path, flags);
-    if (!model) return fail(model.error());
-    const auto matches = api::match(**model, **rules, run_options(flags));
-    if (!matches) return fail(matches.error());
-    if (!flags.json) print(path, *matches);
-    for (const auto& f : matches->found) {
+    const auto matches = take(api::match(*model, *rules, run_options(flags)));
+    if (!flags.json) print(path, matches);
+    for (const auto& f : matches.found) {
       if (flags.json) json.push_back(engine::to_json(path, f));
     }
   }
@@ -74,7 +65,6 @@ void add_match(Line& line) {
   match.first(flags);
   match.flag("--json", flags.json, "as JSON");
   match.rules(flags);
-  match.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -21,17 +21,16 @@ struct NewFlags : RuleFlags {
 };
 
 // NAME, which may end with .lua and have a folder in front.
-Result<fs::path> file_of(const NewFlags& flags) {
+fs::path file_of(const NewFlags& flags) {
   if (flags.paths.size() != 1) {
-    return usage("expected one name of a rule", "", flags.example);
+    throw misuse("expected one name of a rule", "", "", flags.example);
   }
   fs::path file = flags.paths[0];
   if (file.extension() != ".lua") file += ".lua";
-  const auto op = api::op_of_rule(file.stem().string());
-  if (!op) return op.error();
+  take(api::op_of_rule(file.stem().string()));
   std::error_code none;
   if (fs::exists(fs::symlink_status(file, none))) {
-    return usage("the file is there already", file.string(),
+    throw misuse("the file is there already", "", file.string(),
                  "give the rule another name, or remove the file");
   }
   return file;
@@ -52,43 +51,37 @@ int tell(const std::string& file, const std::string& model,
        example.not_executed.empty()
            ? ""
            : ", not executed: " + printable(example.not_executed, 200));
-  show("{}: {} match{}{}\n", printable(model), drafted.matches,
-       drafted.matches == 1 ? "" : "es",
+  show("{}: {}{}\n", printable(model),
+       counted(drafted.matches, "match", "matches"),
        drafted.fires_there ? ", one at these nodes" : ", none at these nodes");
   return drafted.fires_there ? 0 : kAnswerIsNo;
 }
 
 int make(const NewFlags& flags) {
-  const auto file = file_of(flags);
-  if (!file) return fail(file.error());
+  const fs::path file = file_of(flags);
   if (flags.from.empty()) {
     if (!flags.first.empty() || !flags.sets.empty() || flags.run.exact) {
-      return fail(usage("these options are about the model of --from", "",
-                        flags.example));
+      throw misuse("these options are about the model of --from", "", "",
+                   flags.example);
     }
-    const auto status = api::write_file(file->string(), api::first_rule());
-    if (!status) return fail(status.error());
-    show("{}: written\n", file->string());
+    check(api::write_file(file.string(), api::first_rule()));
+    show("{}: written\n", file.string());
     return 0;
   }
   NewFlags of_model = flags;
   of_model.paths = {flags.from[0]};
-  auto paths = sort_paths(of_model, Wants::kModels);
-  if (!paths) return fail(paths.error());
+  const auto models = sort_paths(of_model, Wants::kModels).models;
   const std::vector<std::string> nodes(flags.from.begin() + 1,
                                        flags.from.end());
   if (nodes.empty()) {
-    return fail(usage("no nodes given", "--from " + flags.from[0],
-                      "`ruleengine report MODEL` lists them"));
+    throw misuse("no nodes given", "", "--from " + flags.from[0],
+                 "`ruleengine report MODEL` lists them");
   }
-  const auto model = load_after_first(paths->models[0], of_model);
-  if (!model) return fail(model.error());
-  const auto drafted = api::draft_rule(**model, nodes, file->stem().string(),
-                                       limits_of(of_model));
-  if (!drafted) return fail(drafted.error());
-  auto status = api::write_file(file->string(), drafted->text);
-  if (!status) return fail(status.error());
-  return tell(file->string(), paths->models[0], *drafted);
+  const auto model = load_after_first(models[0], of_model);
+  const auto drafted = take(api::draft_rule(*model, nodes, file.stem().string(),
+                                            limits_of(of_model)));
+  check(api::write_file(file.string(), drafted.text));
+  return tell(file.string(), models[0], drafted);
 }
 
 }  // namespace
@@ -104,7 +97,6 @@ void add_new(Line& line) {
       .takes("MODEL NODE...");
   made.first(flags);
   made.rules(flags);
-  made.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -17,50 +17,59 @@
 namespace ruleengine::cli {
 namespace {
 
+// "Add", "com.microsoft.Gelu".
+std::string name_of(std::string_view domain, std::string_view type) {
+  return fmt::format("{}{}{}", domain, domain.empty() ? "" : ".", type);
+}
+
 // The entries of a domain, of an op, or of all.
 std::string entries(std::string_view name) {
-  std::string text, domain;
-  for (const api::OpText& op : api::described_ops()) {
-    const bool is_asked = name.empty() || name == op.domain ||
-                          name == op.type || name == op.domain + "." + op.type;
-    if (!is_asked) continue;
-    if (op.domain != domain && name != op.domain) {
-      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", op.domain);
+  std::string text;
+  std::string_view domain;
+  for (const api::OpRow* op : api::all_rows()) {
+    const bool is_asked = name.empty() || name == op->domain ||
+                          name == op->type ||
+                          name == name_of(op->domain, op->type);
+    if (!is_asked || !api::has_text(*op)) continue;
+    if (op->domain != domain && name != op->domain) {
+      text += fmt::format("{}{}\n", text.empty() ? "" : "\n", op->domain);
     }
-    domain = op.domain;
-    text += folded(op.signature, 0, 2) + folded("= " + op.formula, 2, 4);
+    domain = op->domain;
+    text += folded(api::signature(*op), 0, 2) +
+            folded(fmt::format("= {}", op->formula), 2, 4);
   }
   return text;
 }
 
-std::string members(const api::OpClassText& of) {
-  return fmt::format("{}\n{}", of.name,
-                     folded(fmt::format("{}", fmt::join(of.ops, " ")), 2, 4));
+std::string members(const api::OpClass& of) {
+  std::string ops;
+  for (const api::OpName& op : of.ops) ops += " " + name_of(op.domain, op.type);
+  return fmt::format("{}\n{}", of.name, folded(ops.substr(1), 2, 4));
 }
 
-Diagnostic unknown(const std::string& name) {
-  std::vector<std::string> known;
-  for (const api::OpClassText& each : api::op_classes()) {
-    known.push_back(each.name);
+api::Failure unknown(const std::string& name) {
+  std::vector<std::string_view> known;
+  for (const api::OpClass& each : api::op_classes()) known.push_back(each.name);
+  for (const api::OpRow* op : api::all_rows()) {
+    if (api::has_text(*op)) known.push_back(op->type);
   }
-  for (const api::OpText& op : api::described_ops()) known.push_back(op.type);
-  return usage(fmt::format("no op, domain or class {}", quoted_name(name, 100)),
-               "", suggestion(name, known));
+  return misuse(
+      fmt::format("no op, domain or class {}", quoted_name(name, 100)), "", "",
+      suggestion(name, known));
 }
 
 int ops_verb(const Flags& flags) {
   const auto classes = api::op_classes();
   if (flags.paths.empty()) {
     put(entries(""));
-    for (const api::OpClassText& each : classes) put("\n" + members(each));
+    for (const api::OpClass& each : classes) put("\n" + members(each));
     return 0;
   }
   for (const std::string& name : flags.paths) {
-    const auto found =
-        std::ranges::find(classes, name, &api::OpClassText::name);
+    const auto found = std::ranges::find(classes, name, &api::OpClass::name);
     const std::string text =
         found == classes.end() ? entries(name) : members(*found);
-    if (text.empty()) return fail(unknown(name));
+    if (text.empty()) throw unknown(name);
     put(text);
   }
   return 0;

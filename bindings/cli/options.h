@@ -3,7 +3,7 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +18,7 @@ namespace ruleengine::cli {
 struct Flags {
   std::string example;             // an example call of the verb, for hints
   std::vector<std::string> paths;  // rules and models, in any order
+  bool json = false;               // of verbs that can answer as JSON
   api::Limits limits;              // without the deadline; see limits_of()
   double seconds = 0;              // --limit-time; 0: an hour for each model
   // The seconds count from here, for all models together.
@@ -36,6 +37,7 @@ struct RuleFlags : Flags {
 struct InputFlags {
   std::vector<std::string> dims;  // NAME=SIZE; run also: NAME=NAME
   api::ExecutionOptions how;
+  std::optional<std::string> tolerance;  // ABS,REL; of verbs that compare
 };
 
 // Of verbs that measure.

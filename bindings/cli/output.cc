@@ -11,16 +11,16 @@
 #include <vector>
 
 #include "bindings/api/streams.h"
-#include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 
 namespace ruleengine::cli {
 namespace {
 
-Diagnostic unreadable(const std::string& path) {
-  return {.kind = ErrorKind::kWrite,
-          .what = "the temporary file of the result cannot be read",
-          .where = path};
+api::Failure unreadable(const std::string& path) {
+  return api::Failure(
+      {.kind = ErrorKind::kWrite,
+       .what = "the temporary file of the result cannot be read",
+       .where = path});
 }
 
 bool is_on_stdin(const Paths& paths) {
@@ -35,31 +35,26 @@ bool goes_to_stdout(const Paths& paths, const RunFlags& flags) {
 
 }  // namespace
 
-Result<Output> Output::create(const std::string& name,
-                              const std::string& ending) {
-  Output out;
-  out.path_ = name;
-  if (name != "-") return out;
+Output::Output(const std::string& name, const std::string& ending)
+    : path_(name) {
+  if (name != "-") return;
   if (::isatty(STDOUT_FILENO) != 0) {
-    return usage("the result would be written to the terminal", "-o -",
+    throw misuse("the result would be written to the terminal", "", "-o -",
                  "redirect stdout, or give a file: -o FILE");
   }
-  auto scratch = api::Scratch::create();
-  if (!scratch) return scratch.error();
-  out.scratch_ = *std::move(scratch);
-  out.file_ = out.scratch_->file(ending);
-  out.path_ = out.file_.path();
-  return out;
+  scratch_ = take(api::Scratch::create());
+  file_ = scratch_->file(ending);
+  path_ = file_.path();
 }
 
-Status Output::finish() const {
-  if (!is_stdout()) return {};
+void Output::finish() const {
+  if (!is_stdout()) return;
   std::error_code error;
   const std::filesystem::directory_iterator files(scratch_->folder(), error);
-  if (error) return unreadable(scratch_->folder());
+  if (error) throw unreadable(scratch_->folder());
   if (std::distance(begin(files), end(files)) > 1) {
-    return usage("the result has external data, which stdout cannot carry", "",
-                 "give a file: -o FILE");
+    throw misuse("the result has external data, which stdout cannot carry", "",
+                 "", "give a file: -o FILE");
   }
   std::ifstream file(path_, std::ios::binary);
   std::vector<char> piece(std::size_t{1} << 20);
@@ -69,12 +64,12 @@ Status Output::finish() const {
     if (std::fwrite(piece.data(), 1, size, stdout) != size) break;
   }
   flush_stdout();
-  return file.eof() ? Status() : Status(unreadable(path_));
+  if (!file.eof()) throw unreadable(path_);
 }
 
-Status check_streams(const Paths& paths, const RunFlags& flags) {
+void check_streams(const Paths& paths, const RunFlags& flags) {
   if (paths.models.size() > 1 && (is_on_stdin(paths) || flags.output == "-")) {
-    return usage("stdin and stdout are for one model",
+    throw misuse("stdin and stdout are for one model", "",
                  std::to_string(paths.models.size()) + " models",
                  "name the models, and -o FOLDER/");
   }
@@ -82,29 +77,27 @@ Status check_streams(const Paths& paths, const RunFlags& flags) {
   if (is_on_stdin(paths) &&
       (flags.output.ends_with('/') ||
        std::filesystem::is_directory(flags.output, none))) {
-    return usage("the model on stdin has no name for a folder", flags.output,
-                 "name the result: -o FOLDER/NAME.onnx");
+    throw misuse("the model on stdin has no name for a folder", "",
+                 flags.output, "name the result: -o FOLDER/NAME.onnx");
   }
-  if (!goes_to_stdout(paths, flags)) return {};
+  if (!goes_to_stdout(paths, flags)) return;
   if (flags.report == "-") {
-    return usage("stdout gets the result or the report", "--report -",
+    throw misuse("stdout gets the result or the report", "", "--report -",
                  "give one of them a file");
   }
   if (flags.share_data) {
-    return usage("a result on stdout cannot share data", "--share-data",
+    throw misuse("a result on stdout cannot share data", "", "--share-data",
                  "give a file beside the model: -o FILE");
   }
-  return {};
 }
 
-Result<Output> output_of(const Paths& paths, const RunFlags& flags) {
+Output output_of(const Paths& paths, const RunFlags& flags) {
   const std::string& model = paths.models.front();
-  const auto read = api::standard_input(model, limits_of(flags).deadline);
-  if (!read) return read.error();
+  take(api::standard_input(model, limits_of(flags).deadline));
   if (!goes_to_stdout(paths, flags)) {
-    return Output::create(flags.output == "-" ? "" : flags.output, "");
+    return {flags.output == "-" ? "" : flags.output, ""};
   }
-  return Output::create("-", api::is_text_model(model) ? ".onnxtxt" : ".onnx");
+  return {"-", api::is_text_model(model) ? ".onnxtxt" : ".onnx"};
 }
 
 }  // namespace ruleengine::cli

@@ -8,21 +8,19 @@
 #include "bindings/api/scratch.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/session.h"
-#include "core/base/result.h"
 
 namespace ruleengine::cli {
 
 class Output {
  public:
   // `ending`: of the temporary file. kUsage if stdout is a terminal.
-  static Result<Output> create(const std::string& name,
-                               const std::string& ending);
+  Output(const std::string& name, const std::string& ending);
 
   bool is_stdout() const { return scratch_ != nullptr; }
   const std::string& path() const { return path_; }  // to write to
   // Copies the temporary file to stdout. kUsage if data lies beside it; throws
-  // as printing does.
-  Status finish() const;
+  // as printing does, too.
+  void finish() const;
 
  private:
   std::string path_;
@@ -31,9 +29,9 @@ class Output {
 };
 
 // Of a run. Rejects options that stdin or stdout cannot serve.
-Status check_streams(const Paths& paths, const RunFlags& flags);
+void check_streams(const Paths& paths, const RunFlags& flags);
 // Where the result of the run goes; on stdout it has the form of the model.
 // Reads stdin if the model is there.
-Result<Output> output_of(const Paths& paths, const RunFlags& flags);
+Output output_of(const Paths& paths, const RunFlags& flags);
 
 }  // namespace ruleengine::cli

@@ -15,14 +15,10 @@ struct PrintFlags : Flags {
 };
 
 int print(const PrintFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kModels);
-  if (!paths) return fail(paths.error());
-  for (const std::string& path : paths->models) {
+  for (const auto& path : sort_paths(flags, Wants::kModels).models) {
     const auto model = load_model(path, flags, Use::kLook);
-    if (!model) return fail(model.error());
-    const auto text = api::print(**model, flags.weights, limits_of(flags));
-    if (!text) return fail(text.error());
-    fmt::print("{}\n", *text);
+    fmt::print("{}\n",
+               take(api::print(*model, flags.weights, limits_of(flags))));
   }
   return 0;
 }

@@ -16,10 +16,6 @@ namespace {
 using api::Contents;
 using Strings = std::vector<std::string>;
 
-struct ReportFlags : RuleFlags {
-  bool json = false;
-};
-
 std::string joined(const Strings& parts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -68,8 +64,8 @@ std::string weights_text(const std::vector<Contents::Weight>& weights) {
                     fmt::format("[{}]", fmt::join(each.shape, ",")),
                     std::to_string(each.bytes), readers_text(each.readers)});
   }
-  return fmt::format("{}{} {}, {} bytes\n", table(rows), weights.size(),
-                     weights.size() == 1 ? "weight" : "weights", bytes);
+  return fmt::format("{}{}, {} bytes\n", table(rows),
+                     counted(weights.size(), "weight", "weights"), bytes);
 }
 
 void print_contents(const Contents& contents) {
@@ -84,22 +80,19 @@ void print_contents(const Contents& contents) {
   put(table(rows));
 }
 
-int report(const ReportFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kModels);
-  if (!paths) return fail(paths.error());
-  const bool several = paths->models.size() > 1;
+int report(const RuleFlags& flags) {
+  const auto models = sort_paths(flags, Wants::kModels).models;
+  const bool several = models.size() > 1;
   Json json = Json::array();
-  for (const std::string& path : paths->models) {
-    auto model = load_after_first(path, flags, Use::kLook);
-    if (!model) return fail(model.error());
-    const auto contents = api::contents(**model, limits_of(flags));
-    if (!contents) return fail(contents.error());
+  for (const std::string& path : models) {
+    const auto model = load_after_first(path, flags, Use::kLook);
+    const auto contents = take(api::contents(*model, limits_of(flags)));
     if (flags.json) {
-      json.push_back(api::to_json(path, *contents));
+      json.push_back(api::to_json(path, contents));
       continue;
     }
     if (several) show("{}\n", printable(path));
-    print_contents(*contents);
+    print_contents(contents);
   }
   if (flags.json) put(engine::json_text(several ? json : json[0]));
   return 0;
@@ -116,7 +109,6 @@ void add_report(Line& line) {
   report.first(flags);
   report.flag("--json", flags.json, "as JSON");
   report.rules(flags);
-  report.exact(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -8,28 +8,17 @@
 #include <thread>
 
 #include "bindings/api/files.h"
-#include "bindings/api/rewrite.h"
 #include "bindings/api/run_files.h"
 #include "bindings/cli/output.h"
 #include "bindings/cli/run.h"
-#include "bindings/cli/run_report.h"
 #include "bindings/cli/session.h"
-#include "bindings/cli/steps.h"
 #include "bindings/cli/terminal.h"
-#include "bindings/cli/tuning.h"
 #include "bindings/cli/verbs.h"
-#include "bindings/cli/watch.h"
 
 namespace ruleengine::cli {
 namespace {
 
 namespace fs = std::filesystem;
-
-// Not the fault of a rule; a thread of --jobs has no caller that would catch
-// it.
-Diagnostic out_of_memory() {
-  return {.kind = ErrorKind::kLimit, .what = "out of memory"};
-}
 
 void warn_of(const std::string& model, const std::string& message) {
   warn(message.starts_with(model) ? message : model + ": " + message);
@@ -41,35 +30,27 @@ struct Outcome : api::Rewritten {
   bool spoils_report = false;  // its path is one of the model's data files
 };
 
-// The options of the library, where those of the command line are right.
-Result<api::RewriteOptions> rewrite_options(const Paths& paths,
-                                            const RunFlags& flags,
-                                            bool to_stdout) {
+api::RewriteOptions rewrite_options(const Paths& paths, const RunFlags& flags,
+                                    bool to_stdout) {
   auto rules = rule_options(flags);
-  if (!rules) return rules.error();
-  auto how = execution_options(flags, flags.in);
-  if (!how) return how.error();
-  const auto tolerance = parse_tolerance(flags.tolerance);
-  if (!tolerance) return tolerance.error();
-  how->tolerance = *tolerance;
+  const auto how = execution_options(flags, flags.in);
   api::RewriteOptions out{
       .rules = paths.rules,
-      .sets = std::move(rules->sets),
+      .sets = std::move(rules.sets),
       .run = flags.run,
       .fixed = flags.fixed,
       .share_data = flags.share_data,
       .verifies = flags.verify == "model" || flags.verify == "lenient",
       .lenient = flags.verify == "lenient",
+      .saves_counterexample = !to_stdout,
       .verifies_edits = flags.verify == "local",
-      .how = *how,
-      .limits = rules->limits};
+      .how = how,
+      .limits = rules.limits};
   if (flags.step) out.on_step = ask_on_terminal();
-  out.saves_counterexample = !to_stdout;
   // If somebody will read it.
-  if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how->dims;
+  if (!flags.quiet || !flags.report.empty()) out.run.cost_at = how.dims;
   const TuningFlags& tuning = flags.tuning;
-  api::MeasureOptions measure{.runtime = tuning.runtime,
-                              .how = *std::move(how)};
+  api::MeasureOptions measure{.runtime = tuning.runtime, .how = how};
   if (tuning.seconds > 0) measure.seconds = tuning.seconds;
   if (flags.if_faster) {
     out.tunes = {
@@ -118,15 +99,11 @@ class Batch {
         outcomes_(paths.models.size()) {}
 
   int run() {
-    auto rewriter = load();
-    if (!rewriter) return fail(of_set(rewriter.error()));
-    for (const auto& message : (*rewriter)->warnings()) warn(message);
-    run_all(**rewriter);
+    const auto rewriter = load();
+    for (const auto& message : rewriter->warnings()) warn(message);
+    run_all(*rewriter);
     if (several() && !flags_.quiet) say(summary_of_all(reports()));
-    if (std::ranges::any_of(outcomes_, &Outcome::spoils_report)) {
-      return first_failure();
-    }
-    if (auto status = conclude(); !status) return fail(status.error());
+    if (std::ranges::none_of(outcomes_, &Outcome::spoils_report)) conclude();
     return first_failure();
   }
 
@@ -138,10 +115,9 @@ class Batch {
            (!flags_.report.empty() && outcomes_.size() <= kMostWaiting);
   }
 
-  Result<std::unique_ptr<api::Rewriter>> load() const {
-    auto options = rewrite_options(paths_, flags_, output_.is_stdout());
-    if (!options) return options.error();
-    return api::Rewriter::create(*std::move(options));
+  std::unique_ptr<api::Rewriter> load() const {
+    return take(api::Rewriter::create(
+        rewrite_options(paths_, flags_, output_.is_stdout())));
   }
 
   // A rewriter is not thread-safe: each further thread has its own.
@@ -157,7 +133,8 @@ class Batch {
       threads.emplace_back([&] {
         // If loading fails here, the other threads do this one's work.
         try {
-          if (const auto own = load()) work(**own);
+          work(*load());
+        } catch (const api::Failure&) {
         } catch (const std::bad_alloc&) {
         }
       });
@@ -170,8 +147,9 @@ class Batch {
     for (const api::SideFile& file : files_.beside) {
       if (!api::holds_data(model, file.path)) continue;
       outcome.spoils_report = true;
-      return usage(file.what + " would replace the data of a model", file.path,
-                   "give it another name");
+      return misuse(file.what + " would replace the data of a model", "",
+                    file.path, "give it another name")
+          .error;
     }
     return {};
   }
@@ -195,7 +173,10 @@ class Batch {
     Outcome& outcome = outcomes_[i];
     engine::FileReport& report = outcome.report;
     report.model = paths_.models[i];
-    Status status = out_of_memory();
+    // Not the fault of a rule; a thread of --jobs has no caller that would
+    // catch it.
+    Status status =
+        Diagnostic{.kind = ErrorKind::kLimit, .what = "out of memory"};
     try {
       status = rewrite(rewriter, i);
     } catch (const std::bad_alloc&) {
@@ -265,15 +246,14 @@ class Batch {
 
   // Commits the report and the results, all or none; a result on stdout comes
   // before the report. A single model that cannot be loaded has no report.
-  Status conclude() {
+  void conclude() {
     if (output_.is_stdout() && first_failure() <= kAnswerIsNo) {
-      auto status = outcomes_[0].result.commit();
-      if (status) status = output_.finish();
-      if (!status) return status;
+      check(outcomes_[0].result.commit());
+      output_.finish();
       outcomes_[0].result = {};
     }
-    if (flags_.report.empty()) return {};
-    if (!several() && !outcomes_[0].loaded) return {};
+    if (flags_.report.empty()) return;
+    if (!several() && !outcomes_[0].loaded) return;
     Json json = Json::array();
     for (const Outcome& o : outcomes_) {
       json.push_back(engine::to_json(o.report));
@@ -284,16 +264,13 @@ class Batch {
     const std::string text = engine::json_text(several() ? json : json[0]);
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
-    std::optional<io::Staged> report;
+    io::Staged report;
     if (flags_.report != "-") {
-      auto staged = api::stage_text(flags_.report, text);
-      if (!staged) return staged.error();
-      report = *std::move(staged);
-      all.push_back(&*report);
+      report = take(api::stage_text(flags_.report, text));
+      all.push_back(&report);
     }
-    auto status = api::commit_all(all);
-    if (status && !report) put(text);
-    return status;
+    check(api::commit_all(all));
+    if (flags_.report == "-") put(text);
   }
 
   const Paths& paths_;
@@ -307,38 +284,31 @@ class Batch {
 }  // namespace
 
 int run_models(const RunFlags& given) {
-  if (auto status = check_options(given); !status) return fail(status.error());
-  auto paths = sort_paths(given, Wants::kModelsAndRules);
-  if (!paths) return fail(paths.error());
-  if (auto status = check_streams(*paths, given); !status) {
-    return fail(status.error());
-  }
-  const auto output = output_of(*paths, given);
-  if (!output) return fail(output.error());
+  check_options(given);
+  const auto paths = sort_paths(given, Wants::kModelsAndRules);
+  check_streams(paths, given);
+  const Output output = output_of(paths, given);
   RunFlags flags = given;
-  flags.output = output->path();
-  if (paths->models.size() > 1 &&
+  flags.output = output.path();
+  if (paths.models.size() > 1 &&
       !(flags.tuning.record.empty() && flags.tuning.replay.empty())) {
-    return fail(usage("measurements are those of one model",
-                      std::to_string(paths->models.size()) + " models", ""));
+    throw misuse("measurements are those of one model", "",
+                 std::to_string(paths.models.size()) + " models");
   }
-  const api::RunFiles files = files_of(*paths, flags);
-  const auto results = api::prepare_files(files, limits_of(flags));
-  if (!results) return fail(results.error());
-  return Batch(*paths, flags, files, *results, *output).run();
+  const api::RunFiles files = files_of(paths, flags);
+  const auto results = take(api::prepare_files(files, limits_of(flags)));
+  return Batch(paths, flags, files, results, output).run();
 }
 
 namespace {
 
 // --dims changes the model.
 int run(const RunFlags& given) {
-  auto fixed = parse_dims(given.in, true);
-  if (!fixed) return fail(fixed.error());
   RunFlags flags = given;
-  flags.fixed = *std::move(fixed);
+  flags.fixed = parse_dims(given.in, true);
   flags.in.dims.clear();
   if (!flags.watch) return run_models(flags);
-  if (auto status = check_options(flags); !status) return fail(status.error());
+  check_options(flags);
   return watch(flags.paths, [&] { return run_models(begun_now(flags)); });
 }
 

@@ -1,8 +1,9 @@
 // What the verbs that rewrite models share.
 #pragma once
 
-#include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "bindings/api/rewrite.h"
 #include "bindings/cli/line.h"
@@ -14,7 +15,6 @@ struct RunFlags : RuleFlags {
   std::string output;
   std::string report;  // a file
   std::string verify;  // "", "model", "lenient" or "local"
-  std::optional<std::string> tolerance;
   InputFlags in;
   TuningFlags tuning;
   engine::FixedSizes fixed;  // what --dims makes of the model
@@ -34,9 +34,26 @@ void add_target(VerbLine& verb, RunFlags& flags, const std::string& what);
 void add_run_options(VerbLine& verb, RunFlags& flags);
 
 // Rejects options that are wrong by themselves or beside others.
-Status check_options(const RunFlags& flags);
+void check_options(const RunFlags& flags);
 
 // Rewrites the models; returns the exit code.
 int run_models(const RunFlags& given);
+
+// `run --step`: shows a rewrite on stdout, and reads the answer from stdin. Its
+// end answers "quit": that rewrite and all further ones are left out.
+api::AskStep ask_on_terminal();
+
+// The report of one run as the short table that `run` prints.
+// A row for each rule with matches, a line for the rules without, and one for
+// those that took no part; with `verbose` a row for every rule. If nothing was
+// rewritten, the command that explains it.
+std::string summary(const engine::FileReport& report, bool verbose);
+// The same of several models, a row each.
+std::string summary_of_all(std::span<const engine::FileReport* const> reports);
+
+// A sentence for each `--set` (RULE.OPTION=VALUE) whose rule took no part in
+// spite of it.
+std::vector<std::string> idle_settings(const engine::FileReport& report,
+                                       const std::vector<std::string>& sets);
 
 }  // namespace ruleengine::cli

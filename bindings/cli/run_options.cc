@@ -9,62 +9,61 @@
 namespace ruleengine::cli {
 namespace {
 
-Status check_verify(const RunFlags& flags) {
+void check_verify(const RunFlags& flags) {
   if (flags.verify != "" && flags.verify != "model" &&
       flags.verify != "lenient" && flags.verify != "local") {
-    Diagnostic error =
-        usage("unknown kind of verification", printable(flags.verify));
-    error.expected = "--verify, --verify=lenient or --verify=local";
-    return error;
+    throw misuse("unknown kind of verification",
+                 "--verify, --verify=lenient or --verify=local",
+                 printable(flags.verify));
   }
-  if (flags.tolerance && flags.verify.empty()) {
-    return usage("nothing is compared", "--tolerance", "add --verify");
+  if (flags.in.tolerance && flags.verify.empty()) {
+    throw misuse("nothing is compared", "", "--tolerance", "add --verify");
   }
-  return {};
 }
 
 }  // namespace
 
-Status check_options(const RunFlags& flags) {
+void check_options(const RunFlags& flags) {
   for (double limit : {flags.seconds, flags.limits.callback_seconds,
                        flags.limits.load_seconds}) {
-    if (std::isnan(limit)) return usage("a limit is not a number", "nan", "");
+    if (std::isnan(limit))
+      throw misuse("a limit is not a number", "", "nan", "");
   }
-  if (auto status = check_verify(flags); !status) return status;
+  check_verify(flags);
   const TuningFlags& tuning = flags.tuning;
   const bool measures = flags.if_faster || flags.bench;
   if (measures && flags.jobs > 1) {
-    return usage("--jobs disturbs what is measured", "",
+    throw misuse("--jobs disturbs what is measured", "", "",
                  "leave out --jobs, or --if-faster and --bench");
   }
   if (flags.step && (measures || flags.jobs > 1 || flags.watch)) {
-    return usage("--step asks about one run after another", "",
+    throw misuse("--step asks about one run after another", "", "",
                  "leave out --jobs, --watch, --if-faster and --bench");
   }
   if (flags.watch && (flags.output == "-" || flags.report == "-")) {
-    return usage("--watch writes again and again, which stdout cannot show",
+    throw misuse("--watch writes again and again, which stdout cannot show", "",
                  "-o - or --report -", "give a file");
   }
   if (flags.step && std::ranges::find(flags.paths, "-") != flags.paths.end()) {
-    return usage("--step reads answers from stdin", "the model -",
+    throw misuse("--step reads answers from stdin", "", "the model -",
                  "name a file");
   }
   const std::string& file =
       tuning.record.empty() ? tuning.replay : tuning.record;
   if (!file.empty() && !flags.if_faster) {
-    return usage("measurements are recorded and replayed with --if-faster only",
-                 file, "add --if-faster");
+    throw misuse("measurements are recorded and replayed with --if-faster only",
+                 "", file, "add --if-faster");
   }
   if (flags.bench && flags.if_faster) {
-    return usage("--if-faster measures already", "--bench",
+    throw misuse("--if-faster measures already", "", "--bench",
                  "leave out --bench");
   }
   if (!measures && (!tuning.runtime.empty() || tuning.seconds > 0)) {
-    return usage("nothing is measured",
+    throw misuse("nothing is measured", "",
                  tuning.runtime.empty() ? "--time" : "--runtime",
                  "add --bench or --if-faster");
   }
-  return engine::check(flags.run);
+  check(engine::check(flags.run));
 }
 
 void add_target(VerbLine& verb, RunFlags& flags, const std::string& what) {
@@ -78,13 +77,12 @@ void add_run_options(VerbLine& run, RunFlags& flags) {
            "compare model and result by running; --verify=lenient accepts a "
            "result that cannot be run, --verify=local runs what each rewrite "
            "changes and undoes those that fail");
-  run.tolerance(flags.tolerance);
+  run.tolerance(flags.in.tolerance);
   run.tuning(flags.tuning);
   run.option("--report", flags.report, "write a report as JSON; - for stdout")
       .takes("FILE.json");
   run.flag("--dry-run", flags.dry_run, "do everything but write the result");
   run.rules(flags);
-  run.exact(flags);
   run.flag("-q", flags.quiet, "only warnings and errors");
   run.flag("-v", flags.verbose,
            "a row for every rule, a line for every rejection, all parts of "

@@ -1,4 +1,4 @@
-#include "bindings/cli/run_report.h"
+// The report of one run as text.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -8,8 +8,8 @@
 #include <map>
 #include <utility>
 
+#include "bindings/cli/run.h"
 #include "bindings/cli/terminal.h"
-#include "bindings/cli/tuning.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -69,16 +69,12 @@ std::string assumptions(const rewrite::DriverReport& report, bool verbose) {
   std::string text;
   for (const auto& kind : kinds) {
     const std::size_t count = counts[kind];
-    text += fmt::format("{} {} of {} {} on the assumption: {}\n", count,
-                        count == 1 ? "rewrite" : "rewrites", kind.first,
+    text += fmt::format("{} of {} {} on the assumption: {}\n",
+                        counted(count, "rewrite", "rewrites"), kind.first,
                         count == 1 ? "rests" : "rest", printable(kind.second));
   }
   if (!text.empty()) text += "`--exact` leaves these out\n";
   return places + text;
-}
-
-std::string counted_rules(std::size_t count) {
-  return fmt::format("{} {}", count, count == 1 ? "rule" : "rules");
 }
 
 std::string reason_of(const engine::Absent& rule) {
@@ -98,7 +94,7 @@ std::string absent_rules(const std::vector<engine::Absent>& absent) {
   for (const auto& [key, names] : groups) {
     text += names.size() == 1
                 ? names[0]
-                : counted_rules(names.size()) + " of " + key.first;
+                : counted(names.size(), "rule", "rules") + " of " + key.first;
     text += " took no part: " + key.second + "\n";
   }
   return text;
@@ -206,6 +202,87 @@ std::string cost_line(const engine::CostChange& cost) {
   return text;
 }
 
+constexpr double kMilliseconds = 1e3;
+
+// Says where nothing vouches for the result.
+std::string compared_text(bool compared) {
+  return compared ? "" : "; the runtime gave no outputs to compare";
+}
+
+std::string speedup_text(const Spread& speedup) {
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", speedup.median, speedup.low,
+                     speedup.high);
+}
+
+std::string gain_text(const engine::Tuned::Effect& effect) {
+  if (!effect.failed.empty()) return printable(effect.failed);
+  return fmt::format("{:+.3f} ms",
+                     (effect.without - effect.with) * kMilliseconds);
+}
+
+std::string verdict_text(const engine::Tuned::Effect& effect) {
+  const std::string text = effect.kept ? "kept" : "left out";
+  if (effect.verdict == engine::Verdict::kSame) return text + ", no difference";
+  if (effect.verdict != engine::Verdict::kFailed) return text;
+  return text + (effect.kept ? ", fails without" : ", fails with it");
+}
+
+// Tables of targets and effects.
+std::string text_of(const engine::Tuned& tuned, bool verbose) {
+  std::string text;
+  std::vector<std::vector<std::string>> rows = {
+      {"target", "times as fast (95 %)", ""}};
+  for (const engine::Tuned::Target& each : tuned.targets) {
+    rows.push_back({each.name,
+                    each.failed.empty() ? speedup_text(each.speedup) : "-",
+                    each.failed});
+  }
+  text += table(rows);
+  rows = {{"rule", "sites", "gain", ""}};
+  for (const engine::Tuned::Effect& each : tuned.effects) {
+    const bool is_part = !each.part.kind.empty() || !each.part.value.empty();
+    const bool changed = each.verdict != engine::Verdict::kSame;
+    if (is_part && !changed && !verbose) continue;
+    rows.push_back({each.part.text(), std::to_string(each.sites),
+                    gain_text(each), verdict_text(each)});
+  }
+  if (rows.size() > 1) text += table(rows);
+  if (!tuned.complete) {
+    text += "the time was over before all was tried; --time gives more\n";
+  }
+  text += fmt::format(
+      "noise{}: {:.1f} %\n",
+      tuned.runtime.empty() ? "" : " of " + printable(tuned.runtime),
+      tuned.noise * 100);
+  if (!tuned.failed.empty()) {
+    text += "in the end the result failed: " + printable(tuned.failed) + "\n";
+  }
+  if (tuned.best.is_original()) {
+    return text + "nothing is measurably faster than the model itself\n";
+  }
+  return text + fmt::format(
+                    "{}: {:.3f} -> {:.3f} ms, {} times as fast{}\n",
+                    tuned.best.target, tuned.seconds_before * kMilliseconds,
+                    tuned.seconds_after * kMilliseconds,
+                    speedup_text(tuned.speedup), compared_text(tuned.compared));
+}
+
+// "onnxruntime 1.32.0: 12.300 -> 10.800 ms, 1.139 (1.120 to 1.150) times as
+// fast, noise 0.8 %".
+std::string text_of(const engine::Comparison& measured, double noise,
+                    const std::string& runtime) {
+  if (!measured.failed.empty()) {
+    return fmt::format("{} does not run the result: {}", printable(runtime),
+                       printable(measured.failed));
+  }
+  return fmt::format(
+      "{}: {:.3f} -> {:.3f} ms, {} times as fast, noise {:.1f} %{}",
+      printable(runtime), measured.seconds_of() * kMilliseconds,
+      measured.seconds_against() * kMilliseconds,
+      speedup_text(measured.speedup()), noise * 100,
+      compared_text(measured.compared));
+}
+
 }  // namespace
 
 std::string summary(const engine::FileReport& report, bool verbose) {
@@ -226,7 +303,8 @@ std::string summary(const engine::FileReport& report, bool verbose) {
   text += findings(report.run.rewrites, verbose);
   if (verbose) text += rejections(report.run.rewrites);
   text += assumptions(report.run.rewrites, verbose);
-  if (silent > 0) text += counted_rules(silent) + " matched nowhere\n";
+  if (silent > 0)
+    text += counted(silent, "rule", "rules") + " matched nowhere\n";
   text += absent_rules(report.run.absent);
   text += next_step(report, verbose);
   if (report.tuned) text += text_of(*report.tuned, verbose);

@@ -6,7 +6,6 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
-#include <variant>
 
 #include "bindings/cli/terminal.h"
 #include "core/base/folder.h"
@@ -17,30 +16,30 @@ namespace {
 namespace fs = std::filesystem;
 
 // Parses RULE.OPTION=VALUE, split at the first dot and the first equals sign.
-Result<lua::SetOption> parse_set(const std::string& text) {
+lua::SetOption parse_set(const std::string& text) {
   const auto dot = text.find('.');
   const auto equals = text.find('=', dot == std::string::npos ? 0 : dot);
   if (dot == std::string::npos || equals == std::string::npos) {
-    Diagnostic d = usage("--set is malformed", text,
-                         "for instance --set merge_linear.loose_scales=true");
-    d.expected = "RULE.OPTION=VALUE";
-    return d;
+    throw misuse("--set is malformed", "RULE.OPTION=VALUE", text,
+                 "for instance --set merge_linear.loose_scales=true");
   }
-  return lua::SetOption{text.substr(0, dot),
-                        text.substr(dot + 1, equals - dot - 1),
-                        text.substr(equals + 1)};
+  return {text.substr(0, dot), text.substr(dot + 1, equals - dot - 1),
+          text.substr(equals + 1)};
 }
 
 // Of the model "-", which is read when it is loaded.
-Status check_stdin(const Paths& paths) {
+void check_stdin(const Paths& paths) {
   const auto given = std::ranges::count(paths.models, "-");
-  if (given == 0) return {};
-  if (given > 1) return usage("stdin has one model", "- twice");
-  if (::isatty(STDIN_FILENO) != 0) {
-    return usage("the model would be read from the terminal", "-",
+  if (given > 1) throw misuse("stdin has one model", "", "- twice");
+  if (given == 1 && ::isatty(STDIN_FILENO) != 0) {
+    throw misuse("the model would be read from the terminal", "", "-",
                  "redirect stdin, or name a file");
   }
-  return {};
+}
+
+bool is_folder(const std::string& path) {
+  std::error_code error;
+  return fs::is_directory(path, error);
 }
 
 bool is_folder_of_models(const std::string& path) {
@@ -49,22 +48,26 @@ bool is_folder_of_models(const std::string& path) {
 }
 
 // A folder stands for its rules. A user may forget that for a folder of models.
-Diagnostic no_model(const std::vector<std::string>& rules,
-                    const std::string& example) {
-  const auto is_folder = [](const std::string& path) {
-    std::error_code error;
-    return fs::is_directory(path, error);
-  };
+api::Failure no_model(const std::vector<std::string>& rules,
+                      const std::string& example) {
   auto folder = std::ranges::find_if(rules, is_folder_of_models);
   const bool has_models = folder != rules.end();
   if (!has_models) folder = std::ranges::find_if(rules, is_folder);
-  if (folder == rules.end()) return usage("no model given", "", example);
-  Diagnostic d = usage(
-      "no model given", *folder + ", a folder",
+  if (folder == rules.end()) return misuse("no model given", "", "", example);
+  return misuse(
+      "no model given",
+      "models (*.onnx, *.onnxtxt); a folder stands for its *.lua",
+      *folder + ", a folder",
       has_models ? "name the models: " + (fs::path(*folder) / "*.onnx").string()
                  : example);
-  d.expected = "models (*.onnx, *.onnxtxt); a folder stands for its *.lua";
-  return d;
+}
+
+// All of the text; false if it is no such number.
+template <typename T>
+bool read_number(std::string_view text, T& number) {
+  const char* const end = text.data() + text.size();
+  const auto [at, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && at == end;
 }
 
 }  // namespace
@@ -74,47 +77,44 @@ bool is_model(const std::string& path) {
   return path == "-" || ending == ".onnx" || ending == ".onnxtxt";
 }
 
-Diagnostic usage(std::string what, std::string found, std::string hint) {
-  return {ErrorKind::kUsage, std::move(what), "", "",
-          std::move(found),  std::move(hint)};
-}
-
-Result<Paths> sort_paths(const Flags& flags, Wants wants) {
+Paths sort_paths(const Flags& flags, Wants wants) {
   Paths out;
   for (const std::string& path : flags.paths) {
-    std::error_code error;
-    if (fs::path(path).extension() == ".lua" || fs::is_directory(path, error)) {
+    if (fs::path(path).extension() == ".lua" || is_folder(path)) {
       out.rules.push_back(path);
     } else if (is_model(path)) {
       out.models.push_back(path);
     } else {
-      Diagnostic d = usage("this is neither a rule nor a model");
-      d.where = path;
-      d.expected =
-          "a rule (*.lua, a folder) or a model (*.onnx, *.onnxtxt, or -)";
-      return d;
+      throw api::Failure(
+          {.kind = ErrorKind::kUsage,
+           .what = "this is neither a rule nor a model",
+           .where = path,
+           .expected =
+               "a rule (*.lua, a folder) or a model (*.onnx, *.onnxtxt, or "
+               "-)"});
     }
   }
   if ((wants == Wants::kRules || wants == Wants::kBoth) && out.rules.empty()) {
-    return usage("no rules given", "", flags.example);
+    throw misuse("no rules given", "", "", flags.example);
   }
   if (wants != Wants::kRules && out.models.empty()) {
-    return no_model(out.rules, flags.example);
+    throw no_model(out.rules, flags.example);
   }
   if (wants == Wants::kModels && !out.rules.empty()) {
-    return usage("this verb takes models only: " + out.rules[0], flags.example);
+    throw misuse("this verb takes models only: " + out.rules[0], "",
+                 flags.example);
   }
   if (wants == Wants::kRules && !out.models.empty()) {
-    return usage("this verb takes rules only: " + out.models[0], flags.example);
+    throw misuse("this verb takes rules only: " + out.models[0], "",
+                 flags.example);
   }
-  if (auto status = check_stdin(out); !status) return status.error();
+  check_stdin(out);
   return out;
 }
 
 api::Limits limits_of(const Flags& flags) {
   constexpr double kHour = 3600;
-  const auto models = std::ranges::count_if(
-      flags.paths, [](const std::string& path) { return is_model(path); });
+  const auto models = std::ranges::count_if(flags.paths, is_model);
   const double seconds =
       flags.seconds > 0
           ? flags.seconds
@@ -124,29 +124,23 @@ api::Limits limits_of(const Flags& flags) {
   return out;
 }
 
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
-                                              const Flags& flags, Use use) {
-  return api::load_model(path, {.limits = limits_of(flags),
-                                .needs_data = use == Use::kWhole,
-                                .warn = warn});
+std::unique_ptr<ir::Model> load_model(const std::string& path,
+                                      const Flags& flags, Use use) {
+  return take(api::load_model(path, {.limits = limits_of(flags),
+                                     .needs_data = use == Use::kWhole,
+                                     .warn = warn}));
 }
 
-Result<std::unique_ptr<ir::Model>> load_after_first(const std::string& path,
-                                                    const RuleFlags& flags,
-                                                    Use use) {
+std::unique_ptr<ir::Model> load_after_first(const std::string& path,
+                                            const RuleFlags& flags, Use use) {
   auto model = load_model(path, flags, use);
-  if (!model) return model;
-  auto status = run_first(**model, flags);
-  return status ? std::move(model)
-                : Result<std::unique_ptr<ir::Model>>(status.error());
+  run_first(*model, flags);
+  return model;
 }
 
-Status run_first(ir::Model& model, const RuleFlags& flags) {
-  const auto options = rule_options(flags);
-  if (!options) return options.error();
-  auto status =
-      api::run_rules(model, flags.first, *options, run_options(flags));
-  return status ? status : of_set(status.error());
+void run_first(ir::Model& model, const RuleFlags& flags) {
+  check(api::run_rules(model, flags.first, rule_options(flags),
+                       run_options(flags)));
 }
 
 engine::RunOptions run_options(const RuleFlags& flags) {
@@ -155,31 +149,18 @@ engine::RunOptions run_options(const RuleFlags& flags) {
   return out;
 }
 
-Diagnostic of_set(Diagnostic error) {
-  if (error.kind == ErrorKind::kUsage && error.expected == "a boolean") {
-    error.expected = "true or false";
-  }
-  return error;
-}
-
-Result<api::RuleOptions> rule_options(const RuleFlags& flags) {
+api::RuleOptions rule_options(const RuleFlags& flags) {
   api::RuleOptions out{.limits = limits_of(flags)};
   for (const std::string& text : flags.sets) {
-    auto set = parse_set(text);
-    if (!set) return set.error();
-    out.sets.push_back(*std::move(set));
+    out.sets.push_back(parse_set(text));
   }
   return out;
 }
 
-Result<api::LoadedRules> load_rules(const std::vector<std::string>& paths,
-                                    const RuleFlags& flags,
-                                    const std::vector<std::string>& shipped) {
-  const auto options = rule_options(flags);
-  if (!options) return options.error();
-  auto rules = api::load_rules(paths, *options, shipped);
-  return rules ? std::move(rules)
-               : Result<api::LoadedRules>(of_set(rules.error()));
+api::LoadedRules load_rules(const std::vector<std::string>& paths,
+                            const RuleFlags& flags,
+                            const std::vector<std::string>& shipped) {
+  return take(api::load_rules(paths, rule_options(flags), shipped));
 }
 
 std::string why_absent(const engine::Absent& rule) {
@@ -188,31 +169,27 @@ std::string why_absent(const engine::Absent& rule) {
   return why + " (options of its own or its pack's: " + rule.switches + ")";
 }
 
-Result<engine::FixedSizes> parse_dims(const InputFlags& flags, bool may_tie) {
+engine::FixedSizes parse_dims(const InputFlags& flags, bool may_tie) {
   engine::FixedSizes out;
   for (const std::string& text : flags.dims) {
     const std::size_t at = text.rfind('=');
     const std::string name = text.substr(0, at);
     const std::string given = at == text.npos ? "" : text.substr(at + 1);
     std::int64_t size = -1;
-    const char* end = given.data() + given.size();
-    const auto read = std::from_chars(given.data(), end, size);
-    const bool is_size = read.ec == std::errc() && read.ptr == end && size >= 0;
+    const bool is_size = read_number(given, size) && size >= 0;
     const bool is_name = may_tie && !given.empty() &&
                          given.find_first_of("-+") != 0 &&
                          given.find_first_not_of("0123456789") != given.npos;
     if (out.contains(name)) {
-      return usage("a dimension has two sizes", printable(text),
+      throw misuse("a dimension has two sizes", "", printable(text),
                    "give each name once");
     }
     if (name.empty() || !(is_size || is_name)) {
-      return Diagnostic{.kind = ErrorKind::kUsage,
-                        .what = "a size of --dims cannot be read",
-                        .expected = may_tie
-                                        ? "NAME=SIZE or NAME=NAME, such as "
-                                          "batch=2,mask_length=seq"
-                                        : "NAME=SIZE, such as batch=2,seq=7",
-                        .found = printable(text)};
+      throw misuse("a size of --dims cannot be read",
+                   may_tie ? "NAME=SIZE or NAME=NAME, such as "
+                             "batch=2,mask_length=seq"
+                           : "NAME=SIZE, such as batch=2,seq=7",
+                   printable(text));
     }
     if (is_size) {
       out[name] = size;
@@ -223,38 +200,33 @@ Result<engine::FixedSizes> parse_dims(const InputFlags& flags, bool may_tie) {
   return out;
 }
 
-Result<std::optional<runtime::Tolerance>> parse_tolerance(
+std::optional<runtime::Tolerance> parse_tolerance(
     const std::optional<std::string>& text) {
-  if (!text) return std::optional<runtime::Tolerance>();
+  if (!text) return std::nullopt;
   runtime::Tolerance out;
-  const std::size_t comma = std::min(text->find(','), text->size());
-  const auto reads = [&](std::size_t begin, std::size_t end, double& number) {
-    const char* const last = text->data() + end;
-    const auto [at, error] =
-        std::from_chars(text->data() + begin, last, number);
-    return error == std::errc() && at == last && std::isfinite(number) &&
-           number >= 0;
+  const std::string_view all = *text;
+  const std::size_t comma = std::min(all.find(','), all.size());
+  const auto reads = [](std::string_view part, double& number) {
+    return read_number(part, number) && std::isfinite(number) && number >= 0;
   };
-  if (comma < text->size() && reads(0, comma, out.abs) &&
-      reads(comma + 1, text->size(), out.rel)) {
-    return std::optional(out);
+  if (comma < all.size() && reads(all.substr(0, comma), out.abs) &&
+      reads(all.substr(comma + 1), out.rel)) {
+    return out;
   }
-  Diagnostic error = usage("--tolerance cannot be read", printable(*text),
-                           "for instance --tolerance 1e-5,1e-3");
-  error.expected = "ABS,REL: two finite numbers from 0 on";
-  return error;
+  throw misuse("--tolerance cannot be read",
+               "ABS,REL: two finite numbers from 0 on", printable(all),
+               "for instance --tolerance 1e-5,1e-3");
 }
 
-Result<api::ExecutionOptions> execution_options(const Flags& flags,
-                                                const InputFlags& inputs) {
-  const auto sizes = parse_dims(inputs, false);
-  if (!sizes) return sizes.error();
+api::ExecutionOptions execution_options(const Flags& flags,
+                                        const InputFlags& inputs) {
   api::ExecutionOptions out = inputs.how;
-  out.limits = limits_of(flags);
-  out.warn = warn;
-  for (const auto& [name, size] : *sizes) {
+  for (const auto& [name, size] : parse_dims(inputs, false)) {
     out.dims.emplace(name, std::get<std::int64_t>(size));
   }
+  out.tolerance = parse_tolerance(inputs.tolerance);
+  out.limits = limits_of(flags);
+  out.warn = warn;
   return out;
 }
 

@@ -1,26 +1,21 @@
 // What the verbs share: sorting paths into rules and models, loading both, and
-// making the options of the library. Prints nothing except warnings about a
-// model.
+// making the options of the library. What fails throws an api::Failure. Prints
+// nothing except warnings about a model.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "bindings/api/execution.h"
-#include "bindings/api/limits.h"
+#include "bindings/api/failure.h"
 #include "bindings/api/models.h"
-#include "bindings/api/rules.h"
 #include "bindings/cli/options.h"
-#include "core/base/deadline.h"
-#include "core/base/result.h"
 
 namespace ruleengine::cli {
 
-// A fault of how the program was called.
-Diagnostic usage(std::string what, std::string found = {},
-                 std::string hint = {});
+using api::check, api::misuse, api::take;
 
 struct Paths {
   std::vector<std::string> rules, models;
@@ -32,7 +27,7 @@ enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 // Sorts by name: *.lua and folders are rules, *.onnx and *.onnxtxt models, and
 // "-" is the model on stdin. Missing or surplus ones are
 // usage errors; with kModelsAndRules the rules are optional.
-Result<Paths> sort_paths(const Flags& flags, Wants wants);
+Paths sort_paths(const Flags& flags, Wants wants);
 
 // The same options for work that begins now.
 template <typename T>
@@ -47,36 +42,44 @@ api::Limits limits_of(const Flags& flags);
 // Loads a model; warnings about it go to stderr. If the model is only looked
 // at, its external data may be missing.
 enum class Use { kWhole, kLook };
-Result<std::unique_ptr<ir::Model>> load_model(const std::string& path,
-                                              const Flags& flags,
-                                              Use use = Use::kWhole);
+std::unique_ptr<ir::Model> load_model(const std::string& path,
+                                      const Flags& flags,
+                                      Use use = Use::kWhole);
 // The same after the rules of --first.
-Result<std::unique_ptr<ir::Model>> load_after_first(const std::string& path,
-                                                    const RuleFlags& flags,
-                                                    Use use = Use::kWhole);
-Status run_first(ir::Model& model, const RuleFlags& flags);
+std::unique_ptr<ir::Model> load_after_first(const std::string& path,
+                                            const RuleFlags& flags,
+                                            Use use = Use::kWhole);
+void run_first(ir::Model& model, const RuleFlags& flags);
 
 engine::RunOptions run_options(const RuleFlags& flags);
 
 // What --dims says: NAME=SIZE, and NAME=NAME if dimensions may be tied.
-Result<engine::FixedSizes> parse_dims(const InputFlags& flags, bool may_tie);
-Result<api::ExecutionOptions> execution_options(const Flags& flags,
-                                                const InputFlags& inputs);
-
+engine::FixedSizes parse_dims(const InputFlags& flags, bool may_tie);
 // ABS,REL; none: the option was not given.
-Result<std::optional<runtime::Tolerance>> parse_tolerance(
+std::optional<runtime::Tolerance> parse_tolerance(
     const std::optional<std::string>& text);
+api::ExecutionOptions execution_options(const Flags& flags,
+                                        const InputFlags& inputs);
 
-Result<api::RuleOptions> rule_options(const RuleFlags& flags);
+api::RuleOptions rule_options(const RuleFlags& flags);
 // For verbs without a target: the rules of these paths; if there are none, the
 // rules of `shipped` (paths below rules/).
-Result<api::LoadedRules> load_rules(
-    const std::vector<std::string>& paths, const RuleFlags& flags,
-    const std::vector<std::string>& shipped = {});
-// Says in the terms of --set which values are allowed.
-Diagnostic of_set(Diagnostic error);
+api::LoadedRules load_rules(const std::vector<std::string>& paths,
+                            const RuleFlags& flags,
+                            const std::vector<std::string>& shipped = {});
 
 // "takes no part, since its `when` returned false (...)".
 std::string why_absent(const engine::Absent& rule);
+
+// `--watch`: does the work again whenever a file that it reads changes.
+//
+// Calls `once`, and again after each change of these rules and models: of the
+// files themselves, of rule files beside a rule and two folders below it, and
+// of libs in the folders where rules look for them. Of very many files only the
+// first are looked at, with a warning. Inputs and external data are not looked
+// at. A signal ends it; so does a first call that returns the exit code of a
+// wrong command line, which is then returned.
+int watch(const std::vector<std::string>& paths,
+          const std::function<int()>& once);
 
 }  // namespace ruleengine::cli

@@ -1,4 +1,4 @@
-#include "bindings/cli/steps.h"
+// `run --step`: asks about each rewrite.
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "bindings/api/questions.h"
+#include "bindings/cli/run.h"
 #include "bindings/cli/terminal.h"
 
 namespace ruleengine::cli {

@@ -1,6 +1,5 @@
 #include "bindings/cli/terminal.h"
 
-#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -8,6 +7,8 @@
 #include <cctype>
 #include <cstdio>
 #include <cstdlib>
+
+#include "bindings/api/failure.h"
 
 namespace ruleengine::cli {
 namespace {
@@ -142,6 +143,10 @@ Diagnostic with_option(Diagnostic error) {
     if (!error.hint.empty()) error.hint += "; ";
     error.hint += hint;
   }
+  // Of --set.
+  if (error.kind == ErrorKind::kUsage && error.expected == "a boolean") {
+    error.expected = "true or false";
+  }
   return error;
 }
 
@@ -149,6 +154,14 @@ std::string option_for(std::int64_t opset, std::string_view tie) {
   if (opset > 0) return fmt::format("run --opset {}", opset);
   if (tie.empty()) return "";
   return fmt::format("run --dims {}, if that is always so", printable(tie));
+}
+
+int guarded(const std::function<int()>& verb) {
+  try {
+    return verb();
+  } catch (const api::Failure& failure) {
+    return fail(failure.error);
+  }
 }
 
 int fail(const Diagnostic& error) {
@@ -169,6 +182,10 @@ void flush_stdout() {
 }
 
 void put(std::string_view lines) { fmt::print("{}", shown(lines)); }
+
+std::string counted(std::size_t count, const char* one, const char* many) {
+  return fmt::format("{} {}", count, count == 1 ? one : many);
+}
 
 std::string table(const std::vector<std::vector<std::string>>& rows,
                   std::size_t columns) {

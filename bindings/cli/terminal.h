@@ -23,7 +23,7 @@ namespace ruleengine::cli {
 // not pass, too little coverage.
 inline constexpr int kAnswerIsNo = 1;
 int exit_code(ErrorKind kind);
-// Adds a hint which option may help.
+// In the terms of the command line, with a hint which option may help.
 Diagnostic with_option(Diagnostic error);
 // The option of `run` that may make a rejection go, as a hint; "" if there is
 // none. `opset`: the oldest that can express the rewrite, or 0.
@@ -31,6 +31,8 @@ std::string option_for(std::int64_t opset, std::string_view tie);
 
 // Prints the diagnostic and returns its exit code.
 int fail(const Diagnostic& error);
+// The exit code of a verb; what it throws is printed.
+int guarded(const std::function<int()>& verb);
 void warn(const std::string& message);
 void say(const std::string& lines);  // to stderr
 void put(std::string_view lines);    // to stdout; ends with a newline
@@ -39,6 +41,9 @@ template <typename... Args>
 void show(fmt::format_string<Args...> form, Args&&... args) {
   put(fmt::format(form, std::forward<Args>(args)...));
 }
+
+// "1 match", "2 matches".
+std::string counted(std::size_t count, const char* one, const char* many);
 
 // Aligned columns, the first row is the heading; numbers are aligned right.
 // Cells are made printable. With `columns`, cells are wrapped to fit into as

@@ -3,25 +3,24 @@
 // others.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "bindings/api/examples.h"
 #include "bindings/api/files.h"
-#include "bindings/api/junit.h"
 #include "bindings/api/run_files.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
-#include "bindings/cli/watch.h"
 
 namespace ruleengine::cli {
 namespace {
 
 struct TestFlags : RuleFlags {
-  std::optional<std::string> tolerance;
-  std::string junit;   // a file
-  std::string update;  // "", "executed" or "all"
+  std::optional<std::string> tolerance;  // ABS,REL
+  std::string junit;                     // a file
+  std::string update;                    // "", "executed" or "all"
   std::uint64_t fuzz = 0, seed = 0;
-  bool json = false, quiet = false, watch = false;
+  bool quiet = false, watch = false;
 };
 
 // The examples whose files were written, and why others were not.
@@ -58,15 +57,11 @@ void print_sum(const std::string& rule, const FuzzSum& sum) {
 }
 
 void print_wrong(const lua::FuzzResult& r) {
-  std::string changes;
-  for (const std::string& each : r.changes) {
-    changes += (changes.empty() ? "" : ", ") + each;
-  }
   show("{:8} {}: {}, mutant {}\n", lua::verdict_name(r.verdict), r.rule,
        printable(r.title), r.number);
   show("         line {}: {}\n{}         changed: {}\n{}", r.line,
-       printable(r.detail, 2000), indented(r.shown_by, 11), changes,
-       indented(r.text, 11));
+       printable(r.detail, 2000), indented(r.shown_by, 11),
+       fmt::join(r.changes, ", "), indented(r.text, 11));
 }
 
 // Results of one rule follow each other.
@@ -112,38 +107,26 @@ void print_results(const api::Tested& tested, bool quiet) {
   show("{} passed, {} failed\n", tested.passed(), tested.failed());
 }
 
-Result<api::TestOptions::Update> update_of(const std::string& text) {
+api::TestOptions::Update update_of(const std::string& text) {
   using Update = api::TestOptions::Update;
   if (text.empty()) return Update::kNone;
   if (text == "executed") return Update::kExecuted;
   if (text == "all") return Update::kAll;
-  Diagnostic error = usage("unknown kind of update", printable(text));
-  error.expected = "--update or --update=all";
-  return error;
+  throw misuse("unknown kind of update", "--update or --update=all",
+               printable(text));
 }
 
 int test_once(const TestFlags& flags) {
-  auto paths = sort_paths(flags, Wants::kRules);
-  if (!paths) return fail(paths.error());
-  const auto rules = rule_options(flags);
-  if (!rules) return fail(rules.error());
-  const auto tolerance = parse_tolerance(flags.tolerance);
-  if (!tolerance) return fail(tolerance.error());
-  if (auto status =
-          api::check_name({"the file of results", flags.junit, ".xml"});
-      !status) {
-    return fail(status.error());
-  }
-  const auto update = update_of(flags.update);
-  if (!update) return fail(update.error());
-  const api::Tested tested =
-      api::test(paths->rules, {*rules,
-                               *tolerance,
-                               *update,
-                               {.mutants = flags.fuzz, .seed = flags.seed}});
+  const auto paths = sort_paths(flags, Wants::kRules);
+  api::TestOptions how{rule_options(flags)};
+  how.tolerance = parse_tolerance(flags.tolerance);
+  check(api::check_name({"the file of results", flags.junit, ".xml"}));
+  how.update = update_of(flags.update);
+  how.fuzz = {.mutants = flags.fuzz, .seed = flags.seed};
+  const api::Tested tested = api::test(paths.rules, how);
   int code = 0;  // that of the first error
   const auto tell = [&](const Diagnostic& error) {
-    const int its = fail(of_set(error));
+    const int its = fail(error);
     if (code == 0) code = its;
   };
   for (const Diagnostic& error : tested.errors_of_files) tell(error);
@@ -188,7 +171,7 @@ void add_test(Line& line) {
   test.option("--seed", flags.seed, "of the mutants; 0");
   test.flag("--watch", flags.watch,
             "run again whenever a rule, a lib or a pack changes");
-  test.rules(flags);
+  test.rules_alone(flags);
 }
 
 }  // namespace ruleengine::cli

@@ -1,5 +1,3 @@
-#include "bindings/cli/watch.h"
-
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -93,8 +91,8 @@ std::string changed(const Stamps& before, const Stamps& after) {
 int watch(const std::vector<std::string>& paths,
           const std::function<int()>& once) {
   if (std::ranges::find(paths, "-") != paths.end()) {
-    return fail(usage("--watch waits for changes of files", "the model -",
-                      "name a file"));
+    throw misuse("--watch waits for changes of files", "", "the model -",
+                 "name a file");
   }
   Look first = look_at(paths);
   if (first.seen > kMostSeen) {
@@ -103,7 +101,7 @@ int watch(const std::vector<std::string>& paths,
         "files beside the rules");
   }
   Stamps seen = std::move(first.stamps);
-  const int code = once();
+  const int code = guarded(once);
   if (code == exit_code(ErrorKind::kUsage)) return code;
   while (true) {
     flush_stdout();
@@ -123,7 +121,7 @@ int watch(const std::vector<std::string>& paths,
     } while (!changed(seen, now).empty());
     std::error_code none;
     say("\nchanged: " + printable(fs::proximate(which, none).string()));
-    once();
+    guarded(once);
   }
 }
 

@@ -236,6 +236,7 @@ void Call::use(const std::vector<Busy*>& uses,
 }
 
 void Call::do_run(std::vector<Busy*> uses, const std::function<void()>& work) {
+  std::erase(uses, nullptr);
   std::ranges::sort(uses);
   uses.erase(std::ranges::unique(uses).begin(), uses.end());
   std::mutex mutex;

@@ -48,7 +48,8 @@ class Call {
   // ends.
   void check_interpreter() const;
 
-  // Does the work while no other call uses these objects. Throws what it
+  // Does the work while no other call uses these objects, of which nullptr is
+  // none. Throws what it
   // throws, and what a signal handler or `progress` raised meanwhile, which
   // ends the work.
   template <typename F>

@@ -3,6 +3,7 @@
 #include <new>
 #include <stdexcept>
 #include <system_error>
+#include <utility>
 
 namespace ruleengine::python {
 namespace {
@@ -31,37 +32,24 @@ const char* class_of(ErrorKind kind) {
 }
 
 // How to say the remedy in Python.
-const char* advice_of(Remedy remedy) {
-  switch (remedy) {
-    case Remedy::kTime:
-      return "`seconds` raises it";
-    case Remedy::kMemory:
-      return "`memory` of the RuleSet raises it";
-    case Remedy::kTensors:
-      return "`tensors` raises it";
-    case Remedy::kCallback:
-      return "`callback_seconds` of the RuleSet raises it";
-    case Remedy::kLoad:
-      return "`load_seconds` of the RuleSet raises it";
-    case Remedy::kFolder:
-      return "give `output`";
-    case Remedy::kInputs:
-      return "give sizes with `dims`";
-    case Remedy::kRanks:
-      return "the command `ruleengine exec --ranks` runs several";
-    case Remedy::kDevice:
-      return "without `device`, or with \"auto\", it runs on the CPU";
-    case Remedy::kRewrites:
-    case Remedy::kNone:
-      break;
-  }
-  return "";
-}
+constexpr std::pair<Remedy, const char*> kAdvice[] = {
+    {Remedy::kTime, "`seconds` raises it"},
+    {Remedy::kMemory, "`memory` of the RuleSet raises it"},
+    {Remedy::kTensors, "`tensors` raises it"},
+    {Remedy::kCallback, "`callback_seconds` of the RuleSet raises it"},
+    {Remedy::kLoad, "`load_seconds` of the RuleSet raises it"},
+    {Remedy::kFolder, "give `output`"},
+    {Remedy::kInputs, "give sizes with `dims`"},
+    {Remedy::kRanks, "the command `ruleengine exec --ranks` runs several"},
+    {Remedy::kDevice,
+     "without `device`, or with \"auto\", it runs on the CPU"}};
 
 void raise(const Diagnostic& given, const std::string& report) {
   Diagnostic d = given;
-  const std::string advice = advice_of(d.remedy);
-  if (!advice.empty()) d.hint += (d.hint.empty() ? "" : "; ") + advice;
+  for (const auto& [remedy, advice] : kAdvice) {
+    if (d.remedy != remedy) continue;
+    d.hint.append(d.hint.empty() ? "" : "; ").append(advice);
+  }
   try {
     const nb::object type =
         nb::module_::import_("ruleengine._errors").attr(class_of(d.kind));
@@ -85,6 +73,12 @@ nb::str text(std::string_view bytes) {
       bytes.data(), static_cast<Py_ssize_t>(bytes.size()), "backslashreplace");
   if (out == nullptr) throw nb::python_error();
   return nb::steal<nb::str>(out);
+}
+
+nb::list list_of(const std::vector<std::string>& texts) {
+  nb::list out;
+  for (const std::string& each : texts) out.append(text(each));
+  return out;
 }
 
 void register_failures() {

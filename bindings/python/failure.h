@@ -1,49 +1,23 @@
-// An error on its way to Python, where it becomes a ruleengine.Error.
+// A Failure on its way to Python, where it becomes a ruleengine.Error.
 #pragma once
 
 #include <nanobind/nanobind.h>
 
-#include <exception>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
-#include "core/base/diagnostic.h"
-#include "core/base/result.h"
+#include "bindings/api/failure.h"
 
 namespace ruleengine::python {
 
 namespace nb = nanobind;
 
-struct Failure : std::exception {
-  explicit Failure(Diagnostic d, std::string json = {})
-      : error(std::move(d)), report(std::move(json)) {}
-  const char* what() const noexcept override { return error.what.c_str(); }
-
-  Diagnostic error;
-  std::string report;  // JSON of what was known by then; may be ""
-};
-
-inline Failure misuse(std::string what, std::string expected = {},
-                      std::string found = {}) {
-  return Failure({.kind = ErrorKind::kUsage,
-                  .what = std::move(what),
-                  .expected = std::move(expected),
-                  .found = std::move(found)});
-}
-
-inline void check(const Status& status) {
-  if (!status) throw Failure(status.error());
-}
-
-template <typename T>
-T take(Result<T> result) {
-  if (!result) throw Failure(result.error());
-  return *std::move(result);
-}
+using api::check, api::Failure, api::misuse, api::take;
 
 // A str; bytes that are not UTF-8 are escaped.
 nb::str text(std::string_view bytes);
+nb::list list_of(const std::vector<std::string>& texts);
 
 // Makes Failure, and what the standard library throws, exceptions of the
 // package.

@@ -204,9 +204,7 @@ nb::str draw(Model& model, Rules* rules, const std::string& form,
   how.name = model.held->name;
   how.boxes = boxes;
   how.run.limits.deadline = call.deadline();
-  std::vector<Busy*> uses = {&model.busy};
-  if (rules != nullptr) uses.push_back(&rules->busy);
-  return text(call.run(uses, [&] {
+  return text(call.run({&model.busy, busy_of(rules)}, [&] {
     if (rules != nullptr) *rules->term = call.deadline();
     const auto copy = copy_of(model, call);
     return take(
@@ -247,11 +245,8 @@ void add_models(nb::module_& m) {
            arg("seconds").none())
       .def_prop_ro("name",
                    [](const Model& its) { return text(its.held->name); })
-      .def_prop_ro("warnings", [](const Model& its) {
-        nb::list out;
-        for (const std::string& each : its.warnings) out.append(text(each));
-        return out;
-      });
+      .def_prop_ro("warnings",
+                   [](const Model& its) { return list_of(its.warnings); });
 }
 
 }  // namespace ruleengine::python

@@ -59,6 +59,10 @@ struct Rules {
   Busy busy;
 };
 
+inline Busy* busy_of(Rules* rules) {
+  return rules == nullptr ? nullptr : &rules->busy;
+}
+
 // A path of os.fsencode().
 inline std::string path_of(const nb::bytes& path) {
   return {path.c_str(), path.size()};

@@ -1,6 +1,6 @@
 #include "bindings/api/rules.h"
 
-#include "bindings/api/draw_run.h"
+#include "bindings/api/draw.h"
 #include "bindings/api/examples.h"
 #include "bindings/api/run_files.h"
 #include "bindings/python/objects.h"
@@ -66,21 +66,14 @@ std::unique_ptr<Rules> load_rules(const Paths& paths, const Texts& packs,
 }
 
 // How a model is rewritten, or asked about.
-struct RunOptions {
-  std::string target;
-  std::int64_t opset = 0;
-  bool exact = false, keep_ir_version = false, keep_all = false;
+struct RunOptions : engine::RunOptions {
   std::string verify;  // "", "result" or "local"
   std::size_t tensors = 0;
 };
 
 api::RewriteOptions options_of(const RunOptions& given) {
   api::RewriteOptions how;
-  how.run.target = given.target;
-  how.run.opset = given.opset;
-  how.run.exact = given.exact;
-  how.run.keep_ir_version = given.keep_ir_version;
-  how.run.keep_all = given.keep_all;
+  how.run = given;
   how.verifies = given.verify == "result";
   how.verifies_edits = given.verify == "local";
   if (!given.verify.empty() && !how.verifies && !how.verifies_edits) {
@@ -175,34 +168,17 @@ nb::str answer(Rules& rules, Model& model, const RunOptions& given,
   }));
 }
 
-nb::str match(Rules& rules, Model& model, const RunOptions& given,
-              Seconds seconds) {
-  return answer(
-      rules, model, given, seconds,
-      [](const auto& its, const auto& held) { return api::match(its, held); });
+template <Result<Json> (*kAsk)(const api::Rewriter&, const api::Held&)>
+nb::str question(Rules& rules, Model& model, const RunOptions& given,
+                 Seconds seconds) {
+  return answer(rules, model, given, seconds, kAsk);
 }
 
 nb::str explain(Rules& rules, Model& model, const std::string& node,
                 std::size_t most, const RunOptions& given, Seconds seconds) {
   return answer(rules, model, given, seconds,
-                [&](const auto& its, const auto& held) {
-                  return api::explain(its, held, node, most);
-                });
-}
-
-nb::str coverage(Rules& rules, Model& model, const RunOptions& given,
-                 Seconds seconds) {
-  return answer(rules, model, given, seconds,
-                [](const auto& its, const auto& held) {
-                  return api::coverage(its, held);
-                });
-}
-
-nb::str collectives(Rules& rules, Model& model, const RunOptions& given,
-                    Seconds seconds) {
-  return answer(rules, model, given, seconds,
-                [](const auto& its, const auto& held) {
-                  return api::collectives(its, held);
+                [&](const auto& its, const api::Held& held) {
+                  return api::explain_json(its, held, node, most);
                 });
 }
 
@@ -262,21 +238,17 @@ void add_rules(nb::module_& m) {
            arg("progress").none())
       .def("draw", &draw_run, arg("model"), arg("how"), arg("boxes"),
            arg("seconds").none())
-      .def("match", &match, arg("model"), arg("how"), arg("seconds").none())
+      .def("match", &question<api::match_json>, arg("model"), arg("how"),
+           arg("seconds").none())
       .def("explain", &explain, arg("model"), arg("node"), arg("most"),
            arg("how"), arg("seconds").none())
-      .def("coverage", &coverage, arg("model"), arg("how"),
+      .def("coverage", &question<api::coverage_json>, arg("model"), arg("how"),
            arg("seconds").none())
-      .def("collectives", &collectives, arg("model"), arg("how"),
-           arg("seconds").none())
-      .def_prop_ro("warnings",
-                   [](const Rules& its) {
-                     nb::list out;
-                     for (const auto& each : its.rewriter->warnings()) {
-                       out.append(text(each));
-                     }
-                     return out;
-                   })
+      .def("collectives", &question<api::collectives_json>, arg("model"),
+           arg("how"), arg("seconds").none())
+      .def_prop_ro(
+          "warnings",
+          [](const Rules& its) { return list_of(its.rewriter->warnings()); })
       // (name, file) of each, in the order in which they run.
       .def_prop_ro("rules", [](const Rules& its) {
         nb::list out;

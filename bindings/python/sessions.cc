@@ -141,9 +141,7 @@ Inputs inputs_of(const nb::dict& given) {
     try {
       out.values.emplace_back(name, value_of(value, out));
     } catch (Failure& failure) {
-      if (failure.error.where.empty()) {
-        failure.error.where = "input " + quoted_name(name);
-      }
+      failure.in_input(name);
       throw;
     }
   }
@@ -179,9 +177,8 @@ class Session {
           Seconds seconds)
       : held_(model.held), how_(how) {
     Call call(seconds, nb::none());
-    std::vector<Busy*> uses = {&model.busy};
-    if (rules != nullptr) uses.push_back(&rules->busy);
-    call.run(uses, [&] { prepare(rules, call.deadline()); });
+    call.run({&model.busy, busy_of(rules)},
+             [&] { prepare(rules, call.deadline()); });
   }
   // The threads of a session are not in a child of the process.
   ~Session() {
@@ -190,11 +187,7 @@ class Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  nb::list warnings() const {
-    nb::list out;
-    for (const std::string& each : warnings_) out.append(text(each));
-    return out;
-  }
+  nb::list warnings() const { return list_of(warnings_); }
 
   nb::list run(const nb::dict& inputs, Seconds seconds, nb::object progress) {
     Call call(seconds, std::move(progress));
@@ -251,10 +244,8 @@ class Session {
 nb::str compare(Model& model, Model& other, Rules* rules,
                 const ExecutionOptions& how, Seconds seconds) {
   Call call(seconds, nb::none());
-  std::vector<Busy*> uses = {&model.busy, &other.busy};
-  if (rules != nullptr) uses.push_back(&rules->busy);
   const api::ExecutionOptions options = options_of(how, call.deadline());
-  return text(call.run(uses, [&] {
+  return text(call.run({&model.busy, &other.busy, busy_of(rules)}, [&] {
     if (rules != nullptr) *rules->term = call.deadline();
     const auto found = take(api::compare(*model.held->model, *other.held->model,
                                          bodies_of(rules), options));

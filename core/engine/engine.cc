@@ -3,13 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <numeric>
 #include <set>
 #include <utility>
 
-#include "core/engine/requirements.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/portable.h"
 #include "core/rewrite/raise.h"
@@ -60,8 +56,8 @@ class Engine::Run {
 
   Result<RunReport> run(const Progress& progress) {
     std::optional<ops::Sizes> sizes;
-    if (options().cost_at) {
-      sizes.emplace(model_.dims, *options().cost_at);
+    if (options_.cost_at) {
+      sizes.emplace(model_.dims, *options_.cost_at);
       report_.cost.emplace().before = analysis::cost_of(model_, *sizes);
     }
     engine_.bodies_.mark(model_);
@@ -80,14 +76,14 @@ class Engine::Run {
     const bool is_plain =
         target.plain && model_.opset_imports.size() == imports;
     if (!is_plain) {
-      const bool has_functions = !options().keep_ir_version ||
+      const bool has_functions = !options_.keep_ir_version ||
                                  ir_version >= rewrite::kFunctionIrVersion;
       if (Status s = write_bodies(target, has_functions); !s) return s.error();
     }
     // A model must state one import.
     if (simplifies()) rewrite::remove_unused_imports(model_, 1);
     if (is_plain) drop_new_names();
-    if (is_plain || options().keep_ir_version) {
+    if (is_plain || options_.keep_ir_version) {
       keep_ir_version(ir_version);
     }
     if (Status s = verify::check_model(model_); !s) return s.error();
@@ -104,22 +100,20 @@ class Engine::Run {
   }
 
  private:
-  const RunOptions& options() const { return options_; }
-
   // The requested opset is set first, since rules may need it.
   Status raise_to_requested() {
     const std::int64_t own = model_.opset("");
-    if (options().opset == 0) return {};
-    if (options().opset < own) {
+    if (options_.opset == 0) return {};
+    if (options_.opset < own) {
       warn(fmt::format(
           "opset {} was requested, but the model already has opset {}",
-          options().opset, own));
+          options_.opset, own));
     }
-    return rewrite::raise_opset(model_, options().opset);
+    return rewrite::raise_opset(model_, options_.opset);
   }
 
   const Target& chosen() const {
-    const Target* target = find_target(options().target);
+    const Target* target = find_target(options_.target);
     return target == nullptr ? target_of(model_) : *target;
   }
 
@@ -147,14 +141,14 @@ class Engine::Run {
 
   Status drive(const Target& target, const Plan& plan,
                const Progress& progress) {
-    rewrite::DriverOptions how = rewrite_options(options());
-    if (options().permits || options().lists_sites || leaves_out_) {
+    rewrite::DriverOptions how = rewrite_options(options_);
+    if (options_.permits || options_.lists_sites || leaves_out_) {
       how.permits =
           [this](const rewrite::Rule& rule,
                  const rewrite::Site& site) -> std::optional<std::string> {
         if (leaves_out_ && leaves_out_(rule)) return "the rule is left out";
-        if (!options().permits || !is_optional(rule)) return std::nullopt;
-        return options().permits(rule, site);
+        if (!options_.permits || !is_optional(rule)) return std::nullopt;
+        return options_.permits(rule, site);
       };
     }
     how.progress = progress;
@@ -167,13 +161,13 @@ class Engine::Run {
     }
     // If no rule rewrote anything, the target's rules do not run either, unless
     // the user chose the target.
-    const bool wanted = options().target != "auto" || driver.has_rewritten();
+    const bool wanted = options_.target != "auto" || driver.has_rewritten();
     if (!plan.stages.empty() && wanted) {
       if (Status s = write_as(target, plan, driver); !s) return s;
     }
     if (Status s = driver.settle(); !s) return s;
     report_.rewrites = driver.report();
-    if (!options().lists_sites) leave_optional_sites(plan);
+    if (!options_.lists_sites) leave_optional_sites(plan);
     auto& warnings = report_.rewrites.warnings;
     warnings.insert(warnings.end(), warnings_.begin(), warnings_.end());
     note_absent();
@@ -221,7 +215,7 @@ class Engine::Run {
 
   // Takes back what only a newer IR version has: the metadata of new nodes.
   void keep_ir_version(std::int64_t version) {
-    if (model_.ir_version == version && !options().keep_ir_version) return;
+    if (model_.ir_version == version && !options_.keep_ir_version) return;
     for_new_nodes([](ir::Node& node) { node.metadata = {}; });
     model_.ir_version = version;
   }
@@ -234,7 +228,7 @@ class Engine::Run {
             ? rewrite::write_portable(
                   model_,
                   {.foreign = target.foreign_bodies,
-                   .overloads = target.overloads && !options().keep_ir_version})
+                   .overloads = target.overloads && !options_.keep_ir_version})
             : rewrite::write_inline(model_, target.foreign_bodies);
     if (!bare) return bare.error();
     warn_of_bare(*bare);
@@ -244,7 +238,7 @@ class Engine::Run {
   // With `auto`, ops of the user's own stay as they are: their runtime may have
   // kernels for them.
   Status write_own_bodies(const Target& target, bool has_functions) {
-    if (options().target == "auto" || !target.foreign_bodies) return {};
+    if (options_.target == "auto" || !target.foreign_bodies) return {};
     if (!has_functions) {
       bool is_bare = false;
       for_new_nodes([&](const ir::Node& node) {
@@ -260,7 +254,7 @@ class Engine::Run {
       return {};
     }
     const auto bare = engine_.bodies_.write(
-        model_, {.overloads = target.overloads && !options().keep_ir_version});
+        model_, {.overloads = target.overloads && !options_.keep_ir_version});
     if (!bare) return bare.error();
     warn_of_bare(*bare);
     return {};
@@ -307,7 +301,7 @@ class Engine::Run {
       const rewrite::Driver& driver) const {
     std::set<std::int64_t, std::greater<>> wanted;
     if (!target.raises) return wanted;
-    const bool any = options().target != "auto";
+    const bool any = options_.target != "auto";
     for_target_rules(plan, driver, [&](const auto&, const auto& rejected) {
       const bool fits = any || rejected.opset <= model_.opset("");
       if (rejected.opset > 0 && fits) wanted.insert(rejected.opset);
@@ -420,7 +414,6 @@ class Engine::Run {
 
 Engine::Engine(const RuleSource& source, RunOptions options)
     : source_(source), options_(std::move(options)) {}
-Engine::~Engine() = default;
 
 Result<std::unique_ptr<Engine>> Engine::load(
     const RuleSource& source, const std::vector<std::string>& paths,
@@ -442,10 +435,6 @@ Status Engine::configure(const RunOptions& options) {
   if (Status s = check(options); !s) return s;
   options_ = options;
   return check_settings();
-}
-
-const std::vector<std::string>& Engine::warnings() const {
-  return given_->warnings();
 }
 
 // A setting for a rule that was not given must belong to a rule of the target;

@@ -34,12 +34,13 @@ class Engine {
   static Result<std::unique_ptr<Engine>> load(
       const RuleSource& source, const std::vector<std::string>& paths,
       const RunOptions& options);
-  ~Engine();
 
   // Other options for the runs that follow; fails as load() does.
   Status configure(const RunOptions& options);
 
-  const std::vector<std::string>& warnings() const;
+  const std::vector<std::string>& warnings() const {
+    return given_->warnings();
+  }
 
   // The rules of the paths.
   const RuleSet& rules() const { return *given_; }

@@ -34,12 +34,7 @@ Json rule_json(const rewrite::RuleReport& rule) {
                {"rewrites", rule.rewrites},
                {"rejected", std::move(rejected)},
                {"seconds", rule.seconds}};
-  if (rule.lint) {
-    json["found"] = Json::array();
-    for (const std::string& node : rule.found) {
-      json["found"].push_back(exact(node));
-    }
-  }
+  if (rule.lint) json["found"] = exact_all(rule.found);
   return json;
 }
 
@@ -86,6 +81,12 @@ Json traffic_json(const ranks::Traffic& traffic) {
 
 std::string exact(std::string_view name) {
   return is_utf8(name) ? std::string(name) : printable(name, std::string::npos);
+}
+
+Json exact_all(std::span<const std::string> names) {
+  Json json = Json::array();
+  for (const std::string& each : names) json.push_back(exact(each));
+  return json;
 }
 
 std::string json_text(const Json& json) { return json.text(2, true) + "\n"; }

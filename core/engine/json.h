@@ -4,6 +4,7 @@
 // the memory of the process.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -22,6 +23,8 @@ namespace ruleengine::engine {
 
 // A name for JSON: unchanged if it is UTF-8, else with its bytes escaped.
 std::string exact(std::string_view name);
+
+Json exact_all(std::span<const std::string> names);
 
 // Indented by two spaces, with a newline at the end, in ASCII. Bytes that are
 // not UTF-8 are replaced.

@@ -1,7 +1,6 @@
 #include "core/engine/match.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
 #include "core/analysis/attention_sites.h"

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 
 namespace ruleengine::engine {
 namespace {
@@ -172,11 +171,6 @@ const Comparison& middle(std::span<const Comparison> comparisons) {
   return *sorted[(sorted.size() - 1) / 2];
 }
 
-struct LiveMeter::Loaded {
-  std::string variant;
-  std::unique_ptr<RuntimeSession> session;
-};
-
 LiveMeter::LiveMeter(MeasuredRuntime& runtime, MakeModel make, double seconds,
                      const Deadline& deadline)
     : runtime_(runtime),
@@ -184,7 +178,6 @@ LiveMeter::LiveMeter(MeasuredRuntime& runtime, MakeModel make, double seconds,
       seconds_(seconds),
       end_(seconds),
       deadline_(deadline) {}
-LiveMeter::~LiveMeter() = default;
 
 bool LiveMeter::goes_on() const { return !end_.is_over(); }
 

@@ -137,14 +137,16 @@ class LiveMeter final : public Meter {
   // `seconds`: to measure in, about. Past the deadline compare() fails.
   LiveMeter(MeasuredRuntime& runtime, MakeModel make, double seconds,
             const Deadline& deadline);
-  ~LiveMeter() override;
 
   bool goes_on() const override;
   Result<Comparison> compare(Step step, const Variant& of,
                              const Variant& against, double noise) override;
 
  private:
-  struct Loaded;
+  struct Loaded {
+    std::string variant;
+    std::unique_ptr<RuntimeSession> session;
+  };
   Result<RuntimeSession*> session(const Variant& variant);
   Status measure(RuntimeSession& a, RuntimeSession& b, double noise,
                  Comparison& out) const;

@@ -4,7 +4,6 @@
 // from. One thread at a time.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

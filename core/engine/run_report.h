@@ -5,12 +5,12 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "core/analysis/cost.h"
 #include "core/base/diagnostic.h"
-#include "core/engine/requirements.h"
 #include "core/engine/rule_set.h"
 #include "core/engine/tuned.h"
 #include "core/ir/model.h"
@@ -23,6 +23,26 @@ namespace ruleengine::engine {
 using OpCounts = std::map<std::string, std::uint64_t>;
 OpCounts count_ops(const ir::Model& model);
 std::uint64_t total(const OpCounts& counts);
+
+// What a model needs of the runtime that reads it, beyond the ops of the
+// standard.
+struct Requirements {
+  bool functions = false;         // the model has functions of its own
+  bool overloads = false;         // some of one name
+  std::set<std::string> domains;  // of ops that no function defines
+  // 0, from beyond(): `other` needs it too.
+  std::int64_t opset = 0;  // of the standard
+  std::int64_t ir_version = 0;
+
+  // None but an IR version.
+  bool none() const {
+    return !functions && !overloads && domains.empty() && opset == 0;
+  }
+  // Without what `other` needs too.
+  Requirements beyond(const Requirements& other) const;
+};
+
+Requirements requirements_of(const ir::Model& model);
 
 // What the rewrite is worth.
 struct CostChange {

@@ -2,7 +2,6 @@
 // its pack in rules/targets.
 #pragma once
 
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>

@@ -1,8 +1,6 @@
 #include "core/engine/tune.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -255,27 +253,20 @@ class Search {
     return {};
   }
 
-  Status try_kinds() {
-    std::vector<Part> kinds;
-    for (const Site& site : sites_) kinds.push_back({site.rule, site.kind, {}});
-    return try_parts(Step::kKind, kinds);
-  }
+  Status try_kinds() { return try_parts(Step::kKind); }
+  Status try_sites() { return try_parts(Step::kSite); }
 
-  Status try_sites() {
-    std::vector<Part> sites;
-    for (const Site& site : sites_) {
-      sites.push_back({site.rule, site.kind, site.value});
-    }
-    return try_parts(Step::kSite, sites);
-  }
-
-  // Tries each part that is not the whole of a larger one.
-  Status try_parts(Step step, std::vector<Part> parts) {
+  // Tries the sites of each kind, or each site, that are not the whole of a
+  // larger part.
+  Status try_parts(Step step) {
     using Key = std::tuple<std::string, std::string, std::string>;
+    std::vector<Part> parts;
     std::set<Key> seen;
-    std::erase_if(parts, [&](const Part& part) {
-      return !seen.emplace(part.rule, part.kind, part.value).second;
-    });
+    for (const Site& site : sites_) {
+      const std::string value = step == Step::kSite ? site.value : "";
+      if (!seen.emplace(site.rule, site.kind, value).second) continue;
+      parts.push_back({site.rule, site.kind, value});
+    }
     const auto whole_of = [&](const Part& part) {
       return Key(part.rule, step == Step::kSite ? part.kind : "", "");
     };
