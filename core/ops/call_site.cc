@@ -53,6 +53,14 @@ void CallSite::check() const {
   }
 }
 
+std::size_t input_count(const OpFacts& op, const ir::Graph& graph,
+                        ir::NodeId call) {
+  const std::size_t count = op.inputs.size();
+  const bool is_variadic =
+      count > 0 && op.inputs.back().arity == Arity::kVariadic;
+  return is_variadic ? std::max(count, graph.inputs(call).size()) : count;
+}
+
 void refuse_surplus(Body& body, const OpFacts& op, const ir::Graph& graph,
                     ir::NodeId call) {
   for (std::size_t i = op.inputs.size(); i < graph.inputs(call).size(); ++i) {

@@ -27,6 +27,10 @@ struct CallOutputs {
 enum class Wanted : std::uint8_t { kNamed, kRead };
 CallOutputs outputs_of(const ir::Graph& graph, ir::NodeId call, Wanted wanted);
 
+// How many inputs a meaning sees: those of the op, and all of the call where the
+// last one stands for any number.
+std::size_t input_count(const OpFacts& op, const ir::Graph& graph,
+                        ir::NodeId call);
 // Refuses a call with more inputs than the op has.
 void refuse_surplus(Body& body, const OpFacts& op, const ir::Graph& graph,
                     ir::NodeId call);

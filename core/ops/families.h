@@ -35,6 +35,7 @@ std::span<const OpRow> contrib();
 std::span<const OpRow> contrib_attention();
 std::span<const OpRow> contrib_blocked();
 std::span<const OpRow> contrib_products();
+std::span<const OpRow> contrib_qlinear();
 std::span<const OpRow> contrib_quantized();
 std::span<const OpRow> experts();
 std::span<const OpRow> grouped_attention();
@@ -71,6 +72,7 @@ inline constexpr Family kFamilies[] = {standard::arithmetic,
                                        dialect::contrib_attention,
                                        dialect::contrib_blocked,
                                        dialect::contrib_products,
+                                       dialect::contrib_qlinear,
                                        dialect::contrib_quantized,
                                        dialect::experts,
                                        dialect::grouped_attention,

@@ -40,13 +40,16 @@ FunctionBody::FunctionBody(const ir::Graph& host, ir::Facts& facts,
       facts_(facts),
       call_(call),
       op_(op),
+      input_count_(input_count(op, host, call)),
       opset_(opset),
       use_(use) {
   Values inputs;
-  for (const FormalValue& formal : op_.inputs) {
-    const ValueId own = value(formal.name);
-    const bool is_given = host_.input(call_, inputs.size()).valid();
-    inputs.push_back(is_given ? own : ValueId());
+  for (std::size_t i = 0; i < input_count_; ++i) {
+    const ValueId own =
+        i < op_.inputs.size()
+            ? value(op_.inputs[i].name)
+            : value(fmt::format("{}_{}", op_.inputs.back().name, i));
+    inputs.push_back(host_.input(call_, i) ? own : ValueId());
   }
   refuse_surplus(*this, op_, host_, call_);
   if (use == Use::kFile) refuse_uncertain(*this, op_, host_, call_);
@@ -70,7 +73,7 @@ ValueId FunctionBody::value(std::string_view name) {
 }
 
 ValueId FunctionBody::host_value(ValueId value) const {
-  const bool is_input = value && value.index() < op_.inputs.size();
+  const bool is_input = value && value.index() < input_count_;
   return is_input ? host_.input(call_, value.index()) : ValueId();
 }
 
@@ -244,7 +247,7 @@ class FunctionBody::Writer {
   // Up to the last that the call has.
   void add_inputs() {
     ir::Graph& graph = function_->body;
-    std::size_t count = body_.op_.inputs.size();
+    std::size_t count = body_.input_count_;
     while (count > 0 && !body_.host_.input(body_.call_, count - 1)) --count;
     for (std::size_t i = 0; i < count; ++i) {
       const ValueId v = declare(ValueId(i));

@@ -83,6 +83,7 @@ class FunctionBody final : public Body {
   ir::Facts& facts_;
   ir::NodeId call_;
   const OpFacts& op_;
+  std::size_t input_count_;
   std::int64_t opset_;
   Use use_;
   Arena arena_;

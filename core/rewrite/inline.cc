@@ -300,7 +300,7 @@ Result<Edit::Built> inline_call(Edit& edit, ir::NodeId call) {
   }
   const ops::OpFacts& facts = *ops::newest_op(op.domain, op.type);
   ops::Body::Values inputs;
-  for (std::size_t i = 0; i < facts.inputs.size(); ++i) {
+  for (std::size_t i = 0; i < ops::input_count(facts, graph, call); ++i) {
     inputs.push_back(graph.input(call, i));
   }
   // Edits may move the node's own list.

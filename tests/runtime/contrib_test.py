@@ -261,6 +261,51 @@ class Contrib(program.ProgramTest):
                               normalize_routing_weights=1, **limit))
         self.check(cases)
 
+    def test_between_quantizers(self):
+        cases = []
+        for dtype in "u1", "i1":
+            low, high = np.iinfo(dtype).min, np.iinfo(dtype).max
+            image = self.integers(low, high, (2, 3, 6, 6), dtype)
+            scale, zero = np.float32(0.05), np.array(7, dtype)
+            to = [np.float32(0.03), np.array(11, dtype)]
+            one = [image, scale, zero, *to]
+
+            def case(op, inputs=one, **attributes):
+                cases.append(Case(op, inputs, bound=1, **attributes))
+
+            case("QLinearSigmoid", [image, scale, zero, np.float32(1 / 256), zero])
+            case("QLinearLeakyRelu", alpha=0.2)
+            case("QLinearGlobalAveragePool")
+            case("QLinearAveragePool", kernel_shape=[3, 3], strides=[2, 2],
+                 pads=[1, 1, 1, 1])
+            case("QLinearAveragePool", kernel_shape=[2, 3], pads=[0, 1, 0, 1],
+                 count_include_pad=1)
+            small = [image, scale, zero, np.float32(1 / 256), np.array(low, dtype)]
+            case("QLinearSoftmax", small, opset=13)
+            case("QLinearSoftmax", small, opset=12, axis=2)
+            # No older Softmax is over an inner axis alone.
+            self.check([Case("QLinearSoftmax", small, opset=13, axis=1, bound=1)],
+                       opsets=(13, 23))
+            parts = [image, scale, zero, image[:, :1], np.float32(0.1), to[1]]
+            case("QLinearConcat", [*to, *parts], axis=1)
+            case("QLinearConcat", [*to, image, *to], axis=-2)
+            case("QLinearWhere", [image[0] > zero, image, scale, zero, image[:, :, :1],
+                                  np.float32(0.1), to[1], *to])
+            a = self.integers(low, high, (4, 6), dtype)
+            b = self.integers(-128, 127, (6, 5), "i1")
+            c = self.integers(-900, 900, (5,))
+            each = abs(self.normal(5, scale=0.05))
+            none, zeros = np.array(0, "i1"), np.zeros(5, "i1")
+            gemm = [a, scale, zero, b]
+            if dtype == "u1":
+                case("QGemm", [*gemm, scale, none, c, np.float32(0.4), to[1]])
+                case("QGemm", [*gemm, each, zeros, c, np.float32(0.4), to[1]],
+                     alpha=0.5)
+                case("QGemm", [a.T, scale, zero, b.T, each, zeros, None,
+                               np.float32(0.4), to[1]], transA=1, transB=1)
+                cases.append(Case("QGemm", [*gemm, scale, none, c], bound=1e-5))
+        self.check(cases)
+
     def test_quantized(self):
         cases = []
         x = self.normal(3, 4, scale=9)

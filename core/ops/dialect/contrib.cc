@@ -107,8 +107,6 @@ constexpr OpRow kDialectContrib[] = {
           .axes = flow_elementwise,
           .formula = "x (1 + erf(x / sqrt(2))) / 2",
           .meaning = gelu}),
-    other("QGemm", {}, {true, 0, 3, true}),
-    other("QLinearWhere", {.joins = true}),
     ours(dialect::kMicrosoft, "QuickGelu", kGeluIn, kY, kQuickGelu,
          {.family = OpFamily::kElementwise,
           .types = {all_like_first},

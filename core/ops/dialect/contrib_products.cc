@@ -17,8 +17,6 @@ using ir::DataType;
 using ir::Dim;
 using ir::ValueId;
 
-constexpr AttributeKind kString = AttributeKind::kString;
-
 constexpr FormalValue kMatMulIn[] = {in("A"), in("B")};
 constexpr FormalAttribute kMatMul[] = {
     with("alpha", 1.0f), with("transA", 0), with("transB", 0),

@@ -1,5 +1,5 @@
-// Quantized numbers of ONNX Runtime's domain: its quantizers, sums and products
-// between them, and products of integers that give floats.
+// Quantized numbers of ONNX Runtime's domain: its quantizers, and products of
+// integers that give floats. Ops between quantizers: contrib_qlinear.cc.
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/rules/meaning_helpers.h"
 #include "core/ops/sized_node.h"
@@ -17,16 +17,6 @@ constexpr FormalValue kFromFloatIn[] = {in("x", "T1"), in("y_scale", "T1"),
                                         opt("y_zero_point", "T2")};
 constexpr FormalValue kFromFloatOut[] = {in("y", "T2")};
 constexpr FormalAttribute kAxis[] = {attr("axis", kInt)};
-
-constexpr FormalValue kQLinearIn[] = {in("A"),
-                                      in("A_scale", "tensor(float)"),
-                                      opt("A_zero_point"),
-                                      in("B"),
-                                      in("B_scale", "tensor(float)"),
-                                      opt("B_zero_point"),
-                                      in("C_scale", "tensor(float)"),
-                                      opt("C_zero_point")};
-constexpr FormalValue kQLinearOut[] = {in("C")};
 
 constexpr FormalValue kDynamicProductIn[] = {
     in("A", "T1"), in("B", "T2"), in("b_scale", "T1"),
@@ -52,14 +42,6 @@ bool to_float(const NodeView& v, Outputs out) {
 bool from_float(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
   out[0].elem = v.has_input(2) ? v.elem(2) : DataType::kUint8;
-  return true;
-}
-
-bool q_linear(const NodeView& v, Outputs out) {
-  out[0].elem = v.elem(0);
-  if (v.ranked(0) && v.ranked(3)) {
-    out[0].set_dims(broadcast_shapes(v, v.shape(0), v.shape(3)));
-  }
   return true;
 }
 
@@ -91,35 +73,6 @@ Body::Values to_float(const CallSite& call) {
 }
 Body::Values from_float(const CallSite& call) {
   return standard_op(call, {call["x"], call["y_scale"], call["y_zero_point"]});
-}
-
-// The op on floats, between quantizers.
-Body::Values q_linear(const CallSite& call, std::string_view op) {
-  Body& body = call.body();
-  const auto real = [&](ValueId x, ValueId scale, ValueId zero) {
-    return body.node("DequantizeLinear", {x, scale, zero}, "real");
-  };
-  const ValueId y =
-      body.node(op,
-                {real(call["A"], call["A_scale"], call["A_zero_point"]),
-                 real(call["B"], call["B_scale"], call["B_zero_point"])},
-                "real_result");
-  ValueId zero = call["C_zero_point"];
-  if (!zero) {
-    const DataType elem = call.elem("A");
-    if (elem != DataType::kInt8 && elem != DataType::kUint8) {
-      body.refuse("the type is unknown", call["A"]);
-    }
-    zero = body.cast(body.integers({0}, "zero", true), elem, "zero_point");
-  }
-  return {body.node("QuantizeLinear", {y, call["C_scale"], zero}, "C")};
-}
-
-Body::Values q_linear_add(const CallSite& call) {
-  return q_linear(call, "Add");
-}
-Body::Values q_linear_mul(const CallSite& call) {
-  return q_linear(call, "Mul");
 }
 
 struct Factor {
@@ -174,16 +127,6 @@ constexpr OpRow kDialectContribQuantized[] = {
           .products = real_product,
           .formula = "MatMulInteger(A, B) a_scale b_scale + bias",
           .meaning = integer_product}),
-    ours(dialect::kMicrosoft, "QLinearAdd", kQLinearIn, kQLinearOut, {},
-         {.roles = {.linear = true},
-          .types = {q_linear},
-          .formula = "Quantize(Dequantize(A) + Dequantize(B))",
-          .meaning = q_linear_add}),
-    ours(dialect::kMicrosoft, "QLinearMul", kQLinearIn, kQLinearOut, {},
-         {.roles = {.linear = true},
-          .types = {q_linear},
-          .formula = "Quantize(Dequantize(A) Dequantize(B))",
-          .meaning = q_linear_mul}),
     ours(dialect::kMicrosoft, "QuantizeLinear", kFromFloatIn, kFromFloatOut,
          kAxis,
          {.roles = {.quantizes = true},

@@ -82,6 +82,7 @@ constexpr OpRow ours(std::string_view domain, std::string_view type,
 inline constexpr AttributeKind kInt = AttributeKind::kInt;
 inline constexpr AttributeKind kInts = AttributeKind::kInts;
 inline constexpr AttributeKind kFloat = AttributeKind::kFloat;
+inline constexpr AttributeKind kString = AttributeKind::kString;
 inline constexpr std::string_view kInt64 = "tensor(int64)";
 
 inline constexpr FormalValue kX[] = {in("X")};
