@@ -136,11 +136,8 @@ class Cover {
     if (g.kind == Kind::kAny) return true;
     if (g.kind == Kind::kVariable) {
       // Allowed if this is the only use; else a variable must correspond to a
-      // variable.
-      if (s != nullptr && s->kind == Kind::kVariable) {
-        return letter(g.variable, s->variable);
-      }
-      return letter(g.variable, VariableId());
+      // variable. (Other kinds have none.)
+      return letter(g.variable, s != nullptr ? s->variable : VariableId());
     }
     return s != nullptr && g.kind == s->kind && g.i == s->i && g.f == s->f &&
            g.s == s->s && g.ints == s->ints && g.floats == s->floats &&
@@ -201,42 +198,32 @@ class Cover {
   // Whether some node outside the image may not be upstream of `value`.
   bool reads_from_beside(TermId value, const std::set<NodePatternId>& image) {
     const std::vector<bool> upstream = certain_parts(value);
-    std::vector<bool> seen(special_.terms().size());
-    std::vector<TermId> todo(special_.results());
-    for (TermId c : special_.conditions()) todo.push_back(c);
-    while (!todo.empty()) {
-      const TermId id = todo.back();
-      todo.pop_back();
-      if (id == value || seen[id.index()] || upstream[id.index()]) continue;
-      seen[id.index()] = true;
+    std::vector<TermId> all(special_.results());
+    for (TermId c : special_.conditions()) all.push_back(c);
+    bool beside = false;
+    pattern::walk(special_, std::move(all), [&](TermId id) {
+      if (id == value || upstream[id.index()]) return false;
       const Term& t = special_[id];
-      if (t.kind == TermKind::kOutput && !image.contains(t.node)) return true;
-      pattern::for_each_part(special_, id,
-                             [&](TermId part) { todo.push_back(part); });
-    }
-    return false;
+      beside |= t.kind == TermKind::kOutput && !image.contains(t.node);
+      return !beside;
+    });
+    return beside;
   }
 
   // The terms that are below `value` in all alternatives.
   std::vector<bool> certain_parts(TermId value) {
     std::vector<bool> out(special_.terms().size());
-    std::vector<TermId> todo{value};
-    while (!todo.empty()) {
-      const TermId id = todo.back();
-      todo.pop_back();
+    pattern::walk(special_, {value}, [&](TermId id) {
       const Term& t = special_[id];
-      if (out[id.index()] || t.kind == TermKind::kEither ||
-          t.kind == TermKind::kMany || t.kind == TermKind::kNever) {
-        continue;
+      if (t.kind == TermKind::kEither || t.kind == TermKind::kMany ||
+          t.kind == TermKind::kNever) {
+        return false;
       }
       out[id.index()] = true;
-      if (t.kind == TermKind::kOutput &&
-          !special_[t.node].permutations.empty()) {
-        continue;  // a permutation may leave inputs out
-      }
-      pattern::for_each_part(special_, id,
-                             [&](TermId part) { todo.push_back(part); });
-    }
+      // A permutation may leave inputs out.
+      return t.kind != TermKind::kOutput ||
+             special_[t.node].permutations.empty();
+    });
     return out;
   }
 

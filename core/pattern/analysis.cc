@@ -20,6 +20,15 @@ bool NodePattern::shares_op(const NodePattern& other) const {
     return other.fits(op.domain, op.type);
   });
 }
+
+std::size_t certain_inputs(const NodePattern& node) {
+  std::size_t certain = node.inputs.size();
+  for (const auto& permutation : node.permutations) {
+    certain = std::min(certain, permutation.size());
+  }
+  return certain;
+}
+
 namespace {
 
 // Walks the terms from the results down: the parts of a term have smaller ids,
@@ -170,6 +179,25 @@ class Walker {
   Analysis out_;
 };
 
+// Calls `see` with the variables that the term itself names, parts apart.
+void for_each_name(const Pattern& pattern, const Term& term, const auto& see) {
+  if (term.variable) see(term.variable);
+  for (VariableId tag : term.tags) see(tag);
+  for (const Alternative& a : term.alternatives) {
+    for (FactId fact : a.facts) {
+      for (const Fact::DimPattern& dim : pattern[fact].dims) {
+        if (dim.letter) see(dim.letter);
+      }
+    }
+  }
+  if (term.kind != TermKind::kOutput) return;
+  const NodePattern& node = pattern[term.node];
+  for (VariableId tag : node.tags) see(tag);
+  for (const AttributePattern& a : node.attributes) {
+    if (a.variable) see(a.variable);
+  }
+}
+
 }  // namespace
 
 Analysis analyze(const Pattern& pattern) { return Walker(pattern).run(); }
@@ -213,50 +241,21 @@ void mark_repeated(std::vector<Variable>& variables, const Analysis& analysis) {
   }
 }
 
-namespace {
-
-// Calls `see` with the variables that the term itself names, parts apart.
-void for_each_name(const Pattern& pattern, const Term& term, const auto& see) {
-  if (term.variable) see(term.variable);
-  for (VariableId tag : term.tags) see(tag);
-  for (const Alternative& a : term.alternatives) {
-    for (FactId fact : a.facts) {
-      for (const Fact::DimPattern& dim : pattern[fact].dims) {
-        if (dim.letter) see(dim.letter);
-      }
-    }
-  }
-  if (term.kind != TermKind::kOutput) return;
-  const NodePattern& node = pattern[term.node];
-  for (VariableId tag : node.tags) see(tag);
-  for (const AttributePattern& a : node.attributes) {
-    if (a.variable) see(a.variable);
-  }
-}
-
-}  // namespace
-
 void find_fields(const Pattern& pattern, const Analysis& analysis,
                  std::vector<Variable>& variables) {
   for (std::size_t i = 0; i < pattern.terms().size(); ++i) {
     const Term& many = pattern.terms()[i];
     if (many.tags.empty() || analysis.terms[i].depth == kUnreached) continue;
-    std::vector<bool> seen(pattern.terms().size());
     std::vector<bool> inside(variables.size());
-    std::vector<TermId> todo{many.step};
-    while (!todo.empty()) {
-      const TermId id = todo.back();
-      todo.pop_back();
-      if (seen[id.index()]) continue;
-      seen[id.index()] = true;
+    walk(pattern, {many.step}, [&](TermId id) {
       for_each_name(pattern, pattern[id], [&](VariableId name) {
         const std::uint32_t depth = analysis.variables[name.index()];
         if (depth != kUnreached && depth > analysis.terms[i].depth) {
           inside[name.index()] = true;
         }
       });
-      for_each_part(pattern, id, [&](TermId part) { todo.push_back(part); });
-    }
+      return true;
+    });
     for (VariableId tag : many.tags) {
       std::vector<VariableId>& fields = variables[tag.index()].fields;
       for (VariableId known : fields) inside[known.index()] = true;

@@ -1,3 +1,4 @@
+#include <utility>
 #include <vector>
 
 #include "core/pattern/check.h"
@@ -67,8 +68,7 @@ class Bindings {
   // Whether the subject is bound whenever `set` is: a variable is if it is in
   // the set; any other term is if all that it binds is in the set.
   static bool covers(const Set& set, const Set& subject) {
-    if (subject.empty()) return false;
-    if (set.empty()) return false;
+    if (subject.empty() || set.empty()) return false;
     for (std::size_t i = 0; i < subject.size(); ++i) {
       if (subject[i] && !set[i]) return false;
     }
@@ -93,14 +93,12 @@ class Bindings {
         return of(pattern_[term.node]);
       case TermKind::kEither:
         return of_either(term);
-      case TermKind::kMany: {
+      case TermKind::kMany:
         // Lists of the step are bound even when there is no step.
-        Set inside = always_[term.step.index()];
         set = always_[term.base.index()];
-        unite(set, inside, count_);
+        unite(set, always_[term.step.index()], count_);
         for (VariableId tag : term.tags) add(set, tag);
         return set;
-      }
       case TermKind::kTranspose:
       case TermKind::kContext:
         return always_[term.base.index()];
@@ -113,11 +111,7 @@ class Bindings {
     Set set;
     for (VariableId tag : node.tags) add(set, tag);
     for (const AttributePattern& a : node.attributes) add(set, a.variable);
-    std::size_t certain = node.inputs.size();
-    for (const auto& permutation : node.permutations) {
-      certain = std::min(certain, permutation.size());
-    }
-    for (std::size_t i = 0; i < certain; ++i) {
+    for (std::size_t i = 0; i < certain_inputs(node); ++i) {
       unite(set, always_[node.inputs[i].index()], count_);
     }
     return set;
@@ -135,11 +129,11 @@ class Bindings {
         const TermId subject = pattern_[fact].subject;
         if (covers(one, always_[subject.index()])) add_letters(one, fact);
       }
-      if (first)
+      if (std::exchange(first, false)) {
         set = std::move(one);
-      else
+      } else {
         intersect(set, one);
-      first = false;
+      }
     }
     return set;
   }

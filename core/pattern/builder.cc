@@ -91,21 +91,7 @@ std::string key_of(const NodePattern& node) {
       .take();
 }
 
-std::string key_of(const Fact& fact) {
-  Key key;
-  key.add(static_cast<std::uint64_t>(fact.kind)).add(fact.subject);
-  key.add(fact.has_dims).add(fact.ellipsis).add(fact.number);
-  for (const Fact::DimPattern& dim : fact.dims) {
-    key.add(static_cast<std::uint64_t>(dim.kind));
-    key.add(dim.letter).add(dim.number);
-  }
-  for (ir::DataType type : fact.types) {
-    key.add(static_cast<std::int64_t>(type));
-  }
-  return key.take();
-}
-
-std::string_view kind_text(VariableKind kind) {
+std::string kind_text(VariableKind kind) {
   switch (kind) {
     case VariableKind::kUnused:
       return "nothing";
@@ -124,6 +110,24 @@ std::string_view kind_text(VariableKind kind) {
 }
 
 }  // namespace
+
+std::string key_of(const AttributePattern& attribute) {
+  return Key().add(attribute).take();
+}
+
+std::string key_of(const Fact& fact) {
+  Key key;
+  key.add(static_cast<std::uint64_t>(fact.kind)).add(fact.subject);
+  key.add(fact.has_dims).add(fact.ellipsis).add(fact.number);
+  for (const Fact::DimPattern& dim : fact.dims) {
+    key.add(static_cast<std::uint64_t>(dim.kind));
+    key.add(dim.letter).add(dim.number);
+  }
+  for (ir::DataType type : fact.types) {
+    key.add(static_cast<std::int64_t>(type));
+  }
+  return key.take();
+}
 
 Diagnostic Builder::fail(int line, Diagnostic problem) {
   error_line_ = line;
@@ -151,11 +155,11 @@ void Builder::use(VariableId id, VariableKind kind, int line) {
   if (variable.kind == VariableKind::kUnused) {
     variable.kind = kind;
   } else if (variable.kind != kind) {
-    Diagnostic problem =
-        rule_error("'" + variable.name + "' stands for two different things");
-    problem.expected = kind_text(variable.kind);
-    problem.found = kind_text(kind);
-    remember(line, std::move(problem));
+    remember(line,
+             {.kind = ErrorKind::kRule,
+              .what = "'" + variable.name + "' stands for two different things",
+              .expected = kind_text(variable.kind),
+              .found = kind_text(kind)});
   }
 }
 
@@ -163,105 +167,68 @@ VariableId Builder::variable(std::string_view name, int line) {
   const auto [at, is_new] = variable_ids_.try_emplace(
       std::string(name), VariableId(pattern_.variables_.size()));
   if (is_new) {
-    Variable variable;
-    variable.name = name;
-    variable.line = line;
-    pattern_.variables_.push_back(std::move(variable));
+    pattern_.variables_.push_back({.name = at->first, .line = line});
   }
   return at->second;
 }
 
 TermId Builder::value(VariableId variable, int line) {
   use(variable, VariableKind::kValue, line);
-  Term term;
-  term.kind = TermKind::kVariable;
-  term.variable = variable;
-  term.line = line;
-  return intern(std::move(term));
+  return intern(
+      {.kind = TermKind::kVariable, .variable = variable, .line = line});
 }
 
-TermId Builder::any() {
-  Term term;
-  term.kind = TermKind::kAny;
-  return intern(std::move(term));
-}
+TermId Builder::any() { return intern({.kind = TermKind::kAny}); }
 
-TermId Builder::absent() {
-  Term term;
-  term.kind = TermKind::kAbsent;
-  return intern(std::move(term));
-}
+TermId Builder::absent() { return intern({.kind = TermKind::kAbsent}); }
 
 TermId Builder::numbers(std::vector<double> numbers, bool scalar) {
-  Term term;
-  term.kind = TermKind::kNumbers;
-  term.numbers = std::move(numbers);
-  term.scalar = scalar;
-  return intern(std::move(term));
+  return intern({.kind = TermKind::kNumbers,
+                 .numbers = std::move(numbers),
+                 .scalar = scalar});
 }
 
 TermId Builder::either(std::vector<Alternative> alternatives, int line) {
-  Term term;
-  term.kind = TermKind::kEither;
-  term.alternatives = std::move(alternatives);
-  term.line = line;
-  return intern(std::move(term));
+  return intern({.kind = TermKind::kEither,
+                 .alternatives = std::move(alternatives),
+                 .line = line});
 }
 
 TermId Builder::many(TermId step, TermId base, int line) {
   if (open_chains_ > 0) --open_chains_;
-  Term term;
-  term.kind = TermKind::kMany;
-  term.step = step;
-  term.base = base;
-  term.output = open_chains_;  // the number of its hole
-  term.line = line;
-  return intern(std::move(term));
+  return intern({.kind = TermKind::kMany,
+                 .output = open_chains_,  // the number of its hole
+                 .base = base,
+                 .step = step,
+                 .line = line});
 }
 
 TermId Builder::hole() {
-  Term term;
-  term.kind = TermKind::kHole;
-  term.output = open_chains_++;
-  return intern(std::move(term));
+  return intern({.kind = TermKind::kHole, .output = open_chains_++});
 }
 
 TermId Builder::transpose(TermId variable_term, int line) {
-  Term term;
-  term.kind = TermKind::kTranspose;
-  term.base = variable_term;
-  term.line = line;
   if (pattern_[variable_term].kind != TermKind::kVariable) {
-    Diagnostic problem = rule_error("only a variable can be transposed");
-    problem.hint = "`w.T` is the constant whose transpose stands there";
-    remember(line, std::move(problem));
+    remember(line,
+             {.kind = ErrorKind::kRule,
+              .what = "only a variable can be transposed",
+              .hint = "`w.T` is the constant whose transpose stands there"});
   }
-  return intern(std::move(term));
+  return intern(
+      {.kind = TermKind::kTranspose, .base = variable_term, .line = line});
 }
 
 TermId Builder::context(TermId base, int line) {
-  Term term;
-  term.kind = TermKind::kContext;
-  term.base = base;
-  term.line = line;
-  return intern(std::move(term));
+  return intern({.kind = TermKind::kContext, .base = base, .line = line});
 }
 
 TermId Builder::never(TermId base, int line) {
-  Term term;
-  term.kind = TermKind::kNever;
-  term.base = base;
-  term.line = line;
-  return intern(std::move(term));
+  return intern({.kind = TermKind::kNever, .base = base, .line = line});
 }
 
 TermId Builder::rest(VariableId variable, int line) {
   if (variable) use(variable, VariableKind::kList, line);
-  Term term;
-  term.kind = TermKind::kRest;
-  term.variable = variable;
-  term.line = line;
-  return intern(std::move(term));
+  return intern({.kind = TermKind::kRest, .variable = variable, .line = line});
 }
 
 Result<NodePatternId> Builder::node(NodePattern node) {
@@ -294,19 +261,16 @@ Result<NodePatternId> Builder::node(NodePattern node) {
 }
 
 TermId Builder::output(NodePatternId node, std::uint32_t index) {
-  Term term;
-  term.kind = TermKind::kOutput;
-  term.node = node;
-  term.output = index;
-  term.line = pattern_[node].line;
-  if (index >= pattern_[node].output_count) {
-    Diagnostic problem = rule_error("no such output");
-    problem.expected =
-        "an output below " + std::to_string(pattern_[node].output_count);
-    problem.found = "output " + std::to_string(index);
-    remember(term.line, std::move(problem));
+  const int line = pattern_[node].line;
+  const std::uint32_t count = pattern_[node].output_count;
+  if (index >= count) {
+    remember(line, {.kind = ErrorKind::kRule,
+                    .what = "no such output",
+                    .expected = "an output below " + std::to_string(count),
+                    .found = "output " + std::to_string(index)});
   }
-  return intern(std::move(term));
+  return intern(
+      {.kind = TermKind::kOutput, .node = node, .output = index, .line = line});
 }
 
 Status Builder::tag(NodePatternId node, VariableId tag, int line) {
@@ -323,10 +287,10 @@ Status Builder::name(VariableKind kind, VariableId tag,
                      std::vector<VariableId>& tags, int line) {
   Variable& variable = pattern_.variables_[tag.index()];
   if (variable.kind != VariableKind::kUnused && variable.kind != kind) {
-    Diagnostic problem = rule_error("'" + variable.name + "' cannot name " +
-                                    std::string(kind_text(kind)));
-    problem.found = "it stands for " + std::string(kind_text(variable.kind));
-    return fail(line, std::move(problem));
+    return fail(
+        line, {.kind = ErrorKind::kRule,
+               .what = "'" + variable.name + "' cannot name " + kind_text(kind),
+               .found = "it stands for " + kind_text(variable.kind)});
   }
   variable.kind = kind;
   if (std::ranges::find(tags, tag) == tags.end()) tags.push_back(tag);
@@ -366,8 +330,9 @@ Status Builder::sound() {
 
 Result<Pattern> Builder::finish() {
   if (Status status = sound(); !status) return status.error();
-  Problem problem = check(pattern_);
-  if (problem.found) return fail(problem.line, std::move(problem.diagnostic));
+  if (Problem problem = check(pattern_)) {
+    return fail(problem.line, std::move(problem.diagnostic));
+  }
   const Analysis analysis = analyze(pattern_);
   mark_repeated(pattern_.variables_, analysis);
   find_fields(pattern_, analysis, pattern_.variables_);

@@ -1,12 +1,12 @@
 #include "core/pattern/check.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 namespace ruleengine::pattern {
 
 Problem problem_at(int line, Diagnostic diagnostic) {
+  diagnostic.kind = ErrorKind::kRule;
   return {true, line, std::move(diagnostic)};
 }
 
@@ -14,7 +14,7 @@ namespace {
 
 Problem check_size(const Pattern& pattern) {
   if (pattern.results().empty()) {
-    return problem_at(0, rule_error("`match` returns nothing"));
+    return problem_at(0, {.what = "`match` returns nothing"});
   }
   std::vector<std::size_t> height(pattern.terms().size(), 1);
   std::size_t tallest = 0;
@@ -25,26 +25,24 @@ Problem check_size(const Pattern& pattern) {
     tallest = std::max(tallest, height[i]);
   }
   if (height.size() <= kMaxTerms && tallest <= kMaxHeight) return {};
-  Diagnostic problem = rule_error("the pattern is too large");
-  problem.expected = "at most " + std::to_string(kMaxTerms) +
-                     " terms, nested at most " + std::to_string(kMaxHeight) +
-                     " deep";
-  problem.found =
-      std::to_string(height.size()) + " and " + std::to_string(tallest);
-  problem.hint = "`many` describes a chain of any length";
-  return problem_at(0, std::move(problem));
+  return problem_at(0, {.what = "the pattern is too large",
+                        .expected = "at most " + std::to_string(kMaxTerms) +
+                                    " terms, nested at most " +
+                                    std::to_string(kMaxHeight) + " deep",
+                        .found = std::to_string(height.size()) + " and " +
+                                 std::to_string(tallest),
+                        .hint = "`many` describes a chain of any length"});
 }
 
 Problem check_reached(const Pattern& pattern, const Analysis& analysis) {
   for (std::size_t i = 0; i < pattern.nodes().size(); ++i) {
     if (analysis.nodes[i].depth != kUnreached) continue;
     const NodePattern& node = pattern.nodes()[i];
-    Diagnostic problem =
-        rule_error("this " + node.op_text() + " is not part of the pattern");
-    problem.hint =
-        "no result of `match` reaches it; `context(...)` alone on a "
-        "line makes it a condition";
-    return problem_at(node.line, std::move(problem));
+    return problem_at(
+        node.line,
+        {.what = "this " + node.op_text() + " is not part of the pattern",
+         .hint = "no result of `match` reaches it; `context(...)` alone on a "
+                 "line makes it a condition"});
   }
   return {};
 }
@@ -88,26 +86,25 @@ Problem check_results(const Pattern& pattern) {
   for (TermId result : pattern.results()) {
     const Term& term = pattern[result];
     if (bare[result.index()]) {
-      Diagnostic problem =
-          rule_error("a result of `match` can be a bare variable");
-      problem.expected = "a node on every branch, since results are replaced";
-      if (is_many(pattern, result)) {
-        problem.hint =
-            "`many` may take no step: write the last node outside of it";
-      }
-      return problem_at(term.line, std::move(problem));
+      return problem_at(
+          term.line,
+          {.what = "a result of `match` can be a bare variable",
+           .expected = "a node on every branch, since results are replaced",
+           .hint = is_many(pattern, result) ? "`many` may take no step: write "
+                                              "the last node outside of it"
+                                            : ""});
     }
     if (term.kind == TermKind::kContext) {
       return problem_at(term.line,
-                        rule_error("a result of `match` is a context"));
+                        {.what = "a result of `match` is a context"});
     }
   }
   for (std::size_t i = 0; i < pattern.results().size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (pattern.results()[i] != pattern.results()[j]) continue;
-      Diagnostic problem = rule_error("`match` returns the same value twice");
-      problem.hint = "the same pattern written twice is one node";
-      return problem_at(pattern[pattern.results()[i]].line, std::move(problem));
+      return problem_at(pattern[pattern.results()[i]].line,
+                        {.what = "`match` returns the same value twice",
+                         .hint = "the same pattern written twice is one node"});
     }
   }
   std::vector<TermId> conditions = pattern.conditions();
@@ -122,9 +119,9 @@ Problem check_results(const Pattern& pattern) {
     const bool right =
         term.kind == TermKind::kContext || term.kind == TermKind::kNever;
     if (right && !bare[term.base.index()]) continue;
-    Diagnostic problem = rule_error("a condition that names no node");
-    problem.expected = "context(op...) or never(op...)";
-    return problem_at(term.line, std::move(problem));
+    return problem_at(term.line,
+                      {.what = "a condition that names no node",
+                       .expected = "context(op...) or never(op...)"});
   }
   return {};
 }
@@ -137,17 +134,12 @@ bool is_input_only(TermKind kind) {
 }
 
 Problem misplaced(const Term& term) {
-  switch (term.kind) {
-    case TermKind::kRest:
-      return problem_at(term.line,
-                        rule_error("`rest` is not the last input of a node"));
-    case TermKind::kNever:
-      return problem_at(term.line,
-                        rule_error("`never` is not an input or a condition"));
-    default:
-      return problem_at(term.line,
-                        rule_error("an absent input where a value must be"));
-  }
+  return problem_at(term.line,
+                    {.what = term.kind == TermKind::kRest
+                                 ? "`rest` is not the last input of a node"
+                             : term.kind == TermKind::kNever
+                                 ? "`never` is not an input or a condition"
+                                 : "an absent input where a value must be"});
 }
 
 Problem check_places_of(const Pattern& pattern, const Term& term) {
@@ -165,7 +157,7 @@ Problem check_places_of(const Pattern& pattern, const Term& term) {
       return {};
     case TermKind::kEither:
       if (term.alternatives.empty()) {
-        return problem_at(term.line, rule_error("`either` of nothing"));
+        return problem_at(term.line, {.what = "`either` of nothing"});
       }
       for (const Alternative& a : term.alternatives) {
         const Term& one = pattern[a.term];
@@ -186,8 +178,7 @@ Problem check_places(const Pattern& pattern) {
     }
   }
   for (const Term& term : pattern.terms()) {
-    Problem problem = check_places_of(pattern, term);
-    if (problem.found) return problem;
+    if (Problem problem = check_places_of(pattern, term)) return problem;
   }
   return {};
 }
@@ -197,28 +188,27 @@ Problem check_places(const Pattern& pattern) {
 Problem check_chain(const Pattern& pattern, const Term& chain,
                     std::vector<std::vector<Passing>>& known) {
   if (chain.output >= kMaxChainNesting) {
-    return problem_at(chain.line, rule_error("chains nested too deeply"));
+    return problem_at(chain.line, {.what = "chains nested too deeply"});
   }
   if (known[chain.output].empty()) {
     known[chain.output] = passing(pattern, chain.output);
   }
   const Passing step = known[chain.output][chain.step.index()];
   if (step.passes && !step.directly) return {};
-  Diagnostic problem = rule_error("a step of `many` that leads nowhere");
-  problem.expected =
-      "on every branch a node, and below it what the step is "
-      "handed";
-  problem.found = step.passes ? "a branch that is the handed value itself"
-                              : "a branch without the handed value";
-  return problem_at(chain.line, std::move(problem));
+  return problem_at(
+      chain.line,
+      {.what = "a step of `many` that leads nowhere",
+       .expected =
+           "on every branch a node, and below it what the step is handed",
+       .found = step.passes ? "a branch that is the handed value itself"
+                            : "a branch without the handed value"});
 }
 
 Problem check_chains(const Pattern& pattern, const Analysis& analysis) {
   std::vector<std::vector<Passing>> known(kMaxChainNesting);
   for (const Term& term : pattern.terms()) {
     if (term.kind != TermKind::kMany) continue;
-    Problem problem = check_chain(pattern, term, known);
-    if (problem.found) return problem;
+    if (Problem problem = check_chain(pattern, term, known)) return problem;
   }
   for (std::size_t i = 0; i < pattern.terms().size(); ++i) {
     const Term& term = pattern.terms()[i];
@@ -233,7 +223,7 @@ Problem check_chains(const Pattern& pattern, const Analysis& analysis) {
     if (outside || reach.entangled) {
       return problem_at(
           term.line,
-          rule_error("what `many` hands to its step is used outside of it"));
+          {.what = "what `many` hands to its step is used outside of it"});
     }
   }
   return {};
@@ -269,11 +259,12 @@ Problem check_alternatives(const Pattern& pattern, const Analysis& analysis) {
         behind |= pattern[term.alternatives[j].term].kind != TermKind::kAbsent;
       }
       if (!all || !behind) continue;
-      Diagnostic problem = rule_error("an alternative that is never reached");
-      problem.found = "alternative " + std::to_string(i + 1) +
-                      " fits everything that a later one fits";
-      problem.hint = "alternatives are tried in order; write it last";
-      return problem_at(term.line, std::move(problem));
+      return problem_at(
+          term.line,
+          {.what = "an alternative that is never reached",
+           .found = "alternative " + std::to_string(i + 1) +
+                    " fits everything that a later one fits",
+           .hint = "alternatives are tried in order; write it last"});
     }
   }
   return {};
@@ -282,17 +273,16 @@ Problem check_alternatives(const Pattern& pattern, const Analysis& analysis) {
 }  // namespace
 
 Problem check(const Pattern& pattern) {
-  Problem problem = check_size(pattern);
-  if (problem.found) return problem;
+  if (Problem problem = check_size(pattern)) return problem;
   const Analysis analysis = analyze(pattern);
-  problem = check_places(pattern);
-  if (!problem.found) problem = check_results(pattern);
-  if (!problem.found) problem = check_chains(pattern, analysis);
-  if (!problem.found) problem = check_reached(pattern, analysis);
-  if (!problem.found) problem = check_alternatives(pattern, analysis);
-  if (!problem.found) problem = check_facts(pattern, analysis);
-  if (!problem.found) problem = check_tags(pattern, analysis);
-  if (!problem.found) problem = check_sharing(pattern);
+  Problem problem = check_places(pattern);
+  if (!problem) problem = check_results(pattern);
+  if (!problem) problem = check_chains(pattern, analysis);
+  if (!problem) problem = check_reached(pattern, analysis);
+  if (!problem) problem = check_alternatives(pattern, analysis);
+  if (!problem) problem = check_facts(pattern, analysis);
+  if (!problem) problem = check_tags(pattern, analysis);
+  if (!problem) problem = check_sharing(pattern);
   return problem;
 }
 

@@ -85,6 +85,23 @@ void for_each_part(const Pattern& pattern, TermId term, const auto& visit) {
   }
 }
 
+// Visits the `todo` terms and, where `visit` returns true, what is below them;
+// each term once.
+void walk(const Pattern& pattern, std::vector<TermId> todo, const auto& visit) {
+  std::vector<bool> seen(pattern.terms().size());
+  while (!todo.empty()) {
+    const TermId id = todo.back();
+    todo.pop_back();
+    if (seen[id.index()]) continue;
+    seen[id.index()] = true;
+    if (!visit(id)) continue;
+    for_each_part(pattern, id, [&](TermId part) { todo.push_back(part); });
+  }
+}
+
+// The number of inputs that every permutation reads.
+std::size_t certain_inputs(const NodePattern& node);
+
 Diagnostic rule_error(std::string what);
 
 // Checks op, number of inputs and outputs, and attributes; converts numbers to
@@ -95,12 +112,23 @@ struct Problem {
   bool found = false;
   int line = 0;
   Diagnostic diagnostic;
+
+  explicit operator bool() const { return found; }
 };
 // All checks of Builder::finish().
 Problem check(const Pattern& pattern);
 Problem check_facts(const Pattern& pattern, const Analysis& analysis);
 Problem check_tags(const Pattern& pattern, const Analysis& analysis);
 Problem check_sharing(const Pattern& pattern);
+// Sets the kind.
 Problem problem_at(int line, Diagnostic diagnostic);
+
+// Texts that differ for different attributes and facts.
+std::string key_of(const AttributePattern& attribute);
+std::string key_of(const Fact& fact);
+
+// The literal that an attribute must equal: "[1, 0]", "\"SAME\"". Empty for
+// "any" and for a variable.
+std::string literal_text(const AttributePattern& attribute);
 
 }  // namespace ruleengine::pattern

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <string>
-#include <utility>
 
 #include "core/pattern/check.h"
 
@@ -79,10 +77,9 @@ bool add(Known& known, const Fact& fact) {
 }
 
 Problem contradiction(const Fact& fact) {
-  Diagnostic problem =
-      rule_error("a fact that contradicts another of the same value");
-  problem.hint = "the pattern can never match";
-  return problem_at(fact.line, std::move(problem));
+  return problem_at(
+      fact.line, {.what = "a fact that contradicts another of the same value",
+                  .hint = "the pattern can never match"});
 }
 
 Problem check_subject(const Pattern& pattern, const Analysis& analysis,
@@ -92,16 +89,14 @@ Problem check_subject(const Pattern& pattern, const Analysis& analysis,
                         kind == TermKind::kOutput ||
                         kind == TermKind::kEither || kind == TermKind::kMany ||
                         kind == TermKind::kHole || kind == TermKind::kTranspose;
-  Diagnostic problem;
   if (!bindable) {
-    problem = rule_error("a fact about something without a name");
-    problem.hint = "any \"x\" makes a variable without a parameter";
-  } else if (analysis.terms[fact.subject.index()].depth == kUnreached) {
-    problem = rule_error("a fact about what is not part of the pattern");
-  } else {
-    return {};
+    return problem_at(
+        fact.line, {.what = "a fact about something without a name",
+                    .hint = "any \"x\" makes a variable without a parameter"});
   }
-  return problem_at(fact.line, std::move(problem));
+  if (analysis.terms[fact.subject.index()].depth != kUnreached) return {};
+  return problem_at(fact.line,
+                    {.what = "a fact about what is not part of the pattern"});
 }
 
 using KnownBySubject = std::map<TermId, Known>;
@@ -110,8 +105,9 @@ Problem add_all(const Pattern& pattern, const Analysis& analysis,
                 const std::vector<FactId>& facts, KnownBySubject& known) {
   for (FactId id : facts) {
     const Fact& fact = pattern[id];
-    Problem problem = check_subject(pattern, analysis, fact);
-    if (problem.found) return problem;
+    if (Problem problem = check_subject(pattern, analysis, fact)) {
+      return problem;
+    }
     if (!add(known[fact.subject], fact)) return contradiction(fact);
   }
   return {};
@@ -122,7 +118,7 @@ Problem add_all(const Pattern& pattern, const Analysis& analysis,
 Problem check_facts(const Pattern& pattern, const Analysis& analysis) {
   KnownBySubject global;
   Problem problem = add_all(pattern, analysis, pattern.global_facts(), global);
-  if (problem.found) return problem;
+  if (problem) return problem;
   for (std::size_t t = 0; t < pattern.terms().size(); ++t) {
     for (const Alternative& alternative : pattern.terms()[t].alternatives) {
       if (alternative.facts.empty()) continue;
@@ -131,16 +127,16 @@ Problem check_facts(const Pattern& pattern, const Analysis& analysis) {
         const TermId subject = pattern[id].subject;
         const std::uint32_t depth = analysis.terms[subject.index()].depth;
         if (depth != kUnreached && depth > analysis.terms[t].depth) {
-          Diagnostic inside =
-              rule_error("a fact about what the steps of `many` bind");
-          inside.hint = "state it inside the step";
-          return problem_at(pattern[id].line, std::move(inside));
+          return problem_at(
+              pattern[id].line,
+              {.what = "a fact about what the steps of `many` bind",
+               .hint = "state it inside the step"});
         }
         const auto at = global.find(subject);
         if (at != global.end()) here.insert(*at);
       }
       problem = add_all(pattern, analysis, alternative.facts, here);
-      if (problem.found) return problem;
+      if (problem) return problem;
     }
   }
   return {};

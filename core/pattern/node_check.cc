@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <climits>
 #include <string>
@@ -17,7 +19,6 @@ using ops::OpFacts;
 using Kind = AttributePattern::Kind;
 
 Status unknown_op(const NodePattern& node) {
-  Diagnostic problem = rule_error("no op '" + node.op_text() + "'");
   std::vector<std::string_view> like = ops::similar_ops(node.domain, node.type);
   if (node.domain.empty() && like.empty()) {
     std::vector<std::string_view> classes;
@@ -27,8 +28,9 @@ Status unknown_op(const NodePattern& node) {
     const std::string_view near = nearest(node.type, classes);
     if (!near.empty()) like.push_back(near);
   }
-  problem.hint = did_you_mean(like);
-  return problem;
+  return Diagnostic{.kind = ErrorKind::kRule,
+                    .what = "no op '" + node.op_text() + "'",
+                    .hint = did_you_mean(like)};
 }
 
 // The kinds that patterns write, by AttributePattern::Kind.
@@ -82,43 +84,27 @@ void adapt(AttributePattern& a, AttributeKind wanted) {
 }
 
 bool fits(Kind kind, AttributeKind wanted) {
-  switch (kind) {
-    case Kind::kInt:
-      return wanted == AttributeKind::kInt;
-    case Kind::kFloat:
-      return wanted == AttributeKind::kFloat;
-    case Kind::kString:
-      return wanted == AttributeKind::kString;
-    case Kind::kInts:
-      return wanted == AttributeKind::kInts;
-    case Kind::kFloats:
-      return wanted == AttributeKind::kFloats;
-    case Kind::kStrings:
-      return wanted == AttributeKind::kStrings;
-    case Kind::kVariable:
-    case Kind::kAny:
-      return true;
-  }
-  return false;
+  return kind == Kind::kVariable || kind == Kind::kAny ||
+         kWritten[static_cast<std::size_t>(kind)] == wanted;
 }
 
 Status check_attribute(const NodePattern& node, AttributePattern& attribute,
                        const OpFacts& facts) {
   const FormalAttribute* formal = facts.attribute(attribute.name);
   if (formal == nullptr) {
-    Diagnostic problem = rule_error(node.op_text() + " has no attribute '" +
-                                    attribute.name + "'");
-    problem.hint = ops::attribute_hint(facts, attribute.name);
-    return problem;
+    return Diagnostic{
+        .kind = ErrorKind::kRule,
+        .what = node.op_text() + " has no attribute '" + attribute.name + "'",
+        .hint = ops::attribute_hint(facts, attribute.name)};
   }
   adapt(attribute, formal->kind);
   if (fits(attribute.kind, formal->kind)) return {};
-  Diagnostic problem =
-      rule_error("attribute '" + attribute.name + "' of " + node.op_text() +
-                 " must be " + std::string(wanted_text(formal->kind)));
-  problem.expected = wanted_text(formal->kind);
-  problem.found = found_text(attribute.kind);
-  return problem;
+  const std::string wanted(wanted_text(formal->kind));
+  return Diagnostic{.kind = ErrorKind::kRule,
+                    .what = "attribute '" + attribute.name + "' of " +
+                            node.op_text() + " must be " + wanted,
+                    .expected = wanted,
+                    .found = std::string(found_text(attribute.kind))};
 }
 
 // A required attribute has no default, so a pattern must mention it.
@@ -131,11 +117,11 @@ Status check_required(const NodePattern& node, const OpFacts& facts) {
       continue;
     }
     const std::string name(formal.name);
-    Diagnostic problem =
-        rule_error("this " + node.op_text() + " can never match: attribute '" +
-                   name + "' is required");
-    problem.hint = "write `" + name + " = any`, or `attrs = any`";
-    return problem;
+    return Diagnostic{.kind = ErrorKind::kRule,
+                      .what = "this " + node.op_text() +
+                              " can never match: attribute '" + name +
+                              "' is required",
+                      .hint = "write `" + name + " = any`, or `attrs = any`"};
   }
   return {};
 }
@@ -164,10 +150,11 @@ Status check_counts(const Pattern& pattern, const NodePattern& node,
     return problem;
   }
   if (static_cast<std::int64_t>(node.output_count) > facts.max_outputs) {
-    Diagnostic problem = rule_error("too many outputs of " + node.op_text());
-    problem.expected = "at most " + std::to_string(facts.max_outputs);
-    problem.found = std::to_string(node.output_count);
-    return problem;
+    return Diagnostic{
+        .kind = ErrorKind::kRule,
+        .what = "too many outputs of " + node.op_text(),
+        .expected = "at most " + std::to_string(facts.max_outputs),
+        .found = std::to_string(node.output_count)};
   }
   return {};
 }
@@ -184,10 +171,11 @@ Status check_places(const Pattern& pattern, const NodePattern& node) {
     const bool twice = std::ranges::adjacent_find(sorted) != sorted.end();
     if (twice || permutation.size() > node.inputs.size() ||
         (!sorted.empty() && sorted.back() >= 64)) {
-      Diagnostic problem = rule_error("a permutation of " + node.op_text() +
-                                      " does not fit its inputs");
-      problem.expected = "a different input slot for each written input";
-      return problem;
+      return Diagnostic{
+          .kind = ErrorKind::kRule,
+          .what =
+              "a permutation of " + node.op_text() + " does not fit its inputs",
+          .expected = "a different input slot for each written input"};
     }
   }
   for (std::size_t i = 1; i < node.attributes.size(); ++i) {
@@ -213,11 +201,10 @@ Status check_class(const Pattern& pattern, NodePattern& node) {
     for (const ops::OpName& op : node.op_class->ops) {
       const OpFacts& facts = *ops::newest_op(op.domain, op.type);
       if (facts.attribute(attribute.name) == nullptr) {
-        Diagnostic problem =
-            rule_error("not every op of " + node.type + " has an attribute '" +
-                       attribute.name + "'");
-        problem.found = std::string(op.type) + ", which has none";
-        return problem;
+        return Diagnostic{.kind = ErrorKind::kRule,
+                          .what = "not every op of " + node.type +
+                                  " has an attribute '" + attribute.name + "'",
+                          .found = std::string(op.type) + ", which has none"};
       }
       Status status = check_attribute(node, attribute, facts);
       if (!status) return status;
@@ -229,10 +216,28 @@ Status check_class(const Pattern& pattern, NodePattern& node) {
 }  // namespace
 
 Diagnostic rule_error(std::string what) {
-  Diagnostic problem;
-  problem.kind = ErrorKind::kRule;
-  problem.what = std::move(what);
-  return problem;
+  return {.kind = ErrorKind::kRule, .what = std::move(what)};
+}
+
+std::string literal_text(const AttributePattern& a) {
+  switch (a.kind) {
+    case Kind::kInt:
+      return fmt::format("{}", a.i);
+    case Kind::kFloat:
+      return fmt::format("{}", a.f);
+    case Kind::kString:
+      return fmt::format("\"{}\"", printable(a.s));
+    case Kind::kInts:
+      return fmt::format("[{}]", fmt::join(a.ints, ", "));
+    case Kind::kFloats:
+      return fmt::format("[{}]", fmt::join(a.floats, ", "));
+    case Kind::kStrings:
+      return fmt::format("[{}]", fmt::join(a.strings, ", "));
+    case Kind::kVariable:
+    case Kind::kAny:
+      return {};
+  }
+  return {};
 }
 
 Status check_node(const Pattern& pattern, NodePattern& node) {

@@ -1,6 +1,7 @@
 #include "core/pattern/sharing.h"
 
 #include <algorithm>
+#include <span>
 
 #include "core/pattern/check.h"
 
@@ -44,12 +45,9 @@ void Sharing::bind_parts(TermId id, std::vector<TermId>& todo) {
       break;
     case TermKind::kOutput: {
       const NodePattern& node = (*pattern_)[term.node];
-      std::size_t certain = node.inputs.size();
-      for (const auto& permutation : node.permutations) {
-        certain = std::min(certain, permutation.size());
-      }
-      todo.insert(todo.end(), node.inputs.begin(),
-                  node.inputs.begin() + static_cast<std::ptrdiff_t>(certain));
+      const std::span inputs(node.inputs);
+      const auto certain = inputs.first(certain_inputs(node));
+      todo.insert(todo.end(), certain.begin(), certain.end());
       break;
     }
     case TermKind::kEither: {

@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -43,59 +45,49 @@ class ForcedChoices {
   explicit ForcedChoices(const Pattern& pattern)
       : pattern_(pattern),
         terms_(pattern.terms().size()),
-        reached_(pattern.terms().size()),
-        nodes_(pattern.nodes().size()),
-        node_reached_(pattern.nodes().size()) {
-    for (TermId r : pattern.results()) enter(r, {});
-    for (TermId c : pattern.conditions()) enter(c, {});
+        nodes_(pattern.nodes().size()) {
+    for (TermId r : pattern.results()) enter(terms_[r.index()], {});
+    for (TermId c : pattern.conditions()) enter(terms_[c.index()], {});
     for (std::size_t i = terms_.size(); i-- > 0;) {
-      if (reached_[i]) expand(TermId(i));
+      if (terms_[i]) expand(TermId(i), *terms_[i]);
     }
   }
 
-  const Choices& of(NodePatternId node) const { return nodes_[node.index()]; }
-  const Choices& of(TermId term) const { return terms_[term.index()]; }
+  // Of what is reached.
+  const Choices& of(NodePatternId node) const { return *nodes_[node.index()]; }
+  const Choices& of(TermId term) const { return *terms_[term.index()]; }
 
  private:
-  void enter(TermId id, const Choices& way) {
-    if (reached_[id.index()]) {
-      keep_common(terms_[id.index()], way);
+  static void enter(std::optional<Choices>& place, const Choices& way) {
+    if (place) {
+      keep_common(*place, way);
     } else {
-      terms_[id.index()] = way;
-      reached_[id.index()] = true;
+      place = way;
     }
   }
 
-  void expand(TermId id) {
+  // The parts have smaller ids, so `way` stays as it is.
+  void expand(TermId id, const Choices& way) {
     const Term& term = pattern_[id];
-    const Choices way = terms_[id.index()];
     if (term.kind == TermKind::kEither) {
       for (std::uint32_t i = 0; i < term.alternatives.size(); ++i) {
         Choices chosen = way;
         const Choice choice{id, i};
         chosen.insert(std::ranges::upper_bound(chosen, choice), choice);
-        enter(term.alternatives[i].term, chosen);
-        for (TermId c : term.alternatives[i].conditions) enter(c, chosen);
+        enter(terms_[term.alternatives[i].term.index()], chosen);
+        for (TermId c : term.alternatives[i].conditions) {
+          enter(terms_[c.index()], chosen);
+        }
       }
       return;
     }
-    if (term.kind == TermKind::kOutput) {
-      const std::size_t n = term.node.index();
-      if (node_reached_[n]) {
-        keep_common(nodes_[n], way);
-      } else {
-        nodes_[n] = way;
-        node_reached_[n] = true;
-      }
-    }
-    for_each_part(pattern_, id, [&](TermId part) { enter(part, way); });
+    if (term.kind == TermKind::kOutput) enter(nodes_[term.node.index()], way);
+    for_each_part(pattern_, id,
+                  [&](TermId part) { enter(terms_[part.index()], way); });
   }
 
   const Pattern& pattern_;
-  std::vector<Choices> terms_;
-  std::vector<bool> reached_;
-  std::vector<Choices> nodes_;
-  std::vector<bool> node_reached_;
+  std::vector<std::optional<Choices>> terms_, nodes_;
 };
 
 // --- Results and conditions hang together -----------------------------------
@@ -105,9 +97,10 @@ bool reachable(const Sharing& sharing, TermId term) {
 }
 
 Problem untied(int line, std::string what) {
-  Diagnostic problem = rule_error(std::move(what));
-  problem.expected = "a node above a value that the results before it bind";
-  return problem_at(line, std::move(problem));
+  return problem_at(
+      line,
+      {.what = std::move(what),
+       .expected = "a node above a value that the results before it bind"});
 }
 
 // What a tag names: a node, or a chain.
@@ -138,13 +131,12 @@ Problem check_tag(const Variable& tag, const std::vector<Tagged>& all) {
       const bool apart = exclusive(*all[i].way, *all[j].way);
       if (apart && all[i].depth == all[j].depth) continue;
       const std::string kind = chain ? "chain" : "node";
-      Diagnostic problem =
-          rule_error("'" + tag.name + "' names " +
-                     (apart ? "a " + kind + " here and a list there"
-                            : "two " + kind + "s on one path"));
-      problem.found =
-          "also the " + kind + " of line " + std::to_string(all[j].line);
-      return problem_at(all[i].line, std::move(problem));
+      return problem_at(all[i].line,
+                        {.what = "'" + tag.name + "' names " +
+                                 (apart ? "a " + kind + " here and a list there"
+                                        : "two " + kind + "s on one path"),
+                         .found = "also the " + kind + " of line " +
+                                  std::to_string(all[j].line)});
     }
   }
   return {};
@@ -172,17 +164,17 @@ Problem check_tags(const Pattern& pattern, const Analysis& analysis) {
     see(term.tags, TermId(i), analysis.terms[i], term.line);
   }
   for (std::size_t v = 0; v < tagged.size(); ++v) {
-    Problem problem = check_tag(pattern.variables()[v], tagged[v]);
-    if (problem.found) return problem;
+    if (Problem problem = check_tag(pattern.variables()[v], tagged[v])) {
+      return problem;
+    }
   }
   return {};
 }
 
 Problem check_sharing(const Pattern& pattern) {
   Sharing all(pattern);
-  for (std::size_t i = 0; i < pattern.results().size(); ++i) {
-    const TermId result = pattern.results()[i];
-    if (i > 0 && !reachable(all, result)) {
+  for (TermId result : pattern.results()) {
+    if (result != pattern.results()[0] && !reachable(all, result)) {
       return untied(pattern[result].line,
                     "results of `match` without a common value");
     }

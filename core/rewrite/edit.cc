@@ -17,28 +17,31 @@ ir::NodeId EditState::add_node(ir::OpId op, ir::BlockId at,
                                std::span<const ir::ValueId> inputs,
                                std::uint32_t output_count,
                                std::span<const ir::Attribute> attributes) {
-  std::uint64_t key = rank;
-  for (ir::ValueId v : inputs) {
-    if (const ir::NodeId p = graph.producer(v)) {
-      key = std::max(key, graph.node(p).rank);
-    }
-    win_reader(v);
-  }
+  const std::uint64_t key = read(inputs);
   added.push_back(log.add_node(op, at, inputs, output_count, attributes, key));
   return added.back();
 }
 
 void EditState::bring_back(ir::NodeId node,
                            std::span<const ir::ValueId> inputs) {
-  std::uint64_t key = rank;
+  log.bring_back(node, inputs, read(inputs));
+  added.push_back(node);
+}
+
+std::uint64_t EditState::read(std::span<const ir::ValueId> inputs) {
+  std::uint64_t highest = rank;
   for (ir::ValueId v : inputs) {
     if (const ir::NodeId p = graph.producer(v)) {
-      key = std::max(key, graph.node(p).rank);
+      highest = std::max(highest, graph.node(p).rank);
     }
     win_reader(v);
   }
-  log.bring_back(node, inputs, key);
-  added.push_back(node);
+  return highest;
+}
+
+void EditState::declare(ir::ValueId value, const ir::Type* type) {
+  log.set_declared(value, type);
+  declared.emplace_back(value, type);
 }
 
 void EditState::set_operand(ir::OperandId slot, ir::ValueId value) {

@@ -1,7 +1,6 @@
 #include "core/rewrite/functions.h"
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
 #include <set>
 #include <string_view>
@@ -122,15 +121,12 @@ bool reaches(const ir::Function& from, const ir::Function& to) {
     const ir::Function* const f = todo.back();
     if (f == &to) return true;
     todo.pop_back();
-    const ir::Graph& body = f->body;
-    std::set<ir::OpId> ops;
-    for (std::size_t i = 0; i < body.node_count(); ++i) {
-      const ir::Node& node = body.node(ir::NodeId(i));
-      if (!node.removed) ops.insert(node.op);
-    }
-    for (const ir::OpId op : ops) {
+    const ir::Model& model = f->body.model();
+    std::set<std::size_t> ops;
+    for_each_op(f->body, [&](std::size_t op) { ops.insert(op); });
+    for (const std::size_t op : ops) {
       const ir::Function* const callee =
-          body.model().find_function(body.model().ops[op]);
+          model.find_function(model.ops[ir::OpId(op)]);
       if (callee != nullptr && seen.insert(callee).second) {
         todo.push_back(callee);
       }
@@ -222,10 +218,9 @@ void remove_unused_imports(ir::Model& model, std::size_t kept) {
   if (imports.size() <= kept) return;
   std::set<std::string_view> used = {"", "ai.onnx"};
   const auto look_at = [&](const ir::Graph& graph) {
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const ir::NodeId node(i);
-      if (!graph.node(node).removed) used.insert(graph.op(node).domain);
-    }
+    for_each_op(graph, [&](std::size_t op) {
+      used.insert(model.ops[ir::OpId(op)].domain);
+    });
   };
   look_at(model.graph);
   for (const auto& f : model.functions) {

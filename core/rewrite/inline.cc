@@ -1,7 +1,6 @@
 #include "core/rewrite/inline.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -124,10 +123,6 @@ class InlineBody final : public ops::Body {
   std::optional<Diagnostic> error_;
   std::optional<Rejection> rejection_;
 };
-
-}  // namespace
-
-namespace {
 
 Rejection rejected(const Edit& edit, std::string reason, ir::ValueId value) {
   return {std::move(reason),

@@ -5,10 +5,8 @@
 #include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "core/analysis/inference.h"
 #include "core/ir/order.h"

@@ -37,34 +37,20 @@ class Raiser {
     if (from_ == 0 || from_ >= to_) return {};
     if (from_ < kOldest) return too_old();
     if (to_ > ops::kRuntimeOpset) return too_new();
-    analysis::Inference facts(graph_);
     ops::Upgrades upgrades(graph_, from_, to_);
-    for (std::size_t i = 0; i < graph_.node_count(); ++i) {
-      const NodeId node(i);
-      if (graph_.node(node).removed || !graph_.op(node).domain.empty()) {
-        continue;
-      }
-      if (Status s = plan(node, facts, upgrades); !s) return s;
-    }
-    needed_ = true;
-    return {};
+    return plan_all([&](NodeId node, ir::Facts& facts) {
+      return plan(node, facts, upgrades);
+    });
   }
 
   // The same for the body of a function, and also for an older opset.
   Status plan_body() {
     from_ = workspace_.opset("");
     if (from_ == 0 || from_ == to_) return {};
-    analysis::Inference facts(graph_);
     ops::Upgrades upgrades(graph_, from_);
-    for (std::size_t i = 0; i < graph_.node_count(); ++i) {
-      const NodeId node(i);
-      if (graph_.node(node).removed || !graph_.op(node).domain.empty()) {
-        continue;
-      }
-      if (Status s = plan_body(node, facts, upgrades); !s) return s;
-    }
-    needed_ = true;
-    return {};
+    return plan_all([&](NodeId node, ir::Facts& facts) {
+      return plan_body(node, facts, upgrades);
+    });
   }
 
   void apply() {
@@ -82,6 +68,20 @@ class Raiser {
   }
 
  private:
+  // Plans the nodes of the standard.
+  Status plan_all(const auto& plan_one) {
+    analysis::Inference facts(graph_);
+    for (std::size_t i = 0; i < graph_.node_count(); ++i) {
+      const NodeId node(i);
+      if (graph_.node(node).removed || !graph_.op(node).domain.empty()) {
+        continue;
+      }
+      if (Status s = plan_one(node, facts); !s) return s;
+    }
+    needed_ = true;
+    return {};
+  }
+
   // Plans one node. A node with the same definition at both opsets needs no
   // check.
   Status plan(NodeId node, ir::Facts& facts, ops::Upgrades& upgrades) {
@@ -289,15 +289,13 @@ class Raiser {
     if (!value || graph_.value(value).name) return value;
     const ir::Literal& tensor = *graph_.value(value).tensor;
     const bool inside = workspace_.function() != nullptr;
-    const std::string bytes = key_of(tensor, model_.external.get());
-    if (bytes.empty()) {  // too large to compare
+    const auto make = [&] {
       return inside ? node_for(tensor, block, stem) : list(value, stem);
-    }
-    const auto place = std::pair(inside ? block : ir::BlockId(), bytes);
-    ValueId& known = constants_[place];
-    if (!known) {
-      known = inside ? node_for(tensor, block, stem) : list(value, stem);
-    }
+    };
+    const std::string bytes = key_of(tensor, model_.external.get());
+    if (bytes.empty()) return make();  // too large to compare
+    ValueId& known = constants_[{inside ? block : ir::BlockId(), bytes}];
+    if (!known) known = make();
     return known;
   }
 

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <string>
 
-#include "core/pattern/text.h"
+#include "core/pattern/check.h"
 
 namespace ruleengine::pattern {
 

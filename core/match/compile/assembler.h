@@ -14,28 +14,50 @@ namespace ruleengine::match {
 
 using Sequence = std::vector<Instr>;
 
+// Puts items into a list, each once, and tells their places there.
+template <typename T, typename Key = T>
+class Pool {
+ public:
+  explicit Pool(std::vector<T>& list) : list_(list) {}
+
+  std::uint32_t operator()(T item) { return put(item, std::move(item)); }
+  // The key says all of the item. It is read first.
+  std::uint32_t put(const Key& key, auto&& item) {
+    const auto [at, is_new] =
+        places_.try_emplace(key, static_cast<std::uint32_t>(list_.size()));
+    if (is_new) list_.push_back(std::forward<decltype(item)>(item));
+    return at->second;
+  }
+
+ private:
+  std::vector<T>& list_;
+  std::map<Key, std::uint32_t> places_;
+};
+
 class Assembler {
+  Code& code_;
+  std::vector<Sequence> blocks_;
+
  public:
   explicit Assembler(Code& code) : code_(code) {}
 
-  std::uint32_t op(std::string_view domain, std::string_view type);
+  Pool<std::string> name{code_.names};
+  Pool<std::vector<std::string>> name_list{code_.name_lists};
+  Pool<std::pair<bool, std::vector<double>>> numbers{code_.numbers};
+  Pool<Inputs> inputs{code_.inputs};
+  Pool<Branches> branches{code_.branches};
+  Pool<std::vector<std::uint32_t>> block_list{code_.block_lists};
+  Pool<Chain> chain{code_.chains};
+  Pool<Climb> climb{code_.climbs};
+  Pool<Search> search{code_.searches};
+  Pool<Table> table{code_.tables};
+  Pool<Sequence> block{blocks_};
   // The operand of kNode: an op, or a set of them.
   std::uint32_t op(const NodePattern& node);
   std::vector<std::uint32_t> ops(const NodePattern& node);
-  std::uint32_t name(const std::string& name);
-  std::uint32_t name_list(std::vector<std::string> names);
   std::uint32_t literal(const AttributePattern& literal);
-  std::uint32_t numbers(bool scalar, std::vector<double> numbers);
   std::uint32_t fact(Fact fact);
   std::uint32_t op_set(OpSet set);
-  std::uint32_t inputs(Inputs inputs);
-  std::uint32_t branches(Branches branches);
-  std::uint32_t block_list(std::vector<std::uint32_t> blocks);
-  std::uint32_t chain(Chain chain);
-  std::uint32_t climb(Climb climb);
-  std::uint32_t search(Search search);
-  std::uint32_t table(Table table);
-  std::uint32_t block(Sequence sequence);
 
   // Adds `rule`'s instructions, for roots of these ops and this output.
   void add_rule(std::uint32_t rule, const Sequence& sequence,
@@ -46,15 +68,6 @@ class Assembler {
   void finish();
 
  private:
-  template <typename T>
-  std::uint32_t keep(std::map<T, std::uint32_t>& known, std::vector<T>& list,
-                     T item) {
-    const auto [at, is_new] =
-        known.try_emplace(item, static_cast<std::uint32_t>(list.size()));
-    if (is_new) list.push_back(std::move(item));
-    return at->second;
-  }
-
   // A cell of a tree before it is laid out.
   struct Grown {
     Instr instr;
@@ -72,22 +85,10 @@ class Assembler {
   std::uint32_t lay_fork(std::uint32_t grown, std::uint32_t segment);
   void add_child(Branch& branch, std::uint32_t grown);
 
-  Code& code_;
-  std::map<std::pair<std::string, std::string>, std::uint32_t> ops_;
-  std::map<std::string, std::uint32_t> names_;
-  std::map<std::vector<std::string>, std::uint32_t> name_lists_;
-  std::map<std::string, std::uint32_t> literals_, facts_;
-  std::map<std::pair<bool, std::vector<double>>, std::uint32_t> numbers_;
-  std::map<OpSet, std::uint32_t> op_sets_;
-  std::map<Inputs, std::uint32_t> inputs_;
-  std::map<Branches, std::uint32_t> branches_;
-  std::map<std::vector<std::uint32_t>, std::uint32_t> block_lists_;
-  std::map<Chain, std::uint32_t> chains_;
-  std::map<Climb, std::uint32_t> climbs_;
-  std::map<Search, std::uint32_t> searches_;
-  std::map<Table, std::uint32_t> tables_;
-  std::map<Sequence, std::uint32_t> block_ids_;
-  std::vector<Sequence> blocks_;
+  Pool<std::pair<std::string, std::string>> ops_{code_.ops};
+  Pool<AttributePattern, std::string> literals_{code_.literals};
+  Pool<Fact, std::string> facts_{code_.facts};
+  Pool<OpSet> op_sets_{code_.op_sets};
   std::vector<Grown> grown_;
   std::map<std::pair<std::uint32_t, Instr>, std::uint32_t> grown_ids_;
   std::map<StartKey, std::uint32_t> starts_;

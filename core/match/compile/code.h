@@ -8,7 +8,6 @@
 #include <compare>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <map>
 
 #include "core/match/compile/emitter.h"
 #include "core/match/program.h"

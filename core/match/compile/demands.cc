@@ -9,24 +9,10 @@
 namespace ruleengine::match {
 namespace {
 
-using pattern::AttributePattern;
-using pattern::NodePattern;
-using pattern::Pattern;
-using pattern::Term;
-using pattern::TermKind;
-
 // A small depth: patterns that share parts would otherwise be unfolded without
 // end.
 constexpr std::size_t kDeepest = 4;
 constexpr std::size_t kMostInputs = 4;
-
-// Empty: any value is allowed.
-std::string literal(const AttributePattern& a) {
-  using Kind = AttributePattern::Kind;
-  if (a.kind == Kind::kAny || a.kind == Kind::kVariable) return {};
-  return fmt::format("{} {} {} {} {} {} {}", static_cast<int>(a.kind), a.i, a.f,
-                     a.s, a.ints, a.floats, a.strings);
-}
 
 }  // namespace
 
@@ -50,9 +36,9 @@ void Demands::walk(const Pattern& pattern, pattern::TermId id,
                                      node.domain, node.type)));
   }
   for (const AttributePattern& a : node.attributes) {
-    const std::string value = literal(a);
-    if (value.empty()) continue;
-    out.push_back(number(fmt::format("{} {} {}", place, a.name, value)));
+    using Kind = AttributePattern::Kind;
+    if (a.kind == Kind::kAny || a.kind == Kind::kVariable) continue;
+    out.push_back(number(place + " " + pattern::key_of(a)));
   }
   if (place.size() >= kDeepest) return;
   const std::size_t inputs = std::min(node.inputs.size(), kMostInputs);

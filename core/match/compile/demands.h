@@ -10,18 +10,18 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/pattern/pattern.h"
+#include "core/match/compile/prepared.h"
 
 namespace ruleengine::match {
 
 class Demands {
  public:
   // Ascending. Covers the topmost levels, and the first inputs of a node.
-  std::vector<std::uint32_t> of(const pattern::Pattern& pattern);
+  std::vector<std::uint32_t> of(const Pattern& pattern);
 
  private:
-  void walk(const pattern::Pattern& pattern, pattern::TermId term,
-            const std::string& place, std::vector<std::uint32_t>& out);
+  void walk(const Pattern& pattern, TermId term, const std::string& place,
+            std::vector<std::uint32_t>& out);
   std::uint32_t number(std::string text);
 
   std::unordered_map<std::string, std::uint32_t> known_;

@@ -1,7 +1,6 @@
 #include "core/match/compile/emitter.h"
 
 #include <algorithm>
-#include <string>
 
 // Terms, nodes and facts.
 namespace ruleengine::match {
@@ -93,7 +92,7 @@ Reg Emitter::hole_reg(std::uint32_t hole, std::uint32_t depth) {
 
 // --- Prechecks --------------------------------------------------------------
 
-Emitter::Done Emitter::precheck(TermId id, Reg value) {
+Emitter::Done Emitter::precheck(TermId id, Reg value, const Axes* axes) {
   const Term& t = pattern()[id];
   switch (t.kind) {
     case TermKind::kAny:
@@ -103,7 +102,7 @@ Emitter::Done Emitter::precheck(TermId id, Reg value) {
       add({.op = Do::kAbsent, .a = value});
       return true;
     case TermKind::kNumbers:
-      numbers(id, value, nullptr);
+      numbers(id, value, axes);
       return true;
     case TermKind::kVariable:
       if (const auto& known = variable_certain_[t.variable.index()]) {
@@ -155,10 +154,8 @@ void Emitter::term(TermId id, Reg value, const Axes* axes) {
   switch (t.kind) {
     case TermKind::kAny:
     case TermKind::kAbsent:
-      precheck(id, value);
-      break;
     case TermKind::kNumbers:
-      numbers(id, value, axes);
+      precheck(id, value, axes);
       break;
     case TermKind::kVariable:
       variable(t.variable, id, value, false);
@@ -199,7 +196,7 @@ void Emitter::term(TermId id, Reg value, const Axes* axes) {
 void Emitter::numbers(TermId id, Reg value, const Axes* axes) {
   const Term& t = pattern()[id];
   Instr instr{
-      .op = Do::kNumber, .a = value, .b = out_.numbers(t.scalar, t.numbers)};
+      .op = Do::kNumber, .a = value, .b = out_.numbers({t.scalar, t.numbers})};
   if (axes != nullptr) {
     instr.op = Do::kAxes;
     instr.c = node_reg(axes->node);

@@ -67,9 +67,9 @@ class Emitter {
   std::uint32_t future(TermId output);
 
   // Emits the tests of the term at `value` that only prune.
-  Done precheck(TermId term, Reg value);
-  Done precheck_output(TermId term, Reg value);
   // axes: not null where a number may be axes.
+  Done precheck(TermId term, Reg value, const Axes* axes = nullptr);
+  Done precheck_output(TermId term, Reg value);
   void term(TermId term, Reg value, const Axes* axes = nullptr);
   void numbers(TermId term, Reg value, const Axes* axes);
   void output(TermId term, Reg value);
@@ -124,7 +124,7 @@ class Emitter {
   std::vector<Reg> node_regs_, term_regs_, variable_regs_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, Reg> hole_regs_;
   std::vector<std::vector<std::uint32_t>> node_ops_;  // for future()
-  std::vector<bool> node_certain_;  // bound in main
+  std::vector<bool> node_certain_;                    // bound in main
   std::vector<bool> node_touched_;  // some instruction binds it
   std::vector<bool> head_done_;     // by node; its tail is not emitted yet
   std::vector<bool> variable_touched_;

@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <string>
 
 #include "core/match/compile/emitter.h"
@@ -178,18 +177,14 @@ void Emitter::inputs(NodePatternId id) {
 void Emitter::inputs_by_size(NodePatternId id, Reg first, Reg which,
                              std::uint32_t operand) {
   std::vector<std::uint32_t> blocks;
-  for (const auto& order : prepared_.permutations[id.index()]) {
-    if (blocks.size() <= order.size()) blocks.resize(order.size() + 1, kNone);
-  }
   // A shared subpattern in several sizes is named at several places.
   for (const auto& order : prepared_.permutations[id.index()]) {
+    if (blocks.size() <= order.size()) blocks.resize(order.size() + 1, kNone);
     std::uint32_t& of_size = blocks[order.size()];
     if (of_size != kNone) continue;
     of_size = block([&] {
       for (std::size_t i = 0; i < order.size(); ++i) {
-        term(pattern()[id].inputs[i],
-             make_reg(reg_depth(first),
-                      reg_index(first) + static_cast<std::uint32_t>(i)));
+        term(pattern()[id].inputs[i], first + static_cast<Reg>(i));
       }
     });
   }
@@ -201,24 +196,18 @@ void Emitter::inputs_by_size(NodePatternId id, Reg first, Reg which,
 
 void Emitter::input_terms(NodePatternId id, Reg first, std::size_t count) {
   const auto& terms = pattern()[id].inputs;
-  const auto reg = [&](std::size_t i) {
-    return make_reg(reg_depth(first),
-                    reg_index(first) + static_cast<std::uint32_t>(i));
-  };
-  std::vector<bool> done;
-  for (std::size_t i = 0; i < count; ++i) {
-    const Axes axes{id, i};
-    if (pattern()[terms[i]].kind == TermKind::kNumbers) {
-      numbers(terms[i], reg(i), takes_axes(prepared_, id, i) ? &axes : nullptr);
-      done.push_back(true);
-    } else {
-      done.push_back(precheck(terms[i], reg(i)));
+  std::vector<Done> done;
+  for (const bool only_prunes : {true, false}) {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Reg reg = first + static_cast<Reg>(i);
+      const Axes place{id, i};
+      const Axes* const axes = takes_axes(prepared_, id, i) ? &place : nullptr;
+      if (only_prunes) {
+        done.push_back(precheck(terms[i], reg, axes));
+      } else if (!done[i]) {
+        term(terms[i], reg, axes);
+      }
     }
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const Axes axes{id, i};
-    if (done[i]) continue;
-    term(terms[i], reg(i), takes_axes(prepared_, id, i) ? &axes : nullptr);
   }
 }
 

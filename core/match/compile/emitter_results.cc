@@ -119,36 +119,28 @@ void Emitter::reached_from(TermId root, std::vector<bool>& terms,
                            std::vector<bool>& variables) const {
   terms.assign(pattern().terms().size(), false);
   variables.assign(pattern().variables().size(), false);
-  std::vector<bool> seen(terms.size());
   const auto use = [&](VariableId v) {
     if (v && !variable_certain_[v.index()]) variables[v.index()] = true;
   };
-  std::vector<TermId> todo{root};
-  while (!todo.empty()) {
-    const TermId id = todo.back();
-    todo.pop_back();
-    if (seen[id.index()]) continue;
-    seen[id.index()] = true;
-    const Term& t = pattern()[id];
-    use(t.variable);
-    for (FactId fact : prepared_.facts[id.index()]) {
+  const auto use_letters = [&](const std::vector<FactId>& facts) {
+    for (FactId fact : facts) {
       for (const auto& dim : pattern()[fact].dims) use(dim.letter);
     }
-    for (const Alternative& a : t.alternatives) {
-      for (FactId fact : a.facts) {
-        for (const auto& dim : pattern()[fact].dims) use(dim.letter);
-      }
-    }
+  };
+  pattern::walk(pattern(), {root}, [&](TermId id) {
+    const Term& t = pattern()[id];
+    use(t.variable);
+    use_letters(prepared_.facts[id.index()]);
+    for (const Alternative& a : t.alternatives) use_letters(a.facts);
     if (t.kind == TermKind::kOutput) {
-      if (node_certain_[t.node.index()]) continue;
+      if (node_certain_[t.node.index()]) return false;
       for (const auto& a : pattern()[t.node].attributes) use(a.variable);
     }
     terms[id.index()] = t.kind == TermKind::kOutput ||
                         t.kind == TermKind::kEither ||
                         t.kind == TermKind::kMany;
-    pattern::for_each_part(pattern(), id,
-                           [&](TermId part) { todo.push_back(part); });
-  }
+    return true;
+  });
 }
 
 void Emitter::conditions() {

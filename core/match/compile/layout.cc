@@ -137,12 +137,14 @@ void Assembler::add_child(Branch& branch, std::uint32_t grown) {
   } else if (instr.op == Do::kNumber && code_.numbers[instr.b].first) {
     group.kind = Group::Kind::kNumbers;
     child.number = code_.numbers[instr.b].second[0];
-  } else if (instr.op == Do::kLiteral &&
-             !ops::names_axes(code_.literals[instr.b].name) &&  // spellings
-             !literal_key(code_.literals[instr.b]).empty()) {
-    group.kind = Group::Kind::kLiterals;
-    group.name = code_.literals[instr.b].name;
-    child.key = literal_key(code_.literals[instr.b]);
+  } else if (instr.op == Do::kLiteral) {
+    const AttributePattern& literal = code_.literals[instr.b];
+    // Axes may be counted from either end.
+    if (!ops::names_axes(literal.name)) child.key = literal_key(literal);
+    if (!child.key.empty()) {
+      group.kind = Group::Kind::kLiterals;
+      group.name = literal.name;
+    }
   }
   if (group.kind != Group::Kind::kOne) {
     for (Group& other : branch) {

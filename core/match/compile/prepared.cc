@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "core/ops/attribute_meaning.h"
 #include "core/ops/op_facts.h"
@@ -30,6 +31,38 @@ std::vector<std::vector<std::uint32_t>> permutations_of(
                     std::ranges::any_of(node.ops(), is_commutative);
   if (!swap) return {identity};
   return {identity, {1, 0}};
+}
+
+void add_anchor(Prepared& prepared, Place place,
+                const pattern::Sharing& bound) {
+  prepared.anchors.emplace(place, Anchor{bound, bound.climbs()});
+}
+
+void find_anchors(Prepared& prepared) {
+  const Pattern& pattern = *prepared.pattern;
+  pattern::Sharing bound(pattern);
+  for (std::uint32_t i = 0; i < pattern.results().size(); ++i) {
+    if (i > 0) add_anchor(prepared, {.index = i}, bound);
+    bound.bind(pattern.results()[i]);
+  }
+  for (std::uint32_t i = 0; i < pattern.conditions().size(); ++i) {
+    const TermId condition = pattern.conditions()[i];
+    add_anchor(prepared, {.index = i, .condition = true}, bound);
+    if (pattern[condition].kind == TermKind::kContext) {
+      bound.bind(pattern[condition].base);
+    }
+  }
+  for (std::size_t t = 0; t < pattern.terms().size(); ++t) {
+    const auto& alternatives = pattern.terms()[t].alternatives;
+    for (std::uint32_t a = 0; a < alternatives.size(); ++a) {
+      if (alternatives[a].conditions.empty()) continue;
+      pattern::Sharing here = bound;
+      here.bind(alternatives[a].term);
+      for (std::uint32_t i = 0; i < alternatives[a].conditions.size(); ++i) {
+        add_anchor(prepared, {TermId(t), a, i, true}, here);
+      }
+    }
+  }
 }
 
 }  // namespace
@@ -99,12 +132,9 @@ std::vector<Top> tops(const Pattern& pattern, TermId term) {
 }
 
 std::vector<std::uint32_t> top_outputs(const Pattern& pattern, TermId term) {
-  std::vector<std::uint32_t> out;
-  for (const Top& top : tops(pattern, term)) out.push_back(top.output);
-  std::ranges::sort(out);
-  const auto repeated = std::ranges::unique(out);
-  out.erase(repeated.begin(), repeated.end());
-  return out;
+  std::set<std::uint32_t> out;
+  for (const Top& top : tops(pattern, term)) out.insert(top.output);
+  return {out.begin(), out.end()};
 }
 
 std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
@@ -122,51 +152,12 @@ std::size_t climbed_input(const Prepared& prepared, const Anchor& anchor,
 
 std::vector<std::uint32_t> slots_of(const Prepared& prepared,
                                     NodePatternId node, std::size_t input) {
-  std::vector<std::uint32_t> slots;
+  std::set<std::uint32_t> slots;
   for (const auto& order : prepared.permutations[node.index()]) {
-    if (input < order.size()) slots.push_back(order[input]);
+    if (input < order.size()) slots.insert(order[input]);
   }
-  std::ranges::sort(slots);
-  const auto repeated = std::ranges::unique(slots);
-  slots.erase(repeated.begin(), repeated.end());
-  return slots;
+  return {slots.begin(), slots.end()};
 }
-
-namespace {
-
-void add_anchor(Prepared& prepared, Place place,
-                const pattern::Sharing& bound) {
-  prepared.anchors.emplace(place, Anchor{bound, bound.climbs()});
-}
-
-void find_anchors(Prepared& prepared) {
-  const Pattern& pattern = *prepared.pattern;
-  pattern::Sharing bound(pattern);
-  for (std::uint32_t i = 0; i < pattern.results().size(); ++i) {
-    if (i > 0) add_anchor(prepared, {.index = i}, bound);
-    bound.bind(pattern.results()[i]);
-  }
-  for (std::uint32_t i = 0; i < pattern.conditions().size(); ++i) {
-    const TermId condition = pattern.conditions()[i];
-    add_anchor(prepared, {.index = i, .condition = true}, bound);
-    if (pattern[condition].kind == TermKind::kContext) {
-      bound.bind(pattern[condition].base);
-    }
-  }
-  for (std::size_t t = 0; t < pattern.terms().size(); ++t) {
-    const auto& alternatives = pattern.terms()[t].alternatives;
-    for (std::uint32_t a = 0; a < alternatives.size(); ++a) {
-      if (alternatives[a].conditions.empty()) continue;
-      pattern::Sharing here = bound;
-      here.bind(alternatives[a].term);
-      for (std::uint32_t i = 0; i < alternatives[a].conditions.size(); ++i) {
-        add_anchor(prepared, {TermId(t), a, i, true}, here);
-      }
-    }
-  }
-}
-
-}  // namespace
 
 Prepared prepare(const Pattern& pattern) {
   Prepared out;

@@ -4,9 +4,11 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "core/ir/literal.h"
 #include "core/ir/model.h"
+#include "core/ir/shapes.h"
 
 namespace ruleengine::match {
 namespace {
@@ -57,10 +59,6 @@ bool same_floats(std::span<const float> found,
                             [](float a, double b) { return near(a, b, 1e-6); });
 }
 
-bool is_one_axis(const pattern::Fact::DimPattern& dim) {
-  return dim.kind == Fact::DimPattern::Kind::kAny;
-}
-
 bool axis_fits(const Fact::DimPattern& wanted, ir::Dim found,
                const Unify& unify) {
   switch (wanted.kind) {
@@ -93,8 +91,7 @@ bool broadcasts(const Fact& fact, const std::vector<ir::Dim>& found,
   for (std::size_t i = 0; i < std::min(n, found.size()); ++i) {
     const ir::Dim dim = found[found.size() - 1 - i];
     const Fact::DimPattern& wanted = fact.dims[n - 1 - i];
-    if (dim == ir::Dim(1) || is_one_axis(wanted)) continue;
-    if (!axis_fits(wanted, dim, unify)) return false;
+    if (dim != ir::Dim(1) && !axis_fits(wanted, dim, unify)) return false;
   }
   return true;
 }
@@ -108,20 +105,40 @@ bool dim_fits(const Fact& fact, const std::vector<ir::Dim>& found,
   return axis_fits(fact.dims[0], found[static_cast<std::size_t>(axis)], unify);
 }
 
-}  // namespace
-
-Scalar Scalar::of(ir::Dim dim) {
-  Scalar scalar;
-  scalar.kind = Kind::kDim;
-  scalar.dim = dim;
-  return scalar;
+// Compares a literal of the pattern with an attribute (nullptr: absent).
+bool equals(const AttributePattern& wanted, const ir::Attribute* found) {
+  using Kind = AttributePattern::Kind;
+  if (wanted.kind == Kind::kAny || wanted.kind == Kind::kVariable) return true;
+  if (found == nullptr || !found->ref.empty()) return false;
+  switch (wanted.kind) {
+    case Kind::kInt:
+      return found->kind == ir::AttributeKind::kInt && found->i == wanted.i;
+    case Kind::kFloat:
+      return found->kind == ir::AttributeKind::kFloat &&
+             near(found->f, wanted.f, 1e-6);
+    case Kind::kString:
+      return found->kind == ir::AttributeKind::kString && found->s == wanted.s;
+    case Kind::kInts:
+      return found->kind == ir::AttributeKind::kInts &&
+             std::ranges::equal(found->ints, wanted.ints);
+    case Kind::kFloats:
+      return found->kind == ir::AttributeKind::kFloats &&
+             same_floats(found->floats, wanted.floats);
+    case Kind::kStrings:
+      return found->kind == ir::AttributeKind::kStrings &&
+             std::ranges::equal(found->strings, wanted.strings);
+    default:
+      return true;
+  }
 }
 
+}  // namespace
+
+Scalar Scalar::of(ir::Dim dim) { return {.kind = Kind::kDim, .dim = dim}; }
+
 Scalar Scalar::of(const ir::Attribute* attribute) {
-  Scalar scalar;
-  scalar.kind = attribute ? Kind::kAttribute : Kind::kMissing;
-  scalar.attribute = attribute;
-  return scalar;
+  return {.kind = attribute ? Kind::kAttribute : Kind::kMissing,
+          .attribute = attribute};
 }
 
 // The constant, if it may have `count` elements: a large one is not computed
@@ -131,13 +148,8 @@ const ir::Literal* Checker::small_constant(ir::ValueId value,
   if (!value || !facts_.is_constant(value)) return nullptr;
   const ir::Type* type = facts_.type(value);
   if (type != nullptr && type->is_tensor() && type->has_shape) {
-    std::int64_t found = 1;
-    for (ir::Dim d : type->dims) {
-      if (!d.known() || __builtin_mul_overflow(found, d.size(), &found)) {
-        return facts_.constant(value);
-      }
-    }
-    if (found != count) return nullptr;
+    const auto found = ir::known_count(type->dims);
+    if (found && *found != count) return nullptr;
   }
   return facts_.constant(value);
 }
@@ -208,33 +220,6 @@ bool Checker::is_matrix_constant(ir::ValueId value) {
   if (!value || !facts_.is_constant(value)) return false;
   const auto dims = shape(value, false);
   return dims && dims->size() == 2;
-}
-
-bool Checker::literal(const AttributePattern& wanted,
-                      const ir::Attribute* found) {
-  using Kind = AttributePattern::Kind;
-  if (wanted.kind == Kind::kAny || wanted.kind == Kind::kVariable) return true;
-  if (found == nullptr || !found->ref.empty()) return false;
-  switch (wanted.kind) {
-    case Kind::kInt:
-      return found->kind == ir::AttributeKind::kInt && found->i == wanted.i;
-    case Kind::kFloat:
-      return found->kind == ir::AttributeKind::kFloat &&
-             near(found->f, wanted.f, 1e-6);
-    case Kind::kString:
-      return found->kind == ir::AttributeKind::kString && found->s == wanted.s;
-    case Kind::kInts:
-      return found->kind == ir::AttributeKind::kInts &&
-             std::ranges::equal(found->ints, wanted.ints);
-    case Kind::kFloats:
-      return found->kind == ir::AttributeKind::kFloats &&
-             same_floats(found->floats, wanted.floats);
-    case Kind::kStrings:
-      return found->kind == ir::AttributeKind::kStrings &&
-             std::ranges::equal(found->strings, wanted.strings);
-    default:
-      return true;
-  }
 }
 
 bool Checker::unify(Scalar& known, const Scalar& found) {
@@ -316,6 +301,46 @@ bool Checker::fact(const Fact& fact, ir::ValueId value, bool transposed,
     default:
       return true;
   }
+}
+
+bool is_literal(ops::NewestNodes& nodes, ir::NodeId node,
+                const AttributePattern& wanted, const ir::Attribute* found) {
+  using Kind = AttributePattern::Kind;
+  if (equals(wanted, found)) return true;
+  if (wanted.kind != Kind::kInt && wanted.kind != Kind::kInts) return false;
+  const ir::AttributeKind kind = wanted.kind == Kind::kInt
+                                     ? ir::AttributeKind::kInt
+                                     : ir::AttributeKind::kInts;
+  return nodes.same_axis(
+      node,
+      {.name = wanted.name, .kind = kind, .i = wanted.i, .ints = wanted.ints},
+      found);
+}
+
+void collect_unnamed(ops::NewestNodes& nodes, const pattern::Pattern& pattern,
+                     pattern::NodePatternId by, ir::NodeId node,
+                     std::vector<Unnamed>& out) {
+  const pattern::NodePattern& p = pattern[by];
+  const bool temporary = nodes.upgraded(nodes.graph().node(node).op);
+  for (const ir::Attribute& a : nodes.written(node)) {
+    const bool named = std::ranges::binary_search(p.attributes, a.name, {},
+                                                  &AttributePattern::name);
+    // A closed pattern fits only attributes at their defaults, and permissions.
+    if (named || (!p.open_attributes && !nodes.permits(node, a)) ||
+        nodes.is_default(node, a)) {
+      continue;
+    }
+    out.push_back({node, by, temporary ? nodes.keep(&a) : &a});
+  }
+}
+
+void sort_unnamed(std::vector<Unnamed>& all) {
+  const auto key = [](const Unnamed& u) {
+    return std::tuple(u.node, u.attribute->name, u.pattern);
+  };
+  std::ranges::sort(all, {}, key);
+  const auto again = std::ranges::unique(all);
+  all.erase(again.begin(), again.end());
 }
 
 }  // namespace ruleengine::match

@@ -10,6 +10,8 @@
 
 #include "core/ir/facts.h"
 #include "core/ir/graph.h"
+#include "core/match/match.h"
+#include "core/ops/newest_nodes.h"
 #include "core/pattern/pattern.h"
 
 namespace ruleengine::match {
@@ -48,10 +50,6 @@ class Checker {
   bool same(ir::ValueId a, bool a_transposed, ir::ValueId b, bool b_transposed);
   bool is_matrix_constant(ir::ValueId value);
 
-  // Compares a literal of the pattern with an attribute (nullptr: absent).
-  static bool literal(const pattern::AttributePattern& wanted,
-                      const ir::Attribute* found);
-
   // Unifies two values of one name. Of a dimension and an attribute it keeps
   // the dimension, so that the result does not depend on the order.
   bool unify(Scalar& known, const Scalar& found);
@@ -69,5 +67,20 @@ class Checker {
   ir::Graph& graph_;
   ir::Facts& facts_;
 };
+
+// Whether an attribute (nullptr: absent) is a pattern's literal; axes may be
+// counted from either end.
+bool is_literal(ops::NewestNodes& nodes, ir::NodeId node,
+                const pattern::AttributePattern& wanted,
+                const ir::Attribute* found);
+
+// Collects the attributes that are not at their default and that no pattern
+// names.
+void collect_unnamed(ops::NewestNodes& nodes, const pattern::Pattern& pattern,
+                     pattern::NodePatternId by, ir::NodeId node,
+                     std::vector<Unnamed>& out);
+
+// Sorts by node and name, and removes duplicates.
+void sort_unnamed(std::vector<Unnamed>& all);
 
 }  // namespace ruleengine::match

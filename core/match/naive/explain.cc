@@ -9,7 +9,7 @@
 #include "core/match/machine.h"
 #include "core/match/naive/naive.h"
 #include "core/ops/attribute_meaning.h"
-#include "core/pattern/text.h"
+#include "core/pattern/check.h"
 
 // How the oracle describes the tests that failed, in terms of rule and model.
 namespace ruleengine::match {

@@ -1,7 +1,5 @@
 #include "core/match/naive/naive.h"
 
-#include <algorithm>
-
 #include "core/ir/model.h"
 #include "core/match/machine.h"
 #include "core/ops/op_facts.h"
@@ -267,12 +265,11 @@ bool Naive::scalar(VariableId id, const Scalar& found, Frame* frame) {
   const auto before = now.kind;
   if (!checker_.unify(now, found)) return false;
   if (before == now.kind) return true;
-  Bound bound;
   const bool dim = now.kind == Scalar::Kind::kDim;
-  bound.kind = dim ? Bound::Kind::kDim : Bound::Kind::kAttribute;
-  bound.dim = now.dim;
-  bound.attribute = now.attribute;
-  set(home, kVariableSlot, id.index(), bound);
+  set(home, kVariableSlot, id.index(),
+      {.kind = dim ? Bound::Kind::kDim : Bound::Kind::kAttribute,
+       .dim = now.dim,
+       .attribute = now.attribute});
   return true;
 }
 

@@ -16,7 +16,6 @@
 
 #include "core/match/compile/prepared.h"
 #include "core/match/match.h"
-#include "core/match/naive/attributes.h"
 #include "core/match/naive/checker.h"
 
 namespace ruleengine::match {
@@ -165,8 +164,7 @@ class Naive {
   bool fits_somewhere(const Pending& never, const Goal* rest);
   bool fits(const Pending& never, ir::ValueId value, const Goal* rest);
   bool accept();
-  bool closed(ir::NodeId node, std::uint32_t index,
-              const std::vector<ir::NodeId>& consumed);
+  bool closed(ir::NodeId node, std::uint32_t index);
   Match take_match(ir::NodeId root);
   Bound collect(VariableId id, Frame* frame);
   Bound records(VariableId id, Frame* frame);

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <set>
 
 #include "core/ir/model.h"
 #include "core/match/machine.h"
@@ -11,8 +9,7 @@ namespace ruleengine::match {
 
 // --- Closedness -------------------------------------------------------------
 
-bool Naive::closed(ir::NodeId node, std::uint32_t index,
-                   const std::vector<ir::NodeId>& consumed) {
+bool Naive::closed(ir::NodeId node, std::uint32_t index) {
   const ir::Graph& graph = view_.graph();
   const NodePattern& p = pattern().nodes()[index];
   for (std::size_t i = 0; i < graph.outputs(node).size(); ++i) {
@@ -24,7 +21,7 @@ bool Naive::closed(ir::NodeId node, std::uint32_t index,
     ir::NodeId reader;
     for (ir::OperandId u = graph.first_use(value); u; u = graph.next_use(u)) {
       const ir::NodeId user = graph.operand(u).user;
-      if (!std::ranges::binary_search(consumed, user)) reader = user;
+      if (!std::ranges::binary_search(consumed_, user)) reader = user;
     }
     const bool output = graph.value(value).block_output_count > 0;
     if (!reader && !output) continue;
@@ -42,11 +39,7 @@ bool Naive::closed(ir::NodeId node, std::uint32_t index,
 }
 
 bool Naive::accept() {
-  struct Taken {
-    ir::NodeId node;
-    std::uint32_t pattern;
-  };
-  std::vector<Taken> taken;
+  std::vector<std::pair<ir::NodeId, std::uint32_t>> taken;  // with pattern
   consumed_.clear();
   for (const auto& frame : frames_) {
     for (const auto& [slot, bound] : frame->slots) {
@@ -54,16 +47,15 @@ bool Naive::accept() {
           !prepared_.analysis.nodes[slot.second].consumed) {
         continue;
       }
-      taken.push_back({bound.node, slot.second});
+      taken.emplace_back(bound.node, slot.second);
       consumed_.push_back(bound.node);
     }
   }
   std::ranges::sort(consumed_);
   const auto repeated = std::ranges::unique(consumed_);
   consumed_.erase(repeated.begin(), repeated.end());
-  return std::ranges::all_of(taken, [&](const Taken& t) {
-    return closed(t.node, t.pattern, consumed_);
-  });
+  return std::ranges::all_of(
+      taken, [&](const auto& t) { return closed(t.first, t.second); });
 }
 
 // --- The Match --------------------------------------------------------------
@@ -83,8 +75,7 @@ Bound Naive::collect(VariableId id, Frame* frame) {
     const Bound* bound = get(frame, kVariableSlot, id.index());
     return bound ? finished(*bound) : Bound();
   }
-  Bound list;
-  list.kind = Bound::Kind::kList;
+  Bound list{.kind = Bound::Kind::kList};
   for (std::size_t i = frames_.size(); i-- > 1;) {
     if (frames_[i]->parent != frame) continue;
     Bound one = collect(id, frames_[i].get());
@@ -97,15 +88,13 @@ Bound Naive::collect(VariableId id, Frame* frame) {
 
 // One record for each step of the chains of this name.
 Bound Naive::records(VariableId id, Frame* frame) {
-  Bound list;
-  list.kind = Bound::Kind::kList;
+  Bound list{.kind = Bound::Kind::kList};
   for (std::size_t i = frames_.size(); i-- > 1;) {
     Frame* step = frames_[i].get();
     if (step->parent != frame) continue;
     const auto& tags = pattern()[step->chain].tags;
     if (std::ranges::find(tags, id) == tags.end()) continue;
-    Bound& record = list.list.emplace_back();
-    record.kind = Bound::Kind::kRecord;
+    Bound& record = list.list.emplace_back(Bound{.kind = Bound::Kind::kRecord});
     for (VariableId field : pattern()[id].fields) {
       record.list.push_back(collect(field, step));
     }

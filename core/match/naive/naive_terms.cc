@@ -2,7 +2,6 @@
 
 #include "core/ir/model.h"
 #include "core/match/naive/naive.h"
-#include "core/pattern/text.h"
 
 // The meaning of each kind of term.
 namespace ruleengine::match {
@@ -10,18 +9,12 @@ namespace ruleengine::match {
 namespace {
 
 Bound value_bound(ir::ValueId value, bool transposed = false) {
-  Bound bound;
-  bound.kind = Bound::Kind::kValue;
-  bound.value = value;
-  bound.transposed = transposed;
-  return bound;
+  return {
+      .kind = Bound::Kind::kValue, .transposed = transposed, .value = value};
 }
 
 Bound node_bound(ir::NodeId node) {
-  Bound bound;
-  bound.kind = Bound::Kind::kNode;
-  bound.node = node;
-  return bound;
+  return {.kind = Bound::Kind::kNode, .node = node};
 }
 
 }  // namespace
@@ -300,8 +293,7 @@ bool Naive::bind_rest(const Goal& goal,
   const VariableId id =
       pattern()[pattern().nodes()[goal.index].inputs.back()].variable;
   if (!id) return true;
-  Bound list;
-  list.kind = Bound::Kind::kList;
+  Bound list{.kind = Bound::Kind::kList};
   for (std::size_t i = 0; i < view_.input_count(goal.node); ++i) {
     if (std::ranges::find(slots, i) != slots.end()) continue;
     const ir::ValueId value = view_.input(goal.node, i);

@@ -11,14 +11,11 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/match/compile/code.h"
 #include "core/match/known_ops.h"
 #include "core/match/machine.h"
-#include "core/match/naive/attributes.h"
 #include "core/match/naive/checker.h"
 #include "core/match/run/readers.h"
 

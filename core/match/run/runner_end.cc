@@ -20,9 +20,8 @@ std::optional<std::uint32_t> Runner::known(const Search& search) const {
 
 std::uint32_t Runner::collect(const Search& search) {
   const auto begin = static_cast<std::uint32_t>(candidates_.size());
-  Climber climber(code_.climbs[search.climb], graph_, view_, readers_,
-                  [&](Reg reg) { return get(reg); });
-  for (ir::ValueId value : climber.run()) {
+  for (ir::ValueId value : climb(code_.climbs[search.climb], graph_, view_,
+                                 readers_, [&](Reg reg) { return get(reg); })) {
     const ir::NodeId node = graph_.producer(value);
     if (!node || graph_.node(node).removed ||
         (search.unmatched && times_matched_[node.index()] > 0)) {
@@ -131,18 +130,14 @@ Runner::Subject Runner::subject(const Instr& i) const {
   Subject out;
   out.bound = held != kNone;
   if (!out.bound) return out;
-  switch (static_cast<LateFact::Subject>(i.c)) {
-    case LateFact::Subject::kValue:
-      out.value = value_of(held);
-      break;
-    case LateFact::Subject::kVariable:
-      out.value = value_of(held);
-      out.transposed = (held & kTransposed) != 0;
-      break;
-    case LateFact::Subject::kNodeOutput:
-      out.value = graph_.output(ir::NodeId(held), i.d);
-      break;
+  const auto kind = static_cast<LateFact::Subject>(i.c);
+  if (kind == LateFact::Subject::kNodeOutput) {
+    out.value = graph_.output(ir::NodeId(held), i.d);
+    return out;
   }
+  out.value = value_of(held);
+  out.transposed =
+      kind == LateFact::Subject::kVariable && (held & kTransposed) != 0;
   return out;
 }
 
@@ -325,8 +320,7 @@ Bound Runner::bound(const Report& report, std::uint32_t id,
     const bool steps = variable.kind == Report::Variable::Kind::kSteps;
     return steps ? records(report, id, frame) : bound_here(variable, frame);
   }
-  Bound list;
-  list.kind = Bound::Kind::kList;
+  Bound list{.kind = Bound::Kind::kList};
   for (std::size_t f = frames_.size(); f-- > 1;) {
     if (frames_[f].parent != frame) continue;
     Bound one = bound(report, id, static_cast<std::uint32_t>(f));
@@ -340,16 +334,14 @@ Bound Runner::bound(const Report& report, std::uint32_t id,
 Bound Runner::records(const Report& report, std::uint32_t id,
                       std::uint32_t frame) {
   const Report::Variable& variable = report.variables[id];
-  Bound list;
-  list.kind = Bound::Kind::kList;
+  Bound list{.kind = Bound::Kind::kList};
   for (std::size_t f = frames_.size(); f-- > 1;) {
     if (frames_[f].parent != frame ||
         std::ranges::find(variable.chains, frames_[f].chain) ==
             variable.chains.end()) {
       continue;
     }
-    Bound& record = list.list.emplace_back();
-    record.kind = Bound::Kind::kRecord;
+    Bound& record = list.list.emplace_back(Bound{.kind = Bound::Kind::kRecord});
     for (const std::uint32_t field : variable.fields) {
       record.list.push_back(
           bound(report, field, static_cast<std::uint32_t>(f)));

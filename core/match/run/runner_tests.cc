@@ -308,20 +308,13 @@ bool Runner::rest(const Instr& i) {
 bool Runner::order_fits(ir::NodeId node, const Inputs& inputs,
                         const std::vector<std::uint32_t>& order) {
   if (inputs.open) return true;
-  if (!view_.upgraded(graph_.node(node).op)) {
-    const auto operands = graph_.inputs(node);
-    for (std::size_t i = 0; i < operands.size(); ++i) {
-      if (operands[i].value && std::ranges::find(order, i) == order.end()) {
-        return false;
-      }
-    }
-    return true;
-  }
-  const std::size_t count = view_.input_count(node);
+  const bool upgraded = view_.upgraded(graph_.node(node).op);
+  const auto operands = graph_.inputs(node);
+  const std::size_t count =
+      upgraded ? view_.input_count(node) : operands.size();
   for (std::size_t i = 0; i < count; ++i) {
-    if (view_.input(node, i) && std::ranges::find(order, i) == order.end()) {
-      return false;
-    }
+    const ir::ValueId v = upgraded ? view_.input(node, i) : operands[i].value;
+    if (v && std::ranges::find(order, i) == order.end()) return false;
   }
   return true;
 }

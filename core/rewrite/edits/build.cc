@@ -1,13 +1,10 @@
 // Building nodes and constants, and reusing existing ones.
 #include <algorithm>
-#include <array>
-#include <set>
 #include <utility>
 #include <vector>
 
 #include "core/ops/node_spec.h"
 #include "core/ops/op_facts.h"
-#include "core/rewrite/edits/older_form.h"
 #include "core/rewrite/edits/same.h"
 #include "core/rewrite/edits/state.h"
 

@@ -327,8 +327,7 @@ class BodyCopy {
         v.kind != ir::ValueKind::kNodeOutput) {
       return;
     }
-    state_.log.set_declared(made, type);
-    state_.declared.emplace_back(made, type);
+    state_.declare(made, type);
   }
 
   void note_names(NodeId node, const std::vector<ValueId>& outputs,

@@ -1,10 +1,9 @@
-#include "core/rewrite/edits/older_form.h"
-
 #include <fmt/format.h>
 
 #include "core/ops/node_spec.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/upgrade.h"
+#include "core/rewrite/edits/state.h"
 #include "core/rewrite/portable.h"
 
 namespace ruleengine::rewrite {

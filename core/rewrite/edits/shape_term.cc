@@ -1,5 +1,4 @@
-#include "core/rewrite/edits/shape_term.h"
-
+// Shapes of values whose rank is unknown.
 #include <algorithm>
 #include <array>
 #include <map>

@@ -161,10 +161,16 @@ struct EditState {
   // Restores a node that history.h parked.
   void bring_back(ir::NodeId node, std::span<const ir::ValueId> inputs);
   void set_operand(ir::OperandId slot, ir::ValueId value);
+  // Declares the type of an output of a node.
+  void declare(ir::ValueId value, const ir::Type* type);
   void lose_reader(ir::ValueId value);
   void win_reader(ir::ValueId value);
   void adopt(ir::ValueId value);
   void undo();
+
+ private:
+  // Notes new readers of the inputs; the rank of a node that reads them.
+  std::uint64_t read(std::span<const ir::ValueId> inputs);
 };
 
 struct Edit::Journal : EditState {
@@ -177,6 +183,13 @@ Edit::Built build_written(EditState& state, const NodeSpec& spec, ir::OpId op);
 // replace.cc
 void replace_value(EditState& state, ir::ValueId old_value,
                    ir::ValueId new_value);
+// older_form.cc: writes a spec in newest-opset form at the opset of the graph;
+// a rejection if that cannot express it.
+std::optional<Rejection> to_older_form(EditState& state, NodeSpec& spec);
+// shape_term.cc: whether the ops that compute them give both values one shape,
+// whatever it is. Elementwise ops broadcast, products by a matrix and parts of
+// a split change the last axis; any other op is only the same as one like it.
+bool same_shape_by_ops(const EditState& state, ir::ValueId a, ir::ValueId b);
 // dead.cc
 void remove_dead(EditState& state, std::span<const ir::NodeId> roots);
 // cycle.cc: true if the edit closed a cycle. Repairs Node::rank, through the

@@ -8,7 +8,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include "core/base/small_vector.h"

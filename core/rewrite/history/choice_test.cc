@@ -1,5 +1,3 @@
-#include "core/rewrite/history/choice.h"
-
 #include <doctest/doctest.h>
 
 #include <string>

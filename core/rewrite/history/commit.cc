@@ -1,13 +1,11 @@
 // The checks of a whole edit before it is kept.
 #include <algorithm>
-#include <vector>
 
 #include "core/analysis/inference.h"
 #include "core/ir/shapes.h"
 #include "core/ops/op_facts.h"
 #include "core/ranks/communication.h"
 #include "core/rewrite/edits/declared.h"
-#include "core/rewrite/edits/shape_term.h"
 #include "core/rewrite/edits/state.h"
 #include "core/rewrite/functions.h"
 #include "core/rewrite/history/history.h"
@@ -285,23 +283,18 @@ class Checker {
     const Type* declared = graph_.value(r.old_value).declared;
     const bool is_output = v.block_output_count > 0;
     if (is_output && declared != nullptr) {
-      if (v.declared != declared) declare(r.new_value, declared);
+      if (v.declared != declared) state_.declare(r.new_value, declared);
       return;
     }
     if (v.declared != nullptr) return;
     if (state_.is_new(r.new_value) && declared != nullptr &&
         is_believed(*declared, *r.type)) {
-      declare(r.new_value, declared);
+      state_.declare(r.new_value, declared);
     } else if (says_less(dims_, fresh, *r.type)) {
       const bool has_elem =
           !r.type->is_tensor() || r.type->elem != DataType::kUndefined;
-      if (has_elem) declare(r.new_value, r.type);
+      if (has_elem) state_.declare(r.new_value, r.type);
     }
-  }
-
-  void declare(ir::ValueId value, const Type* type) {
-    state_.log.set_declared(value, type);
-    state_.declared.emplace_back(value, type);
   }
 
   std::string culprit() const {

@@ -4,9 +4,7 @@
 
 #include "core/ir/order.h"
 #include "core/rewrite/driver.h"
-#include "core/rewrite/history/choice.h"
 #include "core/rewrite/history/needs.h"
-#include "core/rewrite/history/replay.h"
 
 namespace ruleengine::rewrite {
 
@@ -115,16 +113,9 @@ Result<std::optional<std::vector<History::TakenBack>>> History::settle(
     for (EditRecord& record : records_)
       record.assumes = assuming.contains(record.number);
     Needs needs(*this);
-    Choice choice(*this);
-    for (auto k = static_cast<std::uint32_t>(records_.size()); k-- > 0;) {
-      if (Status s = deadline.check(); !s) return s.error();
-      log_.park_to(records_[k].log_begin);
-      needs.find(k);
-      choice.see(k);
-    }
-    if (Status s = choice.make(deadline); !s) return s.error();
+    if (Status s = choose(*this, needs, deadline); !s) return s.error();
     renumber();
-    const auto done = Replay(*this, needs).run(deadline);
+    const auto done = replay(*this, needs, deadline);
     if (!done) return done.error();
     if (!*done) return std::optional<std::vector<TakenBack>>();
     if (Status s = share_twins(needs); !s) return s.error();

@@ -77,4 +77,15 @@ class Needs {
   std::vector<Need> found_;
 };
 
+// choice.cc: finds the needs of all records, parks them, and sets which are
+// kept. Those that are not lent are, and what they need. Of the others, the
+// choice leaves the fewest nodes; and where that is equal, it keeps what built
+// nothing, and what simplified the result of a record that is not lent, as
+// there is no original form to return to. kLimit if the deadline has passed.
+Status choose(History& history, Needs& needs, const Deadline& deadline);
+// replay.cc: repeats the edits that are kept, when all steps are parked and the
+// nodes have their ranks. False if one cannot be repeated.
+Result<bool> replay(History& history, const Needs& needs,
+                    const Deadline& deadline);
+
 }  // namespace ruleengine::rewrite

@@ -2,13 +2,11 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <set>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "core/ir/data_type.h"
-#include "core/rewrite/region/key.h"
 #include "core/rewrite/region/reads.h"
 
 namespace ruleengine::rewrite {

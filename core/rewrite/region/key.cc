@@ -1,5 +1,3 @@
-#include "core/rewrite/region/key.h"
-
 #include <fmt/format.h>
 
 #include <map>

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "core/rewrite/region.h"
+#include "core/rewrite/cut.h"
 
 namespace ruleengine::rewrite {
 
@@ -21,5 +21,8 @@ const ir::OpsetImports& opsets_of(const ir::Graph& graph);
 // Whether all bytes of a constant are 0, as those of a new bias; false for one
 // that is not in memory.
 bool is_zeros(const ir::Literal& tensor);
+
+// key.cc: sets the key of a cut, and whether both sides are the same.
+void write_key(const Region& region, Cut& cut);
 
 }  // namespace ruleengine::rewrite

@@ -100,7 +100,7 @@ Result<Rule::Filtered> pass(RunState& state, GraphRun& run, std::uint32_t rule,
 }
 
 Attempt::Attempt(RunState& state, GraphRun& run, std::uint32_t rule,
-                 std::span<Candidate* const> candidates, Matches matches)
+                 Candidates candidates, Matches matches)
     : state_(state),
       run_(run),
       rule_(*state.rules[rule]),

@@ -13,8 +13,6 @@
 
 namespace ruleengine::rewrite {
 
-using Matches = std::span<const match::Match* const>;
-
 // Runs `where` and the engine's own checks before it: a candidate, or the
 // reason for rejection.
 Result<Rule::Filtered> pass(RunState& state, GraphRun& run, std::uint32_t rule,
@@ -26,7 +24,7 @@ Result<Rule::Filtered> pass(RunState& state, GraphRun& run, std::uint32_t rule,
 class Attempt {
  public:
   Attempt(RunState& state, GraphRun& run, std::uint32_t rule,
-          std::span<Candidate* const> candidates, Matches matches);
+          Candidates candidates, Matches matches);
   Attempt(const Attempt&) = delete;
   Attempt& operator=(const Attempt&) = delete;
 
@@ -40,7 +38,7 @@ class Attempt {
   std::optional<Rejection>& rejection() { return rejection_; }
   // If the members may not be rewritten as one: the sets that may, as lists of
   // indices; nothing was kept. Empty if they may.
-  const std::vector<std::vector<std::size_t>>& parts() const { return parts_; }
+  const Parts& parts() const { return parts_; }
   // The nodes that would be removed besides the matched ones, since nothing
   // reads them any more; ascending. Only set if the edit is shown.
   const std::vector<ir::NodeId>& dead() const { return dead_; }
@@ -51,11 +49,11 @@ class Attempt {
   RunState& state_;
   GraphRun& run_;
   Rule& rule_;
-  std::span<Candidate* const> candidates_;
+  Candidates candidates_;
   SmallVector<ir::NodeId, 8> consumed_, context_, integers_;
   Edit edit_;
   std::optional<Rejection> rejection_;
-  std::vector<std::vector<std::size_t>> parts_;
+  Parts parts_;
   std::vector<ir::NodeId> dead_;
 };
 

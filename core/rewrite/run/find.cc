@@ -63,7 +63,7 @@ class Finder {
     if (!order) return order.error();
     match::Machine machine(*stage.program, graph, *run.facts, known_);
     groups_.clear();
-    numbers_.clear();
+    numbers_ = {};
     ir::Held keys(state_.model);
     keys_ = &keys;
     std::vector<match::Match> found;
@@ -139,9 +139,8 @@ class Finder {
   }
 
   // Does what the driver would do with these matches, and undoes it.
-  Status rehearse(GraphRun& run, std::uint32_t rule,
-                  std::span<Candidate* const> candidates,
-                  std::span<const match::Match* const> matches) {
+  Status rehearse(GraphRun& run, std::uint32_t rule, Candidates candidates,
+                  Matches matches) {
     Attempt attempt(state_, run, rule, candidates, matches);
     if (Status s = attempt.run(Attempt::Ending::kShow); !s) return s;
     if (!attempt.parts().empty()) {
@@ -160,9 +159,8 @@ class Finder {
   }
 
   Status rehearse_parts(GraphRun& run, std::uint32_t rule,
-                        std::span<Candidate* const> candidates,
-                        std::span<const match::Match* const> matches,
-                        const std::vector<std::vector<std::size_t>>& parts) {
+                        Candidates candidates, Matches matches,
+                        const Parts& parts) {
     for (const std::vector<std::size_t>& part : parts) {
       std::vector<Candidate*> own;
       std::vector<const match::Match*> its;

@@ -19,7 +19,7 @@ constexpr std::size_t kMaxSearch = 1 << 16;
 
 class Independence {
  public:
-  Independence(GraphRun& run, std::span<const match::Match* const> members)
+  Independence(GraphRun& run, Matches members)
       : graph_(run.graph), marks_(run.workspace), members_(members) {}
 
   std::vector<bool> find() {
@@ -72,7 +72,7 @@ class Independence {
 
   ir::Graph& graph_;
   Workspace& marks_;
-  std::span<const match::Match* const> members_;
+  Matches members_;
   std::unordered_map<NodeId, std::size_t> owner_;
   std::uint64_t limit_ = 0;
   std::vector<NodeId> list_;
@@ -93,13 +93,7 @@ std::size_t GroupNumbers::add(std::uint32_t rule, ir::BlockId block,
   return it->second;
 }
 
-void GroupNumbers::clear() {
-  last_.clear();
-  sizes_.clear();
-}
-
-std::vector<bool> independent(GraphRun& run,
-                              std::span<const match::Match* const> members) {
+std::vector<bool> independent(GraphRun& run, Matches members) {
   return Independence(run, members).find();
 }
 
@@ -157,10 +151,8 @@ bool Sweep::is_stale(const match::Match& match, std::uint64_t since) const {
          std::ranges::any_of(match.nodes, changed);
 }
 
-Result<bool> Sweep::apply_parts(
-    std::uint32_t rule, std::span<Candidate* const> candidates,
-    std::span<const match::Match* const> matches,
-    const std::vector<std::vector<std::size_t>>& parts) {
+Result<bool> Sweep::apply_parts(std::uint32_t rule, Candidates candidates,
+                                Matches matches, const Parts& parts) {
   const std::uint64_t since = state_.version;
   bool changed = false;
   for (const std::vector<std::size_t>& part : parts) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace ruleengine::rewrite {
 namespace {
@@ -114,11 +115,9 @@ Lineage::Rules Lineage::turning(const std::vector<Mark>& marks) {
   const auto p = period(
       marks, 2, [](const Mark& a, const Mark& b) { return a.rule == b.rule; });
   if (p) return rules_of(marks, *p);
-  Rules all = rules_of(marks, marks.size());
-  std::ranges::sort(all);
-  const auto again = std::ranges::unique(all);
-  all.erase(again.begin(), again.end());
-  return all;
+  std::set<std::uint32_t> all;
+  for (const Mark& mark : marks) all.insert(mark.rule);
+  return {all.begin(), all.end()};
 }
 
 // The rules of the first `count` marks, in the order of the run. A period of

@@ -49,10 +49,7 @@ class Sweep::Passing final : public Transactions {
       sweep_.standing_->reject(rule_, std::move(place), std::move(*rejection));
     } else if (edit_->changed()) {
       changed_ = true;
-      sweep_.state_.counts.last_rule = rule_;
-      sweep_.state_.counts.last_node = place.node;
-      status = sweep_.note(rule_, *edit_, {}, {}, 1);
-      if (status) status = sweep_.state_.note_site(std::move(site));
+      status = sweep_.note(rule_, *edit_, place, std::move(site), {}, {});
       if (status) {
         status = sweep_.state_.assume(rule_, place.node, edit_->assumptions());
       }

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
-#include <numeric>
 #include <unordered_set>
 
 #include "core/rewrite/portable.h"
@@ -16,29 +14,6 @@ namespace {
 
 constexpr std::uint64_t kTicksPerLook = 64;
 constexpr double kShowEvery = 0.05;
-
-}  // namespace
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-Rejected place_of(const ir::Graph& graph, ir::NodeId node) {
-  return {.node = node ? node_label(graph, node) : std::string(),
-          .graph = &graph,
-          .at = node};
-}
-
-void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
-  if (!seen.emplace(rule, place.node, why.reason, why.value).second) return;
-  place.reason = std::move(why.reason);
-  place.value = std::move(why.value);
-  place.opset = why.opset;
-  place.tie = std::move(why.tie);
-  of[rule].rejected.push_back(std::move(place));
-}
-
-namespace {
 
 // Of the main graph; functions have only small ones. Each tensor counts once;
 // sparse ones, which no rule makes, do not.
@@ -62,7 +37,32 @@ double in_mebibytes(std::int64_t bytes) {
   return static_cast<double>(bytes) / (1 << 20);
 }
 
+std::string what_of(const std::vector<std::string>& names, bool repeats) {
+  const std::string how = repeats ? "for ever" : "and does not end";
+  if (names.size() == 1) return "rule " + names[0] + " feeds itself " + how;
+  return (repeats ? "rules undo each other " : "rules feed each other ") + how;
+}
+
 }  // namespace
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+Rejected place_of(const ir::Graph& graph, ir::NodeId node) {
+  return {.node = node ? node_label(graph, node) : std::string(),
+          .graph = &graph,
+          .at = node};
+}
+
+void Standing::reject(std::uint32_t rule, Rejected place, Rejection why) {
+  if (!seen.emplace(rule, place.node, why.reason, why.value).second) return;
+  place.reason = std::move(why.reason);
+  place.value = std::move(why.value);
+  place.opset = why.opset;
+  place.tie = std::move(why.tie);
+  of[rule].rejected.push_back(std::move(place));
+}
 
 RunState::RunState(ir::Model& m, std::span<Rule* const> r, DriverOptions o)
     : model(m),
@@ -91,9 +91,7 @@ std::string RunState::slowest() const {
   const auto most = std::ranges::max_element(seconds_of);
   if (most == seconds_of.end() || *most <= match_seconds) return {};
   const Rule& rule = *rules[std::size_t(most - seconds_of.begin())];
-  char seconds[32];
-  std::snprintf(seconds, sizeof(seconds), "%.1f s by ", *most);
-  return seconds + rule.qualified();
+  return fmt::format("{:.1f} s by {}", *most, rule.qualified());
 }
 
 Status RunState::check() const {
@@ -231,16 +229,6 @@ std::optional<Rejection> RunState::end(Edit& edit, const Rule& rule,
   return rejection;
 }
 
-namespace {
-
-std::string what_of(const std::vector<std::string>& names, bool repeats) {
-  const std::string how = repeats ? "for ever" : "and does not end";
-  if (names.size() == 1) return "rule " + names[0] + " feeds itself " + how;
-  return (repeats ? "rules undo each other " : "rules feed each other ") + how;
-}
-
-}  // namespace
-
 Diagnostic RunState::loop(const GraphRun& run,
                           const Lineage::RuleLoop& loop) const {
   std::vector<std::string> names;
@@ -254,8 +242,7 @@ Diagnostic RunState::loop(const GraphRun& run,
     d.where += ": " + printable(run.graph.describe(loop.origin));
   }
   d.expected = "rewrites that end";
-  for (const std::string& name : names) d.found += name + " -> ";
-  d.found += names[0];
+  d.found = fmt::format("{} -> {}", fmt::join(names, " -> "), names[0]);
   d.hint =
       "a rewrite must not build what its own pattern, or the other "
       "rule's, matches again";

@@ -23,6 +23,11 @@
 namespace ruleengine::rewrite {
 
 using Clock = std::chrono::steady_clock;
+// What is rewritten as one: matches, and the candidate of each.
+using Candidates = std::span<Candidate* const>;
+using Matches = std::span<const match::Match* const>;
+// Sets of them, as lists of indices.
+using Parts = std::vector<std::vector<std::size_t>>;
 
 double seconds_since(Clock::time_point start);
 

@@ -1,7 +1,6 @@
 #include "core/rewrite/run/sweep.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "core/ir/order.h"
 #include "core/ir/shapes.h"
@@ -158,11 +157,9 @@ void Sweep::note_found(std::uint32_t rule, NodeId root) {
   standing_->of[rule].found.push_back(std::move(label));
 }
 
-Result<bool> Sweep::apply(std::uint32_t rule,
-                          std::span<Candidate* const> candidates,
-                          std::span<const match::Match* const> matches) {
-  const NodeId root = matches[0]->root;
-  Rejected place = place_of(graph_, root);
+Result<bool> Sweep::apply(std::uint32_t rule, Candidates candidates,
+                          Matches matches) {
+  Rejected place = place_of(graph_, matches[0]->root);
   std::optional<Site> site = site_of(rule, place);
   if (site) {
     if (auto forbidden = state_.forbidden(rule, *site)) {
@@ -187,10 +184,8 @@ Result<bool> Sweep::apply(std::uint32_t rule,
   }
   const Edit& edit = attempt.edit();
   if (!edit.changed()) return false;
-  state_.counts.last_rule = rule;
-  state_.counts.last_node = place.node;
-  Status status = note(rule, edit, root, attempt.consumed(), matches.size());
-  if (status) status = state_.note_site(std::move(site));
+  Status status =
+      note(rule, edit, place, std::move(site), matches, attempt.consumed());
   for (const match::Match* m : matches) {
     auto said = allowed_.extract({rule, m->root});
     if (said.empty()) continue;
@@ -225,9 +220,15 @@ std::optional<Site> Sweep::site_of(std::uint32_t rule,
   return site;
 }
 
-Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
-                   std::span<const NodeId> consumed, std::size_t matches) {
-  if (Status s = state_.count(rule, matches); !s) return s;
+Status Sweep::note(std::uint32_t rule, const Edit& edit, const Rejected& place,
+                   std::optional<Site> site, Matches matches,
+                   std::span<const NodeId> consumed) {
+  state_.counts.last_rule = rule;
+  state_.counts.last_node = place.node;
+  // A pass has no matches.
+  const NodeId root = matches.empty() ? NodeId() : place.at;
+  const std::size_t used = std::max<std::size_t>(1, matches.size());
+  if (Status s = state_.count(rule, used); !s) return s;
   if (run_.workspace.history() != nullptr) {
     run_.history.sign(rule, root, state_.version);
   }
@@ -235,7 +236,8 @@ Status Sweep::note(std::uint32_t rule, const Edit& edit, NodeId root,
       {rule, root, consumed, edit.added(), edit.removed(), edit.touched()});
   if (loop) return state_.loop(run_, *loop);
   touch(edit);
-  return check_after_edit(run_);
+  if (Status s = check_after_edit(run_); !s) return s;
+  return state_.note_site(std::move(site));
 }
 
 // Matches again the nodes that the edit touched, and the roots of matches that

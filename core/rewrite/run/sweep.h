@@ -48,13 +48,14 @@ class Sweep {
   Result<std::unique_ptr<Candidate>> filter(const match::Match& match);
   void note_found(std::uint32_t rule, ir::NodeId root);
   // True if the graph changed.
-  Result<bool> apply(std::uint32_t rule, std::span<Candidate* const> candidates,
-                     std::span<const match::Match* const> matches);
+  Result<bool> apply(std::uint32_t rule, Candidates candidates,
+                     Matches matches);
   // None if DriverOptions::permits is not set, so that nobody asks.
   std::optional<Site> site_of(std::uint32_t rule, const Rejected& place) const;
   // Notes an edit that was committed and changed something.
-  Status note(std::uint32_t rule, const Edit& edit, ir::NodeId root,
-              std::span<const ir::NodeId> consumed, std::size_t matches);
+  Status note(std::uint32_t rule, const Edit& edit, const Rejected& place,
+              std::optional<Site> site, Matches matches,
+              std::span<const ir::NodeId> consumed);
   void touch(const Edit& edit);
   Status match_at(ir::NodeId root, const match::RuleMask& mask);
 
@@ -64,10 +65,8 @@ class Sweep {
   Result<std::vector<std::vector<Member>>> collect(ir::Held& held);
   Status apply_group(std::vector<Member> members, std::uint64_t since);
   // Applies each list of indices as a group, if it has two or more members.
-  Result<bool> apply_parts(std::uint32_t rule,
-                           std::span<Candidate* const> candidates,
-                           std::span<const match::Match* const> matches,
-                           const std::vector<std::vector<std::size_t>>& parts);
+  Result<bool> apply_parts(std::uint32_t rule, Candidates candidates,
+                           Matches matches, const Parts& parts);
   bool is_stale(const match::Match& match, std::uint64_t since) const;
 
   std::uint32_t rule_of(const match::Match& match) const {
@@ -104,7 +103,6 @@ class GroupNumbers {
   // The group of the next match; equal to the number of groups so far for a new
   // one.
   std::size_t add(std::uint32_t rule, ir::BlockId block, std::string_view key);
-  void clear();
 
  private:
   std::unordered_map<std::string, std::size_t> last_;  // by key
@@ -113,7 +111,6 @@ class GroupNumbers {
 
 // Which members can be rewritten as one, in order: without those that overlap
 // with, or depend on, another member.
-std::vector<bool> independent(GraphRun& run,
-                              std::span<const match::Match* const> members);
+std::vector<bool> independent(GraphRun& run, Matches members);
 
 }  // namespace ruleengine::rewrite

@@ -19,10 +19,44 @@ class Worklist {
   explicit Worklist(const ir::Graph& graph) : graph_(graph) {}
 
   // `order` is sorted by rank.
-  void start(std::vector<ir::NodeId> order);
-  void push(ir::NodeId node);
-  ir::NodeId
-  pop();  // a node that was not removed; invalid if the list is empty
+  void start(std::vector<ir::NodeId> order) {
+    order_ = std::move(order);
+    at_ = 0;
+    heap_ = {};
+    waiting_.assign(graph_.node_count(), false);
+    for (ir::NodeId n : order_) waiting_[n.index()] = true;
+  }
+
+  void push(ir::NodeId node) {
+    if (waiting_.size() < graph_.node_count()) {
+      waiting_.resize(graph_.node_count());
+    }
+    if (waiting_[node.index()]) return;
+    waiting_[node.index()] = true;
+    heap_.emplace(graph_.node(node).rank, node.index());
+  }
+
+  // A node that was not removed; invalid if the list is empty.
+  ir::NodeId pop() {
+    while (at_ < order_.size() || !heap_.empty()) {
+      ir::NodeId node;
+      if (at_ < order_.size()) {
+        node = order_[at_];
+        const Key key(graph_.node(node).rank, node.index());
+        if (!heap_.empty() && heap_.top() < key) node = ir::NodeId();
+      }
+      if (node) {
+        ++at_;
+      } else {
+        node = ir::NodeId(heap_.top().second);
+        heap_.pop();
+      }
+      waiting_[node.index()] = false;
+      if (!graph_.node(node).removed) return node;
+    }
+    return {};
+  }
+
   std::size_t left() const { return order_.size() - at_ + heap_.size(); }
 
  private:
