@@ -1,6 +1,5 @@
 #include "runtime/conversions.h"
 
-#include <algorithm>
 #include <bit>
 
 #include "core/ir/narrow_float.h"
@@ -36,6 +35,35 @@ Tensor converted(const Tensor& t, DataType to, KernelRun& run,
   return out;
 }
 
+// From float or double.
+template <typename From>
+Tensor narrow(const Tensor& t, DataType to, KernelRun& run) {
+  if (ir::bit_width(to) == 16) {
+    return mapped<From, std::uint16_t>(t, to, run, [&](From v) {
+      return static_cast<std::uint16_t>(ir::narrow(to, v));
+    });
+  }
+  const Tensor bytes = mapped<From, std::uint8_t>(
+      t, DataType::kUint8, run,
+      [&](From v) { return static_cast<std::uint8_t>(ir::narrow(to, v)); });
+  return is_packed(to) ? packed(bytes, to, run) : bytes.as(to);
+}
+
+// Calls f.operator()<bits of an element>(begin, end) for elements that begin
+// with a whole byte, on all threads.
+template <typename F>
+void for_bytes(int bits, std::int64_t count, KernelRun& run, const F& f) {
+  constexpr std::int64_t kGrain = 1 << 15;
+  run.threads->for_each(count, kGrain,
+                        [&](std::int64_t begin, std::int64_t end) {
+                          if (bits == 4) {
+                            f.template operator()<4>(begin, end);
+                          } else {
+                            f.template operator()<2>(begin, end);
+                          }
+                        });
+}
+
 }  // namespace
 
 Tensor widened(const Tensor& t, KernelRun& run) {
@@ -57,24 +85,6 @@ Tensor widened(const Tensor& t, KernelRun& run) {
       [&](std::uint8_t bits) { return table[bits]; });
 }
 
-namespace {
-
-// From float or double.
-template <typename From>
-Tensor narrow(const Tensor& t, DataType to, KernelRun& run) {
-  if (ir::bit_width(to) == 16) {
-    return mapped<From, std::uint16_t>(t, to, run, [&](From v) {
-      return static_cast<std::uint16_t>(ir::narrow(to, v));
-    });
-  }
-  const Tensor bytes = mapped<From, std::uint8_t>(
-      t, DataType::kUint8, run,
-      [&](From v) { return static_cast<std::uint8_t>(ir::narrow(to, v)); });
-  return is_packed(to) ? packed(bytes, to, run) : bytes.as(to);
-}
-
-}  // namespace
-
 Tensor narrowed(const Tensor& t, DataType to, KernelRun& run) {
   if (!ir::is_narrow_float(to)) return t;
   if (t.dtype() == DataType::kDouble) return narrow<double>(t, to, run);
@@ -86,25 +96,6 @@ Tensor narrowed(const Tensor& t, DataType to, KernelRun& run) {
   }
   return narrow<float>(t, to, run);
 }
-
-namespace {
-
-// Calls f.operator()<bits of an element>(begin, end) for elements that begin
-// with a whole byte, on all threads.
-template <typename F>
-void for_bytes(int bits, std::int64_t count, KernelRun& run, const F& f) {
-  constexpr std::int64_t kGrain = 1 << 15;
-  run.threads->for_each(count, kGrain,
-                        [&](std::int64_t begin, std::int64_t end) {
-                          if (bits == 4) {
-                            f.template operator()<4>(begin, end);
-                          } else {
-                            f.template operator()<2>(begin, end);
-                          }
-                        });
-}
-
-}  // namespace
 
 Tensor unpacked(const Tensor& t, KernelRun& run) {
   if (!is_packed(t.dtype())) return t;

@@ -81,6 +81,14 @@ Diagnostic too_deep() {
           .hint = "a function must not call itself"};
 }
 
+// "com.example::Swish" as people write it.
+std::string dotted(std::string op) {
+  if (const auto at = op.find("::"); at != std::string::npos) {
+    op.replace(at, 2, ".");
+  }
+  return op;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Plans>> Plans::make(
@@ -133,12 +141,10 @@ Status Plans::add_steps(Plan& plan) {
     const auto [block, step] = place[last.index()];
     plan.blocks[block][step].dead.emplace_back(i);
   }
-  for (std::vector<Step>& steps : plan.blocks) {
-    for (Step& step : steps) {
-      for (const ir::Operand& o : graph.inputs(step.node)) {
-        step.dying.push_back(std::ranges::find(step.dead, o.value) !=
-                             step.dead.end());
-      }
+  for (Step& step : plan.blocks | std::views::join) {
+    for (const ir::Operand& o : graph.inputs(step.node)) {
+      step.dying.push_back(std::ranges::find(step.dead, o.value) !=
+                           step.dead.end());
     }
   }
   return {};
@@ -178,27 +184,13 @@ void Plans::read_constants(Plan& plan) {
     const std::int32_t at = v ? plan.constant_of[v.index()] : -1;
     if (at >= 0) ++plan.constants[static_cast<std::size_t>(at)].readers;
   };
-  for (const std::vector<Step>& steps : plan.blocks) {
-    for (const Step& step : steps) {
-      for (const ir::Operand& o : graph.inputs(step.node)) read(o.value);
-    }
+  for (const Step& step : plan.steps()) {
+    for (const ir::Operand& o : graph.inputs(step.node)) read(o.value);
   }
   for (std::size_t b = 0; b < graph.block_count(); ++b) {
     for (const ValueId v : graph.block(BlockId(b)).outputs) read(v);
   }
 }
-
-namespace {
-
-// "com.example::Swish" as people write it.
-std::string dotted(std::string op) {
-  if (const auto at = op.find("::"); at != std::string::npos) {
-    op.replace(at, 2, ".");
-  }
-  return op;
-}
-
-}  // namespace
 
 Status Plans::missing(const std::map<std::string, std::string>& reasons) const {
   if (missing_.empty()) return {};
