@@ -131,12 +131,10 @@ class ModelPair {
     if (!random) return random.error();
     out.random = *std::move(random);
     if (tolerance_) {
-      out.found = compare(
-          own.before, own.after,
-          [&](std::size_t, std::size_t, double v) {
-            return relative_bound(v, tolerance_->rel, tolerance_->abs);
-          },
-          out.random);
+      const Bound bound = [&](std::size_t, std::size_t, double v) {
+        return relative_bound(v, tolerance_->rel, tolerance_->abs);
+      };
+      out.found = compare(own.before, own.after, bound, out.random);
       return out;
     }
     if (!*is_wide) {
