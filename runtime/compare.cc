@@ -146,9 +146,12 @@ std::string forms_differ(const Datum& a, const Datum& b) {
 struct Rounding {
   double relative, absolute;
 };
-Bound bound_of(std::vector<Rounding> by_tensor) {
-  return [all = std::move(by_tensor)](std::size_t tensor, std::size_t,
-                                      double value) {
+// rounding(tensor) for each tensor.
+template <typename F>
+Bound bound_of(const Executor::Named& before, const F& rounding) {
+  std::vector<Rounding> all;
+  for (const Tensor* t : tensors_of(before)) all.push_back(rounding(*t));
+  return [all = std::move(all)](std::size_t tensor, std::size_t, double value) {
     return relative_bound(value, all[tensor].relative, all[tensor].absolute);
   };
 }
@@ -242,28 +245,21 @@ Comparison compare_by_type(const Executor::Named& before,
   if (auto differ = compare_forms(before, after)) {
     return {.mismatch = std::move(differ)};
   }
-  std::vector<Rounding> all;
-  for (const Tensor* t : tensors_of(before)) {
-    const DataType type = t->dtype();
-    const bool is_rounded = ir::is_float(type);
+  const Bound bound = bound_of(before, [&](const Tensor& t) -> Rounding {
+    if (!ir::is_float(t.dtype())) return {0, 0};
     const double by =
-        is_rounded ? tolerance_of(std::min(precision, precision_of(type))) : 0;
-    const double size = is_rounded ? largest_finite(*t) : 0;
-    all.push_back({by, by * size + least_of(type)});
-  }
-  return compare(before, after, bound_of(std::move(all)), leaves_out);
+        tolerance_of(std::min(precision, precision_of(t.dtype())));
+    return {by, by * largest_finite(t) + least_of(t.dtype())};
+  });
+  return compare(before, after, bound, leaves_out);
 }
 
 Bound last_place_bound(const Executor::Named& before) {
   constexpr double kUnits = 4;
-  std::vector<Rounding> all;
-  for (const Tensor* t : tensors_of(before)) {
-    const DataType type = t->dtype();
-    all.push_back(
-        {ir::is_float(type) ? kUnits * rounding_of(precision_of(type)) : 0,
-         least_of(type)});
-  }
-  return bound_of(std::move(all));
+  return bound_of(before, [](const Tensor& t) -> Rounding {
+    if (!ir::is_float(t.dtype())) return {0, 0};
+    return {kUnits * rounding_of(precision_of(t.dtype())), least_of(t.dtype())};
+  });
 }
 
 Spread::Spread(const Executor::Named& center)
@@ -325,11 +321,7 @@ std::vector<std::optional<bool>> finite_outputs(
       visit_elements(look, t);
       is_float = true;
     });
-    if (count == 0) {
-      out.emplace_back();
-    } else {
-      out.emplace_back(any || !is_float);
-    }
+    out.push_back(count == 0 ? std::nullopt : std::optional(any || !is_float));
   }
   return out;
 }

@@ -11,6 +11,9 @@ namespace ruleengine::runtime {
 // types stay as they are.
 Tensor widened(const Tensor& t, KernelRun& run);
 Tensor narrowed(const Tensor& t, DataType to, KernelRun& run);
+// Of float16 alone.
+void floats_of_halves(const std::uint16_t* in, float* out, std::int64_t n);
+void halves_of_floats(const float* in, std::uint16_t* out, std::int64_t n);
 // Elements below a byte as a byte each (signed ones sign-extended; of floats
 // the bits), and back; other types stay as they are.
 Tensor unpacked(const Tensor& t, KernelRun& run);

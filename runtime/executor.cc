@@ -4,7 +4,6 @@
 #include <new>
 #include <optional>
 
-#include "runtime/inputs.h"
 #include "runtime/joining.h"
 
 namespace ruleengine::runtime {
@@ -46,7 +45,6 @@ std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
 
 void Executor::Impl::run_step(Frame& frame, const Step& step) {
   const ir::Graph& graph = *frame.plan.graph;
-  const ops::NodeView& view = step.view;
   const auto begin = options.trace ? Clock::now() : Clock::time_point();
   SmallVector<const Datum*, 8> inputs;
   try {
@@ -73,12 +71,12 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
     const std::span<Datum> outputs =
         is_one ? std::span(&frame.values[made[0].index()], 1)
                : std::span<Datum>(more);
-    const std::span<const bool> dying(step.dying.data(), step.dying.size());
-    if (is_kernel) {
-      const auto run = options.wide ? &Impl::run_wide : &Impl::run_kernel;
-      (this->*run)(frame, step, view, given, dying, outputs);
-    } else {
+    if (!is_kernel) {
       run_function(step, given, outputs);
+    } else if (options.wide) {
+      run_wide(frame, step, given, outputs);
+    } else {
+      run_kernel(frame, step, given, outputs, step.dying);
     }
     for (std::size_t i = 0; !is_one && i < made.size(); ++i) {
       if (made[i]) frame.values[made[i].index()] = std::move(outputs[i]);
@@ -95,7 +93,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
       if (!where.empty()) where += ", in ";
       where += graph.describe(step.node);
       const std::string given =
-          inputs_text(view, {inputs.data(), inputs.size()});
+          inputs_text(step.view, {inputs.data(), inputs.size()});
       if (!given.empty()) where += " (" + given + ")";
     }
     throw;
@@ -121,17 +119,16 @@ bool Executor::Impl::is_queue_full(const Step& step) {
 }
 
 void Executor::Impl::run_kernel(Frame& frame, const Step& step,
-                                const ops::NodeView& view,
                                 std::span<const Datum* const> inputs,
-                                std::span<const bool> dying,
-                                std::span<Datum> outputs) {
+                                std::span<Datum> outputs,
+                                std::span<const bool> dying) {
   Blocks blocks(*this, frame);
   const ReadyStep& known = ready[step.id];
-  Call call(view, inputs, outputs, state, &blocks, known.place);
+  Call call(step.view, inputs, outputs, state, &blocks, known.place);
   call.set_dying(dying);
   if (known.node != nullptr) return known.node->run(call);
   try {
-    prepared(view, {}, true).node->run(call);
+    prepared(step.view, {}, true).node->run(call);
   } catch (Declined& declined_by) {
     fail("no kernel takes the node", {}, std::move(declined_by.reason));
   }
@@ -310,20 +307,18 @@ Executor::Placing Executor::placing() const {
     out.emplace_back().first = each.backend->name();
   }
   for (const Plan* plan : impl_->plans->all()) {
-    for (const std::vector<Step>& steps : plan->blocks) {
-      for (const Step& step : steps) {
-        if (step.function != nullptr) continue;
-        // What is prepared when it runs does so on the host.
-        const BackendSession* on = impl_->ready[step.id].backend;
-        auto at = std::ranges::find(impl_->backends, on, [](const auto& each) {
-          return each.session.get();
-        });
-        if (at == impl_->backends.end()) --at;
-        ir::Op op = step.view.op();
-        op.overload = {};
-        ++out[static_cast<std::size_t>(at - impl_->backends.begin())]
-              .second[op.text()];
-      }
+    for (const Step& step : plan->steps()) {
+      if (step.function != nullptr) continue;
+      // What is prepared when it runs does so on the host.
+      const BackendSession* on = impl_->ready[step.id].backend;
+      auto at = std::ranges::find(impl_->backends, on, [](const auto& each) {
+        return each.session.get();
+      });
+      if (at == impl_->backends.end()) --at;
+      ir::Op op = step.view.op();
+      op.overload = {};
+      ++out[static_cast<std::size_t>(at - impl_->backends.begin())]
+            .second[op.text()];
     }
   }
   return out;

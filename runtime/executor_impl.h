@@ -17,7 +17,6 @@
 #include "runtime/lowering.h"
 #include "runtime/plan.h"
 #include "runtime/tensor_arena.h"
-#include "runtime/value_types.h"
 
 namespace ruleengine::runtime {
 
@@ -59,6 +58,13 @@ struct Frame {
                : &plan.constants[static_cast<std::size_t>(constant)].value;
   }
 };
+
+// runtime/inputs.cc. The values of the graph inputs, in their order; absent
+// where the default of the model is to be used. Throws Failure: a name that no
+// input has, an input that is missing, another element type, rank or size than
+// declared, or two sizes for one named dimension.
+std::vector<Datum> bind_inputs(const ir::Model& model,
+                               const Executor::Named& given);
 
 // A step that is ready to run.
 struct ReadyStep {
@@ -129,9 +135,6 @@ struct Executor::Impl {
 
   // A run that was recorded.
   struct Recorded;
-  struct RecordedDelete {
-    void operator()(Recorded* recorded) const;
-  };
 
   // One run, of which the arenas and the backends know.
   struct Run {
@@ -184,13 +187,13 @@ struct Executor::Impl {
   Named named(std::vector<Datum> results) const;
   void run_step(Frame& frame, const Step& step);
   bool is_queue_full(const Step& step);
-  void run_kernel(Frame& frame, const Step& step, const ops::NodeView& view,
+  // `dying`: which inputs nothing reads later.
+  void run_kernel(Frame& frame, const Step& step,
                   std::span<const Datum* const> inputs,
-                  std::span<const bool> dying, std::span<Datum> outputs);
-  void run_wide(Frame& frame, const Step& step, const ops::NodeView& view,
-                std::span<const Datum* const> inputs,
-                std::span<const bool> dying, std::span<Datum> outputs);
-  void run_in_float(Frame& frame, const Step& step, const ops::NodeView& view,
+                  std::span<Datum> outputs, std::span<const bool> dying = {});
+  void run_wide(Frame& frame, const Step& step,
+                std::span<const Datum* const> inputs, std::span<Datum> outputs);
+  void run_in_float(Frame& frame, const Step& step,
                     std::span<const Datum* const> inputs,
                     std::span<Datum> outputs);
   Datum widened_constant(const Frame& frame, ValueId v, const Datum& own);
@@ -229,7 +232,7 @@ struct Executor::Impl {
   bool recording_failed = false;        // of the last run
   std::atomic<bool> was_ended = false;  // by its deadline or by the caller
   // The latest first.
-  std::vector<std::unique_ptr<Recorded, RecordedDelete>> recorded;
+  std::vector<std::shared_ptr<Recorded>> recorded;
   KernelRun state;
   std::unique_ptr<Frame> idle;  // for the next run; all values are absent
   Clock::time_point began;

@@ -23,10 +23,8 @@ class HostNodes::Pass {
         of_shapes_(graph_.value_count()),
         on_host_(graph_.value_count()),
         elsewhere_(graph_.value_count()) {
-    for (const std::vector<Step>& steps : plan.blocks) {
-      for (const Step& step : steps) {
-        if (step.function != nullptr) calls_[step.node] = step.function;
-      }
+    for (const Step& step : plan.steps()) {
+      if (step.function != nullptr) calls_[step.node] = step.function;
     }
   }
 

@@ -1,4 +1,4 @@
-#include "runtime/inputs.h"
+#include "runtime/executor_impl.h"
 
 #include <map>
 
@@ -15,8 +15,7 @@ class Binder {
       : model_(model),
         inputs_(model.graph.block(ir::Graph::main_block()).inputs) {}
 
-  std::vector<Datum> bind(
-      const std::vector<std::pair<std::string, Datum>>& given) {
+  std::vector<Datum> bind(const Executor::Named& given) {
     std::vector<Datum> out(inputs_.size());
     for (const auto& [name, value] : given) {
       Datum& place = out[place_of(name)];
@@ -96,9 +95,8 @@ class Binder {
 
 }  // namespace
 
-std::vector<Datum> bind_inputs(
-    const ir::Model& model,
-    const std::vector<std::pair<std::string, Datum>>& given) {
+std::vector<Datum> bind_inputs(const ir::Model& model,
+                               const Executor::Named& given) {
   return Binder(model).bind(given);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <string>
 #include <utility>
 #include <vector>
@@ -23,11 +24,9 @@ struct Chain {
   std::vector<NodeId> nodes;
   std::vector<ValueId> inputs;  // invalid: absent
   std::vector<ir::Attribute> attributes;
+  // Of the result, as no rule tells the types of what the ops give.
+  const ir::Type* result = nullptr;
 };
-
-ir::Attribute text_attribute(std::string_view name, std::string_view value) {
-  return {.name = name, .kind = ir::AttributeKind::kString, .s = value};
-}
 
 // The chains of one graph.
 class Chains {
@@ -49,9 +48,9 @@ class Chains {
     return std::move(found_);
   }
 
+ private:
   const ir::Type* type(ValueId v) { return v ? facts_.type(v) : nullptr; }
 
- private:
   // The node that alone reads what `node` gives, in the same block.
   NodeId reader(NodeId node) const {
     const ValueId v = graph_.output(node);
@@ -71,6 +70,7 @@ class Chains {
 
   void take(Chain chain) {
     for (const NodeId each : chain.nodes) is_taken_[each.index()] = true;
+    chain.result = type(graph_.output(chain.nodes.back()));
     found_.push_back(std::move(chain));
   }
 
@@ -146,8 +146,9 @@ class Chains {
     const bool is_gelu = op.standard("Gelu") && how != nullptr &&
                          how->ref.empty() && how->s == "tanh";
     if (!is_gelu && !op.standard("Relu")) return false;
-    chain.attributes.push_back(
-        text_attribute("activation", is_gelu ? "Gelu" : "Relu"));
+    chain.attributes.push_back({.name = "activation",
+                                .kind = ir::AttributeKind::kString,
+                                .s = is_gelu ? "Gelu" : "Relu"});
     return true;
   }
 
@@ -208,19 +209,9 @@ class Joiner {
   explicit Joiner(ir::Model& model) : model_(model) {}
 
   bool join(ir::Graph& graph) {
-    Chains chains(graph);
-    const std::vector<Chain> all = chains.find();
-    // No rule tells the types of what the ops give. All are asked for before
-    // the graph changes.
-    std::vector<const ir::Type*> types;
-    for (const Chain& chain : all) {
-      types.push_back(chains.type(graph.output(chain.nodes.back())));
-    }
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      const ValueId out = graph.output(all[i].nodes.back());
-      graph.mutable_value(out).declared = types[i];
-      replace(graph, all[i]);
-    }
+    // All types are asked for before the graph changes.
+    const std::vector<Chain> all = Chains(graph).find();
+    for (const Chain& chain : all) replace(graph, chain);
     return !all.empty();
   }
 
@@ -246,19 +237,14 @@ class Joiner {
     const ir::BlockId main = ir::Graph::main_block();
     std::map<ValueId, ValueId> inner;
     const auto add = [&](ValueId v, ir::ValueKind kind) {
-      const ValueId own_value = body.add_value(graph.value(v).name, main, kind);
+      const ValueId own_value =
+          body.add_value(v ? graph.value(v).name : Name(), main, kind);
       inner.try_emplace(v, own_value);
       return own_value;
     };
     for (const ValueId v : chain.inputs) {
-      if (v) {
-        made->inputs.push_back(graph.name(v));
-        body.add_block_input(main, add(v, ir::ValueKind::kInput));
-      } else {
-        made->inputs.emplace_back();
-        body.add_block_input(
-            main, body.add_value(Name(), main, ir::ValueKind::kInput));
-      }
+      made->inputs.push_back(v ? graph.name(v) : std::string_view());
+      body.add_block_input(main, add(v, ir::ValueKind::kInput));
     }
     ValueId last;
     for (const NodeId node : chain.nodes) {
@@ -280,10 +266,11 @@ class Joiner {
     add_function(graph, chain, own);
     const ir::Node last = graph.node(chain.nodes.back());
     const ValueId out = graph.output(chain.nodes.back());
-    for (std::size_t i = chain.nodes.size(); i-- > 0;) {
-      graph.remove_node(chain.nodes[i]);
+    for (const NodeId node : std::views::reverse(chain.nodes)) {
+      graph.remove_node(node);
     }
     graph.mutable_value(out).removed = false;
+    graph.mutable_value(out).declared = chain.result;
     std::vector<ValueId> inputs = chain.inputs;
     while (!inputs.back()) inputs.pop_back();
     const NodeId made = graph.add_node(

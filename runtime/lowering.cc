@@ -3,9 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -145,11 +143,6 @@ class Lowering {
            ops::older_meaning(op.type, opset) != nullptr;
   }
 
-  void make_newest(ir::OpsetImports& imports) const {
-    const std::size_t at = imports.find("");
-    if (at < imports.size()) imports.set_version(at, newest_);
-  }
-
   // What becomes of a node: another op, or, with a form, the same op in that.
   struct Change {
     NodeId node;
@@ -164,7 +157,8 @@ class Lowering {
         make_newer(graph, facts(), upgrades, node);
       }
     });
-    make_newest(imports);
+    const std::size_t standard = imports.find("");
+    if (standard < imports.size()) imports.set_version(standard, newest_);
     replace_nodes(graph, [&](const auto& facts, NodeId node) {
       const RunsAs how = runs_as(graph, node);
       const auto* function = choice_.function(*copy_, graph.op(node));

@@ -36,13 +36,11 @@ struct OpChoice {
 
   // nullptr: no function runs.
   const ir::Function* function(const ir::Model& model, const ir::Op& op) const {
-    const bool is_known = ops::is_own_domain(op.domain) ||
-                          ops::meaning_of(op.domain, op.type) != nullptr;
-    const bool is_own = is_known && has_kernel(op) && !leaves_device(op) &&
-                        !spelled.contains(op.text());
-    const bool skips =
-        is_own &&
-        !(prefers_functions && ops::meaning_of(op.domain, op.type) != nullptr);
+    const bool has_meaning = ops::meaning_of(op.domain, op.type) != nullptr;
+    const bool skips = (ops::is_own_domain(op.domain) || has_meaning) &&
+                       has_kernel(op) && !leaves_device(op) &&
+                       !spelled.contains(op.text()) &&
+                       !(prefers_functions && has_meaning);
     return skips ? nullptr : model.find_function(op);
   }
 };

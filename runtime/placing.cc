@@ -2,9 +2,9 @@
 // it, and constants are read. And while it runs: inputs that are in another
 // memory than the node reads are moved.
 #include <algorithm>
-#include <new>
 #include <optional>
 
+#include "core/analysis/inference.h"
 #include "core/io/load.h"
 #include "core/ops/axis_flow.h"
 #include "runtime/executor_impl.h"
@@ -13,18 +13,79 @@
 namespace ruleengine::runtime {
 namespace {
 
-ModelTypes::Calls calls_of(const Plans& plans) {
-  ModelTypes::Calls out;
-  for (const Plan* plan : plans.all()) {
-    for (const std::vector<Step>& steps : plan->blocks) {
-      for (const Step& step : steps) {
+// The types of the values of a model that is to run, inferred by the rules of
+// its ops when somebody asks first; in a function, from what all of its calls
+// give it.
+class ModelTypes {
+ public:
+  ModelTypes(const ir::Model& model, const Plans& plans) : model_(model) {
+    for (const Plan* plan : plans.all()) {
+      for (const Step& step : plan->steps()) {
         if (step.function == nullptr) continue;
-        out[step.function->graph].emplace_back(plan->graph, step.node);
+        calls_[step.function->graph].emplace_back(plan->graph, step.node);
       }
     }
   }
-  return out;
-}
+
+  // Of the main graph of the model, or of one of its functions.
+  ValueTypes& of(const ir::Graph& graph) {
+    std::unique_ptr<ValueTypes>& known = graphs_[&graph];
+    if (known == nullptr) known = std::make_unique<GraphTypes>(*this, graph);
+    return *known;
+  }
+
+ private:
+  class GraphTypes final : public ValueTypes {
+   public:
+    GraphTypes(ModelTypes& all, const ir::Graph& graph)
+        : all_(all), graph_(graph) {}
+
+    const ir::Type* of(ir::ValueId value) override {
+      if (!inference_) {
+        if (all_.copy_ == nullptr) all_.copy_ = all_.model_.copy();
+        ir::Graph& copy = graph_in(*all_.copy_, all_.model_, graph_);
+        const auto& inputs = copy.block(ir::Graph::main_block()).inputs;
+        const bool is_called = all_.calls_.contains(&graph_);
+        for (std::size_t i = 0; is_called && i < inputs.size(); ++i) {
+          const ir::Type* type = all_.given(graph_, i);
+          if (type != nullptr) copy.mutable_value(inputs[i]).declared = type;
+        }
+        inference_.emplace(copy);
+      }
+      return inference_->type(value);
+    }
+
+   private:
+    ModelTypes& all_;
+    const ir::Graph& graph_;
+    std::optional<analysis::Inference> inference_;
+  };
+
+  // What all calls of a function give as input `i`; nullptr: not alike.
+  const ir::Type* given(const ir::Graph& body, std::size_t i) {
+    const ir::Type* out = nullptr;
+    for (const auto& [graph, node] : calls_.at(&body)) {
+      const ValueId v = graph->input(node, i);
+      const ir::Type* type = v ? of(*graph).of(v) : nullptr;
+      const bool is_alike =
+          type != nullptr && type->is_tensor() &&
+          (out == nullptr ||
+           (type->elem == out->elem && type->has_shape == out->has_shape &&
+            std::ranges::equal(type->dims, out->dims)));
+      if (!is_alike) return nullptr;
+      out = type;
+    }
+    return out;
+  }
+
+  const ir::Model& model_;
+  // The nodes that call a function, by its body.
+  std::map<const ir::Graph*,
+           std::vector<std::pair<const ir::Graph*, ir::NodeId>>>
+      calls_;
+  std::shared_ptr<ir::Model> copy_;  // inference adds to the model
+  std::map<const ir::Graph*, std::unique_ptr<ValueTypes>> graphs_;
+};
 
 }  // namespace
 
@@ -34,7 +95,7 @@ ModelTypes::Calls calls_of(const Plans& plans) {
 void Executor::Impl::prepare() {
   // For longer than a run, in the place of weights that no limit counts.
   state.memory = HostMemory::create();
-  ModelTypes types(model, calls_of(*plans));
+  ModelTypes types(model, *plans);
   Backends devices;
   for (const auto& [backend, session, tensors] : backends) {
     if (session->memory() != nullptr) devices.push_back(backend);
@@ -43,21 +104,19 @@ void Executor::Impl::prepare() {
   if (is_mixed) on_host.emplace(*plans, devices);
   for (Plan* plan : plans->all()) {
     const ir::Graph& graph = *plan->graph;
-    for (const std::vector<Step>& steps : plan->blocks) {
-      for (const Step& step : steps) {
-        if (step.function != nullptr) continue;
-        try {
-          if (options.wide) {
-            prepared(step.view, {}, true);
-          } else {
-            prepare(*plan, step, on_host && on_host->contains(*plan, step.node),
-                    types.of(graph));
-          }
-        } catch (const Declined&) {
-          declined.emplace_back(&graph, step.node);
-        } catch (const Failure& failure) {
-          if (failure.error.kind == ErrorKind::kLimit) throw;
+    for (const Step& step : plan->steps()) {
+      if (step.function != nullptr) continue;
+      try {
+        if (options.wide) {
+          prepared(step.view, {}, true);
+        } else {
+          prepare(*plan, step, on_host && on_host->contains(*plan, step.node),
+                  types.of(graph));
         }
+      } catch (const Declined&) {
+        declined.emplace_back(&graph, step.node);
+      } catch (const Failure& failure) {
+        if (failure.error.kind == ErrorKind::kLimit) throw;
       }
     }
     for (Constant& each : plan->constants) read(each);

@@ -32,53 +32,53 @@ bool is_step(const ir::Graph& graph, NodeId node) {
          graph.direct_constant(outputs[0]) == nullptr;
 }
 
-// The step after which each value is dead.
-class Lifetimes {
- public:
-  Lifetimes(const ir::Graph& graph, std::span<const NodeId> order)
-      : graph_(graph), last_(graph.value_count()), at_(graph.node_count()) {
-    for (std::size_t i = 0; i < order.size(); ++i) at_[order[i].index()] = i;
-    for (const NodeId node : order) {
-      for (const ValueId v : graph.outputs(node)) read(v, node);
-      for (const ir::Operand& o : graph.inputs(node)) read(o.value, node);
-    }
-    for (std::size_t b = 0; b < graph.block_count(); ++b) {
-      const ir::Block& block = graph.block(BlockId(b));
-      if (block.owner && graph.node(block.owner).removed) continue;
-      for (const ValueId v : block.outputs) {
-        if (graph.value(v).block == BlockId(b)) {
-          kept_.push_back(v);
-        } else {
-          read(v, block.owner);
-        }
+// By value: the step after which it is dead; invalid: it lives as long as its
+// block.
+std::vector<NodeId> last_steps(const ir::Graph& graph,
+                               std::span<const NodeId> order) {
+  std::vector<NodeId> out(graph.value_count());
+  std::vector<std::size_t> at(graph.node_count());
+  for (std::size_t i = 0; i < order.size(); ++i) at[order[i].index()] = i;
+  const auto read = [&](ValueId v, NodeId reader) {
+    if (!v || literal_of(graph, v) != nullptr) return;
+    const NodeId step = ancestor(graph, reader, graph.value(v).block);
+    if (!is_step(graph, step)) return;
+    NodeId& last = out[v.index()];
+    if (!last || at[step.index()] > at[last.index()]) last = step;
+  };
+  for (const NodeId node : order) {
+    for (const ValueId v : graph.outputs(node)) read(v, node);
+    for (const ir::Operand& o : graph.inputs(node)) read(o.value, node);
+  }
+  std::vector<ValueId> kept;
+  for (std::size_t b = 0; b < graph.block_count(); ++b) {
+    const ir::Block& block = graph.block(BlockId(b));
+    if (block.owner && graph.node(block.owner).removed) continue;
+    for (const ValueId v : block.outputs) {
+      if (graph.value(v).block == BlockId(b)) {
+        kept.push_back(v);
+      } else {
+        read(v, block.owner);
       }
     }
-    for (const ValueId v : kept_) last_[v.index()] = NodeId();
   }
-
-  // Invalid: it lives as long as its block.
-  NodeId last(ValueId v) const { return last_[v.index()]; }
-
- private:
-  void read(ValueId v, NodeId reader) {
-    if (!v || literal_of(graph_, v) != nullptr) return;
-    const NodeId step = ancestor(graph_, reader, graph_.value(v).block);
-    if (!is_step(graph_, step)) return;
-    NodeId& last = last_[v.index()];
-    if (!last || at_[step.index()] > at_[last.index()]) last = step;
-  }
-
-  const ir::Graph& graph_;
-  std::vector<NodeId> last_;
-  std::vector<std::size_t> at_;
-  std::vector<ValueId> kept_;
-};
+  for (const ValueId v : kept) out[v.index()] = NodeId();
+  return out;
+}
 
 Diagnostic too_deep() {
   return {.kind = ErrorKind::kModel,
           .what = "functions of the model call each other too deep",
           .expected = std::to_string(kMostCalls) + " calls at most",
           .hint = "a function must not call itself"};
+}
+
+// "com.example::Swish" as people write it.
+std::string dotted(std::string op) {
+  if (const auto at = op.find("::"); at != std::string::npos) {
+    op.replace(at, 2, ".");
+  }
+  return op;
 }
 
 }  // namespace
@@ -119,7 +119,6 @@ Status Plans::add_steps(Plan& plan) {
   const auto order = ir::topological_order(graph);
   if (!order) return order.error();
   plan.blocks.resize(graph.block_count());
-  const Lifetimes lifetimes(graph, *order);
   std::vector<std::pair<std::size_t, std::size_t>> place(graph.node_count());
   for (const NodeId node : *order) {
     if (!is_step(graph, node)) continue;
@@ -127,18 +126,16 @@ Status Plans::add_steps(Plan& plan) {
     const std::size_t block = graph.node(node).block.index();
     place[node.index()] = {block, plan.blocks[block].size() - 1};
   }
-  for (std::size_t i = 0; i < graph.value_count(); ++i) {
-    const NodeId last = lifetimes.last(ValueId(i));
-    if (!last) continue;
-    const auto [block, step] = place[last.index()];
+  const std::vector<NodeId> lasts = last_steps(graph, *order);
+  for (std::size_t i = 0; i < lasts.size(); ++i) {
+    if (!lasts[i]) continue;
+    const auto [block, step] = place[lasts[i].index()];
     plan.blocks[block][step].dead.emplace_back(i);
   }
-  for (std::vector<Step>& steps : plan.blocks) {
-    for (Step& step : steps) {
-      for (const ir::Operand& o : graph.inputs(step.node)) {
-        step.dying.push_back(std::ranges::find(step.dead, o.value) !=
-                             step.dead.end());
-      }
+  for (Step& step : plan.blocks | std::views::join) {
+    for (const ir::Operand& o : graph.inputs(step.node)) {
+      step.dying.push_back(std::ranges::find(step.dead, o.value) !=
+                           step.dead.end());
     }
   }
   return {};
@@ -178,27 +175,13 @@ void Plans::read_constants(Plan& plan) {
     const std::int32_t at = v ? plan.constant_of[v.index()] : -1;
     if (at >= 0) ++plan.constants[static_cast<std::size_t>(at)].readers;
   };
-  for (const std::vector<Step>& steps : plan.blocks) {
-    for (const Step& step : steps) {
-      for (const ir::Operand& o : graph.inputs(step.node)) read(o.value);
-    }
+  for (const Step& step : plan.steps()) {
+    for (const ir::Operand& o : graph.inputs(step.node)) read(o.value);
   }
   for (std::size_t b = 0; b < graph.block_count(); ++b) {
     for (const ValueId v : graph.block(BlockId(b)).outputs) read(v);
   }
 }
-
-namespace {
-
-// "com.example::Swish" as people write it.
-std::string dotted(std::string op) {
-  if (const auto at = op.find("::"); at != std::string::npos) {
-    op.replace(at, 2, ".");
-  }
-  return op;
-}
-
-}  // namespace
 
 Status Plans::missing(const std::map<std::string, std::string>& reasons) const {
   if (missing_.empty()) return {};

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <ranges>
 #include <span>
 #include <string>
 #include <unordered_map>
@@ -48,6 +49,9 @@ struct Plan {
   std::vector<Constant> constants;
   std::vector<std::int32_t> constant_of;  // by ValueId
   std::size_t height = 0;                 // of the calls below
+
+  // Of all blocks.
+  auto steps() const { return blocks | std::views::join; }
 };
 
 // How deep functions may call each other. A run recurses, with less than 4 KiB

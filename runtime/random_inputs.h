@@ -33,6 +33,10 @@ struct InputOptions {
   // they have passed, no other set is looked for; the first one that is tried
   // runs to its end.
   double seconds = 10;
+  // Of several sets of inputs: also tiny and huge floats, masks that hide whole
+  // rows, masks of other numbers and sizes of 0. Not where a rewrite rests on
+  // an assumption about the values.
+  bool extremes = true;
   Deadline deadline;
 };
 

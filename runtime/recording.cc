@@ -14,17 +14,18 @@
 namespace ruleengine::runtime {
 namespace {
 
-// The type and the shape of each value; nullopt where one is no tensor.
+// The type and the shape of each value; of one that is no tensor its kind.
 using Form = std::vector<std::int64_t>;
-std::optional<Form> form_of(const std::vector<Datum>& values) {
+
+Form form_of(const std::vector<Datum>& values) {
   Form out;
   for (const Datum& each : values) {
-    if (!each.is_tensor() && !each.is_absent()) return std::nullopt;
-    out.push_back(each.is_tensor() ? std::int64_t(each.tensor().dtype()) : -1);
+    out.push_back(std::int64_t(each.kind()));
     if (!each.is_tensor()) continue;
-    out.push_back(std::ssize(each.tensor().dims()));
-    out.insert(out.end(), each.tensor().dims().begin(),
-               each.tensor().dims().end());
+    const Shape dims = each.tensor().dims();
+    out.push_back(std::int64_t(each.tensor().dtype()));
+    out.push_back(std::ssize(dims));
+    out.insert(out.end(), dims.begin(), dims.end());
   }
   return out;
 }
@@ -142,8 +143,6 @@ struct Executor::Impl::Recorded {
   DrawnCounts drawn;  // on the host, which a replay does not ask
 };
 
-void Executor::Impl::RecordedDelete::operator()(Recorded* r) const { delete r; }
-
 BackendSession* Executor::Impl::find_recordable() {
   if (!options.runs_often || options.wide || options.communicator != nullptr) {
     return nullptr;
@@ -165,27 +164,26 @@ BackendSession* Executor::Impl::find_recordable() {
 }
 
 bool Executor::Impl::is_refused(const std::vector<Datum>& inputs) const {
-  const auto form = form_of(inputs);
-  if (!form) return true;
   std::vector<const std::byte*> data;
   for (const Datum& each : inputs) {
-    if (!each.is_tensor() || each.tensor().byte_size() == 0) continue;
-    if (each.tensor().is_string()) return true;
+    if (each.is_absent()) continue;
+    if (!each.is_tensor() || each.tensor().is_string()) return true;
+    if (each.tensor().byte_size() == 0) continue;
     data.push_back(each.tensor().data<std::byte>());
   }
   // Bytes of two inputs could not be told apart.
   std::ranges::sort(data);
   if (std::ranges::adjacent_find(data) != data.end()) return true;
-  return std::ranges::any_of(
-      recorded, [&](const auto& each) { return each->form == *form; });
+  return std::ranges::find(recorded, form_of(inputs), &Recorded::form) !=
+         recorded.end();
 }
 
 // With `recording` nullptr: that there is none for such inputs.
 void Executor::Impl::keep_recording(std::unique_ptr<Recording> recording,
                                     const std::vector<Datum>& inputs,
                                     std::span<Datum> results) {
-  std::unique_ptr<Recorded, RecordedDelete> out(new Recorded);
-  out->form = form_of(inputs).value_or(Form());
+  auto out = std::make_shared<Recorded>();
+  out->form = form_of(inputs);
   out->drawn = state.drawn;
   for (std::size_t i = 0; recording != nullptr && i < inputs.size(); ++i) {
     auto& places = out->places.emplace_back();
@@ -227,9 +225,8 @@ const std::string& Executor::why_not_recorded() const {
 std::optional<std::vector<Datum>> Executor::Impl::replay(
     const std::vector<Datum>& inputs) {
   if (recorded.empty()) return std::nullopt;
-  const auto form = form_of(inputs);
-  const auto found = std::ranges::find_if(
-      recorded, [&](const auto& each) { return form && each->form == *form; });
+  const auto found =
+      std::ranges::find(recorded, form_of(inputs), &Recorded::form);
   if (found == recorded.end() || (*found)->recording == nullptr) {
     return std::nullopt;
   }
@@ -262,17 +259,11 @@ std::optional<std::vector<Datum>> Executor::Impl::replay(
 void Executor::Impl::Run::start(const std::vector<Datum>& given) {
   for (const OpenBackend& each : impl.backends) each.session->begin();
   if (!impl.options.runs_often) return;
-  std::vector<std::int64_t> shapes;
-  for (const Datum& each : given) {
-    if (!each.is_tensor()) continue;
-    const Shape dims = each.tensor().dims();
-    shapes.push_back(std::ssize(dims));
-    shapes.insert(shapes.end(), dims.begin(), dims.end());
-  }
+  Form form = form_of(given);
   for (const OpenBackend& each : impl.backends) {
-    if (each.arena != nullptr) each.arena->begin(shapes);
+    if (each.arena != nullptr) each.arena->begin(form);
   }
-  impl.arena.begin(std::move(shapes));
+  impl.arena.begin(std::move(form));
   set_arenas(true);
   BackendSession* session = impl.is_like_others() ? impl.recordable : nullptr;
   if (session == nullptr || impl.is_refused(given)) return;

@@ -48,23 +48,6 @@ std::vector<std::vector<std::size_t>> predecessors(
 
 }  // namespace
 
-std::size_t live_bytes(std::span<const BlockUse> blocks,
-                       std::size_t alignment) {
-  std::map<std::size_t, std::int64_t> changes;  // by time
-  for (const BlockUse& each : blocks) {
-    changes[each.begin] +=
-        static_cast<std::int64_t>(rounded_up(each.bytes, alignment));
-    changes[each.end] -=
-        static_cast<std::int64_t>(rounded_up(each.bytes, alignment));
-  }
-  std::int64_t live = 0, most = 0;
-  for (const auto& [time, change] : changes) {
-    live += change;
-    most = std::max(most, live);
-  }
-  return static_cast<std::size_t>(most);
-}
-
 Layout lay_out(std::span<const BlockUse> blocks, std::size_t alignment) {
   Layout out{.offsets = std::vector<std::size_t>(blocks.size())};
   std::vector<std::size_t> order(blocks.size());

@@ -34,9 +34,6 @@ struct Layout {
 // Large blocks first, each into the smallest gap that takes it (Y. Pisarchyk
 // and J. Lee, "Efficient Memory Management for Deep Neural Net Inference").
 Layout lay_out(std::span<const BlockUse> blocks, std::size_t alignment);
-// The most bytes that are in use at once.
-std::size_t live_bytes(std::span<const BlockUse> blocks, std::size_t alignment);
-
 class TensorArena {
  public:
   explicit TensorArena(std::shared_ptr<Memory> memory)

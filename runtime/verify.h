@@ -1,5 +1,10 @@
 // Whether two models compute the same: both run on the same inputs, of several
-// sizes and kinds, and are compared as runtime/model_pair.h says.
+// sizes and kinds. They run twice. In doubles, where results that are the same
+// in theory differ by almost nothing: an element may be off by what noise of
+// 2^-40 in each step, and the rounding of constants that one model alone has,
+// move it by. And in the types of the models, where it may be off by some times
+// what rounding in each step moves it by. An element's bound is never that of
+// another element.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +27,6 @@ struct VerifyOptions {
   std::size_t limit_memory = HostMemory::kUnlimited;
   Deadline deadline;
   InputOptions inputs;
-  // Also inputs that are large, denormal or hidden by masks. Not where a
-  // rewrite rests on an assumption about the values.
-  bool extremes = true;
   // Replaces both bounds.
   std::optional<Tolerance> tolerance;
 };

@@ -46,21 +46,21 @@ Datum Executor::Impl::widened_constant(const Frame& frame, ValueId v,
 }
 
 void Executor::Impl::run_wide(Frame& frame, const Step& step,
-                              const ops::NodeView& view,
                               std::span<const Datum* const> inputs,
-                              std::span<const bool> dying,
                               std::span<Datum> outputs) {
-  if (has_blocks(view.graph(), step.node))
-    return run_kernel(frame, step, view, inputs, dying, outputs);
+  const ops::NodeView& view = step.view;
+  if (has_blocks(view.graph(), step.node)) {
+    return run_kernel(frame, step, inputs, outputs, step.dying);
+  }
   if (!in_float[step.id]) {
     try {
-      run_kernel(frame, step, view, inputs, dying, outputs);
+      run_kernel(frame, step, inputs, outputs, step.dying);
     } catch (const Failure& failure) {
       if (failure.error.kind == ErrorKind::kLimit) throw;
       in_float[step.id] = true;
     }
   }
-  if (in_float[step.id]) run_in_float(frame, step, view, inputs, outputs);
+  if (in_float[step.id]) run_in_float(frame, step, inputs, outputs);
   if (is_known[step.id]) {
     for (std::size_t i = 0; i < view.output_count(); ++i) {
       const ValueId v = view.graph().outputs(step.node)[i];
@@ -79,10 +79,9 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
 
 // The kernel on inputs of the types that the model gives them.
 void Executor::Impl::run_in_float(Frame& frame, const Step& step,
-                                  const ops::NodeView& view,
                                   std::span<const Datum* const> inputs,
                                   std::span<Datum> outputs) {
-  const ir::Graph& graph = view.graph();
+  const ir::Graph& graph = step.view.graph();
   const auto operands = graph.inputs(step.node);
   std::vector<Datum> own(inputs.size());
   std::vector<const Datum*> given(inputs.size());
@@ -113,7 +112,7 @@ void Executor::Impl::run_in_float(Frame& frame, const Step& step,
     KernelRun& run;
   };
   const InFloat now(state);
-  run_kernel(frame, step, view, given, {}, outputs);
+  run_kernel(frame, step, given, outputs);
 }
 
 }  // namespace ruleengine::runtime

@@ -180,18 +180,13 @@ bool Numbers::has(const ir::Literal& constant, const ir::Model& its) const {
 
 bool SharedNumbers::has(const ir::Literal& constant,
                         const ir::Model& its) const {
-  const auto [it, is_new] = known_.try_emplace(&constant);
-  if (is_new) it->second = look(constant, its);
-  return it->second;
-}
-
-bool SharedNumbers::look(const ir::Literal& constant,
-                         const ir::Model& its) const {
-  if (constant.element_count() > kFew) {
-    return first_.has(constant, its) && second_.has(constant, its);
-  }
-  return std::ranges::all_of(few_numbers(constant, its),
-                             [&](double v) { return has(v); });
+  const auto [known, is_new] = known_.try_emplace(&constant);
+  if (!is_new) return known->second;
+  known->second = constant.element_count() > kFew
+                      ? first_.has(constant, its) && second_.has(constant, its)
+                      : std::ranges::all_of(few_numbers(constant, its),
+                                            [&](double v) { return has(v); });
+  return known->second;
 }
 
 Datum NoiseSource::moved(const Datum& value, double by, int exact_bits) {

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <span>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "core/ir/model.h"
@@ -73,8 +72,6 @@ class SharedNumbers {
   int precision() const { return first_.precision(); }
 
  private:
-  bool look(const ir::Literal& constant, const ir::Model& its) const;
-
   Numbers first_, second_;
   mutable std::unordered_map<const ir::Literal*, bool> known_;
 };

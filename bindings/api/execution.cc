@@ -178,13 +178,14 @@ engine::CompareModels compare_by_kernels(
   return [options = std::move(options), shown_by = std::move(shown_by)](
              const ir::Model& before, const ir::Model& after,
              const engine::Comparing& comparing) -> Result<engine::Finding> {
+    runtime::InputOptions inputs = input_options(options);
+    inputs.extremes = !comparing.assumes;
     const runtime::VerifyOptions how{
         .backends = {&kernels::cpu()},
         .threads = options.threads,
         .limit_memory = tensor_limit(options.limits),
         .deadline = options.limits.deadline,
-        .inputs = input_options(options),
-        .extremes = !comparing.assumes,
+        .inputs = inputs,
         .tolerance = tolerance_of(options, comparing)};
     // Inputs that showed a difference once tell which rewrite makes it.
     auto given = shown_by && !shown_by->empty()

@@ -39,7 +39,6 @@ Tensor sum_of(const std::vector<Tensor>& all, KernelRun& run) {
   const bool is_narrow = ir::is_narrow_float(type);
   Tensor sum =
       allocate(run, is_narrow ? DataType::kFloat : type, all[0].dims());
-  std::memset(sum.mutable_data<std::byte>(), 0, sum.byte_size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const Tensor each = is_narrow ? widened(all[i], run) : all[i];
     if (i == 0) {

@@ -114,10 +114,7 @@ class World {
     return Clock::now().time_since_epoch().count() >= over_at_;
   }
   void end_all(Clock::duration grace = {}) {
-    const Clock::rep when =
-        grace == Clock::duration{}
-            ? 0
-            : (Clock::now() + grace).time_since_epoch().count();
+    const auto when = (Clock::now() + grace).time_since_epoch().count();
     over_at_ = std::min<Clock::rep>(over_at_, when);
     changed.notify_all();
   }

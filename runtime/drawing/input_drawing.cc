@@ -152,13 +152,9 @@ class Drawing {
         return near;
       }
     }
-    const double x = random_.normal();
-    if (how_.signs == Signs::kPositive) {
-      return how_.center + (std::abs(x) + 0.1) * how_.scale;
-    }
-    if (how_.signs == Signs::kUnit) {
-      return how_.center + std::tanh(x) * how_.scale;
-    }
+    double x = random_.normal();
+    if (how_.signs == Signs::kPositive) x = std::abs(x) + 0.1;
+    if (how_.signs == Signs::kUnit) x = std::tanh(x);
     return how_.center + x * how_.scale;
   }
 
@@ -196,15 +192,12 @@ class Drawing {
   // All values of the type.
   template <typename T>
   void bytes(Tensor& out) {
-    fill<T>(out, out.count(), [&] {
+    fill<T>(out, out.count(), [&]() -> std::uint64_t {
       if (!domain_->met.empty() && below(2) == 0) {
-        return static_cast<T>(static_cast<std::int64_t>(met()));
+        return static_cast<std::uint64_t>(static_cast<std::int64_t>(met()));
       }
-      if (domain_->has_table()) {
-        return static_cast<T>(
-            below(static_cast<std::uint64_t>(domain_->last) + 1));
-      }
-      return static_cast<T>(random_());
+      if (!domain_->has_table()) return random_();
+      return below(static_cast<std::uint64_t>(domain_->last) + 1);
     });
   }
 

@@ -1,12 +1,10 @@
 #include "runtime/drawing/input_sets.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
 #include "runtime/compare.h"
-#include "runtime/drawing/branch_sizes.h"
 #include "runtime/drawing/input_trials.h"
 #include "runtime/drawing/shown_outputs.h"
 
@@ -23,7 +21,7 @@ using ir::Dim;
 class InputSets {
  public:
   InputSets(const ir::Model& model, ExecutorOptions executor,
-            const InputSetsOptions& options, const InputTrials::Visit& visit)
+            const InputOptions& options, const InputTrials::Visit& visit)
       : options_(options),
         visit_([this, &visit](const InputSet& set) {
           note(set);
@@ -59,7 +57,7 @@ class InputSets {
   // Each with a seed of its own; the first has the one that was given.
   Drawn next() {
     constexpr std::uint64_t kStep = 1000003;
-    return {.seed = options_.inputs.seed + kStep * drawn_++,
+    return {.seed = options_.seed + kStep * drawn_++,
             .integers = Integers::kAnywhere,
             .shows_first = !options_.extremes};
   }
@@ -110,8 +108,9 @@ class InputSets {
     const std::size_t before = trials_.branches().taken();
     const auto ran = trials_.run(at, how, kind, accept);
     if (!ran) return ran.error();
-    if (trials_.branches().taken() > before)
-      took_branches_.push_back({at, how});
+    if (trials_.branches().taken() > before) {
+      took_branches_.emplace_back(at, how);
+    }
     return {};
   }
 
@@ -137,7 +136,7 @@ class InputSets {
 
   bool lacks_sizes(Dim leaf) {
     const auto name = sizes().named({{leaf, 0}});
-    if (name.empty() || options_.inputs.dims.contains(name.begin()->first)) {
+    if (name.empty() || options_.dims.contains(name.begin()->first)) {
       return false;
     }
     // Another size than none, one or the first.
@@ -150,9 +149,7 @@ class InputSets {
     Drawn how = varied();
     how.numbers_for_masks = false;
     std::vector<SizeOf> all;
-    for (std::size_t i = 1; i <= 3; ++i) {
-      all.push_back(sizes().solve(i));
-    }
+    for (std::size_t i = 1; i <= 3; ++i) all.push_back(sizes().solve(i));
     all.push_back(sizes().guess(Sizes::kEqual));
     all.push_back(sizes().guess(Sizes::kCache));
     for (const SizeOf& at : all) {
@@ -322,12 +319,11 @@ class InputSets {
   }
 
   bool has_masks() {
-    const auto& inputs =
-        trials_.source().model().graph.block(ir::Graph::main_block()).inputs;
+    const ir::Graph& graph = trials_.source().model().graph;
+    const auto& inputs = graph.block(ir::Graph::main_block()).inputs;
     const auto domains = trials_.source().domains(*fit_);
     for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const ir::Type* type =
-          trials_.source().model().graph.value(inputs[i]).declared;
+      const ir::Type* type = graph.value(inputs[i]).declared;
       if (type == nullptr) continue;
       if (type->elem == DataType::kBool) return true;
       if (domains[i].is_mask && !domains[i].has_table()) return true;
@@ -428,25 +424,22 @@ class InputSets {
     return {};
   }
 
-  const InputSetsOptions& options_;
+  const InputOptions& options_;
   InputTrials::Visit visit_;
   InputTrials trials_;
   std::uint64_t drawn_ = 0;
   std::optional<SizeOf> fit_;  // sizes that the model runs with
   ShownOutputs shown_;
   std::map<std::string, std::set<std::int64_t>> ran_with_;
-  struct Set {
-    SizeOf at;
-    Drawn how;
-  };
-  std::vector<Set> took_branches_;  // that none took before
+  // That took a branch which none took before.
+  std::vector<std::pair<SizeOf, Drawn>> took_branches_;
 };
 
 }  // namespace
 
 Result<DrawnSets> for_each_input_set(
     const ir::Model& model, ExecutorOptions executor,
-    const InputSetsOptions& options,
+    const InputOptions& options,
     const std::function<Result<bool>(const InputSet&)>& visit) {
   return InputSets(model, std::move(executor), options, visit).all();
 }

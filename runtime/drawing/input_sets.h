@@ -30,14 +30,6 @@ struct InputSet {
   std::string kind;
 };
 
-struct InputSetsOptions {
-  InputOptions inputs;  // the seed, sizes by name, and the deadline
-  // Also tiny and huge floats, masks that hide whole rows, masks of other
-  // numbers and sizes of 0. Not where a rewrite rests on an assumption about
-  // the values.
-  bool extremes = true;
-};
-
 struct DrawnSets {
   std::size_t sets = 0;
   std::string unverified;           // why none ran
@@ -51,7 +43,7 @@ struct DrawnSets {
 // no input has.
 Result<DrawnSets> for_each_input_set(
     const ir::Model& model, ExecutorOptions executor,
-    const InputSetsOptions& options,
+    const InputOptions& options,
     const std::function<Result<bool>(const InputSet&)>& visit);
 
 }  // namespace ruleengine::runtime

@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 #include <utility>
 
-#include "core/analysis/inference.h"
 #include "core/ir/shapes.h"
 #include "runtime/element_types.h"
 
@@ -82,11 +80,9 @@ std::optional<std::int64_t> smallest(const TableUse& table, std::size_t rank,
 InputSource::InputSource(const ir::Model& model,
                          const std::map<std::string, std::int64_t>& dims)
     : copy_(model.copy()),
-      facts_(std::make_unique<analysis::Inference>(copy_->graph)),
-      sizes_(*copy_, *facts_, dims),
+      facts_(copy_->graph),
+      sizes_(*copy_, facts_, dims),
       words_(words_of(*copy_)) {}
-
-InputSource::~InputSource() = default;
 
 bool InputSource::knows_specials() const {
   for (std::size_t i = 0; i < copy_->ops.size(); ++i) {
@@ -97,15 +93,15 @@ bool InputSource::knows_specials() const {
 }
 
 const std::vector<InputUse>& InputSource::uses() {
-  if (has_uses_) return uses_;
-  has_uses_ = true;
+  if (uses_) return *uses_;
+  uses_.emplace();
   const ir::Graph& graph = copy_->graph;
   for (const ValueId v : graph.block(ir::Graph::main_block()).inputs) {
-    uses_.push_back(graph.value(v).tensor == nullptr
-                        ? use_of(*copy_, *facts_, v)
-                        : InputUse());
+    uses_->push_back(graph.value(v).tensor == nullptr
+                         ? use_of(*copy_, facts_, v)
+                         : InputUse());
   }
-  return uses_;
+  return *uses_;
 }
 
 std::optional<std::int64_t> InputSource::size_of(const TableUse& table,
@@ -117,7 +113,7 @@ std::optional<std::int64_t> InputSource::size_of(const TableUse& table,
     const Tensor& t = learned->second;
     return smallest(table, t.rank(), [&](std::size_t i) { return t.dim(i); });
   }
-  const ir::Type* type = facts_->type(table.data);
+  const ir::Type* type = facts_.type(table.data);
   if (type == nullptr || !type->is_tensor() || !type->has_shape) {
     return std::nullopt;
   }

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "core/analysis/inference.h"
 #include "core/base/result.h"
-#include "core/ir/facts.h"
 #include "core/ir/model.h"
 #include "runtime/drawing/input_drawing.h"
 #include "runtime/drawing/input_sizes.h"
@@ -25,11 +25,10 @@ class InputSource {
  public:
   InputSource(const ir::Model& model,
               const std::map<std::string, std::int64_t>& dims);
-  ~InputSource();
 
   // A copy with the same ids, in which facts are stored.
   ir::Model& model() const { return *copy_; }
-  ir::Facts& facts() const { return *facts_; }
+  ir::Facts& facts() { return facts_; }
   InputSizes& sizes() { return sizes_; }
   const std::vector<InputUse>& uses();  // by input
 
@@ -57,11 +56,10 @@ class InputSource {
   Domain domain(const InputUse& use, const SizeOf& sizes);
 
   std::shared_ptr<ir::Model> copy_;
-  std::unique_ptr<ir::Facts> facts_;
+  analysis::Inference facts_;
   InputSizes sizes_;
-  std::vector<InputUse> uses_;
-  std::vector<std::string> words_;  // of constants and attributes
-  bool has_uses_ = false;
+  std::optional<std::vector<InputUse>> uses_;  // once they are needed
+  std::vector<std::string> words_;             // of constants and attributes
   std::map<ir::ValueId, Tensor> learned_;
 };
 

@@ -56,30 +56,25 @@ bool ends_all(const Diagnostic& error) {
 }  // namespace
 
 InputTrials::InputTrials(const ir::Model& model, ExecutorOptions executor,
-                         const InputSetsOptions& options, const Visit& visit)
+                         const InputOptions& options, const Visit& visit)
     : model_(model),
       executor_options_(std::move(executor)),
       memory_(executor_options_.memory ? executor_options_.memory
                                        : HostMemory::create()),
       options_(options),
       visit_(visit),
-      source_(model, options.inputs.dims),
+      source_(model, options.dims),
       end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(
-                              std::chrono::duration<double>(std::clamp(
-                                  options.inputs.seconds, 0.0, 1e6)))) {}
+                              std::chrono::duration<double>(
+                                  std::clamp(options.seconds, 0.0, 1e6)))) {}
 
 bool InputTrials::prepare() {
   ExecutorOptions how = executor_options_;
-  how.trace = [this, outer = executor_options_.trace](
-                  const ir::Graph& graph, ir::NodeId node, double begin,
-                  double end) {
+  how.trace = [this](const ir::Graph& graph, ir::NodeId node, double, double) {
     log_.note(graph, node);
-    if (outer) outer(graph, node, begin, end);
   };
   // The first try runs to its end.
-  how.is_cancelled = [this, outer = executor_options_.is_cancelled] {
-    return (outer && outer()) || (tries_ > 1 && Clock::now() >= end_);
-  };
+  how.is_cancelled = [this] { return tries_ > 1 && Clock::now() >= end_; };
   auto made = Executor::create(model_, std::move(how));
   if (!made) {
     why_ = reason(made.error());
@@ -90,8 +85,7 @@ bool InputTrials::prepare() {
 }
 
 bool InputTrials::is_over() const {
-  if (is_enough_ || is_late_ || bytes_ >= options_.inputs.most_bytes)
-    return true;
+  if (is_enough_ || is_late_ || bytes_ >= options_.most_bytes) return true;
   return tries_ > 0 && (tries_ >= kMostTries || Clock::now() >= end_);
 }
 
@@ -99,7 +93,7 @@ bool InputTrials::is_over() const {
 bool InputTrials::broadcasts(const SizeOf& sizes) {
   bool has_one = false, has_more = false;
   for (const auto& [name, size] : source_.sizes().named(sizes)) {
-    if (options_.inputs.dims.contains(name)) continue;
+    if (options_.dims.contains(name)) continue;
     (size == 1 ? has_one : has_more) = true;
   }
   return has_one && has_more;
@@ -112,7 +106,7 @@ Result<bool> InputTrials::run(const SizeOf& sizes, Drawn how,
   }
   // A rewrite may assume that sizes are equal that the model broadcasts.
   if (!options_.extremes && sets_ > 0 && broadcasts(sizes)) return false;
-  how.deadline = options_.inputs.deadline;
+  how.deadline = options_.deadline;
   learn(sizes);
   for (const Integers each : kLevels) {
     if (each < how.integers) continue;
@@ -152,22 +146,19 @@ Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
     log_ = before;
     failed_.insert(drawn);
     const Diagnostic& error = outputs.error();
-    const auto& is_cancelled = executor_options_.is_cancelled;
-    if (ends_all(error) || (is_cancelled && is_cancelled())) return error;
+    if (ends_all(error)) return error;
     if (tries_ > 1 && Clock::now() >= end_) is_late_ = is_done = true;
     if (!limit_ && error.remedy == Remedy::kTensors) limit_ = error;
     if (why_.empty()) why_ = reason(error);
     return false;
   }
-  if (accept && !accept(*outputs)) {
-    log_ = before;
-    is_done = true;
-    return false;
+  is_done = accept && !accept(*outputs);
+  if (!is_done) {
+    ran_.insert(drawn);
+    is_done = is_slow(took);
   }
-  ran_.insert(drawn);
-  if (is_slow(took)) {
+  if (is_done) {
     log_ = before;
-    is_done = true;
     return false;
   }
   const auto status = hand_on({.inputs = *std::move(inputs),
@@ -182,8 +173,8 @@ Result<bool> InputTrials::run_once(const SizeOf& sizes, const Drawn& how,
 // hardly ends, say: what runs on it next would take many times as long.
 bool InputTrials::is_slow(Clock::duration took) {
   if (!first_took_) first_took_ = took;
-  return std::isfinite(options_.inputs.seconds) &&
-         took > std::chrono::seconds(1) && took > 10 * *first_took_;
+  return std::isfinite(options_.seconds) && took > std::chrono::seconds(1) &&
+         took > 10 * *first_took_;
 }
 
 Status InputTrials::hand_on(InputSet set) {
@@ -208,15 +199,11 @@ void InputTrials::learn(const SizeOf& sizes) {
   const ir::BlockId main = ir::Graph::main_block();
   const std::size_t own = graph.block(main).outputs.size();
   for (const ir::ValueId v : open) graph.add_block_output(main, v);
-  ExecutorOptions how = executor_options_;
-  how.trace = nullptr;
-  how.progress = nullptr;
-  const auto executor = Executor::create(*probe, std::move(how));
+  const auto executor = Executor::create(*probe, executor_options_);
   if (!executor) return;
   for (const Integers each : {Integers::kBits, Integers::kOnes}) {
-    const Drawn drawn{.seed = options_.inputs.seed,
-                      .integers = each,
-                      .deadline = options_.inputs.deadline};
+    const Drawn drawn{
+        .seed = options_.seed, .integers = each, .deadline = options_.deadline};
     const auto inputs = source_.draw(sizes, drawn, memory_);
     if (!inputs) return;
     const auto outputs = (*executor)->run(*inputs);

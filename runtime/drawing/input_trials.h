@@ -11,10 +11,9 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "core/base/result.h"
-#include "runtime/drawing/branch_log.h"
+#include "runtime/drawing/branches.h"
 #include "runtime/drawing/input_sets.h"
 #include "runtime/drawing/input_source.h"
 
@@ -27,7 +26,7 @@ class InputTrials {
   using Accept = std::function<bool(const Executor::Named&)>;
 
   InputTrials(const ir::Model& model, ExecutorOptions executor,
-              const InputSetsOptions& options, const Visit& visit);
+              const InputOptions& options, const Visit& visit);
 
   // False where the model cannot be run at all; `why` says it.
   bool prepare();
@@ -61,7 +60,7 @@ class InputTrials {
   const ir::Model& model_;
   ExecutorOptions executor_options_;
   std::shared_ptr<HostMemory> memory_;  // of the inputs
-  const InputSetsOptions& options_;
+  const InputOptions& options_;
   const Visit& visit_;
   InputSource source_;
   std::unique_ptr<Executor> executor_;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <string_view>
 #include <utility>
 
 #include "core/ops/op_row.h"
@@ -76,23 +75,19 @@ class FollowedUse {
   }
 
   void follow(const At& at, NodeId node, std::size_t output = 0) {
-    At next = at;
-    next.value = at.place->graph->output(node, output);
-    push(next);
+    move(at, at.place, at.place->graph->output(node, output));
   }
 
   // The same elements elsewhere.
-  void move(const At& at, const Place* place, ValueId value) {
-    At next = at;
-    next.place = place;
-    next.value = value;
-    push(next);
+  void move(At at, const Place* place, ValueId value) {
+    at.place = place;
+    at.value = value;
+    push(at);
   }
 
-  void follow_bounded(const At& at, NodeId node) {
-    At next = at;
-    next.bounded = true;
-    follow(next, node);
+  void follow_bounded(At at, NodeId node) {
+    at.bounded = true;
+    follow(at, node);
   }
 
   void look(const At& at, NodeId node, std::size_t slot) {
@@ -111,16 +106,13 @@ class FollowedUse {
       return;
     }
     note_number(at);
-    if (graph.inputs(node).size() == 1) meet_attributes(at, node);
-    // Functions change most around 0: Log(x - 10000).
-    if (graph.inputs(node).size() == 1 && at.line.shift != 0) meet(at, 0);
-  }
-
-  // A number that an op has beside its only input may be a threshold.
-  void meet_attributes(const At& at, NodeId node) {
-    for (const ir::Attribute& a : at.place->graph->node(node).attributes) {
+    if (graph.inputs(node).size() != 1) return;
+    // A number that an op has beside its only input may be a threshold.
+    for (const ir::Attribute& a : graph.node(node).attributes) {
       if (a.kind == ir::AttributeKind::kFloat) meet(at, double{a.f});
     }
+    // Functions change most around 0: Log(x - 10000).
+    if (at.line.shift != 0) meet(at, 0);
   }
 
   bool is_sizing(const ir::Op& op, std::size_t slot) {
@@ -236,8 +228,7 @@ class FollowedUse {
 
   bool of_standard(const At& at, NodeId node, std::size_t slot,
                    std::string_view type) {
-    if (type == "Equal" || type == "Less" || type == "Greater" ||
-        type == "LessOrEqual" || type == "GreaterOrEqual") {
+    if (is_comparison(type)) {
       meet(at, node, 1 - slot);
       return true;
     }
@@ -290,12 +281,10 @@ class FollowedUse {
     return !found.empty() && found[0] <= kHiding;
   }
 
-  bool go_on(const At& at, NodeId node, double scale, double shift) {
-    At next = at;
-    next.line = {.scale = at.line.scale * scale,
-                 .shift = at.line.shift * scale + shift};
-    if (next.line.scale == 0) return true;
-    follow(next, node);
+  bool go_on(At at, NodeId node, double scale, double shift) {
+    at.line = {.scale = at.line.scale * scale,
+               .shift = at.line.shift * scale + shift};
+    if (at.line.scale != 0) follow(at, node);
     return true;
   }
 
@@ -413,6 +402,11 @@ class FollowedUse {
 };
 
 }  // namespace
+
+bool is_comparison(std::string_view type) {
+  return type == "Equal" || type == "Less" || type == "Greater" ||
+         type == "LessOrEqual" || type == "GreaterOrEqual";
+}
 
 InputUse use_of(const ir::Model& model, ir::Facts& facts, ValueId input) {
   return FollowedUse(model, facts).of(input);

@@ -6,14 +6,17 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "core/ir/facts.h"
 #include "core/ir/model.h"
 
 namespace ruleengine::runtime {
+
+// Whether an op of the standard compares numbers.
+bool is_comparison(std::string_view type);
 
 // scale * x + shift, of an element x of an input.
 struct Line {

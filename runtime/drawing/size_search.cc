@@ -149,15 +149,9 @@ class SizeSearch {
   std::int64_t at(Dim d, const SizeOf& sizes) const {
     // A difference may be negative.
     if (d.known()) return d.size();
-    bool is_known = true;
-    const double out = dims_.value(d, [&](Dim leaf) {
-      const auto it = sizes.find(leaf);
-      is_known = is_known && it != sizes.end();
-      return it == sizes.end() ? 0.0 : static_cast<double>(it->second);
-    });
     constexpr double kMost = 1e15;
-    return is_known ? static_cast<std::int64_t>(std::clamp(out, -kMost, kMost))
-                    : 0;
+    const double value = value_at(dims_, d, sizes).value_or(0);
+    return static_cast<std::int64_t>(std::clamp(value, -kMost, kMost));
   }
 
   bool is_broken(const SizeDemand& demand, const SizeOf& sizes) const {

@@ -5,17 +5,22 @@
 
 namespace ruleengine::runtime {
 
-std::int64_t size_at(const ir::DimTable& dims, ir::Dim d, const SizeOf& sizes) {
-  if (d.known()) return d.size();
+std::optional<double> value_at(const ir::DimTable& dims, ir::Dim d,
+                               const SizeOf& sizes) {
   bool is_known = true;
-  const double size = dims.value(d, [&](ir::Dim leaf) {
+  const double out = dims.value(d, [&](ir::Dim leaf) {
     const auto it = sizes.find(leaf);
     is_known = is_known && it != sizes.end();
     return it == sizes.end() ? 1.0 : static_cast<double>(it->second);
   });
+  return is_known && !std::isnan(out) ? std::optional(out) : std::nullopt;
+}
+
+std::int64_t size_at(const ir::DimTable& dims, ir::Dim d, const SizeOf& sizes) {
+  if (d.known()) return d.size();
   constexpr double kMost = 1e18;  // more than any memory holds
-  if (!is_known || std::isnan(size)) return -1;
-  return static_cast<std::int64_t>(std::clamp(size, 0.0, kMost));
+  const auto size = value_at(dims, d, sizes);
+  return size ? static_cast<std::int64_t>(std::clamp(*size, 0.0, kMost)) : -1;
 }
 
 double elements_at(const ir::DimTable& dims, const ir::Type& type,

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 
 #include "core/ir/model.h"
 
@@ -10,6 +11,10 @@ namespace ruleengine::runtime {
 
 using SizeOf = std::map<ir::Dim, std::int64_t>;  // of leaves
 
+// What an expression is at these sizes; nullopt where it has a leaf of no known
+// size.
+std::optional<double> value_at(const ir::DimTable& dims, ir::Dim d,
+                               const SizeOf& sizes);
 // The size of a dimension that may be an expression, such as past + 1; -1 where
 // it has a leaf of no known size.
 std::int64_t size_at(const ir::DimTable& dims, ir::Dim d, const SizeOf& sizes);

@@ -44,7 +44,7 @@ struct SetsOf {
   }
 };
 
-SetsOf sets_of(std::string_view text, const InputSetsOptions& options = {}) {
+SetsOf sets_of(std::string_view text, const InputOptions& options = {}) {
   const auto model = text::parse_model(text);
   REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
   SetsOf out;
@@ -143,7 +143,7 @@ TEST_CASE("masks are masks at first, then other numbers") {
   CHECK(sets.values<std::int64_t>("numbers for masks").size() > 2);
   const auto few =
       sets_of("g (int64[B,S] m) => (bool[B,S] y) { y = Cast <to = 9> (m) }",
-              {.inputs = {}, .extremes = false});
+              {.extremes = false});
   CHECK_FALSE(few.kinds().contains("numbers for masks"));
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("floats of several magnitudes, and fewer without extremes") {
   CHECK(all.contains("small floats"));
   CHECK(all.contains("large floats"));
   CHECK(all.contains("tiny floats"));
-  const auto few = sets_of(kText, {.inputs = {}, .extremes = false});
+  const auto few = sets_of(kText, {.extremes = false});
   CHECK_FALSE(few.kinds().contains("large floats"));
   CHECK_FALSE(few.sizes("N").contains(0));
 }
@@ -287,15 +287,14 @@ TEST_CASE("complex numbers") {
 TEST_CASE("sizes of the user, and names that no input has") {
   const auto sets =
       sets_of("g (float[N,M] x) => (float[N,M] y) { y = Relu(x) }",
-              {.inputs = {.dims = {{"N", 6}}}});
+              {.dims = {{"N", 6}}});
   CHECK(sets.sizes("N") == std::set<std::int64_t>{6});
   CHECK(sets.sizes("M").size() >= 3);
   const auto model =
       text::parse_model("g (float[N] x) => (float[N] y) { y = Relu(x) }");
-  const auto drawn =
-      for_each_input_set(**model, {.backends = {&kernels::cpu()}},
-                         {.inputs = {.dims = {{"T", 1}}}},
-                         [](const InputSet&) -> Result<bool> { return true; });
+  const auto drawn = for_each_input_set(
+      **model, {.backends = {&kernels::cpu()}}, {.dims = {{"T", 1}}},
+      [](const InputSet&) -> Result<bool> { return true; });
   REQUIRE_FALSE(drawn.ok());
   CHECK(drawn.error().kind == ErrorKind::kUsage);
 }
@@ -306,8 +305,8 @@ TEST_CASE("a model that cannot run, and one that is never done") {
       " g (float[4] x) => (float[4] y) { y = acme.Secret(x) }");
   CHECK(none.drawn.sets == 0);
   CHECK(none.drawn.unverified.find("acme.Secret") != std::string::npos);
-  const auto one = sets_of("g (float[N] x) => (float[N] y) { y = Relu(x) }",
-                           {.inputs = {.seconds = 0}});
+  const auto one =
+      sets_of("g (float[N] x) => (float[N] y) { y = Relu(x) }", {.seconds = 0});
   CHECK(one.drawn.sets == 1);
 }
 

@@ -1,5 +1,5 @@
 // What two models may differ by, as executors with kernels find it.
-#include "runtime/model_pair.h"
+#include "runtime/verify.h"
 
 #include <doctest/doctest.h>
 
@@ -7,7 +7,6 @@
 
 #include "core/text/parse.h"
 #include "kernels/cpu.h"
-#include "runtime/verify.h"
 
 namespace ruleengine::runtime {
 namespace {

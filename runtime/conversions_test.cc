@@ -1,4 +1,4 @@
-#include "runtime/half.h"
+#include "runtime/conversions.h"
 
 #include <doctest/doctest.h>
 

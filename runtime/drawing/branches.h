@@ -1,7 +1,7 @@
-// Which branches of If ran. A BranchLog is told of each node that an executor
-// ran (ExecutorOptions::trace), over any number of runs. Graphs are told apart
-// by their functions, so that it may be asked about the model that the executor
-// made its own from. Not thread-safe.
+// Branches of If: which ran, and sizes on which others may. A BranchLog is told
+// of each node that an executor ran (ExecutorOptions::trace), over any number
+// of runs. Graphs are told apart by their functions, so that it may be asked
+// about the model that the executor made its own from. Not thread-safe.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/ir/facts.h"
 #include "core/ir/model.h"
+#include "runtime/drawing/sizes_at.h"
 
 namespace ruleengine::runtime {
 
@@ -45,5 +47,11 @@ class BranchLog {
   std::map<Key, Branch> branches_;   // by function and block
   std::map<Key, std::size_t> runs_;  // of Ifs, by function and node
 };
+
+// Where the condition of the node compares sizes: for each comparison and each
+// of `leaves` in it, a size of the leaf for every way in which it can turn out,
+// while the others stay as in `at`. One leaf in each result.
+std::vector<SizeOf> sizes_that_turn(ir::Model& model, ir::Facts& facts,
+                                    ir::NodeId branching, const SizeOf& at);
 
 }  // namespace ruleengine::runtime
