@@ -8,7 +8,9 @@ return rule {
 
   pass = function(graph)
     for _, v in ipairs(graph:known_values()) do
-      attempt(v.producer, function() v:replace_with(need(v:known(), "the value is known no more", v)) end)
+      -- A model that contradicts itself may be known less after a replacement.
+      local known = v:known()
+      if known then attempt(v.producer, function() v:replace_with(known) end) end
     end
   end,
 

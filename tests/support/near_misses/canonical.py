@@ -72,6 +72,8 @@ OF = {
              ("float[2,4,S] x", "float[2,R,S] x"), ("float[2,1,T] m", "float[2,U,T] m")),
     ],
     "canonical/cancel_transposes.lua": [
+        near("there and back", "the order of axes is unknown", ("float[2,3,4] x", "float[] x"), ("float[2,3,4] y", "float[] y"),
+             ("[1,2,0]", "[0,1,2]"), ("[2,0,1]", "[0,1]")),
         near("there and back", "the order of axes is unknown",
              ("float[2,3,4]", "float[]"), (" <perm = [1,2,0]>", "")),
         near("there and back", "the order of axes is unknown",
@@ -86,6 +88,7 @@ OF = {
           for change in (("Equal(s, zero)", "Equal(s, one)"), ("one = {1.0}", "one = {0.5}"))),
     ],
     "canonical/unit_axes.lua": [
+        near("two new axes", "the order of axes is unknown", ("[2,3,0,1]", "[2,2,0,1]")),
         near("two new axes", "the axes are not constant", ("[2,3] x", "[2,3] x, int64[2] a"),
              ("<int64[2] a = {0,2}> ", "")),
         near("scores of heads", "the rank is unknown", ("6] x", "6] x, int64[1] last"),
@@ -325,6 +328,10 @@ OF = {
              ("[2,4,8,16] y", "[2,4,8,N] y")),
     ],
     "canonical/turned_scores.lua": [
+        *(near("keys by queries", "the softmax is over no axis", ("axis = 1", f"axis = {axis}"), ("float[2,16,8] y", "float[] y"))
+          for axis in (-4, 3)),
+        near("scores whose heads come last", "the order of axes is unknown", ("[2,3,0,1]> (s)", "[2,2,0,1]> (s)"),
+             ("float[2,4,8,16] y", "float[] y")),
         near("keys by queries", None, ("a = Add(s, m)", "a = Mul(s, m)")),
         near("keys by queries", None, ("float[6,1] m", "float m"), ("a = Add(s, m)",
              "a = Mul(s, m)")),

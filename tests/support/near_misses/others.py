@@ -69,6 +69,8 @@ OF = {
              ("s1)\n", 's1, "", o)\n')),
     ],
     "quantization/lift_combine_quant.lua": [
+        near("a scale for each row, which is read", "'scale' is declared as float[12,1] but inferred as float[12,8,1]",
+             ("int64[2] s = {12,8}", "int64[3] s = {12,8,8}"), ("int8[12,8] y", "int8[12,8,8] y"), warns=True),
         near("a scale for each row, which is read", "the quantizer does not work along the last axis",
              ("symmetric(a)", "symmetric <dims = [-1,0]> (a)"), ("[12,1] scale", "[1,1] scale")),
         near("a scale for each row, which is read", "the quantizer does not work along the last axis",
@@ -187,6 +189,11 @@ OF = {
              ("float[2] variance = {3.99, 0.99}", "float[2] mean = {3.99, 0.99}")),
     ],
     "simplify/padded_convolution.lua": [
+        near("before and after rows and columns", "the Pad is not valid", ("int64[8] p = {0,0,1,0,0,0,2,1}", "int64[6] p = {0,0,1,0,0,0}"),
+             ("float[B,4,10,9] y", "float[] y")),
+        *(near("of named axes, with a bias", "the Pad is not valid", ("last = {-1}", f"last = {{{axis}}}"),
+               ("float[B,4,8] y", "float[] y"))
+          for axis in (-4, 3)),
         near("of named axes, with a bias", "the axes are computed", ("float[4] b)", "float[4] b, int64[1] last)"),
              (", int64[1] last = {-1}", "")),
         near("a place less", "the Pad removes places", ("{0,0,-1,0,0,0}", "{0,0,0,0,0,-1}")),
@@ -201,6 +208,8 @@ OF = {
              ("float[B,4] y", "float[] y"), ("float[B,2] z", "float[] z")),
     ],
     "simplify/joined_transposes.lua": [
+        near("three axes in a circle, twice", "the order of axes is unknown", ("float[2,3,4] x", "float[] x"),
+             ("float[4,2,3] y", "float[] y"), ("y = Transpose <perm = [1,2,0]>", "y = Transpose <perm = [0,1,2,3]>")),
         near("the axes reversed by default", "the order of axes is unknown",
              ("float[2,3,4] x", "float[] x"), ("float[4,2,3] y", "float[] y")),
         near("then reversed", "the order of axes is unknown",
@@ -217,6 +226,11 @@ OF = {
              ("float16[4,8] y", "float16[] y")),
     ],
     "sequence_parallel/gather_rows.lua": [
+        *(near("the last token", "the slice is not one constant range", *changes, ("[1,1,8] y", "[A,B,C] y"),
+               ("[1,4,8] x", "[4,8,2] x"), ("dim = 1", "dim = 0"), (", axis)", ")"), (", int64[1] axis = {1}", ""))
+          for changes in (
+              (("int64[1] start = {-1}", "int64[2] start = {-1,0}"),),
+              (("int64[1] stop = {9223372036854775807}", "int64[2] stop = {9,9}"),))),
         near("one token by its number", "the rank is unknown", ("float[1,4,8] x", "float[] x"),
              ("float[1,8] y", "float[] y")),
         near("one token by its number", "the number of tokens is not known",
@@ -289,5 +303,10 @@ OF = {
         *(near("neither padded nor rolled", "shift_size is not two numbers of 0 or more",
                ("window_size = [2,2]", f"window_size = [2,2], shift_size = {shift}"))
           for shift in ("[1,1,1]", "[-1,1]", "[1,-1]")),
+    ],
+    "simplify/joined_convolutions.lua": [
+        *(near("steps of both, and padding of the first", "the strides are not valid", ("strides = [3]", f"strides = {steps}"),
+               ("float[B,1,2] y", "float[] y"))
+          for steps in ([0], [2**31], [3, 1])),
     ],
 }

@@ -285,6 +285,7 @@ OF = {
              ("axis = 2,", "axis = 2, stash_type = 10,")),
     ],
     "targets/onnx/rotary_embedding.lua": [
+        near("halves of heads, angles of each batch its own", "the rank is unknown", ("int64[1] far = {100}", "int64[2] far = {100,100}")),
         *(near("halves of heads, angles of each batch its own", reason, *changes)
           for reason, *changes in (
               ("the factor of the angles is not a constant", ("[2,4,4] f", "[2,4,4] f, float[8] z"),
