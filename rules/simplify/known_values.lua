@@ -8,9 +8,11 @@ return rule {
 
   pass = function(graph)
     for _, v in ipairs(graph:known_values()) do
-      -- A model that contradicts itself may be known less after a replacement.
-      local known = v:known()
-      if known then attempt(v.producer, function() v:replace_with(known) end) end
+      attempt(v.producer, function()
+        -- Of a model that contradicts itself, less may be known after a replacement.
+        local known = v:known()
+        if known then v:replace_with(known) end
+      end)
     end
   end,
 
