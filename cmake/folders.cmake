@@ -164,7 +164,8 @@ function(ruleengine_pages)
   list(TRANSFORM names PREPEND ${folder}/ OUTPUT_VARIABLE pages)
   list(TRANSFORM names REPLACE "(.+)" "${templates}/\\1.in"
        OUTPUT_VARIABLE sources)
-  add_executable(pages_generator EXCLUDE_FROM_ALL cmake/pages/generator.cc)
+  add_executable(pages_generator EXCLUDE_FROM_ALL cmake/pages/generator.cc
+                 cmake/pages/described.cc)
   target_link_libraries(pages_generator PRIVATE bindings_cli ruleengine_options)
   file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lua)
   add_custom_command(OUTPUT ${pages} ${stubs}

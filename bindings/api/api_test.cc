@@ -2,11 +2,13 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <filesystem>
 #include <stop_token>
 #include <thread>
 
+#include "bindings/api/batch.h"
 #include "bindings/api/bench.h"
 #include "bindings/api/contents.h"
 #include "bindings/api/draw.h"
@@ -125,6 +127,33 @@ TEST_CASE("a job ends where the caller does not accept the model") {
       (*rewriter)->rewrite({.model = c.model, .accepts = refuse}, out);
   REQUIRE_FALSE(done.ok());
   CHECK(done.error().where == c.model);
+}
+
+TEST_CASE("a batch goes on where a model fails") {
+  const Case given("m.x");
+  BatchOptions batch{.how = {.rules = {given.rule}}, .jobs = 2};
+  batch.files = {.models = {given.model, given.folder.write("b.onnxtxt", "no"),
+                            given.folder.write("c.onnxtxt", kModel)},
+                 .output = given.folder.path("out/")};
+  auto results = prepare_files(batch.files, {});
+  REQUIRE(results.ok());
+  batch.results = *results;
+  std::atomic<int> done = 0;
+  batch.done = [&](Outcome&) { ++done; };
+  const auto out = rewrite_all(batch);
+  REQUIRE(out.ok());
+  CHECK(done == 3);
+  REQUIRE(out->size() == 3);
+  CHECK(!(*out)[1].status.ok());
+  CHECK((*out)[1].report.model == batch.files.models[1]);
+  for (const std::size_t i : {0, 2}) {
+    CHECK(text((*out)[i].status) == "");
+    CHECK(std::filesystem::exists(batch.results[i]));
+  }
+  CHECK(!std::filesystem::exists(batch.results[1]));
+  batch.waits = true;
+  batch.how.rules = {given.folder.path("none.lua")};
+  CHECK(!rewrite_all(batch).ok());
 }
 
 TEST_CASE("exec, bench and draw return data") {

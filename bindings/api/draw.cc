@@ -9,6 +9,7 @@
 #include "bindings/api/graphviz.h"
 #include "bindings/api/models.h"
 #include "core/base/json.h"
+#include "core/base/layout.h"
 #include "core/draw/dot.h"
 #include "core/engine/picture.h"
 #include "core/text/print.h"
@@ -23,10 +24,6 @@ constexpr std::size_t kMostViews = 300;  // of a page
 constexpr std::size_t kMostBoxes = 12'000;
 constexpr std::size_t kTextBytes = 300;  // of a name on a page
 constexpr std::size_t kMostListed = 60;  // inputs, attributes, rejections
-
-std::string count(std::size_t number, const char* what) {
-  return fmt::format("{} {}{}", number, what, number == 1 ? "" : "s");
-}
 
 // --- the page
 
@@ -92,7 +89,7 @@ class Page {
       }
       const draw::Group& group = scene_.outline[box.item.group];
       Json closed = {{"name", group.name},
-                     {"text", count(group.nodes, "node")},
+                     {"text", counted(group.nodes, "node")},
                      {"rules", box.rules}};
       const auto found = number_.find(box.item.group.index());
       if (found != number_.end()) closed["view"] = found->second;
@@ -158,7 +155,7 @@ Result<std::string> page(const Scene& scene,
   if (!svgs) return svgs.error();
   Json data = page.data();
   data["model"] = options.name;
-  data["summary"] = count(scene.graph.live_node_count(), "node");
+  data["summary"] = counted(scene.graph.live_node_count(), "node");
   data["silent"] = scene.marks.silent;
   data["rejected"] = rejected;
   return draw_page(options.name, *svgs, data);

@@ -59,6 +59,11 @@ Result<std::unique_ptr<ir::Model>> ready(
 
 }  // namespace
 
+bool is_model(const std::string& path) {
+  const fs::path ending = fs::path(path).extension();
+  return path == "-" || ending == ".onnx" || ending == ".onnxtxt";
+}
+
 bool is_text_model(const std::string& path) {
   const auto given = standard_input(path);
   if (!given) return false;  // load_model() says why

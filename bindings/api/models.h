@@ -25,6 +25,7 @@ struct ModelOptions {
   Warn warn;
 };
 
+bool is_model(const std::string& path);  // by its name; "-" is stdin's
 bool is_text_model(const std::string& path);  // *.onnxtxt, or text on stdin
 
 // The model of a file, or that of stdin (streams.h); it may grow by

@@ -96,8 +96,7 @@ void draw_run(const std::string& path, const DrawFlags& flags) {
       model_to_draw(path, flags, Use::kWhole);
   const auto drawn =
       take(api::draw_run(model, *rewriter, how, draw_options(path, flags)));
-  write_picture(path, flags, drawn.text,
-                counted(drawn.matches, "rewrite", "rewrites"));
+  write_picture(path, flags, drawn.text, counted(drawn.matches, "rewrite"));
 }
 
 void draw_one(const std::string& path, const DrawFlags& flags) {
@@ -108,7 +107,7 @@ void draw_one(const std::string& path, const DrawFlags& flags) {
   const auto model = model_to_draw(path, flags, Use::kLook);
   const auto drawn =
       take(api::draw(*model, rules.get(), draw_options(path, flags)));
-  std::string said = counted(model->graph.live_node_count(), "node", "nodes");
+  std::string said = counted(model->graph.live_node_count(), "node");
   if (!flags.rules.empty()) {
     said += ", " + counted(drawn.matches, "match", "matches");
   }

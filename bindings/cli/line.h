@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -82,22 +83,6 @@ class VerbLine {
   CLI::App* app_;
 };
 
-// A verb as its pages show it, or the program itself.
-struct Described {
-  struct Option {
-    std::vector<std::string> names;  // "-o"; none: an argument
-    std::string takes;               // see Setting::takes(); "": a flag
-    std::string bounds;              // of a number: "1 to 64"
-    std::string instead;             // "lenient|local": what = may give a flag
-    bool required = false;
-    bool repeats = false;     // may be given again
-    bool takes_rest = false;  // takes all words up to the next option
-    std::string what;
-  };
-  std::string name, what, example;
-  std::vector<Option> options;  // arguments first
-};
-
 class Line {
  public:
   Line();
@@ -118,8 +103,10 @@ class Line {
   std::optional<int> parse(int argc, char** argv);
   int verb() const { return verb_(); }
 
-  // First the program, then each verb.
-  std::vector<Described> describe() const;
+  // For the pages that describe the verbs. A footer that begins with kExample
+  // is an example.
+  static constexpr std::string_view kExample = "Example:\n  ";
+  const CLI::App& app() const { return *app_; }
 
  private:
   VerbLine add_verb(std::function<int()> run, Flags& flags,

@@ -65,7 +65,7 @@ std::string weights_text(const std::vector<Contents::Weight>& weights) {
                     std::to_string(each.bytes), readers_text(each.readers)});
   }
   return fmt::format("{}{}, {} bytes\n", table(rows),
-                     counted(weights.size(), "weight", "weights"), bytes);
+                     counted(weights.size(), "weight"), bytes);
 }
 
 void print_contents(const Contents& contents) {

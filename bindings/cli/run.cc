@@ -2,13 +2,11 @@
 // matches in it, each match becomes an edit, and the graph becomes bytes again.
 
 #include <algorithm>
-#include <atomic>
 #include <filesystem>
-#include <new>
-#include <thread>
+#include <memory>
 
+#include "bindings/api/batch.h"
 #include "bindings/api/files.h"
-#include "bindings/api/run_files.h"
 #include "bindings/cli/output.h"
 #include "bindings/cli/run.h"
 #include "bindings/cli/session.h"
@@ -19,16 +17,11 @@ namespace ruleengine::cli {
 namespace {
 
 namespace fs = std::filesystem;
+using api::Outcome;
 
 void warn_of(const std::string& model, const std::string& message) {
   warn(message.starts_with(model) ? message : model + ": " + message);
 }
-
-// What happened to one model. The result is renamed into place at the end.
-struct Outcome : api::Rewritten {
-  int code = 0;
-  bool spoils_report = false;  // its path is one of the model's data files
-};
 
 api::RewriteOptions rewrite_options(const Paths& paths, const RunFlags& flags,
                                     bool to_stdout) {
@@ -87,161 +80,101 @@ constexpr std::size_t kMostWaiting = 256;
 // it is done. With a report all results wait for it, so that nothing is written
 // if the report cannot be. With more than kMostWaiting models the results do
 // not wait; the report may then still fail if the disk is full.
-class Batch {
+class Run {
  public:
-  Batch(const Paths& paths, const RunFlags& flags, const api::RunFiles& files,
-        const std::vector<std::string>& results, const Output& output)
-      : paths_(paths),
-        flags_(flags),
-        files_(files),
-        results_(results),
-        output_(output),
-        outcomes_(paths.models.size()) {}
+  Run(const Paths& paths, const RunFlags& flags, const Output& output)
+      : flags_(flags), output_(output), several_(paths.models.size() > 1) {
+    batch_ = {
+        .how = rewrite_options(paths, flags, output.is_stdout()),
+        .files = files_of(paths, flags),
+        .jobs = static_cast<std::size_t>(std::max(1, flags.jobs)),
+        .waits = output.is_stdout() ||
+                 (!flags.report.empty() && paths.models.size() <= kMostWaiting),
+        .progress = [&](const std::string& model) { return progress(model); },
+        .warn = warn_of,
+        .done = [&](Outcome& outcome) { done(outcome); }};
+    batch_.results = take(api::prepare_files(batch_.files, limits_of(flags)));
+  }
 
   int run() {
-    const auto rewriter = load();
-    for (const auto& message : rewriter->warnings()) warn(message);
-    run_all(*rewriter);
-    if (several() && !flags_.quiet) say(summary_of_all(reports()));
-    if (std::ranges::none_of(outcomes_, &Outcome::spoils_report)) conclude();
+    outcomes_ = take(api::rewrite_all(batch_));
+    if (several_ && !flags_.quiet) {
+      std::vector<const engine::FileReport*> reports;
+      for (const Outcome& each : outcomes_) reports.push_back(&each.report);
+      say(summary_of_all(reports));
+    }
+    if (std::ranges::none_of(outcomes_, &Outcome::spoils_beside)) conclude();
     return first_failure();
   }
 
  private:
-  bool several() const { return paths_.models.size() > 1; }
-
-  bool waits() const {
-    return output_.is_stdout() ||
-           (!flags_.report.empty() && outcomes_.size() <= kMostWaiting);
-  }
-
-  std::unique_ptr<api::Rewriter> load() const {
-    return take(api::Rewriter::create(
-        rewrite_options(paths_, flags_, output_.is_stdout())));
-  }
-
-  // A rewriter is not thread-safe: each further thread has its own.
-  void run_all(api::Rewriter& rewriter) {
-    std::atomic<std::size_t> next = 0;
-    const auto work = [&](api::Rewriter& own) {
-      for (std::size_t i; (i = next++) < outcomes_.size();) run_one(own, i);
-    };
-    const auto jobs = std::min(
-        static_cast<std::size_t>(std::max(1, flags_.jobs)), outcomes_.size());
-    std::vector<std::jthread> threads;
-    for (std::size_t i = 1; i < jobs; ++i) {
-      threads.emplace_back([&] {
-        // If loading fails here, the other threads do this one's work.
-        try {
-          work(*load());
-        } catch (const api::Failure&) {
-        } catch (const std::bad_alloc&) {
-        }
-      });
-    }
-    work(rewriter);
-  }
-
-  // A report must not replace the data of a model.
-  Status accept(const ir::Model& model, Outcome& outcome) const {
-    for (const api::SideFile& file : files_.beside) {
-      if (!api::holds_data(model, file.path)) continue;
-      outcome.spoils_report = true;
-      return misuse(file.what + " would replace the data of a model", "",
-                    file.path, "give it another name")
-          .error;
-    }
-    return {};
-  }
-
-  Status rewrite(api::Rewriter& rewriter, std::size_t i) {
-    const std::string& model = paths_.models[i];
-    Progress progress(
+  api::Progress progress(const std::string& model) const {
+    const auto bar = std::make_shared<Progress>(
         flags_.if_faster ? "measuring" : fs::path(model).filename().string(),
         !flags_.quiet);
-    return rewriter.rewrite(
-        {.model = model,
-         .output = flags_.dry_run ? "" : results_[i],
-         .progress = progress.callback(),
-         .warn = [&](const std::string& message) { warn_of(model, message); },
-         .accepts =
-             [&](const ir::Model& its) { return accept(its, outcomes_[i]); }},
-        outcomes_[i]);
+    const auto draw = bar->callback();
+    if (!draw) return {};
+    return [bar, draw](std::uint64_t done, std::uint64_t total) {
+      draw(done, total);
+    };
   }
 
-  void run_one(api::Rewriter& rewriter, std::size_t i) {
-    Outcome& outcome = outcomes_[i];
+  void done(Outcome& outcome) const {
     engine::FileReport& report = outcome.report;
-    report.model = paths_.models[i];
-    // Not the fault of a rule; a thread of --jobs has no caller that would
-    // catch it.
-    Status status =
-        Diagnostic{.kind = ErrorKind::kLimit, .what = "out of memory"};
-    try {
-      status = rewrite(rewriter, i);
-    } catch (const std::bad_alloc&) {
-    }
-    if (output_.is_stdout()) report.output = "-";
-    if (status && !waits()) status = outcome.result.commit();
+    if (output_.is_stdout() && outcome.status) report.output = "-";
     for (const auto& [rule, node, message, allowed] :
          report.run.rewrites.warnings) {
       warn_of(report.model,
               rule.empty() ? message : message + " (" + rule + ")");
     }
-    if (!status) {
-      Diagnostic error = status.error();
-      const bool is_open = error.kind == ErrorKind::kVerify &&
-                           flags_.verify != "lenient" &&
-                           !report.unverified.empty();
-      if (is_open) error.hint = "--verify=lenient accepts it";
-      outcome.code = fail(of_model(error, report.model));
-      outcome.result = {};
-      report.output.clear();
-      report.error = with_option(error);
+    if (report.error) {
+      tell_error(*report.error, report);
       return;
-    }
-    if (!waits()) {
-      outcome.result.release();
-      outcome.result = {};
     }
     for (const auto& idle : idle_settings(report, flags_.sets)) {
       warn_of(report.model, idle);
     }
-    if (flags_.verbose || !(several() || flags_.quiet)) {
+    if (flags_.verbose || !(several_ || flags_.quiet)) {
       say(summary(report, flags_.verbose));
     }
     if (report.verified && !flags_.quiet) {
-      say((several() ? report.model + ": " : "") +
+      say((several_ ? report.model + ": " : "") +
           engine::text_of(*report.verified));
     }
-    if (flags_.require_match && !report.run.has_rewritten()) {
+    if (lacks_match(outcome)) {
       warn_of(report.model, "no rule rewrote anything (--require-match)");
-      outcome.code = kAnswerIsNo;
     }
   }
 
   // With several models, adds the model to the error.
-  Diagnostic of_model(Diagnostic error, const std::string& model) const {
-    if (several() && error.where.find(model) == std::string::npos) {
-      error.where = error.where.empty() ? model : model + ": " + error.where;
+  void tell_error(Diagnostic& error, const engine::FileReport& report) const {
+    if (error.kind == ErrorKind::kVerify && flags_.verify != "lenient" &&
+        !report.unverified.empty()) {
+      error.hint = "--verify=lenient accepts it";
     }
-    return error;
+    Diagnostic told = error;
+    if (several_ && told.where.find(report.model) == std::string::npos) {
+      told.where = report.model + (told.where.empty() ? "" : ": ") + told.where;
+    }
+    fail(told);
+    error = with_option(error);
   }
 
-  std::vector<const engine::FileReport*> reports() const {
-    std::vector<const engine::FileReport*> out;
-    for (const Outcome& outcome : outcomes_) out.push_back(&outcome.report);
-    return out;
+  bool lacks_match(const Outcome& outcome) const {
+    return flags_.require_match && !outcome.report.run.has_rewritten();
   }
 
   // A real error takes precedence over kAnswerIsNo.
   int first_failure() const {
-    int code = 0;
-    for (const Outcome& outcome : outcomes_) {
-      if (outcome.code > kAnswerIsNo) return outcome.code;
-      code = std::max(code, outcome.code);
-    }
-    return code;
+    const auto failed = std::ranges::find_if(
+        outcomes_,
+        [](const Outcome& each) { return each.report.error.has_value(); });
+    if (failed != outcomes_.end()) return exit_code(failed->report.error->kind);
+    return std::ranges::any_of(
+               outcomes_,
+               [&](const Outcome& each) { return lacks_match(each); })
+               ? kAnswerIsNo
+               : 0;
   }
 
   // Commits the report and the results, all or none; a result on stdout comes
@@ -253,7 +186,7 @@ class Batch {
       outcomes_[0].result = {};
     }
     if (flags_.report.empty()) return;
-    if (!several() && !outcomes_[0].loaded) return;
+    if (!several_ && !outcomes_[0].loaded) return;
     Json json = Json::array();
     for (const Outcome& o : outcomes_) {
       json.push_back(engine::to_json(o.report));
@@ -261,7 +194,7 @@ class Batch {
         json.back()["error"]["code"] = exit_code(error->kind);
       }
     }
-    const std::string text = engine::json_text(several() ? json : json[0]);
+    const std::string text = engine::json_text(several_ ? json : json[0]);
     std::vector<io::Staged*> all;
     for (Outcome& outcome : outcomes_) all.push_back(&outcome.result);
     io::Staged report;
@@ -273,11 +206,10 @@ class Batch {
     if (flags_.report == "-") put(text);
   }
 
-  const Paths& paths_;
   const RunFlags& flags_;
-  const api::RunFiles& files_;
-  const std::vector<std::string>& results_;
   const Output& output_;
+  const bool several_;
+  api::BatchOptions batch_;
   std::vector<Outcome> outcomes_;
 };
 
@@ -295,9 +227,7 @@ int run_models(const RunFlags& given) {
     throw misuse("measurements are those of one model", "",
                  std::to_string(paths.models.size()) + " models");
   }
-  const api::RunFiles files = files_of(paths, flags);
-  const auto results = take(api::prepare_files(files, limits_of(flags)));
-  return Batch(paths, flags, files, results, output).run();
+  return Run(paths, flags, output).run();
 }
 
 namespace {

@@ -70,7 +70,7 @@ std::string assumptions(const rewrite::DriverReport& report, bool verbose) {
   for (const auto& kind : kinds) {
     const std::size_t count = counts[kind];
     text += fmt::format("{} of {} {} on the assumption: {}\n",
-                        counted(count, "rewrite", "rewrites"), kind.first,
+                        counted(count, "rewrite"), kind.first,
                         count == 1 ? "rests" : "rest", printable(kind.second));
   }
   if (!text.empty()) text += "`--exact` leaves these out\n";
@@ -94,7 +94,7 @@ std::string absent_rules(const std::vector<engine::Absent>& absent) {
   for (const auto& [key, names] : groups) {
     text += names.size() == 1
                 ? names[0]
-                : counted(names.size(), "rule", "rules") + " of " + key.first;
+                : counted(names.size(), "rule") + " of " + key.first;
     text += " took no part: " + key.second + "\n";
   }
   return text;
@@ -303,8 +303,7 @@ std::string summary(const engine::FileReport& report, bool verbose) {
   text += findings(report.run.rewrites, verbose);
   if (verbose) text += rejections(report.run.rewrites);
   text += assumptions(report.run.rewrites, verbose);
-  if (silent > 0)
-    text += counted(silent, "rule", "rules") + " matched nowhere\n";
+  if (silent > 0) text += counted(silent, "rule") + " matched nowhere\n";
   text += absent_rules(report.run.absent);
   text += next_step(report, verbose);
   if (report.tuned) text += text_of(*report.tuned, verbose);

@@ -72,11 +72,6 @@ bool read_number(std::string_view text, T& number) {
 
 }  // namespace
 
-bool is_model(const std::string& path) {
-  const fs::path ending = fs::path(path).extension();
-  return path == "-" || ending == ".onnx" || ending == ".onnxtxt";
-}
-
 Paths sort_paths(const Flags& flags, Wants wants) {
   Paths out;
   for (const std::string& path : flags.paths) {

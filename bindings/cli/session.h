@@ -15,13 +15,11 @@
 
 namespace ruleengine::cli {
 
-using api::check, api::misuse, api::take;
+using api::check, api::is_model, api::misuse, api::take;
 
 struct Paths {
   std::vector<std::string> rules, models;
 };
-
-bool is_model(const std::string& path);  // by its name; "-" is one
 
 enum class Wants { kRules, kModels, kBoth, kModelsAndRules };
 // Sorts by name: *.lua and folders are rules, *.onnx and *.onnxtxt models, and
@@ -73,12 +71,10 @@ std::string why_absent(const engine::Absent& rule);
 
 // `--watch`: does the work again whenever a file that it reads changes.
 //
-// Calls `once`, and again after each change of these rules and models: of the
-// files themselves, of rule files beside a rule and two folders below it, and
-// of libs in the folders where rules look for them. Of very many files only the
-// first are looked at, with a warning. Inputs and external data are not looked
-// at. A signal ends it; so does a first call that returns the exit code of a
-// wrong command line, which is then returned.
+// Calls `once`, and again after each change of these rules and models (see
+// api::Changes; inputs are not looked at). A signal ends it; so does a first
+// call that returns the exit code of a wrong command line, which is then
+// returned.
 int watch(const std::vector<std::string>& paths,
           const std::function<int()>& once);
 

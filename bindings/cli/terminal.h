@@ -11,11 +11,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include "core/base/diagnostic.h"
+#include "core/base/layout.h"
 
 namespace ruleengine::cli {
 
@@ -42,24 +42,8 @@ void show(fmt::format_string<Args...> form, Args&&... args) {
   put(fmt::format(form, std::forward<Args>(args)...));
 }
 
-// "1 match", "2 matches".
-std::string counted(std::size_t count, const char* one, const char* many);
-
-// Aligned columns, the first row is the heading; numbers are aligned right.
-// Cells are made printable. With `columns`, cells are wrapped to fit into as
-// many.
-std::string table(const std::vector<std::vector<std::string>>& rows,
-                  std::size_t columns = 0);
 // The width of the terminal that stdout is; 0: it is none.
 std::size_t columns_of_stdout();
-
-// Breaks at blanks into lines of at most 116 columns, the first one indented by
-// `indent`, further ones by `further`.
-std::string folded(std::string_view text, std::size_t indent,
-                   std::size_t further);
-
-// Indents every line.
-std::string indented(std::string_view lines, std::size_t by);
 
 // A progress bar, shown after half a second and on a terminal only; the
 // destructor erases it.

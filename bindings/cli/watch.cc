@@ -1,92 +1,12 @@
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <array>
-#include <chrono>
-#include <cstdint>
 #include <filesystem>
-#include <map>
 #include <system_error>
-#include <thread>
-#include <utility>
 
+#include "bindings/api/changes.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 
 namespace ruleengine::cli {
-namespace {
-
-namespace fs = std::filesystem;
-
-constexpr auto kPause = std::chrono::milliseconds(100);
-// Directory entries: few milliseconds for each look.
-constexpr std::size_t kMostSeen = 5000;
-
-// What changes when a file is written or replaced; zeros for a missing one.
-using Stamp = std::array<std::int64_t, 4>;
-using Stamps = std::map<std::string, Stamp>;
-
-Stamp stamp_of(const std::string& path) {
-  struct stat found = {};
-  if (::stat(path.c_str(), &found) != 0) return {};
-  return {static_cast<std::int64_t>(found.st_ino), found.st_size,
-          found.st_mtim.tv_sec, found.st_mtim.tv_nsec};
-}
-
-class Look {
- public:
-  void add(const std::string& path) {
-    stamps.emplace(path, stamp_of(path));
-    if (is_model(path)) return;
-    std::error_code none;
-    fs::path folder = fs::absolute(path, none).lexically_normal();
-    if (folder.extension() == ".lua") folder = folder.parent_path();
-    add_rules(folder, 2);
-    // Where `lib` looks besides.
-    for (int i = 0; i < 2; ++i) {
-      folder = folder.parent_path();
-      add_rules(folder / "lib", 0);
-    }
-  }
-
-  Stamps stamps;
-  std::size_t seen = 0;
-
- private:
-  void add_rules(const fs::path& folder, int depth) {
-    std::error_code error;
-    fs::recursive_directory_iterator at(
-        folder, fs::directory_options::skip_permission_denied, error);
-    for (; !error && at != fs::recursive_directory_iterator();
-         at.increment(error)) {
-      if (++seen > kMostSeen) return;
-      if (at.depth() >= depth) at.disable_recursion_pending();
-      if (at->path().extension() != ".lua") continue;
-      const std::string path = at->path().string();
-      stamps.emplace(path, stamp_of(path));
-    }
-  }
-};
-
-Look look_at(const std::vector<std::string>& paths) {
-  Look out;
-  for (const std::string& path : paths) out.add(path);
-  return out;
-}
-
-// The first that differs.
-std::string changed(const Stamps& before, const Stamps& after) {
-  for (const auto& [path, stamp] : after) {
-    const auto at = before.find(path);
-    if (at == before.end() || at->second != stamp) return path;
-  }
-  for (const auto& [path, stamp] : before) {
-    if (!after.contains(path)) return path;
-  }
-  return "";
-}
-
-}  // namespace
 
 int watch(const std::vector<std::string>& paths,
           const std::function<int()>& once) {
@@ -94,33 +14,21 @@ int watch(const std::vector<std::string>& paths,
     throw misuse("--watch waits for changes of files", "", "the model -",
                  "name a file");
   }
-  Look first = look_at(paths);
-  if (first.seen > kMostSeen) {
+  api::Changes changes(paths);
+  if (!changes.sees_all()) {
     warn(
         "--watch looks at some of the rule files only: there are very many "
         "files beside the rules");
   }
-  Stamps seen = std::move(first.stamps);
   const int code = guarded(once);
   if (code == exit_code(ErrorKind::kUsage)) return code;
   while (true) {
     flush_stdout();
     say("waiting for changes; Ctrl-C ends");
-    std::string which;
-    Stamps now;
-    while (which.empty()) {
-      std::this_thread::sleep_for(kPause);
-      now = look_at(paths).stamps;
-      which = changed(seen, now);
-    }
-    // Editors write several times.
-    do {
-      seen = std::move(now);
-      std::this_thread::sleep_for(kPause);
-      now = look_at(paths).stamps;
-    } while (!changed(seen, now).empty());
+    const std::string which = changes.wait();
     std::error_code none;
-    say("\nchanged: " + printable(fs::proximate(which, none).string()));
+    say("\nchanged: " +
+        printable(std::filesystem::proximate(which, none).string()));
     guarded(once);
   }
 }

@@ -17,8 +17,8 @@
 #include <vector>
 
 #include "bindings/api/reference.h"
-#include "bindings/cli/line.h"
 #include "bindings/cli/verbs.h"
+#include "cmake/pages/described.h"
 #include "core/base/version.h"
 
 namespace {
@@ -363,7 +363,7 @@ int main(int argc, char** argv) {
   if (argc != 5) return 2;
   ruleengine::cli::Line line;
   for (ruleengine::cli::AddVerb* add : ruleengine::cli::kVerbs) add(line);
-  const std::vector<Described> all = line.describe();
+  const std::vector<Described> all = ruleengine::cli::describe(line);
   const std::filesystem::path templates = argv[1], docs = argv[2],
                               folder = argv[3];
   std::filesystem::create_directories(folder);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/diagnostic.h"
+#include "core/base/layout.h"
 #include "core/match/machine.h"
 
 namespace ruleengine::engine {
@@ -63,9 +64,7 @@ std::string text_of(const match::Miss& miss, const pattern::Pattern& pattern,
   };
   if (miss.root) line("tried at:", printable(graph.describe(miss.root)));
   line("got:",
-       has_branches(pattern)
-           ? fmt::format("{} node{} of the pattern", miss.depth,
-                         miss.depth == 1 ? "" : "s")
+       has_branches(pattern) ? counted(miss.depth, "node") + " of the pattern"
        : miss.depth < all
            ? fmt::format("{} of {} nodes of the pattern", miss.depth, all)
            : fmt::format("every node of the pattern, and failed a test "

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "core/base/layout.h"
 #include "core/rewrite/functions.h"
 
 namespace ruleengine::engine {
@@ -32,11 +33,10 @@ std::uint64_t total(const OpCounts& counts) {
 
 std::string text_of(const Verified& verified) {
   if (verified.edits > 0) {
-    return fmt::format("verified {} rewrite{}, each where it was made",
-                       verified.edits, verified.edits == 1 ? "" : "s");
+    return fmt::format("verified {}, each where it was made",
+                       counted(verified.edits, "rewrite"));
   }
-  std::string out = fmt::format("verified on {} input{}", verified.inputs,
-                                verified.inputs == 1 ? "" : "s");
+  std::string out = "verified on " + counted(verified.inputs, "input");
   const char* before = ": ";
   for (const auto& [name, sizes] : verified.sizes) {
     out += fmt::format("{}{} = {}", before, printable(name),

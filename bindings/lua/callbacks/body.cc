@@ -10,6 +10,7 @@
 #include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/session/handle.h"
 #include "bindings/lua/words/words.h"
+#include "core/base/layout.h"
 #include "core/engine/options.h"
 #include "core/rewrite/edit.h"
 #include "core/text/parse.h"

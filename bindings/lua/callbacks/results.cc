@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bindings/lua/nodes/build_inputs.h"
+#include "core/base/layout.h"
 
 namespace ruleengine::lua {
 namespace {
@@ -170,10 +171,6 @@ Status read_group(Results& results, Host& host, lua_State* state,
 }
 
 }  // namespace
-
-std::string counted(std::size_t count, const char* what) {
-  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
-}
 
 Result<Ended> replace_results(Host& host, lua_State* state, bool group) {
   const auto count = static_cast<std::size_t>(lua_gettop(state));

@@ -24,8 +24,6 @@ bool push_replacement(Host& host, lua_State* state,
                       const Replacement& replacement, const match::Match& match,
                       FunctionRef computed);
 
-std::string counted(std::size_t count, const char* what);  // "2 results"
-
 // The key that `together` returns: writes all values on the stack. Equal keys
 // give equal texts in every run. A Diagnostic if a value cannot be a key.
 Status write_key(Host& host, lua_State* state, std::string& out);
