@@ -53,6 +53,8 @@ Tested test(const std::vector<std::string>& paths, const TestOptions& options);
 Json to_json(const Tested& tested);
 // An object with the examples, the errors and the warnings.
 Json report_json(const Tested& tested);
+// As text for people; `quiet`: only what is not ok, and the counts.
+std::string text_of(const Tested& tested, bool quiet = false);
 // As JUnit XML, which CI services show: a suite for each rule file, a case for
 // each example; an example that was not executed says so in <system-out>.
 // Errors of no example are a suite of their own. Valid XML for any bytes in

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include "bindings/api/questions.h"
+#include "bindings/api/report_text.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -34,7 +35,7 @@ void print_text(const std::vector<Covered>& all) {
       show("{}: left at {}\n", printable(model), printable(left.node));
       if (!left.rule.empty()) show("  nearest:   {}\n", left.rule);
       show("  reason:    {}\n", printable(left.reason));
-      const std::string hint = option_for(0, left.tie);
+      const std::string hint = api::hint_of(0, left.tie, spelled);
       if (!hint.empty()) show("  hint:      {}\n", hint);
     }
   }

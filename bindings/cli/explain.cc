@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "bindings/api/questions.h"
+#include "bindings/api/report_text.h"
 #include "bindings/cli/session.h"
 #include "bindings/cli/terminal.h"
 #include "bindings/cli/verbs.h"
@@ -28,7 +29,7 @@ void print_found(const rewrite::Found& found, bool is_lint) {
     show("  value:     {}\n", printable(found.rejection->value));
   }
   const std::string hint =
-      option_for(found.rejection->opset, found.rejection->tie);
+      api::hint_of(found.rejection->opset, found.rejection->tie, spelled);
   if (!hint.empty()) show("  hint:      {}\n", hint);
 }
 

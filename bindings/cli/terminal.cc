@@ -104,10 +104,14 @@ Diagnostic with_option(Diagnostic error) {
   return error;
 }
 
-std::string option_for(std::int64_t opset, std::string_view tie) {
-  if (opset > 0) return fmt::format("run --opset {}", opset);
-  if (tie.empty()) return "";
-  return fmt::format("run --dims {}, if that is always so", printable(tie));
+std::string spelled(std::string_view option, std::string_view value) {
+  if (option == "verbose") return "-v";
+  if (option == "explain")
+    return fmt::format("ruleengine explain {} [NODE]", value);
+  if (value.empty()) return fmt::format("--{}", option);
+  // Other verbs give these hints too.
+  const bool is_of_run = option == "opset" || option == "dims";
+  return fmt::format("{}--{} {}", is_of_run ? "run " : "", option, value);
 }
 
 int guarded(const std::function<int()>& verb) {

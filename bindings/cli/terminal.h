@@ -25,9 +25,8 @@ inline constexpr int kAnswerIsNo = 1;
 int exit_code(ErrorKind kind);
 // In the terms of the command line, with a hint which option may help.
 Diagnostic with_option(Diagnostic error);
-// The option of `run` that may make a rejection go, as a hint; "" if there is
-// none. `opset`: the oldest that can express the rewrite, or 0.
-std::string option_for(std::int64_t opset, std::string_view tie);
+// How the command line spells an option; see api::Spell.
+std::string spelled(std::string_view option, std::string_view value);
 
 // Prints the diagnostic and returns its exit code.
 int fail(const Diagnostic& error);

@@ -2,9 +2,6 @@
 // a verdict is not ok. An error in one file or example does not stop the
 // others.
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include "bindings/api/examples.h"
 #include "bindings/api/files.h"
 #include "bindings/api/run_files.h"
@@ -22,90 +19,6 @@ struct TestFlags : RuleFlags {
   std::uint64_t fuzz = 0, seed = 0;
   bool quiet = false, watch = false;
 };
-
-// The examples whose files were written, and why others were not.
-void print_updates(const api::Tested& tested) {
-  for (const auto& [at, why_not] : tested.updates) {
-    const lua::ExampleResult& r = tested.results[at];
-    const bool is_done = why_not.empty();
-    show("{:8} {}: {} ({}:{}){}\n", is_done ? "updated" : "kept", r.rule,
-         printable(r.title), printable(r.file), r.line,
-         is_done ? "" : ", since " + printable(why_not, 2000));
-  }
-}
-
-// The mutants of all examples of one rule.
-struct FuzzSum {
-  std::size_t mutants = 0, fired = 0, executed = 0, assumed = 0;
-  std::string not_executed;
-};
-
-void print_sum(const std::string& rule, const FuzzSum& sum) {
-  const std::string fired =
-      sum.fired == 0 ? "never fired" : fmt::format("fired on {}", sum.fired);
-  const std::string why =
-      sum.executed == sum.fired || sum.not_executed.empty()
-          ? ""
-          : fmt::format(" (others not: {})", printable(sum.not_executed, 200));
-  const std::string assumed =
-      sum.assumed == 0
-          ? ""
-          : fmt::format(", {} differ by what it assumes", sum.assumed);
-  show("fuzzed   {}: {} mutants, {}{}{}{}\n", rule, sum.mutants, fired,
-       sum.fired == 0 ? "" : fmt::format(", executed {}", sum.executed),
-       assumed, why);
-}
-
-void print_wrong(const lua::FuzzResult& r) {
-  show("{:8} {}: {}, mutant {}\n", lua::verdict_name(r.verdict), r.rule,
-       printable(r.title), r.number);
-  show("         line {}: {}\n{}         changed: {}\n{}", r.line,
-       printable(r.detail, 2000), indented(r.shown_by, 11),
-       fmt::join(r.changes, ", "), indented(r.text, 11));
-}
-
-// Results of one rule follow each other.
-void print_fuzzed(const api::Tested& tested, bool quiet) {
-  FuzzSum sum;
-  for (std::size_t i = 0; i < tested.fuzzed.size(); ++i) {
-    const lua::FuzzResult& r = tested.fuzzed[i];
-    sum.mutants += r.mutants;
-    sum.fired += r.fired;
-    sum.executed += r.executed;
-    sum.assumed += r.assumed;
-    if (sum.not_executed.empty()) sum.not_executed = r.not_executed;
-    if (r.wrong > 0) print_wrong(r);
-    const bool is_last = i + 1 == tested.fuzzed.size() ||
-                         tested.fuzzed[i + 1].rule != r.rule ||
-                         tested.fuzzed[i + 1].file != r.file;
-    if (!is_last) continue;
-    if (!quiet) print_sum(r.rule, sum);
-    sum = {};
-  }
-}
-
-void print_results(const api::Tested& tested, bool quiet) {
-  for (const lua::ExampleResult& r : tested.results) {
-    if (r.verdict == lua::Verdict::kOk && quiet) continue;
-    const bool is_open =
-        r.verdict == lua::Verdict::kOk && !r.not_executed.empty();
-    show("{:8} {}: {}{}\n", lua::verdict_name(r.verdict), r.rule,
-         printable(r.title),
-         is_open ? fmt::format(" (not executed: {})",
-                               printable(r.not_executed, 2000))
-                 : "");
-    if (r.verdict != lua::Verdict::kOk) {
-      show("         line {}: {}\n{}", r.line, printable(r.detail, 2000),
-           indented(r.notes, 11));
-    }
-  }
-  print_fuzzed(tested, quiet);
-  print_updates(tested);
-  if (const std::size_t open = tested.not_executed(); open > 0) {
-    show("{} not executed\n", open);
-  }
-  show("{} passed, {} failed\n", tested.passed(), tested.failed());
-}
 
 api::TestOptions::Update update_of(const std::string& text) {
   using Update = api::TestOptions::Update;
@@ -139,7 +52,7 @@ int test_once(const TestFlags& flags) {
   const bool has_loaded =
       !tested.results.empty() || tested.errors_of_files.empty();
   if (flags.json && has_loaded) put(engine::json_text(api::to_json(tested)));
-  if (!flags.json && has_loaded) print_results(tested, flags.quiet);
+  if (!flags.json && has_loaded) put(api::text_of(tested, flags.quiet));
   if (code != 0) return code;
   return tested.failed() == 0 ? 0 : kAnswerIsNo;
 }

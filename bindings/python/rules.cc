@@ -1,7 +1,10 @@
 #include "bindings/api/rules.h"
 
+#include <fmt/format.h>
+
 #include "bindings/api/draw.h"
 #include "bindings/api/examples.h"
+#include "bindings/api/report_text.h"
 #include "bindings/api/run_files.h"
 #include "bindings/python/objects.h"
 
@@ -95,6 +98,29 @@ void check_run(const Status& status, engine::FileReport& report) {
   throw Failure(status.error(), engine::json_text(engine::to_json(report)));
 }
 
+// See api::Spell.
+std::string spelled(std::string_view option, std::string_view value) {
+  if (option == "verbose") return "report.rule(NAME).rejected";
+  if (option == "explain") return "result.why_not(RULE)";
+  if (option == "keep-ir-version") return "keep_ir_version=True";
+  if (option == "exact") return "exact=True";
+  if (option == "opset") return fmt::format("opset={}", value);
+  if (option != "dims" || value.empty()) {
+    return value.empty() ? std::string(option)
+                         : fmt::format("{}=\"{}\"", option, value);
+  }
+  const std::size_t equals = value.find('=');
+  return fmt::format("dims={{\"{}\": \"{}\"}}", value.substr(0, equals),
+                     value.substr(equals + 1));
+}
+
+// As JSON, and in it as text.
+std::string report_of(const engine::FileReport& report) {
+  Json json = engine::to_json(report);
+  json["text"] = api::text_of(report, spelled, false);
+  return engine::json_text(json);
+}
+
 nb::tuple rewrite(Rules& rules, Model& model, const RunOptions& given,
                   Seconds seconds, nb::object progress) {
   Call call(seconds, std::move(progress));
@@ -107,7 +133,7 @@ nb::tuple rewrite(Rules& rules, Model& model, const RunOptions& given,
         api::rewrite(*rules.rewriter, model.held, call.progress(), made);
     check_run(done ? Status() : Status(done.error()), made);
     out->held = *std::move(done);
-    return engine::json_text(engine::to_json(made));
+    return report_of(made);
   });
   return nb::make_tuple(nb::cast(std::move(out)), text(report));
 }
@@ -134,7 +160,7 @@ nb::tuple rewrite_file(Rules& rules, const nb::bytes& path,
     check_run(rules.rewriter->rewrite(job, out), out.report);
     check(out.result.commit());
     out.result.release();
-    return engine::json_text(engine::to_json(out.report));
+    return report_of(out.report);
   });
   return nb::make_tuple(nb::bytes(job.output.data(), job.output.size()),
                         text(report));
@@ -201,7 +227,9 @@ nb::str test(const Paths& paths, const Texts& packs, const nb::dict& files,
   return text(call.run({}, [&] {
     check(api::add_shipped(from.rules, from.texts.get()));
     const api::Tested tested = api::test(from.rules, how);
-    std::string json = engine::json_text(api::report_json(tested));
+    Json report = api::report_json(tested);
+    report["text"] = api::text_of(tested);
+    std::string json = engine::json_text(report);
     if (!tested.errors_of_files.empty()) {
       throw Failure(tested.errors_of_files[0], std::move(json));
     }

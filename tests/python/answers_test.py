@@ -52,6 +52,14 @@ class ReportTest(unittest.TestCase):
                              pathlib.Path(other.pop("file")).name)
         self.assertEqual(mine, theirs)
 
+    def test_as_text(self):
+        result = ruleengine.rewrite(package.attention(), target="ort")
+        text = str(result.report)
+        self.assertRegex(text, r"rule +matches +rewrites +rejected +time\n"
+                               r"(.*\n)*compose_batched_attention +1 ")
+        self.assertIn('`target="standard"` is read by whatever', text)
+        self.assertNotIn("--", text)
+
     def test_why_not(self):
         result = ruleengine.rewrite(package.small())
         why = result.why_not("compose_scaled_dot_product_attention")

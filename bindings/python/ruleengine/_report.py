@@ -72,11 +72,13 @@ class Report:
     verified: Verified | None
     needs: Mapping[str, Any]  # of a runtime, beyond what the model needs
     _json: Mapping[str, Any] = field(repr=False, compare=False)
+    _text: str = field(repr=False, compare=False)
 
     @classmethod
     def of(cls, text: str) -> Report:
         """From JSON text."""
         its = json.loads(text)
+        shown = its.pop("text")
         return cls(
             model=its["model"], output=its["output"], target=its["target"],
             nodes_before=its["nodes_before"], nodes_after=its["nodes_after"],
@@ -87,7 +89,11 @@ class Report:
                               for each in its["assumptions"]),
             seconds=its["seconds"],
             verified=Verified(**its["verified"]) if its["verified"] else None,
-            needs=its["needs"], _json=its)
+            needs=its["needs"], _json=its, _text=shown)
+
+    def __str__(self) -> str:
+        """A row for each rule that matched, as the command line shows it."""
+        return self._text
 
     def to_dict(self) -> dict[str, Any]:
         """The same as JSON values, with all that the command line writes."""
@@ -216,6 +222,11 @@ class TestReport:
     examples: tuple[Example, ...]
     errors: tuple[str, ...]
     warnings: tuple[str, ...]
+    _text: str = field(repr=False, compare=False)
+
+    def __str__(self) -> str:
+        """A line for each example, as the command line shows it."""
+        return self._text
 
     @property
     def failed(self) -> tuple[Example, ...]:
@@ -229,7 +240,8 @@ class TestReport:
         return cls(
             examples=tuple(Example(**{**each, "notes": tuple(each["notes"])})
                            for each in its["examples"]),
-            errors=tuple(its["errors"]), warnings=tuple(its["warnings"]))
+            errors=tuple(its["errors"]), warnings=tuple(its["warnings"]),
+            _text=its["text"])
 
 
 @dataclass(frozen=True)

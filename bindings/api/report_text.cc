@@ -1,4 +1,4 @@
-// The report of one run as text.
+#include "bindings/api/report_text.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -7,15 +7,16 @@
 #include <initializer_list>
 #include <map>
 #include <utility>
+#include <vector>
 
-#include "bindings/cli/run.h"
-#include "bindings/cli/terminal.h"
+#include "core/base/layout.h"
 
-namespace ruleengine::cli {
+namespace ruleengine::api {
 namespace {
 
 // A line for each rejection: the rule, the node, the reason and the value.
-std::string rejections(const rewrite::DriverReport& report) {
+std::string rejections(const rewrite::DriverReport& report,
+                       const Spell& spell) {
   std::string text;
   for (const rewrite::RuleReport& rule : report.rules) {
     for (const rewrite::Rejected& r : rule.rejected) {
@@ -23,7 +24,7 @@ std::string rejections(const rewrite::DriverReport& report) {
       if (!r.node.empty()) text += fmt::format(" at '{}'", printable(r.node));
       text += fmt::format(": {}", printable(r.reason));
       if (!r.value.empty()) text += fmt::format(" ({})", printable(r.value));
-      const std::string hint = option_for(r.opset, r.tie);
+      const std::string hint = hint_of(r.opset, r.tie, spell);
       if (!hint.empty()) text += "; " + hint;
       text += "\n";
     }
@@ -32,7 +33,8 @@ std::string rejections(const rewrite::DriverReport& report) {
 }
 
 // The nodes where lints match; with `verbose` all of them.
-std::string findings(const rewrite::DriverReport& report, bool verbose) {
+std::string findings(const rewrite::DriverReport& report, const Spell& spell,
+                     bool verbose) {
   constexpr std::size_t kMost = 10;
   std::string text;
   for (const rewrite::RuleReport& rule : report.rules) {
@@ -43,8 +45,8 @@ std::string findings(const rewrite::DriverReport& report, bool verbose) {
                           printable(rule.found[i]));
     }
     if (shown < all) {
-      text += fmt::format("{} matches at {} more, `-v` lists them\n", rule.name,
-                          all - shown);
+      text += fmt::format("{} matches at {} more, `{}` lists them\n", rule.name,
+                          all - shown, spell("verbose", ""));
     }
   }
   return text;
@@ -52,7 +54,8 @@ std::string findings(const rewrite::DriverReport& report, bool verbose) {
 
 // How many rewrites of each rule rest on each assumption; with `verbose` also
 // the nodes.
-std::string assumptions(const rewrite::DriverReport& report, bool verbose) {
+std::string assumptions(const rewrite::DriverReport& report, const Spell& spell,
+                        bool verbose) {
   std::vector<std::pair<std::string, std::string>>
       kinds;  // in the order of the report
   std::map<std::pair<std::string, std::string>, std::size_t> counts;
@@ -73,12 +76,10 @@ std::string assumptions(const rewrite::DriverReport& report, bool verbose) {
                         counted(count, "rewrite"), kind.first,
                         count == 1 ? "rests" : "rest", printable(kind.second));
   }
-  if (!text.empty()) text += "`--exact` leaves these out\n";
+  if (!text.empty()) {
+    text += fmt::format("`{}` leaves these out\n", spell("exact", ""));
+  }
   return places + text;
-}
-
-std::string reason_of(const engine::Absent& rule) {
-  return rule.switches.empty() ? "its `when` returned false" : rule.switches;
 }
 
 // Rules of the same folder with the same reason share a line.
@@ -88,7 +89,9 @@ std::string absent_rules(const std::vector<engine::Absent>& absent) {
   for (const engine::Absent& rule : absent) {
     const std::string folder =
         rule.qualified.substr(0, rule.qualified.find('/'));
-    groups[{folder, reason_of(rule)}].push_back(rule.name);
+    groups[{folder, rule.switches.empty() ? "its `when` returned false"
+                                          : rule.switches}]
+        .push_back(rule.name);
   }
   std::string text;
   for (const auto& [key, names] : groups) {
@@ -104,7 +107,8 @@ std::string absent_rules(const std::vector<engine::Absent>& absent) {
 constexpr std::size_t kFewRules = 3;
 
 // If nothing was rewritten: the command that explains it.
-std::string next_step(const engine::FileReport& report, bool verbose) {
+std::string next_step(const engine::FileReport& report, const Spell& spell,
+                      bool verbose) {
   const auto& rules = report.run.rewrites.rules;
   std::size_t matches = 0, rewrites = 0, rejected = 0;
   for (const rewrite::RuleReport& rule : rules) {
@@ -114,19 +118,23 @@ std::string next_step(const engine::FileReport& report, bool verbose) {
   }
   if (rewrites > 0) return "";
   if (matches > 0 && rejected == 0) return "";
-  if (matches > 0) return verbose ? "" : "`-v` says why each was rejected\n";
+  if (matches > 0) {
+    return verbose ? ""
+                   : fmt::format("`{}` says why each was rejected\n",
+                                 spell("verbose", ""));
+  }
   std::vector<std::string> asked;
   for (const rewrite::RuleReport& rule : rules) {
     if (rule.took_part) asked.push_back(rule.file);
   }
   if (asked.empty() || rules.size() > kFewRules) return "";
-  return fmt::format("`ruleengine explain {} {} [NODE]` says why not\n",
-                     asked.size() == 1 ? printable(asked[0]) : "RULE",
-                     printable(report.model));
+  const std::string rule = asked.size() == 1 ? printable(asked[0]) : "RULE";
+  return fmt::format("`{}` says why not\n",
+                     spell("explain", rule + " " + printable(report.model)));
 }
 
 // Who reads the result, and how to write another one.
-std::string readers(const engine::RunReport& run) {
+std::string readers(const engine::RunReport& run, const Spell& spell) {
   if (run.is_untouched()) return "";
   const engine::Requirements& needs = run.needs;
   if (needs.none()) {
@@ -134,8 +142,8 @@ std::string readers(const engine::RunReport& run) {
                ? "whatever reads the model reads the result\n"
                : fmt::format(
                      "read by runtimes that know IR version {}; "
-                     "--keep-ir-version leaves that of the model\n",
-                     needs.ir_version);
+                     "{} leaves that of the model\n",
+                     needs.ir_version, spell("keep-ir-version", ""));
   }
   std::vector<std::string> what;
   std::string who = "runtimes that know it";
@@ -156,9 +164,10 @@ std::string readers(const engine::RunReport& run) {
   }
   return fmt::format(
       "read by {}, since it needs {}{}\n", who, fmt::join(what, ", "),
-      has_standard_form ? "; `--target standard` is read by whatever reads "
-                          "the model"
-                        : "");
+      has_standard_form
+          ? fmt::format("; `{}` is read by whatever reads the model",
+                        spell("target", "standard"))
+          : "");
 }
 
 // Two numbers in the largest unit that suits one of them.
@@ -179,7 +188,7 @@ std::string change(double before, double after, double step,
   return text(before) + " -> " + text(after) + *unit;
 }
 
-std::string cost_line(const engine::CostChange& cost) {
+std::string cost_line(const engine::CostChange& cost, const Spell& spell) {
   const auto& [before, after, sizes] = cost;
   std::string text =
       "\nbytes moved " + change(before.bytes, after.bytes, 1024,
@@ -196,8 +205,8 @@ std::string cost_line(const engine::CostChange& cost) {
     return named.second == ops::Sizes::kUsual;
   };
   if (std::ranges::any_of(sizes, is_usual)) {
-    text += fmt::format(" (named sizes as {}; --dims fixes them)",
-                        ops::Sizes::kUsual);
+    text += fmt::format(" (named sizes as {}; {} fixes them)",
+                        ops::Sizes::kUsual, spell("dims", ""));
   }
   return text;
 }
@@ -228,7 +237,8 @@ std::string verdict_text(const engine::Tuned::Effect& effect) {
 }
 
 // Tables of targets and effects.
-std::string text_of(const engine::Tuned& tuned, bool verbose) {
+std::string text_of(const engine::Tuned& tuned, const Spell& spell,
+                    bool verbose) {
   std::string text;
   std::vector<std::vector<std::string>> rows = {
       {"target", "times as fast (95 %)", ""}};
@@ -248,7 +258,9 @@ std::string text_of(const engine::Tuned& tuned, bool verbose) {
   }
   if (rows.size() > 1) text += table(rows);
   if (!tuned.complete) {
-    text += "the time was over before all was tried; --time gives more\n";
+    text +=
+        fmt::format("the time was over before all was tried; {} gives more\n",
+                    spell("time", ""));
   }
   text += fmt::format(
       "noise{}: {:.1f} %\n",
@@ -285,7 +297,15 @@ std::string text_of(const engine::Comparison& measured, double noise,
 
 }  // namespace
 
-std::string summary(const engine::FileReport& report, bool verbose) {
+std::string hint_of(std::int64_t opset, std::string_view tie,
+                    const Spell& spell) {
+  if (opset > 0) return spell("opset", std::to_string(opset));
+  if (tie.empty()) return "";
+  return spell("dims", printable(tie)) + ", if that is always so";
+}
+
+std::string text_of(const engine::FileReport& report, const Spell& spell,
+                    bool verbose) {
   std::vector<std::vector<std::string>> rows = {
       {"rule", "matches", "rewrites", "rejected", "time"}};
   std::size_t silent = 0;
@@ -300,30 +320,32 @@ std::string summary(const engine::FileReport& report, bool verbose) {
                     fmt::format("{:.1f} ms", rule.seconds * 1e3)});
   }
   std::string text = rows.size() > 1 ? table(rows) : std::string();
-  text += findings(report.run.rewrites, verbose);
-  if (verbose) text += rejections(report.run.rewrites);
-  text += assumptions(report.run.rewrites, verbose);
+  text += findings(report.run.rewrites, spell, verbose);
+  if (verbose) text += rejections(report.run.rewrites, spell);
+  text += assumptions(report.run.rewrites, spell, verbose);
   if (silent > 0) text += counted(silent, "rule") + " matched nowhere\n";
   text += absent_rules(report.run.absent);
-  text += next_step(report, verbose);
-  if (report.tuned) text += text_of(*report.tuned, verbose);
+  text += next_step(report, spell, verbose);
+  if (report.tuned) text += text_of(*report.tuned, spell, verbose);
   if (report.measured) {
     text += text_of(*report.measured, report.noise, report.runtime) + "\n";
   }
-  text += readers(report.run);
-  text += fmt::format("{}: {} -> {} nodes", printable(report.model),
-                      engine::total(report.run.ops_before),
-                      engine::total(report.run.ops_after));
+  text += readers(report.run, spell);
+  text +=
+      fmt::format("{}: {} -> {} nodes",
+                  report.model.empty() ? "the model" : printable(report.model),
+                  engine::total(report.run.ops_before),
+                  engine::total(report.run.ops_after));
   if (report.run.opset_after != report.run.opset_before) {
     text += fmt::format(", opset {} -> {}", report.run.opset_before,
                         report.run.opset_after);
   }
   if (!report.output.empty()) text += ", " + printable(report.output);
-  if (report.run.cost) text += cost_line(*report.run.cost);
+  if (report.run.cost) text += cost_line(*report.run.cost, spell);
   return text;
 }
 
-std::string summary_of_all(std::span<const engine::FileReport* const> reports) {
+std::string table_of(std::span<const engine::FileReport* const> reports) {
   std::vector<std::vector<std::string>> rows = {
       {"model", "nodes", "after", "rewrites", "time", "result"}};
   for (const engine::FileReport* report : reports) {
@@ -349,27 +371,4 @@ std::string summary_of_all(std::span<const engine::FileReport* const> reports) {
   return text;
 }
 
-std::vector<std::string> idle_settings(const engine::FileReport& report,
-                                       const std::vector<std::string>& sets) {
-  std::vector<std::string> out;
-  for (const std::string& set : sets) {
-    for (const engine::Absent& rule : report.run.absent) {
-      const std::size_t dot = set.find('.'), equals = set.find('=', dot);
-      const std::string name = set.substr(0, dot);
-      if (name != rule.name && name != rule.qualified) continue;
-      // The setting itself disables the rule, so it did have an effect.
-      const std::string value = set.substr(dot + 1, equals - dot - 1) + " = " +
-                                set.substr(equals + 1);
-      if ((", " + rule.switches + ",").find(", " + value + ",") !=
-          std::string::npos) {
-        continue;
-      }
-      out.push_back(
-          fmt::format("--set {} changes nothing, since {} took no part ({})",
-                      printable(set), rule.name, reason_of(rule)));
-    }
-  }
-  return out;
-}
-
-}  // namespace ruleengine::cli
+}  // namespace ruleengine::api
