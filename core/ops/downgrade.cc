@@ -50,12 +50,6 @@ struct Writer {
   Status standard();
 };
 
-ir::Attribute* find(std::vector<ir::Attribute>& attributes,
-                    std::string_view name) {
-  const auto at = std::ranges::find(attributes, name, &ir::Attribute::name);
-  return at == attributes.end() ? nullptr : &*at;
-}
-
 const ir::Type* Writer::input_type(std::size_t slot) const {
   const bool there = slot < form.inputs.size() && form.inputs[slot];
   const ir::Type* known = there ? facts.type(form.inputs[slot]) : nullptr;

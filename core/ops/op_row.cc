@@ -16,9 +16,8 @@ constexpr std::size_t kSlots = 1024;
 class Table {
  public:
   Table() {
-    for (const Family family : kFamilies) {
-      for (const OpRow& row : family()) add(row);
-    }
+    for (Family* family : standard::kFamilies) add(family());
+    for (Family* family : dialect::kFamilies) add(family());
     std::ranges::sort(sorted_, {}, [](const OpRow* row) {
       return std::tie(row->domain, row->type);
     });
@@ -39,9 +38,11 @@ class Table {
     }
     return at;
   }
-  void add(const OpRow& row) {
-    slots_[slot(row.domain, row.type)] = &row;
-    sorted_.push_back(&row);
+  void add(std::span<const OpRow> rows) {
+    for (const OpRow& row : rows) {
+      slots_[slot(row.domain, row.type)] = &row;
+      sorted_.push_back(&row);
+    }
   }
 
   std::array<const OpRow*, kSlots> slots_ = {};

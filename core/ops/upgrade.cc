@@ -21,14 +21,6 @@ bool once_explicit(std::string_view type) {
   return std::ranges::find(kOnceExplicit, type) != kOnceExplicit.end();
 }
 
-const ir::Attribute* find(std::span<const ir::Attribute> attributes,
-                          std::string_view name) {
-  for (const ir::Attribute& a : attributes) {
-    if (a.name == name) return &a;
-  }
-  return nullptr;
-}
-
 template <typename T>
 std::span<const std::byte> store(Arena& arena, std::span<const T> values) {
   return std::as_bytes(arena.copy(values));

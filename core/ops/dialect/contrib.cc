@@ -62,11 +62,8 @@ Body::Values bias_gelu(const CallSite& call) {
 }
 
 Body::Values fast_gelu(const CallSite& call) {
-  ValueId x = call["X"];
-  if (const ValueId bias = call["bias"]) {
-    x = call.body().node("Add", {x, bias}, "sum");
-  }
-  return {gelu(call.body(), x, call["X"], true)};
+  const ValueId x = call["X"];
+  return {gelu(call.body(), call.body().plus(x, call["bias"], "sum"), x, true)};
 }
 
 // x / (1 + exp(-alpha x))

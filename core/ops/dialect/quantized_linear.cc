@@ -113,7 +113,7 @@ class QuantizedLinear {
   // x w + b, in the type of the result.
   Body::Values product(ValueId x, ValueId w) const {
     ValueId y = body_.node("MatMul", {x, w}, "product");
-    if (const ValueId b = real("bias")) y = body_.node("Add", {y, b}, "sum");
+    y = body_.plus(y, real("bias"), "sum");
     const DataType elem = element_type(call_.int_of("out_dtype"));
     if (!ir::is_float(elem)) body_.refuse("out_dtype is not a type of floats");
     return {elem == DataType::kFloat ? y : body_.cast(y, elem, "Y")};
