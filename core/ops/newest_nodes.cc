@@ -143,21 +143,19 @@ std::optional<std::vector<std::int64_t>> NewestNodes::from_front(
 
 bool NewestNodes::same_axis(ir::NodeId node, const ir::Attribute& wanted,
                             const ir::Attribute* found) {
-  using Kind = ir::AttributeKind;
   if (!names_axes(wanted.name) || found == nullptr || !found->ref.empty() ||
-      wanted.kind != found->kind) {
+      wanted.kind != found->kind ||
+      (wanted.kind != ir::AttributeKind::kInt &&
+       wanted.kind != ir::AttributeKind::kInts)) {
     return false;
   }
-  std::optional<std::vector<std::int64_t>> a, b;
-  if (wanted.kind == Kind::kInt) {
-    a = from_front(node, {wanted.i});
-    b = from_front(node, {found->i});
-  } else if (wanted.kind == Kind::kInts &&
-             wanted.ints.size() == found->ints.size()) {
-    a = from_front(node, {wanted.ints.begin(), wanted.ints.end()});
-    b = from_front(node, {found->ints.begin(), found->ints.end()});
-  }
-  return a && a == b;
+  const auto axes = [&](const ir::Attribute& a) {
+    const bool is_one = a.kind == ir::AttributeKind::kInt;
+    const auto ints = is_one ? std::span(&a.i, 1) : a.ints;
+    return from_front(node, {ints.begin(), ints.end()});
+  };
+  const auto a = axes(wanted);
+  return a && a == axes(*found);
 }
 
 bool NewestNodes::same_axes(ir::NodeId node, std::size_t slot,

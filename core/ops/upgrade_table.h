@@ -17,6 +17,10 @@ auto* find(Attributes& attributes, std::string_view name) {
   return at == attributes.end() ? nullptr : &*at;
 }
 
+constexpr bool is_in(const auto& list, std::string_view type) {
+  return std::ranges::find(list, type) != list.end();
+}
+
 // How to make a tensor from the attribute's value.
 enum class MovedAs : std::uint8_t {
   kList,    // int64[n] from ints

@@ -177,8 +177,6 @@ double multihead_attention(const SizedNode& n) {
          keys * (n.out(0) + n.out(0));
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // More heads than anybody means: each is a number of the model.
 constexpr std::int64_t kMostHeads = 1 << 16;
 

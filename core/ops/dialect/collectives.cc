@@ -53,8 +53,6 @@ bool all_gather(const NodeView& v, Outputs out) {
   return true;
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 Body::Values marker(const CallSite& call) {
   return {call.body().node("Identity", {call["X"]}, "Y")};
 }

@@ -64,8 +64,6 @@ constexpr FormalAttribute kQuantized[] = {
     need("num_heads", kInt), with("past_present_share_buffer", 0),
     attr("scale", kFloat),   with("unidirectional", 0)};
 
-// --- Types -------------------------------------------------------------------
-
 // [B,S,H*E] of a query that is [B,S,...], and of values [B,L,H*E] or
 // [B,H,L,E].
 bool multi_head_attention(const NodeView& v, Outputs out) {
@@ -119,8 +117,6 @@ double projecting_attention(const SizedNode& n) {
   }
   return n.in(0, 0) * n.in(0, 1) * (n.in(1) + (n.in(0, 1) + past) * width);
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // Queries, keys and values, [B,rows,width] each, and what hides keys.
 class RowsAttention {

@@ -55,8 +55,6 @@ constexpr FormalAttribute kBits[] = {
     need("K", kInt), need("N", kInt),          with("accuracy_level", 0),
     with("bits", 4), need("block_size", kInt), with("weight_prepacked", 0)};
 
-// --- Types -------------------------------------------------------------------
-
 // The axes of A (input 0) or B (input 1) as the product reads them.
 Shape factor(const NodeView& v, std::size_t i, std::string_view flips,
              std::string_view batch_flips) {
@@ -122,8 +120,6 @@ double matmul_nbits(const SizedNode& n) {
   return n.in(0) * static_cast<double>(n.node.attribute_int("N"));
 }
 
-// --- Activations -------------------------------------------------------------
-
 struct Parameter {
   std::string_view name;
   float value = 0;
@@ -156,8 +152,6 @@ ValueId activated(Body& body, ValueId x, ValueId like, std::string_view name,
   }
   return body.node(name, std::move(inputs), "activated", std::move(attributes));
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The factor with its transposes: that of the batch moves the first axis behind
 // the others of the batch.

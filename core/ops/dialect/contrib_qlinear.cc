@@ -66,8 +66,6 @@ constexpr FormalValue kQGemmOut[] = {in("Y", "TY")};
 constexpr FormalAttribute kQGemm[] = {with("alpha", 1.0f), with("transA", 0),
                                       with("transB", 0)};
 
-// --- Types -------------------------------------------------------------------
-
 bool q_linear(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (v.ranked(0) && v.ranked(3)) {
@@ -122,8 +120,6 @@ bool q_gemm(const NodeView& v, Outputs out) {
 double q_gemm(const SizedNode& n) {
   return n.out(0) * n.in(0, n.node.attribute_int("transA") != 0 ? -2 : -1);
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The numbers that input `x` stands for.
 ValueId real(const CallSite& call, const std::string& x) {

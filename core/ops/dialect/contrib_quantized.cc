@@ -12,10 +12,9 @@ using ir::ValueId;
 
 constexpr FormalValue kToFloatIn[] = {in("x", "T1"), in("x_scale", "T2"),
                                       opt("x_zero_point", "T1")};
-constexpr FormalValue kToFloatOut[] = {in("y", "T2")};
 constexpr FormalValue kFromFloatIn[] = {in("x", "T1"), in("y_scale", "T1"),
                                         opt("y_zero_point", "T2")};
-constexpr FormalValue kFromFloatOut[] = {in("y", "T2")};
+constexpr FormalValue kQuantizerOut[] = {in("y", "T2")};
 constexpr FormalAttribute kAxis[] = {attr("axis", kInt)};
 
 constexpr FormalValue kDynamicProductIn[] = {
@@ -30,8 +29,6 @@ constexpr FormalValue kIntegerProductIn[] = {in("A", "T1"),
                                              opt("bias", "T3")};
 constexpr FormalValue kProductOut[] = {in("Y", "T1")};
 constexpr FormalValue kRealProductOut[] = {in("Y", "T3")};
-
-// --- Types -------------------------------------------------------------------
 
 bool from_float(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
@@ -48,8 +45,6 @@ bool real_product(const NodeView& v, Outputs out) {
 }
 
 double real_product(const SizedNode& n) { return n.out(0) * n.in(0, -1); }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The standard's op of that name.
 Body::Values standard_op(const CallSite& call, Body::Values inputs) {
@@ -95,7 +90,7 @@ Body::Values integer_product(const CallSite& call) {
 }
 
 constexpr OpRow kDialectContribQuantized[] = {
-    ours(dialect::kMicrosoft, "DequantizeLinear", kToFloatIn, kToFloatOut,
+    ours(dialect::kMicrosoft, "DequantizeLinear", kToFloatIn, kQuantizerOut,
          kAxis,
          {.roles = {.dequantizes = true},
           .types = {like_first_cast},
@@ -115,7 +110,7 @@ constexpr OpRow kDialectContribQuantized[] = {
           .products = real_product,
           .formula = "MatMulInteger(A, B) a_scale b_scale + bias",
           .meaning = integer_product}),
-    ours(dialect::kMicrosoft, "QuantizeLinear", kFromFloatIn, kFromFloatOut,
+    ours(dialect::kMicrosoft, "QuantizeLinear", kFromFloatIn, kQuantizerOut,
          kAxis,
          {.roles = {.quantizes = true},
           .types = {from_float},

@@ -27,8 +27,6 @@ constexpr FormalAttribute kExperts[] = {
     attr("swiglu_limit", kFloat),
     with("use_sparse_mixer", 0)};
 
-// --- Meaning -----------------------------------------------------------------
-
 // Of the weights of the experts, [E,out,in], for every row of x, [E or 1,T,in],
 // plus a bias.
 ValueId expert_layer(const CallSite& call, ValueId x, std::string_view weights,

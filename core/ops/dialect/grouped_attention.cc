@@ -50,8 +50,6 @@ constexpr FormalAttribute kGrouped[] = {
     with("softcap", 0.0f),
     attr("v_quant_type", AttributeKind::kString)};
 
-// --- Types -------------------------------------------------------------------
-
 // Like the query, where queries, keys and values come apart.
 bool grouped_attention(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
@@ -74,8 +72,6 @@ double grouped_attention(const SizedNode& n) {
   const double cached = n.node.has_input(3) ? n.in(3, -2) : 0;
   return 2 * (cached + rows) * n.in(0) * heads / all;
 }
-
-// --- Attention over a cache --------------------------------------------------
 
 class GroupedAttention {
  public:

@@ -37,8 +37,6 @@ bool quantizes_groups(Flow& flow, Port port, int axis) {
          flow_like_first(flow, port, axis);
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 constexpr int kLeastPower = -149;  // of a subnormal float
 constexpr int kMostPower = 127;
 

@@ -44,8 +44,6 @@ bool norm_and_sum(const NodeView& v, Outputs out) {
   return true;
 }
 
-// --- Norms of ONNX Runtime's domain ------------------------------------------
-
 constexpr FormalValue kSkipNormIn[] = {in("input"), in("skip"), in("gamma"),
                                        opt("beta"), opt("bias")};
 constexpr FormalValue kSkipRmsIn[] = {in("input"), in("skip"), in("gamma"),
@@ -95,8 +93,6 @@ bool embed_norm(const NodeView& v, Outputs out) {
   if (out.size() > 2) out[2] = out[0];
   return true;
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The opsets that brought these ops.
 constexpr std::int64_t kLayerNormalization = 17, kRmsNormalization = 23;

@@ -89,8 +89,6 @@ inline constexpr FormalValue kX[] = {in("X")};
 inline constexpr FormalValue kY[] = {in("Y")};
 inline constexpr FormalValue kOutput[] = {in("output")};
 
-// --- types -------------------------------------------------------------------
-
 using Shape = std::vector<ir::Dim>;
 
 // All outputs are.

@@ -61,8 +61,6 @@ double in_projection(const SizedNode& n) {
 
 double linear(const SizedNode& n) { return n.in(0) * n.in(1, 0); }
 
-// --- Meanings ----------------------------------------------------------------
-
 ValueId linear(Body& body, ValueId x, ValueId weight, ValueId bias,
                std::string_view name) {
   const ValueId w = body.transposed(weight, {1, 0}, "weight_transposed");

@@ -80,8 +80,6 @@ bool quantizes_rows(Flow& flow, Port port, int axis) {
          flow_like_first(flow, port, axis);
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // The numbers of an integer type that a float counts exactly.
 struct Range {
   DataType elem = DataType::kUndefined;

@@ -61,8 +61,6 @@ double shifted_window_attention(const SizedNode& n) {
   return places * (n.in(1) + n.in(2) + 2 * window * n.in(0, 3));
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // 1 for the places along an axis that the roll brought in from the other end,
 // 0 for the rest. (The edge of the last window parts regions as well, but no
 // window lies across it.)

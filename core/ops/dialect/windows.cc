@@ -98,8 +98,6 @@ MaybeElements window_partition(const NodeView& v, std::size_t output) {
   return out;
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // x along the axes 1 and 2 as it is `step` ("Add") after or ("Sub") before the
 // first `count` places, with what falls off one end at the other.
 ValueId rolled(Body& body, ValueId x, const char* step, const Spatial& s,

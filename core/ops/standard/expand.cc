@@ -1,5 +1,5 @@
 // Ops that make a tensor larger: Expand, Tile, Pad, Resize.
-#include <algorithm>
+#include <numeric>
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
@@ -41,7 +41,7 @@ bool pad(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
   std::vector<std::size_t> places(v.rank(0));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+  std::iota(places.begin(), places.end(), 0);
   std::vector<Dim> dims(v.shape(0).begin(), v.shape(0).end());
   const auto pads = v.elements(1);
   bool known = pads.has_value();

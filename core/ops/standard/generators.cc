@@ -44,13 +44,11 @@ bool constant(const NodeView& v, Outputs out) {
         out[0].set_dims(std::vector<Dim>());
         return true;
       case AttributeKind::kFloats:
-        out[0].set_dims(std::vector<Dim>{count(a->floats.size())});
-        return true;
       case AttributeKind::kInts:
-        out[0].set_dims(std::vector<Dim>{count(a->ints.size())});
-        return true;
       case AttributeKind::kStrings:
-        out[0].set_dims(std::vector<Dim>{count(a->strings.size())});
+        // It has one of the lists.
+        out[0].set_dims(std::vector<Dim>{
+            count(a->floats.size() + a->ints.size() + a->strings.size())});
         return true;
       default:
         out[0] = {};

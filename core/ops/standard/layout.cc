@@ -15,8 +15,6 @@ namespace {
 
 using ir::Dim;
 
-// --- Transpose ---------------------------------------------------------------
-
 // Without `perm` the axes are turned round.
 NodeView::MaybeInts turned_round(std::string_view attribute, std::size_t rank) {
   if (attribute != "perm") return std::nullopt;
@@ -61,8 +59,6 @@ Literals transpose(const NodeView& v) {
   if (perm.size() != 2 || !can_be_lazy(t)) return {};
   return {lazy_transpose(v.model(), t)};
 }
-
-// --- Concat ------------------------------------------------------------------
 
 // Of axes that must agree, the one that says most.
 Dim agreed(const NodeView& v, Dim a, Dim b) {
@@ -164,8 +160,6 @@ Literals concat(const NodeView& v) {
   const ir::Literal* joined = lazy_concat(v.model(), *dims, parts, axis);
   return joined != nullptr ? Literals{joined} : Literals();
 }
-
-// --- axes --------------------------------------------------------------------
 
 bool transpose(Flow& flow, Port port, int axis) {
   const ir::Type* in = flow.types.inputs[0];

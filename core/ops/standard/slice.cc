@@ -13,8 +13,6 @@ namespace {
 
 using ir::Dim;
 
-// --- Slice -------------------------------------------------------------------
-
 struct Bounds {
   std::vector<Dim> starts, ends;
   std::optional<std::vector<std::int64_t>> axes, steps;
@@ -145,8 +143,6 @@ Literals slice(const NodeView& v) {
   const ir::Literal* block = cut(v.model(), t, box->first, box->dims);
   return block != nullptr ? Literals{block} : Literals();
 }
-
-// --- Split -------------------------------------------------------------------
 
 // How the axis is divided, by attribute, input or number of outputs.
 std::vector<Dim> split_sizes(const NodeView& v, Dim size, std::size_t n) {
