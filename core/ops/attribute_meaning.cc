@@ -18,13 +18,13 @@ bool names_axes(std::string_view name) {
   return name == "axis" || name == "axes";
 }
 
-bool counts_axes_of_result(std::string_view domain, std::string_view type) {
-  return roles_of(domain, type).counts_axes_of_result;
-}
-
-bool takes_axes_in_any_order(std::string_view domain, std::string_view type) {
-  const OpFamily family = op_family(domain, type);
-  return family == OpFamily::kReduction || family == OpFamily::kView;
+std::optional<std::vector<std::int64_t>> rank_default(const OpFacts& op,
+                                                      std::string_view name,
+                                                      const ir::Type* input) {
+  if (input == nullptr || !input->has_shape) return {};
+  const OpRow* row = find_row(op.domain, op.type);
+  if (row == nullptr || row->rank_default == nullptr) return {};
+  return row->rank_default(name, input->rank());
 }
 
 }  // namespace ruleengine::ops

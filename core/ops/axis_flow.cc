@@ -51,12 +51,4 @@ bool reads_type_only(const ir::Op& op, std::size_t input) {
   return row != nullptr && input < 32 && (row->types_only >> input & 1) != 0;
 }
 
-bool is_linear(const ir::Op& op) { return roles_of(op).linear; }
-
-bool is_sum(const ir::Op& op) { return roles_of(op).sum; }
-
-bool has_settings(const ir::Op& op) { return roles_of(op).settings; }
-
-bool is_normalizing(const ir::Op& op) { return roles_of(op).normalizing; }
-
 }  // namespace ruleengine::ops

@@ -49,17 +49,4 @@ bool has_axis_flow(const ir::Op& op);
 // Whether the node needs only the type of this input.
 bool reads_type_only(const ir::Op& op, std::size_t input);
 
-// Sums, scalings, casts and views: of a residual they make a residual again.
-bool is_linear(const ir::Op& op);
-
-// Add, Sub and Sum.
-bool is_sum(const ir::Op& op);
-
-// Whether the inputs after the first are settings (sizes, axes or a type),
-// which belong to the node as its attributes do.
-bool has_settings(const ir::Op& op);
-
-// Norms over the last axes, and reductions, of which norms are made.
-bool is_normalizing(const ir::Op& op);
-
 }  // namespace ruleengine::ops

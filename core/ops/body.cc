@@ -1,7 +1,6 @@
 #include "core/ops/body.h"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "core/ir/literal.h"
@@ -12,13 +11,6 @@ namespace ruleengine::ops {
 namespace {
 
 constexpr std::int64_t kCastLike = 15;  // the opset that brought it
-
-template <class T>
-std::span<const std::byte> bytes_of(Arena& arena, const std::vector<T>& data) {
-  const auto bytes = arena.array<std::byte>(data.size() * sizeof(T));
-  std::memcpy(bytes.data(), data.data(), bytes.size());
-  return bytes;
-}
 
 }  // namespace
 
@@ -54,6 +46,56 @@ ir::ValueId Body::places_below(ir::ValueId length) {
               "places");
 }
 
+ir::ValueId Body::length_of(ir::ValueId x, std::int64_t axis,
+                            std::string_view name) {
+  return node("Gather", {node("Shape", {x}, "shape"), integers({axis}, "axis")},
+              name);
+}
+
+ir::ValueId Body::reshaped(ir::ValueId x,
+                           const std::vector<std::int64_t>& sizes,
+                           std::string_view sizes_name, std::string_view name) {
+  return node("Reshape", {x, integers(sizes, sizes_name)}, name);
+}
+
+ir::ValueId Body::transposed(ir::ValueId x,
+                             const std::vector<std::int64_t>& perm,
+                             std::string_view name) {
+  return node("Transpose", {x}, name, {ints("perm", perm)});
+}
+
+ir::ValueId Body::unsqueezed(ir::ValueId x,
+                             const std::vector<std::int64_t>& axes,
+                             std::string_view name) {
+  return node("Unsqueeze", {x, integers(axes, "axes")}, name);
+}
+
+ir::ValueId Body::joined(Values parts, std::string_view name,
+                         std::int64_t axis) {
+  return node("Concat", std::move(parts), name, {integer("axis", axis)});
+}
+
+ir::ValueId Body::one_of(ir::ValueId x, std::int64_t place, std::int64_t axis,
+                         std::string_view name) {
+  return node("Gather", {x, integers({place}, "which", true)}, name,
+              {integer("axis", axis)});
+}
+
+ir::ValueId Body::sliced(ir::ValueId x, ir::ValueId begin, ir::ValueId end,
+                         std::int64_t axis, std::string_view name) {
+  return node("Slice", {x, begin, end, integers({axis}, "axis")}, name);
+}
+
+ir::ValueId Body::entries(ir::ValueId list, std::int64_t from, std::int64_t to,
+                          std::string_view name) {
+  return node("Slice", {list, integers({from}, "from"), integers({to}, "to")},
+              name);
+}
+
+ir::ValueId Body::plus(ir::ValueId x, ir::ValueId more, std::string_view name) {
+  return more ? node("Add", {x, more}, name) : x;
+}
+
 ir::ValueId Body::cast(ir::ValueId x, ir::DataType elem,
                        std::string_view name) {
   return node("Cast", {x}, name,
@@ -74,15 +116,16 @@ ir::ValueId Body::like(ir::ValueId x, ir::ValueId like, std::string_view name) {
 
 ir::ValueId Body::number(double value, ir::DataType elem,
                          std::string_view name) {
-  if (elem != ir::DataType::kDouble) {
-    const ir::ValueId plain = constant(
-        {.dtype = ir::DataType::kFloat,
-         .bytes = bytes_of(arena(), std::vector{static_cast<float>(value)})},
-        name);
-    return elem == ir::DataType::kFloat ? plain : cast(plain, elem, name);
-  }
-  const std::vector<double> wide = {value};
-  return constant({.dtype = elem, .bytes = bytes_of(arena(), wide)}, name);
+  const auto scalar = [&](auto number, ir::DataType type) {
+    const std::span<const decltype(number)> one(&number, 1);
+    ir::Literal tensor = ir::vector_tensor(arena(), type, one);
+    tensor.dims = {};
+    return constant(tensor, name);
+  };
+  if (elem == ir::DataType::kDouble) return scalar(value, elem);
+  const ir::ValueId plain =
+      scalar(static_cast<float>(value), ir::DataType::kFloat);
+  return elem == ir::DataType::kFloat ? plain : cast(plain, elem, name);
 }
 
 ir::ValueId Body::number(double value, ir::ValueId like,

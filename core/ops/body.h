@@ -67,6 +67,30 @@ class Body {
   ir::ValueId size_of(ir::ValueId x, std::int64_t axis, std::string_view name);
   ir::ValueId places_below(ir::ValueId length);
 
+  // The size of an axis as a list of one.
+  ir::ValueId length_of(ir::ValueId x, std::int64_t axis,
+                        std::string_view name);
+
+  ir::ValueId reshaped(ir::ValueId x, const std::vector<std::int64_t>& sizes,
+                       std::string_view sizes_name, std::string_view name);
+  ir::ValueId transposed(ir::ValueId x, const std::vector<std::int64_t>& perm,
+                         std::string_view name);
+  ir::ValueId unsqueezed(ir::ValueId x, const std::vector<std::int64_t>& axes,
+                         std::string_view name);
+  ir::ValueId joined(Values parts, std::string_view name,
+                     std::int64_t axis = 0);
+  // x at one place of an axis, without that axis.
+  ir::ValueId one_of(ir::ValueId x, std::int64_t place, std::int64_t axis,
+                     std::string_view name);
+  // x from `begin` on up to `end`, both lists of one, along an axis.
+  ir::ValueId sliced(ir::ValueId x, ir::ValueId begin, ir::ValueId end,
+                     std::int64_t axis, std::string_view name);
+  // Entries [from, to) of a list.
+  ir::ValueId entries(ir::ValueId list, std::int64_t from, std::int64_t to,
+                      std::string_view name);
+  // x + more, or x where there is no more.
+  ir::ValueId plus(ir::ValueId x, ir::ValueId more, std::string_view name);
+
   // A cast to a type, and to the float type of `like`.
   ir::ValueId cast(ir::ValueId x, ir::DataType elem, std::string_view name);
   ir::ValueId like(ir::ValueId x, ir::ValueId like, std::string_view name);

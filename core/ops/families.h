@@ -6,83 +6,41 @@
 
 namespace ruleengine::ops {
 
-using Family = std::span<const OpRow> (*)();
+using Family = std::span<const OpRow>();
 
 namespace standard {
-std::span<const OpRow> arithmetic();
-std::span<const OpRow> attention();
-std::span<const OpRow> cast();
-std::span<const OpRow> comparison();
-std::span<const OpRow> control();
-std::span<const OpRow> convolution();
-std::span<const OpRow> expand();
-std::span<const OpRow> gather();
-std::span<const OpRow> generators();
-std::span<const OpRow> layout();
-std::span<const OpRow> norms();
-std::span<const OpRow> products();
-std::span<const OpRow> quantization();
-std::span<const OpRow> reductions();
-std::span<const OpRow> slice();
-std::span<const OpRow> unary();
-std::span<const OpRow> views();
+Family arithmetic, attention, cast, comparison, control, convolution, expand,
+    gather, generators, layout, norms, products, quantization, reductions,
+    slice, unary, views;
+inline constexpr Family* kFamilies[] = {
+    arithmetic,   attention,  cast,       comparison, control, convolution,
+    expand,       gather,     generators, layout,     norms,   products,
+    quantization, reductions, slice,      unary,      views};
 }  // namespace standard
 
 namespace dialect {
-std::span<const OpRow> attention();
-std::span<const OpRow> collectives();
-std::span<const OpRow> contrib();
-std::span<const OpRow> contrib_attention();
-std::span<const OpRow> contrib_blocked();
-std::span<const OpRow> contrib_products();
-std::span<const OpRow> contrib_qlinear();
-std::span<const OpRow> contrib_quantized();
-std::span<const OpRow> experts();
-std::span<const OpRow> grouped_attention();
-std::span<const OpRow> norms();
-std::span<const OpRow> projections();
-std::span<const OpRow> rotary();
-std::span<const OpRow> mxfp4();
-std::span<const OpRow> quantized_linear();
-std::span<const OpRow> quantizers();
-std::span<const OpRow> window_attention();
-std::span<const OpRow> windows();
+Family attention, collectives, contrib, contrib_attention, contrib_blocked,
+    contrib_products, contrib_qlinear, contrib_quantized, experts,
+    grouped_attention, mxfp4, norms, projections, quantized_linear, quantizers,
+    rotary, window_attention, windows;
+inline constexpr Family* kFamilies[] = {attention,
+                                        collectives,
+                                        contrib,
+                                        contrib_attention,
+                                        contrib_blocked,
+                                        contrib_products,
+                                        contrib_qlinear,
+                                        contrib_quantized,
+                                        experts,
+                                        grouped_attention,
+                                        mxfp4,
+                                        norms,
+                                        projections,
+                                        quantized_linear,
+                                        quantizers,
+                                        rotary,
+                                        window_attention,
+                                        windows};
 }  // namespace dialect
-
-inline constexpr Family kFamilies[] = {standard::arithmetic,
-                                       standard::attention,
-                                       standard::cast,
-                                       standard::comparison,
-                                       standard::control,
-                                       standard::convolution,
-                                       standard::expand,
-                                       standard::gather,
-                                       standard::generators,
-                                       standard::layout,
-                                       standard::norms,
-                                       standard::products,
-                                       standard::quantization,
-                                       standard::reductions,
-                                       standard::slice,
-                                       standard::unary,
-                                       standard::views,
-                                       dialect::attention,
-                                       dialect::collectives,
-                                       dialect::contrib,
-                                       dialect::contrib_attention,
-                                       dialect::contrib_blocked,
-                                       dialect::contrib_products,
-                                       dialect::contrib_qlinear,
-                                       dialect::contrib_quantized,
-                                       dialect::experts,
-                                       dialect::grouped_attention,
-                                       dialect::rotary,
-                                       dialect::norms,
-                                       dialect::projections,
-                                       dialect::mxfp4,
-                                       dialect::quantized_linear,
-                                       dialect::quantizers,
-                                       dialect::window_attention,
-                                       dialect::windows};
 
 }  // namespace ruleengine::ops

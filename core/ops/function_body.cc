@@ -143,8 +143,6 @@ std::string FunctionBody::variant() const {
   return fmt::format("{}", fmt::join(answers_, "_"));
 }
 
-// --- The function ------------------------------------------------------------
-
 // What is known while nodes get their older form.
 class FunctionBody::Known final : public ir::Facts {
  public:

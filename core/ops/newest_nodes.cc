@@ -7,7 +7,7 @@
 #include "core/base/whole.h"
 #include "core/ir/model.h"
 #include "core/ops/attribute_meaning.h"
-#include "core/ops/rank_default.h"
+#include "core/ops/op_row.h"
 
 namespace ruleengine::ops {
 
@@ -53,10 +53,9 @@ std::span<const ir::Attribute> NewestNodes::written(ir::NodeId node) {
 
 const ir::Attribute* NewestNodes::attribute(ir::NodeId node,
                                             std::string_view name) {
-  for (const ir::Attribute& a : written(node)) {
-    if (a.name == name) return &a;
-  }
-  return default_of(node, name);
+  const auto all = written(node);
+  const auto at = std::ranges::find(all, name, &ir::Attribute::name);
+  return at != all.end() ? &*at : default_of(node, name);
 }
 
 bool NewestNodes::is_default(ir::NodeId node, const ir::Attribute& attribute) {
@@ -125,9 +124,8 @@ const ir::Attribute* NewestNodes::default_of(ir::NodeId node,
 std::optional<std::vector<std::int64_t>> NewestNodes::from_front(
     ir::NodeId node, std::vector<std::int64_t> axes) {
   const ir::Op& op = graph_.op(node);
-  const ir::ValueId counted = counts_axes_of_result(op.domain, op.type)
-                                  ? graph_.output(node)
-                                  : input(node, 0);
+  const ir::ValueId counted =
+      roles_of(op).counts_axes_of_result ? graph_.output(node) : input(node, 0);
   const ir::Type* type = counted ? facts_.type(counted) : nullptr;
   if (type == nullptr || !type->has_shape) return std::nullopt;
   const auto rank = static_cast<std::int64_t>(type->rank());
@@ -135,27 +133,29 @@ std::optional<std::vector<std::int64_t>> NewestNodes::from_front(
     if (axis < -rank || axis >= rank) return std::nullopt;
     if (axis < 0) axis += rank;
   }
-  if (takes_axes_in_any_order(op.domain, op.type)) std::ranges::sort(axes);
+  // Reductions and views take lists of axes in any order.
+  const OpFamily family = op_family(op.domain, op.type);
+  if (family == OpFamily::kReduction || family == OpFamily::kView) {
+    std::ranges::sort(axes);
+  }
   return axes;
 }
 
 bool NewestNodes::same_axis(ir::NodeId node, const ir::Attribute& wanted,
                             const ir::Attribute* found) {
-  using Kind = ir::AttributeKind;
   if (!names_axes(wanted.name) || found == nullptr || !found->ref.empty() ||
-      wanted.kind != found->kind) {
+      wanted.kind != found->kind ||
+      (wanted.kind != ir::AttributeKind::kInt &&
+       wanted.kind != ir::AttributeKind::kInts)) {
     return false;
   }
-  std::optional<std::vector<std::int64_t>> a, b;
-  if (wanted.kind == Kind::kInt) {
-    a = from_front(node, {wanted.i});
-    b = from_front(node, {found->i});
-  } else if (wanted.kind == Kind::kInts &&
-             wanted.ints.size() == found->ints.size()) {
-    a = from_front(node, {wanted.ints.begin(), wanted.ints.end()});
-    b = from_front(node, {found->ints.begin(), found->ints.end()});
-  }
-  return a && a == b;
+  const auto axes = [&](const ir::Attribute& a) {
+    const bool is_one = a.kind == ir::AttributeKind::kInt;
+    const auto ints = is_one ? std::span(&a.i, 1) : a.ints;
+    return from_front(node, {ints.begin(), ints.end()});
+  };
+  const auto a = axes(wanted);
+  return a && a == axes(*found);
 }
 
 bool NewestNodes::same_axes(ir::NodeId node, std::size_t slot,

@@ -28,13 +28,6 @@ Diagnostic unknown_op(const NodeSpec& spec) {
   return d;
 }
 
-Diagnostic unknown_attribute(const NodeSpec& spec, const OpFacts& op,
-                             std::string_view name) {
-  Diagnostic d = wrong(spec, "has no attribute '" + printable(name, 80) + "'");
-  d.hint = attribute_hint(op, name);
-  return d;
-}
-
 // Converts numbers to floats where the schema expects floats.
 void coerce(AttributeKind kind, Arena& arena, Attribute& a) {
   if (kind == AttributeKind::kFloat && a.kind == AttributeKind::kInt) {
@@ -110,11 +103,11 @@ Status check_inputs(const NodeSpec& spec, const OpFacts& op) {
   for (int i = 0; i < std::max(count, op.min_inputs); ++i) {
     const FormalValue* formal = op.input(static_cast<std::size_t>(i));
     const bool present = i < count && spec.inputs[static_cast<std::size_t>(i)];
-    const bool may_lack = formal != nullptr &&
-                          formal->arity != Arity::kSingle && i >= op.min_inputs;
-    const bool optional =
-        formal != nullptr && formal->arity == Arity::kOptional;
-    if (present || may_lack || optional) continue;
+    const bool may_lack =
+        formal != nullptr &&
+        (formal->arity == Arity::kOptional ||
+         (formal->arity == Arity::kVariadic && i >= op.min_inputs));
+    if (present || may_lack) continue;
     const std::string name(formal == nullptr ? "" : formal->name);
     return wrong(spec, "lacks its input " + std::to_string(i + 1) +
                            (name.empty() ? "" : " '" + name + "'"));
@@ -141,7 +134,12 @@ Status check_outputs(const NodeSpec& spec, const OpFacts& op) {
 Status check_attributes(NodeSpec& spec, const OpFacts& op, Arena& arena) {
   for (Attribute& a : spec.attributes) {
     const FormalAttribute* formal = op.attribute(a.name);
-    if (formal == nullptr) return unknown_attribute(spec, op, a.name);
+    if (formal == nullptr) {
+      Diagnostic d =
+          wrong(spec, "has no attribute '" + printable(a.name, 80) + "'");
+      d.hint = attribute_hint(op, a.name);
+      return d;
+    }
     if (!a.ref.empty()) continue;
     coerce(formal->kind, arena, a);
     if (a.kind == formal->kind) continue;

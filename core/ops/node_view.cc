@@ -42,10 +42,7 @@ bool NodeView::ranked(std::size_t i) const {
 }
 
 std::span<const ir::Dim> NodeView::shape(std::size_t i) const {
-  const ir::Type* t = input(i);
-  return t != nullptr && t->is_tensor() && t->has_shape
-             ? t->dims
-             : std::span<const ir::Dim>();
+  return ranked(i) ? input(i)->dims : std::span<const ir::Dim>();
 }
 
 ir::DataType NodeView::elem(std::size_t i) const {

@@ -29,17 +29,14 @@ ValueId reshape(Body& body, ValueId x, ValueId shape, std::string_view name) {
                    {Body::integer("allowzero", 1)});
 }
 
-ValueId joined(Body& body, ValueId a, ValueId b) {
-  return body.node("Concat", {a, b}, "joined", {Body::integer("axis", 0)});
-}
-
 // `x` with `count` axes of 1 behind its own; no axes where `count` is negative.
 ValueId with_axes_behind(Body& body, ValueId x, ValueId count) {
   const ValueId least =
       body.node("Max", {count, body.integers({0}, "none")}, "count");
   const ValueId ones =
       body.node("Expand", {body.integers({1}, "one"), least}, "ones");
-  return reshape(body, x, joined(body, shape_of(body, x), ones), "lined_up");
+  return reshape(body, x, body.joined({shape_of(body, x), ones}, "joined"),
+                 "lined_up");
 }
 
 // Softmax, LogSoftmax and Hardmax before 13: over all axes from `axis` on.
@@ -126,18 +123,15 @@ Values pad(const CallSite& call) {
                     "output", call.others({"paddings", "value"}))};
 }
 
-ir::Attribute text(std::string_view name, std::string_view value) {
-  return {.name = name, .kind = ir::AttributeKind::kString, .s = value};
-}
-
 // Before 11. The nearest element is the next one where an axis shrinks, else
 // the last one, so axes that shrink do so apart.
 Values resized(const CallSite& call, ValueId scales) {
   Body& body = call.body();
   const auto one = [&](ValueId x, ValueId by, std::string_view nearest) {
     auto attributes = call.others({"scales", "height_scale", "width_scale"});
-    attributes.push_back(text("coordinate_transformation_mode", "asymmetric"));
-    attributes.push_back(text("nearest_mode", nearest));
+    attributes.push_back(
+        Body::text("coordinate_transformation_mode", "asymmetric"));
+    attributes.push_back(Body::text("nearest_mode", nearest));
     return body.node("Resize", {x, ValueId(), by}, "Y", std::move(attributes));
   };
   const std::string_view mode = call.string_of("mode");
@@ -200,15 +194,14 @@ Values group_normalization(const CallSite& call) {
   const ValueId x = call["X"];
   const std::int64_t groups = call.int_of("num_groups");
   const ValueId count = body.integers({groups}, "groups");
-  const ValueId channels = body.node(
-      "Gather", {shape_of(body, x), body.integers({1}, "axis")}, "channels");
-  const ValueId sizes =
-      joined(body, count, body.node("Div", {channels, count}, "width"));
+  const ValueId channels = body.length_of(x, 1, "channels");
+  const ValueId sizes = body.joined(
+      {count, body.node("Div", {channels, count}, "width")}, "joined");
   const auto spread = [&](std::string_view name) {
     const ValueId column = body.node(
         "Unsqueeze", {call[name], body.integers({1}, "last")}, "column");
     const ValueId wide = body.node("Expand", {column, sizes}, "wide");
-    return body.node("Reshape", {wide, body.integers({-1}, "all")}, name);
+    return body.reshaped(wide, {-1}, "all", name);
   };
   const ValueId scale = spread("scale");
   return {body.node("GroupNormalization", {x, scale, spread("bias")}, "Y",
@@ -259,8 +252,7 @@ Values batch_normalization(const CallSite& call) {
                           attributes);
   // Without a momentum the statistics are those of this batch.
   std::erase_if(attributes, [](const auto& a) { return a.name == "momentum"; });
-  attributes.push_back(
-      {.name = "momentum", .kind = ir::AttributeKind::kFloat, .f = 0});
+  attributes.push_back(Body::real("momentum", 0));
   const Values own =
       body.nodes("BatchNormalization", inputs,
                  {"same", "saved_mean", "saved_var"}, attributes);

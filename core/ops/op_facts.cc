@@ -1,7 +1,6 @@
 #include "core/ops/op_facts.h"
 
 #include <algorithm>
-#include <array>
 #include <climits>
 #include <tuple>
 #include <utility>
@@ -9,7 +8,7 @@
 #include "core/base/suggest.h"
 #include "core/ops/dialect.h"
 #include "core/ops/op_row.h"
-#include "core/ops/rules/name_hash.h"
+#include "core/ops/rules/name_table.h"
 
 namespace ruleengine::ops {
 namespace {
@@ -30,33 +29,21 @@ constexpr bool before(const OpFacts& a, const OpFacts& b) {
 static_assert(std::is_sorted(std::begin(kStandardOps), std::end(kStandardOps),
                              before));
 
-// --- Finding the versions of an op of the standard -------------------------
-// A hash table computed at compile time: slot -> row of the op's first version.
-// At most half full, so that a search ends after a probe or two.
-
-constexpr std::size_t kFactSlots = 1024;
-constexpr std::uint16_t kNone = 0xffff;
-
-constexpr bool same_op(const OpFacts& op, std::string_view domain,
-                       std::string_view type) {
-  return op.type == type && op.domain == domain;
+constexpr bool same_op(const OpFacts& a, const OpFacts& b) {
+  return a.domain == b.domain && a.type == b.type;
 }
 
-constexpr std::array<std::uint16_t, kFactSlots> make_slots() {
-  std::array<std::uint16_t, kFactSlots> slots;
-  slots.fill(kNone);
+// The first version of each op of the standard.
+constexpr auto kFirstVersions = [] {
+  NameTable<OpFacts> table;
   std::size_t used = 0;
-  for (std::size_t i = 0; i < std::size(kStandardOps); ++i) {
-    const OpFacts& op = kStandardOps[i];
-    if (i > 0 && same_op(kStandardOps[i - 1], op.domain, op.type)) continue;
-    std::size_t slot = name_hash(op.domain, op.type) % kFactSlots;
-    while (slots[slot] != kNone) slot = (slot + 1) % kFactSlots;
-    slots[slot] = static_cast<std::uint16_t>(i);
-    if (++used > kFactSlots / 2) throw "kFactSlots is too small";
+  for (const OpFacts& op : kStandardOps) {
+    if (&op != kStandardOps && same_op(*(&op - 1), op)) continue;
+    table.set(op);
+    if (++used > table.kMost) throw "the table is too small";
   }
-  return slots;
-}
-constexpr auto kFactTable = make_slots();
+  return table;
+}();
 
 // Whose ops come from the library's schemas.
 bool is_standard(std::string_view domain) {
@@ -66,18 +53,13 @@ bool is_standard(std::string_view domain) {
 
 std::span<const OpFacts> standard_versions(std::string_view domain,
                                            std::string_view type) {
-  std::size_t slot = name_hash(domain, type) % kFactSlots;
-  for (; kFactTable[slot] != kNone; slot = (slot + 1) % kFactSlots) {
-    std::size_t first = kFactTable[slot];
-    if (!same_op(kStandardOps[first], domain, type)) continue;
-    std::size_t end = first + 1;
-    while (end < std::size(kStandardOps) &&
-           same_op(kStandardOps[end], domain, type)) {
-      ++end;
-    }
-    return std::span(kStandardOps).subspan(first, end - first);
+  const OpFacts* first = kFirstVersions.find(domain, type);
+  const OpFacts* end = first;
+  while (end != nullptr && end != std::end(kStandardOps) &&
+         same_op(*first, *end)) {
+    ++end;
   }
-  return {};
+  return {first, end};
 }
 
 // All versions of the op, oldest first.
@@ -101,8 +83,6 @@ const FormalValue* formal_at(std::span<const FormalValue> formals,
   }
   return &formals.back();
 }
-
-// --- Did you mean ----------------------------------------------------------
 
 bool begins_with(std::string_view text, std::string_view head) {
   return head.size() >= 3 && text.size() > head.size() &&
@@ -152,9 +132,7 @@ const OpFacts* newest_op(std::string_view domain, std::string_view type) {
 std::vector<const OpFacts*> newest_ops() {
   std::vector<const OpFacts*> out;
   for (const OpFacts* op : all_ops()) {
-    const bool is_next = !out.empty() && out.back()->domain == op->domain &&
-                         out.back()->type == op->type;
-    if (is_next) out.pop_back();
+    if (!out.empty() && same_op(*out.back(), *op)) out.pop_back();
     out.push_back(op);
   }
   return out;

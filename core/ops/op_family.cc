@@ -62,10 +62,9 @@ std::span<const OpClass> op_classes() {
 }
 
 const OpClass* find_op_class(std::string_view name) {
-  for (const OpClass& each : op_classes()) {
-    if (each.name == name) return &each;
-  }
-  return nullptr;
+  const auto all = op_classes();
+  const auto at = std::ranges::find(all, name, &OpClass::name);
+  return at != all.end() ? &*at : nullptr;
 }
 
 std::string_view class_hint(std::string_view domain, std::string_view type) {

@@ -26,8 +26,6 @@ class SizedNode;  // core/ops/sized_node.h
 using Inputs = std::uint32_t;
 inline constexpr Inputs kAll = ~0u;
 
-// --- types -------------------------------------------------------------------
-
 using Dims = SmallVector<ir::Dim, 6>;
 
 // A type in the making. Axes may be kUnknown.
@@ -51,8 +49,6 @@ struct TypeRule {
   Inputs values = 0;  // those whose elements it reads
 };
 
-// --- elements of small integer tensors --------------------------------------
-
 // In row-major order; an empty optional when they are not known one by one. The
 // caller checks their number against the type.
 using MaybeElements = std::optional<std::vector<ir::Dim>>;
@@ -63,8 +59,6 @@ struct ElementRule {
   Inputs types = 0;   // those whose types it reads
 };
 
-// --- constants ---------------------------------------------------------------
-
 // One tensor for each output, or empty.
 using Literals = std::vector<const ir::Literal*>;
 
@@ -74,14 +68,10 @@ using Literals = std::vector<const ir::Literal*>;
 // and the first one is there if the op takes any.
 using Views = Literals (*)(const NodeView&);
 
-// --- axes -------------------------------------------------------------------
-
 // How the node treats one axis of an operand: see core/ops/axis_flow.h. False
 // when it mixes positions, or may mix them.
 class Flow;  // core/ops/rules/flow.h
 using AxisRule = bool (*)(Flow&, Port, int axis);
-
-// --- the row ----------------------------------------------------------------
 
 struct Roles {
   bool commutative = false;            // the inputs may be given in any order

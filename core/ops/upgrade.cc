@@ -13,45 +13,19 @@
 namespace ruleengine::ops {
 namespace {
 
-bool is_softmax_like(std::string_view type) {
-  return std::ranges::find(kSoftmaxLike, type) != kSoftmaxLike.end();
-}
-
-bool once_explicit(std::string_view type) {
-  return std::ranges::find(kOnceExplicit, type) != kOnceExplicit.end();
-}
-
-const ir::Attribute* find(std::span<const ir::Attribute> attributes,
-                          std::string_view name) {
-  for (const ir::Attribute& a : attributes) {
-    if (a.name == name) return &a;
-  }
-  return nullptr;
-}
-
-template <typename T>
-std::span<const std::byte> store(Arena& arena, std::span<const T> values) {
-  return std::as_bytes(arena.copy(values));
-}
-
 // A scalar of a float type; none for other types.
 std::optional<ir::Literal> scalar(Arena& arena, float value,
                                   ir::DataType dtype) {
-  ir::Literal t;
-  t.dtype = dtype;
-  if (dtype == ir::DataType::kFloat) {
-    t.bytes = store<float>(arena, {&value, 1});
-  } else if (dtype == ir::DataType::kDouble) {
-    const double wide = value;
-    t.bytes = store<double>(arena, {&wide, 1});
-  } else if (dtype == ir::DataType::kFloat16) {
-    const auto half =
-        static_cast<std::uint16_t>(narrow(ir::DataType::kFloat16, value));
-    t.bytes = store<std::uint16_t>(arena, {&half, 1});
-  } else {
-    return std::nullopt;
-  }
-  return t;
+  const auto of = [&](auto number) {
+    const std::span<const decltype(number)> one(&number, 1);
+    ir::Literal t = ir::vector_tensor(arena, dtype, one);
+    t.dims = {};
+    return t;
+  };
+  if (dtype == ir::DataType::kFloat) return of(value);
+  if (dtype == ir::DataType::kDouble) return of(double{value});
+  if (dtype != ir::DataType::kFloat16) return std::nullopt;
+  return of(static_cast<std::uint16_t>(narrow(dtype, value)));
 }
 
 ir::DataType element_type(ir::Facts& facts, ir::ValueId value) {
@@ -131,9 +105,7 @@ std::optional<ir::Literal> moved_tensor(Arena& arena, const Moved& row,
 
 }  // namespace
 
-bool is_adopted(std::string_view type) {
-  return std::ranges::find(kAdopted, type) != kAdopted.end();
-}
+bool is_adopted(std::string_view type) { return is_in(kAdopted, type); }
 
 Upgrades::Upgrades(ir::Graph& graph, std::int64_t opset, std::int64_t to)
     : graph_(&graph), opset_(opset), to_(to) {}
@@ -149,8 +121,8 @@ bool Upgrades::has_other_form(std::string_view type) const {
          std::ranges::any_of(kGone, concerns) ||
          std::ranges::any_of(kOnceDefault, concerns) ||
          std::ranges::any_of(kRenamed, concerns) ||
-         (crosses(kSoftmaxOnAxis) && is_softmax_like(type)) ||
-         (crosses(kBroadcasts) && once_explicit(type)) ||
+         (crosses(kSoftmaxOnAxis) && is_in(kSoftmaxLike, type)) ||
+         (crosses(kBroadcasts) && is_in(kOnceExplicit, type)) ||
          (type == "Dropout" &&
           (crosses(kMaskIsBool) || crosses(kMaskIsTrue))) ||
          (crosses(kSplitCounts) && type == "Split") ||
@@ -241,12 +213,12 @@ void Upgrades::view(ir::NodeId node, ir::Facts& facts, NewestForm& form) {
     form.readable = false;
   }
   upgrade_gone(type, form);
-  if (crosses(kSoftmaxOnAxis) && is_softmax_like(type)) {
+  if (crosses(kSoftmaxOnAxis) && is_in(kSoftmaxLike, type)) {
     const auto* axis =
         find_attribute({}, type, static_cast<int>(opset_), "axis");
     upgrade_softmax(axis, first, facts, form);
   }
-  if (crosses(kBroadcasts) && once_explicit(type)) {
+  if (crosses(kBroadcasts) && is_in(kOnceExplicit, type)) {
     upgrade_broadcast(graph_->inputs(node), facts, form);
   }
   if (crosses(kCastByNumber) && type == "Cast") upgrade_cast(form);

@@ -2,11 +2,24 @@
 // data; internal to core/ops/upgrade*.cc.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
 
+#include "core/ir/attribute.h"
+
 namespace ruleengine::ops {
+
+template <typename Attributes>
+auto* find(Attributes& attributes, std::string_view name) {
+  const auto at = std::ranges::find(attributes, name, &ir::Attribute::name);
+  return at == attributes.end() ? nullptr : &*at;
+}
+
+constexpr bool is_in(const auto& list, std::string_view type) {
+  return std::ranges::find(list, type) != list.end();
+}
 
 // How to make a tensor from the attribute's value.
 enum class MovedAs : std::uint8_t {

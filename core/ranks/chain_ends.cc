@@ -55,7 +55,7 @@ class Ends {
     list_shares();
     check_exits();
     const auto norms = [&](NodeId n) {
-      return ops::is_normalizing(graph_.op(n));
+      return ops::roles_of(graph_.op(n)).normalizing;
     };
     if (std::ranges::none_of(chain_.nodes, norms)) {
       breaks(graph_.output(chain_.sum), "there is no norm in it");
@@ -130,8 +130,8 @@ class Ends {
         all = all && s.normed;
         residual = residual || s.residual;
       });
-      const bool normed =
-          ops::is_normalizing(op) || (ops::is_sum(op) ? all && any : any);
+      const bool normed = ops::roles_of(op).normalizing ||
+                          (ops::roles_of(op).sum ? all && any : any);
       const ops::OpRow* row = ops::find_row(op);
       const std::uint32_t sum = row == nullptr ? 0 : row->sum_output;
       each_result(node, [&](ValueId v, State& s) {
@@ -178,14 +178,14 @@ class Ends {
     for (NodeId node : std::views::reverse(chain_.nodes)) {
       if (!inside_.contains(node)) continue;
       const ir::Op& op = graph_.op(node);
-      bool on_the_way = ops::is_normalizing(op);
+      bool on_the_way = ops::roles_of(op).normalizing;
       each_result(node, [&](ValueId, const State& s) {
         on_the_way = on_the_way || s.normed || s.leads;
       });
       if (on_the_way) {
         each_operand(node,
                      [](std::size_t, ValueId, State& s) { s.leads = true; });
-      } else if (!ops::is_linear(op) && !is_collective(op)) {
+      } else if (!ops::roles_of(op).linear && !is_collective(op)) {
         leave(node);
         for (ValueId v : graph_.outputs(node)) {
           if (v) give_up({v, other_reader(node)});
@@ -200,7 +200,7 @@ class Ends {
   void trim_ends() {
     for (NodeId node : std::views::reverse(chain_.nodes)) {
       const ir::Op& op = graph_.op(node);
-      if (!inside_.contains(node) || ops::is_normalizing(op) ||
+      if (!inside_.contains(node) || ops::roles_of(op).normalizing ||
           is_collective(op)) {
         continue;
       }

@@ -7,6 +7,7 @@
 #include "core/ir/model.h"
 #include "core/ir/shapes.h"
 #include "core/ops/axis_flow.h"
+#include "core/ops/op_row.h"
 #include "core/ranks/communication.h"
 
 namespace ruleengine::ranks {
@@ -83,7 +84,8 @@ struct Transfer {
   // Whether the result varies with this operand. Settings are the same on all
   // ranks, as attributes are, unless they are computed.
   bool counts(std::size_t i) const {
-    const bool is_setting = i > 0 && ops::has_settings(op) && inputs[i].fixed;
+    const bool is_setting =
+        i > 0 && ops::roles_of(op).settings && inputs[i].fixed;
     return graph.input(node, i) && !is_setting && !ops::reads_type_only(op, i);
   }
 
@@ -142,10 +144,11 @@ struct Transfer {
   // integers is not linear.
   std::optional<Layout> of_terms(std::size_t from) const {
     const Type* type = outputs[output];
-    if (!ops::is_linear(op) || type == nullptr || !ir::is_float(type->elem)) {
+    if (!ops::roles_of(op).linear || type == nullptr ||
+        !ir::is_float(type->elem)) {
       return std::nullopt;
     }
-    const bool adds = ops::is_sum(op) || op.standard("Concat");
+    const bool adds = ops::roles_of(op).sum || op.standard("Concat");
     if (op.standard("Div") && from > 0) return std::nullopt;
     Layout out = *inputs[from].layout;
     const Layout wanted = adds ? out : Layout{.group = out.group};

@@ -9,7 +9,7 @@
 #include "bindings/lua/nodes/rank_api.h"
 #include "bindings/lua/sandbox/table_keys.h"
 #include "core/ir/model.h"
-#include "core/ops/rank_default.h"
+#include "core/ops/attribute_meaning.h"
 #include "core/rewrite/functions.h"
 
 namespace ruleengine::lua {

@@ -177,8 +177,6 @@ double multihead_attention(const SizedNode& n) {
          keys * (n.out(0) + n.out(0));
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // More heads than anybody means: each is a number of the model.
 constexpr std::int64_t kMostHeads = 1 << 16;
 
@@ -263,10 +261,9 @@ class Attention {
                    std::string_view name) {
     std::vector<std::int64_t> first(static_cast<std::size_t>(rank_ - 3));
     first.push_back(heads);
-    const ValueId shape = body_.node("Concat",
-                                     {body_.integers(first, "first_sizes"),
-                                      rows, body_.integers({0}, "last_size")},
-                                     "sizes", {Body::integer("axis", 0)});
+    const ValueId shape = body_.joined({body_.integers(first, "first_sizes"),
+                                        rows, body_.integers({0}, "last_size")},
+                                       "sizes");
     return body_.node("Reshape", {x, shape}, name);
   }
 
@@ -375,8 +372,7 @@ class Attention {
     std::vector<std::int64_t> perm(static_cast<std::size_t>(rank_));
     std::iota(perm.begin(), perm.end(), std::int64_t{0});
     if (rank_ >= 2) std::swap(perm[perm.size() - 1], perm[perm.size() - 2]);
-    return body_.node("Transpose", {k}, "keys_transposed",
-                      {body_.ints("perm", perm)});
+    return body_.transposed(k, perm, "keys_transposed");
   }
 
   // softcap tanh(s / softcap)

@@ -53,31 +53,24 @@ bool all_gather(const NodeView& v, Outputs out) {
   return true;
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 Body::Values marker(const CallSite& call) {
   return {call.body().node("Identity", {call["X"]}, "Y")};
 }
 
+constexpr OpRow marker_row(std::string_view type,
+                           std::span<const FormalAttribute> attributes) {
+  return ours(dialect::kCast, type, kX, kY, attributes,
+              {.roles = {.linear = true},
+               .types = {all_like_first},
+               .axes = flow_elementwise,
+               .formula = "x",
+               .meaning = marker});
+}
+
 constexpr OpRow kDialectCollectives[] = {
-    ours(dialect::kCast, "_internal_copy_region", kX, kY, {},
-         {.roles = {.linear = true},
-          .types = {all_like_first},
-          .axes = flow_elementwise,
-          .formula = "x",
-          .meaning = marker}),
-    ours(dialect::kCast, "_internal_mark_region_begin", kX, kY, kRegion,
-         {.roles = {.linear = true},
-          .types = {all_like_first},
-          .axes = flow_elementwise,
-          .formula = "x",
-          .meaning = marker}),
-    ours(dialect::kCast, "_internal_mark_region_end", kX, kY, kRegion,
-         {.roles = {.linear = true},
-          .types = {all_like_first},
-          .axes = flow_elementwise,
-          .formula = "x",
-          .meaning = marker}),
+    marker_row("_internal_copy_region", {}),
+    marker_row("_internal_mark_region_begin", kRegion),
+    marker_row("_internal_mark_region_end", kRegion),
     ours(dialect::kCast, "all_gather", kX, kY, kScatter,
          {.roles = {.collective = true},
           .types = {all_gather},

@@ -12,13 +12,10 @@ namespace {
 
 using ir::ValueId;
 
-constexpr FormalValue kGeluIn[] = {in("X")};
 constexpr FormalValue kFastGeluIn[] = {in("X"), opt("bias")};
 constexpr FormalValue kBiasGeluIn[] = {in("A"), in("B")};
 constexpr FormalValue kBiasGeluOut[] = {in("C")};
 constexpr FormalAttribute kQuickGelu[] = {with("alpha", 1.702f)};
-
-// --- Meanings ----------------------------------------------------------------
 
 // The opsets that brought these ops.
 constexpr std::int64_t kGelu = 20, kSwish = 24;
@@ -62,11 +59,8 @@ Body::Values bias_gelu(const CallSite& call) {
 }
 
 Body::Values fast_gelu(const CallSite& call) {
-  ValueId x = call["X"];
-  if (const ValueId bias = call["bias"]) {
-    x = call.body().node("Add", {x, bias}, "sum");
-  }
-  return {gelu(call.body(), x, call["X"], true)};
+  const ValueId x = call["X"];
+  return {gelu(call.body(), call.body().plus(x, call["bias"], "sum"), x, true)};
 }
 
 // x / (1 + exp(-alpha x))
@@ -101,13 +95,13 @@ constexpr OpRow kDialectContrib[] = {
           .formula = "Gelu(X + bias), by tanh",
           .meaning = fast_gelu}),
     other("FusedMatMulActivation", {}, {true}),
-    ours(dialect::kMicrosoft, "Gelu", kGeluIn, kY, {},
+    ours(dialect::kMicrosoft, "Gelu", kX, kY, {},
          {.family = OpFamily::kElementwise,
           .types = {all_like_first},
           .axes = flow_elementwise,
           .formula = "x (1 + erf(x / sqrt(2))) / 2",
           .meaning = gelu}),
-    ours(dialect::kMicrosoft, "QuickGelu", kGeluIn, kY, kQuickGelu,
+    ours(dialect::kMicrosoft, "QuickGelu", kX, kY, kQuickGelu,
          {.family = OpFamily::kElementwise,
           .types = {all_like_first},
           .axes = flow_elementwise,

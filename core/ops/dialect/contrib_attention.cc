@@ -64,8 +64,6 @@ constexpr FormalAttribute kQuantized[] = {
     need("num_heads", kInt), with("past_present_share_buffer", 0),
     attr("scale", kFloat),   with("unidirectional", 0)};
 
-// --- Types -------------------------------------------------------------------
-
 // [B,S,H*E] of a query that is [B,S,...], and of values [B,L,H*E] or
 // [B,H,L,E].
 bool multi_head_attention(const NodeView& v, Outputs out) {
@@ -80,9 +78,10 @@ bool multi_head_attention(const NodeView& v, Outputs out) {
 }
 
 // [B,S,D] with D a third of the weights' columns, or said; beside it keys and
-// values [2,B,H,L,D / H].
-bool projecting_attention(const NodeView& v, Outputs out, std::size_t like) {
-  for (Inferred& o : out) o.elem = v.elem(like);
+// values [2,B,H,L,D / H]; all of the element type of input `kLike`.
+template <std::size_t kLike>
+bool projecting_attention(const NodeView& v, Outputs out) {
+  for (Inferred& o : out) o.elem = v.elem(kLike);
   if (!v.ranked(0) || v.rank(0) != 3) return true;
   const auto sizes = v.attribute_ints("qkv_hidden_sizes");
   Dim width = kUnknown;
@@ -99,13 +98,6 @@ bool projecting_attention(const NodeView& v, Outputs out, std::size_t like) {
     out[1].set_dims(Shape{Dim(2), batch, Dim(heads), kUnknown, size});
   }
   return true;
-}
-
-bool attention(const NodeView& v, Outputs out) {
-  return projecting_attention(v, out, 0);
-}
-bool q_attention(const NodeView& v, Outputs out) {
-  return projecting_attention(v, out, 3);
 }
 
 // Keys are [B,L,H*D] or [B,H,L,D], a cache [B,H,P,D]; without keys they are
@@ -125,8 +117,6 @@ double projecting_attention(const SizedNode& n) {
   }
   return n.in(0, 0) * n.in(0, 1) * (n.in(1) + (n.in(0, 1) + past) * width);
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // Queries, keys and values, [B,rows,width] each, and what hides keys.
 class RowsAttention {
@@ -165,14 +155,14 @@ class RowsAttention {
       // One number for all keys changes nothing.
       const ValueId one =
           body_.node("Equal",
-                     {length_of(body_, mask, 1, "length_of_mask"),
+                     {body_.length_of(mask, 1, "length_of_mask"),
                       body_.integers({1}, "one")},
                      "is_one");
       seen = body_.node("Or", {seen, one}, "is_seen");
     }
     std::vector<std::int64_t> axes = {1};
     if (*rank < 3) axes.push_back(2);
-    seen = unsqueezed(body_, seen, axes, "seen_keys");
+    seen = body_.unsqueezed(seen, axes, "seen_keys");
     if (call_.is_written("mask_filter_value")) {
       hidden_ = call_.float_of("mask_filter_value");
     }
@@ -279,25 +269,25 @@ class RowsAttention {
   }
 
   ValueId column(ValueId list) const {
-    return unsqueezed(body_, list, {1}, "column");
+    return body_.unsqueezed(list, {1}, "column");
   }
 
   // [B,L]: whether a key is before the end of its row of the batch, and not
   // before the begin.
   ValueId between(ValueId mask) const {
-    const ValueId batch = length_of(body_, q_.x, 0, "batch");
+    const ValueId batch = body_.length_of(q_.x, 0, "batch");
     const ValueId twice = body_.node("Add", {batch, batch}, "end_of_begins");
     // Only a mask of exactly 2 B has begins; a longer one begins with the ends.
     const ValueId zeros = body_.node(
         "Expand", {body_.integers({0}, "no_begin"), batch}, "no_begins");
-    const ValueId both = joined(body_, {mask, zeros}, "ends_and_begins");
+    const ValueId both = body_.joined({mask, zeros}, "ends_and_begins");
     const ValueId has_begins = body_.node(
-        "Equal", {length_of(body_, mask, 0, "given"), twice}, "has_begins");
+        "Equal", {body_.length_of(mask, 0, "given"), twice}, "has_begins");
     const ValueId ends = column(
-        sliced(body_, both, body_.integers({0}, "first"), batch, 0, "ends"));
+        body_.sliced(both, body_.integers({0}, "first"), batch, 0, "ends"));
     const ValueId begins = column(body_.node(
         "Where",
-        {has_begins, sliced(body_, both, batch, twice, 0, "second"), zeros},
+        {has_begins, body_.sliced(both, batch, twice, 0, "second"), zeros},
         "begins"));
     const ValueId key = keys();
     const ValueId early = body_.node("Less", {key, begins}, "is_early");
@@ -319,11 +309,9 @@ class RowsAttention {
 
 // Part `part` of [B,S,heads,parts,D] as [B,S,heads*D].
 ValueId unpacked(Body& body, ValueId x, std::int64_t part, std::int64_t width) {
-  const ValueId own = one_of(body, x, part, 3, "of_part");
-  return body.node(
-      "Reshape",
-      {own, body.integers({0, 0, width > 0 ? width : -1}, "merged_part")},
-      "part");
+  const ValueId own = body.one_of(x, part, 3, "of_part");
+  return body.reshaped(own, {0, 0, width > 0 ? width : -1}, "merged_part",
+                       "part");
 }
 
 Body::Values multi_head_attention(const CallSite& call) {
@@ -371,8 +359,8 @@ Body::Values multi_head_attention(const CallSite& call) {
     for (RowsAttention::Rows* rows : {&q, &k, &v}) {
       if (rows->is_split) continue;
       const ValueId end = body.node(
-          "Add", {begin, length_of(body, rows->x, 2, "width")}, "end_of_bias");
-      const ValueId own = sliced(body, bias, begin, end, 0, "own_bias");
+          "Add", {begin, body.length_of(rows->x, 2, "width")}, "end_of_bias");
+      const ValueId own = body.sliced(bias, begin, end, 0, "own_bias");
       rows->x = body.node("Add", {rows->x, own}, "biased");
       begin = end;
     }
@@ -412,7 +400,7 @@ Body::Values projected_attention(const CallSite& call, const Projected& p) {
                             .width = p.sizes.empty() ? 0 : p.sizes[i]};
     if (past && i > 0) {
       out.past =
-          one_of(body, past, static_cast<std::int64_t>(i) - 1, 0, "past_half");
+          body.one_of(past, static_cast<std::int64_t>(i) - 1, 0, "past_half");
     }
     return out;
   };
@@ -421,10 +409,8 @@ Body::Values projected_attention(const CallSite& call, const Projected& p) {
   attention.add(p.bias);
   const auto y = attention.write(call.wants(1));
   if (!call.wants(1)) return {y[0], {}};
-  const auto first = [&](ValueId x) {
-    return unsqueezed(body, x, {0}, "half");
-  };
-  return {y[0], joined(body, {first(y[1]), first(y[2])}, "present")};
+  const auto first = [&](ValueId x) { return body.unsqueezed(x, {0}, "half"); };
+  return {y[0], body.joined({first(y[1]), first(y[2])}, "present")};
 }
 
 // `written` or, where the width of the weights is known, three thirds of it.
@@ -451,9 +437,7 @@ Body::Values attention(const CallSite& call) {
   refuse_inputs(call, {"past_sequence_length"});
   ValueId all =
       body.node("MatMul", {call["input"], call["weights"]}, "projected");
-  if (const ValueId bias = call["bias"]) {
-    all = body.node("Add", {all, bias}, "projected_and_bias");
-  }
+  all = body.plus(all, call["bias"], "projected_and_bias");
   return projected_attention(
       call, {.all = all,
              .bias = call["attention_bias"],
@@ -494,7 +478,7 @@ constexpr OpRow kDialectContribAttention[] = {
     ours(dialect::kMicrosoft, "Attention", kProjectingIn, kProjectingOut,
          kProjecting,
          {.roles = {.attention = true},
-          .types = {attention},
+          .types = {projecting_attention<0>},
           .products = projecting_attention,
           .formula = "MultiHeadAttention(Split(input weights + bias))",
           .meaning = attention}),
@@ -512,7 +496,7 @@ constexpr OpRow kDialectContribAttention[] = {
     ours(dialect::kMicrosoft, "QAttention", kQuantizedIn, kQuantizedOut,
          kQuantized,
          {.roles = {.attention = true},
-          .types = {q_attention},
+          .types = {projecting_attention<3>},
           .formula = "Attention of quantized numbers",
           .meaning = q_attention}),
     other_attention("SparseAttention"),

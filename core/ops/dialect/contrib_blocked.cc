@@ -29,17 +29,9 @@ bool from_blocks(const NodeView& v, Outputs out) {
   return true;
 }
 
-bool conv(const NodeView& v, Outputs out) {
-  return like_standard("Conv", v, out);
-}
-bool max_pool(const NodeView& v, Outputs out) {
-  return like_standard("MaxPool", v, out);
-}
-bool average_pool(const NodeView& v, Outputs out) {
-  return like_standard("AveragePool", v, out);
-}
-bool global_pool(const NodeView& v, Outputs out) {
-  return like_standard("GlobalAveragePool", v, out);
+// As the standard's op of that name.
+bool as_standard(const NodeView& v, Outputs out) {
+  return like_standard(v.op().type, v, out);
 }
 
 // Each axis `scales` times as long.
@@ -60,11 +52,11 @@ constexpr OpRow blocked(std::string_view type, TypeRule types) {
 }
 
 constexpr OpRow kDialectContribBlocked[] = {
-    blocked("AveragePool", {average_pool}),
-    blocked("Conv", {conv}),
-    blocked("GlobalAveragePool", {global_pool}),
-    blocked("GlobalMaxPool", {global_pool}),
-    blocked("MaxPool", {max_pool}),
+    blocked("AveragePool", {as_standard}),
+    blocked("Conv", {as_standard}),
+    blocked("GlobalAveragePool", {as_standard}),
+    blocked("GlobalMaxPool", {as_standard}),
+    blocked("MaxPool", {as_standard}),
     blocked("ReorderInput", {to_blocks}),
     blocked("ReorderOutput", {from_blocks}),
     blocked("Upsample", {upsample}),

@@ -46,55 +46,20 @@ Past past_of(const CallSite& call) {
   return past;
 }
 
-ValueId length_of(Body& body, ValueId x, std::int64_t axis,
-                  std::string_view name) {
-  return body.node(
-      "Gather",
-      {body.node("Shape", {x}, "shape"), body.integers({axis}, "axis")}, name);
-}
-
-ValueId joined(Body& body, Body::Values parts, std::string_view name,
-               std::int64_t axis) {
-  return body.node("Concat", std::move(parts), name,
-                   {Body::integer("axis", axis)});
-}
-
-ValueId one_of(Body& body, ValueId x, std::int64_t place, std::int64_t axis,
-               std::string_view name) {
-  return body.node("Gather", {x, body.integers({place}, "which", true)}, name,
-                   {Body::integer("axis", axis)});
-}
-
-ValueId unsqueezed(Body& body, ValueId x, const std::vector<std::int64_t>& axes,
-                   std::string_view name) {
-  return body.node("Unsqueeze", {x, body.integers(axes, "axes")}, name);
-}
-
-ValueId sliced(Body& body, ValueId x, ValueId begin, ValueId end,
-               std::int64_t axis, std::string_view name) {
-  return body.node("Slice", {x, begin, end, body.integers({axis}, "axis")},
-                   name);
-}
-
 ValueId split_heads(Body& body, ValueId x, std::int64_t heads,
                     std::int64_t size) {
-  const ValueId sizes =
-      body.integers({0, 0, heads, size > 0 ? size : -1}, "head_sizes");
-  return body.node("Transpose", {body.node("Reshape", {x, sizes}, "by_head")},
-                   "heads_apart", {body.ints("perm", {0, 2, 1, 3})});
+  const ValueId parts = body.reshaped(x, {0, 0, heads, size > 0 ? size : -1},
+                                      "head_sizes", "by_head");
+  return body.transposed(parts, {0, 2, 1, 3}, "heads_apart");
 }
 
 ValueId merged_heads(Body& body, ValueId x, std::int64_t width) {
-  const ValueId together = body.node("Transpose", {x}, "heads_together",
-                                     {body.ints("perm", {0, 2, 1, 3})});
-  return body.node(
-      "Reshape",
-      {together, body.integers({0, 0, width > 0 ? width : -1}, "merged")},
-      "output");
+  return body.reshaped(body.transposed(x, {0, 2, 1, 3}, "heads_together"),
+                       {0, 0, width > 0 ? width : -1}, "merged", "output");
 }
 
 ValueId after_past(Body& body, ValueId past, ValueId x) {
-  return past ? joined(body, {past, x}, "present", 2) : x;
+  return past ? body.joined({past, x}, "present", 2) : x;
 }
 
 ValueId never(Body& body, ValueId like) {

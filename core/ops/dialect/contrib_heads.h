@@ -27,22 +27,6 @@ struct Past {
 };
 Past past_of(const CallSite& call);
 
-// The size of an axis of x as a list of one.
-ir::ValueId length_of(Body& body, ir::ValueId x, std::int64_t axis,
-                      std::string_view name);
-ir::ValueId joined(Body& body, Body::Values parts, std::string_view name,
-                   std::int64_t axis = 0);
-// x at one place of an axis, without that axis.
-ir::ValueId one_of(Body& body, ir::ValueId x, std::int64_t place,
-                   std::int64_t axis, std::string_view name);
-ir::ValueId unsqueezed(Body& body, ir::ValueId x,
-                       const std::vector<std::int64_t>& axes,
-                       std::string_view name);
-
-// x from `begin` on up to `end`, both lists of one, along an axis.
-ir::ValueId sliced(Body& body, ir::ValueId x, ir::ValueId begin,
-                   ir::ValueId end, std::int64_t axis, std::string_view name);
-
 // [B,S,heads*D] as [B,heads,S,D], and back. A size of 0 is not known.
 ir::ValueId split_heads(Body& body, ir::ValueId x, std::int64_t heads,
                         std::int64_t size);

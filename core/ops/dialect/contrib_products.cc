@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include "core/ops/dialect/our_row.h"
@@ -54,8 +55,6 @@ constexpr FormalAttribute kBits[] = {
     need("K", kInt), need("N", kInt),          with("accuracy_level", 0),
     with("bits", 4), need("block_size", kInt), with("weight_prepacked", 0)};
 
-// --- Types -------------------------------------------------------------------
-
 // The axes of A (input 0) or B (input 1) as the product reads them.
 Shape factor(const NodeView& v, std::size_t i, std::string_view flips,
              std::string_view batch_flips) {
@@ -86,13 +85,7 @@ bool fused_matmul(const NodeView& v, Outputs out) {
 
 bool fused_gemm(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
-  if (!v.ranked(0) || !v.ranked(1) || v.rank(0) != 2 || v.rank(1) != 2) {
-    return true;
-  }
-  const bool flips_a = v.attribute_int("transA") != 0;
-  const bool flips_b = v.attribute_int("transB") != 0;
-  out[0].set_dims(
-      Shape{v.shape(0)[flips_a ? 1 : 0], v.shape(1)[flips_b ? 0 : 1]});
+  set_gemm(v, 0, 1, out[0]);
   return true;
 }
 
@@ -127,8 +120,6 @@ double matmul_nbits(const SizedNode& n) {
   return n.in(0) * static_cast<double>(n.node.attribute_int("N"));
 }
 
-// --- Activations -------------------------------------------------------------
-
 struct Parameter {
   std::string_view name;
   float value = 0;
@@ -162,8 +153,6 @@ ValueId activated(Body& body, ValueId x, ValueId like, std::string_view name,
   return body.node(name, std::move(inputs), "activated", std::move(attributes));
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // The factor with its transposes: that of the batch moves the first axis behind
 // the others of the batch.
 ValueId factor(const CallSite& call, std::string_view input,
@@ -183,13 +172,10 @@ ValueId factor(const CallSite& call, std::string_view input,
   }
   if (*rank < 2) return x;
   std::vector<std::int64_t> perm(*rank);
-  for (std::size_t i = 0; i < perm.size(); ++i) {
-    perm[i] = static_cast<std::int64_t>(i);
-  }
+  std::iota(perm.begin(), perm.end(), 0);
   if (flips_batch) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
   if (flips_last) std::iter_swap(perm.end() - 1, perm.end() - 2);
-  return call.body().node("Transpose", {x}, "transposed",
-                          {call.body().ints("perm", perm)});
+  return call.body().transposed(x, perm, "transposed");
 }
 
 Body::Values fused_matmul(const CallSite& call) {
@@ -229,7 +215,7 @@ Body::Values fused_conv(const CallSite& call) {
   Body& body = call.body();
   ValueId y = body.node("Conv", {call["X"], call["W"], call["B"]}, "convolved",
                         call.others({"activation", "activation_params"}));
-  if (const ValueId z = call["Z"]) y = body.node("Add", {y, z}, "sum");
+  y = body.plus(y, call["Z"], "sum");
   if (!call.is_written("activation")) return {y};
   const std::string_view name = call.string_of("activation");
   const auto given = call.floats_of("activation_params");
@@ -284,19 +270,15 @@ class WeightsOfBits {
     } else {
       w = rows(scaled(w, zero, scale));
     }
-    const ValueId turned =
-        body_.node("Transpose", {w}, "weights", {body_.ints("perm", {1, 0})});
-    ValueId y = body_.node("MatMul", {call_["A"], turned}, "product");
-    if (const ValueId bias = call_["bias"]) {
-      y = body_.node("Add", {y, bias}, "Y");
-    }
-    return {y};
+    const ValueId turned = body_.transposed(w, {1, 0}, "weights");
+    const ValueId y = body_.node("MatMul", {call_["A"], turned}, "product");
+    return {body_.plus(y, call_["bias"], "Y")};
   }
 
  private:
   ValueId reshaped(ValueId x, const std::vector<std::int64_t>& sizes,
                    std::string_view name) {
-    return body_.node("Reshape", {x, body_.integers(sizes, "sizes")}, name);
+    return body_.reshaped(x, sizes, "sizes", name);
   }
 
   // Numbers of `bits_`, the first ones of a byte in its lowest bits, with the
@@ -328,11 +310,9 @@ class WeightsOfBits {
     return body_.cast(body_.integers(data, name), DataType::kInt32, name);
   }
   ValueId first(ValueId x, std::int64_t axis, std::int64_t count) {
-    return body_.node(
-        "Slice",
-        {x, body_.integers({0}, "first"), body_.integers({count}, "count"),
-         body_.integers({axis}, "axis")},
-        "used");
+    const ValueId begin = body_.integers({0}, "first");
+    return body_.sliced(x, begin, body_.integers({count}, "count"), axis,
+                        "used");
   }
 
   // [N,blocks,1], or invalid where all are the middle of the range.

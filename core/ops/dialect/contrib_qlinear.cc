@@ -66,8 +66,6 @@ constexpr FormalValue kQGemmOut[] = {in("Y", "TY")};
 constexpr FormalAttribute kQGemm[] = {with("alpha", 1.0f), with("transA", 0),
                                       with("transB", 0)};
 
-// --- Types -------------------------------------------------------------------
-
 bool q_linear(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (v.ranked(0) && v.ranked(3)) {
@@ -76,16 +74,15 @@ bool q_linear(const NodeView& v, Outputs out) {
   return true;
 }
 
-bool q_average_pool(const NodeView& v, Outputs out) {
-  out[0].elem = v.elem(0);
-  return v.attribute_int("channels_last") != 0 ||
-         like_standard("AveragePool", v, out);
+// The standard's op on floats that a QLinear* is between quantizers.
+std::string_view real_op(std::string_view type) {
+  return type.substr(std::string_view("QLinear").size());
 }
 
-bool q_global_average_pool(const NodeView& v, Outputs out) {
+bool q_pool(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   return v.attribute_int("channels_last") != 0 ||
-         like_standard("GlobalAveragePool", v, out);
+         like_standard(real_op(v.op().type), v, out);
 }
 
 // Y's scale and zero point, then each part with its own.
@@ -116,21 +113,13 @@ bool q_where(const NodeView& v, Outputs out) {
 
 bool q_gemm(const NodeView& v, Outputs out) {
   out[0].elem = v.has_input(7) ? v.elem(8) : DataType::kFloat;
-  if (!v.ranked(0) || !v.ranked(3) || v.rank(0) != 2 || v.rank(3) != 2) {
-    return true;
-  }
-  const bool flips_a = v.attribute_int("transA") != 0;
-  const bool flips_b = v.attribute_int("transB") != 0;
-  out[0].set_dims(
-      Shape{v.shape(0)[flips_a ? 1 : 0], v.shape(3)[flips_b ? 0 : 1]});
+  set_gemm(v, 0, 3, out[0]);
   return true;
 }
 
 double q_gemm(const SizedNode& n) {
   return n.out(0) * n.in(0, n.node.attribute_int("transA") != 0 ? -2 : -1);
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The numbers that input `x` stands for.
 ValueId real(const CallSite& call, const std::string& x) {
@@ -155,41 +144,25 @@ Body::Values quantized(const CallSite& call, ValueId value,
   return {body.node("QuantizeLinear", {value, call[y + "_scale"], zero}, y)};
 }
 
-// The op on floats, between quantizers.
-Body::Values q_linear(const CallSite& call, std::string_view op) {
-  const ValueId y =
-      call.body().node(op, {real(call, "A"), real(call, "B")}, "real_result");
+Body::Values q_linear(const CallSite& call) {
+  const ValueId y = call.body().node(
+      real_op(call.type()), {real(call, "A"), real(call, "B")}, "real_result");
   return quantized(call, y, "C", "A");
 }
-// The same of one input; `op` is the standard's.
-Body::Values q_unary(const CallSite& call, std::string_view op,
-                     Body::Attributes attributes) {
-  const ValueId y = call.body().node(op, {real(call, "X")}, "real_result",
-                                     std::move(attributes));
+
+// Of one input.
+Body::Values q_unary(const CallSite& call, Body::Attributes attributes) {
+  const ValueId y = call.body().node(real_op(call.type()), {real(call, "X")},
+                                     "real_result", std::move(attributes));
   return quantized(call, y, "Y", "X");
 }
-
-Body::Values q_linear_add(const CallSite& call) {
-  return q_linear(call, "Add");
-}
-Body::Values q_linear_mul(const CallSite& call) {
-  return q_linear(call, "Mul");
-}
-
-Body::Values q_sigmoid(const CallSite& call) {
-  return q_unary(call, "Sigmoid", {});
-}
+Body::Values q_sigmoid(const CallSite& call) { return q_unary(call, {}); }
 Body::Values q_leaky_relu(const CallSite& call) {
-  return q_unary(call, "LeakyRelu",
-                 {Body::real("alpha", call.float_of("alpha"))});
+  return q_unary(call, {Body::real("alpha", call.float_of("alpha"))});
 }
-Body::Values q_average_pool(const CallSite& call) {
+Body::Values q_pool(const CallSite& call) {
   refuse_attributes(call, {"channels_last"});
-  return q_unary(call, "AveragePool", call.others({"channels_last"}));
-}
-Body::Values q_global_average_pool(const CallSite& call) {
-  refuse_attributes(call, {"channels_last"});
-  return q_unary(call, "GlobalAveragePool", {});
+  return q_unary(call, call.others({"channels_last"}));
 }
 
 Body::Values q_softmax(const CallSite& call) {
@@ -197,7 +170,7 @@ Body::Values q_softmax(const CallSite& call) {
   Body& body = call.body();
   const Body::Attributes axis = {Body::integer("axis", call.int_of("axis"))};
   if (call.int_of("opset") >= kAlongOneAxis) {
-    return q_unary(call, "Softmax", axis);
+    return q_unary(call, axis);
   }
   // Over all axes from that one on.
   const ValueId x = real(call, "X");
@@ -223,7 +196,7 @@ Body::Values q_concat(const CallSite& call) {
   if (parts.empty()) body.refuse("there is no part");
   body.note(fmt::format("of{}", parts.size()));
   return quantized(
-      call, joined(body, std::move(parts), "real_result", call.int_of("axis")),
+      call, body.joined(std::move(parts), "real_result", call.int_of("axis")),
       "Y", "Y_zero_point");
 }
 
@@ -240,14 +213,13 @@ Body::Values q_gemm(const CallSite& call) {
   const auto turned = [&](const char* x, const char* flips) {
     return call.int_of(flips) == 0
                ? call[x]
-               : body.node("Transpose", {call[x]}, "transposed",
-                           {body.ints("perm", {1, 0})});
+               : body.transposed(call[x], {1, 0}, "transposed");
   };
   ValueId y = body.node("MatMulInteger",
                         {turned("A", "transA"), turned("B", "transB"),
                          call["A_zero_point"], call["B_zero_point"]},
                         "product");
-  if (const ValueId c = call["C"]) y = body.node("Add", {y, c}, "sum");
+  y = body.plus(y, call["C"], "sum");
   ValueId scale = body.node("Mul", {call["A_scale"], call["B_scale"]}, "scale");
   if (const float alpha = call.float_of("alpha"); alpha != 1) {
     scale = body.node(
@@ -271,20 +243,20 @@ constexpr OpRow kDialectContribQLinear[] = {
          {.roles = {.linear = true},
           .types = {q_linear},
           .formula = "Quantize(Dequantize(A) + Dequantize(B))",
-          .meaning = q_linear_add}),
+          .meaning = q_linear}),
     ours(dialect::kMicrosoft, "QLinearAveragePool", kOfOneIn, kY, kPool,
-         {.types = {q_average_pool},
+         {.types = {q_pool},
           .formula = "Quantize(AveragePool(Dequantize(X)))",
-          .meaning = q_average_pool}),
+          .meaning = q_pool}),
     ours(dialect::kMicrosoft, "QLinearConcat", kConcatIn, kY, kConcat,
          {.types = {q_concat},
           .formula = "Quantize(Concat(Dequantize(part), ...))",
           .meaning = q_concat}),
     ours(dialect::kMicrosoft, "QLinearGlobalAveragePool", kOfOneIn, kY,
          kGlobalPool,
-         {.types = {q_global_average_pool},
+         {.types = {q_pool},
           .formula = "Quantize(GlobalAveragePool(Dequantize(X)))",
-          .meaning = q_global_average_pool}),
+          .meaning = q_pool}),
     ours(dialect::kMicrosoft, "QLinearLeakyRelu", kOfOneIn, kY, kLeakyRelu,
          {.types = {all_like_first},
           .formula = "Quantize(LeakyRelu(Dequantize(X)))",
@@ -293,7 +265,7 @@ constexpr OpRow kDialectContribQLinear[] = {
          {.roles = {.linear = true},
           .types = {q_linear},
           .formula = "Quantize(Dequantize(A) Dequantize(B))",
-          .meaning = q_linear_mul}),
+          .meaning = q_linear}),
     ours(dialect::kMicrosoft, "QLinearSigmoid", kOfOneIn, kY, {},
          {.types = {all_like_first},
           .formula = "Quantize(Sigmoid(Dequantize(X)))",

@@ -12,10 +12,9 @@ using ir::ValueId;
 
 constexpr FormalValue kToFloatIn[] = {in("x", "T1"), in("x_scale", "T2"),
                                       opt("x_zero_point", "T1")};
-constexpr FormalValue kToFloatOut[] = {in("y", "T2")};
 constexpr FormalValue kFromFloatIn[] = {in("x", "T1"), in("y_scale", "T1"),
                                         opt("y_zero_point", "T2")};
-constexpr FormalValue kFromFloatOut[] = {in("y", "T2")};
+constexpr FormalValue kQuantizerOut[] = {in("y", "T2")};
 constexpr FormalAttribute kAxis[] = {attr("axis", kInt)};
 
 constexpr FormalValue kDynamicProductIn[] = {
@@ -31,36 +30,21 @@ constexpr FormalValue kIntegerProductIn[] = {in("A", "T1"),
 constexpr FormalValue kProductOut[] = {in("Y", "T1")};
 constexpr FormalValue kRealProductOut[] = {in("Y", "T3")};
 
-// --- Types -------------------------------------------------------------------
-
-bool to_float(const NodeView& v, Outputs out) {
-  copy_type(v, 0, out[0]);
-  out[0].elem = v.elem(1);
-  return true;
-}
-
 bool from_float(const NodeView& v, Outputs out) {
   copy_type(v, 0, out[0]);
   out[0].elem = v.has_input(2) ? v.elem(2) : DataType::kUint8;
   return true;
 }
 
-// A product of the element type of input `like`.
-bool real_product(const NodeView& v, Outputs out, std::size_t like) {
+// A product of the element type of input `kLike`.
+template <std::size_t kLike>
+bool real_product(const NodeView& v, Outputs out) {
   like_standard("MatMul", v, out);
-  out[0].elem = v.elem(like);
+  out[0].elem = v.elem(kLike);
   return true;
-}
-bool dynamic_product(const NodeView& v, Outputs out) {
-  return real_product(v, out, 0);
-}
-bool integer_product(const NodeView& v, Outputs out) {
-  return real_product(v, out, 2);
 }
 
 double real_product(const SizedNode& n) { return n.out(0) * n.in(0, -1); }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The standard's op of that name.
 Body::Values standard_op(const CallSite& call, Body::Values inputs) {
@@ -86,11 +70,10 @@ Body::Values scaled_product(const CallSite& call, const Factor& a,
   const ValueId product =
       body.node("MatMulInteger", {a.x, b.x, a.zero, b.zero}, "product");
   const ValueId scale = body.node("Mul", {a.scale, b.scale}, "scale");
-  ValueId y =
+  const ValueId y =
       body.node("Mul", {body.like(product, b.scale, "product_real"), scale},
                 "scaled_product");
-  if (const ValueId bias = call["bias"]) y = body.node("Add", {y, bias}, "Y");
-  return {y};
+  return {body.plus(y, call["bias"], "Y")};
 }
 
 Body::Values dynamic_product(const CallSite& call) {
@@ -107,27 +90,27 @@ Body::Values integer_product(const CallSite& call) {
 }
 
 constexpr OpRow kDialectContribQuantized[] = {
-    ours(dialect::kMicrosoft, "DequantizeLinear", kToFloatIn, kToFloatOut,
+    ours(dialect::kMicrosoft, "DequantizeLinear", kToFloatIn, kQuantizerOut,
          kAxis,
          {.roles = {.dequantizes = true},
-          .types = {to_float},
+          .types = {like_first_cast},
           .formula = "the standard's",
           .meaning = to_float}),
     ours(dialect::kMicrosoft, "DynamicQuantizeMatMul", kDynamicProductIn,
          kProductOut, {},
          {.factors = {true, 0, 1, true},
-          .types = {dynamic_product},
+          .types = {real_product<0>},
           .products = real_product,
           .formula = "MatMulIntegerToFloat(DynamicQuantizeLinear(A), B) + bias",
           .meaning = dynamic_product}),
     ours(dialect::kMicrosoft, "MatMulIntegerToFloat", kIntegerProductIn,
          kRealProductOut, {},
          {.factors = {true, 0, 1, true},
-          .types = {integer_product},
+          .types = {real_product<2>},
           .products = real_product,
           .formula = "MatMulInteger(A, B) a_scale b_scale + bias",
           .meaning = integer_product}),
-    ours(dialect::kMicrosoft, "QuantizeLinear", kFromFloatIn, kFromFloatOut,
+    ours(dialect::kMicrosoft, "QuantizeLinear", kFromFloatIn, kQuantizerOut,
          kAxis,
          {.roles = {.quantizes = true},
           .types = {from_float},

@@ -27,19 +27,16 @@ constexpr FormalAttribute kExperts[] = {
     attr("swiglu_limit", kFloat),
     with("use_sparse_mixer", 0)};
 
-// --- Meaning -----------------------------------------------------------------
-
 // Of the weights of the experts, [E,out,in], for every row of x, [E or 1,T,in],
 // plus a bias.
 ValueId expert_layer(const CallSite& call, ValueId x, std::string_view weights,
                      std::string_view bias) {
   Body& body = call.body();
-  const ValueId turned = body.node("Transpose", {call[weights]}, "weights",
-                                   {body.ints("perm", {0, 2, 1})});
+  const ValueId turned = body.transposed(call[weights], {0, 2, 1}, "weights");
   const ValueId y = body.node("MatMul", {x, turned}, "product");
   if (!call[bias]) return y;
-  return body.node(
-      "Add", {y, unsqueezed(body, call[bias], {1}, "bias_of_rows")}, "biased");
+  return body.node("Add", {y, body.unsqueezed(call[bias], {1}, "bias_of_rows")},
+                   "biased");
 }
 
 // Gates and values side by side, in turns or in halves:
@@ -48,10 +45,9 @@ ValueId swiglu(const CallSite& call, ValueId x) {
   Body& body = call.body();
   Body::Values parts;
   if (call.int_of("swiglu_fusion") == 1) {
-    const ValueId pairs = body.node(
-        "Reshape", {x, body.integers({0, 0, -1, 2}, "by_pair")}, "pairs");
+    const ValueId pairs = body.reshaped(x, {0, 0, -1, 2}, "by_pair", "pairs");
     for (std::int64_t i = 0; i < 2; ++i) {
-      parts.push_back(one_of(body, pairs, i, 3, "of_pair"));
+      parts.push_back(body.one_of(pairs, i, 3, "of_pair"));
     }
   } else {
     parts =
@@ -136,10 +132,10 @@ Body::Values experts(const CallSite& call) {
   refuse_attributes(call, {"use_sparse_mixer"});
   const ValueId input = call["input"];
   // [1,T,D]
-  const ValueId width = length_of(body, input, -1, "width");
+  const ValueId width = body.length_of(input, -1, "width");
   const ValueId rows = body.node(
       "Reshape",
-      {input, joined(body, {body.integers({1, -1}, "rows"), width}, "sizes")},
+      {input, body.joined({body.integers({1, -1}, "rows"), width}, "sizes")},
       "rows_of_input");
   ValueId h = expert_activation(
       call,
@@ -153,10 +149,9 @@ Body::Values experts(const CallSite& call) {
   const ValueId made =
       expert_layer(call, h, "fc2_experts_weights", "fc2_experts_bias");
   const ValueId by_expert =
-      unsqueezed(body,
-                 body.node("Transpose", {routed_shares(call)}, "by_expert",
-                           {body.ints("perm", {1, 0})}),
-                 {2}, "weights_of_rows");
+      body.unsqueezed(body.node("Transpose", {routed_shares(call)}, "by_expert",
+                                {body.ints("perm", {1, 0})}),
+                      {2}, "weights_of_rows");
   // An expert that has no share of a row does not spoil it.
   const ValueId zero = body.number(0, input, "zero");
   const ValueId shared =

@@ -50,8 +50,6 @@ constexpr FormalAttribute kGrouped[] = {
     with("softcap", 0.0f),
     attr("v_quant_type", AttributeKind::kString)};
 
-// --- Types -------------------------------------------------------------------
-
 // Like the query, where queries, keys and values come apart.
 bool grouped_attention(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
@@ -74,8 +72,6 @@ double grouped_attention(const SizedNode& n) {
   const double cached = n.node.has_input(3) ? n.in(3, -2) : 0;
   return 2 * (cached + rows) * n.in(0) * heads / all;
 }
-
-// --- Attention over a cache --------------------------------------------------
 
 class GroupedAttention {
  public:
@@ -129,7 +125,7 @@ class GroupedAttention {
     return body_.integers({n}, name);
   }
   ValueId wide(ValueId x, const std::vector<std::int64_t>& axes) {
-    return unsqueezed(body_, x, axes, "wide");
+    return body_.unsqueezed(x, axes, "wide");
   }
   bool is_smooth() const { return call_.int_of("smooth_softmax") > 0; }
 
@@ -172,13 +168,12 @@ class GroupedAttention {
   // `past_`. Where all rows are new, none is past, whatever the lengths.
   void read_lengths() {
     const auto numbers = [&](std::string_view input) {
-      return body_.node("Reshape",
-                        {body_.cast(call_[input], DataType::kInt64, "numbers"),
-                         list(-1, "flat")},
-                        "list");
+      return body_.reshaped(
+          body_.cast(call_[input], DataType::kInt64, "numbers"), {-1}, "flat",
+          "list");
     };
-    batch_ = length_of(body_, q_in(), 0, "batch");
-    rows_ = length_of(body_, q_in(), 1, "rows");
+    batch_ = body_.length_of(q_in(), 0, "batch");
+    rows_ = body_.length_of(q_in(), 1, "rows");
     total_ = numbers("total_sequence_length");
     lengths_ =
         body_.node("Add", {numbers("seqlens_k"), list(1, "one")}, "lengths");
@@ -188,7 +183,7 @@ class GroupedAttention {
         body_.node("Where", {is_first_, list(0, "no_rows"), before}, "past");
     keys_ = total_;
     if (const ValueId cache = call_["past_key"]) {
-      const ValueId most = length_of(body_, cache, 2, "rows_of_cache");
+      const ValueId most = body_.length_of(cache, 2, "rows_of_cache");
       keys_ = body_.node(
           "Where", {body_.node("Less", {total_, most}, "fits"), most, total_},
           "keys");
@@ -203,13 +198,13 @@ class GroupedAttention {
       // Of a first prompt, the first position is taken and counted on.
       const ValueId zero = list(0, "first"), one = list(1, "one");
       const ValueId first =
-          sliced(body_, sliced(body_, given, zero, one, 0, "of_first"), zero,
-                 one, 1, "first_position");
+          body_.sliced(body_.sliced(given, zero, one, 0, "of_first"), zero, one,
+                       1, "first_position");
       const ValueId counted = body_.node("Add", {first, row_}, "counted");
       positions =
           body_.node("Where", {is_first_, counted, given}, "all_positions");
       positions = body_.node(
-          "Expand", {positions, joined(body_, {batch_, rows_}, "each_row")},
+          "Expand", {positions, body_.joined({batch_, rows_}, "each_row")},
           "all_positions");
     }
     const Rotation r{.cosines = call_["cos_cache"],
@@ -225,26 +220,26 @@ class GroupedAttention {
   // where there are none yet.
   ValueId cached(ValueId rows, ValueId past) {
     const ValueId groups = list(groups_, "groups");
-    const ValueId size = length_of(body_, rows, 3, "head_size");
+    const ValueId size = body_.length_of(rows, 3, "head_size");
     ValueId base;
     if (past) {
       const ValueId more = body_.node(
-          "Sub", {keys_, length_of(body_, past, 2, "rows_of_cache")}, "more");
-      const ValueId pads = joined(body_,
-                                  {body_.integers({0, 0, 0, 0, 0, 0}, "before"),
-                                   more, list(0, "after")},
-                                  "pads");
+          "Sub", {keys_, body_.length_of(past, 2, "rows_of_cache")}, "more");
+      const ValueId pads =
+          body_.joined({body_.integers({0, 0, 0, 0, 0, 0}, "before"), more,
+                        list(0, "after")},
+                       "pads");
       base = body_.node("Pad", {past, pads}, "cache");
     } else {
       base = body_.node(
           "Expand",
           {body_.number(0, q_in(), "empty"),
-           joined(body_, {batch_, groups, keys_, size}, "shape_of_cache")},
+           body_.joined({batch_, groups, keys_, size}, "shape_of_cache")},
           "cache");
     }
     if (!places_) {
-      const ValueId shape = joined(
-          body_, {batch_, groups, rows_, list(1, "each")}, "shape_of_places");
+      const ValueId shape = body_.joined(
+          {batch_, groups, rows_, list(1, "each")}, "shape_of_places");
       const auto spread = [&](ValueId x,
                               const std::vector<std::int64_t>& axes) {
         return body_.node("Expand", {wide(x, axes), shape}, "spread");
@@ -253,10 +248,9 @@ class GroupedAttention {
           body_.places_below(body_.size_of(q_in(), 0, "batch_size"));
       const ValueId group =
           body_.places_below(body_.integers({groups_}, "groups", true));
-      places_ = body_.node("Concat",
-                           {spread(batch, {1, 2, 3}), spread(group, {1, 2}),
-                            spread(position_, {1, 3})},
-                           "places", {Body::integer("axis", 3)});
+      places_ = body_.joined({spread(batch, {1, 2, 3}), spread(group, {1, 2}),
+                              spread(position_, {1, 3})},
+                             "places", 3);
     }
     return body_.node("ScatterND", {base, places_, rows}, "present");
   }
@@ -302,49 +296,44 @@ class GroupedAttention {
   ValueId bias() {
     const ValueId given = call_["attention_bias"];
     const ValueId more = body_.node(
-        "Sub", {keys_, length_of(body_, given, 3, "keys_of_bias")}, "more");
-    const ValueId pads = joined(
-        body_, {body_.integers({0, 0, 0, 0, 0, 0, 0}, "others"), more}, "pads");
+        "Sub", {keys_, body_.length_of(given, 3, "keys_of_bias")}, "more");
+    const ValueId pads = body_.joined(
+        {body_.integers({0, 0, 0, 0, 0, 0, 0}, "others"), more}, "pads");
     return body_.node("Pad", {given, pads}, "bias");
   }
 
   ValueId scalar(ValueId one) {
-    return body_.node("Reshape", {one, body_.integers({}, "scalar")}, "number");
+    return body_.reshaped(one, {}, "scalar", "number");
   }
 
   // A key that all queries score with 0, before the mask.
   ValueId with_row_of_zeros(ValueId x) {
     const ValueId shape =
-        joined(body_,
-               {batch_, list(groups_, "groups"), list(1, "one_row"),
-                length_of(body_, x, 3, "head_size")},
-               "shape_of_row");
+        body_.joined({batch_, list(groups_, "groups"), list(1, "one_row"),
+                      body_.length_of(x, 3, "head_size")},
+                     "shape_of_row");
     const ValueId row = body_.node(
         "Expand", {body_.number(0, q_in(), "zero"), shape}, "row_of_zeros");
-    return body_.node("Concat", {x, row}, "with_row",
-                      {Body::integer("axis", 2)});
+    return body_.joined({x, row}, "with_row", 2);
   }
 
   // The mask with the sink of each head for that key.
   ValueId with_sinks(ValueId mask) {
     ValueId sink = call_["head_sink"];
     if (sink) {
-      sink = body_.node("Reshape",
-                        {sink, body_.integers({1, heads_, 1, 1}, "by_head")},
-                        "sinks");
+      sink = body_.reshaped(sink, {1, heads_, 1, 1}, "by_head", "sinks");
     } else {
       sink = body_.number(0, q_in(), "sink");
     }
     const auto spread = [&](ValueId x, ValueId last) {
       return body_.node(
           "Expand",
-          {x, joined(body_, {batch_, list(heads_, "heads"), rows_, last},
-                     "shape_of_scores")},
+          {x, body_.joined({batch_, list(heads_, "heads"), rows_, last},
+                           "shape_of_scores")},
           "spread");
     };
-    return body_.node("Concat",
-                      {spread(mask, keys_), spread(sink, list(1, "one_key"))},
-                      "mask_and_sinks", {Body::integer("axis", 3)});
+    return body_.joined({spread(mask, keys_), spread(sink, list(1, "one_key"))},
+                        "mask_and_sinks", 3);
   }
 
   const CallSite& call_;

@@ -33,11 +33,9 @@ bool dynamic_quantize_mxfp4(const NodeView& v, Outputs out) {
 // A group lies along the last axis.
 bool quantizes_groups(Flow& flow, Port port, int axis) {
   const ir::Type* in = flow.types.inputs[0];
-  return Flow::ranked(in) && axis != Flow::rank(in) - 1 &&
+  return is_ranked(in) && axis != Flow::rank(in) - 1 &&
          flow_like_first(flow, port, axis);
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 constexpr int kLeastPower = -149;  // of a subnormal float
 constexpr int kMostPower = 127;
@@ -128,20 +126,13 @@ Body::Values dynamic_quantize_mxfp4(const CallSite& call) {
   }
   const ValueId shape = body.node("Shape", {x}, "shape");
   const std::int64_t last = static_cast<std::int64_t>(*rank) - 1;
-  const ValueId width = body.node(
-      "Slice",
-      {shape, body.integers({last}, "from"), body.integers({last + 1}, "to")},
-      "width");
+  const ValueId width = body.entries(shape, last, last + 1, "width");
   const ValueId size = body.integers({group}, "group_size");
-  const ValueId leading = body.node(
-      "Slice", {shape, body.integers({0}, "from"), body.integers({last}, "to")},
-      "leading");
-  const ValueId groups = body.node(
-      "Reshape",
-      {x, body.node("Concat",
-                    {leading, body.node("Div", {width, size}, "count"), size},
-                    "groups_shape", {Body::integer("axis", 0)})},
-      "groups");
+  const ValueId leading = body.entries(shape, 0, last, "leading");
+  const ValueId groups_shape =
+      body.joined({leading, body.node("Div", {width, size}, "count"), size},
+                  "groups_shape");
+  const ValueId groups = body.node("Reshape", {x, groups_shape}, "groups");
   const ValueId top = body.node(
       "ReduceMax",
       {body.node("Abs", {groups}, "magnitudes"), body.integers({-1}, "last")},

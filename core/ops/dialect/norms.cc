@@ -17,12 +17,14 @@ constexpr FormalValue kAddNorm2Out[] = {in("Y"), opt("sum")};
 
 constexpr FormalAttribute kNorm[] = {with("epsilon", 1e-6f)};
 
-// Of the first input's element type, and as wide as all inputs together: what
-// is computed element by element with whatever broadcasts.
-bool like_all(const NodeView& v, Outputs out, std::size_t count) {
+// Of the first input's element type, and as wide as the first `kCount` inputs
+// together: a weight goes along the last axis, but nothing keeps it from being
+// wider.
+template <std::size_t kCount>
+bool like_all(const NodeView& v, Outputs out) {
   Dims shape;
   bool ranked = true;
-  for (std::size_t i = 0; i < count && ranked; ++i) {
+  for (std::size_t i = 0; i < kCount && ranked; ++i) {
     if (i > 0 && !v.has_input(i)) continue;
     ranked = v.ranked(i);
     if (ranked) shape = broadcast_shapes(v, shape, v.shape(i));
@@ -34,20 +36,13 @@ bool like_all(const NodeView& v, Outputs out, std::size_t count) {
   return true;
 }
 
-// A weight goes along the last axis, but nothing keeps it from being wider.
-bool norm(const NodeView& v, Outputs out) { return like_all(v, out, 2); }
-
-bool norm_of_sum(const NodeView& v, Outputs out) { return like_all(v, out, 3); }
-
 // The second output is the sum alone.
 bool norm_and_sum(const NodeView& v, Outputs out) {
-  like_all(v, out, 3);
-  if (out.size() > 1) like_all(v, out.subspan(1), 2);
+  like_all<3>(v, out);
+  if (out.size() > 1) like_all<2>(v, out.subspan(1));
   loosely(v, out);
   return true;
 }
-
-// --- Norms of ONNX Runtime's domain ------------------------------------------
 
 constexpr FormalValue kSkipNormIn[] = {in("input"), in("skip"), in("gamma"),
                                        opt("beta"), opt("bias")};
@@ -85,13 +80,6 @@ bool skip_norm(const NodeView& v, Outputs out) {
   return true;
 }
 
-// Of the scale's element type.
-bool simplified_norm(const NodeView& v, Outputs out) {
-  copy_type(v, 0, out[0]);
-  out[0].elem = v.elem(1);
-  return true;
-}
-
 // Rows of the embeddings for each id, and a number for each of the batch.
 bool embed_norm(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(2);
@@ -105,8 +93,6 @@ bool embed_norm(const NodeView& v, Outputs out) {
   if (out.size() > 2) out[2] = out[0];
   return true;
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The opsets that brought these ops.
 constexpr std::int64_t kLayerNormalization = 17, kRmsNormalization = 23;
@@ -209,7 +195,8 @@ Body::Values add_rms_norm(const CallSite& call) {
 
 // The norm of input + skip + bias, whose sum is computed in float for narrow
 // floats. Outputs 1 and 2 are for training.
-Body::Values skip_norm(const CallSite& call, bool centered) {
+template <bool kCentered>
+Body::Values skip_norm(const CallSite& call) {
   Body& body = call.body();
   const bool wants_statistics = call.wants(1) || call.wants(2);
   const bool is_narrow = ir::is_narrow_float(call.quiet_elem("input"));
@@ -222,31 +209,22 @@ Body::Values skip_norm(const CallSite& call, bool centered) {
   };
   ValueId sum =
       body.node("Add", {wide(call["input"]), wide(call["skip"])}, "sum");
-  if (const ValueId bias = call["bias"]) {
-    sum = body.node("Add", {sum, wide(bias)}, "sum_and_bias");
-  }
+  sum = body.plus(sum, wide(call["bias"]), "sum_and_bias");
   const Normalized y =
       normalized(call, is_narrow ? DataType::kFloat : call.elem("input"),
                  {.x = sum,
                   .scale = wide(call["gamma"]),
-                  .shift = centered ? wide(call["beta"]) : ValueId(),
+                  .shift = kCentered ? wide(call["beta"]) : ValueId(),
                   .epsilon = call.float_of("epsilon"),
-                  .centered = centered},
+                  .centered = kCentered},
                  wants_statistics);
   // A mean that is not subtracted is nobody's: ONNX Runtime leaves it unset.
   const ValueId mean =
-      centered || !call.wants(1)
+      kCentered || !call.wants(1)
           ? y.mean
           : body.node("Sub", {y.inverse_std, y.inverse_std}, "mean");
   return {narrow(y.y, "Y"), mean, y.inverse_std,
           call.wants(3) ? narrow(sum, "whole_sum") : ValueId()};
-}
-
-Body::Values skip_layer_norm(const CallSite& call) {
-  return skip_norm(call, true);
-}
-Body::Values skip_rms_norm(const CallSite& call) {
-  return skip_norm(call, false);
 }
 
 Body::Values simplified_norm(const CallSite& call) {
@@ -334,7 +312,7 @@ constexpr OpRow kDialectNorms[] = {
     ours("", "SimplifiedLayerNormalization", kSimplifiedIn, kSimplifiedOut,
          kSimplified,
          {.roles = {.normalizing = true},
-          .types = {simplified_norm},
+          .types = {like_first_cast},
           .axes = flow_norm,
           .formula = "RMSNormalization(X, scale)",
           .meaning = simplified_norm}),
@@ -344,12 +322,12 @@ constexpr OpRow kDialectNorms[] = {
           .formula = "LayerNormalization(word + position + segment)",
           .meaning = embed_norm}),
     skip_norm_row("SkipLayerNormalization", kSkipNormIn,
-                  "LayerNormalization(input + skip + bias)", skip_layer_norm),
+                  "LayerNormalization(input + skip + bias)", skip_norm<true>),
     skip_norm_row("SkipSimplifiedLayerNormalization", kSkipRmsIn,
-                  "RMSNormalization(input + skip + bias)", skip_rms_norm),
+                  "RMSNormalization(input + skip + bias)", skip_norm<false>),
     ours(dialect::kCast, "add_rms_norm", kAddNormIn, kY, kNorm,
          {.roles = {.normalizing = true},
-          .types = {norm_of_sum},
+          .types = {like_all<3>},
           .axes = flow_norm,
           .formula = "rms_norm(x + residual, weight)",
           .meaning = add_rms_norm}),
@@ -362,7 +340,7 @@ constexpr OpRow kDialectNorms[] = {
           .meaning = add_rms_norm}),
     ours(dialect::kCast, "rms_norm", kNormIn, kY, kNorm,
          {.roles = {.normalizing = true},
-          .types = {norm},
+          .types = {like_all<2>},
           .axes = flow_norm,
           .formula = "x / sqrt(mean(x^2) + epsilon) weight, along the "
                      "last axis",

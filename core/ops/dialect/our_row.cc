@@ -29,6 +29,17 @@ Dim product(const NodeView& v, Dim a, Dim b) {
   return a == kUnknown || b == kUnknown ? kUnknown : v.dims().mul(a, b);
 }
 
+void set_gemm(const NodeView& v, std::size_t left, std::size_t right,
+              Inferred& out) {
+  if (!v.ranked(left) || !v.ranked(right) || v.rank(left) != 2 ||
+      v.rank(right) != 2) {
+    return;
+  }
+  const std::size_t rows = v.attribute_int("transA") != 0 ? 1 : 0;
+  const std::size_t columns = v.attribute_int("transB") != 0 ? 0 : 1;
+  out.set_dims(Shape{v.shape(left)[rows], v.shape(right)[columns]});
+}
+
 ir::DataType out_dtype(const NodeView& v) {
   return static_cast<ir::DataType>(v.attribute_int("out_dtype"));
 }

@@ -89,8 +89,6 @@ inline constexpr FormalValue kX[] = {in("X")};
 inline constexpr FormalValue kY[] = {in("Y")};
 inline constexpr FormalValue kOutput[] = {in("output")};
 
-// --- types -------------------------------------------------------------------
-
 using Shape = std::vector<ir::Dim>;
 
 // All outputs are.
@@ -103,6 +101,11 @@ void loosely(const NodeView& v, Outputs out);
 ir::Dim count(std::int64_t n);
 
 ir::Dim product(const NodeView& v, ir::Dim a, ir::Dim b);
+
+// The product of matrices at the places of these inputs, which 'transA' and
+// 'transB' may turn.
+void set_gemm(const NodeView& v, std::size_t left, std::size_t right,
+              Inferred& out);
 
 // The element type that the attribute says.
 ir::DataType out_dtype(const NodeView& v);

@@ -61,12 +61,9 @@ double in_projection(const SizedNode& n) {
 
 double linear(const SizedNode& n) { return n.in(0) * n.in(1, 0); }
 
-// --- Meanings ----------------------------------------------------------------
-
 ValueId linear(Body& body, ValueId x, ValueId weight, ValueId bias,
                std::string_view name) {
-  const ValueId w = body.node("Transpose", {weight}, "weight_transposed",
-                              {body.ints("perm", {1, 0})});
+  const ValueId w = body.transposed(weight, {1, 0}, "weight_transposed");
   if (!bias) return body.node("MatMul", {x, w}, name);
   return body.node("Add", {body.node("MatMul", {x, w}, "product"), bias}, name);
 }
@@ -75,11 +72,8 @@ ValueId linear(Body& body, ValueId x, ValueId weight, ValueId bias,
 ValueId rows(Body& body, ValueId x, std::int64_t from, std::int64_t count,
              std::string_view name) {
   if (!x) return x;
-  return body.node(
-      "Slice",
-      {x, body.integers({from}, "from"), body.integers({from + count}, "to"),
-       body.integers({0}, "axis")},
-      name);
+  const ValueId begin = body.integers({from}, "from");
+  return body.sliced(x, begin, body.integers({from + count}, "to"), 0, name);
 }
 
 Body::Values linear(const CallSite& call) {
@@ -117,9 +111,8 @@ Body::Values in_projection(const CallSite& call) {
   const ValueId shape = body.integers({0, 0, heads, head_dim}, "heads_shape");
   Body::Values outputs;
   for (const ValueId x : flat) {
-    outputs.push_back(body.node("Transpose",
-                                {body.node("Reshape", {x, shape}, "split")},
-                                "heads", {body.ints("perm", {0, 2, 1, 3})}));
+    outputs.push_back(body.transposed(body.node("Reshape", {x, shape}, "split"),
+                                      {0, 2, 1, 3}, "heads"));
   }
   return outputs;
 }

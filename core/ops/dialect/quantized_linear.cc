@@ -28,38 +28,21 @@ constexpr FormalValue kScaledIn[] = {in("x"), in("w", "W"), in("x_scale", "S"),
 
 constexpr FormalValue kScaledOut[] = {in("Y", "R")};
 
-// The product of x, which its scale and offset may widen, and w; the bias is
-// added to it.
-bool quantized_linear(const NodeView& v, Outputs out,
-                      std::span<const std::size_t> of_x, std::size_t bias) {
+// The product of x, which its scale and offset at `kOfX` may widen, and w; the
+// bias is added to it.
+template <std::size_t kBias, std::size_t... kOfX>
+bool quantized_linear(const NodeView& v, Outputs out) {
   out[0].elem = out_dtype(v);
   if (!v.ranked(0) || v.rank(0) == 0) return true;
   out[0].set_dims(v.shape(0));
-  for (std::size_t i : of_x) widen(v, i, out[0]);
+  (widen(v, kOfX, out[0]), ...);
   const bool known = v.ranked(1) && v.rank(1) == 2;
   out[0].dims.back() = known ? v.shape(1)[1] : kUnknown;
-  widen(v, bias, out[0]);
+  widen(v, kBias, out[0]);
   return true;
 }
 
-bool static_quant_linear(const NodeView& v, Outputs out) {
-  constexpr std::size_t kOfX[] = {4, 5};
-  return quantized_linear(v, out, kOfX, 6);
-}
-
-bool fp8_linear(const NodeView& v, Outputs out) {
-  constexpr std::size_t kOfX[] = {2};
-  return quantized_linear(v, out, kOfX, 4);
-}
-
-// The scales of x are of blocks.
-bool mxfp4_linear(const NodeView& v, Outputs out) {
-  return quantized_linear(v, out, {}, 4);
-}
-
 double scaled_linear(const SizedNode& n) { return n.out(0) * n.in(1, 0); }
-
-// --- Meanings ----------------------------------------------------------------
 
 class QuantizedLinear {
  public:
@@ -113,7 +96,7 @@ class QuantizedLinear {
   // x w + b, in the type of the result.
   Body::Values product(ValueId x, ValueId w) const {
     ValueId y = body_.node("MatMul", {x, w}, "product");
-    if (const ValueId b = real("bias")) y = body_.node("Add", {y, b}, "sum");
+    y = body_.plus(y, real("bias"), "sum");
     const DataType elem = element_type(call_.int_of("out_dtype"));
     if (!ir::is_float(elem)) body_.refuse("out_dtype is not a type of floats");
     return {elem == DataType::kFloat ? y : body_.cast(y, elem, "Y")};
@@ -173,13 +156,10 @@ Body::Values mxfp4_linear(const CallSite& call) {
   Body& body = call.body();
   const QuantizedLinear layer(call);
   const auto rank = call.rank("x");
-  if (!rank || *rank == 0 || call.rank("x_scale") != rank) {
-    body.refuse("the scale is of other groups", call["x_scale"]);
-    return {};
-  }
   const std::int64_t group = call.quiet_int("group_size");
   const std::int64_t width = call.quiet_size("w", 2);
-  if (group <= 0 || group > kMostSize) {
+  if (!rank || *rank == 0 || call.rank("x_scale") != rank || group <= 0 ||
+      group > kMostSize) {
     body.refuse("the scale is of other groups", call["x_scale"]);
     return {};
   }
@@ -204,23 +184,23 @@ Body::Values mxfp4_linear(const CallSite& call) {
 
 constexpr OpRow kDialectQuantizedLinear[] = {
     ours(dialect::kCast, "fp8_linear", kScaledIn, kScaledOut, kToFloat,
-         {.types = {fp8_linear},
+         {.types = {quantized_linear<4, 2>},
           .products = scaled_linear,
           .formula = "(x x_scale) (w w_scale) + bias",
           .meaning = fp8_linear}),
     ours(dialect::kCast, "mxfp4_linear", kScaledIn, kScaledOut, kGroupToFloat,
-         {.types = {mxfp4_linear},
+         {.types = {quantized_linear<4>},  // x_scale is of blocks
           .products = scaled_linear,
           .formula = "(E2M1[x] x_scale) (E2M1[w] w_scale) + bias",
           .meaning = mxfp4_linear}),
     ours(dialect::kCast, "static_quant_linear", kStaticIn, kScaledOut, kToFloat,
-         {.types = {static_quant_linear},
+         {.types = {quantized_linear<6, 4, 5>},
           .products = scaled_linear,
           .formula = "((x - x_offset) x_scale) ((w - w_offset) w_scale) + bias",
           .meaning = static_quant_linear}),
     ours(dialect::kCast, "static_quant_linear_int4", kStaticIn, kScaledOut,
          kToFloat,
-         {.types = {static_quant_linear},
+         {.types = {quantized_linear<6, 4, 5>},
           .products = scaled_linear,
           .formula = "static_quant_linear with w from -8 to 7",
           .meaning = static_quant_linear}),

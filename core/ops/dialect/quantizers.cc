@@ -3,6 +3,7 @@
 
 #include "core/ops/dialect/our_row.h"
 #include "core/ops/rules/flow.h"
+#include "core/ops/rules/index_math.h"
 #include "core/ops/rules/meaning_helpers.h"
 
 namespace ruleengine::ops {
@@ -54,10 +55,12 @@ bool dynamic_quantize(const NodeView& v, Outputs out) {
     if (axes->empty()) {
       out[o].set_dims(Shape());
     } else if (v.ranked(0)) {
-      const auto places = places_of_axes(*axes, v.rank(0));
-      if (!places) continue;
+      const auto reduced = flags(*axes, v.rank(0));
+      if (!reduced) continue;
       out[o].set_dims(v.shape(0));
-      for (std::size_t p : *places) out[o].dims[p] = Dim(1);
+      for (std::size_t i = 0; i < reduced->size(); ++i) {
+        if ((*reduced)[i]) out[o].dims[i] = Dim(1);
+      }
     }
   }
   return true;
@@ -66,7 +69,7 @@ bool dynamic_quantize(const NodeView& v, Outputs out) {
 // Each row by itself, or what `dims` leaves together.
 bool quantizes_rows(Flow& flow, Port port, int axis) {
   const ir::Type* in = flow.types.inputs[0];
-  if (!Flow::ranked(in)) return false;
+  if (!is_ranked(in)) return false;
   const auto dims = flow.node.attribute_ints("dims");
   if (!dims || dims->empty()) return false;
   const int rank = Flow::rank(in);
@@ -76,8 +79,6 @@ bool quantizes_rows(Flow& flow, Port port, int axis) {
                               }) &&
          flow_like_first(flow, port, axis);
 }
-
-// --- Meanings ----------------------------------------------------------------
 
 // The numbers of an integer type that a float counts exactly.
 struct Range {

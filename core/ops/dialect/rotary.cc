@@ -25,25 +25,25 @@ ValueId rotated(Body& body, ValueId x, const Rotation& r) {
   const auto angle = [&](ValueId table, std::string_view name) {
     const ValueId rows =
         body.node("Gather", {table, r.positions}, "of_positions");
-    return unsqueezed(body, rows, {1}, name);
+    return body.unsqueezed(rows, {1}, name);
   };
   const ValueId cosines = angle(r.cosines, "cosines");
   const ValueId sines = angle(r.sines, "sines");
   ValueId part = x, rest;
   if (r.turned != 0) {
     const ValueId end = body.integers({r.turned}, "turned");
-    part = sliced(body, x, body.integers({0}, "first"), end, 3, "turned_part");
-    rest = sliced(
-        body, x, end,
+    part = body.sliced(x, body.integers({0}, "first"), end, 3, "turned_part");
+    rest = body.sliced(
+        x, end,
         body.integers({std::numeric_limits<std::int64_t>::max()}, "last"), 3,
         "rest");
   }
   ValueId first, second;
   if (r.is_interleaved) {
-    const ValueId pairs = body.node(
-        "Reshape", {part, body.integers({0, 0, 0, -1, 2}, "by_pair")}, "pairs");
-    first = one_of(body, pairs, 0, 4, "of_pair");
-    second = one_of(body, pairs, 1, 4, "of_pair");
+    const ValueId pairs =
+        body.reshaped(part, {0, 0, 0, -1, 2}, "by_pair", "pairs");
+    first = body.one_of(pairs, 0, 4, "of_pair");
+    second = body.one_of(pairs, 1, 4, "of_pair");
   } else {
     const auto halves =
         body.nodes("Split", {part}, {"first_half", "second_half"},
@@ -60,16 +60,16 @@ ValueId rotated(Body& body, ValueId x, const Rotation& r) {
       "Add", {times(first, sines), times(second, cosines)}, "turned_second");
   ValueId y;
   if (r.is_interleaved) {
-    real = unsqueezed(body, real, {4}, "turned_first");
-    imaginary = unsqueezed(body, imaginary, {4}, "turned_second");
+    real = body.unsqueezed(real, {4}, "turned_first");
+    imaginary = body.unsqueezed(imaginary, {4}, "turned_second");
     y = body.node("Reshape",
-                  {joined(body, {real, imaginary}, "turned_pairs", 4),
+                  {body.joined({real, imaginary}, "turned_pairs", 4),
                    body.integers({0, 0, 0, -1}, "by_row")},
                   "turned");
   } else {
-    y = joined(body, {real, imaginary}, "turned", 3);
+    y = body.joined({real, imaginary}, "turned", 3);
   }
-  return rest ? joined(body, {y, rest}, "rotated", 3) : y;
+  return rest ? body.joined({y, rest}, "rotated", 3) : y;
 }
 
 std::int64_t turned_by(const CallSite& call, std::int64_t size) {
@@ -131,7 +131,7 @@ Body::Values contrib_rotary_embedding(const CallSite& call) {
   }
   // One position is that of the first row of each of the batch.
   ValueId positions = call["position_ids"];
-  const ValueId batch = length_of(body, x, 0, "batch");
+  const ValueId batch = body.length_of(x, 0, "batch");
   const std::int64_t axis_of_rows = is_merged ? 1 : 2;
   if (*rank_of_positions != 2) {
     const ValueId rows =
@@ -139,8 +139,8 @@ Body::Values contrib_rotary_embedding(const CallSite& call) {
     positions = body.node(
         "Expand",
         {body.node("Add", {rows, positions}, "positions_of_rows"),
-         joined(body, {batch, length_of(body, x, axis_of_rows, "length")},
-                "shape_of_positions")},
+         body.joined({batch, body.length_of(x, axis_of_rows, "length")},
+                     "shape_of_positions")},
         "positions");
   }
   ValueId y = is_merged ? split_heads(body, x, heads, size) : x;

@@ -61,17 +61,15 @@ double shifted_window_attention(const SizedNode& n) {
   return places * (n.in(1) + n.in(2) + 2 * window * n.in(0, 3));
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // 1 for the places along an axis that the roll brought in from the other end,
 // 0 for the rest. (The edge of the last window parts regions as well, but no
 // window lies across it.)
-ValueId brought(Body& body, const Windows& w, const Spatial& s,
-                std::int64_t axis) {
+ValueId brought(Body& body, const Spatial& s, std::int64_t axis) {
   const ValueId rest = body.node("Sub", {s.padded, s.shift}, "rest");
-  const ValueId is_rest = body.node(
-      "Less", {w.places(s.padded, axis), w.part(rest, axis, axis + 1, "end")},
-      "is_rest");
+  const ValueId is_rest = body.node("Less",
+                                    {places_below(body, s.padded, axis),
+                                     body.entries(rest, axis, axis + 1, "end")},
+                                    "is_rest");
   return body.cast(body.node("Not", {is_rest}, "is_brought"),
                    ir::DataType::kInt64, "brought");
 }
@@ -81,23 +79,22 @@ ValueId brought(Body& body, const Windows& w, const Spatial& s,
 ValueId seams(Body& body, const Windows& w, const Spatial& s, ValueId tiles,
               ValueId like) {
   const ValueId rows = body.node(
-      "Mul", {brought(body, w, s, 0), body.integers({2}, "two")}, "rows");
+      "Mul", {brought(body, s, 0), body.integers({2}, "two")}, "rows");
   const ValueId column = body.integers({-1, 1}, "column");
-  ValueId x = body.node("Add",
-                        {body.node("Reshape", {rows, column}, "row_column"),
-                         brought(body, w, s, 1)},
-                        "region");
-  x = w.reshape(
-      x,
-      {w.part(tiles, 0, 1, "tile_rows"), body.integers({w.side()[0]}, "height"),
-       w.part(tiles, 1, 2, "tile_columns"),
-       body.integers({w.side()[1]}, "width")},
-      "tiled_regions");
-  x = w.transpose(x, {0, 2, 1, 3}, "regions_apart");
-  const std::int64_t n = w.positions();
+  ValueId x = body.node(
+      "Add",
+      {body.node("Reshape", {rows, column}, "row_column"), brought(body, s, 1)},
+      "region");
+  x = reshaped_to(body, x,
+                  {body.entries(tiles, 0, 1, "tile_rows"),
+                   body.integers({w.side[0]}, "height"),
+                   body.entries(tiles, 1, 2, "tile_columns"),
+                   body.integers({w.side[1]}, "width")},
+                  "tiled_regions");
+  x = body.transposed(x, {0, 2, 1, 3}, "regions_apart");
+  const std::int64_t n = w.positions;
   const auto view = [&](const std::vector<std::int64_t>& sizes) {
-    return body.node("Reshape", {x, body.integers(sizes, "view")},
-                     "window_regions");
+    return body.reshaped(x, sizes, "view", "window_regions");
   };
   const ValueId same =
       body.node("Equal", {view({-1, 1, 1, n}), view({-1, 1, n, 1})}, "same");
@@ -118,19 +115,20 @@ Body::Values swin_attention(const CallSite& call) {
     return {};
   }
   const ir::Attribute window[] = {
-      body.ints("window_size", {w.side()[0], w.side()[1]})};
+      body.ints("window_size", {w.side[0], w.side[1]})};
   ValueId mask = write_meaning(body, "ruleengine", "RelativePositionBias",
                                {call["table"], call["index"]}, window)[0];
   const ValueId spatial = call["spatial"];
   const Spatial s = read_spatial(body, w, spatial);
   if (is_rolled(call, spatial)) {
-    const ValueId tiles = body.node("Div", {s.padded, w.side_list()}, "tiles");
+    const ValueId tiles =
+        body.node("Div", {s.padded, list_of(body, w.side, "window")}, "tiles");
     mask = body.node("Add", {mask, seams(body, w, s, tiles, call["Q"])},
                      "bias_and_seams");
     // The seams of one map, once for each map of the batch.
     const ValueId ones = body.integers({1, 1, 1}, "once");
     if (!body.is_one(s.batch)) {
-      mask = body.node("Tile", {mask, w.join({s.batch, ones}, "repeats")},
+      mask = body.node("Tile", {mask, body.joined({s.batch, ones}, "repeats")},
                        "masks");
     }
   }
@@ -139,7 +137,7 @@ Body::Values swin_attention(const CallSite& call) {
                               {Body::integer("head_dim", head_dim),
                                Body::integer("num_heads", heads)})[0];
   return {body.node("Reshape",
-                    {w.transpose(y, {0, 2, 1, 3}, "heads_together"),
+                    {body.transposed(y, {0, 2, 1, 3}, "heads_together"),
                      body.integers({0, 0, heads * head_dim}, "merged")},
                     "Y")};
 }

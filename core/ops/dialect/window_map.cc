@@ -10,52 +10,37 @@ namespace ruleengine::ops {
 
 using ir::ValueId;
 
-Windows::Windows(const CallSite& call)
-    : call_(call), body_(call.body()), side_(pair("window_size", 1)) {}
-
-Pair Windows::pair(std::string_view attribute, std::int64_t least) const {
-  const auto ints = call_.ints_of(attribute);
+Pair pair_of(const CallSite& call, std::string_view attribute,
+             std::int64_t least) {
+  const auto ints = call.ints_of(attribute);
   const auto good = [&](std::int64_t n) {
     return n >= least && n <= kMostSize;
   };
   if (ints.size() == 2 && good(ints[0]) && good(ints[1])) {
     return {ints[0], ints[1]};
   }
-  body_.refuse(std::string(attribute) + " is not two " +
-               (least > 0 ? "positive numbers" : "numbers of 0 or more"));
+  call.body().refuse(std::string(attribute) + " is not two " +
+                     (least > 0 ? "positive numbers" : "numbers of 0 or more"));
   return {1, 1};
 }
 
-ValueId Windows::side_list() const {
-  return body_.integers({side_[0], side_[1]}, "window");
+Windows::Windows(const CallSite& call)
+    : side(pair_of(call, "window_size", 1)), positions(side[0] * side[1]) {}
+
+ValueId list_of(Body& body, const Pair& pair, std::string_view name) {
+  return body.integers({pair[0], pair[1]}, name);
 }
 
-ValueId Windows::part(ValueId list, std::int64_t from, std::int64_t to,
-                      std::string_view name) const {
-  return body_.node(
-      "Slice",
-      {list, body_.integers({from}, "from"), body_.integers({to}, "to")}, name);
+ValueId reshaped_to(Body& body, ValueId x, Body::Values lists,
+                    std::string_view name) {
+  return body.node("Reshape", {x, body.joined(std::move(lists), "sizes")},
+                   name);
 }
 
-ValueId Windows::join(Body::Values lists, std::string_view name) const {
-  return body_.node("Concat", std::move(lists), name,
-                    {Body::integer("axis", 0)});
-}
-
-ValueId Windows::reshape(ValueId x, Body::Values sizes,
-                         std::string_view name) const {
-  return body_.node("Reshape", {x, join(std::move(sizes), "sizes")}, name);
-}
-
-ValueId Windows::transpose(ValueId x, const std::vector<std::int64_t>& perm,
-                           std::string_view name) const {
-  return body_.node("Transpose", {x}, name, {body_.ints("perm", perm)});
-}
-
-ValueId Windows::places(ValueId sizes, std::int64_t axis) const {
-  const ValueId size = body_.node(
-      "Gather", {sizes, body_.integers({axis}, "axis", true)}, "size");
-  return body_.places_below(size);
+ValueId places_below(Body& body, ValueId sizes, std::int64_t axis) {
+  const ValueId size =
+      body.node("Gather", {sizes, body.integers({axis}, "axis", true)}, "size");
+  return body.places_below(size);
 }
 
 namespace {
@@ -66,7 +51,7 @@ void check_map(Body& body, const Windows& w, ValueId spatial) {
   if (!known) return;
   const auto tiles = [&](std::size_t i) {
     const std::int64_t size = (*known)[3 + i];
-    return size > 0 && size <= kMostSize && size % w.side()[i] == 0;
+    return size > 0 && size <= kMostSize && size % w.side[i] == 0;
   };
   if (known->size() != 7 || !tiles(0) || !tiles(1)) {
     body.refuse("it is not a map of such windows", spatial);
@@ -79,10 +64,10 @@ void check_map(Body& body, const Windows& w, ValueId spatial) {
 
 Spatial read_spatial(Body& body, const Windows& w, ValueId spatial) {
   check_map(body, w, spatial);
-  return {.batch = w.part(spatial, 0, 1, "batch"),
-          .size = w.part(spatial, 1, 3, "size"),
-          .padded = w.part(spatial, 3, 5, "padded_size"),
-          .shift = w.part(spatial, 5, 7, "shift")};
+  return {.batch = body.entries(spatial, 0, 1, "batch"),
+          .size = body.entries(spatial, 1, 3, "size"),
+          .padded = body.entries(spatial, 3, 5, "padded_size"),
+          .shift = body.entries(spatial, 5, 7, "shift")};
 }
 
 // False where the map is known not to be rolled: `spatial` is known, or the

@@ -14,35 +14,24 @@ inline constexpr std::int64_t kNoShift[] = {0, 0};
 
 using Pair = std::array<std::int64_t, 2>;
 
-// Writes pieces of arithmetic with lists of sizes.
-class Windows {
- public:
+// Two numbers, none of which is below `least`.
+Pair pair_of(const CallSite& call, std::string_view attribute,
+             std::int64_t least);
+
+// The sides of the windows, 'window_size' of a call.
+struct Windows {
   explicit Windows(const CallSite& call);
 
-  const Pair& side() const { return side_; }
-  // How many positions a window has.
-  std::int64_t positions() const { return side_[0] * side_[1]; }
-
-  // Two numbers, none of which is below `least`.
-  Pair pair(std::string_view attribute, std::int64_t least) const;
-
-  ir::ValueId side_list() const;
-  // Entries [from, to) of a list of integers.
-  ir::ValueId part(ir::ValueId list, std::int64_t from, std::int64_t to,
-                   std::string_view name) const;
-  ir::ValueId join(Body::Values lists, std::string_view name) const;
-  ir::ValueId reshape(ir::ValueId x, Body::Values sizes,
-                      std::string_view name) const;
-  ir::ValueId transpose(ir::ValueId x, const std::vector<std::int64_t>& perm,
-                        std::string_view name) const;
-  // 0, 1, ... below an entry of a list.
-  ir::ValueId places(ir::ValueId sizes, std::int64_t axis) const;
-
- private:
-  const CallSite& call_;
-  Body& body_;
-  Pair side_;
+  const Pair side;
+  const std::int64_t positions;  // that a window has
 };
+ir::ValueId list_of(Body& body, const Pair& pair, std::string_view name);
+
+// x in the shape that these lists give one after another.
+ir::ValueId reshaped_to(Body& body, ir::ValueId x, Body::Values lists,
+                        std::string_view name);
+// 0, 1, ... below an entry of a list.
+ir::ValueId places_below(Body& body, ir::ValueId sizes, std::int64_t axis);
 
 // What `spatial` says of a map; `shift` is the effective one.
 struct Spatial {

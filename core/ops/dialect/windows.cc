@@ -74,23 +74,23 @@ bool window_reverse(const NodeView& v, Outputs out) {
 
 // B, H, W, padded H and W, effective shifts.
 MaybeElements window_partition(const NodeView& v, std::size_t output) {
-  const auto window = v.attribute_ints("window_size");
-  if (output != 1 || !v.ranked(0) || v.rank(0) != 4 || !window ||
-      window->size() != 2 || (*window)[0] <= 0 || (*window)[1] <= 0) {
+  const Window w = window(v);
+  if (output != 1 || !v.ranked(0) || v.rank(0) != 4 || w.height == kUnknown) {
     return std::nullopt;
   }
   const auto shift = v.attribute_ints("shift_size");
   if (!shift || shift->size() != 2) return std::nullopt;
   const auto x = v.shape(0);
   Elements out(x.begin(), x.begin() + 3);
+  const Dim sides[] = {w.height, w.width};
   for (std::size_t i = 0; i < 2; ++i) {
-    const Dim w((*window)[i]);
-    out.push_back(v.dims().mul(v.dims().ceil_div(x[1 + i], w), w));
+    const Dim tiles = v.dims().ceil_div(x[1 + i], sides[i]);
+    out.push_back(v.dims().mul(tiles, sides[i]));
   }
   for (std::size_t i = 0; i < 2; ++i) {
     const Dim padded = out[3 + i];
     // No shift where one window covers the axis.
-    const bool covered = padded == Dim((*window)[i]);
+    const bool covered = padded == sides[i];
     out.push_back(covered || (*shift)[i] == 0 ? Dim(0)
                   : padded.known()            ? Dim((*shift)[i])
                                               : kUnknown);
@@ -98,18 +98,19 @@ MaybeElements window_partition(const NodeView& v, std::size_t output) {
   return out;
 }
 
-// --- Meanings ----------------------------------------------------------------
-
 // x along the axes 1 and 2 as it is `step` ("Add") after or ("Sub") before the
 // first `count` places, with what falls off one end at the other.
-ValueId rolled(Body& body, const Windows& w, ValueId x, const char* step,
-               const Spatial& s, ValueId count) {
+ValueId rolled(Body& body, ValueId x, const char* step, const Spatial& s,
+               ValueId count) {
   for (std::int64_t axis = 0; axis < 2; ++axis) {
-    const ValueId from = body.node(
-        step, {w.places(count, axis), w.part(s.shift, axis, axis + 1, "steps")},
-        "from");
+    const ValueId from =
+        body.node(step,
+                  {places_below(body, count, axis),
+                   body.entries(s.shift, axis, axis + 1, "steps")},
+                  "from");
     const ValueId which = body.node(
-        "Mod", {from, w.part(s.padded, axis, axis + 1, "length")}, "which");
+        "Mod", {from, body.entries(s.padded, axis, axis + 1, "length")},
+        "which");
     x = body.node("Gather", {x, which}, "rolled",
                   {Body::integer("axis", axis + 1)});
   }
@@ -120,30 +121,28 @@ ValueId rolled(Body& body, const Windows& w, ValueId x, const char* step,
 Body::Values relative_position_bias(const CallSite& call) {
   Body& body = call.body();
   const Windows w(call);
-  const std::int64_t n = w.positions();
-  const ValueId places = body.node(
-      "Reshape", {call["index"], body.integers({-1}, "flat")}, "places");
+  const ValueId places = body.reshaped(call["index"], {-1}, "flat", "places");
   const ValueId rows = body.node("Gather", {call["table"], places}, "rows",
                                  {Body::integer("axis", 0)});
-  const ValueId pairs = body.node(
-      "Reshape", {rows, body.integers({n, n, -1}, "square")}, "pairs");
+  const ValueId pairs =
+      body.reshaped(rows, {w.positions, w.positions, -1}, "square", "pairs");
   return {body.node(
       "Unsqueeze",
-      {w.transpose(pairs, {2, 0, 1}, "bias"), body.integers({0}, "first")},
+      {body.transposed(pairs, {2, 0, 1}, "bias"), body.integers({0}, "first")},
       "output")};
 }
 
 Body::Values window_partition(const CallSite& call) {
   Body& body = call.body();
   const Windows w(call);
-  const Pair shift = w.pair("shift_size", 0);
+  const Pair shift = pair_of(call, "shift_size", 0);
   ValueId x = call["x"];
   const ValueId shape = body.node("Shape", {x}, "shape");
-  const ValueId side = w.side_list();
+  const ValueId side = list_of(body, w.side, "window");
   const ValueId less =
-      body.integers({w.side()[0] - 1, w.side()[1] - 1}, "window_less_one");
+      body.integers({w.side[0] - 1, w.side[1] - 1}, "window_less_one");
   const ValueId zeros = body.integers({0, 0}, "no_shift");
-  Spatial s{.size = w.part(shape, 1, 3, "size"), .shift = zeros};
+  Spatial s{.size = body.entries(shape, 1, 3, "size"), .shift = zeros};
   const ValueId tiles = body.node(
       "Div", {body.node("Add", {s.size, less}, "size_and_more"), side},
       "tiles");
@@ -151,9 +150,9 @@ Body::Values window_partition(const CallSite& call) {
   const ValueId missing = body.node("Sub", {s.padded, s.size}, "missing");
   if (!body.is_zero(missing)) {
     x = body.node("Pad",
-                  {x, w.join({body.integers({0, 0, 0, 0, 0}, "before"), missing,
-                              body.integers({0}, "behind")},
-                             "pads")},
+                  {x, body.joined({body.integers({0, 0, 0, 0, 0}, "before"),
+                                   missing, body.integers({0}, "behind")},
+                                  "pads")},
                   "padded");
   }
   if (shift != Pair{0, 0}) {
@@ -161,20 +160,22 @@ Body::Values window_partition(const CallSite& call) {
                         {body.node("Less", {side, s.padded}, "is_cut"),
                          body.integers({shift[0], shift[1]}, "wanted"), zeros},
                         "shift");
-    if (!body.is_zero(s.shift)) x = rolled(body, w, x, "Add", s, s.padded);
+    if (!body.is_zero(s.shift)) x = rolled(body, x, "Add", s, s.padded);
   }
-  const ValueId channels = w.part(shape, 3, 4, "channels");
-  x = w.reshape(
-      x,
-      {body.integers({0}, "batch"), w.part(tiles, 0, 1, "rows"),
-       body.integers({w.side()[0]}, "height"), w.part(tiles, 1, 2, "columns"),
-       body.integers({w.side()[1]}, "width"), channels},
+  const ValueId channels = body.entries(shape, 3, 4, "channels");
+  x = reshaped_to(
+      body, x,
+      {body.integers({0}, "batch"), body.entries(tiles, 0, 1, "rows"),
+       body.integers({w.side[0]}, "height"),
+       body.entries(tiles, 1, 2, "columns"),
+       body.integers({w.side[1]}, "width"), channels},
       "tiled");
-  x = w.transpose(x, {0, 1, 3, 2, 4, 5}, "apart");
-  x = w.reshape(x, {body.integers({-1, w.positions()}, "cut"), channels},
-                "windows");
-  return {x, w.join({w.part(shape, 0, 3, "unpadded"), s.padded, s.shift},
-                    "spatial")};
+  x = body.transposed(x, {0, 1, 3, 2, 4, 5}, "apart");
+  x = reshaped_to(body, x, {body.integers({-1, w.positions}, "cut"), channels},
+                  "windows");
+  return {
+      x, body.joined({body.entries(shape, 0, 3, "unpadded"), s.padded, s.shift},
+                     "spatial")};
 }
 
 Body::Values window_reverse(const CallSite& call) {
@@ -183,15 +184,16 @@ Body::Values window_reverse(const CallSite& call) {
   ValueId x = call["windows"];
   const ValueId spatial = call["spatial"];
   const Spatial s = read_spatial(body, w, spatial);
-  const ValueId side = w.side_list();
+  const ValueId side = list_of(body, w.side, "window");
   const ValueId channels =
-      w.part(body.node("Shape", {x}, "shape"), 2, 3, "channels");
-  x = w.reshape(
-      x, {s.batch, body.node("Div", {s.padded, side}, "tiles"), side, channels},
+      body.entries(body.node("Shape", {x}, "shape"), 2, 3, "channels");
+  x = reshaped_to(
+      body, x,
+      {s.batch, body.node("Div", {s.padded, side}, "tiles"), side, channels},
       "tiled");
-  x = w.transpose(x, {0, 1, 3, 2, 4, 5}, "together");
-  x = w.reshape(x, {s.batch, s.padded, channels}, "map");
-  if (is_rolled(call, spatial)) return {rolled(body, w, x, "Sub", s, s.size)};
+  x = body.transposed(x, {0, 1, 3, 2, 4, 5}, "together");
+  x = reshaped_to(body, x, {s.batch, s.padded, channels}, "map");
+  if (is_rolled(call, spatial)) return {rolled(body, x, "Sub", s, s.size)};
   if (body.is_zero(body.node("Sub", {s.padded, s.size}, "missing"))) return {x};
   return {body.node("Slice",
                     {x, body.integers({0, 0}, "start"), s.size,

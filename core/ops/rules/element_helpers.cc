@@ -1,5 +1,7 @@
 #include "core/ops/rules/element_helpers.h"
 
+#include <utility>
+
 #include "core/ir/shapes.h"
 
 namespace ruleengine::ops {
@@ -12,10 +14,9 @@ MaybeElements copied(const NodeView& v, std::size_t i) {
   return Elements(in->begin(), in->end());
 }
 
-// The shape of an input whose elements are known.
-Ints shape_of(const NodeView& v, std::size_t i) {
+Ints sizes_of(std::span<const Dim> shape) {
   Ints out;
-  for (Dim d : v.shape(i)) out.push_back(d.size());
+  for (Dim d : shape) out.push_back(d.size());
   return out;
 }
 
@@ -26,28 +27,22 @@ Elements picked(std::span<const Dim> from, const Ints& places) {
   return out;
 }
 
-// Places in input `i` for every element of the broadcast to `dims`.
-std::vector<std::size_t> spread(const NodeView& v, std::size_t i,
-                                const Ints& dims) {
-  std::vector<std::size_t> out;
-  for_each_broadcast(shape_of(v, i), dims,
-                     [&](std::size_t, std::size_t at) { out.push_back(at); });
-  return out;
+Elements spread(const NodeView& v, std::size_t i, const Ints& dims) {
+  return picked(*v.elements(i), broadcast_places(sizes_of(v.shape(i)), dims));
 }
 
-// The broadcast of the inputs' shapes; none when one is not followed.
 std::optional<Ints> common_shape(const NodeView& v, std::size_t n) {
-  Ints dims;
+  std::vector<Dim> dims;
   for (std::size_t i = 0; i < n; ++i) {
     if (!v.elements(i)) return std::nullopt;
-    const auto next = broadcast_dims(dims, shape_of(v, i));
-    if (!next || !count_of(*next, kMaxElements)) return std::nullopt;
-    dims = *next;
+    auto next = broadcast(v.dims(), dims, v.shape(i));
+    const auto count = next ? known_count(*next) : std::nullopt;
+    if (!count || *count > kMaxElements) return std::nullopt;
+    dims = std::move(*next);
   }
-  return dims;
+  return sizes_of(dims);
 }
 
-// The number of elements that the output's type says.
 std::optional<std::size_t> wanted(const NodeView& v) {
   const ir::Type* t = v.output_type(0);
   if (t == nullptr || !t->has_shape) return std::nullopt;

@@ -14,29 +14,36 @@ using Elements = std::vector<ir::Dim>;
 
 MaybeElements copied(const NodeView& v, std::size_t i);
 
-// The shape of an input whose elements are known.
-Ints shape_of(const NodeView& v, std::size_t i);
+// The sizes of a shape, which are known where elements are.
+Ints sizes_of(std::span<const ir::Dim> shape);
 
 Elements picked(std::span<const ir::Dim> from, const Ints& places);
 
-// Places in input `i` for every element of the broadcast to `dims`.
-std::vector<std::size_t> spread(const NodeView& v, std::size_t i,
-                                const Ints& dims);
+// The elements of input `i`, broadcast to `dims`.
+Elements spread(const NodeView& v, std::size_t i, const Ints& dims);
 
 // The broadcast of the first `n` inputs' shapes; none when one is not followed.
 std::optional<Ints> common_shape(const NodeView& v, std::size_t n);
+
+// `f` of every element that is known.
+template <typename F>
+MaybeElements mapped(const NodeView& v, F f) {
+  auto out = copied(v, 0);
+  if (!out) return out;
+  for (ir::Dim& d : *out) d = d == kUnknown ? d : f(d);
+  return out;
+}
 
 // `f` over the elements of two inputs, broadcast.
 template <typename F>
 MaybeElements zip(const NodeView& v, std::size_t left, std::size_t right, F f) {
   const auto dims = common_shape(v, 2);
   if (!dims) return std::nullopt;
-  const auto a = spread(v, left, *dims), b = spread(v, right, *dims);
-  const auto of_a = *v.elements(left), of_b = *v.elements(right);
-  Elements out;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    const ir::Dim x = of_a[a[i]], y = of_b[b[i]];
-    out.push_back(x == kUnknown || y == kUnknown ? kUnknown : f(x, y));
+  Elements out = spread(v, left, *dims);
+  const Elements other = spread(v, right, *dims);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const ir::Dim x = out[i], y = other[i];
+    out[i] = x == kUnknown || y == kUnknown ? kUnknown : f(x, y);
   }
   return out;
 }

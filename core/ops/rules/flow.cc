@@ -13,7 +13,7 @@ Flow::Flow(const NodeView& of, const PortTypes& around)
 
 bool Flow::broadcast(Port port, int axis) {
   const Type* out = types.outputs[first_output()];
-  if (!ranked(out)) return false;
+  if (!is_ranked(out)) return false;
   const int from_right = rank(type(port)) - axis;  // 1: the last axis
   if (from_right > rank(out)) return false;
   const Dim size = type(port)->dims[at(axis)];
@@ -27,7 +27,7 @@ bool Flow::line_up(bool inputs, int from_right, Dim size) {
   auto& places = inputs ? axes.inputs : axes.outputs;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!present(inputs, i)) continue;
-    if (!ranked(all[i])) return false;
+    if (!is_ranked(all[i])) return false;
     const int axis = rank(all[i]) - from_right;
     if (axis < 0 || all[i]->dims[at(axis)] == Dim(1)) continue;
     if (all[i]->dims[at(axis)] != size) return false;
@@ -45,12 +45,12 @@ std::size_t Flow::first_output() const {
 
 bool Flow::same_place(int axis) {
   const Type* in = types.inputs[0];
-  if (!ranked(in) || axis >= rank(in)) return false;
+  if (!is_ranked(in) || axis >= rank(in)) return false;
   axes.inputs[0] = axis;
   for (std::size_t i = 0; i < types.outputs.size(); ++i) {
     if (!present(false, i)) continue;
     const Type* out = types.outputs[i];
-    if (!ranked(out) || rank(out) != rank(in)) return false;
+    if (!is_ranked(out) || rank(out) != rank(in)) return false;
     if (out->dims[at(axis)] != in->dims[at(axis)]) return false;
     axes.outputs[i] = axis;
   }
@@ -63,7 +63,7 @@ bool flow_elementwise(Flow& flow, Port port, int axis) {
 
 bool flow_norm(Flow& flow, Port port, int axis) {
   const Type* in = flow.types.inputs[0];
-  if (!Flow::ranked(in)) return false;
+  if (!is_ranked(in)) return false;
   // The first axis that it works on; ops that do not say it take the last.
   const NodeView& v = flow.node;
   const std::int64_t own = v.may_have("axis") ? v.attribute_int("axis") : -1;

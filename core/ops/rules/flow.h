@@ -11,7 +11,6 @@
 
 namespace ruleengine::ops {
 
-
 class Flow {
  public:
   // There is a first input and a first output.
@@ -25,7 +24,6 @@ class Flow {
     return port.output ? types.outputs[port.index] : types.inputs[port.index];
   }
   static std::size_t at(int axis) { return static_cast<std::size_t>(axis); }
-  static bool ranked(const ir::Type* type) { return is_ranked(type); }
   static int rank(const ir::Type* type) {
     return static_cast<int>(type->rank());
   }

@@ -6,12 +6,6 @@
 
 namespace ruleengine::ops {
 
-std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims,
-                                     std::int64_t limit) {
-  const auto n = count_of(dims);
-  return n && *n <= limit ? n : std::nullopt;
-}
-
 std::optional<std::int64_t> count_of(std::span<const std::int64_t> dims) {
   std::int64_t out = 1;
   bool empty = false;
@@ -32,59 +26,15 @@ Ints strides_of(std::span<const std::int64_t> dims) {
   return out;
 }
 
-std::optional<Ints> broadcast_dims(std::span<const std::int64_t> a,
-                                   std::span<const std::int64_t> b) {
-  if (a.size() < b.size()) std::swap(a, b);
-  Ints out(a.begin(), a.end());
-  const std::size_t skip = a.size() - b.size();
-  for (std::size_t i = 0; i < b.size(); ++i) {
-    std::int64_t& d = out[skip + i];
-    if (d == 1) d = b[i];
-    if (b[i] != 1 && b[i] != d) return std::nullopt;
-  }
-  return out;
-}
+namespace {
 
-Ints box_places(std::span<const std::int64_t> shape, const Ints& starts,
-                const Ints& steps, const Ints& dims) {
-  const Ints strides = strides_of(shape);
+// The places of the elements of `dims` in row-major order, where the first one
+// is at `place` and the next one along an axis is a step of that axis away.
+Ints walk(std::span<const std::int64_t> dims, const Ints& steps,
+          std::int64_t place) {
   const auto total = count_of(dims).value_or(0);
-  Ints out;
-  if (total == 0) return out;
+  Ints out, at(dims.size(), 0);
   out.reserve(static_cast<std::size_t>(total));
-  std::int64_t place = 0;
-  for (std::size_t i = 0; i < dims.size(); ++i) place += starts[i] * strides[i];
-  Ints at(dims.size(), 0);
-  for (std::int64_t n = 0; n < total; ++n) {
-    out.push_back(place);
-    for (std::size_t i = dims.size(); i-- > 0;) {
-      place += steps[i] * strides[i];
-      if (++at[i] < dims[i]) break;
-      place -= steps[i] * strides[i] * dims[i];
-      at[i] = 0;
-    }
-  }
-  return out;
-}
-
-std::optional<Ints> transposed_places(std::span<const std::int64_t> shape,
-                                      const Ints& perm) {
-  const Ints strides = strides_of(shape);
-  std::vector<bool> seen(shape.size());
-  Ints dims, steps;
-  for (std::int64_t axis : perm) {
-    const auto place = ir::place_of_axis(axis, shape.size());
-    if (!place || seen[*place]) return std::nullopt;
-    seen[*place] = true;
-    dims.push_back(shape[*place]);
-    steps.push_back(strides[*place]);
-  }
-  if (perm.size() != shape.size()) return std::nullopt;
-  const auto total = count_of(shape).value_or(0);
-  Ints out;
-  out.reserve(static_cast<std::size_t>(total));
-  Ints at(dims.size(), 0);
-  std::int64_t place = 0;
   for (std::int64_t n = 0; n < total; ++n) {
     out.push_back(place);
     for (std::size_t i = dims.size(); i-- > 0;) {
@@ -97,6 +47,42 @@ std::optional<Ints> transposed_places(std::span<const std::int64_t> shape,
   return out;
 }
 
+}  // namespace
+
+Ints broadcast_places(std::span<const std::int64_t> dims,
+                      std::span<const std::int64_t> target) {
+  const Ints own = strides_of(dims);
+  const std::size_t skip = target.size() - dims.size();
+  Ints steps(target.size(), 0);
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    if (dims[i] != 1) steps[skip + i] = own[i];
+  }
+  return walk(target, steps, 0);
+}
+
+Ints box_places(std::span<const std::int64_t> shape, const Ints& starts,
+                const Ints& steps, const Ints& dims) {
+  if (count_of(dims).value_or(0) == 0) return {};
+  Ints strides = strides_of(shape);
+  std::int64_t place = 0;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    place += starts[i] * strides[i];
+    strides[i] *= steps[i];
+  }
+  return walk(dims, strides, place);
+}
+
+Ints transposed_places(std::span<const std::int64_t> shape, const Ints& perm) {
+  const Ints strides = strides_of(shape);
+  Ints dims, steps;
+  for (std::int64_t axis : perm) {
+    const std::size_t place = *ir::place_of_axis(axis, shape.size());
+    dims.push_back(shape[place]);
+    steps.push_back(strides[place]);
+  }
+  return walk(dims, steps, 0);
+}
+
 std::optional<std::vector<bool>> flags(const Ints& axes, std::size_t rank) {
   std::vector<bool> out(rank);
   for (std::int64_t axis : axes) {
@@ -105,6 +91,11 @@ std::optional<std::vector<bool>> flags(const Ints& axes, std::size_t rank) {
     out[*place] = true;
   }
   return out;
+}
+
+bool is_permutation(const Ints& perm, std::size_t rank) {
+  const auto seen = flags(perm, rank);
+  return seen && perm.size() == rank && std::ranges::count(*seen, false) == 0;
 }
 
 std::optional<Ints> gathered_places(std::span<const std::int64_t> shape,

@@ -45,6 +45,12 @@ bool like_first(const NodeView& v, Outputs out) {
   return true;
 }
 
+bool like_first_cast(const NodeView& v, Outputs out) {
+  copy_type(v, 0, out[0]);
+  out[0].elem = v.elem(1);
+  return true;
+}
+
 void need_rank(const NodeView& v, std::size_t input, std::size_t rank,
                std::string_view why) {
   if (v.ranked(input) && v.rank(input) != rank) v.refuse(why);
@@ -104,17 +110,18 @@ void meet(const ir::Type* a, const ir::Type* b, Inferred& out) {
   }
 }
 
-std::optional<std::vector<std::size_t>> places_of_axes(
-    const std::vector<std::int64_t>& axes, std::size_t rank) {
-  std::vector<std::size_t> out;
-  for (std::int64_t axis : axes) {
-    const auto place = ir::place_of_axis(axis, rank);
-    if (!place) return std::nullopt;
-    out.push_back(*place);
+std::vector<Dim> dims_of(std::span<const std::int64_t> sizes) {
+  return {sizes.begin(), sizes.end()};
+}
+
+std::optional<std::vector<Dim>> shape_said(const NodeView& v, std::size_t i) {
+  if (const auto all = v.elements(i)) {
+    return std::vector<Dim>(all->begin(), all->end());
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
-  return out;
+  if (!v.ranked(i) || v.rank(i) != 1) return std::nullopt;
+  const auto rank = known_count(v.shape(i));
+  if (!rank || *rank > kMaxElements) return std::nullopt;
+  return std::vector<Dim>(static_cast<std::size_t>(*rank), kUnknown);
 }
 
 }  // namespace ruleengine::ops

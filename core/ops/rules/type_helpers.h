@@ -32,6 +32,9 @@ Dims broadcast_shapes(const NodeView& v, std::span<const ir::Dim> a,
 // The rule of many ops: the first output is like the first input.
 bool like_first(const NodeView& v, Outputs out);
 
+// The same with the element type of the second input.
+bool like_first_cast(const NodeView& v, Outputs out);
+
 // Sets the shape to the broadcast of inputs [from, to), if all have a rank.
 void set_broadcast(const NodeView& v, std::size_t from, std::size_t to,
                    Inferred& out);
@@ -43,8 +46,13 @@ bool broadcast_all(const NodeView& v, Outputs out);
 // What both say: the axes in which they agree, when the ranks do.
 void meet(const ir::Type* a, const ir::Type* b, Inferred& out);
 
-// The places of `axes`, ascending and each once; none when one is outside.
-std::optional<std::vector<std::size_t>> places_of_axes(
-    const std::vector<std::int64_t>& axes, std::size_t rank);
+// Sizes that are written. The lowest integers, which a Dim does not hold, are
+// alike.
+std::vector<ir::Dim> dims_of(std::span<const std::int64_t> sizes);
+
+// The shape that input `i` says: its elements, or as many unknown sizes as it
+// has.
+std::optional<std::vector<ir::Dim>> shape_said(const NodeView& v,
+                                               std::size_t i);
 
 }  // namespace ruleengine::ops

@@ -21,14 +21,9 @@ bool arithmetic(const NodeView& v, Outputs out) {
   return true;
 }
 
-MaybeElements add(const NodeView& v, std::size_t) {
-  return zip(v, 0, 1, [&](Dim a, Dim b) { return v.dims().add(a, b); });
-}
-MaybeElements sub(const NodeView& v, std::size_t) {
-  return zip(v, 0, 1, [&](Dim a, Dim b) { return v.dims().sub(a, b); });
-}
-MaybeElements mul(const NodeView& v, std::size_t) {
-  return zip(v, 0, 1, [&](Dim a, Dim b) { return v.dims().mul(a, b); });
+template <Dim (ir::DimTable::*kOp)(Dim, Dim)>
+MaybeElements combined(const NodeView& v, std::size_t) {
+  return zip(v, 0, 1, [&](Dim a, Dim b) { return (v.dims().*kOp)(a, b); });
 }
 
 // Integers are divided towards zero.
@@ -59,35 +54,21 @@ MaybeElements mod(const NodeView& v, std::size_t) {
   });
 }
 
-MaybeElements fold_all(const NodeView& v, Dim (ir::DimTable::*f)(Dim, Dim)) {
+// Of any number of inputs.
+template <Dim (ir::DimTable::*kOp)(Dim, Dim)>
+MaybeElements combined_all(const NodeView& v, std::size_t) {
   const auto dims = common_shape(v, v.input_count());
   if (!dims || v.input_count() == 0) return std::nullopt;
-  MaybeElements out;
-  for (std::size_t i = 0; i < v.input_count(); ++i) {
-    const Elements next = [&] {
-      Elements e;
-      for (std::size_t p : spread(v, i, *dims))
-        e.push_back((*v.elements(i))[p]);
-      return e;
-    }();
-    if (!out) {
-      out = next;
-      continue;
-    }
+  Elements out = spread(v, 0, *dims);
+  for (std::size_t i = 1; i < v.input_count(); ++i) {
+    const Elements next = spread(v, i, *dims);
     for (std::size_t k = 0; k < next.size(); ++k) {
-      Dim& x = (*out)[k];
+      Dim& x = out[k];
       x = x == kUnknown || next[k] == kUnknown ? kUnknown
-                                               : (v.dims().*f)(x, next[k]);
+                                               : (v.dims().*kOp)(x, next[k]);
     }
   }
   return out;
-}
-
-MaybeElements minimum(const NodeView& v, std::size_t) {
-  return fold_all(v, &ir::DimTable::min);
-}
-MaybeElements maximum(const NodeView& v, std::size_t) {
-  return fold_all(v, &ir::DimTable::max);
 }
 
 constexpr OpRow arithmetic_op(OpRow row) {
@@ -107,7 +88,7 @@ constexpr OpRow kStandardArithmetic[] = {
                              .linear = true,
                              .sum = true,
                              .integers = true},
-                   .elements = {add, 3}}),
+                   .elements = {combined<&ir::DimTable::add>, 3}}),
     arithmetic_op({.type = "And", .roles = {.commutative = true}}),
     no_fold(arithmetic_op({.type = "BitShift"})),
     arithmetic_op({.type = "BitwiseAnd", .roles = {.commutative = true}}),
@@ -117,21 +98,21 @@ constexpr OpRow kStandardArithmetic[] = {
         {.type = "Div", .roles = {.linear = true}, .elements = {div, 3}}),
     arithmetic_op({.type = "Max",
                    .roles = {.commutative = true, .bounds = true},
-                   .elements = {maximum, kAll}}),
+                   .elements = {combined_all<&ir::DimTable::max>, kAll}}),
     arithmetic_op({.type = "Mean", .roles = {.commutative = true}}),
     arithmetic_op({.type = "Min",
                    .roles = {.commutative = true, .bounds = true},
-                   .elements = {minimum, kAll}}),
+                   .elements = {combined_all<&ir::DimTable::min>, kAll}}),
     arithmetic_op({.type = "Mod", .elements = {mod, 3}}),
     arithmetic_op(
         {.type = "Mul",
          .roles = {.commutative = true, .linear = true, .integers = true},
-         .elements = {mul, 3}}),
+         .elements = {combined<&ir::DimTable::mul>, 3}}),
     arithmetic_op({.type = "Or", .roles = {.commutative = true}}),
     arithmetic_op({.type = "Pow"}),
     arithmetic_op({.type = "Sub",
                    .roles = {.linear = true, .sum = true},
-                   .elements = {sub, 3}}),
+                   .elements = {combined<&ir::DimTable::sub>, 3}}),
     arithmetic_op(
         {.type = "Sum",
          .roles = {.commutative = true, .linear = true, .sum = true}}),

@@ -20,28 +20,15 @@ bool cast(const NodeView& v, Outputs out) {
   return true;
 }
 
-bool cast_like(const NodeView& v, Outputs out) {
-  copy_type(v, 0, out[0]);
-  out[0].elem = v.elem(1);
-  return true;
-}
-
 MaybeElements cast(const NodeView& v, std::size_t) {
-  auto out = copied(v, 0);
-  if (!out || v.attribute_int("to") == 7) return out;
-  const bool to_bool = v.attribute_int("to") == 9;
-  for (Dim& d : *out) {
-    if (!d.known()) continue;  // sizes fit into 32 bits, or the model fails
-    if (to_bool) d = Dim(d.size() != 0 ? 1 : 0);
-    if (!to_bool && std::abs(d.size()) > INT32_MAX) d = kUnknown;
-  }
-  // As a bool, a symbol is no longer itself.
-  if (to_bool) {
-    for (Dim& d : *out) {
-      if (!d.known()) d = kUnknown;
-    }
-  }
-  return out;
+  const std::int64_t to = v.attribute_int("to");
+  if (to == 7) return copied(v, 0);
+  return mapped(v, [&](Dim d) {
+    // As a bool, a symbol is no longer itself.
+    if (to == 9) return d.known() ? Dim(d.size() != 0) : kUnknown;
+    // Sizes fit into 32 bits, or the model fails.
+    return d.known() && std::abs(d.size()) > INT32_MAX ? kUnknown : d;
+  });
 }
 
 // The input where the type stays; only a float8e5m2 may change.
@@ -70,7 +57,7 @@ constexpr OpRow kStandardCast[] = {
     {.type = "CastLike",
      .roles = {.folds = true, .total = true, .linear = true, .settings = true},
      .types_only = 2,
-     .types = {cast_like},
+     .types = {like_first_cast},
      .views = cast_like,
      .axes = flow_like_first},
 };

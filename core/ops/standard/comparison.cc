@@ -49,17 +49,12 @@ MaybeElements ordered(const NodeView& v, std::size_t) {
 MaybeElements where(const NodeView& v, std::size_t) {
   const auto dims = common_shape(v, 3);
   if (!dims) return std::nullopt;
-  const auto c = spread(v, 0, *dims), x = spread(v, 1, *dims),
-             y = spread(v, 2, *dims);
-  Elements out;
-  for (std::size_t i = 0; i < c.size(); ++i) {
-    const Dim which = (*v.elements(0))[c[i]];
-    const Dim yes = (*v.elements(1))[x[i]], no = (*v.elements(2))[y[i]];
-    if (yes == no) {
-      out.push_back(yes);
-    } else {
-      out.push_back(!which.known() ? kUnknown : which == Dim(0) ? no : yes);
-    }
+  Elements out = spread(v, 1, *dims);
+  const Elements which = spread(v, 0, *dims), no = spread(v, 2, *dims);
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    if (out[i] == no[i]) continue;
+    if (!which[i].known()) out[i] = kUnknown;
+    if (which[i] == Dim(0)) out[i] = no[i];
   }
   return out;
 }

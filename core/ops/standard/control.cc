@@ -8,7 +8,6 @@ namespace ruleengine::ops {
 namespace {
 
 using ir::Attribute;
-using ir::Dim;
 
 // The outputs of the body named `name`.
 std::vector<const ir::Type*> body_types(const NodeView& v,
@@ -31,13 +30,13 @@ bool if_node(const NodeView& v, Outputs out) {
   return true;
 }
 
-void set_stacked(const ir::Type* t, std::size_t axis, Dim length,
-                 Inferred& out) {
+// As many of them as nobody knows, along an axis.
+void set_stacked(const ir::Type* t, std::size_t axis, Inferred& out) {
   if (t == nullptr || !t->is_tensor()) return;
   out.elem = t->elem;
   if (!t->has_shape || axis > t->rank()) return;
   out.set_dims(t->dims);
-  out.dims.push_back(length);
+  out.dims.push_back(kUnknown);
   std::rotate(out.dims.begin() + axis, out.dims.end() - 1, out.dims.end());
 }
 
@@ -49,7 +48,7 @@ bool loop(const NodeView& v, Outputs out) {
     if (i < carried) {
       meet(v.input(i + 2), body[i + 1], out[i]);
     } else {
-      set_stacked(body[i + 1], 0, kUnknown, out[i]);
+      set_stacked(body[i + 1], 0, out[i]);
     }
   }
   return true;
@@ -78,7 +77,7 @@ bool scan(const NodeView& v, Outputs out) {
       if (!at) return false;
       place = *at;
     }
-    set_stacked(body[i], place, kUnknown, out[i]);
+    set_stacked(body[i], place, out[i]);
   }
   return true;
 }

@@ -56,10 +56,10 @@ Dim auto_padded(ir::DimTable& dims, Dim d, ConvWindow w,
              : kUnknown;
 }
 
-// The spatial axes after a window of `kernel` walked over them; none where the
-// node is wrong.
-std::optional<std::vector<Dim>> walked(const NodeView& v,
-                                       std::span<const Dim> kernel) {
+// The shape after a window of `kernel` walked over the spatial axes, with so
+// many channels; none where the node is wrong.
+std::optional<Dims> walked(const NodeView& v, std::span<const Dim> kernel,
+                           Dim channels) {
   const std::size_t space = kernel.size();
   if (v.rank(0) != space + 2) return std::nullopt;
   const auto word = v.attribute_string("auto_pad");
@@ -77,7 +77,7 @@ std::optional<std::vector<Dim>> walked(const NodeView& v,
       pads.size() != 2 * space) {
     return std::nullopt;
   }
-  std::vector<Dim> out;
+  Dims out = {v.shape(0)[0], channels};
   for (std::size_t i = 0; i < space; ++i) {
     const Dim d = v.shape(0)[2 + i];
     const ConvWindow w{kernel[i].known() ? kernel[i].size() : 0,
@@ -99,15 +99,12 @@ bool conv(const NodeView& v, Outputs out) {
   std::vector<Dim> kernel(v.shape(1).begin() + 2, v.shape(1).end());
   if (const auto given = v.attribute_ints("kernel_shape");
       given && given->size() == kernel.size()) {
-    kernel.clear();
-    for (std::int64_t k : *given) kernel.push_back(Dim(k));
+    kernel = dims_of(*given);
   }
-  const auto space = walked(v, kernel);
-  if (!space) return false;
-  std::vector<Dim> dims = {v.shape(0)[0], v.shape(1)[0]};
-  dims.insert(dims.end(), space->begin(), space->end());
+  const auto dims = walked(v, kernel, v.shape(1)[0]);
+  if (!dims) return false;
   out[0].elem = v.elem(0);
-  out[0].set_dims(std::move(dims));
+  out[0].set_dims(*dims);
   return true;
 }
 
@@ -128,13 +125,9 @@ bool conv_transpose(const NodeView& v, Outputs out) {
 bool pool(const NodeView& v, Outputs out) {
   const auto given = v.attribute_ints("kernel_shape");
   if (!v.ranked(0) || v.rank(0) < 3 || !given) return false;
-  std::vector<Dim> kernel;
-  for (std::int64_t k : *given) kernel.push_back(Dim(k));
-  const auto space = walked(v, kernel);
-  if (!space) return false;
-  std::vector<Dim> dims = {v.shape(0)[0], v.shape(0)[1]};
-  dims.insert(dims.end(), space->begin(), space->end());
-  for (Inferred& o : out) o.set_dims(dims);
+  const auto dims = walked(v, dims_of(*given), v.shape(0)[1]);
+  if (!dims) return false;
+  for (Inferred& o : out) o.set_dims(*dims);
   out[0].elem = v.elem(0);
   if (out.size() > 1) out[1].elem = DataType::kInt64;  // where the maxima are
   return true;

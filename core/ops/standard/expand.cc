@@ -1,5 +1,5 @@
 // Ops that make a tensor larger: Expand, Tile, Pad, Resize.
-#include <algorithm>
+#include <numeric>
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
@@ -13,14 +13,8 @@ using ir::Dim;
 bool expand(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
-  if (const auto target = v.elements(1)) {
+  if (const auto target = shape_said(v, 1)) {
     out[0].set_dims(broadcast_shapes(v, v.shape(0), *target));
-  } else if (v.ranked(1) && v.rank(1) == 1) {
-    const auto n = known_count(v.shape(1));
-    if (n && *n <= kMaxElements) {
-      const std::vector<Dim> unknown(static_cast<std::size_t>(*n), kUnknown);
-      out[0].set_dims(broadcast_shapes(v, v.shape(0), unknown));
-    }
   }
   return true;
 }
@@ -47,7 +41,7 @@ bool pad(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
   std::vector<std::size_t> places(v.rank(0));
-  for (std::size_t i = 0; i < places.size(); ++i) places[i] = i;
+  std::iota(places.begin(), places.end(), 0);
   std::vector<Dim> dims(v.shape(0).begin(), v.shape(0).end());
   const auto pads = v.elements(1);
   bool known = pads.has_value();
@@ -115,13 +109,9 @@ bool resize(const NodeView& v, Outputs out) {
 MaybeElements expand(const NodeView& v, std::size_t) {
   const ir::Type* type = v.output_type(0);
   if (!v.elements(0) || !wanted(v)) return std::nullopt;
-  Ints dims;
-  for (Dim d : type->dims) dims.push_back(d.size());
   // The target may be smaller than the input along an axis.
-  if (broadcast_dims(shape_of(v, 0), dims) != dims) return std::nullopt;
-  Elements out;
-  for (std::size_t p : spread(v, 0, dims)) out.push_back((*v.elements(0))[p]);
-  return out;
+  if (!ir::fits(v.shape(0), type->dims)) return std::nullopt;
+  return spread(v, 0, sizes_of(type->dims));
 }
 
 MaybeElements tile(const NodeView& v, std::size_t) {

@@ -14,13 +14,10 @@ bool gather(const NodeView& v, Outputs out) {
   const auto place = ir::place_of_axis(v.attribute_int("axis"), v.rank(0));
   if (!place) return false;
   const auto data = v.shape(0);
-  std::vector<Dim> dims(data.begin(),
-                        data.begin() + static_cast<std::ptrdiff_t>(*place));
-  dims.insert(dims.end(), v.shape(1).begin(), v.shape(1).end());
-  dims.insert(dims.end(),
-              data.begin() + static_cast<std::ptrdiff_t>(*place) + 1,
-              data.end());
-  out[0].set_dims(std::move(dims));
+  Dims dims(data.first(*place));
+  dims.append(v.shape(1));
+  dims.append(data.subspan(*place + 1));
+  out[0].set_dims(dims);
   return true;
 }
 
@@ -58,7 +55,7 @@ MaybeElements gather(const NodeView& v, std::size_t) {
   const auto data = v.elements(0);
   const auto indices = v.ints(1);
   if (!data || !indices) return std::nullopt;
-  const Ints shape = shape_of(v, 0);
+  const Ints shape = sizes_of(v.shape(0));
   const auto axis = ir::place_of_axis(v.attribute_int("axis"), shape.size());
   if (!axis || data->size() * indices->size() > 4096) return std::nullopt;
   const auto places = gathered_places(shape, *axis, *indices);

@@ -17,9 +17,7 @@ using ir::Dim;
 
 void from_tensor(const ir::Literal& t, Inferred& out) {
   out.elem = t.dtype;
-  std::vector<Dim> dims;
-  for (std::int64_t d : t.dims) dims.push_back(Dim(d));
-  out.set_dims(std::move(dims));
+  out.set_dims(dims_of(t.dims));
 }
 
 Dim count(std::size_t n) { return Dim(static_cast<std::int64_t>(n)); }
@@ -46,13 +44,11 @@ bool constant(const NodeView& v, Outputs out) {
         out[0].set_dims(std::vector<Dim>());
         return true;
       case AttributeKind::kFloats:
-        out[0].set_dims(std::vector<Dim>{count(a->floats.size())});
-        return true;
       case AttributeKind::kInts:
-        out[0].set_dims(std::vector<Dim>{count(a->ints.size())});
-        return true;
       case AttributeKind::kStrings:
-        out[0].set_dims(std::vector<Dim>{count(a->strings.size())});
+        // It has one of the lists.
+        out[0].set_dims(std::vector<Dim>{
+            count(a->floats.size() + a->ints.size() + a->strings.size())});
         return true;
       default:
         out[0] = {};
@@ -67,17 +63,11 @@ bool constant_of_shape(const NodeView& v, Outputs out) {
   if (value != nullptr && !value->tensors.empty()) {
     out[0].elem = value->tensors[0]->dtype;
   }
-  if (const auto shape = v.elements(0)) {
-    std::vector<Dim> dims(shape->begin(), shape->end());
-    for (Dim& d : dims) {
+  if (auto dims = shape_said(v, 0)) {
+    for (Dim& d : *dims) {
       if (d.known() && d.size() < 0) d = kUnknown;
     }
-    out[0].set_dims(std::move(dims));
-  } else if (v.ranked(0) && v.rank(0) == 1) {
-    const auto n = known_count(v.shape(0));
-    if (n && *n <= kMaxElements) {
-      out[0].set_dims(std::vector<Dim>(static_cast<std::size_t>(*n), kUnknown));
-    }
+    out[0].set_dims(*dims);
   }
   return true;
 }

@@ -15,8 +15,6 @@ namespace {
 
 using ir::Dim;
 
-// --- Transpose ---------------------------------------------------------------
-
 // Without `perm` the axes are turned round.
 NodeView::MaybeInts turned_round(std::string_view attribute, std::size_t rank) {
   if (attribute != "perm") return std::nullopt;
@@ -35,10 +33,7 @@ bool transpose(const NodeView& v, Outputs out) {
   if (!v.ranked(0)) return true;
   const auto x = v.shape(0);
   const Ints perm = permutation(v, x.size());
-  const auto places = places_of_axes(perm, x.size());
-  if (!places || places->size() != x.size() || perm.size() != x.size()) {
-    return false;
-  }
+  if (!is_permutation(perm, x.size())) return false;
   out[0].set_dims(x);
   for (std::size_t i = 0; i < perm.size(); ++i) {
     out[0].dims[i] = x[*ir::place_of_axis(perm[i], x.size())];
@@ -49,27 +44,21 @@ bool transpose(const NodeView& v, Outputs out) {
 MaybeElements transpose(const NodeView& v, std::size_t) {
   const auto data = v.elements(0);
   if (!data) return std::nullopt;
-  const Ints shape = shape_of(v, 0);
-  const auto places = transposed_places(shape, permutation(v, shape.size()));
-  if (!places) return std::nullopt;
-  return picked(*data, *places);
+  const Ints shape = sizes_of(v.shape(0));
+  const Ints perm = permutation(v, shape.size());
+  if (!is_permutation(perm, shape.size())) return std::nullopt;
+  return picked(*data, transposed_places(shape, perm));
 }
 
 // Only two axes can be swapped where a tensor is read.
 Literals transpose(const NodeView& v) {
   const ir::Literal& t = *v.constant(0);
   const Ints perm = permutation(v, t.dims.size());
-  const auto all = flags(perm, t.dims.size());
-  if (!all || perm.size() != t.dims.size() ||
-      std::ranges::count(*all, false) > 0) {
-    return {};
-  }
+  if (!is_permutation(perm, t.dims.size())) return {};
   if (std::ranges::is_sorted(perm)) return {&t};
   if (perm.size() != 2 || !can_be_lazy(t)) return {};
   return {lazy_transpose(v.model(), t)};
 }
-
-// --- Concat ------------------------------------------------------------------
 
 // Of axes that must agree, the one that says most.
 Dim agreed(const NodeView& v, Dim a, Dim b) {
@@ -172,11 +161,9 @@ Literals concat(const NodeView& v) {
   return joined != nullptr ? Literals{joined} : Literals();
 }
 
-// --- axes --------------------------------------------------------------------
-
 bool transpose(Flow& flow, Port port, int axis) {
   const ir::Type* in = flow.types.inputs[0];
-  if (!Flow::ranked(in) || !Flow::ranked(flow.types.outputs[0])) return false;
+  if (!is_ranked(in) || !is_ranked(flow.types.outputs[0])) return false;
   const int rank = Flow::rank(in);
   const Ints perm = permutation(flow.node, in->rank());
   if (perm.size() != in->rank()) return false;
@@ -192,14 +179,14 @@ bool transpose(Flow& flow, Port port, int axis) {
 
 bool concat(Flow& flow, Port, int axis) {
   const ir::Type* out = flow.types.outputs[0];
-  if (!Flow::ranked(out) || Flow::from_front(flow.node.attribute_int("axis"),
-                                             Flow::rank(out)) == axis) {
+  if (!is_ranked(out) || Flow::from_front(flow.node.attribute_int("axis"),
+                                          Flow::rank(out)) == axis) {
     return false;
   }
   flow.axes.outputs[0] = axis;
   for (std::size_t i = 0; i < flow.types.inputs.size(); ++i) {
     const ir::Type* in = flow.types.inputs[i];
-    if (!Flow::ranked(in) || in->rank() != out->rank() ||
+    if (!is_ranked(in) || in->rank() != out->rank() ||
         in->dims[Flow::at(axis)] != out->dims[Flow::at(axis)]) {
       return false;
     }

@@ -33,7 +33,7 @@ bool quantizes_along_another(const Flow& flow, int axis) {
   if (flow.types.inputs.size() < 2) return false;
   const ir::Type* in = flow.types.inputs[0];
   const ir::Type* scale = flow.types.inputs[1];
-  if (!Flow::ranked(scale) || !Flow::ranked(in)) return false;
+  if (!is_ranked(scale) || !is_ranked(in)) return false;
   if (scale->rank() == 0) return true;
   const NodeView& v = flow.node;
   if (scale->rank() > 1 || v.attribute_int("block_size") != 0) return false;

@@ -1,5 +1,5 @@
 // Reductions, and sums along an axis.
-#include <algorithm>
+#include <numeric>
 
 #include "core/ops/families.h"
 #include "core/ops/rules/element_helpers.h"
@@ -12,26 +12,30 @@ namespace {
 using ir::DataType;
 using ir::Dim;
 
-void drop_axes(const NodeView& v, const std::vector<std::size_t>& places,
-               bool keep, Inferred& out) {
-  std::vector<Dim> dims;
-  for (std::size_t i = 0; i < v.rank(0); ++i) {
-    if (!std::binary_search(places.begin(), places.end(), i)) {
+// The shape of the first input without the axes, or with 1 for each of them;
+// false when one is outside.
+bool drop_axes(const NodeView& v, const Ints& axes, Inferred& out) {
+  const auto drop = flags(axes, v.rank(0));
+  if (!drop) return false;
+  const bool keep = v.attribute_int("keepdims") != 0;
+  Dims dims;
+  for (std::size_t i = 0; i < drop->size(); ++i) {
+    if (!(*drop)[i]) {
       dims.push_back(v.shape(0)[i]);
     } else if (keep) {
       dims.push_back(Dim(1));
     }
   }
-  out.set_dims(std::move(dims));
+  out.set_dims(dims);
+  return true;
 }
 
 bool reduce(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   if (!v.ranked(0)) return true;
-  const bool keep = v.attribute_int("keepdims") != 0;
   const auto axes = v.ints_of("axes", 1);
   if (!axes) {
-    if (keep) {
+    if (v.attribute_int("keepdims") != 0) {
       out[0].set_dims(std::vector<Dim>(v.rank(0), kUnknown));
     } else if (v.ranked(1) && v.rank(1) == 1 && v.shape(1)[0].known() &&
                v.shape(1)[0].size() > 0 &&
@@ -41,29 +45,21 @@ bool reduce(const NodeView& v, Outputs out) {
     }
     return true;
   }
-  std::vector<std::int64_t> list = axes->value_or(std::vector<std::int64_t>());
+  Ints list = axes->value_or(Ints());
   if (list.empty()) {
     if (v.attribute_int("noop_with_empty_axes") != 0) {
       out[0].set_dims(v.shape(0));
       return true;
     }
-    for (std::size_t i = 0; i < v.rank(0); ++i) {
-      list.push_back(static_cast<std::int64_t>(i));
-    }
+    list.resize(v.rank(0));
+    std::iota(list.begin(), list.end(), 0);
   }
-  const auto places = places_of_axes(list, v.rank(0));
-  if (!places) return false;
-  drop_axes(v, *places, keep, out[0]);
-  return true;
+  return drop_axes(v, list, out[0]);
 }
 
 bool arg(const NodeView& v, Outputs out) {
-  out[0].elem = ir::DataType::kInt64;
-  if (!v.ranked(0)) return true;
-  const auto place = ir::place_of_axis(v.attribute_int("axis"), v.rank(0));
-  if (!place) return false;
-  drop_axes(v, {*place}, v.attribute_int("keepdims") != 0, out[0]);
-  return true;
+  out[0].elem = DataType::kInt64;
+  return !v.ranked(0) || drop_axes(v, {v.attribute_int("axis")}, out[0]);
 }
 
 template <bool kProduct>

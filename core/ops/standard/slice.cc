@@ -5,29 +5,22 @@
 #include "core/ops/rules/element_helpers.h"
 #include "core/ops/rules/index_math.h"
 #include "core/ops/rules/lazy_tensors.h"
-#include "core/ops/slice_math.h"
 #include "core/ops/rules/type_helpers.h"
+#include "core/ops/slice_math.h"
 
 namespace ruleengine::ops {
 namespace {
 
 using ir::Dim;
 
-// --- Slice -------------------------------------------------------------------
-
 struct Bounds {
   std::vector<Dim> starts, ends;
   std::optional<std::vector<std::int64_t>> axes, steps;
 };
 
-// As bounds, the lowest integers, which a Dim does not hold, are alike.
-std::vector<Dim> dims_from(const std::vector<std::int64_t>& ints) {
-  return {ints.begin(), ints.end()};
-}
-
 // An input of bounds: numbers where it is constant, else elements.
 std::optional<std::vector<Dim>> bounds_of(const NodeView& v, std::size_t i) {
-  if (const auto ints = v.ints(i)) return dims_from(*ints);
+  if (const auto ints = v.ints(i)) return dims_of(*ints);
   const auto elements = v.elements(i);
   if (!elements) return std::nullopt;
   return std::vector<Dim>(elements->begin(), elements->end());
@@ -39,8 +32,8 @@ std::optional<Bounds> slice_bounds(const NodeView& v) {
     const auto starts = v.attribute_ints("starts");
     const auto ends = v.attribute_ints("ends");
     if (!starts || !ends) return std::nullopt;
-    out.starts = dims_from(*starts);
-    out.ends = dims_from(*ends);
+    out.starts = dims_of(*starts);
+    out.ends = dims_of(*ends);
     out.axes = v.attribute_ints("axes");
     return out;
   }
@@ -48,7 +41,7 @@ std::optional<Bounds> slice_bounds(const NodeView& v) {
   const auto ends = bounds_of(v, 2);
   out.axes = v.ints(3);
   out.steps = v.ints(4);
-  if ((v.has_input(3) && !out.axes)) return std::nullopt;
+  if (v.has_input(3) && !out.axes) return std::nullopt;
   // Bounds that are not known still leave the other axes alone.
   const std::size_t n = out.axes ? out.axes->size()
                         : starts ? starts->size()
@@ -89,34 +82,41 @@ bool slice(const NodeView& v, Outputs out) {
   return true;
 }
 
+// The places that a Slice takes of a tensor.
+struct Box {
+  Ints first, steps, dims;
+};
+std::optional<Box> box_of(const NodeView& v, const Ints& shape) {
+  const auto starts = v.ints_of("starts", 1), ends = v.ints_of("ends", 2);
+  const auto axes = v.ints_of("axes", 3), steps = v.ints_of("steps", 4);
+  if (!starts || !ends || !axes || !steps || !*starts || !*ends) return {};
+  const std::size_t rank = shape.size(), n = (*starts)->size();
+  if ((*ends)->size() != n || n > rank || (*axes && (*axes)->size() != n) ||
+      (*steps && (*steps)->size() != n)) {
+    return {};
+  }
+  Box out{Ints(rank, 0), Ints(rank, 1), shape};
+  for (std::size_t i = 0; i < n; ++i) {
+    const auto place = ir::place_of_axis(
+        *axes ? (**axes)[i] : static_cast<std::int64_t>(i), rank);
+    const std::int64_t step = *steps ? (**steps)[i] : 1;
+    if (!place) return {};
+    const auto r = slice_range(shape[*place], (**starts)[i], (**ends)[i], step);
+    if (!r) return {};
+    out.first[*place] = r->start;
+    out.steps[*place] = r->count > 1 ? step : 1;
+    out.dims[*place] = r->count;
+  }
+  return out;
+}
+
 MaybeElements slice(const NodeView& v, std::size_t) {
   const auto data = v.elements(0);
   if (!data) return std::nullopt;
-  const bool old = v.opset() < 10;
-  const auto starts = old ? v.attribute_ints("starts") : v.ints(1);
-  const auto ends = old ? v.attribute_ints("ends") : v.ints(2);
-  const auto axes = v.ints_of("axes", 3);
-  const auto steps = v.ints_of("steps", 4);
-  const Ints shape = shape_of(v, 0);
-  if (!starts || !ends || !axes || !steps || ends->size() != starts->size() ||
-      (*axes && (*axes)->size() != starts->size()) ||
-      (*steps && (*steps)->size() != starts->size())) {
-    return std::nullopt;
-  }
-  Ints first(shape.size(), 0), stride(shape.size(), 1), dims = shape;
-  for (std::size_t i = 0; i < starts->size(); ++i) {
-    const std::int64_t axis =
-        *axes ? (**axes)[i] : static_cast<std::int64_t>(i);
-    const auto place = ir::place_of_axis(axis, shape.size());
-    const std::int64_t step = *steps ? (**steps)[i] : 1;
-    if (!place) return std::nullopt;
-    const auto r = slice_range(shape[*place], (*starts)[i], (*ends)[i], step);
-    if (!r) return std::nullopt;
-    first[*place] = r->start;
-    stride[*place] = r->count > 1 ? step : 1;
-    dims[*place] = r->count;
-  }
-  return picked(*data, box_places(shape, first, stride, dims));
+  const Ints shape = sizes_of(v.shape(0));
+  const auto box = box_of(v, shape);
+  if (!box) return std::nullopt;
+  return picked(*data, box_places(shape, box->first, box->steps, box->dims));
 }
 
 // The block of these sizes that begins at `first`; nullptr where it cannot be
@@ -135,42 +135,18 @@ const ir::Literal* cut(ir::Model& model, const ir::Literal* t,
 
 Literals slice(const NodeView& v) {
   const ir::Literal* t = v.constant(0);
-  const auto starts = v.ints_of("starts", 1), ends = v.ints_of("ends", 2);
-  const auto axes = v.ints_of("axes", 3), steps = v.ints_of("steps", 4);
-  if (!count_of(t->dims) || !starts || !ends || !axes || !steps || !*starts ||
-      !*ends) {
+  if (!count_of(t->dims)) return {};
+  const auto box = box_of(v, {t->dims.begin(), t->dims.end()});
+  if (!box || std::ranges::count(box->steps, 1) != std::ssize(box->steps)) {
     return {};
   }
-  const std::size_t rank = t->dims.size(), n = (*starts)->size();
-  if ((*ends)->size() != n || n > rank || (*axes && (*axes)->size() != n) ||
-      (*steps && (*steps)->size() != n)) {
-    return {};
-  }
-  Ints first(rank, 0), dims(t->dims.begin(), t->dims.end());
-  for (std::size_t i = 0; i < n; ++i) {
-    const auto place = ir::place_of_axis(
-        *axes ? (**axes)[i] : static_cast<std::int64_t>(i), rank);
-    const std::int64_t step = *steps ? (**steps)[i] : 1;
-    if (!place) return {};
-    const auto r =
-        slice_range(t->dims[*place], (**starts)[i], (**ends)[i], step);
-    if (!r || (r->count > 1 && step != 1)) return {};
-    first[*place] = r->start;
-    dims[*place] = r->count;
-  }
-  const ir::Literal* block = cut(v.model(), t, first, dims);
+  const ir::Literal* block = cut(v.model(), t, box->first, box->dims);
   return block != nullptr ? Literals{block} : Literals();
 }
 
-// --- Split -------------------------------------------------------------------
-
 // How the axis is divided, by attribute, input or number of outputs.
 std::vector<Dim> split_sizes(const NodeView& v, Dim size, std::size_t n) {
-  if (const auto fixed = v.attribute_ints("split")) {
-    std::vector<Dim> out;
-    for (std::int64_t s : *fixed) out.push_back(Dim(s));
-    return out;
-  }
+  if (const auto fixed = v.attribute_ints("split")) return dims_of(*fixed);
   if (v.has_input(1)) {
     const auto sizes = v.elements(1);
     if (!sizes) return std::vector<Dim>(n, kUnknown);

@@ -26,29 +26,18 @@ bool dropout(const NodeView& v, Outputs out) {
 }
 
 MaybeElements neg(const NodeView& v, std::size_t) {
-  auto out = copied(v, 0);
-  if (!out) return out;
-  for (Dim& d : *out) d = d == kUnknown ? d : v.dims().neg(d);
-  return out;
+  return mapped(v, [&](Dim d) { return v.dims().neg(d); });
 }
 
 MaybeElements abs(const NodeView& v, std::size_t) {
-  auto out = copied(v, 0);
-  if (!out) return out;
-  for (Dim& d : *out) {
-    if (d == kUnknown || v.dims().nonnegative(d)) continue;
-    d = d.known() ? Dim(-d.size()) : kUnknown;
-  }
-  return out;
+  return mapped(v, [&](Dim d) {
+    if (v.dims().nonnegative(d)) return d;
+    return d.known() ? Dim(-d.size()) : kUnknown;
+  });
 }
 
 MaybeElements logical_not(const NodeView& v, std::size_t) {
-  auto out = copied(v, 0);
-  if (!out) return out;
-  for (Dim& d : *out) {
-    if (d.known()) d = Dim(d.size() == 0 ? 1 : 0);
-  }
-  return out;
+  return mapped(v, [](Dim d) { return d.known() ? Dim(d.size() == 0) : d; });
 }
 
 MaybeElements identity(const NodeView& v, std::size_t) { return copied(v, 0); }

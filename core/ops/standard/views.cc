@@ -74,9 +74,7 @@ Itself means_itself(const NodeView& v, Dim size, std::size_t axis) {
 
 // A size that was asked for is also what the elements leave beside the others.
 void equate_rest(const NodeView& v, std::span<const Dim> target) {
-  if (!v.ranked(0) || std::ranges::find(target, kUnknown) != target.end()) {
-    return;
-  }
+  if (!v.ranked(0) || !all_known(target)) return;
   ir::DimTable& dims = v.dims();
   const Dim count = element_count(dims, v.shape(0));
   for (std::size_t i = v.rank(0); i < target.size(); ++i) {
@@ -133,26 +131,18 @@ bool reshape(const NodeView& v, Outputs out) {
   if (v.opset() < 5) {
     const auto shape = v.attribute_ints("shape");
     if (!shape) return false;
-    std::vector<Dim> wanted;
-    for (std::int64_t d : *shape) wanted.push_back(Dim(d));
-    out[0].set_dims(reshaped(v, wanted));
+    out[0].set_dims(reshaped(v, dims_of(*shape)));
     return true;
   }
   if (const auto wanted = v.elements(1)) {
     out[0].set_dims(reshaped(v, *wanted));
-    const auto& dims = out[0].dims;
-    const bool is_followed = std::ranges::find(dims, kUnknown) == dims.end();
-    if (v.ranked(0) && is_followed) {
+    if (v.ranked(0) && all_known(out[0].dims)) {
       need_equal(v, element_count(v.dims(), v.shape(0)),
                  element_count(v.dims(), out[0].dims),
                  "the elements are more or fewer than before");
     }
-  } else if (v.ranked(1) && v.rank(1) == 1) {
-    const auto rank = known_count(v.shape(1));
-    if (rank && *rank <= kMaxElements) {
-      out[0].set_dims(
-          std::vector<Dim>(static_cast<std::size_t>(*rank), kUnknown));
-    }
+  } else if (const auto unknown = shape_said(v, 1)) {
+    out[0].set_dims(*unknown);
   }
   return true;
 }
@@ -183,10 +173,10 @@ bool squeeze(const NodeView& v, Outputs out) {
       if (d != Dim(1)) dims.push_back(d);
     }
   } else {
-    const auto places = places_of_axes(**axes, v.rank(0));
-    if (!places) return false;
+    const auto drop = flags(**axes, v.rank(0));
+    if (!drop) return false;
     for (std::size_t i = 0; i < v.rank(0); ++i) {
-      if (!std::binary_search(places->begin(), places->end(), i)) {
+      if (!(*drop)[i]) {
         dims.push_back(v.shape(0)[i]);
       } else {
         need_equal(v, v.shape(0)[i], Dim(1), "the axis is wider than 1");
@@ -201,14 +191,14 @@ bool unsqueeze(const NodeView& v, Outputs out) {
   out[0].elem = v.elem(0);
   const auto axes = v.ints_of("axes", 1);
   if (!v.ranked(0) || !axes || !*axes) return true;
-  const std::size_t rank = v.rank(0) + (*axes)->size();
-  const auto places = places_of_axes(**axes, rank);
-  if (!places || places->size() != (*axes)->size()) return false;
+  const auto added = flags(**axes, v.rank(0) + (*axes)->size());
+  if (!added || std::ranges::count(*added, true) != std::ssize(**axes)) {
+    return false;
+  }
   std::vector<Dim> dims;
   auto next = v.shape(0).begin();
-  for (std::size_t i = 0; i < rank; ++i) {
-    const bool added = std::binary_search(places->begin(), places->end(), i);
-    dims.push_back(added ? Dim(1) : *next++);
+  for (const bool is_new : *added) {
+    dims.push_back(is_new ? Dim(1) : *next++);
   }
   out[0].set_dims(std::move(dims));
   return true;
@@ -334,7 +324,7 @@ bool view(Flow& flow, Port port, int axis) {
   if (!Flow::first_only(port)) return false;
   const ir::Type* type = flow.type(port);
   const ir::Type* other = flow.type({!port.output, 0});
-  if (!Flow::ranked(other)) return false;
+  if (!is_ranked(other)) return false;
   const Dim size = type->dims[Flow::at(axis)];
   if (size == Dim(1)) return false;
   const auto found =
