@@ -7,19 +7,20 @@
 #include <string>
 #include <type_traits>
 
-#include "runtime/element_types.h"
+#include "core/ir/element_types.h"
 #include "runtime/preparation.h"
 
 namespace ruleengine::kernels {
 
+using ir::Joined;
+using ir::kTypeOf;
+using ir::Types;
 using runtime::Call;
 using runtime::DataType;
 using runtime::Datum;
 using runtime::Dims;
 using runtime::fail;
 using runtime::Ints;
-using runtime::Joined;
-using runtime::kTypeOf;
 using runtime::Op;
 using runtime::Preparation;
 using runtime::RunContext;
@@ -27,7 +28,6 @@ using runtime::Shape;
 using runtime::String;
 using runtime::Tensor;
 using runtime::Ticker;
-using runtime::Types;
 
 // The preparation of an op that is a class: its constructor prepares, and
 // calling it runs.
@@ -36,11 +36,11 @@ Op prepared(const Preparation& p) {
   return F(p);
 }
 
-using Floats = runtime::FloatTypes;
-using Integers = runtime::IntegerTypes;
-using Numbers = runtime::NumberTypes;
+using Floats = ir::FloatTypes;
+using Integers = ir::IntegerTypes;
+using Numbers = ir::NumberTypes;
 using NumbersAndBool = Joined<Numbers, Types<bool>>;
-using NumbersBoolAndComplex = runtime::ElementTypes;
+using NumbersBoolAndComplex = ir::ElementTypes;
 
 // Fails, since a kernel computes in `known` types only.
 [[noreturn]] void not_computed(DataType dtype,

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/ir/element_types.h"
 #include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
-#include "runtime/element_types.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
@@ -119,10 +119,10 @@ Ints Call::ints(std::size_t i) const {
   Ints out;
   const bool is_read =
       t.dtype() != DataType::kUint64 &&
-      visit_type(IntegerTypes(), is_bool ? DataType::kUint8 : t.dtype(),
-                 [&]<typename T>() {
-                   out.assign(t.data<T>(), t.data<T>() + t.count());
-                 });
+      ir::visit_type(ir::IntegerTypes(), is_bool ? DataType::kUint8 : t.dtype(),
+                     [&]<typename T>() {
+                       out.assign(t.data<T>(), t.data<T>() + t.count());
+                     });
   if (!is_read) wrong_type(i, "integers");
   return out;
 }

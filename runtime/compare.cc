@@ -9,9 +9,9 @@
 #include <type_traits>
 #include <utility>
 
+#include "core/ir/element_types.h"
 #include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
-#include "runtime/element_types.h"
 #include "runtime/widening.h"
 
 namespace ruleengine::runtime {
@@ -52,14 +52,14 @@ Tensor as_numbers(const Tensor& t) {
 template <typename F>
 void visit_elements(const F& f, const Tensor& a) {
   const Tensor x = as_numbers(a);
-  visit_type(ElementTypes(), x.dtype(),
-             [&]<typename T>() { f(x.values<T>()); });
+  ir::visit_type(ir::ElementTypes(), x.dtype(),
+                 [&]<typename T>() { f(x.values<T>()); });
 }
 template <typename F>
 void visit_elements(const F& f, const Tensor& a, const Tensor& b) {
   const Tensor x = as_numbers(a), y = as_numbers(b);
-  visit_type(ElementTypes(), x.dtype(),
-             [&]<typename T>() { f(x.values<T>(), y.values<T>()); });
+  ir::visit_type(ir::ElementTypes(), x.dtype(),
+                 [&]<typename T>() { f(x.values<T>(), y.values<T>()); });
 }
 
 // NaN where one is.

@@ -79,10 +79,9 @@ class Chains {
   enum Input : std::uint8_t { kA, kB, kRow, kSum };
 
   static bool is_float(const ir::Type* t) {
-    return t != nullptr && t->is_tensor() && t->has_shape &&
-           (t->elem == ir::DataType::kFloat ||
-            t->elem == ir::DataType::kFloat16 ||
-            t->elem == ir::DataType::kBfloat16);
+    return ir::is_ranked(t) && (t->elem == ir::DataType::kFloat ||
+                                t->elem == ir::DataType::kFloat16 ||
+                                t->elem == ir::DataType::kBfloat16);
   }
 
   // Whether the value is added to each row of a tensor of this type.

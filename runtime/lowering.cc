@@ -24,14 +24,6 @@ using ir::NodeId;
 // Calls of one function may give it this many different sets of attributes.
 constexpr std::size_t kMostVariants = 10000;
 
-template <typename Visit>
-void for_nodes(const ir::Graph& graph, Visit visit) {
-  // Not those that are added meanwhile.
-  for (std::size_t i = 0, n = graph.node_count(); i < n; ++i) {
-    if (!graph.node(NodeId(i)).removed) visit(NodeId(i));
-  }
-}
-
 // Whether attributes of the node are those of the function around it.
 bool has_references(const ir::Graph& graph, NodeId node) {
   return std::ranges::any_of(
@@ -40,10 +32,9 @@ bool has_references(const ir::Graph& graph, NodeId node) {
 }
 
 bool has_references(const ir::Graph& graph) {
-  bool found = false;
-  for_nodes(graph,
-            [&](NodeId node) { found = found || has_references(graph, node); });
-  return found;
+  return std::ranges::any_of(graph.live_nodes(), [&](NodeId node) {
+    return has_references(graph, node);
+  });
 }
 
 std::string reason_of(const Diagnostic& error) {
@@ -93,13 +84,13 @@ class Lowering {
     const bool has_declined = !choice_.declined.empty();
     bool needed = has_declined;
     const auto look = [&](const ir::Graph& graph, bool is_body) {
-      for_nodes(graph, [&](NodeId node) {
+      for (const NodeId node : graph.live_nodes()) {
         const bool is_itself = runs_as(graph, node) == RunsAs::kItself;
         types_matter_ =
             types_matter_ || (is_body && (has_declined || !is_itself));
         needed = needed || !is_itself || has_references(graph, node) ||
                  is_old(graph, graph.op(node));
-      });
+      }
     };
     look(model_.graph, false);
     for (const auto& each : model_.functions) {
@@ -186,9 +177,9 @@ class Lowering {
       if (!inference) inference.emplace(graph);
       return *inference;
     };
-    for_nodes(graph, [&](NodeId node) {
+    for (const NodeId node : graph.live_nodes()) {
       if (!error_) visit(facts, node);
-    });
+    }
     for (Change& change : changes_) {
       if (!change.form) {
         if (declined_.contains({&graph, change.node})) {
@@ -354,10 +345,10 @@ class Lowering {
                                        std::to_string(bound.variants.size()));
       auto made = std::make_unique<ir::Function>(function, *copy_);
       made->overload = copy_->ops[own].overload;
-      for_nodes(function.body, [&](NodeId each) {
-        if (!declined_.contains({&function.body, each})) return;
+      for (const NodeId each : function.body.live_nodes()) {
+        if (!declined_.contains({&function.body, each})) continue;
         declined_.emplace(&made->body, each);
-      });
+      }
       copy_->functions.push_back(std::move(made));
       omit_inputs(copy_->functions.back()->body, omitted);
       add_variant(own, *copy_->functions.back(), attributes, types);
@@ -395,13 +386,13 @@ class Lowering {
     added_.insert(own);
     ir::Graph& body = function.body;
     // Puts values in the place of what refers to attributes of the function.
-    for_nodes(body, [&](NodeId node) {
-      if (!has_references(body, node)) return;
+    for (const NodeId node : body.live_nodes()) {
+      if (!has_references(body, node)) continue;
       body.mutable_node(node).attributes =
           copy_->arena.copy(std::span<const ir::Attribute>(
               ir::bound_attributes(body.node(node).attributes, attributes,
                                    function.attribute_defaults)));
-    });
+    }
     const auto inputs = body.block(ir::Graph::main_block()).inputs;
     for (std::size_t i = 0; i < std::min(inputs.size(), types.size()); ++i) {
       body.mutable_value(inputs[i]).declared = types[i];

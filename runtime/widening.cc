@@ -120,10 +120,8 @@ void Numbers::add(const ir::Graph& graph, const ir::Model& model) {
     for (auto u = graph.first_use(id); u; u = graph.next_use(u)) ++readers;
     add(*v.tensor, model, readers);
   }
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::Node& node = graph.node(ir::NodeId(i));
-    if (node.removed) continue;
-    for (const ir::Attribute& a : node.attributes) {
+  for (const ir::NodeId node : graph.live_nodes()) {
+    for (const ir::Attribute& a : graph.node(node).attributes) {
       if (a.kind == ir::AttributeKind::kFloat) ++numbers_[a.f];
       for (const ir::Literal* each : a.tensors) add(*each, model, 1);
     }

@@ -8,8 +8,8 @@
 #include "bindings/api/rules.h"
 #include "core/engine/op_bodies.h"
 #include "core/engine/options.h"
+#include "core/ir/element_types.h"
 #include "runtime/conversions.h"
-#include "runtime/element_types.h"
 #include "runtime/rank_threads.h"
 
 namespace ruleengine::api {
@@ -133,16 +133,15 @@ std::optional<Range> range_of(const runtime::Datum& value) {
                          .threads = &one};
   const runtime::Tensor t = runtime::widened(value.tensor(), run);
   Range out{.low = INFINITY, .high = -INFINITY};
-  const bool is_known = runtime::visit_type(
-      runtime::Types<float, double, std::int32_t, std::int64_t>(), t.dtype(),
-      [&]<typename T>() {
-        for (const T each : t.values<T>()) {
-          const auto number = static_cast<double>(each);
-          out.low = std::min(out.low, number);
-          out.high = std::max(out.high, number);
-          out.mean += number;
-        }
-      });
+  using Known = ir::Types<float, double, std::int32_t, std::int64_t>;
+  const bool is_known = ir::visit_type(Known(), t.dtype(), [&]<typename T>() {
+    for (const T each : t.values<T>()) {
+      const auto number = static_cast<double>(each);
+      out.low = std::min(out.low, number);
+      out.high = std::max(out.high, number);
+      out.mean += number;
+    }
+  });
   if (!is_known) return std::nullopt;
   out.mean /= static_cast<double>(t.count());
   return out;

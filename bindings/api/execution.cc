@@ -4,11 +4,11 @@
 
 #include <utility>
 
+#include "core/ir/element_types.h"
 #include "core/ir/narrow_float.h"
 #include "kernels/cpu.h"
 #include "kernels/cuda.h"
 #include "runtime/conversions.h"
-#include "runtime/element_types.h"
 #include "runtime/verify.h"
 
 namespace ruleengine::api {
@@ -44,8 +44,8 @@ std::string text_of(const runtime::Datum& value) {
   const runtime::Tensor& t = value.tensor();
   const bool is_bool = t.dtype() == ir::DataType::kBool;
   std::vector<std::string> all;
-  const bool is_shown = runtime::visit_type(
-      runtime::Types<float, double, std::int64_t, std::int32_t, std::uint8_t>(),
+  const bool is_shown = ir::visit_type(
+      ir::Types<float, double, std::int64_t, std::int32_t, std::uint8_t>(),
       is_bool ? ir::DataType::kUint8 : t.dtype(), [&]<typename T>() {
         for (const T x : t.values<T>()) {
           if (all.size() == kMostShown) {

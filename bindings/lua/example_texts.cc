@@ -41,9 +41,8 @@ std::string nodes_of(const ir::Model& before, const ir::Model& found) {
   }
   // Names that new nodes got say nothing in an example.
   const auto nameless = found.copy();
-  for (std::size_t i = 0; i < nameless->graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (!graph.node(node).removed) nameless->graph.mutable_node(node).name = {};
+  for (const ir::NodeId node : nameless->graph.live_nodes()) {
+    nameless->graph.mutable_node(node).name = {};
   }
   const std::string all = text::print(*nameless, kWhole);
   std::string_view rest = all;

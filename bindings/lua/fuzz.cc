@@ -71,9 +71,8 @@ Floats floats_of(const ir::Graph& graph) {
     if (value.declared != nullptr) note(value.declared->elem);
     if (value.tensor != nullptr) note(value.tensor->dtype);
   }
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    if (graph.node(ir::NodeId(i)).removed) continue;
-    for (const ir::Attribute& a : graph.node(ir::NodeId(i)).attributes) {
+  for (const ir::NodeId node : graph.live_nodes()) {
+    for (const ir::Attribute& a : graph.node(node).attributes) {
       if (mutate::names_type(a)) note(static_cast<ir::DataType>(a.i));
     }
   }

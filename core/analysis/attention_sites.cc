@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <optional>
 #include <set>
 #include <tuple>
 #include <utility>
@@ -234,9 +233,7 @@ std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
                                            ir::Facts& facts) {
   std::vector<AttentionSite> sites;
   Finder finder(graph, facts);
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const NodeId node(i);
-    if (graph.node(node).removed) continue;
+  for (const NodeId node : graph.live_nodes()) {
     const ValueId scores = finder.scores_of(node);
     if (!scores) continue;
     const auto product = finder.weighs(graph.output(node));
@@ -250,7 +247,5 @@ std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
   }
   return sites;
 }
-
-bool is_attention(const ir::Op& op) { return ops::roles_of(op).attention; }
 
 }  // namespace ruleengine::analysis

@@ -29,7 +29,4 @@ struct AttentionSite {
 std::vector<AttentionSite> attention_sites(const ir::Graph& graph,
                                            ir::Facts& facts);
 
-// Whether this op is a complete attention, in any domain.
-bool is_attention(const ir::Op& op);
-
 }  // namespace ruleengine::analysis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "core/analysis/solver/functions.h"
+#include "core/analysis/solver/solver.h"
 #include "core/ops/op_row.h"
 
 namespace ruleengine::analysis {
@@ -20,11 +20,8 @@ class Counter {
 
   void count(Solver& solver) {
     const ir::Graph& graph = solver.graph();
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const NodeId node(i);
-      if (!graph.node(node).removed && !folds(solver, node)) {
-        count(solver, node);
-      }
+    for (const NodeId node : graph.live_nodes()) {
+      if (!folds(solver, node)) count(solver, node);
     }
   }
 

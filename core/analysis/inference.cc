@@ -7,8 +7,6 @@
 
 namespace ruleengine::analysis {
 
-bool broadcasts(const ir::Op& op) { return ops::roles_of(op).broadcasts; }
-
 Inference::Inference(ir::Graph& graph, InferenceOptions options)
     : solver_(std::make_unique<Solver>(graph, options)) {}
 
@@ -41,10 +39,8 @@ std::optional<std::span<const ir::Dim>> Inference::dims_of(ir::ValueId value) {
   const Memo& memo = solver_->answer(value, Ask::kElements);
   if (memo.elements == nullptr || memo.type->rank() > 1) return std::nullopt;
   const auto all = memo.element_span();
-  if (std::find(all.begin(), all.end(), kUnknown) != all.end()) {
-    return std::nullopt;
-  }
-  return all;
+  const bool is_known = std::ranges::count(all, kUnknown) == 0;
+  return is_known ? std::optional(all) : std::nullopt;
 }
 
 const ranks::Layout* Inference::layout(ir::ValueId value) {

@@ -25,22 +25,16 @@ namespace ruleengine::analysis {
 
 struct InferenceOptions {
   // Constants with up to this many elements are computed, by the evaluator of
-  // the model (a weight of 2048 by 2048); larger ones only fold if nothing is computed (views, transposes,
-  // concatenations). All folded constants of a model together are limited to
-  // 256 MiB.
+  // the model (a weight of 2048 by 2048); larger ones only fold if nothing is
+  // computed (views, transposes, concatenations). All folded constants of a
+  // model together are limited to 256 MiB.
   std::int64_t fold_limit = 1 << 22;
   // Uses the ONNX library for ops without a rule of ours. Building its registry
   // takes 30 ms, at the first such op.
   bool use_schemas = true;
   // Uses the types that the file declares for values between nodes.
   bool believe = true;
-  // Uses our own rules for types; off only to compare both.
-  bool use_rules = true;
 };
-
-// Whether the op is elementwise with broadcasting: the shape of its result is
-// that of all inputs broadcast to each other.
-bool broadcasts(const ir::Op& op);
 
 class Solver;
 

@@ -8,6 +8,7 @@
 
 #include "core/analysis/attention_sites.h"
 #include "core/engine/nearest_miss.h"
+#include "core/ops/op_row.h"
 #include "core/rewrite/functions.h"
 
 namespace ruleengine::engine {
@@ -18,7 +19,7 @@ using Left = Coverage::Left;
 std::uint64_t count_fused(const ir::Graph& graph) {
   std::uint64_t count = 0;
   for (const ir::NodeId node : all_nodes(graph)) {
-    if (analysis::is_attention(graph.op(node))) ++count;
+    if (ops::roles_of(graph.op(node)).attention) ++count;
   }
   return count;
 }

@@ -15,13 +15,9 @@ namespace ruleengine::engine {
 namespace {
 
 bool has_op_with_body(const ir::Graph& graph) {
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (!graph.node(node).removed && rewrite::has_body(graph.op(node))) {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(graph.live_nodes(), [&](ir::NodeId node) {
+    return rewrite::has_body(graph.op(node));
+  });
 }
 
 // The oldest opset among the graphs with ops that get a body; the newest opset
@@ -188,9 +184,7 @@ class Engine::Run {
   template <class Visit>
   void for_new_nodes(const Visit& visit) {
     for (ir::Graph* graph : rewrite::rewritable_graphs(model_)) {
-      for (std::size_t i = 0; i < graph->node_count(); ++i) {
-        const ir::NodeId node(i);
-        if (graph->node(node).removed) continue;
+      for (const ir::NodeId node : graph->live_nodes()) {
         if (!rewrite::made_by_rule(graph->node(node))) continue;
         visit(graph->mutable_node(node));
       }
@@ -201,11 +195,9 @@ class Engine::Run {
   // "Softmax_1", which must not be those of new nodes.
   void drop_new_names() {
     const auto is_nameless = [](const ir::Graph* graph) {
-      for (std::size_t i = 0; i < graph->node_count(); ++i) {
-        const ir::Node& node = graph->node(ir::NodeId(i));
-        if (!node.removed && node.name.empty()) return true;
-      }
-      return false;
+      return std::ranges::any_of(graph->live_nodes(), [&](ir::NodeId node) {
+        return graph->node(node).name.empty();
+      });
     };
     if (!std::ranges::any_of(rewrite::rewritable_graphs(model_), is_nameless)) {
       return;
@@ -336,14 +328,10 @@ class Engine::Run {
     std::map<std::string, std::size_t> of_reasons;
     for (const ir::Graph* graph :
          rewrite::rewritable_graphs(static_cast<const ir::Model&>(model_))) {
-      for (std::size_t i = 0; i < graph->node_count(); ++i) {
-        const ir::NodeId node(i);
+      for (const ir::NodeId node : graph->live_nodes()) {
         const ir::Op& op = graph->op(node);
         // The ops of another runtime are not written in another form.
-        const bool is_foreign = op.domain == "tensor_cast";
-        if (graph->node(node).removed || is_foreign || !rewrite::has_body(op)) {
-          continue;
-        }
+        if (op.domain == "tensor_cast" || !rewrite::has_body(op)) continue;
         std::string reasons = reasons_at(*graph, node, plan, driver);
         const std::size_t at =
             of_reasons.try_emplace(reasons, rests.size()).first->second;

@@ -92,11 +92,9 @@ std::map<std::pair<bool, std::size_t>, Conflict> conflicts(ir::Model& model) {
   std::map<std::pair<bool, std::size_t>, Conflict> out;
   const ir::Graph& graph = model.graph;
   analysis::Inference facts(model.graph);
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed) continue;
+  for (const ir::NodeId node : graph.live_nodes()) {
     if (auto why = facts.refusal(node)) {
-      out[{false, i}] = {graph.describe(node), std::move(*why)};
+      out[{false, node.index()}] = {graph.describe(node), std::move(*why)};
     }
   }
   for (std::size_t i = 0; i < graph.value_count(); ++i) {

@@ -84,9 +84,7 @@ std::string text_of(const match::Miss& miss, const pattern::Pattern& pattern,
 
 std::vector<ir::NodeId> all_nodes(const ir::Graph& graph) {
   std::vector<ir::NodeId> out;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    if (!graph.node(ir::NodeId(i)).removed) out.emplace_back(i);
-  }
+  std::ranges::copy(graph.live_nodes(), std::back_inserter(out));
   return out;
 }
 

@@ -12,9 +12,8 @@ namespace ruleengine::engine {
 
 OpCounts count_ops(const ir::Model& model) {
   std::vector<std::uint64_t> by_op(model.ops.size());
-  for (std::size_t i = 0; i < model.graph.node_count(); ++i) {
-    const ir::Node& node = model.graph.node(ir::NodeId(i));
-    if (!node.removed) ++by_op[node.op.index()];
+  for (const ir::NodeId node : model.graph.live_nodes()) {
+    ++by_op[model.graph.node(node).op.index()];
   }
   OpCounts counts;
   for (std::size_t i = 0; i < by_op.size(); ++i) {
@@ -62,10 +61,9 @@ Requirements requirements_of(const ir::Model& model) {
     out.overloads = out.overloads || !f->overload.empty();
   }
   for (const ir::Graph* graph : rewrite::rewritable_graphs(model)) {
-    for (std::size_t i = 0; i < graph->node_count(); ++i) {
-      const ir::NodeId node(i);
+    for (const ir::NodeId node : graph->live_nodes()) {
       const ir::Op& op = graph->op(node);
-      if (graph->node(node).removed || op.domain.empty()) continue;
+      if (op.domain.empty()) continue;
       if (model.find_function(op) == nullptr) out.domains.emplace(op.domain);
     }
   }

@@ -21,13 +21,9 @@ constexpr std::array kTargets = {
 constexpr std::int64_t kAttentionOpset = 23;
 
 bool is_of_onnx_runtime(const ir::Graph& graph) {
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (!graph.node(node).removed && graph.op(node).domain == "com.microsoft") {
-      return true;
-    }
-  }
-  return false;
+  return std::ranges::any_of(graph.live_nodes(), [&](ir::NodeId node) {
+    return graph.op(node).domain == "com.microsoft";
+  });
 }
 
 }  // namespace

@@ -29,16 +29,16 @@ class Calls {
     std::uint64_t size = 0;
   };
 
-  const Function* callee(const Graph& graph, std::size_t node) const {
-    const auto at = functions_.find(graph.node(NodeId(node)).op.index());
+  const Function* callee(const Graph& graph, NodeId node) const {
+    const auto at = functions_.find(graph.node(node).op.index());
     return at == functions_.end() ? nullptr : at->second;
   }
 
   std::optional<CallFault> misfit(const Graph& graph) const {
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const Function* const f = callee(graph, i);
-      if (f == nullptr || takes(*f, graph, NodeId(i))) continue;
-      return CallFault{.graph = &graph, .call = NodeId(i), .function = f};
+    for (const NodeId node : graph.live_nodes()) {
+      const Function* const f = callee(graph, node);
+      if (f == nullptr || takes(*f, graph, node)) continue;
+      return CallFault{.graph = &graph, .call = node, .function = f};
     }
     return std::nullopt;
   }
@@ -58,7 +58,7 @@ class Calls {
         continue;
       }
       std::uint64_t size = 1;
-      if (const Function* const f = callee(*top.graph, top.node)) {
+      if (const Function* const f = callee(*top.graph, NodeId(top.node))) {
         const auto [known, is_new] = sizes_.try_emplace(f);
         if (is_new) {
           stack.push_back({&f->body, f});
@@ -104,11 +104,9 @@ bool takes(const Function& function, const Graph& graph, NodeId call) {
   const auto outputs = graph.outputs(call);
   const std::size_t in = std::min(inputs.size(), function.inputs.size());
   const std::size_t out = std::min(outputs.size(), function.outputs.size());
-  return std::ranges::none_of(
-             inputs.subspan(in),
-             [](const Operand& o) { return static_cast<bool>(o.value); }) &&
-         std::ranges::none_of(outputs.subspan(out),
-                              [](ValueId v) { return static_cast<bool>(v); });
+  return std::ranges::none_of(inputs.subspan(in), &ValueId::valid,
+                              &Operand::value) &&
+         std::ranges::none_of(outputs.subspan(out), &ValueId::valid);
 }
 
 std::optional<CallFault> call_fault(const Model& model, std::uint64_t own) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace ruleengine::ir {
@@ -47,5 +48,8 @@ bool is_integer(DataType type);  // signed and unsigned, without bool
 std::string_view data_type_name(DataType type);
 // kUndefined when there is no such name.
 DataType data_type_from_name(std::string_view name);
+// For a name that does not exist: "did you mean 'float16'?", also for names
+// that other tools use ("fp16"); else the list of all types.
+std::string data_type_hint(std::string_view name);
 
 }  // namespace ruleengine::ir

@@ -1,7 +1,6 @@
 #include "core/ir/dim.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <map>
 
@@ -9,10 +8,17 @@
 
 namespace ruleengine::ir {
 
-using dim_internal::Atom;
 using dim_internal::AtomKind;
-using dim_internal::Polynomial;
 using dim_internal::Store;
+
+namespace {
+
+std::int64_t floor_of(std::int64_t a, std::int64_t b) {
+  const std::int64_t q = a / b;
+  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
+}
+
+}  // namespace
 
 struct DimTable::Impl : Store {
   std::map<std::string, Dim, std::less<>> bindings;
@@ -31,11 +37,9 @@ Dim DimTable::fresh() {
 
 std::size_t DimTable::bytes() const { return impl_->bytes(); }
 
-bool DimTable::is_fresh(Dim d) const {
-  return !d.known() && impl_->has_fresh(d);
-}
+bool DimTable::is_fresh(Dim d) const { return impl_->facts_of(d).fresh; }
 
-bool DimTable::is_single(Dim d) const { return !d.known() && impl_->leaf(d); }
+bool DimTable::is_single(Dim d) const { return impl_->leaf(d); }
 
 bool DimTable::is_rounded(Dim d) const {
   return impl_->contains(d, AtomKind::kFloorDiv);
@@ -114,15 +118,6 @@ std::optional<Dim> DimTable::exact_div(Dim a, Dim b) {
   if (!quotient) return std::nullopt;
   return impl_->intern(*quotient);
 }
-
-namespace {
-
-std::int64_t floor_of(std::int64_t a, std::int64_t b) {
-  const std::int64_t q = a / b;
-  return a % b != 0 && (a < 0) != (b < 0) ? q - 1 : q;
-}
-
-}  // namespace
 
 Dim DimTable::floor_div(Dim a, Dim b) {
   if (b == Dim(0)) return impl_->unsayable('/', a, b, false);

@@ -80,7 +80,8 @@ class DimTable {
   Dim min(Dim a, Dim b);
   Dim max(Dim a, Dim b);
 
-  // The named symbols and fresh unknowns that `d` is made of, each once.
+  // The named symbols and fresh unknowns that `d` is made of, each once,
+  // sorted.
   std::vector<Dim> leaves(Dim d) const;
 
   // `d` as a sum of products of atoms: 2*B*S + 1 is {2, {B, S}} and {1, {}}.

@@ -59,9 +59,10 @@ Dim Store::intern_atom(const Atom& atom) {
   AtomFacts facts;
   facts.fresh = is_unknown;
   for (Dim d : atom.arguments) {
-    facts.fresh = facts.fresh || has_fresh(d);
-    facts.depth = std::max(facts.depth, depth(d) + 1);
-    facts.size += size(d);
+    const AtomFacts of = facts_of(d);
+    facts.fresh = facts.fresh || of.fresh;
+    facts.depth = std::max(facts.depth, of.depth + 1);
+    facts.size += of.size;
   }
   facts.dim = Dim::expression(static_cast<std::uint32_t>(expressions_.size()));
   expressions_.push_back(
@@ -85,56 +86,39 @@ Dim Store::unsayable(char operation, Dim a, Dim b, bool is_size) {
   return at->second;
 }
 
-std::optional<Atom> Store::single_atom(Dim d) const {
-  if (d.known()) return std::nullopt;
-  const Factor* atom = plain(*expressions_[d.id()]);
-  return atom != nullptr ? std::optional(*atoms_[atom->atom]) : std::nullopt;
+const Atom* Store::single_atom(Dim d) const {
+  const Factor* atom = d.known() ? nullptr : plain(*expressions_[d.id()]);
+  return atom != nullptr ? atoms_[atom->atom] : nullptr;
 }
 
-int Store::depth(Dim d) const {
-  if (d.known()) return 0;
-  int deepest = 0;
+Store::AtomFacts Store::facts_of(Dim d) const {
+  AtomFacts out;
+  if (d.known()) return out;
+  out.size = 0;
   for (const Term& t : expressions_[d.id()]->terms) {
     for (const Factor& f : t.monomial.factors) {
-      deepest = std::max(deepest, atom_facts_[f.atom].depth);
+      const AtomFacts& of = atom_facts_[f.atom];
+      out.fresh = out.fresh || of.fresh;
+      out.depth = std::max(out.depth, of.depth);
+      out.size += of.size;
     }
   }
-  return deepest;
-}
-
-std::size_t Store::size(Dim d) const {
-  if (d.known()) return 1;
-  std::size_t total = 0;
-  for (const Term& t : expressions_[d.id()]->terms) {
-    for (const Factor& f : t.monomial.factors) {
-      total += atom_facts_[f.atom].size;
-    }
-  }
-  return total;
+  return out;
 }
 
 bool Store::fits(const std::vector<Dim>& arguments) const {
   std::size_t total = 1;
   for (Dim d : arguments) {
-    if (depth(d) >= kMaxDepth) return false;
-    total += size(d);
+    const AtomFacts of = facts_of(d);
+    if (of.depth >= kMaxDepth) return false;
+    total += of.size;
   }
   return total <= kMaxSize;
 }
 
-bool Store::has_fresh(Dim d) const {
-  if (d.known()) return false;
-  for (const Term& t : expressions_[d.id()]->terms) {
-    for (const Factor& f : t.monomial.factors) {
-      if (atom_facts_[f.atom].fresh) return true;
-    }
-  }
-  return false;
-}
-
 bool Store::leaf(Dim d) const {
-  const auto atom = single_atom(d);
-  return atom && atom->arguments.empty();
+  const Atom* const atom = single_atom(d);
+  return atom != nullptr && atom->arguments.empty();
 }
 
 // The recursion is bounded, since atoms are bounded in depth.
@@ -143,9 +127,9 @@ bool Store::contains(Dim d, AtomKind kind) const {
   for (const Term& t : expressions_[d.id()]->terms) {
     for (const Factor& f : t.monomial.factors) {
       const Atom& atom = *atoms_[f.atom];
-      if (atom.kind == kind) return true;
-      for (Dim inner : atom.arguments) {
-        if (contains(inner, kind)) return true;
+      const auto is_so = [&](Dim inner) { return contains(inner, kind); };
+      if (atom.kind == kind || std::ranges::any_of(atom.arguments, is_so)) {
+        return true;
       }
     }
   }
@@ -153,8 +137,9 @@ bool Store::contains(Dim d, AtomKind kind) const {
 }
 
 std::vector<Dim> Store::arguments_of(Dim d, AtomKind kind) const {
-  const auto atom = single_atom(d);
-  return atom && atom->kind == kind ? atom->arguments : std::vector<Dim>();
+  const Atom* const atom = single_atom(d);
+  const bool is_so = atom != nullptr && atom->kind == kind;
+  return is_so ? atom->arguments : std::vector<Dim>();
 }
 
 // The recursion is bounded, since atoms are bounded in depth.
@@ -195,8 +180,8 @@ Dim Store::floor_div_atom(DimTable& table, Dim a, Dim b) {
       const Dim c(common);
       return table.floor_div(*table.exact_div(a, c), Dim(b.size() / common));
     }
-    const auto inner = single_atom(a);
-    if (inner && inner->kind == AtomKind::kFloorDiv &&
+    const Atom* const inner = single_atom(a);
+    if (inner != nullptr && inner->kind == AtomKind::kFloorDiv &&
         inner->arguments[1].known() && inner->arguments[1].size() > 0) {
       const Dim both = table.mul(inner->arguments[1], b);
       return table.floor_div(inner->arguments[0], both);
@@ -211,24 +196,18 @@ Dim Store::extremum(DimTable& table, AtomKind kind, Dim a, Dim b) {
   if (a.known() && b.known()) return is_max ? std::max(a, b) : std::min(a, b);
   std::vector<Dim> all;
   for (Dim d : {a, b}) {
-    const auto atom = single_atom(d);
-    if (atom && atom->kind == kind) {
-      all.insert(all.end(), atom->arguments.begin(), atom->arguments.end());
-    } else {
-      all.push_back(d);
-    }
+    const auto of = arguments_of(d, kind);
+    all.insert(all.end(), of.begin(), of.end());
+    if (of.empty()) all.push_back(d);
   }
-  std::sort(all.begin(), all.end());
+  std::ranges::sort(all);
   all.erase(std::unique(all.begin(), all.end()), all.end());
   std::vector<Dim> kept;
   for (Dim d : all) {
     const auto beats = [&](Dim x, Dim y) {
       return nonnegative(is_max ? table.sub(x, y) : table.sub(y, x), 0);
     };
-    if (std::any_of(kept.begin(), kept.end(),
-                    [&](Dim k) { return beats(k, d); })) {
-      continue;
-    }
+    if (std::ranges::any_of(kept, [&](Dim k) { return beats(k, d); })) continue;
     std::erase_if(kept, [&](Dim k) { return beats(d, k); });
     kept.push_back(d);
   }
@@ -288,23 +267,20 @@ bool Store::atom_nonnegative(std::uint32_t id, int level) const {
       return false;
     case AtomKind::kFloorDiv:
     case AtomKind::kMin:
-      return std::all_of(atom.arguments.begin(), atom.arguments.end(), is_so);
+      return std::ranges::all_of(atom.arguments, is_so);
     case AtomKind::kMax:
-      return std::any_of(atom.arguments.begin(), atom.arguments.end(), is_so);
+      return std::ranges::any_of(atom.arguments, is_so);
   }
   return false;
 }
 
 bool Store::nonnegative(const Polynomial& p, int level) const {
-  const bool plainly =
-      std::all_of(p.terms.begin(), p.terms.end(), [&](const Term& t) {
-        return t.coefficient > 0 &&
-               std::all_of(t.monomial.factors.begin(), t.monomial.factors.end(),
-                           [&](const Factor& f) {
-                             return f.exponent % 2 == 0 ||
-                                    atom_nonnegative(f.atom, level);
-                           });
-      });
+  const auto is_so = [&](const Factor& f) {
+    return f.exponent % 2 == 0 || atom_nonnegative(f.atom, level);
+  };
+  const bool plainly = std::ranges::all_of(p.terms, [&](const Term& t) {
+    return t.coefficient > 0 && std::ranges::all_of(t.monomial.factors, is_so);
+  });
   return plainly || bounded_below(p, level);
 }
 

@@ -2,6 +2,8 @@
 #include <cctype>
 #include <charconv>
 
+#include <fmt/format.h>
+
 #include "core/ir/polynomial.h"
 
 namespace ruleengine::ir::dim_internal {
@@ -19,16 +21,7 @@ bool continues_identifier(char c) {
 
 bool is_identifier(std::string_view text) {
   return !text.empty() && starts_identifier(text[0]) &&
-         std::all_of(text.begin(), text.end(), continues_identifier);
-}
-
-std::string join(std::vector<std::string> parts, std::string_view with) {
-  std::string out;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (i > 0) out += with;
-    out += parts[i];
-  }
-  return out;
+         std::ranges::all_of(text, continues_identifier);
 }
 
 // expression := term (('+'|'-') term)*
@@ -204,9 +197,9 @@ std::string Store::atom_text(std::uint32_t id, bool alone) const {
     case AtomKind::kMax: {
       std::vector<std::string> parts;
       for (Dim d : atom.arguments) parts.push_back(text(d, 0));
-      std::sort(parts.begin(), parts.end());
-      return (atom.kind == AtomKind::kMin ? "min(" : "max(") +
-             join(std::move(parts), ", ") + ")";
+      std::ranges::sort(parts);
+      return fmt::format("{}({})", atom.kind == AtomKind::kMin ? "min" : "max",
+                         fmt::join(parts, ", "));
     }
   }
   return {};
@@ -229,7 +222,7 @@ std::string Store::term_text(const Monomial& m, std::int64_t magnitude,
   if (magnitude != 1 || parts.empty()) {
     parts.insert(parts.begin(), std::to_string(magnitude));
   }
-  return join(std::move(parts), "*");
+  return fmt::format("{}", fmt::join(parts, "*"));
 }
 
 // Level 0: stands alone; 1: inside another expression; 2: an operand of //.

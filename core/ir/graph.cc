@@ -20,16 +20,10 @@ Graph::Graph(Model& model) : model_(&model) {
   blocks_.emplace_back();  // the main block
 }
 
-Graph::Graph(const Graph& other, Model& model)
-    : model_(&model),
-      nodes_(other.nodes_),
-      values_(other.values_),
-      operands_(other.operands_),
-      outputs_(other.outputs_),
-      blocks_(other.blocks_),
-      live_nodes_(other.live_nodes_),
-      numbering_(other.numbering_),
-      use_clock_(other.use_clock_) {}
+Graph::Graph(const Graph& other, Model& model) : Graph(other) {
+  model_ = &model;
+  function_ = nullptr;
+}
 
 std::int64_t Graph::opset(std::string_view domain) const {
   const OpsetImports& imports =
@@ -206,40 +200,23 @@ void Graph::set_operand(OperandId slot, ValueId value) {
   link_last(slot, value);
 }
 
+Value& Graph::set_around(const Operand& use, OperandId next,
+                         OperandId previous) {
+  Value& v = values_[use.value.index()];
+  (use.previous ? operands_[use.previous.index()].next : v.first_use) = next;
+  (use.next ? operands_[use.next.index()].previous : v.last_use) = previous;
+  v.use_stamp = ++use_clock_;
+  return v;
+}
+
 void Graph::unlink(OperandId slot) {
   const Operand& use = operands_[slot.index()];
-  if (!use.value) return;
-  Value& v = values_[use.value.index()];
-  if (use.previous) {
-    operands_[use.previous.index()].next = use.next;
-  } else {
-    v.first_use = use.next;
-  }
-  if (use.next) {
-    operands_[use.next.index()].previous = use.previous;
-  } else {
-    v.last_use = use.previous;
-  }
-  --v.use_count;
-  v.use_stamp = ++use_clock_;
+  if (use.value) --set_around(use, use.next, use.previous).use_count;
 }
 
 void Graph::relink(OperandId slot) {
   const Operand& use = operands_[slot.index()];
-  if (!use.value) return;
-  Value& v = values_[use.value.index()];
-  if (use.previous) {
-    operands_[use.previous.index()].next = slot;
-  } else {
-    v.first_use = slot;
-  }
-  if (use.next) {
-    operands_[use.next.index()].previous = slot;
-  } else {
-    v.last_use = slot;
-  }
-  ++v.use_count;
-  v.use_stamp = ++use_clock_;
+  if (use.value) ++set_around(use, slot, slot).use_count;
 }
 
 void Graph::remove_node(NodeId id) {

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -121,7 +122,6 @@ class Graph {
   explicit Graph(Model& model);
   // A copy as a graph of `model`, which has the same names, ops and Dims.
   Graph(const Graph& other, Model& model);
-  Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
   Model& model() const { return *model_; }
@@ -135,6 +135,13 @@ class Graph {
   // --- reading -------------------------------------------------------------
   std::size_t node_count() const { return nodes_.size(); }  // with tombstones
   std::size_t live_node_count() const { return live_nodes_; }
+  // By id; not those that are added while this is walked.
+  auto live_nodes() const {
+    return std::views::iota(std::uint32_t{0},
+                            static_cast<std::uint32_t>(nodes_.size())) |
+           std::views::transform([](std::uint32_t i) { return NodeId(i); }) |
+           std::views::filter([this](NodeId id) { return !node(id).removed; });
+  }
   std::size_t value_count() const { return values_.size(); }
   std::size_t block_count() const { return blocks_.size(); }
   // Grows whenever some rank may have fallen; see number_nodes in
@@ -242,7 +249,11 @@ class Graph {
   void reserve(std::size_t nodes, std::size_t values, std::size_t operands);
 
  private:
+  Graph(const Graph&) = default;
+
   void link_last(OperandId slot, ValueId value);
+  // Sets what the neighbours of `use` take for the next and the previous use.
+  Value& set_around(const Operand& use, OperandId next, OperandId previous);
 
   Model* model_;
   Function* function_ = nullptr;

@@ -10,7 +10,6 @@
 
 namespace ruleengine::ir {
 
-using tensor_internal::bad_tensor;
 using tensor_internal::Bytes;
 using tensor_internal::LazyReader;
 
@@ -82,9 +81,7 @@ Status stream_bytes(const Literal& tensor, ExternalData* external,
     Bytes out = piece;
     std::vector<std::byte> packed;
     if (bits < 8) {  // kPiece is a whole number of packed bytes
-      const std::size_t in_byte = 8 / static_cast<std::size_t>(bits);
-      packed.resize((piece.size() + in_byte - 1) / in_byte);
-      tensor_internal::pack_bits(bits, piece, packed);
+      packed = packed_bits(bits, piece);
       out = packed;
     }
     if (const Status written = sink(out); !written) return written;
@@ -95,19 +92,18 @@ Status stream_bytes(const Literal& tensor, ExternalData* external,
 namespace {
 
 bool same_place(const Literal& a, const Literal& b) {
+  const auto is_same = [](auto x, auto y) {
+    return x.data() == y.data() && x.size() == y.size();
+  };
   if (a.storage != b.storage) return false;
   switch (a.storage) {
     case Storage::kRaw:
     case Storage::kTyped:
-      return a.bytes.data() == b.bytes.data() &&
-             a.bytes.size() == b.bytes.size();
+      return is_same(a.bytes, b.bytes);
     case Storage::kStrings:
-      return a.strings.data() == b.strings.data() &&
-             a.strings.size() == b.strings.size();
+      return is_same(a.strings, b.strings);
     case Storage::kExternal:
-      return a.external.location == b.external.location &&
-             a.external.offset == b.external.offset &&
-             a.external.length == b.external.length;
+      return a.external == b.external;
     case Storage::kLazy:
       return a.lazy == b.lazy;
     case Storage::kComputed:

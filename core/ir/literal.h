@@ -35,6 +35,7 @@ struct ExternalRef {
   std::string_view location;  // as the file says it
   std::int64_t offset = 0;
   std::int64_t length = -1;  // -1: to be computed from dtype and dims
+  bool operator==(const ExternalRef&) const = default;
 };
 
 struct Literal;
@@ -129,6 +130,14 @@ std::optional<std::vector<std::int64_t>> to_ints(const Literal& tensor,
 std::optional<std::vector<double>> to_doubles(const Literal& tensor,
                                               ExternalData* external,
                                               std::int64_t limit);
+
+// Elements of a type smaller than a byte as one byte each, and back. The first
+// one is in the lowest bits.
+std::vector<std::byte> unpacked_bits(int bits,
+                                     std::span<const std::byte> packed,
+                                     std::int64_t count);
+std::vector<std::byte> packed_bits(int bits,
+                                   std::span<const std::byte> elements);
 
 // Equal dtype, dims and bits.
 bool equal_bits(const Literal& a, const Literal& b, ExternalData* external);

@@ -3,7 +3,6 @@
 #include <cstring>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
 
 #include "core/ir/evaluator.h"
@@ -55,11 +54,9 @@ bool decode(Bytes from, std::size_t width, bool is_bool,
 
 Diagnostic bad_tensor(std::string what, std::string expected,
                       std::string found) {
-  Diagnostic d;
-  d.what = std::move(what);
-  d.expected = std::move(expected);
-  d.found = std::move(found);
-  return d;
+  return {.what = std::move(what),
+          .expected = std::move(expected),
+          .found = std::move(found)};
 }
 
 Status compute(const Literal& tensor, ExternalData* external,
@@ -126,25 +123,35 @@ Result<Bytes> stored_bytes(const Literal& tensor, ExternalData* external,
   return bytes;
 }
 
-void unpack_bits(int bits, Bytes packed, std::span<std::byte> elements) {
-  const auto width = static_cast<unsigned>(bits);
-  const unsigned in_byte = 8 / width;
-  const auto mask = static_cast<std::byte>((1u << width) - 1);
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto shift = static_cast<unsigned>(i % in_byte) * width;
-    elements[i] = (packed[i / in_byte] >> shift) & mask;
-  }
-}
-
-void pack_bits(int bits, Bytes elements, std::span<std::byte> packed) {
-  const auto width = static_cast<unsigned>(bits);
-  const unsigned in_byte = 8 / width;
-  const auto mask = static_cast<std::byte>((1u << width) - 1);
-  for (std::byte& b : packed) b = std::byte{0};
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto shift = static_cast<unsigned>(i % in_byte) * width;
-    packed[i / in_byte] |= (elements[i] & mask) << shift;
-  }
-}
-
 }  // namespace ruleengine::ir::tensor_internal
+
+namespace ruleengine::ir {
+
+std::vector<std::byte> unpacked_bits(int bits,
+                                     std::span<const std::byte> packed,
+                                     std::int64_t count) {
+  const auto width = static_cast<unsigned>(bits);
+  const unsigned in_byte = 8 / width;
+  const auto mask = static_cast<std::byte>((1u << width) - 1);
+  std::vector<std::byte> out(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    const auto shift = static_cast<unsigned>(i % in_byte) * width;
+    out[i] = (packed[i / in_byte] >> shift) & mask;
+  }
+  return out;
+}
+
+std::vector<std::byte> packed_bits(int bits,
+                                   std::span<const std::byte> elements) {
+  const auto width = static_cast<unsigned>(bits);
+  const unsigned in_byte = 8 / width;
+  const auto mask = static_cast<std::byte>((1u << width) - 1);
+  std::vector<std::byte> out((elements.size() + in_byte - 1) / in_byte);
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    const auto shift = static_cast<unsigned>(i % in_byte) * width;
+    out[i / in_byte] |= (elements[i] & mask) << shift;
+  }
+  return out;
+}
+
+}  // namespace ruleengine::ir

@@ -64,9 +64,4 @@ class LazyReader {
 // Bytes of one element as LazyReader counts them.
 std::size_t element_size(DataType type);
 
-// Converts from and to the packed form of types smaller than a byte, where the
-// first element is in the lowest bits.
-void unpack_bits(int bits, Bytes packed, std::span<std::byte> elements);
-void pack_bits(int bits, Bytes elements, std::span<std::byte> packed);
-
 }  // namespace ruleengine::ir::tensor_internal

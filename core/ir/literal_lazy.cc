@@ -3,6 +3,8 @@
 #include <string>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "core/ir/literal_decode.h"
 
 namespace ruleengine::ir::tensor_internal {
@@ -19,12 +21,7 @@ std::size_t product(Dims dims) {
 }
 
 std::string dims_text(Dims dims) {
-  std::string out = "[";
-  for (std::int64_t d : dims) {
-    if (out.size() > 1) out += ",";
-    out += std::to_string(d);
-  }
-  return out + "]";
+  return fmt::format("[{}]", fmt::join(dims, ","));
 }
 
 // The size of axis `i` of a part, after its transposition.
@@ -198,10 +195,7 @@ Status LazyReader::open_leaf(const Literal& tensor) {
   leaf.bytes = *bytes;
   const int bits = bit_width(tensor.dtype);
   if (bits >= 8) return {};
-  std::vector<std::byte> elements(
-      static_cast<std::size_t>(tensor.element_count()));
-  unpack_bits(bits, leaf.bytes, elements);
-  leaf.scratch = std::move(elements);
+  leaf.scratch = unpacked_bits(bits, leaf.bytes, tensor.element_count());
   leaf.bytes = leaf.scratch;
   return {};
 }

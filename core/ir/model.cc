@@ -1,7 +1,5 @@
 #include "core/ir/model.h"
 
-#include <unordered_map>
-
 namespace ruleengine::ir {
 
 // All names of nodes and blocks, and the next number to try for each stem.
@@ -19,22 +17,6 @@ struct Model::NameSet {
     }
   }
 };
-
-Function::Function(const Function& other, Model& model)
-    : domain(other.domain),
-      name(other.name),
-      overload(other.overload),
-      inputs(other.inputs),
-      outputs(other.outputs),
-      attributes(other.attributes),
-      attribute_defaults(other.attribute_defaults),
-      opset_imports(other.opset_imports),
-      body(other.body, model),
-      proto(other.proto),
-      removed(other.removed),
-      is_op(other.is_op) {
-  body.set_function(this);
-}
 
 Model::Model() : graph(*this) {}
 Model::Model(const Model& other, Copied)
@@ -71,7 +53,8 @@ void Model::import_opset(std::string_view domain, std::int64_t version) {
   opset_imports.push_back({std::string(domain), version});
 }
 
-void Model::index_functions() const {
+Function* Model::find_function(const Op& op) const {
+  if (functions.empty()) return nullptr;
   if (functions.size() < indexed_) {
     by_op_.clear();
     indexed_ = 0;
@@ -80,11 +63,6 @@ void Model::index_functions() const {
     Function* const f = functions[indexed_].get();
     by_op_[{f->domain, f->name, f->overload}].push_back(f);
   }
-}
-
-Function* Model::find_function(const Op& op) const {
-  if (functions.empty()) return nullptr;
-  index_functions();
   const auto named = by_op_.find(op);
   if (named == by_op_.end()) return nullptr;
   for (Function* f : named->second) {

@@ -25,22 +25,28 @@
 
 namespace ruleengine::ir {
 
-// A model-local function.
-struct Function {
-  explicit Function(Model& model) : body(model) { body.set_function(this); }
-  // A copy as a function of `model`, which is a copy of the other's model.
-  Function(const Function& other, Model& model);
-
+// A model-local function beside its body.
+struct FunctionHead {
   std::string_view domain, name, overload;
   std::vector<std::string_view> inputs, outputs;  // formal names
   std::vector<std::string_view> attributes;       // without default
   std::span<const Attribute> attribute_defaults;
   OpsetImports opset_imports;
-  Graph body;  // block 0: inputs and outputs are the formal ones
   std::span<const std::byte> proto;  // encoded FunctionProto; empty when new
   bool removed = false;
   // Whether its calls are ops to rules, which do not look into its body.
   bool is_op = false;
+};
+
+struct Function : FunctionHead {
+  explicit Function(Model& model) : body(model) { body.set_function(this); }
+  // A copy as a function of `model`, which is a copy of the other's model.
+  Function(const Function& other, Model& model)
+      : FunctionHead(other), body(other.body, model) {
+    body.set_function(this);
+  }
+
+  Graph body;  // block 0: inputs and outputs are the formal ones
 };
 
 class Evaluator;  // core/ir/evaluator.h
@@ -124,11 +130,9 @@ class Model : public std::enable_shared_from_this<Model> {
   std::size_t free_ = std::numeric_limits<std::size_t>::max();
   std::size_t most_ = 0;
 
-  // The index of functions by op; adds those that are new since the last call.
-  void index_functions() const;
-
   struct NameSet;
   std::unique_ptr<NameSet> taken_;  // built at the first unique_name
+  // The first `indexed_` functions.
   mutable std::unordered_map<Op, std::vector<Function*>, Op::Hash> by_op_;
   mutable std::size_t indexed_ = 0;
 };

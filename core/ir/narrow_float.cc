@@ -1,7 +1,7 @@
 #include "core/ir/narrow_float.h"
 
+#include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <limits>
 
 namespace ruleengine::ir {

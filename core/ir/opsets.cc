@@ -1,8 +1,8 @@
 #include "core/ir/opsets.h"
 
-#include "core/ir/op.h"
-
 #include <utility>
+
+#include "core/ir/op.h"
 
 namespace ruleengine::ir {
 namespace {
@@ -43,11 +43,6 @@ void OpsetImports::push_back(OpsetImport import) {
 
 void OpsetImports::index(std::size_t i) {
   index_.emplace(std::string(normalized(all_[i].domain)), i);
-}
-
-void OpsetImports::clear() {
-  all_.clear();
-  index_.clear();
 }
 
 }  // namespace ruleengine::ir

@@ -45,7 +45,6 @@ class OpsetImports {
   void read_again(std::size_t i, std::int64_t version) {
     all_[i].version = version;
   }
-  void clear();
   // Keeps the first `size` imports.
   void shrink(std::size_t size) {
     erase_if(size, [](const OpsetImport&) { return true; });

@@ -28,7 +28,7 @@ TEST_CASE("imports are found by their domain, in lists of any length") {
     CHECK(imports.version("d2") == 0);
     CHECK(imports.version("") == 2);
     CHECK(imports.size() == count);
-    imports.clear();
+    imports = {};
     CHECK(imports.empty());
     CHECK(imports.version("d0") == 0);
   }

@@ -110,13 +110,11 @@ class Walk {
     for (std::size_t i = 0; i < size && i < kMostNamed; ++i, ++at) {
       path += (i == 0 ? "" : " <- ") + graph_.describe(at->node);
     }
-    Diagnostic d;
-    d.what = "the graph has a cycle";
-    d.expected = "an acyclic graph";
-    d.found = "a cycle of " + std::to_string(size) +
-              (size == 1 ? " node: " : " nodes: ") + path +
-              (size > kMostNamed ? " <- ..." : "");
-    return d;
+    return {.what = "the graph has a cycle",
+            .expected = "an acyclic graph",
+            .found = "a cycle of " + std::to_string(size) +
+                     (size == 1 ? " node: " : " nodes: ") + path +
+                     (size > kMostNamed ? " <- ..." : "")};
   }
 
   const Graph& graph_;

@@ -110,7 +110,14 @@ class Store {
   // slice).
   Polynomial joined(DimTable& table, Polynomial p) const;
 
-  bool has_fresh(Dim d) const;
+  struct AtomFacts {
+    Dim dim;
+    bool fresh = false;
+    int depth = 0;
+    std::size_t size = 1;  // number of atoms in its text
+  };
+  // Of all atoms of `d` together; `dim` is not set.
+  AtomFacts facts_of(Dim d) const;
   bool leaf(Dim d) const;  // one atom without arguments
   bool contains(Dim d, AtomKind kind) const;
   std::vector<Dim> arguments_of(Dim d, AtomKind kind) const;
@@ -131,17 +138,10 @@ class Store {
   std::uint64_t fresh_count = 0;
 
  private:
-  struct AtomFacts {
-    Dim dim;
-    bool fresh = false;
-    int depth = 0;
-    std::size_t size = 1;  // number of atoms in its text
-  };
   bool atom_nonnegative(std::uint32_t atom, int level) const;
   bool bounded_below(const Polynomial& p, int level) const;
-  std::optional<Atom> single_atom(Dim d) const;
-  int depth(Dim d) const;
-  std::size_t size(Dim d) const;
+  // nullptr when `d` is not one atom.
+  const Atom* single_atom(Dim d) const;
   // Whether an atom with these arguments is within the size limits.
   bool fits(const std::vector<Dim>& arguments) const;
   std::string atom_text(std::uint32_t atom, bool alone) const;

@@ -6,9 +6,6 @@
 
 namespace ruleengine::ir {
 
-using ir::Dim;
-using ir::DimTable;
-
 std::optional<Dim> broadcast_dim(DimTable& dims, Dim a, Dim b) {
   if (a == b || b == Dim(1)) return a;
   if (a == Dim(1)) return b;
@@ -51,10 +48,6 @@ bool fits(std::span<const Dim> shape, std::span<const Dim> target) {
                     [](Dim s, Dim t) { return s == t || s == Dim(1); });
 }
 
-bool same_shape(std::span<const Dim> a, std::span<const Dim> b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end());
-}
-
 Dim element_count(DimTable& dims, std::span<const Dim> shape) {
   Dim out(1);
   for (Dim d : shape) out = dims.mul(out, d);
@@ -70,15 +63,19 @@ std::optional<std::int64_t> known_count(std::span<const Dim> shape) {
   return out;
 }
 
+std::optional<std::int64_t> known_count(const Type* type) {
+  return is_ranked(type) ? known_count(type->dims) : std::nullopt;
+}
+
 std::optional<std::size_t> place_of_axis(std::int64_t axis, std::size_t rank) {
   const auto r = static_cast<std::int64_t>(rank);
   if (axis < -r || axis >= r) return std::nullopt;
   return static_cast<std::size_t>(axis < 0 ? axis + r : axis);
 }
 
-std::string type_text(const DimTable& dims, const ir::Type& type) {
+std::string type_text(const DimTable& dims, const Type& type) {
   if (!type.is_tensor()) return "other";
-  std::string out(ir::data_type_name(type.elem));
+  std::string out(data_type_name(type.elem));
   if (!type.has_shape) return out + "[?]";
   if (type.dims.empty()) return out;
   out += '[';
@@ -94,14 +91,14 @@ std::string type_text(const DimTable& dims, const ir::Type& type) {
   return out + ']';
 }
 
-bool same_type(const ir::Type& a, const ir::Type& b) {
+bool same_type(const Type& a, const Type& b) {
   if (a.kind != b.kind) return false;
   if (!a.is_tensor()) {
     return std::ranges::equal(a.other, b.other) &&
            std::ranges::equal(a.dims, b.dims);
   }
   return a.elem == b.elem && a.has_shape == b.has_shape &&
-         same_shape(a.dims, b.dims);
+         std::ranges::equal(a.dims, b.dims);
 }
 
 }  // namespace ruleengine::ir

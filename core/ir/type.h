@@ -26,4 +26,9 @@ struct Type {
   std::size_t rank() const { return dims.size(); }
 };
 
+// Whether the type is that of a tensor of known rank.
+inline bool is_ranked(const Type* type) {
+  return type != nullptr && type->is_tensor() && type->has_shape;
+}
+
 }  // namespace ruleengine::ir

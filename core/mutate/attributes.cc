@@ -72,7 +72,7 @@ bool count_otherwise(Draft& draft, Dice& dice) {
   const auto at = dice.pick(found);
   if (!at) return false;
   const ir::Type* const type = draft.type(draft.graph().input(at->node, 0));
-  if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
+  if (!ir::is_ranked(type)) return false;
   auto attributes = draft.attributes(at->node);
   std::int64_t& axis = attributes[at->attribute].i;
   const auto rank = static_cast<std::int64_t>(type->rank());

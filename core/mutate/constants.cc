@@ -29,12 +29,11 @@ double other_float(double old, Dice& dice) {
 
 // All elements, or one.
 bool change_numbers(Draft& draft, Dice& dice) {
-  auto constants = draft.constants();
-  if (constants.empty()) return false;
-  const Constant& constant = dice.choose(constants);
-  auto numbers = numbers_of(*constant.tensor);
+  const auto constant = dice.pick(draft.constants());
+  if (!constant) return false;
+  auto numbers = numbers_of(*constant->tensor);
   if (!numbers || numbers->empty()) return false;
-  const ir::DataType elem = constant.tensor->dtype;
+  const ir::DataType elem = constant->tensor->dtype;
   const auto other = [&](double old) {
     if (elem == ir::DataType::kBool) return old == 0 ? 1.0 : 0.0;
     return ir::is_integer(elem) ? other_whole(old, dice)
@@ -57,22 +56,21 @@ bool change_numbers(Draft& draft, Dice& dice) {
     }
   }
   return draft.set_tensor(
-      constant,
-      make_tensor(draft.arena(), elem, constant.tensor->dims, *numbers));
+      *constant,
+      make_tensor(draft.arena(), elem, constant->tensor->dims, *numbers));
 }
 
 // An axis more or less, or more elements along one.
 bool change_shape(Draft& draft, Dice& dice) {
-  auto constants = draft.constants();
-  if (constants.empty()) return false;
-  const Constant& constant = dice.choose(constants);
-  const auto numbers = numbers_of(*constant.tensor);
+  const auto constant = dice.pick(draft.constants());
+  if (!constant) return false;
+  const auto numbers = numbers_of(*constant->tensor);
   if (!numbers || numbers->empty()) return false;
-  std::vector<std::int64_t> dims(constant.tensor->dims.begin(),
-                                 constant.tensor->dims.end());
+  std::vector<std::int64_t> dims(constant->tensor->dims.begin(),
+                                 constant->tensor->dims.end());
   // Lists of axes and sizes have one axis in every op.
   const bool is_list =
-      ir::is_integer(constant.tensor->dtype) && dims.size() == 1;
+      ir::is_integer(constant->tensor->dtype) && dims.size() == 1;
   if (is_list) {
     dims[0] = dims[0] == 1 ? 2 : dims[0] - 1;
   } else if (dims.empty() || dice.chance(0.3)) {
@@ -84,15 +82,14 @@ bool change_shape(Draft& draft, Dice& dice) {
     size = size == 1 ? dice.one_of<std::int64_t>({2, 3, 4}) : 1;
   }
   return draft.set_tensor(
-      constant,
-      make_tensor(draft.arena(), constant.tensor->dtype, dims, *numbers));
+      *constant,
+      make_tensor(draft.arena(), constant->tensor->dtype, dims, *numbers));
 }
 
 bool feed_constant(Draft& draft, Dice& dice) {
   auto constants = draft.constants();
-  std::erase_if(constants, [](const Constant& each) {
-    return static_cast<bool>(each.node);
-  });
+  std::erase_if(constants,
+                [](const Constant& each) { return each.node.valid(); });
   const auto constant = dice.pick(constants);
   if (constant) draft.make_input(*constant);
   return constant.has_value();

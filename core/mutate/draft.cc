@@ -9,9 +9,7 @@ using ir::ValueId;
 
 std::vector<NodeId> Draft::nodes() const {
   std::vector<NodeId> out;
-  for (std::size_t i = 0; i < model_->graph.node_count(); ++i) {
-    if (!model_->graph.node(NodeId(i)).removed) out.push_back(NodeId(i));
-  }
+  std::ranges::copy(model_->graph.live_nodes(), std::back_inserter(out));
   return out;
 }
 
@@ -54,7 +52,7 @@ std::vector<ValueId> Draft::tensor_inputs() const {
   const ir::Graph& graph = model_->graph;
   for (const ValueId v : graph.block(ir::Graph::main_block()).inputs) {
     const ir::Type* const type = graph.value(v).declared;
-    if (type == nullptr || !type->is_tensor() || !type->has_shape) continue;
+    if (!ir::is_ranked(type)) continue;
     if (graph.value(v).tensor == nullptr) out.push_back(v);
   }
   return out;

@@ -57,9 +57,7 @@ bool is_complete(const ir::Graph& graph, ir::NodeId node) {
 }
 
 bool is_valid(ir::Graph& graph, ir::Facts& facts) {
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed) continue;
+  for (const ir::NodeId node : graph.live_nodes()) {
     if (!is_complete(graph, node) || facts.refusal(node)) return false;
   }
   for (std::size_t i = 0; i < graph.value_count(); ++i) {

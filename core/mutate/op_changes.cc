@@ -40,11 +40,11 @@ bool change_op(Draft& draft, Dice& dice) {
       if (has) found.push_back({node, kin});
     }
   }
-  if (found.empty()) return false;
-  const Found& one = dice.choose(found);
-  const std::string_view type = dice.choose(one.kin);
-  if (type == draft.graph().op(one.node).type) return false;
-  draft.set_op(one.node, type);
+  const auto one = dice.pick(found);
+  if (!one) return false;
+  const std::string_view type = dice.choose(one->kin);
+  if (type == draft.graph().op(one->node).type) return false;
+  draft.set_op(one->node, type);
   return true;
 }
 
@@ -53,10 +53,10 @@ bool swap_inputs(Draft& draft, Dice& dice) {
   std::erase_if(nodes, [&](ir::NodeId node) {
     return draft.graph().inputs(node).size() < 2;
   });
-  if (nodes.empty()) return false;
-  const ir::NodeId node = dice.choose(nodes);
-  const std::size_t count = draft.graph().inputs(node).size();
-  const Edge a{node, dice.below(count)}, b{node, dice.below(count)};
+  const auto node = dice.pick(nodes);
+  if (!node) return false;
+  const std::size_t count = draft.graph().inputs(*node).size();
+  const Edge a{*node, dice.below(count)}, b{*node, dice.below(count)};
   const ValueId first = draft.input(a), second = draft.input(b);
   if (first == second || !first || !second) return false;
   draft.set_input(a, second);
@@ -74,11 +74,10 @@ ValueId turned(Draft& draft, ir::BlockId block, ValueId value,
 }
 
 bool insert(Draft& draft, Dice& dice) {
-  auto edges = draft.edges();
-  if (edges.empty()) return false;
-  const Edge edge = dice.choose(edges);
-  const ValueId value = draft.input(edge);
-  const ir::BlockId block = draft.graph().node(edge.node).block;
+  const auto edge = dice.pick(draft.edges());
+  if (!edge) return false;
+  const ValueId value = draft.input(*edge);
+  const ir::BlockId block = draft.graph().node(edge->node).block;
   const ir::Type* const type = draft.type(value);
   const bool is_tensor = type != nullptr && type->is_tensor();
   const std::size_t rank = is_tensor && type->has_shape ? type->rank() : 0;
@@ -103,7 +102,7 @@ bool insert(Draft& draft, Dice& dice) {
   } else {
     out = draft.add_node(dice.chance(0.8) ? "Identity" : "Neg", block, inputs);
   }
-  draft.set_input(edge, out);
+  draft.set_input(*edge, out);
   return true;
 }
 
@@ -119,13 +118,12 @@ bool leave_out(Draft& draft, Dice& dice) {
 // An optional input that is absent is a constant of the type of an input that
 // the op wants to have the same one.
 bool give(Draft& draft, Dice& dice) {
-  auto nodes = draft.nodes();
-  if (nodes.empty()) return false;
-  const ir::NodeId node = dice.choose(nodes);
-  const ops::OpFacts* const facts = ops::facts_of(draft.graph(), node);
+  const auto node = dice.pick(draft.nodes());
+  if (!node) return false;
+  const ops::OpFacts* const facts = ops::facts_of(draft.graph(), *node);
   if (facts == nullptr) return false;
   std::vector<ValueId> inputs;
-  for (const ir::Operand& each : draft.graph().inputs(node)) {
+  for (const ir::Operand& each : draft.graph().inputs(*node)) {
     inputs.push_back(each.value);
   }
   std::vector<std::pair<std::size_t, ValueId>> found;  // the place, its like
@@ -141,7 +139,7 @@ bool give(Draft& draft, Dice& dice) {
   if (found.empty()) return false;
   const auto [place, like] = dice.choose(found);
   const ir::Type* const type = draft.type(like);
-  if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
+  if (!ir::is_ranked(type)) return false;
   std::vector<std::int64_t> dims;
   for (const ir::Dim dim : type->dims) {
     dims.push_back(dim.known() ? dim.size() : 1);
@@ -157,7 +155,7 @@ bool give(Draft& draft, Dice& dice) {
   if (tensor == nullptr) return false;
   if (inputs.size() <= place) inputs.resize(place + 1);
   inputs[place] = draft.add_initializer(tensor);
-  draft.set_inputs(node, inputs);
+  draft.set_inputs(*node, inputs);
   return true;
 }
 

@@ -2,6 +2,7 @@
 // where others stood.
 #include <algorithm>
 
+#include "core/ir/shapes.h"
 #include "core/mutate/draft.h"
 
 namespace ruleengine::mutate {
@@ -10,9 +11,7 @@ namespace {
 using ir::ValueId;
 
 bool same_type(const ir::Type* a, const ir::Type* b) {
-  return a != nullptr && b != nullptr && a->is_tensor() && b->is_tensor() &&
-         a->elem == b->elem && a->has_shape && b->has_shape &&
-         std::ranges::equal(a->dims, b->dims);
+  return ir::is_ranked(a) && ir::is_ranked(b) && ir::same_type(*a, *b);
 }
 
 bool is_output(Draft& draft, ValueId value) {

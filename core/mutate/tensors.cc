@@ -2,7 +2,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
 
+#include "core/ir/element_types.h"
 #include "core/ir/narrow_float.h"
 #include "core/mutate/draft.h"
 
@@ -28,32 +30,16 @@ void put_whole(std::byte* to, double value) {
 }
 
 bool put_element(ir::DataType elem, std::byte* to, double value) {
-  using enum ir::DataType;
-  switch (elem) {
-    case kFloat:
-      return put(to, static_cast<float>(value)), true;
-    case kDouble:
-      return put(to, value), true;
-    case kInt8:
-      return put_whole<std::int8_t>(to, value), true;
-    case kUint8:
-      return put_whole<std::uint8_t>(to, value), true;
-    case kInt16:
-      return put_whole<std::int16_t>(to, value), true;
-    case kUint16:
-      return put_whole<std::uint16_t>(to, value), true;
-    case kInt32:
-      return put_whole<std::int32_t>(to, value), true;
-    case kUint32:
-      return put_whole<std::uint32_t>(to, value), true;
-    case kInt64:
-      return put_whole<std::int64_t>(to, value), true;
-    case kUint64:
-      return put_whole<std::uint64_t>(to, value), true;
-    case kBool:
-      return put<std::uint8_t>(to, value != 0), true;
-    default:
-      break;
+  const auto put_as = [&]<typename T>() {
+    if constexpr (std::is_floating_point_v<T>) {
+      put(to, static_cast<T>(value));
+    } else {
+      put_whole<T>(to, value);
+    }
+  };
+  if (ir::visit_type(ir::NumberTypes(), elem, put_as)) return true;
+  if (elem == ir::DataType::kBool) {
+    return put<std::uint8_t>(to, value != 0), true;
   }
   if (!ir::is_narrow_float(elem)) return false;
   const std::uint32_t bits = ir::narrow(elem, value);

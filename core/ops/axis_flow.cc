@@ -37,10 +37,6 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
   return axis_flow(graph, node, {in, out}, port, axis);
 }
 
-bool is_ranked(const ir::Type* type) {
-  return type != nullptr && type->is_tensor() && type->has_shape;
-}
-
 bool has_axis_flow(const ir::Op& op) {
   const OpRow* row = find_row(op);
   return row != nullptr && row->axes != nullptr;

@@ -40,9 +40,6 @@ std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::NodeId node,
 std::optional<AxisFlow> axis_flow(const ir::Graph& graph, ir::Facts& facts,
                                   ir::NodeId node, Port port, int axis);
 
-// Whether the type is that of a tensor of known rank.
-bool is_ranked(const ir::Type* type);
-
 // Whether axis_flow knows the op.
 bool has_axis_flow(const ir::Op& op);
 

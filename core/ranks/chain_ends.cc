@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "core/ir/model.h"
-#include "core/ir/shapes.h"
 #include "core/ops/axis_flow.h"
 #include "core/ops/op_row.h"
 #include "core/ranks/communication.h"
@@ -226,13 +225,7 @@ class Ends {
   bool is_read_outside(ValueId v, const State& state) const {
     return graph_.value(v).use_count > state.readings;
   }
-  // 0 if unknown.
-  double bytes(ValueId v) {
-    const ir::Type* type = ranked_type(facts_, v);
-    const auto count = type != nullptr ? known_count(type->dims) : std::nullopt;
-    return count ? static_cast<double>(*count) * ir::bit_width(type->elem) / 8
-                 : 0;
-  }
+  double bytes(ValueId v) { return known_bytes(facts_.type(v)).value_or(0); }
 
   void list_shares() {
     for (NodeId node : chain_.nodes) {
@@ -282,7 +275,7 @@ ResidualChain settled(const ir::Graph& graph, ir::Facts& facts, Trace trace) {
 
 const ir::Type* ranked_type(ir::Facts& facts, ValueId value) {
   const ir::Type* type = facts.type(value);
-  return ops::is_ranked(type) ? type : nullptr;
+  return ir::is_ranked(type) ? type : nullptr;
 }
 
 }  // namespace ruleengine::ranks

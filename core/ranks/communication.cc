@@ -1,8 +1,6 @@
 #include "core/ranks/communication.h"
 
 #include <algorithm>
-#include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 
@@ -16,20 +14,13 @@ namespace {
 std::optional<double> bytes_sent(const ir::Graph& graph, ir::Facts& facts,
                                  ir::NodeId node) {
   const ir::ValueId input = graph.input(node, 0);
-  const ir::Type* type = input ? facts.type(input) : nullptr;
+  const auto bytes = known_bytes(input ? facts.type(input) : nullptr);
   const auto group = rank_group(graph, node);
-  if (type == nullptr || !type->is_tensor() || !type->has_shape ||
-      group.empty()) {
-    return std::nullopt;
-  }
-  const auto count = known_count(type->dims);
-  const int bits = ir::bit_width(type->elem);
-  if (!count || bits == 0) return std::nullopt;
+  if (!bytes || group.empty()) return std::nullopt;
   const auto ranks = static_cast<double>(group.size());
-  const double bytes = static_cast<double>(*count) * bits / 8;
   const std::string_view op = graph.op(node).type;
-  if (op == "all_gather") return (ranks - 1) * bytes;
-  return (op == "all_reduce" ? 2 : 1) * (ranks - 1) / ranks * bytes;
+  if (op == "all_gather") return (ranks - 1) * *bytes;
+  return (op == "all_reduce" ? 2 : 1) * (ranks - 1) / ranks * *bytes;
 }
 
 bool is_in_loop(const ir::Graph& graph, ir::NodeId node) {
@@ -48,9 +39,7 @@ class Counter {
 
   Traffic count(const ir::Graph& graph) {
     Traffic out;
-    for (std::size_t i = 0; i < graph.node_count(); ++i) {
-      const ir::NodeId node(i);
-      if (graph.node(node).removed) continue;
+    for (const ir::NodeId node : graph.live_nodes()) {
       const ir::Op& op = graph.op(node);
       if (is_collective(op)) {
         Sent& sent = out[std::string(op.type)];
@@ -108,6 +97,12 @@ std::string_view unknown_attribute(const ir::Graph& graph, ir::NodeId node) {
     if (std::ranges::find(kKnown, a.name) == std::end(kKnown)) return a.name;
   }
   return {};
+}
+
+std::optional<double> known_bytes(const ir::Type* type) {
+  const auto count = known_count(type);
+  if (!count || ir::bit_width(type->elem) == 0) return std::nullopt;
+  return static_cast<double>(*count) * ir::bit_width(type->elem) / 8;
 }
 
 Traffic traffic(const ir::Graph& graph, ir::Facts& facts) {

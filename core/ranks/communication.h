@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,6 +33,9 @@ constexpr int token_axis(std::size_t rank) { return rank == 2 ? 0 : 1; }
 // An attribute of the node that no collective of the dialect has ("" if none):
 // its meaning is unknown, so the collective may not be a sum.
 std::string_view unknown_attribute(const ir::Graph& graph, ir::NodeId node);
+
+// The bytes of a tensor; none where they are not known.
+std::optional<double> known_bytes(const ir::Type* type);
 
 // The communication of one op.
 struct Sent {

@@ -26,7 +26,7 @@ bool is_understood(const ir::Graph& graph, NodeId node) {
 std::optional<Layout> share(const ir::Graph& graph, NodeId collective,
                             const Type* type) {
   const ir::Attribute* dim = graph.attribute(collective, "dim");
-  if (dim == nullptr || !ops::is_ranked(type)) return std::nullopt;
+  if (dim == nullptr || !ir::is_ranked(type)) return std::nullopt;
   const auto axis = ir::place_of_axis(dim->i, type->rank());
   if (!axis) return std::nullopt;
   return Layout{.placement = Placement::kSharded,
@@ -39,9 +39,7 @@ bool communicates(const ir::Model& model, const ir::Function& function,
                   std::set<const ir::Function*>& seen) {
   if (!seen.insert(&function).second) return false;
   const ir::Graph& body = function.body;
-  for (std::size_t i = 0; i < body.node_count(); ++i) {
-    const NodeId node(i);
-    if (body.node(node).removed) continue;
+  for (const NodeId node : body.live_nodes()) {
     const ir::Op& op = body.op(node);
     if (is_collective(op)) return true;
     const ir::Function* called = model.find_function(op);
@@ -134,8 +132,8 @@ struct Transfer {
   // Seen by its size, which the axis keeps as 1.
   bool sums_along(std::size_t axis) const {
     const Type *in = inputs[0].type, *out = outputs[0];
-    return op.standard("ReduceSum") && ops::is_ranked(in) &&
-           ops::is_ranked(out) && axis < in->rank() &&
+    return op.standard("ReduceSum") && ir::is_ranked(in) &&
+           ir::is_ranked(out) && axis < in->rank() &&
            in->rank() == out->rank() && in->dims[axis] != ir::Dim(1) &&
            out->dims[axis] == ir::Dim(1);
   }

@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
-#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "core/ir/model.h"
 #include "core/ir/order.h"
@@ -45,11 +46,9 @@ std::string rank_text(std::optional<std::int64_t> rank) {
 
 std::string ranks_text(std::span<const std::int64_t> group) {
   constexpr std::size_t kShown = 8;
-  std::string out;
-  for (std::size_t i = 0; i < group.size() && i < kShown; ++i) {
-    out += (i > 0 ? "," : "") + std::to_string(group[i]);
-  }
-  return "{" + out + (group.size() > kShown ? ",...}" : "}");
+  const auto shown = group.first(std::min(group.size(), kShown));
+  return fmt::format("{{{}{}}}", fmt::join(shown, ","),
+                     group.size() > kShown ? ",..." : "");
 }
 
 // Whether the two are equal, or equal except for one more leading 1.

@@ -30,9 +30,8 @@ std::vector<Graph*> graphs_of(Model& model) {
 
 template <class Visit>
 void for_each_op(const ir::Graph& graph, const Visit& visit) {
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::Node& node = graph.node(ir::NodeId(i));
-    if (!node.removed) visit(node.op.index());
+  for (const ir::NodeId node : graph.live_nodes()) {
+    visit(graph.node(node).op.index());
   }
 }
 
@@ -176,9 +175,7 @@ std::vector<ir::NodeId> calls(const ir::Model& model, std::uint64_t most) {
   if (model.functions.empty()) return out;
   Extents extents(model, most);
   std::uint64_t count = graph.live_node_count();
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed) continue;
+  for (const ir::NodeId node : graph.live_nodes()) {
     const ir::Function* const f = model.find_function(graph.op(node));
     if (f == nullptr || is_own_op(*f)) continue;
     const Extent body = extents.of(*f);

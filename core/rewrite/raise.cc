@@ -71,11 +71,8 @@ class Raiser {
   // Plans the nodes of the standard.
   Status plan_all(const auto& plan_one) {
     analysis::Inference facts(graph_);
-    for (std::size_t i = 0; i < graph_.node_count(); ++i) {
-      const NodeId node(i);
-      if (graph_.node(node).removed || !graph_.op(node).domain.empty()) {
-        continue;
-      }
+    for (const NodeId node : graph_.live_nodes()) {
+      if (!graph_.op(node).domain.empty()) continue;
       if (Status s = plan_one(node, facts); !s) return s;
     }
     needed_ = true;

@@ -222,12 +222,9 @@ Status check_node(const Graph& graph, NodeId id) {
 // Checks domains and calls of one body.
 Status check_ops(const Graph& graph, const ir::OpsetImports& imports,
                  const ir::FunctionsByOp& functions) {
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const NodeId id(i);
-    const ir::Node& node = graph.node(id);
-    if (node.removed) continue;
+  for (const NodeId id : graph.live_nodes()) {
     const ir::Op& op = graph.op(id);
-    const auto function = functions.find(node.op.index());
+    const auto function = functions.find(graph.node(id).op.index());
     if (function == functions.end()) {
       if (imports.version(op.domain) != 0) continue;
       return broken(

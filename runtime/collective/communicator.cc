@@ -1,4 +1,5 @@
 #include "runtime/communicator.h"
+#include "core/ir/element_types.h"
 
 #include <algorithm>
 #include <cstring>
@@ -6,7 +7,6 @@
 
 #include "core/ir/narrow_float.h"
 #include "runtime/conversions.h"
-#include "runtime/element_types.h"
 #include "runtime/preparation.h"
 
 namespace ruleengine::runtime {
@@ -45,8 +45,8 @@ Tensor sum_of(const std::vector<Tensor>& all, KernelRun& run) {
       std::memcpy(sum.mutable_data<std::byte>(), each.data<std::byte>(),
                   each.byte_size());
     } else {
-      visit_type(NumberTypes(), each.dtype(),
-                 [&]<typename T>() { add<T>(sum, each); });
+      ir::visit_type(ir::NumberTypes(), each.dtype(),
+                     [&]<typename T>() { add<T>(sum, each); });
     }
   }
   return is_narrow ? narrowed(sum, type, run) : sum;

@@ -30,9 +30,8 @@ std::string branch_text(const ir::Graph& graph, ir::NodeId node,
 }  // namespace
 
 void BranchLog::meet(const ir::Graph& graph, const std::string& name) {
-  for (std::size_t n = 0; n < graph.node_count(); ++n) {
-    const ir::NodeId node(n);
-    if (graph.node(node).removed || !graph.op(node).standard("If")) continue;
+  for (const ir::NodeId node : graph.live_nodes()) {
+    if (!graph.op(node).standard("If")) continue;
     const ir::Attribute* sides[] = {graph.attribute(node, "then_branch"),
                                     graph.attribute(node, "else_branch")};
     for (int i = 0; i < 2; ++i) {
@@ -44,7 +43,7 @@ void BranchLog::meet(const ir::Graph& graph, const std::string& name) {
       branch.as = {.is_main = name.empty(),
                    .block = block,
                    .text = branch_text(graph, node, own->name)};
-      branch.owner = {name, n};
+      branch.owner = {name, node.index()};
       branch.other = {name, other->blocks[0].index()};
       branch.has_nodes = std::ranges::any_of(
           graph.block(block).nodes,

@@ -23,9 +23,8 @@ class Demands {
       : graph_(model.graph), dims_(model.dims), facts_(facts) {}
 
   std::vector<SizeDemand> all() {
-    for (std::size_t n = 0; n < graph_.node_count(); ++n) {
-      const NodeId node(n);
-      if (!graph_.node(node).removed && out_.size() < kMostDemands) look(node);
+    for (const NodeId node : graph_.live_nodes()) {
+      if (out_.size() < kMostDemands) look(node);
     }
     return std::move(out_);
   }
@@ -37,9 +36,7 @@ class Demands {
   std::optional<Shape> shape(NodeId node, std::size_t slot) {
     const ValueId v = graph_.input(node, slot);
     const ir::Type* type = v ? facts_.type(v) : nullptr;
-    if (type == nullptr || !type->is_tensor() || !type->has_shape) {
-      return std::nullopt;
-    }
+    if (!ir::is_ranked(type)) return std::nullopt;
     return type->dims;
   }
 

@@ -7,10 +7,10 @@
 #include <utility>
 
 #include "core/base/random_bits.h"
+#include "core/ir/element_types.h"
 #include "core/ir/narrow_float.h"
 #include "core/ir/shapes.h"
 #include "runtime/conversions.h"
-#include "runtime/element_types.h"
 #include "runtime/failure.h"
 
 namespace ruleengine::runtime {
@@ -53,8 +53,7 @@ class Drawing {
   Datum value(ValueId v) {
     const ir::Type* type = plan_.model.graph.value(v).declared;
     const std::string name(plan_.model.graph.name(v));
-    if (type == nullptr || !type->is_tensor() || !type->has_shape ||
-        type->elem == DataType::kUndefined) {
+    if (!ir::is_ranked(type) || type->elem == DataType::kUndefined) {
       fail("no random values can be drawn for input '" + printable(name) + "'",
            "a tensor of known type and rank",
            type == nullptr ? "" : ir::type_text(plan_.model.dims, *type));
@@ -92,8 +91,8 @@ class Drawing {
 
   Tensor numbers(DataType type, Shape shape) {
     Tensor out = allocate(run_, type, shape);
-    const bool has_numbers =
-        visit_type(ElementTypes(), type, [&]<typename T>() { draw<T>(out); });
+    const bool has_numbers = ir::visit_type(
+        ir::ElementTypes(), type, [&]<typename T>() { draw<T>(out); });
     if (has_numbers) return out;
     fail("no random values can be drawn", "numbers", text_of(type, shape));
   }

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <utility>
 
+#include "core/ir/element_types.h"
 #include "core/ir/shapes.h"
-#include "runtime/element_types.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -17,13 +17,13 @@ constexpr std::size_t kMostLearned = 8;  // numbers of a value that is met
 
 std::vector<double> first_numbers(const Tensor& t) {
   std::vector<double> out;
-  visit_type(Types<float, double, std::int32_t, std::int64_t>(), t.dtype(),
-             [&]<typename T>() {
-               for (const T x : t.values<T>().first(
-                        std::min(t.values<T>().size(), kMostLearned))) {
-                 out.push_back(static_cast<double>(x));
-               }
-             });
+  ir::visit_type(ir::Types<float, double, std::int32_t, std::int64_t>(),
+                 t.dtype(), [&]<typename T>() {
+                   for (const T x : t.values<T>().first(
+                            std::min(t.values<T>().size(), kMostLearned))) {
+                     out.push_back(static_cast<double>(x));
+                   }
+                 });
   return out;
 }
 
@@ -114,9 +114,7 @@ std::optional<std::int64_t> InputSource::size_of(const TableUse& table,
     return smallest(table, t.rank(), [&](std::size_t i) { return t.dim(i); });
   }
   const ir::Type* type = facts_.type(table.data);
-  if (type == nullptr || !type->is_tensor() || !type->has_shape) {
-    return std::nullopt;
-  }
+  if (!ir::is_ranked(type)) return std::nullopt;
   return smallest(table, type->rank(), [&](std::size_t i) {
     return size_at(copy_->dims, type->dims[i], sizes);
   });

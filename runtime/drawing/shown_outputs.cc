@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/ir/element_types.h"
 #include "runtime/conversions.h"
-#include "runtime/element_types.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -15,7 +15,7 @@ std::int64_t count_unknown(const Tensor& given) {
   KernelRun run{.memory = HostMemory::create(), .threads = &threads};
   const Tensor t = widened(given, run);
   std::int64_t out = 0;
-  visit_type(FloatTypes(), t.dtype(), [&]<typename T>() {
+  ir::visit_type(ir::FloatTypes(), t.dtype(), [&]<typename T>() {
     out =
         std::ranges::count_if(t.values<T>(), [](T x) { return std::isnan(x); });
   });

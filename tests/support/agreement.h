@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "core/analysis/solver/onnx_inference.h"
 #include "core/analysis/solver/solver.h"
 #include "core/ir/shapes.h"
 

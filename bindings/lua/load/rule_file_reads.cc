@@ -8,7 +8,7 @@
 #include "bindings/lua/load/rule_file_loader.h"
 #include "bindings/lua/session/handle.h"
 #include "core/base/suggest.h"
-#include "core/ir/data_type_hint.h"
+#include "core/ir/data_type.h"
 
 namespace ruleengine::lua {
 namespace {

@@ -7,7 +7,6 @@
 #include "bindings/lua/sandbox/stack.h"
 #include "bindings/lua/words/element_types.h"
 #include "bindings/lua/words/float_word.h"
-#include "core/ir/data_type_hint.h"
 #include "core/ir/model.h"
 #include "core/ops/attribute_meaning.h"
 

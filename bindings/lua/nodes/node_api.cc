@@ -273,9 +273,7 @@ int nodes(Host& host, lua_State* state, const Handle&) {
   const ir::Graph& graph = *host.session.graph;
   Sandbox::charge(state, graph.node_count());
   std::vector<ir::NodeId> found;
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId id(i);
-    if (graph.node(id).removed) continue;
+  for (const ir::NodeId id : graph.live_nodes()) {
     const ir::Op& op = graph.op(id);
     if (wanted.op && op.type != *wanted.op) continue;
     if (wanted.domain && op.domain != *wanted.domain) continue;

@@ -127,7 +127,7 @@ std::optional<ops::AxisFlow> flow_along(Host& host, ir::NodeId node,
   const ir::Graph& graph = *host.session.graph;
   const ir::ValueId first = graph.input(node, 0);
   const ir::Type* type = first ? host.session.facts->type(first) : nullptr;
-  if (type == nullptr || !type->is_tensor() || !type->has_shape) return {};
+  if (!ir::is_ranked(type)) return {};
   const auto place = ir::place_of_axis(axis, type->rank());
   if (!place) return {};
   return ops::axis_flow(graph, *host.session.facts, node, {false, 0},

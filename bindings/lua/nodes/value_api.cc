@@ -7,7 +7,6 @@
 #include "bindings/lua/nodes/attribute_value.h"
 #include "bindings/lua/nodes/rank_api.h"
 #include "bindings/lua/words/element_types.h"
-#include "core/ir/data_type_hint.h"
 #include "core/ir/model.h"
 #include "core/ranks/communication.h"
 

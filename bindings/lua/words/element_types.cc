@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "bindings/lua/session/handle.h"
+#include "core/ir/element_types.h"
 #include "core/ir/narrow_float.h"
 
 namespace ruleengine::lua {
@@ -60,6 +61,11 @@ bool fits_float(double number) {
 
 bool store_element(std::byte* to, ir::DataType type, double number) {
   using ir::DataType;
+  bool fits = false;
+  const bool is_integer = ir::visit_type(
+      ir::IntegerTypes(), type,
+      [&]<typename T>() { fits = store_integer<T>(to, number); });
+  if (is_integer) return fits;
   switch (type) {
     case DataType::kFloat:
       return store(to, static_cast<float>(number)), fits_float(number);
@@ -71,22 +77,6 @@ bool store_element(std::byte* to, ir::DataType type, double number) {
     case DataType::kBool:
       return store(to, static_cast<std::uint8_t>(number != 0)),
              number == 0 || number == 1;
-    case DataType::kInt8:
-      return store_integer<std::int8_t>(to, number);
-    case DataType::kInt16:
-      return store_integer<std::int16_t>(to, number);
-    case DataType::kInt32:
-      return store_integer<std::int32_t>(to, number);
-    case DataType::kInt64:
-      return store_integer<std::int64_t>(to, number);
-    case DataType::kUint8:
-      return store_integer<std::uint8_t>(to, number);
-    case DataType::kUint16:
-      return store_integer<std::uint16_t>(to, number);
-    case DataType::kUint32:
-      return store_integer<std::uint32_t>(to, number);
-    case DataType::kUint64:
-      return store_integer<std::uint64_t>(to, number);
     default:
       return false;
   }

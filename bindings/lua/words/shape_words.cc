@@ -106,9 +106,7 @@ class Test {
 
 std::optional<Dims> dims_of(Host& host, const Handle& value) {
   const ir::Type* type = host.session.facts->type(value.value());
-  if (type == nullptr || !type->is_tensor() || !type->has_shape) {
-    return std::nullopt;
-  }
+  if (!ir::is_ranked(type)) return std::nullopt;
   return Dims{.dims = type->dims, .reversed = value.transposed};
 }
 

@@ -7,7 +7,7 @@
 #include "bindings/lua/words/float_word.h"
 #include "bindings/lua/words/words_session.h"
 #include "core/base/whole.h"
-#include "core/ir/data_type_hint.h"
+#include "core/ir/data_type.h"
 #include "core/ops/attribute_meaning.h"
 #include "core/ops/op_facts.h"
 

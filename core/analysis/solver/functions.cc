@@ -1,4 +1,4 @@
-#include "core/analysis/solver/functions.h"
+#include "core/analysis/solver/solver.h"
 
 #include <algorithm>
 
@@ -6,23 +6,8 @@ namespace ruleengine::analysis {
 namespace {
 
 constexpr int kMaxNesting = 8;
-constexpr std::size_t kMaxBody =
-    1000;  // nodes; they are inferred again for each call
-
-std::optional<std::size_t> formal_place(const Solver& solver,
-                                        ir::ValueId value) {
-  if (solver.call() == nullptr) return std::nullopt;
-  const auto& inputs = solver.graph().block(ir::Graph::main_block()).inputs;
-  // Formal inputs are the first values of a body.
-  std::size_t place = value.index();
-  if (place >= inputs.size() || inputs[place] != value) {
-    const auto at = std::find(inputs.begin(), inputs.end(), value);
-    if (at == inputs.end()) return std::nullopt;
-    place = static_cast<std::size_t>(at - inputs.begin());
-  }
-  if (place >= solver.call()->types.size()) return std::nullopt;
-  return place;
-}
+// In nodes, which are inferred again for each call.
+constexpr std::size_t kMaxBody = 1000;
 
 CallContext context_of(Solver& solver, const NodeView& view,
                        const ir::Function& function) {
@@ -32,13 +17,10 @@ CallContext context_of(Solver& solver, const NodeView& view,
   call.opsets = &function.opset_imports;
   call.depth = solver.call() != nullptr ? solver.call()->depth + 1 : 1;
   for (std::size_t i = 0; i < view.input_count(); ++i) {
-    call.types.push_back(view.input(i));
-    call.constants.push_back(view.constant(i));
-    std::vector<ir::Dim> elements;
-    if (const auto known = view.elements(i)) {
-      elements.assign(known->begin(), known->end());
+    call.inputs.push_back({view.input(i), view.constant(i), {}});
+    if (const auto known = view.elements(i); known && !known->empty()) {
+      call.inputs.back().elements.emplace(known->begin(), known->end());
     }
-    call.elements.push_back(std::move(elements));
   }
   return call;
 }
@@ -54,7 +36,7 @@ bool visit_body(Solver& solver, const NodeView& view, ir::Function& function,
   }
   const CallContext call = context_of(solver, view, function);
   Solver body(function.body, solver.options(), &call);
-  body.share_budget(solver);
+  body.take_budget(solver);
   visit(body);
   if (body.has_doubts()) view.doubt();
   solver.take_budget(body);
@@ -83,21 +65,17 @@ bool infer_function(Solver& solver, const NodeView& view, Outputs outputs) {
   return true;
 }
 
-const ir::Type* bound_input_type(const Solver& solver, ir::ValueId value) {
-  const auto place = formal_place(solver, value);
-  return place ? solver.call()->types[*place] : nullptr;
-}
-
-const ir::Literal* bound_input_constant(const Solver& solver,
-                                        ir::ValueId value) {
-  const auto place = formal_place(solver, value);
-  return place ? solver.call()->constants[*place] : nullptr;
-}
-
-MaybeElements bound_input_elements(const Solver& solver, ir::ValueId value) {
-  const auto place = formal_place(solver, value);
-  if (!place || solver.call()->elements[*place].empty()) return std::nullopt;
-  return solver.call()->elements[*place];
+const CallContext::Given* Solver::given(ir::ValueId value) const {
+  if (call_ == nullptr) return nullptr;
+  const auto& inputs = graph_.block(ir::Graph::main_block()).inputs;
+  // Formal inputs are the first values of a body.
+  std::size_t place = value.index();
+  if (place >= inputs.size() || inputs[place] != value) {
+    const auto at = std::ranges::find(inputs, value);
+    place = static_cast<std::size_t>(at - inputs.begin());
+  }
+  const bool is_given = place < inputs.size() && place < call_->inputs.size();
+  return is_given ? &call_->inputs[place] : nullptr;
 }
 
 }  // namespace ruleengine::analysis

@@ -1,5 +1,5 @@
-#include "core/analysis/solver/onnx_inference.h"
-
+// The ONNX library's own inference: the one place of core/analysis that knows
+// the library.
 #include <algorithm>
 #include <exception>
 #include <map>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <map>
 
-#include "core/analysis/solver/onnx_inference.h"
 #include "core/analysis/solver/solver.h"
 #include "core/ops/op_facts.h"
 

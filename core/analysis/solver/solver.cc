@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <new>
-#include <utility>
 
 namespace ruleengine::analysis {
 
@@ -193,19 +192,18 @@ void Solver::prepare_values(NodeId node) {
       need(v, Ask::kElements);
       continue;
     }
-    const ir::Type* t = known(v).type;
-    if (t == nullptr || !t->is_tensor() || !t->has_shape) continue;
-    const auto count = known_count(t->dims);
+    const auto count = count_of(v);
     if (count && *count <= kMaxElements) need(v, Ask::kConstant);
   }
 }
 
 void Solver::prepare_origin(NodeId node) {
   if (!can_evaluate(node)) return;
-  if (rules_of(graph_.node(node).op).measures) return;
+  if (rules_of(graph_.node(node).op).roles().measures) return;
   const std::size_t before = stack_.size();
   for (const ir::Operand& o : graph_.inputs(node)) need(o.value, Ask::kOrigin);
-  if (stack_.size() > before || !rules_of(graph_.node(node).op).computes ||
+  if (stack_.size() > before ||
+      rules_of(graph_.node(node).op).roles().folds_whole ||
       origin_of_node(node) != Origin::kConstant) {
     return;
   }
@@ -218,18 +216,16 @@ void Solver::prepare_constant(const Query& q) {
   need(q.value, Ask::kOrigin);
   if (!done(q.value, Ask::kOrigin)) return;
   const NodeId node = graph_.producer(q.value);
-  if (known(q.value).origin == Origin::kRuntime ||
-      known(q.value).origin == Origin::kBeyond) {
-    return;
-  }
-  if (known(q.value).origin == Origin::kShape) {
+  const Origin origin = known(q.value).origin;
+  if (origin == Origin::kRuntime || origin == Origin::kBeyond) return;
+  if (origin == Origin::kShape) {
     need(q.value, Ask::kType);
     if (!done(q.value, Ask::kType)) return;
     if (followable(q.value)) {
       need(q.value, Ask::kElements);
       if (!done(q.value, Ask::kElements) || from_elements(q.value)) return;
     }
-    if (rules_of(graph_.node(node).op).measures) return;
+    if (rules_of(graph_.node(node).op).roles().measures) return;
   }
   for (const ir::Operand& o : graph_.inputs(node)) {
     need(o.value, Ask::kConstant);
@@ -364,7 +360,7 @@ void Solver::mark_block_owners(ValueId value) {
   std::uint32_t left = graph_.value(value).block_output_count;
   const auto look = [&](ir::BlockId id) {
     const ir::Block& b = graph_.block(id);
-    const auto times = std::count(b.outputs.begin(), b.outputs.end(), value);
+    const auto times = std::ranges::count(b.outputs, value);
     if (times == 0) return;
     left -= static_cast<std::uint32_t>(times);
     if (b.owner) mark(b.owner);

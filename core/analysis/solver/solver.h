@@ -1,9 +1,11 @@
-// Solver: answers questions about values (memo.h) on demand, each once, with an
-// explicit stack, and again after edits while answers change. The
-// implementation of Inference, which has the contract. Internal to
-// core/analysis.
+// Solver: answers questions about values on demand, each once, with an explicit
+// stack, and again after edits while answers change. The implementation of
+// Inference, which has the contract. Internal to core/analysis. Not
+// thread-safe.
 #pragma once
 
+#include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <queue>
@@ -15,24 +17,115 @@
 #include <vector>
 
 #include "core/analysis/inference.h"
-#include "core/analysis/solver/memo.h"
-#include "core/analysis/solver/type_pool.h"
+#include "core/base/arena.h"
 #include "core/ir/by_op.h"
+#include "core/ir/shapes.h"
 #include "core/ops/op_row.h"
+#include "core/ranks/layout.h"
 
 namespace ruleengine::analysis {
 
 using ops::Dims;
 using ops::Inferred;
+using ops::kMaxElements;
+using ops::kUnknown;
 using ops::MaybeElements;
 using ops::NodeView;
 using ops::Outputs;
 
+// The questions about one value. A question depends on others about the inputs
+// of its node; also kConstant depends on kOrigin, kElements on both and on
+// kType, and kLayout on kType and kOrigin, and on which collectives read the
+// value.
+enum class Ask : std::uint8_t { kType, kOrigin, kConstant, kElements, kLayout };
+inline constexpr std::size_t kAsks = 5;
+
+enum class State : std::uint8_t {
+  kNever,
+  kOpen,  // on the stack
+  kDone,
+  kStale,      // the answer is from before an edit
+  kStaleOpen,  // the same, and on the stack
+};
+
+// What a value depends on, by structure and sizes only.
+enum class Origin : std::uint8_t {
+  kRuntime,
+  kBeyond,    // on constants only, but it is too large to compute
+  kConstant,  // on constants only: it folds
+  kShape,     // on shapes and constants: it folds if those shapes are known
+};
+
+struct Memo {
+  const ir::Type* type = nullptr;
+  const ir::Literal* constant = nullptr;
+  const ir::Dim* elements = nullptr;  // nullptr: not tracked
+  std::uint8_t element_count = 0;
+  const ranks::Layout* layout = nullptr;  // nullptr: unknown
+  Origin origin = Origin::kRuntime;
+  // The declared type of this value, or of one that it is computed from,
+  // contradicts the inferred one.
+  bool clashes = false;
+  std::array<State, kAsks> state = {};
+
+  std::span<const ir::Dim> element_span() const {
+    return {elements, element_count};
+  }
+};
+
+struct Query {
+  ir::ValueId value;
+  Ask ask = Ask::kType;
+};
+
+// Equal types as one object, in the arena of a Model, so that many values of
+// one type cost one Type.
+class TypePool {
+ public:
+  explicit TypePool(Arena& arena) : arena_(&arena) {}
+
+  // The Type equal to `type`, whose views are copied when it is new.
+  const ir::Type* intern(const ir::Type& type) {
+    if (const auto at = types_.find(&type); at != types_.end()) return *at;
+    ir::Type copy = type;
+    copy.dims = arena_->copy(type.dims);
+    copy.other = arena_->copy(type.other);
+    return *types_.insert(arena_->make<ir::Type>(copy)).first;
+  }
+
+ private:
+  struct Hash {
+    std::size_t operator()(const ir::Type* t) const {
+      std::uint64_t h = static_cast<std::uint64_t>(t->elem) * 2 + t->has_shape;
+      for (ir::Dim d : t->dims) {
+        const auto raw = d.known() ? static_cast<std::uint64_t>(d.size())
+                                   : ~static_cast<std::uint64_t>(d.id());
+        h = (h ^ raw) * 0x9e3779b97f4a7c15u;
+        h ^= h >> 29;
+      }
+      for (std::byte b : t->other) h = h * 131 + static_cast<unsigned>(b);
+      return h;
+    }
+  };
+  struct Equal {
+    bool operator()(const ir::Type* a, const ir::Type* b) const {
+      return same_type(*a, *b);
+    }
+  };
+
+  Arena* arena_;
+  std::unordered_set<const ir::Type*, Hash, Equal> types_;
+};
+
 // The call for which a function body is inferred.
 struct CallContext : ops::CallAttributes {
-  std::vector<const ir::Type*> types;  // of the formal inputs
-  std::vector<std::vector<ir::Dim>> elements;
-  std::vector<const ir::Literal*> constants;
+  // What it gives to a formal input.
+  struct Given {
+    const ir::Type* type = nullptr;
+    const ir::Literal* constant = nullptr;
+    MaybeElements elements;
+  };
+  std::vector<Given> inputs;
   const ir::OpsetImports* opsets = nullptr;
   int depth = 0;
 };
@@ -70,6 +163,8 @@ class Solver final : public ops::Known {
   ir::Model& model() const { return graph_.model(); }
   const InferenceOptions& options() const { return options_; }
   const CallContext* call() const { return call_; }
+  // What the call gives to a formal input; nullptr for other values.
+  const CallContext::Given* given(ir::ValueId value) const;
   std::int64_t opset(std::string_view domain) const;
 
   // The unknown size of the broadcast of these two sizes; the same one each
@@ -85,8 +180,7 @@ class Solver final : public ops::Known {
   // Function bodies are inferred again for each call, up to a number of nodes
   // for each call of the graph and in total: true if that is used up.
   bool spend(std::size_t nodes);
-  void share_budget(const Solver& caller) { used_ = caller.used_; }
-  void take_budget(const Solver& body) { used_ = body.used_; }
+  void take_budget(const Solver& from) { used_ = from.used_; }
   bool out_of_budget() const;
   // Whether this Solver made the unknown for an axis.
   bool is_own_unknown(ir::Dim d) const;
@@ -154,7 +248,13 @@ class Solver final : public ops::Known {
   bool declared_in_full(ir::NodeId node) const;
   Origin origin_of_node(ir::NodeId node);
   bool is_beyond(ir::NodeId node);
-  bool has_more(ir::ValueId value, std::int64_t most) const;
+  // The elements of a tensor, where their number is known.
+  std::optional<std::int64_t> count_of(ir::ValueId value) const {
+    return ir::known_count(known(value).type);
+  }
+  bool has_more(ir::ValueId value, std::int64_t most) const {
+    return count_of(value).value_or(0) > most;
+  }
   void say_beyond(ir::ValueId value);
 
   bool can_evaluate(ir::NodeId node);
@@ -173,16 +273,12 @@ class Solver final : public ops::Known {
                   const Inferred& found);
 
   struct OpRules {
-    bool looked_up = false;
+    const ops::OpRow* row = nullptr;  // nullptr: not looked up
     const ops::TypeRule* type = nullptr;
     const ops::ElementRule* elements = nullptr;
-    ops::Views views = nullptr;
     bool folds = false;
-    bool computes = false;
-    bool measures = false;
-    bool makes = false;
-    bool defers = false;
-    bool picks = false;
+
+    const ops::Roles& roles() const { return row->roles; }
   };
   const OpRules& rules_of(ir::OpId op);
 
@@ -244,5 +340,25 @@ class Solver final : public ops::Known {
   // The node marked last, if nothing was computed since.
   ir::NodeId last_marked_;
 };
+
+// --- functions.cc: model-local functions ---
+
+// False if the op is not a function of the model, or is nested too deeply or
+// too long.
+bool infer_function(Solver& solver, const NodeView& view, Outputs outputs);
+
+// Visits the function's body as it is for this call. False if it is nested too
+// deeply or too long, or the budget for bodies is used up.
+bool visit_body(Solver& solver, const NodeView& view, ir::Function& function,
+                const std::function<void(Solver& body)>& visit);
+
+// --- onnx_inference.cc: the ONNX library's own inference for one node ---
+
+// For ops that no rule of ours knows. The first call builds the library's
+// registry (30 ms). False when there is no schema, or it could not say
+// anything; whatever the library throws is such an answer. `refusal`, where
+// given, is what the library has against the node, or stays as it is.
+bool infer_by_schema(const NodeView& view, Outputs outputs,
+                     std::string* refusal = nullptr);
 
 }  // namespace ruleengine::analysis

@@ -7,9 +7,7 @@
 // node cannot run. What no failure excludes stays in doubt.
 #include <algorithm>
 #include <map>
-#include <utility>
 
-#include "core/analysis/solver/functions.h"
 #include "core/analysis/solver/solver.h"
 
 namespace ruleengine::analysis {
@@ -56,9 +54,7 @@ struct ReplacedInputs {
   bool bind(ir::Graph& graph, const std::map<Dim, Dim>& by) {
     for (const ValueId v : graph.block(ir::Graph::main_block()).inputs) {
       const ir::Type* const declared = graph.value(v).declared;
-      call.types.push_back(nullptr);
-      call.elements.emplace_back();
-      call.constants.push_back(nullptr);
+      call.inputs.emplace_back();
       if (declared == nullptr || !declared->is_tensor()) continue;
       Dims sizes;
       for (const Dim d : declared->dims) {
@@ -68,7 +64,7 @@ struct ReplacedInputs {
       }
       ir::Type type = *declared;
       type.dims = sizes;
-      call.types.back() = types.intern(type);
+      call.inputs.back().type = types.intern(type);
     }
     return true;
   }
@@ -216,9 +212,8 @@ void Solver::note_doubt(NodeId node, bool is_doubted) {
 
 void Solver::settle_doubts() {
   if (settled_doubts_) return;
-  for (std::size_t i = 0; i < graph_.node_count(); ++i) {
-    const NodeId node(i);
-    if (graph_.node(node).removed || !graph_.output(node, 0)) continue;
+  for (const NodeId node : graph_.live_nodes()) {
+    if (!graph_.output(node)) continue;
     const ir::Op& op = graph_.op(node);
     if (op.standard("Reshape") || model().find_function(op) != nullptr) {
       answer(graph_.output(node, 0), Ask::kType);

@@ -2,8 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/analysis/solver/functions.h"
-#include "core/analysis/solver/onnx_inference.h"
 #include "core/analysis/solver/solver.h"
 
 namespace ruleengine::analysis {
@@ -34,12 +32,10 @@ std::span<const Inferred> Solver::infer(NodeId node) {
   out.assign(view.output_count(), {});
   if (out.empty() || view.blocked()) return out;
   const ops::TypeRule* rule = rules_of(graph_.node(node).op).type;
-  if (rule != nullptr && rule->infer(view, out)) {
-    note_doubt(node, view.is_doubted());
-    return out;
-  }
-  out.assign(out.size(), {});
-  if (!view.op().domain.empty() && infer_function(*this, view, out)) {
+  const bool by_rule = rule != nullptr && rule->infer(view, out);
+  if (!by_rule) out.assign(out.size(), {});
+  if (by_rule ||
+      (!view.op().domain.empty() && infer_function(*this, view, out))) {
     note_doubt(node, view.is_doubted());
     return out;
   }
@@ -80,9 +76,11 @@ bool Solver::set_type(ValueId value, const Inferred* inferred) {
 bool Solver::compute_type(ValueId value) {
   const Value& v = graph_.value(value);
   if (v.kind != ValueKind::kNodeOutput || !v.producer) {
-    const ir::Type* bound = bound_input_type(*this, value);
+    const CallContext::Given* const bound = given(value);
     const bool changed = set_type(value, nullptr);
-    if (bound != nullptr) memos_[value.index()].type = bound;
+    if (bound != nullptr && bound->type != nullptr) {
+      memos_[value.index()].type = bound->type;
+    }
     return changed;
   }
   const std::span<const Inferred> inferred = infer(v.producer);
@@ -116,8 +114,8 @@ bool Solver::spend(std::size_t nodes) {
 }
 
 bool Solver::is_own_unknown(Dim d) const {
-  return std::any_of(axis_unknowns_.begin(), axis_unknowns_.end(),
-                     [&](const auto& entry) { return entry.second == d; });
+  return std::ranges::any_of(
+      axis_unknowns_, [&](const auto& entry) { return entry.second == d; });
 }
 
 Dim Solver::axis_unknown(ValueId value, std::size_t axis) {
@@ -162,16 +160,15 @@ const std::vector<Dim>& Solver::anchors() {
         anchors_.insert(anchors_.end(), leaves.begin(), leaves.end());
       }
     }
-    anchors_.push_back(
-        Dim(0));  // never empty afterwards, so it is computed once
-    std::sort(anchors_.begin(), anchors_.end());
+    anchors_.emplace_back(0);  // never empty then, so it is computed once
+    std::ranges::sort(anchors_);
   }
   return anchors_;
 }
 
 bool Solver::anchored(Dim d) {
   const auto leaves = model().dims.leaves(d);
-  return std::all_of(leaves.begin(), leaves.end(), [&](Dim leaf) {
+  return std::ranges::all_of(leaves, [&](Dim leaf) {
     return std::ranges::binary_search(anchors(), leaf);
   });
 }
@@ -198,9 +195,7 @@ bool Solver::tells_more(Dim declared, Dim inferred) const {
   const auto own = model().dims.leaves(inferred);
   if (own.size() == 1 && own[0] == inferred) return false;
   const auto leaves = model().dims.leaves(declared);
-  return std::ranges::any_of(leaves, [&](Dim leaf) {
-    return std::ranges::find(own, leaf) == own.end();
-  });
+  return !std::ranges::includes(own, leaves);  // both are sorted
 }
 
 // Inferred sizes win: if a size that depends on the inputs is inferred, a

@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/analysis/solver/functions.h"
 #include "core/analysis/solver/solver.h"
 #include "core/ir/evaluator.h"
 #include "core/ir/small_tensor.h"
@@ -35,26 +34,17 @@ bool Solver::compute(const Query& q) {
 // --- rules and evaluators ----------------------------------------------------
 
 const Solver::OpRules& Solver::rules_of(ir::OpId op) {
+  static constexpr ops::OpRow kNothing{};
   OpRules& rules = op_rules_[op];
-  if (!rules.looked_up) {
-    rules.looked_up = true;
-    rules.computes = true;
-    const ops::OpRow* row = ops::find_row(model().ops[op]);
-    if (row == nullptr) return rules;
-    if (options_.use_rules && row->types.infer != nullptr) {
-      rules.type = &row->types;
-    }
-    if (row->elements.follow != nullptr) rules.elements = &row->elements;
-    rules.views = row->views;
-    rules.folds = row->roles.folds && model().ops[op].overload.empty() &&
-                  model().evaluator != nullptr &&
-                  model().evaluator->knows(model().ops[op]);
-    rules.computes = !row->roles.folds_whole;
-    rules.measures = row->roles.measures;
-    rules.makes = row->roles.makes;
-    rules.defers = rules.folds && row->roles.total;
-    rules.picks = row->roles.picks;
-  }
+  if (rules.row != nullptr) return rules;
+  const ops::OpRow* const row = ops::find_row(model().ops[op]);
+  rules.row = row != nullptr ? row : &kNothing;
+  if (row == nullptr) return rules;
+  if (row->types.infer != nullptr) rules.type = &row->types;
+  if (row->elements.follow != nullptr) rules.elements = &row->elements;
+  rules.folds = row->roles.folds && model().ops[op].overload.empty() &&
+                model().evaluator != nullptr &&
+                model().evaluator->knows(model().ops[op]);
   return rules;
 }
 
@@ -66,19 +56,16 @@ bool Solver::can_evaluate(NodeId node) {
     return false;
   }
   const OpRules& rules = rules_of(graph_.node(node).op);
-  return rules.folds || rules.views != nullptr || rules.measures;
+  return rules.folds || rules.row->views != nullptr || rules.roles().measures;
 }
 
 bool Solver::followable(ValueId value) const {
   const ir::Type* t = known(value).type;
-  if (t == nullptr || !t->is_tensor() || !t->has_shape || t->rank() > 8) {
-    return false;
-  }
-  if (t->elem != ir::DataType::kInt64 && t->elem != ir::DataType::kInt32 &&
-      t->elem != ir::DataType::kBool) {
-    return false;
-  }
-  const auto count = known_count(t->dims);
+  if (!ir::is_ranked(t) || t->rank() > 8) return false;
+  const bool counts = t->elem == ir::DataType::kInt64 ||
+                      t->elem == ir::DataType::kInt32 ||
+                      t->elem == ir::DataType::kBool;
+  const auto count = counts ? known_count(t->dims) : std::nullopt;
   return count && *count <= kMaxElements;
 }
 
@@ -87,8 +74,9 @@ bool Solver::followable(ValueId value) const {
 bool Solver::compute_origin(ValueId value) {
   const Value& v = graph_.value(value);
   Origin origin = Origin::kRuntime;
+  const CallContext::Given* const bound = given(value);
   if (v.kind == ValueKind::kInitializer ||
-      bound_input_constant(*this, value) != nullptr) {
+      (bound != nullptr && bound->constant != nullptr)) {
     origin = Origin::kConstant;
   } else if (v.kind == ValueKind::kNodeOutput && v.producer) {
     origin = origin_of_node(v.producer);
@@ -102,7 +90,7 @@ bool Solver::compute_origin(ValueId value) {
 
 Origin Solver::origin_of_node(NodeId node) {
   if (!can_evaluate(node)) return Origin::kRuntime;
-  if (rules_of(graph_.node(node).op).measures) return Origin::kShape;
+  if (rules_of(graph_.node(node).op).roles().measures) return Origin::kShape;
   Origin origin = Origin::kConstant;
   bool beyond = false;
   for (const ir::Operand& o : graph_.inputs(node)) {
@@ -116,23 +104,15 @@ Origin Solver::origin_of_node(NodeId node) {
   return beyond ? Origin::kBeyond : origin;
 }
 
-// Whether it is known to have more elements.
-bool Solver::has_more(ValueId value, std::int64_t most) const {
-  const ir::Type* t = value ? known(value).type : nullptr;
-  if (t == nullptr || !t->is_tensor() || !t->has_shape) return false;
-  const auto count = known_count(t->dims);
-  return count && *count > most;
-}
-
 // Whether folding the node would compute more elements than the limit, and
 // cannot be left to who reads them.
 bool Solver::is_beyond(NodeId node) {
   const OpRules& rules = rules_of(graph_.node(node).op);
-  if (!rules.computes || can_defer(node, rules)) return false;
+  if (rules.roles().folds_whole || can_defer(node, rules)) return false;
   const std::int64_t most = fold_limit(rules);
   return std::ranges::any_of(graph_.outputs(node),
                              [&](ValueId v) { return has_more(v, most); }) ||
-         (!rules.picks &&
+         (!rules.roles().picks &&
           std::ranges::any_of(graph_.inputs(node), [&](const ir::Operand& o) {
             return has_more(o.value, most);
           }));
@@ -144,14 +124,14 @@ bool Solver::is_beyond(NodeId node) {
 std::int64_t Solver::fold_limit(const OpRules& rules) const {
   constexpr std::int64_t kMade = 1 << 16;
   if (out_of_budget()) return kMaxElements;
-  return rules.makes ? std::min(options_.fold_limit, kMade)
-                     : options_.fold_limit;
+  return rules.roles().makes ? std::min(options_.fold_limit, kMade)
+                             : options_.fold_limit;
 }
 
 // Warns once: a model with one such weight has many. A constant that an op
 // makes without inputs is not a weight.
 void Solver::say_beyond(ValueId value) {
-  if (rules_of(graph_.node(graph_.producer(value)).op).makes) return;
+  if (rules_of(graph_.node(graph_.producer(value)).op).roles().makes) return;
   if (std::exchange(said_beyond_, true)) return;
   std::string what = "value " + quoted_name(graph_.name(value));
   if (graph_.name(value).empty()) {  // that of an edit
@@ -166,30 +146,25 @@ void Solver::say_beyond(ValueId value) {
 }
 
 bool Solver::compute_constant(ValueId value) {
-  const Literal* before = memos_[value.index()].constant;
-  const Literal* now = fold(value);
-  memos_[value.index()].constant = now;
-  if (now == before) return false;
-  if (now == nullptr || before == nullptr) return true;
-  if (now->storage == ir::Storage::kRaw &&
-      before->storage == ir::Storage::kRaw &&
-      ir::equal_bits(*now, *before, model().external.get())) {
-    memos_[value.index()].constant = before;
-    return false;
-  }
-  return true;
+  const Literal* const now = fold(value);
+  const Literal* const before =
+      std::exchange(memos_[value.index()].constant, now);
+  if (now == nullptr || before == nullptr) return now != before;
+  const bool is_same = now->storage == ir::Storage::kRaw &&
+                       before->storage == ir::Storage::kRaw &&
+                       ir::equal_bits(*now, *before, model().external.get());
+  if (is_same) memos_[value.index()].constant = before;
+  return now != before && !is_same;
 }
 
 const Literal* Solver::fold(ValueId value) {
   const Value& v = graph_.value(value);
   if (v.kind == ValueKind::kInitializer) return v.tensor;
-  if (const Literal* bound = bound_input_constant(*this, value)) return bound;
+  if (const auto* bound = given(value)) return bound->constant;
   if (v.kind != ValueKind::kNodeOutput || !v.producer) return nullptr;
-  if (known(value).origin == Origin::kRuntime ||
-      known(value).origin == Origin::kBeyond) {
-    return nullptr;
-  }
-  if (known(value).origin == Origin::kShape) {
+  const Origin origin = known(value).origin;
+  if (origin == Origin::kRuntime || origin == Origin::kBeyond) return nullptr;
+  if (origin == Origin::kShape) {
     if (const Literal* t = from_elements(value)) return t;
   }
   const ops::Literals results = evaluate(v.producer);
@@ -197,6 +172,12 @@ const Literal* Solver::fold(ValueId value) {
 }
 
 namespace {
+
+std::span<const std::int64_t> sizes_of(Arena& arena, const ir::Type& type) {
+  const auto out = arena.array<std::int64_t>(type.rank());
+  std::ranges::transform(type.dims, out.begin(), &Dim::size);
+  return out;
+}
 
 template <typename T>
 std::span<const T> as(Arena& arena, std::span<const std::int64_t> values) {
@@ -223,9 +204,7 @@ const Literal* Solver::from_elements(ValueId value) {
       : elem == ir::DataType::kInt32
           ? ir::vector_tensor(arena, elem, as<std::int32_t>(arena, ints))
           : ir::vector_tensor(arena, elem, as<std::uint8_t>(arena, ints));
-  const auto dims = arena.array<std::int64_t>(memo.type->rank());
-  std::ranges::transform(memo.type->dims, dims.begin(), &Dim::size);
-  t.dims = dims;
+  t.dims = sizes_of(arena, *memo.type);
   return arena.make<Literal>(t);
 }
 
@@ -243,8 +222,9 @@ std::int64_t nodes_of(const Literal& t) {
   if (t.storage == ir::Storage::kComputed) return t.computed->nodes;
   if (t.storage != ir::Storage::kLazy) return 0;
   std::int64_t nodes = 0;
-  for (const ir::LazyPart& part : t.lazy->parts)
+  for (const ir::LazyPart& part : t.lazy->parts) {
     nodes += nodes_of(*part.tensor);
+  }
   return nodes;
 }
 
@@ -263,22 +243,18 @@ const Literal* sample_of(Arena& arena, const Literal& t) {
 // left alone.
 bool is_at_hand(std::span<const Literal* const> tensors) {
   constexpr std::int64_t kMost = 1 << 16, kMostOfFile = 1 << 10;
-  std::int64_t most = kMost;
+  std::int64_t most = kMost, elements = 0;
   for (const Literal* t : tensors) {
     if (t == nullptr) continue;
     if (t->storage == ir::Storage::kLazy ||
         t->storage == ir::Storage::kComputed) {
       return false;
     }
-    if (t->storage == ir::Storage::kExternal)
-      most = std::min(most, kMostOfFile);
-  }
-  for (const Literal* t : tensors) {
-    if (t == nullptr) continue;
     if (t->element_count() > most) return false;
-    most -= t->element_count();
+    elements += t->element_count();
+    if (t->storage == ir::Storage::kExternal) most = kMostOfFile;
   }
-  return true;
+  return elements <= most;
 }
 
 }  // namespace
@@ -297,7 +273,8 @@ ops::Literals Solver::evaluate(NodeId node) {
   const bool has_first = inputs.empty() ? graph_.op(node).standard("Constant")
                                         : inputs[0] != nullptr;
   ops::Literals views;
-  if (rules.views != nullptr && has_first) views = rules.views(view(node));
+  const ops::Views views_of = rules.row->views;
+  if (views_of != nullptr && has_first) views = views_of(view(node));
   const bool is_new = std::ranges::any_of(views, [&](const Literal* each) {
     return each->storage == ir::Storage::kLazy &&
            std::ranges::find(inputs, each) == inputs.end();
@@ -321,7 +298,7 @@ bool Solver::is_large(NodeId node, const OpRules& rules,
     // Stored bytes are read where they lie; others are put together first.
     const bool is_stored =
         t->storage == ir::Storage::kRaw || t->storage == ir::Storage::kExternal;
-    if (!rules.picks || !is_stored) return true;
+    if (!rules.roles().picks || !is_stored) return true;
   }
   return std::ranges::any_of(graph_.outputs(node),
                              [&](ValueId v) { return has_more(v, most); });
@@ -329,11 +306,13 @@ bool Solver::is_large(NodeId node, const OpRules& rules,
 
 // Whether the node may be computed where it is read, since it cannot fail then.
 bool Solver::can_defer(NodeId node, const OpRules& rules) {
-  if (!rules.defers || graph_.outputs(node).size() != 1) return false;
-  const ir::Type* type = known(graph_.output(node)).type;
-  return type != nullptr && type->is_tensor() && type->has_shape &&
-         ir::is_float(type->elem) && ir::bit_width(type->elem) >= 8 &&
-         known_count(type->dims);
+  if (!rules.folds || !rules.roles().total ||
+      graph_.outputs(node).size() != 1) {
+    return false;
+  }
+  const ValueId v = graph_.output(node);
+  return count_of(v) && ir::is_float(known(v).type->elem) &&
+         ir::bit_width(known(v).type->elem) >= 8;
 }
 
 const Literal* Solver::deferred(NodeId node, const ops::Literals& inputs) {
@@ -350,8 +329,6 @@ const Literal* Solver::deferred(NodeId node, const ops::Literals& inputs) {
   if (compute(node, samples, kMostOfSample).empty()) return nullptr;
   Arena& arena = model().arena;
   const ir::Type& type = *known(graph_.output(node)).type;
-  const auto dims = arena.array<std::int64_t>(type.rank());
-  std::ranges::transform(type.dims, dims.begin(), &Dim::size);
   const auto* what = arena.make<ir::Computation>(ir::Computation{
       .op = graph_.op(node),
       .opset = opset(""),
@@ -360,7 +337,7 @@ const Literal* Solver::deferred(NodeId node, const ops::Literals& inputs) {
   return arena.make<Literal>(
       Literal{.dtype = type.elem,
               .storage = ir::Storage::kComputed,
-              .dims = dims,
+              .dims = sizes_of(arena, type),
               .computed = arena.make<ir::Computed>(
                   ir::Computed{model().evaluator, what, nodes})});
 }
@@ -417,15 +394,6 @@ MaybeElements Solver::elements_of(const Literal& tensor) const {
   return out;
 }
 
-namespace {
-
-bool complete(const MaybeElements& elements) {
-  return elements && std::find(elements->begin(), elements->end(), kUnknown) ==
-                         elements->end();
-}
-
-}  // namespace
-
 bool Solver::compute_elements(ValueId value) {
   MaybeElements found;
   const Value& v = graph_.value(value);
@@ -441,7 +409,8 @@ bool Solver::compute_elements(ValueId value) {
       if (rule != nullptr && !view.blocked()) {
         found = rule->follow(view, v.output_index);
       }
-      if (known(value).origin == Origin::kShape && !complete(found)) {
+      if (known(value).origin == Origin::kShape &&
+          (!found || std::ranges::count(*found, kUnknown) > 0)) {
         const auto results = evaluate(v.producer);
         if (v.output_index < results.size() &&
             results[v.output_index] != nullptr) {
@@ -449,26 +418,22 @@ bool Solver::compute_elements(ValueId value) {
         }
       }
     } else {
-      found = bound_input_elements(*this, value);
+      if (const auto* bound = given(value)) found = bound->elements;
     }
   }
-  const auto count =
-      followable(value) ? known_count(known(value).type->dims) : std::nullopt;
-  if (found && static_cast<std::int64_t>(found->size()) != count) {
+  if (found && static_cast<std::int64_t>(found->size()) != count_of(value)) {
     found.reset();
   }
   Memo& memo = memos_[value.index()];
   const bool same = found ? memo.elements != nullptr &&
-                                std::equal(found->begin(), found->end(),
-                                           memo.element_span().begin(),
-                                           memo.element_span().end())
+                                std::ranges::equal(*found, memo.element_span())
                           : memo.elements == nullptr;
   if (same) return false;
   memo.elements = nullptr;
   memo.element_count = 0;
   if (found) {
     std::span<Dim> kept = model().arena.array<Dim>(found->size() + 1);
-    std::copy(found->begin(), found->end(), kept.begin());
+    std::ranges::copy(*found, kept.begin());
     memo.elements = kept.data();
     memo.element_count = static_cast<std::uint8_t>(found->size());
   }

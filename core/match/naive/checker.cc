@@ -147,7 +147,7 @@ const ir::Literal* Checker::small_constant(ir::ValueId value,
                                            std::int64_t count) {
   if (!value || !facts_.is_constant(value)) return nullptr;
   const ir::Type* type = facts_.type(value);
-  if (type != nullptr && type->is_tensor() && type->has_shape) {
+  if (ir::is_ranked(type)) {
     const auto found = ir::known_count(type->dims);
     if (found && *found != count) return nullptr;
   }
@@ -252,8 +252,7 @@ bool Checker::unify(Scalar& known, const Scalar& found) {
 std::optional<std::vector<ir::Dim>> Checker::shape(ir::ValueId value,
                                                    bool transposed) {
   std::vector<ir::Dim> dims;
-  if (const ir::Type* type = facts_.type(value);
-      type != nullptr && type->is_tensor() && type->has_shape) {
+  if (const ir::Type* type = facts_.type(value); ir::is_ranked(type)) {
     dims.assign(type->dims.begin(), type->dims.end());
   } else if (const ir::Literal* tensor = graph_.direct_constant(value)) {
     for (std::int64_t size : tensor->dims) dims.emplace_back(size);

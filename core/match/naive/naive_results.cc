@@ -262,12 +262,8 @@ bool Naive::fits_somewhere(const Pending& never, const Goal* rest) {
   if (known_thing(never.term, never.frame)) return true;
   const ir::Graph& graph = view_.graph();
   const auto outputs = top_outputs(pattern(), never.term);
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::NodeId node(i);
-    if (graph.node(node).removed ||
-        std::ranges::find(matched_, node) != matched_.end()) {
-      continue;
-    }
+  for (const ir::NodeId node : graph.live_nodes()) {
+    if (std::ranges::find(matched_, node) != matched_.end()) continue;
     for (std::uint32_t output : outputs) {
       const ir::ValueId value = graph.output(node, output);
       if (value && hangs(never.place, never.term, value, never.frame) &&

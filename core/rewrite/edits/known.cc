@@ -23,9 +23,8 @@ class KnownValues {
 
   std::vector<ValueId> find() {
     std::vector<ValueId> out;
-    for (std::size_t i = 0; i < graph_.node_count(); ++i) {
-      const NodeId node(i);
-      if (graph_.node(node).removed || gives_constant(node)) continue;
+    for (const NodeId node : graph_.live_nodes()) {
+      if (gives_constant(node)) continue;
       for (ValueId v : graph_.outputs(node)) {
         if (!v || !facts_.is_constant(v) || !is_wanted(v)) continue;
         const Literal* constant = facts_.constant(v);

@@ -1,9 +1,9 @@
 // The checks of a whole edit before it is kept.
 #include <algorithm>
 
-#include "core/analysis/inference.h"
 #include "core/ir/shapes.h"
 #include "core/ops/op_facts.h"
+#include "core/ops/op_row.h"
 #include "core/ranks/communication.h"
 #include "core/rewrite/edits/declared.h"
 #include "core/rewrite/edits/state.h"
@@ -236,7 +236,7 @@ class Checker {
       return std::ranges::binary_search(consumed, graph_.producer(v));
     };
     for (ir::NodeId n : consumed) {
-      if (!analysis::broadcasts(graph_.op(n))) continue;
+      if (!ops::roles_of(graph_.op(n)).broadcasts) continue;
       for (const ir::Operand& o : graph_.inputs(n)) {
         if (!o.value || is_inner(o.value) || is_read_now(o.value)) continue;
         const Type* type = state_.facts.type(o.value);

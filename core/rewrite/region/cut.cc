@@ -47,8 +47,7 @@ class Cutting {
     const auto [it, is_new] = elements_.try_emplace(v);
     if (!is_new) return it->second;
     const ir::Type* const type = region_.facts.type(v);
-    if (type == nullptr || !type->is_tensor() || !type->has_shape ||
-        type->rank() > 1 ||
+    if (!ir::is_ranked(type) || type->rank() > 1 ||
         (type->elem != ir::DataType::kInt64 &&
          type->elem != ir::DataType::kInt32)) {
       return it->second;
@@ -74,7 +73,7 @@ class Cutting {
     if (ops::facts_of(graph_, graph_.producer(v)) == nullptr) return false;
     if (is_folded(v)) return true;
     const ir::Type* const type = region_.facts.type(v);
-    if (type == nullptr || !type->is_tensor() || !type->has_shape) return false;
+    if (!ir::is_ranked(type)) return false;
     if (!ir::is_float(type->elem) && type->rank() <= 1) return true;
     if (!options_.looks_through) return false;
     std::int64_t count = 1;

@@ -319,7 +319,7 @@ Result<std::shared_ptr<ir::Model>> model_of(const Region& region,
   }
   for (const ValueId v : cut.inputs) {
     const ir::Type* const type = region.facts.type(v);
-    if (type == nullptr || !type->is_tensor() || !type->has_shape) {
+    if (!ir::is_ranked(type)) {
       return error("value '" + printable(graph.name(v)) +
                    "' is no tensor of known rank");
     }

@@ -1,5 +1,5 @@
 // The part of Parser that reads graphs and nodes.
-#include "core/ir/data_type_hint.h"
+#include "core/ir/data_type.h"
 #include "core/text/read/parser.h"
 
 namespace ruleengine::text {

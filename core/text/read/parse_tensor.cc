@@ -32,19 +32,6 @@ bool fits(std::int64_t value, int bits, bool with_sign) {
   return value < high && value >= (with_sign ? -high : 0);
 }
 
-// Packs elements smaller than a byte, which were read as one byte each.
-std::vector<std::byte> packed(const std::vector<std::byte>& elements,
-                              int bits) {
-  const auto in_byte = static_cast<std::size_t>(8 / bits);
-  std::vector<std::byte> out((elements.size() + in_byte - 1) / in_byte);
-  const auto mask = static_cast<std::byte>((1 << bits) - 1);
-  for (std::size_t i = 0; i < elements.size(); ++i) {
-    const auto shift = static_cast<int>(i % in_byte) * bits;
-    out[i / in_byte] |= (elements[i] & mask) << shift;
-  }
-  return out;
-}
-
 bool is_complex(DataType type) {
   return type == DataType::kComplex64 || type == DataType::kComplex128;
 }
@@ -156,7 +143,7 @@ bool Parser::tensor_data(ir::Literal& out) {
     return false;
   }
   const int bits = bit_width(out.dtype);
-  if (bits < 8) bytes = packed(bytes, bits);
+  if (bits < 8) bytes = ir::packed_bits(bits, bytes);
   out.bytes = model_.arena.copy(std::span<const std::byte>(bytes));
   return true;
 }

@@ -1,6 +1,6 @@
 // The part of Parser that reads types.
 #include "core/base/suggest.h"
-#include "core/ir/data_type_hint.h"
+#include "core/ir/data_type.h"
 #include "core/text/read/encode.h"
 #include "core/text/read/parser.h"
 #include "core/text/words.h"

@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "core/ir/element_types.h"
 #include "core/text/numbers.h"
 #include "core/text/read/parser.h"
 #include "core/text/words.h"
@@ -138,21 +139,14 @@ std::string element_text(ir::DataType type, std::span<const std::byte> bytes,
     case ir::DataType::kDouble:
     case ir::DataType::kComplex128:
       return number_text(element<double>(bytes, i));
-    case ir::DataType::kInt8:
-      return std::to_string(element<std::int8_t>(bytes, i));
-    case ir::DataType::kInt16:
-      return std::to_string(element<std::int16_t>(bytes, i));
-    case ir::DataType::kInt32:
-      return std::to_string(element<std::int32_t>(bytes, i));
-    case ir::DataType::kInt64:
-      return std::to_string(element<std::int64_t>(bytes, i));
-    case ir::DataType::kUint64:
-      return std::to_string(element<std::uint64_t>(bytes, i));
-    case ir::DataType::kUint32:
-      return std::to_string(element<std::uint32_t>(bytes, i));
     default:
       break;
   }
+  std::string text;
+  const bool is_integer = ir::visit_type(
+      ir::IntegerTypes(), type,
+      [&]<typename T>() { text = std::to_string(element<T>(bytes, i)); });
+  if (is_integer) return text;
   if (bit_width(type) == 16) {
     return std::to_string(element<std::uint16_t>(bytes, i));
   }

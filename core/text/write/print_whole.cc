@@ -23,11 +23,9 @@ std::string unsaid_attribute(std::span<const ir::Attribute> list,
 
 // Checks the body of the model or of a function, with its subgraphs.
 std::string unsaid(const ir::Graph& graph) {
-  for (std::size_t i = 0; i < graph.node_count(); ++i) {
-    const ir::Node& n = graph.node(NodeId(i));
-    if (n.removed) continue;
-    std::string found =
-        unsaid_attribute(n.attributes, printable(graph.describe(NodeId(i))));
+  for (const NodeId node : graph.live_nodes()) {
+    std::string found = unsaid_attribute(graph.node(node).attributes,
+                                         printable(graph.describe(node)));
     if (!found.empty()) return found;
   }
   for (std::size_t i = 0; i < graph.value_count(); ++i) {

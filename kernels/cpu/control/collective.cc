@@ -46,7 +46,7 @@ Ints group_of(const Call& c, Ints group) {
 
 // A sum may be declared with a leading axis of 1 more or less than its input.
 Tensor as_declared(const ir::Type* type, const Tensor& x) {
-  if (type == nullptr || !type->is_tensor() || !type->has_shape) return x;
+  if (!ir::is_ranked(type)) return x;
   const auto dims = x.dims();
   if (type->rank() == x.rank() + 1 && type->dims[0] == ir::Dim(1)) {
     Dims more{1};

@@ -7,9 +7,7 @@
 
 #include "core/ir/data_type.h"
 
-namespace ruleengine::runtime {
-
-using ir::DataType;
+namespace ruleengine::ir {
 
 // kUndefined for a type that is not of elements.
 template <typename T>
@@ -55,4 +53,4 @@ bool visit_type(Types<T...>, DataType dtype, F&& f) {
           ...);
 }
 
-}  // namespace ruleengine::runtime
+}  // namespace ruleengine::ir
