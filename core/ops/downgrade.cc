@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/ir/model.h"
+#include "core/ops/node_spec.h"
 #include "core/ops/op_facts.h"
 #include "core/ops/upgrade.h"
 #include "core/ops/upgrade_table.h"
@@ -39,14 +40,6 @@ std::optional<ir::Attribute> moved_attribute(Arena& arena, const Moved& row,
   a.kind = ir::AttributeKind::kFloat;
   a.f = static_cast<float>(values->front());
   return a;
-}
-
-bool is_default(const ir::Attribute& a, const FormalAttribute& formal) {
-  if (!formal.has_default || a.kind != formal.kind) return false;
-  if (a.kind == ir::AttributeKind::kInt) return a.i == formal.default_int;
-  if (a.kind == ir::AttributeKind::kFloat) return a.f == formal.default_float;
-  if (a.kind == ir::AttributeKind::kString) return a.s == formal.default_string;
-  return false;
 }
 
 struct Writer {
@@ -280,7 +273,7 @@ struct Writer {
       }
       const FormalAttribute* formal =
           now == nullptr ? nullptr : now->attribute(a.name);
-      if (formal == nullptr || !is_default(a, *formal)) {
+      if (formal == nullptr || !is_default(*formal, a)) {
         const std::string attribute = "attribute '" + std::string(a.name) + "'";
         return cannot("no " + attribute + ", unless at its default", attribute);
       }

@@ -244,6 +244,17 @@ TEST_CASE("the encoding of an attribute is dropped if its value changes") {
   }
 }
 
+TEST_CASE("an attribute that a caller gives is not at its default") {
+  World w(21, "y = Reshape <allowzero = 0> (x, last)");
+  const ir::Graph& g = w.model->graph;
+  ir::Attribute zero = g.node(ir::NodeId(0u)).attributes[0];
+  const std::vector<ir::ValueId> inputs = {g.input(ir::NodeId(0u), 0),
+                                           g.input(ir::NodeId(0u), 1)};
+  CHECK(to_opset(g, "", "Reshape", inputs, {zero}, 13, *w.facts).ok());
+  zero.ref = "zero";
+  CHECK(!to_opset(g, "", "Reshape", inputs, {zero}, 13, *w.facts).ok());
+}
+
 // A node that was written at an old opset reads as the original.
 TEST_CASE("downgrade and upgrade round-trip") {
   for (const auto& [opset, node] :
