@@ -1,12 +1,9 @@
 #include "kernels/cuda/attending.h"
 
-#include <algorithm>
 #include <limits>
 #include <string>
 
-#include "kernels/cuda/describing.h"
-#include "kernels/cuda/flash.h"
-#include "kernels/cuda/plan_trial.h"
+#include "kernels/cuda/attending_steps.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {

@@ -4,7 +4,6 @@
 #include <filesystem>
 #include <mutex>
 #include <string_view>
-#include <utility>
 
 #include "runtime/failure.h"
 
@@ -130,18 +129,6 @@ bool AttentionEngine::execute(const Call& c, const AttentionDescription& d,
     plans_.refuse(d, ran.error(), false);
   }
   return false;
-}
-
-void AttentionEngine::build_ahead(const AttentionDescription& d) {
-  ahead_->add(d);
-}
-
-void AttentionEngine::settle(const std::function<void()>& check) {
-  ahead_->wait(check);
-}
-
-void AttentionEngine::refuse(const AttentionDescription& d, Diagnostic why) {
-  plans_.refuse(d, std::move(why), true);
 }
 
 }  // namespace ruleengine::kernels::cuda

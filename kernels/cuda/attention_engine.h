@@ -35,11 +35,13 @@ class AttentionEngine {
   bool execute(const Call& c, const AttentionDescription& d,
                const AttentionPlan& plan, const AttentionPointers& at);
   // Plans for other lengths are built before they are asked for.
-  void build_ahead(const AttentionDescription& d);
+  void build_ahead(const AttentionDescription& d) { ahead_->add(d); }
   // Until they are there; `check` is called meanwhile, and may throw.
-  void settle(const std::function<void()>& check);
+  void settle(const std::function<void()>& check) { ahead_->wait(check); }
   // A plan that does not work is not asked for again, nor by other processes.
-  void refuse(const AttentionDescription& d, Diagnostic why);
+  void refuse(const AttentionDescription& d, Diagnostic why) {
+    plans_.refuse(d, std::move(why), true);
+  }
   // A plan that could not be tried is not tried again by this session.
   void postpone(const AttentionDescription& d) { postponed_.insert(d.key()); }
   bool is_postponed(const AttentionDescription& d) const {

@@ -62,8 +62,7 @@ void write_rows(Session& session, const Tensor* past, const NewRows& added,
                 Tensor& out, std::int64_t rows) {
   if (out.count() == 0) return;
   const HeadView& x = added.x;
-  const auto bytes =
-      static_cast<std::int64_t>(runtime::bytes_of(out.dtype(), 1));
+  const int bytes = width_of(out.dtype());
   device::ExtendArgs args{.added = x.data,
                           .out = out.mutable_data<std::byte>(),
                           .batch = x.batch,
@@ -80,11 +79,10 @@ void write_rows(Session& session, const Tensor* past, const NewRows& added,
   }
   if (added.lengths.is_there()) args.keys = added.lengths.keys();
   args.is_vector = is_whole_vectors(args, bytes);
-  const std::int64_t pieces = extend_pieces(args, static_cast<int>(bytes));
+  const std::int64_t pieces = extend_pieces(args, bytes);
   if (pieces == 0) return;
-  session.launch(
-      session.kernel("caches", "extend_cache_" + std::to_string(bytes)),
-      spread(pieces, device::kCacheThreads), args);
+  session.launch(kernel_of_width(session, "caches", "extend_cache", bytes),
+                 spread(pieces, device::kCacheThreads), args);
 }
 
 Tensor extended(Call& c, Session& session, DataType type, const Tensor* past,

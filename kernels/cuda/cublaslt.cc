@@ -4,7 +4,6 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <bit>
 #include <string>
 
@@ -140,9 +139,10 @@ cublasLtEpilogue_t epilogue_of(const Product& p) {
   return p.has_bias ? CUBLASLT_EPILOGUE_BIAS : CUBLASLT_EPILOGUE_DEFAULT;
 }
 
-// A row-major matrix of so many rows and columns.
-void lay_out(Layout& layout, const Product& p, std::int64_t rows,
-             std::int64_t columns, std::int64_t step) {
+// A row-major matrix of so many rows and columns, or transposed.
+void lay_out(Layout& layout, const Product& p, bool is_transposed,
+             std::int64_t rows, std::int64_t columns, std::int64_t step) {
+  if (is_transposed) std::swap(rows, columns);
   const Library& lib = library();
   check(lib.cublasLtMatrixLayoutCreate(
       layout.place(), type_of(p.type), static_cast<std::uint64_t>(columns),
@@ -184,14 +184,9 @@ Products::Plan::Plan(const Product& p, std::uint32_t alignment, bool tf32,
                      cublasLtHandle_t handle) {
   const Library& lib = library();
   describe(p, alignment, tf32);
-  const auto place = [&](Layout& layout, bool is_transposed, std::int64_t rows,
-                         std::int64_t columns, std::int64_t step) {
-    if (is_transposed) std::swap(rows, columns);
-    lay_out(layout, p, rows, columns, step);
-  };
-  place(a, p.transpose_a, p.m, p.k, p.a_step);
-  place(b, p.transpose_b, p.k, p.n, p.b_step);
-  place(out, false, p.m, p.n, p.m * p.n);
+  lay_out(a, p, p.transpose_a, p.m, p.k, p.a_step);
+  lay_out(b, p, p.transpose_b, p.k, p.n, p.b_step);
+  lay_out(out, p, false, p.m, p.n, p.m * p.n);
   Preference preference;
   check(lib.cublasLtMatmulPreferenceCreate(preference.place()));
   const auto prefer = [&](cublasLtMatmulPreferenceAttributes_t which,

@@ -1,8 +1,7 @@
-#include "kernels/cuda/describing.h"
+#include "kernels/cuda/attending_steps.h"
 
 #include <algorithm>
 
-#include "kernels/cuda/attention/buckets.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {

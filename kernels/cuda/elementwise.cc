@@ -1,6 +1,8 @@
 // Ops that compute each element for itself.
 #include "kernels/cuda/device/elementwise.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -8,7 +10,6 @@
 #include "core/ir/narrow_float.h"
 #include "core/ops/dialect.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/strides.h"
 #include "runtime/joining.h"
 
 namespace ruleengine::kernels::cuda {
@@ -73,8 +74,8 @@ Op gelu(const Preparation& p, Session& session) {
 }
 
 CUfunction cast_kernel(Session& session, DataType from, DataType to) {
-  return session.kernel("cast", "cast_" + std::string(suffix(from)) + "_" +
-                                    std::string(suffix(to)));
+  return session.kernel("cast",
+                        fmt::format("cast_{}_{}", suffix(from), suffix(to)));
 }
 
 Op cast_to(const Preparation& p, Session& session, DataType to) {
@@ -156,33 +157,22 @@ Op clip(const Preparation& p, Session& session) {
 
 // --- of several operands ---------------------------------------------------
 
-struct BinaryOp {
-  Session& session;
-  CUfunction kernel;
-  DataType from, to;
-
-  // out = a op b, each broadcast to the shape of `out`.
-  void run(const Tensor& a, const Tensor& b, Tensor& out) const {
-    compute_pairs(session, kernel, a, b, out);
-  }
-};
-
 template <AttributeName kName, const auto& kTypes = kNumbers,
           bool kIsComparison = false>
 Op binary_row(const Preparation& p, Session& session) {
   need_few_axes(p);
   const DataType type = input_type(p, 0);
   if (input_type(p, 1) != type) decline("the operands differ in type");
-  const BinaryOp op{session, kernel_of(session, "binary", kName, type, kTypes),
-                    type, kIsComparison ? DataType::kBool : type};
-  return [op](Call& c) {
-    const Tensor& a = c.expect_type(0, op.from);
-    const Tensor& b = c.expect_type(1, op.from);
+  const DataType to = kIsComparison ? DataType::kBool : type;
+  return [&session, type, to,
+          kernel = kernel_of(session, "binary", kName, type, kTypes)](Call& c) {
+    const Tensor& a = c.expect_type(0, type);
+    const Tensor& b = c.expect_type(1, type);
     const Dims dims = broadcast(a.dims(), b.dims());
     // Where it fits it is in the place of the first operand that is free.
     const bool first = runtime::is_same_shape(a.dims(), dims);
-    Tensor& out = c.output_in_place(0, first ? 0 : 1, op.to, dims);
-    op.run(a, b, out);
+    Tensor& out = c.output_in_place(0, first ? 0 : 1, to, dims);
+    compute_pairs(session, kernel, a, b, out);
   };
 }
 
@@ -202,17 +192,17 @@ template <AttributeName kName, const auto& kTypes>
 Op chain_row(const Preparation& p, Session& session) {
   need_few_axes(p);
   const DataType type = input_type(p, 0);
-  const BinaryOp op{session, kernel_of(session, "binary", kName, type, kTypes),
-                    type, type};
-  return [op](Call& c) {
+  return [&session, type,
+          kernel = kernel_of(session, "binary", kName, type, kTypes)](Call& c) {
     if (c.input_count() == 1) return c.set_output(0, c.value(0));
     std::vector<Shape> shapes;
     for (std::size_t i = 0; i < c.input_count(); ++i) {
-      shapes.push_back(c.expect_type(i, op.from).dims());
+      shapes.push_back(c.expect_type(i, type).dims());
     }
-    Tensor& out = c.output(0, op.to, broadcast(shapes));
+    Tensor& out = c.output(0, type, broadcast(shapes));
     for (std::size_t i = 1; i < c.input_count(); ++i) {
-      op.run(i == 1 ? c.input(0) : out, c.input(i), out);
+      compute_pairs(session, kernel, i == 1 ? c.input(0) : out, c.input(i),
+                    out);
     }
   };
 }
@@ -280,6 +270,31 @@ Op where(const Preparation& p, Session& session) {
   };
 }
 
+// A loop over the shape of the first tensor, the output; the others broadcast
+// to it. No size is 0.
+template <std::size_t n>
+device::StridedArgs<int{n}> loop_over(
+    const std::array<const Tensor*, n>& tensors, int chunk) {
+  const Shape shape = tensors[0]->dims();
+  std::array<Dims, n> strides;
+  for (std::size_t i = 0; i < n; ++i) {
+    strides[i] = broadcast_strides(tensors[i]->dims(), shape);
+  }
+  const Rows<n> joined(shape, strides);
+  check_axes(joined.dims().size());
+  device::StridedArgs<int{n}> out{};
+  for (std::size_t i = 0; i < n; ++i) {
+    device::Operand& each = out.operands[i];
+    // Kernels write the output only.
+    each.data = const_cast<std::byte*>(tensors[i]->template data<std::byte>());
+    each.bytes = width_of(tensors[i]->dtype());
+    std::ranges::copy(joined.strides(i), each.strides);
+  }
+  device::plan(out, joined.dims().data(),
+               static_cast<int>(joined.dims().size()), chunk);
+  return out;
+}
+
 constexpr Kernel kElementwiseKernels[] = {
     {"", "Abs", unary_row<"abs", kNumbers>},
     {"", "Add", binary_row<"add">},
@@ -343,9 +358,8 @@ const KernelRows kElementwiseRows = kElementwiseKernels;
 void compute_each(Session& session, CUfunction kernel, const Tensor& x,
                   Tensor& out, float alpha) {
   if (out.count() == 0) return;
-  const auto width = std::max(runtime::bytes_of(x.dtype(), 1),
-                              runtime::bytes_of(out.dtype(), 1));
-  const std::int64_t chunk = device::chunk_of(static_cast<int>(width));
+  const int width = std::max(width_of(x.dtype()), width_of(out.dtype()));
+  const std::int64_t chunk = device::chunk_of(width);
   session.launch(kernel,
                  spread(ceil_div(out.count(), chunk), kElementwiseThreads),
                  UnaryArgs{.in = x.data<std::byte>(),
@@ -357,7 +371,7 @@ void compute_each(Session& session, CUfunction kernel, const Tensor& x,
 void compute_pairs(Session& session, CUfunction kernel, const Tensor& a,
                    const Tensor& b, Tensor& out) {
   if (out.count() == 0) return;
-  const auto width = static_cast<int>(runtime::bytes_of(a.dtype(), 1));
+  const int width = width_of(a.dtype());
   const BinaryArgs args = loop_over<3>({&out, &a, &b}, device::chunk_of(width));
   session.launch(kernel, spread(args.loop.total, kElementwiseThreads), args);
 }
@@ -369,11 +383,10 @@ void convert(Session& session, const Tensor& x, Tensor& out) {
 void select(Session& session, const Tensor& condition, const Tensor& a,
             const Tensor& b, Tensor& out) {
   if (out.count() == 0) return;
-  const auto width = static_cast<int>(runtime::bytes_of(out.dtype(), 1));
-  const std::string name = "where_" + std::to_string(width);
+  const int width = width_of(out.dtype());
   const WhereArgs args =
       loop_over<4>({&out, &condition, &a, &b}, device::chunk_of(width));
-  session.launch(session.kernel("binary", name),
+  session.launch(kernel_of_width(session, "binary", "where", width),
                  spread(args.loop.total, kElementwiseThreads), args);
 }
 

@@ -28,13 +28,12 @@ void select(Session& session, const Tensor& condition, const Tensor& a,
 void convert(Session& session, const Tensor& x, Tensor& out);
 
 extern const KernelRows kAttentionRows, kElementwiseRows, kGroupedRows,
-    kIndexedRows, kLineRows, kMoveRows, kOwnAttentionRows, kPatternRows,
-    kProductRows, kRotaryRows, kRowRows, kTensorScatterRows;
+    kIndexedRows, kLineRows, kMoveRows, kPatternRows, kProductRows, kRotaryRows,
+    kRowRows;
 
 inline constexpr const KernelRows* kFamilies[] = {
-    &kAttentionRows,    &kElementwiseRows, &kGroupedRows,
-    &kIndexedRows,      &kLineRows,        &kMoveRows,
-    &kOwnAttentionRows, &kPatternRows,     &kProductRows,
-    &kRotaryRows,       &kRowRows,         &kTensorScatterRows};
+    &kAttentionRows, &kElementwiseRows, &kGroupedRows, &kIndexedRows,
+    &kLineRows,      &kMoveRows,        &kPatternRows, &kProductRows,
+    &kRotaryRows,    &kRowRows};
 
 }  // namespace ruleengine::kernels::cuda

@@ -1,6 +1,5 @@
-#include "kernels/cuda/flash.h"
+#include "kernels/cuda/attending_steps.h"
 
-#include <algorithm>
 #include <limits>
 #include <string>
 
@@ -93,8 +92,7 @@ void run_flash(Call& c, Session& session, DataType type,
     args.parts = parts.mutable_data<float>();
   }
   const int size = attention_size(args);
-  const std::size_t shared = device::attention_shared(
-      size, static_cast<int>(runtime::bytes_of(type, 1)));
+  const std::size_t shared = device::attention_shared(size, width_of(type));
   const CUfunction kernel =
       kernel_of(session, "attention", "flash_attention_" + std::to_string(size),
                 type, kFloats);

@@ -27,7 +27,7 @@ HeadView head_view(const Tensor& x, std::int64_t heads) {
 Tensor with_whole_rows(const Call& c, const Tensor& x) {
   if (x.is_dense()) return x;
   constexpr std::int64_t kVector = 16;
-  const auto width = static_cast<std::int64_t>(runtime::bytes_of(x.dtype(), 1));
+  const int width = width_of(x.dtype());
   const std::size_t last = x.rank() - 1;
   bool fits =
       reinterpret_cast<std::uintptr_t>(x.data<std::byte>()) % kVector == 0 &&

@@ -3,8 +3,8 @@
 
 #include <limits>
 
+#include "kernels/cuda/cache.h"
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/strides.h"
 #include "kernels/indexing.h"
 #include "kernels/keeping.h"
 #include "kernels/strided.h"
@@ -27,9 +27,9 @@ class Indexed {
       : session_(session),
         type_(moved_type(p)),
         index_type_(indices_type(p, 1)),
-        width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
-        gather_(session, "indexed", "gather_at_", width_),
-        scatter_(session, "indexed", "scatter_at_", width_),
+        width_(width_of(type_)),
+        gather_(session, "indexed", "gather_at", width_),
+        scatter_(session, "indexed", "scatter_at", width_),
         mark_(session.kernel("indexed", "mark_last")),
         beyond_(beyond_flag(p, session)) {}
 
@@ -185,12 +185,60 @@ Op scatter_elements(const Preparation& p, Session& session) {
   };
 }
 
+// --- TensorScatter -----------------------------------------------------------
+
+DataType cached_type(const Preparation& p) {
+  const DataType type = moved_type(p, 0);
+  const int width = width_of(type);
+  if (width != 2 && width != 4) decline("elements of another width");
+  if (p.choice("mode", {"linear", "circular"}) != "linear") {
+    decline("a cache that begins anew at its end");
+  }
+  if (!p.node().has_input(2)) return type;
+  const DataType places = input_type(p, 2);
+  if (places != DataType::kInt64) decline("the places are not int64");
+  return type;
+}
+
+// New rows of a cache, which it writes in place where nothing else reads the
+// cache.
+Op tensor_scatter(const Preparation& p, Session& session) {
+  session.kernel("caches", "key_lengths");  // no run loads code
+  std::int32_t* const flag =
+      node_flag(p, session, "new rows are beyond the cache");
+  return [&session, flag, type = cached_type(p),
+          axis = AttributeAxis(p)](Call& c) {
+    const Tensor& x = c.expect_type(0, type);
+    const CacheSizes s = cache_sizes(c, axis);
+    const Tensor& update = c.expect_type(1, type);
+    NewRows added{.x = {.data = update.data<std::byte>(),
+                        .batch = s.batch,
+                        .heads = s.rows,
+                        .rows = s.update,
+                        .size = s.inner,
+                        .strides = strides_by_head(s.rows, s.update, s.inner)}};
+    if (c.has_input(2) && s.batch > 0) {
+      added.lengths = find_lengths(c, session,
+                                   {.batch = s.batch,
+                                    .rows = s.length,
+                                    .each = &c.expect_count(2, s.batch),
+                                    .plus = s.update,
+                                    .least = s.update,
+                                    .most = s.length,
+                                    .flag = flag});
+    }
+    Tensor& out = c.output_in_place(0, 0, type, x.dims());
+    write_rows(session, &x, added, out, s.length);
+  };
+}
+
 constexpr Kernel kIndexedKernels[] = {
     {"", "GatherElements", gather_elements},
     {"", "GatherND", gather_nd},
     {"", "Scatter", scatter_elements},
     {"", "ScatterElements", scatter_elements},
     {"", "ScatterND", scatter_nd},
+    {"", "TensorScatter", tensor_scatter},
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "kernels/cuda/kernel.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <limits>
 #include <utility>
@@ -63,27 +65,25 @@ void need_few_axes(const Preparation& p) {
   }
 }
 
+void check_axes(std::size_t count) {
+  if (count <= device::kMaxRank) return;
+  runtime::fail_limit(
+      Remedy::kDevice, "the GPU computes tensors of few axes only",
+      fmt::format("{} axes, of which those that go on in each other are one",
+                  device::kMaxRank),
+      std::to_string(count));
+}
+
 std::string_view suffix(DataType dtype) {
-  switch (dtype) {
-    case DataType::kFloat:
-      return "f32";
-    case DataType::kFloat16:
-      return "f16";
-    case DataType::kBfloat16:
-      return "bf16";
-    case DataType::kInt32:
-      return "i32";
-    case DataType::kInt64:
-      return "i64";
-    case DataType::kInt8:
-      return "i8";
-    case DataType::kUint8:
-      return "u8";
-    case DataType::kBool:
-      return "bool";
-    default:
-      return "";
+  static constexpr std::pair<DataType, std::string_view> kSuffixes[] = {
+      {DataType::kFloat, "f32"},     {DataType::kFloat16, "f16"},
+      {DataType::kBfloat16, "bf16"}, {DataType::kInt32, "i32"},
+      {DataType::kInt64, "i64"},     {DataType::kInt8, "i8"},
+      {DataType::kUint8, "u8"},      {DataType::kBool, "bool"}};
+  for (const auto& [type, text] : kSuffixes) {
+    if (type == dtype) return text;
   }
+  return "";
 }
 
 CUfunction kernel_of(Session& session, std::string_view family,
@@ -92,17 +92,13 @@ CUfunction kernel_of(Session& session, std::string_view family,
   if (std::ranges::find(known, dtype) == known.end()) {
     decline("no kernel computes in " + std::string(ir::data_type_name(dtype)));
   }
-  std::string full(name);
-  full += '_';
-  full += suffix(dtype);
-  return session.kernel(family, full);
+  return session.kernel(family, fmt::format("{}_{}", name, suffix(dtype)));
 }
 
-MovingKernels::MovingKernels(Session& session, std::string_view family,
-                             const std::string& name, std::int64_t width)
-    : width_(width),
-      own_(session.kernel(family, name + std::to_string(width))),
-      vector_(session.kernel(family, name + "16")) {}
+CUfunction kernel_of_width(Session& session, std::string_view family,
+                           std::string_view name, std::int64_t width) {
+  return session.kernel(family, fmt::format("{}_{}", name, width));
+}
 
 Launch spread(std::int64_t pieces, unsigned threads) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();

@@ -47,6 +47,8 @@ std::int64_t unit_of(const void* from, const void* to, std::int64_t& inner,
 // run to see.
 void need_few_axes(const Preparation& p);
 
+// Fails beyond the axes that kernels go through.
+void check_axes(std::size_t count);
 // "f32", as the names of kernels end; "" for a type that none computes in.
 std::string_view suffix(DataType dtype);
 
@@ -62,12 +64,31 @@ inline constexpr DataType kNumbers[] = {DataType::kFloat, DataType::kFloat16,
                                         DataType::kInt64};
 inline constexpr DataType kBools[] = {DataType::kBool};
 
-// The kernels of a name for what unit_of() gives: NAME16 and the one of the
+inline constexpr ops::Inputs kFirstInput = 1U << 0, kSecondInput = 1U << 1;
+
+// The preparation of an op that is an object of this class.
+template <typename T>
+Op made(const Preparation& p, Session& session) {
+  return T(p, session);
+}
+
+// Bytes of an element.
+inline int width_of(DataType type) {
+  return static_cast<int>(runtime::bytes_of(type, 1));
+}
+// The kernel NAME_4, or for another width of elements.
+CUfunction kernel_of_width(Session& session, std::string_view family,
+                           std::string_view name, std::int64_t width);
+
+// The kernels of a name for what unit_of() gives: NAME_16 and the one of the
 // elements' width.
 class MovingKernels {
  public:
   MovingKernels(Session& session, std::string_view family,
-                const std::string& name, std::int64_t width);
+                std::string_view name, std::int64_t width)
+      : width_(width),
+        own_(kernel_of_width(session, family, name, width)),
+        vector_(kernel_of_width(session, family, name, 16)) {}
   CUfunction of(std::int64_t bytes) const {
     return bytes == width_ ? own_ : vector_;
   }

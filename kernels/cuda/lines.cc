@@ -11,8 +11,6 @@ namespace {
 using device::LineSizes;
 using device::TopKArgs;
 
-constexpr ops::Inputs kSecond = 1U << 1;
-
 LineSizes sizes_at(Shape dims, std::size_t axis) {
   const CutShape cut = cut_at(dims, axis);
   return {.outer = cut.outer, .n = cut.size, .inner = cut.inner};
@@ -128,8 +126,8 @@ Op top_k(const Preparation& p, Session& session) {
 constexpr Kernel kLineKernels[] = {
     {"", "ArgMax", arg_of<true>},
     {"", "ArgMin", arg_of<false>},
-    {"", "CumSum", cum_sum, kSecond},
-    {"", "TopK", top_k, kSecond},
+    {"", "CumSum", cum_sum, kSecondInput},
+    {"", "TopK", top_k, kSecondInput},
 };
 
 }  // namespace

@@ -22,14 +22,9 @@ Op move(const Preparation& p, Session&) {
   return prepare(p);
 }
 
-// --- copies within the memory
-// -------------------------------------------------
+// --- copies within the memory ------------------------------------------------
 
 using Axes = std::span<const runtime::StridedAxis>;
-
-std::string sized(const char* name, std::int64_t bytes) {
-  return name + std::to_string(bytes);
-}
 
 // The last two axes of the result are those of whole matrices, swapped. Of a
 // matrix that is narrower than half a tile most threads would have no work.
@@ -92,8 +87,8 @@ class Gather {
         place_(known_place(p)),
         type_(moved_type(p)),
         index_type_(indices_type(p, 1)),
-        width_(static_cast<std::int64_t>(runtime::bytes_of(type_, 1))),
-        kernels_(session, "views", "gather_", width_),
+        width_(width_of(type_)),
+        kernels_(session, "views", "gather", width_),
         beyond_(beyond_flag(p, session)) {}
 
   void operator()(Call& c) const {
@@ -155,25 +150,21 @@ class Gather {
   std::int32_t* beyond_;
 };
 
-Op gather(const Preparation& p, Session& session) { return Gather(p, session); }
-
-constexpr ops::Inputs kFirst = 1;
-
 constexpr Kernel kMoveKernels[] = {
     {"", "Concat", move<moves::concat>},
     {"", "DepthToSpace", move<moves::depth_to_space>},
     {"", "Expand", move<moves::expand>},
-    {"", "Gather", gather, 0, kFirst, true},
-    {"", "Flatten", move<moves::flatten>, 0, kFirst, true},
+    {"", "Gather", made<Gather>, 0, kFirstInput, true},
+    {"", "Flatten", move<moves::flatten>, 0, kFirstInput, true},
     {"", "Identity", move<moves::identity>},
-    {"", "Reshape", move<moves::reshape>, 0, kFirst, true},
-    {"", "Slice", move<moves::slice>, 0, kFirst, true},
+    {"", "Reshape", move<moves::reshape>, 0, kFirstInput, true},
+    {"", "Slice", move<moves::slice>, 0, kFirstInput, true},
     {"", "SpaceToDepth", move<moves::space_to_depth>},
-    {"", "Split", move<moves::split>, 0, kFirst, true},
-    {"", "Squeeze", move<moves::squeeze>, 0, kFirst, true},
+    {"", "Split", move<moves::split>, 0, kFirstInput, true},
+    {"", "Squeeze", move<moves::squeeze>, 0, kFirstInput, true},
     {"", "Tile", move<moves::tile>},
-    {"", "Transpose", move<moves::transpose>, 0, kFirst, true},
-    {"", "Unsqueeze", move<moves::unsqueeze>, 0, kFirst, true},
+    {"", "Transpose", move<moves::transpose>, 0, kFirstInput, true},
+    {"", "Unsqueeze", move<moves::unsqueeze>, 0, kFirstInput, true},
 };
 
 }  // namespace
@@ -183,7 +174,7 @@ const KernelRows kMoveRows = kMoveKernels;
 void copy_strided(Session& session, const runtime::StridedCopy& block) {
   if (const auto args = as_transpose(block)) {
     return session.launch(
-        session.kernel("views", sized("transpose_", block.element_bytes)),
+        kernel_of_width(session, "views", "transpose", block.element_bytes),
         blocks(transpose_blocks(*args), device::kViewThreads), *args);
   }
   // Axes beyond those that a kernel knows are gone through here.
@@ -193,7 +184,7 @@ void copy_strided(Session& session, const runtime::StridedCopy& block) {
   const Axes outer = block.axes.first(beyond),
              inner = block.axes.subspan(beyond);
   const CUfunction kernel =
-      session.kernel("views", sized("copy_", block.element_bytes));
+      kernel_of_width(session, "views", "copy", block.element_bytes);
   std::int64_t count = 1;
   for (const auto& each : outer) count *= each.size;
   Walk walk(outer, 0);
@@ -225,15 +216,13 @@ std::uint64_t bits_of(double value, DataType dtype) {
 
 void fill(Session& session, Tensor& out, std::uint64_t value) {
   if (out.count() == 0) return;
-  const auto bytes =
-      static_cast<std::int64_t>(runtime::bytes_of(out.dtype(), 1));
-  session.launch(
-      session.kernel("views", sized("fill_", bytes)),
-      spread(ceil_div(out.count(), device::chunk_of(static_cast<int>(bytes))),
-             device::kViewThreads),
-      device::FillArgs{.out = out.mutable_data<std::byte>(),
-                       .count = out.count(),
-                       .value = value});
+  const int bytes = width_of(out.dtype());
+  session.launch(kernel_of_width(session, "views", "fill", bytes),
+                 spread(ceil_div(out.count(), device::chunk_of(bytes)),
+                        device::kViewThreads),
+                 device::FillArgs{.out = out.mutable_data<std::byte>(),
+                                  .count = out.count(),
+                                  .value = value});
 }
 
 }  // namespace ruleengine::kernels::cuda

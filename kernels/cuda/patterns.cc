@@ -2,7 +2,6 @@
 #include "kernels/cuda/device/patterns.h"
 
 #include "kernels/cuda/families.h"
-#include "kernels/cuda/strides.h"
 #include "kernels/keeping.h"
 #include "kernels/pads.h"
 #include "kernels/patterns.h"
@@ -10,13 +9,6 @@
 
 namespace ruleengine::kernels::cuda {
 namespace {
-
-constexpr ops::Inputs kSecondInput = 1U << 1;
-
-CUfunction pattern_of(Session& session, const char* name, DataType type) {
-  return session.kernel("patterns",
-                        name + std::to_string(runtime::bytes_of(type, 1)));
-}
 
 constexpr std::int64_t kSmall = std::int64_t{1} << 31;
 
@@ -28,23 +20,25 @@ device::Divisor divisor_at(const Tensor& x, std::size_t from_end) {
 
 Op trilu(const Preparation& p, Session& session) {
   const DataType type = moved_type(p);
-  return [&session, type, kernel = pattern_of(session, "trilu_", type),
-          is_upper = p.attribute_flag("upper")](Call& c) {
-    const Tensor x = c.expect_min_rank(0, 2);
-    c.expect_type(0, type);
-    const std::int64_t diagonal = diagonal_of(c);
-    Tensor& out = c.output_in_place(0, 0, type, x.dims());
-    if (out.count() == 0) return;
-    session.launch(kernel, spread(out.count(), device::kPatternThreads),
-                   device::TriluArgs{.in = x.data<std::byte>(),
-                                     .out = out.mutable_data<std::byte>(),
-                                     .count = out.count(),
-                                     .is_small = out.count() < kSmall,
-                                     .height = divisor_at(x, 2),
-                                     .width = divisor_at(x, 1),
-                                     .diagonal = diagonal,
-                                     .is_upper = is_upper});
-  };
+  return
+      [&session, type,
+       kernel = kernel_of_width(session, "patterns", "trilu", width_of(type)),
+       is_upper = p.attribute_flag("upper")](Call& c) {
+        const Tensor x = c.expect_min_rank(0, 2);
+        c.expect_type(0, type);
+        const std::int64_t diagonal = diagonal_of(c);
+        Tensor& out = c.output_in_place(0, 0, type, x.dims());
+        if (out.count() == 0) return;
+        session.launch(kernel, spread(out.count(), device::kPatternThreads),
+                       device::TriluArgs{.in = x.data<std::byte>(),
+                                         .out = out.mutable_data<std::byte>(),
+                                         .count = out.count(),
+                                         .is_small = out.count() < kSmall,
+                                         .height = divisor_at(x, 2),
+                                         .width = divisor_at(x, 1),
+                                         .diagonal = diagonal,
+                                         .is_upper = is_upper});
+      };
 }
 
 Op range(const Preparation& p, Session& session) {
@@ -75,7 +69,8 @@ Op one_hot(const Preparation& p, Session& session) {
   const DataType type = moved_type(p, 2);
   const DataType index_type = indices_type(p, 0);
   return [&session, type, index_type, axis = AttributeAxis(p),
-          kernel = pattern_of(session, "one_hot_", type)](Call& c) {
+          kernel = kernel_of_width(session, "patterns", "one_hot",
+                                   width_of(type))](Call& c) {
     const Tensor& indices = c.expect_type(0, index_type);
     const Tensor& values = c.expect_count(2, 2, type);
     const OneHotShape shape =
@@ -122,7 +117,8 @@ Op pad(const Preparation& p, Session& session) {
   need_few_axes(p);
   const DataType type = moved_type(p);
   return [&session, type, mode = pad_mode_of(p),
-          kernel = pattern_of(session, "pad_", type)](Call& c) {
+          kernel = kernel_of_width(session, "patterns", "pad", width_of(type))](
+             Call& c) {
     const Tensor& x = c.expect_type(0, type);
     const Pads pads = pads_of(c);
     Tensor& out = c.output(0, type, padded_shape(x.dims(), pads));

@@ -1,10 +1,9 @@
-#include "kernels/cuda/plan_trial.h"
+#include "kernels/cuda/attending_steps.h"
 
 #include <cmath>
 #include <limits>
 
 #include "kernels/cuda/device/trial.h"
-#include "kernels/cuda/flash.h"
 #include "kernels/strided.h"
 
 namespace ruleengine::kernels::cuda {

@@ -35,45 +35,35 @@ void for_products(const MatrixFactors& f, DataType type, Run run) {
     product.batch = 1;
     product.a_step = 0;
   }
-  const auto width = static_cast<std::int64_t>(runtime::bytes_of(type, 1));
+  const int width = width_of(type);
   places.for_each(0, places.count(), [&](std::int64_t i, const auto& from) {
     run(product, f.a.data<std::byte>() + from[0] * m * k * width,
         f.b.data<std::byte>() + from[1] * k * n * width, i * m * n * width);
   });
 }
 
-class MatMul {
- public:
-  MatMul(const Preparation& p, Session& session)
-      : session_(session), type_(product_type(p)) {
-    session.products().open();
-  }
-
-  void operator()(Call& c) const {
-    const Tensor& x = c.expect_type(0, type_);
-    const Tensor& y = c.expect_type(1, type_);
+Op matmul(const Preparation& p, Session& session) {
+  const DataType type = product_type(p);
+  session.products().open();
+  return [&session, type](Call& c) {
+    const Tensor& x = c.expect_type(0, type);
+    const Tensor& y = c.expect_type(1, type);
     const MatrixFactors f(x, y, [&](std::int64_t rows) {
       c.wrong_shape(1, std::to_string(rows) + " rows");
     });
-    Tensor& out = c.output(0, type_, f.out);
+    Tensor& out = c.output(0, type, f.out);
     if (out.count() == 0) return;
-    if (f.k == 0) return fill(session_, out, 0);
+    if (f.k == 0) return fill(session, out, 0);
     for_products(
-        f, type_,
+        f, type,
         [&](const Product& product, const std::byte* a, const std::byte* b,
             std::int64_t at) {
-          session_.products().run(
+          session.products().run(
               product,
               {.a = a, .b = b, .out = out.mutable_data<std::byte>() + at});
         });
-  }
-
- private:
-  Session& session_;
-  DataType type_;
-};
-
-Op matmul(const Preparation& p, Session& session) { return MatMul(p, session); }
+  };
+}
 
 // That of inputs 0 and 1, which are matrices.
 Product matrix_product(const Call& c, DataType type, bool transpose_a,
@@ -158,8 +148,6 @@ class Gemm {
   bool transpose_a_, transpose_b_;
   float alpha_, beta_;
 };
-
-Op gemm(const Preparation& p, Session& session) { return Gemm(p, session); }
 
 // --- products with what comes behind them ------------------------------------
 
@@ -304,14 +292,10 @@ class JoinedProduct {
   CUfunction add_, activate_ = nullptr;
 };
 
-Op joined_product(const Preparation& p, Session& session) {
-  return JoinedProduct(p, session);
-}
-
 constexpr Kernel kProductKernels[] = {
-    {"", "Gemm", gemm},
+    {"", "Gemm", made<Gemm>},
     {"", "MatMul", matmul},
-    {ops::dialect::kOwn, runtime::kJoinedProduct, joined_product},
+    {ops::dialect::kOwn, runtime::kJoinedProduct, made<JoinedProduct>},
 };
 
 }  // namespace

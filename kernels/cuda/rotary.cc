@@ -57,10 +57,10 @@ class Rotary {
     set_angles(c, args);
     Tensor& out = c.output_in_place(0, 0, type_, x.dims());
     args.out = out.mutable_data<std::byte>();
-    const auto width = static_cast<int>(runtime::bytes_of(type_, 1));
-    session_.launch(kernel_,
-                    spread(rotary_chunks(args, width), device::kRotaryThreads),
-                    args);
+    session_.launch(
+        kernel_,
+        spread(rotary_chunks(args, width_of(type_)), device::kRotaryThreads),
+        args);
   }
 
  private:
@@ -150,8 +150,8 @@ Op contrib_rotary(const Preparation& p, Session& session) {
 }
 
 constexpr Kernel kRotaryKernels[] = {
-    {"", "RotaryEmbedding", standard_rotary, 0, 1},
-    {"com.microsoft", "RotaryEmbedding", contrib_rotary, 0, 1},
+    {"", "RotaryEmbedding", standard_rotary, 0, kFirstInput},
+    {"com.microsoft", "RotaryEmbedding", contrib_rotary, 0, kFirstInput},
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
 // Ops along an axis: softmax, reductions, norms.
-#include <array>
 #include <limits>
 
 #include "kernels/cuda/device/norms.h"
@@ -101,7 +100,7 @@ struct Reducing {
       : whole(kernel_of(session, "reduce", name, type, known)),
         parts(kernel_of(session, "reduce", std::string(name) + "_parts", type,
                         known)),
-        sums(runtime::bytes_of(type, 1) == 2 ? DataType::kFloat : type) {}
+        sums(width_of(type) == 2 ? DataType::kFloat : type) {}
 
   void run(const Call& c, Session& session, const AxisArgs& axis) const {
     device::ReduceArgs args{.axis = axis, .size = axis.n};

@@ -1,11 +1,6 @@
 #include "kernels/cuda/session.h"
 
 #include <algorithm>
-#include <cstddef>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include "kernels/cuda/attention_engine.h"
 #include "kernels/cuda/cublaslt.h"

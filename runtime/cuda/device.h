@@ -3,7 +3,6 @@
 // as long as it lives.
 #pragma once
 
-#include <cstddef>
 #include <memory>
 
 #include "runtime/cuda/driver.h"

@@ -13,9 +13,8 @@
 #include "core/text/parse.h"
 #include "kernels/cuda/attention/check.h"
 #include "kernels/cuda/attention/plan_cache.h"
-#include "kernels/cuda/describing.h"
+#include "kernels/cuda/attending_steps.h"
 #include "kernels/cuda/device/trial.h"
-#include "kernels/cuda/flash.h"
 
 namespace ruleengine::kernels::cuda {
 namespace {

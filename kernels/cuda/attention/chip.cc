@@ -2,7 +2,6 @@
 
 #include "core/base/json.h"
 #include "kernels/cuda/attention/bytes.h"
-#include "kernels/cuda/attention/chip_fields.h"
 
 namespace ruleengine::kernels::cuda {
 

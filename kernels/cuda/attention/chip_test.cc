@@ -6,8 +6,6 @@
 #include <set>
 #include <string>
 
-#include "kernels/cuda/attention/chip_fields.h"
-
 namespace ruleengine::kernels::cuda {
 namespace {
 

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "kernels/cuda/attention/bytes.h"
-#include "kernels/cuda/attention/chip_fields.h"
 #include "kernels/cuda/attention/cudnn_graph.h"
 
 namespace cudnn_frontend {

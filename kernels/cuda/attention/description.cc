@@ -1,43 +1,13 @@
 #include "kernels/cuda/attention/description.h"
 
 #include <algorithm>
+#include <bit>
+#include <initializer_list>
 
 #include "kernels/cuda/attention/bytes.h"
 
 namespace ruleengine::kernels::cuda {
 namespace {
-
-class KeyWriter {
- public:
-  void add(std::int64_t value) { bytes_.number(value); }
-  void add(const FourSizes& sizes) {
-    for (const std::int64_t size : sizes) add(size);
-  }
-  void add(const std::optional<std::int64_t>& value) {
-    add(std::int64_t{value.has_value()});
-    add(value.value_or(0));
-  }
-  void add(const Paging& p) {
-    add(p.page_size);
-    add(p.pages);
-    add(p.table_length);
-    add(p.table_stride);
-  }
-  void add(const Band& band) {
-    add(static_cast<std::int64_t>(band.diagonal));
-    add(band.left);
-    add(band.right);
-  }
-  void add(const Bias& bias) {
-    add(bias.dims);
-    add(bias.strides);
-    add(static_cast<std::int64_t>(bias.element));
-  }
-  std::string take() { return bytes_.take(); }
-
- private:
-  ByteWriter bytes_;
-};
 
 // One sequence has no distance to the next: that of dense ones stands for all.
 void set_distance(FourSizes& strides, std::int64_t heads, std::int64_t length) {
@@ -47,22 +17,27 @@ void set_distance(FourSizes& strides, std::int64_t heads, std::int64_t length) {
 }  // namespace
 
 std::string AttentionDescription::key() const {
-  KeyWriter to;
-  to.add(static_cast<std::int64_t>(element));
-  for (const std::int64_t size :
-       {batch, q_heads, kv_heads, q_length, kv_length, qk_size, v_size}) {
-    to.add(size);
-  }
-  for (const FourSizes& strides : {q, k, v, o}) to.add(strides);
-  to.add(std::int64_t{paging.has_value()});
-  to.add(paging.value_or(Paging{}));
-  to.add(band);
-  to.add(std::int64_t{bias.has_value()});
-  to.add(bias.value_or(Bias{}));
-  for (const bool flag :
-       {is_ragged, has_lengths, has_sink, has_cap, has_statistics}) {
-    to.add(std::int64_t{flag});
-  }
+  ByteWriter to;
+  const auto add = [&](std::initializer_list<std::int64_t> numbers) {
+    for (const std::int64_t each : numbers) to.number(each);
+  };
+  const auto add_sizes = [&](const FourSizes& x) {
+    add({x[0], x[1], x[2], x[3]});
+  };
+  add({static_cast<std::int64_t>(element), batch, q_heads, kv_heads, q_length,
+       kv_length, qk_size, v_size});
+  for (const FourSizes& strides : {q, k, v, o}) add_sizes(strides);
+  const Paging p = paging.value_or(Paging{});
+  add({paging.has_value(), p.page_size, p.pages, p.table_length,
+       p.table_stride});
+  add({static_cast<std::int64_t>(band.diagonal), band.left.has_value(),
+       band.left.value_or(0), band.right.has_value(), band.right.value_or(0)});
+  const Bias b = bias.value_or(Bias{});
+  add({bias.has_value()});
+  add_sizes(b.dims);
+  add_sizes(b.strides);
+  add({static_cast<std::int64_t>(b.element), is_ragged, has_lengths, has_sink,
+       has_cap, has_statistics});
   return to.take();
 }
 
@@ -91,6 +66,31 @@ FourSizes strides_by_length(std::int64_t heads, std::int64_t length,
 FourSizes strides_by_head(std::int64_t heads, std::int64_t length,
                           std::int64_t size) {
   return {heads * length * size, length * size, size, 1};
+}
+
+std::int64_t bucket_of(std::int64_t length) {
+  constexpr std::int64_t kLeast = 64;
+  // Beyond it a bucket would be no length that cuDNN takes.
+  constexpr std::int64_t kMost = std::int64_t{1} << 30;
+  if (length <= 1 || length > kMost) return length;
+  return std::max(kLeast, static_cast<std::int64_t>(std::bit_ceil(
+                              static_cast<std::uint64_t>(length))));
+}
+
+AttentionDescription with_buckets(AttentionDescription d, std::int64_t q_length,
+                                  std::int64_t kv_length) {
+  d.is_ragged = d.has_lengths = true;
+  d.q_length = q_length;
+  d.kv_length = kv_length;
+  // One head has no next one.
+  if (d.q_heads == 1) d.q[1] = d.o[1] = 8;
+  if (d.kv_heads == 1) d.k[1] = d.v[1] = 8;
+  // Offsets stand for these.
+  d.q[0] = q_length * d.q[2];
+  d.o[0] = q_length * d.o[2];
+  d.k[0] = kv_length * d.k[2];
+  d.v[0] = kv_length * d.v[2];
+  return canonical(std::move(d));
 }
 
 }  // namespace ruleengine::kernels::cuda

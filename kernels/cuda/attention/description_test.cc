@@ -8,8 +8,6 @@
 #include <set>
 #include <vector>
 
-#include "kernels/cuda/attention/buckets.h"
-
 namespace ruleengine::kernels::cuda {
 namespace {
 

@@ -5,8 +5,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/cuda/attention/buckets.h"
-
 namespace ruleengine::kernels::cuda {
 namespace {
 

@@ -192,18 +192,8 @@ __device__ __forceinline__ void stage(const Fragments<size / 8>& outputs,
     for (int c = 0; c < 4; ++c) {
       const int row = lane / 4 + c / 2 * 8;
       shared[row * attention_pitch(size, sizeof(T)) + i * 8 + lane % 4 * 2 +
-             c % 2] = Narrow<T>::from(outputs[i][c]);
+             c % 2] = narrow<T>(outputs[i][c]);
     }
-  }
-}
-
-template <typename T, int n>
-__device__ __forceinline__ void store_columns(T* to, const Pack<T, n>& pack,
-                                              int held, bool is_wide) {
-  if (is_wide) return store_pack(to, pack);
-#pragma unroll
-  for (int i = 0; i < n; ++i) {
-    if (i < held) to[i] = pack.values[i];
   }
 }
 
@@ -225,8 +215,7 @@ __device__ __forceinline__ void store_rows(const AttentionArgs& args,
     T* to = static_cast<T*>(args.out.data) + column +
             offset_of(args.out, work.sequence.batch, own.head, own.query);
     const T* from = shared + row * attention_pitch(size, sizeof(T)) + column;
-    store_columns(to, load_pack<T, kChunk<T>>(from), args.v_size - column,
-                  wide);
+    store_held(to, load_pack<T, kChunk<T>>(from), args.v_size - column, wide);
   }
 }
 
@@ -310,7 +299,7 @@ struct Parts {
 };
 
 template <typename T>
-__device__ __forceinline__ void join(const AttentionArgs& args) {
+__device__ __forceinline__ void join_attention(const AttentionArgs& args) {
   const i64 row = thread_of_grid() / kWarp;
   if (row >= rows_of_part(args)) return;
   const i64 group = divide(row, rows_of_group(args));
@@ -329,9 +318,8 @@ __device__ __forceinline__ void join(const AttentionArgs& args) {
     const Pack<f32, 4> sums = parts.output(column);
     Pack<T, 4> pack;
 #pragma unroll
-    for (int k = 0; k < 4; ++k)
-      pack.values[k] = Narrow<T>::from(sums.values[k]);
-    store_columns(out + column, pack, args.v_size - column, wide);
+    for (int k = 0; k < 4; ++k) pack.values[k] = narrow<T>(sums.values[k]);
+    store_held(out + column, pack, args.v_size - column, wide);
   }
 }
 
@@ -342,14 +330,11 @@ __device__ __forceinline__ void join(const AttentionArgs& args) {
                     kAttentionThreads) {                              \
     attend<T, size>(args);                                            \
   }
-#define RULEENGINE_JOIN(suffix, T, name)                            \
-  RULEENGINE_KERNEL(name##_##suffix, AttentionArgs, kJoinThreads) { \
-    join<T>(args);                                                  \
-  }
 
 RULEENGINE_FLOATS(RULEENGINE_ATTENTION, 64)
 RULEENGINE_FLOATS(RULEENGINE_ATTENTION, 128)
 RULEENGINE_FLOATS(RULEENGINE_ATTENTION, 256)
-RULEENGINE_FLOATS(RULEENGINE_JOIN, join_attention)
+RULEENGINE_FLOATS(RULEENGINE_KERNEL_OF, join_attention, AttentionArgs,
+                  kJoinThreads)
 
 }  // namespace ruleengine::kernels::device

@@ -125,7 +125,7 @@ __device__ __forceinline__ void copy_rows(T* shared, int rows, i32 there,
     }
 #pragma unroll
     for (int k = 0; k < kChunk<T>; ++k) {
-      to[k] = column + k < held ? from[column + k] : Narrow<T>::from(0.0f);
+      to[k] = column + k < held ? from[column + k] : narrow<T>(0.0f);
     }
   }
 }

@@ -11,8 +11,6 @@ struct Columns {
   i64 outer, at;  // of this lane's column; at may be beyond inner
   ColumnTeam<kAxisWarps> team;
 
-  __device__ explicit Columns(const AxisArgs& args)
-      : Columns(args, blockIdx.x) {}
   __device__ Columns(const AxisArgs& args, unsigned block) {
     const i64 blocks = (args.inner + kWarp - 1) / kWarp;
     outer = block / blocks;

@@ -5,131 +5,36 @@
 namespace ruleengine::kernels::device {
 namespace {
 
-struct Sub {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    using U = UnsignedOf<T>;
-    return static_cast<T>(static_cast<U>(a) - static_cast<U>(b));
+template <typename T>
+__device__ __forceinline__ T divided(T a, T b) {
+  if constexpr (!kIsFloat<T>) {
+    if (b == 0) return 0;
+    if (b == -1) return static_cast<T>(-wrapping(a));
   }
-};
-struct Mul {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    using U = UnsignedOf<T>;
-    return static_cast<T>(static_cast<U>(a) * static_cast<U>(b));
-  }
-};
-struct Div {
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    if constexpr (!kIsFloat<T>) {
-      if (b == 0) return 0;
-      if (b == -1) return Sub()(T{0}, a);
-    }
-    return a / b;
-  }
-};
-struct Pow {
-  __device__ float operator()(float x, float y) const { return powf(x, y); }
-  template <typename T>
-  __device__ T operator()(T x, T y) const {
-    if (y < 0) {
-      if (x == -1) return y % 2 == 0 ? 1 : -1;
-      return x == 1 ? 1 : 0;
-    }
-    T power = 1;
-    for (; y != 0; y >>= 1) {
-      if (y & 1) power = Mul()(power, x);
-      x = Mul()(x, x);
-    }
-    return power;
-  }
-};
+  return a / b;
+}
 
-// The sign of the divisor, as in Python; 0 of a division by 0.
-struct FloorMod {
-  __device__ float operator()(float a, float b) const {
-    const float rest = fmodf(a, b);
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-  }
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
-    if (b == 0 || b == -1) return 0;
-    const T rest = a % b;
-    return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
-  }
-};
-// The sign of the dividend, as in C; the same.
-struct TruncatedMod {
-  __device__ float operator()(float a, float b) const { return fmodf(a, b); }
-  template <typename T>
-  __device__ T operator()(T a, T b) const {
+// The sign of the dividend, as in C; 0 of a division by 0.
+template <typename T>
+__device__ __forceinline__ T truncated_mod(T a, T b) {
+  if constexpr (kIsFloat<T>) {
+    return fmodf(a, b);
+  } else {
     return b == 0 || b == -1 ? 0 : a % b;
   }
-};
+}
 
-struct Equal {
-  template <typename T>
-  __device__ u8 operator()(T a, T b) const {
-    return a == b;
-  }
-};
-struct Less {
-  template <typename T>
-  __device__ u8 operator()(T a, T b) const {
-    return a < b;
-  }
-};
-struct LessOrEqual {
-  template <typename T>
-  __device__ u8 operator()(T a, T b) const {
-    return a <= b;
-  }
-};
-struct Greater {
-  template <typename T>
-  __device__ u8 operator()(T a, T b) const {
-    return a > b;
-  }
-};
-struct GreaterOrEqual {
-  template <typename T>
-  __device__ u8 operator()(T a, T b) const {
-    return a >= b;
-  }
-};
+// The sign of the divisor, as in Python; the same.
+template <typename T>
+__device__ __forceinline__ T floor_mod(T a, T b) {
+  const T rest = truncated_mod(a, b);
+  return rest != 0 && (rest < 0) != (b < 0) ? rest + b : rest;
+}
 
-struct And {
-  __device__ u8 operator()(u8 a, u8 b) const { return a != 0 && b != 0; }
-};
-struct Or {
-  __device__ u8 operator()(u8 a, u8 b) const { return a != 0 || b != 0; }
-};
-struct Xor {
-  __device__ u8 operator()(u8 a, u8 b) const { return (a != 0) != (b != 0); }
-};
-
-struct SwiGlu {
-  __device__ float operator()(float gate, float up) const {
-    return gate * sigmoid(gate) * up;
-  }
-};
-struct BiasGelu {
-  __device__ float operator()(float x, float bias) const {
-    return gelu(x + bias);
-  }
-};
-struct BiasGeluTanh {
-  __device__ float operator()(float x, float bias) const {
-    return gelu_tanh(x + bias);
-  }
-};
-
-template <typename In, typename Out, typename Op>
-__device__ __forceinline__ void binary(const BinaryArgs& args) {
+template <typename In, typename Out, typename F>
+__device__ __forceinline__ void binary(const BinaryArgs& args, F f) {
   constexpr int size = kVectorBytes / sizeof(In);
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < args.loop.total; i += step) {
+  for_each(args.loop.total, [&](i64 i) {
     const Place<3> place = place_of(args, i, size);
     const auto a =
         load_chunk<In, size>(args.operands[1], place.offsets[1], place.count);
@@ -138,18 +43,16 @@ __device__ __forceinline__ void binary(const BinaryArgs& args) {
     Pack<Out, size> out;
 #pragma unroll
     for (int k = 0; k < size; ++k) {
-      out.values[k] =
-          Narrow<Out>::from(Op()(widen(a.values[k]), widen(b.values[k])));
+      out.values[k] = narrow<Out>(f(widen(a.values[k]), widen(b.values[k])));
     }
     store_chunk(args.operands[0], place.offsets[0], place.count, out);
-  }
+  });
 }
 
 template <typename T>
 __device__ __forceinline__ void where(const WhereArgs& args) {
   constexpr int size = kVectorBytes / sizeof(T);
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < args.loop.total; i += step) {
+  for_each(args.loop.total, [&](i64 i) {
     const Place<4> place = place_of(args, i, size);
     const auto holds =
         load_chunk<u8, size>(args.operands[1], place.offsets[1], place.count);
@@ -162,7 +65,7 @@ __device__ __forceinline__ void where(const WhereArgs& args) {
       if (holds.values[k] == 0) out.values[k] = other.values[k];
     }
     store_chunk(args.operands[0], place.offsets[0], place.count, out);
-  }
+  });
 }
 
 template <typename T>
@@ -175,50 +78,38 @@ __device__ __forceinline__ void find_zero(const ZeroArgs& args) {
 
 }  // namespace
 
-#define RULEENGINE_BINARY(suffix, T, name, Op)                          \
+#define RULEENGINE_PAIRS(suffix, T, Out, name, formula)                 \
   RULEENGINE_KERNEL(name##_##suffix, BinaryArgs, kElementwiseThreads) { \
-    binary<T, T, Op>(args);                                             \
+    binary<T, Out>(args, [](Wide<T> a, Wide<T> b) { return formula; }); \
   }
-#define RULEENGINE_COMPARISON(suffix, T, name, Op)                      \
-  RULEENGINE_KERNEL(name##_##suffix, BinaryArgs, kElementwiseThreads) { \
-    binary<T, u8, Op>(args);                                            \
-  }
-#define RULEENGINE_WHERE(bytes, T)                                   \
-  RULEENGINE_KERNEL(where_##bytes, WhereArgs, kElementwiseThreads) { \
-    where<T>(args);                                                  \
-  }
+#define RULEENGINE_BINARY(suffix, T, name, formula) \
+  RULEENGINE_PAIRS(suffix, T, T, name, formula)
+#define RULEENGINE_COMPARISON(suffix, T, name, formula) \
+  RULEENGINE_PAIRS(suffix, T, u8, name, formula)
 
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, add, Add)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, sub, Sub)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, mul, Mul)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, div, Div)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, pow, Pow)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, floor_mod, FloorMod)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, truncated_mod, TruncatedMod)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, min, Smaller)
-RULEENGINE_NUMBERS(RULEENGINE_BINARY, max, Larger)
-RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, equal, Equal)
-RULEENGINE_COMPARISON(bool, u8, equal, Equal)
-RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, less, Less)
-RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, less_or_equal, LessOrEqual)
-RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, greater, Greater)
-RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, greater_or_equal, GreaterOrEqual)
-RULEENGINE_BINARY(bool, u8, and, And)
-RULEENGINE_BINARY(bool, u8, or, Or)
-RULEENGINE_BINARY(bool, u8, xor, Xor)
-RULEENGINE_WHERE(1, u8)
-RULEENGINE_WHERE(2, u16)
-RULEENGINE_WHERE(4, u32)
-RULEENGINE_WHERE(8, u64)
-RULEENGINE_FLOATS(RULEENGINE_BINARY, swiglu, SwiGlu)
-RULEENGINE_FLOATS(RULEENGINE_BINARY, bias_gelu, BiasGelu)
-RULEENGINE_FLOATS(RULEENGINE_BINARY, bias_gelu_tanh, BiasGeluTanh)
-
-RULEENGINE_KERNEL(find_zero_i32, ZeroArgs, kElementwiseThreads) {
-  find_zero<i32>(args);
-}
-RULEENGINE_KERNEL(find_zero_i64, ZeroArgs, kElementwiseThreads) {
-  find_zero<i64>(args);
-}
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, add, Add()(a, b))
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, sub, wrapping(a) - wrapping(b))
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, mul, wrapping(a) * wrapping(b))
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, div, divided(a, b))
+RULEENGINE_FLOATS(RULEENGINE_BINARY, pow, powf(a, b))
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, floor_mod, floor_mod(a, b))
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, truncated_mod, truncated_mod(a, b))
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, min, Smaller()(a, b))
+RULEENGINE_NUMBERS(RULEENGINE_BINARY, max, Larger()(a, b))
+RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, equal, a == b)
+RULEENGINE_COMPARISON(bool, u8, equal, a == b)
+RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, less, a < b)
+RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, less_or_equal, a <= b)
+RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, greater, a > b)
+RULEENGINE_NUMBERS(RULEENGINE_COMPARISON, greater_or_equal, a >= b)
+RULEENGINE_BINARY(bool, u8, and, a != 0 && b != 0)
+RULEENGINE_BINARY(bool, u8, or, a != 0 || b != 0)
+RULEENGINE_BINARY(bool, u8, xor, (a != 0) != (b != 0))
+RULEENGINE_FLOATS(RULEENGINE_BINARY, swiglu, a* sigmoid(a) * b)
+RULEENGINE_FLOATS(RULEENGINE_BINARY, bias_gelu, gelu(a + b))
+RULEENGINE_FLOATS(RULEENGINE_BINARY, bias_gelu_tanh, gelu_tanh(a + b))
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, where, WhereArgs, kElementwiseThreads)
+RULEENGINE_KERNEL_OF(i32, i32, find_zero, ZeroArgs, kElementwiseThreads)
+RULEENGINE_KERNEL_OF(i64, i64, find_zero, ZeroArgs, kElementwiseThreads)
 
 }  // namespace ruleengine::kernels::device

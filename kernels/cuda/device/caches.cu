@@ -7,9 +7,7 @@ namespace {
 
 __device__ __forceinline__ void find_length(const KeyLengthsArgs& args, i64 i) {
   i64 length = args.plus;
-  if (args.in != nullptr) {
-    length += load_index(args.in, args.is_wide, i);
-  }
+  if (args.in != nullptr) length += load_index(args.in, args.is_wide, i);
   if (length < args.least || length > args.most) *args.beyond = 1;
   if (length > args.rows) length = args.rows;
   args.keys[i] = static_cast<i32>(length < 0 ? 0 : length);
@@ -23,7 +21,7 @@ __device__ __forceinline__ void extend(const ExtendArgs& args) {
   const i64 total = args.batch * args.heads * rows * chunks;
   const T* past = static_cast<const T*>(args.past);
   const T* added = static_cast<const T*>(args.added);
-  for (i64 i = thread_of_grid(); i < total; i += threads_of_grid()) {
+  for_each(total, [&](i64 i) {
     const i64 line = divide(i, chunks);
     const i64 column = (i - line * chunks) * n;
     const i64 group = divide(line, rows);
@@ -33,7 +31,7 @@ __device__ __forceinline__ void extend(const ExtendArgs& args) {
         args.keys == nullptr ? args.first : args.keys[batch] - args.added_rows;
     const i64 row = line - group * rows + (args.is_in_place ? first : 0);
     // A wrong length, of which key_lengths tells.
-    if (row < 0 || row >= args.rows) continue;
+    if (row < 0 || row >= args.rows) return;
     Pack<T, n> pack = {};
     if (row >= first && row < first + args.added_rows) {
       pack = load_pack<T, n>(added + batch * args.added_strides[0] +
@@ -45,7 +43,7 @@ __device__ __forceinline__ void extend(const ExtendArgs& args) {
     }
     const i64 at = group * args.rows + row;
     store_pack(static_cast<T*>(args.out) + at * args.size + column, pack);
-  }
+  });
 }
 
 template <typename T>
@@ -57,10 +55,7 @@ __device__ __forceinline__ void extend_cache(const ExtendArgs& args) {
 }  // namespace
 
 RULEENGINE_KERNEL(key_lengths, KeyLengthsArgs, kCacheThreads) {
-  const i64 batch = args.batch;
-  for (i64 i = thread_of_grid(); i < batch; i += threads_of_grid()) {
-    find_length(args, i);
-  }
+  for_each(args.batch, [&](i64 i) { find_length(args, i); });
 }
 
 RULEENGINE_KERNEL(token_positions, PositionsArgs, kCacheThreads) {
@@ -75,18 +70,14 @@ RULEENGINE_KERNEL(token_positions, PositionsArgs, kCacheThreads) {
 
 RULEENGINE_KERNEL(ragged_offsets, OffsetsArgs, kCacheThreads) {
   const i64 count = args.batch + 1;
-  for (i64 i = thread_of_grid(); i < 4 * count; i += threads_of_grid()) {
+  for_each(4 * count, [&](i64 i) {
     const i64 tensor = divide(i, count);
     const i64 batch = i - tensor * count;
     args.out[tensor * args.pitch + batch] = batch * args.strides[tensor];
-  }
+  });
 }
 
-RULEENGINE_KERNEL(extend_cache_2, ExtendArgs, kCacheThreads) {
-  extend_cache<u16>(args);
-}
-RULEENGINE_KERNEL(extend_cache_4, ExtendArgs, kCacheThreads) {
-  extend_cache<u32>(args);
-}
+RULEENGINE_KERNEL_OF(2, u16, extend_cache, ExtendArgs, kCacheThreads)
+RULEENGINE_KERNEL_OF(4, u32, extend_cache, ExtendArgs, kCacheThreads)
 
 }  // namespace ruleengine::kernels::device

@@ -1,3 +1,6 @@
+#include <limits>
+#include <type_traits>
+
 #include "kernels/cuda/device/chunks.h"
 #include "kernels/cuda/device/elementwise.h"
 
@@ -9,90 +12,50 @@ struct Bool {
   u8 value;
 };
 
-// What an integer of this type is made of: a number that it does not hold, and
-// NaN, becomes the least one.
-template <typename T>
-struct Whole {
-  using Type = i32;
-  static constexpr float kEnd = 0x1p31f;
-  static constexpr i32 kLeast = INT32_MIN;
-};
-template <>
-struct Whole<i64> {
-  using Type = i64;
-  static constexpr float kEnd = 0x1p63f;
-  static constexpr i64 kLeast = INT64_MIN;
-};
-
-template <typename To, typename From>
-struct Cast {  // among integers
-  static __device__ To of(From x) { return static_cast<To>(x); }
-};
+// A number that an integer does not hold, and NaN, becomes the least one.
 template <typename To>
-struct Cast<To, float> {
-  static __device__ To of(float x) {
-    using W = Whole<To>;
-    const bool is_held = x >= -W::kEnd && x < W::kEnd;
-    // Without a branch.
-    const auto whole = static_cast<typename W::Type>(is_held ? x : 0.0f);
-    return static_cast<To>(is_held ? whole : W::kLeast);
+__device__ __forceinline__ To whole_of(float x) {
+  using Int = std::conditional_t<std::is_same_v<To, i64>, i64, i32>;
+  constexpr Int least = std::numeric_limits<Int>::min();
+  constexpr float end = -static_cast<float>(least);
+  const bool is_held = x >= -end && x < end;
+  // Without a branch.
+  const auto whole = static_cast<Int>(is_held ? x : 0.0f);
+  return static_cast<To>(is_held ? whole : least);
+}
+
+// Two roundings of an integer to a half, by float, could differ from one.
+template <typename To, typename From>
+__device__ __forceinline__ To cast(From x) {
+  constexpr bool is_float = std::is_same_v<From, float>;
+  if constexpr (std::is_same_v<To, Bool>) {
+    return {x != 0};
+  } else if constexpr (is_float && std::is_integral_v<To>) {
+    return whole_of<To>(x);
+  } else if constexpr (!is_float && std::is_same_v<To, f16>) {
+    return __ll2half_rn(x);
+  } else if constexpr (!is_float && std::is_same_v<To, bf16>) {
+    return __ll2bfloat16_rn(x);
+  } else {
+    return narrow<To>(x);
   }
-};
-template <typename From>
-struct Cast<float, From> {
-  static __device__ float of(From x) { return static_cast<float>(x); }
-};
-template <>
-struct Cast<float, float> {
-  static __device__ float of(float x) { return x; }
-};
-template <typename From>
-struct Cast<Bool, From> {
-  static __device__ Bool of(From x) { return {x != 0}; }
-};
-template <>
-struct Cast<Bool, float> {
-  static __device__ Bool of(float x) { return {x != 0}; }
-};
-// Two roundings of an integer, to float and on, could differ from one.
-template <typename From>
-struct Cast<f16, From> {
-  static __device__ f16 of(From x) { return __ll2half_rn(x); }
-};
-template <typename From>
-struct Cast<bf16, From> {
-  static __device__ bf16 of(From x) { return __ll2bfloat16_rn(x); }
-};
-template <>
-struct Cast<f16, float> {
-  static __device__ f16 of(float x) { return Narrow<f16>::from(x); }
-};
-template <>
-struct Cast<bf16, float> {
-  static __device__ bf16 of(float x) { return Narrow<bf16>::from(x); }
-};
+}
 
 __device__ __forceinline__ u8 widen(Bool x) { return x.value; }
 using device::widen;
 
 }  // namespace
 
-#define RULEENGINE_CAST(from, From, to, To)                               \
+#define RULEENGINE_CAST(to, To, from, From)                               \
   RULEENGINE_KERNEL(cast_##from##_##to, UnaryArgs, kElementwiseThreads) { \
-    map_all<From, To>(args, [](From x) {                                  \
-      return Cast<To, decltype(widen(x))>::of(widen(x));                  \
-    });                                                                   \
+    map_all<From, To>(args, [](From x) { return cast<To>(widen(x)); });   \
   }
 // To the same type, too: a copy.
-#define RULEENGINE_CASTS(from, From)      \
-  RULEENGINE_CAST(from, From, f32, f32)   \
-  RULEENGINE_CAST(from, From, f16, f16)   \
-  RULEENGINE_CAST(from, From, bf16, bf16) \
-  RULEENGINE_CAST(from, From, i32, i32)   \
-  RULEENGINE_CAST(from, From, i64, i64)   \
-  RULEENGINE_CAST(from, From, u8, u8)     \
-  RULEENGINE_CAST(from, From, i8, i8)     \
-  RULEENGINE_CAST(from, From, bool, Bool)
+#define RULEENGINE_CASTS(from, From)              \
+  RULEENGINE_NUMBERS(RULEENGINE_CAST, from, From) \
+  RULEENGINE_CAST(u8, u8, from, From)             \
+  RULEENGINE_CAST(i8, i8, from, From)             \
+  RULEENGINE_CAST(bool, Bool, from, From)
 
 RULEENGINE_CASTS(f32, f32)
 RULEENGINE_CASTS(f16, f16)

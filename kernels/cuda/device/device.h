@@ -8,6 +8,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #ifdef __CUDACC__
 
@@ -27,39 +28,25 @@
 namespace ruleengine::kernels::device {
 
 template <int bytes>
-struct Vector;
-template <>
-struct Vector<1> {
-  using Type = unsigned char;
-};
-template <>
-struct Vector<2> {
-  using Type = unsigned short;
-};
-template <>
-struct Vector<4> {
-  using Type = unsigned;
-};
-template <>
-struct Vector<8> {
-  using Type = uint2;
-};
-template <>
-struct Vector<16> {
-  using Type = uint4;
-};
+using Vector = std::conditional_t<
+    bytes == 16, uint4,
+    std::conditional_t<
+        bytes == 8, uint2,
+        std::conditional_t<
+            bytes == 4, unsigned,
+            std::conditional_t<bytes == 2, unsigned short, unsigned char>>>>;
 
 // One instruction each, of global memory at a multiple of `bytes`, which the
 // emulator checks. nvcc would split a plain store of halves into pieces.
 template <int bytes>
 __device__ __forceinline__ void load_vector(void* to, const void* memory) {
-  using V = typename Vector<bytes>::Type;
+  using V = Vector<bytes>;
   const V value = *static_cast<const V*>(memory);
   memcpy(to, &value, bytes);
 }
 template <int bytes>
 __device__ __forceinline__ void store_vector(void* memory, const void* from) {
-  using V = typename Vector<bytes>::Type;
+  using V = Vector<bytes>;
   V value;
   memcpy(&value, from, bytes);
   __stwb(static_cast<V*>(memory), value);
@@ -94,25 +81,16 @@ __device__ __forceinline__ T widen(T x) {
 __device__ __forceinline__ float widen(f16 x) { return __half2float(x); }
 __device__ __forceinline__ float widen(bf16 x) { return __bfloat162float(x); }
 
-template <typename To>
-struct Narrow {
-  template <typename From>
-  static __device__ __forceinline__ To from(From x) {
+template <typename To, typename From>
+__device__ __forceinline__ To narrow(From x) {
+  if constexpr (std::is_same_v<To, f16>) {
+    return __float2half_rn(x);
+  } else if constexpr (std::is_same_v<To, bf16>) {
+    return __float2bfloat16_rn(x);
+  } else {
     return static_cast<To>(x);
   }
-};
-template <>
-struct Narrow<f16> {
-  static __device__ __forceinline__ f16 from(float x) {
-    return __float2half_rn(x);
-  }
-};
-template <>
-struct Narrow<bf16> {
-  static __device__ __forceinline__ bf16 from(float x) {
-    return __float2bfloat16_rn(x);
-  }
-};
+}
 
 // What the elements of T are computed in.
 template <typename T>
@@ -170,5 +148,33 @@ __device__ __forceinline__ i64 thread_of_grid() {
 __device__ __forceinline__ i64 threads_of_grid() {
   return i64{gridDim.x} * blockDim.x;
 }
+
+// f(i) for each of so many pieces of work, which the threads of the launch
+// share.
+template <typename F>
+__device__ __forceinline__ void for_each(i64 count, F f) {
+  const i64 step = threads_of_grid();
+  for (i64 i = thread_of_grid(); i < count; i += step) f(i);
+}
+
+// KERNEL(suffix, type, ...) of each float type, of all numbers, and of elements
+// that are moved, by their bytes.
+#define RULEENGINE_FLOATS(KERNEL, ...) \
+  KERNEL(f32, f32, __VA_ARGS__)        \
+  KERNEL(f16, f16, __VA_ARGS__)        \
+  KERNEL(bf16, bf16, __VA_ARGS__)
+#define RULEENGINE_NUMBERS(KERNEL, ...)  \
+  RULEENGINE_FLOATS(KERNEL, __VA_ARGS__) \
+  KERNEL(i32, i32, __VA_ARGS__)          \
+  KERNEL(i64, i64, __VA_ARGS__)
+#define RULEENGINE_WIDTHS(KERNEL, ...) \
+  KERNEL(1, u8, __VA_ARGS__)           \
+  KERNEL(2, u16, __VA_ARGS__)          \
+  KERNEL(4, u32, __VA_ARGS__)          \
+  KERNEL(8, u64, __VA_ARGS__)
+
+// The kernel NAME_<suffix>, which is name<T>(args).
+#define RULEENGINE_KERNEL_OF(suffix, T, name, Args, threads) \
+  RULEENGINE_KERNEL(name##_##suffix, Args, threads) { name<T>(args); }
 
 }  // namespace ruleengine::kernels::device

@@ -11,9 +11,9 @@ namespace ruleengine::kernels::device {
 
 constexpr unsigned kElementwiseThreads = 256;
 
-// add sub mul div pow floor_mod truncated_mod min max (f32 f16 bf16 i32 i64),
-// equal less less_or_equal greater greater_or_equal (the same, equal also of
-// bool; to bool), and or xor (bool), swiglu: silu(a) * b, bias_gelu and
+// add sub mul div floor_mod truncated_mod min max (f32 f16 bf16 i32 i64), equal
+// less less_or_equal greater greater_or_equal (the same, equal also of bool; to
+// bool), and or xor (bool), pow, swiglu: silu(a) * b, bias_gelu and
 // bias_gelu_tanh: gelu(a + b) (f32 f16 bf16). Operands: the output, a, b.
 // Chunks: chunk_of(bytes of an input). The output may be an input of the same
 // sizes. Integers wrap around; a division by 0 gives 0.

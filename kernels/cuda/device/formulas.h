@@ -1,6 +1,8 @@
 // Functions of single numbers that several kernels use. NaN stays NaN.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/cuda/device/device.h"
 
 namespace ruleengine::kernels::device {
@@ -21,25 +23,19 @@ __device__ __forceinline__ float gelu_tanh(float x) {
 
 // Integers wrap around, which only unsigned ones may.
 template <typename T>
-struct Unsigned {
-  using Type = T;
-};
-template <>
-struct Unsigned<i32> {
-  using Type = u32;
-};
-template <>
-struct Unsigned<i64> {
-  using Type = u64;
-};
+using UnsignedOf =
+    std::conditional_t<std::is_same_v<T, i32>, u32,
+                       std::conditional_t<std::is_same_v<T, i64>, u64, T>>;
+
 template <typename T>
-using UnsignedOf = typename Unsigned<T>::Type;
+__device__ __forceinline__ UnsignedOf<T> wrapping(T x) {
+  return static_cast<UnsignedOf<T>>(x);
+}
 
 struct Add {
   template <typename T>
   __device__ T operator()(T a, T b) const {
-    using U = UnsignedOf<T>;
-    return static_cast<T>(static_cast<U>(a) + static_cast<U>(b));
+    return static_cast<T>(wrapping(a) + wrapping(b));
   }
 };
 // NaN wins, as in numpy.
@@ -57,9 +53,7 @@ struct Smaller {
 };
 
 template <typename T>
-constexpr bool kIsFloat = false;
-template <>
-inline constexpr bool kIsFloat<float> = true;
+constexpr bool kIsFloat = std::is_same_v<T, float>;
 
 }  // namespace ruleengine::kernels::device
 

@@ -54,17 +54,13 @@ __device__ __forceinline__ void clear_hidden(const AttentionArgs& args) {
   T* out =
       static_cast<T*>(args.out.data) + offset_of(args.out, batch, head, query);
   for (i32 i = threadIdx.x % kWarp; i < args.v_size; i += kWarp) {
-    out[i] = Narrow<T>::from(0.0f);
+    out[i] = narrow<T>(0.0f);
   }
 }
 
 }  // namespace
 
-RULEENGINE_KERNEL(clear_hidden_f16, AttentionArgs, kHiddenThreads) {
-  clear_hidden<f16>(args);
-}
-RULEENGINE_KERNEL(clear_hidden_bf16, AttentionArgs, kHiddenThreads) {
-  clear_hidden<bf16>(args);
-}
+RULEENGINE_KERNEL_OF(f16, f16, clear_hidden, AttentionArgs, kHiddenThreads)
+RULEENGINE_KERNEL_OF(bf16, bf16, clear_hidden, AttentionArgs, kHiddenThreads)
 
 }  // namespace ruleengine::kernels::device

@@ -31,53 +31,41 @@ template <typename T>
 __device__ __forceinline__ void gather_at(const GatherAtArgs& args) {
   const T* in = static_cast<const T*>(args.in);
   T* out = static_cast<T*>(args.out);
-  const i64 total = args.places.count * args.inner;
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < total; i += step) {
+  for_each(args.places.count * args.inner, [&](i64 i) {
     const i64 item = divide(i, args.inner);
     const i64 place = place_of(args.places, item);
     out[i] = place < 0 ? T{} : in[(place - item) * args.inner + i];
-  }
+  });
 }
 
 template <typename T>
 __device__ __forceinline__ void scatter_at(const ScatterAtArgs& args) {
   const T* from = static_cast<const T*>(args.updates);
   T* out = static_cast<T*>(args.out);
-  const i64 total = args.places.count * args.inner;
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < total; i += step) {
+  for_each(args.places.count * args.inner, [&](i64 i) {
     const i64 item = divide(i, args.inner);
     const i64 place = place_of(args.places, item);
-    if (place < 0) continue;
-    if (args.marks != nullptr && args.marks[place] != item + 1) continue;
+    if (place < 0) return;
+    if (args.marks != nullptr && args.marks[place] != item + 1) return;
     out[(place - item) * args.inner + i] = from[i];
-  }
+  });
 }
 
 }  // namespace
 
-#define RULEENGINE_INDEXED(bytes, T)                                      \
-  RULEENGINE_KERNEL(gather_at_##bytes, GatherAtArgs, kIndexedThreads) {   \
-    gather_at<T>(args);                                                   \
-  }                                                                       \
-  RULEENGINE_KERNEL(scatter_at_##bytes, ScatterAtArgs, kIndexedThreads) { \
-    scatter_at<T>(args);                                                  \
-  }
-
 using Unit = Pack<u32, 4>;
-RULEENGINE_INDEXED(1, u8)
-RULEENGINE_INDEXED(2, u16)
-RULEENGINE_INDEXED(4, u32)
-RULEENGINE_INDEXED(8, u64)
-RULEENGINE_INDEXED(16, Unit)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, gather_at, GatherAtArgs,
+                  kIndexedThreads)
+RULEENGINE_KERNEL_OF(16, Unit, gather_at, GatherAtArgs, kIndexedThreads)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, scatter_at, ScatterAtArgs,
+                  kIndexedThreads)
+RULEENGINE_KERNEL_OF(16, Unit, scatter_at, ScatterAtArgs, kIndexedThreads)
 
 RULEENGINE_KERNEL(mark_last, MarkArgs, kIndexedThreads) {
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < args.places.count; i += step) {
+  for_each(args.places.count, [&](i64 i) {
     const i64 place = place_of(args.places, i);
     if (place >= 0) atomicMax(args.marks + place, static_cast<u32>(i + 1));
-  }
+  });
 }
 
 }  // namespace ruleengine::kernels::device

@@ -60,7 +60,7 @@ struct Summed {
     const Sum with = before + static_cast<Sum>(own);
     if (i < n) {
       const Sum result = is_exclusive ? before : with;
-      out[first + i * step] = Narrow<T>::from(static_cast<Wide<T>>(result));
+      out[first + i * step] = narrow<T>(static_cast<Wide<T>>(result));
     }
     return with;
   }
@@ -120,8 +120,10 @@ __device__ __forceinline__ void sum_line(const Summed<T, Sum>& line) {
   }
 }
 
-template <typename T, typename Sum>
+template <typename T>
 __device__ __forceinline__ void cum_sum(const CumSumArgs& args) {
+  // What the elements are added in.
+  using Sum = std::conditional_t<kIsFloat<Wide<T>>, double, u64>;
   const Line line(args.sizes);
   if (!line.exists) return;
   const Summed<T, Sum> summed(args, line.start);
@@ -242,7 +244,7 @@ __device__ __forceinline__ void top_k(const TopKArgs& args) {
 
 // By a block for each part of a line.
 template <typename T>
-__device__ __forceinline__ void top_k_of_part(const TopKArgs& args) {
+__device__ __forceinline__ void top_k_parts(const TopKArgs& args) {
   using W = Wide<T>;
   const Line line(args.sizes, args.splits);
   const T* in = static_cast<const T*>(args.in) + line.start;
@@ -264,7 +266,7 @@ __device__ __forceinline__ void top_k_of_part(const TopKArgs& args) {
 
 // By a block for each line.
 template <typename T>
-__device__ __forceinline__ void join_top_k(const TopKArgs& args) {
+__device__ __forceinline__ void top_k_join(const TopKArgs& args) {
   using W = Wide<T>;
   const Line line(args.sizes);
   const i64* found = found_in(args, line, 0);
@@ -279,26 +281,11 @@ __device__ __forceinline__ void join_top_k(const TopKArgs& args) {
       [&](const Ranked<W>& first) { out.store(first.index); });
 }
 
-// What the elements are added in.
-template <typename T>
-using SumOf = std::conditional_t<kIsFloat<Wide<T>>, double, u64>;
-
 }  // namespace
 
-#define RULEENGINE_LINES(suffix, T, ...)                            \
-  RULEENGINE_KERNEL(cum_sum_##suffix, CumSumArgs, kLineThreads) {   \
-    cum_sum<T, SumOf<T>>(args);                                     \
-  }                                                                 \
-  RULEENGINE_KERNEL(top_k_##suffix, TopKArgs, kLineThreads) {       \
-    top_k<T>(args);                                                 \
-  }                                                                 \
-  RULEENGINE_KERNEL(top_k_parts_##suffix, TopKArgs, kLineThreads) { \
-    top_k_of_part<T>(args);                                         \
-  }                                                                 \
-  RULEENGINE_KERNEL(top_k_join_##suffix, TopKArgs, kLineThreads) {  \
-    join_top_k<T>(args);                                            \
-  }
-
-RULEENGINE_NUMBERS(RULEENGINE_LINES, )
+RULEENGINE_NUMBERS(RULEENGINE_KERNEL_OF, cum_sum, CumSumArgs, kLineThreads)
+RULEENGINE_NUMBERS(RULEENGINE_KERNEL_OF, top_k, TopKArgs, kLineThreads)
+RULEENGINE_NUMBERS(RULEENGINE_KERNEL_OF, top_k_parts, TopKArgs, kLineThreads)
+RULEENGINE_NUMBERS(RULEENGINE_KERNEL_OF, top_k_join, TopKArgs, kLineThreads)
 
 }  // namespace ruleengine::kernels::device

@@ -31,8 +31,7 @@ struct Row {
 
   __device__ __forceinline__ Values<T> load(const void* data, i64 offset,
                                             int held) const {
-    return widen_all<T>(
-        load_held<T>(static_cast<const T*>(data) + offset, held, is_wide));
+    return load_values<T>(static_cast<const T*>(data) + offset, held, is_wide);
   }
   __device__ __forceinline__ void store(void* data, i64 chunk,
                                         const Values<T>& values) const {

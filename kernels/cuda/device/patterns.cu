@@ -6,13 +6,6 @@
 namespace ruleengine::kernels::device {
 namespace {
 
-// f(i) for each element of the output.
-template <typename F>
-__device__ __forceinline__ void for_each(i64 count, F f) {
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < count; i += step) f(i);
-}
-
 template <typename T>
 __device__ __forceinline__ void trilu(const TriluArgs& args) {
   const T* in = static_cast<const T*>(args.in);
@@ -34,7 +27,7 @@ __device__ __forceinline__ void range(const RangeArgs& args) {
   for_each(args.count, [&](i64 i) {
     if constexpr (kIsFloat<Wide<T>>) {
       const double value = args.start + static_cast<double>(i) * args.delta;
-      out[i] = Narrow<T>::from(static_cast<float>(value));
+      out[i] = narrow<T>(static_cast<float>(value));
     } else {
       out[i] = static_cast<T>(static_cast<u64>(args.int_start) +
                               static_cast<u64>(i) *
@@ -81,23 +74,9 @@ __device__ __forceinline__ void pad(const PadArgs& args) {
 
 }  // namespace
 
-#define RULEENGINE_PATTERNS(bytes, T)                               \
-  RULEENGINE_KERNEL(trilu_##bytes, TriluArgs, kPatternThreads) {    \
-    trilu<T>(args);                                                 \
-  }                                                                 \
-  RULEENGINE_KERNEL(one_hot_##bytes, OneHotArgs, kPatternThreads) { \
-    one_hot<T>(args);                                               \
-  }                                                                 \
-  RULEENGINE_KERNEL(pad_##bytes, PadArgs, kPatternThreads) { pad<T>(args); }
-#define RULEENGINE_RANGE(suffix, T, ...)                          \
-  RULEENGINE_KERNEL(range_##suffix, RangeArgs, kPatternThreads) { \
-    range<T>(args);                                               \
-  }
-
-RULEENGINE_PATTERNS(1, u8)
-RULEENGINE_PATTERNS(2, u16)
-RULEENGINE_PATTERNS(4, u32)
-RULEENGINE_PATTERNS(8, u64)
-RULEENGINE_NUMBERS(RULEENGINE_RANGE, )
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, trilu, TriluArgs, kPatternThreads)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, one_hot, OneHotArgs, kPatternThreads)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, pad, PadArgs, kPatternThreads)
+RULEENGINE_NUMBERS(RULEENGINE_KERNEL_OF, range, RangeArgs, kPatternThreads)
 
 }  // namespace ruleengine::kernels::device

@@ -41,7 +41,7 @@ struct TileProducts {
   }
 
   static __device__ __forceinline__ u32 pair(float x, float y) {
-    const T both[2] = {Narrow<T>::from(x), Narrow<T>::from(y)};
+    const T both[2] = {narrow<T>(x), narrow<T>(y)};
     u32 word;
     memcpy(&word, both, sizeof(word));
     return word;

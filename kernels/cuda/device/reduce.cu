@@ -50,7 +50,7 @@ __device__ __forceinline__ void store(const ReduceArgs& args, i64 at, i64 split,
     static_cast<Wide<T>*>(args.parts)[at * args.splits + split] = all;
   } else {
     static_cast<T*>(args.axis.out)[at] =
-        Narrow<T>::from(Op::result(all, args.axis.n));
+        narrow<T>(Op::result(all, args.axis.n));
   }
 }
 
@@ -138,8 +138,7 @@ __device__ __forceinline__ void join_parts(const ReduceArgs& args) {
   }
   const Wide<T> all = joined(own, team, parts[0]);
   if (team.rank() != 0) return;
-  static_cast<T*>(args.axis.out)[at] =
-      Narrow<T>::from(Op::result(all, args.axis.n));
+  static_cast<T*>(args.axis.out)[at] = narrow<T>(Op::result(all, args.axis.n));
 }
 
 }  // namespace

@@ -129,14 +129,12 @@ __device__ __forceinline__ void rotary(const RotaryArgs& args) {
   const int kept = (args.head_size - args.rotated + size - 1) / size;
   const bool wide = is_wide<T>(args);
   const i64 total = args.batch * args.heads * args.seq * (turned + kept);
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < total; i += step) {
+  for_each(total, [&](i64 i) {
     const i64 at = divide(i, turned + kept);
     const int chunk = static_cast<int>(i - at * (turned + kept));
     const Head head(args, at);
     if (chunk < turned) {
-      turn_chunk<T>(args, head, chunk * size, wide);
-      continue;
+      return turn_chunk<T>(args, head, chunk * size, wide);
     }
     const int start = args.rotated + (chunk - turned) * size;
     const int rest = args.head_size - start;
@@ -146,16 +144,11 @@ __device__ __forceinline__ void rotary(const RotaryArgs& args) {
         load_values<T>(static_cast<const T*>(args.in) + head.in + start, held,
                        wide),
         held, wide);
-  }
+  });
 }
 
 }  // namespace
 
-#define RULEENGINE_ROTARY(suffix, T, name)                         \
-  RULEENGINE_KERNEL(name##_##suffix, RotaryArgs, kRotaryThreads) { \
-    rotary<T>(args);                                               \
-  }
-
-RULEENGINE_FLOATS(RULEENGINE_ROTARY, rotary)
+RULEENGINE_FLOATS(RULEENGINE_KERNEL_OF, rotary, RotaryArgs, kRotaryThreads)
 
 }  // namespace ruleengine::kernels::device

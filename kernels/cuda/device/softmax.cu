@@ -84,7 +84,7 @@ __device__ __forceinline__ void softmax_row(const AxisArgs& args, Team team,
 
 template <typename T, typename Result>
 __device__ __forceinline__ void softmax_columns(const AxisArgs& args) {
-  const Columns columns(args);
+  const Columns columns(args, blockIdx.x);
   const T* in = static_cast<const T*>(args.in);
   T* out = static_cast<T*>(args.out);
   Exponents own;
@@ -94,7 +94,7 @@ __device__ __forceinline__ void softmax_columns(const AxisArgs& args) {
   });
   const Result result(own.joined(columns.team));
   columns.each(args, [&](i64 offset) {
-    out[offset] = Narrow<T>::from(result(widen(in[offset])));
+    out[offset] = narrow<T>(result(widen(in[offset])));
   });
 }
 
@@ -174,12 +174,8 @@ __device__ __forceinline__ void split_softmax(const SplitSoftmaxArgs& args) {
   RULEENGINE_KERNEL(split_##name##_##suffix, SplitSoftmaxArgs, kAxisThreads) { \
     split_softmax<T, Result>(args);                                            \
   }
-#define RULEENGINE_SOFTMAX_SUMS(suffix, T, ...)                              \
-  RULEENGINE_KERNEL(softmax_sums_##suffix, SplitSoftmaxArgs, kAxisThreads) { \
-    softmax_sums<T>(args);                                                   \
-  }
-
-RULEENGINE_FLOATS(RULEENGINE_SOFTMAX_SUMS, )
+RULEENGINE_FLOATS(RULEENGINE_KERNEL_OF, softmax_sums, SplitSoftmaxArgs,
+                  kAxisThreads)
 RULEENGINE_FLOATS(RULEENGINE_SOFTMAX, softmax, Softmax)
 RULEENGINE_FLOATS(RULEENGINE_SOFTMAX, log_softmax, LogSoftmax)
 

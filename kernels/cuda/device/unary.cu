@@ -10,17 +10,7 @@ namespace {
 template <typename T>
 __device__ __forceinline__ T absolute(T x) {
   if constexpr (kIsFloat<T>) return fabsf(x);
-  return x < 0 ? static_cast<T>(-static_cast<UnsignedOf<T>>(x)) : x;
-}
-
-template <typename T>
-__device__ __forceinline__ T negative(T x) {
-  return static_cast<T>(-static_cast<UnsignedOf<T>>(x));
-}
-
-template <typename T>
-__device__ __forceinline__ T rectified(T x) {
-  return x < 0 ? T{0} : x;
+  return x < 0 ? static_cast<T>(-wrapping(x)) : x;
 }
 
 // log(1 + exp(x)), without overflow.
@@ -44,7 +34,7 @@ __device__ __forceinline__ void clip(const ClipArgs& args, W low, W high) {
   map_all<T, T>(args, [=](T x) {
     const W wide = widen(x);
     const W raised = wide < low ? low : wide;
-    return Narrow<T>::from(raised > high ? high : raised);
+    return narrow<T>(raised > high ? high : raised);
   });
 }
 
@@ -55,7 +45,7 @@ __device__ __forceinline__ void clip(const ClipArgs& args, W low, W high) {
     [[maybe_unused]] const float alpha = args.alpha;                   \
     map_all<T, T>(args, [=](T value) {                                 \
       const Wide<T> x = widen(value);                                  \
-      return Narrow<T>::from(formula);                                 \
+      return narrow<T>(formula);                                       \
     });                                                                \
   }
 // Whether something holds of each element.
@@ -73,8 +63,8 @@ __device__ __forceinline__ void clip(const ClipArgs& args, W low, W high) {
   }
 
 RULEENGINE_NUMBERS(RULEENGINE_UNARY, abs, absolute(x))
-RULEENGINE_NUMBERS(RULEENGINE_UNARY, neg, negative(x))
-RULEENGINE_NUMBERS(RULEENGINE_UNARY, relu, rectified(x))
+RULEENGINE_NUMBERS(RULEENGINE_UNARY, neg, -wrapping(x))
+RULEENGINE_NUMBERS(RULEENGINE_UNARY, relu, (x < 0 ? 0 : x))
 RULEENGINE_NUMBERS(RULEENGINE_UNARY, sign, sign(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, exp, expf(x))
 RULEENGINE_FLOATS(RULEENGINE_UNARY, log, logf(x))

@@ -8,13 +8,12 @@ namespace {
 template <typename T>
 __device__ __forceinline__ void copy(const CopyArgs& args) {
   constexpr int size = kVectorBytes / sizeof(T);
-  const i64 step = threads_of_grid();
-  for (i64 i = thread_of_grid(); i < args.loop.total; i += step) {
+  for_each(args.loop.total, [&](i64 i) {
     const Place<2> place = place_of(args, i, size);
     store_chunk(
         args.operands[0], place.offsets[0], place.count,
         load_chunk<T, size>(args.operands[1], place.offsets[1], place.count));
-  }
+  });
 }
 
 // A tile of the input, whose rows are read and whose columns are written.
@@ -95,21 +94,11 @@ __device__ __forceinline__ void fill(const FillArgs& args) {
 
 }  // namespace
 
-#define RULEENGINE_VIEWS(bytes, T)                                           \
-  RULEENGINE_KERNEL(copy_##bytes, CopyArgs, kViewThreads) { copy<T>(args); } \
-  RULEENGINE_KERNEL(transpose_##bytes, TransposeArgs, kViewThreads) {        \
-    transpose<T>(args);                                                      \
-  }                                                                          \
-  RULEENGINE_KERNEL(gather_##bytes, GatherArgs, kViewThreads) {              \
-    gather<T>(args);                                                         \
-  }                                                                          \
-  RULEENGINE_KERNEL(fill_##bytes, FillArgs, kViewThreads) { fill<T>(args); }
-
-RULEENGINE_VIEWS(1, u8)
-RULEENGINE_VIEWS(2, u16)
-RULEENGINE_VIEWS(4, u32)
-RULEENGINE_VIEWS(8, u64)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, copy, CopyArgs, kViewThreads)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, transpose, TransposeArgs, kViewThreads)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, fill, FillArgs, kViewThreads)
+RULEENGINE_WIDTHS(RULEENGINE_KERNEL_OF, gather, GatherArgs, kViewThreads)
 using Unit = Pack<u32, 4>;
-RULEENGINE_KERNEL(gather_16, GatherArgs, kViewThreads) { gather<Unit>(args); }
+RULEENGINE_KERNEL_OF(16, Unit, gather, GatherArgs, kViewThreads)
 
 }  // namespace ruleengine::kernels::device

@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 
-#include "kernels/cuda/attention/buckets.h"
 #include "kernels/cuda/attention/plans_ahead.h"
 #include "tests/cuda/cudnn/attention_case.h"
 #include "tests/cuda/standin/standin.h"

@@ -17,7 +17,6 @@
 #include <thread>
 #include <vector>
 
-#include "kernels/cuda/attention/buckets.h"
 #include "kernels/cuda/attention/check.h"
 #include "kernels/cuda/attention/cudnn.h"
 #include "kernels/cuda/attention/plan_cache.h"
