@@ -56,13 +56,3 @@ template <typename T>
 constexpr bool kIsFloat = std::is_same_v<T, float>;
 
 }  // namespace ruleengine::kernels::device
-
-// RULEENGINE_FLOATS(KERNEL, ...): KERNEL(suffix, type, ...) of each float type.
-#define RULEENGINE_FLOATS(KERNEL, ...) \
-  KERNEL(f32, f32, __VA_ARGS__)        \
-  KERNEL(f16, f16, __VA_ARGS__)        \
-  KERNEL(bf16, bf16, __VA_ARGS__)
-#define RULEENGINE_NUMBERS(KERNEL, ...)  \
-  RULEENGINE_FLOATS(KERNEL, __VA_ARGS__) \
-  KERNEL(i32, i32, __VA_ARGS__)          \
-  KERNEL(i64, i64, __VA_ARGS__)
