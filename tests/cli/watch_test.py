@@ -79,6 +79,14 @@ class WatchTest(program.ProgramTest):
         process.send_signal(signal.SIGINT)
         self.assertEqual(process.wait(60), -signal.SIGINT)
 
+    def test_libs_of_a_pack(self):
+        self.write("lib/a.lua", "return {}")
+        self.write("pack/r.lua", RULE)
+        self.start("test", "pack/r.lua", "--watch")
+        self.wait_for("waiting for changes; Ctrl-C ends")
+        self.write("lib/a.lua", "return { 1 }")
+        self.wait_for("changed: lib/a.lua")
+
     def test_models(self):
         self.write("r.lua", RULE)
         self.write("m.onnxtxt", MODEL)
