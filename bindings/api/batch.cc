@@ -30,14 +30,14 @@ Status check_beside(const std::vector<SideFile>& files, const ir::Model& model,
   return {};
 }
 
-Status rewrite(const BatchOptions& options, Rewriter& rewriter, std::size_t at,
-               Outcome& outcome) {
+Status rewrite(const BatchOptions& options, Rewriter& rewriter,
+               const std::string& result, Outcome& outcome) {
   const RunFiles& files = options.files;
-  const std::string& model = files.models[at];
+  const std::string& model = outcome.report.model;
   try {
     return rewriter.rewrite(
         {.model = model,
-         .output = files.dry_run ? "" : options.results[at],
+         .output = files.dry_run ? "" : result,
          .progress = options.progress ? options.progress(model) : Progress(),
          .warn = [&](const std::string& text) { warn(options, model, text); },
          .accepts =
@@ -51,10 +51,9 @@ Status rewrite(const BatchOptions& options, Rewriter& rewriter, std::size_t at,
   }
 }
 
-void run_one(const BatchOptions& options, Rewriter& rewriter, std::size_t at,
-             Outcome& outcome) {
-  outcome.report.model = options.files.models[at];
-  outcome.status = rewrite(options, rewriter, at, outcome);
+void run_one(const BatchOptions& options, Rewriter& rewriter,
+             const std::string& result, Outcome& outcome) {
+  outcome.status = rewrite(options, rewriter, result, outcome);
   if (outcome.status && !options.waits) {
     outcome.status = outcome.result.commit();
     if (outcome.status) outcome.result.release();
@@ -70,6 +69,8 @@ void run_one(const BatchOptions& options, Rewriter& rewriter, std::size_t at,
 }  // namespace
 
 Result<std::vector<Outcome>> rewrite_all(const BatchOptions& options) {
+  const auto results = prepare_files(options.files, options.how.limits);
+  if (!results) return results.error();
   auto first = Rewriter::create(options.how);
   if (!first) return first.error();
   for (const auto& message : (*first)->warnings()) warn(options, "", message);
@@ -77,7 +78,8 @@ Result<std::vector<Outcome>> rewrite_all(const BatchOptions& options) {
   std::atomic<std::size_t> next = 0;
   const auto work = [&](Rewriter& rewriter) {
     for (std::size_t i; (i = next++) < out.size();) {
-      run_one(options, rewriter, i, out[i]);
+      out[i].report.model = options.files.models[i];
+      run_one(options, rewriter, (*results)[i], out[i]);
     }
   };
   std::vector<std::jthread> threads;

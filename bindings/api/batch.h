@@ -21,9 +21,8 @@ struct Outcome : Rewritten {
 struct BatchOptions {
   RewriteOptions how;
   RunFiles files;
-  std::vector<std::string> results;  // of each model: prepare_files()
-  std::size_t jobs = 1;              // threads, each with rules of its own
-  bool waits = false;  // results are not renamed into place; they stay open
+  std::size_t jobs = 1;  // threads, each with rules of its own
+  bool waits = false;    // results are not renamed into place; they stay open
   // What follows is called from these threads; each may be empty. Of the model
   // with this path:
   std::function<Progress(const std::string& model)> progress;
@@ -33,8 +32,8 @@ struct BatchOptions {
   std::function<void(Outcome&)> done;
 };
 
-// The models in their order. An error where the rules cannot be loaded; `warn`
-// hears of their faults with the model "".
+// The models in their order. An error where prepare_files() fails, or where the
+// rules cannot be loaded; `warn` hears of their faults with the model "".
 Result<std::vector<Outcome>> rewrite_all(const BatchOptions& options);
 
 }  // namespace ruleengine::api

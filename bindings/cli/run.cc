@@ -120,7 +120,6 @@ class Run {
         .progress = [&](const std::string& model) { return progress(model); },
         .warn = warn_of,
         .done = [&](Outcome& outcome) { done(outcome); }};
-    batch_.results = take(api::prepare_files(batch_.files, limits_of(flags)));
   }
 
   int run() {

@@ -155,7 +155,6 @@ class StandardAttention {
 };
 
 // --- the engine's own ops, as kernels/cpu/attention has them
-// ------------------
 
 std::optional<std::int64_t> known_size(const Preparation& p,
                                        std::size_t input) {
