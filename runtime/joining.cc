@@ -10,6 +10,7 @@
 
 #include "core/analysis/inference.h"
 #include "core/ops/dialect.h"
+#include "runtime/plan.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -18,21 +19,25 @@ using ir::NodeId;
 using ir::ValueId;
 
 // Nodes that become one, each read by the next one alone; the last one gives
-// the result.
+// the results.
 struct Chain {
   std::string_view type;  // of the op that they become
   std::vector<NodeId> nodes;
   std::vector<ValueId> inputs;  // invalid: absent
   std::vector<ir::Attribute> attributes;
-  // Of the result, as no rule tells the types of what the ops give.
-  const ir::Type* result = nullptr;
+  std::vector<std::int64_t> parts;  // of a Split: their sizes
+  // Of the results, as no rule tells the types of what the ops give.
+  std::vector<const ir::Type*> results;
 };
 
 // The chains of one graph.
 class Chains {
  public:
-  explicit Chains(ir::Graph& graph)
-      : graph_(graph), facts_(graph), is_taken_(graph.node_count()) {}
+  Chains(ir::Graph& graph, const OpChoice& choice)
+      : graph_(graph),
+        facts_(graph),
+        choice_(choice),
+        is_taken_(graph.node_count()) {}
 
   std::vector<Chain> find() {
     for (std::size_t i = 0; i < is_taken_.size(); ++i) {
@@ -40,7 +45,9 @@ class Chains {
       if (graph_.node(node).removed || is_taken_[i]) continue;
       const ir::Op& op = graph_.op(node);
       if (op.standard("MatMul") || op.standard("Gemm")) {
-        find_product(node);
+        if (can_join(kJoinedProduct) || leads_to_split(node)) {
+          find_product(node);
+        }
       } else if (op.standard("Swish") || op.standard("Sigmoid")) {
         find_gate(node);
       }
@@ -49,6 +56,10 @@ class Chains {
   }
 
  private:
+  bool can_join(std::string_view type) const {
+    return choice_.backends.front()->has_kernel(ops::dialect::kOwn, type);
+  }
+
   const ir::Type* type(ValueId v) { return v ? facts_.type(v) : nullptr; }
 
   // The node that alone reads what `node` gives, in the same block.
@@ -69,13 +80,17 @@ class Chains {
   }
 
   void take(Chain chain) {
+    if (!can_join(chain.type)) return;
     for (const NodeId each : chain.nodes) is_taken_[each.index()] = true;
-    chain.result = type(graph_.output(chain.nodes.back()));
+    for (const ValueId v : graph_.outputs(chain.nodes.back())) {
+      chain.results.push_back(type(v));
+    }
     found_.push_back(std::move(chain));
   }
 
   // --- products --------------------------------------------------------------
 
+  // The last is that of a Split's sizes, too.
   enum Input : std::uint8_t { kA, kB, kRow, kSum };
 
   static bool is_float(const ir::Type* t) {
@@ -163,7 +178,72 @@ class Chains {
       goes_on = adds(*chain, next, *whole);
       if (goes_on || activates(*chain, next)) chain->nodes.push_back(next);
     }
+    const NodeId next = reader(chain->nodes.back());
+    if (next && can_join(kJoinedSplit) && cuts(*chain, next, whole->rank())) {
+      chain->nodes.push_back(next);
+    }
     if (chain->nodes.size() > 1) take(*std::move(chain));
+  }
+
+  // The sizes of the parts that a Split makes of an axis; empty where they are
+  // not known, not those of such an axis, or so small that products of their
+  // own would compute more than is saved.
+  std::vector<std::int64_t> parts_of(NodeId split, std::int64_t size) const {
+    const auto count = std::ssize(graph_.outputs(split));
+    std::vector<std::int64_t> out(static_cast<std::size_t>(count),
+                                  size / count);
+    if (const ValueId said = graph_.input(split, 1)) {
+      const ir::Literal* sizes = literal_of(graph_, said);
+      if (sizes == nullptr) return {};
+      out = ir::to_ints(*sizes, graph_.model().external.get(), count)
+                .value_or(std::vector<std::int64_t>());
+    }
+    constexpr std::int64_t kLeastPart = 32;
+    std::int64_t rest = size;
+    for (const std::int64_t each : out) {
+      if (each < 0 || each > rest) return {};
+      if (each != 0 && each < kLeastPart) return {};
+      rest -= each;
+    }
+    return rest == 0 && std::ssize(out) == count ? out
+                                                 : std::vector<std::int64_t>();
+  }
+
+  // Without a look at types, which cost time in a large model.
+  bool leads_to_split(NodeId node) const {
+    NodeId next = reader(node);
+    if (next && graph_.op(next).standard("Add")) next = reader(next);
+    return next && graph_.op(next).standard("Split");
+  }
+
+  // Whether the node cuts the columns of a product with a constant matrix, to
+  // which nothing is done but that a constant row is added.
+  bool cuts(Chain& chain, NodeId node, std::size_t rank) const {
+    if (!graph_.op(node).standard("Split") || chain.inputs[kSum]) return false;
+    bool transposed = false;
+    for (const ir::Attribute& a : chain.attributes) {
+      if (a.name == "transB") {
+        transposed = a.i != 0;
+      } else if (a.name == "activation" || a.i != 0 ||
+                 (a.name == "alpha" && a.f != 1)) {
+        return false;
+      }
+    }
+    const ir::Attribute* axis = graph_.attribute(node, "axis");
+    if (axis == nullptr || !axis->ref.empty()) return false;
+    const auto last = static_cast<std::int64_t>(rank) - 1;
+    if (axis->i != last && axis->i != -1) return false;
+    const ir::Literal* b = literal_of(graph_, chain.inputs[kB]);
+    if (b == nullptr || b->dims.size() != 2) return false;
+    const ValueId row = chain.inputs[kRow];
+    if (row && literal_of(graph_, row) == nullptr) return false;
+    chain.parts = parts_of(node, b->dims[transposed ? 0 : 1]);
+    if (chain.parts.empty()) return false;
+    chain.type = kJoinedSplit;
+    chain.inputs[kSum] = graph_.input(node, 1);
+    std::erase_if(chain.attributes,
+                  [](const ir::Attribute& a) { return a.name != "transB"; });
+    return true;
   }
 
   // --- gates -----------------------------------------------------------------
@@ -198,6 +278,7 @@ class Chains {
 
   ir::Graph& graph_;
   analysis::Inference facts_;
+  const OpChoice& choice_;
   std::vector<bool> is_taken_;  // by node
   std::vector<Chain> found_;
 };
@@ -205,11 +286,12 @@ class Chains {
 // Makes the nodes of chains one each.
 class Joiner {
  public:
-  explicit Joiner(ir::Model& model) : model_(model) {}
+  Joiner(ir::Model& model, const OpChoice& choice)
+      : model_(model), choice_(choice) {}
 
   bool join(ir::Graph& graph) {
     // All types are asked for before the graph changes.
-    const std::vector<Chain> all = Chains(graph).find();
+    const std::vector<Chain> all = Chains(graph, choice_).find();
     for (const Chain& chain : all) replace(graph, chain);
     return !all.empty();
   }
@@ -245,18 +327,23 @@ class Joiner {
       made->inputs.push_back(v ? graph.name(v) : std::string_view());
       body.add_block_input(main, add(v, ir::ValueKind::kInput));
     }
-    ValueId last;
+    std::vector<ValueId> outputs;
     for (const NodeId node : chain.nodes) {
       std::vector<ValueId> inputs;
       for (const ir::Operand& o : graph.inputs(node)) {
         inputs.push_back(o.value ? inner.at(o.value) : ValueId());
       }
-      last = add(graph.output(node), ir::ValueKind::kUndefined);
+      outputs.clear();
+      for (const ValueId v : graph.outputs(node)) {
+        outputs.push_back(add(v, ir::ValueKind::kUndefined));
+      }
       body.add_node(graph.node(node).op, main, graph.node(node).name, inputs,
-                    {&last, 1}, graph.node(node).attributes);
+                    outputs, graph.node(node).attributes);
     }
-    body.add_block_output(main, last);
-    made->outputs.push_back(body.name(last));
+    for (const ValueId v : outputs) {
+      body.add_block_output(main, v);
+      made->outputs.push_back(body.name(v));
+    }
     model_.functions.push_back(std::move(made));
   }
 
@@ -264,21 +351,33 @@ class Joiner {
     const ir::OpId own = new_op(chain.type);
     add_function(graph, chain, own);
     const ir::Node last = graph.node(chain.nodes.back());
-    const ValueId out = graph.output(chain.nodes.back());
+    const auto read = graph.outputs(chain.nodes.back());
+    const std::vector<ValueId> outputs(read.begin(), read.end());
     for (const NodeId node : std::views::reverse(chain.nodes)) {
       graph.remove_node(node);
     }
-    graph.mutable_value(out).removed = false;
-    graph.mutable_value(out).declared = chain.result;
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i]) continue;
+      graph.mutable_value(outputs[i]).removed = false;
+      graph.mutable_value(outputs[i]).declared = chain.results[i];
+    }
     std::vector<ValueId> inputs = chain.inputs;
     while (!inputs.back()) inputs.pop_back();
+    std::vector<ir::Attribute> attributes = chain.attributes;
+    if (!chain.parts.empty()) {
+      attributes.push_back({.name = "parts",
+                            .kind = ir::AttributeKind::kInts,
+                            .ints = model_.arena.copy(
+                                std::span<const std::int64_t>(chain.parts))});
+    }
     const NodeId made = graph.add_node(
-        own, last.block, last.name, inputs, {&out, 1},
-        model_.arena.copy(std::span<const ir::Attribute>(chain.attributes)));
+        own, last.block, last.name, inputs, outputs,
+        model_.arena.copy(std::span<const ir::Attribute>(attributes)));
     graph.mutable_node(made).rank = last.rank;
   }
 
   ir::Model& model_;
+  const OpChoice& choice_;
   std::size_t count_ = 0;  // of names that were tried
 };
 
@@ -286,10 +385,8 @@ class Joiner {
 
 std::shared_ptr<const ir::Model> join(const ir::Model& model,
                                       const OpChoice& choice) {
-  const ir::Op product{ops::dialect::kOwn, kJoinedProduct, {}};
-  if (!choice.has_kernel(product)) return nullptr;
   std::shared_ptr<ir::Model> copy = model.copy();
-  Joiner joiner(*copy);
+  Joiner joiner(*copy, choice);
   bool is_changed = joiner.join(copy->graph);
   for (std::size_t i = 0, n = model.functions.size(); i < n; ++i) {
     ir::Function& each = *copy->functions[i];

@@ -17,12 +17,18 @@ namespace ruleengine::runtime {
 // shape, as far as shapes are known before a run. Attributes: transA, transB,
 // alpha as Gemm has them; activation: "Relu", "Gelu" (by tanh) or none.
 inline constexpr std::string_view kJoinedProduct = "JoinedProduct";
+// op(b) is the product's second factor, a constant matrix as is `row`: a op(b)
+// + row, in parts along the last axis, one output each. Inputs: a, b, `row`,
+// which is optional, and the sizes of the parts, which are not read.
+// Attributes: transB; parts: their sizes.
+inline constexpr std::string_view kJoinedSplit = "JoinedSplit";
 // x * sigmoid(alpha * x), and the same times a second input.
 inline constexpr std::string_view kJoinedSwish = "JoinedSwish";
 inline constexpr std::string_view kJoinedSwiGlu = "JoinedSwiGLU";
 
-// A copy of the model with what the backends join; nullptr where that is
-// nothing. The model must outlive it. All nodes are in their newest form.
+// A copy of the model with what the first of the backends joins; nullptr where
+// that is nothing. The model must outlive it. All nodes are in their newest
+// form.
 std::shared_ptr<const ir::Model> join(const ir::Model& model,
                                       const OpChoice& choice);
 

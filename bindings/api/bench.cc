@@ -73,7 +73,7 @@ Status trace_ops(Subject& subject, const runtime::NamedData& inputs) {
   std::vector<double>& rounds = subject.out.traced;
   rounds.push_back(*seconds);
   for (const Profile::Event& e : subject.profile.events()) {
-    OpCost& cost = subject.ops[e.graph->op(e.node).text()];
+    OpCost& cost = subject.ops[e.op()];
     cost.seconds.resize(rounds.size());
     cost.seconds.back() += e.own;
     ++cost.calls;

@@ -4,6 +4,11 @@
 
 namespace ruleengine::api {
 
+std::string Profile::Event::op() const {
+  const ir::Op& all = graph->op(node);
+  return ir::Op{.domain = all.domain, .type = all.type, .overload = {}}.text();
+}
+
 void Profile::clear() {
   events_.clear();
   outermost_.clear();
@@ -32,7 +37,7 @@ std::string Profile::chrome_trace() const {
     }
     const std::string_view name = graph.node(e.node).name;
     events.push_back(
-        {{"name", engine::exact(graph.op(e.node).text())},
+        {{"name", engine::exact(e.op())},
          {"cat", "op"},
          {"ph", "X"},
          {"ts", e.begin * kMicroseconds},

@@ -12,6 +12,9 @@ namespace ruleengine::api {
 class Profile {
  public:
   struct Event {
+    // Its op without the overload, which tells nodes of one op apart.
+    std::string op() const;
+
     const ir::Graph* graph;
     ir::NodeId node;
     double begin, end;  // seconds since the run began

@@ -1,33 +1,46 @@
 // The engine's own ops of projections: x w^T + b, whole and as heads
-// (core/ops/dialect/projections.cc has the meanings).
+// (core/ops/dialect/projections.cc has the meanings), and in parts
+// (runtime/joining.h).
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "core/ops/dialect.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/norms/norm_rows.h"
 #include "kernels/cpu/products/weights.h"
 #include "kernels/strided.h"
+#include "runtime/joining.h"
 
 namespace ruleengine::kernels {
 namespace {
 
-// `count` rows of a weight, from `first` on.
+// Columns [first, first + count) of x w, or of x w^T.
 struct Projection {
-  std::size_t input;  // that the weight is
+  std::size_t input;  // that w is
+  bool transposed;
   std::int64_t first, count;
   Weights weights;
 
-  // x w^T for all rows of x.
+  Dims dims(const Tensor& x) const {
+    Dims out(x.dims());
+    out.back() = count;
+    return out;
+  }
+  template <typename T>
+  void run(Call& c, const Tensor& x, Tensor& out) const {
+    const Tensor& w = c.input(input);
+    Matrix<T> b{nullptr, w.dim(1), transposed};
+    if (weights.dtype() != x.dtype()) {
+      b.data = w.data<T>();
+      b.data = b.at(0, first);
+    }
+    weights.multiply_rows<T>(c, x, b, out);
+  }
   template <typename T>
   Tensor of(Call& c, const Tensor& x) const {
-    const Tensor& w = c.input(input);
-    const std::int64_t in = w.dim(1);
-    Dims dims(x.dims());
-    dims.back() = count;
-    Tensor out = c.allocate(x.dtype(), dims);
-    const T* rows =
-        weights.dtype() == x.dtype() ? nullptr : w.data<T>() + first * in;
-    weights.multiply_rows<T>(c, x, {rows, in, true}, out);
+    Tensor out = c.allocate(x.dtype(), dims(x));
+    run<T>(c, x, out);
     return out;
   }
 };
@@ -38,6 +51,18 @@ void add_bias(const T* x, const T* bias, std::int64_t n, T* y) {
   for (std::int64_t i = 0; i < n; ++i) {
     y[i] = bias == nullptr ? x[i] : x[i] + bias[i];
   }
+}
+
+// Adds the bias, if there is one, to each row.
+template <typename T>
+void add_bias(Call& c, const T* bias, Tensor& out) {
+  if (bias == nullptr || out.count() == 0) return;
+  const std::int64_t count = out.dims().back();
+  T* to = out.mutable_data<T>();
+  c.threads().for_each_index(
+      out.count() / count, row_grain(count), [&](std::int64_t i) {
+        add_bias(to + i * count, bias, count, to + i * count);
+      });
 }
 
 template <typename T>
@@ -53,20 +78,76 @@ void linear(Call& c, const Weights& weights) {
       is_packed ? c.expect_shape(1, dims) : c.expect_shape(1, dims, x.dtype());
   const std::int64_t count = w.dim(0);
   if (c.has_input(2)) c.expect_shape(2, Dims{count}, x.dtype());
+  const Projection whole{1, true, 0, count, weights};
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    Tensor out = Projection{1, 0, count, weights}.of<T>(c, x);
-    if (const T* bias = bias_of<T>(c, 2); bias && out.count() != 0) {
-      T* to = out.mutable_data<T>();
-      c.threads().for_each_index(
-          out.count() / count, row_grain(count), [&](std::int64_t i) {
-            add_bias(to + i * count, bias, count, to + i * count);
-          });
-    }
-    c.set_output(0, std::move(out));
+    Tensor& out = c.output(0, x.dtype(), whole.dims(x));
+    whole.run<T>(c, x, out);
+    add_bias(c, bias_of<T>(c, 2), out);
   });
 }
 
 Weights weights_of(const Preparation& p) { return Weights::of(p, 1, true); }
+
+// x w + row in parts, each of which is a product of its own.
+class JoinedSplit {
+ public:
+  explicit JoinedSplit(const Preparation& p)
+      : transposed_(p.attribute_flag("transB")) {
+    constexpr std::int64_t kMost = std::int64_t{1} << 48;
+    const Ints sizes = p.attribute_ints("parts");
+    for (const std::int64_t size : sizes) {
+      if (size < 0 || size > kMost - columns_) sizes_are_wrong(p);
+      parts_.push_back({kWeight, transposed_, columns_, size, {}});
+      columns_ += size;
+    }
+    if (sizes.size() != p.node().output_count()) sizes_are_wrong(p);
+    pack(p);
+  }
+
+  void operator()(Call& c) const {
+    const Tensor& x = c.expect_min_rank(0, 1);
+    Dims dims{x.dims().back(), columns_};
+    if (transposed_) std::swap(dims[0], dims[1]);
+    c.expect_shape(kWeight, dims, x.dtype());
+    if (c.has_input(kRow)) c.expect_count(kRow, columns_, x.dtype());
+    dispatch(Floats(), x.dtype(), [&]<typename T>() {
+      const T* row = bias_of<T>(c, kRow);
+      for (std::size_t i = 0; i < parts_.size(); ++i) {
+        if (!c.wants(i)) continue;
+        const Projection& part = parts_[i];
+        Tensor& out = c.output(i, x.dtype(), part.dims(x));
+        part.run<T>(c, x, out);
+        add_bias(c, row == nullptr ? nullptr : row + part.first, out);
+      }
+    });
+  }
+
+ private:
+  static constexpr std::size_t kWeight = 1, kRow = 2;
+
+  [[noreturn]] static void sizes_are_wrong(const Preparation& p) {
+    p.wrong_attribute("parts", "a size of 0 or more for each output");
+  }
+
+  void pack(const Preparation& p) {
+    const Tensor* w = p.constant(kWeight);
+    if (w == nullptr || w->rank() != 2) return;
+    if (w->dim(transposed_ ? 0 : 1) != columns_) return;
+    bool are_packed = true;
+    for (std::size_t i = 0; i < parts_.size(); ++i) {
+      Projection& part = parts_[i];
+      if (!p.wants(i)) continue;
+      part.weights =
+          Weights::of(p, kWeight, transposed_, part.first, part.count);
+      are_packed = are_packed && part.weights.dtype() != DataType::kUndefined;
+    }
+    if (are_packed) p.release(kWeight);
+  }
+
+  bool transposed_;
+  std::int64_t columns_ = 0;
+  std::vector<Projection> parts_;
+};
 
 struct Heads {
   std::int64_t count, size;
@@ -145,7 +226,8 @@ class InProjection {
   void run(Call& c) const {
     const T* bias = bias_of<T>(c, kBias);
     const Tensor packed =
-        is_one_ ? Projection{kWeight, 0, all_, weights_[0]}.of<T>(c, c.input(0))
+        is_one_ ? Projection{kWeight, true, 0, all_, weights_[0]}.of<T>(
+                      c, c.input(0))
                 : Tensor();
     for (std::int64_t i = 0; i < 3; ++i) {
       const auto place = index_of(i);
@@ -153,7 +235,7 @@ class InProjection {
       const std::int64_t first = i * width_;
       const Tensor flat =
           is_one_ ? packed
-                  : Projection{kWeight, first, width_, weights_[i]}.of<T>(
+                  : Projection{kWeight, true, first, width_, weights_[i]}.of<T>(
                         c, c.input(place));
       c.set_output(place,
                    split(c, flat, is_one_ ? first : 0,
@@ -170,6 +252,8 @@ class InProjection {
 }  // namespace
 
 const KernelRows kOwnProjectionRows = {
+    {ops::dialect::kOwn, runtime::kJoinedSplit, prepared<JoinedSplit>,
+     Adapt::kWiden},
     {ops::dialect::kOwn, "Linear", keeping<linear, weights_of>, Adapt::kWiden},
     {ops::dialect::kOwn, "MHAInProjection", prepared<InProjection>,
      Adapt::kWiden},

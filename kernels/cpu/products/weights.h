@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "kernels/dispatch.h"
 #include "kernels/cpu/products/gemm.h"
+#include "kernels/dispatch.h"
 
 namespace ruleengine::kernels {
 
@@ -15,9 +15,10 @@ class Weights {
   // Input `i`, transposed if the flag says so. Nothing where it is no constant
   // matrix of floats, or where weights are not to be arranged.
   static Weights of(const Preparation& p, std::size_t i, bool transposed);
-  // Rows [first, first + rows) of it, where all axes but the last are rows.
+  // Columns [first, first + count) of that operand. Where it is transposed, all
+  // axes of the input but the last are columns.
   static Weights of(const Preparation& p, std::size_t i, bool transposed,
-                    std::int64_t first, std::int64_t rows);
+                    std::int64_t first, std::int64_t count);
 
   // kUndefined where there is nothing.
   DataType dtype() const { return panels_.dtype(); }
