@@ -10,7 +10,6 @@
 
 #include "core/analysis/inference.h"
 #include "core/ops/dialect.h"
-#include "runtime/plan.h"
 
 namespace ruleengine::runtime {
 namespace {
@@ -193,7 +192,7 @@ class Chains {
     std::vector<std::int64_t> out(static_cast<std::size_t>(count),
                                   size / count);
     if (const ValueId said = graph_.input(split, 1)) {
-      const ir::Literal* sizes = literal_of(graph_, said);
+      const ir::Literal* sizes = graph_.direct_constant(said);
       if (sizes == nullptr) return {};
       out = ir::to_ints(*sizes, graph_.model().external.get(), count)
                 .value_or(std::vector<std::int64_t>());
@@ -233,10 +232,10 @@ class Chains {
     if (axis == nullptr || !axis->ref.empty()) return false;
     const auto last = static_cast<std::int64_t>(rank) - 1;
     if (axis->i != last && axis->i != -1) return false;
-    const ir::Literal* b = literal_of(graph_, chain.inputs[kB]);
+    const ir::Literal* b = graph_.direct_constant(chain.inputs[kB]);
     if (b == nullptr || b->dims.size() != 2) return false;
     const ValueId row = chain.inputs[kRow];
-    if (row && literal_of(graph_, row) == nullptr) return false;
+    if (row && graph_.direct_constant(row) == nullptr) return false;
     chain.parts = parts_of(node, b->dims[transposed ? 0 : 1]);
     if (chain.parts.empty()) return false;
     chain.type = kJoinedSplit;

@@ -19,6 +19,13 @@ NodeId ancestor(const ir::Graph& graph, NodeId node, BlockId home) {
   return node;
 }
 
+// What the value is in each run: of an initializer, which may be an input too,
+// or of a Constant node, which is no step then.
+const ir::Literal* literal_of(const ir::Graph& graph, ValueId v) {
+  const ir::Literal* own = graph.value(v).tensor;
+  return own != nullptr ? own : graph.direct_constant(v);
+}
+
 bool is_step(const ir::Graph& graph, NodeId node) {
   const auto outputs = graph.outputs(node);
   return !graph.op(node).standard("Constant") || outputs.empty() ||
@@ -75,11 +82,6 @@ std::string dotted(std::string op) {
 }
 
 }  // namespace
-
-const ir::Literal* literal_of(const ir::Graph& graph, ValueId v) {
-  const ir::Literal* own = graph.value(v).tensor;
-  return own != nullptr ? own : graph.direct_constant(v);
-}
 
 Result<std::unique_ptr<Plans>> Plans::make(
     const ir::Model& model, const OpChoice& choice,

@@ -23,10 +23,6 @@ namespace ruleengine::runtime {
 
 struct Plan;
 
-// What the value is in each run: of an initializer, which may be an input too,
-// or of a Constant node, which is no step then; else nullptr.
-const ir::Literal* literal_of(const ir::Graph& graph, ir::ValueId v);
-
 struct Step {
   ir::NodeId node;
   ops::NodeView view;

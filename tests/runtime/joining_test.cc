@@ -47,7 +47,7 @@ constexpr const char* kModel =
 
 Executor::Named results(const ir::Model& model, Backends backends,
                         std::size_t* nodes) {
-  ExecutorOptions options{.threads = 1};
+  ExecutorOptions options{.runs_often = true, .threads = 1};
   options.backends = std::move(backends);
   const auto executor = Executor::create(model, std::move(options));
   REQUIRE_MESSAGE(executor.ok(), (executor ? "" : executor.error().text()));
@@ -107,9 +107,11 @@ TEST_CASE("a product writes its parts") {
 TEST_CASE("which products write their parts") {
   const auto is_joined = [](std::string_view outputs, std::string_view nodes) {
     const auto model = text::parse_model(
-        "(float[64,64] x, float[64,64] k, float[1,64] l, int64[2] m) => (" +
+        "(float[64,64] x, float[64,64] k, float[1,64] l, int64[2] m,"
+        " float[64,64] default) => (" +
         std::string(outputs) +
         "float[N,M] a, float[N,L] b) <float[64,64] w = " + numbers(4096) +
+        ", float[64,64] default = " + numbers(4096) +
         ", float[1,64] r = " + numbers(64) +
         ", int64[2] sizes = {32, 32},"
         " int64[2] few = {33, 31}, int64[2] wrong = {32, 33}> { " +
@@ -121,6 +123,7 @@ TEST_CASE("which products write their parts") {
   for (const auto& [outputs, nodes] :
        std::initializer_list<std::pair<std::string_view, std::string_view>>{
            {"", "p = MatMul(x, k) a, b = Split<axis = 1>(p, sizes)"},
+           {"", "p = MatMul(x, default) a, b = Split<axis = 1>(p, sizes)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 0>(p, sizes)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, m)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, wrong)"},
