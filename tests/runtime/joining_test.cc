@@ -127,6 +127,7 @@ TEST_CASE("which products write their parts") {
            {"", "p = MatMul(x, w) a, b = Split<axis = 0>(p, sizes)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, m)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, wrong)"},
+           {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, few)"},
            {"",
             "p = MatMul(x, w) q = Add(p, l)"
             " a, b = Split<axis = 1>(q, sizes)"},
