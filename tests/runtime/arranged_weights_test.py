@@ -54,6 +54,37 @@ class Weights(unittest.TestCase):
                                    "v": v}.items():
                 self.assertTrue(np.array_equal(got[name], expected), name)
 
+    def test_weights_of_bfloat16(self):
+        model = onnx.parser.parse_model("""
+            <ir_version: 10, opset_import: ["": 21]>
+            g (float[N,150] x) => (float[N,70] y, float[N,33] z, float[N,37] u)
+            { b = Cast<to = 16>(x)
+              p = MatMul(b, w)  y = Cast<to = 1>(p)
+              q = Gemm<transB = 1>(b, v)  s, t = Split<axis = 1>(q, sizes)
+              z = Cast<to = 1>(s)  u = Cast<to = 1>(t) }""")
+        random = np.random.default_rng(1)
+
+        def cut(x):
+            return (x.view(np.uint32) >> 16 << 16).view(np.float32)
+
+        x, w, v = (cut(random.standard_normal(shape, np.float32))
+                   for shape in ((40, 150), (150, 70), (70, 150)))
+        model.graph.initializer.append(onnx.numpy_helper.from_array(
+            np.int64([33, 37]), "sizes"))
+        for name, value in (("w", w), ("v", v)):
+            bits = (value.view(np.uint32) >> 16).astype(np.uint16)
+            model.graph.initializer.append(helper.make_tensor(
+                name, TensorProto.BFLOAT16, value.shape, bits.tobytes(),
+                raw=True))
+        session = package.ruleengine.Session(model)
+        for rows in (1, 40):
+            got = session.run({"x": x[:rows]})
+            both = x[:rows] @ v.T
+            for name, expected in {"y": x[:rows] @ w, "z": both[:, :33],
+                                   "u": both[:, 33:]}.items():
+                np.testing.assert_allclose(got[name], expected, rtol=2 ** -8,
+                                           atol=1e-5)
+
 
 if __name__ == "__main__":
     unittest.main()

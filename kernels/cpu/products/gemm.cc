@@ -5,8 +5,10 @@
 #include "kernels/cpu/products/gemm.h"
 
 #include <algorithm>
+#include <bit>
 #include <memory>
 #include <new>
+#include <type_traits>
 
 #include "kernels/cpu/products/tile.h"
 #include "kernels/dispatch.h"
@@ -88,6 +90,28 @@ void pack_lines(const T* from, std::int64_t along, std::int64_t across,
   }
 }
 
+// The upper halves; what is cut off is 0 where numbers were BFloat16 before.
+void cut(const float* from, std::int64_t count, BFloat16* to) {
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    for (std::int64_t i = 0; i < count; ++i) {
+      to[i] = BFloat16(std::bit_cast<std::uint32_t>(from[i]) >> 16);
+    }
+  });
+}
+
+// The same for a panel, two rows next to each other.
+void cut_pairs(const float* from, std::int64_t terms, std::int64_t width,
+               BFloat16* to) {
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    for (std::int64_t t = 0; t < terms; t += 2, from += 2 * width) {
+      for (std::int64_t j = 0; j < width; ++j, to += 2) {
+        to[0] = BFloat16(std::bit_cast<std::uint32_t>(from[j]) >> 16);
+        to[1] = BFloat16(std::bit_cast<std::uint32_t>(from[width + j]) >> 16);
+      }
+    }
+  });
+}
+
 // One product; what its blocks have in common.
 template <typename T>
 struct MatrixProduct : GemmArguments<T> {
@@ -110,9 +134,9 @@ void scale(const MatrixProduct<T>& p) {
 
 // Terms [p0, p0 + depth) of the second operand's columns from j0 on, in panels
 // that have `before` terms in front of them.
-template <typename T>
+template <typename T, typename Packed = T>
 struct PackedBlock {
-  const T* data;
+  const Packed* data;
   PanelLayout<T> layout;
   std::int64_t before, j0, p0, depth;
 };
@@ -130,8 +154,8 @@ template <typename T>
 
 // Rows [i0, i0 + rows) of the result, no more than a tile has, times panels
 // [begin, end) of the block.
-template <typename T>
-void multiply_rows(const MatrixProduct<T>& p, const PackedBlock<T>& b,
+template <typename T, typename Packed>
+void multiply_rows(const MatrixProduct<T>& p, const PackedBlock<T, Packed>& b,
                    std::int64_t i0, std::int64_t rows, std::int64_t begin,
                    std::int64_t end) {
   const std::int64_t terms = tile_rounded(b.depth);
@@ -139,11 +163,19 @@ void multiply_rows(const MatrixProduct<T>& p, const PackedBlock<T>& b,
   T* tile = a + kTileRows * kTileTerms;
   pack_lines(p.a.at(i0, b.p0), p.a.row_step(), p.a.column_step(), rows, b.depth,
              rows, terms, a);
+  const Packed* packed;
+  if constexpr (std::is_same_v<T, Packed>) {
+    packed = a;
+  } else {
+    Packed* halves = scratch_of<Packed, 'a'>(kTileRows * kTileTerms);
+    cut(a, rows * terms, halves);
+    packed = halves;
+  }
   const T by = b.p0 == 0 ? p.beta : T(1);
   for (std::int64_t panel = begin; panel < end; ++panel) {
     const std::int64_t j = panel * kTileColumns<T>;
     const std::int64_t width = b.layout.width(j);
-    multiply_tile({rows, width, terms}, a,
+    multiply_tile({rows, width, terms}, packed,
                   b.data + b.layout.place(j) + b.before * width, tile);
     const std::int64_t n = std::min(width, b.layout.n - j);
     T* to = p.c + i0 * p.ldc + b.j0 + j;
@@ -156,8 +188,9 @@ void multiply_rows(const MatrixProduct<T>& p, const PackedBlock<T>& b,
 }
 
 // Rows are shared out, and columns as well where there are few rows.
-template <typename T>
-void multiply_block(const MatrixProduct<T>& p, const PackedBlock<T>& b) {
+template <typename T, typename Packed>
+void multiply_block(const MatrixProduct<T>& p,
+                    const PackedBlock<T, Packed>& b) {
   const std::int64_t row_blocks = ceil_div(p.m, kTileRows);
   const std::int64_t work =
       std::min(kTileRows, p.m) * b.depth * kTileColumns<T>;
@@ -174,19 +207,29 @@ void multiply_block(const MatrixProduct<T>& p, const PackedBlock<T>& b) {
 }
 
 // Terms and columns of `b` from its place (p0, j0) on, as many as panels have.
-template <typename T>
+template <typename T, typename Packed>
 void pack_panels(Threads& threads, const Matrix<T>& b, std::int64_t p0,
-                 std::int64_t j0, const PanelLayout<T>& layout, T* to) {
+                 std::int64_t j0, const PanelLayout<T>& layout, Packed* to) {
   const std::int64_t each = layout.place(kTileColumns<T>);
+  const std::int64_t terms = tile_rounded(layout.k);
+  const auto pack = [&](std::int64_t j, T* panel) {
+    pack_lines(b.at(p0, j0 + j), b.row_step(), b.column_step(), layout.k,
+               std::min(kTileColumns<T>, layout.n - j), terms, layout.width(j),
+               panel);
+  };
   threads.for_each_index(ceil_div(layout.n, kTileColumns<T>),
                          ceil_div(kPieceWork, std::max<std::int64_t>(each, 1)),
                          [&](std::int64_t i) {
                            const std::int64_t j = i * kTileColumns<T>;
-                           pack_lines(b.at(p0, j0 + j), b.row_step(),
-                                      b.column_step(), layout.k,
-                                      std::min(kTileColumns<T>, layout.n - j),
-                                      tile_rounded(layout.k), layout.width(j),
-                                      to + layout.place(j));
+                           if constexpr (std::is_same_v<T, Packed>) {
+                             pack(j, to + layout.place(j));
+                           } else {
+                             const std::int64_t width = layout.width(j);
+                             T* panel = scratch_of<T, 'p'>(terms * width);
+                             pack(j, panel);
+                             cut_pairs(panel, terms, width,
+                                       to + layout.place(j));
+                           }
                          });
 }
 
@@ -200,7 +243,7 @@ void blocked(const MatrixProduct<T>& p) {
       const std::int64_t depth = std::min(kTileTerms, p.k - p0);
       const PanelLayout<T> layout{depth, columns};
       pack_panels(p.threads, p.b, p0, j0, layout, packed);
-      multiply_block<T>(p, {packed, layout, 0, j0, p0, depth});
+      multiply_block<T, T>(p, {packed, layout, 0, j0, p0, depth});
     }
   }
 }
@@ -318,31 +361,34 @@ void gemm(Threads& threads, const GemmArguments<T>& product) {
   blocked(p);
 }
 
-template <typename T>
+template <typename T, typename Packed>
 void pack_matrix(Threads& threads, const PanelLayout<T>& layout,
-                 const Matrix<T>& b, T* packed) {
-  pack_panels<T>(threads, b, 0, 0, layout, packed);
+                 const Matrix<T>& b, Packed* packed) {
+  pack_panels(threads, b, 0, 0, layout, packed);
 }
 
-template <typename T>
+template <typename T, typename Packed>
 void gemm_packed(Threads& threads, const GemmArguments<T>& product,
-                 const T* packed) {
+                 const Packed* packed) {
   const MatrixProduct<T> p{product, threads};
   if (p.m <= 0 || p.n <= 0) return;
   if (p.k <= 0 || p.alpha == 0) return scale(p);
   for (std::int64_t p0 = 0; p0 < p.k; p0 += kTileTerms) {
     const std::int64_t depth = std::min(kTileTerms, p.k - p0);
-    multiply_block<T>(p, {packed, {p.k, p.n}, p0, 0, p0, depth});
+    multiply_block<T, Packed>(p, {packed, {p.k, p.n}, p0, 0, p0, depth});
   }
 }
 
-#define RULEENGINE_GEMM(T)                                                     \
-  template void gemm(Threads&, const GemmArguments<T>&);                       \
+template void gemm(Threads&, const GemmArguments<float>&);
+template void gemm(Threads&, const GemmArguments<double>&);
+
+#define RULEENGINE_PACKED(T, Packed)                                           \
   template void pack_matrix(Threads&, const PanelLayout<T>&, const Matrix<T>&, \
-                            T*);                                               \
-  template void gemm_packed(Threads&, const GemmArguments<T>&, const T*);
-RULEENGINE_GEMM(float)
-RULEENGINE_GEMM(double)
-#undef RULEENGINE_GEMM
+                            Packed*);                                          \
+  template void gemm_packed(Threads&, const GemmArguments<T>&, const Packed*);
+RULEENGINE_PACKED(float, float)
+RULEENGINE_PACKED(float, BFloat16)
+RULEENGINE_PACKED(double, double)
+#undef RULEENGINE_PACKED
 
 }  // namespace ruleengine::kernels

@@ -72,12 +72,14 @@ struct PanelLayout {
     }
   }
 };
-template <typename T>
+// As BFloat16 (where has_bfloat16_tiles) matrices of float are cut to these;
+// rows lie in pairs then.
+template <typename T, typename Packed>
 void pack_matrix(runtime::Threads& threads, const PanelLayout<T>& layout,
-                 const Matrix<T>& b, T* packed);
+                 const Matrix<T>& b, Packed* packed);
 // In place of the product's b.
-template <typename T>
+template <typename T, typename Packed>
 void gemm_packed(runtime::Threads& threads, const GemmArguments<T>& product,
-                 const T* packed);
+                 const Packed* packed);
 
 }  // namespace ruleengine::kernels

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -79,15 +80,16 @@ struct Matrices {
     return out;
   }
 
+  template <typename Packed = T>
   std::vector<T> packed_product(Threads& threads) const {
     std::vector<T> out = c;
     struct Free {
-      void operator()(T* p) const { ::operator delete(p, kAlign); }
+      void operator()(Packed* p) const { ::operator delete(p, kAlign); }
     };
     const PanelLayout<T> layout{s.k, s.n};
-    const std::size_t count = size(layout.count());
-    const std::unique_ptr<T, Free> packed(
-        static_cast<T*>(::operator new(count * sizeof(T) + 1, kAlign)));
+    const std::size_t bytes = size(layout.count()) * sizeof(Packed);
+    const std::unique_ptr<Packed, Free> packed(
+        static_cast<Packed*>(::operator new(bytes + 1, kAlign)));
     pack_matrix<T>(threads, layout, {b.data(), ldb, s.transpose_b},
                    packed.get());
     gemm_packed<T>(threads, arguments(out), packed.get());
@@ -176,6 +178,26 @@ TEST_CASE("products equal sums of products, whatever the number of threads") {
   for (const Case& each : cases()) {
     check<float>(each);
     check<double>(each);
+  }
+}
+
+TEST_CASE("products of bfloat16 are right") {
+  if (!has_bfloat16_tiles()) return;
+  for (const Case& each : cases()) {
+    CAPTURE(text(each));
+    Matrices<float> all(each, 5);
+    for (auto* numbers : {&all.a, &all.b}) {
+      for (float& x : *numbers) {
+        x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) >> 16 << 16);
+      }
+    }
+    Threads one(1), three(3);
+    const auto packed = all.packed_product<BFloat16>(one);
+    CHECK(all.error(packed) <=
+          2 + 0.5 * std::sqrt(static_cast<double>(each.k)));
+    const auto again = all.packed_product<BFloat16>(three);
+    CHECK(std::memcmp(packed.data(), again.data(),
+                      packed.size() * sizeof(float)) == 0);
   }
 }
 

@@ -108,7 +108,8 @@ class JoinedSplit {
     const Tensor& x = c.expect_min_rank(0, 1);
     Dims dims{x.dims().back(), columns_};
     if (transposed_) std::swap(dims[0], dims[1]);
-    c.expect_shape(kWeight, dims, x.dtype());
+    c.expect_shape(kWeight, dims,
+                   packed_ == x.dtype() ? DataType::kUndefined : x.dtype());
     if (c.has_input(kRow)) c.expect_count(kRow, columns_, x.dtype());
     dispatch(Floats(), x.dtype(), [&]<typename T>() {
       const T* row = bias_of<T>(c, kRow);
@@ -133,18 +134,19 @@ class JoinedSplit {
     const Tensor* w = p.constant(kWeight);
     if (w == nullptr || w->rank() != 2) return;
     if (w->dim(transposed_ ? 0 : 1) != columns_) return;
-    bool are_packed = true;
     for (std::size_t i = 0; i < parts_.size(); ++i) {
       Projection& part = parts_[i];
       if (!p.wants(i)) continue;
       part.weights =
           Weights::of(p, kWeight, transposed_, part.first, part.count);
-      are_packed = are_packed && part.weights.dtype() != DataType::kUndefined;
+      if (part.weights.dtype() == DataType::kUndefined) return;
     }
-    if (are_packed) p.release(kWeight);
+    packed_ = w->dtype();
+    p.release(kWeight);
   }
 
   bool transposed_;
+  DataType packed_ = DataType::kUndefined;  // of weights that are released
   std::int64_t columns_ = 0;
   std::vector<Projection> parts_;
 };

@@ -149,8 +149,9 @@ GateWeights::GateWeights(const Preparation& p, std::size_t i,
   const std::int64_t hidden = w->dim(1) / all;
   for (std::int64_t d = 0; d < directions; ++d) {
     for (Part& part : parts) {
-      part.packed.push_back(Weights::of(
-          p, i, true, (d * all + part.first) * hidden, part.count * hidden));
+      part.packed.push_back(Weights::of(p, i, true,
+                                        (d * all + part.first) * hidden,
+                                        part.count * hidden, false));
       if (part.packed.back().dtype() != DataType::kUndefined) continue;
       for (Part& each : parts) each.packed.clear();
       return;

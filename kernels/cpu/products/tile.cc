@@ -1,6 +1,7 @@
 #include "kernels/cpu/products/tile.h"
 
 #include <algorithm>
+#include <type_traits>
 
 #include "runtime/vectors.h"
 
@@ -98,11 +99,11 @@ bool has_xsmm() {
   static const bool has = [] {
     if (!may_run_made_code()) return false;
     libxsmm_init();
-    // What lies behind CLX has nothing that the products here need.
+    // What lies behind CPX has nothing that the products here need.
     libxsmm_set_target_archid(runtime::vector_bits() >= 512
                                   ? std::clamp(libxsmm_cpuid(),
                                                LIBXSMM_X86_AVX512_CORE,
-                                               LIBXSMM_X86_AVX512_CLX)
+                                               LIBXSMM_X86_AVX512_CPX)
                                   : LIBXSMM_X86_AVX2);
     return true;
   }();
@@ -129,6 +130,10 @@ auto make(const double* /*type*/, const TileShape& s) {
   return dispatched(libxsmm_dmmdispatch, s, 1.0, LIBXSMM_GEMM_FLAG_NONE);
 }
 
+auto make(const BFloat16* /*type*/, const TileShape& s) {
+  return dispatched(libxsmm_bsmmdispatch, s, 1.0F, LIBXSMM_GEMM_FLAG_VNNI_A);
+}
+
 // Only for processors with AVX512-VNNI: for others with AVX-512, libxsmm makes
 // code that is wrong.
 libxsmm_subimmfunction make(const std::int32_t* /*type*/, const TileShape& s) {
@@ -136,11 +141,13 @@ libxsmm_subimmfunction make(const std::int32_t* /*type*/, const TileShape& s) {
   return dispatched(libxsmm_subimmdispatch, s, 1, LIBXSMM_GEMM_FLAG_VNNI_A);
 }
 
-// The code for a shape, by the type of its sums; nullptr where there is none.
+// The code for a shape, by the type of its sums, or BFloat16; nullptr where
+// there is none.
 template <typename T>
 auto made(const TileShape& s) {
   using Code = decltype(make(static_cast<const T*>(nullptr), s));
-  constexpr std::int64_t kWidths = kTileColumns<T> / kTileStep;
+  using Sum = std::conditional_t<std::is_same_v<T, BFloat16>, float, T>;
+  constexpr std::int64_t kWidths = kTileColumns<Sum> / kTileStep;
   static std::atomic<Code> codes[kWidths][kTileRows][kTileTerms / kTileStep] =
       {};
   if (runtime::vector_bits() < 256 || !has_xsmm()) return Code(nullptr);
@@ -174,6 +181,27 @@ void multiply_tile(const TileShape& shape, const std::uint8_t* a,
   }
 #endif
   multiply_as_floats(shape, a, b, c);
+}
+
+bool has_bfloat16_tiles() {
+#if RULEENGINE_XSMM
+  return runtime::vector_bits() >= 512 && has_xsmm() &&
+         libxsmm_get_target_archid() >= LIBXSMM_X86_AVX512_CPX;
+#else
+  return false;
+#endif
+}
+
+void multiply_tile([[maybe_unused]] const TileShape& shape,
+                   [[maybe_unused]] const BFloat16* a,
+                   [[maybe_unused]] const BFloat16* b,
+                   [[maybe_unused]] float* c) {
+#if RULEENGINE_XSMM
+  const auto bits = [](const BFloat16* x) {
+    return reinterpret_cast<const libxsmm_bfloat16*>(x);
+  };
+  made<BFloat16>(shape)(bits(b), bits(a), c);
+#endif
 }
 
 template void multiply_tile(const TileShape&, const float*, const float*,

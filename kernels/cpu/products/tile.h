@@ -30,6 +30,14 @@ constexpr std::int64_t tile_rounded(std::int64_t n) {
 template <typename T>
 void multiply_tile(const TileShape& shape, const T* a, const T* b, T* c);
 
+// A bfloat16: the upper half of a float. As terms of b, those of two rows lie
+// next to each other, column after column.
+enum class BFloat16 : std::uint16_t {};
+// Whether there is code for them; sums are rounded as products of pairs.
+bool has_bfloat16_tiles();
+void multiply_tile(const TileShape& shape, const BFloat16* a, const BFloat16* b,
+                   float* c);
+
 // Terms of b that lie next to each other where it holds bytes: column after
 // column of kTileGroup terms, then those of the next terms.
 inline constexpr std::int64_t kTileGroup = 4;

@@ -16,17 +16,26 @@ class Weights {
   // matrix of floats, or where weights are not to be arranged.
   static Weights of(const Preparation& p, std::size_t i, bool transposed);
   // Columns [first, first + count) of that operand. Where it is transposed, all
-  // axes of the input but the last are columns.
+  // axes of the input but the last are columns. `of_inputs`: whether first
+  // operands are inputs of the node too, so of the same type in the model.
   static Weights of(const Preparation& p, std::size_t i, bool transposed,
-                    std::int64_t first, std::int64_t count);
+                    std::int64_t first, std::int64_t count,
+                    bool of_inputs = true);
 
-  // kUndefined where there is nothing.
-  DataType dtype() const { return panels_.dtype(); }
+  // Of the products; kUndefined where there is nothing.
+  DataType dtype() const {
+    return is_bfloat16() ? DataType::kFloat : panels_.dtype();
+  }
   // The product, with these in place of its b where they have its type.
   template <typename T>
   void multiply(runtime::Threads& threads,
                 const GemmArguments<T>& product) const {
     if (dtype() != kTypeOf<T>) return gemm(threads, product);
+    if constexpr (std::is_same_v<T, float>) {
+      if (is_bfloat16()) {
+        return gemm_packed(threads, product, panels_.data<BFloat16>());
+      }
+    }
     gemm_packed(threads, product, panels_.data<T>());
   }
   // `out` = all rows of x by these, or by `b`.
@@ -45,6 +54,8 @@ class Weights {
   }
 
  private:
+  bool is_bfloat16() const { return panels_.dtype() == DataType::kBfloat16; }
+
   Tensor panels_;
 };
 
