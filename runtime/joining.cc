@@ -47,7 +47,8 @@ class Chains {
         if (can_join(kJoinedProduct) || leads_to_split(node)) {
           find_product(node);
         }
-      } else if (op.standard("Swish") || op.standard("Sigmoid")) {
+      } else if (can_join(kJoinedSwish) &&
+                 (op.standard("Swish") || op.standard("Sigmoid"))) {
         find_gate(node);
       }
     }
@@ -89,8 +90,7 @@ class Chains {
 
   // --- products --------------------------------------------------------------
 
-  // The last is that of a Split's sizes, too.
-  enum Input : std::uint8_t { kA, kB, kRow, kSum };
+  enum Input : std::uint8_t { kA, kB, kRow, kSum, kSizes = kSum };
 
   static bool is_float(const ir::Type* t) {
     return ir::is_ranked(t) && (t->elem == ir::DataType::kFloat ||
@@ -138,7 +138,9 @@ class Chains {
     return out;
   }
 
-  bool adds(Chain& chain, NodeId node, const ir::Type& whole) {
+  // The following ones put the node at the end of the chain, where they can.
+
+  bool add_sum(Chain& chain, NodeId node, const ir::Type& whole) {
     if (!graph_.op(node).standard("Add")) return false;
     const ValueId v = other(node, graph_.output(chain.nodes.back()));
     ValueId& row = chain.inputs[kRow];
@@ -153,7 +155,7 @@ class Chains {
     return true;
   }
 
-  bool activates(Chain& chain, NodeId node) const {
+  bool add_activation(Chain& chain, NodeId node) const {
     const ir::Op& op = graph_.op(node);
     const ir::Attribute* how = graph_.attribute(node, "approximate");
     const bool is_gelu = op.standard("Gelu") && how != nullptr &&
@@ -174,11 +176,14 @@ class Chains {
     while (goes_on) {
       const NodeId next = reader(chain->nodes.back());
       if (!next) break;
-      goes_on = adds(*chain, next, *whole);
-      if (goes_on || activates(*chain, next)) chain->nodes.push_back(next);
+      goes_on = add_sum(*chain, next, *whole);
+      if (goes_on || add_activation(*chain, next)) {
+        chain->nodes.push_back(next);
+      }
     }
     const NodeId next = reader(chain->nodes.back());
-    if (next && can_join(kJoinedSplit) && cuts(*chain, next, whole->rank())) {
+    if (next && can_join(kJoinedSplit) &&
+        add_split(*chain, next, whole->rank())) {
       chain->nodes.push_back(next);
     }
     if (chain->nodes.size() > 1) take(*std::move(chain));
@@ -189,6 +194,7 @@ class Chains {
   // own would compute more than is saved.
   std::vector<std::int64_t> parts_of(NodeId split, std::int64_t size) const {
     const auto count = std::ssize(graph_.outputs(split));
+    if (count == 0) return {};
     std::vector<std::int64_t> out(static_cast<std::size_t>(count),
                                   size / count);
     if (const ValueId said = graph_.input(split, 1)) {
@@ -215,9 +221,9 @@ class Chains {
     return next && graph_.op(next).standard("Split");
   }
 
-  // Whether the node cuts the columns of a product with a constant matrix, to
-  // which nothing is done but that a constant row is added.
-  bool cuts(Chain& chain, NodeId node, std::size_t rank) const {
+  // A Split of the columns of a product with a constant matrix, to which
+  // nothing is done but that a constant row is added.
+  bool add_split(Chain& chain, NodeId node, std::size_t rank) const {
     if (!graph_.op(node).standard("Split") || chain.inputs[kSum]) return false;
     bool transposed = false;
     for (const ir::Attribute& a : chain.attributes) {
@@ -239,7 +245,7 @@ class Chains {
     chain.parts = parts_of(node, b->dims[transposed ? 0 : 1]);
     if (chain.parts.empty()) return false;
     chain.type = kJoinedSplit;
-    chain.inputs[kSum] = graph_.input(node, 1);
+    chain.inputs[kSizes] = graph_.input(node, 1);
     std::erase_if(chain.attributes,
                   [](const ir::Attribute& a) { return a.name != "transB"; });
     return true;

@@ -9,6 +9,7 @@
 #include "bindings/api/command_runtime.h"
 #include "bindings/api/files.h"
 #include "bindings/api/scratch.h"
+#include "bindings/api/session.h"
 #include "core/base/stopwatch.h"
 #include "core/base/version.h"
 #include "core/engine/json.h"
@@ -36,28 +37,27 @@ class OurRuntime final : public engine::MeasuredRuntime {
 
   Result<std::unique_ptr<engine::RuntimeSession>> load(
       std::unique_ptr<ir::Model> model) override {
-    auto how = executor_options(options_);
-    if (!how) return how.error();
-    auto executor = runtime::Executor::create(*model, *std::move(how));
-    if (!executor) return executor.error();
+    auto session = Session::create(*model, {}, options_);
+    if (!session) return session.error();
+    if (Status s = (*session)->warm_up(inputs_, {}); !s) return s.error();
     return std::unique_ptr<engine::RuntimeSession>(std::make_unique<OurSession>(
-        std::move(model), *std::move(executor), inputs_));
+        std::move(model), *std::move(session), inputs_));
   }
 
  private:
   class OurSession final : public engine::RuntimeSession {
    public:
     OurSession(std::unique_ptr<ir::Model> model,
-               std::unique_ptr<runtime::Executor> executor,
+               std::unique_ptr<Session> session,
                const runtime::NamedData& inputs)
         : model_(std::move(model)),
-          executor_(std::move(executor)),
+          session_(std::move(session)),
           inputs_(inputs) {}
 
     Result<double> run(int times) override {
       const Stopwatch watch;
       for (int i = 0; i < times; ++i) {
-        const auto outputs = executor_->run(inputs_);
+        const auto outputs = session_->run(inputs_, {});
         if (!outputs) return outputs.error();
       }
       return watch.seconds();
@@ -66,9 +66,9 @@ class OurRuntime final : public engine::MeasuredRuntime {
     Result<std::optional<std::string>> difference(
         engine::RuntimeSession& other) override {
       auto& its = static_cast<OurSession&>(other);
-      const auto theirs = its.executor_->run(inputs_);
+      const auto theirs = its.session_->run(inputs_, {});
       if (!theirs) return std::optional<std::string>();
-      const auto ours = executor_->run(inputs_);
+      const auto ours = session_->run(inputs_, {});
       if (!ours) return ours.error();
       const auto compared = runtime::compare_by_type(*theirs, *ours);
       return std::optional(compared.mismatch ? compared.mismatch->text
@@ -77,7 +77,7 @@ class OurRuntime final : public engine::MeasuredRuntime {
 
    private:
     std::unique_ptr<ir::Model> model_;
-    std::unique_ptr<runtime::Executor> executor_;
+    std::unique_ptr<Session> session_;
     const runtime::NamedData& inputs_;
   };
 

@@ -108,12 +108,12 @@ TEST_CASE("which products write their parts") {
   const auto is_joined = [](std::string_view outputs, std::string_view nodes) {
     const auto model = text::parse_model(
         "(float[64,64] x, float[64,64] k, float[1,64] l, int64[2] m,"
-        " float[64,64] default) => (" +
+        " float[64,64] default, int64[2] given) => (" +
         std::string(outputs) +
         "float[N,M] a, float[N,L] b) <float[64,64] w = " + numbers(4096) +
         ", float[64,64] default = " + numbers(4096) +
         ", float[1,64] r = " + numbers(64) +
-        ", int64[2] sizes = {32, 32},"
+        ", int64[2] sizes = {32, 32}, int64[2] given = {32, 32},"
         " int64[2] few = {33, 31}, int64[2] wrong = {32, 33}> { " +
         std::string(nodes) + " }");
     REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
@@ -126,6 +126,7 @@ TEST_CASE("which products write their parts") {
            {"", "p = MatMul(x, default) a, b = Split<axis = 1>(p, sizes)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 0>(p, sizes)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, m)"},
+           {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, given)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, wrong)"},
            {"", "p = MatMul(x, w) a, b = Split<axis = 1>(p, few)"},
            {"",

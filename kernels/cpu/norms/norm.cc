@@ -88,8 +88,11 @@ void LayerNormOp::run(Call& c, const Tensor& x, const RowShape& s,
   const RowParameter scale = row_parameter<T>(c, 1, x, s.size);
   const RowParameter bias =
       c.has_input(2) ? row_parameter<T>(c, 2, x, s.size) : RowParameter();
-  Tensor means = c.allocate(DataType::kFloat, s.reduced);
-  Tensor inverses = c.allocate(DataType::kFloat, s.reduced);
+  Tensor means, inverses;
+  if (c.wants(1)) means = c.allocate(DataType::kFloat, s.reduced);
+  if (c.wants(2)) inverses = c.allocate(DataType::kFloat, s.reduced);
+  auto* mean_of = means.mutable_data<float>();  // nullptr where it is not made
+  auto* inverse_of = inverses.mutable_data<float>();
   T* to = out.mutable_data<T>();
   const auto one = [&](std::int64_t i) {
     runtime::for_vectors([&]() RULEENGINE_INLINE {
@@ -97,8 +100,8 @@ void LayerNormOp::run(Call& c, const Tensor& x, const RowShape& s,
       T* y = to + i * s.size;
       const Moments m = moments_of(row, s.size);
       const double inverse = 1 / std::sqrt(m.variance + epsilon);
-      means.mutable_data<float>()[i] = static_cast<float>(m.mean);
-      inverses.mutable_data<float>()[i] = static_cast<float>(inverse);
+      if (mean_of != nullptr) mean_of[i] = static_cast<float>(m.mean);
+      if (inverse_of != nullptr) inverse_of[i] = static_cast<float>(inverse);
       const Mean<T> mean(m.mean);
       const T by = static_cast<T>(inverse);
       const T* w = scale.values.data<T>() + i * scale.step;

@@ -15,35 +15,77 @@
 namespace ruleengine::kernels {
 namespace {
 
-// Columns [first, first + count) of x w, or of x w^T.
+// Columns of x w, or of x w^T, from `first` on.
 struct Projection {
-  std::size_t input;  // that w is
-  bool transposed;
+  template <typename T>
+  void run(const Call& c, const Tensor& x, const Matrix<T>& w,
+           Tensor& out) const {
+    Matrix<T> from = w;
+    if (w.data != nullptr) from.data = w.at(0, first);
+    weights.multiply_rows<T>(c, x, from, out);
+  }
+
   std::int64_t first, count;
   Weights weights;
-
-  Dims dims(const Tensor& x) const {
-    Dims out(x.dims());
-    out.back() = count;
-    return out;
-  }
-  template <typename T>
-  void run(Call& c, const Tensor& x, Tensor& out) const {
-    const Tensor& w = c.input(input);
-    Matrix<T> b{nullptr, w.dim(1), transposed};
-    if (weights.dtype() != x.dtype()) {
-      b.data = w.data<T>();
-      b.data = b.at(0, first);
-    }
-    weights.multiply_rows<T>(c, x, b, out);
-  }
-  template <typename T>
-  Tensor of(Call& c, const Tensor& x) const {
-    Tensor out = c.allocate(x.dtype(), dims(x));
-    run<T>(c, x, out);
-    return out;
-  }
 };
+
+// Those next to each other, of one w.
+class Projections {
+ public:
+  Projections(std::size_t input, bool transposed)
+      : input_(input), transposed_(transposed) {}
+
+  void add(std::int64_t count) {
+    all_.push_back({columns_, count, {}});
+    columns_ += count;
+  }
+  // Those with an output, if any may go without.
+  void pack(const Preparation& p, bool by_outputs) {
+    const Tensor* w = p.constant(input_);
+    if (w == nullptr || w->rank() != 2) return;
+    if (w->dim(transposed_ ? 0 : 1) != columns_) return;
+    for (std::size_t i = 0; i < all_.size(); ++i) {
+      if (by_outputs && !p.wants(i)) continue;
+      Projection& each = all_[i];
+      each.weights =
+          Weights::of(p, input_, transposed_, each.first, each.count);
+      if (each.weights.dtype() == DataType::kUndefined) return;
+    }
+    packed_ = w->dtype();
+    p.release(input_);
+  }
+
+  std::int64_t columns() const { return columns_; }
+  std::size_t size() const { return all_.size(); }
+  const Projection& operator[](std::size_t i) const { return all_[i]; }
+
+  // Fails unless w fits rows of `terms` elements of the type.
+  void expect(const Call& c, std::int64_t terms, DataType type) const {
+    Dims dims{terms, columns_};
+    if (transposed_) std::swap(dims[0], dims[1]);
+    c.expect_shape(input_, dims, packed_ == type ? DataType::kUndefined : type);
+  }
+  // No data where it was packed.
+  template <typename T>
+  Matrix<T> matrix(const Call& c) const {
+    const Tensor& w = c.input(input_);
+    const bool is_packed = packed_ == kTypeOf<T>;
+    return {is_packed ? nullptr : w.data<T>(), w.dim(1), transposed_};
+  }
+
+ private:
+  std::size_t input_;
+  bool transposed_;
+  std::int64_t columns_ = 0;
+  std::vector<Projection> all_;
+  DataType packed_ = DataType::kUndefined;  // of weights that are released
+};
+
+Dims with_columns(const Tensor& x, std::int64_t count) {
+  Dims out(x.dims());
+  out.back() = count;
+  return out;
+}
 
 // y = x + bias, or x where there is none.
 template <typename T>
@@ -78,10 +120,9 @@ void linear(Call& c, const Weights& weights) {
       is_packed ? c.expect_shape(1, dims) : c.expect_shape(1, dims, x.dtype());
   const std::int64_t count = w.dim(0);
   if (c.has_input(2)) c.expect_shape(2, Dims{count}, x.dtype());
-  const Projection whole{1, true, 0, count, weights};
   dispatch(Floats(), x.dtype(), [&]<typename T>() {
-    Tensor& out = c.output(0, x.dtype(), whole.dims(x));
-    whole.run<T>(c, x, out);
+    Tensor& out = c.output(0, x.dtype(), with_columns(x, count));
+    weights.multiply_rows<T>(c, x, {w.data<T>(), w.dim(1), true}, out);
     add_bias(c, bias_of<T>(c, 2), out);
   });
 }
@@ -92,32 +133,29 @@ Weights weights_of(const Preparation& p) { return Weights::of(p, 1, true); }
 class JoinedSplit {
  public:
   explicit JoinedSplit(const Preparation& p)
-      : transposed_(p.attribute_flag("transB")) {
+      : parts_(kWeight, p.attribute_flag("transB")) {
     constexpr std::int64_t kMost = std::int64_t{1} << 48;
     const Ints sizes = p.attribute_ints("parts");
     for (const std::int64_t size : sizes) {
-      if (size < 0 || size > kMost - columns_) sizes_are_wrong(p);
-      parts_.push_back({kWeight, transposed_, columns_, size, {}});
-      columns_ += size;
+      if (size < 0 || size > kMost - parts_.columns()) sizes_are_wrong(p);
+      parts_.add(size);
     }
     if (sizes.size() != p.node().output_count()) sizes_are_wrong(p);
-    pack(p);
+    parts_.pack(p, true);
   }
 
   void operator()(Call& c) const {
     const Tensor& x = c.expect_min_rank(0, 1);
-    Dims dims{x.dims().back(), columns_};
-    if (transposed_) std::swap(dims[0], dims[1]);
-    c.expect_shape(kWeight, dims,
-                   packed_ == x.dtype() ? DataType::kUndefined : x.dtype());
-    if (c.has_input(kRow)) c.expect_count(kRow, columns_, x.dtype());
+    parts_.expect(c, x.dims().back(), x.dtype());
+    if (c.has_input(kRow)) c.expect_count(kRow, parts_.columns(), x.dtype());
     dispatch(Floats(), x.dtype(), [&]<typename T>() {
       const T* row = bias_of<T>(c, kRow);
+      const Matrix<T> w = parts_.matrix<T>(c);
       for (std::size_t i = 0; i < parts_.size(); ++i) {
         if (!c.wants(i)) continue;
         const Projection& part = parts_[i];
-        Tensor& out = c.output(i, x.dtype(), part.dims(x));
-        part.run<T>(c, x, out);
+        Tensor& out = c.output(i, x.dtype(), with_columns(x, part.count));
+        part.run<T>(c, x, w, out);
         add_bias(c, row == nullptr ? nullptr : row + part.first, out);
       }
     });
@@ -130,25 +168,7 @@ class JoinedSplit {
     p.wrong_attribute("parts", "a size of 0 or more for each output");
   }
 
-  void pack(const Preparation& p) {
-    const Tensor* w = p.constant(kWeight);
-    if (w == nullptr || w->rank() != 2) return;
-    if (w->dim(transposed_ ? 0 : 1) != columns_) return;
-    for (std::size_t i = 0; i < parts_.size(); ++i) {
-      Projection& part = parts_[i];
-      if (!p.wants(i)) continue;
-      part.weights =
-          Weights::of(p, kWeight, transposed_, part.first, part.count);
-      if (part.weights.dtype() == DataType::kUndefined) return;
-    }
-    packed_ = w->dtype();
-    p.release(kWeight);
-  }
-
-  bool transposed_;
-  DataType packed_ = DataType::kUndefined;  // of weights that are released
-  std::int64_t columns_ = 0;
-  std::vector<Projection> parts_;
+  Projections parts_;
 };
 
 struct Heads {
@@ -159,7 +179,7 @@ struct Heads {
 // Columns of [batch, rows, columns] from `first` on, plus a bias, as
 // [batch, heads, rows, size].
 template <typename T>
-Tensor split(Call& c, const Tensor& x, std::int64_t first, const T* bias,
+Tensor split(const Call& c, const Tensor& x, std::int64_t first, const T* bias,
              const Heads& heads) {
   const std::int64_t rows = x.dim(1), columns = x.dim(2), size = heads.size;
   const std::int64_t dims[] = {x.dim(0), heads.count, rows, size};
@@ -183,22 +203,16 @@ class InProjection {
  public:
   explicit InProjection(const Preparation& p)
       : heads_{size_of(p, "num_heads"), size_of(p, "head_dim")},
-        width_(checked_product(heads_.count, heads_.size)),
-        all_(checked_product(3, width_)) {
+        width_(checked_product(heads_.count, heads_.size)) {
+    const std::int64_t all = checked_product(3, width_);
     const auto source = [&](std::size_t i) {
       return p.node().graph().input(p.node().id(), i);
     };
     is_one_ = source(0) == source(1) && source(0) == source(2);
-    const Tensor* w = p.constant(kWeight);
-    if (w == nullptr || w->rank() != 2 || w->dim(0) != all_) return;
-    const std::int64_t parts = is_one_ ? 1 : 3;
-    for (std::int64_t i = 0; i < parts; ++i) {
-      const std::int64_t rows = all_ / parts;
-      weights_[i] = Weights::of(p, kWeight, true, i * rows, rows);
-      is_packed_ =
-          (i == 0 || is_packed_) && weights_[i].dtype() != DataType::kUndefined;
+    for (int i = 0; i < (is_one_ ? 1 : 3); ++i) {
+      parts_.add(is_one_ ? all : width_);
     }
-    if (is_packed_) p.release(kWeight);
+    parts_.pack(p, false);
   }
 
   void operator()(Call& c) const {
@@ -207,12 +221,10 @@ class InProjection {
     for (const std::size_t i : {1, 2}) {
       c.expect_shape(i, Dims{-1, -1, in}, query.dtype());
     }
-    c.expect_shape(kWeight, Dims{all_, in},
-                   is_packed_ ? DataType::kUndefined : query.dtype());
-    if (is_packed_ && weights_[0].dtype() != query.dtype()) {
-      c.expect_type(kWeight, query.dtype());
+    parts_.expect(c, in, query.dtype());
+    if (c.has_input(kBias)) {
+      c.expect_shape(kBias, Dims{parts_.columns()}, query.dtype());
     }
-    if (c.has_input(kBias)) c.expect_shape(kBias, Dims{all_}, query.dtype());
     dispatch(Floats(), query.dtype(), [&]<typename T>() { run<T>(c); });
   }
 
@@ -225,30 +237,30 @@ class InProjection {
   }
 
   template <typename T>
+  Tensor product(const Call& c, std::size_t i) const {
+    const Tensor& x = c.input(i);
+    Tensor out = c.allocate(x.dtype(), with_columns(x, parts_[i].count));
+    parts_[i].run<T>(c, x, parts_.matrix<T>(c), out);
+    return out;
+  }
+
+  template <typename T>
   void run(Call& c) const {
     const T* bias = bias_of<T>(c, kBias);
-    const Tensor packed =
-        is_one_ ? Projection{kWeight, true, 0, all_, weights_[0]}.of<T>(
-                      c, c.input(0))
-                : Tensor();
-    for (std::int64_t i = 0; i < 3; ++i) {
-      const auto place = index_of(i);
-      if (!c.wants(place)) continue;
-      const std::int64_t first = i * width_;
-      const Tensor flat =
-          is_one_ ? packed
-                  : Projection{kWeight, true, first, width_, weights_[i]}.of<T>(
-                        c, c.input(place));
-      c.set_output(place,
-                   split(c, flat, is_one_ ? first : 0,
-                         bias == nullptr ? nullptr : bias + first, heads_));
+    const Tensor packed = is_one_ ? product<T>(c, 0) : Tensor();
+    for (std::size_t i = 0; i < 3; ++i) {
+      if (!c.wants(i)) continue;
+      const std::int64_t first = std::int64_t(i) * width_;
+      const Tensor flat = is_one_ ? packed : product<T>(c, i);
+      c.set_output(i, split(c, flat, is_one_ ? first : 0,
+                            bias == nullptr ? nullptr : bias + first, heads_));
     }
   }
 
   Heads heads_;
-  std::int64_t width_, all_;
-  bool is_one_ = false, is_packed_ = false;
-  Weights weights_[3];
+  std::int64_t width_;
+  bool is_one_ = false;
+  Projections parts_{kWeight, true};
 };
 
 }  // namespace
