@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -173,6 +174,10 @@ struct Executor::Impl {
   void prepare(Plan& plan, const Step& step, bool on_host, ValueTypes& types);
   ReadyStep prepared(const ops::NodeView& view, const KnownInputs& known,
                      bool on_host);
+  static Constant* constant_at(Plan& plan, ValueId v);
+  static void drop_reader(Constant& constant);
+  bool settle(Plan& plan, const Step& step);
+  static void remove(Plan& plan, const std::set<std::size_t>& settled);
   void read(Constant& constant);
   void bring(Frame& frame, const Step& step, std::span<const Datum*> inputs);
   // Values that are elsewhere become copies, all of a memory at once.
@@ -221,7 +226,8 @@ struct Executor::Impl {
   bool is_mixed = false;   // whether backends have memory of their own
   // Never iterated: the order of pointers must not show.
   std::map<std::pair<const Datum*, const DeviceMemory*>, Datum> constant_copies;
-  std::size_t bytes_read = 0;  // of constants, since memory was given back
+  std::size_t bytes_read = 0;     // of constants, since memory was given back
+  std::size_t settled_bytes = 0;  // of results that became constants
   // Of a wide run, by step: whether its kernel has no double, or its inputs are
   // known. What is known may have been computed in the types of the model when
   // it was rewritten, so it is here, too.

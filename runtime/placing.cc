@@ -3,6 +3,9 @@
 // memory than the node reads are moved.
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <utility>
+#include <vector>
 
 #include "core/analysis/inference.h"
 #include "core/io/load.h"
@@ -102,6 +105,9 @@ void Executor::Impl::prepare() {
   }
   std::optional<HostNodes> on_host;
   if (is_mixed) on_host.emplace(*plans, devices);
+  // By id. A constant belongs to the host.
+  std::set<std::size_t> settled;
+  const bool may_settle = options.runs_often && !is_mixed;
   for (Plan* plan : plans->all()) {
     const ir::Graph& graph = *plan->graph;
     for (const Step& step : plan->steps()) {
@@ -112,6 +118,7 @@ void Executor::Impl::prepare() {
         } else {
           prepare(*plan, step, on_host && on_host->contains(*plan, step.node),
                   types.of(graph));
+          if (may_settle && settle(*plan, step)) settled.insert(step.id);
         }
       } catch (const Declined&) {
         declined.emplace_back(&graph, step.node);
@@ -119,11 +126,27 @@ void Executor::Impl::prepare() {
         if (failure.error.kind == ErrorKind::kLimit) throw;
       }
     }
+    if (!settled.empty()) remove(*plan, std::exchange(settled, {}));
     for (Constant& each : plan->constants) read(each);
   }
   io::release_memory(model);
   state.memory = memory;
   recordable = find_recordable();
+}
+
+// nullptr where it is no constant: an initializer that is an input, too, may be
+// given another value.
+Constant* Executor::Impl::constant_at(Plan& plan, ValueId v) {
+  const std::int32_t at = v ? plan.constant_of[v.index()] : -1;
+  if (at < 0 || plan.graph->value(v).kind == ir::ValueKind::kInput) {
+    return nullptr;
+  }
+  return &plan.constants[static_cast<std::size_t>(at)];
+}
+
+void Executor::Impl::drop_reader(Constant& constant) {
+  if (--constant.readers > 0) return;
+  constant.value = constant.value.tensor().without_bytes();
 }
 
 // The pages of the file that were read are given back now and then: what is
@@ -144,24 +167,89 @@ void Executor::Impl::prepare(Plan& plan, const Step& step, bool on_host,
   SmallVector<Constant*, 8> constants;
   SmallVector<const Datum*, 8> known;
   for (const ir::Operand& o : graph.inputs(step.node)) {
-    const std::int32_t at = o.value ? plan.constant_of[o.value.index()] : -1;
-    // The value of an initializer that is an input, too, may be given.
-    const bool is_constant =
-        at >= 0 && graph.value(o.value).kind != ir::ValueKind::kInput;
-    constants.push_back(
-        is_constant ? &plan.constants[static_cast<std::size_t>(at)] : nullptr);
-    if (is_constant) read(*constants.back());
-    known.push_back(is_constant ? &constants.back()->value : nullptr);
+    constants.push_back(constant_at(plan, o.value));
+    if (constants.back() != nullptr) read(*constants.back());
+    known.push_back(constants.back() ? &constants.back()->value : nullptr);
   }
   ReadyStep& made = ready[step.id];
   made = prepared(step.view,
                   {.constants = {known.data(), known.size()}, .types = &types},
                   on_host);
   for (std::size_t i = 0; i < constants.size(); ++i) {
-    if (!made.node->is_released(i)) continue;
-    Constant& constant = *constants[i];
-    if (--constant.readers > 0) continue;
-    constant.value = constant.value.tensor().without_bytes();
+    if (made.node->is_released(i)) drop_reader(*constants[i]);
+  }
+}
+
+// A step that computes the same in each run, as all its inputs are constants,
+// computes it now, where that takes no more memory than its inputs explain:
+// numbers of 4 bits become floats. Whether it did.
+bool Executor::Impl::settle(Plan& plan, const Step& step) {
+  constexpr std::size_t kGrowth = 8, kSmall = std::size_t{1} << 16;
+  constexpr std::size_t kMost = std::size_t{1} << 30;  // of all together
+  const ir::Graph& graph = *plan.graph;
+  const ops::Roles roles = ops::roles_of(step.view.op());
+  if (!roles.folds && !roles.dequantizes && !roles.quantizes) return false;
+  std::vector<const Datum*> inputs;
+  std::size_t given = 0;
+  for (const ir::Operand& o : graph.inputs(step.node)) {
+    const Constant* constant = constant_at(plan, o.value);
+    if (o.value && constant == nullptr) return false;
+    inputs.push_back(constant == nullptr ? nullptr : &constant->value);
+    if (constant != nullptr) given += constant->value.tensor().byte_size();
+  }
+  const auto outputs = graph.outputs(step.node);
+  std::vector<Datum> results(std::max<std::size_t>(outputs.size(), 1));
+  const std::size_t most =
+      std::min(std::max(kSmall, given * kGrowth), kMost - settled_bytes);
+  const auto outer = std::exchange(state.memory, HostMemory::create(most));
+  bool is_done = true;
+  try {
+    Call call(step.view, inputs, results, state);
+    ready[step.id].node->run(call);
+  } catch (const Failure&) {
+    if (was_ended) throw;
+    is_done = false;  // it fails when it is to run, or takes too much
+  }
+  state.memory = outer;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    is_done = is_done && (!outputs[i] || results[i].is_tensor());
+  }
+  if (!is_done) return false;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const ValueId v = outputs[i];
+    if (!v) continue;
+    settled_bytes += results[i].tensor().byte_size();
+    plan.constant_of[v.index()] =
+        static_cast<std::int32_t>(plan.constants.size());
+    plan.constants.push_back(
+        {.value = std::move(results[i]), .readers = graph.reader_count(v)});
+  }
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    Constant* constant = constant_at(plan, graph.input(step.node, i));
+    const bool is_counted = !ready[step.id].node->is_released(i);
+    if (constant != nullptr && is_counted) drop_reader(*constant);
+  }
+  return true;
+}
+
+// What is constant now neither ends nor is written over.
+void Executor::Impl::remove(Plan& plan, const std::set<std::size_t>& settled) {
+  for (std::vector<Step>& steps : plan.blocks) {
+    std::vector<Step> left;
+    for (Step& step : steps) {
+      if (!settled.contains(step.id)) left.push_back(std::move(step));
+    }
+    steps = std::move(left);
+    for (Step& step : steps) {
+      std::erase_if(step.dead, [&](ValueId v) {
+        return plan.constant_of[v.index()] >= 0;
+      });
+      const auto inputs = plan.graph->inputs(step.node);
+      for (std::size_t i = 0; i < inputs.size(); ++i) {
+        const ValueId v = inputs[i].value;
+        if (v && plan.constant_of[v.index()] >= 0) step.dying[i] = false;
+      }
+    }
   }
 }
 

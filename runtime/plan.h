@@ -34,10 +34,10 @@ struct Step {
   SmallVector<bool, 8> dying;
 };
 
-// An initializer or the tensor of a Constant node, and how many steps and
-// graphs read it.
+// An initializer, the tensor of a Constant node, or a result that is the same
+// in each run (it has no literal), and how many steps and graphs read it.
 struct Constant {
-  const ir::Literal* literal;
+  const ir::Literal* literal = nullptr;
   Datum value;  // absent until it is needed
   std::size_t readers = 0;
 };

@@ -4,8 +4,11 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <filesystem>
 #include <regex>
+#include <set>
+#include <string>
 
 #include "core/io/load.h"
 #include "core/text/parse.h"
@@ -242,6 +245,50 @@ TEST_CASE("a Constant node is no reader of what it is given") {
       " a = Neg(x) c = Constant<value = float[2] {3, 4}>(x)"
       " b = Relu(x) d = Add(a, c) y = Add(b, d) }");
   CHECK(last.run({{"x", vector({1, 2})}}) == Row{3, 4});
+}
+
+TEST_CASE("a step with constant inputs runs once where runs repeat") {
+  const char* kText =
+      "(float[N,2] x, bool c, float[2] given) => (float[N,2] y, float[2,2] t)"
+      " <int8[2,2] q = {1, 2, 3, -4}, float s = {0.5}, int64[2] most = {1024,"
+      "  1024}, int64[1] three = {3}, float one = {1}, float[2] given = {7, 8}>"
+      "{ w = DequantizeLinear(q, s)  t = Transpose<perm = [1, 0]>(w)"
+      "  p = MatMul(x, t)"
+      // Not: the result may be another one, is large, or none.
+      "  n = Neg(given)  a = Add(p, n)"
+      "  e = Expand(one, most)  m = ReduceMax<keepdims = 0>(e)"
+      "  y = If(c) <then_branch = yes () => (float[N,2] z) { u = Exp(s)  v = "
+      "Mul(u, m)"
+      "               z = Mul(a, v) },"
+      "             else_branch = no () => (float[N,2] r) { f = Reshape(t, "
+      "three)"
+      "               h = ReduceMax<keepdims = 0>(f)  r = Mul(a, h) }> }";
+  for (const bool often : {false, true}) {
+    CAPTURE(often);
+    std::set<std::string> ran;
+    const Trace trace = [&](const ir::Graph& graph, ir::NodeId node, double,
+                            double) { ran.insert(graph.op(node).text()); };
+    Runner runner(kText, {.runs_often = often, .trace = trace});
+    REQUIRE_MESSAGE(runner.executor, runner.error.text());
+    const std::int64_t dims[] = {1, 2};
+    const Tensor x = floats(dims, {1, 2});
+    const float by = std::exp(0.5F);
+    for (int i = 0; i < 3; ++i) {
+      ran.clear();
+      CHECK(runner.run({{"x", x}, {"c", flag(true)}}) ==
+            std::vector<float>{by * (2.5F - 7), by * (-2.5F - 8)});
+      const std::set<std::string> others = {
+          "Add", "Expand", "If", "MatMul", "Mul", "Neg", "ReduceMax"};
+      std::set<std::string> all = others;
+      if (!often) all.insert({"DequantizeLinear", "Exp", "Transpose"});
+      CHECK(ran == all);
+      CHECK(runner.run(
+                {{"x", x}, {"c", flag(true)}, {"given", vector({0, 0})}}) ==
+            std::vector<float>{by * 2.5F, by * -2.5F});
+      CHECK(runner.refused({{"x", x}, {"c", flag(false)}})
+                .where.find("Reshape") != std::string::npos);
+    }
+  }
 }
 
 TEST_CASE("functions of the model, also with attributes") {
