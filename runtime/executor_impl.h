@@ -87,7 +87,6 @@ struct Executor::Impl {
         memory(options.memory ? options.memory : HostMemory::create()),
         arena(memory),
         ready(plans->step_count()),
-        in_float(plans->step_count()),
         is_known(plans->step_count()) {
     for (const Backend* each : options.backends) {
       auto session = each->open();
@@ -228,10 +227,9 @@ struct Executor::Impl {
   std::map<std::pair<const Datum*, const DeviceMemory*>, Datum> constant_copies;
   std::size_t bytes_read = 0;     // of constants, since memory was given back
   std::size_t settled_bytes = 0;  // of results that became constants
-  // Of a wide run, by step: whether its kernel has no double, or its inputs are
-  // known. What is known may have been computed in the types of the model when
-  // it was rewritten, so it is here, too.
-  std::vector<bool> in_float;
+  // Of a wide run, by step: whether its inputs are known. What is known may have
+  // been computed in the types of the model when it was rewritten, so it is
+  // here, too.
   std::vector<bool> is_known;
   BackendSession* recordable = nullptr;
   std::string why_not_recorded;

@@ -31,7 +31,7 @@ void Executor::Impl::find_known() {
                                  known.contains(o.value);
                         });
     if (!is_one) continue;
-    is_known[step.id] = in_float[step.id] = true;
+    is_known[step.id] = true;
     for (const ValueId v : graph.outputs(step.node)) known.insert(v);
   }
 }
@@ -52,15 +52,16 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
   if (has_blocks(view.graph(), step.node)) {
     return run_kernel(frame, step, inputs, outputs, step.dying);
   }
-  if (!in_float[step.id]) {
+  bool in_float = is_known[step.id];
+  if (!in_float) {
     try {
       run_kernel(frame, step, inputs, outputs, step.dying);
     } catch (const Failure& failure) {
       if (failure.error.kind == ErrorKind::kLimit) throw;
-      in_float[step.id] = true;
+      in_float = true;  // its kernel has no double
     }
   }
-  if (in_float[step.id]) run_in_float(frame, step, inputs, outputs);
+  if (in_float) run_in_float(frame, step, inputs, outputs);
   if (is_known[step.id]) {
     for (std::size_t i = 0; i < view.output_count(); ++i) {
       const ValueId v = view.graph().outputs(step.node)[i];
@@ -72,8 +73,7 @@ void Executor::Impl::run_wide(Frame& frame, const Step& step,
   for (Datum& each : outputs) {
     each = as_doubles(each, state);
     if (state.noise == nullptr || moves) continue;
-    each = in_float[step.id] ? state.noise->of_float(each)
-                             : state.noise->result(each);
+    each = in_float ? state.noise->of_float(each) : state.noise->result(each);
   }
 }
 

@@ -1,5 +1,7 @@
 #include "bindings/api/rewrite.h"
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <iterator>
 #include <utility>
@@ -22,6 +24,26 @@ Result<io::Staged> copy_text(const std::string& from, const std::string& to) {
                     .what = "the model cannot be read again",
                     .where = from,
                     .found = text.error().found};
+}
+
+// Warns of each setting whose rule took no part in spite of it.
+void warn_of_idle(const std::vector<lua::SetOption>& sets,
+                  engine::RunReport& report) {
+  for (const lua::SetOption& set : sets) {
+    for (const engine::Absent& rule : report.absent) {
+      if (set.rule != rule.name && set.rule != rule.qualified) continue;
+      // The setting itself disables the rule, so it did have an effect.
+      const std::string own = ", " + set.option + " = " + set.value + ",";
+      if ((", " + rule.switches + ",").find(own) != std::string::npos) continue;
+      report.rewrites.warnings.push_back(
+          {.message = fmt::format(
+               "the setting {}.{}={} changes nothing, since {} took no part "
+               "({})",
+               set.rule, set.option, set.value, rule.name,
+               rule.switches.empty() ? "its `when` returned false"
+                                     : rule.switches)});
+    }
+  }
 }
 
 }  // namespace
@@ -177,6 +199,7 @@ Result<std::shared_ptr<ir::Model>> Rewriter::make(
              std::make_move_iterator(warnings.end()));
   if (!result) return result.error();
   if (!proven) return proven.error();
+  warn_of_idle(options_.sets, report.run);
   if (auto status = examine(variants, *model, **result, job.output, report);
       !status) {
     return status.error();

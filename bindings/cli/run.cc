@@ -77,32 +77,6 @@ api::RunFiles files_of(const Paths& paths, const RunFlags& flags) {
 // Each result that waits for the report keeps a file open.
 constexpr std::size_t kMostWaiting = 256;
 
-// A sentence for each `--set` (RULE.OPTION=VALUE) whose rule took no part in
-// spite of it.
-std::vector<std::string> idle_settings(const engine::FileReport& report,
-                                       const std::vector<std::string>& sets) {
-  std::vector<std::string> out;
-  for (const std::string& set : sets) {
-    for (const engine::Absent& rule : report.run.absent) {
-      const std::size_t dot = set.find('.'), equals = set.find('=', dot);
-      const std::string name = set.substr(0, dot);
-      if (name != rule.name && name != rule.qualified) continue;
-      // The setting itself disables the rule, so it did have an effect.
-      const std::string value = set.substr(dot + 1, equals - dot - 1) + " = " +
-                                set.substr(equals + 1);
-      if ((", " + rule.switches + ",").find(", " + value + ",") !=
-          std::string::npos) {
-        continue;
-      }
-      out.push_back(fmt::format(
-          "--set {} changes nothing, since {} took no part ({})",
-          printable(set), rule.name,
-          rule.switches.empty() ? "its `when` returned false" : rule.switches));
-    }
-  }
-  return out;
-}
-
 // One run over all models. Without a report each result is committed as soon as
 // it is done. With a report all results wait for it, so that nothing is written
 // if the report cannot be. With more than kMostWaiting models the results do
@@ -156,9 +130,6 @@ class Run {
     if (report.error) {
       tell_error(*report.error, report);
       return;
-    }
-    for (const auto& idle : idle_settings(report, flags_.sets)) {
-      warn_of(report.model, idle);
     }
     if (flags_.verbose || !(several_ || flags_.quiet)) {
       say(api::text_of(report, spelled, flags_.verbose));

@@ -356,8 +356,8 @@ class Options(runs.RunTest):
         # A setting of a rule that is off gives a warning.
         err = self.run_ok("run", "pack.lua", "m.onnx", "--set",
                           "a.deep=true").err
-        self.assertIn("warning: m.onnx: --set a.deep=true changes nothing, since a "
-                      "took no part (enable = false)\n", err)
+        self.assertIn("warning: m.onnx: the setting a.deep=true changes nothing, "
+                      "since a took no part (enable = false)\n", err)
         self.assertNotIn("warning", self.run_ok(
             "run", "pack/a.lua", "m.onnx", "--set", "a.enable=false").err)
         err = self.run_ok("run", "pack.lua", "m.onnx", "--set",
