@@ -107,7 +107,7 @@ void Executor::Impl::prepare() {
   if (is_mixed) on_host.emplace(*plans, devices);
   // By id. A constant belongs to the host.
   std::set<std::size_t> settled;
-  const bool may_settle = options.runs_often && !is_mixed;
+  bool may_settle = options.runs_often && !is_mixed;
   for (Plan* plan : plans->all()) {
     const ir::Graph& graph = *plan->graph;
     for (const Step& step : plan->steps()) {
@@ -121,7 +121,9 @@ void Executor::Impl::prepare() {
           if (may_settle && settle(*plan, step)) settled.insert(step.id);
         }
       } catch (const Declined&) {
+        // All is prepared again, without this node.
         declined.emplace_back(&graph, step.node);
+        state.arranges_weights = may_settle = false;
       } catch (const Failure& failure) {
         if (failure.error.kind == ErrorKind::kLimit) throw;
       }

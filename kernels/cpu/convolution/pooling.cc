@@ -4,6 +4,8 @@
 #include "kernels/cpu/convolution/rows.h"
 #include "kernels/cpu/families.h"
 #include "kernels/cpu/number.h"
+#include "kernels/cpu/reductions/fold.h"
+#include "runtime/vectors.h"
 
 namespace ruleengine::kernels {
 namespace {
@@ -255,21 +257,21 @@ void global_pool(Call& c, F f) {
   });
 }
 
-// In four lanes, so that additions need not wait for each other.
+// The sum of f of the elements.
 template <typename T, typename F>
-double sum_of(const T* in, std::int64_t count, F f) {
-  double lane[4] = {};
-  std::int64_t i = 0;
-  for (; i + 4 <= count; i += 4) {
-    for (int k = 0; k < 4; ++k) lane[k] += f(static_cast<double>(in[i + k]));
-  }
-  for (; i < count; ++i) lane[0] += f(static_cast<double>(in[i]));
-  return (lane[0] + lane[1]) + (lane[2] + lane[3]);
+double sum_of_all(const T* in, std::int64_t count, F f) {
+  double out = 0;
+  runtime::for_vectors([&]() RULEENGINE_INLINE {
+    out = sum_of(count, [in, f](std::int64_t i) {
+      return f(static_cast<double>(in[i]));
+    });
+  });
+  return out;
 }
 
 void global_average_pool(Call& c) {
   global_pool(c, [](const auto* in, std::int64_t count) {
-    return sum_of(in, count, [](double x) { return x; }) /
+    return sum_of_all(in, count, [](double x) { return x; }) /
            static_cast<double>(count);
   });
 }
@@ -290,7 +292,7 @@ Op global_lp_pool(const Preparation& p) {
   return with_norm(p, [](auto power, auto root) {
     return [=](Call& c) {
       global_pool(c, [&](const auto* in, std::int64_t count) {
-        return root(sum_of(in, count, power));
+        return root(sum_of_all(in, count, power));
       });
     };
   });
