@@ -12,6 +12,17 @@ namespace {
 constexpr const char* kTooLittle =
     "the machine has too little memory for the run";
 
+// The node that failed, and in a function also those that call it.
+void add_place(Diagnostic& error, const Step& step,
+               std::span<const Datum* const> inputs) {
+  std::string& where = error.where;
+  if (!where.empty() && step.function == nullptr) return;
+  if (!where.empty()) where += ", in ";
+  where += step.view.graph().describe(step.node);
+  const std::string given = inputs_text(step.view, inputs);
+  if (!given.empty()) where += " (" + given + ")";
+}
+
 }  // namespace
 
 std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
@@ -43,25 +54,32 @@ std::vector<Datum> Executor::Impl::run_block(Frame& frame, ir::BlockId id,
   return outputs;
 }
 
+// `widened`: where constants of a wide run are.
+void Executor::Impl::read_inputs(const Frame& frame, const Step& step,
+                                 SmallVector<const Datum*, 8>& inputs,
+                                 std::vector<Datum>& widened) {
+  const auto operands = frame.plan.graph->inputs(step.node);
+  if (options.wide) widened.reserve(operands.size());
+  for (const ir::Operand& o : operands) {
+    const Datum* value = frame.slot(o.value);
+    // An output of an optional kind that its node did not compute.
+    if (value != nullptr && value->is_absent()) value = nullptr;
+    if (options.wide && value != nullptr && frame.is_constant(o.value)) {
+      widened.push_back(widened_constant(frame, o.value, *value));
+      value = &widened.back();
+    }
+    inputs.push_back(value);
+  }
+}
+
 void Executor::Impl::run_step(Frame& frame, const Step& step) {
   const ir::Graph& graph = *frame.plan.graph;
   const auto begin = options.trace ? Clock::now() : Clock::time_point();
   SmallVector<const Datum*, 8> inputs;
   try {
     check();
-    const auto operands = graph.inputs(step.node);
-    std::vector<Datum> widened;  // constants
-    if (options.wide) widened.reserve(operands.size());
-    for (const ir::Operand& o : operands) {
-      const Datum* value = frame.slot(o.value);
-      // An output of an optional kind that its node did not compute.
-      if (value != nullptr && value->is_absent()) value = nullptr;
-      if (options.wide && value != nullptr && frame.is_constant(o.value)) {
-        widened.push_back(widened_constant(frame, o.value, *value));
-        value = &widened.back();
-      }
-      inputs.push_back(value);
-    }
+    std::vector<Datum> widened;
+    read_inputs(frame, step, inputs, widened);
     const bool is_kernel = step.function == nullptr;
     const std::span<const Datum*> given(inputs.data(), inputs.size());
     if (is_mixed && is_kernel) bring(frame, step, given);
@@ -86,16 +104,7 @@ void Executor::Impl::run_step(Frame& frame, const Step& step) {
       if (options.wide) frame.known.erase(v);
     }
   } catch (Failure& failure) {
-    // The node, and in a function also those that call it.
-    const bool is_inner = step.function != nullptr;
-    std::string& where = failure.error.where;
-    if (where.empty() || is_inner) {
-      if (!where.empty()) where += ", in ";
-      where += graph.describe(step.node);
-      const std::string given =
-          inputs_text(step.view, {inputs.data(), inputs.size()});
-      if (!given.empty()) where += " (" + given + ")";
-    }
+    add_place(failure.error, step, {inputs.data(), inputs.size()});
     throw;
   }
   const bool is_waited_for = options.trace || is_queue_full(step);

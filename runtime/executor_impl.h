@@ -190,6 +190,9 @@ struct Executor::Impl {
   std::vector<Datum> given_inputs(const Named& inputs);
   Named named(std::vector<Datum> results) const;
   void run_step(Frame& frame, const Step& step);
+  void read_inputs(const Frame& frame, const Step& step,
+                   SmallVector<const Datum*, 8>& inputs,
+                   std::vector<Datum>& widened);
   bool is_queue_full(const Step& step);
   // `dying`: which inputs nothing reads later.
   void run_kernel(Frame& frame, const Step& step,
@@ -227,9 +230,9 @@ struct Executor::Impl {
   std::map<std::pair<const Datum*, const DeviceMemory*>, Datum> constant_copies;
   std::size_t bytes_read = 0;     // of constants, since memory was given back
   std::size_t settled_bytes = 0;  // of results that became constants
-  // Of a wide run, by step: whether its inputs are known. What is known may have
-  // been computed in the types of the model when it was rewritten, so it is
-  // here, too.
+  // Of a wide run, by step: whether its inputs are known. What is known may
+  // have been computed in the types of the model when it was rewritten, so it
+  // is here, too.
   std::vector<bool> is_known;
   BackendSession* recordable = nullptr;
   std::string why_not_recorded;
