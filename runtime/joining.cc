@@ -25,6 +25,7 @@ struct Chain {
   std::vector<ValueId> inputs;  // invalid: absent
   std::vector<ir::Attribute> attributes;
   std::vector<std::int64_t> parts;  // of a Split: their sizes
+  std::int64_t rank = 0;            // of what it splits
   // Of the results, as no rule tells the types of what the ops give.
   std::vector<const ir::Type*> results;
 };
@@ -34,7 +35,8 @@ class Chains {
  public:
   Chains(ir::Graph& graph, const OpChoice& choice)
       : graph_(graph),
-        facts_(graph),
+        // JoinedSplit does not look again whether the axis is the last one.
+        facts_(graph, {.believe = !can_join(choice, kJoinedSplit)}),
         choice_(choice),
         is_taken_(graph.node_count()) {}
 
@@ -56,9 +58,10 @@ class Chains {
   }
 
  private:
-  bool can_join(std::string_view type) const {
-    return choice_.backends.front()->has_kernel(ops::dialect::kOwn, type);
+  static bool can_join(const OpChoice& choice, std::string_view type) {
+    return choice.backends.front()->has_kernel(ops::dialect::kOwn, type);
   }
+  bool can_join(std::string_view type) const { return can_join(choice_, type); }
 
   const ir::Type* type(ValueId v) { return v ? facts_.type(v) : nullptr; }
 
@@ -242,6 +245,7 @@ class Chains {
     if (b == nullptr || b->dims.size() != 2) return false;
     const ValueId row = chain.inputs[kRow];
     if (row && graph_.direct_constant(row) == nullptr) return false;
+    chain.rank = static_cast<std::int64_t>(rank);
     chain.parts = parts_of(node, b->dims[transposed ? 0 : 1]);
     if (chain.parts.empty()) return false;
     chain.type = kJoinedSplit;
@@ -370,6 +374,8 @@ class Joiner {
     while (!inputs.back()) inputs.pop_back();
     std::vector<ir::Attribute> attributes = chain.attributes;
     if (!chain.parts.empty()) {
+      attributes.push_back(
+          {.name = "rank", .kind = ir::AttributeKind::kInt, .i = chain.rank});
       attributes.push_back({.name = "parts",
                             .kind = ir::AttributeKind::kInts,
                             .ints = model_.arena.copy(

@@ -1,7 +1,7 @@
 // Joining: nodes that a backend computes as one become one node. Its op is one
-// of the engine that no file has, with an overload for each node, of which the
-// model has a function: where all kernels decline the node, it runs the nodes
-// that it was made of.
+// of the engine that no file should have, with an overload for each node, of
+// which the model has a function: where all kernels decline the node, it runs
+// the nodes that it was made of.
 #pragma once
 
 #include <memory>
@@ -17,10 +17,10 @@ namespace ruleengine::runtime {
 // shape, as far as shapes are known before a run. Attributes: transA, transB,
 // alpha as Gemm has them; activation: "Relu", "Gelu" (by tanh) or none.
 inline constexpr std::string_view kJoinedProduct = "JoinedProduct";
-// op(b) is the product's second factor, a constant matrix as is `row`: a op(b)
-// + row, in parts along the last axis, one output each. Inputs: a, b, `row`,
-// which is optional, and the sizes of the parts, which are not read.
-// Attributes: transB; parts: their sizes.
+// a op(b) + row, where b is a constant matrix, in parts along the last axis,
+// one output each. Inputs: a, b, `row`, which is optional, and the sizes of the
+// parts, which are not read. Attributes: transB; parts: their sizes; rank: of
+// a, as it must be.
 inline constexpr std::string_view kJoinedSplit = "JoinedSplit";
 // x * sigmoid(alpha * x), and the same times a second input.
 inline constexpr std::string_view kJoinedSwish = "JoinedSwish";

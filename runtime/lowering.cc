@@ -143,10 +143,13 @@ class Lowering {
 
   void lower(ir::Graph& graph, ir::OpsetImports& imports) {
     ops::Upgrades upgrades(graph, graph.opset(""));
+    std::optional<analysis::Inference> certain;
     replace_nodes(graph, [&](const auto& facts, NodeId node) {
-      if (is_old(graph, graph.op(node))) {
-        make_newer(graph, facts(), upgrades, node);
+      if (!is_old(graph, graph.op(node))) return;
+      if (!certain) {
+        certain.emplace(graph, analysis::InferenceOptions{.believe = false});
       }
+      make_newer(graph, *certain, facts, upgrades, node);
     });
     const std::size_t standard = imports.find("");
     if (standard < imports.size()) imports.set_version(standard, newest_);
@@ -214,14 +217,21 @@ class Lowering {
     if (reason) reasons_.try_emplace(op.text(), *std::move(reason));
   }
 
-  void make_newer(ir::Graph& graph, ir::Facts& facts, ops::Upgrades& upgrades,
-                  NodeId node) {
+  // What the file declares of values between nodes may be wrong, so it is asked
+  // where there is no other way.
+  template <typename Facts>
+  void make_newer(ir::Graph& graph, ir::Facts& certain, const Facts& facts,
+                  ops::Upgrades& upgrades, NodeId node) {
     const std::string_view type = graph.op(node).type;
     const std::int64_t opset = graph.opset("");
     const auto* older = ops::older_meaning(type, opset);
     if (older == nullptr || older->may_upgrade) {
       ops::NewestForm form;
-      upgrades.view(node, facts, form);
+      upgrades.view(node, certain, form);
+      if (!form.readable && older == nullptr) {
+        form = {};
+        upgrades.view(node, facts(), form);
+      }
       if (form.readable) {
         changes_.push_back({.node = node, .form = std::move(form)});
         return;
@@ -231,10 +241,14 @@ class Lowering {
     if (version == nullptr) return;
     std::string reason = "newer opsets mean something else by it";
     if (older != nullptr) {
-      auto refused =
-          call(graph, node,
-               ops::FunctionBody(graph, facts, node, newest_, *version,
-                                 older->meaning, ops::FunctionBody::Use::kRun));
+      const auto refusal = [&](ir::Facts& known) {
+        return call(
+            graph, node,
+            ops::FunctionBody(graph, known, node, newest_, *version,
+                              older->meaning, ops::FunctionBody::Use::kRun));
+      };
+      auto refused = refusal(certain);
+      if (refused) refused = refusal(facts());
       if (!refused) return;
       reason = *std::move(refused);
     }

@@ -157,6 +157,22 @@ TEST_CASE("which products write their parts") {
   }
 }
 
+TEST_CASE("what a file only declares joins nothing") {
+  for (const auto& [shape, count] :
+       std::initializer_list<std::pair<std::string_view, int>>{
+           {"", 0}, {"[A,4]", 1}, {"[A,B,4]", 0}}) {
+    const auto model = text::parse_model(
+        "(float" + std::string(shape) +
+        " x) => (float a, float b) <float[4,64] w = " + numbers(256) +
+        ", float[N,64] p> { p = MatMul(x, w)"
+        " a, b = Split<axis = 1, num_outputs = 2>(p) }");
+    REQUIRE_MESSAGE(model.ok(), (model ? "" : model.error().text()));
+    const auto joined = join(**model, {.backends = {&kernels::cpu()}});
+    CAPTURE(shape);
+    CHECK((joined != nullptr) == (count == 1));
+  }
+}
+
 TEST_CASE("a model is joined for a backend that asks for it") {
   const auto model = text::parse_model(kModel);
   REQUIRE(model.ok());

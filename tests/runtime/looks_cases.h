@@ -200,7 +200,7 @@ inline std::vector<Case> looks_cases() {
       {"tensor_cast.add_rms_norm2", "float[512,512] x, float[512] w",
        "(x, x, w)"},
       {"ruleengine.JoinedSplit", "float[512,512] x, float[512,512] w",
-       "<parts = [256,256]> (x, w)", "", "y, z"},
+       "<parts = [256,256], rank = 2> (x, w)", "", "y, z"},
       {"ruleengine.Linear", "float[512,512] x, float[512,512] w", "(x, w)"},
       {"ruleengine.MHAInProjection", "float[1,512,256] x, float[768,256] w",
        "<num_heads = 4, head_dim = 64> (x, x, x, w)", "", "y, k, v"},

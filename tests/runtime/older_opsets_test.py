@@ -26,7 +26,16 @@ def normalized(x, mean, var, scale, bias, epsilon=1e-5):
     return (y * scale + bias).astype(F)
 
 
-class OlderOpsets(program.ProgramTest):
+class ModelTest(program.ProgramTest):
+    def run_model(self, model, x):
+        self.write("m.onnx", model.SerializeToString())
+        np.savez(self.folder / "in.npz", x=x)
+        self.run_ok("exec", "m.onnx", "--inputs", "in.npz", "--outputs", "o.npz")
+        with np.load(self.folder / "o.npz") as got:
+            return dict(got)
+
+
+class OlderOpsets(ModelTest):
     def test_softmax_over_all_axes_behind(self):
         cases = Cases(12)
         x = numbers(2, 3, 4)
@@ -40,6 +49,21 @@ class OlderOpsets(program.ProgramTest):
         cases.add("Hardmax", [x], [hard.reshape(x.shape)])
         cases.add("Softmax", [x[:, :0]], [x[:, :0]], "of nothing", computed=False)
         cases.check(self)
+
+    def test_a_rank_that_is_declared_wrongly(self):
+        def tensor(name, shape):
+            return helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+
+        graph = helper.make_graph(
+            [helper.make_node("Identity", ["x"], ["i"]),
+             helper.make_node("Softmax", ["i"], ["y"], axis=1)], "g",
+            [tensor("x", None)], [tensor("y", None)],
+            value_info=[tensor("i", ["A", "B"])])
+        model = helper.make_model(
+            graph, ir_version=8, opset_imports=[helper.make_opsetid("", 11)])
+        x = numbers(2, 3, 4)
+        np.testing.assert_allclose(self.run_model(model, x)["y"],
+                                   softmax(x, 1), rtol=1e-6)
 
     def test_axes_that_are_lined_up(self):
         cases = Cases(6)
@@ -177,7 +201,7 @@ class OlderOpsets(program.ProgramTest):
                      says=("GlobalLpPool-1: the exponent is not a whole number",))
 
 
-class Functions(program.ProgramTest):
+class Functions(ModelTest):
     def model(self, function, calls, opset=9):
         return helper.make_model(
             helper.make_graph(
@@ -187,13 +211,6 @@ class Functions(program.ProgramTest):
             functions=function, ir_version=10,
             opset_imports=[helper.make_opsetid("", opset),
                            helper.make_opsetid("f", 1)])
-
-    def run_model(self, model, x):
-        self.write("m.onnx", model.SerializeToString())
-        np.savez(self.folder / "in.npz", x=x)
-        self.run_ok("exec", "m.onnx", "--inputs", "in.npz", "--outputs", "o.npz")
-        with np.load(self.folder / "o.npz") as got:
-            return dict(got)
 
     def test_attributes_of_calls_reach_old_nodes(self):
         softmax_at = helper.make_function(

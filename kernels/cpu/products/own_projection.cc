@@ -133,7 +133,8 @@ Weights weights_of(const Preparation& p) { return Weights::of(p, 1, true); }
 class JoinedSplit {
  public:
   explicit JoinedSplit(const Preparation& p)
-      : parts_(kWeight, p.attribute_flag("transB")) {
+      : rank_(std::max<std::int64_t>(p.attribute_int("rank"), 1)),
+        parts_(kWeight, p.attribute_flag("transB")) {
     constexpr std::int64_t kMost = std::int64_t{1} << 48;
     const Ints sizes = p.attribute_ints("parts");
     for (const std::int64_t size : sizes) {
@@ -145,7 +146,7 @@ class JoinedSplit {
   }
 
   void operator()(Call& c) const {
-    const Tensor& x = c.expect_min_rank(0, 1);
+    const Tensor& x = c.expect_rank(0, static_cast<std::size_t>(rank_));
     parts_.expect(c, x.dims().back(), x.dtype());
     if (c.has_input(kRow)) c.expect_count(kRow, parts_.columns(), x.dtype());
     dispatch(Floats(), x.dtype(), [&]<typename T>() {
@@ -168,6 +169,7 @@ class JoinedSplit {
     p.wrong_attribute("parts", "a size of 0 or more for each output");
   }
 
+  std::int64_t rank_;
   Projections parts_;
 };
 

@@ -15,6 +15,7 @@ Weights Weights::of(const Preparation& p, std::size_t i, bool transposed,
   const Tensor* w = p.constant(i);
   Weights out;
   if (!p.arranges_weights() || w == nullptr || w->rank() < 2) return out;
+  if (w->count() == 0) return out;
   const std::int64_t stride = w->dims().back();
   const auto pack = [&]<typename T, typename Packed>(DataType type) {
     const PanelLayout<T> layout{transposed ? stride : w->dim(0), count};
