@@ -57,6 +57,11 @@ class Chains {
     return std::move(found_);
   }
 
+  static bool may_find_some(const OpChoice& choice) {
+    return can_join(choice, kJoinedProduct) || can_join(choice, kJoinedSplit) ||
+           can_join(choice, kJoinedSwish);
+  }
+
  private:
   static bool can_join(const OpChoice& choice, std::string_view type) {
     return choice.backends.front()->has_kernel(ops::dialect::kOwn, type);
@@ -396,6 +401,7 @@ class Joiner {
 
 std::shared_ptr<const ir::Model> join(const ir::Model& model,
                                       const OpChoice& choice) {
+  if (!Chains::may_find_some(choice)) return nullptr;
   std::shared_ptr<ir::Model> copy = model.copy();
   Joiner joiner(*copy, choice);
   bool is_changed = joiner.join(copy->graph);

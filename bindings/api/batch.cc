@@ -69,6 +69,12 @@ void run_one(const BatchOptions& options, Rewriter& rewriter,
 }  // namespace
 
 Result<std::vector<Outcome>> rewrite_all(const BatchOptions& options) {
+  const RewriteOptions& how = options.how;
+  if (options.jobs > 1 && (how.measures || how.tunes)) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "several jobs disturb what is measured",
+                      .found = std::to_string(options.jobs) + " jobs"};
+  }
   const auto results = prepare_files(options.files, options.how.limits);
   if (!results) return results.error();
   auto first = Rewriter::create(options.how);

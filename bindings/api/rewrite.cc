@@ -76,6 +76,10 @@ void Rewriter::judge_edits() {
 }
 
 Result<std::unique_ptr<Rewriter>> Rewriter::create(RewriteOptions options) {
+  if (options.tunes && options.measures) {
+    return Diagnostic{.kind = ErrorKind::kUsage,
+                      .what = "a result that is tuned is measured already"};
+  }
   if (auto s = add_shipped(options.rules, options.texts.get()); !s)
     return s.error();
   std::unique_ptr<Rewriter> out(new Rewriter(std::move(options)));

@@ -32,10 +32,6 @@ void check_options(const RunFlags& flags) {
   check_verify(flags);
   const TuningFlags& tuning = flags.tuning;
   const bool measures = flags.if_faster || flags.bench;
-  if (measures && flags.jobs > 1) {
-    throw misuse("--jobs disturbs what is measured", "", "",
-                 "leave out --jobs, or --if-faster and --bench");
-  }
   if (flags.step && (measures || flags.jobs > 1 || flags.watch)) {
     throw misuse("--step asks about one run after another", "", "",
                  "leave out --jobs, --watch, --if-faster and --bench");
@@ -53,10 +49,6 @@ void check_options(const RunFlags& flags) {
   if (!file.empty() && !flags.if_faster) {
     throw misuse("measurements are recorded and replayed with --if-faster only",
                  "", file, "add --if-faster");
-  }
-  if (flags.bench && flags.if_faster) {
-    throw misuse("--if-faster measures already", "", "--bench",
-                 "leave out --bench");
   }
   if (!measures && (!tuning.runtime.empty() || tuning.seconds > 0)) {
     throw misuse("nothing is measured", "",

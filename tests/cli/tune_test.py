@@ -297,8 +297,8 @@ for line in sys.stdin:
         self.assertEqual(list(temporary.iterdir()), [])
 
     def test_usage(self):
-        for more, says in ((["--jobs", "2"], "--jobs disturbs"),
-                           (["--if-faster"], "--if-faster measures already"),
+        for more, says in ((["--jobs", "2"], "jobs disturb what is measured"),
+                           (["--if-faster"], "is measured already"),
                            (["--runtime", "ours", "--replay", "t.json"],
                             "with --if-faster only")):
             self.run_bad(2, "run", *RULES, "m.onnx", "--bench", *more,

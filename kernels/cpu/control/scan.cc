@@ -162,6 +162,7 @@ void run_scan(Call& c, const ScanBody& body) {
 
 Ints sequence_lengths(const Call& c, std::int64_t batch, std::int64_t length) {
   if (!c.has_input(0)) {
+    // Fails where the batch is too large, before the list is made.
     c.allocate(DataType::kInt64, {&batch, 1});
     return Ints(index_of(batch), length);
   }
