@@ -234,7 +234,7 @@ bool Executor::Impl::settle(Plan& plan, const Step& step) {
   return true;
 }
 
-// What is constant now neither ends nor is written over.
+// What is constant now is not written over.
 void Executor::Impl::remove(Plan& plan, const std::set<std::size_t>& settled) {
   for (std::vector<Step>& steps : plan.blocks) {
     std::vector<Step> left;
@@ -243,9 +243,6 @@ void Executor::Impl::remove(Plan& plan, const std::set<std::size_t>& settled) {
     }
     steps = std::move(left);
     for (Step& step : steps) {
-      std::erase_if(step.dead, [&](ValueId v) {
-        return plan.constant_of[v.index()] >= 0;
-      });
       const auto inputs = plan.graph->inputs(step.node);
       for (std::size_t i = 0; i < inputs.size(); ++i) {
         const ValueId v = inputs[i].value;

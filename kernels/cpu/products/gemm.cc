@@ -90,7 +90,8 @@ void pack_lines(const T* from, std::int64_t along, std::int64_t across,
   }
 }
 
-// The upper halves; what is cut off is 0 where numbers were BFloat16 before.
+// The upper halves of floats; the lower ones are 0 where numbers were BFloat16
+// before.
 void cut(const float* from, std::int64_t count, BFloat16* to) {
   runtime::for_vectors([&]() RULEENGINE_INLINE {
     for (std::int64_t i = 0; i < count; ++i) {
@@ -99,7 +100,7 @@ void cut(const float* from, std::int64_t count, BFloat16* to) {
   });
 }
 
-// The same for a panel, two rows next to each other.
+// The same for terms of a panel, two of a column next to each other.
 void cut_pairs(const float* from, std::int64_t terms, std::int64_t width,
                BFloat16* to) {
   runtime::for_vectors([&]() RULEENGINE_INLINE {
@@ -211,26 +212,31 @@ template <typename T, typename Packed>
 void pack_panels(Threads& threads, const Matrix<T>& b, std::int64_t p0,
                  std::int64_t j0, const PanelLayout<T>& layout, Packed* to) {
   const std::int64_t each = layout.place(kTileColumns<T>);
-  const std::int64_t terms = tile_rounded(layout.k);
-  const auto pack = [&](std::int64_t j, T* panel) {
-    pack_lines(b.at(p0, j0 + j), b.row_step(), b.column_step(), layout.k,
-               std::min(kTileColumns<T>, layout.n - j), terms, layout.width(j),
-               panel);
+  // Terms of a panel from `first` on.
+  const auto pack = [&](std::int64_t j, std::int64_t first, std::int64_t terms,
+                        T* panel) {
+    pack_lines(b.at(p0 + first, j0 + j), b.row_step(), b.column_step(), terms,
+               std::min(kTileColumns<T>, layout.n - j), tile_rounded(terms),
+               layout.width(j), panel);
+  };
+  const auto one = [&](std::int64_t i) {
+    const std::int64_t j = i * kTileColumns<T>;
+    Packed* panel = to + layout.place(j);
+    if constexpr (std::is_same_v<T, Packed>) {
+      pack(j, 0, layout.k, panel);
+    } else {
+      const std::int64_t width = layout.width(j);
+      T* whole = scratch_of<T, 'p'>(kTileTerms * width);
+      for (std::int64_t first = 0; first < layout.k; first += kTileTerms) {
+        const std::int64_t terms = std::min(kTileTerms, layout.k - first);
+        pack(j, first, terms, whole);
+        cut_pairs(whole, tile_rounded(terms), width, panel + first * width);
+      }
+    }
   };
   threads.for_each_index(ceil_div(layout.n, kTileColumns<T>),
                          ceil_div(kPieceWork, std::max<std::int64_t>(each, 1)),
-                         [&](std::int64_t i) {
-                           const std::int64_t j = i * kTileColumns<T>;
-                           if constexpr (std::is_same_v<T, Packed>) {
-                             pack(j, to + layout.place(j));
-                           } else {
-                             const std::int64_t width = layout.width(j);
-                             T* panel = scratch_of<T, 'p'>(terms * width);
-                             pack(j, panel);
-                             cut_pairs(panel, terms, width,
-                                       to + layout.place(j));
-                           }
-                         });
+                         one);
 }
 
 template <typename T>
