@@ -251,12 +251,12 @@ TEST_CASE("a step with constant inputs runs once where runs repeat") {
   const char* kText =
       "(float[N,2] x, bool c, float[2] given) => (float[N,2] y, float[2,2] t)"
       " <int8[2,2] q = {1, 2, 3, -4}, float s = {0.5}, int64[2] most = {1024,"
-      "  1024}, int64[1] three = {3}, float one = {1}, float[2] given = {7, 8}>"
+      "  1024}, int64[1] three = {3}, float two = {2}, float[2] given = {7, 8}>"
       "{ w = DequantizeLinear(q, s)  t = Transpose<perm = [1, 0]>(w)"
       "  p = MatMul(x, t)"
       // Not: the result may be another one, is large, or none.
       "  n = Neg(given)  a = Add(p, n)"
-      "  e = Expand(one, most)  m = ReduceMax<keepdims = 0>(e)"
+      "  e = Expand(two, most)  m = ReduceMax<keepdims = 0>(e)"
       "  y = If(c) <then_branch = yes () => (float[N,2] z) { u = Exp(s)  v = "
       "Mul(u, m)"
       "               z = Mul(a, v) },"
@@ -272,7 +272,7 @@ TEST_CASE("a step with constant inputs runs once where runs repeat") {
     REQUIRE_MESSAGE(runner.executor, runner.error.text());
     const std::int64_t dims[] = {1, 2};
     const Tensor x = floats(dims, {1, 2});
-    const float by = std::exp(0.5F);
+    const float by = 2 * std::exp(0.5F);
     for (int i = 0; i < 3; ++i) {
       ran.clear();
       CHECK(runner.run({{"x", x}, {"c", flag(true)}}) ==
